@@ -1,0 +1,43 @@
+/* The event record: what a probe writes into its ring, what travels (as columns) and what is archived.
+ *
+ * One event is one timestamped record. The layout is final: 32 bytes, no padding, plain C, so that a probe inside
+ * somebody else's program needs nothing but this header. */
+#pragma once
+
+#ifdef __cplusplus
+#include <cstdint>
+extern "C" {
+#else
+#include <stdint.h>
+#endif
+
+enum {
+  MARGAY_ENTER = 1,        /* entered `state` (a function); peer, comm, tag, bytes as posted */
+  MARGAY_LEAVE = 2,        /* left `state`; for receives, peer, tag and bytes as completed when known */
+  MARGAY_REGION_ENTER = 3, /* entered the named region `state` (MPI_Pcontrol); does not change the state */
+  MARGAY_REGION_LEAVE = 4, /* left it */
+  MARGAY_GAP = 5,          /* `bytes` records were dropped since the previous record of this stream */
+  MARGAY_STACK = 6,        /* after a gap: `state` is open now (the source's compute name where none is) */
+};
+
+#define MARGAY_NO_PEER (-1)
+#define MARGAY_NO_TAG (-1)
+
+typedef struct margay_record {
+  int64_t time_ns; /* host time, CLOCK_MONOTONIC */
+  uint64_t bytes;  /* posted bytes; dropped records for MARGAY_GAP */
+  int32_t peer;    /* rank in `comm`, or MARGAY_NO_PEER */
+  int32_t tag;     /* or MARGAY_NO_TAG */
+  uint32_t comm;   /* the source's number for the communicator; 0 where there is none */
+  uint16_t state;  /* index into the source's name table (Hello.names) */
+  uint8_t kind;    /* MARGAY_ENTER ... */
+  uint8_t flags;   /* 0; reserved */
+} margay_record;
+
+#ifdef __cplusplus
+}
+static_assert(sizeof(margay_record) == 32, "the record layout is part of the wire");
+namespace margay {
+using EventRecord = margay_record;
+}
+#endif

@@ -1,0 +1,109 @@
+#include "margay/transport/transport.h"
+
+namespace margay::transport {
+
+Result<Socket> Socket::open(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint, bool bind) {
+  try {
+    zmq::socket_t socket(context, type);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::sndhwm, kHighWaterMark);
+    socket.set(zmq::sockopt::rcvhwm, kHighWaterMark);
+    socket.set(zmq::sockopt::maxmsgsize, kLargestMessage);
+    if (type == zmq::socket_type::router) {
+      socket.set(zmq::sockopt::router_mandatory, true);  // an unreachable peer is an answer, not silence
+      socket.set(zmq::sockopt::router_handover, false);
+    }
+    if (type == zmq::socket_type::req) {
+      // A lost reply must not wedge the client for ever.
+      socket.set(zmq::sockopt::req_relaxed, true);
+      socket.set(zmq::sockopt::req_correlate, true);
+    }
+    if (!bind) {
+      socket.set(zmq::sockopt::reconnect_ivl, 50);
+      socket.set(zmq::sockopt::reconnect_ivl_max, 500);
+    }
+    if (bind)
+      socket.bind(endpoint);
+    else
+      socket.connect(endpoint);
+    return Socket(std::move(socket), type == zmq::socket_type::router);
+  } catch (const zmq::error_t& e) {
+    return fail(ErrorCode::kIo, endpoint + ": " + e.what());
+  }
+}
+
+Result<Socket> Socket::bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint) {
+  return open(context, type, endpoint, true);
+}
+Result<Socket> Socket::connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint) {
+  return open(context, type, endpoint, false);
+}
+
+bool Socket::try_send(const google::protobuf::MessageLite& message, const std::string& to) {
+  try {
+    zmq::message_t body(message.ByteSizeLong());
+    if (!message.SerializeToArray(body.data(), static_cast<int>(body.size()))) return false;
+    if (router_) {
+      if (!socket_.send(zmq::buffer(to), zmq::send_flags::sndmore | zmq::send_flags::dontwait)) return false;
+    }
+    return socket_.send(body, zmq::send_flags::dontwait).has_value();
+  } catch (const zmq::error_t&) {
+    return false;  // EHOSTUNREACH: the peer has gone
+  }
+}
+
+bool Socket::send(const google::protobuf::MessageLite& message, std::chrono::milliseconds timeout) {
+  try {
+    zmq::pollitem_t item{socket_.handle(), 0, ZMQ_POLLOUT, 0};
+    if (zmq::poll(&item, 1, timeout) == 0) return false;
+  } catch (const zmq::error_t&) {
+    return false;
+  }
+  return try_send(message);
+}
+
+std::optional<Socket::Frame> Socket::try_receive() {
+  try {
+    for (;;) {
+      std::vector<zmq::message_t> parts;
+      zmq::message_t part;
+      if (!socket_.recv(part, zmq::recv_flags::dontwait)) return std::nullopt;
+      parts.push_back(std::move(part));
+      constexpr std::size_t kMostParts = 4;
+      bool too_many = false;
+      while (socket_.get(zmq::sockopt::rcvmore)) {
+        zmq::message_t more;
+        if (!socket_.recv(more)) break;
+        if (parts.size() < kMostParts)
+          parts.push_back(std::move(more));
+        else
+          too_many = true;
+      }
+      const std::size_t wanted = router_ ? 2 : 1;
+      if (too_many || parts.size() != wanted) {
+        ++malformed_;
+        continue;
+      }
+      Frame frame;
+      if (router_) frame.from = parts[0].to_string();
+      frame.body = parts.back().to_string();
+      return frame;
+    }
+  } catch (const zmq::error_t&) {
+    return std::nullopt;
+  }
+}
+
+void Socket::subscribe_all() { socket_.set(zmq::sockopt::subscribe, ""); }
+
+bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout) {
+  std::vector<zmq::pollitem_t> items;
+  for (Socket* s : sockets) items.push_back({s->raw().handle(), 0, ZMQ_POLLIN, 0});
+  try {
+    return zmq::poll(items, timeout) > 0;
+  } catch (const zmq::error_t&) {
+    return false;  // interrupted by a signal
+  }
+}
+
+}  // namespace margay::transport
