@@ -17,7 +17,8 @@ constexpr std::size_t kLongestSocketPath = 107;
 
 std::string user_directory_path() {
   const char* base = std::getenv("MARGAY_RUNTIME_DIR");
-  return std::string(base != nullptr && *base != '\0' ? base : "/dev/shm") + "/margay-" + std::to_string(geteuid());
+  return std::string(base != nullptr && *base != '\0' ? base : "/dev/shm") + "/margay-" +
+         std::to_string(geteuid());
 }
 
 Status make_private(const std::string& path) {
@@ -26,7 +27,8 @@ Status make_private(const std::string& path) {
   struct stat st {};
   if (lstat(path.c_str(), &st) != 0) return fail(ErrorCode::kIo, path + ": " + std::strerror(errno));
   if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
-    return fail(ErrorCode::kIo, path + ": is not a directory that only you can enter; remove it or set MARGAY_RUNTIME_DIR");
+    return fail(ErrorCode::kIo,
+                path + ": is not a directory that only you can enter; remove it or set MARGAY_RUNTIME_DIR");
   return {};
 }
 
@@ -57,8 +59,9 @@ Result<RunDirectory> open_run_directory(const std::string& run) {
     return fail(ErrorCode::kInvalidArgument, "'" + run + "' is not the name of a run");
   RunDirectory dir{user_directory_path() + "/" + run};
   std::error_code ec;
-  if (!fs::is_directory(dir.path, ec)) return fail(ErrorCode::kNotFound, "no run '" + run + "' is live (looked in " +
-                                                   user_directory_path() + ")");
+  if (!fs::is_directory(dir.path, ec))
+    return fail(ErrorCode::kNotFound,
+                "no run '" + run + "' is live (looked in " + user_directory_path() + ")");
   return dir;
 }
 

@@ -2,7 +2,8 @@
 
 namespace margay::transport {
 
-Result<Socket> Socket::open(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint, bool bind) {
+Result<Socket> Socket::open(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
+                            bool bind) {
   try {
     zmq::socket_t socket(context, type);
     socket.set(zmq::sockopt::linger, 0);
@@ -94,7 +95,9 @@ std::optional<Socket::Frame> Socket::try_receive() {
   }
 }
 
-void Socket::subscribe_all() { socket_.set(zmq::sockopt::subscribe, ""); }
+void Socket::subscribe_all() {
+  socket_.set(zmq::sockopt::subscribe, "");
+}
 
 bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout) {
   std::vector<zmq::pollitem_t> items;

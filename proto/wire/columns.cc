@@ -59,15 +59,28 @@ void encode_column(std::size_t count, Get get, std::string& out) {
   }
   if (count == 0) low = high = 0;
   const std::uint64_t range = high - low;
-  const std::uint8_t width = range == 0 ? 0 : range <= 0xff ? 1 : range <= 0xffff ? 2 : range <= 0xffffffff ? 4 : 8;
+  const std::uint8_t width = range == 0            ? 0
+                             : range <= 0xff       ? 1
+                             : range <= 0xffff     ? 2
+                             : range <= 0xffffffff ? 4
+                                                   : 8;
   append(out, width);
   append(out, low);
   switch (width) {
-    case 1: append_words<std::uint8_t>(count, low, get, out); break;
-    case 2: append_words<std::uint16_t>(count, low, get, out); break;
-    case 4: append_words<std::uint32_t>(count, low, get, out); break;
-    case 8: append_words<std::uint64_t>(count, low, get, out); break;
-    default: break;
+    case 1:
+      append_words<std::uint8_t>(count, low, get, out);
+      break;
+    case 2:
+      append_words<std::uint16_t>(count, low, get, out);
+      break;
+    case 4:
+      append_words<std::uint32_t>(count, low, get, out);
+      break;
+    case 8:
+      append_words<std::uint64_t>(count, low, get, out);
+      break;
+    default:
+      break;
   }
 }
 
@@ -82,7 +95,8 @@ void read_words(const char* from, std::size_t count, std::uint64_t base, Set set
 
 template <class Set>
 Status decode_column(std::span<const char>& bytes, std::size_t count, const char* name, Set set) {
-  if (bytes.size() < kColumnHeader) return fail(ErrorCode::kCorrupt, std::string("column '") + name + "' has no header");
+  if (bytes.size() < kColumnHeader)
+    return fail(ErrorCode::kCorrupt, std::string("column '") + name + "' has no header");
   const auto width = static_cast<std::uint8_t>(bytes[0]);
   std::uint64_t base;
   std::memcpy(&base, bytes.data() + 1, sizeof(base));
@@ -95,10 +109,18 @@ Status decode_column(std::span<const char>& bytes, std::size_t count, const char
     case 0:
       for (std::size_t i = 0; i < count; ++i) set(i, base);
       break;
-    case 1: read_words<std::uint8_t>(bytes.data(), count, base, set); break;
-    case 2: read_words<std::uint16_t>(bytes.data(), count, base, set); break;
-    case 4: read_words<std::uint32_t>(bytes.data(), count, base, set); break;
-    default: read_words<std::uint64_t>(bytes.data(), count, base, set); break;
+    case 1:
+      read_words<std::uint8_t>(bytes.data(), count, base, set);
+      break;
+    case 2:
+      read_words<std::uint16_t>(bytes.data(), count, base, set);
+      break;
+    case 4:
+      read_words<std::uint32_t>(bytes.data(), count, base, set);
+      break;
+    default:
+      read_words<std::uint64_t>(bytes.data(), count, base, set);
+      break;
   }
   bytes = bytes.subspan(width * count);
   return {};
@@ -116,22 +138,30 @@ void encode_columns(std::span<const EventRecord> records, std::string& out) {
         return zigzag(i == 0 ? 0 : wrapping_difference(records[i].time_ns, records[i - 1].time_ns));
       },
       out);
-  encode_column(n, [&](std::size_t i) { return records[i].bytes; }, out);
-  encode_column(n, [&](std::size_t i) { return zigzag(records[i].peer); }, out);
-  encode_column(n, [&](std::size_t i) { return zigzag(records[i].tag); }, out);
-  encode_column(n, [&](std::size_t i) { return std::uint64_t{records[i].comm}; }, out);
-  encode_column(n, [&](std::size_t i) { return std::uint64_t{records[i].state}; }, out);
-  encode_column(n, [&](std::size_t i) { return std::uint64_t{records[i].kind}; }, out);
+  encode_column(
+      n, [&](std::size_t i) { return records[i].bytes; }, out);
+  encode_column(
+      n, [&](std::size_t i) { return zigzag(records[i].peer); }, out);
+  encode_column(
+      n, [&](std::size_t i) { return zigzag(records[i].tag); }, out);
+  encode_column(
+      n, [&](std::size_t i) { return std::uint64_t{records[i].comm}; }, out);
+  encode_column(
+      n, [&](std::size_t i) { return std::uint64_t{records[i].state}; }, out);
+  encode_column(
+      n, [&](std::size_t i) { return std::uint64_t{records[i].kind}; }, out);
 }
 
-Status decode_columns_untrusted(std::span<const char> bytes, std::uint32_t count, std::vector<EventRecord>& out) {
+Status decode_columns_untrusted(std::span<const char> bytes, std::uint32_t count,
+                                std::vector<EventRecord>& out) {
   out.clear();
   if (count > kMaxBatchRecords)
     return fail(ErrorCode::kLimit, "a batch of " + std::to_string(count) + " records; at most " +
                                        std::to_string(kMaxBatchRecords) + " are accepted");
   if (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kColumnsVersion)
     return fail(ErrorCode::kVersion, "columns are not of version " + std::to_string(kColumnsVersion));
-  if (bytes.size() < 1 + sizeof(std::int64_t)) return fail(ErrorCode::kCorrupt, "columns end before the first time");
+  if (bytes.size() < 1 + sizeof(std::int64_t))
+    return fail(ErrorCode::kCorrupt, "columns end before the first time");
   std::int64_t time;
   std::memcpy(&time, bytes.data() + 1, sizeof(time));
   bytes = bytes.subspan(1 + sizeof(time));

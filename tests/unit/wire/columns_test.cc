@@ -10,7 +10,9 @@
 namespace margay::wire {
 namespace {
 
-bool same(const EventRecord& a, const EventRecord& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same(const EventRecord& a, const EventRecord& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
 
 std::vector<EventRecord> random_records(std::mt19937_64& rng, std::size_t n, bool wild) {
   std::vector<EventRecord> out(n);
@@ -70,7 +72,8 @@ TEST(Columns, WrongCountAndWidthAreRefusedByName) {
   EXPECT_FALSE(decode_columns_untrusted(bytes, 19, back));
   EXPECT_EQ(decode_columns_untrusted(bytes, kMaxBatchRecords + 1, back).error().code, ErrorCode::kLimit);
   bytes[9] = 3;  // the first column's width
-  EXPECT_THAT(decode_columns_untrusted(bytes, 20, back).error().message, testing::HasSubstr("'time' has width 3"));
+  EXPECT_THAT(decode_columns_untrusted(bytes, 20, back).error().message,
+              testing::HasSubstr("'time' has width 3"));
 }
 
 TEST(Columns, SteadyTrafficTakesFewBytes) {

@@ -21,7 +21,7 @@ using StateId = Strong<struct StateTag, std::uint16_t>;
 // A probe process, for the whole archive: a hash of host, pid and its start time.
 using SourceId = Strong<struct SourceTag, std::uint64_t>;
 
-inline constexpr StateId kAbsent{0};   // the resource does not exist (not started, ended): shown, never tested
+inline constexpr StateId kAbsent{0};  // the resource does not exist (not started, ended): shown, never tested
 inline constexpr StateId kUnknown{1};  // what happened was lost: weighs nothing
 inline constexpr StateId kCompute{2};  // outside MPI
 
@@ -30,7 +30,11 @@ constexpr SliceIndex slice_of(TimeNs t, DurationNs slice) {
   if (t.value % slice.value < 0) --q;
   return SliceIndex(q);
 }
-constexpr TimeNs slice_begin(SliceIndex s, DurationNs slice) { return TimeNs(s.value * slice.value); }
-constexpr TimeNs slice_end(SliceIndex s, DurationNs slice) { return TimeNs((s.value + 1) * slice.value); }
+constexpr TimeNs slice_begin(SliceIndex s, DurationNs slice) {
+  return TimeNs(s.value * slice.value);
+}
+constexpr TimeNs slice_end(SliceIndex s, DurationNs slice) {
+  return TimeNs((s.value + 1) * slice.value);
+}
 
 }  // namespace margay

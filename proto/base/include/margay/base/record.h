@@ -1,7 +1,7 @@
 /* The event record: what a probe writes into its ring, what travels (as columns) and what is archived.
  *
- * One event is one timestamped record. The layout is final: 32 bytes, no padding, plain C, so that a probe inside
- * somebody else's program needs nothing but this header. */
+ * One event is one timestamped record. The layout is final: 32 bytes, no padding, plain C, so that a probe
+ * inside somebody else's program needs nothing but this header. */
 #pragma once
 
 #ifdef __cplusplus

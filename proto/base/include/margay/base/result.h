@@ -1,4 +1,5 @@
-// The one error type. Every function that can fail returns Result<T> or Status; no exception crosses a module.
+// The one error type. Every function that can fail returns Result<T> or Status; no exception crosses a
+// module.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // Time: nanoseconds, signed, 64 bits.
 //
-// Two clocks exist. *Host time* is CLOCK_MONOTONIC of one host, what probes record. *Trace time* is what the model,
-// alerts and archives carry: nanoseconds since the Unix epoch, taken once at the start of a run and advanced by
-// host time, so that it never jumps when somebody sets the wall clock.
+// Two clocks exist. *Host time* is CLOCK_MONOTONIC of one host, what probes record. *Trace time* is what the
+// model, alerts and archives carry: nanoseconds since the Unix epoch, taken once at the start of a run and
+// advanced by host time, so that it never jumps when somebody sets the wall clock.
 #pragma once
 
 #include <chrono>
@@ -35,8 +35,12 @@ struct TimeNs {
   constexpr DurationNs operator-(TimeNs o) const { return DurationNs(value - o.value); }
 };
 
-constexpr DurationNs milliseconds(std::int64_t n) { return DurationNs(n * 1'000'000); }
-constexpr DurationNs seconds(std::int64_t n) { return DurationNs(n * 1'000'000'000); }
+constexpr DurationNs milliseconds(std::int64_t n) {
+  return DurationNs(n * 1'000'000);
+}
+constexpr DurationNs seconds(std::int64_t n) {
+  return DurationNs(n * 1'000'000'000);
+}
 
 // Injected wherever code would otherwise ask the machine for the time.
 class Clock {

@@ -5,8 +5,8 @@
 //     rings/                                   shared memory of the probes, one file per process
 //     owner.pid                                the `margay run` that owns it
 //
-// BASE is $MARGAY_RUNTIME_DIR, or /dev/shm (the rings must lie in memory, and the path must stay short enough for a
-// socket: 107 bytes).
+// BASE is $MARGAY_RUNTIME_DIR, or /dev/shm (the rings must lie in memory, and the path must stay short enough
+// for a socket: 107 bytes).
 #pragma once
 
 #include <string>

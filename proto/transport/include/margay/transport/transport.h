@@ -1,7 +1,7 @@
 // Protobuf messages over ZeroMQ, with bounded queues and no exception leaving.
 //
-// Every socket has high-water marks, a linger of 0 and a largest message; ipc endpoints lie in the run's private
-// directory. Thread safety: a Socket belongs to one thread.
+// Every socket has high-water marks, a linger of 0 and a largest message; ipc endpoints lie in the run's
+// private directory. Thread safety: a Socket belongs to one thread.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -17,8 +17,8 @@
 
 namespace margay::transport {
 
-inline constexpr int kHighWaterMark = 1000;                    // messages, each way
-inline constexpr std::int64_t kLargestMessage = 16 << 20;      // bytes; longer ones close the connection
+inline constexpr int kHighWaterMark = 1000;                // messages, each way
+inline constexpr std::int64_t kLargestMessage = 16 << 20;  // bytes; longer ones close the connection
 
 class Socket {
  public:
@@ -44,7 +44,8 @@ class Socket {
 
  private:
   explicit Socket(zmq::socket_t socket, bool router) : socket_(std::move(socket)), router_(router) {}
-  static Result<Socket> open(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint, bool bind);
+  static Result<Socket> open(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
+                             bool bind);
 
   zmq::socket_t socket_;
   bool router_;

@@ -1,15 +1,15 @@
 // Records as columns: the bytes of EventBatch.columns.
 //
 // Each field of the record is a column; each column is either one constant, or `count` little-endian unsigned
-// integers of 1, 2, 4 or 8 bytes, added to a base (frame of reference). Time is stored as differences from the
-// record before, zigzag (time running backwards survives the trip and is judged by the receiver); peer and tag are
-// zigzag too, for -1 is common.
+// integers of 1, 2, 4 or 8 bytes, added to a base (frame of reference). Time is stored as differences from
+// the record before, zigzag (time running backwards survives the trip and is judged by the receiver); peer
+// and tag are zigzag too, for -1 is common.
 //
-//   columns := version:u8 (= 1)  first time:i64  column{7}        in the order time, bytes, peer, tag, comm, state, kind
-//   column  := width:u8 (0,1,2,4,8)  base:u64  value{count} of `width` bytes
+//   columns := version:u8 (= 1)  first time:i64  column{7}        in the order time, bytes, peer, tag, comm,
+//   state, kind column  := width:u8 (0,1,2,4,8)  base:u64  value{count} of `width` bytes
 //
-// The size is known from `count` and the seven widths, so that a decoder checks every bound before it reads a value.
-// `flags` is not sent: it is 0.
+// The size is known from `count` and the seven widths, so that a decoder checks every bound before it reads a
+// value. `flags` is not sent: it is 0.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ void encode_columns(std::span<const EventRecord> records, std::string& out);
 
 // Decodes untrusted bytes into `out` (resized to `count`). Errors: kCorrupt naming the column, kLimit.
 // On error `out` is empty.
-Status decode_columns_untrusted(std::span<const char> bytes, std::uint32_t count, std::vector<EventRecord>& out);
+Status decode_columns_untrusted(std::span<const char> bytes, std::uint32_t count,
+                                std::vector<EventRecord>& out);
 
 }  // namespace margay::wire

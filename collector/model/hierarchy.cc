@@ -1,0 +1,135 @@
+#include "margay/model/hierarchy.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace margay::model {
+namespace {
+
+bool is_number(const std::string& s) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+std::string component(const std::string& attribute, const std::string& value) {
+  std::string name = is_number(value) ? attribute + value : value;
+  std::replace(name.begin(), name.end(), '/', '_');  // a path is made of components
+  return name;
+}
+
+// "rank2" before "rank10".
+bool natural_less(const std::string& a, const std::string& b) {
+  std::size_t i = 0, j = 0;
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      std::size_t ie = i, je = j;
+      while (ie < a.size() && digit(a[ie])) ++ie;
+      while (je < b.size() && digit(b[je])) ++je;
+      while (i + 1 < ie && a[i] == '0') ++i;
+      while (j + 1 < je && b[j] == '0') ++j;
+      if (ie - i != je - j) return ie - i < je - j;
+      const int c = a.compare(i, ie - i, b, j, je - j);
+      if (c != 0) return c < 0;
+      i = ie;
+      j = je;
+    } else {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i;
+      ++j;
+    }
+  }
+  return a.size() - i < b.size() - j;
+}
+
+struct NaturalLess {
+  bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
+};
+
+// The tree before it is laid out in depth-first order.
+struct Draft {
+  std::map<std::string, std::uint32_t, NaturalLess> children;
+  std::vector<LeafIndex> leaves;  // leaves that end here
+};
+
+}  // namespace
+
+Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view) {
+  // A rank with one thread is the leaf: find the ranks that have several.
+  const auto prefix_key = [&](const Attributes& a) {
+    std::string key;
+    for (const std::string& level : view)
+      if (level != "thread")
+        if (const auto it = a.find(level); it != a.end()) key += component(level, it->second) + '/';
+    return key;
+  };
+  std::map<std::string, int> threads;
+  for (const Attributes& a : leaves) ++threads[prefix_key(a)];
+
+  std::vector<Draft> drafts(1);
+  for (std::uint32_t i = 0; i < leaves.size(); ++i) {
+    std::vector<std::string> components;
+    for (const std::string& level : view) {
+      const auto it = leaves[i].find(level);
+      if (it == leaves[i].end()) continue;
+      if (level == "thread" && threads[prefix_key(leaves[i])] == 1) continue;
+      components.push_back(component(level, it->second));
+    }
+    if (components.empty()) components.push_back("unnamed");
+    const auto child = [&](std::uint32_t at, const std::string& name) {
+      const auto [it, fresh] =
+          drafts[at].children.try_emplace(name, static_cast<std::uint32_t>(drafts.size()));
+      const std::uint32_t next = it->second;
+      if (fresh) drafts.emplace_back();
+      return next;
+    };
+    std::uint32_t parent = 0;
+    for (std::size_t c = 0; c + 1 < components.size(); ++c) parent = child(parent, components[c]);
+    // Every leaf is a node of its own: two processes that say the same of themselves (or nothing) stay apart.
+    std::uint32_t at = child(parent, components.back());
+    for (int again = 2; !drafts[at].leaves.empty(); ++again)
+      at = child(parent, components.back() + "#" + std::to_string(again));
+    drafts[at].leaves.push_back(LeafIndex(i));
+  }
+
+  leaf_node_.resize(leaves.size());
+  struct Pending {
+    std::uint32_t draft;
+    NodeIndex parent;
+    std::string name;
+  };
+  std::vector<Pending> stack{{0, NodeIndex(0), ""}};
+  while (!stack.empty()) {
+    const Pending p = std::move(stack.back());
+    stack.pop_back();
+    const NodeIndex self(static_cast<std::uint32_t>(nodes_.size()));
+    Node node;
+    node.name = p.name;
+    node.parent = p.parent;
+    if (self == kRoot) {
+      node.path = "/";
+    } else {
+      const Node& parent = nodes_[p.parent.value];
+      node.depth = parent.depth + 1;
+      node.path = (p.parent == kRoot ? std::string() : parent.path) + "/" + p.name;
+      nodes_[p.parent.value].children.push_back(self);
+    }
+    node.first_leaf = static_cast<std::uint32_t>(leaf_order_.size());
+    nodes_.push_back(std::move(node));
+    for (const LeafIndex leaf : drafts[p.draft].leaves) {
+      leaf_node_[leaf.value] = self;
+      leaf_order_.push_back(leaf);
+    }
+    for (auto it = drafts[p.draft].children.rbegin(); it != drafts[p.draft].children.rend(); ++it)
+      stack.push_back({it->second, self, it->first});
+  }
+  // Depth-first order: a node's leaves are contiguous; count them from the bottom up.
+  for (std::size_t n = 0; n < nodes_.size(); ++n) nodes_[n].leaf_count = 0;
+  for (std::uint32_t i = 0; i < leaf_order_.size(); ++i) {
+    for (NodeIndex n = leaf_node_[leaf_order_[i].value];; n = nodes_[n.value].parent) {
+      ++nodes_[n.value].leaf_count;
+      if (n == kRoot) break;
+    }
+  }
+}
+
+}  // namespace margay::model

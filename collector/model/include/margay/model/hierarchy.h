@@ -1,0 +1,62 @@
+// The hierarchy: a tree over the leaf resources. Pure.
+//
+// A leaf is a set of attributes; the tree is a *view*, an order of attributes ("host", "rank", "thread").
+// Changing the view needs no event: cells are stored by leaf. A level whose attribute has one value below
+// every parent is left out only for "thread" (a rank with one thread is itself the leaf), so that paths are
+// stable: /host/rank3, and /host/rank3/thread1 where a rank has several threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margay/base/ids.h"
+
+namespace margay::model {
+
+using Attributes = std::map<std::string, std::string>;
+
+class Hierarchy {
+ public:
+  struct Node {
+    std::string name;    // last component of the path: "rank3"
+    std::string path;    // "/host/rank3"; "/" for the root
+    NodeIndex parent{};  // the root is its own parent
+    std::uint32_t depth = 0;
+    std::vector<NodeIndex> children;  // siblings in natural order: rank2 before rank10
+    // Leaves below are leaf_order()[first_leaf, first_leaf + leaf_count).
+    std::uint32_t first_leaf = 0;
+    std::uint32_t leaf_count = 0;
+  };
+
+  // `leaves[i]` are the attributes of LeafIndex(i). Values of attribute `a` show as a + value for numbers
+  // ("rank3"), as the value itself otherwise ("node7"). A leaf without an attribute of the view skips that
+  // level. Cost: O(leaves * view * log).
+  Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view);
+  Hierarchy() : Hierarchy({}, {}) {}
+
+  static std::vector<std::string> default_view() { return {"host", "rank", "thread"}; }
+
+  static constexpr NodeIndex kRoot{0};
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t leaf_count() const { return leaf_node_.size(); }
+  const Node& operator[](NodeIndex n) const { return nodes_[n.value]; }
+  // Depth-first, parents before children; index order is this order.
+  const std::vector<Node>& nodes() const { return nodes_; }
+  NodeIndex node_of(LeafIndex leaf) const { return leaf_node_[leaf.value]; }
+  const std::string& path_of(LeafIndex leaf) const { return nodes_[leaf_node_[leaf.value].value].path; }
+  // Leaves in depth-first order of the tree.
+  std::span<const LeafIndex> leaf_order() const { return leaf_order_; }
+  std::span<const LeafIndex> leaves_below(NodeIndex n) const {
+    return std::span(leaf_order_).subspan(nodes_[n.value].first_leaf, nodes_[n.value].leaf_count);
+  }
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<NodeIndex> leaf_node_;
+  std::vector<LeafIndex> leaf_order_;
+};
+
+}  // namespace margay::model

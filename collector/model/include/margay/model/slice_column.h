@@ -1,0 +1,74 @@
+// One timeslice of the microscopic model: for every leaf, how long it was in which state. Pure.
+//
+// Stored by leaf, never by tree: a hierarchy is a view (hierarchy.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "margay/base/ids.h"
+
+namespace margay::model {
+
+// What a leaf was in the middle of at the end of a slice.
+struct OpenState {
+  StateId state = kAbsent;
+  TimeNs since{};  // trace time at which this visit began
+  bool operator==(const OpenState&) const = default;
+};
+
+// Leaves are rows, states are columns; both may grow from slice to slice, never shrink. A row sums to the
+// slice's duration exactly (Compute, Absent and Unknown included), except in a slice that is still open.
+class SliceColumn {
+  template <class V>
+  auto row(V& v, LeafIndex leaf) const {
+    return std::span(v).subspan(static_cast<std::size_t>(leaf.value) * states_, states_);
+  }
+
+ public:
+  SliceColumn() = default;
+  SliceColumn(LevelIndex level, SliceIndex index, std::uint32_t leaves, std::uint32_t states);
+
+  LevelIndex level{};
+  SliceIndex index{};
+  // Events that were lost (dropped, gaps) in this slice, over all leaves: detection on it is marked.
+  std::uint64_t lost_events = 0;
+  // True where a source was silent and its open states were drawn out; amended when it returns.
+  bool provisional = false;
+
+  std::uint32_t leaves() const { return leaves_; }
+  std::uint32_t states() const { return states_; }
+
+  // Per leaf and state, leaf-major: index = leaf * states() + state.
+  // Nanoseconds of the slice spent in the state.
+  std::span<std::int64_t> duration_ns(LeafIndex leaf) { return row(duration_ns_, leaf); }
+  std::span<const std::int64_t> duration_ns(LeafIndex leaf) const { return row(duration_ns_, leaf); }
+  // The longest visit to the state that ended in, or was open at the end of, this slice; measured from its
+  // begin, which may lie in an earlier slice. The block maxima of extreme-value statistics.
+  std::span<std::int64_t> longest_ns(LeafIndex leaf) { return row(longest_ns_, leaf); }
+  std::span<const std::int64_t> longest_ns(LeafIndex leaf) const { return row(longest_ns_, leaf); }
+  // Visits that ended in this slice.
+  std::span<std::uint32_t> visits(LeafIndex leaf) { return row(visits_, leaf); }
+  std::span<const std::uint32_t> visits(LeafIndex leaf) const { return row(visits_, leaf); }
+  OpenState& open(LeafIndex leaf) { return open_[leaf.value]; }
+  const OpenState& open(LeafIndex leaf) const { return open_[leaf.value]; }
+
+  // Grows to at least this many leaves and states; new cells are zero. Cost: a copy when `states` grows.
+  void resize(std::uint32_t leaves, std::uint32_t states);
+  // Adds a finer slice that lies inside this one: durations and visits add, longest is the maximum, open is
+  // taken over when `finer` is the last in it (the caller adds in time order).
+  void merge(const SliceColumn& finer);
+
+  bool operator==(const SliceColumn&) const = default;
+
+ private:
+  std::uint32_t leaves_ = 0;
+  std::uint32_t states_ = 0;
+  std::vector<std::int64_t> duration_ns_;
+  std::vector<std::int64_t> longest_ns_;
+  std::vector<std::uint32_t> visits_;
+  std::vector<OpenState> open_;
+};
+
+}  // namespace margay::model

@@ -1,0 +1,62 @@
+#include "margay/model/slice_column.h"
+
+#include <algorithm>
+
+namespace margay::model {
+namespace {
+
+template <class T>
+void reshape(std::vector<T>& cells, std::uint32_t old_leaves, std::uint32_t old_states, std::uint32_t leaves,
+             std::uint32_t states) {
+  if (states == old_states) {
+    cells.resize(static_cast<std::size_t>(leaves) * states);
+    return;
+  }
+  std::vector<T> grown(static_cast<std::size_t>(leaves) * states);
+  for (std::uint32_t leaf = 0; leaf < old_leaves; ++leaf)
+    std::copy_n(cells.begin() + static_cast<std::ptrdiff_t>(leaf) * old_states, old_states,
+                grown.begin() + static_cast<std::ptrdiff_t>(leaf) * states);
+  cells = std::move(grown);
+}
+
+}  // namespace
+
+SliceColumn::SliceColumn(LevelIndex level_, SliceIndex index_, std::uint32_t leaves, std::uint32_t states)
+    : level(level_), index(index_) {
+  resize(leaves, states);
+}
+
+void SliceColumn::resize(std::uint32_t leaves, std::uint32_t states) {
+  leaves = std::max(leaves, leaves_);
+  states = std::max(states, states_);
+  if (leaves == leaves_ && states == states_) return;
+  reshape(duration_ns_, leaves_, states_, leaves, states);
+  reshape(longest_ns_, leaves_, states_, leaves, states);
+  reshape(visits_, leaves_, states_, leaves, states);
+  open_.resize(leaves);
+  leaves_ = leaves;
+  states_ = states;
+}
+
+void SliceColumn::merge(const SliceColumn& finer) {
+  resize(finer.leaves(), finer.states());
+  lost_events += finer.lost_events;
+  provisional = provisional || finer.provisional;
+  for (std::uint32_t l = 0; l < finer.leaves(); ++l) {
+    const LeafIndex leaf(l);
+    const auto from_duration = finer.duration_ns(leaf);
+    const auto from_longest = finer.longest_ns(leaf);
+    const auto from_visits = finer.visits(leaf);
+    const auto to_duration = duration_ns(leaf);
+    const auto to_longest = longest_ns(leaf);
+    const auto to_visits = visits(leaf);
+    for (std::uint32_t x = 0; x < finer.states(); ++x) {
+      to_duration[x] += from_duration[x];
+      to_longest[x] = std::max(to_longest[x], from_longest[x]);
+      to_visits[x] += from_visits[x];
+    }
+    open(leaf) = finer.open(leaf);
+  }
+}
+
+}  // namespace margay::model

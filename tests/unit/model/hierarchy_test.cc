@@ -1,0 +1,60 @@
+#include "margay/model/hierarchy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace margay::model {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> paths(const Hierarchy& h) {
+  std::vector<std::string> out;
+  for (const auto& n : h.nodes()) out.push_back(n.path);
+  return out;
+}
+Attributes rank(const std::string& host, int rank, int thread = 0) {
+  return {{"host", host}, {"rank", std::to_string(rank)}, {"thread", std::to_string(thread)}};
+}
+
+TEST(Hierarchy, RanksOfOneThreadAreLeavesInNaturalOrder) {
+  const std::vector<Attributes> leaves = {rank("n7", 10), rank("n7", 2), rank("n1", 0)};
+  const Hierarchy h(leaves, Hierarchy::default_view());
+  EXPECT_THAT(paths(h), ElementsAre("/", "/n1", "/n1/rank0", "/n7", "/n7/rank2", "/n7/rank10"));
+  EXPECT_EQ(h.path_of(LeafIndex(0)), "/n7/rank10");
+  EXPECT_EQ(h[NodeIndex(3)].leaf_count, 2u);
+  EXPECT_THAT(h.leaves_below(NodeIndex(3)), ElementsAre(LeafIndex(1), LeafIndex(0)));
+  EXPECT_EQ(h[Hierarchy::kRoot].leaf_count, 3u);
+}
+
+TEST(Hierarchy, ThreadsShowWhereARankHasSeveral) {
+  const std::vector<Attributes> leaves = {rank("n", 0), rank("n", 1, 0), rank("n", 1, 1)};
+  const Hierarchy h(leaves, Hierarchy::default_view());
+  EXPECT_EQ(h.path_of(LeafIndex(0)), "/n/rank0");
+  EXPECT_EQ(h.path_of(LeafIndex(1)), "/n/rank1/thread0");
+  EXPECT_EQ(h.path_of(LeafIndex(2)), "/n/rank1/thread1");
+}
+
+TEST(Hierarchy, AnotherViewOfTheSameLeaves) {
+  const std::vector<Attributes> leaves = {rank("n1", 0), rank("n2", 0)};
+  const std::vector<std::string> view = {"rank", "host"};
+  const Hierarchy h(leaves, view);
+  EXPECT_THAT(paths(h), ElementsAre("/", "/rank0", "/rank0/n1", "/rank0/n2"));
+}
+
+TEST(Hierarchy, LeavesThatSayTheSameStayApart) {
+  const std::vector<Attributes> leaves = {{}, {}, rank("n", 0), rank("n", 0)};
+  const Hierarchy h(leaves, Hierarchy::default_view());
+  EXPECT_EQ(h.leaf_count(), 4u);
+  EXPECT_NE(h.path_of(LeafIndex(0)), h.path_of(LeafIndex(1)));
+  EXPECT_NE(h.path_of(LeafIndex(2)), h.path_of(LeafIndex(3)));
+}
+
+TEST(Hierarchy, EmptyIsARootAlone) {
+  const Hierarchy h;
+  EXPECT_THAT(paths(h), ElementsAre("/"));
+  EXPECT_EQ(h.leaf_count(), 0u);
+}
+
+}  // namespace
+}  // namespace margay::model
