@@ -1,0 +1,136 @@
+// The slicer spreads state intervals over timeslices: events in, cells out. Pure.
+//
+// Promise to the next stage: a closed slice's rows each sum to the slice's duration; a state that is still
+// open counts as far as its leaf is covered; the same events in any batching give the same cells.
+//
+// Per leaf it keeps a stack of open states and a *position*, the trace time up to which cells have been
+// filled. What lies between the last event and the position was filled with the open state, by a promise
+// (`cover`) or provisionally
+// (`close_through` on a silent leaf). An event before the position therefore *amends*: exactly the stretch
+// from the event to the position is taken back and filled anew. Only the innermost state counts, never two at
+// once.
+//
+// Cost: O(1 + slices overlapped) per event. Memory: `retained` columns of leaves x states x 20 bytes. Thread
+// safety: none; values are owned by the slicer.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "margay/base/ids.h"
+#include "margay/base/result.h"
+#include "margay/model/slice_column.h"
+
+namespace margay::slicer {
+
+struct Options {
+  DurationNs slice = milliseconds(100);
+  // Closed slices that stay amendable; older ones have left.
+  std::uint32_t retained = 64;
+  // Stack depth per leaf; deeper states count as the one at the limit.
+  std::uint32_t deepest = 64;
+};
+
+// What became of an event.
+enum class Outcome {
+  kModelled,     // counted in cells
+  kAmended,      // the same, but a slice that was closed has changed
+  kLateDropped,  // its time lies before everything that can be amended; its state change is kept, from there
+                 // on
+};
+
+struct StackEntry {
+  StateId state;
+  TimeNs since;
+  bool operator==(const StackEntry&) const = default;
+};
+
+// Everything needed to go on with a leaf after a restart.
+struct LeafState {
+  std::vector<StackEntry> stack;  // innermost last; empty: `base`
+  StateId base = kAbsent;         // what the leaf does when no state is open: Absent, Compute or Unknown
+  TimeNs base_since{};
+  TimeNs position{};
+  TimeNs last_event{};
+  std::int64_t longest_before_ns = 0;  // see slicer.cc
+  bool operator==(const LeafState&) const = default;
+};
+
+class Slicer {
+ public:
+  explicit Slicer(Options options);
+
+  // Slices begin at `t` (the begin of the run). Without it they begin at the first event, and a leaf that
+  // turns out to have begun earlier is late.
+  void start(TimeNs t);
+  // A leaf that is absent until its first event. Leaves are numbered in order of adding.
+  LeafIndex add_leaf();
+  std::uint32_t leaf_count() const { return static_cast<std::uint32_t>(leaves_.size()); }
+
+  // Events of one leaf come in order; a time before the leaf's last event is taken as that event's time
+  // (and counted in `backwards()`).
+  Outcome begin(LeafIndex leaf, TimeNs t);                 // starts to exist: Compute
+  Outcome enter(LeafIndex leaf, StateId state, TimeNs t);  // the innermost open state is now `state`
+  Outcome leave(LeafIndex leaf, StateId state, TimeNs t);  // and no longer
+  Outcome end(LeafIndex leaf, TimeNs t);                   // ceases to exist: Absent
+  // Records were lost between the leaf's last event and `t`: that stretch is Unknown, and what is open
+  // afterwards is Unknown as well until `stack` or an event tells.
+  Outcome gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events);
+  Outcome stack(LeafIndex leaf, StateId state,
+                TimeNs t);  // after a gap: `state` is open now (kCompute: none)
+
+  // No event of this leaf before `until` will come any more: its open state is drawn out to there.
+  void cover(LeafIndex leaf, TimeNs until);
+
+  // Closes every slice that ends at or before `watermark`; leaves not covered to there are drawn out
+  // provisionally, and the slice says so. Returns the newly closed slices, oldest first; valid until the next
+  // call.
+  std::vector<const model::SliceColumn*> close_through(TimeNs watermark);
+
+  // Slices changed since the last call, ascending: open, closed or amended. For commits.
+  std::vector<SliceIndex> take_changed();
+  // Closed slices that were amended since the last call, ascending.
+  std::vector<SliceIndex> take_amended();
+
+  // A column that is still held, or nullptr.
+  const model::SliceColumn* column(SliceIndex slice) const;
+  // Slices before this one are closed.
+  SliceIndex next_open() const { return next_open_; }
+  bool started() const { return started_; }
+
+  const LeafState& leaf_state(LeafIndex leaf) const { return leaves_[leaf.value]; }
+  StateId current(LeafIndex leaf) const;
+  std::uint64_t backwards() const { return backwards_; }    // events whose time ran backwards
+  std::uint64_t unbalanced() const { return unbalanced_; }  // leaves of a state that was not open
+
+  // Restores what an archive holds. Call on a fresh slicer: first all columns (ascending, without holes),
+  // then leaves.
+  Status restore(std::vector<model::SliceColumn> columns, SliceIndex next_open,
+                 std::vector<LeafState> leaves);
+
+ private:
+  Outcome advance(LeafIndex leaf, TimeNs& t);
+  void fill(LeafIndex leaf, TimeNs from, TimeNs to);
+  void take_back(LeafIndex leaf, TimeNs from);
+  void visit_ended(LeafIndex leaf, TimeNs t);
+  void visit_begins(LeafIndex leaf, TimeNs t);
+  model::SliceColumn& column_at(SliceIndex slice, StateId at_least);
+  void touch(SliceIndex slice);
+  StackEntry top(const LeafState& leaf) const;
+  TimeNs horizon() const;
+
+  Options options_;
+  std::vector<LeafState> leaves_;
+  std::deque<model::SliceColumn> columns_;  // consecutive slices, oldest first
+  bool started_ = false;
+  SliceIndex next_open_{};
+  std::set<SliceIndex> changed_;
+  std::set<SliceIndex> amended_;
+  std::uint64_t backwards_ = 0;
+  std::uint64_t unbalanced_ = 0;
+};
+
+}  // namespace margay::slicer

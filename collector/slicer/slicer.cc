@@ -1,0 +1,315 @@
+#include "margay/slicer/slicer.h"
+
+#include <algorithm>
+
+namespace margay::slicer {
+
+using model::SliceColumn;
+
+Slicer::Slicer(Options options) : options_(options) {}
+
+LeafIndex Slicer::add_leaf() {
+  leaves_.emplace_back();
+  const LeafIndex leaf(static_cast<std::uint32_t>(leaves_.size() - 1));
+  for (SliceColumn& c : columns_) c.resize(leaf_count(), c.states());
+  if (!columns_.empty()) {
+    // Absent in everything that is held so far.
+    LeafState& l = leaves_.back();
+    l.position = l.last_event = l.base_since = slice_begin(columns_.front().index, options_.slice);
+    fill(leaf, l.position, slice_begin(next_open_, options_.slice));
+    l.position = std::max(l.position, slice_begin(next_open_, options_.slice));
+  }
+  return leaf;
+}
+
+void Slicer::start(TimeNs t) {
+  if (!started_) static_cast<void>(column_at(slice_of(t, options_.slice), kAbsent));
+}
+
+StackEntry Slicer::top(const LeafState& leaf) const {
+  return leaf.stack.empty() ? StackEntry{leaf.base, leaf.base_since} : leaf.stack.back();
+}
+StateId Slicer::current(LeafIndex leaf) const {
+  return top(leaves_[leaf.value]).state;
+}
+
+// Before this, nothing can be changed any more.
+TimeNs Slicer::horizon() const {
+  return slice_begin(columns_.front().index, options_.slice);
+}
+
+SliceColumn& Slicer::column_at(SliceIndex slice, StateId at_least) {
+  if (!started_) {
+    started_ = true;
+    next_open_ = slice;
+    columns_.emplace_back(LevelIndex(0), slice, leaf_count(), 0);
+    for (LeafState& l : leaves_)
+      l.position = l.last_event = l.base_since = slice_begin(slice, options_.slice);
+  }
+  while (columns_.back().index < slice)
+    columns_.emplace_back(LevelIndex(0), columns_.back().index + 1, leaf_count(), columns_.back().states());
+  SliceColumn& column = columns_[static_cast<std::size_t>(slice.value - columns_.front().index.value)];
+  column.resize(leaf_count(), std::max<std::uint32_t>(column.states(), at_least.value + 1u));
+  return column;
+}
+
+const SliceColumn* Slicer::column(SliceIndex slice) const {
+  if (columns_.empty() || slice < columns_.front().index || slice > columns_.back().index) return nullptr;
+  return &columns_[static_cast<std::size_t>(slice.value - columns_.front().index.value)];
+}
+
+void Slicer::touch(SliceIndex slice) {
+  changed_.insert(slice);
+  if (slice < next_open_) amended_.insert(slice);
+}
+
+// Adds the open state's time in [from, to).
+void Slicer::fill(LeafIndex leaf, TimeNs from, TimeNs to) {
+  const StackEntry open = top(leaves_[leaf.value]);
+  while (from < to) {
+    const SliceIndex slice = slice_of(from, options_.slice);
+    const TimeNs until = std::min(to, slice_end(slice, options_.slice));
+    SliceColumn& column = column_at(slice, open.state);
+    column.duration_ns(leaf)[open.state.value] += (until - from).value;
+    std::int64_t& longest = column.longest_ns(leaf)[open.state.value];
+    longest = std::max(longest, (until - open.since).value);
+    column.open(leaf) = {open.state, open.since};
+    touch(slice);
+    from = until;
+  }
+}
+
+// Undoes fill over [from, position): all of it is the open state, for no event lies in it.
+void Slicer::take_back(LeafIndex leaf, TimeNs from) {
+  LeafState& l = leaves_[leaf.value];
+  const StackEntry open = top(l);
+  for (TimeNs at = from; at < l.position;) {
+    const SliceIndex slice = slice_of(at, options_.slice);
+    const TimeNs until = std::min(l.position, slice_end(slice, options_.slice));
+    SliceColumn& column = column_at(slice, open.state);
+    column.duration_ns(leaf)[open.state.value] -= (until - at).value;
+    // The longest visit cannot be subtracted; what it was without the part taken back is known all the same:
+    // in a slice that the visit entered from before, the visit itself up to `from`; in the slice in which it
+    // began, also the visits before it, remembered when it began (longest_before_ns); in later slices
+    // nothing.
+    std::int64_t& longest = column.longest_ns(leaf)[open.state.value];
+    if (at == from && slice_begin(slice, options_.slice) < from) {
+      const bool began_here = slice_of(open.since, options_.slice) == slice;
+      longest = std::max((from - open.since).value, began_here ? l.longest_before_ns : 0);
+    } else {
+      longest = at == from && slice_of(open.since, options_.slice) == slice ? l.longest_before_ns : 0;
+    }
+    touch(slice);
+    at = until;
+  }
+  l.position = from;
+}
+
+void Slicer::visit_begins(LeafIndex leaf, TimeNs t) {
+  LeafState& l = leaves_[leaf.value];
+  const StateId state = top(l).state;
+  const SliceColumn* column = this->column(slice_of(t, options_.slice));
+  l.longest_before_ns =
+      column != nullptr && state.value < column->states() ? column->longest_ns(leaf)[state.value] : 0;
+}
+
+void Slicer::visit_ended(LeafIndex leaf, TimeNs t) {
+  const StateId state = top(leaves_[leaf.value]).state;
+  const SliceIndex slice = slice_of(t, options_.slice);
+  ++column_at(slice, state).visits(leaf)[state.value];
+  touch(slice);
+}
+
+// Fills up to the event, or takes back to it.
+Outcome Slicer::advance(LeafIndex leaf, TimeNs& t) {
+  start(t);
+  LeafState& l = leaves_[leaf.value];
+  if (t < l.last_event) {
+    if (l.last_event > horizon()) ++backwards_;
+    t = l.last_event;
+  }
+  Outcome outcome = Outcome::kModelled;
+  if (t < horizon()) {
+    outcome = Outcome::kLateDropped;
+    t = horizon();
+  } else if (t < slice_begin(next_open_, options_.slice)) {
+    outcome = Outcome::kAmended;
+  }
+  if (t < l.position) {
+    take_back(leaf, t);
+  } else {
+    fill(leaf, l.position, t);
+    l.position = t;
+  }
+  l.last_event = t;
+  return outcome;
+}
+
+Outcome Slicer::begin(LeafIndex leaf, TimeNs t) {
+  const Outcome outcome = advance(leaf, t);
+  LeafState& l = leaves_[leaf.value];
+  l.stack.clear();
+  l.base = kCompute;
+  l.base_since = t;
+  visit_begins(leaf, t);
+  return outcome;
+}
+
+Outcome Slicer::enter(LeafIndex leaf, StateId state, TimeNs t) {
+  const Outcome outcome = advance(leaf, t);
+  LeafState& l = leaves_[leaf.value];
+  if (l.stack.size() >= options_.deepest) {
+    ++unbalanced_;
+    return outcome;
+  }
+  if (l.base == kAbsent || l.base == kUnknown) {
+    // The first thing heard of it (or after a gap): around the state it computes.
+    l.base = kCompute;
+    l.base_since = t;
+  } else {
+    visit_ended(leaf, t);
+  }
+  l.stack.push_back({state, t});
+  visit_begins(leaf, t);
+  return outcome;
+}
+
+Outcome Slicer::leave(LeafIndex leaf, StateId state, TimeNs t) {
+  const Outcome outcome = advance(leaf, t);
+  LeafState& l = leaves_[leaf.value];
+  const auto it =
+      std::find_if(l.stack.rbegin(), l.stack.rend(), [&](const StackEntry& e) { return e.state == state; });
+  if (it == l.stack.rend()) {
+    if (l.base == kUnknown && l.stack.empty()) {
+      // Entered in the gap.
+      l.base = kCompute;
+      l.base_since = t;
+      visit_begins(leaf, t);
+    } else {
+      ++unbalanced_;
+    }
+    return outcome;
+  }
+  visit_ended(leaf, t);
+  l.stack.erase(it.base() - 1, l.stack.end());  // and whatever was left open inside it
+  // The state around goes on: a new visit of it begins.
+  if (l.stack.empty())
+    l.base_since = t;
+  else
+    l.stack.back().since = t;
+  visit_begins(leaf, t);
+  return outcome;
+}
+
+Outcome Slicer::end(LeafIndex leaf, TimeNs t) {
+  const Outcome outcome = advance(leaf, t);
+  LeafState& l = leaves_[leaf.value];
+  if (l.base != kAbsent) visit_ended(leaf, t);
+  l.stack.clear();
+  l.base = kAbsent;
+  l.base_since = t;
+  visit_begins(leaf, t);
+  return outcome;
+}
+
+Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
+  LeafState& l = leaves_[leaf.value];
+  start(t);
+  // What was drawn out since the last event is not known to be true: take it back, Unknown from there.
+  TimeNs from = l.last_event;
+  Outcome outcome = advance(leaf, from);
+  const bool absent = l.base == kAbsent;
+  l.stack.clear();
+  l.base = kUnknown;
+  l.base_since = from;
+  visit_begins(leaf, from);
+  if (absent) {
+    // It began to exist somewhere in the gap; when, nobody knows: at its end.
+    l.base = kAbsent;
+    outcome = advance(leaf, t);
+    l.base = kUnknown;
+    l.base_since = t;
+  } else if (t > l.position) {
+    outcome = advance(leaf, t);
+  }
+  column_at(slice_of(t < horizon() ? horizon() : t, options_.slice), kUnknown).lost_events += lost_events;
+  touch(slice_of(t < horizon() ? horizon() : t, options_.slice));
+  return outcome;
+}
+
+Outcome Slicer::stack(LeafIndex leaf, StateId state, TimeNs t) {
+  const Outcome outcome = advance(leaf, t);
+  LeafState& l = leaves_[leaf.value];
+  l.stack.clear();
+  l.base = kCompute;
+  l.base_since = t;
+  if (state != kCompute) l.stack.push_back({state, t});
+  visit_begins(leaf, t);
+  return outcome;
+}
+
+void Slicer::cover(LeafIndex leaf, TimeNs until) {
+  LeafState& l = leaves_[leaf.value];
+  if (!started_ || until <= l.position) return;
+  fill(leaf, l.position, until);
+  l.position = until;
+}
+
+std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
+  if (!started_) return {};
+  const SliceIndex end = slice_of(watermark, options_.slice);  // the first slice that stays open
+  if (end <= next_open_) return {};
+  const TimeNs until = slice_begin(end, options_.slice);
+  const SliceIndex first = next_open_;
+  for (std::uint32_t i = 0; i < leaf_count(); ++i) {
+    LeafState& l = leaves_[i];
+    const TimeNs covered = l.position;
+    cover(LeafIndex(i), until);
+    // Drawn out without a promise: say so, unless the leaf is known to be absent.
+    if (covered < until && l.base != kAbsent)
+      for (SliceIndex s = std::max(slice_of(covered, options_.slice), first); s < end; ++s)
+        column_at(s, kCompute).provisional = true;
+  }
+  std::vector<const SliceColumn*> closed;
+  static_cast<void>(column_at(end, kCompute));
+  next_open_ = end;
+  while (columns_.size() > 1 && columns_.front().index.value + options_.retained < first.value)
+    columns_.pop_front();
+  for (SliceIndex s = first; s < end; ++s) closed.push_back(column(s));
+  return closed;
+}
+
+std::vector<SliceIndex> Slicer::take_changed() {
+  std::vector<SliceIndex> out(changed_.begin(), changed_.end());
+  changed_.clear();
+  return out;
+}
+
+std::vector<SliceIndex> Slicer::take_amended() {
+  std::vector<SliceIndex> out(amended_.begin(), amended_.end());
+  amended_.clear();
+  return out;
+}
+
+Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
+                       std::vector<LeafState> leaves) {
+  if (started_ || !leaves_.empty())
+    return fail(ErrorCode::kInternal, "a slicer that has run cannot be restored");
+  leaves_ = std::move(leaves);
+  if (columns.empty()) return {};
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i)
+    if (columns[i].index + 1 != columns[i + 1].index)
+      return fail(ErrorCode::kCorrupt, "slices " + std::to_string(columns[i].index.value) + " and " +
+                                           std::to_string(columns[i + 1].index.value) +
+                                           " are not consecutive");
+  for (SliceColumn& c : columns) {
+    c.resize(leaf_count(), c.states());
+    columns_.push_back(std::move(c));
+  }
+  started_ = true;
+  next_open_ = next_open;
+  static_cast<void>(column_at(next_open, kCompute));
+  return {};
+}
+
+}  // namespace margay::slicer

@@ -1,0 +1,96 @@
+#include "support/reference_slicer.h"
+
+#include <algorithm>
+
+namespace margay::test {
+namespace {
+
+struct Visit {
+  StateId state;
+  TimeNs begin, end;
+  bool ended;  // by an event, not by the end of time
+};
+
+bool exists(StateId s) {
+  return s != kAbsent && s != kUnknown;
+}
+
+}  // namespace
+
+ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs begin, TimeNs end,
+                               DurationNs slice) {
+  std::vector<Visit> visits;
+  std::vector<StateId> stack;  // stack[0] is what the leaf does when nothing is open
+  stack.push_back(kAbsent);
+  TimeNs since = begin;
+  TimeNs last = begin;
+  const auto switch_at = [&](TimeNs t, bool ended) {
+    visits.push_back({stack.back(), since, t, ended});
+    since = t;
+  };
+  for (ReferenceEvent e : events) {
+    e.time = std::max(e.time, last);
+    if (e.time >= end) break;
+    switch (e.kind) {
+      case ReferenceEvent::kBegin:
+        switch_at(e.time, false);
+        stack = {kCompute};
+        break;
+      case ReferenceEvent::kEnter:
+        switch_at(e.time, exists(stack.back()));
+        if (!exists(stack[0])) stack = {kCompute};
+        stack.push_back(e.state);
+        break;
+      case ReferenceEvent::kLeave: {
+        std::size_t depth = stack.size() - 1;
+        while (depth > 0 && stack[depth] != e.state) --depth;
+        if (depth > 0) {
+          switch_at(e.time, true);
+          stack.resize(depth);
+        } else if (stack.size() == 1 && stack[0] == kUnknown) {
+          switch_at(e.time, false);
+          stack = {kCompute};
+        }
+        break;
+      }
+      case ReferenceEvent::kEnd:
+        switch_at(e.time, stack[0] != kAbsent);
+        stack = {kAbsent};
+        break;
+      case ReferenceEvent::kGap:
+        if (stack[0] == kAbsent) {
+          switch_at(e.time, false);
+          stack = {kUnknown};
+        } else {
+          switch_at(last, false);
+          stack = {kUnknown};
+        }
+        break;
+      case ReferenceEvent::kStack:
+        switch_at(e.time, false);
+        stack = {kCompute};
+        if (e.state != kCompute) stack.push_back(e.state);
+        break;
+    }
+    last = e.time;
+  }
+  switch_at(end, false);
+
+  ReferenceCells cells;
+  for (std::int64_t k = slice_of(begin, slice).value; slice_begin(SliceIndex(k), slice) < end; ++k) {
+    const TimeNs from = slice_begin(SliceIndex(k), slice), to = slice_end(SliceIndex(k), slice);
+    for (const Visit& v : visits) {
+      const TimeNs a = std::max(from, v.begin), b = std::min(to, v.end);
+      ReferenceCell& cell = cells[{k, v.state.value}];
+      if (a < b) {
+        cell.duration_ns += (b - a).value;
+        cell.longest_ns = std::max(cell.longest_ns, (b - v.begin).value);
+      }
+      if (v.ended && v.end >= from && v.end < to) ++cell.visits;
+    }
+  }
+  std::erase_if(cells, [](const auto& entry) { return entry.second == ReferenceCell{}; });
+  return cells;
+}
+
+}  // namespace margay::test

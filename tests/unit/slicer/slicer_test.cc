@@ -1,0 +1,285 @@
+#include "margay/slicer/slicer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "margay/slicer/levels.h"
+#include "support/reference_slicer.h"
+
+namespace margay::slicer {
+namespace {
+
+using test::ReferenceCell;
+using test::ReferenceCells;
+using test::ReferenceEvent;
+
+constexpr DurationNs kSlice(100);
+constexpr StateId kSend(3), kRecv(4);
+
+// Keeps the newest version of every column the slicer reports, as the archive does.
+struct Recorder {
+  std::map<std::int64_t, model::SliceColumn> columns;
+  void take(Slicer& slicer) {
+    for (const SliceIndex s : slicer.take_changed())
+      if (const auto* c = slicer.column(s)) columns[s.value] = *c;
+  }
+  ReferenceCells cells(LeafIndex leaf) const {
+    ReferenceCells out;
+    for (const auto& [k, c] : columns) {
+      if (leaf.value >= c.leaves()) continue;
+      for (std::uint16_t x = 0; x < c.states(); ++x) {
+        const ReferenceCell cell{c.duration_ns(leaf)[x], c.longest_ns(leaf)[x], c.visits(leaf)[x]};
+        if (cell != ReferenceCell{}) out[{k, x}] = cell;
+      }
+    }
+    return out;
+  }
+};
+
+void apply(Slicer& s, LeafIndex leaf, const ReferenceEvent& e) {
+  switch (e.kind) {
+    case ReferenceEvent::kBegin:
+      static_cast<void>(s.begin(leaf, e.time));
+      break;
+    case ReferenceEvent::kEnter:
+      static_cast<void>(s.enter(leaf, e.state, e.time));
+      break;
+    case ReferenceEvent::kLeave:
+      static_cast<void>(s.leave(leaf, e.state, e.time));
+      break;
+    case ReferenceEvent::kEnd:
+      static_cast<void>(s.end(leaf, e.time));
+      break;
+    case ReferenceEvent::kGap:
+      static_cast<void>(s.gap(leaf, e.time, 1));
+      break;
+    case ReferenceEvent::kStack:
+      static_cast<void>(s.stack(leaf, e.state, e.time));
+      break;
+  }
+}
+
+TEST(Slicer, OpenStateCountsBeforeItReturns) {
+  Slicer s({kSlice, 8, 64});
+  const LeafIndex leaf = s.add_leaf();
+  s.start(TimeNs(0));
+  static_cast<void>(s.begin(leaf, TimeNs(10)));
+  static_cast<void>(s.enter(leaf, kRecv, TimeNs(30)));
+  s.cover(leaf, TimeNs(250));
+  const auto closed = s.close_through(TimeNs(250));
+  ASSERT_EQ(closed.size(), 2u);
+  EXPECT_EQ(closed[0]->duration_ns(leaf)[kAbsent.value], 10);
+  EXPECT_EQ(closed[0]->duration_ns(leaf)[kCompute.value], 20);
+  EXPECT_EQ(closed[0]->duration_ns(leaf)[kRecv.value], 70);
+  EXPECT_EQ(closed[1]->duration_ns(leaf)[kRecv.value], 100);
+  EXPECT_EQ(closed[1]->longest_ns(leaf)[kRecv.value], 170);
+  EXPECT_FALSE(closed[1]->provisional);
+  EXPECT_EQ(closed[1]->open(leaf), (model::OpenState{kRecv, TimeNs(30)}));
+}
+
+TEST(Slicer, SilentLeafIsDrawnOutProvisionallyAndAmended) {
+  Slicer s({kSlice, 8, 64});
+  const LeafIndex leaf = s.add_leaf();
+  s.start(TimeNs(0));
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  auto closed = s.close_through(TimeNs(300));
+  ASSERT_EQ(closed.size(), 3u);
+  EXPECT_TRUE(closed[1]->provisional);
+  static_cast<void>(s.take_amended());
+  EXPECT_EQ(s.enter(leaf, kSend, TimeNs(150)), Outcome::kAmended);
+  EXPECT_THAT(s.take_amended(), testing::ElementsAre(SliceIndex(1), SliceIndex(2)));
+  EXPECT_EQ(s.column(SliceIndex(1))->duration_ns(leaf)[kCompute.value], 50);
+  EXPECT_EQ(s.column(SliceIndex(2))->duration_ns(leaf)[kCompute.value], 0);
+}
+
+TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {
+  Slicer s({kSlice, 2, 64});
+  const LeafIndex leaf = s.add_leaf();
+  s.start(TimeNs(0));
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  for (int t = 100; t <= 2000; t += 100) static_cast<void>(s.close_through(TimeNs(t)));
+  EXPECT_EQ(s.enter(leaf, kSend, TimeNs(150)), Outcome::kLateDropped);
+  EXPECT_EQ(s.current(leaf), kSend);
+  s.cover(leaf, TimeNs(2100));
+  EXPECT_EQ(s.column(SliceIndex(20))->duration_ns(leaf)[kSend.value], 100);
+}
+
+TEST(Slicer, LeaveOfWhatIsNotOpenChangesNothing) {
+  Slicer s({kSlice, 8, 64});
+  const LeafIndex leaf = s.add_leaf();
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  static_cast<void>(s.leave(leaf, kSend, TimeNs(40)));
+  s.cover(leaf, TimeNs(100));
+  EXPECT_EQ(s.unbalanced(), 1u);
+  EXPECT_EQ(s.column(SliceIndex(0))->duration_ns(leaf)[kCompute.value], 100);
+}
+
+std::vector<ReferenceEvent> random_events(std::mt19937_64& rng, int n) {
+  std::vector<ReferenceEvent> events;
+  std::int64_t t = static_cast<std::int64_t>(rng() % 300);
+  events.push_back({ReferenceEvent::kBegin, kCompute, TimeNs(t)});
+  std::vector<StateId> open;
+  for (int i = 0; i < n; ++i) {
+    t += static_cast<std::int64_t>(rng() % 8 == 0 ? rng() % 400 : rng() % 30);
+    const StateId state(static_cast<std::uint16_t>(3 + rng() % 4));
+    const auto what = rng() % 20;
+    if (what == 0) {
+      events.push_back({ReferenceEvent::kGap, kUnknown, TimeNs(t)});
+      if (rng() % 2) events.push_back({ReferenceEvent::kStack, rng() % 2 ? state : kCompute, TimeNs(t)});
+      open.clear();
+    } else if (what == 1) {
+      events.push_back({ReferenceEvent::kLeave, state, TimeNs(t)});  // perhaps of nothing
+    } else if (!open.empty() && (open.size() > 2 || rng() % 2)) {
+      events.push_back({ReferenceEvent::kLeave, open.back(), TimeNs(t)});
+      open.pop_back();
+    } else {
+      events.push_back({ReferenceEvent::kEnter, state, TimeNs(t)});
+      open.push_back(state);
+    }
+  }
+  if (rng() % 2) events.push_back({ReferenceEvent::kEnd, kAbsent, TimeNs(t + 17)});
+  return events;
+}
+
+// Any batching, any covering, any closing ahead of the events (amended later): the same cells.
+TEST(Slicer, EqualsTheReferenceInAnyOrderOfCoverAndClose) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 rng(seed);
+    const int leaves = 1 + static_cast<int>(rng() % 3);
+    std::vector<std::vector<ReferenceEvent>> events;
+    TimeNs end(0);
+    for (int l = 0; l < leaves; ++l) {
+      events.push_back(random_events(rng, static_cast<int>(rng() % 120)));
+      end = std::max(end, events.back().back().time);
+    }
+    end = slice_begin(slice_of(end, kSlice) + 2, kSlice);
+
+    Slicer s({kSlice, 1000, 64});
+    Recorder recorder;
+    s.start(TimeNs(0));
+    for (int l = 0; l < leaves; ++l) static_cast<void>(s.add_leaf());
+    std::vector<std::size_t> next(events.size(), 0);
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t l = 0; l < events.size(); ++l) {
+        for (auto burst = rng() % 5; burst > 0 && next[l] < events[l].size(); --burst)
+          apply(s, LeafIndex(static_cast<std::uint32_t>(l)), events[l][next[l]++]);
+        more |= next[l] < events[l].size();
+        const bool broken_promise = rng() % 4 == 0;
+        const TimeNs honest = next[l] < events[l].size() ? events[l][next[l]].time : end;
+        if (rng() % 2)
+          s.cover(LeafIndex(static_cast<std::uint32_t>(l)),
+                  std::min(end, broken_promise ? honest + DurationNs(static_cast<std::int64_t>(rng() % 500))
+                                               : honest));
+      }
+      if (rng() % 3 == 0)
+        static_cast<void>(s.close_through(
+            TimeNs(static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(end.value)))));
+      if (rng() % 2) recorder.take(s);
+    }
+    static_cast<void>(s.close_through(end));
+    recorder.take(s);
+    for (std::size_t l = 0; l < events.size(); ++l) {
+      const LeafIndex leaf(static_cast<std::uint32_t>(l));
+      ASSERT_EQ(recorder.cells(leaf) == test::reference_cells(events[l], TimeNs(0), end, kSlice), true)
+          << "leaf " << l;
+      for (const auto& [k, c] : recorder.columns) {
+        if (slice_end(SliceIndex(k), kSlice) > end) continue;
+        std::int64_t sum = 0;
+        for (const std::int64_t d : c.duration_ns(leaf)) sum += d;
+        ASSERT_EQ(sum, kSlice.value) << "slice " << k << " of leaf " << l;
+      }
+    }
+  }
+}
+
+TEST(Slicer, RestoredGoesOnAsIfNothingHappened) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 rng(seed);
+    const auto events = random_events(rng, 80);
+    const TimeNs end = slice_begin(slice_of(events.back().time, kSlice) + 2, kSlice);
+    const auto run = [&](bool restart) {
+      Slicer s({kSlice, 1000, 64});
+      s.start(TimeNs(0));
+      const LeafIndex leaf = s.add_leaf();
+      Recorder recorder;
+      for (std::size_t i = 0; i < events.size(); ++i) {
+        apply(s, leaf, events[i]);
+        s.cover(leaf, events[i].time + DurationNs(60));
+        if (i % 7 == 0) static_cast<void>(s.close_through(events[i].time + DurationNs(120)));
+        if (restart && i == events.size() / 2) {
+          recorder.take(s);
+          std::vector<model::SliceColumn> columns;
+          for (auto& [k, c] : recorder.columns) columns.push_back(c);
+          const SliceIndex next_open = s.next_open();
+          std::vector<LeafState> leaves{s.leaf_state(leaf)};
+          s = Slicer({kSlice, 1000, 64});
+          EXPECT_TRUE(s.restore(columns, next_open, leaves));
+        }
+      }
+      static_cast<void>(s.close_through(end));
+      recorder.take(s);
+      return recorder.cells(leaf);
+    };
+    ASSERT_EQ(run(true) == run(false), true);
+  }
+}
+
+TEST(Levels, CoarseSlicesEqualAMergeOfTheFineOnesAlsoWhenAmended) {
+  auto levels = Levels::make({DurationNs(100), DurationNs(500), DurationNs(2000)}, 64);
+  ASSERT_TRUE(levels);
+  std::mt19937_64 rng(5);
+  Slicer s({kSlice, 64, 64});
+  s.start(TimeNs(0));
+  const LeafIndex leaf = s.add_leaf();
+  std::map<std::pair<int, std::int64_t>, model::SliceColumn> coarse;
+  std::map<std::int64_t, model::SliceColumn> fine;
+  const auto put = [&](const model::SliceColumn& c) {
+    fine[c.index.value] = c;
+    std::vector<model::SliceColumn> out;
+    levels->update(c, out);
+    for (auto& o : out) coarse[{o.level.value, o.index.value}] = o;
+  };
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  for (int i = 1; i < 400; ++i) {
+    const TimeNs t(i * 37);
+    static_cast<void>(i % 2 ? s.enter(leaf, kSend, t) : s.leave(leaf, kSend, t));
+    if (i % 5 == 0) {
+      // Far ahead of the events: nearly everything gets amended once.
+      for (const auto* c : s.close_through(t + DurationNs(static_cast<std::int64_t>(rng() % 900)))) put(*c);
+      for (const SliceIndex a : s.take_amended()) put(*s.column(a));
+    }
+  }
+  int compared = 0;
+  for (const auto& [key, c] : coarse) {
+    const std::int64_t ratio = key.first == 1 ? 5 : 20;
+    std::int64_t send = 0, longest = 0;
+    std::uint32_t visits = 0;
+    for (std::int64_t k = key.second * ratio; k < (key.second + 1) * ratio; ++k) {
+      const auto& f = fine.at(k);
+      if (kSend.value >= f.states()) continue;
+      send += f.duration_ns(leaf)[kSend.value];
+      longest = std::max(longest, f.longest_ns(leaf)[kSend.value]);
+      visits += f.visits(leaf)[kSend.value];
+    }
+    ASSERT_EQ(c.duration_ns(leaf)[kSend.value], send) << key.first << ' ' << key.second;
+    ASSERT_EQ(c.longest_ns(leaf)[kSend.value], longest);
+    ASSERT_EQ(c.visits(leaf)[kSend.value], visits);
+    ++compared;
+  }
+  EXPECT_GE(compared, 30);
+}
+
+TEST(Levels, DurationsThatDoNotNestAreRefused) {
+  const auto bad = Levels::make({DurationNs(100), DurationNs(250)}, 8);
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message, testing::HasSubstr("level 1"));
+}
+
+}  // namespace
+}  // namespace margay::slicer
