@@ -1,0 +1,151 @@
+// Ingest: messages of node agents in, events to the slicer, acknowledgements out. No socket, no clock, no
+// thread.
+//
+// Promise to the slicer: the records of a stream arrive once each and in order; a hole in the ordinals is
+// either filled by a re-send or, once it cannot be any more (a new epoch, or waited too long), told as a gap
+// and counted. Promise to the sources: what is acknowledged was in a committed cut.
+//
+//   ordinal == next   accepted
+//   ordinal <  next   a repeat: the part known already is skipped
+//   ordinal >  next   pending: nothing is taken and nothing promised until the hole is filled or given up
+//
+// Every message is untrusted: checked, bounded, counted, and a bad one costs its sender only itself.
+// Cost: one pass over the records of a batch. Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "margay/base/record.h"
+#include "margay/ingest/source_registry.h"
+#include "margay/slicer/slicer.h"
+
+namespace margay::ingest {
+
+struct Options {
+  std::string run;
+  std::string boot_id;        // of this host: sources with the same share its clock
+  DurationNs clock_offset{};  // trace time less this host's CLOCK_MONOTONIC
+  DurationNs lateness = milliseconds(10);
+  DurationNs silence_hold = milliseconds(200);  // how long a silent source holds the watermark
+  DurationNs silent_after = seconds(1);
+  DurationNs lost_after = seconds(10);
+  DurationNs give_up_gap = seconds(10);
+  DurationNs future = seconds(1);  // records later than now plus this are rejected
+  std::uint64_t instance = 0;      // of this collector; another one makes agents say hello again
+  Limits limits;
+};
+
+// Counters of what happened to messages, not to events (those are in the accounts).
+struct MessageCounters {
+  std::uint64_t messages = 0;
+  std::uint64_t undecodable = 0;  // not a message of this protocol
+  std::uint64_t wrong_version = 0;
+  std::uint64_t wrong_run = 0;
+  std::uint64_t bad_batches = 0;   // columns that do not decode
+  std::uint64_t repeats = 0;       // records that had been accepted already
+  std::uint64_t gaps_pending = 0;  // batches put off because something before them was missing
+  std::uint64_t gaps_given_up = 0;
+  std::uint64_t unknown_source = 0;    // batches of sources that had not said hello
+  std::uint64_t refused_by_limit = 0;  // sources, streams or names over the limits
+  std::uint64_t amended_events = 0;    // late events that changed a closed slice
+  std::uint64_t clock_backwards = 0;
+  std::uint64_t unbalanced = 0;  // leaves of states that were not open
+};
+
+// Accepted records, for the archive of raw events.
+struct AcceptedBatch {
+  LeafIndex leaf{};
+  std::uint64_t first = 0;
+  TimeNs begin{}, end{};
+  std::uint32_t count = 0;
+  std::string columns;
+};
+
+// How far each stream is in a cut; acknowledged once the cut is committed.
+using AckPoint = std::vector<std::pair<std::string, wire::StreamAck>>;
+
+class Ingest {
+ public:
+  Ingest(Options options, slicer::Slicer& slicer, model::StateTable& states);
+
+  // A message from the agent with this routing id. `now` is this host's monotonic time.
+  void receive(std::string_view bytes, const std::string& agent, TimeNs now);
+  // Time passes: silence, gaps given up.
+  void tick(TimeNs now);
+
+  // Every live source is covered to here, or has been silent for too long (DESIGN: bounded wait).
+  TimeNs watermark(TimeNs now) const;
+
+  // What stands in the cut that is being made now, to be sent when it is committed.
+  AckPoint ack_point() const;
+  void committed(const AckPoint& point);
+  // Messages to agents: (routing id, message).
+  std::vector<std::pair<std::string, wire::ToAgent>> take_replies();
+  // Tells every agent that the run is over.
+  void finish();
+
+  // All sources have said goodbye and every record is accounted for.
+  bool all_ended() const;
+  const std::map<SourceId, Source>& sources() const { return sources_; }
+  std::map<SourceId, Source>& sources() { return sources_; }
+  // By leaf.
+  Account account(LeafIndex leaf) const;
+  const std::vector<model::Attributes>& leaves() const { return leaves_; }
+  // (source, stream) that feeds each leaf now.
+  const std::vector<std::pair<SourceId, std::uint32_t>>& leaf_owner() const { return leaf_owner_; }
+  // Grows when a leaf joins, or says more of itself.
+  std::uint64_t topology_version() const { return topology_version_; }
+  const MessageCounters& counters() const { return counters_; }
+  std::uint64_t steal_ns() const { return steal_ns_; }
+  // The innermost named region that at least half of the live leaves are in; or "".
+  std::string region() const;
+
+  // Keeps the columns of accepted batches for take_accepted(), up to this many bytes (0: keeps none).
+  void keep_raw(std::size_t bytes) { raw_limit_ = bytes; }
+  std::vector<AcceptedBatch> take_accepted();
+  std::uint64_t raw_dropped() const { return raw_dropped_; }  // records not archived for want of room
+
+  // After a restart: sources as they were in the last cut, and the account of each leaf's former sources.
+  void restore(std::vector<Source> sources, std::vector<model::Attributes> leaves,
+               std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner);
+
+ private:
+  void on_hello(const wire::Hello& hello, const std::string& agent, TimeNs now);
+  void on_batch(const wire::EventBatch& batch, const std::string& agent, TimeNs now);
+  void on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now);
+  void on_node_sample(const wire::NodeSample& sample, TimeNs now);
+  Stream* stream_of(Source& source, std::uint32_t index);
+  void take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now);
+  void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
+  void wants_hello(const std::string& agent, SourceId source);
+  void apply(Source& source, Stream& stream, const EventRecord& record, TimeNs latest);
+  wire::ToAgent& reply(const std::string& agent);
+  std::optional<LeafIndex> leaf_for(const Source& source, std::uint32_t stream);
+  model::Attributes leaf_attributes(const Source& source, std::uint32_t stream) const;
+
+  Options options_;
+  slicer::Slicer& slicer_;
+  model::StateTable& states_;
+  std::map<SourceId, Source> sources_;
+  std::vector<model::Attributes> leaves_;
+  std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner_;
+  std::map<std::string, wire::ToAgent> replies_;
+  std::map<std::string, TimeNs> agents_;  // routing id -> last heard
+  std::uint64_t topology_version_ = 0;
+  MessageCounters counters_;
+  std::uint64_t steal_ns_ = 0;
+  bool finishing_ = false;
+  std::size_t raw_limit_ = 0;
+  std::size_t raw_bytes_ = 0;
+  std::vector<AcceptedBatch> accepted_;
+  std::uint64_t raw_dropped_ = 0;
+  std::vector<EventRecord> scratch_;
+  wire::ToCollector message_;  // reused: parsing into it keeps its memory
+};
+
+}  // namespace margay::ingest

@@ -1,0 +1,99 @@
+// The sources of a run: who they are, which leaves they feed, what they have sent, and where every event
+// went.
+//
+// Thread safety: none; owned by the ingest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/base/ids.h"
+#include "margay/base/result.h"
+#include "margay/model/hierarchy.h"
+#include "margay/model/state_table.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::ingest {
+
+// Bounds of what untrusted sources may cause.
+struct Limits {
+  std::uint32_t sources = 4096;
+  std::uint32_t streams_per_source = 256;
+  std::uint32_t leaves = 8192;
+  std::uint32_t states = 512;
+  std::uint32_t names_per_source = 1024;
+};
+
+// Where the events of one stream went. One event is one timestamped record.
+//   produced = modelled + late_dropped + probe_dropped + wire_lost + rejected + in_flight
+// Each term is counted where it happens: produced, probe_dropped and recorded by the probe, the others here.
+struct Account {
+  std::uint64_t produced = 0;       // records the probe attempted
+  std::uint64_t modelled = 0;       // handed to the slicer and counted in cells
+  std::uint64_t late_dropped = 0;   // older than every slice that can still be amended
+  std::uint64_t probe_dropped = 0;  // the probe had no room
+  std::uint64_t wire_lost = 0;      // entered the ring, never arrived, and will not
+  std::uint64_t rejected = 0;       // arrived, but made no sense
+  std::uint64_t recorded = 0;       // entered the probe's ring
+  std::uint64_t next = 0;           // ordinal expected next: all before are accounted for
+
+  std::uint64_t in_flight() const { return recorded > next ? recorded - next : 0; }
+  bool balanced() const {
+    return produced == modelled + late_dropped + probe_dropped + wire_lost + rejected + in_flight();
+  }
+  Account& operator+=(const Account& o);
+  bool operator==(const Account&) const = default;
+};
+
+enum class Condition : std::uint8_t { kLive, kStopped, kSilent, kLost, kEnded };
+const char* to_string(Condition c);
+
+struct Stream {
+  LeafIndex leaf{};
+  std::uint32_t epoch = 0;  // of the records accepted last
+  Account account;
+  TimeNs covered{};  // trace time: no record before it is still to come
+  bool began = false;
+  // A batch that begins after `account.next`: something is missing, since then (host time of the collector).
+  std::optional<TimeNs> gap_since;
+  std::vector<std::uint16_t> regions;  // open named regions, innermost last
+};
+
+// What the node sampler last said of a process.
+struct Process {
+  char state = 0;  // /proc letter, 0 unknown
+  TimeNs at{};     // trace time of the sample
+  TimeNs stopped_since{};
+  // Shares of the time between the last two samples.
+  float cpu = 0;
+  float run_delay = 0;
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t run_delay_ns = 0;
+};
+
+struct Source {
+  SourceId id{};
+  std::uint32_t epoch = 0;
+  model::Attributes attributes;
+  std::vector<StateId> states;  // local name index -> state; kUnknown for regions
+  std::vector<std::string> names;
+  std::vector<bool> ends_leaf;  // leaving this state, the resource ceases to exist (MPI_Finalize)
+  DurationNs clock_offset{};    // trace time less host time
+  DurationNs clock_error{};
+  std::map<std::uint32_t, Stream> streams;
+  std::string agent;  // routing id of the agent that speaks for it
+  TimeNs heard{};     // host time of the collector
+  Process process;
+  bool ended = false;
+  std::uint32_t goodbye = 0;  // wire::Goodbye::Reason
+  std::optional<TimeNs> end;
+  bool goodbye_acked = false;
+  bool dirty = true;  // has changed since the last cut
+
+  Condition condition(TimeNs now, DurationNs silent_after, DurationNs lost_after) const;
+};
+
+}  // namespace margay::ingest

@@ -1,0 +1,530 @@
+#include "margay/ingest/ingest.h"
+
+#include <algorithm>
+
+#include "margay/wire/columns.h"
+
+namespace margay::ingest {
+namespace {
+
+constexpr std::size_t kLongestText = 256;
+constexpr std::size_t kMostAgents = 1024;
+constexpr std::size_t kMostRegions = 32;
+
+std::string clipped(std::string text) {
+  if (text.size() > kLongestText) text.resize(kLongestText);
+  return text;
+}
+
+}  // namespace
+
+Ingest::Ingest(Options options, slicer::Slicer& slicer, model::StateTable& states)
+    : options_(std::move(options)), slicer_(slicer), states_(states) {}
+
+wire::ToAgent& Ingest::reply(const std::string& agent) {
+  wire::ToAgent& r = replies_[agent];
+  r.set_version(wire::kWireVersion);
+  r.set_instance(options_.instance);
+  return r;
+}
+
+std::vector<std::pair<std::string, wire::ToAgent>> Ingest::take_replies() {
+  std::vector<std::pair<std::string, wire::ToAgent>> out(std::make_move_iterator(replies_.begin()),
+                                                         std::make_move_iterator(replies_.end()));
+  replies_.clear();
+  return out;
+}
+
+void Ingest::finish() {
+  finishing_ = true;
+  for (const auto& [agent, heard] : agents_) reply(agent).set_finish(true);
+}
+
+void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs now) {
+  ++counters_.messages;
+  if (!message_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    ++counters_.undecodable;
+    return;
+  }
+  if (message_.version() != wire::kWireVersion) {
+    ++counters_.wrong_version;
+    reply(agent).set_refused("this collector speaks wire version " + std::to_string(wire::kWireVersion) +
+                             ", not " + std::to_string(message_.version()));
+    return;
+  }
+  if (message_.run() != options_.run) {
+    ++counters_.wrong_run;
+    reply(agent).set_refused("this collector serves run '" + options_.run + "', not '" +
+                             clipped(message_.run()) + "'");
+    return;
+  }
+  if (const auto it = agents_.find(agent); it != agents_.end()) {
+    it->second = now;
+  } else if (agents_.size() < kMostAgents) {
+    agents_.emplace(agent, now);
+    wire::ToAgent& r = reply(agent);  // the agent learns the collector's instance at once
+    if (finishing_) r.set_finish(true);
+  } else {
+    ++counters_.refused_by_limit;
+    return;
+  }
+  if (message_.has_hello()) on_hello(message_.hello(), agent, now);
+  for (const wire::EventBatch& batch : message_.batches()) on_batch(batch, agent, now);
+  if (message_.has_node()) on_node_sample(message_.node(), now);
+  if (message_.has_goodbye()) on_goodbye(message_.goodbye(), agent, now);
+  counters_.clock_backwards = slicer_.backwards();
+  counters_.unbalanced = slicer_.unbalanced();
+}
+
+void Ingest::wants_hello(const std::string& agent, SourceId source) {
+  wire::ToAgent& r = reply(agent);
+  for (const std::uint64_t asked : r.need_hello())
+    if (asked == source.value) return;
+  r.add_need_hello(source.value);
+}
+
+void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs now) {
+  const SourceId id(hello.source());
+  auto it = sources_.find(id);
+  if (it == sources_.end()) {
+    if (sources_.size() >= options_.limits.sources) {
+      ++counters_.refused_by_limit;
+      return;
+    }
+    it = sources_.emplace(id, Source{}).first;
+    it->second.id = id;
+  }
+  Source& source = it->second;
+  source.agent = agent;
+  source.heard = now;
+  source.dirty = true;
+  source.epoch = std::max(source.epoch, hello.epoch());
+
+  model::Attributes attributes;
+  for (const auto& [key, value] : hello.attributes())
+    if (attributes.size() < 64) attributes[clipped(key)] = clipped(value);
+  if (attributes != source.attributes) {
+    source.attributes = std::move(attributes);
+    for (const auto& [index, stream] : source.streams) {
+      leaves_[stream.leaf.value] = leaf_attributes(source, index);
+      ++topology_version_;
+    }
+  }
+
+  // Name tables only grow; a state keeps its number.
+  for (int i = static_cast<int>(source.states.size()); i < hello.names_size(); ++i) {
+    if (source.states.size() >= options_.limits.names_per_source) {
+      ++counters_.refused_by_limit;
+      break;
+    }
+    const wire::Name& name = hello.names(i);
+    StateId state = kUnknown;
+    if (name.family() != wire::FAMILY_REGION && !name.name().empty()) {
+      const bool known_family = name.family() <= wire::FAMILY_START_END;
+      auto interned =
+          states_.size() < options_.limits.states || i == 0
+              ? states_.intern(name.name(), known_family ? static_cast<model::StateFamily>(name.family())
+                                                         : model::StateFamily::kOther)
+              : Result<StateId>(fail(ErrorCode::kLimit, "too many states"));
+      if (interned)
+        state = *interned;
+      else
+        ++counters_.refused_by_limit;
+    }
+    source.states.push_back(state);
+    source.names.push_back(clipped(name.name()));
+    source.ends_leaf.push_back(name.name() == "MPI_Finalize");
+  }
+
+  if (const auto boot = source.attributes.find("boot_id");
+      boot != source.attributes.end() && boot->second == options_.boot_id) {
+    source.clock_offset = options_.clock_offset;
+    source.clock_error = DurationNs(0);
+  } else {
+    source.clock_offset = DurationNs(hello.clock().realtime_ns() - hello.clock().monotonic_ns());
+    source.clock_error =
+        DurationNs(static_cast<std::int64_t>(std::min<std::uint64_t>(hello.clock().error_ns(), 1u << 30)));
+  }
+}
+
+model::Attributes Ingest::leaf_attributes(const Source& source, std::uint32_t stream) const {
+  model::Attributes a = source.attributes;
+  a["thread"] = std::to_string(stream);
+  if (!a.contains("rank")) a["process"] = a.contains("pid") ? a["pid"] : std::to_string(source.id.value);
+  return a;
+}
+
+std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream) {
+  model::Attributes attributes = leaf_attributes(source, stream);
+  // A job made of several MPI programs one after the other has each rank several times: the same resource.
+  const auto same = [&](const model::Attributes& a, const char* key) {
+    const auto x = a.find(key);
+    const auto y = attributes.find(key);
+    return (x == a.end()) == (y == attributes.end()) && (x == a.end() || x->second == y->second);
+  };
+  for (std::uint32_t i = 0; i < leaves_.size(); ++i) {
+    const auto owner = sources_.find(leaf_owner_[i].first);
+    if (owner == sources_.end() || !owner->second.ended || owner->first == source.id) continue;
+    if (!attributes.contains("rank") || !same(leaves_[i], "host") || !same(leaves_[i], "rank") ||
+        !same(leaves_[i], "thread"))
+      continue;
+    leaves_[i] = std::move(attributes);
+    leaf_owner_[i] = {source.id, stream};
+    return LeafIndex(i);
+  }
+  if (leaves_.size() >= options_.limits.leaves) {
+    ++counters_.refused_by_limit;
+    return std::nullopt;
+  }
+  leaves_.push_back(std::move(attributes));
+  leaf_owner_.emplace_back(source.id, stream);
+  ++topology_version_;
+  return slicer_.add_leaf();
+}
+
+Stream* Ingest::stream_of(Source& source, std::uint32_t index) {
+  if (const auto it = source.streams.find(index); it != source.streams.end()) return &it->second;
+  if (source.streams.size() >= options_.limits.streams_per_source) {
+    ++counters_.refused_by_limit;
+    return nullptr;
+  }
+  const auto leaf = leaf_for(source, index);
+  if (!leaf) return nullptr;
+  Stream& stream = source.streams[index];
+  stream.leaf = *leaf;
+  return &stream;
+}
+
+void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, TimeNs now) {
+  const auto it = sources_.find(SourceId(batch.source()));
+  if (it == sources_.end() || it->second.states.empty()) {
+    ++counters_.unknown_source;
+    wants_hello(agent, SourceId(batch.source()));
+    return;
+  }
+  Source& source = it->second;
+  source.heard = now;
+  source.agent = agent;
+  source.dirty = true;
+  if (batch.epoch() < source.epoch) return;  // an agent that has been replaced
+  source.epoch = batch.epoch();
+  Stream* stream = stream_of(source, batch.stream());
+  if (stream == nullptr) return;
+  Account& account = stream->account;
+
+  if (batch.first() > account.next) {
+    if (batch.epoch() > stream->epoch && stream->began) {
+      // The agent that had the missing records is gone.
+      give_up(source, *stream, batch.first(), TimeNs(batch.covered_until_ns()) + source.clock_offset);
+    } else if (!stream->gap_since) {
+      stream->gap_since = now;
+      ++counters_.gaps_pending;
+      wants_hello(agent, source.id);
+      return;
+    } else if (now - *stream->gap_since < options_.give_up_gap) {
+      ++counters_.gaps_pending;
+      return;
+    } else {
+      give_up(source, *stream, batch.first(), TimeNs(batch.covered_until_ns()) + source.clock_offset);
+    }
+  }
+
+  std::uint64_t skip = 0;
+  if (batch.first() < account.next) {
+    skip = std::min<std::uint64_t>(batch.count(), account.next - batch.first());
+    counters_.repeats += skip;
+    if (skip == batch.count() && batch.count() > 0) {
+      // Wholly known; what it says of time and counters may be older than what is known.
+      return;
+    }
+  }
+  if (batch.count() > skip) {
+    const auto decoded = wire::decode_columns_untrusted({batch.columns().data(), batch.columns().size()},
+                                                        batch.count(), scratch_);
+    stream->epoch = batch.epoch();
+    stream->began = true;
+    if (!decoded) {
+      // These records arrived, and cannot be understood: rejected, and what they hid is unknown.
+      ++counters_.bad_batches;
+      const std::uint64_t lost = std::min<std::uint64_t>(batch.count(), wire::kMaxBatchRecords) -
+                                 std::min<std::uint64_t>(skip, wire::kMaxBatchRecords);
+      account.rejected += lost;
+      account.next += lost;
+      static_cast<void>(
+          slicer_.gap(stream->leaf, TimeNs(batch.covered_until_ns()) + source.clock_offset, lost));
+    } else {
+      take_records(source, *stream, skip, now);
+      if (raw_limit_ > 0) {
+        AcceptedBatch raw;
+        raw.leaf = stream->leaf;
+        raw.first = batch.first() + skip;
+        raw.count = static_cast<std::uint32_t>(batch.count() - skip);
+        raw.begin = TimeNs(scratch_[skip].time_ns) + source.clock_offset;
+        raw.end = TimeNs(scratch_.back().time_ns) + source.clock_offset;
+        if (raw_bytes_ + batch.columns().size() > raw_limit_) {
+          raw_dropped_ += raw.count;
+        } else {
+          if (skip == 0)
+            raw.columns = batch.columns();
+          else
+            wire::encode_columns(std::span(scratch_).subspan(skip), raw.columns);
+          raw_bytes_ += raw.columns.size();
+          accepted_.push_back(std::move(raw));
+        }
+      }
+    }
+  }
+  stream->gap_since.reset();
+  account.produced = std::max(account.produced, batch.produced());
+  account.probe_dropped = std::max(account.probe_dropped, batch.dropped());
+  account.recorded = std::max(account.recorded, batch.recorded());
+  const TimeNs covered = std::min(TimeNs(batch.covered_until_ns()) + source.clock_offset,
+                                  now + options_.clock_offset + options_.future);
+  if (covered > stream->covered) {
+    stream->covered = covered;
+    slicer_.cover(stream->leaf, covered);
+  }
+}
+
+void Ingest::give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t) {
+  const std::uint64_t lost = next - stream.account.next;
+  stream.account.wire_lost += lost;
+  stream.account.next = next;
+  stream.gap_since.reset();
+  ++counters_.gaps_given_up;
+  source.dirty = true;
+  static_cast<void>(slicer_.gap(stream.leaf, t, lost));
+}
+
+void Ingest::take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now) {
+  const TimeNs latest = now + options_.clock_offset + options_.future;
+  for (std::size_t i = skip; i < scratch_.size(); ++i) apply(source, stream, scratch_[i], latest);
+  stream.account.next += scratch_.size() - skip;
+}
+
+void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs latest) {
+  Account& account = stream.account;
+  if (record.time_ns <= 0 || record.state >= source.states.size() || record.kind < MARGAY_ENTER ||
+      record.kind > MARGAY_STACK) {
+    ++account.rejected;
+    return;
+  }
+  const TimeNs t = TimeNs(record.time_ns) + source.clock_offset;
+  if (t > latest) {
+    ++account.rejected;
+    return;
+  }
+  slicer::Outcome outcome = slicer::Outcome::kModelled;
+  const StateId state = source.states[record.state];
+  switch (record.kind) {
+    case MARGAY_ENTER:
+      outcome = slicer_.enter(stream.leaf, state, t);
+      break;
+    case MARGAY_LEAVE:
+      outcome = slicer_.leave(stream.leaf, state, t);
+      if (source.ends_leaf[record.state]) static_cast<void>(slicer_.end(stream.leaf, t));
+      break;
+    case MARGAY_REGION_ENTER:
+      if (stream.regions.size() < kMostRegions) stream.regions.push_back(record.state);
+      break;
+    case MARGAY_REGION_LEAVE:
+      if (const auto it = std::find(stream.regions.rbegin(), stream.regions.rend(), record.state);
+          it != stream.regions.rend())
+        stream.regions.erase(it.base() - 1, stream.regions.end());
+      break;
+    case MARGAY_GAP:
+      outcome = slicer_.gap(stream.leaf, t, record.bytes);
+      break;
+    case MARGAY_STACK:
+      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t);
+      break;
+    default:
+      break;
+  }
+  switch (outcome) {
+    case slicer::Outcome::kLateDropped:
+      ++account.late_dropped;
+      return;
+    case slicer::Outcome::kAmended:
+      ++counters_.amended_events;
+      break;
+    case slicer::Outcome::kModelled:
+      break;
+  }
+  ++account.modelled;
+}
+
+void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now) {
+  const auto it = sources_.find(SourceId(goodbye.source()));
+  if (it == sources_.end()) {
+    ++counters_.unknown_source;
+    wants_hello(agent, SourceId(goodbye.source()));
+    return;
+  }
+  Source& source = it->second;
+  source.heard = now;
+  source.agent = agent;
+  source.dirty = true;
+  if (goodbye.epoch() < source.epoch) return;
+  source.goodbye_acked = false;  // it has not heard, or would not say it again
+  if (source.ended) return;
+  bool missing = false;
+  for (const wire::StreamTotal& total : goodbye.streams()) {
+    Stream* stream = stream_of(source, total.stream());
+    if (stream == nullptr) continue;
+    Account& account = stream->account;
+    account.produced = std::max(account.produced, total.produced());
+    account.probe_dropped = std::max(account.probe_dropped, total.dropped());
+    account.recorded = std::max(account.recorded, total.recorded());
+    if (account.recorded > account.next) {
+      if (!stream->gap_since) stream->gap_since = now;
+      if (now - *stream->gap_since < options_.give_up_gap) {
+        missing = true;
+      } else {
+        give_up(source, *stream, account.recorded, TimeNs(goodbye.end_ns()) + source.clock_offset);
+      }
+    }
+  }
+  if (missing) {
+    ++counters_.gaps_pending;
+    wants_hello(agent, source.id);
+    return;
+  }
+  source.ended = true;
+  source.goodbye = static_cast<std::uint32_t>(goodbye.reason());
+  TimeNs end = TimeNs(goodbye.end_ns()) + source.clock_offset;
+  for (auto& [index, stream] : source.streams) {
+    if (slicer_.leaf_state(stream.leaf).base == kAbsent) continue;  // MPI_Finalize has ended it
+    // A killed process was in its last state until it died, which is as far as it was covered.
+    const TimeNs t = std::max(end, stream.covered);
+    static_cast<void>(slicer_.end(stream.leaf, t));
+    end = std::max(end, t);
+  }
+  source.end = end;
+}
+
+void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs) {
+  steal_ns_ = std::max(steal_ns_, sample.steal_ns());
+  for (const wire::ProcessSample& p : sample.processes()) {
+    const auto it = sources_.find(SourceId(p.source()));
+    if (it == sources_.end()) continue;
+    Source& source = it->second;
+    Process& process = source.process;
+    const TimeNs at = TimeNs(sample.time_ns()) + source.clock_offset;
+    const std::int64_t elapsed = (at - process.at).value;
+    if (process.state != 0 && elapsed > 0) {
+      const auto share = [&](std::uint64_t newer, std::uint64_t older) {
+        return newer >= older
+                   ? static_cast<float>(static_cast<double>(newer - older) / static_cast<double>(elapsed))
+                   : 0;
+      };
+      process.cpu = share(p.cpu_ns(), process.cpu_ns);
+      process.run_delay = share(p.run_delay_ns(), process.run_delay_ns);
+    }
+    const char state = p.state() < 128 ? static_cast<char>(p.state()) : '\0';
+    const bool stopped = state == 'T' || state == 't';
+    if (stopped && process.stopped_since == TimeNs())
+      process.stopped_since = process.at == TimeNs() ? at : process.at;
+    if (!stopped) process.stopped_since = TimeNs();
+    process.state = state;
+    process.at = at;
+    process.cpu_ns = p.cpu_ns();
+    process.run_delay_ns = p.run_delay_ns();
+  }
+}
+
+void Ingest::tick(TimeNs now) {
+  std::erase_if(agents_, [&](const auto& a) { return now - a.second > options_.lost_after * 6; });
+}
+
+TimeNs Ingest::watermark(TimeNs now) const {
+  const TimeNs now_trace = now + options_.clock_offset;
+  TimeNs least = now_trace;
+  for (const auto& [id, source] : sources_) {
+    if (source.ended) continue;
+    for (const auto& [index, stream] : source.streams) {
+      TimeNs covered = stream.covered;
+      // A stopped process records nothing.
+      if (source.process.stopped_since != TimeNs()) covered = std::max(covered, source.process.at);
+      least = std::min(least, std::max(covered, now_trace - options_.silence_hold));
+    }
+  }
+  return least - options_.lateness;
+}
+
+AckPoint Ingest::ack_point() const {
+  AckPoint point;
+  for (const auto& [id, source] : sources_) {
+    if (source.goodbye_acked) continue;
+    for (const auto& [index, stream] : source.streams) {
+      wire::StreamAck ack;
+      ack.set_source(id.value);
+      ack.set_epoch(source.epoch);
+      ack.set_stream(index);
+      ack.set_next(stream.account.next);
+      ack.set_goodbye(source.ended);
+      point.emplace_back(source.agent, std::move(ack));
+    }
+    if (source.streams.empty() && source.ended) {
+      wire::StreamAck ack;
+      ack.set_source(id.value);
+      ack.set_epoch(source.epoch);
+      ack.set_goodbye(true);
+      point.emplace_back(source.agent, std::move(ack));
+    }
+  }
+  return point;
+}
+
+void Ingest::committed(const AckPoint& point) {
+  for (const auto& [agent, ack] : point) {
+    *reply(agent).add_acks() = ack;
+    if (const auto it = sources_.find(SourceId(ack.source())); ack.goodbye() && it != sources_.end())
+      it->second.goodbye_acked = true;
+  }
+}
+
+bool Ingest::all_ended() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s.second.ended; });
+}
+
+Account Ingest::account(LeafIndex leaf) const {
+  Account sum;
+  for (const auto& [id, source] : sources_)
+    for (const auto& [index, stream] : source.streams)
+      if (stream.leaf == leaf) sum += stream.account;
+  return sum;
+}
+
+std::string Ingest::region() const {
+  std::map<std::string, std::size_t> votes;
+  std::size_t live = 0;
+  for (const auto& [id, source] : sources_) {
+    if (source.ended) continue;
+    for (const auto& [index, stream] : source.streams) {
+      ++live;
+      if (!stream.regions.empty()) ++votes[source.names[stream.regions.back()]];
+    }
+  }
+  for (const auto& [name, n] : votes)
+    if (n * 2 >= live && live > 0) return name;
+  return "";
+}
+
+std::vector<AcceptedBatch> Ingest::take_accepted() {
+  raw_bytes_ = 0;
+  return std::exchange(accepted_, {});
+}
+
+void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes> leaves,
+                     std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner) {
+  for (Source& s : sources) {
+    const SourceId id = s.id;
+    sources_.emplace(id, std::move(s));
+  }
+  leaves_ = std::move(leaves);
+  leaf_owner_ = std::move(leaf_owner);
+  ++topology_version_;
+}
+
+}  // namespace margay::ingest
