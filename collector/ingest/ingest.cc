@@ -403,7 +403,7 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
   source.end = end;
 }
 
-void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs) {
+void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
   steal_ns_ = std::max(steal_ns_, sample.steal_ns());
   for (const wire::ProcessSample& p : sample.processes()) {
     const auto it = sources_.find(SourceId(p.source()));
@@ -411,21 +411,25 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs) {
     Source& source = it->second;
     Process& process = source.process;
     const TimeNs at = TimeNs(sample.time_ns()) + source.clock_offset;
-    const std::int64_t elapsed = (at - process.at).value;
-    if (process.state != 0 && elapsed > 0) {
-      const auto share = [&](std::uint64_t newer, std::uint64_t older) {
-        return newer >= older
-                   ? static_cast<float>(static_cast<double>(newer - older) / static_cast<double>(elapsed))
-                   : 0;
+    model::NodeEvidence evidence;
+    if (process.state != 0 && at > process.at) {
+      const auto grown = [](std::uint64_t newer, std::uint64_t older) {
+        return newer > older ? static_cast<std::int64_t>(std::min(newer - older, std::uint64_t{1} << 60)) : 0;
       };
-      process.cpu = share(p.cpu_ns(), process.cpu_ns);
-      process.run_delay = share(p.run_delay_ns(), process.run_delay_ns);
+      evidence.sampled_ns = (at - process.at).value;
+      evidence.cpu_ns = grown(p.cpu_ns(), process.cpu_ns);
+      evidence.run_delay_ns = grown(p.run_delay_ns(), process.run_delay_ns);
     }
     const char state = p.state() < 128 ? static_cast<char>(p.state()) : '\0';
     const bool stopped = state == 'T' || state == 't';
     if (stopped && process.stopped_since == TimeNs())
       process.stopped_since = process.at == TimeNs() ? at : process.at;
     if (!stopped) process.stopped_since = TimeNs();
+    evidence.process_state = state;
+    evidence.stopped_since = process.stopped_since;
+    if (stopped) evidence.stopped_ns = evidence.sampled_ns;
+    if (at <= now + options_.clock_offset + options_.future)
+      for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
     process.state = state;
     process.at = at;
     process.cpu_ns = p.cpu_ns();

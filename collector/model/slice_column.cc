@@ -34,6 +34,7 @@ void SliceColumn::resize(std::uint32_t leaves, std::uint32_t states) {
   reshape(longest_ns_, leaves_, states_, leaves, states);
   reshape(visits_, leaves_, states_, leaves, states);
   open_.resize(leaves);
+  evidence_.resize(leaves);
   leaves_ = leaves;
   states_ = states;
 }
@@ -42,6 +43,7 @@ void SliceColumn::merge(const SliceColumn& finer) {
   resize(finer.leaves(), finer.states());
   lost_events += finer.lost_events;
   provisional = provisional || finer.provisional;
+  region = finer.region;
   for (std::uint32_t l = 0; l < finer.leaves(); ++l) {
     const LeafIndex leaf(l);
     const auto from_duration = finer.duration_ns(leaf);
@@ -56,6 +58,14 @@ void SliceColumn::merge(const SliceColumn& finer) {
       to_visits[x] += from_visits[x];
     }
     open(leaf) = finer.open(leaf);
+    NodeEvidence& to = evidence(leaf);
+    const NodeEvidence& from = finer.evidence(leaf);
+    if (from.process_state != 0) to.process_state = from.process_state;
+    to.stopped_since = from.stopped_since;
+    to.sampled_ns += from.sampled_ns;
+    to.cpu_ns += from.cpu_ns;
+    to.run_delay_ns += from.run_delay_ns;
+    to.stopped_ns += from.stopped_ns;
   }
 }
 

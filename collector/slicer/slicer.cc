@@ -255,6 +255,19 @@ void Slicer::cover(LeafIndex leaf, TimeNs until) {
   l.position = until;
 }
 
+void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& evidence) {
+  if (!started_) return;
+  const SliceIndex slice = std::max(slice_of(t, options_.slice), next_open_);
+  model::NodeEvidence& e = column_at(slice, kCompute).evidence(leaf);
+  e.process_state = evidence.process_state;
+  e.stopped_since = evidence.stopped_since;
+  e.sampled_ns += evidence.sampled_ns;
+  e.cpu_ns += evidence.cpu_ns;
+  e.run_delay_ns += evidence.run_delay_ns;
+  e.stopped_ns += evidence.stopped_ns;
+  touch(slice);
+}
+
 std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   if (!started_) return {};
   const SliceIndex end = slice_of(watermark, options_.slice);  // the first slice that stays open
@@ -275,7 +288,12 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   next_open_ = end;
   while (columns_.size() > 1 && columns_.front().index.value + options_.retained < first.value)
     columns_.pop_front();
-  for (SliceIndex s = first; s < end; ++s) closed.push_back(column(s));
+  for (SliceIndex s = first; s < end; ++s) {
+    SliceColumn& c = column_at(s, kCompute);
+    c.region = region_;
+    changed_.insert(s);
+    closed.push_back(&c);
+  }
   return closed;
 }
 

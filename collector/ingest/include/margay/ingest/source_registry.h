@@ -67,9 +67,6 @@ struct Process {
   char state = 0;  // /proc letter, 0 unknown
   TimeNs at{};     // trace time of the sample
   TimeNs stopped_since{};
-  // Shares of the time between the last two samples.
-  float cpu = 0;
-  float run_delay = 0;
   std::uint64_t cpu_ns = 0;
   std::uint64_t run_delay_ns = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "margay/base/ids.h"
@@ -16,6 +17,18 @@ struct OpenState {
   StateId state = kAbsent;
   TimeNs since{};  // trace time at which this visit began
   bool operator==(const OpenState&) const = default;
+};
+
+// What the node sampler saw of a leaf's process by the time the slice closed: it tells a stopped rank from a
+// preempted one from a waiting one. Shares of CPU are of the time between the samples.
+struct NodeEvidence {
+  char process_state = 0;         // the letter of /proc/PID/stat at the last sample; 0: not sampled
+  TimeNs stopped_since{};         // trace time since which it is stopped (T), or 0
+  std::int64_t sampled_ns = 0;    // time between the samples that fell into this slice
+  std::int64_t cpu_ns = 0;        // CPU time used in it
+  std::int64_t run_delay_ns = 0;  // time it was runnable but did not run
+  std::int64_t stopped_ns = 0;    // time it was stopped
+  bool operator==(const NodeEvidence&) const = default;
 };
 
 // Leaves are rows, states are columns; both may grow from slice to slice, never shrink. A row sums to the
@@ -36,6 +49,8 @@ class SliceColumn {
   std::uint64_t lost_events = 0;
   // True where a source was silent and its open states were drawn out; amended when it returns.
   bool provisional = false;
+  // The named region (MPI_Pcontrol) that most of the leaves were in at the end; "" where there is none.
+  std::string region;
 
   std::uint32_t leaves() const { return leaves_; }
   std::uint32_t states() const { return states_; }
@@ -53,6 +68,8 @@ class SliceColumn {
   std::span<const std::uint32_t> visits(LeafIndex leaf) const { return row(visits_, leaf); }
   OpenState& open(LeafIndex leaf) { return open_[leaf.value]; }
   const OpenState& open(LeafIndex leaf) const { return open_[leaf.value]; }
+  NodeEvidence& evidence(LeafIndex leaf) { return evidence_[leaf.value]; }
+  const NodeEvidence& evidence(LeafIndex leaf) const { return evidence_[leaf.value]; }
 
   // Grows to at least this many leaves and states; new cells are zero. Cost: a copy when `states` grows.
   void resize(std::uint32_t leaves, std::uint32_t states);
@@ -69,6 +86,7 @@ class SliceColumn {
   std::vector<std::int64_t> longest_ns_;
   std::vector<std::uint32_t> visits_;
   std::vector<OpenState> open_;
+  std::vector<NodeEvidence> evidence_;
 };
 
 }  // namespace margay::model

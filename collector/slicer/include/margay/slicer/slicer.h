@@ -18,6 +18,7 @@
 #include <deque>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "margay/base/ids.h"
@@ -85,6 +86,12 @@ class Slicer {
   // No event of this leaf before `until` will come any more: its open state is drawn out to there.
   void cover(LeafIndex leaf, TimeNs until);
 
+  // What the node sampler saw of the leaf's process at `t`. It is put into the slice of `t`, or into the next
+  // one that is still open: evidence speaks when it is known, and amends nothing.
+  void observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& evidence);
+  // The named region of the slices closed from now on.
+  void set_region(std::string region) { region_ = std::move(region); }
+
   // Closes every slice that ends at or before `watermark`; leaves not covered to there are drawn out
   // provisionally, and the slice says so. Returns the newly closed slices, oldest first; valid until the next
   // call.
@@ -129,6 +136,7 @@ class Slicer {
   SliceIndex next_open_{};
   std::set<SliceIndex> changed_;
   std::set<SliceIndex> amended_;
+  std::string region_;
   std::uint64_t backwards_ = 0;
   std::uint64_t unbalanced_ = 0;
 };
