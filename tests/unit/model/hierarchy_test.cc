@@ -50,6 +50,13 @@ TEST(Hierarchy, LeavesThatSayTheSameStayApart) {
   EXPECT_NE(h.path_of(LeafIndex(2)), h.path_of(LeafIndex(3)));
 }
 
+TEST(Hierarchy, ALeafHasNothingBelowIt) {
+  const std::vector<Attributes> leaves = {{{"host", "n"}}, rank("n", 0)};
+  const Hierarchy h(leaves, Hierarchy::default_view());
+  EXPECT_EQ(h.path_of(LeafIndex(0)), "/n/self");
+  EXPECT_EQ(h.path_of(LeafIndex(1)), "/n/rank0");
+}
+
 TEST(Hierarchy, EmptyIsARootAlone) {
   const Hierarchy h;
   EXPECT_THAT(paths(h), ElementsAre("/"));

@@ -1,0 +1,46 @@
+#include "margay/alert/alert.h"
+
+#include <nlohmann/json.hpp>
+
+namespace margay::alert {
+
+const char* to_string(Kind k) {
+  switch (k) {
+    case Kind::kPerturbation: return "perturbation";
+    case Kind::kStall: return "stall";
+    case Kind::kPhaseDuration: return "phase_duration";
+    case Kind::kSourceLost: return "source_lost";
+    case Kind::kLoss: return "loss";
+  }
+  return "";
+}
+const char* to_string(Status s) { return s == Status::kFiring ? "firing" : "resolved"; }
+
+std::string to_json(const Alert& a) {
+  nlohmann::ordered_json j;
+  j["id"] = a.id;
+  j["run"] = a.run;
+  j["kind"] = to_string(a.kind);
+  j["status"] = to_string(a.status);
+  j["level_ns"] = a.level.value;
+  j["onset_ns"] = a.onset.value;
+  j["detected_ns"] = a.detected.value;
+  j["end_ns"] = a.end ? nlohmann::ordered_json(a.end->value) : nlohmann::ordered_json(nullptr);
+  j["emitted_wall_ns"] = a.emitted_wall.value;
+  j["node"] = a.node;
+  j["resources"] = a.resources;
+  j["affected"] = a.affected;
+  j["score_bits"] = a.score_bits;
+  j["p_value"] = a.p_value;
+  j["phase"] = a.phase;
+  j["states"] = nlohmann::ordered_json::array();
+  for (const StateChange& s : a.states)
+    j["states"].push_back({{"state", s.state}, {"expected", s.expected}, {"observed", s.observed}});
+  j["likely_cause"] = a.likely_cause;
+  j["p"] = a.p;
+  j["lost_events"] = a.lost_events;
+  j["message"] = a.message;
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace margay::alert

@@ -1,0 +1,55 @@
+// An alert: what happened, when, where, and who is likely to have caused it. One JSON object a line, the same in the
+// alerts file, in the archive and for viewers. Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/base/ids.h"
+#include "margay/base/result.h"
+
+namespace margay::alert {
+
+enum class Kind { kPerturbation, kStall, kPhaseDuration, kSourceLost, kLoss };
+enum class Status { kFiring, kResolved };
+const char* to_string(Kind k);
+const char* to_string(Status s);
+
+// How a state's share changed against the phase.
+struct StateChange {
+  std::string state;
+  double expected = 0;
+  double observed = 0;
+  bool operator==(const StateChange&) const = default;
+};
+
+// Times are nanoseconds of trace time, but for `emitted_wall`.
+struct Alert {
+  std::string id;  // the same for the firing and the resolved line; made of run, kind and onset
+  std::string run;
+  Kind kind = Kind::kPerturbation;
+  Status status = Status::kFiring;
+  DurationNs level{};                 // slice duration of the level it was seen at
+  TimeNs onset{};
+  TimeNs detected{};                  // the watermark when it was raised
+  std::optional<TimeNs> end;          // when it was over
+  TimeNs emitted_wall{};              // wall clock when the line was written
+  std::string node;                   // the smallest hierarchy node above everything blamed
+  std::vector<std::string> resources;  // blamed leaves
+  std::vector<std::string> affected;   // nodes that changed
+  double score_bits = 0;
+  double p_value = 1;
+  std::string phase;
+  std::vector<StateChange> states;
+  std::vector<std::string> likely_cause;
+  double p = 0;                       // of the partition it was seen in
+  std::uint64_t lost_events = 0;      // in the slices it rests on
+  std::string message;                // one sentence that says why
+};
+
+// One line without the newline.
+std::string to_json(const Alert& alert);
+
+}  // namespace margay::alert

@@ -1,0 +1,35 @@
+// The alerts file: JSON lines, written whole and flushed as they happen.
+//
+// After a restart of the daemon the lines that stand there already are not written again: the file itself says which.
+// Cost: one write(2) per alert. Errors are counted, never thrown; a full disk loses the line from the file (it is in
+// the archive) and says so in failed(). Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "margay/base/result.h"
+
+namespace margay::alert {
+
+class JsonlSink {
+ public:
+  // Opens for appending; reads which (id, status) stand there already. Errors: kIo.
+  static Result<JsonlSink> open(const std::string& path);
+  JsonlSink(JsonlSink&& o) noexcept;
+  JsonlSink& operator=(JsonlSink&&) = delete;
+  ~JsonlSink();
+
+  // Appends `line` unless (id, status) has been written before. True if it was written now.
+  bool write(const std::string& id, const std::string& status, const std::string& line);
+  std::uint64_t failed() const { return failed_; }
+
+ private:
+  explicit JsonlSink(int fd) : fd_(fd) {}
+  int fd_;
+  std::set<std::pair<std::string, std::string>> written_;
+  std::uint64_t failed_ = 0;
+};
+
+}  // namespace margay::alert

@@ -1,0 +1,50 @@
+#include "margay/alert/jsonl_sink.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace margay::alert {
+
+Result<JsonlSink> JsonlSink::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return fail(ErrorCode::kIo, path + ": cannot be written: " + std::strerror(errno));
+  JsonlSink sink(fd);
+  std::ifstream in(path);
+  bool whole = true;  // a crash may have cut the last line
+  for (std::string line; std::getline(in, line);) {
+    whole = !in.eof();
+    const auto j = nlohmann::json::parse(line, nullptr, false);
+    if (!j.is_object()) continue;
+    const auto id = j.find("id"), status = j.find("status");
+    if (id != j.end() && status != j.end() && id->is_string() && status->is_string())
+      sink.written_.emplace(id->get<std::string>(), status->get<std::string>());
+  }
+  if (!whole && ::write(fd, "\n", 1) != 1) ++sink.failed_;
+  return sink;
+}
+
+JsonlSink::JsonlSink(JsonlSink&& o) noexcept : fd_(o.fd_), written_(std::move(o.written_)), failed_(o.failed_) {
+  o.fd_ = -1;
+}
+
+JsonlSink::~JsonlSink() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool JsonlSink::write(const std::string& id, const std::string& status, const std::string& line) {
+  if (!written_.emplace(id, status).second) return false;
+  const std::string whole = line + "\n";
+  const ssize_t n = ::write(fd_, whole.data(), whole.size());
+  if (n != static_cast<ssize_t>(whole.size())) {
+    ++failed_;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace margay::alert

@@ -1,0 +1,243 @@
+#include "margay/detect/detector.h"
+
+#include <algorithm>
+
+namespace margay::detect {
+namespace {
+
+// Slices of history that say what progress is usual.
+constexpr std::size_t kProgressMemory = 600;
+constexpr std::size_t kProgressLeast = 20;
+constexpr std::uint32_t kLossResolveSlices = 20;
+
+}  // namespace
+
+Detector::Detector(DetectorOptions options)
+    : options_(options),
+      topology_(std::make_shared<Topology>()),
+      window_(options_.window),
+      phases_(options_.phases, options_.window.slice) {}
+
+void Detector::set_topology(std::shared_ptr<const Topology> topology) {
+  topology_ = std::move(topology);
+  window_.set_topology(topology_);
+}
+
+void Detector::on_amended(const model::SliceColumn& column) {
+  if (auto ok = window_.amend(column); !ok) error_ = ok.error().message;
+}
+
+// Leaves whose process has been stopped for at least one whole slice at the end of this one.
+std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn& column) const {
+  std::vector<Stopped> out;
+  const TimeNs end = slice_end(column.index, options_.window.slice);
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const auto& e = column.evidence(LeafIndex(l));
+    const auto& open = column.open(LeafIndex(l));
+    if (e.stopped_since == TimeNs() || open.state == kAbsent) continue;
+    // The sampler knows the stop between two samples; the last event before it narrows that down.
+    const TimeNs since = std::max(e.stopped_since, open.since);
+    if (end - since >= options_.window.slice) out.push_back({l, since});
+  }
+  return out;
+}
+
+// True when nobody has made progress for long enough, and somebody waits.
+bool Detector::stalled(const model::SliceColumn& column) {
+  std::uint64_t ended = 0;
+  std::size_t waiting = 0, present = 0;
+  const TimeNs begin = slice_begin(column.index, options_.window.slice);
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    for (const std::uint32_t v : column.visits(LeafIndex(l))) ended += v;
+    const auto& open = column.open(LeafIndex(l));
+    if (open.state == kAbsent || open.state == kUnknown) continue;
+    ++present;
+    if (open.state != kCompute && open.since <= begin) ++waiting;
+  }
+  if (ended > 0 || present == 0) {
+    without_progress_ = 0;
+    return false;
+  }
+  ++without_progress_;
+  if (without_progress_ < options_.stall_slices || waiting == 0 || progress_.size() < kProgressLeast) return false;
+  const std::uint64_t least = *std::min_element(progress_.begin(), progress_.end());
+  return least >= options_.stall_least_visits;
+}
+
+std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, TimeNs watermark) {
+  std::vector<alert::Alert> out;
+  if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
+  const DurationNs slice = options_.window.slice;
+
+  // 1. Facts: stopped processes. A stop that an open alert blames already is explained.
+  const auto stopped = stopped_leaves(column);
+  std::set<std::uint32_t> still_stopped;
+  std::vector<Stopped> fresh;
+  for (const Stopped& s : stopped) {
+    still_stopped.insert(s.leaf);
+    const bool explained = std::any_of(open_.begin(), open_.end(), [&](const Incident& i) {
+      return i.by_stop && i.culprits.contains(s.leaf) && i.quiet == 0;
+    });
+    if (!explained) fresh.push_back(s);
+  }
+  std::sort(fresh.begin(), fresh.end(), [](const Stopped& a, const Stopped& b) { return a.since < b.since; });
+  while (!fresh.empty()) {
+    // What begins together has one cause.
+    const TimeNs onset = fresh.front().since;
+    std::set<std::uint32_t> culprits;
+    while (!fresh.empty() && fresh.front().since - onset <= slice * options_.same_cause_slices) {
+      culprits.insert(fresh.front().leaf);
+      fresh.erase(fresh.begin());
+    }
+    const auto joined = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
+      return i.quiet == 0 && onset - i.alert.onset <= slice * options_.same_cause_slices;
+    });
+    if (joined != open_.end()) {
+      joined->culprits.insert(culprits.begin(), culprits.end());
+      joined->by_stop = true;
+    } else {
+      raise(column, watermark, alert::Kind::kPerturbation, onset, culprits, true, out);
+    }
+  }
+
+  // 2. No progress, and no stop explains it.
+  const bool stall = stalled(column);
+  if (stall && open_.empty() && still_stopped.empty()) {
+    std::set<std::uint32_t> idle, working, waiting;
+    TimeNs onset = slice_end(column.index, slice);
+    for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+      const auto& open = column.open(LeafIndex(l));
+      if (open.state == kAbsent || open.state == kUnknown) continue;
+      onset = std::min(onset, std::max(open.since, slice_begin(column.index + 1 - without_progress_, slice)));
+      const auto& e = column.evidence(LeafIndex(l));
+      if (open.state != kCompute) {
+        waiting.insert(l);
+      } else if (e.sampled_ns > 0 &&
+                 static_cast<double>(e.cpu_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns)) {
+        working.insert(l);
+      } else {
+        idle.insert(l);
+      }
+    }
+    // Somebody computes while the others wait: a section of the program, not a disturbance.
+    if (working.empty()) raise(column, watermark, alert::Kind::kStall, onset, idle.empty() ? waiting : idle, false, out);
+  }
+
+  // 3. What is over?
+  for (auto it = open_.begin(); it != open_.end();) {
+    const bool goes_on = it->by_stop ? std::any_of(it->culprits.begin(), it->culprits.end(),
+                                                   [&](std::uint32_t l) { return still_stopped.contains(l); })
+                                     : without_progress_ > 0;
+    if (goes_on) {
+      it->quiet = 0;
+      describe(*it, column);
+      ++it;
+      continue;
+    }
+    if (it->quiet++ == 0) it->quiet_since = slice_begin(column.index, slice);
+    if (it->quiet < options_.resolve_slices) {
+      ++it;
+      continue;
+    }
+    it->alert.status = alert::Status::kResolved;
+    it->alert.end = it->quiet_since;
+    it->alert.detected = watermark;
+    out.push_back(it->alert);
+    it = open_.erase(it);
+  }
+  loss_alert(column, watermark, out);
+
+  // 4. Phases, of what is in order. A slice that touches a stop is not.
+  bool touched = !open_.empty() || column.lost_events > 0 || without_progress_ > 0;
+  for (std::uint32_t l = 0; l < column.leaves(); ++l)
+    touched = touched || column.evidence(LeafIndex(l)).stopped_since != TimeNs() || was_stopped_.contains(l);
+  was_stopped_.clear();
+  for (std::uint32_t l = 0; l < column.leaves(); ++l)
+    if (column.evidence(LeafIndex(l)).stopped_since != TimeNs()) was_stopped_.insert(l);
+  // A long stretch without progress is a phase of its own, unless an alert is open.
+  if (open_.empty() && without_progress_ > options_.stall_slices && still_stopped.empty()) touched = false;
+  const std::size_t spans = phases_.spans().size();
+  phases_.update(window_, touched, column.region);
+  if (phases_.spans().size() != spans) progress_.clear();
+  if (!touched) {
+    std::uint64_t ended = 0;
+    for (std::uint32_t l = 0; l < column.leaves(); ++l)
+      for (const std::uint32_t v : column.visits(LeafIndex(l))) ended += v;
+    progress_.push_back(ended);
+    if (progress_.size() > kProgressMemory) progress_.pop_front();
+    if (column.index.value % 10 == 0)
+      window_.learn_noise(std::max(phases_.current_begin(), window_.last() - 60), window_.last() + 1);
+  }
+  return out;
+}
+
+void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
+                     const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out) {
+  if (open_.size() >= options_.most_open) {
+    ++suppressed_;
+    return;
+  }
+  Incident incident;
+  incident.culprits = culprits;
+  incident.by_stop = by_stop;
+  incident.first = slice_of(onset, options_.window.slice);
+  alert::Alert& a = incident.alert;
+  a.run = options_.run;
+  a.kind = kind;
+  a.level = options_.window.slice;
+  a.onset = onset;
+  a.detected = watermark;
+  a.id = options_.run + "-" + alert::to_string(kind) + "-" + std::to_string(onset.value / 1'000'000) + "-" +
+         std::to_string(culprits.empty() ? 0 : *culprits.begin());
+  describe(incident, column);
+  out.push_back(a);
+  open_.push_back(std::move(incident));
+}
+
+// Events were lost: said once, until none have been lost for a while.
+void Detector::loss_alert(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out) {
+  if (column.lost_events > 0) {
+    if (!loss_) {
+      loss_.emplace();
+      alert::Alert& a = loss_->alert;
+      a.run = options_.run;
+      a.kind = alert::Kind::kLoss;
+      a.level = options_.window.slice;
+      a.onset = slice_begin(column.index, options_.window.slice);
+      a.detected = watermark;
+      a.id = options_.run + "-loss-" + std::to_string(a.onset.value / 1'000'000);
+      a.node = "/";
+      a.lost_events = column.lost_events;
+      a.message = std::to_string(column.lost_events) + " events were lost: what happened there is unknown";
+      out.push_back(a);
+    } else {
+      loss_->alert.lost_events += column.lost_events;
+    }
+    loss_->quiet = 0;
+    loss_->quiet_since = slice_end(column.index, options_.window.slice);
+  } else if (loss_ && ++loss_->quiet >= kLossResolveSlices) {
+    loss_->alert.status = alert::Status::kResolved;
+    loss_->alert.end = loss_->quiet_since;
+    loss_->alert.detected = watermark;
+    loss_->alert.message = std::to_string(loss_->alert.lost_events) + " events were lost in all";
+    out.push_back(loss_->alert);
+    loss_.reset();
+  }
+}
+
+std::vector<alert::Alert> Detector::finish(TimeNs t, TimeNs watermark) {
+  std::vector<alert::Alert> out;
+  if (loss_) open_.push_back(*loss_);
+  loss_.reset();
+  for (Incident& i : open_) {
+    i.alert.status = alert::Status::kResolved;
+    i.alert.end = i.quiet > 0 ? i.quiet_since : t;
+    i.alert.detected = watermark;
+    out.push_back(i.alert);
+  }
+  open_.clear();
+  phases_.finish(t);
+  return out;
+}
+
+}  // namespace margay::detect

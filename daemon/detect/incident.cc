@@ -1,0 +1,180 @@
+// What an alert says: where, which states, how strongly, and the sentence.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "margay/detect/detector.h"
+#include "margay/partition/stats.h"
+
+namespace margay::detect {
+namespace {
+
+constexpr std::int64_t kMostScored = 256;  // slices
+
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string seconds_text(DurationNs d) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(d.value) * 1e-9);
+  return text;
+}
+
+}  // namespace
+
+// The fewest nodes that hold exactly these leaves, but a node of which two thirds are in it is named as a whole.
+std::vector<std::string> Detector::cover(const std::set<std::uint32_t>& leaves) const {
+  std::vector<std::string> out;
+  const model::Hierarchy& h = topology_->hierarchy;
+  if (h.leaf_count() == 0 || leaves.empty()) return out;
+  std::vector<NodeIndex> pending{model::Hierarchy::kRoot};
+  while (!pending.empty()) {
+    const NodeIndex n = pending.back();
+    pending.pop_back();
+    const auto below = h.leaves_below(n);
+    const auto in = static_cast<std::size_t>(
+        std::count_if(below.begin(), below.end(), [&](LeafIndex l) { return leaves.contains(l.value); }));
+    if (in == 0) continue;
+    const bool whole = h[n].children.empty() || (n != model::Hierarchy::kRoot && in * 3 >= below.size() * 2);
+    if (whole) {
+      out.push_back(h[n].path);
+    } else {
+      for (auto c = h[n].children.rbegin(); c != h[n].children.rend(); ++c) pending.push_back(*c);
+    }
+  }
+  return out;
+}
+
+std::string Detector::common_node(const std::set<std::uint32_t>& leaves) const {
+  const model::Hierarchy& h = topology_->hierarchy;
+  std::optional<NodeIndex> common;
+  for (const std::uint32_t l : leaves) {
+    if (l >= h.leaf_count()) continue;
+    NodeIndex n = h.node_of(LeafIndex(l));
+    if (!common) {
+      common = n;
+      continue;
+    }
+    NodeIndex a = *common;
+    while (a != n) {
+      if (h[a].depth >= h[n].depth) a = h[a].parent;
+      else n = h[n].parent;
+    }
+    common = a;
+  }
+  return common ? h[*common].path : "/";
+}
+
+void Detector::describe(Incident& incident, const model::SliceColumn& column) const {
+  alert::Alert& a = incident.alert;
+  const model::Hierarchy& h = topology_->hierarchy;
+  const Distribution& phase = phases_.reference();
+  a.phase = phases_.known() ? phases_.spans().back().name : "";
+  a.p = window_.p();
+  a.resources.clear();
+  for (const std::uint32_t l : incident.culprits)
+    if (l < h.leaf_count()) a.resources.push_back(h.path_of(LeafIndex(l)));
+  a.likely_cause = a.resources;
+  a.node = common_node(incident.culprits);
+
+  // The slices since the onset, against the phase: the bits that merging them into it would cost.
+  const SliceIndex from = std::max({incident.first, window_.first(), window_.last() - kMostScored});
+  Distribution now;
+  double bits = 0, weight = 0;
+  std::set<std::uint32_t> affected = incident.culprits;
+  for (SliceIndex s = from; s <= window_.last(); ++s) now.add(window_, s);
+  for (std::uint32_t l = 0; l < window_.leaves(); ++l) {
+    const LeafIndex leaf(l);
+    if (now.weight(leaf) <= 0 || phase.weight(leaf) <= 0) continue;
+    weight += now.weight(leaf);
+    double both = 0;
+    for (std::size_t x = 0; x < window_.columns(); ++x) {
+      const double q = now.share(leaf, x), r = phase.share(leaf, x);
+      both += std::min(q, r);
+      // Jensen-Shannon, so that a state never seen in the phase costs a finite amount.
+      const double m = (q + r) / 2;
+      if (q > 0) bits += now.weight(leaf) * 0.5 * q * std::log2(q / m);
+      if (r > 0) bits += now.weight(leaf) * 0.5 * r * std::log2(r / m);
+    }
+    if (1 - both >= options_.min_effect) affected.insert(l);
+  }
+  a.score_bits = bits;
+  const double n = window_.n_eff() > 0 ? std::min(window_.n_eff(), 1e4) : 1.0;
+  const double freedom = std::max<double>(1, static_cast<double>(window_.columns()) - 1) *
+                         std::max<double>(1, static_cast<double>(window_.leaves()));
+  a.p_value = weight > 0 ? std::max(1e-300, partition::chi2_survival(2 * std::log(2.0) * n * bits, freedom)) : 1.0;
+  a.affected = cover(affected);
+
+  // The states that rose and fell most, over the leaves affected.
+  struct Change {
+    std::size_t column;
+    double expected, observed;
+  };
+  std::vector<Change> changes;
+  for (std::size_t x = 0; x < window_.columns(); ++x) {
+    double expected = 0, observed = 0;
+    std::size_t leaves = 0;
+    for (const std::uint32_t l : affected) {
+      expected += phase.share(LeafIndex(l), x);
+      observed += now.share(LeafIndex(l), x);
+      ++leaves;
+    }
+    if (leaves > 0) changes.push_back({x, expected / static_cast<double>(leaves), observed / static_cast<double>(leaves)});
+  }
+  std::sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) {
+    return std::abs(x.observed - x.expected) > std::abs(y.observed - y.expected);
+  });
+  a.states.clear();
+  for (const Change& c : changes) {
+    if (a.states.size() >= 4 || std::abs(c.observed - c.expected) < 0.01) break;
+    const StateId state = window_.state_of(c.column);
+    if (state.value < topology_->states.size())
+      a.states.push_back({topology_->states[state.value].name, c.expected, c.observed});
+  }
+  a.lost_events += column.lost_events;
+  a.message = sentence(incident, column);
+}
+
+std::string Detector::sentence(const Incident& incident, const model::SliceColumn& column) const {
+  const model::Hierarchy& h = topology_->hierarchy;
+  const TimeNs now = slice_end(column.index, options_.window.slice);
+  std::string who;
+  const std::size_t n = incident.culprits.size();
+  if (n == 1 && *incident.culprits.begin() < h.leaf_count()) {
+    const std::string& path = h.path_of(LeafIndex(*incident.culprits.begin()));
+    const std::string host = path.substr(1, path.find('/', 1) == std::string::npos ? 0 : path.find('/', 1) - 1);
+    who = last_component(path) + (host.empty() ? "" : " on " + host);
+  } else if (n == column.leaves()) {
+    who = "all " + std::to_string(n) + " resources";
+  } else {
+    who = std::to_string(n) + " resources below " + incident.alert.node;
+  }
+  // What the others do meanwhile.
+  std::map<std::uint16_t, std::size_t> states;
+  std::size_t others = 0;
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const auto& open = column.open(LeafIndex(l));
+    if (incident.culprits.contains(l) || open.state == kAbsent) continue;
+    ++others;
+    ++states[open.state.value];
+  }
+  std::string meanwhile;
+  if (!states.empty()) {
+    const auto most = std::max_element(states.begin(), states.end(),
+                                       [](const auto& x, const auto& y) { return x.second < y.second; });
+    const std::string name =
+        most->first < topology_->states.size() ? topology_->states[most->first].name : std::string("?");
+    meanwhile = most->first == kCompute.value
+                    ? "; the other " + std::to_string(others) + " go on"
+                    : "; " + std::to_string(most->second) + " of the other " + std::to_string(others) + " wait in " + name;
+  }
+  const DurationNs age = now - incident.alert.onset;
+  if (incident.by_stop) return who + (n == 1 ? " is" : " are") + " stopped since " + seconds_text(age) + meanwhile;
+  const auto& open = column.open(LeafIndex(*incident.culprits.begin()));
+  const std::string state =
+      open.state.value < topology_->states.size() ? topology_->states[open.state.value].name : std::string("?");
+  return "no progress since " + seconds_text(age) + ": " + who + (n == 1 ? " is" : " are") + " in " + state +
+         (open.state == kCompute ? " but hardly runs" : "") + meanwhile;
+}
+
+}  // namespace margay::detect

@@ -1,0 +1,100 @@
+// The detector: closed slices in, phases and alerts out. Pure: the same slices give the same alerts, live or replayed.
+//
+// Evidence, and when it speaks (DETECT.md has the reasons):
+//  - *stopped*: the node sampler has seen the process stopped (T) for a whole slice. A fact, not an inference; it needs
+//    no history.
+//  - *stall*: the job makes no progress: no visit to any state has ended below a node for `stall_slices` whole slices,
+//    where the phase's slices never had fewer than `stall_least_visits`, while somebody waits in a state that is not
+//    Compute. The leaves that do not wait, and use little CPU, are the cause.
+// One cause is one alert: evidence that begins together, or that another alert already explains, joins it.
+//
+// An alert carries what it rests on: score in bits (the loss that merging its cells into the phase would cost), its
+// p-value by Wilks, the states that rose and fell, and one sentence.
+//
+// Cost per slice: the partition update and O(leaves * columns). Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "margay/alert/alert.h"
+#include "margay/detect/phases.h"
+#include "margay/detect/topology.h"
+#include "margay/detect/window.h"
+
+namespace margay::detect {
+
+struct DetectorOptions {
+  std::string run;
+  WindowOptions window;
+  PhaseOptions phases;
+  double min_effect = 0.1;             // total variation distance from the phase, of the leaves affected
+  std::uint32_t stall_slices = 3;      // whole slices without progress
+  std::uint32_t stall_least_visits = 10;
+  double stall_idle_cpu = 0.7;         // a culprit that uses more CPU than this share is working, not stuck
+  std::uint32_t resolve_slices = 2;    // slices back in order until an alert is resolved
+  std::uint32_t same_cause_slices = 2;  // stops that begin within so many slices have one cause
+  std::size_t most_open = 64;          // alerts open at once
+};
+
+// An alert that is open: what it blames, and since when.
+struct Incident {
+  alert::Alert alert;
+  std::set<std::uint32_t> culprits;  // leaves
+  bool by_stop = false;
+  SliceIndex first{};                // slice of the onset
+  std::uint32_t quiet = 0;           // slices in order since
+  TimeNs quiet_since{};
+};
+
+class Detector {
+ public:
+  explicit Detector(DetectorOptions options);
+
+  void set_topology(std::shared_ptr<const Topology> topology);
+  // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`).
+  std::vector<alert::Alert> on_slice(const model::SliceColumn& column, TimeNs watermark);
+  void on_amended(const model::SliceColumn& column);
+  // The run is over at `t`: open alerts are resolved, the current phase ends.
+  std::vector<alert::Alert> finish(TimeNs t, TimeNs watermark);
+
+  const PhaseTracker& phases() const { return phases_; }
+  const Window& window() const { return window_; }
+  const std::vector<Incident>& open() const { return open_; }
+  std::uint64_t suppressed() const { return suppressed_; }  // alerts beyond most_open
+  const std::string& error() const { return error_; }       // of the partition engine; "" if well
+
+ private:
+  struct Stopped {
+    std::uint32_t leaf;
+    TimeNs since;
+  };
+  std::vector<Stopped> stopped_leaves(const model::SliceColumn& column) const;
+  bool stalled(const model::SliceColumn& column);
+  void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
+             const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);
+  void describe(Incident& incident, const model::SliceColumn& column) const;
+  std::vector<std::string> cover(const std::set<std::uint32_t>& leaves) const;
+  std::string common_node(const std::set<std::uint32_t>& leaves) const;
+  std::string sentence(const Incident& incident, const model::SliceColumn& column) const;
+  void loss_alert(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+
+  DetectorOptions options_;
+  std::shared_ptr<const Topology> topology_;
+  Window window_;
+  PhaseTracker phases_;
+  std::vector<Incident> open_;
+  std::deque<std::uint64_t> progress_;  // visits ended per slice, of normal slices of this phase
+  std::uint32_t without_progress_ = 0;
+  std::set<std::uint32_t> was_stopped_;
+  std::optional<Incident> loss_;
+  std::uint64_t suppressed_ = 0;
+  std::string error_;
+};
+
+}  // namespace margay::detect

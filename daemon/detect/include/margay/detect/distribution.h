@@ -1,0 +1,39 @@
+// Mean state distributions per leaf, and how far two of them are apart. Pure.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "margay/detect/window.h"
+
+namespace margay::detect {
+
+class Distribution {
+ public:
+  void add(const Window& window, SliceIndex slice, double weight = 1.0);
+  void add(const Distribution& other);
+  void scale(double factor);
+  // Slices added, as weight.
+  double slices() const { return slices_; }
+  std::size_t leaves() const { return sum_.size(); }
+  // The leaf's mean proportion in a column; 0 where unknown.
+  double share(LeafIndex leaf, std::size_t column) const;
+  double weight(LeafIndex leaf) const { return leaf.value < weight_.size() ? weight_[leaf.value] : 0.0; }
+  // Mean over all leaves.
+  std::vector<double> pooled() const;
+
+ private:
+  friend double distance_bits(const Distribution&, const Distribution&);
+  std::vector<std::vector<double>> sum_;  // [leaf][column]
+  std::vector<double> weight_;            // [leaf]
+  double slices_ = 0;
+};
+
+// The Jensen-Shannon divergence of each leaf's two distributions, in bits, mean over the leaves that both know: 0 for
+// equal, 1 for nothing in common.
+double distance_bits(const Distribution& a, const Distribution& b);
+
+// Total variation distance of a row from a leaf's mean: the share of time that went elsewhere. 0 to 1.
+double total_variation(std::span<const double> row, double weight, const Distribution& mean, LeafIndex leaf);
+
+}  // namespace margay::detect

@@ -1,0 +1,95 @@
+// The job's phases, live. Pure.
+//
+// A phase is a stretch whose state distribution over the hierarchy is homogeneous. Candidate boundaries are the cuts of
+// the temporal optimal partition of the window (RR-8524); a cut is a boundary when what follows it has lasted a while
+// and its distribution per leaf is apart (Jensen-Shannon) from the phase before. So an optimum that cuts once too often
+// does no harm. A stretch near a known signature is the same phase again: A-B-A-C-A has three phases.
+//
+// Slices marked abnormal (a perturbation is firing) neither bound nor describe a phase.
+// Cost per slice: O(leaves * columns * settle). Memory: one distribution per known phase (bounded). Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "margay/detect/distribution.h"
+#include "margay/detect/window.h"
+
+namespace margay::detect {
+
+struct PhaseOptions {
+  // A stretch shorter than this bounds no phase.
+  std::int64_t shortest = 5;
+  // Until then a phase's identity and begin may still be corrected.
+  std::int64_t settle = 20;
+  // Jensen-Shannon bits per leaf: nearer is the same phase, farther is another.
+  double apart_bits = 0.05;
+  std::size_t most_phases = 256;      // known signatures; the nearest is taken when full
+  std::size_t most_spans = 4096;      // kept of the time line; older ones are in the archive
+};
+
+// One stretch of the time line, [begin, end).
+struct PhaseSpan {
+  std::uint32_t index = 0;  // 0, 1, ... in the run
+  std::string name;         // "A"
+  std::string label;        // what the program calls it, or ""
+  TimeNs begin{};
+  TimeNs end{};
+  std::uint32_t occurrence = 1;
+  bool current = false;
+  bool operator==(const PhaseSpan&) const = default;
+};
+
+class PhaseTracker {
+ public:
+  PhaseTracker(PhaseOptions options, DurationNs slice);
+
+  // After window.push(slice). `region` is the program's own name for it, `abnormal` says that it does not count.
+  void update(const Window& window, bool abnormal, const std::string& region);
+  // The resources have ceased to exist: the current phase ends at `t`.
+  void finish(TimeNs t);
+
+  // Oldest first, the last one current (but after finish).
+  const std::deque<PhaseSpan>& spans() const { return spans_; }
+  // What the current phase is like; empty before the first.
+  const Distribution& reference() const;
+  // First slice of the current phase, and one past the newest slice that surely belongs to it.
+  SliceIndex current_begin() const { return begin_; }
+  bool known() const { return !spans_.empty(); }
+  // Normal slices the current phase's reference rests on.
+  double reference_slices() const;
+
+  // "A", ..., "Z", "AA", ...
+  static std::string name_of(std::size_t phase);
+
+ private:
+  struct Signature {
+    Distribution mean;
+    std::uint32_t occurrences = 0;
+  };
+  Distribution gather(const Window& window, SliceIndex from, SliceIndex to, std::int64_t most) const;
+  void settle_through(const Window& window, SliceIndex to);
+  std::size_t identify(const Distribution& d, std::size_t except, bool& fresh) const;
+  void begin_phase(const Window& window, SliceIndex from);
+  TimeNs refine_edge(const Window& window, SliceIndex cut, const Distribution& before, const Distribution& after) const;
+  void end_transition(const Window& window, SliceIndex cut, const Distribution& after);
+  void relabel(std::size_t phase);
+
+  PhaseOptions options_;
+  DurationNs slice_;
+  std::vector<Signature> phases_;
+  std::deque<PhaseSpan> spans_;
+  std::deque<std::size_t> span_phase_;
+  SliceIndex begin_{};      // of the current phase
+  SliceIndex settled_{};    // slices before it are in the current phase's signature
+  std::set<SliceIndex> abnormal_;
+  std::vector<std::pair<SliceIndex, std::string>> regions_;
+  Distribution recent_;     // settled part of the current stretch alone
+  bool provisional_ = true;  // identity of the current phase may still change
+  bool fresh_ = false;       // its signature was made for it
+};
+
+}  // namespace margay::detect

@@ -1,0 +1,92 @@
+// The last T slices as proportions, and their optimal partitions kept up to date. Pure.
+//
+// Tested states are those that occurred, but for Absent and Unknown, which weigh nothing: a cell's weight is the part
+// of the slice in which the leaf existed and was observed. Tested states are numbered in order of occurrence
+// (*columns*), so that rows only ever grow at the end.
+//
+// Cost of push: that of the partition engines; when leaves join or states appear, the engines are built anew (T pushes).
+// Thread safety: none.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "margay/detect/topology.h"
+#include "margay/model/slice_column.h"
+#include "margay/partition/noise.h"
+#include "margay/partition/spatiotemporal.h"
+#include "margay/partition/temporal.h"
+
+namespace margay::detect {
+
+struct WindowOptions {
+  DurationNs slice = milliseconds(100);
+  std::size_t slices = 256;             // T
+  std::optional<double> p;              // fixed; otherwise from the noise floor
+  std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
+};
+
+class Window {
+ public:
+  explicit Window(WindowOptions options);
+
+  void set_topology(std::shared_ptr<const Topology> topology);
+  // Closed slices come in order, without holes (a hole is filled with slices in which nobody was).
+  Status push(const model::SliceColumn& column);
+  // A slice that is still in the window has changed.
+  Status amend(const model::SliceColumn& column);
+
+  std::size_t size() const { return slices_.size(); }
+  SliceIndex first() const { return slices_.front().index; }
+  SliceIndex last() const { return slices_.back().index; }
+  bool holds(SliceIndex s) const { return !slices_.empty() && s >= first() && s <= last(); }
+  std::size_t leaves() const { return leaf_count_; }
+  std::size_t columns() const { return state_of_column_.size(); }
+  StateId state_of(std::size_t column) const { return state_of_column_[column]; }
+
+  // Proportions of the tested states (may be shorter than columns(): the rest is 0), and the weight of the cell.
+  std::span<const double> row(SliceIndex s, LeafIndex leaf) const;
+  double weight(SliceIndex s, LeafIndex leaf) const;
+
+  // The optimal partitions of the window, evaluated; nothing before the first leaf. Parts name nodes of the
+  // topology's hierarchy (temporal: partition::kAllLeaves) and absolute slices, both ends inside.
+  std::optional<partition::Partition> spatiotemporal() const;
+  std::optional<partition::Partition> temporal() const;
+
+  // Effective samples per cell, from the rows of [from, to) that are believed to be homogeneous; steers p.
+  void learn_noise(SliceIndex from, SliceIndex to);
+  double n_eff() const { return n_eff_; }
+  double p() const { return p_; }
+
+ private:
+  struct Slice {
+    SliceIndex index{};
+    std::vector<std::vector<double>> v;  // [leaf][column]
+    std::vector<double> w;               // [leaf]
+  };
+  Slice convert(const model::SliceColumn& column);
+  // Rows in the order of the tree's leaves, padded to the engines' states.
+  void engine_column(const Slice& slice, std::vector<double>& v, std::vector<double>& w) const;
+  Status rebuild();
+
+  WindowOptions options_;
+  std::shared_ptr<const Topology> topology_;
+  std::deque<Slice> slices_;
+  std::size_t leaf_count_ = 0;
+  std::vector<int> column_of_state_;  // -1: has not occurred
+  std::vector<StateId> state_of_column_;
+  std::vector<LeafIndex> leaf_at_;           // position in the engines -> leaf
+  std::vector<std::uint32_t> position_of_;   // and back
+  std::size_t engine_states_ = 0;
+  bool stale_ = true;
+  std::optional<partition::Spatiotemporal> spatiotemporal_;
+  std::optional<partition::Temporal> temporal_;
+  partition::PPolicy policy_;
+  double n_eff_ = 0;
+  double p_ = 0.1;
+};
+
+}  // namespace margay::detect

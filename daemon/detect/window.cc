@@ -1,0 +1,208 @@
+#include "margay/detect/window.h"
+
+#include <algorithm>
+
+namespace margay::detect {
+namespace {
+
+// States the engines are built for beyond those seen, so that the first occurrence of a state seldom rebuilds them.
+constexpr std::size_t kSpareStates = 8;
+
+partition::PPolicy default_policy() { return *partition::PPolicy::create({}); }
+
+}  // namespace
+
+Window::Window(WindowOptions options) : options_(options), policy_(default_policy()) {
+  if (options_.p) p_ = *options_.p;
+}
+
+void Window::set_topology(std::shared_ptr<const Topology> topology) {
+  topology_ = std::move(topology);
+  leaf_count_ = topology_->hierarchy.leaf_count();
+  leaf_at_.clear();
+  position_of_.assign(leaf_count_, 0);
+  // The engines number the tree's leaves by node index; the hierarchy's order of leaves is that order.
+  for (const LeafIndex leaf : topology_->hierarchy.leaf_order()) {
+    position_of_[leaf.value] = static_cast<std::uint32_t>(leaf_at_.size());
+    leaf_at_.push_back(leaf);
+  }
+  stale_ = true;
+}
+
+Window::Slice Window::convert(const model::SliceColumn& column) {
+  Slice out;
+  out.index = column.index;
+  out.v.resize(column.leaves());
+  out.w.resize(column.leaves());
+  const double scale = 1.0 / static_cast<double>(options_.slice.value);
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const auto durations = column.duration_ns(LeafIndex(l));
+    double sum = 0;
+    for (std::uint16_t x = 0; x < durations.size(); ++x) {
+      if (durations[x] <= 0 || StateId(x) == kAbsent || StateId(x) == kUnknown) continue;
+      if (x >= column_of_state_.size()) column_of_state_.resize(x + 1u, -1);
+      if (column_of_state_[x] < 0) {
+        column_of_state_[x] = static_cast<int>(state_of_column_.size());
+        state_of_column_.push_back(StateId(x));
+        if (state_of_column_.size() > engine_states_) stale_ = true;
+      }
+      const auto at = static_cast<std::size_t>(column_of_state_[x]);
+      if (out.v[l].size() <= at) out.v[l].resize(at + 1, 0.0);
+      out.v[l][at] = static_cast<double>(durations[x]) * scale;
+      sum += out.v[l][at];
+    }
+    out.w[l] = std::min(1.0, sum);
+  }
+  return out;
+}
+
+void Window::engine_column(const Slice& slice, std::vector<double>& v, std::vector<double>& w) const {
+  v.assign(leaf_at_.size() * engine_states_, 0.0);
+  w.assign(leaf_at_.size(), 0.0);
+  for (std::size_t pos = 0; pos < leaf_at_.size(); ++pos) {
+    const std::size_t leaf = leaf_at_[pos].value;
+    if (leaf >= slice.v.size()) continue;
+    std::copy(slice.v[leaf].begin(), slice.v[leaf].end(),
+              v.begin() + static_cast<std::ptrdiff_t>(pos * engine_states_));
+    w[pos] = slice.w[leaf];
+  }
+}
+
+Status Window::rebuild() {
+  stale_ = false;
+  spatiotemporal_.reset();
+  temporal_.reset();
+  if (leaf_count_ == 0 || slices_.empty()) {
+    engine_states_ = 0;
+    return {};
+  }
+  engine_states_ = (state_of_column_.size() / kSpareStates + 1) * kSpareStates;
+  std::vector<NodeIndex> parents;
+  for (const auto& node : topology_->hierarchy.nodes())
+    parents.push_back(parents.empty() ? partition::kNoParent : node.parent);
+  auto shape = partition::TreeShape::from_parents(parents);
+  if (!shape) return tl::unexpected(shape.error());
+  partition::Spatiotemporal::Options st;
+  st.tree = std::move(*shape);
+  st.states = engine_states_;
+  st.window = options_.slices;
+  st.p = {p_};
+  st.first_slice = first();
+  st.memory_budget_bytes = options_.memory_budget_bytes;
+  auto spatiotemporal = partition::Spatiotemporal::create(std::move(st));
+  if (!spatiotemporal) return tl::unexpected(spatiotemporal.error());
+  partition::Temporal::Options t;
+  t.leaves = leaf_count_;
+  t.states = engine_states_;
+  t.window = options_.slices;
+  t.p = {p_};
+  t.first_slice = first();
+  t.memory_budget_bytes = options_.memory_budget_bytes;
+  auto temporal = partition::Temporal::create(std::move(t));
+  if (!temporal) return tl::unexpected(temporal.error());
+  std::vector<double> v, w;
+  for (const Slice& s : slices_) {
+    engine_column(s, v, w);
+    if (auto ok = spatiotemporal->push({v, w}); !ok) return ok;
+    if (auto ok = temporal->push({v, w}); !ok) return ok;
+  }
+  spatiotemporal_.emplace(std::move(*spatiotemporal));
+  temporal_.emplace(std::move(*temporal));
+  return {};
+}
+
+Status Window::push(const model::SliceColumn& column) {
+  // Too long a hole, or time going back: begin anew.
+  if (!slices_.empty() && (column.index <= last() || column.index.value - last().value > 1'000'000)) {
+    slices_.clear();
+    stale_ = true;
+  }
+  while (!slices_.empty() && last() + 1 < column.index) {
+    Slice hole;
+    hole.index = last() + 1;
+    slices_.push_back(std::move(hole));
+    stale_ = true;
+    if (slices_.size() > options_.slices) slices_.pop_front();
+  }
+  slices_.push_back(convert(column));
+  if (slices_.size() > options_.slices) slices_.pop_front();
+  if (stale_ || !spatiotemporal_) return rebuild();
+  std::vector<double> v, w;
+  engine_column(slices_.back(), v, w);
+  if (auto ok = spatiotemporal_->push({v, w}); !ok) return ok;
+  return temporal_->push({v, w});
+}
+
+Status Window::amend(const model::SliceColumn& column) {
+  if (!holds(column.index)) return {};
+  Slice& slice = slices_[static_cast<std::size_t>(column.index.value - first().value)];
+  slice = convert(column);
+  if (stale_ || !spatiotemporal_) return {};
+  std::vector<double> v, w;
+  engine_column(slice, v, w);
+  for (std::uint32_t pos = 0; pos < leaf_at_.size(); ++pos) {
+    const std::span<const double> cell(v.data() + pos * engine_states_, engine_states_);
+    if (auto ok = spatiotemporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok) return ok;
+    if (auto ok = temporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok) return ok;
+  }
+  return {};
+}
+
+std::span<const double> Window::row(SliceIndex s, LeafIndex leaf) const {
+  const Slice& slice = slices_[static_cast<std::size_t>(s.value - first().value)];
+  return leaf.value < slice.v.size() ? std::span<const double>(slice.v[leaf.value]) : std::span<const double>();
+}
+
+double Window::weight(SliceIndex s, LeafIndex leaf) const {
+  const Slice& slice = slices_[static_cast<std::size_t>(s.value - first().value)];
+  return leaf.value < slice.w.size() ? slice.w[leaf.value] : 0.0;
+}
+
+std::optional<partition::Partition> Window::spatiotemporal() const {
+  if (!spatiotemporal_) return std::nullopt;
+  const auto partition = spatiotemporal_->partition(0);
+  if (!partition) return std::nullopt;
+  auto evaluated = spatiotemporal_->evaluate(*partition);
+  return evaluated ? std::optional(std::move(*evaluated)) : std::nullopt;
+}
+
+std::optional<partition::Partition> Window::temporal() const {
+  if (!temporal_) return std::nullopt;
+  auto partition = temporal_->partition(0);
+  return partition ? std::optional(std::move(*partition)) : std::nullopt;
+}
+
+void Window::learn_noise(SliceIndex from, SliceIndex to) {
+  from = std::max(from, first());
+  if (columns() < 2 || to.value - from.value < 8) return;
+  // The median over leaves: one odd leaf must not set the floor for all. A sample of them is enough.
+  std::vector<double> estimates;
+  const std::size_t step = std::max<std::size_t>(1, leaf_count_ / 64);
+  std::vector<double> rows;
+  for (std::size_t l = 0; l < leaf_count_; l += step) {
+    rows.clear();
+    for (SliceIndex s = from; s < to; ++s) {
+      const auto r = row(s, LeafIndex(static_cast<std::uint32_t>(l)));
+      rows.insert(rows.end(), r.begin(), r.end());
+      rows.resize(rows.size() + columns() - r.size(), 0.0);
+    }
+    const auto estimate = partition::estimate_neff(rows, columns());
+    if (estimate) estimates.push_back(estimate->n_eff);
+  }
+  if (estimates.empty()) return;
+  std::nth_element(estimates.begin(), estimates.begin() + static_cast<std::ptrdiff_t>(estimates.size() / 2),
+                   estimates.end());
+  n_eff_ = estimates[estimates.size() / 2];
+  if (options_.p) return;
+  const auto alpha = partition::alpha_per_window(leaf_count_, options_.slices);
+  if (!alpha) return;
+  const auto raw = partition::noise_floor_p(n_eff_, columns(), *alpha);
+  if (!raw) return;
+  const double p = policy_.update(*raw);
+  if (p == p_) return;
+  p_ = p;
+  if (spatiotemporal_) static_cast<void>(spatiotemporal_->set_p(0, p));
+  if (temporal_) static_cast<void>(temporal_->set_p(0, p));
+}
+
+}  // namespace margay::detect
