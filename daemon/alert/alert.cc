@@ -6,15 +6,22 @@ namespace margay::alert {
 
 const char* to_string(Kind k) {
   switch (k) {
-    case Kind::kPerturbation: return "perturbation";
-    case Kind::kStall: return "stall";
-    case Kind::kPhaseDuration: return "phase_duration";
-    case Kind::kSourceLost: return "source_lost";
-    case Kind::kLoss: return "loss";
+    case Kind::kPerturbation:
+      return "perturbation";
+    case Kind::kStall:
+      return "stall";
+    case Kind::kPhaseDuration:
+      return "phase_duration";
+    case Kind::kSourceLost:
+      return "source_lost";
+    case Kind::kLoss:
+      return "loss";
   }
   return "";
 }
-const char* to_string(Status s) { return s == Status::kFiring ? "firing" : "resolved"; }
+const char* to_string(Status s) {
+  return s == Status::kFiring ? "firing" : "resolved";
+}
 
 std::string to_json(const Alert& a) {
   nlohmann::ordered_json j;

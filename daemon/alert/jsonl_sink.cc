@@ -28,7 +28,8 @@ Result<JsonlSink> JsonlSink::open(const std::string& path) {
   return sink;
 }
 
-JsonlSink::JsonlSink(JsonlSink&& o) noexcept : fd_(o.fd_), written_(std::move(o.written_)), failed_(o.failed_) {
+JsonlSink::JsonlSink(JsonlSink&& o) noexcept
+    : fd_(o.fd_), written_(std::move(o.written_)), failed_(o.failed_) {
   o.fd_ = -1;
 }
 

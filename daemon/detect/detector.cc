@@ -59,7 +59,8 @@ bool Detector::stalled(const model::SliceColumn& column) {
     return false;
   }
   ++without_progress_;
-  if (without_progress_ < options_.stall_slices || waiting == 0 || progress_.size() < kProgressLeast) return false;
+  if (without_progress_ < options_.stall_slices || waiting == 0 || progress_.size() < kProgressLeast)
+    return false;
   const std::uint64_t least = *std::min_element(progress_.begin(), progress_.end());
   return least >= options_.stall_least_visits;
 }
@@ -112,15 +113,16 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       const auto& e = column.evidence(LeafIndex(l));
       if (open.state != kCompute) {
         waiting.insert(l);
-      } else if (e.sampled_ns > 0 &&
-                 static_cast<double>(e.cpu_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns)) {
+      } else if (e.sampled_ns > 0 && static_cast<double>(e.cpu_ns) >
+                                         options_.stall_idle_cpu * static_cast<double>(e.sampled_ns)) {
         working.insert(l);
       } else {
         idle.insert(l);
       }
     }
     // Somebody computes while the others wait: a section of the program, not a disturbance.
-    if (working.empty()) raise(column, watermark, alert::Kind::kStall, onset, idle.empty() ? waiting : idle, false, out);
+    if (working.empty())
+      raise(column, watermark, alert::Kind::kStall, onset, idle.empty() ? waiting : idle, false, out);
   }
 
   // 3. What is over?
@@ -195,7 +197,8 @@ void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::
 }
 
 // Events were lost: said once, until none have been lost for a while.
-void Detector::loss_alert(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out) {
+void Detector::loss_alert(const model::SliceColumn& column, TimeNs watermark,
+                          std::vector<alert::Alert>& out) {
   if (column.lost_events > 0) {
     if (!loss_) {
       loss_.emplace();

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::int64_t kMostScored = 256;  // slices
 
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string last_component(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 std::string seconds_text(DurationNs d) {
   char text[32];
@@ -22,7 +24,8 @@ std::string seconds_text(DurationNs d) {
 
 }  // namespace
 
-// The fewest nodes that hold exactly these leaves, but a node of which two thirds are in it is named as a whole.
+// The fewest nodes that hold exactly these leaves, but a node of which two thirds are in it is named as a
+// whole.
 std::vector<std::string> Detector::cover(const std::set<std::uint32_t>& leaves) const {
   std::vector<std::string> out;
   const model::Hierarchy& h = topology_->hierarchy;
@@ -57,8 +60,10 @@ std::string Detector::common_node(const std::set<std::uint32_t>& leaves) const {
     }
     NodeIndex a = *common;
     while (a != n) {
-      if (h[a].depth >= h[n].depth) a = h[a].parent;
-      else n = h[n].parent;
+      if (h[a].depth >= h[n].depth)
+        a = h[a].parent;
+      else
+        n = h[n].parent;
     }
     common = a;
   }
@@ -102,7 +107,8 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
   const double n = window_.n_eff() > 0 ? std::min(window_.n_eff(), 1e4) : 1.0;
   const double freedom = std::max<double>(1, static_cast<double>(window_.columns()) - 1) *
                          std::max<double>(1, static_cast<double>(window_.leaves()));
-  a.p_value = weight > 0 ? std::max(1e-300, partition::chi2_survival(2 * std::log(2.0) * n * bits, freedom)) : 1.0;
+  a.p_value =
+      weight > 0 ? std::max(1e-300, partition::chi2_survival(2 * std::log(2.0) * n * bits, freedom)) : 1.0;
   a.affected = cover(affected);
 
   // The states that rose and fell most, over the leaves affected.
@@ -119,7 +125,8 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
       observed += now.share(LeafIndex(l), x);
       ++leaves;
     }
-    if (leaves > 0) changes.push_back({x, expected / static_cast<double>(leaves), observed / static_cast<double>(leaves)});
+    if (leaves > 0)
+      changes.push_back({x, expected / static_cast<double>(leaves), observed / static_cast<double>(leaves)});
   }
   std::sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) {
     return std::abs(x.observed - x.expected) > std::abs(y.observed - y.expected);
@@ -142,7 +149,8 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
   const std::size_t n = incident.culprits.size();
   if (n == 1 && *incident.culprits.begin() < h.leaf_count()) {
     const std::string& path = h.path_of(LeafIndex(*incident.culprits.begin()));
-    const std::string host = path.substr(1, path.find('/', 1) == std::string::npos ? 0 : path.find('/', 1) - 1);
+    const std::string host =
+        path.substr(1, path.find('/', 1) == std::string::npos ? 0 : path.find('/', 1) - 1);
     who = last_component(path) + (host.empty() ? "" : " on " + host);
   } else if (n == column.leaves()) {
     who = "all " + std::to_string(n) + " resources";
@@ -164,15 +172,17 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
                                        [](const auto& x, const auto& y) { return x.second < y.second; });
     const std::string name =
         most->first < topology_->states.size() ? topology_->states[most->first].name : std::string("?");
-    meanwhile = most->first == kCompute.value
-                    ? "; the other " + std::to_string(others) + " go on"
-                    : "; " + std::to_string(most->second) + " of the other " + std::to_string(others) + " wait in " + name;
+    meanwhile = most->first == kCompute.value ? "; the other " + std::to_string(others) + " go on"
+                                              : "; " + std::to_string(most->second) + " of the other " +
+                                                    std::to_string(others) + " wait in " + name;
   }
   const DurationNs age = now - incident.alert.onset;
-  if (incident.by_stop) return who + (n == 1 ? " is" : " are") + " stopped since " + seconds_text(age) + meanwhile;
+  if (incident.by_stop)
+    return who + (n == 1 ? " is" : " are") + " stopped since " + seconds_text(age) + meanwhile;
   const auto& open = column.open(LeafIndex(*incident.culprits.begin()));
-  const std::string state =
-      open.state.value < topology_->states.size() ? topology_->states[open.state.value].name : std::string("?");
+  const std::string state = open.state.value < topology_->states.size()
+                                ? topology_->states[open.state.value].name
+                                : std::string("?");
   return "no progress since " + seconds_text(age) + ": " + who + (n == 1 ? " is" : " are") + " in " + state +
          (open.state == kCompute ? " but hardly runs" : "") + meanwhile;
 }

@@ -32,10 +32,13 @@ const Distribution& PhaseTracker::reference() const {
   return known.slices() > 0 ? known : recent_;
 }
 
-double PhaseTracker::reference_slices() const { return reference().slices(); }
+double PhaseTracker::reference_slices() const {
+  return reference().slices();
+}
 
 // The normal slices of [from, to), at most the newest `most` of them.
-Distribution PhaseTracker::gather(const Window& window, SliceIndex from, SliceIndex to, std::int64_t most) const {
+Distribution PhaseTracker::gather(const Window& window, SliceIndex from, SliceIndex to,
+                                  std::int64_t most) const {
   Distribution d;
   from = std::max(from, window.first());
   for (SliceIndex s = to - 1; s >= from && static_cast<std::int64_t>(d.slices()) < most; s = s - 1)
@@ -72,8 +75,8 @@ std::size_t PhaseTracker::identify(const Distribution& d, std::size_t except, bo
   return nearest;
 }
 
-// Where between the slices the change was: each slice near the cut is a mixture of before and after, and how much of
-// each it holds tells how far into it the edge lies.
+// Where between the slices the change was: each slice near the cut is a mixture of before and after, and how
+// much of each it holds tells how far into it the edge lies.
 TimeNs PhaseTracker::refine_edge(const Window& window, SliceIndex cut, const Distribution& before,
                                  const Distribution& after) const {
   const SliceIndex from = std::max(cut - 2, window.first()), to = std::min(cut + 2, window.last() + 1);
@@ -95,7 +98,8 @@ TimeNs PhaseTracker::refine_edge(const Window& window, SliceIndex cut, const Dis
     old_slices += length > 0 ? 1 - std::clamp(along / length, 0.0, 1.0) : (s < cut ? 1.0 : 0.0);
   }
   const double edge = static_cast<double>(from.value) + old_slices;
-  const double near = std::clamp(edge, static_cast<double>(cut.value) - 1, static_cast<double>(cut.value) + 1);
+  const double near =
+      std::clamp(edge, static_cast<double>(cut.value) - 1, static_cast<double>(cut.value) + 1);
   const double fraction = near - static_cast<double>(cut.value);
   return slice_begin(cut, slice_) +
          DurationNs(static_cast<std::int64_t>(std::llround(fraction * static_cast<double>(slice_.value))));
@@ -142,8 +146,8 @@ void PhaseTracker::begin_phase(const Window& window, SliceIndex from) {
   provisional_ = true;
 }
 
-// The current stretch was too short to be a phase. The run's first is called "init"; any other belongs to what follows
-// it, or to what went on around it.
+// The current stretch was too short to be a phase. The run's first is called "init"; any other belongs to
+// what follows it, or to what went on around it.
 void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Distribution& after) {
   const std::size_t phase = span_phase_.back();
   const TimeNs begin = spans_.back().begin;
@@ -203,7 +207,8 @@ void PhaseTracker::update(const Window& window, bool abnormal, const std::string
   while (!abnormal_.empty() && *abnormal_.begin() < window.first()) abnormal_.erase(abnormal_.begin());
   if (abnormal) abnormal_.insert(now);
   bool anyone = false;
-  for (std::uint32_t l = 0; l < window.leaves() && !anyone; ++l) anyone = window.weight(now, LeafIndex(l)) > 0;
+  for (std::uint32_t l = 0; l < window.leaves() && !anyone; ++l)
+    anyone = window.weight(now, LeafIndex(l)) > 0;
   if (!anyone) return;  // before the first resource, or after the last
   if (spans_.empty() || !spans_.back().current) {
     begin_phase(window, now);
@@ -212,8 +217,9 @@ void PhaseTracker::update(const Window& window, bool abnormal, const std::string
   }
   const std::size_t current = span_phase_.back();
 
-  // A boundary: the newest aggregate of the temporal partition has lasted, and is apart from the phase. Where the
-  // optimum has cut the newest stretch again (a mixed slice, noise), what follows an earlier cut is tried too.
+  // A boundary: the newest aggregate of the temporal partition has lasted, and is apart from the phase. Where
+  // the optimum has cut the newest stretch again (a mixed slice, noise), what follows an earlier cut is tried
+  // too.
   const auto temporal = window.temporal();
   if (temporal && !abnormal) {
     for (auto part = temporal->parts.rbegin(); part != temporal->parts.rend(); ++part) {

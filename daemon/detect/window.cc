@@ -5,10 +5,13 @@
 namespace margay::detect {
 namespace {
 
-// States the engines are built for beyond those seen, so that the first occurrence of a state seldom rebuilds them.
+// States the engines are built for beyond those seen, so that the first occurrence of a state seldom rebuilds
+// them.
 constexpr std::size_t kSpareStates = 8;
 
-partition::PPolicy default_policy() { return *partition::PPolicy::create({}); }
+partition::PPolicy default_policy() {
+  return *partition::PPolicy::create({});
+}
 
 }  // namespace
 
@@ -142,7 +145,8 @@ Status Window::amend(const model::SliceColumn& column) {
   engine_column(slice, v, w);
   for (std::uint32_t pos = 0; pos < leaf_at_.size(); ++pos) {
     const std::span<const double> cell(v.data() + pos * engine_states_, engine_states_);
-    if (auto ok = spatiotemporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok) return ok;
+    if (auto ok = spatiotemporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok)
+      return ok;
     if (auto ok = temporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok) return ok;
   }
   return {};
@@ -150,7 +154,8 @@ Status Window::amend(const model::SliceColumn& column) {
 
 std::span<const double> Window::row(SliceIndex s, LeafIndex leaf) const {
   const Slice& slice = slices_[static_cast<std::size_t>(s.value - first().value)];
-  return leaf.value < slice.v.size() ? std::span<const double>(slice.v[leaf.value]) : std::span<const double>();
+  return leaf.value < slice.v.size() ? std::span<const double>(slice.v[leaf.value])
+                                     : std::span<const double>();
 }
 
 double Window::weight(SliceIndex s, LeafIndex leaf) const {

@@ -1,5 +1,5 @@
-// An alert: what happened, when, where, and who is likely to have caused it. One JSON object a line, the same in the
-// alerts file, in the archive and for viewers. Thread safety: values.
+// An alert: what happened, when, where, and who is likely to have caused it. One JSON object a line, the same
+// in the alerts file, in the archive and for viewers. Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ struct Alert {
   std::string run;
   Kind kind = Kind::kPerturbation;
   Status status = Status::kFiring;
-  DurationNs level{};                 // slice duration of the level it was seen at
+  DurationNs level{};  // slice duration of the level it was seen at
   TimeNs onset{};
-  TimeNs detected{};                  // the watermark when it was raised
-  std::optional<TimeNs> end;          // when it was over
-  TimeNs emitted_wall{};              // wall clock when the line was written
-  std::string node;                   // the smallest hierarchy node above everything blamed
+  TimeNs detected{};                   // the watermark when it was raised
+  std::optional<TimeNs> end;           // when it was over
+  TimeNs emitted_wall{};               // wall clock when the line was written
+  std::string node;                    // the smallest hierarchy node above everything blamed
   std::vector<std::string> resources;  // blamed leaves
   std::vector<std::string> affected;   // nodes that changed
   double score_bits = 0;
@@ -44,9 +44,9 @@ struct Alert {
   std::string phase;
   std::vector<StateChange> states;
   std::vector<std::string> likely_cause;
-  double p = 0;                       // of the partition it was seen in
-  std::uint64_t lost_events = 0;      // in the slices it rests on
-  std::string message;                // one sentence that says why
+  double p = 0;                   // of the partition it was seen in
+  std::uint64_t lost_events = 0;  // in the slices it rests on
+  std::string message;            // one sentence that says why
 };
 
 // One line without the newline.

@@ -1,8 +1,8 @@
 // The alerts file: JSON lines, written whole and flushed as they happen.
 //
-// After a restart of the daemon the lines that stand there already are not written again: the file itself says which.
-// Cost: one write(2) per alert. Errors are counted, never thrown; a full disk loses the line from the file (it is in
-// the archive) and says so in failed(). Thread safety: none.
+// After a restart of the daemon the lines that stand there already are not written again: the file itself
+// says which. Cost: one write(2) per alert. Errors are counted, never thrown; a full disk loses the line from
+// the file (it is in the archive) and says so in failed(). Thread safety: none.
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,18 @@
-// The detector: closed slices in, phases and alerts out. Pure: the same slices give the same alerts, live or replayed.
+// The detector: closed slices in, phases and alerts out. Pure: the same slices give the same alerts, live or
+// replayed.
 //
 // Evidence, and when it speaks (DETECT.md has the reasons):
-//  - *stopped*: the node sampler has seen the process stopped (T) for a whole slice. A fact, not an inference; it needs
+//  - *stopped*: the node sampler has seen the process stopped (T) for a whole slice. A fact, not an
+//  inference; it needs
 //    no history.
-//  - *stall*: the job makes no progress: no visit to any state has ended below a node for `stall_slices` whole slices,
-//    where the phase's slices never had fewer than `stall_least_visits`, while somebody waits in a state that is not
-//    Compute. The leaves that do not wait, and use little CPU, are the cause.
+//  - *stall*: the job makes no progress: no visit to any state has ended below a node for `stall_slices`
+//  whole slices,
+//    where the phase's slices never had fewer than `stall_least_visits`, while somebody waits in a state that
+//    is not Compute. The leaves that do not wait, and use little CPU, are the cause.
 // One cause is one alert: evidence that begins together, or that another alert already explains, joins it.
 //
-// An alert carries what it rests on: score in bits (the loss that merging its cells into the phase would cost), its
-// p-value by Wilks, the states that rose and fell, and one sentence.
+// An alert carries what it rests on: score in bits (the loss that merging its cells into the phase would
+// cost), its p-value by Wilks, the states that rose and fell, and one sentence.
 //
 // Cost per slice: the partition update and O(leaves * columns). Thread safety: none.
 #pragma once
@@ -33,13 +36,13 @@ struct DetectorOptions {
   std::string run;
   WindowOptions window;
   PhaseOptions phases;
-  double min_effect = 0.1;             // total variation distance from the phase, of the leaves affected
-  std::uint32_t stall_slices = 3;      // whole slices without progress
+  double min_effect = 0.1;         // total variation distance from the phase, of the leaves affected
+  std::uint32_t stall_slices = 3;  // whole slices without progress
   std::uint32_t stall_least_visits = 10;
-  double stall_idle_cpu = 0.7;         // a culprit that uses more CPU than this share is working, not stuck
-  std::uint32_t resolve_slices = 2;    // slices back in order until an alert is resolved
+  double stall_idle_cpu = 0.7;          // a culprit that uses more CPU than this share is working, not stuck
+  std::uint32_t resolve_slices = 2;     // slices back in order until an alert is resolved
   std::uint32_t same_cause_slices = 2;  // stops that begin within so many slices have one cause
-  std::size_t most_open = 64;          // alerts open at once
+  std::size_t most_open = 64;           // alerts open at once
 };
 
 // An alert that is open: what it blames, and since when.
@@ -47,8 +50,8 @@ struct Incident {
   alert::Alert alert;
   std::set<std::uint32_t> culprits;  // leaves
   bool by_stop = false;
-  SliceIndex first{};                // slice of the onset
-  std::uint32_t quiet = 0;           // slices in order since
+  SliceIndex first{};       // slice of the onset
+  std::uint32_t quiet = 0;  // slices in order since
   TimeNs quiet_since{};
 };
 

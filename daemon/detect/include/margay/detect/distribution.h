@@ -29,8 +29,8 @@ class Distribution {
   double slices_ = 0;
 };
 
-// The Jensen-Shannon divergence of each leaf's two distributions, in bits, mean over the leaves that both know: 0 for
-// equal, 1 for nothing in common.
+// The Jensen-Shannon divergence of each leaf's two distributions, in bits, mean over the leaves that both
+// know: 0 for equal, 1 for nothing in common.
 double distance_bits(const Distribution& a, const Distribution& b);
 
 // Total variation distance of a row from a leaf's mean: the share of time that went elsewhere. 0 to 1.

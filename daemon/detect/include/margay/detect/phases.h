@@ -1,12 +1,14 @@
 // The job's phases, live. Pure.
 //
-// A phase is a stretch whose state distribution over the hierarchy is homogeneous. Candidate boundaries are the cuts of
-// the temporal optimal partition of the window (RR-8524); a cut is a boundary when what follows it has lasted a while
-// and its distribution per leaf is apart (Jensen-Shannon) from the phase before. So an optimum that cuts once too often
-// does no harm. A stretch near a known signature is the same phase again: A-B-A-C-A has three phases.
+// A phase is a stretch whose state distribution over the hierarchy is homogeneous. Candidate boundaries are
+// the cuts of the temporal optimal partition of the window (RR-8524); a cut is a boundary when what follows
+// it has lasted a while and its distribution per leaf is apart (Jensen-Shannon) from the phase before. So an
+// optimum that cuts once too often does no harm. A stretch near a known signature is the same phase again:
+// A-B-A-C-A has three phases.
 //
 // Slices marked abnormal (a perturbation is firing) neither bound nor describe a phase.
-// Cost per slice: O(leaves * columns * settle). Memory: one distribution per known phase (bounded). Thread safety: none.
+// Cost per slice: O(leaves * columns * settle). Memory: one distribution per known phase (bounded). Thread
+// safety: none.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +29,8 @@ struct PhaseOptions {
   std::int64_t settle = 20;
   // Jensen-Shannon bits per leaf: nearer is the same phase, farther is another.
   double apart_bits = 0.05;
-  std::size_t most_phases = 256;      // known signatures; the nearest is taken when full
-  std::size_t most_spans = 4096;      // kept of the time line; older ones are in the archive
+  std::size_t most_phases = 256;  // known signatures; the nearest is taken when full
+  std::size_t most_spans = 4096;  // kept of the time line; older ones are in the archive
 };
 
 // One stretch of the time line, [begin, end).
@@ -47,7 +49,8 @@ class PhaseTracker {
  public:
   PhaseTracker(PhaseOptions options, DurationNs slice);
 
-  // After window.push(slice). `region` is the program's own name for it, `abnormal` says that it does not count.
+  // After window.push(slice). `region` is the program's own name for it, `abnormal` says that it does not
+  // count.
   void update(const Window& window, bool abnormal, const std::string& region);
   // The resources have ceased to exist: the current phase ends at `t`.
   void finish(TimeNs t);
@@ -74,7 +77,8 @@ class PhaseTracker {
   void settle_through(const Window& window, SliceIndex to);
   std::size_t identify(const Distribution& d, std::size_t except, bool& fresh) const;
   void begin_phase(const Window& window, SliceIndex from);
-  TimeNs refine_edge(const Window& window, SliceIndex cut, const Distribution& before, const Distribution& after) const;
+  TimeNs refine_edge(const Window& window, SliceIndex cut, const Distribution& before,
+                     const Distribution& after) const;
   void end_transition(const Window& window, SliceIndex cut, const Distribution& after);
   void relabel(std::size_t phase);
 
@@ -83,11 +87,11 @@ class PhaseTracker {
   std::vector<Signature> phases_;
   std::deque<PhaseSpan> spans_;
   std::deque<std::size_t> span_phase_;
-  SliceIndex begin_{};      // of the current phase
-  SliceIndex settled_{};    // slices before it are in the current phase's signature
+  SliceIndex begin_{};    // of the current phase
+  SliceIndex settled_{};  // slices before it are in the current phase's signature
   std::set<SliceIndex> abnormal_;
   std::vector<std::pair<SliceIndex, std::string>> regions_;
-  Distribution recent_;     // settled part of the current stretch alone
+  Distribution recent_;      // settled part of the current stretch alone
   bool provisional_ = true;  // identity of the current phase may still change
   bool fresh_ = false;       // its signature was made for it
 };

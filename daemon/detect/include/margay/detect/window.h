@@ -1,11 +1,12 @@
 // The last T slices as proportions, and their optimal partitions kept up to date. Pure.
 //
-// Tested states are those that occurred, but for Absent and Unknown, which weigh nothing: a cell's weight is the part
-// of the slice in which the leaf existed and was observed. Tested states are numbered in order of occurrence
+// Tested states are those that occurred, but for Absent and Unknown, which weigh nothing: a cell's weight is
+// the part of the slice in which the leaf existed and was observed. Tested states are numbered in order of
+// occurrence
 // (*columns*), so that rows only ever grow at the end.
 //
-// Cost of push: that of the partition engines; when leaves join or states appear, the engines are built anew (T pushes).
-// Thread safety: none.
+// Cost of push: that of the partition engines; when leaves join or states appear, the engines are built anew
+// (T pushes). Thread safety: none.
 #pragma once
 
 #include <deque>
@@ -24,8 +25,8 @@ namespace margay::detect {
 
 struct WindowOptions {
   DurationNs slice = milliseconds(100);
-  std::size_t slices = 256;             // T
-  std::optional<double> p;              // fixed; otherwise from the noise floor
+  std::size_t slices = 256;  // T
+  std::optional<double> p;   // fixed; otherwise from the noise floor
   std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
 };
 
@@ -47,7 +48,8 @@ class Window {
   std::size_t columns() const { return state_of_column_.size(); }
   StateId state_of(std::size_t column) const { return state_of_column_[column]; }
 
-  // Proportions of the tested states (may be shorter than columns(): the rest is 0), and the weight of the cell.
+  // Proportions of the tested states (may be shorter than columns(): the rest is 0), and the weight of the
+  // cell.
   std::span<const double> row(SliceIndex s, LeafIndex leaf) const;
   double weight(SliceIndex s, LeafIndex leaf) const;
 
@@ -78,8 +80,8 @@ class Window {
   std::size_t leaf_count_ = 0;
   std::vector<int> column_of_state_;  // -1: has not occurred
   std::vector<StateId> state_of_column_;
-  std::vector<LeafIndex> leaf_at_;           // position in the engines -> leaf
-  std::vector<std::uint32_t> position_of_;   // and back
+  std::vector<LeafIndex> leaf_at_;          // position in the engines -> leaf
+  std::vector<std::uint32_t> position_of_;  // and back
   std::size_t engine_states_ = 0;
   bool stale_ = true;
   std::optional<partition::Spatiotemporal> spatiotemporal_;

@@ -1,0 +1,97 @@
+// Choosing p from the noise: how much loss does chance alone make, and so how large must p be that the
+// partition shows no cut that means nothing.
+//
+// EFFECTIVE SAMPLES. Even in a steady phase the cells of a resource differ: a slice holds a finite number of
+// visits to states. Model a cell of weight w whose tested states hold mass m = sum_x v as N*m draws from the
+// phase's distribution pi: N*v is multinomial. N, the effective samples per cell, is estimated from the
+// dispersion of R rows believed to be homogeneous. With q_r = v_r/m_r and the pooled pi^_x = sum_r v_rx /
+// sum_r m_r,
+//
+//     D = sum_r m_r * sum_x (q_rx - pi^_x)^2 / pi^_x         ("chi-square per unit sample")
+//
+// N*D is Pearson's statistic of the R x X table of counts, chi-square with (R-1)(X'-1) degrees of freedom, X'
+// the states that occur, and expectation (R-1)(X'-1) up to a factor 1 + 1/(total samples). Hence
+//
+//     N_eff = (R-1)(X'-1) / D,     relative standard deviation about sqrt(2 / ((R-1)(X'-1))).
+//
+// Where nothing varies D is 0 and N_eff is the caller's cap: an infinite N would call every later crumb a
+// change.
+//
+// NOISE FLOOR. Two adjacent cells of one phase, merged, lose L bits; 2*ln2*N*L is the likelihood-ratio
+// statistic G of the 2 x X table (Wilks), chi-square with X-1 degrees of freedom. So with probability 1-alpha
+//
+//     loss <= chi2_upper_quantile(alpha, X-1) / (2*ln2*N_eff).
+//
+// What merging wins: two cells of weight 1 with mass m each gain 2m*log2(2) - loss. (RR-8524's equation 6.)
+// They stay merged where p*gain >= (1-p)*loss, that is from
+//
+//     p = loss / (loss + gain) = loss / (2m)     on; at most 1.
+//
+// Errors: kInvalidArgument for values outside the ranges stated. Thread safety: functions are pure; PPolicy
+// needs external locking. Cost: estimate_neff O(R*X), the rest O(1).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "margay/base/result.h"
+
+namespace margay::partition {
+
+struct NeffEstimate {
+  double n_eff = 0;               // samples per cell of weight 1; at most the cap
+  double degrees_of_freedom = 0;  // (R-1)(X'-1): how far to trust it
+  bool capped = false;
+};
+
+// rows: R rows of `states` values, row r at [r*states, (r+1)*states), >= 0 and finite, at most 1 in sum
+// (1e-9). Rows of mass 0 do not count. At least two rows with mass and two states that occur, else an error.
+Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t states, double cap = 1e6);
+
+// The probability to allow each comparison of neighbours so that a window of leaves x slices cells lets
+// through `false_cuts` false cuts on average: false_cuts / (pairs of cells adjacent in time + one per leaf
+// and slice for those in space), at most 0.5. All arguments > 0.
+Result<double> alpha_per_window(std::size_t leaves, std::size_t slices, double false_cuts = 0.5);
+
+// The raw p of the noise floor, in (0,1]. n_eff > 0; tested_states >= 2; alpha in (0,1); mass in (0,1]: the
+// mean of sum_x v over the cells.
+Result<double> noise_floor_p(double n_eff, std::size_t tested_states, double alpha, double mass = 1);
+
+// Snaps raw values of p to a small ascending grid, upwards (a noise floor is a lower bound), and holds on: a
+// new p needs new tables, so p must not flutter. The index changes only after `patience` consecutive raw
+// values beyond the same edge of the present bin by more than the relative margin; then it goes to the bin of
+// the last. Bin g is (grid[g-1], grid[g]]; the last bin takes everything above.
+class PPolicy {
+ public:
+  struct Options {
+    std::vector<double> grid = {0.001, 0.002, 0.005, 0.01, 0.02,
+                                0.05,  0.1,   0.2,   0.3,  0.5};  // ascending, in [0,1]
+    double margin =
+        0.1;  // in [0,1): leave upwards above grid[g]*(1+margin), downwards below grid[g-1]*(1-margin)
+    std::size_t patience = 5;  // >= 1 calls
+  };
+
+  static Result<PPolicy> create(Options options);
+
+  // Takes the next raw p (finite, >= 0) and returns the p to use. The first call snaps at once. A value that
+  // is not a number or negative is ignored.
+  double update(double raw);
+  // The p in use and its place in the grid; the largest p before the first update (most aggregated: no false
+  // cuts).
+  double p() const { return options_.grid[index_]; }
+  std::size_t index() const { return index_; }
+  std::span<const double> grid() const { return options_.grid; }
+
+ private:
+  explicit PPolicy(Options options);
+  std::size_t bin(double raw) const;
+
+  Options options_;
+  std::size_t index_;
+  bool started_ = false;
+  int side_ = 0;            // -1: the last raw values were below the bin, 1: above
+  std::size_t streak_ = 0;  // how many in a row
+};
+
+}  // namespace margay::partition

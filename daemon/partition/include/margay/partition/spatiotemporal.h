@@ -1,0 +1,117 @@
+// The spatiotemporal optimal partition of a sliding window: exact, and kept up to date slice by slice.
+//
+// THE IDEA. Areas are node x interval. A partition into areas is a nest of cuts: an area is an aggregate, or
+// is cut in space (into the children of its node) or in time (into two intervals). The optimum of an area is
+// the best of these, given the optima inside it (spatiotemporal-aggregation, section III.E). For node k with
+// children c and slices [i,j], with the price `tie` of the tie rule (partition.h):
+//
+//     base_k(i,j) = max( pIC(k,[i,j]) - tie,  sum over c of best_c(i,j) )
+//     best_k(i,j) = max( base_k(i,j),  max over i <= m < j of best_k(i,m) + base_k(m+1,j) )
+//
+// (the right part of a temporal cut need not be cut in time again: its cuts can be made further left).
+//
+// WHAT MAKES IT INCREMENTAL. An entry depends only on entries inside [i,j]. A new slice n needs the entries
+// (i,n) only; the oldest slice just leaves the ring; a changed cell at slice t touches its leaf and the
+// leaf's ancestors, and entries with i <= t <= j only.
+//
+// THE OPTIMISATIONS.
+// - I (partition.h) is additive over any partition, so it is left out of the tables: they maximise
+//   sum_x S_x*log2(S_x) - (1-p)*S_tot*log2(W) - tie. The first two terms are shared by all p.
+// - Only `best` is stored, one triangle of doubles per node and p. Cuts are found again by walking down.
+// - base does not depend on best of the same column, so a column is a (max,+) product of triangle and vector.
+//   The triangle lies in 8x8 tiles, columns contiguous; tile (I,M) is on tile-diagonal D = M-I, which is a
+//   ring of N-D tiles indexed by I mod (N-D). So dropping a slice moves nothing.
+// - The sums of an area are accumulated from its last slice back to its first, never as differences of prefix
+//   sums: no cancellation, nothing to rebase, and the tables hold the very same bits whether they were
+//   reached by pushes, drops, amendments or from scratch.
+//
+// COST, for K nodes, T slices, X states, P values of p (log: a base-2 logarithm):
+//     push       O(K * (T*X log + P*T^2/2))              time, no allocation
+//     amend      O(depth * a * (T*X log + P*T^2/2))      a = slices from the amended one to the newest
+//     partition  O(parts * depth * T * X) at worst, usually near the number of parts times T
+//     set_p      O(K * (T^2*X/2 log + T^3/6))
+//     evaluate   O(leaves * T * X log)
+// MEMORY, in bytes (memory_needed() tells it exactly):
+//     8 * K * ( P * 64 * N*(N+1)/2  +  T*(X+2) )  + small scratch,     N = floor((T+6)/8) + 1
+//
+// When leaves join or leave, the tree is another one: make a new engine and push the window again with
+// rebuild() (the caller keeps the window of cells, which is small beside the triangles).
+//
+// Errors: create() and push() and amend() refuse what is outside the contract with a sentence that names
+// leaf, slice and state; a refused call changes nothing. Thread safety: const calls may run together; any
+// other call needs exclusive access. Ownership: owns its tables, copies what it is given. Pure: no clock,
+// file, log or randomness.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "margay/base/ids.h"
+#include "margay/base/result.h"
+#include "margay/partition/partition.h"
+#include "margay/partition/tree_shape.h"
+
+namespace margay::partition {
+
+class Spatiotemporal {
+ public:
+  struct Options {
+    TreeShape tree = TreeShape::flat(0);
+    std::size_t states = 0;     // X >= 1, tested states only
+    std::size_t window = 0;     // T >= 1 slices
+    std::vector<double> p;      // 1 to 64 values in [0,1]
+    SliceIndex first_slice{0};  // the number of the first column pushed
+    std::uint64_t memory_budget_bytes = std::uint64_t{1} << 30;
+    std::optional<double> tie_bits;  // overrides the default price of the tie rule; >= 0
+  };
+
+  // Refuses wrong options (kInvalidArgument) and a model over the budget (kLimit; names need and budget).
+  static Result<Spatiotemporal> create(Options options);
+  // Bytes the tables of such an engine take; 2^64-1 if that does not fit.
+  static std::uint64_t memory_needed(const Options& options);
+
+  Spatiotemporal(Spatiotemporal&&) noexcept;
+  Spatiotemporal& operator=(Spatiotemporal&&) noexcept;
+  ~Spatiotemporal();
+
+  // Appends the next slice; a full window drops its oldest. Slices are consecutive: an unobserved slice is a
+  // column of weights 0.
+  Status push(const Column& column);
+  // Appends several slices, oldest first. Same result as one push each; all are checked before any is taken.
+  Status push_all(std::span<const Column> columns);
+  // Replaces one cell of the window. kNotFound if the slice is not (or no longer) in the window.
+  Status amend(SliceIndex slice, LeafPosition leaf, std::span<const double> v, double w);
+  // Replaces one value of p and rebuilds its tables. To go on serving the old p meanwhile, build a second
+  // engine.
+  Status set_p(std::size_t p_index, double p);
+
+  // The optimal partition of the present window; no parts if nothing was pushed. p_index < p().size().
+  Result<Partition> partition(std::size_t p_index) const;
+  // The same parts measured again, cell by cell in double: what is shown and archived. Every part must name a
+  // node of the tree and lie in the window.
+  Result<Partition> evaluate(const Partition& partition) const;
+
+  std::span<const double> p() const;
+  const TreeShape& tree() const;
+  std::size_t states() const;
+  std::size_t window() const;      // T, the capacity
+  std::size_t size() const;        // slices held, 0 to T
+  SliceIndex first_slice() const;  // the oldest held; equals end_slice() if none is
+  SliceIndex end_slice() const;    // one past the newest
+  double tie_bits() const;
+
+ private:
+  struct Impl;
+  explicit Spatiotemporal(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A new engine (another tree, other p) over a window the caller kept: columns[0] is options.first_slice.
+// Cost: one push per column, O(K * (T^2*X/2 log + P*T^3/6)) in all.
+Result<Spatiotemporal> rebuild(Spatiotemporal::Options options, std::span<const Column> columns);
+
+}  // namespace margay::partition

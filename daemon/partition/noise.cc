@@ -1,0 +1,130 @@
+#include "margay/partition/noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+
+#include "margay/partition/partition.h"
+#include "margay/partition/stats.h"
+
+namespace margay::partition {
+
+Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t states, double cap) {
+  if (states == 0 || rows.size() % states != 0) {
+    return fail(ErrorCode::kInvalidArgument, "noise: " + std::to_string(rows.size()) +
+                                                 " values are not whole rows of " + std::to_string(states) +
+                                                 " states");
+  }
+  if (!(cap > 0)) return fail(ErrorCode::kInvalidArgument, "noise: the cap must be above 0");
+  const std::size_t count = rows.size() / states;
+  std::vector<double> pooled(states, 0.0), mass(count, 0.0);
+  double total = 0;
+  std::size_t used = 0;
+  for (std::size_t r = 0; r < count; ++r) {
+    for (std::size_t x = 0; x < states; ++x) {
+      const double v = rows[r * states + x];
+      if (!(v >= 0) || std::isinf(v)) {
+        return fail(ErrorCode::kInvalidArgument, "noise: row " + std::to_string(r) + ", state " +
+                                                     std::to_string(x) + ": not a finite value >= 0");
+      }
+      mass[r] += v;
+      pooled[x] += v;
+    }
+    if (mass[r] > 1 + kSumTolerance) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "noise: row " + std::to_string(r) + " sums to " + std::to_string(mass[r]) + ", over 1");
+    }
+    total += mass[r];
+    if (mass[r] > 0) ++used;
+  }
+  const auto occurring = std::count_if(pooled.begin(), pooled.end(), [](double x) { return x > 0; });
+  if (used < 2 || occurring < 2) {
+    return fail(ErrorCode::kInvalidArgument, "noise: " + std::to_string(used) + " rows with mass and " +
+                                                 std::to_string(occurring) +
+                                                 " states that occur; two of each are needed");
+  }
+  double dispersion = 0;
+  for (std::size_t r = 0; r < count; ++r) {
+    if (mass[r] == 0) continue;
+    for (std::size_t x = 0; x < states; ++x) {
+      const double share = pooled[x] / total;
+      if (share <= 0) continue;
+      const double away = rows[r * states + x] / mass[r] - share;
+      dispersion += mass[r] * away * away / share;
+    }
+  }
+  NeffEstimate out;
+  out.degrees_of_freedom = static_cast<double>(used - 1) * static_cast<double>(occurring - 1);
+  out.capped = dispersion * cap <= out.degrees_of_freedom;
+  out.n_eff = out.capped ? cap : out.degrees_of_freedom / dispersion;
+  return out;
+}
+
+Result<double> alpha_per_window(std::size_t leaves, std::size_t slices, double false_cuts) {
+  if (leaves == 0 || slices == 0 || !(false_cuts > 0) || std::isinf(false_cuts)) {
+    return fail(ErrorCode::kInvalidArgument, "noise: leaves, slices and false cuts must be above 0");
+  }
+  const double comparisons = static_cast<double>(leaves) * (2 * static_cast<double>(slices) - 1);
+  return std::min(0.5, false_cuts / comparisons);
+}
+
+Result<double> noise_floor_p(double n_eff, std::size_t tested_states, double alpha, double mass) {
+  if (!(n_eff > 0) || tested_states < 2 || !(alpha > 0 && alpha < 1) ||
+      !(mass > 0 && mass <= 1 + kSumTolerance)) {
+    return fail(ErrorCode::kInvalidArgument, "noise: n_eff " + std::to_string(n_eff) + ", " +
+                                                 std::to_string(tested_states) + " states, alpha " +
+                                                 std::to_string(alpha) + ", mass " + std::to_string(mass) +
+                                                 "; wanted: above 0, at least 2, in (0,1), in (0,1]");
+  }
+  const double loss =
+      chi2_upper_quantile(alpha, static_cast<double>(tested_states - 1)) / (2 * std::numbers::ln2 * n_eff);
+  return std::min(1.0, loss / (2 * mass));
+}
+
+Result<PPolicy> PPolicy::create(Options options) {
+  const auto& grid = options.grid;
+  if (grid.empty()) return fail(ErrorCode::kInvalidArgument, "p policy: empty grid");
+  for (std::size_t g = 0; g < grid.size(); ++g) {
+    if (!(grid[g] >= 0 && grid[g] <= 1) || (g > 0 && grid[g] <= grid[g - 1])) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "p policy: grid value " + std::to_string(g) + " is not ascending in [0, 1]");
+    }
+  }
+  if (!(options.margin >= 0 && options.margin < 1) || options.patience == 0) {
+    return fail(ErrorCode::kInvalidArgument, "p policy: margin must be in [0, 1), patience at least 1");
+  }
+  return PPolicy(std::move(options));
+}
+
+PPolicy::PPolicy(Options options) : options_(std::move(options)), index_(options_.grid.size() - 1) {}
+
+std::size_t PPolicy::bin(double raw) const {
+  const auto& grid = options_.grid;
+  const auto at = std::lower_bound(grid.begin(), grid.end(), raw);
+  return std::min(static_cast<std::size_t>(at - grid.begin()), grid.size() - 1);
+}
+
+double PPolicy::update(double raw) {
+  if (!(raw >= 0)) return p();
+  if (!started_) {
+    started_ = true;
+    index_ = bin(raw);
+    return p();
+  }
+  const auto& grid = options_.grid;
+  int side = 0;
+  if (index_ + 1 < grid.size() && raw > grid[index_] * (1 + options_.margin)) side = 1;
+  if (index_ > 0 && raw < grid[index_ - 1] * (1 - options_.margin)) side = -1;
+  streak_ = side != 0 && side == side_ ? streak_ + 1 : (side != 0 ? 1 : 0);
+  side_ = side;
+  if (streak_ >= options_.patience) {
+    index_ = bin(raw);
+    side_ = 0;
+    streak_ = 0;
+  }
+  return p();
+}
+
+}  // namespace margay::partition

@@ -1,0 +1,37 @@
+// Where the entry (i,j), i <= j, of a sliding triangle lies. Private to the module.
+//
+// Slices are counted from 0 and never wrapped. The triangle is cut into 8x8 tiles; inside a tile, columns
+// (one j, eight i) are contiguous. Tile (I,M) lies on tile-diagonal D = M-I. A window of T slices meets at
+// most N tile rows, so at most N-D tiles of diagonal D are alive, with consecutive I: a ring indexed by I mod
+// (N-D). A tile that comes alive takes the place of one that has left the window; nothing is ever moved.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace margay::partition::internal {
+
+inline constexpr std::size_t kTile = 8;
+inline constexpr std::size_t kTileCells = kTile * kTile;
+
+class RingTriangle {
+ public:
+  explicit RingTriangle(std::size_t window) : across_((window + kTile - 2) / kTile + 1) {}
+
+  // Entries to allocate.
+  std::size_t size() const { return kTileCells * (across_ * (across_ + 1) / 2); }
+  // The first entry of tile (I,M); entry (i,j) of it is at (j % 8) * 8 + i % 8.
+  std::size_t tile(std::uint64_t row, std::uint64_t column) const {
+    const std::size_t d = static_cast<std::size_t>(column - row);
+    const std::size_t before = d * across_ - d * (d - 1) / 2;  // d == 0: 0 * (2^64-1) is 0
+    return kTileCells * (before + static_cast<std::size_t>(row % (across_ - d)));
+  }
+  std::size_t at(std::uint64_t i, std::uint64_t j) const {
+    return tile(i / kTile, j / kTile) + (j % kTile) * kTile + i % kTile;
+  }
+
+ private:
+  std::size_t across_;
+};
+
+}  // namespace margay::partition::internal

@@ -1,0 +1,195 @@
+#include "margay/partition/noise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+#include "margay/partition/spatiotemporal.h"
+#include "margay/partition/stats.h"
+#include "models.h"
+
+namespace margay::partition {
+namespace {
+
+TEST(Stats, ChiSquare_TableValues) {
+  // Upper critical values as printed in every table (three decimals).
+  const struct {
+    double k, tail, x;
+  } table[] = {{1, 0.05, 3.841},    {1, 0.01, 6.635},   {1, 0.001, 10.828}, {2, 0.05, 5.991},
+               {2, 0.01, 9.210},    {3, 0.05, 7.815},   {4, 0.025, 11.143}, {5, 0.05, 11.070},
+               {7, 0.01, 18.475},   {10, 0.05, 18.307}, {10, 0.95, 3.940},  {10, 0.001, 29.588},
+               {20, 0.10, 28.412},  {30, 0.99, 14.953}, {30, 0.05, 43.773}, {100, 0.05, 124.342},
+               {100, 0.995, 67.328}};
+  for (const auto& row : table) {
+    EXPECT_NEAR(chi2_upper_quantile(row.tail, row.k), row.x, 6e-4) << row.k << " " << row.tail;
+    EXPECT_NEAR(chi2_quantile(1 - row.tail, row.k), row.x, 6e-4);
+    EXPECT_NEAR(chi2_survival(row.x, row.k), row.tail, 1e-3 * row.tail + 2e-5);
+  }
+}
+
+TEST(Stats, ClosedForms) {
+  // Two degrees of freedom are exponential, one is the normal's two tails, four have x/2 more.
+  for (const double x : {1e-6, 0.1, 1.0, 3.0, 10.0, 100.0, 600.0, 1400.0}) {
+    EXPECT_NEAR(chi2_log_survival(x, 2), -x / 2, 1e-12 * (1 + x));
+    EXPECT_NEAR(chi2_survival(x, 1) / std::erfc(std::sqrt(x / 2)), 1, 1e-10);
+    EXPECT_NEAR(chi2_survival(x, 4) / (std::exp(-x / 2) * (1 + x / 2)), 1, 1e-10);
+    EXPECT_NEAR(chi2_cdf(x, 2) / -std::expm1(-x / 2), 1, 1e-12);
+  }
+  EXPECT_NEAR(chi2_upper_quantile(1e-250, 2), 500 * std::numbers::ln10, 1e-7);
+  EXPECT_NEAR(chi2_log_survival(1e5, 2), -5e4, 1e-6);
+  EXPECT_NEAR(log_gamma(0.5), 0.5 * std::log(std::numbers::pi), 1e-14);
+  EXPECT_NEAR(log_gamma(10), std::log(362880.0), 1e-12);
+  EXPECT_NEAR(log_gamma(1e5), 1051287.7089736568, 1e-6);
+}
+
+TEST(Stats, QuantileInvertsAndEdgesHold) {
+  for (const double k : {0.5, 1.0, 2.0, 7.0, 31.0, 1000.0, 100000.0}) {
+    for (const double tail : {1e-200, 1e-12, 1e-3, 0.2, 0.5, 0.7, 0.999}) {
+      const double x = chi2_upper_quantile(tail, k);
+      EXPECT_NEAR(chi2_survival(x, k) / tail, 1, 1e-8) << k << " " << tail;
+    }
+    EXPECT_EQ(chi2_quantile(0, k), 0);
+    EXPECT_TRUE(std::isinf(chi2_quantile(1, k)));
+    EXPECT_EQ(chi2_survival(0, k), 1);
+    EXPECT_EQ(chi2_survival(std::numeric_limits<double>::infinity(), k), 0);
+  }
+  EXPECT_TRUE(std::isnan(chi2_survival(-1, 2)));
+  EXPECT_TRUE(std::isnan(chi2_survival(1, 0)));
+  EXPECT_TRUE(std::isnan(chi2_quantile(1.5, 2)));
+  EXPECT_TRUE(std::isnan(chi2_quantile(std::nan(""), 2)));
+}
+
+// n draws from `pi`, as shares of the draws.
+void draw(Rng& rng, const std::vector<double>& pi, int n, double* row) {
+  std::fill(row, row + pi.size(), 0.0);
+  for (int i = 0; i < n; ++i) {
+    double u = uniform(rng);
+    std::size_t x = 0;
+    while (x + 1 < pi.size() && u >= pi[x]) u -= pi[x++];
+    row[x] += 1.0 / n;
+  }
+}
+
+TEST(Noise, EstimateNeff_FindsTheDrawsOfMultinomials) {
+  const std::uint64_t seed = 606;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  for (const int n : {10, 50, 400}) {
+    for (const auto& pi :
+         {std::vector<double>{0.5, 0.5}, {0.7, 0.2, 0.1}, {0.4, 0.3, 0.15, 0.1, 0.04, 0.01}}) {
+      const std::size_t rows = 400, states = pi.size();
+      std::vector<double> all(rows * states);
+      for (std::size_t r = 0; r < rows; ++r) draw(rng, pi, n, all.data() + r * states);
+      const auto estimate = estimate_neff(all, states);
+      ASSERT_TRUE(estimate);
+      const double spread = std::sqrt(2 / estimate->degrees_of_freedom);
+      EXPECT_NEAR(estimate->n_eff / n, 1, 5 * spread + 0.02) << n << " draws, " << states << " states";
+      std::printf("%d draws, %zu states: N_eff %.1f (sd %.0f %%), seed %llu\n", n, states, estimate->n_eff,
+                  100 * spread, static_cast<unsigned long long>(seed));
+    }
+  }
+}
+
+TEST(Noise, EstimateNeff_PartialRowsCountByTheirMass) {
+  Rng rng(607);
+  const std::vector<double> pi = {0.6, 0.3, 0.1};
+  std::vector<double> all(600 * 3);
+  for (std::size_t r = 0; r < 600; ++r) {
+    const double mass = r % 2 ? 1.0 : 0.25;  // a quarter of the slice, a quarter of the draws
+    draw(rng, pi, static_cast<int>(100 * mass), all.data() + r * 3);
+    for (std::size_t x = 0; x < 3; ++x) all[r * 3 + x] *= mass;
+  }
+  const auto estimate = estimate_neff(all, 3);
+  ASSERT_TRUE(estimate);
+  EXPECT_NEAR(estimate->n_eff, 100, 20);
+}
+
+TEST(Noise, EstimateNeff_Edges) {
+  const std::vector<double> same = {0.5, 0.5, 0.5, 0.5};
+  const auto capped = estimate_neff(same, 2, 1e4);
+  ASSERT_TRUE(capped);
+  EXPECT_TRUE(capped->capped);
+  EXPECT_EQ(capped->n_eff, 1e4);
+  EXPECT_FALSE(estimate_neff(std::vector<double>{0.5, 0.5}, 2));    // one row
+  EXPECT_FALSE(estimate_neff(std::vector<double>{1, 0, 1, 0}, 2));  // one state
+  EXPECT_FALSE(estimate_neff(std::vector<double>{1, 0, 0, 0}, 2));  // one row with mass
+  EXPECT_FALSE(estimate_neff(std::vector<double>{1, 0, 1}, 2));     // not whole rows
+  EXPECT_FALSE(estimate_neff(std::vector<double>{1, 0, 1, 1}, 2));  // over 1
+  EXPECT_FALSE(estimate_neff(std::vector<double>{1, 0, std::nan(""), 0}, 2));
+}
+
+TEST(Noise, FloorIsTheBreakEvenOfTheQuantile) {
+  const double loss = chi2_upper_quantile(0.01, 3) / (2 * std::numbers::ln2 * 50);
+  EXPECT_NEAR(*noise_floor_p(50, 4, 0.01), loss / 2, 1e-15);
+  EXPECT_NEAR(*noise_floor_p(50, 4, 0.01, 0.5), loss, 1e-15);
+  EXPECT_EQ(*noise_floor_p(1e-3, 4, 0.01), 1);
+  EXPECT_FALSE(noise_floor_p(0, 4, 0.01));
+  EXPECT_FALSE(noise_floor_p(10, 1, 0.01));
+  EXPECT_FALSE(noise_floor_p(10, 4, 0));
+  EXPECT_FALSE(noise_floor_p(10, 4, 0.01, 0));
+  EXPECT_NEAR(*alpha_per_window(10, 100), 0.5 / 1990, 1e-12);
+  EXPECT_FALSE(alpha_per_window(0, 100));
+}
+
+TEST(Noise, SteadyPhaseShowsNextToNoCutsAtTheFloor) {
+  const std::uint64_t seed = 608;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  const std::vector<double> pi = {0.55, 0.3, 0.1, 0.05};
+  const std::size_t leaves = 16, slices = 40;
+  std::size_t false_cuts = 0;
+  const int windows = 20;
+  for (int round = 0; round < windows; ++round) {
+    std::vector<double> v(leaves * slices * 4), w(leaves, 1.0);
+    for (std::size_t c = 0; c < leaves * slices; ++c) draw(rng, pi, 60, v.data() + c * 4);
+    const double n_eff = estimate_neff(v, 4)->n_eff;
+    Spatiotemporal::Options o;
+    o.tree = TreeShape::flat(leaves);
+    o.states = 4;
+    o.window = slices;
+    o.p = {*noise_floor_p(n_eff, 4, *alpha_per_window(leaves, slices))};
+    auto engine = Spatiotemporal::create(o);
+    ASSERT_TRUE(engine);
+    for (std::size_t t = 0; t < slices; ++t) {
+      ASSERT_TRUE(engine->push({std::span(v).subspan(t * leaves * 4, leaves * 4), w}));
+    }
+    false_cuts += engine->partition(0)->parts.size() - 1;
+  }
+  std::printf("%zu false cuts in %d steady windows, seed %llu\n", false_cuts, windows,
+              static_cast<unsigned long long>(seed));
+  EXPECT_LE(false_cuts, static_cast<std::size_t>(windows));
+}
+
+TEST(PPolicy, SnapsUpwardsAndHoldsOn) {
+  auto policy = PPolicy::create({});
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(policy->p(), 0.5);
+  EXPECT_EQ(policy->update(0.03), 0.05);
+  EXPECT_EQ(policy->update(0.05), 0.05);
+  EXPECT_EQ(policy->update(std::nan("")), 0.05);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(policy->update(i % 2 ? 0.0505 : 0.0195), 0.05);                           // inside the margin
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(policy->update(i % 4 ? 0.08 : 0.04), 0.05);   // never five in a row
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(policy->update(i % 2 ? 0.08 : 0.001), 0.05);  // never on one side
+  EXPECT_EQ(policy->update(0.04), 0.05);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(policy->update(0.08), 0.05);
+  EXPECT_EQ(policy->update(0.08), 0.1);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(policy->update(0), 0.1);
+  EXPECT_EQ(policy->update(0), 0.001);
+  for (int i = 0; i < 5; ++i) policy->update(7);
+  EXPECT_EQ(policy->p(), 0.5);
+}
+
+TEST(PPolicy, RefusesABadGrid) {
+  EXPECT_FALSE(PPolicy::create({.grid = {}}));
+  EXPECT_FALSE(PPolicy::create({.grid = {0.1, 0.1}}));
+  EXPECT_FALSE(PPolicy::create({.grid = {0.1, 1.1}}));
+  EXPECT_FALSE(PPolicy::create({.margin = 1}));
+  EXPECT_FALSE(PPolicy::create({.patience = 0}));
+}
+
+}  // namespace
+}  // namespace margay::partition
