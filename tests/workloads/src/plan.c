@@ -117,14 +117,15 @@ static int parse_plan(struct workload* w, const char* plan) {
   w->phase_count = 0;
   for (char* part = strtok_r(copy, ",", &save); part != NULL && verdict == 0;
        part = strtok_r(NULL, ",", &save)) {
-    char* colon = strchr(part, ':');
-    if (colon != NULL) *colon = '\0';
-    const int name = find_name(w, part);
+    const char* colon = strchr(part, ':');
+    char text[kNameSize] = "";
+    if (colon != NULL && colon - part < kNameSize) memcpy(text, part, (size_t)(colon - part));
+    const int name = find_name(w, text);
     double seconds = 0;
     if (colon == NULL || !number(colon + 1, 0, 1e6, &seconds)) {
       verdict = bad("--plan: '%s' is not NAME:SECONDS", part);
     } else if (name < 0) {
-      verdict = bad("--plan: no phase '%s', --define it", part);
+      verdict = bad("--plan: no phase for '%s', --define it", part);
     } else if (w->phase_count == kMaxPhases) {
       verdict = bad("--plan: more than %d phases", kMaxPhases);
     } else {
