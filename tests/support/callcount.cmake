@@ -1,0 +1,17 @@
+# libmargay-callcount.so, an independent counter of MPI calls. Included by tests/workloads, which has found MPI.
+set(mpi_h "")
+foreach(folder IN LISTS MPI_C_INCLUDE_DIRS)
+  if(NOT mpi_h AND EXISTS ${folder}/mpi.h)
+    set(mpi_h ${folder}/mpi.h)
+  endif()
+endforeach()
+
+set(functions ${CMAKE_CURRENT_BINARY_DIR}/callcount_functions.inc)
+add_custom_command(OUTPUT ${functions}
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/gen_callcount.py ${mpi_h} ${functions}
+  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gen_callcount.py ${mpi_h} VERBATIM)
+add_library(margay-callcount SHARED ${CMAKE_CURRENT_LIST_DIR}/callcount.c ${functions})
+target_include_directories(margay-callcount PRIVATE ${CMAKE_CURRENT_BINARY_DIR} ${MPI_C_INCLUDE_DIRS})
+target_link_libraries(margay-callcount PRIVATE margay_c_options Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_options(margay-callcount PRIVATE -Wno-deprecated-declarations)
+set_target_properties(margay-callcount PROPERTIES C_VISIBILITY_PRESET hidden)

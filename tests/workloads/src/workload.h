@@ -1,0 +1,90 @@
+/* margay-workload: what its parts share.
+ *
+ * Purpose: an MPI program whose phases and faults are known to the nanosecond, so that what a watcher
+ * reports can be compared with what happened.
+ * Units: seconds as double in options, nanoseconds (CLOCK_REALTIME) in everything printed; ranges are
+ * half-open, [begin, end).
+ * Errors: options are checked by plan.c before MPI_Init; a failed MPI call aborts the job (Open MPI's
+ * default). Thread safety: none, one thread per rank. Ownership: everything lies in struct workload, which
+ * main owns.
+ */
+#ifndef MARGAY_TESTS_WORKLOADS_WORKLOAD_H_
+#define MARGAY_TESTS_WORKLOADS_WORKLOAD_H_
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { kMaxPhases = 512, kMaxFaults = 16, kMaxNames = 26, kNameSize = 32 };
+
+enum pattern { kCg, kLu, kStencil, kAllToAll, kCompute, kIo, kPatternCount };
+enum fault_kind { kStop, kSlow, kSleep, kImbalance };
+
+struct phase {
+  int name; /* index into workload.names */
+  double seconds;
+  int64_t begin_ns, end_ns; /* as this rank saw them */
+  int64_t iterations;
+};
+
+struct fault {
+  enum fault_kind kind;
+  int rank;
+  double at_s, for_s;       /* after the start of the plan, and for how long */
+  bool begun, done;         /* on this rank */
+  int64_t begin_ns, end_ns; /* truth, on the rank concerned; 0 = did not happen */
+  int helper_fd;            /* stop: socket to the helper that sends SIGCONT, -1 = none */
+  int helper_pid;
+};
+
+struct name {
+  char text[kNameSize];
+  enum pattern pattern;
+};
+
+struct workload {
+  struct name names[kMaxNames];
+  int name_count;
+  struct phase phases[kMaxPhases];
+  int phase_count;
+  struct fault faults[kMaxFaults];
+  int fault_count;
+  double grain_ms;     /* computation of one iteration of one rank */
+  double loops_per_ms; /* speed of compute(), calibrated once and the same on every rank */
+  bool pcontrol;
+  int sparse; /* iterations merged into one: 1 = normal */
+  const char* truth_path;
+  const char* io_path;
+  int truth_fd;
+  int rank, size;
+  double start_s; /* CLOCK_MONOTONIC at the start of the plan */
+};
+
+/* plan.c: options. Returns 0 to go on, 1 to leave with success (--help), 2 for a bad option (message printed
+ * if loud). */
+int workload_options(struct workload* w, int argc, char** argv, bool loud);
+const char* pattern_name(enum pattern pattern);
+const char* fault_name(enum fault_kind kind);
+
+/* compute.c: arithmetic whose time depends on nothing but the amount asked for. */
+double compute_calibrate(void);                 /* loops per millisecond of processor time, about 60 ms */
+void compute(struct workload* w, double parts); /* 1.0 = one grain; planted faults act here */
+
+/* fault.c */
+void fault_prepare(struct workload* w, int rank); /* before MPI_Init: forks helpers of this rank's stops */
+double fault_point(struct workload* w);           /* acts on due faults; returns the factor on the work */
+void fault_finish(struct workload* w);            /* ends open faults, reaps the helpers */
+int fault_helper_main(int fd);                    /* what the helper runs */
+
+/* patterns.c: runs iterations until rank 0's clock says the phase is over; all ranks leave at the same one.
+ */
+void pattern_run(struct workload* w, struct phase* phase);
+
+/* truth.c */
+int64_t realtime_ns(void);
+double monotonic_s(void);
+void truth_phase(struct workload* w, const struct phase* phase);
+void truth_fault(struct workload* w, const struct fault* fault);
+void truth_print(struct workload* w); /* collective; rank 0 writes to stdout */
+
+#endif
