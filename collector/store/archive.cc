@@ -19,19 +19,16 @@ const std::string& Archive::path() const {
   return impl_->path;
 }
 
+Status Archive::Impl::not_ready() const {
+  return fail(ErrorCode::kUnavailable, path + ": is closed after an error, until a commit succeeds again");
+}
+
 Status Archive::Impl::writable() const {
   if (mode != Mode::kWrite) return fail(ErrorCode::kInvalidArgument, path + ": is open for reading only");
   return {};
 }
 
 Status Archive::Impl::write(rocksdb::WriteBatch& batch, bool sync) {
-  if (failed) {
-    // After a failed write RocksDB stays shut until it is told that the cause is gone; when it is not, this
-    // fails.
-    if (const auto s = db->Resume(); !s.ok()) return rocks_error(s, path);
-    errors->clear();
-    failed = false;
-  }
   rocksdb::WriteOptions o;
   o.sync = sync;
   if (const auto s = db->Write(o, &batch); !s.ok()) {
@@ -41,7 +38,20 @@ Status Archive::Impl::write(rocksdb::WriteBatch& batch, bool sync) {
   return {};
 }
 
+Status Archive::Impl::recover() {
+  if (!failed) return {};
+  // RocksDB's own Resume() knows a full disk, but takes a full quota or an input/output error for final. The
+  // log on the disk holds every commit that was acknowledged, so opening anew is right for all of them.
+  const std::unique_lock lock(mutex);
+  close_database();
+  errors = std::make_shared<ErrorKeeper>();
+  if (Status s = open_database(false); !s) return s;
+  failed = false;
+  return {};
+}
+
 Status Archive::health() const {
+  const std::shared_lock lock(impl_->mutex);
   if (const auto s = impl_->errors->get(); !s.ok()) return rocks_error(s, impl_->path);
   return {};
 }
@@ -87,6 +97,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   if (cut.sequence < impl_->last_sequence)
     return fail(ErrorCode::kInvalidArgument, "cut " + std::to_string(cut.sequence) + " is older than cut " +
                                                  std::to_string(impl_->last_sequence) + " in the archive");
+  if (Status s = impl_->recover(); !s) return s;
   const auto& f = impl_->families;
   const std::vector<DurationNs>& levels = cut.run ? cut.run->levels : impl_->levels;
   rocksdb::WriteBatch batch;
@@ -140,6 +151,7 @@ Status drop(Archive& archive, rocksdb::DB& db, rocksdb::ColumnFamilyHandle* fami
 
 Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
   if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
   const SliceIndex first(std::numeric_limits<std::int64_t>::min());
   return drop(*this, *impl_->db, impl_->families[kSlices], SliceKey{level, first, 0}.encode(),
               SliceKey{level, before, 0}.encode());
@@ -147,6 +159,7 @@ Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
 
 Status Archive::drop_raw_before(TimeNs time) {
   if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
   const TimeNs first(std::numeric_limits<std::int64_t>::min());
   return drop(*this, *impl_->db, impl_->families[kRaw], RawKey{first, {}, 0}.encode(),
               RawKey{time, {}, 0}.encode());
@@ -154,12 +167,15 @@ Status Archive::drop_raw_before(TimeNs time) {
 
 Status Archive::drop_reports_before(TimeNs time) {
   if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
   return drop(*this, *impl_->db, impl_->families[kReports],
               report_key(TimeNs(std::numeric_limits<std::int64_t>::min())), report_key(time));
 }
 
 std::uint64_t Archive::disk_bytes() const {
+  const std::shared_lock lock(impl_->mutex);
   std::uint64_t sum = 0;
+  if (!impl_->db) return 0;
   for (auto* family : impl_->families) {
     std::uint64_t n = 0;
     if (impl_->db->GetIntProperty(family, rocksdb::DB::Properties::kTotalSstFilesSize, &n)) sum += n;

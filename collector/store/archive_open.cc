@@ -84,6 +84,13 @@ Status write_marker(const std::string& path) {
   const int error = errno;
   ::close(fd);
   if (!good) return system_error(name, error);
+  // The entries in the directories too, or a loss of power could take away what `sync` promised.
+  for (const fs::path& dir : {fs::path(path), fs::absolute(path).parent_path()}) {
+    const int d = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d < 0) continue;  // a parent that may be entered but not read: nothing to be done
+    ::fsync(d);
+    ::close(d);
+  }
   return {};
 }
 
@@ -174,21 +181,25 @@ tl::unexpected<Error> rocks_error(const rocksdb::Status& status, const std::stri
 }
 
 Archive::Impl::~Impl() {
-  if (db) {
-    for (auto* f : families)
-      if (f) db->DestroyColumnFamilyHandle(f);
-    db->Close();
-    db.reset();
-  }
+  close_database();
   if (!registered.empty()) {
     const std::lock_guard lock(g_written_mutex);
     written().erase(registered);
   }
 }
 
-Status Archive::Impl::open(const ArchiveOptions& given, bool create) {
-  ArchiveOptions o = given;
-  o.memory_bytes = std::max<std::size_t>(o.memory_bytes, std::size_t{8} << 20);
+void Archive::Impl::close_database() {
+  if (!db) return;
+  for (auto*& f : families) {
+    if (f) db->DestroyColumnFamilyHandle(f);
+    f = nullptr;
+  }
+  db->Close();
+  db.reset();
+}
+
+Status Archive::Impl::open(bool create) {
+  settings.memory_bytes = std::max<std::size_t>(settings.memory_bytes, std::size_t{8} << 20);
   const std::string name = canonical(path);
   if (mode == Mode::kWrite) {
     if (!register_written(name)) return locked(path, "this process");
@@ -198,14 +209,18 @@ Status Archive::Impl::open(const ArchiveOptions& given, bool create) {
     if (written_here(name)) return locked(path, "this process");
     if (const pid_t pid = lock_holder(path); pid != 0) return locked(path, "process " + std::to_string(pid));
   }
-  rocksdb::Options r = database_options(o, errors);
+  return open_database(create);
+}
+
+Status Archive::Impl::open_database(bool create) {
+  rocksdb::Options r = database_options(settings, errors);
   r.create_if_missing = create;
   r.create_missing_column_families = create;
-  const auto cache = rocksdb::NewLRUCache(o.memory_bytes / 3);
+  const auto cache = rocksdb::NewLRUCache(settings.memory_bytes / 3);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, family_options(kMeta, o, cache));
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, family_options(kMeta, settings, cache));
   for (std::size_t f = 0; f < kFamilies; ++f)
-    descriptors.emplace_back(kFamilyNames[f], family_options(static_cast<Family>(f), o, cache));
+    descriptors.emplace_back(kFamilyNames[f], family_options(static_cast<Family>(f), settings, cache));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* raw = nullptr;
   const rocksdb::Status s =
@@ -244,7 +259,8 @@ Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const 
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   impl->mode = Mode::kWrite;
-  if (Status s = impl->open(options, true); !s) return fail(s.error().code, s.error().message);
+  impl->settings = options;
+  if (Status s = impl->open(true); !s) return fail(s.error().code, s.error().message);
   impl->levels = run.levels;
   rocksdb::WriteBatch batch;
   batch.Put(impl->families[kMeta], slice(kRunKey), encode(run));
@@ -262,12 +278,14 @@ Result<std::unique_ptr<Archive>> Archive::open(const std::string& path, Mode mod
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   impl->mode = mode;
-  if (Status s = impl->open(options, false); !s) return fail(s.error().code, s.error().message);
+  impl->settings = options;
+  if (Status s = impl->open(false); !s) return fail(s.error().code, s.error().message);
   if (Status s = impl->read_writer_state(); !s) return fail(s.error(), path);
   return std::unique_ptr<Archive>(new Archive(std::move(impl)));
 }
 
 Status Archive::checkpoint(const std::string& to) {
+  if (!impl_->db) return impl_->not_ready();
   std::error_code ec;
   if (fs::exists(to, ec)) return fail(ErrorCode::kInvalidArgument, to + ": exists already");
   fs::create_directories(to, ec);

@@ -23,6 +23,13 @@ std::string after(char letter) {
 
 }  // namespace
 
+Snapshot::Snapshot(const Archive::Impl& impl) : lock_(impl.mutex), db_(impl.db.get()) {
+  if (db_) options_.snapshot = db_->GetSnapshot();
+}
+Snapshot::~Snapshot() {
+  if (db_) db_->ReleaseSnapshot(options_.snapshot);
+}
+
 Result<bool> Archive::Impl::get(const rocksdb::ReadOptions& options, Family family, std::string_view key,
                                 std::string& value) const {
   const auto s = db->Get(options, families[family], slice(key), &value);
@@ -76,7 +83,8 @@ Status Archive::Impl::read_writer_state() {
 }
 
 Result<Resume> Archive::load() const {
-  const Snapshot snapshot(*impl_->db);
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   const rocksdb::ReadOptions& o = snapshot.options();
   Resume r;
   std::string value;
@@ -163,8 +171,10 @@ Result<Resume> Archive::load() const {
 }
 
 Result<std::vector<AlertRecord>> Archive::alerts() const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   std::vector<AlertRecord> out;
-  const Status s = impl_->scan_letter({}, kReports, kAlertKey,
+  const Status s = impl_->scan_letter(snapshot.options(), kReports, kAlertKey,
                                       [&](std::string_view key, std::string_view bytes) -> Result<bool> {
                                         out.emplace_back().id = key.substr(1);
                                         if (Status d = decode_untrusted(bytes, out.back()); !d)
@@ -176,15 +186,19 @@ Result<std::vector<AlertRecord>> Archive::alerts() const {
 }
 
 Result<std::vector<PhaseRecord>> Archive::phases() const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   std::vector<PhaseRecord> out;
-  const Status s = impl_->scan_letter(
-      {}, kReports, kPhaseKey, [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-        if (key.size() != 5) return corrupt("a phase's key has a wrong length");
-        out.emplace_back().index = static_cast<std::uint32_t>(get_big_endian(key.substr(1)));
-        if (Status d = decode_untrusted(bytes, out.back()); !d)
-          return fail(d.error().code, d.error().message);
-        return true;
-      });
+  const Status s = impl_->scan_letter(snapshot.options(), kReports, kPhaseKey,
+                                      [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                        if (key.size() != 5)
+                                          return corrupt("a phase's key has a wrong length");
+                                        out.emplace_back().index =
+                                            static_cast<std::uint32_t>(get_big_endian(key.substr(1)));
+                                        if (Status d = decode_untrusted(bytes, out.back()); !d)
+                                          return fail(d.error().code, d.error().message);
+                                        return true;
+                                      });
   if (!s) return fail(s.error().code, s.error().message);
   return out;
 }
@@ -210,7 +224,8 @@ Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last
     if (column.leaves() != total) return corrupt(place() + ": a chunk is missing");
     return take(std::move(column));
   };
-  const Snapshot snapshot(*impl_->db);
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   const Status s = impl_->scan(snapshot.options(), kSlices, from, to,
                                [&](std::string_view bytes, std::string_view value) -> Result<bool> {
                                  const auto key = SliceKey::decode(bytes);
@@ -268,7 +283,8 @@ Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(L
   const SliceIndex high(std::numeric_limits<std::int64_t>::max());
   const std::string from = SliceKey{level, low, 0}.encode();
   const std::string to = SliceKey{level, high, 0xffff}.encode();
-  const Snapshot snapshot(*impl_->db);
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   rocksdb::ReadOptions o = snapshot.options();
   const rocksdb::Slice lower(from);
   const rocksdb::Slice upper(to);
@@ -290,7 +306,8 @@ Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(L
 
 Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
                          const std::function<bool(RawBlock&&)>& take) const {
-  const Snapshot snapshot(*impl_->db);
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   std::string value;
   const auto found = impl_->get(snapshot.options(), kMeta, kRawSpanKey, value);
   if (!found) return fail(found.error().code, found.error().message);
@@ -318,7 +335,8 @@ Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
 
 Status Archive::read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const {
   if (to <= from) return {};
-  const Snapshot snapshot(*impl_->db);
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   return impl_->scan(snapshot.options(), kReports, report_key(from), report_key(to),
                      [&](std::string_view key, std::string_view bytes) -> Result<bool> {
                        if (key.size() != 9) return corrupt("a report's key has a wrong length");

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -54,19 +55,27 @@ struct Archive::Impl {
   std::string path;
   std::string registered;  // canonical path in the list of archives this process writes
   Mode mode = Mode::kReadOnly;
+  ArchiveOptions settings;
   std::shared_ptr<ErrorKeeper> errors = std::make_shared<ErrorKeeper>();
+  // Readers hold it shared, and open anew (after an error) wants it alone: `db` and `families` change only
+  // there. `db` is null when opening anew failed so far.
+  mutable std::shared_mutex mutex;
   std::unique_ptr<rocksdb::DB> db;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> families{};
   // Of the writer.
   std::vector<DurationNs> levels;
   std::uint64_t last_sequence = 0;
   std::int64_t raw_span = 0;
-  bool failed = false;  // the last commit did: ask RocksDB to recover before the next
+  bool failed = false;  // the last write did: open anew before the next
 
-  Status open(const ArchiveOptions& options, bool create);
+  Status open(bool create);           // takes the archive and opens its database
+  Status open_database(bool create);  // the database alone
+  void close_database();
+  Status not_ready() const;
   // What the writer goes on from; for a new archive the caller sets it.
   Status read_writer_state();
   Status writable() const;
+  Status recover();  // after a failed write
   Status write(rocksdb::WriteBatch& batch, bool sync);
 
   // Reads one value; false when there is none.
@@ -86,18 +95,19 @@ inline rocksdb::Slice slice(std::string_view s) {
   return {s.data(), s.size()};
 }
 
-// Holds a snapshot for the life of a reading call.
+// Holds the database open, and a snapshot, for the life of a reading call. False when there is no database.
 class Snapshot {
  public:
-  explicit Snapshot(rocksdb::DB& db) : db_(db), snapshot_(db.GetSnapshot()) { options_.snapshot = snapshot_; }
-  ~Snapshot() { db_.ReleaseSnapshot(snapshot_); }
+  explicit Snapshot(const Archive::Impl& impl);
+  ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
+  explicit operator bool() const { return db_ != nullptr; }
   const rocksdb::ReadOptions& options() const { return options_; }
 
  private:
-  rocksdb::DB& db_;
-  const rocksdb::Snapshot* snapshot_;
+  std::shared_lock<std::shared_mutex> lock_;
+  rocksdb::DB* db_;
   rocksdb::ReadOptions options_;
 };
 

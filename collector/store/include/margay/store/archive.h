@@ -53,7 +53,7 @@ class Archive {
   const std::string& path() const;
 
   // Writes the cut in one atomic batch; with `sync` it is on the disk when this returns. After an error the
-  // same cut may be committed again: first RocksDB is asked to recover. The archive then holds this cut or
+  // same cut may be committed again: the database is then opened anew. The archive then holds this cut or
   // the one before, whole. Errors: kInvalidArgument (a bound; an older sequence), kIo (disk full ...).
   Status commit(const Cut& cut, bool sync);
   // The newest background error (compaction, flush), if writing is stopped by it.
@@ -94,8 +94,9 @@ class Archive {
   // Bytes on the disk, roughly.
   std::uint64_t disk_bytes() const;
 
+  struct Impl;  // of the library's own files
+
  private:
-  struct Impl;
   explicit Archive(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
