@@ -1,0 +1,186 @@
+// Writing: one cut, one batch.
+#include "margay/store/archive.h"
+
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+
+#include "impl.h"
+#include "keys.h"
+#include "margay/store/column_codec.h"
+#include "record_codec.h"
+
+namespace margay::store {
+
+Archive::Archive(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Archive::~Archive() = default;
+
+const std::string& Archive::path() const {
+  return impl_->path;
+}
+
+Status Archive::Impl::not_ready() const {
+  return fail(ErrorCode::kUnavailable, path + ": is closed after an error, until a commit succeeds again");
+}
+
+Status Archive::Impl::writable() const {
+  if (mode != Mode::kWrite) return fail(ErrorCode::kInvalidArgument, path + ": is open for reading only");
+  return {};
+}
+
+Status Archive::Impl::write(rocksdb::WriteBatch& batch, bool sync) {
+  rocksdb::WriteOptions o;
+  o.sync = sync;
+  if (const auto s = db->Write(o, &batch); !s.ok()) {
+    failed = true;
+    return rocks_error(s, path);
+  }
+  return {};
+}
+
+Status Archive::Impl::recover() {
+  if (!failed) return {};
+  // RocksDB's own Resume() knows a full disk, but takes a full quota or an input/output error for final. The
+  // log on the disk holds every commit that was acknowledged, so opening anew is right for all of them.
+  const std::unique_lock lock(mutex);
+  close_database();
+  errors = std::make_shared<ErrorKeeper>();
+  if (Status s = open_database(false); !s) return s;
+  failed = false;
+  return {};
+}
+
+Status Archive::health() const {
+  const std::shared_lock lock(impl_->mutex);
+  if (const auto s = impl_->errors->get(); !s.ok()) return rocks_error(s, impl_->path);
+  return {};
+}
+
+namespace {
+
+Status put_columns(const Cut& cut, const std::vector<DurationNs>& levels, rocksdb::ColumnFamilyHandle* family,
+                   rocksdb::WriteBatch& batch) {
+  std::string value;
+  for (const auto& column : cut.columns) {
+    const DurationNs duration =
+        column->level.value < levels.size() ? levels[column->level.value] : DurationNs();
+    for (std::uint32_t chunk = 0; chunk < chunk_count(column->leaves()); ++chunk) {
+      if (Status s = encode_chunk(*column, chunk, duration, value); !s)
+        return fail(s.error(), "level " + std::to_string(column->level.value) + ", slice " +
+                                   std::to_string(column->index.value));
+      const SliceKey key{column->level, column->index, static_cast<std::uint16_t>(chunk)};
+      batch.Put(family, key.encode(), value);
+    }
+  }
+  return {};
+}
+
+Status put_blobs(const std::vector<Blob>& blobs, char letter, rocksdb::ColumnFamilyHandle* family,
+                 rocksdb::WriteBatch& batch) {
+  std::string value;
+  for (const Blob& b : blobs) {
+    if (b.bytes.empty()) {
+      batch.Delete(family, key_of(letter, b.name));
+      continue;
+    }
+    if (Status s = encode_blob(b.bytes, value); !s) return s;
+    batch.Put(family, key_of(letter, b.name), value);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Archive::commit(const Cut& cut, bool sync) {
+  if (Status s = impl_->writable(); !s) return s;
+  if (Status s = check(cut); !s) return fail(s.error(), "cut " + std::to_string(cut.sequence));
+  if (cut.sequence < impl_->last_sequence)
+    return fail(ErrorCode::kInvalidArgument, "cut " + std::to_string(cut.sequence) + " is older than cut " +
+                                                 std::to_string(impl_->last_sequence) + " in the archive");
+  if (Status s = impl_->recover(); !s) return s;
+  const auto& f = impl_->families;
+  const std::vector<DurationNs>& levels = cut.run ? cut.run->levels : impl_->levels;
+  rocksdb::WriteBatch batch;
+  if (cut.run) batch.Put(f[kMeta], slice(kRunKey), encode(*cut.run));
+  if (Status s = put_columns(cut, levels, f[kSlices], batch); !s) return s;
+  for (const StateRecord& s : cut.states) batch.Put(f[kMeta], key_of(kStateKey, s.id.value), encode(s.info));
+  for (const LeafRecord& l : cut.leaves) batch.Put(f[kMeta], key_of(kLeafKey, l.leaf.value), encode(l));
+  for (const LeafState& l : cut.leaf_states) batch.Put(f[kMeta], key_of(kOpenKey, l.leaf.value), encode(l));
+  for (const SourceRecord& s : cut.sources)
+    batch.Put(f[kSources], key_of(kSourceKey, s.source.value), encode(s));
+  for (const StreamRecord& s : cut.streams) batch.Put(f[kSources], stream_key(s.source, s.stream), encode(s));
+  if (!cut.closed.empty()) batch.Put(f[kMeta], slice(kClosedKey), encode(cut.closed));
+  std::string value;
+  std::int64_t span = impl_->raw_span;
+  for (const RawBlock& b : cut.raw) {
+    if (Status s = encode_raw(b, value); !s) return s;
+    batch.Put(f[kRaw], RawKey{b.begin, b.leaf, b.first}.encode(), value);
+    span = std::max(span, (b.end - b.begin).value);
+  }
+  if (span != impl_->raw_span) {
+    value.clear();
+    put_time(span, value);
+    batch.Put(f[kMeta], slice(kRawSpanKey), value);
+  }
+  for (const AlertRecord& a : cut.alerts) batch.Put(f[kReports], key_of(kAlertKey, a.id), encode(a));
+  for (const PhaseRecord& p : cut.phases) batch.Put(f[kReports], key_of(kPhaseKey, p.index), encode(p));
+  if (Status s = put_blobs(cut.signatures, kSignatureKey, f[kMeta], batch); !s) return s;
+  if (Status s = put_blobs(cut.state, kBlobKey, f[kMeta], batch); !s) return s;
+  if (cut.report) {
+    if (Status s = encode_blob(cut.report->bytes, value); !s) return s;
+    batch.Put(f[kReports], report_key(cut.report->watermark), value);
+  }
+  batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
+  if (Status s = impl_->write(batch, sync); !s) return s;
+  impl_->last_sequence = cut.sequence;
+  impl_->raw_span = span;
+  if (cut.run) impl_->levels = cut.run->levels;
+  return {};
+}
+
+namespace {
+
+Status drop(Archive& archive, rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, const std::string& from,
+            const std::string& to) {
+  if (const auto s = db.DeleteRange(rocksdb::WriteOptions(), family, from, to); !s.ok())
+    return rocks_error(s, archive.path());
+  return {};
+}
+
+}  // namespace
+
+Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
+  if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
+  const SliceIndex first(std::numeric_limits<std::int64_t>::min());
+  return drop(*this, *impl_->db, impl_->families[kSlices], SliceKey{level, first, 0}.encode(),
+              SliceKey{level, before, 0}.encode());
+}
+
+Status Archive::drop_raw_before(TimeNs time) {
+  if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
+  const TimeNs first(std::numeric_limits<std::int64_t>::min());
+  return drop(*this, *impl_->db, impl_->families[kRaw], RawKey{first, {}, 0}.encode(),
+              RawKey{time, {}, 0}.encode());
+}
+
+Status Archive::drop_reports_before(TimeNs time) {
+  if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
+  return drop(*this, *impl_->db, impl_->families[kReports],
+              report_key(TimeNs(std::numeric_limits<std::int64_t>::min())), report_key(time));
+}
+
+std::uint64_t Archive::disk_bytes() const {
+  const std::shared_lock lock(impl_->mutex);
+  std::uint64_t sum = 0;
+  if (!impl_->db) return 0;
+  for (auto* family : impl_->families) {
+    std::uint64_t n = 0;
+    if (impl_->db->GetIntProperty(family, rocksdb::DB::Properties::kTotalSstFilesSize, &n)) sum += n;
+  }
+  return sum;
+}
+
+}  // namespace margay::store

@@ -1,0 +1,350 @@
+// Reading. Every call sees one cut (a snapshot); nothing that lies in the files is trusted.
+#include <algorithm>
+#include <limits>
+
+#include "impl.h"
+#include "keys.h"
+#include "margay/store/column_codec.h"
+#include "record_codec.h"
+
+namespace margay::store {
+namespace {
+
+tl::unexpected<Error> corrupt(const std::string& what) {
+  return fail(ErrorCode::kCorrupt, what);
+}
+std::size_t column_bytes(const model::SliceColumn& c) {
+  return sizeof(c) + std::size_t{c.leaves()} * (std::size_t{c.states()} * 20 + sizeof(model::OpenState));
+}
+// The smallest key above all keys that begin with `letter`.
+std::string after(char letter) {
+  return std::string(1, static_cast<char>(letter + 1));
+}
+
+}  // namespace
+
+Snapshot::Snapshot(const Archive::Impl& impl) : lock_(impl.mutex), db_(impl.db.get()) {
+  if (db_) options_.snapshot = db_->GetSnapshot();
+}
+Snapshot::~Snapshot() {
+  if (db_) db_->ReleaseSnapshot(options_.snapshot);
+}
+
+Result<bool> Archive::Impl::get(const rocksdb::ReadOptions& options, Family family, std::string_view key,
+                                std::string& value) const {
+  const auto s = db->Get(options, families[family], slice(key), &value);
+  if (s.IsNotFound()) return false;
+  if (!s.ok()) return rocks_error(s, path);
+  return true;
+}
+
+Status Archive::Impl::scan(const rocksdb::ReadOptions& given, Family family, const std::string& from,
+                           const std::string& to, const Take& take) const {
+  rocksdb::ReadOptions options = given;
+  const rocksdb::Slice bound(to);
+  options.iterate_upper_bound = &bound;
+  const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(options, families[family]));
+  for (it->Seek(from); it->Valid(); it->Next()) {
+    const Result<bool> more = take(view(it->key()), view(it->value()));
+    if (!more) return fail(more.error(), path);
+    if (!*more) return {};
+  }
+  if (!it->status().ok()) return rocks_error(it->status(), path);
+  return {};
+}
+
+Status Archive::Impl::scan_letter(const rocksdb::ReadOptions& options, Family family, char letter,
+                                  const Take& take) const {
+  return scan(options, family, std::string(1, letter), after(letter), take);
+}
+
+Status Archive::Impl::read_writer_state() {
+  std::string value;
+  const auto run = get({}, kMeta, kRunKey, value);
+  if (!run) return fail(run.error().code, run.error().message);
+  if (!*run) return corrupt("holds no run; its creation was cut short");
+  RunMeta meta;
+  if (Status s = decode_untrusted(value, meta); !s) return s;
+  levels = meta.levels;
+  const auto cut = get({}, kMeta, kCutKey, value);
+  if (!cut) return fail(cut.error().code, cut.error().message);
+  if (*cut) {
+    CutMark mark;
+    if (Status s = decode_untrusted(value, mark); !s) return s;
+    last_sequence = mark.sequence;
+  }
+  const auto span = get({}, kMeta, kRawSpanKey, value);
+  if (!span) return fail(span.error().code, span.error().message);
+  if (*span) {
+    if (value.size() != 8) return corrupt("the raw blocks' span does not decode");
+    raw_span = std::max<std::int64_t>(0, get_time(value));
+  }
+  return {};
+}
+
+Result<Resume> Archive::load() const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  const rocksdb::ReadOptions& o = snapshot.options();
+  Resume r;
+  std::string value;
+  // One value of its own key.
+  const auto single = [&](std::string_view key, auto& record) -> Status {
+    const auto found = impl_->get(o, kMeta, key, value);
+    if (!found) return fail(found.error().code, found.error().message);
+    if (!*found) return {};
+    return decode_untrusted(value, record);
+  };
+  // Records of one letter; set(record, bytes of the key behind the letter).
+  const auto many = [&](Family family, char letter, std::size_t id_bytes, auto& out, auto set) -> Status {
+    return impl_->scan_letter(o, family, letter,
+                              [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                if (id_bytes != 0 && key.size() != 1 + id_bytes)
+                                  return corrupt("a key has a wrong length");
+                                auto& record = out.emplace_back();
+                                set(record, key.substr(1));
+                                if (Status s = decode_untrusted(bytes, record); !s)
+                                  return fail(s.error().code, s.error().message);
+                                return true;
+                              });
+  };
+  const auto blobs = [&](char letter, std::vector<Blob>& out) -> Status {
+    return impl_->scan_letter(o, kMeta, letter,
+                              [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                Blob& b = out.emplace_back();
+                                b.name = key.substr(1);
+                                if (Status s = decode_blob_untrusted(bytes, b.bytes); !s)
+                                  return fail(s.error().code, s.error().message);
+                                return true;
+                              });
+  };
+  const auto states = [&]() -> Status {
+    return impl_->scan_letter(
+        o, kMeta, kStateKey, [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+          model::StateInfo info;
+          if (Status s = decode_untrusted(bytes, info); !s) return fail(s.error().code, s.error().message);
+          const auto id = r.states.intern(info.name, info.family);
+          if (key.size() != 3 || !id || id->value != get_big_endian(key.substr(1)))
+            return corrupt("the state table has a hole or a name twice at '" + info.name + "'");
+          return true;
+        });
+  };
+  const auto leaf_of = [](std::string_view id) {
+    return LeafIndex(static_cast<std::uint32_t>(get_big_endian(id)));
+  };
+
+  CutMark mark;
+  Status s = single(kRunKey, r.run);
+  if (s) s = single(kCutKey, mark);
+  if (s) s = single(kClosedKey, r.closed);
+  if (s) s = states();
+  if (s)
+    s = many(kMeta, kLeafKey, 4, r.leaves, [&](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
+  if (s)
+    s = many(kMeta, kOpenKey, 4, r.leaf_states,
+             [&](LeafState& l, std::string_view id) { l.leaf = leaf_of(id); });
+  if (s)
+    s = many(kSources, kSourceKey, 8, r.sources,
+             [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id)); });
+  if (s)
+    s = many(kSources, kStreamKey, 12, r.streams, [](StreamRecord& v, std::string_view id) {
+      v.source = SourceId(get_big_endian(id.substr(0, 8)));
+      v.stream = static_cast<std::uint32_t>(get_big_endian(id.substr(8)));
+    });
+  if (s) s = many(kReports, kAlertKey, 0, r.alerts, [](AlertRecord& a, std::string_view id) { a.id = id; });
+  if (s)
+    s = many(kReports, kPhaseKey, 4, r.phases, [](PhaseRecord& p, std::string_view id) {
+      p.index = static_cast<std::uint32_t>(get_big_endian(id));
+    });
+  if (s) s = blobs(kSignatureKey, r.signatures);
+  if (s) s = blobs(kBlobKey, r.state);
+  if (!s) return fail(s.error().code, s.error().message);
+  r.sequence = mark.sequence;
+  r.wall = mark.wall;
+  for (std::size_t i = 0; i < r.leaves.size(); ++i)
+    if (r.leaves[i].leaf.value != i) return corrupt(path() + ": leaf " + std::to_string(i) + " is missing");
+  for (const LeafState& l : r.leaf_states)
+    if (l.leaf.value >= r.leaves.size())
+      return corrupt(path() + ": open states of leaf " + std::to_string(l.leaf.value) +
+                     ", which is not there");
+  return r;
+}
+
+Result<std::vector<AlertRecord>> Archive::alerts() const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  std::vector<AlertRecord> out;
+  const Status s = impl_->scan_letter(snapshot.options(), kReports, kAlertKey,
+                                      [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                        out.emplace_back().id = key.substr(1);
+                                        if (Status d = decode_untrusted(bytes, out.back()); !d)
+                                          return fail(d.error().code, d.error().message);
+                                        return true;
+                                      });
+  if (!s) return fail(s.error().code, s.error().message);
+  return out;
+}
+
+Result<std::vector<PhaseRecord>> Archive::phases() const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  std::vector<PhaseRecord> out;
+  const Status s = impl_->scan_letter(snapshot.options(), kReports, kPhaseKey,
+                                      [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                        if (key.size() != 5)
+                                          return corrupt("a phase's key has a wrong length");
+                                        out.emplace_back().index =
+                                            static_cast<std::uint32_t>(get_big_endian(key.substr(1)));
+                                        if (Status d = decode_untrusted(bytes, out.back()); !d)
+                                          return fail(d.error().code, d.error().message);
+                                        return true;
+                                      });
+  if (!s) return fail(s.error().code, s.error().message);
+  return out;
+}
+
+Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last,
+                             const std::function<bool(model::SliceColumn&&)>& take) const {
+  if (last < first) return {};
+  const std::string from = SliceKey{level, first, 0}.encode();
+  // The key behind the last chunk of `last`: one byte longer than it, so that no slice number overflows.
+  const std::string to = SliceKey{level, last, 0xffff}.encode() + '\0';
+  model::SliceColumn column;
+  std::uint32_t expected = 0;  // chunk
+  std::uint32_t total = 0;     // leaves, as chunk 0 told
+  bool begun = false;
+  bool stopped = false;
+  const auto place = [&] {
+    return "level " + std::to_string(level.value) + ", slice " + std::to_string(column.index.value);
+  };
+  // Hands over a column whose chunks are all there.
+  const auto finish = [&]() -> Result<bool> {
+    if (!begun) return true;
+    begun = false;
+    if (column.leaves() != total) return corrupt(place() + ": a chunk is missing");
+    return take(std::move(column));
+  };
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  const Status s = impl_->scan(snapshot.options(), kSlices, from, to,
+                               [&](std::string_view bytes, std::string_view value) -> Result<bool> {
+                                 const auto key = SliceKey::decode(bytes);
+                                 if (!key) return corrupt("a slice's key has a wrong length");
+                                 if (!begun || key->slice != column.index) {
+                                   const Result<bool> more = finish();
+                                   if (!more || !*more) {
+                                     stopped = true;
+                                     return more;
+                                   }
+                                   column = model::SliceColumn(level, key->slice, 0, 0);
+                                   begun = true;
+                                   expected = 0;
+                                   total = 0;
+                                 }
+                                 // Chunks behind the end are left from a writing with more leaves; they are
+                                 // not part of it.
+                                 if (expected > 0 && expected >= chunk_count(total)) return true;
+                                 if (key->chunk != expected) return corrupt(place() + ": a chunk is missing");
+                                 const auto told = decode_chunk_untrusted(value, expected, column);
+                                 if (!told) return fail(told.error(), place());
+                                 if (expected > 0 && *told != total)
+                                   return corrupt(place() + ": its chunks disagree");
+                                 total = *told;
+                                 ++expected;
+                                 return true;
+                               });
+  if (!s || stopped) return s;
+  if (const Result<bool> more = finish(); !more) return fail(more.error(), path());
+  return {};
+}
+
+Result<std::vector<model::SliceColumn>> Archive::read_columns(LevelIndex level, SliceIndex first,
+                                                              SliceIndex last) const {
+  std::vector<model::SliceColumn> out;
+  std::size_t bytes = 0;
+  const Status s = scan_columns(level, first, last, [&](model::SliceColumn&& c) {
+    bytes += column_bytes(c);
+    if (bytes > kLargestRead) return false;
+    out.push_back(std::move(c));
+    return true;
+  });
+  if (!s) return fail(s.error().code, s.error().message);
+  if (bytes > kLargestRead)
+    return fail(ErrorCode::kLimit, path() + ": slices " + std::to_string(first.value) + " to " +
+                                       std::to_string(last.value) + " of level " +
+                                       std::to_string(level.value) +
+                                       " take more than 1 GiB; read fewer at a time");
+  return out;
+}
+
+Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(LevelIndex level) const {
+  using Range = std::optional<std::pair<SliceIndex, SliceIndex>>;
+  const SliceIndex low(std::numeric_limits<std::int64_t>::min());
+  const SliceIndex high(std::numeric_limits<std::int64_t>::max());
+  const std::string from = SliceKey{level, low, 0}.encode();
+  const std::string to = SliceKey{level, high, 0xffff}.encode();
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  rocksdb::ReadOptions o = snapshot.options();
+  const rocksdb::Slice lower(from);
+  const rocksdb::Slice upper(to);
+  o.iterate_lower_bound = &lower;
+  o.iterate_upper_bound = &upper;
+  const std::unique_ptr<rocksdb::Iterator> it(impl_->db->NewIterator(o, impl_->families[kSlices]));
+  it->SeekToFirst();
+  if (!it->Valid()) {
+    if (!it->status().ok()) return rocks_error(it->status(), path());
+    return Range();
+  }
+  const auto first = SliceKey::decode(view(it->key()));
+  it->SeekToLast();
+  if (!it->Valid()) return rocks_error(it->status(), path());
+  const auto last = SliceKey::decode(view(it->key()));
+  if (!first || !last) return corrupt(path() + ": a slice's key has a wrong length");
+  return Range(std::pair(first->slice, last->slice));
+}
+
+Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
+                         const std::function<bool(RawBlock&&)>& take) const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  std::string value;
+  const auto found = impl_->get(snapshot.options(), kMeta, kRawSpanKey, value);
+  if (!found) return fail(found.error().code, found.error().message);
+  if (!*found) return {};
+  if (value.size() != 8) return corrupt(path() + ": the raw blocks' span does not decode");
+  const std::int64_t span = std::max<std::int64_t>(0, get_time(value));
+  const std::int64_t low = std::numeric_limits<std::int64_t>::min();
+  const TimeNs begin(from.value < low + span ? low : from.value - span);
+  if (to <= begin) return {};
+  return impl_->scan(snapshot.options(), kRaw, RawKey{begin, {}, 0}.encode(), RawKey{to, {}, 0}.encode(),
+                     [&](std::string_view bytes, std::string_view stored) -> Result<bool> {
+                       const auto key = RawKey::decode(bytes);
+                       if (!key) return corrupt("a raw block's key has a wrong length");
+                       if (leaf && key->leaf != *leaf) return true;
+                       RawBlock b{key->leaf, key->first, key->begin, {}, 0, {}};
+                       TimeNs end;
+                       if (Status s = decode_raw_end_untrusted(stored, end); !s)
+                         return fail(s.error().code, s.error().message);
+                       if (end < from) return true;
+                       if (Status s = decode_raw_untrusted(stored, b); !s)
+                         return fail(s.error().code, s.error().message);
+                       return take(std::move(b));
+                     });
+}
+
+Status Archive::read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const {
+  if (to <= from) return {};
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  return impl_->scan(snapshot.options(), kReports, report_key(from), report_key(to),
+                     [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                       if (key.size() != 9) return corrupt("a report's key has a wrong length");
+                       ReportRecord r{TimeNs(get_time(key.substr(1))), {}};
+                       if (Status s = decode_blob_untrusted(bytes, r.bytes); !s)
+                         return fail(s.error().code, s.error().message);
+                       return take(std::move(r));
+                     });
+}
+
+}  // namespace margay::store

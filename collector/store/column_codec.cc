@@ -1,0 +1,282 @@
+#include "margay/store/column_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "bytes.h"
+#include "compress.h"
+
+// Body, before compression:
+//   presence  one bit per cell, state after state (a state that nobody is in is a run of zeros)
+//   codes     one byte per present cell: how `longest` is told (kLongest...)
+//   duration, longest (only kLongestStored), visits    one entry per present cell, byte planes
+//   open state, open since                             one entry per leaf, byte planes
+// A byte plane holds byte k of every entry: the high bytes of small numbers are runs of zeros.
+namespace margay::store {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kProvisional = 1;  // header flag
+enum : std::uint8_t {
+  kLongestIsDuration = 0,  // one visit, inside the slice
+  kLongestIsOpen = 1,      // the visit that is open at the slice's end
+  kLongestStored = 2,
+};
+
+using Values = std::vector<std::uint64_t>;
+
+void put_planes(const Values& values, std::string& out) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t v : values) all |= v;
+  unsigned width = 0;
+  for (; all != 0; all >>= 8) ++width;
+  out.push_back(static_cast<char>(width));
+  const std::size_t at = out.size();
+  out.resize(at + width * values.size());
+  char* to = out.data() + at;
+  for (unsigned k = 0; k < width; ++k)
+    for (const std::uint64_t v : values) *to++ = static_cast<char>(v >> (8 * k));
+}
+
+// False when the bytes are not there.
+bool get_planes(ByteReader& in, std::size_t count, Values& values) {
+  values.assign(count, 0);
+  const unsigned width = in.u8();
+  if (width > 8) in.refuse();
+  for (unsigned k = 0; in.ok() && k < width; ++k) {
+    const std::string_view plane = in.bytes(count);
+    if (!in.ok()) return false;
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(plane[i])) << (8 * k);
+  }
+  return in.ok();
+}
+
+std::size_t mask_bytes(std::size_t leaves) {
+  return (leaves + 7) / 8;
+}
+// The largest body that `leaves` x `states` cells can have.
+std::size_t most_body(std::size_t leaves, std::size_t states) {
+  return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8) + 5;
+}
+
+// What the cells of a leaf leave of the slice. A prediction for the leaf's first present cell.
+template <class Row>
+std::int64_t rest_of_slice(const Row& durations, std::size_t except, std::int64_t slice) {
+  for (std::size_t x = 0; x < durations.size(); ++x)
+    if (x != except) slice = wrapping_sub(slice, durations[x]);
+  return slice;
+}
+
+std::int64_t end_of_slice(SliceIndex index, std::int64_t slice) {
+  return static_cast<std::int64_t>((static_cast<std::uint64_t>(index.value) + 1) *
+                                   static_cast<std::uint64_t>(slice));
+}
+
+struct Shape {
+  LeafIndex first{};
+  std::uint32_t leaves = 0;
+  std::uint32_t states = 0;
+};
+
+// The first present state of each leaf; `states` where there is none.
+std::vector<std::uint32_t> first_present(const std::string& mask, const Shape& s) {
+  std::vector<std::uint32_t> first(s.leaves, s.states);
+  for (std::uint32_t x = s.states; x-- > 0;)
+    for (std::uint32_t l = 0; l < s.leaves; ++l)
+      if ((static_cast<std::uint8_t>(mask[x * mask_bytes(s.leaves) + l / 8]) >> (l % 8)) & 1) first[l] = x;
+  return first;
+}
+
+template <class Visit>
+void for_each_present(const std::string& mask, const Shape& s, Visit visit) {
+  for (std::uint32_t x = 0; x < s.states; ++x)
+    for (std::uint32_t l = 0; l < s.leaves; ++l)
+      if ((static_cast<std::uint8_t>(mask[x * mask_bytes(s.leaves) + l / 8]) >> (l % 8)) & 1) visit(l, x);
+}
+
+Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, std::string& body) {
+  std::string mask(s.states * mask_bytes(s.leaves), '\0');
+  const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
+  for (std::uint32_t l = 0; l < s.leaves; ++l) {
+    const auto duration = column.duration_ns(leaf_at(l));
+    const auto longest = column.longest_ns(leaf_at(l));
+    const auto visits = column.visits(leaf_at(l));
+    for (std::uint32_t x = 0; x < s.states; ++x)
+      if (duration[x] != 0 || longest[x] != 0 || visits[x] != 0) {
+        char& byte = mask[x * mask_bytes(s.leaves) + l / 8];
+        byte = static_cast<char>(byte | (1 << (l % 8)));
+      }
+  }
+  const std::vector<std::uint32_t> first = first_present(mask, s);
+  const std::int64_t end = end_of_slice(column.index, slice);
+  std::string codes;
+  Values durations;
+  Values longests;
+  Values visits;
+  for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
+    const LeafIndex leaf = leaf_at(l);
+    const std::int64_t duration = column.duration_ns(leaf)[x];
+    const std::int64_t longest = column.longest_ns(leaf)[x];
+    const model::OpenState& open = column.open(leaf);
+    const std::int64_t predicted = x == first[l] ? rest_of_slice(column.duration_ns(leaf), x, slice) : 0;
+    durations.push_back(zigzag(wrapping_sub(duration, predicted)));
+    visits.push_back(column.visits(leaf)[x]);
+    if (longest == duration) {
+      codes.push_back(kLongestIsDuration);
+    } else if (open.state.value == x && longest == wrapping_sub(end, open.since.value)) {
+      codes.push_back(kLongestIsOpen);
+    } else {
+      codes.push_back(kLongestStored);
+      longests.push_back(zigzag(longest));
+    }
+  });
+  Values open_state;
+  Values open_since;
+  for (std::uint32_t l = 0; l < s.leaves; ++l) {
+    const model::OpenState& open = column.open(leaf_at(l));
+    if (open.state.value >= kMostColumnStates)
+      return fail(ErrorCode::kInvalidArgument, "leaf " + std::to_string(leaf_at(l).value) + " is in state " +
+                                                   std::to_string(open.state.value) +
+                                                   "; at most 1024 states are kept");
+    open_state.push_back(open.state.value);
+    open_since.push_back(zigzag(wrapping_sub(end, open.since.value)));
+  }
+  body = std::move(mask);
+  body += codes;
+  put_planes(durations, body);
+  put_planes(longests, body);
+  put_planes(visits, body);
+  put_planes(open_state, body);
+  put_planes(open_since, body);
+  return {};
+}
+
+bool decode_body(const std::string& body, const Shape& s, std::int64_t slice, model::SliceColumn& column) {
+  ByteReader in(body);
+  const std::string mask(in.bytes(s.states * mask_bytes(s.leaves)));
+  if (!in.ok()) return false;
+  // Bits behind the last leaf of a state must be zero: one column has one encoding.
+  if (s.leaves % 8 != 0)
+    for (std::uint32_t x = 0; x < s.states; ++x)
+      if (static_cast<std::uint8_t>(mask[(x + 1) * mask_bytes(s.leaves) - 1]) >> (s.leaves % 8)) return false;
+  std::size_t present = 0;
+  for_each_present(mask, s, [&](std::uint32_t, std::uint32_t) { ++present; });
+  const std::string_view codes = in.bytes(present);
+  if (!in.ok()) return false;
+  std::size_t stored = 0;
+  for (const char c : codes) {
+    if (c < kLongestIsDuration || c > kLongestStored) return false;
+    if (c == kLongestStored) ++stored;
+  }
+  Values durations;
+  Values longests;
+  Values visits;
+  Values open_state;
+  Values open_since;
+  if (!get_planes(in, present, durations) || !get_planes(in, stored, longests) ||
+      !get_planes(in, present, visits) || !get_planes(in, s.leaves, open_state) ||
+      !get_planes(in, s.leaves, open_since) || !in.done())
+    return false;
+  const std::int64_t end = end_of_slice(column.index, slice);
+  const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
+  for (std::uint32_t l = 0; l < s.leaves; ++l) {
+    if (open_state[l] >= kMostColumnStates) return false;
+    column.open(leaf_at(l)) = {StateId(static_cast<std::uint16_t>(open_state[l])),
+                               TimeNs(wrapping_sub(end, unzigzag(open_since[l])))};
+  }
+  std::size_t i = 0;
+  for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
+    column.duration_ns(leaf_at(l))[x] = unzigzag(durations[i++]);
+  });
+  // The predicted cells last: they need all others of their leaf.
+  const std::vector<std::uint32_t> first = first_present(mask, s);
+  for (std::uint32_t l = 0; l < s.leaves; ++l) {
+    if (first[l] == s.states) continue;
+    const auto row = column.duration_ns(leaf_at(l));
+    row[first[l]] = wrapping_add(row[first[l]], rest_of_slice(row, first[l], slice));
+  }
+  i = 0;
+  std::size_t at = 0;
+  bool good = true;
+  for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
+    const LeafIndex leaf = leaf_at(l);
+    good = good && visits[i] <= 0xffffffff;
+    column.visits(leaf)[x] = static_cast<std::uint32_t>(visits[i]);
+    const char code = codes[i++];
+    column.longest_ns(leaf)[x] = code == kLongestIsDuration ? column.duration_ns(leaf)[x]
+                                 : code == kLongestIsOpen   ? wrapping_sub(end, column.open(leaf).since.value)
+                                                            : unzigzag(longests[at++]);
+  });
+  return good;
+}
+
+Shape shape_of(std::uint32_t total, std::uint32_t states, std::uint32_t chunk) {
+  const std::uint32_t first = chunk * kChunkLeaves;
+  return {LeafIndex(first), std::min(kChunkLeaves, total - first), states};
+}
+
+}  // namespace
+
+std::uint32_t chunk_count(std::uint32_t leaves) {
+  return std::max<std::uint32_t>(1, (leaves + kChunkLeaves - 1) / kChunkLeaves);
+}
+
+Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, DurationNs slice,
+                    std::string& out) {
+  out.clear();
+  if (column.leaves() > kMostLeaves || column.states() > kMostColumnStates)
+    return fail(ErrorCode::kInvalidArgument, "a column of " + std::to_string(column.leaves()) +
+                                                 " leaves and " + std::to_string(column.states()) +
+                                                 " states; at most 1048576 and 1024 are kept");
+  if (chunk >= chunk_count(column.leaves())) return fail(ErrorCode::kInvalidArgument, "no such chunk");
+  const Shape s = shape_of(column.leaves(), column.states(), chunk);
+  std::string body;
+  if (Status st = encode_body(column, s, slice.value, body); !st) return st;
+  ByteWriter w(out);
+  w.u8(kVersion);
+  w.varint(column.leaves());
+  w.varint(column.states());
+  w.u8(column.provisional ? kProvisional : 0);
+  w.varint(column.lost_events);
+  w.varint(static_cast<std::uint64_t>(slice.value));
+  w.varint(body.size());
+  return compress(body, out);
+}
+
+Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32_t chunk,
+                                             model::SliceColumn& column) {
+  ByteReader in(bytes);
+  const std::uint8_t version = in.u8();
+  if (in.ok() && version != kVersion)
+    return fail(ErrorCode::kVersion,
+                "a slice chunk of version " + std::to_string(version) + "; this one reads version 1");
+  const auto total = static_cast<std::uint32_t>(in.bounded(kMostLeaves));
+  const auto states = static_cast<std::uint32_t>(in.bounded(kMostColumnStates));
+  const std::uint8_t flags = in.u8();
+  const std::uint64_t lost = in.varint();
+  const auto slice = static_cast<std::int64_t>(in.varint());
+  if (!in.ok() || flags > kProvisional) return fail(ErrorCode::kCorrupt, "a slice chunk's header is broken");
+  if (chunk >= chunk_count(total)) return fail(ErrorCode::kCorrupt, "a slice chunk behind its column's end");
+  const Shape s = shape_of(total, states, chunk);
+  const auto size = static_cast<std::size_t>(in.bounded(most_body(s.leaves, s.states)));
+  if (!in.ok()) return fail(ErrorCode::kCorrupt, "a slice chunk's header is broken");
+  if (chunk == 0) {
+    column = model::SliceColumn(column.level, column.index, s.leaves, states);
+    column.lost_events = lost;
+    column.provisional = flags == kProvisional;
+  } else {
+    if (column.leaves() != s.first.value || column.states() != states || column.lost_events != lost ||
+        column.provisional != (flags == kProvisional))
+      return fail(ErrorCode::kCorrupt, "a slice chunk does not fit the one before it");
+    column.resize(s.first.value + s.leaves, states);
+  }
+  std::string body;
+  if (Status st = expand_untrusted(in.rest(), size, body); !st) return fail(st.error(), "slice chunk");
+  if (!decode_body(body, s, slice, column))
+    return fail(ErrorCode::kCorrupt, "a slice chunk's cells are broken");
+  return total;
+}
+
+}  // namespace margay::store

@@ -1,0 +1,104 @@
+// An archive: everything Margay knows of one run, in one directory.
+//
+// Promise to the stages above: a cut that `commit` acknowledged is there whole after kill -9 at any moment,
+// and no cut is ever there in part. After a loss of power this holds for cuts committed with `sync`; a later
+// one is lost whole. RocksDB is hidden here; FORMAT.md tells keys, values and versions.
+//
+// One process writes an archive at a time (it is locked); read-only opening of an archive that is being
+// written is refused: ask its daemon, or take a checkpoint. Thread safety: commit, drop_* and checkpoint are
+// for one thread at a time, everything else may run beside them from any thread; each reading call sees one
+// cut. Errors carry the path. Commits may stall for 100 ms and more on a slow disk: keep them off any thread
+// that must not wait (commit_queue.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "margay/base/result.h"
+#include "margay/store/records.h"
+
+namespace margay::store {
+
+enum class Mode { kWrite, kReadOnly };
+
+struct ArchiveOptions {
+  // For buffers and caches, split half and a third; the rest is left for RocksDB's own. At least 8 MiB.
+  std::size_t memory_bytes = std::size_t{96} << 20;
+  int max_open_files = 128;
+};
+
+class Archive {
+ public:
+  // The format that this code writes and the newest it reads.
+  static constexpr std::uint32_t kFormat = 1;
+  // A read of columns that would take more memory than this is refused.
+  static constexpr std::size_t kLargestRead = std::size_t{1} << 30;
+
+  // Makes the directory, or takes an empty one, and opens it for writing. The three fixed states are in it.
+  // Errors: kInvalidArgument (the directory holds something, `run` is out of its bounds), kIo.
+  static Result<std::unique_ptr<Archive>> create(const std::string& path, const RunMeta& run,
+                                                 const ArchiveOptions& options = {});
+  // Errors: kNotFound (no such archive), kInvalidArgument (not an archive), kVersion (written by a newer
+  // Margay), kUnavailable (locked by a writer, whose pid is told), kCorrupt, kIo (permission, disk full).
+  static Result<std::unique_ptr<Archive>> open(const std::string& path, Mode mode,
+                                               const ArchiveOptions& options = {});
+  ~Archive();
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  const std::string& path() const;
+
+  // Writes the cut in one atomic batch; with `sync` it is on the disk when this returns. After an error the
+  // same cut may be committed again: the database is then opened anew. The archive then holds this cut or
+  // the one before, whole. Errors: kInvalidArgument (a bound; an older sequence), kIo (disk full ...).
+  Status commit(const Cut& cut, bool sync);
+  // The newest background error (compaction, flush), if writing is stopped by it.
+  Status health() const;
+
+  // Cost: proportional to leaves, sources, alerts and phases. Errors: kCorrupt, kVersion, kIo.
+  Result<Resume> load() const;
+  Result<std::vector<AlertRecord>> alerts() const;  // by id
+  Result<std::vector<PhaseRecord>> phases() const;  // by index
+
+  // The slices of `level` in [first, last], both inside, oldest first; those that are not kept are left out.
+  // A callback that returns false ends the scan.
+  Status scan_columns(LevelIndex level, SliceIndex first, SliceIndex last,
+                      const std::function<bool(model::SliceColumn&&)>& take) const;
+  // The same, collected. Errors: also kLimit (more than kLargestRead bytes).
+  Result<std::vector<model::SliceColumn>> read_columns(LevelIndex level, SliceIndex first,
+                                                       SliceIndex last) const;
+  // The oldest and the newest slice kept; nothing when there is none.
+  Result<std::optional<std::pair<SliceIndex, SliceIndex>>> column_range(LevelIndex level) const;
+
+  // Raw blocks that touch the time [from, to), by begin time; of one leaf, or of all. Cost: the blocks that
+  // begin in [from - S, to) are visited, S being the longest time any block of the archive covers.
+  Status read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
+                  const std::function<bool(RawBlock&&)>& take) const;
+  // Reports with a watermark in [from, to), oldest first.
+  Status read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const;
+
+  // Retention. Slices below `slice` / blocks that begin before `time` / reports with a watermark before
+  // `time` are gone after this; the disk gets the room back by and by. Cost: small, whatever is dropped.
+  Status drop_columns_before(LevelIndex level, SliceIndex slice);
+  Status drop_raw_before(TimeNs time);
+  Status drop_reports_before(TimeNs time);
+
+  // Makes an archive of its own in the new directory `path` that holds the last cut: hard links where the
+  // file system allows, so cheap. It can be read while this one is written on.
+  Status checkpoint(const std::string& path);
+
+  // Bytes on the disk, roughly.
+  std::uint64_t disk_bytes() const;
+
+  struct Impl;  // of the library's own files
+
+ private:
+  explicit Archive(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace margay::store

@@ -1,0 +1,191 @@
+// What an archive holds, as plain values. FORMAT.md tells how each is kept.
+//
+// Everything here is absolute (what is, not what was added), so that writing a record again, after an error
+// or a restart, replaces it by itself and counts nothing twice. Times are nanoseconds of trace time unless
+// said otherwise. Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/base/ids.h"
+#include "margay/model/hierarchy.h"
+#include "margay/model/slice_column.h"
+#include "margay/model/state_table.h"
+
+namespace margay::store {
+
+// Bounds, of what is written and of what is accepted from a file. A cut beyond them is refused whole.
+inline constexpr std::size_t kMostLevels = 16;
+inline constexpr std::size_t kDeepestStack = 1024;     // open states of a leaf
+inline constexpr std::size_t kMostAttributes = 256;    // of a leaf or source
+inline constexpr std::size_t kLongestText = 1 << 20;   // an attribute, command, name or alert, in bytes
+inline constexpr std::size_t kMostNames = 65536;       // of a source's name table
+inline constexpr std::size_t kLargestBlob = 16 << 20;  // state, signature, report or raw block, in bytes
+inline constexpr std::size_t kLongestBlobName = 256;
+
+// Written once, when the archive is made; exit code and end when the run ends (Cut::run).
+struct RunMeta {
+  std::string run;
+  std::string command;
+  std::string host;
+  std::string boot_id;  // of `host`: wall_offset holds only for this boot
+  std::string margay_version;
+  TimeNs begin{};
+  // Trace time less CLOCK_MONOTONIC of `host`: a restarted daemon goes on in the same trace time.
+  DurationNs wall_offset{};
+  // Slice durations, level 0 first; each a multiple of the one before. 1 to kMostLevels, above 0.
+  std::vector<DurationNs> levels;
+  DurationNs lateness{};
+  std::uint32_t silence_hold_slices = 2;
+  std::map<std::string, std::string> settings;  // the configuration the run was made with, for a replay
+  std::optional<TimeNs> end;
+  std::optional<std::int32_t> exit_code;
+  bool operator==(const RunMeta&) const = default;
+};
+
+struct StateRecord {
+  StateId id{};
+  model::StateInfo info;
+};
+
+struct LeafRecord {
+  LeafIndex leaf{};
+  SourceId source{};
+  std::uint32_t stream = 0;
+  model::Attributes attributes;
+  bool operator==(const LeafRecord&) const = default;
+};
+
+// Where a leaf stands: enough to go on with its next record.
+struct LeafState {
+  LeafIndex leaf{};
+  std::vector<model::OpenState> stack;  // outermost first
+  TimeNs position{};                    // modelled up to here
+  bool operator==(const LeafState&) const = default;
+};
+
+// What changes seldom about a source; written when it changes.
+struct SourceRecord {
+  SourceId source{};
+  std::uint32_t epoch = 0;
+  model::Attributes attributes;
+  std::vector<StateId> names;  // the source's name table: index in its records -> state
+  DurationNs clock_offset{};   // trace time less the source's host time
+  DurationNs clock_error{};    // at most, each way
+  std::uint32_t goodbye = 0;   // wire::Goodbye::Reason; meaningful with `end`
+  std::optional<TimeNs> end;   // it has said goodbye
+  bool operator==(const SourceRecord&) const = default;
+};
+
+// What changes with every batch of a source's stream. In a cut, `next` and the counters go with the cells
+// they belong to, which is what makes an acknowledgement true.
+struct StreamRecord {
+  SourceId source{};
+  std::uint32_t stream = 0;
+  std::uint32_t epoch = 0;
+  std::uint64_t next = 0;  // ordinal of the first record that is not in the archive
+  std::uint64_t produced = 0;
+  std::uint64_t recorded = 0;
+  std::uint64_t modelled = 0;
+  std::uint64_t late_dropped = 0;
+  std::uint64_t probe_dropped = 0;
+  std::uint64_t wire_lost = 0;
+  std::uint64_t rejected = 0;
+  bool operator==(const StreamRecord&) const = default;
+};
+
+struct AlertRecord {
+  std::string id;      // 1 to 256 bytes
+  std::string json;    // one line
+  std::string status;  // "firing", "resolved", ...
+  bool operator==(const AlertRecord&) const = default;
+};
+
+struct PhaseRecord {
+  std::uint32_t index = 0;  // 0 for the run's first
+  std::string name;
+  std::string label;
+  TimeNs begin{};
+  TimeNs end{};  // so far, for the current one
+  std::uint32_t occurrence = 1;
+  bool current = false;
+  bool operator==(const PhaseRecord&) const = default;
+};
+
+// A named value that only its owner understands. Writing a name again replaces it.
+struct Blob {
+  std::string name;  // 1 to kLongestBlobName bytes
+  std::string bytes;
+  bool operator==(const Blob&) const = default;
+};
+
+// A published report, kept by the watermark it shows.
+struct ReportRecord {
+  TimeNs watermark{};
+  std::string bytes;
+  bool operator==(const ReportRecord&) const = default;
+};
+
+// Records of one leaf in the columns of the wire, which the store does not look into.
+struct RawBlock {
+  LeafIndex leaf{};
+  std::uint64_t first = 0;  // ordinal of the first record
+  TimeNs begin{};           // times of the first and the last record, both inside
+  TimeNs end{};
+  std::uint32_t count = 0;
+  std::string columns;
+  bool operator==(const RawBlock&) const = default;
+};
+
+// [closed-through]: every slice up to and including `through` is closed.
+struct ClosedThrough {
+  LevelIndex level{};
+  SliceIndex through{};
+  bool operator==(const ClosedThrough&) const = default;
+};
+
+// One consistent state of everything that changed since the cut before. Written whole or not at all.
+struct Cut {
+  std::uint64_t sequence = 0;  // 1, 2, ...; grows; the same again only to repeat a commit that failed
+  TimeNs wall{};               // wall clock
+  std::optional<RunMeta> run;
+  // Open, closed and amended slices, whole columns. Shared, so that a closed column need not be copied; must
+  // not change until the cut is committed.
+  std::vector<std::shared_ptr<const model::SliceColumn>> columns;
+  std::vector<StateRecord> states;
+  std::vector<LeafRecord> leaves;
+  std::vector<LeafState> leaf_states;
+  std::vector<SourceRecord> sources;
+  std::vector<StreamRecord> streams;
+  std::vector<ClosedThrough> closed;
+  std::vector<RawBlock> raw;
+  std::vector<AlertRecord> alerts;
+  std::vector<PhaseRecord> phases;
+  std::vector<Blob> signatures;
+  std::vector<Blob> state;  // the detector's; an empty value removes the name
+  std::optional<ReportRecord> report;
+};
+
+// What a restarted daemon, or a replay, begins with. Index order everywhere.
+struct Resume {
+  RunMeta run;
+  std::uint64_t sequence = 0;  // of the last cut; 0 when there is none
+  TimeNs wall{};
+  model::StateTable states;
+  std::vector<LeafRecord> leaves;      // element i is LeafIndex(i)
+  std::vector<LeafState> leaf_states;  // only of leaves that have one
+  std::vector<SourceRecord> sources;
+  std::vector<StreamRecord> streams;
+  std::vector<ClosedThrough> closed;
+  std::vector<AlertRecord> alerts;
+  std::vector<PhaseRecord> phases;
+  std::vector<Blob> signatures;
+  std::vector<Blob> state;
+};
+
+}  // namespace margay::store

@@ -1,0 +1,107 @@
+// Keys of the store. Integers are big-endian, signed ones with the sign bit flipped, so that the byte order
+// of keys is the order of time. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "margay/base/ids.h"
+
+namespace margay::store {
+
+template <class T>
+void put_big_endian(T v, std::string& out) {
+  for (unsigned shift = 8 * sizeof(T); shift != 0;) out.push_back(static_cast<char>(v >> (shift -= 8)));
+}
+inline void put_time(std::int64_t v, std::string& out) {
+  put_big_endian(static_cast<std::uint64_t>(v) ^ (std::uint64_t{1} << 63), out);
+}
+inline std::uint64_t get_big_endian(std::string_view bytes) {
+  std::uint64_t v = 0;
+  for (const char c : bytes) v = v << 8 | static_cast<std::uint8_t>(c);
+  return v;
+}
+inline std::int64_t get_time(std::string_view bytes) {
+  return static_cast<std::int64_t>(get_big_endian(bytes) ^ (std::uint64_t{1} << 63));
+}
+
+// slices: level u8 | slice i64 | chunk u16
+struct SliceKey {
+  LevelIndex level{};
+  SliceIndex slice{};
+  std::uint16_t chunk = 0;
+
+  std::string encode() const {
+    std::string k;
+    put_big_endian(level.value, k);
+    put_time(slice.value, k);
+    put_big_endian(chunk, k);
+    return k;
+  }
+  static std::optional<SliceKey> decode(std::string_view k) {
+    if (k.size() != 11) return std::nullopt;
+    return SliceKey{LevelIndex(static_cast<std::uint8_t>(k[0])), SliceIndex(get_time(k.substr(1, 8))),
+                    static_cast<std::uint16_t>(get_big_endian(k.substr(9)))};
+  }
+};
+
+// raw: begin i64 | leaf u32 | first ordinal u64
+struct RawKey {
+  TimeNs begin{};
+  LeafIndex leaf{};
+  std::uint64_t first = 0;
+
+  std::string encode() const {
+    std::string k;
+    put_time(begin.value, k);
+    put_big_endian(leaf.value, k);
+    put_big_endian(first, k);
+    return k;
+  }
+  static std::optional<RawKey> decode(std::string_view k) {
+    if (k.size() != 20) return std::nullopt;
+    return RawKey{TimeNs(get_time(k.substr(0, 8))),
+                  LeafIndex(static_cast<std::uint32_t>(get_big_endian(k.substr(8, 4)))),
+                  get_big_endian(k.substr(12))};
+  }
+};
+
+// meta, reports and sources: a small letter, then an integer or a name; single values have a capital.
+inline constexpr char kStateKey = 's';                    // meta: state id u16
+inline constexpr char kLeafKey = 'l';                     // meta: leaf u32
+inline constexpr char kOpenKey = 'o';                     // meta: leaf u32
+inline constexpr char kBlobKey = 'b';                     // meta: name
+inline constexpr char kSignatureKey = 'g';                // meta: name
+inline constexpr char kAlertKey = 'a';                    // reports: id
+inline constexpr char kPhaseKey = 'p';                    // reports: index u32
+inline constexpr char kReportKey = 'r';                   // reports: watermark i64
+inline constexpr char kSourceKey = 's';                   // sources: source u64
+inline constexpr char kStreamKey = 't';                   // sources: source u64 | stream u32
+inline constexpr std::string_view kRunKey = "Run";        // meta
+inline constexpr std::string_view kCutKey = "Cut";        // meta
+inline constexpr std::string_view kClosedKey = "Closed";  // meta
+inline constexpr std::string_view kRawSpanKey = "Span";   // meta
+
+template <class T>
+std::string key_of(char letter, T v) {
+  std::string k(1, letter);
+  put_big_endian(v, k);
+  return k;
+}
+inline std::string key_of(char letter, const std::string& name) {
+  return letter + name;
+}
+inline std::string report_key(TimeNs t) {
+  std::string k(1, kReportKey);
+  put_time(t.value, k);
+  return k;
+}
+inline std::string stream_key(SourceId source, std::uint32_t stream) {
+  std::string k = key_of(kStreamKey, source.value);
+  put_big_endian(stream, k);
+  return k;
+}
+
+}  // namespace margay::store

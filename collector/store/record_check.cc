@@ -1,0 +1,93 @@
+// The bounds of records.h, checked before anything is written: what is written can be read again.
+#include "margay/store/column_codec.h"
+#include "record_codec.h"
+
+namespace margay::store {
+namespace {
+
+Status refuse(const std::string& what) {
+  return fail(ErrorCode::kInvalidArgument, what);
+}
+bool fits(const std::map<std::string, std::string>& texts) {
+  if (texts.size() > kMostAttributes) return false;
+  for (const auto& [key, value] : texts)
+    if (key.size() > kLongestText || value.size() > kLongestText) return false;
+  return true;
+}
+bool known(StateId id) {
+  return id.value < model::StateTable::kMostStates;
+}
+
+Status check_blobs(const std::vector<Blob>& blobs, const char* what) {
+  for (const Blob& b : blobs)
+    if (b.name.empty() || b.name.size() > kLongestBlobName || b.bytes.size() > kLargestBlob)
+      return refuse(std::string(what) + " '" + b.name.substr(0, 64) + "' of " +
+                    std::to_string(b.bytes.size()) + " bytes is beyond the bounds (16 MiB, name 1 to 256)");
+  return {};
+}
+
+}  // namespace
+
+Status check(const RunMeta& run) {
+  for (const std::string* s : {&run.run, &run.command, &run.host, &run.boot_id, &run.margay_version})
+    if (s->size() > kLongestText) return refuse("a text of the run's record is longer than 1 MiB");
+  if (!fits(run.settings)) return refuse("the run's settings are beyond the bounds");
+  if (run.levels.empty() || run.levels.size() > kMostLevels)
+    return refuse("a run has 1 to 16 levels, not " + std::to_string(run.levels.size()));
+  for (std::size_t i = 0; i < run.levels.size(); ++i) {
+    const std::int64_t d = run.levels[i].value;
+    if (d <= 0) return refuse("level " + std::to_string(i) + " has a slice duration that is not above 0");
+    if (i > 0 && (d <= run.levels[i - 1].value || d % run.levels[i - 1].value != 0))
+      return refuse("level " + std::to_string(i) + "'s slice is not a multiple of the level's below");
+  }
+  return {};
+}
+
+Status check(const Cut& cut) {
+  if (cut.sequence == 0) return refuse("a cut's sequence begins at 1");
+  if (cut.run)
+    if (Status s = check(*cut.run); !s) return s;
+  for (const auto& column : cut.columns) {
+    if (!column) return refuse("a cut holds a null column");
+    if (column->level.value >= kMostLevels)
+      return refuse("a column of level " + std::to_string(column->level.value) + "; at most 16 are kept");
+  }
+  for (const StateRecord& s : cut.states)
+    if (!known(s.id) || s.info.name.empty() || s.info.name.size() > model::StateTable::kLongestName ||
+        s.info.family > model::StateFamily::kUnknown)
+      return refuse("state " + std::to_string(s.id.value) + " is beyond the bounds of the state table");
+  for (const LeafRecord& l : cut.leaves)
+    if (l.leaf.value >= kMostLeaves || !fits(l.attributes))
+      return refuse("leaf " + std::to_string(l.leaf.value) + " is beyond the bounds");
+  for (const LeafState& l : cut.leaf_states) {
+    bool good = l.leaf.value < kMostLeaves && l.stack.size() <= kDeepestStack;
+    for (const model::OpenState& s : l.stack) good = good && known(s.state);
+    if (!good)
+      return refuse("the open states of leaf " + std::to_string(l.leaf.value) + " are beyond the bounds");
+  }
+  for (const SourceRecord& s : cut.sources) {
+    bool good = fits(s.attributes) && s.names.size() <= kMostNames;
+    for (const StateId id : s.names) good = good && known(id);
+    if (!good) return refuse("source " + std::to_string(s.source.value) + " is beyond the bounds");
+  }
+  if (cut.closed.size() > kMostLevels) return refuse("more than 16 levels are closed");
+  for (const ClosedThrough& c : cut.closed)
+    if (c.level.value >= kMostLevels) return refuse("a closed level is beyond the bounds");
+  for (const RawBlock& b : cut.raw)
+    if (b.leaf.value >= kMostLeaves || b.columns.size() > kLargestBlob || b.end < b.begin)
+      return refuse("a raw block of leaf " + std::to_string(b.leaf.value) +
+                    " is beyond the bounds, or ends before it begins");
+  for (const AlertRecord& a : cut.alerts)
+    if (a.id.empty() || a.id.size() > kLongestBlobName || a.json.size() > kLongestText ||
+        a.status.size() > kLongestText)
+      return refuse("alert '" + a.id.substr(0, 64) + "' is beyond the bounds");
+  for (const PhaseRecord& p : cut.phases)
+    if (p.name.size() > kLongestText || p.label.size() > kLongestText)
+      return refuse("phase " + std::to_string(p.index) + " has too long a name");
+  if (Status s = check_blobs(cut.signatures, "signature"); !s) return s;
+  if (Status s = check_blobs(cut.state, "state"); !s) return s;
+  if (cut.report && cut.report->bytes.size() > kLargestBlob) return refuse("a report of more than 16 MiB");
+  return {};
+}
+
+}  // namespace margay::store

@@ -1,0 +1,331 @@
+#include "record_codec.h"
+
+#include "bytes.h"
+#include "compress.h"
+#include "margay/store/column_codec.h"
+
+namespace margay::store {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+ByteWriter begin(std::string& out) {
+  ByteWriter w(out);
+  w.u8(kVersion);
+  return w;
+}
+
+Status other_version(std::uint8_t version, const char* what) {
+  return fail(ErrorCode::kVersion, std::string(what) + " of version " + std::to_string(version) +
+                                       "; this one reads version " + std::to_string(kVersion));
+}
+
+// Runs `read` behind the version byte and wants every byte used.
+template <class Read>
+Status decode(std::string_view bytes, const char* what, Read read) {
+  ByteReader in(bytes);
+  const std::uint8_t version = in.u8();
+  if (in.ok() && version != kVersion) return other_version(version, what);
+  read(in);
+  if (!in.done()) return fail(ErrorCode::kCorrupt, std::string(what) + " does not decode");
+  return {};
+}
+
+void put_texts(ByteWriter& w, const std::map<std::string, std::string>& texts) {
+  w.varint(texts.size());
+  for (const auto& [key, value] : texts) {
+    w.string(key);
+    w.string(value);
+  }
+}
+void get_texts(ByteReader& in, std::map<std::string, std::string>& texts) {
+  texts.clear();
+  const std::uint64_t n = in.count(kMostAttributes);
+  for (std::uint64_t i = 0; i < n && in.ok(); ++i) {
+    std::string key(in.string(kLongestText));
+    if (!texts.emplace(std::move(key), in.string(kLongestText)).second) in.refuse();
+  }
+}
+std::string text(ByteReader& in) {
+  return std::string(in.string(kLongestText));
+}
+TimeNs time(ByteReader& in) {
+  return TimeNs(in.signed_varint());
+}
+DurationNs duration(ByteReader& in) {
+  return DurationNs(in.signed_varint());
+}
+std::uint32_t word(ByteReader& in) {
+  return static_cast<std::uint32_t>(in.bounded(0xffffffff));
+}
+StateId state_id(ByteReader& in) {
+  return StateId(static_cast<std::uint16_t>(in.bounded(model::StateTable::kMostStates - 1)));
+}
+void put_optional_time(ByteWriter& w, const std::optional<TimeNs>& t) {
+  w.u8(t ? 1 : 0);
+  if (t) w.signed_varint(t->value);
+}
+std::optional<TimeNs> optional_time(ByteReader& in) {
+  if (in.bounded(1) == 0) return std::nullopt;
+  return time(in);
+}
+
+}  // namespace
+
+std::string encode(const RunMeta& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  for (const std::string* s : {&v.run, &v.command, &v.host, &v.boot_id, &v.margay_version}) w.string(*s);
+  w.signed_varint(v.begin.value);
+  w.signed_varint(v.wall_offset.value);
+  w.varint(v.levels.size());
+  for (const DurationNs d : v.levels) w.signed_varint(d.value);
+  w.signed_varint(v.lateness.value);
+  w.varint(v.silence_hold_slices);
+  put_texts(w, v.settings);
+  put_optional_time(w, v.end);
+  w.u8(v.exit_code ? 1 : 0);
+  if (v.exit_code) w.signed_varint(*v.exit_code);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, RunMeta& v) {
+  const Status decoded = decode(bytes, "the run's record", [&](ByteReader& in) {
+    for (std::string* s : {&v.run, &v.command, &v.host, &v.boot_id, &v.margay_version}) *s = text(in);
+    v.begin = time(in);
+    v.wall_offset = duration(in);
+    v.levels.resize(in.count(kMostLevels));
+    for (DurationNs& d : v.levels) d = duration(in);
+    v.lateness = duration(in);
+    v.silence_hold_slices = word(in);
+    get_texts(in, v.settings);
+    v.end = optional_time(in);
+    v.exit_code.reset();
+    if (in.bounded(1) == 1) v.exit_code = static_cast<std::int32_t>(in.signed_varint());
+  });
+  if (!decoded) return decoded;
+  if (Status s = check(v); !s) return fail(ErrorCode::kCorrupt, s.error().message);
+  return {};
+}
+
+std::string encode(const model::StateInfo& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.u8(static_cast<std::uint8_t>(v.family));
+  w.string(v.name);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, model::StateInfo& v) {
+  return decode(bytes, "a state", [&](ByteReader& in) {
+    v.family = static_cast<model::StateFamily>(in.bounded(0x7f));
+    if (v.family > model::StateFamily::kUnknown) in.refuse();
+    v.name = in.string(model::StateTable::kLongestName);
+    if (v.name.empty()) in.refuse();
+  });
+}
+
+std::string encode(const LeafRecord& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.varint(v.source.value);
+  w.varint(v.stream);
+  put_texts(w, v.attributes);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, LeafRecord& v) {
+  return decode(bytes, "a leaf", [&](ByteReader& in) {
+    v.source = SourceId(in.varint());
+    v.stream = word(in);
+    get_texts(in, v.attributes);
+  });
+}
+
+std::string encode(const LeafState& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.signed_varint(v.position.value);
+  w.varint(v.stack.size());
+  for (const model::OpenState& s : v.stack) {
+    w.varint(s.state.value);
+    w.signed_varint(wrapping_sub(v.position.value, s.since.value));
+  }
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, LeafState& v) {
+  return decode(bytes, "a leaf's open states", [&](ByteReader& in) {
+    v.position = time(in);
+    v.stack.resize(in.count(kDeepestStack));
+    for (model::OpenState& s : v.stack) {
+      s.state = state_id(in);
+      s.since = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
+    }
+  });
+}
+
+std::string encode(const SourceRecord& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.varint(v.epoch);
+  put_texts(w, v.attributes);
+  w.varint(v.names.size());
+  for (const StateId id : v.names) w.varint(id.value);
+  w.signed_varint(v.clock_offset.value);
+  w.signed_varint(v.clock_error.value);
+  w.varint(v.goodbye);
+  put_optional_time(w, v.end);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, SourceRecord& v) {
+  return decode(bytes, "a source", [&](ByteReader& in) {
+    v.epoch = word(in);
+    get_texts(in, v.attributes);
+    v.names.resize(in.count(kMostNames));
+    for (StateId& id : v.names) id = state_id(in);
+    v.clock_offset = duration(in);
+    v.clock_error = duration(in);
+    v.goodbye = word(in);
+    v.end = optional_time(in);
+  });
+}
+
+std::string encode(const StreamRecord& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.varint(v.epoch);
+  for (const std::uint64_t n :
+       {v.next, v.produced, v.recorded, v.modelled, v.late_dropped, v.probe_dropped, v.wire_lost, v.rejected})
+    w.varint(n);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, StreamRecord& v) {
+  return decode(bytes, "a stream", [&](ByteReader& in) {
+    v.epoch = word(in);
+    for (std::uint64_t* n : {&v.next, &v.produced, &v.recorded, &v.modelled, &v.late_dropped,
+                             &v.probe_dropped, &v.wire_lost, &v.rejected})
+      *n = in.varint();
+  });
+}
+
+std::string encode(const AlertRecord& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.string(v.status);
+  w.string(v.json);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, AlertRecord& v) {
+  return decode(bytes, "an alert", [&](ByteReader& in) {
+    v.status = text(in);
+    v.json = text(in);
+  });
+}
+
+std::string encode(const PhaseRecord& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.string(v.name);
+  w.string(v.label);
+  w.signed_varint(v.begin.value);
+  w.signed_varint(v.end.value);
+  w.varint(v.occurrence);
+  w.u8(v.current ? 1 : 0);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, PhaseRecord& v) {
+  return decode(bytes, "a phase", [&](ByteReader& in) {
+    v.name = text(in);
+    v.label = text(in);
+    v.begin = time(in);
+    v.end = time(in);
+    v.occurrence = word(in);
+    v.current = in.bounded(1) == 1;
+  });
+}
+
+std::string encode(const std::vector<ClosedThrough>& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.varint(v.size());
+  for (const ClosedThrough& c : v) {
+    w.u8(c.level.value);
+    w.signed_varint(c.through.value);
+  }
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, std::vector<ClosedThrough>& v) {
+  return decode(bytes, "the closed slices' record", [&](ByteReader& in) {
+    v.resize(in.count(kMostLevels));
+    for (ClosedThrough& c : v) {
+      c.level = LevelIndex(in.u8());
+      if (c.level.value >= kMostLevels) in.refuse();
+      c.through = SliceIndex(in.signed_varint());
+    }
+  });
+}
+
+std::string encode(const CutMark& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.varint(v.sequence);
+  w.signed_varint(v.wall.value);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, CutMark& v) {
+  return decode(bytes, "the cut's mark", [&](ByteReader& in) {
+    v.sequence = in.varint();
+    v.wall = time(in);
+  });
+}
+
+Status encode_blob(std::string_view bytes, std::string& out) {
+  out.clear();
+  ByteWriter w = begin(out);
+  w.varint(bytes.size());
+  return compress(bytes, out);
+}
+Status decode_blob_untrusted(std::string_view value, std::string& bytes) {
+  ByteReader in(value);
+  const std::uint8_t version = in.u8();
+  if (in.ok() && version != kVersion) return other_version(version, "a blob");
+  const std::uint64_t size = in.bounded(kLargestBlob);
+  if (!in.ok()) return fail(ErrorCode::kCorrupt, "a blob's header is broken");
+  return expand_untrusted(in.rest(), static_cast<std::size_t>(size), bytes);
+}
+
+Status encode_raw(const RawBlock& v, std::string& out) {
+  out.clear();
+  ByteWriter w = begin(out);
+  w.signed_varint(v.end.value);
+  w.varint(v.count);
+  w.varint(v.columns.size());
+  return compress(v.columns, out);
+}
+namespace {
+Result<std::size_t> raw_header(ByteReader& in, RawBlock& v) {
+  const std::uint8_t version = in.u8();
+  if (in.ok() && version != kVersion) {
+    Status s = other_version(version, "a raw block");
+    return fail(s.error().code, s.error().message);
+  }
+  v.end = time(in);
+  v.count = word(in);
+  const std::uint64_t size = in.bounded(kLargestBlob);
+  if (!in.ok()) return fail(ErrorCode::kCorrupt, "a raw block's header is broken");
+  return static_cast<std::size_t>(size);
+}
+}  // namespace
+Status decode_raw_untrusted(std::string_view value, RawBlock& v) {
+  ByteReader in(value);
+  const auto size = raw_header(in, v);
+  if (!size) return fail(size.error().code, size.error().message);
+  return expand_untrusted(in.rest(), *size, v.columns);
+}
+Status decode_raw_end_untrusted(std::string_view value, TimeNs& end) {
+  ByteReader in(value);
+  RawBlock v;
+  const auto size = raw_header(in, v);
+  if (!size) return fail(size.error().code, size.error().message);
+  end = v.end;
+  return {};
+}
+
+}  // namespace margay::store

@@ -1,0 +1,309 @@
+#include "margay/store/archive.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+
+#include "store_support.h"
+
+namespace margay::store {
+namespace {
+
+using model::SliceColumn;
+using testing::example_run;
+using testing::random_column;
+using testing::TempDir;
+
+constexpr std::uint64_t kSeed = 20240612;
+
+// One cut with something in every field.
+Cut full_cut(std::mt19937_64& random) {
+  Cut c;
+  c.sequence = 1;
+  c.wall = TimeNs(1'700'000'123'000'000'000);
+  for (std::int64_t s = -2; s < 8; ++s)
+    c.columns.push_back(random_column(random, LevelIndex(0), SliceIndex(s), 1500, 6, milliseconds(100)));
+  c.columns.push_back(random_column(random, LevelIndex(1), SliceIndex(0), 1500, 6, seconds(1)));
+  c.states = {{StateId(3), {"MPI_Send", model::StateFamily::kPointToPoint}},
+              {StateId(4), {"MPI_Wait", model::StateFamily::kWait}}};
+  for (std::uint32_t l = 0; l < 300; ++l) {  // more than 255: keys must sort by number
+    c.leaves.push_back({LeafIndex(l), SourceId(l * 977), l % 3, {{"rank", std::to_string(l)}}});
+    c.leaf_states.push_back({LeafIndex(l), {{StateId(2), TimeNs(5)}, {StateId(4), TimeNs(l)}}, TimeNs(99)});
+  }
+  SourceRecord source;
+  source.source = SourceId(~0ull);
+  source.epoch = 2;
+  source.names = {StateId(2), StateId(4)};
+  c.sources = {source};
+  StreamRecord stream;
+  stream.source = SourceId(~0ull);
+  stream.stream = 1;
+  stream.next = 4711;
+  stream.modelled = 4700;
+  stream.late_dropped = 11;
+  c.streams = {stream};
+  c.closed = {{LevelIndex(0), SliceIndex(6)}, {LevelIndex(1), SliceIndex(-1)}};
+  c.alerts = {{"a1", R"({"id":"a1"})", "firing"}};
+  c.phases = {{0, "A", "init", TimeNs(0), TimeNs(5), 1, false}, {1, "B", "", TimeNs(5), TimeNs(9), 14, true}};
+  c.signatures = {{"A", std::string(5000, 'q')}};
+  c.state = {{"detector", "bytes\0with zero"}};
+  c.report = ReportRecord{TimeNs(600'000'000), "a report"};
+  c.raw = {{LeafIndex(0), 0, TimeNs(10), TimeNs(90), 3, std::string(300, 'r')},
+           {LeafIndex(1), 7, TimeNs(50), TimeNs(60), 2, "columns"},
+           {LeafIndex(0), 3, TimeNs(100), TimeNs(100), 1, "more"}};
+  return c;
+}
+
+std::unique_ptr<Archive> must(Result<std::unique_ptr<Archive>> r) {
+  EXPECT_TRUE(r) << r.error().message;
+  return r ? std::move(*r) : nullptr;
+}
+void expect_ok(const Status& s) {
+  EXPECT_TRUE(s) << s.error().message;
+}
+std::string message(const Result<std::unique_ptr<Archive>>& r) {
+  return r ? "no error" : r.error().message;
+}
+
+TEST(Archive, EverythingOfACutComesBackAfterReopening) {
+  const TempDir dir;
+  std::mt19937_64 random(kSeed);
+  const Cut cut = full_cut(random);
+  {
+    const auto archive = must(Archive::create(dir / "a", example_run()));
+    expect_ok(archive->commit(cut, true));
+    expect_ok(archive->health());
+  }
+  for (const Mode mode : {Mode::kReadOnly, Mode::kWrite}) {
+    const auto archive = must(Archive::open(dir / "a", mode));
+    const auto r = archive->load();
+    ASSERT_TRUE(r) << r.error().message;
+    EXPECT_EQ(r->run, example_run());
+    EXPECT_EQ(r->sequence, 1u);
+    EXPECT_EQ(r->wall, cut.wall);
+    ASSERT_EQ(r->states.size(), 5u);
+    EXPECT_EQ(r->states[StateId(2)].name, "Compute");
+    EXPECT_EQ(r->states[StateId(4)].name, "MPI_Wait");
+    EXPECT_EQ(r->states[StateId(4)].family, model::StateFamily::kWait);
+    EXPECT_EQ(r->leaves, cut.leaves);
+    EXPECT_EQ(r->leaf_states, cut.leaf_states);
+    EXPECT_EQ(r->sources, cut.sources);
+    EXPECT_EQ(r->streams, cut.streams);
+    EXPECT_EQ(r->closed, cut.closed);
+    EXPECT_EQ(r->alerts, cut.alerts);
+    EXPECT_EQ(r->phases, cut.phases);
+    EXPECT_EQ(r->signatures, cut.signatures);
+    EXPECT_EQ(r->state, cut.state);
+    EXPECT_EQ(*archive->alerts(), cut.alerts);
+    EXPECT_EQ(*archive->phases(), cut.phases);
+    const auto columns = archive->read_columns(LevelIndex(0), SliceIndex(-1), SliceIndex(5));
+    ASSERT_TRUE(columns) << columns.error().message;
+    ASSERT_EQ(columns->size(), 7u);
+    for (std::size_t i = 0; i < columns->size(); ++i) EXPECT_EQ((*columns)[i], *cut.columns[i + 1]);
+    EXPECT_EQ(archive->read_columns(LevelIndex(1), SliceIndex(-5), SliceIndex(5))->at(0), *cut.columns[10]);
+    EXPECT_EQ(*archive->column_range(LevelIndex(0)), std::pair(SliceIndex(-2), SliceIndex(7)));
+    EXPECT_EQ(*archive->column_range(LevelIndex(2)), std::nullopt);
+    std::vector<ReportRecord> reports;
+    expect_ok(archive->read_reports(TimeNs(0), TimeNs(600'000'001), [&](ReportRecord&& report) {
+      reports.push_back(std::move(report));
+      return true;
+    }));
+    EXPECT_EQ(reports, std::vector{*cut.report});
+  }
+}
+
+TEST(Archive, RewrittenSliceReplacesAndAmendmentsCountOnce) {
+  const TempDir dir;
+  std::mt19937_64 random(kSeed + 1);
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  std::shared_ptr<SliceColumn> last;
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    Cut c;
+    c.sequence = i;
+    last = random_column(random, LevelIndex(0), SliceIndex(3), 1100, 4, milliseconds(100));
+    c.columns = {last};
+    expect_ok(archive->commit(c, false));
+    expect_ok(archive->commit(c, false));  // a repeat of the same cut changes nothing
+  }
+  const auto columns = archive->read_columns(LevelIndex(0), SliceIndex(0), SliceIndex(9));
+  ASSERT_TRUE(columns);
+  ASSERT_EQ(columns->size(), 1u);
+  EXPECT_EQ(columns->front(), *last);
+  Cut shorter;  // fewer leaves than before: the chunk left over is not part of it
+  shorter.sequence = 6;
+  shorter.columns = {random_column(random, LevelIndex(0), SliceIndex(3), 10, 4, milliseconds(100))};
+  expect_ok(archive->commit(shorter, false));
+  EXPECT_EQ(archive->read_columns(LevelIndex(0), SliceIndex(3), SliceIndex(3))->at(0), *shorter.columns[0]);
+}
+
+TEST(Archive, RawBlocksThatTouchTheWindowAreFoundAlsoWhenTheyBeginBeforeIt) {
+  const TempDir dir;
+  std::mt19937_64 random(kSeed);
+  const Cut cut = full_cut(random);
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  expect_ok(archive->commit(cut, false));
+  const auto read = [&](std::optional<LeafIndex> leaf, std::int64_t from, std::int64_t to) {
+    std::vector<RawBlock> out;
+    expect_ok(archive->read_raw(leaf, TimeNs(from), TimeNs(to), [&](RawBlock&& b) {
+      out.push_back(std::move(b));
+      return true;
+    }));
+    return out;
+  };
+  EXPECT_EQ(read({}, 0, 1000), cut.raw);
+  EXPECT_EQ(read({}, 70, 100), std::vector{cut.raw[0]});
+  EXPECT_EQ(read({}, 90, 101), (std::vector{cut.raw[0], cut.raw[2]}));
+  EXPECT_EQ(read(LeafIndex(1), 0, 1000), std::vector{cut.raw[1]});
+  EXPECT_EQ(read({}, 101, 1000), std::vector<RawBlock>{});
+  EXPECT_EQ(read({}, std::numeric_limits<std::int64_t>::min(), 51).size(), 2u);
+  int seen = 0;
+  expect_ok(archive->read_raw({}, TimeNs(0), TimeNs(1000), [&](RawBlock&&) { return ++seen < 2; }));
+  EXPECT_EQ(seen, 2) << "the callback ends the scan";
+}
+
+TEST(Archive, DroppingTakesWhatLiesBeforeAndNothingElse) {
+  const TempDir dir;
+  std::mt19937_64 random(kSeed);
+  const Cut cut = full_cut(random);
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  expect_ok(archive->commit(cut, false));
+  expect_ok(archive->drop_columns_before(LevelIndex(0), SliceIndex(5)));
+  EXPECT_EQ(*archive->column_range(LevelIndex(0)), std::pair(SliceIndex(5), SliceIndex(7)));
+  EXPECT_TRUE(*archive->column_range(LevelIndex(1))) << "other levels stay";
+  expect_ok(archive->drop_raw_before(TimeNs(60)));
+  std::vector<std::int64_t> begins;
+  expect_ok(archive->read_raw({}, TimeNs(0), TimeNs(1000), [&](RawBlock&& b) {
+    begins.push_back(b.begin.value);
+    return true;
+  }));
+  EXPECT_EQ(begins, std::vector<std::int64_t>{100});
+  expect_ok(archive->drop_reports_before(TimeNs(600'000'001)));
+  EXPECT_EQ(archive->alerts()->size(), 1u) << "alerts and phases stay";
+  EXPECT_EQ(archive->phases()->size(), 2u);
+}
+
+TEST(Archive, RunsEndAndEmptyStateBlobRemovesTheName) {
+  const TempDir dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  Cut c;
+  c.sequence = 1;
+  c.state = {{"x", "1"}, {"y", "2"}};
+  expect_ok(archive->commit(c, false));
+  c.sequence = 2;
+  c.state = {{"x", ""}};
+  c.run = example_run();
+  c.run->end = TimeNs(77);
+  c.run->exit_code = 3;
+  expect_ok(archive->commit(c, false));
+  const auto r = archive->load();
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->state, (std::vector<Blob>{{"y", "2"}}));
+  EXPECT_EQ(r->run.exit_code, 3);
+  EXPECT_EQ(r->run.end, TimeNs(77));
+}
+
+TEST(Archive, CutBeyondABoundIsRefusedWholeAndNamed) {
+  const TempDir dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  Cut c;
+  c.sequence = 5;
+  expect_ok(archive->commit(c, false));
+  c.sequence = 4;
+  EXPECT_EQ(archive->commit(c, false).error().message, "cut 4 is older than cut 5 in the archive");
+  c.sequence = 6;
+  c.alerts = {{"good", "{}", "firing"}};
+  c.states = {{StateId(1024), {"too many", model::StateFamily::kOther}}};
+  EXPECT_EQ(archive->commit(c, false).error().message,
+            "cut 6: state 1024 is beyond the bounds of the state table");
+  EXPECT_EQ(archive->load()->sequence, 5u);
+  EXPECT_TRUE(archive->alerts()->empty());
+}
+
+TEST(Archive, CheckpointIsAnArchiveThatCanBeReadBesideTheLiveOne) {
+  const TempDir dir;
+  std::mt19937_64 random(kSeed);
+  Cut cut = full_cut(random);
+  const auto live = must(Archive::create(dir / "a", example_run()));
+  expect_ok(live->commit(cut, false));
+  expect_ok(live->checkpoint(dir / "copy"));
+  cut.sequence = 2;
+  expect_ok(live->commit(cut, false));
+  const auto copy = must(Archive::open(dir / "copy", Mode::kReadOnly));
+  EXPECT_EQ(copy->load()->sequence, 1u);
+  EXPECT_EQ(copy->read_columns(LevelIndex(0), SliceIndex(0), SliceIndex(0))->at(0), *cut.columns[2]);
+  EXPECT_FALSE(copy->commit(cut, false)) << "read-only";
+  EXPECT_FALSE(live->checkpoint(dir / "copy")) << "exists";
+}
+
+TEST(ArchiveErrors, NoSuchArchiveAndNotAnArchive) {
+  const TempDir dir;
+  const auto missing = Archive::open(dir / "missing", Mode::kWrite);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(message(missing), (dir / "missing") + ": no such archive");
+  std::filesystem::create_directory(dir / "other");
+  std::ofstream(dir / "other/thesis.tex") << "x";
+  const auto other = Archive::open(dir / "other", Mode::kReadOnly);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(message(other).find("is not a Margay archive"), std::string::npos) << message(other);
+  EXPECT_NE(message(Archive::create(dir / "other", example_run())).find("is not empty"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(dir / "other/thesis.tex"));
+  EXPECT_NE(message(Archive::open(dir / "other/thesis.tex", Mode::kWrite)).find("is a file"),
+            std::string::npos);
+  std::ofstream(dir / "other/MARGAY") << "something else";
+  EXPECT_NE(message(Archive::open(dir / "other", Mode::kWrite)).find("does not tell a format"),
+            std::string::npos);
+}
+
+TEST(ArchiveErrors, NewerFormatSaysSo) {
+  const TempDir dir;
+  static_cast<void>(must(Archive::create(dir / "a", example_run())));
+  std::ofstream(dir / "a/MARGAY") << "Margay archive, format 3\n";
+  const auto r = Archive::open(dir / "a", Mode::kReadOnly);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code, ErrorCode::kVersion);
+  EXPECT_EQ(message(r), (dir / "a") + ": was written by a newer Margay: format 3, this one reads up to 1");
+}
+
+TEST(ArchiveErrors, CreationCutShortIsTold) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "a");
+  std::ofstream(dir / "a/MARGAY") << "Margay archive, format 1\n";
+  for (const Mode mode : {Mode::kReadOnly, Mode::kWrite}) {
+    const auto r = Archive::open(dir / "a", mode);
+    ASSERT_FALSE(r);
+    EXPECT_NE(message(r).find("its creation was cut short"), std::string::npos) << message(r);
+  }
+  EXPECT_NE(message(Archive::create(dir / "a", example_run())).find("is an archive already"),
+            std::string::npos);
+}
+
+TEST(ArchiveErrors, SecondWriterAndReaderOfTheSameProcessAreRefusedAndDoNoHarm) {
+  const TempDir dir;
+  const auto first = must(Archive::create(dir / "a", example_run()));
+  for (const Mode mode : {Mode::kReadOnly, Mode::kWrite}) {
+    const auto r = Archive::open(dir / "a/../a", mode);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(message(r).find("is being written by this process"), std::string::npos) << message(r);
+  }
+  Cut c;
+  c.sequence = 1;
+  expect_ok(first->commit(c, true));
+}
+
+TEST(ArchiveErrors, BadRunIsRefusedBeforeAnythingIsMade) {
+  const TempDir dir;
+  RunMeta run = example_run();
+  run.levels = {milliseconds(100), milliseconds(250)};
+  const auto r = Archive::create(dir / "a", run);
+  ASSERT_FALSE(r);
+  EXPECT_NE(message(r).find("not a multiple"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(dir / "a"));
+}
+
+}  // namespace
+}  // namespace margay::store

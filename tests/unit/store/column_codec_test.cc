@@ -1,0 +1,167 @@
+#include "margay/store/column_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "store_support.h"
+
+namespace margay::store {
+namespace {
+
+using model::SliceColumn;
+using testing::random_column;
+
+constexpr std::uint64_t kSeed = 20240611;
+
+SliceColumn round_trip(const SliceColumn& column, DurationNs slice, std::size_t* bytes = nullptr) {
+  SliceColumn back(column.level, column.index, 0, 0);
+  std::string chunk;
+  for (std::uint32_t c = 0; c < chunk_count(column.leaves()); ++c) {
+    const Status s = encode_chunk(column, c, slice, chunk);
+    EXPECT_TRUE(s) << s.error().message;
+    if (bytes) *bytes += chunk.size();
+    const auto told = decode_chunk_untrusted(chunk, c, back);
+    EXPECT_TRUE(told) << told.error().message;
+    EXPECT_EQ(told ? *told : ~0u, column.leaves());
+  }
+  return back;
+}
+
+TEST(ColumnCodec, RoundTripsRandomColumnsOfEveryLevel) {
+  std::mt19937_64 random(kSeed);
+  for (const DurationNs slice : {milliseconds(100), seconds(1), seconds(60), seconds(86'400)})
+    for (int i = 0; i < 20; ++i) {
+      const auto leaves = static_cast<std::uint32_t>(random() % 100);
+      const auto states = static_cast<std::uint32_t>(random() % 12);
+      const SliceIndex index(static_cast<std::int64_t>(random() % 2'000'000'000) - 1'000'000'000);
+      const auto column = random_column(random, LevelIndex(2), index, leaves, states, slice);
+      EXPECT_EQ(round_trip(*column, slice), *column) << "seed " << kSeed;
+      EXPECT_EQ(round_trip(*column, DurationNs(0)), *column) << "without knowing the slice's duration";
+    }
+}
+
+TEST(ColumnCodec, RoundTripsAnyBitsInAnyCell) {
+  std::mt19937_64 random(kSeed + 1);
+  for (int i = 0; i < 50; ++i) {
+    SliceColumn column(LevelIndex(0), SliceIndex(static_cast<std::int64_t>(random())), 9, 5);
+    column.lost_events = random();
+    for (std::uint32_t l = 0; l < 9; ++l) {
+      for (std::uint32_t x = 0; x < 5; ++x) {
+        if (random() % 3 == 0) continue;
+        column.duration_ns(LeafIndex(l))[x] = static_cast<std::int64_t>(random());
+        column.longest_ns(LeafIndex(l))[x] = static_cast<std::int64_t>(random());
+        column.visits(LeafIndex(l))[x] = static_cast<std::uint32_t>(random());
+      }
+      column.open(LeafIndex(l)) = {StateId(static_cast<std::uint16_t>(random() % 1024)),
+                                   TimeNs(static_cast<std::int64_t>(random()))};
+    }
+    column.duration_ns(LeafIndex(0))[0] = std::numeric_limits<std::int64_t>::max();
+    column.duration_ns(LeafIndex(0))[1] = std::numeric_limits<std::int64_t>::min();
+    EXPECT_EQ(round_trip(column, milliseconds(100)), column) << "seed " << kSeed + 1;
+  }
+}
+
+TEST(ColumnCodec, SplitsManyLeavesIntoChunksThatFitTogether) {
+  std::mt19937_64 random(kSeed + 2);
+  for (const std::uint32_t leaves : {1023u, 1024u, 1025u, 3000u}) {
+    const auto column = random_column(random, LevelIndex(0), SliceIndex(5), leaves, 3, milliseconds(100));
+    EXPECT_EQ(round_trip(*column, milliseconds(100)), *column);
+  }
+  EXPECT_EQ(chunk_count(0), 1u);
+  EXPECT_EQ(chunk_count(1024), 1u);
+  EXPECT_EQ(chunk_count(1025), 2u);
+}
+
+TEST(ColumnCodec, ChunkOfAnotherColumnIsRefused) {
+  std::mt19937_64 random(kSeed + 3);
+  const auto a = random_column(random, LevelIndex(0), SliceIndex(5), 2000, 3, milliseconds(100));
+  const auto b = random_column(random, LevelIndex(0), SliceIndex(5), 2000, 4, milliseconds(100));
+  std::string first;
+  std::string second;
+  ASSERT_TRUE(encode_chunk(*a, 0, milliseconds(100), first));
+  ASSERT_TRUE(encode_chunk(*b, 1, milliseconds(100), second));
+  SliceColumn back;
+  ASSERT_TRUE(decode_chunk_untrusted(first, 0, back));
+  EXPECT_FALSE(decode_chunk_untrusted(second, 1, back));
+  EXPECT_FALSE(decode_chunk_untrusted(first, 2, back)) << "behind the column's end";
+}
+
+TEST(ColumnCodec, EmptyCellsCostLittle) {
+  // A steady slice: every leaf in one state that opened long ago.
+  SliceColumn column(LevelIndex(0), SliceIndex(100), 1000, 64);
+  for (std::uint32_t l = 0; l < 1000; ++l) {
+    column.duration_ns(LeafIndex(l))[2] = 100'000'000;
+    column.longest_ns(LeafIndex(l))[2] = 10'100'000'000;
+    column.open(LeafIndex(l)) = {StateId(2), TimeNs(0)};
+  }
+  std::size_t bytes = 0;
+  EXPECT_EQ(round_trip(column, milliseconds(100), &bytes), column);
+  EXPECT_LT(bytes, 200u);
+}
+
+TEST(ColumnCodec, EveryTruncationIsRefused) {
+  std::mt19937_64 random(kSeed + 4);
+  const auto column = random_column(random, LevelIndex(0), SliceIndex(7), 40, 6, milliseconds(100));
+  std::string bytes;
+  ASSERT_TRUE(encode_chunk(*column, 0, milliseconds(100), bytes));
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    SliceColumn back;
+    EXPECT_FALSE(decode_chunk_untrusted(std::string_view(bytes).substr(0, n), 0, back)) << n << " bytes";
+  }
+  SliceColumn back;
+  EXPECT_FALSE(decode_chunk_untrusted(bytes + '\0', 0, back)) << "a byte too many";
+  EXPECT_FALSE(decode_chunk_untrusted(bytes + bytes, 0, back));
+}
+
+TEST(ColumnCodec, BitFlipsNeverCrashAndBodyFlipsAreSeen) {
+  std::mt19937_64 random(kSeed + 5);
+  const auto column = random_column(random, LevelIndex(0), SliceIndex(7), 60, 6, milliseconds(100));
+  std::string bytes;
+  ASSERT_TRUE(encode_chunk(*column, 0, milliseconds(100), bytes));
+  std::size_t wrong = 0;
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string broken = bytes;
+    broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
+    SliceColumn back(column->level, column->index, 0, 0);
+    if (decode_chunk_untrusted(broken, 0, back) && !(back == *column)) ++wrong;
+  }
+  // The header's lost count, flag and slice duration may flip into other valid values; the body has a
+  // checksum.
+  EXPECT_LE(wrong, 8u * 8u);
+}
+
+TEST(ColumnCodec, RandomBytesNeverCrash) {
+  std::mt19937_64 random(kSeed + 6);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes(random() % 64, '\0');
+    for (char& c : bytes) c = static_cast<char>(random());
+    if (!bytes.empty()) bytes[0] = 1;
+    SliceColumn back;
+    EXPECT_FALSE(decode_chunk_untrusted(bytes, static_cast<std::uint32_t>(random() % 3), back));
+  }
+}
+
+TEST(ColumnCodec, NewerVersionIsNamed) {
+  SliceColumn column(LevelIndex(0), SliceIndex(7), 1, 1);
+  std::string bytes;
+  ASSERT_TRUE(encode_chunk(column, 0, DurationNs(0), bytes));
+  bytes[0] = 2;
+  const auto r = decode_chunk_untrusted(bytes, 0, column);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code, ErrorCode::kVersion);
+}
+
+TEST(ColumnCodec, RefusesToWriteWhatItWouldNotRead) {
+  SliceColumn column(LevelIndex(0), SliceIndex(7), 1, 1025);
+  std::string bytes;
+  EXPECT_FALSE(encode_chunk(column, 0, DurationNs(0), bytes));
+  SliceColumn open(LevelIndex(0), SliceIndex(7), 1, 1);
+  open.open(LeafIndex(0)).state = StateId(1024);
+  EXPECT_FALSE(encode_chunk(open, 0, DurationNs(0), bytes));
+  EXPECT_FALSE(encode_chunk(SliceColumn(), 1, DurationNs(0), bytes)) << "no such chunk";
+}
+
+}  // namespace
+}  // namespace margay::store
