@@ -1,0 +1,36 @@
+// Reads the alerts of a report (one JSON object each, untrusted) into sentences.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/wire/margay.pb.h"
+
+namespace margay::terminal {
+
+// All texts are printable (Unicode).
+struct AlertView {
+  std::string id;  // never empty
+  std::string kind;
+  std::string where;               // "rank3 on node1", "rank1, rank2 and 14 more", or the node
+  std::string sentence;            // what a person reads
+  std::vector<std::string> paths;  // raw: node and resources, for marking rows; never printed
+  bool readable = true;            // false: the JSON did not decode
+  bool firing = true;
+  std::int64_t onset_ns = 0;
+  std::optional<std::int64_t> end_ns;
+  std::int64_t emitted_ns = 0;
+  double score_bits = 0;
+
+  // When what is shown happened.
+  std::int64_t time_ns() const { return !firing && end_ns ? *end_ns : onset_ns; }
+};
+
+// Newest first, the newest of each id; at most `most` of the newest entries are looked at.
+std::vector<AlertView> read_alerts(const wire::Report& report, int most);
+
+// "/node1/rank3" -> "rank3 on node1"; "/" -> "all"; printable.
+std::string resource_text(const std::string& path);
+
+}  // namespace margay::terminal

@@ -1,0 +1,28 @@
+// One report for people (`margay status`) and for programs (`margay status --json`). Pure.
+//
+// Names are untrusted: the text has no control character but the line feed; the JSON is valid whatever the
+// report holds (broken UTF-8 is replaced, numbers that JSON lacks are 0).
+// Thread safety: pure functions. Cost: linear in the report.
+#pragma once
+
+#include <string>
+
+#include "margay/wire/margay.pb.h"
+
+namespace margay::terminal {
+
+// A page of plain text, each line ended by '\n'. At most 200 sources and 200 phases are listed, the rest
+// counted; times of day are `utc_offset_s` seconds east of Greenwich.
+std::string status_text(const wire::Report& report, std::int64_t utc_offset_s = 0);
+
+// One object; keys are stable, times and durations in nanoseconds as *_ns:
+//   run, command, final, sequence, slice_ns, watermark_ns, run_begin_ns, emitted_wall_ns, lag_ns,
+//   lost_events, sources_live, sources_ended, restarts, phases [{name, label, occurrence, begin_ns, end_ns,
+//   current, shares [{state, share}]}], alerts [the alerts' own objects; {"unreadable": text} for one that is
+//   not JSON], nodes [{path, depth, leaves, condition, shares}], sources [{resource, produced, modelled,
+//   late_dropped, probe_dropped, wire_lost, rejected, in_flight,
+//             condition, balanced}],
+//   counters [{name, value, severity "info|warning|error", help}], partition {p, gain_bits, loss_bits}
+std::string status_json(const wire::Report& report);
+
+}  // namespace margay::terminal

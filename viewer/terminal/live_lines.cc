@@ -1,0 +1,120 @@
+#include "margay/terminal/live_lines.h"
+
+#include <algorithm>
+
+#include "alerts.h"
+#include "margay/terminal/text.h"
+#include "picture.h"
+
+namespace margay::terminal {
+
+bool LiveLines::first_time(const std::string& key) {
+  if (!seen_.insert(key).second) return false;
+  order_.push_back(key);
+  if (order_.size() > kMostRemembered) {
+    seen_.erase(order_.front());
+    order_.pop_front();
+  }
+  return true;
+}
+
+void LiveLines::phases(const wire::Report& report, std::vector<Line>& out) {
+  for (const auto& span : report.phases()) {
+    // Spans are told in order: one that began before the newest told is old, or a correction of the past.
+    if (span.begin_ns() < newest_phase_begin_ns_) continue;
+    const std::string name = phase_name(span);
+    if (!first_time("phase " + name + " " + std::to_string(span.occurrence()) + " " +
+                    std::to_string(span.occurrence() == 0 ? span.begin_ns() : 0)))
+      continue;
+    newest_phase_begin_ns_ = span.begin_ns();
+    std::string text = "phase " + name;
+    if (!span.label().empty()) text += " (" + printable(span.label(), true, 40) + ")";
+    text += " begins (";
+    if (span.occurrence() <= 1) {
+      text += "new";
+    } else {
+      text += ordinal(span.occurrence()) + " time";
+      if (const auto usual = usual_duration_ns(report, span.name()))
+        text += "; usual " + duration_text(*usual);
+    }
+    out.push_back({span.begin_ns(), text + ")"});
+  }
+}
+
+void LiveLines::alerts(const wire::Report& report, std::vector<Line>& out) {
+  std::vector<AlertView> list = read_alerts(report, static_cast<int>(kMostRemembered / 4));
+  for (auto a = list.rbegin(); a != list.rend(); ++a) {
+    if (a->kind == "phase_change") continue;  // told as a phase
+    const bool known = seen_.count("firing " + a->id) != 0 || seen_.count("resolved " + a->id) != 0;
+    if (!known && a->onset_ns <= forgotten_onset_ns_) continue;
+    if (!first_time((a->firing ? "firing " : "resolved ") + a->id)) continue;
+    if (a->firing && seen_.count("resolved " + a->id) != 0) continue;  // an older picture of it
+    if (!a->readable) {
+      out.push_back({a->onset_ns, a->sentence});
+      continue;
+    }
+    std::string text = a->firing ? "FIRING" : "resolved";
+    if (!a->firing && a->end_ns && *a->end_ns > a->onset_ns)
+      text += " after " + duration_text(minus(*a->end_ns, a->onset_ns));
+    text += ": ";
+    if (!a->where.empty() && a->sentence.find(a->where) == std::string::npos) text += a->where + ": ";
+    out.push_back({a->time_ns(), text + a->sentence});
+  }
+  // With the memory full, what is older than all that can be remembered is never told again.
+  if (order_.size() >= kMostRemembered)
+    for (const AlertView& a : list) forgotten_onset_ns_ = std::max(forgotten_onset_ns_, a.onset_ns);
+}
+
+void LiveLines::loss(const wire::Report& report, TimeNs now, std::vector<Line>& out) {
+  const auto& h = report.health();
+  if (h.lost_events() <= lost_told_) return;
+  if (loss_was_told_ && !report.final() && minus(now.value, loss_told_at_.value) < kLossPeriod.value) return;
+  std::uint64_t probe = 0, wire = 0, late = 0, rejected = 0;
+  for (const auto& s : h.sources()) {
+    probe += s.probe_dropped();
+    wire += s.wire_lost();
+    late += s.late_dropped();
+    rejected += s.rejected();
+  }
+  std::string text =
+      "LOST " + grouped(h.lost_events() - lost_told_) + " events, " + grouped(h.lost_events()) + " in all";
+  std::string detail;
+  const auto add = [&detail](std::uint64_t n, const char* what) {
+    if (n > 0) detail += (detail.empty() ? ": " : ", ") + grouped(n) + " " + what;
+  };
+  add(probe, "dropped by probes");
+  add(wire, "on the wire");
+  add(late, "too late");
+  add(rejected, "rejected");
+  out.push_back({report.watermark_ns(), text + detail});
+  lost_told_ = h.lost_events();
+  loss_was_told_ = true;
+  loss_told_at_ = now;
+}
+
+std::vector<std::string> LiveLines::feed(const wire::Report& report, TimeNs now) {
+  std::vector<Line> lines;
+  phases(report, lines);
+  alerts(report, lines);
+  loss(report, now, lines);
+  if (report.health().restarts() > restarts_told_) {
+    restarts_told_ = report.health().restarts();
+    lines.push_back({report.watermark_ns(), "the daemon was restarted (" + std::to_string(restarts_told_) +
+                                                (restarts_told_ == 1 ? " time" : " times") + " so far)"});
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.at_ns < b.at_ns; });
+  std::vector<std::string> out;
+  for (const Line& line : lines) {
+    if (out.size() == kMostLinesAFeed) {
+      out.push_back("margay: and " + std::to_string(lines.size() - kMostLinesAFeed) +
+                    " more at once (margay status shows them)");
+      break;
+    }
+    out.push_back("margay: " + duration_text(minus(line.at_ns, report.run_begin_ns())) + "  " +
+                  printable(line.text, unicode_, 600));
+  }
+  return out;
+}
+
+}  // namespace margay::terminal

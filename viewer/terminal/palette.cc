@@ -1,0 +1,185 @@
+#include "palette.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "margay/terminal/text.h"
+
+namespace margay::terminal {
+namespace {
+
+struct FamilyLook {
+  const char* name;
+  std::uint32_t rgb;
+  std::uint8_t basic, basic_shade;
+};
+// In the order of wire::StateFamily.
+constexpr std::array<FamilyLook, 10> kFamilies = {{{"other", 0x999999, 7, 15},
+                                                   {"compute", 0x009E73, 2, 10},
+                                                   {"point-to-point", 0x0072B2, 4, 12},
+                                                   {"collective", 0xCC79A7, 5, 13},
+                                                   {"wait", 0xE69F00, 3, 11},
+                                                   {"I/O", 0xF0E442, 14, 6},
+                                                   {"start/end", 0x56B4E9, 6, 14},
+                                                   {"absent", 0x606060, 8, 8},
+                                                   {"unknown", 0xB0B0B0, 7, 15},
+                                                   {"region", 0x999999, 7, 15}}};
+
+std::uint32_t mix(std::uint32_t rgb, std::uint32_t with, double part) {
+  std::uint32_t out = 0;
+  for (int shift = 0; shift <= 16; shift += 8) {
+    const double a = rgb >> shift & 0xFF, b = with >> shift & 0xFF;
+    out |= static_cast<std::uint32_t>(a + (b - a) * part + 0.5) << shift;
+  }
+  return out;
+}
+
+// The nearest colour of xterm's 6 x 6 x 6 cube.
+std::uint8_t nearest_xterm(std::uint32_t rgb) {
+  constexpr std::array<int, 6> kSteps = {0, 95, 135, 175, 215, 255};
+  int index = 16;
+  int weight = 36;
+  for (int shift = 16; shift >= 0; shift -= 8, weight /= 6) {
+    const int v = static_cast<int>(rgb >> shift & 0xFF);
+    int best = 0;
+    for (int i = 1; i < 6; ++i)
+      if (std::abs(kSteps[static_cast<std::size_t>(i)] - v) <
+          std::abs(kSteps[static_cast<std::size_t>(best)] - v))
+        best = i;
+    index += weight * best;
+  }
+  return static_cast<std::uint8_t>(index);
+}
+
+Ink ink(std::uint32_t rgb, std::uint8_t basic) {
+  return {true, rgb, nearest_xterm(rgb), basic};
+}
+
+Ink shade(const FamilyLook& family, int place) {
+  switch (place % 5) {
+    case 0:
+      return ink(family.rgb, family.basic);
+    case 1:
+      return ink(mix(family.rgb, 0xFFFFFF, 0.45), family.basic_shade);
+    case 2:
+      return ink(mix(family.rgb, 0x000000, 0.40), family.basic);
+    case 3:
+      return ink(mix(family.rgb, 0xFFFFFF, 0.70), family.basic_shade);
+    default:
+      return ink(mix(family.rgb, 0x000000, 0.62), family.basic);
+  }
+}
+
+// A free letter that reminds of the name: its capitals, its other letters, then any.
+char32_t letter_for(std::string name, std::string& taken) {
+  if (name.rfind("MPI_", 0) == 0 && name.size() > 4) name.erase(0, 4);
+  const auto upper = [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); };
+  std::string wishes;
+  if (!name.empty()) wishes += upper(name[0]);
+  for (const char c : name)
+    if (std::isupper(static_cast<unsigned char>(c))) wishes += c;
+  for (const char c : name)
+    if (std::isalpha(static_cast<unsigned char>(c))) wishes += upper(c);
+  wishes += "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  for (const char c : wishes) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (!fits || taken.find(c) != std::string::npos) continue;
+    taken += c;
+    return static_cast<char32_t>(c);
+  }
+  return U'#';
+}
+
+}  // namespace
+
+Palette::Palette(const wire::Report& report, bool unicode) : unicode_(unicode) {
+  const int count = std::min(report.states_size(), kMostStates);
+  looks_.reserve(static_cast<std::size_t>(count));
+  std::array<int, kFamilies.size()> seen{};
+  std::string taken;
+  for (int i = 0; i < count; ++i) {
+    const wire::Name& name = report.states(i);
+    std::size_t family = name.family() < kFamilies.size() ? name.family() : 0;
+    StateLook look;
+    look.name = printable(std::string_view(name.name()).substr(0, 160), unicode, 40);
+    if (look.name.empty()) look.name = "state " + std::to_string(i);
+    look.family = kFamilies[family].name;
+    look.ink = shade(kFamilies[family], seen[family]++);
+    if (family == wire::FAMILY_ABSENT) {
+      look.letter = '.';
+      look.glyph = unicode ? U'\u00B7' : U'.';
+    } else if (family == wire::FAMILY_UNKNOWN) {
+      look.letter = '?';
+      look.glyph = unicode ? U'\u2592' : U'?';
+    } else {
+      look.letter = letter_for(look.name, taken);
+    }
+    looks_.push_back(std::move(look));
+  }
+}
+
+StateLook Palette::look(std::uint32_t state) const {
+  if (state < looks_.size()) return looks_[state];
+  StateLook look;
+  look.name = "state " + std::to_string(state) + "?";
+  look.family = "unknown";
+  look.letter = '?';
+  look.glyph = unicode_ ? U'\u2592' : U'?';
+  look.ink = ink(kFamilies[8].rgb, kFamilies[8].basic);
+  return look;
+}
+
+Style Palette::phase_style(const std::string& name) {
+  // Pastel hues, apart from each other in lightness as well as in hue, dark text on all.
+  struct Tone {
+    std::uint32_t rgb;
+    std::uint8_t basic;
+  };
+  constexpr std::array<Tone, 8> kTones = {{{0x8FC7E8, 6},
+                                           {0xF2C879, 3},
+                                           {0x9BD8B4, 2},
+                                           {0xE3B5D0, 5},
+                                           {0xD9D9D9, 7},
+                                           {0xF4ED8F, 11},
+                                           {0x7EA6D9, 12},
+                                           {0xC9A98B, 13}}};
+  std::size_t n = 0;
+  for (const char c : name.substr(0, 8)) n = n * 26 + static_cast<unsigned char>(c) - 'A';
+  const Tone& tone = kTones[n % kTones.size()];
+  Style s;
+  s.front = ink(0x101010, 0);
+  s.back = ink(tone.rgb, tone.basic);
+  return s;
+}
+
+Style Palette::bad() {
+  Style s;
+  s.bold = true;
+  s.front = {true, 0xFFFFFF, 231, 15};
+  s.back = {true, 0xB83A00, 130, 1};
+  return s;
+}
+Style Palette::bad_text() {
+  Style s;
+  s.bold = true;
+  s.front = {true, 0xFF7043, 209, 9};
+  return s;
+}
+Style Palette::good() {
+  Style s;
+  s.front = {true, 0x2BC49A, 43, 10};
+  return s;
+}
+Style Palette::faint() {
+  Style s;
+  s.front = {true, 0x8A8A8A, 245, 8};
+  return s;
+}
+Style Palette::strong() {
+  Style s;
+  s.bold = true;
+  return s;
+}
+
+}  // namespace margay::terminal

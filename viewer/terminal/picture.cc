@@ -1,0 +1,134 @@
+#include "picture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "margay/terminal/text.h"
+
+namespace margay::terminal {
+namespace {
+
+constexpr std::size_t kMostShares = 64;
+constexpr std::uint32_t kDeepest = 64;  // deeper nodes are drawn at this depth
+
+int depth_of(const wire::NodeBar& node) {
+  return static_cast<int>(std::min(node.depth(), kDeepest));
+}
+
+}  // namespace
+
+std::vector<Share> clean_shares(const google::protobuf::RepeatedPtrField<wire::StateShare>& shares) {
+  std::vector<Share> out;
+  for (const auto& s : shares) {
+    const double v = static_cast<double>(s.share());
+    if (!std::isfinite(v) || v <= 0) continue;
+    const auto same =
+        std::find_if(out.begin(), out.end(), [&](const Share& o) { return o.state == s.state(); });
+    if (same != out.end())
+      same->share = std::min(same->share + std::min(v, 1.0), 1.0);
+    else if (out.size() < kMostShares)
+      out.push_back({s.state(), std::min(v, 1.0)});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Share& a, const Share& b) { return a.share > b.share; });
+  double sum = 0;
+  for (const Share& s : out) sum += s.share;
+  if (sum > 1)
+    for (Share& s : out) s.share /= sum;
+  return out;
+}
+
+const wire::PhaseSpan* current_phase(const wire::Report& report) {
+  for (int i = report.phases_size() - 1; i >= 0; --i)
+    if (report.phases(i).current()) return &report.phases(i);
+  return nullptr;
+}
+
+std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const std::string& name) {
+  std::vector<std::int64_t> durations;
+  for (const auto& span : report.phases())
+    if (!span.current() && span.name() == name && span.end_ns() > span.begin_ns())
+      durations.push_back(minus(span.end_ns(), span.begin_ns()));
+  if (durations.empty()) return std::nullopt;
+  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+  std::nth_element(durations.begin(), middle, durations.end());
+  return *middle;
+}
+
+std::string phase_name(const wire::PhaseSpan& span) {
+  return span.name().empty() ? std::string(1, '?') : printable(span.name(), true, 12);
+}
+
+std::int64_t lag_ns(const wire::Report& report, TimeNs now) {
+  const std::int64_t lag = std::max<std::int64_t>(report.health().lag_ns(), 0);
+  if (report.emitted_wall_ns() == 0) return lag;
+  return plus(lag, std::max<std::int64_t>(minus(now.value, report.emitted_wall_ns()), 0));
+}
+
+Tree visible_tree(const wire::Report& report, int depth, int room) {
+  Tree tree;
+  std::vector<int> up_to(kDeepest + 1, 0);
+  for (const auto& node : report.nodes()) {
+    const int d = depth_of(node);
+    tree.depth_most = std::max(tree.depth_most, d);
+    ++up_to[static_cast<std::size_t>(d)];
+  }
+  if (depth < 0) {
+    depth = std::min(1, tree.depth_most);
+    int rows = 0;
+    for (int d = 0; d <= tree.depth_most; ++d) {
+      rows += up_to[static_cast<std::size_t>(d)];
+      if (rows <= room) depth = std::max(depth, d);
+    }
+  }
+  tree.depth = std::min(depth, tree.depth_most);
+  for (int i = 0; i < report.nodes_size(); ++i) {
+    const auto& node = report.nodes(i);
+    if (depth_of(node) <= tree.depth) {
+      tree.rows.push_back({});
+      tree.rows.back().node = i;
+      continue;
+    }
+    if (tree.rows.empty()) continue;
+    Row& row = tree.rows.back();
+    const std::string& condition = node.condition();
+    row.stopped += condition == "stopped";
+    row.silent += condition == "silent";
+    row.lost += condition == "lost";
+    row.ended += condition == "ended";
+    // Leaves are those whose next node is not deeper; the daemon's count on the row itself is used for text.
+    const bool leaf = i + 1 == report.nodes_size() || depth_of(report.nodes(i + 1)) <= depth_of(node);
+    row.hidden_leaves += leaf;
+  }
+  std::vector<bool> later(kDeepest + 2, false);  // is there a later row of this depth under the same parent?
+  for (auto it = tree.rows.rbegin(); it != tree.rows.rend(); ++it) {
+    const auto d = static_cast<std::size_t>(depth_of(report.nodes(it->node)));
+    it->last_of_siblings = !later[d];
+    later[d] = true;
+    std::fill(later.begin() + static_cast<std::ptrdiff_t>(d) + 1, later.end(), false);
+  }
+  return tree;
+}
+
+std::string node_label(const wire::NodeBar& node) {
+  std::string_view rest(node.path());
+  while (!rest.empty() && rest.back() == '/') rest.remove_suffix(1);
+  if (rest.empty()) return "all";
+  if (const std::size_t slash = rest.rfind('/'); slash != std::string_view::npos)
+    rest.remove_prefix(slash + 1);
+  return printable(rest, true, 60);
+}
+
+bool blamed(const std::vector<AlertView>& alerts, const std::string& path, bool below) {
+  for (const AlertView& a : alerts) {
+    if (!a.firing || a.kind == "phase_change") continue;
+    for (const std::string& p : a.paths) {
+      if (p == path && !p.empty()) return true;
+      if (below && path.size() > 1 && p.size() > path.size() && p.compare(0, path.size(), path) == 0 &&
+          p[path.size()] == '/')
+        return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace margay::terminal

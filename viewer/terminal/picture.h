@@ -1,0 +1,52 @@
+// What every view of a report needs and none may trust: cleaned shares, phases, lag, the nodes of a depth.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alerts.h"
+#include "margay/base/time.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::terminal {
+
+struct Share {
+  std::uint32_t state;
+  double share;  // in (0, 1]; those of a node sum to at most 1
+};
+// Finite and positive ones, largest first, the same state once; at most 64.
+std::vector<Share> clean_shares(const google::protobuf::RepeatedPtrField<wire::StateShare>& shares);
+
+// The last span that says it is current (or the last), or nullptr.
+const wire::PhaseSpan* current_phase(const wire::Report& report);
+// Median duration of the completed spans of that name; nothing without any.
+std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const std::string& name);
+// "B, 14th time, 32.1 s (usual 31.8 s)".
+std::string phase_name(const wire::PhaseSpan& span);
+
+// Wall clock less watermark: the report's own lag plus the age of the report at `now`.
+std::int64_t lag_ns(const wire::Report& report, TimeNs now);
+
+// One line of the hierarchy.
+struct Row {
+  int node = 0;                                      // index into report.nodes
+  int hidden_leaves = 0;                             // leaves below that have no row of their own
+  int stopped = 0, silent = 0, lost = 0, ended = 0;  // nodes below that have no row of their own
+  bool last_of_siblings = false;
+};
+struct Tree {
+  std::vector<Row> rows;  // depth-first, nodes of a depth up to `depth`
+  int depth = 0;
+  int depth_most = 0;
+};
+// `depth` -1: the deepest whose rows number at most `room` (1 at least, where there is one).
+Tree visible_tree(const wire::Report& report, int depth, int room);
+
+// "rank3"; "all" for the root.
+std::string node_label(const wire::NodeBar& node);
+// Does a firing alert blame this node or, with `below`, something under it?
+bool blamed(const std::vector<AlertView>& alerts, const std::string& path, bool below);
+
+}  // namespace margay::terminal

@@ -1,0 +1,237 @@
+#include "margay/terminal/status.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "alerts.h"
+#include "margay/terminal/text.h"
+#include "palette.h"
+#include "picture.h"
+
+namespace margay::terminal {
+namespace {
+
+constexpr int kMostListed = 200;
+constexpr int kMostAlerts = 1000;
+
+// A table whose columns are as wide as their widest cell; numbers to the right.
+class Table {
+ public:
+  Table(std::vector<std::string> head, std::vector<bool> right) : right_(std::move(right)) {
+    rows_.push_back(std::move(head));
+  }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::string text() const {
+    std::vector<std::size_t> widths(right_.size(), 0);
+    for (const auto& row : rows_)
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line = " ";
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::string pad(widths[i] - width_of(row[i]), ' ');
+        line += " " + (right_[i] ? pad + row[i] : row[i] + pad) + " ";
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string shares_text(const Palette& palette,
+                        const google::protobuf::RepeatedPtrField<wire::StateShare>& shares) {
+  std::string out;
+  int n = 0;
+  for (const Share& s : clean_shares(shares)) {
+    if (n++ == 3) break;
+    out += (out.empty() ? "" : ", ") + palette.look(s.state).name + " " +
+           std::to_string(static_cast<int>(std::lround(s.share * 100))) + " %";
+  }
+  return out;
+}
+
+bool balanced(const wire::SourceAccount& s) {
+  return s.produced() ==
+         s.modelled() + s.late_dropped() + s.probe_dropped() + s.wire_lost() + s.rejected() + s.in_flight();
+}
+
+std::string head_text(const wire::Report& r) {
+  const auto& h = r.health();
+  std::string out = "run " + printable(r.run(), true, 200) + ": ";
+  out += r.final() ? "finished" : "live, " + duration_text(h.lag_ns()) + " behind";
+  if (r.run_begin_ns() != 0)
+    out += ", " + duration_text(minus(r.watermark_ns(), r.run_begin_ns())) + " so far";
+  out += "\n";
+  if (!r.command().empty()) out += "command: " + printable(r.command(), true, 1000) + "\n";
+  out += "slice " + slice_text(r.slice_ns()) + "; " + std::to_string(h.sources_live()) + " sources live, " +
+         std::to_string(h.sources_ended()) + " ended; daemon restarts " + std::to_string(h.restarts()) + "\n";
+  out += h.lost_events() == 0 ? "no event was lost\n" : "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
+  return out;
+}
+
+std::string phases_text(const wire::Report& r, const Palette& palette) {
+  if (r.phases().empty()) return "\nphases: none recognised yet\n";
+  Table t({"phase", "time", "began", "lasted", "usual", "states"}, {false, true, true, true, true, false});
+  const int first = std::max(0, r.phases_size() - kMostListed);
+  for (int i = first; i < r.phases_size(); ++i) {
+    const auto& p = r.phases(i);
+    const auto usual = usual_duration_ns(r, p.name());
+    t.add({phase_name(p) + (p.label().empty() ? "" : " (" + printable(p.label(), true, 30) + ")"),
+           ordinal(p.occurrence()), duration_text(minus(p.begin_ns(), r.run_begin_ns())),
+           duration_text(minus(p.end_ns(), p.begin_ns())) + (p.current() && !r.final() ? "+" : ""),
+           usual ? duration_text(*usual) : "", shares_text(palette, p.shares())});
+  }
+  std::string out = "\nphases (+: still going on)\n";
+  if (first > 0) out += "  " + std::to_string(first) + " older ones are not listed\n";
+  return out + t.text();
+}
+
+std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
+  std::string open;
+  int firing = 0, resolved = 0;
+  for (const AlertView& a : read_alerts(r, kMostAlerts)) {
+    if (!a.firing) {
+      ++resolved;
+      continue;
+    }
+    if (++firing > kMostListed) continue;
+    open += "  " + clock_text(a.onset_ns, utc_offset_s) + "  " + a.kind + "  ";
+    if (a.sentence.find(a.where) == std::string::npos) open += a.where + ": ";
+    open += a.sentence + "\n";
+  }
+  return "\nalerts: " + std::to_string(firing) + " open, " + std::to_string(resolved) + " resolved\n" + open;
+}
+
+std::string sources_text(const wire::Report& r) {
+  const auto& list = r.health().sources();
+  if (list.empty()) return {};
+  Table t({"source", "produced", "modelled", "late", "dropped", "lost", "rejected", "in flight", ""},
+          {false, true, true, true, true, true, true, true, false});
+  wire::SourceAccount sum;
+  int n = 0;
+  const auto row = [&t](const std::string& name, const wire::SourceAccount& s) {
+    std::string mark = printable(s.condition(), true, 20);
+    if (!balanced(s)) mark += (mark.empty() ? "" : ", ") + std::string("!! DOES NOT ADD UP");
+    t.add({name, grouped(s.produced()), grouped(s.modelled()), grouped(s.late_dropped()),
+           grouped(s.probe_dropped()), grouped(s.wire_lost()), grouped(s.rejected()), grouped(s.in_flight()),
+           mark});
+  };
+  for (const auto& s : list) {
+    if (n++ < kMostListed) row(printable(s.resource(), true, 60), s);
+    sum.set_produced(sum.produced() + s.produced());
+    sum.set_modelled(sum.modelled() + s.modelled());
+    sum.set_late_dropped(sum.late_dropped() + s.late_dropped());
+    sum.set_probe_dropped(sum.probe_dropped() + s.probe_dropped());
+    sum.set_wire_lost(sum.wire_lost() + s.wire_lost());
+    sum.set_rejected(sum.rejected() + s.rejected());
+    sum.set_in_flight(sum.in_flight() + s.in_flight());
+  }
+  if (n > kMostListed) t.add({"... " + std::to_string(n - kMostListed) + " more"});
+  row("all", sum);
+  return "\nevents: produced = modelled + late + dropped + lost + rejected + in flight\n" + t.text();
+}
+
+std::string counters_text(const wire::Report& r) {
+  static constexpr const char* kMarks[] = {"", "!", "!!"};
+  Table t({"", "counter", "value", "meaning"}, {false, false, true, false});
+  int n = 0;
+  for (const auto& c : r.health().counters()) {
+    if (c.value() == 0 || ++n > kMostListed) continue;
+    t.add({kMarks[std::min(c.severity(), 2u)], printable(c.name(), true, 60), grouped(c.value()),
+           printable(c.help(), true, 200)});
+  }
+  return n == 0 ? std::string() : "\ncounters that are not 0 (! warning, !! error)\n" + t.text();
+}
+
+nlohmann::json finite(double d) {
+  return std::isfinite(d) ? d : 0.0;
+}
+
+nlohmann::json shares_json(const Palette& palette,
+                           const google::protobuf::RepeatedPtrField<wire::StateShare>& shares) {
+  auto out = nlohmann::json::array();
+  for (const Share& s : clean_shares(shares))
+    out.push_back({{"state", palette.look(s.state).name}, {"share", finite(s.share)}});
+  return out;
+}
+
+}  // namespace
+
+std::string status_text(const wire::Report& report, std::int64_t utc_offset_s) {
+  const Palette palette(report, true);
+  return head_text(report) + phases_text(report, palette) + alerts_text(report, utc_offset_s) +
+         sources_text(report) + counters_text(report);
+}
+
+std::string status_json(const wire::Report& r) {
+  using nlohmann::json;
+  const Palette palette(r, true);
+  const auto& h = r.health();
+  json j = {{"run", r.run()},
+            {"command", r.command()},
+            {"final", r.final()},
+            {"sequence", r.sequence()},
+            {"slice_ns", r.slice_ns()},
+            {"watermark_ns", r.watermark_ns()},
+            {"run_begin_ns", r.run_begin_ns()},
+            {"emitted_wall_ns", r.emitted_wall_ns()},
+            {"lag_ns", h.lag_ns()},
+            {"lost_events", h.lost_events()},
+            {"sources_live", h.sources_live()},
+            {"sources_ended", h.sources_ended()},
+            {"restarts", h.restarts()},
+            {"phases", json::array()},
+            {"alerts", json::array()},
+            {"nodes", json::array()},
+            {"sources", json::array()},
+            {"counters", json::array()},
+            {"partition",
+             {{"p", finite(r.spatiotemporal().p())},
+              {"gain_bits", finite(r.spatiotemporal().gain())},
+              {"loss_bits", finite(r.spatiotemporal().loss())}}}};
+  for (const auto& p : r.phases())
+    j["phases"].push_back({{"name", p.name()},
+                           {"label", p.label()},
+                           {"occurrence", p.occurrence()},
+                           {"begin_ns", p.begin_ns()},
+                           {"end_ns", p.end_ns()},
+                           {"current", p.current()},
+                           {"shares", shares_json(palette, p.shares())}});
+  for (const auto& a : r.alerts()) {
+    json alert = json::parse(a, nullptr, false);
+    j["alerts"].push_back(alert.is_object() ? std::move(alert)
+                                            : json{{"unreadable", printable(a, true, 1000)}});
+  }
+  for (const auto& n : r.nodes())
+    j["nodes"].push_back({{"path", n.path()},
+                          {"depth", n.depth()},
+                          {"leaves", n.leaves()},
+                          {"condition", n.condition()},
+                          {"shares", shares_json(palette, n.shares())}});
+  for (const auto& s : h.sources())
+    j["sources"].push_back({{"resource", s.resource()},
+                            {"produced", s.produced()},
+                            {"modelled", s.modelled()},
+                            {"late_dropped", s.late_dropped()},
+                            {"probe_dropped", s.probe_dropped()},
+                            {"wire_lost", s.wire_lost()},
+                            {"rejected", s.rejected()},
+                            {"in_flight", s.in_flight()},
+                            {"condition", s.condition()},
+                            {"balanced", balanced(s)}});
+  static constexpr const char* kSeverities[] = {"info", "warning", "error"};
+  for (const auto& c : h.counters())
+    j["counters"].push_back({{"name", c.name()},
+                             {"value", c.value()},
+                             {"severity", kSeverities[std::min(c.severity(), 2u)]},
+                             {"help", c.help()}});
+  return j.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace margay::terminal
