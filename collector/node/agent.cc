@@ -1,0 +1,382 @@
+#include "margay/node/agent.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "margay/probe/ring.h"
+#include "margay/wire/columns.h"
+
+namespace margay::node {
+namespace {
+
+constexpr DurationNs kRankPatience = seconds(10);       // for MPI_Init to tell the rank
+constexpr DurationNs kEndPatience = milliseconds(500);  // for processes to end once the run is over
+constexpr DurationNs kGoodbyePatience = seconds(5);     // for goodbyes to be acknowledged
+
+// "p<pid>-<start time>"; 0 if it is not such a name.
+std::int64_t pid_of(std::string_view name) {
+  std::int64_t pid = 0;
+  std::uint64_t start = 0;
+  const std::size_t dash = name.find('-');
+  if (name.empty() || name[0] != 'p' || dash == std::string_view::npos) return 0;
+  const char* end = name.data() + name.size();
+  const auto a = std::from_chars(name.data() + 1, name.data() + dash, pid);
+  const auto b = std::from_chars(name.data() + dash + 1, end, start);
+  if (a.ec != std::errc() || a.ptr != name.data() + dash || b.ec != std::errc() || b.ptr != end) return 0;
+  return pid;
+}
+
+std::optional<ProcessProbe> probe_of(std::int64_t pid) {
+  if (pid <= 0) return std::nullopt;
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  char text[2048];
+  std::FILE* f = std::fopen(path.c_str(), "re");
+  if (f == nullptr) return ProcessProbe(pid, ~std::uint64_t{0});
+  const std::size_t n = std::fread(text, 1, sizeof(text), f);
+  std::fclose(f);
+  const auto stat = parse_stat({text, n});
+  return ProcessProbe(pid, stat ? stat->start_time : ~std::uint64_t{0});
+}
+
+}  // namespace
+
+struct Agent::Source {
+  Source(SegmentReader opened, TimeNs now)
+      : reader(std::move(opened)),
+        process(reader.identity().pid, reader.identity().start_time),
+        id(reader.source_id()),
+        found(now) {}
+  SegmentReader reader;
+  ProcessProbe process;
+  std::uint64_t id;
+  std::uint32_t epoch = 0;
+  TimeNs found;
+  std::optional<ProcStat> last;  // nothing before the first look
+  bool gone = false;
+  bool told_gone = false;
+  bool ready = false;
+  bool goodbye = false;
+  // What the last hello said.
+  std::uint32_t names_told = 0;
+  std::int32_t rank_told = -2;
+};
+
+Agent::Agent(AgentOptions options, const Clock& clock)
+    : options_(std::move(options)),
+      clock_(clock),
+      outbox_(options_.outbox),
+      look_pace_(options_.period),
+      sample_pace_(options_.sample_period),
+      owner_(probe_of(options_.owner_pid)) {}
+
+Agent::~Agent() = default;
+
+std::vector<std::string> Agent::take_messages() {
+  return std::exchange(messages_, {});
+}
+
+void Agent::scan() {
+  DIR* dir = opendir(options_.rings.c_str());
+  if (dir == nullptr) return;
+  while (const dirent* entry = readdir(dir)) {
+    const std::string name = entry->d_name;
+    if (pid_of(name) > 0 && !sources_.contains(name) && !unreadable_.contains(name)) open(name);
+  }
+  closedir(dir);
+}
+
+void Agent::open(const std::string& name) {
+  const std::string path = options_.rings + "/" + name;
+  if (sources_.size() >= kMostSources) {
+    if (!std::exchange(full_, true))
+      messages_.push_back("more than " + std::to_string(kMostSources) +
+                          " processes: the rest are not watched");
+    return;
+  }
+  auto reader = SegmentReader::open_untrusted(path);
+  if (reader) {
+    auto source = std::make_unique<Source>(std::move(*reader), clock_.monotonic());
+    source->epoch = source->reader.next_epoch();
+    sources_.emplace(name, std::move(source));
+  } else if (reader.error().code == ErrorCode::kUnavailable) {
+    // Half made: its process is at it, or died over it.
+    if (kill(static_cast<pid_t>(pid_of(name)), 0) != 0 && errno == ESRCH) unlink(path.c_str());
+  } else if (reader.error().code != ErrorCode::kNotFound) {
+    messages_.push_back(reader.error().message + "; this process is not watched");
+    unreadable_.insert(name);
+  }
+}
+
+// Whether it is known which rank this is: the first hello should say so.
+bool Agent::ready(Source& source) {
+  if (source.ready) return true;
+  const auto& environment = source.reader.identity().environment;
+  source.ready = source.gone || source.reader.rank() >= 0 || environment.contains("OMPI_COMM_WORLD_RANK") ||
+                 environment.contains("PMIX_RANK") || environment.contains("PMI_RANK") ||
+                 clock_.monotonic() - source.found >= kRankPatience || finishing_;
+  return source.ready;
+}
+
+void Agent::say_hello(Source& source) {
+  const SegmentIdentity& who = source.reader.identity();
+  wire::Hello hello;
+  hello.set_source(source.id);
+  hello.set_epoch(source.epoch);
+  auto& attributes = *hello.mutable_attributes();
+  attributes["host"] = who.host;
+  attributes["boot_id"] = who.boot_id;
+  attributes["pid"] = std::to_string(who.pid);
+  attributes["start_time"] = std::to_string(who.start_time);
+  attributes["command"] = who.command;
+  static constexpr std::pair<const char*, const char*> kNamed[] = {
+      {"SLURM_JOB_ID", "slurm_job"},         {"SLURM_STEP_ID", "slurm_step"},
+      {"SLURM_PROCID", "slurm_procid"},      {"SLURM_NODEID", "slurm_node"},
+      {"PMIX_NAMESPACE", "pmix_namespace"},  {"PMIX_RANK", "pmix_rank"},
+      {"OMPI_COMM_WORLD_RANK", "ompi_rank"}, {"PMI_RANK", "pmi_rank"}};
+  for (const auto& [variable, attribute] : kNamed) {
+    const auto it = who.environment.find(variable);
+    if (it != who.environment.end()) attributes[attribute] = it->second;
+  }
+  // Before MPI_Init has returned the launcher's word is as good.
+  source.rank_told = source.reader.rank();
+  if (source.rank_told >= 0) {
+    attributes["rank"] = std::to_string(source.rank_told);
+    attributes["world_size"] = std::to_string(source.reader.world_size());
+  } else {
+    for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+      const auto it = who.environment.find(variable);
+      if (it == who.environment.end()) continue;
+      attributes["rank"] = it->second;
+      break;
+    }
+  }
+  if (source.last) attributes["core"] = std::to_string(source.last->core);
+
+  const auto names = source.reader.names();
+  source.names_told = static_cast<std::uint32_t>(names.size());
+  for (const SegmentName& n : names) {
+    wire::Name* name = hello.add_names();
+    name->set_name(n.name);
+    name->set_family(n.family);
+  }
+  const TimeNs before = clock_.monotonic();
+  const TimeNs real = clock_.realtime();
+  const TimeNs after = clock_.monotonic();
+  hello.mutable_clock()->set_monotonic_ns(before.value + (after - before).value / 2);
+  hello.mutable_clock()->set_realtime_ns(real.value);
+  hello.mutable_clock()->set_error_ns(static_cast<std::uint64_t>((after - before).value / 2 + 1));
+  outbox_.put_hello(hello);
+}
+
+bool Agent::drain_ring(Source& source, std::uint32_t index) {
+  RingReader& ring = source.reader.ring(index);
+  const auto look = ring.look(clock_.monotonic());
+  if (!look) {
+    messages_.push_back("process " + std::to_string(source.reader.identity().pid) + ": " +
+                        look.error().message + "; it is given up");
+    say_goodbye(source, wire::Goodbye::INCOMPLETE);
+    return true;
+  }
+  wire::EventBatch batch;
+  const auto head = [&] {
+    batch.Clear();
+    batch.set_source(source.id);
+    batch.set_epoch(source.epoch);
+    batch.set_stream(index);
+    batch.set_first(ring.tail());
+    batch.set_produced(look->produced);
+    batch.set_dropped(look->dropped);
+    batch.set_recorded(look->head);
+  };
+  bool any = false;
+  while (outbox_.has_room()) {
+    head();
+    records_.clear();
+    const std::size_t n = ring.take(*look, kBatchRecords, records_);
+    if (n == 0) break;
+    any = true;
+    // Records may use names that the last hello did not have.
+    if (source.reader.name_count() != source.names_told || source.reader.rank() != source.rank_told)
+      say_hello(source);
+    batch.set_count(static_cast<std::uint32_t>(n));
+    batch.set_covered_until_ns(ring.covered_until(*look).value);
+    wire::encode_columns(records_, *batch.mutable_columns());
+    outbox_.put_batch(std::move(batch));
+  }
+  const bool empty = ring.tail() == look->head;
+  if (!any) {
+    head();
+    batch.set_covered_until_ns(ring.covered_until(*look).value);
+    outbox_.put_heartbeat(batch);
+  }
+  return empty;
+}
+
+void Agent::drain(Source& source) {
+  if (source.goodbye || !ready(source)) return;
+  if (!source.reader.intact()) {
+    messages_.push_back("process " + std::to_string(source.reader.identity().pid) +
+                        ": its shared memory was cut short; it is given up");
+    say_goodbye(source, wire::Goodbye::INCOMPLETE);
+    return;
+  }
+  const bool gone =
+      source.gone;  // known before the rings are read, so that what is read is all there ever will be
+  if (source.rank_told != source.reader.rank() || source.names_told == 0) say_hello(source);
+  bool empty = true;
+  for (std::uint32_t i = 0; i < probe::kRings && !source.goodbye; ++i)
+    if (source.reader.ring_used(i)) empty = drain_ring(source, i) && empty;
+  if (source.goodbye) return;
+  if (const std::uint64_t ringless = source.reader.ringless(); ringless > 0) {
+    wire::EventBatch beat;
+    beat.set_source(source.id);
+    beat.set_epoch(source.epoch);
+    beat.set_stream(kRinglessStream);
+    beat.set_covered_until_ns(clock_.monotonic().value - probe::kGuardNs);
+    beat.set_produced(ringless);
+    beat.set_dropped(ringless);
+    outbox_.put_heartbeat(beat);
+  }
+  const bool over = finishing_ && clock_.monotonic() - *finishing_ >= kEndPatience;
+  if (!empty || (!gone && !over)) return;
+  const std::uint32_t flags = source.reader.flags();
+  say_goodbye(source, (flags & probe::kAborted) != 0     ? wire::Goodbye::ABORTED
+                      : (flags & probe::kFinalized) != 0 ? wire::Goodbye::FINALIZED
+                      : !gone                            ? wire::Goodbye::UNKNOWN
+                      : (flags & probe::kExiting) != 0   ? wire::Goodbye::EXITED
+                                                         : wire::Goodbye::KILLED);
+}
+
+void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
+  if (source.goodbye) return;
+  if (source.names_told == 0) say_hello(source);
+  source.goodbye = true;
+  wire::Goodbye goodbye;
+  goodbye.set_source(source.id);
+  goodbye.set_epoch(source.epoch);
+  goodbye.set_reason(reason);
+  TimeNs end{};
+  // A file cut short can no longer be asked.
+  for (std::uint32_t i = 0; i < probe::kRings && reason != wire::Goodbye::INCOMPLETE; ++i) {
+    if (!source.reader.ring_used(i)) continue;
+    const auto look = source.reader.ring(i).look(clock_.monotonic());
+    if (!look) continue;
+    end = std::max(end, source.reader.ring(i).last_time());
+    wire::StreamTotal* total = goodbye.add_streams();
+    total->set_stream(i);
+    total->set_dropped(look->dropped);
+    total->set_recorded(look->head);
+    // A process killed while it wrote a record leaves the counters between two steps; that record never came
+    // to be.
+    total->set_produced(look->pending ? look->dropped + look->head : look->produced);
+  }
+  if (reason != wire::Goodbye::INCOMPLETE && source.reader.ringless() > 0) {
+    wire::StreamTotal* total = goodbye.add_streams();
+    total->set_stream(kRinglessStream);
+    total->set_produced(source.reader.ringless());
+    total->set_dropped(source.reader.ringless());
+  }
+  goodbye.set_end_ns(end.value);
+  outbox_.put_goodbye(goodbye);
+}
+
+void Agent::let_go_of_acknowledged() {
+  for (auto it = sources_.begin(); it != sources_.end();) {
+    Source& source = *it->second;
+    if (!source.goodbye || !outbox_.goodbye_acked(source.id)) {
+      ++it;
+      continue;
+    }
+    const std::string path = options_.rings + "/" + it->first;
+    // A live process keeps its mapping and writes on into memory that nobody reads.
+    unlink(path.c_str());
+    outbox_.forget(source.id);
+    it = sources_.erase(it);
+  }
+}
+
+void Agent::drain() {
+  for (auto& [name, source] : sources_) drain(*source);
+  let_go_of_acknowledged();
+}
+
+void Agent::look_at_processes() {
+  for (auto& [name, source] : sources_) {
+    if (source->gone) continue;
+    const auto now = source->process.look();
+    if (!now) {
+      source->gone = true;
+      sample_at_once_ = true;
+      continue;
+    }
+    const bool was_stopped = source->last && (source->last->state == 'T' || source->last->state == 't');
+    const bool is_stopped = now->state == 'T' || now->state == 't';
+    if (was_stopped != is_stopped) sample_at_once_ = true;
+    source->last = now;
+  }
+}
+
+wire::NodeSample Agent::take_sample(TimeNs now) {
+  wire::NodeSample sample;
+  sample.set_time_ns(now.value);
+  sample.set_host(options_.host);
+  sample.set_steal_ns(read_steal_ns());
+  for (auto& [name, source] : sources_) {
+    if (!source->ready || (source->gone && std::exchange(source->told_gone, true))) continue;
+    wire::ProcessSample* p = sample.add_processes();
+    p->set_source(source->id);
+    if (source->last) {
+      const ProcStat& stat = *source->last;
+      p->set_state(source->gone ? 0 : static_cast<std::uint32_t>(stat.state));
+      p->set_cpu_ns(ticks_to_ns(stat.cpu_ticks));
+      p->set_major_faults(stat.major_faults);
+      p->set_minor_faults(stat.minor_faults);
+      p->set_core(stat.core);
+    }
+    if (!source->gone) p->set_run_delay_ns(source->process.run_delay_ns());
+  }
+  return sample;
+}
+
+void Agent::sample() {
+  const TimeNs begin = clock_.monotonic();
+  if (look_pace_.due(begin)) {
+    look_at_processes();
+    look_pace_.done(begin, clock_.monotonic() - begin);
+  }
+  const TimeNs now = clock_.monotonic();
+  if (sources_.empty() || !(sample_at_once_ || sample_pace_.due(now))) return;
+  sample_at_once_ = false;
+  auto sample = take_sample(now);
+  if (sample.processes_size() > 0) outbox_.put_sample(std::move(sample));
+  sample_pace_.done(now, clock_.monotonic() - now);
+}
+
+void Agent::finish() {
+  if (!finishing_) finishing_ = clock_.monotonic();
+}
+
+bool Agent::done() {
+  const TimeNs now = clock_.monotonic();
+  if (outbox_.finish()) finish();
+  if (finishing_) return sources_.empty() || now - *finishing_ >= kGoodbyePatience;
+  if (!owner_ || owner_->look()) return false;
+  const bool all_ended =
+      std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s.second->goodbye; });
+  if (!all_ended) {
+    abandoned_.reset();
+    return false;
+  }
+  if (!abandoned_) abandoned_ = now;
+  return sources_.empty() || now - *abandoned_ >= kGoodbyePatience;
+}
+
+}  // namespace margay::node

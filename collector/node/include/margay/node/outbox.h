@@ -1,0 +1,123 @@
+// What the agent has to say and has not yet been told was kept: batches until they are acknowledged, goodbyes
+// until they are acknowledged, the newest heartbeat of each stream, the hello of each source.
+//
+// Promises: batches of a stream go out in order; a source's hello goes out before its first batch; a
+// heartbeat goes out only when every batch before it has; nothing is given up before it is acknowledged.
+// Everything is sent again when the collector is another (`instance`), when it asks (`need_hello`, that
+// source only), or when nothing moved for `first_retry` although something is outstanding (doubling up to
+// `last_retry`).
+//
+// Bounds: batches take at most `memory_bytes` and one batch more (the caller asks has_room() before it
+// drains); `window_bytes` of them are under way at once; 64 node samples wait, the oldest goes first.
+//
+// Pure: no clock, no socket. Thread safety: none. Cost: O(what is sent) and O(sources) per flush.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "margay/base/time.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::node {
+
+struct OutboxOptions {
+  std::string run;
+  std::uint64_t agent = 0;
+  std::size_t memory_bytes = 64 << 20;
+  std::size_t window_bytes = 8 << 20;
+  std::size_t message_bytes = 1 << 20;
+  DurationNs first_retry = seconds(1);
+  DurationNs last_retry = seconds(5);
+};
+
+class Outbox {
+ public:
+  explicit Outbox(OutboxOptions options) : options_(std::move(options)), retry_(options_.first_retry) {}
+
+  void put_hello(const wire::Hello& hello);  // replaces the source's earlier one
+  // REQUIRES, for the next two: the source's hello was put.
+  void put_batch(wire::EventBatch batch);            // count > 0
+  void put_heartbeat(const wire::EventBatch& beat);  // count == 0; replaces the stream's earlier one
+  void put_goodbye(const wire::Goodbye& goodbye);
+  void put_sample(wire::NodeSample sample);
+
+  bool has_room() const { return bytes_ < options_.memory_bytes; }
+  std::size_t bytes() const { return bytes_; }
+  // Something was sent or waits that has not been acknowledged.
+  bool outstanding() const;
+  bool goodbye_acked(std::uint64_t source) const;
+  // Drops all that is known of a source. After its goodbye was acknowledged nothing is lost by it.
+  void forget(std::uint64_t source);
+
+  // Takes in what the collector says. Acknowledgements of what was never sent, or of another epoch, are
+  // refused and counted.
+  void on_reply_untrusted(const wire::ToAgent& reply, TimeNs now);
+
+  // Sends what is due. `send` returns false when it cannot take the message now; then the rest stays for the
+  // next flush.
+  using Send = std::function<bool(const wire::ToCollector&)>;
+  void flush(TimeNs now, const Send& send);
+
+  // True once when the collector was silent so long that what lies in the transport's queue should be thrown
+  // away: it is sent again anyway, and the queue must not grow by it.
+  bool take_reconnect();
+  bool finish() const { return finish_; }
+  // Why the collector will not listen, or "". While refused only a hello goes out every `last_retry`.
+  const std::string& refused() const { return refused_; }
+  std::uint64_t refused_acks() const { return refused_acks_; }
+  std::uint64_t resends() const { return resends_; }
+
+ private:
+  struct Batch {
+    wire::EventBatch message;
+    std::size_t bytes;
+  };
+  struct Stream {
+    std::deque<Batch> batches;
+    std::size_t sent = 0;         // batches [0, sent) are under way
+    std::uint64_t most_sent = 0;  // ordinal after the last record ever sent
+    std::uint64_t acked = 0;
+    std::optional<wire::EventBatch> beat;
+  };
+  struct Source {
+    wire::Hello hello;
+    bool hello_due = true;
+    TimeNs hello_sent{};
+    std::map<std::uint32_t, Stream> streams;
+    std::optional<wire::Goodbye> goodbye;
+    bool goodbye_sent = false;
+    bool goodbye_acked = false;
+  };
+  bool transmit(wire::ToCollector& message, const Send& send);
+  bool send_hellos(TimeNs now, const Send& send);
+  bool send_batches(const Send& send);
+  bool send_goodbyes(const Send& send);
+  void rewind(Source& source);
+  void rewind_all();
+  void apply(const wire::StreamAck& ack, TimeNs now);
+
+  OutboxOptions options_;
+  std::map<std::uint64_t, Source> sources_;
+  std::deque<wire::NodeSample> samples_;
+  std::size_t bytes_ = 0;
+  std::size_t under_way_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t instance_ = 0;
+  bool heard_ = false;       // anything since the last rewind
+  bool ever_heard_ = false;  // anything from this instance
+  bool moving_ = false;      // something is outstanding since `since_`
+  bool reconnect_ = false;
+  bool finish_ = false;
+  TimeNs since_{};  // the last progress
+  DurationNs retry_;
+  std::string refused_;
+  std::uint64_t refused_acks_ = 0;
+  std::uint64_t resends_ = 0;
+};
+
+}  // namespace margay::node

@@ -1,0 +1,114 @@
+// The agent's side of a probe's segment: opens it, checks it, drains its rings.
+//
+// The file is untrusted: it may be half made, cut short, or overwritten by a broken program. Every value is
+// checked before it is used as a length or an index; text is copied, bounded and made valid UTF-8. Ordinals
+// are those of the ring (head and tail), so they are the sequence numbers of the wire. Times are host time.
+//
+// Thread safety: one reader per segment, one thread. Ownership: the reader unmaps the file; it never deletes
+// it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "margay/base/record.h"
+#include "margay/base/result.h"
+#include "margay/base/time.h"
+#include "margay/probe/segment.h"
+
+namespace margay::node {
+
+// The consumer's side of one ring (the producer's is probe::RingWriter).
+class RingReader {
+ public:
+  // REQUIRES: `slots` has `capacity` records, a power of two; both outlive the reader.
+  RingReader(probe::RingControl* control, const margay_record* slots, std::uint64_t capacity);
+
+  // What the ring was like at one moment.
+  struct Look {
+    TimeNs asked;            // the clock, read before anything else
+    std::uint64_t head = 0;  // records [tail, head) can be taken
+    bool pending = false;    // a record was under way
+    std::uint64_t produced = 0;
+    std::uint64_t dropped = 0;
+  };
+  // Looks at the ring. `now` is the clock, read before this call. Errors: kCorrupt (head and tail cannot be
+  // right).
+  Result<Look> look(TimeNs now);
+  // Appends up to `most` records of what `look` saw to `out` and gives their room back to the producer.
+  // Returns how many.
+  std::size_t take(const Look& look, std::size_t most, std::vector<EventRecord>& out);
+  // The promise after take(): every record with an earlier time has been taken. Never goes back.
+  TimeNs covered_until(const Look& look);
+
+  std::uint64_t tail() const { return tail_; }
+  TimeNs last_time() const { return last_time_; }
+
+ private:
+  probe::RingControl* control_;
+  const margay_record* slots_;
+  std::uint64_t capacity_;
+  std::uint64_t tail_;
+  TimeNs last_time_{};
+  TimeNs covered_{};
+};
+
+struct SegmentIdentity {
+  std::int64_t pid = 0;
+  std::uint64_t start_time = 0;  // clock ticks after boot
+  std::string boot_id;
+  std::string host;
+  std::string command;
+  std::map<std::string, std::string> environment;
+};
+struct SegmentName {
+  std::string name;
+  std::uint32_t family = 0;
+};
+
+class SegmentReader {
+ public:
+  // Errors: kUnavailable (the probe is still making it: try again), kCorrupt, kVersion, kIo, kInvalidArgument
+  // (belongs to somebody else).
+  static Result<SegmentReader> open_untrusted(const std::string& path);
+  SegmentReader(SegmentReader&& other) noexcept;
+  SegmentReader& operator=(SegmentReader&& other) = delete;
+  ~SegmentReader();
+
+  const SegmentIdentity& identity() const { return identity_; }
+  // Of boot id, pid and start time: the source's id for good.
+  std::uint64_t source_id() const;
+  // Counts the agents that opened this segment; called once by each. The first gets 1.
+  std::uint32_t next_epoch();
+
+  std::int32_t rank() const;  // -1 while unknown
+  std::int32_t world_size() const;
+  std::uint32_t flags() const;
+  // Names [0, names().size()); grows while regions are named.
+  std::uint32_t name_count() const;
+  std::vector<SegmentName> names() const;
+  std::uint64_t ringless() const;  // records of threads without a ring: attempted and dropped
+
+  // False once the file has become shorter than it was: touching it would be fatal.
+  bool intact() const;
+  // Rings that have ever had a thread are in use; index < probe::kRings.
+  bool ring_used(std::uint32_t index) const;
+  RingReader& ring(std::uint32_t index) { return rings_[index]; }
+
+ private:
+  SegmentReader(int fd, probe::SegmentHeader* header);
+  int fd_;
+  probe::SegmentHeader* header_;
+  SegmentIdentity identity_;
+  std::vector<RingReader> rings_;
+};
+
+// `text` up to its first 0, with every byte that is not part of valid UTF-8 (or is a control character) made
+// a '?'.
+std::string clean_text(const char* text, std::size_t room);
+
+}  // namespace margay::node

@@ -1,0 +1,146 @@
+// margay-node: the agent of one node and run.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <random>
+
+#include "margay/node/agent.h"
+#include "margay/transport/rundir.h"
+#include "margay/transport/transport.h"
+
+namespace {
+
+using namespace margay;
+
+volatile std::sig_atomic_t g_terminate = 0;
+
+int complain(const std::string& sentence) {
+  std::cerr << "margay-node: " << sentence << "\n";
+  return 1;
+}
+
+// The agent is started by a launcher that may have bound us to one core of the job; it must run wherever
+// there is room.
+void use_all_cores() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
+  if (sched_setaffinity(0, sizeof(all), &all) != 0 || setpriority(PRIO_PROCESS, 0, 0) != 0)
+    return;  // as we are, then
+}
+
+// One agent per directory: two would take records from each other.
+bool lock(const std::string& rings) {
+  const int fd = open((rings + "/.agent").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint, DurationNs period) {
+  const SystemClock clock;
+  auto socket = transport::Socket::connect(context, zmq::socket_type::dealer, endpoint);
+  if (!socket) return complain(socket.error().message);
+  std::string refused;
+  for (TimeNs next = clock.monotonic();; next = std::max(next + period, clock.monotonic())) {
+    if (g_terminate != 0) agent.finish();
+    agent.scan();
+    agent.sample();
+    agent.drain();
+    agent.outbox().flush(clock.monotonic(), [&](const wire::ToCollector& m) { return socket->try_send(m); });
+    if (agent.outbox().take_reconnect()) {
+      auto again = transport::Socket::connect(context, zmq::socket_type::dealer, endpoint);
+      if (again) socket = std::move(again);
+    }
+    for (const std::string& sentence : agent.take_messages()) complain(sentence);
+    if (agent.outbox().refused() != refused) {
+      refused = agent.outbox().refused();
+      if (!refused.empty()) complain("the collector refuses: " + refused);
+    }
+    if (agent.done()) return 0;
+    for (;;) {
+      const DurationNs left = next + period - clock.monotonic();
+      if (left.value <= 0 || g_terminate != 0) break;
+      transport::Socket* const one = &*socket;
+      if (!transport::wait_readable({&one, 1}, std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
+      while (const auto frame = socket->try_receive()) {
+        wire::ToAgent reply;
+        if (reply.ParseFromString(frame->body)) agent.outbox().on_reply_untrusted(reply, clock.monotonic());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string dir, run_name;
+  std::string period = "20ms", sample_period = "50ms";
+  std::size_t memory = 64 << 20;
+  std::int64_t owner = 0;
+  CLI::App app{
+      "margay-node takes what the probes of this node's MPI processes have recorded, watches these "
+      "processes, and sends\n"
+      "both to the run's collector. One runs per node and run; `margay run` starts it, and you seldom need "
+      "to.\n\n"
+      "It ends when the collector says that the run is over and has confirmed everything, or when its owner "
+      "and all\n"
+      "watched processes are gone. The collector may come late or be restarted: nothing confirmed is sent "
+      "twice, nothing\n"
+      "unconfirmed is thrown away. When more than --memory waits, the probes drop records and count them.",
+      "margay-node"};
+  app.add_option("--run-dir", dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
+  app.add_option("--run", run_name, "The run's name")->required();
+  const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
+  std::int64_t period_us = 20'000, sample_us = 50'000;
+  app.add_option("--period", period_us, "How often the rings are drained, e.g. 20ms")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{10'000'000}))
+      ->default_str("20ms");
+  app.add_option("--sample-period", sample_us,
+                 "How often the processes are looked at, e.g. 50ms; longer where it costs")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{60'000'000}))
+      ->default_str("50ms");
+  app.add_option("--memory", memory, "Most memory for what is not yet confirmed, e.g. 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("64MiB");
+  app.add_option("--owner-pid", owner, "End when this process and all watched ones are gone");
+  CLI11_PARSE(app, argc, argv);
+
+  const margay::transport::RunDirectory place{dir};
+  if (!lock(place.rings()))
+    return complain(place.rings() + ": cannot be locked: it is missing, or another agent is at work there");
+  use_all_cores();
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_terminate = 1; };
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  node::AgentOptions options;
+  options.rings = place.rings();
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  options.host = node::clean_text(host, sizeof(host));
+  options.period = DurationNs(period_us * 1000);
+  options.sample_period = DurationNs(sample_us * 1000);
+  options.owner_pid = owner;
+  options.outbox.run = run_name;
+  options.outbox.memory_bytes = memory;
+  std::random_device random;
+  options.outbox.agent = (std::uint64_t{random()} << 32) | random();
+  const SystemClock clock;
+  node::Agent agent(options, clock);
+  try {
+    zmq::context_t context(1);
+    return run(agent, context, place.ingest_endpoint(), options.period);
+  } catch (const std::exception& e) {
+    return complain(e.what());
+  }
+}

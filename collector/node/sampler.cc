@@ -1,0 +1,124 @@
+#include "margay/node/sampler.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+namespace margay::node {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> words;
+  words.reserve(56);
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t begin = text.find_first_not_of(" \n", i);
+    if (begin == std::string_view::npos) break;
+    std::size_t end = text.find_first_of(" \n", begin);
+    if (end == std::string_view::npos) end = text.size();
+    words.push_back(text.substr(begin, end - begin));
+    i = end;
+  }
+  return words;
+}
+
+template <class T>
+bool number(std::string_view word, T& to) {
+  const auto r = std::from_chars(word.data(), word.data() + word.size(), to);
+  return r.ec == std::errc() && r.ptr == word.data() + word.size();
+}
+
+std::string_view read_at_start(int fd, std::array<char, 2048>& room) {
+  if (fd < 0) return {};
+  const ssize_t n = pread(fd, room.data(), room.size(), 0);
+  return n <= 0 ? std::string_view() : std::string_view(room.data(), static_cast<std::size_t>(n));
+}
+
+}  // namespace
+
+Result<ProcStat> parse_stat(std::string_view text) {
+  // The command may hold blanks and brackets; the last bracket ends it.
+  const std::size_t end = text.rfind(')');
+  if (end == std::string_view::npos) return fail(ErrorCode::kCorrupt, "stat has no command");
+  const auto words = split(text.substr(end + 1));  // words[0] is field 3
+  const auto field = [&](std::size_t n) { return words[n - 3]; };
+  if (words.size() < 39 - 2)
+    return fail(ErrorCode::kCorrupt, "stat ends after field " + std::to_string(words.size() + 2));
+  ProcStat s;
+  s.state = field(3)[0];
+  std::uint64_t user = 0, system = 0;
+  if (!number(field(10), s.minor_faults)) return fail(ErrorCode::kCorrupt, "stat field 10 is no number");
+  if (!number(field(12), s.major_faults)) return fail(ErrorCode::kCorrupt, "stat field 12 is no number");
+  if (!number(field(14), user) || !number(field(15), system))
+    return fail(ErrorCode::kCorrupt, "stat field 14 or 15 is no number");
+  if (!number(field(20), s.threads)) return fail(ErrorCode::kCorrupt, "stat field 20 is no number");
+  if (!number(field(22), s.start_time)) return fail(ErrorCode::kCorrupt, "stat field 22 is no number");
+  if (!number(field(39), s.core)) return fail(ErrorCode::kCorrupt, "stat field 39 is no number");
+  s.cpu_ticks = user + system;
+  if (words.size() >= 50) number(field(52), s.exit_code);
+  return s;
+}
+
+Result<std::uint64_t> parse_run_delay_ns(std::string_view text) {
+  const auto words = split(text);
+  std::uint64_t delay = 0;
+  if (words.size() < 2 || !number(words[1], delay))
+    return fail(ErrorCode::kCorrupt, "schedstat has no run delay");
+  return delay;
+}
+
+Result<std::uint64_t> parse_steal_ticks(std::string_view text) {
+  const auto words = split(text.substr(0, text.find('\n')));
+  std::uint64_t steal = 0;
+  if (words.size() < 9 || words[0] != "cpu" || !number(words[8], steal))
+    return fail(ErrorCode::kCorrupt, "/proc/stat has no steal time");
+  return steal;
+}
+
+std::uint64_t ticks_to_ns(std::uint64_t ticks) {
+  static const auto per_second = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  return ticks * (1'000'000'000 / per_second);
+}
+
+std::uint64_t read_steal_ns() {
+  static const int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+  std::array<char, 2048> room;
+  const auto ticks = parse_steal_ticks(read_at_start(fd, room));
+  return ticks ? ticks_to_ns(*ticks) : 0;
+}
+
+ProcessProbe::ProcessProbe(std::int64_t pid, std::uint64_t start_time) : start_time_(start_time) {
+  const std::string dir = "/proc/" + std::to_string(pid);
+  stat_ = open((dir + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  schedstat_ = open((dir + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+ProcessProbe::ProcessProbe(ProcessProbe&& other) noexcept
+    : start_time_(other.start_time_),
+      stat_(std::exchange(other.stat_, -1)),
+      schedstat_(std::exchange(other.schedstat_, -1)) {}
+
+ProcessProbe::~ProcessProbe() {
+  if (stat_ >= 0) close(stat_);
+  if (schedstat_ >= 0) close(schedstat_);
+}
+
+std::optional<ProcStat> ProcessProbe::look() {
+  std::array<char, 2048> room;
+  const auto stat = parse_stat(read_at_start(stat_, room));
+  if (!stat || stat->start_time != start_time_ || stat->state == 'X') return std::nullopt;
+  // A first thread that has ended is a zombie as well; its process lives while there are others.
+  if (stat->state == 'Z' && stat->threads <= 1) return std::nullopt;
+  return *stat;
+}
+
+std::uint64_t ProcessProbe::run_delay_ns() {
+  std::array<char, 2048> room;
+  const auto delay = parse_run_delay_ns(read_at_start(schedstat_, room));
+  return delay ? *delay : 0;
+}
+
+}  // namespace margay::node

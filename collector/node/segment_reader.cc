@@ -1,0 +1,203 @@
+#include "margay/node/segment_reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "margay/probe/ring.h"
+
+namespace margay::node {
+
+using probe::RingControl;
+using probe::SegmentHeader;
+
+RingReader::RingReader(RingControl* control, const margay_record* slots, std::uint64_t capacity)
+    : control_(control),
+      slots_(slots),
+      capacity_(capacity),
+      tail_(control->tail.load(std::memory_order_relaxed)) {}
+
+Result<RingReader::Look> RingReader::look(TimeNs now) {
+  Look look;
+  look.asked = now;
+  // In this order: a record that began before `now` is seen either as pending or in the head.
+  look.pending = control_->pending.load(std::memory_order_acquire) != 0;
+  look.dropped = control_->dropped.load(std::memory_order_relaxed);
+  look.head = control_->head.load(std::memory_order_acquire);
+  look.produced = control_->produced.load(std::memory_order_relaxed);
+  if (look.head - tail_ > capacity_)
+    return fail(ErrorCode::kCorrupt, "a ring of " + std::to_string(capacity_) + " records has head " +
+                                         std::to_string(look.head) + " and tail " + std::to_string(tail_));
+  return look;
+}
+
+std::size_t RingReader::take(const Look& look, std::size_t most, std::vector<EventRecord>& out) {
+  const std::uint64_t there = look.head - tail_;
+  const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(there, most));
+  if (n == 0) return 0;
+  const std::size_t begin = tail_ & (capacity_ - 1);
+  const std::size_t first = std::min<std::size_t>(n, capacity_ - begin);
+  out.insert(out.end(), slots_ + begin, slots_ + begin + first);
+  out.insert(out.end(), slots_, slots_ + (n - first));
+  tail_ += n;
+  control_->tail.store(tail_, std::memory_order_release);
+  last_time_ = std::max(last_time_, TimeNs(out.back().time_ns));
+  return n;
+}
+
+TimeNs RingReader::covered_until(const Look& look) {
+  // Not what a record claims beyond the present: a torn one must not hold the promise there for ever.
+  TimeNs promise = std::min(last_time_, look.asked);
+  if (!look.pending && tail_ == look.head)
+    promise = std::max(promise, look.asked - DurationNs(probe::kGuardNs));
+  covered_ = std::max(covered_, promise);
+  return covered_;
+}
+
+std::string clean_text(const char* text, std::size_t room) {
+  std::string out(text, strnlen(text, room));
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(out[i]); };
+  for (std::size_t i = 0; i < out.size();) {
+    const unsigned char c = byte(i);
+    std::size_t length = c < 0x80                ? 1
+                         : c >= 0xc2 && c < 0xe0 ? 2
+                         : c >= 0xe0 && c < 0xf0 ? 3
+                         : c >= 0xf0 && c < 0xf5 ? 4
+                                                 : 0;
+    bool good = length != 0 && i + length <= out.size() && c >= 0x20 && c != 0x7f;
+    for (std::size_t k = 1; good && k < length; ++k) good = (byte(i + k) & 0xc0) == 0x80;
+    if (good && length == 3)  // overlong, surrogates
+      good = !(c == 0xe0 && byte(i + 1) < 0xa0) && !(c == 0xed && byte(i + 1) >= 0xa0);
+    if (good && length == 4) good = !(c == 0xf0 && byte(i + 1) < 0x90) && !(c == 0xf4 && byte(i + 1) >= 0x90);
+    if (!good) {
+      out[i] = '?';
+      length = 1;
+    }
+    i += length;
+  }
+  return out;
+}
+
+Result<SegmentReader> SegmentReader::open_untrusted(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0)
+    return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(errno));
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    ::close(fd);
+    return fail(code, path + ": " + why);
+  };
+  struct stat st {};
+  if (fstat(fd, &st) != 0) return refuse(ErrorCode::kIo, std::strerror(errno));
+  if (!S_ISREG(st.st_mode)) return refuse(ErrorCode::kCorrupt, "not a file");
+  if (st.st_uid != geteuid()) return refuse(ErrorCode::kInvalidArgument, "belongs to somebody else");
+  if (st.st_size == 0) return refuse(ErrorCode::kUnavailable, "is being made");
+  if (st.st_size != static_cast<off_t>(probe::kFileBytes))
+    return refuse(ErrorCode::kCorrupt, "has " + std::to_string(st.st_size) + " bytes, should have " +
+                                           std::to_string(probe::kFileBytes));
+  void* memory = mmap(nullptr, probe::kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return refuse(ErrorCode::kIo, std::strerror(errno));
+  auto* header = static_cast<SegmentHeader*>(memory);
+  const auto refuse_mapped = [&](ErrorCode code, const std::string& why) {
+    munmap(memory, probe::kFileBytes);
+    return refuse(code, why);
+  };
+  const std::uint64_t magic = header->magic.load(std::memory_order_acquire);
+  if (magic == 0) return refuse_mapped(ErrorCode::kUnavailable, "is being made");
+  if (magic != probe::kMagic) return refuse_mapped(ErrorCode::kCorrupt, "is not a segment of Margay's probe");
+  if (header->layout != probe::kLayoutVersion)
+    return refuse_mapped(ErrorCode::kVersion, "was written by a probe of layout " +
+                                                  std::to_string(header->layout) + "; this agent reads " +
+                                                  std::to_string(probe::kLayoutVersion));
+  if (header->header_bytes != sizeof(SegmentHeader) || header->file_bytes != probe::kFileBytes)
+    return refuse_mapped(ErrorCode::kCorrupt, "its sizes are not those of its layout");
+  if (header->pid <= 0 || header->pid > INT32_MAX)
+    return refuse_mapped(ErrorCode::kCorrupt, "its pid is none");
+  for (std::uint32_t r = 0; r < probe::kRings; ++r)
+    if (header->rings[r].offset != probe::ring_offset(r) ||
+        header->rings[r].capacity != probe::ring_capacity(r))
+      return refuse_mapped(ErrorCode::kCorrupt, "ring " + std::to_string(r) + " lies outside its place");
+  return SegmentReader(fd, header);
+}
+
+SegmentReader::SegmentReader(int fd, SegmentHeader* header) : fd_(fd), header_(header) {
+  identity_.pid = header->pid;
+  identity_.start_time = header->start_time;
+  identity_.boot_id = clean_text(header->boot_id, sizeof(header->boot_id));
+  identity_.host = clean_text(header->host, sizeof(header->host));
+  identity_.command = clean_text(header->command, sizeof(header->command));
+  for (std::uint32_t i = 0; i < probe::kEnvironment; ++i)
+    if (header->environment[i][0] != '\0')
+      identity_.environment[probe::kEnvironmentKeys[i]] =
+          clean_text(header->environment[i], sizeof(header->environment[i]));
+  char* base = reinterpret_cast<char*>(header);
+  for (std::uint32_t r = 0; r < probe::kRings; ++r)
+    rings_.emplace_back(&header->rings[r],
+                        reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)),
+                        probe::ring_capacity(r));
+}
+
+SegmentReader::SegmentReader(SegmentReader&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      header_(std::exchange(other.header_, nullptr)),
+      identity_(std::move(other.identity_)),
+      rings_(std::move(other.rings_)) {}
+
+SegmentReader::~SegmentReader() {
+  if (header_ != nullptr) munmap(header_, probe::kFileBytes);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::uint64_t SegmentReader::source_id() const {
+  // FNV-1a: the same in every build, for the id is kept in archives.
+  std::uint64_t hash = 14695981039346656037ULL;
+  const auto mix = [&](const std::string& text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  };
+  mix(identity_.boot_id + "/" + std::to_string(identity_.pid) + "/" + std::to_string(identity_.start_time));
+  return hash;
+}
+
+std::uint32_t SegmentReader::next_epoch() {
+  return header_->epoch.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+std::int32_t SegmentReader::rank() const {
+  return std::max(-1, header_->rank.load(std::memory_order_acquire));
+}
+std::int32_t SegmentReader::world_size() const {
+  return std::max(0, header_->world_size.load(std::memory_order_acquire));
+}
+std::uint32_t SegmentReader::flags() const {
+  return header_->flags.load(std::memory_order_acquire);
+}
+std::uint32_t SegmentReader::name_count() const {
+  return std::min(header_->names_used.load(std::memory_order_acquire), probe::kNames);
+}
+
+std::vector<SegmentName> SegmentReader::names() const {
+  std::vector<SegmentName> names(name_count());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = {clean_text(header_->names[i], probe::kNameBytes), header_->families[i]};
+  return names;
+}
+
+std::uint64_t SegmentReader::ringless() const {
+  return header_->ringless.load(std::memory_order_relaxed);
+}
+
+bool SegmentReader::intact() const {
+  struct stat st {};
+  return fstat(fd_, &st) == 0 && st.st_size == static_cast<off_t>(probe::kFileBytes);
+}
+
+bool SegmentReader::ring_used(std::uint32_t index) const {
+  const std::uint32_t state = header_->rings[index].state.load(std::memory_order_acquire);
+  return state == probe::kLive || state == probe::kEnded;
+}
+
+}  // namespace margay::node

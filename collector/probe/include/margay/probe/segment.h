@@ -1,0 +1,115 @@
+// The shared-memory file in which the probe of one process leaves its records: layout, and nothing else.
+//
+//   RUN_DIR/rings/p<pid>-<start time>    0600, at most 8 MiB
+//     SegmentHeader   who this is, flags, name table, one RingControl per thread
+//     ring 0          131072 records of 32 bytes (the first thread that calls MPI)
+//     ring 1..7        16384 records each, given memory only when a thread takes them
+//
+// Who writes: the probe, except `epoch` and each ring's `tail`, which belong to the agent. A reader trusts
+// nothing here: margay/node/segment_reader.h checks every value before it is used. Times are host time
+// (CLOCK_MONOTONIC), nanoseconds.
+//
+// The probe lives in somebody else's process: this header uses nothing of the C++ library but lock-free
+// atomics, which are address-free and so valid between processes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "margay/base/record.h"
+
+namespace margay::probe {
+
+inline constexpr std::uint64_t kMagic =
+    0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
+inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kRings = 8;
+inline constexpr std::uint64_t kFirstRingRecords = 131072;
+inline constexpr std::uint64_t kOtherRingRecords = 16384;
+inline constexpr std::uint32_t kNames = 512;
+inline constexpr std::size_t kNameBytes = 48;  // with the terminating 0
+inline constexpr std::uint32_t kEnvironment = 8;
+
+// The variables whose values are kept, in the order of SegmentHeader::environment.
+inline constexpr const char* kEnvironmentKeys[kEnvironment] = {
+    "SLURM_JOB_ID",   "SLURM_STEP_ID", "SLURM_PROCID",         "SLURM_NODEID",
+    "PMIX_NAMESPACE", "PMIX_RANK",     "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+
+enum Flag : std::uint32_t {
+  kInitialized = 1,  // MPI_Init returned
+  kFinalized = 2,    // MPI_Finalize returned
+  kAborted = 4,      // MPI_Abort was called
+  kExiting = 8,      // the process came to exit(): a process that ended without this flag was killed
+};
+
+enum RingState : std::uint32_t {
+  kFree = 0,
+  kLive = 1,
+  kEnded = 2,   // its thread has ended; another may take it over and carries its ordinals on
+  kFailed = 3,  // no memory could be had for it
+};
+
+// One ring. `head` counts records published, `tail` records taken; both only grow, and 0 <= head - tail <=
+// capacity. When no record is under way: produced == dropped + head.
+struct RingControl {
+  std::uint64_t offset;    // of the first record from the start of the file
+  std::uint64_t capacity;  // records, a power of two
+  std::atomic<std::uint32_t> state;
+  std::uint32_t thread_id;  // the kernel's
+
+  // The producer's line.
+  alignas(64) std::atomic<std::uint64_t> head;
+  std::atomic<std::uint64_t> produced;  // records attempted
+  std::atomic<std::uint64_t> dropped;   // records for which there was no room
+  std::atomic<std::uint64_t> lost;      // dropped since the last record: the next one is preceded by a gap
+  std::atomic<std::uint32_t> pending;   // 1 from before the clock is read until the record is published
+
+  // The consumer's line.
+  alignas(64) std::atomic<std::uint64_t> tail;
+};
+
+struct SegmentHeader {
+  std::atomic<std::uint64_t> magic;
+  std::uint32_t layout;
+  std::uint32_t header_bytes;  // sizeof(SegmentHeader)
+  std::uint64_t file_bytes;
+  std::int64_t pid;
+  std::uint64_t start_time;  // of the process, clock ticks after boot (field 22 of /proc/PID/stat)
+  char boot_id[40];
+  char host[64];
+  char command[256];
+  char environment[kEnvironment][128];
+
+  std::atomic<std::int32_t> rank;  // in MPI_COMM_WORLD, -1 before MPI_Init has returned
+  std::atomic<std::int32_t> world_size;
+  std::atomic<std::uint32_t> flags;
+  std::atomic<std::uint32_t> epoch;  // the agent's: how many agents have opened this segment
+
+  // Records of threads that found no ring: attempted and dropped.
+  std::atomic<std::uint64_t> ringless;
+  std::atomic<std::uint32_t> names_used;     // entries [0, names_used) are complete
+  std::atomic<std::uint32_t> names_refused;  // regions that found the table full
+  std::atomic<std::uint32_t> names_lock;
+  std::uint8_t families[kNames];  // StateFamily of margay.proto
+  char names[kNames][kNameBytes];
+
+  alignas(64) RingControl rings[kRings];
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
+
+inline constexpr std::uint64_t kRingsBegin = (sizeof(SegmentHeader) + 4095) / 4096 * 4096;
+constexpr std::uint64_t ring_capacity(std::uint32_t ring) {
+  return ring == 0 ? kFirstRingRecords : kOtherRingRecords;
+}
+constexpr std::uint64_t ring_offset(std::uint32_t ring) {
+  return ring == 0
+             ? kRingsBegin
+             : kRingsBegin + (kFirstRingRecords + (ring - 1) * kOtherRingRecords) * sizeof(margay_record);
+}
+inline constexpr std::uint64_t kFileBytes = ring_offset(kRings);
+static_assert(kFileBytes <= 8U << 20, "a process may take 8 MiB");
+
+}  // namespace margay::probe

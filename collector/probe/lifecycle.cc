@@ -1,0 +1,139 @@
+// The beginning and the end of MPI, and the regions a program names itself.
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+namespace margay::probe {
+namespace {
+
+// One line, once per job, so that nobody wonders why nothing was recorded.
+void explain_silence(int rank) {
+  if (g_why_off == nullptr || g_library.comm_rank == nullptr) return;
+  const bool unset = strcmp(g_why_off, "MARGAY_RUN_DIR is not set") == 0;
+  if (unset ? rank != 0 : !first_to_complain() && rank != 0) return;
+  char line[256];
+  const int n =
+      snprintf(line, sizeof(line), "margay: no collector (%s): this job is not recorded\n", g_why_off);
+  if (n > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(n)) < 0) return;
+}
+
+void after_init() {
+  int rank = -1, size = 0;
+  if (g_library.world != nullptr) {
+    g_library.comm_rank(g_library.world, &rank);
+    g_library.comm_size(g_library.world, &size);
+  }
+  if (g_mode.load(std::memory_order_acquire) != Mode::kOn) {
+    explain_silence(rank);
+    return;
+  }
+  g_segment->world_size.store(size, std::memory_order_relaxed);
+  g_segment->rank.store(rank, std::memory_order_relaxed);
+  g_segment->flags.fetch_or(kInitialized, std::memory_order_release);
+}
+
+template <class Call>
+int initialize(std::uint16_t function, const void* frame, Call call) {
+  const bool first = g_mode.load(std::memory_order_acquire) == Mode::kUnknown;
+  if (first) attach();  // before MPI_Init, so that its own duration is seen
+  Thread* const thread = enter(frame);
+  if (thread != nullptr) thread->begin(function, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+  const int result = call();
+  if (first && result == MPI_SUCCESS) after_init();
+  if (thread != nullptr) thread->end();
+  return result;
+}
+
+// Copies the string at an address that may be anything. The kernel reads it, so that a wild address is an
+// error and no crash. True if it is a name: 1 to kNameBytes - 1 printable characters.
+bool read_name(const void* at, char (&name)[kNameBytes]) {
+  if (at == nullptr) return false;
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  const std::size_t in_page = 4096 - address % 4096;
+  const std::size_t first = in_page < kNameBytes ? in_page : kNameBytes;
+  iovec to{name, kNameBytes};
+  // Two pieces where a page ends: only whole pieces are read when the second page is not there.
+  iovec from[2] = {{reinterpret_cast<void*>(address), first},
+                   {reinterpret_cast<void*>(address + first), kNameBytes - first}};
+  const ssize_t got = process_vm_readv(getpid(), &to, 1, from, first < kNameBytes ? 2 : 1, 0);
+  for (ssize_t i = 0; i < got; ++i) {
+    if (name[i] == '\0') return i > 0;
+    if (name[i] < ' ' || name[i] > '~') return false;
+  }
+  return false;
+}
+
+}  // namespace
+}  // namespace margay::probe
+
+using namespace margay::probe;
+
+MARGAY_EXPORT int MPI_Init(int* argc, char*** argv) {
+  auto* const function = real<decltype(MPI_Init)>(k_MPI_Init);
+  if (function == nullptr) return MPI_ERR_INTERN;
+  return initialize(k_MPI_Init, __builtin_frame_address(0), [=] { return function(argc, argv); });
+}
+
+MARGAY_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  auto* const function = real<decltype(MPI_Init_thread)>(k_MPI_Init_thread);
+  if (function == nullptr) return MPI_ERR_INTERN;
+  return initialize(k_MPI_Init_thread, __builtin_frame_address(0),
+                    [=] { return function(argc, argv, required, provided); });
+}
+
+MARGAY_EXPORT int MPI_Finalize(void) {
+  auto* const function = real<decltype(MPI_Finalize)>(k_MPI_Finalize);
+  if (function == nullptr) return MPI_ERR_INTERN;
+  Thread* const thread = enter(__builtin_frame_address(0));
+  if (thread == nullptr) return function();
+  thread->begin(k_MPI_Finalize, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+  const int result = function();
+  thread->end();
+  g_segment->flags.fetch_or(kFinalized, std::memory_order_release);
+  g_mode.store(Mode::kDone, std::memory_order_release);
+  return result;
+}
+
+MARGAY_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
+  auto* const function = real<decltype(MPI_Abort)>(k_MPI_Abort);
+  if (function == nullptr) return MPI_ERR_INTERN;
+  Thread* const thread = enter(__builtin_frame_address(0));
+  if (g_mode.load(std::memory_order_acquire) == Mode::kOn)
+    g_segment->flags.fetch_or(kAborted, std::memory_order_release);
+  if (thread != nullptr)
+    thread->begin(k_MPI_Abort, MARGAY_NO_PEER, MARGAY_NO_TAG,
+                  static_cast<std::uint32_t>(g_library.comm_c2f(comm)), 0);
+  const int result = function(comm, code);
+  if (thread != nullptr) thread->end();
+  return result;
+}
+
+MARGAY_EXPORT int MPI_Pcontrol(const int level, ...) {
+  // Reading arguments that were not passed is harmless as long as they are not used: they come from the
+  // registers in which variadic arguments lie. Five are passed on; floating-point ones cannot be.
+  va_list list;
+  va_start(list, level);
+  void* a = va_arg(list, void*);
+  void* b = va_arg(list, void*);
+  void* c = va_arg(list, void*);
+  void* d = va_arg(list, void*);
+  void* e = va_arg(list, void*);
+  va_end(list);
+  if (level == 1 || level == -1) {
+    char name[kNameBytes];
+    Thread* const thread = enter(__builtin_frame_address(0));
+    if (thread != nullptr) {
+      if (read_name(a, name))
+        if (const std::uint16_t region = region_index(name))
+          thread->record(level == 1 ? MARGAY_REGION_ENTER : MARGAY_REGION_LEAVE, region, MARGAY_NO_PEER,
+                         MARGAY_NO_TAG, 0, 0);
+      thread->inside = false;
+    }
+  }
+  auto* const function = reinterpret_cast<decltype(MPI_Pcontrol)*>(resolve_pcontrol());
+  return function == nullptr ? MPI_SUCCESS : function(level, a, b, c, d, e);
+}

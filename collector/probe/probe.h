@@ -1,0 +1,141 @@
+// What the parts of the probe share. Nothing here is exported from the library.
+//
+// The call path (enter, Thread::begin, Thread::end) takes no lock, allocates nothing and makes no system
+// call. What does (making the segment, a thread's first call, a new region name) happens once.
+#pragma once
+
+#include <mpi.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "margay/probe/ring.h"
+#include "margay/probe/segment.h"
+
+#define MARGAY_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace margay::probe {
+
+// Indices into the name table; 0 is the state outside MPI.
+enum Function : std::uint16_t {
+  kCompute = 0,
+#define SPECIAL(name, family) k_##name,
+#define FN(name, family, ...) k_##name,
+#define RECV(name, family, ...) k_##name,
+#include "functions.def"
+  kFunctions
+};
+static_assert(kFunctions < kNames / 2, "regions need room in the name table as well");
+
+// ---- The MPI library below us (mpi_library.cc) ----
+
+// What forwarding uses: the next definition after ours, so that other interposers still see the call; MPI's
+// own PMPI_ entry where MPI was loaded out of sight (dlopen with RTLD_LOCAL). Null if there is neither.
+void* resolve(std::uint16_t function);
+extern std::atomic<void*> g_real[kFunctions];
+template <class Fn>
+inline Fn* real(std::uint16_t function) {
+  void* p = g_real[function].load(std::memory_order_relaxed);
+  if (p == nullptr) p = resolve(function);
+  return reinterpret_cast<Fn*>(p);
+}
+void* resolve_pcontrol();
+
+// The few calls the probe itself makes, and the handles behind MPI's constants.
+struct Library {
+  int (*type_size)(MPI_Datatype, int*);
+  MPI_Fint (*comm_c2f)(MPI_Comm);
+  int (*comm_rank)(MPI_Comm, int*);
+  int (*comm_size)(MPI_Comm, int*);
+  int (*comm_remote_size)(MPI_Comm, int*);
+  int (*comm_test_inter)(MPI_Comm, int*);
+  int (*get_elements)(const MPI_Status*, MPI_Datatype, MPI_Count*);
+  int (*initialized)(int*);
+  int (*finalized)(int*);
+  MPI_Comm world;
+  MPI_Comm comm_null;
+  MPI_Datatype byte;
+  MPI_Datatype datatype_null;
+};
+extern Library g_library;
+// Fills g_library. False if this is not Open MPI, whose handles we would misread.
+bool find_library();
+
+// ---- The segment (segment.cc) ----
+
+enum class Mode : std::uint32_t {
+  kUnknown,  // no MPI call has been seen yet
+  kOff,      // nothing is recorded, for good
+  kOn,
+  kDone,  // MPI_Finalize has returned: what comes after is passed on and not looked at
+};
+extern std::atomic<Mode> g_mode;
+extern SegmentHeader* g_segment;
+
+// Makes this process's segment unless it has been tried before. On failure the mode is kOff and g_why_off
+// says why.
+void attach();
+extern const char* g_why_off;
+// True if attach() failed for a reason of this node (not because MARGAY_RUN_DIR is unset) and we are the
+// first to say so.
+bool first_to_complain();
+// Gives the calling thread a ring; it stays without one when there is none left.
+void claim_ring(RingWriter& writer);
+// The index of a region name in the name table, made if new; 0 when the table is full.
+std::uint16_t region_index(const char* name);
+
+// ---- The calling thread ----
+
+inline std::int64_t host_time() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+struct Thread {
+  RingWriter writer;
+  const void* frame;   // of the wrapper that is inside MPI
+  std::uint16_t open;  // the function we are in, or kCompute
+  bool inside;
+  bool claimed;  // a ring was asked for
+
+  void record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag, std::uint32_t comm,
+              std::uint64_t bytes) {
+    if (__builtin_expect(!writer.bound(), 0)) {
+      g_segment->ringless.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    writer.write(
+        {0, bytes, peer < 0 ? MARGAY_NO_PEER : peer, tag < 0 ? MARGAY_NO_TAG : tag, comm, state, kind, 0},
+        open, host_time);
+  }
+  void begin(std::uint16_t function, std::int32_t peer, std::int32_t tag, std::uint32_t comm,
+             std::uint64_t bytes) {
+    record(MARGAY_ENTER, function, peer, tag, comm, bytes);
+    open = function;
+  }
+  void end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
+    record(MARGAY_LEAVE, open, peer, tag, comm, bytes);
+    open = kCompute;
+    inside = false;
+  }
+  void end() { end(MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0); }
+};
+extern thread_local Thread t_thread;
+
+Thread* enter_slowly(const void* frame);
+
+// The calling thread, marked as inside MPI, or null if this call is not to be recorded: the probe is off, or
+// MPI or a signal handler calls MPI while a call is under way. Every non-null answer is followed by
+// Thread::end.
+inline Thread* enter(const void* frame) {
+  Thread& t = t_thread;
+  if (__builtin_expect(g_mode.load(std::memory_order_acquire) != Mode::kOn || t.inside || !t.claimed, 0))
+    return enter_slowly(frame);
+  t.inside = true;
+  t.frame = frame;
+  return &t;
+}
+
+}  // namespace margay::probe

@@ -1,0 +1,118 @@
+/* A small MPI program with known calls, for the probe's tests. The first argument chooses what it does. */
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int rank, size;
+
+/* 10 exchanges of 100 ints with tag 7, one wildcard receive, 3 barriers, 2 allreduces of 4 doubles, a gather with
+ * arguments that only matter at the root, a duplicate communicator, probes and a nonblocking pair. */
+static void counted(void) {
+  int out[100] = {0}, in[100];
+  double a[4] = {1, 2, 3, 4}, b[4];
+  int i, got[2];
+  const int other = 1 - rank;
+  for (i = 0; i < 10; ++i) {
+    if (rank == 0) {
+      MPI_Send(out, 100, MPI_INT, other, 7, MPI_COMM_WORLD);
+      MPI_Recv(in, 100, MPI_INT, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(in, 100, MPI_INT, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(out, 100, MPI_INT, other, 7, MPI_COMM_WORLD);
+    }
+  }
+  if (rank == 0) MPI_Send(out, 3, MPI_INT, 1, 9, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(in, 100, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (i = 0; i < 3; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  for (i = 0; i < 2; ++i) MPI_Allreduce(a, b, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  /* Receive arguments are garbage where MPI does not look at them. */
+  if (rank == 0)
+    MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  else
+    MPI_Gather(&rank, 1, MPI_INT, NULL, -5, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+  MPI_Request r[2];
+  MPI_Irecv(in, 100, MPI_INT, other, 11, MPI_COMM_WORLD, &r[0]);
+  MPI_Isend(out, 100, MPI_INT, other, 11, MPI_COMM_WORLD, &r[1]);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Barrier(dup);
+  MPI_Comm_free(&dup);
+}
+
+static void regions(void) {
+  MPI_Pcontrol(0);
+  MPI_Pcontrol(1, "solve");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Pcontrol(1, "inner");
+  MPI_Pcontrol(-1, "inner");
+  MPI_Pcontrol(-1, "solve");
+  MPI_Pcontrol(1, (char *)0);
+  MPI_Pcontrol(1, (char *)16);
+  MPI_Pcontrol(1, "a name that is much too long to be taken for the name of any region");
+  MPI_Pcontrol(1, "not\tprintable");
+  MPI_Pcontrol(1);
+}
+
+static void *in_thread(void *n) {
+  int i, flag;
+  for (i = 0; i < (int)(long)n; ++i) MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "counted";
+  int provided, i, status;
+  if (strcmp(what, "nothing") == 0) {
+    puts("no MPI here");
+    return 3;
+  }
+  if (strcmp(what, "threads") == 0)
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  else
+    MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (rank == 0) printf("hello from %d\n", size);
+  if (strcmp(what, "counted") == 0) counted();
+  if (strcmp(what, "regions") == 0) regions();
+  if (strcmp(what, "killed") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) kill(getpid(), SIGKILL);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (strcmp(what, "abort") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (strcmp(what, "fork") == 0) { /* the child calls what it must not, and must not be recorded */
+    const pid_t child = fork();
+    if (child == 0) {
+      MPI_Pcontrol(1, "child");
+      _exit(0);
+    }
+    waitpid(child, &status, 0);
+  }
+  if (strcmp(what, "threads") == 0) { /* first ten at a time, then ten one after the other */
+    pthread_t t[10];
+    for (i = 0; i < 10; ++i) pthread_create(&t[i], 0, in_thread, (void *)100);
+    for (i = 0; i < 10; ++i) pthread_join(t[i], 0);
+    for (i = 0; i < 10; ++i) {
+      pthread_create(&t[0], 0, in_thread, (void *)100);
+      pthread_join(t[0], 0);
+    }
+  }
+  if (strcmp(what, "many") == 0) { /* argv[2] calls */
+    int flag;
+    long n = argc > 2 ? atol(argv[2]) : 1000;
+    for (; n > 0; --n) MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+  MPI_Finalize();
+  return strcmp(what, "counted") == 0 ? 42 : 0;
+}
