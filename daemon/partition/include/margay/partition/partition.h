@@ -30,7 +30,7 @@
 // optimum is still exact, and its pIC is within tie * parts of the plain optimum. What is still equal to
 // within tie/16 is decided in a fixed order: the aggregate, then the spatial cut, then the earliest temporal
 // cut (the temporal operator: the longest part). Of a chain of nodes with the same leaves the topmost is
-// named.
+// named (an only child is tried last).
 //
 // Thread safety: plain values. Ownership: a Column borrows; everything else owns.
 #pragma once
