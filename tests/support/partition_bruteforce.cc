@@ -155,4 +155,30 @@ Covers::Best best_composition(const Cells& cells, double p, double price) {
   return judge(pic, parts, price);
 }
 
+double priced_optimum(const Parents& parents, const Cells& cells, double p, double price) {
+  const std::size_t n = cells.slices;
+  std::vector<std::vector<double>> best(parents.size(), std::vector<double>(n * n));
+  for (std::size_t k = parents.size(); k-- > 0;) {
+    const auto leaves = leaves_below(parents, k);
+    for (std::size_t length = 1; length <= n; ++length) {
+      for (std::size_t i = 0; i + length <= n; ++i) {
+        const std::size_t j = i + length - 1;
+        double& top = best[k][i * n + j];
+        top = measure_area(cells, leaves, i, j).pic(p) - price;
+        double split = 0;
+        bool inner = false;
+        for (std::size_t c = k + 1; c < parents.size(); ++c) {
+          if (parents[c] != static_cast<int>(k)) continue;
+          inner = true;
+          split += best[c][i * n + j];
+        }
+        if (inner) top = std::max(top, split);
+        for (std::size_t m = i; m < j; ++m)
+          top = std::max(top, best[k][i * n + m] + best[k][(m + 1) * n + j]);
+      }
+    }
+  }
+  return best[0][n - 1];
+}
+
 }  // namespace margay::support

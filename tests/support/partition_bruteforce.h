@@ -71,4 +71,8 @@ class Covers {
 
 Covers::Best best_composition(const Cells& cells, double p, double price);
 
+// The largest sum over the parts of pIC - price, by the plain recurrence. Parents must precede their
+// children.
+double priced_optimum(const Parents& parents, const Cells& cells, double p, double price);
+
 }  // namespace margay::support

@@ -43,7 +43,7 @@ TEST(Temporal, BruteForce_AllCompositions) {
   Rng rng(seed);
   const int models = 3000;
   for (int round = 0; round < models; ++round) {
-    const std::size_t leaves = 1 + rng() % 5, slices = 1 + rng() % 8, states = 1 + rng() % 3;
+    const std::size_t leaves = 1 + rng() % 5, slices = 1 + rng() % 12, states = 1 + rng() % 3;
     const auto kind = static_cast<Kind>(rng() % static_cast<std::size_t>(Kind::kCount));
     const Cells cells = random_cells(rng, kind, leaves, slices, states);
     const auto engine = rebuild(options_for(leaves, states, slices), columns(cells));

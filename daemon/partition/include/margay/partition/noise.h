@@ -4,13 +4,13 @@
 // EFFECTIVE SAMPLES. Even in a steady phase the cells of a resource differ: a slice holds a finite number of
 // visits to states. Model a cell of weight w whose tested states hold mass m = sum_x v as N*m draws from the
 // phase's distribution pi: N*v is multinomial. N, the effective samples per cell, is estimated from the
-// dispersion of R rows believed to be homogeneous. With q_r = v_r/m_r and the pooled pi^_x = sum_r v_rx /
-// sum_r m_r,
+// dispersion of R rows believed to be homogeneous. With q_r = v_r/m_r and pi^_x the share of
+// state x in the mass of all rows,
 //
 //     D = sum_r m_r * sum_x (q_rx - pi^_x)^2 / pi^_x         ("chi-square per unit sample")
 //
 // N*D is Pearson's statistic of the R x X table of counts, chi-square with (R-1)(X'-1) degrees of freedom, X'
-// the states that occur, and expectation (R-1)(X'-1) up to a factor 1 + 1/(total samples). Hence
+// the states that occur, and expectation (R-1)(X'-1) up to a factor n/(n-1), n all samples. Hence
 //
 //     N_eff = (R-1)(X'-1) / D,     relative standard deviation about sqrt(2 / ((R-1)(X'-1))).
 //
@@ -22,8 +22,8 @@
 //
 //     loss <= chi2_upper_quantile(alpha, X-1) / (2*ln2*N_eff).
 //
-// What merging wins: two cells of weight 1 with mass m each gain 2m*log2(2) - loss. (RR-8524's equation 6.)
-// They stay merged where p*gain >= (1-p)*loss, that is from
+// What merging wins: two cells of weight 1 with mass m each gain 2m*log2(2) - loss bits.
+// By the criterion (RR-8524, equation 6) they stay merged where p*gain >= (1-p)*loss, that is from
 //
 //     p = loss / (loss + gain) = loss / (2m)     on; at most 1.
 //

@@ -13,9 +13,9 @@
 //
 // in bits. Where every weight is 1, W is the number of cells and these are the papers' formulas; the weights
 // let unknown and absent time count for nothing and partial slices count by their duration. The gain is the
-// sum form of RR-8524 (see DESIGN: the mean in equation 3 of the other paper contradicts its own claims).
-// loss >= 0 by the log-sum inequality, so p = 0 keeps every cell that differs from its neighbours; at p = 1
-// pIC is superadditive, so one aggregate is optimal.
+// sum form of RR-8524: the mean in equation 3 of the other paper, taken literally, breaks that paper's own
+// claim that p = 1 aggregates everything. loss >= 0 by the log-sum inequality, so p = 0 keeps every cell that
+// differs from its neighbours; at p = 1 pIC is superadditive, so one aggregate is optimal.
 //
 // TIE RULE (everywhere). Fewer aggregates win. An engine maximises the sum over the aggregates of pIC(A) -
 // tie, where `tie` is a fixed, tiny price in bits per aggregate: a cut is made only where it brings more than
@@ -23,14 +23,14 @@
 //
 //     tie = 2^-38 * n * (1 + log2 n + log2 X),   n = leaves * slices
 //
-// that is 3.6e-12 of the largest magnitude an area can have (4e-6 bits for 700 leaves x 100 slices x 8
+// that is 3.6e-12 of the largest magnitude an area can have (5e-6 bits for 700 leaves x 100 slices x 8
 // states), far above the rounding error of a table of doubles and far below what anybody can see. So rounding
 // never shows as a cut, equal cells are never split (even at p = 0, where every partition of them ties), and
 // cells of weight 0 join a neighbour. The price is additive: the tables need no counts and no tolerance, the
 // optimum is still exact, and its pIC is within tie * parts of the plain optimum. What is still equal to
 // within tie/16 is decided in a fixed order: the aggregate, then the spatial cut, then the earliest temporal
 // cut (the temporal operator: the longest part). Of a chain of nodes with the same leaves the topmost is
-// named.
+// named (an only child is tried last).
 //
 // Thread safety: plain values. Ownership: a Column borrows; everything else owns.
 #pragma once

@@ -20,8 +20,10 @@
 // leads to the same bits.
 //
 // COST, for L leaves, T slices, X states (log: a base-2 logarithm):
-//     push       O(L*T*X log)       amend      O(a * T*X log)     a = slices from the amended one to the
-//     newest partition  O(T^2)             evaluate   O(L*T*X log)
+//     push       O(L*T*X log)
+//     amend      O(a * T*X log)      a = slices from the amended one to the newest
+//     partition  O(T^2)
+//     evaluate   O(L*T*X log)
 // MEMORY, in bytes:  16 * 64 * N*(N+1)/2  +  8 * T*L*(X+1)  + small scratch,    N = floor((T+6)/8) + 1
 //
 // Errors, thread safety, ownership: as Spatiotemporal (spatiotemporal.h). Pure.
