@@ -169,6 +169,7 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
         !same(leaves_[i], "thread"))
       continue;
     leaves_[i] = std::move(attributes);
+    ++topology_version_;
     leaf_owner_[i] = {source.id, stream};
     return LeafIndex(i);
   }

@@ -1,0 +1,256 @@
+#include "analysis_stage.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "margay/wire/columns.h"
+#include "report_builder.h"
+
+namespace margay::app {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll(10);
+constexpr DurationNs kReportPeriod = milliseconds(100);
+// Slices that a restarted daemon looks back through to know the run's phases again.
+constexpr std::int64_t kReplayedSlices = 36'000;
+constexpr DurationNs kOwnerGonePatience = seconds(5);
+
+detect::DetectorOptions detector_options(const Options& o) {
+  detect::DetectorOptions d;
+  d.run = o.run;
+  d.window.slice = o.levels[0];
+  d.window.slices = o.window_slices;
+  d.window.p = o.p;
+  d.window.memory_budget_bytes = o.window_memory_bytes;
+  d.min_effect = o.min_effect;
+  return d;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& options, zmq::context_t& context,
+                                                           const store::Archive& archive, const store::Resume& resume,
+                                                           Exchange& exchange, const Clock& clock) {
+  auto reports = transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint());
+  if (!reports) return tl::unexpected(reports.error());
+  auto control = transport::Socket::bind(context, zmq::socket_type::router, options.directory.control_endpoint());
+  if (!control) return tl::unexpected(control.error());
+  std::unique_ptr<AnalysisStage> stage(
+      new AnalysisStage(options, std::move(*reports), std::move(*control), exchange, clock, resume.run));
+  if (!options.alerts_file.empty()) {
+    auto sink = alert::JsonlSink::open(options.alerts_file);
+    if (!sink) return tl::unexpected(sink.error());
+    stage->sink_.emplace(std::move(*sink));
+  }
+  if (auto ok = stage->replay(archive, resume); !ok) return fail(ok.error(), archive.path());
+  return stage;
+}
+
+AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
+                             Exchange& exchange, const Clock& clock, const store::RunMeta& run)
+    : options_(options),
+      exchange_(exchange),
+      clock_(clock),
+      run_(run),
+      reports_(std::move(reports)),
+      control_(std::move(control)),
+      detector_(detector_options(options)),
+      topology_(std::make_shared<detect::Topology>()),
+      watermark_(run.begin) {}
+
+AnalysisStage::~AnalysisStage() { join(); }
+
+void AnalysisStage::start() {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "margay-analyse");
+    run();
+  });
+}
+void AnalysisStage::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+// Detection is a function of the slices: run over what the archive holds, it comes to where it was. What it raised
+// then stands in the archive and is not raised again.
+Status AnalysisStage::replay(const store::Archive& archive, const store::Resume& resume) {
+  for (const auto& a : resume.alerts) {
+    known_alerts_.insert(a.id + '/' + a.status);
+    if (a.status == "resolved") known_alerts_.insert(a.id + "/firing");  // one record per alert: its last status
+    alert_ids_.insert(a.id);
+    recent_alerts_.push_back(a.json);
+    if (recent_alerts_.size() > kMostReportedAlerts) recent_alerts_.pop_front();
+  }
+  if (resume.leaves.empty()) return {};
+  auto topology = std::make_shared<detect::Topology>();
+  std::vector<model::Attributes> leaves;
+  for (const auto& l : resume.leaves) leaves.push_back(l.attributes);
+  static const std::vector<std::string> kView = {"host", "rank", "process", "thread"};
+  topology->hierarchy = model::Hierarchy(leaves, kView);
+  topology->states = resume.states.states();
+  topology_ = topology;
+  detector_.set_topology(topology_);
+  SliceIndex through = slice_of(run_.begin, options_.levels[0]) - 1;
+  for (const auto& c : resume.closed)
+    if (c.level == LevelIndex(0)) through = c.through;
+  replaying_ = true;
+  const auto scanned =
+      archive.scan_columns(LevelIndex(0), through - kReplayedSlices, through, [&](model::SliceColumn&& column) {
+        watermark_ = slice_end(column.index, options_.levels[0]);
+        emit(detector_.on_slice(column, watermark_));
+        return true;
+      });
+  replaying_ = false;
+  return scanned;
+}
+
+void AnalysisStage::run() {
+  while (!exchange_.stop) {
+    if (auto message = exchange_.slices.pop(kPoll)) {
+      take(*message);
+      while ((message = exchange_.slices.try_pop())) take(*message);
+    }
+    serve_control();
+    watch_owner();
+    const TimeNs now = clock_.monotonic();
+    if (fresh_ && !final_ && now >= next_report_) publish(false);
+    if (final_) answer_finish();
+  }
+}
+
+void AnalysisStage::take(const ClosedSlice& message) {
+  if (message.topology) {
+    topology_ = message.topology;
+    detector_.set_topology(topology_);
+  }
+  if (message.standing) standing_ = message.standing;
+  watermark_ = std::max(watermark_, message.watermark);
+  fresh_ = true;
+  if (message.column) {
+    if (message.amended)
+      detector_.on_amended(*message.column);
+    else
+      emit(detector_.on_slice(*message.column, message.watermark));
+    send_findings(false);
+  }
+  if (message.final) {
+    end_ = message.end;
+    emit(detector_.finish(message.end, message.watermark));
+    final_ = true;
+    send_findings(true);
+    publish(true);
+  }
+}
+
+void AnalysisStage::emit(std::vector<alert::Alert> alerts) {
+  for (alert::Alert& a : alerts) {
+    const std::string status = alert::to_string(a.status);
+    if (!known_alerts_.insert(a.id + '/' + status).second) continue;
+    alert_ids_.insert(a.id);
+    a.emitted_wall = clock_.realtime();
+    std::string json = alert::to_json(a);
+    if (sink_) sink_->write(a.id, status, json);
+    recent_alerts_.push_back(json);
+    if (recent_alerts_.size() > kMostReportedAlerts) recent_alerts_.pop_front();
+    findings_.alerts.push_back({a.id, std::move(json), status});
+    if (!replaying_) publish(false);  // an alert waits for nothing
+  }
+}
+
+void AnalysisStage::send_findings(bool final) {
+  for (const auto& p : detector_.phases().spans()) {
+    if (p.index < phases_sent_) continue;
+    findings_.phases.push_back({p.index, p.name, p.label, p.begin, p.end, p.occurrence, p.current});
+  }
+  // The last two may still change (an edge moves, a transition is taken back).
+  const auto& spans = detector_.phases().spans();
+  if (spans.size() > 2) phases_sent_ = spans[spans.size() - 2].index;
+  findings_.final = final;
+  if (findings_.alerts.empty() && findings_.phases.empty() && !final) return;
+  if (exchange_.findings.try_push(std::move(findings_))) {
+    findings_ = {};
+  } else if (findings_.phases.size() > kMostReportedPhases) {
+    findings_.phases.clear();  // absolute values: the next ones say the same
+    phases_sent_ = 0;
+  }
+}
+
+wire::Report AnalysisStage::report(bool final) const {
+  ReportInput in{options_,   detector_,  *topology_,          standing_.get(),
+                 recent_alerts_, run_.begin, watermark_, clock_.realtime(), clock_.monotonic() + run_.wall_offset,
+                 sequence_,  final,      true};
+  return build_report(in);
+}
+
+void AnalysisStage::publish(bool final) {
+  ++sequence_;
+  fresh_ = false;
+  next_report_ = clock_.monotonic() + kReportPeriod;
+  static_cast<void>(reports_.try_send(report(final)));
+}
+
+void AnalysisStage::serve_control() {
+  for (int i = 0; i < 16; ++i) {
+    auto frame = control_.try_receive();
+    if (!frame) return;
+    wire::ControlRequest request;
+    wire::ControlReply reply;
+    reply.set_version(wire::kWireVersion);
+    if (!request.ParseFromString(frame->body) || request.version() != wire::kWireVersion) {
+      reply.set_error("the request is not of wire version " + std::to_string(wire::kWireVersion));
+    } else if (request.kind() == wire::ControlRequest::STATUS) {
+      *reply.mutable_report() = report(final_);
+    } else if (request.kind() == wire::ControlRequest::FINISH) {
+      finish_from_ = frame->from;
+      if (!finish_) {
+        finish_ = {request.exit_code(), DurationNs(std::clamp<std::int64_t>(request.timeout_ns(), 0, 60'000'000'000))};
+        const std::lock_guard lock(exchange_.mutex);
+        exchange_.finish = finish_;
+      }
+      continue;  // answered when it is done
+    } else {
+      reply.set_error("the request's kind is unknown");
+    }
+    static_cast<void>(control_.try_send(reply, frame->from));
+  }
+}
+
+// The last cut is on its way; the answer waits for it.
+void AnalysisStage::answer_finish() {
+  if (!findings_.alerts.empty() || !findings_.phases.empty() || findings_.final) {
+    if (exchange_.findings.try_push(std::move(findings_))) findings_ = {};
+  }
+  if (!exchange_.finished) return;
+  if (!finish_from_.empty()) {
+    wire::ControlReply reply;
+    reply.set_version(wire::kWireVersion);
+    if (exchange_.archive_failed) reply.set_error("the archive could not be written to its end");
+    SummaryInput in{finish_->exit_code, run_.begin, end_, *topology_, standing_.get(), detector_.phases().spans(),
+                    alert_ids_.size()};
+    reply.set_summary_json(build_summary(in));
+    *reply.mutable_report() = report(true);
+    static_cast<void>(control_.try_send(reply, finish_from_));
+    finish_from_.clear();
+  }
+  if (owner_gone_ != TimeNs()) exchange_.stop = true;  // nobody is left to end this process
+}
+
+// Without its owner the daemon ends by itself, once nothing is left to watch.
+void AnalysisStage::watch_owner() {
+  const TimeNs now = clock_.monotonic();
+  if (options_.owner_pid <= 0 || now < next_owner_check_) return;
+  next_owner_check_ = now + seconds(1);
+  if (kill(options_.owner_pid, 0) == 0 || errno != ESRCH) return;
+  if (owner_gone_ == TimeNs()) owner_gone_ = now;
+  const bool idle = standing_ == nullptr || standing_->live == 0;
+  if (!idle || now - owner_gone_ < kOwnerGonePatience) return;
+  const std::lock_guard lock(exchange_.mutex);
+  if (!exchange_.finish) {
+    finish_ = FinishRequest{};
+    exchange_.finish = finish_;
+  }
+}
+
+}  // namespace margay::app

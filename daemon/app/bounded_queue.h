@@ -1,0 +1,47 @@
+// A queue with a bound between two threads. What does not fit is refused, and the sender decides.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+namespace margay::app {
+
+template <class T>
+class BoundedQueue {
+ public:
+  explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
+
+  // False, and `value` untouched, when the queue is full.
+  bool try_push(T&& value) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (items_.size() >= capacity_) return false;
+      items_.push_back(std::move(value));
+    }
+    changed_.notify_one();
+    return true;
+  }
+  std::size_t room() const {
+    const std::lock_guard lock(mutex_);
+    return capacity_ - items_.size();
+  }
+  std::optional<T> try_pop() { return pop(std::chrono::milliseconds(0)); }
+  std::optional<T> pop(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, timeout, [&] { return !items_.empty(); })) return std::nullopt;
+    T value = std::move(items_.front());
+    items_.pop_front();
+    return value;
+  }
+
+ private:
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<T> items_;
+};
+
+}  // namespace margay::app

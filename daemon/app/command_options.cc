@@ -1,0 +1,92 @@
+#include "command_options.h"
+
+#include "margay/config/config.h"
+
+namespace margay::app {
+
+void add_common_flags(CLI::App& app, CommonFlags& f) {
+  app.add_option("--config", f.config,
+                 "configuration file (TOML); every key is explained in the shipped margay.toml; flags override it");
+  app.add_option("--slice", f.slice,
+                 "duration of a timeslice, e.g. 100ms (the default): what is shorter is not told apart");
+  app.add_option("--archive", f.archive, "directory for the run's archive; made if missing (default: margay-RUN here)");
+  app.add_option("--alerts", f.alerts, "file for alerts: one JSON object a line, written as they happen");
+  app.add_option("--p", f.p,
+                 "gain/loss ratio of the partition shown, 0 (every detail) to 1 (one aggregate), or auto (the default): "
+                 "just above the noise");
+  app.add_flag("--no-raw", f.no_raw, "keep the model only, not every single event");
+  app.add_option("--capture", f.capture, "file for every message as it came in (to find faults in Margay)")->group("");
+}
+
+std::vector<std::string> CommonFlags::to_arguments() const {
+  std::vector<std::string> out;
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (value.empty()) return;
+    out.emplace_back(flag);
+    out.push_back(value);
+  };
+  add("--config", config);
+  add("--slice", slice.value_or(""));
+  add("--archive", archive);
+  add("--alerts", alerts);
+  add("--p", p.value_or(""));
+  add("--capture", capture);
+  if (no_raw) out.emplace_back("--no-raw");
+  return out;
+}
+
+Status apply_flags(const CommonFlags& f, Options& o) {
+  config::Config c;
+  if (!f.config.empty()) {
+    auto loaded = config::load(f.config);
+    if (!loaded) return tl::unexpected(loaded.error());
+    c = std::move(*loaded);
+  }
+  if (f.slice) {
+    const auto d = config::parse_duration(*f.slice);
+    if (!d) return fail(d.error(), "--slice " + *f.slice);
+    if (*d < milliseconds(10) || *d > seconds(600))
+      return fail(ErrorCode::kInvalidArgument, "--slice " + *f.slice + ": expected 10ms to 10min");
+    // Coarser levels that the new slice does not divide give way to multiples of it.
+    c.slice.duration = *d;
+    std::vector<DurationNs> levels;
+    DurationNs below = *d;
+    for (const DurationNs level : c.slice.levels)
+      if (level > below && level.value % below.value == 0) {
+        levels.push_back(level);
+        below = level;
+      }
+    c.slice.levels = levels;
+  }
+  if (f.p) {
+    if (*f.p == "auto") {
+      c.detect.p.reset();
+    } else {
+      char* end = nullptr;
+      const double p = std::strtod(f.p->c_str(), &end);
+      if (end == f.p->c_str() || *end != '\0' || !(p >= 0 && p <= 1))
+        return fail(ErrorCode::kInvalidArgument, "--p " + *f.p + ": expected auto or a number from 0 to 1");
+      c.detect.p = p;
+    }
+  }
+  o.levels = c.level_durations();
+  o.window_slices = c.slice.window;
+  o.lateness = c.slice.lateness;
+  o.silence_hold_slices = c.slice.silence_hold;
+  o.commit_period = c.store.commit;
+  o.sync = c.store.sync;
+  o.raw_events = c.store.raw_events && !f.no_raw;
+  o.store_memory_bytes = c.store.memory.value;
+  o.window_memory_bytes = c.limits.memory.value;
+  o.limits.sources = c.limits.sources;
+  o.limits.leaves = c.limits.leaves;
+  o.limits.states = c.limits.states;
+  o.p = c.detect.p;
+  o.min_effect = c.detect.min_effect;
+  o.archive = f.archive;
+  o.alerts_file = f.alerts.empty() ? c.alerts.file : f.alerts;
+  o.capture = f.capture;
+  return {};
+}
+
+}  // namespace margay::app

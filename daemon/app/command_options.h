@@ -1,0 +1,30 @@
+// Flags that `margay run` and `margayd` share, and how they become options. Flags override the configuration file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/base/result.h"
+#include "options.h"
+
+namespace margay::app {
+
+struct CommonFlags {
+  std::string config;
+  std::optional<std::string> slice;
+  std::string archive;
+  std::string alerts;
+  std::string capture;
+  bool no_raw = false;
+  std::optional<std::string> p;
+  // As they were given, to be handed on to a daemon.
+  std::vector<std::string> to_arguments() const;
+};
+
+void add_common_flags(CLI::App& app, CommonFlags& flags);
+// Errors: kInvalidArgument, kNotFound, with file, line and key where the configuration is at fault.
+Status apply_flags(const CommonFlags& flags, Options& options);
+
+}  // namespace margay::app

@@ -1,0 +1,70 @@
+// What the daemon's two threads say to each other. Values and bounded queues; no shared state but a few flags.
+//
+//   margay-ingest  -- ClosedSlice -->  margay-analyse      slices in order, and how things stand
+//   margay-ingest  <-- Findings  ----  margay-analyse      alerts and phases, for the next cut
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bounded_queue.h"
+#include "margay/detect/topology.h"
+#include "margay/ingest/ingest.h"
+#include "margay/model/slice_column.h"
+#include "margay/store/records.h"
+
+namespace margay::app {
+
+struct CounterValue {
+  std::string name;
+  std::uint64_t value = 0;
+  int severity = 0;  // 0 info, 1 warning, 2 error
+  std::string help;
+};
+
+// How things stand when a slice closes.
+struct Standing {
+  std::vector<ingest::Account> accounts;        // by leaf
+  std::vector<std::string> conditions;          // by leaf
+  std::uint32_t live = 0, ended = 0;            // sources
+  std::vector<CounterValue> counters;
+};
+
+struct ClosedSlice {
+  std::shared_ptr<const model::SliceColumn> column;  // nullptr: only standing, or the end
+  bool amended = false;
+  TimeNs watermark{};
+  std::shared_ptr<const detect::Topology> topology;  // new since the last one, or nullptr
+  std::shared_ptr<const Standing> standing;          // or nullptr
+  bool final = false;                                // the run is over at `end`
+  TimeNs end{};
+};
+
+// What the analysis found, to be kept in the archive.
+struct Findings {
+  std::vector<store::AlertRecord> alerts;
+  std::vector<store::PhaseRecord> phases;
+  bool final = false;
+};
+
+struct FinishRequest {
+  std::int32_t exit_code = 0;
+  DurationNs patience = seconds(5);
+};
+
+struct Exchange {
+  BoundedQueue<ClosedSlice> slices{512};
+  BoundedQueue<Findings> findings{64};
+  std::atomic<bool> stop{false};            // end at once, in order: commit, leave the run open
+  std::atomic<bool> finished{false};        // the last cut is committed (or given up)
+  std::atomic<bool> archive_failed{false};  // it was given up
+  std::mutex mutex;
+  std::optional<FinishRequest> finish;      // guarded by mutex
+};
+
+}  // namespace margay::app

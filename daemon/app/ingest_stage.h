@@ -1,0 +1,86 @@
+// The daemon's first thread ("margay-ingest"): messages in, cells, cuts and acknowledgements out. It never waits for
+// a disk or for the analysis.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "exchange.h"
+#include "margay/ingest/ingest.h"
+#include "margay/slicer/levels.h"
+#include "margay/slicer/slicer.h"
+#include "margay/store/archive.h"
+#include "margay/store/commit_queue.h"
+#include "margay/transport/transport.h"
+#include "options.h"
+
+namespace margay::app {
+
+class IngestStage {
+ public:
+  // `resume` is what the archive held when it was opened (empty for a new one).
+  static Result<std::unique_ptr<IngestStage>> make(const Options& options, zmq::context_t& context,
+                                                   store::Archive& archive, const store::Resume& resume,
+                                                   Exchange& exchange, const Clock& clock);
+  ~IngestStage();
+  void start();
+  void join();
+
+ private:
+  IngestStage(const Options& options, transport::Socket socket, store::Archive& archive, Exchange& exchange,
+              const Clock& clock, slicer::Levels levels, const store::RunMeta& run);
+  Status restore(const store::Resume& resume);
+  void run();
+  void receive();
+  void close_slices(TimeNs watermark);
+  void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
+  void keep(const model::SliceColumn& column);
+  std::shared_ptr<const Standing> standing() const;
+  void collect_changes();
+  void commit(bool last);
+  void poll_commits();
+  void send_replies();
+  bool finishing();
+
+  const Options& options_;
+  Exchange& exchange_;
+  const Clock& clock_;
+  store::Archive& archive_;
+  store::RunMeta run_;
+  transport::Socket socket_;
+  model::StateTable states_;
+  slicer::Slicer slicer_;
+  slicer::Levels levels_;
+  ingest::Ingest ingest_;
+  std::unique_ptr<store::CommitQueue> commits_;
+
+  // What the next cut will hold, beyond what it reads from the stages above.
+  std::map<std::pair<std::uint8_t, std::int64_t>, std::shared_ptr<const model::SliceColumn>> pending_columns_;
+  std::vector<store::AlertRecord> pending_alerts_;
+  std::map<std::uint32_t, store::PhaseRecord> pending_phases_;
+  std::vector<store::RawBlock> pending_raw_;
+  std::size_t pending_raw_bytes_ = 0;
+  std::uint64_t raw_lost_ = 0;      // records not archived for want of room
+  std::uint64_t columns_lost_ = 0;  // columns not archived, the disk being away for too long
+  std::size_t states_committed_ = 0;
+  std::uint64_t topology_committed_ = 0;
+  std::uint64_t topology_published_ = 0;
+  std::size_t states_published_ = 0;
+  std::map<std::uint64_t, ingest::AckPoint> ack_points_;  // by cut
+  std::uint64_t cut_ = 0;
+  std::uint64_t acked_cut_ = 0;
+  TimeNs next_commit_{};
+  TimeNs next_standing_{};
+  std::uint64_t commit_errors_ = 0;
+  std::string commit_error_;
+  bool said_final_ = false;
+  bool last_cut_submitted_ = false;
+  TimeNs finish_deadline_{};
+  TimeNs last_deadline_{};
+  bool finish_started_ = false;
+  std::int32_t exit_code_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace margay::app

@@ -1,0 +1,137 @@
+// margay: the command.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "command_options.h"
+#include "margay/config/config.h"
+#include "margay/terminal/status.h"
+#include "margay/terminal/watch.h"
+#include "margay/transport/transport.h"
+#include "margay/wire/columns.h"
+#include "run/run_command.h"
+
+namespace {
+
+using margay::transport::RunDirectory;
+
+// The run that was named, or the newest one that is live.
+margay::Result<RunDirectory> choose_run(const std::string& name) {
+  if (!name.empty()) return margay::transport::open_run_directory(name);
+  const auto runs = margay::transport::list_runs();
+  if (runs.empty())
+    return margay::fail(margay::ErrorCode::kNotFound,
+                        "no run is live; start one: margay run -- mpirun -np 4 ./your-program");
+  return margay::transport::open_run_directory(runs.front());
+}
+
+int complain(const margay::Error& error) {
+  std::fprintf(stderr, "margay: %s\n", error.message.c_str());
+  return error.code == margay::ErrorCode::kNotFound ? 3 : 1;
+}
+
+int status(const std::string& name, bool json) {
+  auto directory = choose_run(name);
+  if (!directory) return complain(directory.error());
+  zmq::context_t context(1);
+  auto control =
+      margay::transport::Socket::connect(context, zmq::socket_type::dealer, directory->control_endpoint());
+  if (!control) return complain(control.error());
+  margay::wire::ControlRequest request;
+  request.set_version(margay::wire::kWireVersion);
+  request.set_kind(margay::wire::ControlRequest::STATUS);
+  margay::transport::Socket* const sockets[] = {&*control};
+  if (control->send(request, std::chrono::seconds(2)) &&
+      margay::transport::wait_readable(sockets, std::chrono::seconds(5))) {
+    const auto frame = control->try_receive();
+    margay::wire::ControlReply reply;
+    if (frame && reply.ParseFromString(frame->body)) {
+      if (!reply.error().empty()) return complain({margay::ErrorCode::kUnavailable, reply.error()});
+      const std::string text = json ? margay::terminal::status_json(reply.report()) + "\n"
+                                    : margay::terminal::status_text(reply.report());
+      std::fputs(text.c_str(), stdout);
+      return 0;
+    }
+  }
+  return complain({margay::ErrorCode::kUnavailable, directory->path + ": the daemon of this run does not answer"});
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Margay watches a parallel job while it runs: it names the job's phases, flags the moments and places where the\n"
+      "job is disturbed, and says who is likely to have caused it.\n\n"
+      "  margay run -- mpirun -np 4 ./app      watch a job: phases and alerts as they happen, an archive at the end\n"
+      "  margay watch                          the live view of it, in another terminal\n"
+      "  margay status                         where every event went, and how the daemon is"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", MARGAY_VERSION);
+
+  margay::app::RunRequest request;
+  auto* run_app = app.add_subcommand(
+      "run",
+      "Run a job under observation. The job's output, input and exit code are its own; what Margay has to say goes to\n"
+      "stderr, each line beginning with 'margay: '. Works through mpirun, srun, scripts and Python (mpi4py); the probe\n"
+      "is preloaded, nothing is compiled or linked.\n\n"
+      "  margay run --slice 100ms --alerts alerts.jsonl --summary summary.json -- mpirun -np 4 lmp -in in.lj\n\n"
+      "Exit code: the job's; 128 + N if signal N ended it; 127 if it was not found, 126 if it could not be run;\n"
+      "2 if something is wrong with the options (the job was not started).");
+  margay::app::add_common_flags(*run_app, request.flags);
+  run_app->add_option("--summary", request.summary,
+                      "file for the summary at the end (JSON): events produced and where each went, phases, alerts");
+  run_app->add_option("--name", request.name, "name of the run (default: made of date and time)");
+  run_app->add_flag("-q,--quiet", request.quiet, "say nothing but errors");
+  run_app->add_option("command", request.command, "the job: everything after --")->required();
+  run_app->positionals_at_end();
+
+  std::string watch_run;
+  bool exit_at_end = false;
+  auto* watch_app = app.add_subcommand(
+      "watch", "The live view of a run in this terminal: what every node does, the phases, the alerts. q leaves.");
+  watch_app->add_option("run", watch_run, "the run (default: the newest)");
+  watch_app->add_flag("--exit-at-end", exit_at_end, "leave when the run ends");
+
+  std::string status_run;
+  bool json = false;
+  auto* status_app = app.add_subcommand(
+      "status", "How a run stands: phases, open alerts, the account of every event, counters.\n"
+                "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.");
+  status_app->add_option("run", status_run, "the run (default: the newest)");
+  status_app->add_flag("--json", json, "for programs");
+
+  auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
+  auto* config_app = app.add_subcommand("config", "Print the configuration file with every key, its default and its meaning.");
+
+  CLI11_PARSE(app, argc, argv);
+  if (run_app->parsed()) return margay::app::run_command(request);
+  if (watch_app->parsed()) {
+    auto directory = choose_run(watch_run);
+    if (!directory) return complain(directory.error());
+    margay::terminal::WatchOptions options;
+    options.dir = *directory;
+    options.exit_at_end = exit_at_end;
+    options.view = margay::terminal::view_for_terminal();
+    return margay::terminal::watch(options);
+  }
+  if (status_app->parsed()) return status(status_run, json);
+  if (runs_app->parsed()) {
+    for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
+    return 0;
+  }
+  if (config_app->parsed()) {
+    std::fputs(margay::config::default_text().c_str(), stdout);
+    return 0;
+  }
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "margay: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,75 @@
+// margayd: the daemon. `margay run` starts one per job; it can also be run by itself.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "command_options.h"
+#include "pipeline.h"
+
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the archive,\n"
+      "and publishes phases and alerts. `margay run -- COMMAND` starts one for you; run it by hand to keep it apart\n"
+      "from the job:\n\n"
+      "  margayd --run night --archive /data/night &\n"
+      "  margay attach-env night     # prints the environment that the job needs"};
+  margay::app::Options options;
+  std::string config;
+  margay::app::CommonFlags flags;
+  margay::app::add_common_flags(app, flags);
+  app.add_option("--run", options.run, "name of the run: letters, digits, '-', '_'")->required();
+  app.add_option("--command", options.command, "the job's command line, for people");
+  app.add_option("--owner-pid", options.owner_pid, "end by itself when this process has gone and nothing is left to watch");
+  app.add_option("--restarts", options.restarts, "how often the owner had to restart this daemon");
+  app.set_version_flag("--version", MARGAY_VERSION);
+  CLI11_PARSE(app, argc, argv);
+  if (auto ok = margay::app::apply_flags(flags, options); !ok) {
+    std::fprintf(stderr, "margayd: %s\n", ok.error().message.c_str());
+    return 2;
+  }
+  auto directory = margay::transport::make_run_directory(options.run);
+  if (!directory) {
+    std::fprintf(stderr, "margayd: %s\n", directory.error().message.c_str());
+    return 1;
+  }
+  options.directory = *directory;
+  if (options.archive.empty()) options.archive = "margay-" + options.run;
+
+  // Signals are taken as events by this thread; the others must not see them.
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, s);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  auto pipeline = margay::app::Pipeline::start(options);
+  if (!pipeline) {
+    std::fprintf(stderr, "margayd: %s\n", pipeline.error().message.c_str());
+    return 1;
+  }
+  timespec tick{0, 100'000'000};
+  while (!(*pipeline)->stopped()) {
+    siginfo_t info;
+    if (sigtimedwait(&set, &info, &tick) > 0) (*pipeline)->request_stop();
+  }
+  (*pipeline)->wait();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "margayd: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,44 @@
+// What the daemon is told: from the configuration file and the command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/base/time.h"
+#include "margay/ingest/source_registry.h"
+#include "margay/transport/rundir.h"
+
+namespace margay::app {
+
+struct Options {
+  std::string run;
+  std::string command;                 // of the job, for people
+  transport::RunDirectory directory;
+  std::string archive;
+  std::string alerts_file;             // "" for none
+  int owner_pid = 0;                   // ends when this process has gone and no source is left; 0: never
+  std::uint32_t restarts = 0;          // how often this daemon was restarted, for people
+
+  // Level 0 first, each a multiple of the one before.
+  std::vector<DurationNs> levels = {milliseconds(100), seconds(1), seconds(10), seconds(60)};
+  std::uint32_t window_slices = 256;
+  std::uint32_t amendable_slices = 64;
+  DurationNs lateness = milliseconds(10);
+  std::uint32_t silence_hold_slices = 2;
+  DurationNs silent_after = seconds(1);
+  DurationNs lost_after = seconds(10);
+  DurationNs commit_period = milliseconds(100);
+  bool sync = false;
+  bool raw_events = true;
+  std::uint64_t store_memory_bytes = std::uint64_t{96} << 20;
+  std::uint64_t raw_backlog_bytes = std::uint64_t{64} << 20;
+  std::uint64_t window_memory_bytes = std::uint64_t{512} << 20;
+  ingest::Limits limits;
+  std::optional<double> p;             // nothing: from the noise floor
+  double min_effect = 0.1;
+  std::string capture;                 // file for every message as it came in, for tests; "" for none
+};
+
+}  // namespace margay::app

@@ -1,0 +1,47 @@
+// The whole daemon, in order. This is the place to read first.
+//
+//   node agents ==ZeroMQ==> ingest: decode, check, once and in order      (collector/ingest)   \.
+//                           slicer: intervals to cells                     (collector/slicer)    margay-ingest
+//                           levels: 100 ms -> 1 s -> 10 s -> 60 s          (collector/slicer)   /
+//                             |  consistent cuts                           (collector/store)     margay-store
+//                             |  closed slices, a bounded queue
+//                           window: the optimal partitions                 (daemon/partition)  \.
+//                           phases, perturbations                          (daemon/detect)       margay-analyse
+//                           alerts: file, archive; reports: ZeroMQ         (daemon/alert, app) /
+#pragma once
+
+#include <memory>
+
+#include "analysis_stage.h"
+#include "exchange.h"
+#include "ingest_stage.h"
+#include "margay/store/archive.h"
+#include "options.h"
+
+namespace margay::app {
+
+class Pipeline {
+ public:
+  // Opens (or makes) the archive, takes up where it left off, binds the endpoints and starts the threads.
+  // Errors: kIo and those of the archive, with the place.
+  static Result<std::unique_ptr<Pipeline>> start(Options options);
+  ~Pipeline();
+
+  // Ends in order: the last cut is committed, the run stays open for the next daemon.
+  void request_stop() { exchange_.stop = true; }
+  bool stopped() const { return exchange_.stop; }
+  void wait();
+
+ private:
+  explicit Pipeline(Options options) : options_(std::move(options)) {}
+
+  Options options_;
+  SystemClock clock_;
+  zmq::context_t context_{1};
+  Exchange exchange_;
+  std::unique_ptr<store::Archive> archive_;
+  std::unique_ptr<IngestStage> ingest_;
+  std::unique_ptr<AnalysisStage> analysis_;
+};
+
+}  // namespace margay::app

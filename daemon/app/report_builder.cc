@@ -1,0 +1,203 @@
+#include "report_builder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "margay/wire/columns.h"
+
+namespace margay::app {
+namespace {
+
+// The newest slices that a node's bar pools: one second, but at least one slice.
+constexpr std::int64_t kBarNs = 1'000'000'000;
+
+void add_partition(const std::optional<partition::Partition>& p, std::size_t nodes, wire::PartitionView* out) {
+  if (!p || p->parts.empty()) return;
+  out->set_p(p->p);
+  out->set_gain(p->gain);
+  out->set_loss(p->loss);
+  SliceIndex first = p->parts.front().first;
+  for (const auto& part : p->parts) first = std::min(first, part.first);
+  out->set_first_slice(first.value);
+  for (const auto& part : p->parts) {
+    const std::uint32_t node = part.node == partition::kAllLeaves ? 0 : part.node.value;
+    if (node >= nodes) continue;
+    out->add_parts(node);
+    out->add_parts(static_cast<std::uint32_t>(part.first.value - first.value));
+    out->add_parts(static_cast<std::uint32_t>(part.last.value - first.value));
+  }
+}
+
+void add_nodes(const ReportInput& in, wire::Report& report) {
+  const model::Hierarchy& h = in.topology.hierarchy;
+  const detect::Window& window = in.detector.window();
+  const std::size_t count = std::min(h.node_count(), kMostReportedNodes);
+  if (window.size() == 0) return;
+  const std::int64_t slices = std::max<std::int64_t>(1, kBarNs / in.options.levels[0].value);
+  const SliceIndex from = std::max(window.first(), window.last() + 1 - slices);
+  // Leaves first; a node is the sum of its leaves.
+  std::vector<std::vector<double>> leaf(h.leaf_count());
+  std::vector<double> weight(h.leaf_count(), 0.0);
+  for (std::uint32_t l = 0; l < h.leaf_count() && l < window.leaves(); ++l) {
+    leaf[l].assign(window.columns(), 0.0);
+    for (SliceIndex s = from; s <= window.last(); ++s) {
+      const auto row = window.row(s, LeafIndex(l));
+      for (std::size_t x = 0; x < row.size(); ++x) leaf[l][x] += row[x];
+      weight[l] += window.weight(s, LeafIndex(l));
+    }
+  }
+  for (std::size_t n = 0; n < count; ++n) {
+    const auto& node = h.nodes()[n];
+    auto* bar = report.add_nodes();
+    bar->set_path(node.path);
+    bar->set_depth(node.depth);
+    bar->set_leaves(node.leaf_count);
+    std::vector<double> sum(window.columns(), 0.0);
+    double present = 0;
+    for (const LeafIndex l : h.leaves_below(NodeIndex(static_cast<std::uint32_t>(n)))) {
+      if (l.value >= leaf.size() || leaf[l.value].empty()) continue;
+      for (std::size_t x = 0; x < sum.size(); ++x) sum[x] += leaf[l.value][x];
+      present += weight[l.value];
+    }
+    const double whole = static_cast<double>(node.leaf_count) * static_cast<double>(window.last().value + 1 - from.value);
+    std::vector<std::pair<double, std::uint16_t>> shares;
+    for (std::size_t x = 0; x < sum.size(); ++x)
+      if (sum[x] > 0.0005 * whole) shares.emplace_back(sum[x] / whole, window.state_of(x).value);
+    if (whole - present > 0.0005 * whole) shares.emplace_back(1 - present / whole, kAbsent.value);
+    std::sort(shares.rbegin(), shares.rend());
+    for (std::size_t i = 0; i < shares.size() && i < 12; ++i) {
+      auto* share = bar->add_shares();
+      share->set_share(static_cast<float>(shares[i].first));
+      share->set_state(shares[i].second);
+    }
+    if (in.standing != nullptr && node.children.empty())
+      for (const LeafIndex l : h.leaves_below(NodeIndex(static_cast<std::uint32_t>(n))))
+        if (l.value < in.standing->conditions.size()) bar->set_condition(in.standing->conditions[l.value]);
+  }
+}
+
+void add_health(const ReportInput& in, wire::Report& report) {
+  auto* health = report.mutable_health();
+  health->set_lag_ns((in.now_trace - in.watermark).value);
+  health->set_restarts(in.options.restarts);
+  if (in.standing == nullptr) return;
+  health->set_sources_live(in.standing->live);
+  health->set_sources_ended(in.standing->ended);
+  for (const CounterValue& c : in.standing->counters) {
+    auto* counter = health->add_counters();
+    counter->set_name(c.name);
+    counter->set_value(c.value);
+    counter->set_severity(static_cast<std::uint32_t>(c.severity));
+    counter->set_help(c.help);
+  }
+  const model::Hierarchy& h = in.topology.hierarchy;
+  std::uint64_t lost = 0;
+  for (const LeafIndex leaf : h.leaf_order()) {
+    if (leaf.value >= in.standing->accounts.size()) continue;
+    const ingest::Account& a = in.standing->accounts[leaf.value];
+    lost += a.probe_dropped + a.wire_lost + a.rejected + a.late_dropped;
+    if (health->sources_size() >= static_cast<int>(kMostReportedNodes)) continue;
+    auto* s = health->add_sources();
+    s->set_resource(h.path_of(leaf));
+    s->set_produced(a.produced);
+    s->set_modelled(a.modelled);
+    s->set_late_dropped(a.late_dropped);
+    s->set_probe_dropped(a.probe_dropped);
+    s->set_wire_lost(a.wire_lost);
+    s->set_rejected(a.rejected);
+    s->set_in_flight(a.in_flight());
+    s->set_condition(in.standing->conditions[leaf.value]);
+  }
+  health->set_lost_events(lost);
+}
+
+}  // namespace
+
+wire::Report build_report(const ReportInput& in) {
+  wire::Report report;
+  report.set_version(wire::kWireVersion);
+  report.set_run(in.options.run);
+  report.set_command(in.options.command);
+  report.set_sequence(in.sequence);
+  report.set_slice_ns(in.options.levels[0].value);
+  if (in.detector.window().size() > 0) report.set_slice_index(in.detector.window().last().value);
+  report.set_watermark_ns(in.watermark.value);
+  report.set_emitted_wall_ns(in.now_wall.value);
+  report.set_run_begin_ns(in.run_begin.value);
+  report.set_final(in.final);
+  for (const auto& s : in.topology.states) {
+    auto* name = report.add_states();
+    name->set_name(s.name);
+    name->set_family(static_cast<std::uint32_t>(s.family));
+  }
+  add_nodes(in, report);
+  const auto& spans = in.detector.phases().spans();
+  const std::size_t skip = spans.size() > kMostReportedPhases ? spans.size() - kMostReportedPhases : 0;
+  for (std::size_t i = skip; i < spans.size(); ++i) {
+    auto* phase = report.add_phases();
+    phase->set_name(spans[i].name);
+    phase->set_label(spans[i].label);
+    phase->set_begin_ns(spans[i].begin.value);
+    phase->set_end_ns(spans[i].end.value);
+    phase->set_occurrence(spans[i].occurrence);
+    phase->set_current(spans[i].current);
+  }
+  for (const std::string& a : in.alerts) report.add_alerts(a);
+  add_health(in, report);
+  if (in.partitions) {
+    const auto nodes = static_cast<std::size_t>(report.nodes_size());
+    add_partition(in.detector.window().spatiotemporal(), nodes, report.mutable_spatiotemporal());
+    add_partition(in.detector.window().temporal(), nodes, report.mutable_temporal());
+  }
+  return report;
+}
+
+std::string build_summary(const SummaryInput& in) {
+  using Json = nlohmann::ordered_json;
+  const auto account = [](const ingest::Account& a, Json& j) {
+    j["produced"] = a.produced;
+    j["modelled"] = a.modelled;
+    j["late_dropped"] = a.late_dropped;
+    j["probe_dropped"] = a.probe_dropped;
+    j["wire_lost"] = a.wire_lost;
+    j["rejected"] = a.rejected;
+    j["in_flight"] = a.in_flight();
+  };
+  Json j;
+  j["exit_code"] = in.exit_code;
+  j["duration_ns"] = (in.end - in.begin).value;
+  // Sums of the terms as they were counted, not of what they should add up to.
+  ingest::Account sum;
+  std::uint64_t in_flight = 0;
+  Json sources = Json::array();
+  const model::Hierarchy& h = in.topology.hierarchy;
+  for (const LeafIndex leaf : h.leaf_order()) {
+    if (in.standing == nullptr || leaf.value >= in.standing->accounts.size()) continue;
+    const ingest::Account& a = in.standing->accounts[leaf.value];
+    Json s;
+    s["resource"] = h.path_of(leaf);
+    account(a, s);
+    sources.push_back(std::move(s));
+    sum += a;
+    in_flight += a.in_flight();
+  }
+  Json events;
+  account(sum, events);
+  events["in_flight"] = in_flight;
+  j["events"] = std::move(events);
+  j["sources"] = std::move(sources);
+  j["phases"] = Json::array();
+  for (const auto& p : in.phases) {
+    Json phase;
+    phase["name"] = p.name;
+    phase["begin_ns"] = p.begin.value;
+    phase["end_ns"] = p.end.value;
+    if (!p.label.empty()) phase["label"] = p.label;
+    phase["occurrence"] = p.occurrence;
+    j["phases"].push_back(std::move(phase));
+  }
+  j["alerts"] = in.alerts;
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace margay::app

@@ -1,0 +1,48 @@
+// Builds what viewers see: one immutable Report per update. No I/O.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exchange.h"
+#include "margay/detect/detector.h"
+#include "margay/wire/margay.pb.h"
+#include "options.h"
+
+namespace margay::app {
+
+// Nodes, phases and alerts of a report beyond these are left out (the archive has them all).
+inline constexpr std::size_t kMostReportedNodes = 4096;
+inline constexpr std::size_t kMostReportedPhases = 256;
+inline constexpr std::size_t kMostReportedAlerts = 64;
+
+struct ReportInput {
+  const Options& options;
+  const detect::Detector& detector;
+  const detect::Topology& topology;
+  const Standing* standing;                      // may be null
+  const std::deque<std::string>& alerts;         // newest last
+  TimeNs run_begin;
+  TimeNs watermark;
+  TimeNs now_wall;
+  TimeNs now_trace;
+  std::uint64_t sequence;
+  bool final;
+  bool partitions;                               // with the spatiotemporal and temporal partition
+};
+wire::Report build_report(const ReportInput& in);
+
+struct SummaryInput {
+  std::int32_t exit_code = 0;
+  TimeNs begin{}, end{};
+  const detect::Topology& topology;
+  const Standing* standing;
+  const std::deque<detect::PhaseSpan>& phases;
+  std::uint64_t alerts = 0;
+};
+// The --summary file's object.
+std::string build_summary(const SummaryInput& in);
+
+}  // namespace margay::app

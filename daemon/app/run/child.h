@@ -1,0 +1,32 @@
+// A child process: started with its own environment, watched, ended by its id only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/base/result.h"
+#include "margay/base/time.h"
+
+namespace margay::app {
+
+struct ChildOptions {
+  std::vector<std::string> arguments;                            // [0] is looked for in PATH
+  std::vector<std::pair<std::string, std::string>> environment;  // set on top of ours
+  bool own_session = false;  // out of reach of the terminal's signals
+  std::string output;        // file for stdout and stderr (appended); "" for ours
+  bool null_input = false;
+};
+
+// Errors: kNotFound (no such program), kIo (not executable, no process); the message names the program.
+Result<pid_t> spawn(const ChildOptions& options);
+
+// How a process ended, as a shell tells it: its exit code, or 128 + the signal.
+int exit_code_of(int wait_status);
+
+// Waits up to `patience` for our child to end; then SIGTERM, again `grace`, then SIGKILL.
+void end_child(pid_t pid, DurationNs patience, DurationNs grace);
+
+}  // namespace margay::app

@@ -1,0 +1,419 @@
+#include "run_command.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "child.h"
+#include "margay/config/units.h"
+#include "margay/terminal/live_lines.h"
+#include "margay/terminal/text.h"
+#include "margay/transport/transport.h"
+#include "margay/wire/columns.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPollMs = 50;
+constexpr DurationNs kReadyPatience = seconds(10);
+constexpr DurationNs kFinishPatience = seconds(30);   // for the daemon's answer, restarts included
+constexpr DurationNs kSourcesPatience = seconds(5);   // of the daemon, for sources that do not end
+constexpr DurationNs kRestartPause = milliseconds(200);
+constexpr DurationNs kLongestPause = seconds(10);
+
+void say(const std::string& line) { std::fprintf(stderr, "margay: %s\n", line.c_str()); }
+
+std::string make_run_name() {
+  char stamp[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+  char name[48];
+  std::snprintf(name, sizeof name, "%s-%04x", stamp, std::random_device{}() & 0xffffu);
+  return name;
+}
+
+// A helper process of the run: started again when it dies, ever more slowly.
+struct Helper {
+  std::string what;
+  ChildOptions options;
+  pid_t pid = -1;
+  std::uint32_t restarts = 0;
+  DurationNs pause = kRestartPause;
+  TimeNs restart_at{};
+  TimeNs started{};
+};
+
+class Run {
+ public:
+  Run(const RunRequest& request, Installation installation) : request_(request), parts_(std::move(installation)) {}
+  int operator()();
+
+ private:
+  bool prepare();
+  void start(Helper& helper);
+  bool wait_ready();
+  int start_job();
+  void supervise();
+  void reap();
+  void handle_signal(const signalfd_siginfo& info);
+  void show_reports();
+  void finish();
+  void write_summary(const std::string& from_daemon);
+  void print_end();
+
+  const RunRequest& request_;
+  Installation parts_;
+  SystemClock clock_;
+  std::string run_;
+  CommonFlags flags_;
+  transport::RunDirectory directory_;
+  bool watched_ = false;  // the daemon came up
+  zmq::context_t context_{1};
+  std::optional<transport::Socket> reports_;
+  terminal::LiveLines lines_{false};
+  wire::Report last_;
+  Helper daemon_, node_;
+  pid_t job_ = -1;
+  bool job_ended_ = false;
+  int exit_code_ = 1;
+  TimeNs job_begin_{}, job_end_{};
+  int signals_ = -1;
+};
+
+bool Run::prepare() {
+  run_ = request_.name.empty() ? make_run_name() : request_.name;
+  auto directory = transport::make_run_directory(run_);
+  if (!directory) {
+    say(directory.error().message + "; the job runs without Margay");
+    return false;
+  }
+  directory_ = *directory;
+  std::ofstream(directory_.owner_file()) << getpid() << '\n';
+  flags_ = request_.flags;
+  if (flags_.archive.empty()) flags_.archive = "margay-" + run_;
+  std::error_code ec;
+  flags_.archive = fs::absolute(flags_.archive, ec).string();
+  if (!flags_.alerts.empty()) {
+    flags_.alerts = fs::absolute(flags_.alerts, ec).string();
+    std::ofstream file(flags_.alerts, std::ios::trunc);  // a new run, a new list: there from the first moment
+    if (!file) say(flags_.alerts + ": cannot be written: " + std::strerror(errno));
+  }
+  std::string command;
+  for (const auto& a : request_.command) command += (command.empty() ? "" : " ") + a;
+
+  daemon_.what = "the daemon";
+  daemon_.options.arguments = {parts_.daemon, "--run", run_, "--command", command, "--owner-pid", std::to_string(getpid())};
+  for (auto& a : flags_.to_arguments()) daemon_.options.arguments.push_back(a);
+  node_.what = "the node agent";
+  node_.options.arguments = {parts_.node, "--run-dir", directory_.path, "--run", run_, "--owner-pid", std::to_string(getpid())};
+  for (Helper* h : {&daemon_, &node_}) {
+    h->options.own_session = true;
+    h->options.null_input = true;
+    h->options.output = directory_.path + "/log";
+  }
+  start(daemon_);
+  watched_ = daemon_.pid > 0 && wait_ready();
+  if (!watched_) {
+    std::ifstream log(directory_.path + "/log");
+    for (std::string line; std::getline(log, line);) std::fprintf(stderr, "margay: %s\n", line.c_str());
+    say("the daemon did not start; the job runs without Margay");
+    if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(2));
+    daemon_.pid = -1;
+    transport::remove_run_directory(directory_);
+    return false;
+  }
+  start(node_);
+  auto socket = transport::Socket::connect(context_, zmq::socket_type::sub, directory_.reports_endpoint());
+  if (socket) {
+    reports_.emplace(std::move(*socket));
+    reports_->subscribe_all();
+  }
+  return true;
+}
+
+void Run::start(Helper& helper) {
+  auto pid = spawn(helper.options);
+  helper.started = clock_.monotonic();
+  if (!pid) {
+    say(pid.error().message);
+    helper.pid = -1;
+    return;
+  }
+  helper.pid = *pid;
+}
+
+// The daemon answers.
+bool Run::wait_ready() {
+  const TimeNs until = clock_.monotonic() + kReadyPatience;
+  auto control = transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
+  if (!control) return false;
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::STATUS);
+  bool sent = false;
+  transport::Socket* const sockets[] = {&*control};
+  while (clock_.monotonic() < until) {
+    int status;
+    if (waitpid(daemon_.pid, &status, WNOHANG) == daemon_.pid) {
+      daemon_.pid = -1;
+      return false;
+    }
+    if (!sent) sent = control->try_send(request);
+    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)) && control->try_receive()) return true;
+  }
+  return false;
+}
+
+int Run::start_job() {
+  ChildOptions job;
+  job.arguments = request_.command;
+  if (watched_) {
+    const char* before = std::getenv("LD_PRELOAD");
+    job.environment = {{"MARGAY_RUN_DIR", directory_.path},
+                       {"LD_PRELOAD", parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
+  }
+  job_begin_ = clock_.realtime();
+  auto pid = spawn(job);
+  if (!pid) {
+    say(pid.error().message);
+    job_ended_ = true;
+    job_end_ = job_begin_;
+    return pid.error().code == ErrorCode::kNotFound ? 127 : 126;
+  }
+  job_ = *pid;
+  return 0;
+}
+
+void Run::reap() {
+  for (;;) {
+    int status;
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) return;
+    if (pid == job_) {
+      job_ended_ = true;
+      job_end_ = clock_.realtime();
+      exit_code_ = exit_code_of(status);
+      continue;
+    }
+    for (Helper* h : {&daemon_, &node_})
+      if (pid == h->pid) {
+        h->pid = -1;
+        const TimeNs now = clock_.monotonic();
+        h->pause = now - h->started > seconds(60) ? kRestartPause : std::min(h->pause * 2, kLongestPause);
+        h->restart_at = now + h->pause;
+        if (!request_.quiet && !job_ended_)
+          say(h->what + " ended unexpectedly (" +
+              (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                   : "exit code " + std::to_string(exit_code_of(status))) +
+              "); it is started again, and nothing that was recorded is lost");
+      }
+  }
+}
+
+void Run::handle_signal(const signalfd_siginfo& info) {
+  const int signal = static_cast<int>(info.ssi_signo);
+  if (signal == SIGCHLD) return;
+  // What the terminal sends goes to the whole process group: the job has it already.
+  const bool from_terminal = info.ssi_code == SI_KERNEL;
+  if (job_ > 0 && !job_ended_ && !from_terminal) kill(job_, signal);
+}
+
+void Run::show_reports() {
+  if (!reports_) return;
+  while (auto frame = reports_->try_receive()) {
+    wire::Report report;
+    if (!report.ParseFromString(frame->body)) continue;
+    if (!request_.quiet)
+      for (const std::string& line : lines_.feed(report, clock_.monotonic())) std::fprintf(stderr, "%s\n", line.c_str());
+    last_ = std::move(report);
+  }
+}
+
+void Run::supervise() {
+  while (!job_ended_) {
+    pollfd p{signals_, POLLIN, 0};
+    poll(&p, 1, kPollMs);
+    signalfd_siginfo info;
+    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) handle_signal(info);
+    reap();
+    if (!watched_) continue;
+    const TimeNs now = clock_.monotonic();
+    for (Helper* h : {&daemon_, &node_})
+      if (h->pid < 0 && now >= h->restart_at && !job_ended_) {
+        ++h->restarts;
+        if (h == &daemon_) {
+          auto& a = h->options.arguments;
+          if (const auto it = std::find(a.begin(), a.end(), "--restarts"); it != a.end()) a.erase(it, it + 2);
+          a.insert(a.end(), {"--restarts", std::to_string(h->restarts)});
+        }
+        start(*h);
+        if (h->pid < 0) h->restart_at = now + h->pause;
+      }
+    show_reports();
+  }
+}
+
+// The job has ended: take what is left, close the books, end the helpers.
+void Run::finish() {
+  if (!watched_) {
+    write_summary("");
+    return;
+  }
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::FINISH);
+  request.set_exit_code(exit_code_);
+  request.set_timeout_ns(kSourcesPatience.value);
+  const TimeNs until = clock_.monotonic() + kFinishPatience;
+  std::string summary, error = "the daemon did not answer";
+  std::optional<transport::Socket> control;
+  bool sent = false;
+  while (clock_.monotonic() < until && summary.empty()) {
+    reap();
+    for (Helper* h : {&daemon_, &node_}) {
+      if (h->pid > 0) continue;
+      // It died: its successor takes over where the archive stands.
+      if (h == &daemon_) control.reset();
+      start(*h);
+    }
+    if (!control) {
+      auto socket = transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
+      if (!socket) break;
+      control.emplace(std::move(*socket));
+      sent = false;
+    }
+    if (!sent) sent = control->try_send(request);
+    transport::Socket* const sockets[] = {&*control};
+    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)))
+      if (auto frame = control->try_receive()) {
+        wire::ControlReply reply;
+        if (reply.ParseFromString(frame->body)) {
+          error = reply.error();
+          summary = reply.summary_json();
+          last_ = reply.report();
+          if (!request_.quiet)
+            for (const std::string& line : lines_.feed(last_, clock_.monotonic())) std::fprintf(stderr, "%s\n", line.c_str());
+          break;
+        }
+      }
+    show_reports();
+  }
+  if (!error.empty()) say(error);
+  write_summary(summary);
+  if (node_.pid > 0) end_child(node_.pid, seconds(2), seconds(2));
+  if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(10));
+  if (!request_.quiet) print_end();
+  // The log goes to the archive; the rest was for the time of the run.
+  std::error_code ec;
+  if (fs::file_size(directory_.path + "/log", ec) > 0 && !ec)
+    fs::copy_file(directory_.path + "/log", flags_.archive + "/log", fs::copy_options::overwrite_existing, ec);
+  transport::remove_run_directory(directory_);
+}
+
+void Run::write_summary(const std::string& from_daemon) {
+  if (request_.summary.empty()) return;
+  auto j = nlohmann::ordered_json::parse(from_daemon, nullptr, false);
+  if (!j.is_object()) {
+    j = nlohmann::ordered_json::object();
+    j["error"] = "the job ran without Margay";
+  }
+  j["exit_code"] = exit_code_;
+  j["duration_ns"] = (job_end_ - job_begin_).value;
+  std::ofstream out(request_.summary, std::ios::trunc);
+  out << j.dump() << '\n';
+  out.flush();
+  if (!out) say(request_.summary + ": cannot be written: " + std::strerror(errno));
+}
+
+void Run::print_end() {
+  const auto duration = (job_end_ - job_begin_).value;
+  std::uint64_t produced = 0;
+  for (const auto& s : last_.health().sources()) produced += s.produced();
+  say("the job ended after " + terminal::duration_text(duration) + " with exit code " + std::to_string(exit_code_));
+  if (last_.health().sources_size() == 0) {
+    say("no MPI program was seen: nothing that was started calls MPI_Init of Open MPI");
+    return;
+  }
+  const std::uint64_t lost = last_.health().lost_events();
+  std::size_t alerts = 0;
+  for (const auto& a : last_.alerts()) alerts += a.find("\"status\":\"firing\"") != std::string::npos ? 1 : 0;
+  say(terminal::grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) + " resources, " +
+      (lost == 0 ? "none lost" : terminal::grouped(lost) + " lost") + "; " + std::to_string(last_.phases_size()) +
+      " phase stretches, " + std::to_string(alerts) + (alerts == 1 ? " alert" : " alerts"));
+  say("archive: " + flags_.archive);
+}
+
+int Run::operator()() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&set, s);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  prepare();
+  if (const int failed = start_job(); failed != 0) {
+    exit_code_ = failed;
+  } else {
+    supervise();
+  }
+  finish();
+  close(signals_);
+  return exit_code_;
+}
+
+}  // namespace
+
+Result<Installation> find_installation() {
+  std::error_code ec;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ec);
+  if (ec) return fail(ErrorCode::kIo, "/proc/self/exe: " + ec.message());
+  const fs::path prefix = self.parent_path().parent_path();
+  Installation found;
+  const auto first = [&](std::initializer_list<fs::path> candidates, std::string& out) {
+    for (const auto& c : candidates)
+      if (fs::exists(c, ec)) {
+        out = c.string();
+        return true;
+      }
+    return false;
+  };
+  if (!first({prefix / "bin/margayd", prefix / "sbin/margayd"}, found.daemon))
+    return fail(ErrorCode::kNotFound, "margayd was not found beside " + self.string());
+  if (!first({prefix / MARGAY_LIBEXECDIR / "margay/margay-node"}, found.node))
+    return fail(ErrorCode::kNotFound, "margay-node was not found below " + prefix.string());
+  if (!first({prefix / MARGAY_LIBDIR / "margay/libmargay-probe.so"}, found.probe))
+    return fail(ErrorCode::kNotFound, "libmargay-probe.so was not found below " + prefix.string());
+  return found;
+}
+
+int run_command(const RunRequest& request) {
+  // What is wrong with the request is said before the job starts.
+  Options probe_options;
+  if (auto ok = apply_flags(request.flags, probe_options); !ok) {
+    say(ok.error().message);
+    return 2;
+  }
+  auto installation = find_installation();
+  if (!installation) {
+    say(installation.error().message);
+    return 2;
+  }
+  Run run(request, std::move(*installation));
+  return run();
+}
+
+}  // namespace margay::app
