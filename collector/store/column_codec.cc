@@ -1,7 +1,7 @@
 #include "margay/store/column_codec.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <vector>
 
 #include "bytes.h"
@@ -80,20 +80,20 @@ struct Shape {
   std::uint32_t states = 0;
 };
 
+template <class Visit>
+void for_each_present(const std::string& mask, const Shape& s, Visit visit) {
+  const std::size_t stride = mask_bytes(s.leaves);
+  for (std::uint32_t x = 0; x < s.states; ++x)
+    for (std::size_t i = 0; i < stride; ++i)
+      for (unsigned byte = static_cast<std::uint8_t>(mask[x * stride + i]); byte != 0; byte &= byte - 1)
+        visit(static_cast<std::uint32_t>(8 * i) + static_cast<std::uint32_t>(std::countr_zero(byte)), x);
+}
+
 // The first present state of each leaf; `states` where there is none.
 std::vector<std::uint32_t> first_present(const std::string& mask, const Shape& s) {
   std::vector<std::uint32_t> first(s.leaves, s.states);
-  for (std::uint32_t x = s.states; x-- > 0;)
-    for (std::uint32_t l = 0; l < s.leaves; ++l)
-      if ((static_cast<std::uint8_t>(mask[x * mask_bytes(s.leaves) + l / 8]) >> (l % 8)) & 1) first[l] = x;
+  for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) { first[l] = std::min(first[l], x); });
   return first;
-}
-
-template <class Visit>
-void for_each_present(const std::string& mask, const Shape& s, Visit visit) {
-  for (std::uint32_t x = 0; x < s.states; ++x)
-    for (std::uint32_t l = 0; l < s.leaves; ++l)
-      if ((static_cast<std::uint8_t>(mask[x * mask_bytes(s.leaves) + l / 8]) >> (l % 8)) & 1) visit(l, x);
 }
 
 Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, std::string& body) {
@@ -111,10 +111,15 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   }
   const std::vector<std::uint32_t> first = first_present(mask, s);
   const std::int64_t end = end_of_slice(column.index, slice);
+  std::size_t present = 0;
+  for (const char byte : mask)
+    present += static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(byte)));
   std::string codes;
   Values durations;
   Values longests;
   Values visits;
+  codes.reserve(present);
+  for (Values* v : {&durations, &longests, &visits}) v->reserve(present);
   for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
     const LeafIndex leaf = leaf_at(l);
     const std::int64_t duration = column.duration_ns(leaf)[x];
