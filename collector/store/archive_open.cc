@@ -1,6 +1,7 @@
 // Making and opening: the directory, its marker, the lock, RocksDB's options, and errors a person can act on.
 #include <fcntl.h>
 #include <rocksdb/cache.h>
+#include <rocksdb/env.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <sys/stat.h>
@@ -129,18 +130,25 @@ Status check_marker(const std::string& path) {
   return {};
 }
 
+class NoLog final : public rocksdb::Logger {
+ public:
+  NoLog() : rocksdb::Logger(rocksdb::FATAL_LEVEL) {}
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
 rocksdb::Options database_options(const ArchiveOptions& o, const std::shared_ptr<ErrorKeeper>& errors) {
   rocksdb::Options r;
   r.listeners.push_back(errors);
   r.db_write_buffer_size = o.memory_bytes / 2;  // over all families
   r.max_open_files = o.max_open_files;
   r.max_background_jobs = 2;
+  r.max_bgerror_resume_count = 0;    // recovery is Impl::recover, in one place
   r.max_total_wal_size = 64u << 20;  // families that see few writes must not keep old logs alive
   r.bytes_per_sync = 1u << 20;       // the disk gets its work evenly, not in bursts
-  // RocksDB's own diary: small, few, and no periodic statistics.
-  r.max_log_file_size = 1u << 20;
-  r.keep_log_file_num = 2;
-  r.info_log_level = rocksdb::WARN_LEVEL;
+  // No diary of RocksDB's own: on a full disk its writer aborts the process (an assertion that Debian's build
+  // keeps), and a directory that may only be read can be read without it. Errors come as a Status.
+  r.info_log = std::make_shared<NoLog>();
   r.stats_dump_period_sec = 0;
   r.stats_persist_period_sec = 0;
   r.max_manifest_file_size = 16u << 20;

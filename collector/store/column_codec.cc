@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <vector>
 
 #include "bytes.h"
@@ -12,11 +13,13 @@
 //   codes     one byte per present cell: how `longest` is told (kLongest...)
 //   duration, longest (only kLongestStored), visits    one entry per present cell, byte planes
 //   open state, open since                             one entry per leaf, byte planes
+//   node evidence: state, stopped since, sampled, cpu, run delay, stopped    likewise
 // A byte plane holds byte k of every entry: the high bytes of small numbers are runs of zeros.
 namespace margay::store {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kLongestRegion = 256;
 constexpr std::uint8_t kProvisional = 1;  // header flag
 enum : std::uint8_t {
   kLongestIsDuration = 0,  // one visit, inside the slice
@@ -58,7 +61,7 @@ std::size_t mask_bytes(std::size_t leaves) {
 }
 // The largest body that `leaves` x `states` cells can have.
 std::size_t most_body(std::size_t leaves, std::size_t states) {
-  return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8) + 5;
+  return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8 + 1 + 5 * 8) + 11;
 }
 
 // What the cells of a leaf leave of the slice. A prediction for the leaf's first present cell.
@@ -80,20 +83,20 @@ struct Shape {
   std::uint32_t states = 0;
 };
 
+template <class Visit>
+void for_each_present(const std::string& mask, const Shape& s, Visit visit) {
+  const std::size_t stride = mask_bytes(s.leaves);
+  for (std::uint32_t x = 0; x < s.states; ++x)
+    for (std::size_t i = 0; i < stride; ++i)
+      for (unsigned byte = static_cast<std::uint8_t>(mask[x * stride + i]); byte != 0; byte &= byte - 1)
+        visit(static_cast<std::uint32_t>(8 * i) + static_cast<std::uint32_t>(std::countr_zero(byte)), x);
+}
+
 // The first present state of each leaf; `states` where there is none.
 std::vector<std::uint32_t> first_present(const std::string& mask, const Shape& s) {
   std::vector<std::uint32_t> first(s.leaves, s.states);
-  for (std::uint32_t x = s.states; x-- > 0;)
-    for (std::uint32_t l = 0; l < s.leaves; ++l)
-      if ((static_cast<std::uint8_t>(mask[x * mask_bytes(s.leaves) + l / 8]) >> (l % 8)) & 1) first[l] = x;
+  for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) { first[l] = std::min(first[l], x); });
   return first;
-}
-
-template <class Visit>
-void for_each_present(const std::string& mask, const Shape& s, Visit visit) {
-  for (std::uint32_t x = 0; x < s.states; ++x)
-    for (std::uint32_t l = 0; l < s.leaves; ++l)
-      if ((static_cast<std::uint8_t>(mask[x * mask_bytes(s.leaves) + l / 8]) >> (l % 8)) & 1) visit(l, x);
 }
 
 Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, std::string& body) {
@@ -111,10 +114,15 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   }
   const std::vector<std::uint32_t> first = first_present(mask, s);
   const std::int64_t end = end_of_slice(column.index, slice);
+  std::size_t present = 0;
+  for (const char byte : mask)
+    present += static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(byte)));
   std::string codes;
   Values durations;
   Values longests;
   Values visits;
+  codes.reserve(present);
+  for (Values* v : {&durations, &longests, &visits}) v->reserve(present);
   for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
     const LeafIndex leaf = leaf_at(l);
     const std::int64_t duration = column.duration_ns(leaf)[x];
@@ -143,6 +151,18 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
     open_state.push_back(open.state.value);
     open_since.push_back(zigzag(wrapping_sub(end, open.since.value)));
   }
+  std::array<Values, 6> evidence;
+  for (std::uint32_t l = 0; l < s.leaves; ++l) {
+    const model::NodeEvidence& e = column.evidence(leaf_at(l));
+    const bool stopped = e.stopped_since != TimeNs();
+    const std::uint64_t fields[] = {static_cast<std::uint8_t>(e.process_state),
+                                    stopped ? zigzag(wrapping_sub(end, e.stopped_since.value)) + 1 : 0,
+                                    zigzag(e.sampled_ns),
+                                    zigzag(e.cpu_ns),
+                                    zigzag(e.run_delay_ns),
+                                    zigzag(e.stopped_ns)};
+    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i].push_back(fields[i]);
+  }
   body = std::move(mask);
   body += codes;
   put_planes(durations, body);
@@ -150,6 +170,7 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   put_planes(visits, body);
   put_planes(open_state, body);
   put_planes(open_since, body);
+  for (const Values& field : evidence) put_planes(field, body);
   return {};
 }
 
@@ -177,14 +198,26 @@ bool decode_body(const std::string& body, const Shape& s, std::int64_t slice, mo
   Values open_since;
   if (!get_planes(in, present, durations) || !get_planes(in, stored, longests) ||
       !get_planes(in, present, visits) || !get_planes(in, s.leaves, open_state) ||
-      !get_planes(in, s.leaves, open_since) || !in.done())
+      !get_planes(in, s.leaves, open_since))
     return false;
+  std::array<Values, 6> evidence;
+  for (Values& field : evidence)
+    if (!get_planes(in, s.leaves, field)) return false;
+  if (!in.done()) return false;
   const std::int64_t end = end_of_slice(column.index, slice);
   const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     if (open_state[l] >= kMostColumnStates) return false;
     column.open(leaf_at(l)) = {StateId(static_cast<std::uint16_t>(open_state[l])),
                                TimeNs(wrapping_sub(end, unzigzag(open_since[l])))};
+    if (evidence[0][l] > 127) return false;
+    model::NodeEvidence& e = column.evidence(leaf_at(l));
+    e.process_state = static_cast<char>(evidence[0][l]);
+    if (evidence[1][l] != 0) e.stopped_since = TimeNs(wrapping_sub(end, unzigzag(evidence[1][l] - 1)));
+    e.sampled_ns = unzigzag(evidence[2][l]);
+    e.cpu_ns = unzigzag(evidence[3][l]);
+    e.run_delay_ns = unzigzag(evidence[4][l]);
+    e.stopped_ns = unzigzag(evidence[5][l]);
   }
   std::size_t i = 0;
   for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
@@ -241,6 +274,8 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   w.u8(column.provisional ? kProvisional : 0);
   w.varint(column.lost_events);
   w.varint(static_cast<std::uint64_t>(slice.value));
+  w.varint(std::min(column.region.size(), kLongestRegion));
+  out.append(column.region, 0, kLongestRegion);
   w.varint(body.size());
   return compress(body, out);
 }
@@ -257,6 +292,7 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
   const std::uint8_t flags = in.u8();
   const std::uint64_t lost = in.varint();
   const auto slice = static_cast<std::int64_t>(in.varint());
+  const std::string region(in.bytes(static_cast<std::size_t>(in.bounded(kLongestRegion))));
   if (!in.ok() || flags > kProvisional) return fail(ErrorCode::kCorrupt, "a slice chunk's header is broken");
   if (chunk >= chunk_count(total)) return fail(ErrorCode::kCorrupt, "a slice chunk behind its column's end");
   const Shape s = shape_of(total, states, chunk);
@@ -266,6 +302,7 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
     column = model::SliceColumn(column.level, column.index, s.leaves, states);
     column.lost_events = lost;
     column.provisional = flags == kProvisional;
+    column.region = region;
   } else {
     if (column.leaves() != s.first.value || column.states() != states || column.lost_events != lost ||
         column.provisional != (flags == kProvisional))

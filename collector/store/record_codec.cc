@@ -148,6 +148,8 @@ std::string encode(const LeafState& v) {
     w.varint(s.state.value);
     w.signed_varint(wrapping_sub(v.position.value, s.since.value));
   }
+  w.signed_varint(wrapping_sub(v.position.value, v.last_event.value));
+  w.signed_varint(v.longest_before_ns);
   return out;
 }
 Status decode_untrusted(std::string_view bytes, LeafState& v) {
@@ -158,6 +160,8 @@ Status decode_untrusted(std::string_view bytes, LeafState& v) {
       s.state = state_id(in);
       s.since = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
     }
+    v.last_event = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
+    v.longest_before_ns = in.signed_varint();
   });
 }
 

@@ -2,6 +2,7 @@
 // a disk or for the analysis.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <thread>

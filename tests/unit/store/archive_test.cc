@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <random>
+#include <thread>
 
+#include "crash_cut.h"
 #include "store_support.h"
 
 namespace margay::store {
@@ -235,6 +238,35 @@ TEST(Archive, CheckpointIsAnArchiveThatCanBeReadBesideTheLiveOne) {
   EXPECT_EQ(copy->read_columns(LevelIndex(0), SliceIndex(0), SliceIndex(0))->at(0), *cut.columns[2]);
   EXPECT_FALSE(copy->commit(cut, false)) << "read-only";
   EXPECT_FALSE(live->checkpoint(dir / "copy")) << "exists";
+}
+
+TEST(Archive, ReadersBesideTheWriterSeeWholeCuts) {
+  const TempDir dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  expect_ok(archive->commit(testing::numbered_cut(1), false));
+  std::atomic<bool> done = false;
+  std::uint64_t reads = 0;
+  std::thread reader([&] {
+    for (std::uint64_t last = 0; !done || reads == 0; ++reads) {
+      const auto r = archive->load();
+      ASSERT_TRUE(r) << r.error().message;
+      EXPECT_GE(r->sequence, last);
+      last = r->sequence;
+      const Cut expected = testing::numbered_cut(last);
+      EXPECT_EQ(r->streams, expected.streams);
+      EXPECT_EQ(r->alerts, expected.alerts);
+      EXPECT_EQ(r->state, expected.state);
+      const auto columns = archive->read_columns(LevelIndex(0), SliceIndex(0), SliceIndex(0));
+      ASSERT_TRUE(columns) << columns.error().message;
+      const SliceColumn& c = columns->at(0);
+      for (std::uint32_t l = 0; l < c.leaves(); ++l)
+        ASSERT_EQ(c.duration_ns(LeafIndex(l))[1], static_cast<std::int64_t>(c.lost_events));
+    }
+  });
+  for (std::uint64_t n = 2; n <= 60; ++n) expect_ok(archive->commit(testing::numbered_cut(n), false));
+  done = true;
+  reader.join();
+  EXPECT_GT(reads, 0u);
 }
 
 TEST(ArchiveErrors, NoSuchArchiveAndNotAnArchive) {

@@ -35,7 +35,10 @@ TEST(ColumnCodec, RoundTripsRandomColumnsOfEveryLevel) {
     for (int i = 0; i < 20; ++i) {
       const auto leaves = static_cast<std::uint32_t>(random() % 100);
       const auto states = static_cast<std::uint32_t>(random() % 12);
-      const SliceIndex index(static_cast<std::int64_t>(random() % 2'000'000'000) - 1'000'000'000);
+      // Some decades around 1970, as far as times go.
+      const std::int64_t most = 2'000'000'000'000'000'000 / slice.value;
+      const SliceIndex index(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * most)) -
+                             most);
       const auto column = random_column(random, LevelIndex(2), index, leaves, states, slice);
       EXPECT_EQ(round_trip(*column, slice), *column) << "seed " << kSeed;
       EXPECT_EQ(round_trip(*column, DurationNs(0)), *column) << "without knowing the slice's duration";

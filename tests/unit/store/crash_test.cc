@@ -133,7 +133,7 @@ TEST(ArchiveCrash, FullDiskIsReportedAndAllCutsComeInOnceThereIsRoom) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   std::uint64_t sequence = 0;
   expect_one_whole_cut(path, &sequence);
-  EXPECT_EQ(sequence, 200u);
+  EXPECT_EQ(sequence, 80u);
 }
 
 TEST(ArchiveErrors, LockedByAnotherProcessTellsItsPid) {

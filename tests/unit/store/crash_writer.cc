@@ -50,7 +50,7 @@ int survive_full_disk(Archive& archive) {
   bool reached = false;
   std::uint64_t errors = 0;
   std::vector<CommitResult> results;
-  for (std::uint64_t n = 1; n <= 200; ++n) {
+  for (std::uint64_t n = 1; n <= 80; ++n) {
     Cut cut = testing::numbered_cut(n);
     while (!queue.try_submit(std::move(cut))) {
       results.clear();
@@ -73,7 +73,7 @@ int survive_full_disk(Archive& archive) {
     return 5;
   }
   if (!reached) return 6;
-  return queue.last_committed() == 200 && archive.health() ? 0 : 7;
+  return queue.last_committed() == 80 && archive.health() ? 0 : 7;
 }
 
 int hold() {

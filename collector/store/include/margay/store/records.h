@@ -66,6 +66,8 @@ struct LeafState {
   LeafIndex leaf{};
   std::vector<model::OpenState> stack;  // outermost first
   TimeNs position{};                    // modelled up to here
+  TimeNs last_event{};                  // time of the last record
+  std::int64_t longest_before_ns = 0;   // see slicer::LeafState
   bool operator==(const LeafState&) const = default;
 };
 

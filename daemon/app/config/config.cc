@@ -1,0 +1,214 @@
+#include "margay/config/config.h"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "keys.h"
+
+namespace margay::config {
+namespace {
+
+constexpr std::size_t kLargestFile = 1 << 20;
+
+// Edits (insert, delete, replace) from one name to the other.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+// "; did you mean 'x'?" for the nearest of the names, if one is near.
+std::string suggest(const std::string& name, const std::vector<std::string>& names) {
+  if (name.size() > 64) return "";
+  std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::string nearest;
+  for (const std::string& n : names)
+    if (const std::size_t d = distance(name, n); d < best) {
+      best = d;
+      nearest = n;
+    }
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+std::string place(const std::string& file, const toml::source_region& at) {
+  return file + ":" + std::to_string(at.begin.line);
+}
+
+std::string shown(const toml::node& node) {
+  std::ostringstream out;
+  if (const auto* s = node.as_string())
+    out << '"' << s->get() << '"';
+  else if (const auto* i = node.as_integer())
+    out << i->get();
+  else if (const auto* d = node.as_floating_point())
+    out << d->get();
+  else if (const auto* b = node.as_boolean())
+    out << (b->get() ? "true" : "false");
+  else if (const auto* list = node.as_array())
+    out << (list->empty() ? "[]" : "[" + shown((*list)[0]) + (list->size() > 1 ? ", ...]" : "]"));
+  else
+    out << "a " << node.type();
+  std::string text = out.str();
+  return text.size() > 80 ? text.substr(0, 77) + "..." : text;
+}
+
+std::optional<Value> value_of(const toml::node& node) {
+  if (const auto* s = node.as_string()) return Value(s->get());
+  if (const auto* i = node.as_integer()) return Value(i->get());
+  if (const auto* d = node.as_floating_point()) return Value(d->get());
+  if (const auto* b = node.as_boolean()) return Value(b->get());
+  const auto* list = node.as_array();
+  if (!list) return std::nullopt;
+  Texts texts;
+  for (const toml::node& entry : *list) {
+    const auto* s = entry.as_string();
+    if (!s) return std::nullopt;
+    texts.push_back(s->get());
+  }
+  return Value(std::move(texts));
+}
+
+Status read_section(const std::string& section, const toml::table& table, const std::string& file,
+                    Config& config) {
+  std::vector<std::string> names;
+  for (const Key& k : keys())
+    if (k.section == section) names.push_back(k.name);
+  for (const auto& [written, node] : table) {
+    const std::string name(written.str());
+    const auto key = std::find_if(keys().begin(), keys().end(),
+                                  [&](const Key& k) { return k.section == section && k.name == name; });
+    if (key == keys().end()) {
+      std::string hint = suggest(name, names);
+      // The right key in the wrong section?
+      for (const Key& k : keys())
+        if (hint.empty() && k.name == name) hint = "; it belongs in [" + k.section + "]";
+      return fail(ErrorCode::kInvalidArgument, place(file, written.source()) + ": unknown key '" + section +
+                                                   "." + name.substr(0, 64) + "'" + hint);
+    }
+    const auto value = value_of(node);
+    if (!value || !key->set(*value, config))
+      return fail(ErrorCode::kInvalidArgument, place(file, node.source()) + ": " + key->full() +
+                                                   ": expected " + key->expected + ", got " + shown(node));
+  }
+  return {};
+}
+
+Status read_table(const toml::table& root, const std::string& file, Config& config) {
+  std::vector<std::string> names;
+  for (const Section& s : sections()) names.push_back(s.name);
+  for (const auto& [written, node] : root) {
+    const std::string name(written.str());
+    const bool known = std::find(names.begin(), names.end(), name) != names.end();
+    const auto* table = node.as_table();
+    if (!known || !table) {
+      std::string hint = suggest(name, names);
+      if (known) hint = "; it is a section: [" + name + "]";
+      for (const Key& k : keys())
+        if (k.name == name) hint = "; it belongs in [" + k.section + "]";
+      return fail(ErrorCode::kInvalidArgument,
+                  place(file, written.source()) + ": unknown " +
+                      (table ? "section [" + name.substr(0, 64) + "]" : "key '" + name.substr(0, 64) + "'") +
+                      hint);
+    }
+    if (Status s = read_section(name, *table, file, config); !s) return s;
+  }
+  if (const auto conflict = find_conflict(config)) {
+    // The line of the key that conflicts, or none when it has its default.
+    const auto at = root.at_path(conflict->key);
+    const std::string where = at ? place(file, at.node()->source()) : file;
+    return fail(ErrorCode::kInvalidArgument, where + ": " + conflict->key + ": " + conflict->message);
+  }
+  return {};
+}
+
+// A paragraph as comment lines.
+void comment(const std::string& text, std::string& out) {
+  constexpr std::size_t kWidth = 100;
+  std::istringstream words(text);
+  std::string line = "#";
+  for (std::string word; words >> word;) {
+    if (line.size() + 1 + word.size() > kWidth) {
+      out += line + "\n";
+      line = "#";
+    }
+    line += " " + word;
+  }
+  out += line + "\n";
+}
+
+}  // namespace
+
+std::vector<DurationNs> Config::level_durations() const {
+  std::vector<DurationNs> all = {slice.duration};
+  all.insert(all.end(), slice.levels.begin(), slice.levels.end());
+  return all;
+}
+
+Result<Config> parse(std::string_view text, const std::string& name) {
+  if (text.size() > kLargestFile) return fail(ErrorCode::kLimit, name + ": is larger than 1 MiB");
+  Config config;
+  try {
+    const toml::table root = toml::parse(text, std::string_view(name));
+    if (Status s = read_table(root, name, config); !s) return fail(s.error().code, s.error().message);
+  } catch (const toml::parse_error& e) {
+    return fail(ErrorCode::kInvalidArgument, place(name, e.source()) + ": " + std::string(e.description()));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::kInternal, name + ": " + e.what());
+  }
+  return config;
+}
+
+Result<Config> load(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(errno));
+  std::string text(kLargestFile + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (in.fail() && !in.eof())) return fail(ErrorCode::kIo, path + ": cannot be read");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return parse(text, path);
+}
+
+std::string to_text(const Config& config) {
+  std::string out;
+  comment("Margay's configuration: every key, with its default value. A file needs only what differs.", out);
+  comment(
+      "Durations: ns us ms s min h d. Sizes: B KiB MiB GiB. An unknown key or a value out of range is an "
+      "error.",
+      out);
+  for (const Section& s : sections()) {
+    out += "\n";
+    comment(s.help, out);
+    out += "[" + s.name + "]\n";
+    bool first = true;
+    for (const Key& k : keys()) {
+      if (k.section != s.name) continue;
+      if (!first) out += "\n";
+      first = false;
+      comment(k.help, out);
+      comment("Expected: " + k.expected + ".", out);
+      out += k.name + " = " + k.show(config) + "\n";
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> key_names() {
+  std::vector<std::string> out;
+  for (const Key& k : keys()) out.push_back(k.full());
+  return out;
+}
+
+}  // namespace margay::config

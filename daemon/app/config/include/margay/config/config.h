@@ -1,0 +1,104 @@
+// What a user can set, with its default, its range and its meaning.
+//
+// One table (keys.cc) makes the parser, the checks and the documented file: config/margay.toml is exactly
+// default_text(), which a test proves. Strict: an unknown key, a wrong type, a value out of range is an error
+// that tells file, line, key and what was expected; nothing is ignored or adjusted.
+// Thread safety: values and pure functions (load reads one file).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margay/base/result.h"
+#include "margay/base/time.h"
+#include "margay/config/units.h"
+
+namespace margay::config {
+
+struct Slice {
+  DurationNs duration = milliseconds(100);
+  std::vector<DurationNs> levels = {seconds(1), seconds(10), seconds(60)};  // above the finest
+  std::uint32_t window = 256;                                               // slices
+  DurationNs lateness = milliseconds(10);
+  std::uint32_t silence_hold = 2;  // slices
+  bool operator==(const Slice&) const = default;
+};
+struct Store {
+  DurationNs commit = milliseconds(100);
+  bool sync = false;
+  bool raw_events = true;
+  SizeBytes memory = mebibytes(96);
+  bool operator==(const Store&) const = default;
+};
+struct Limits {
+  std::uint32_t sources = 4096;
+  std::uint32_t leaves = 8192;
+  std::uint32_t states = 512;
+  SizeBytes memory = mebibytes(512);
+  std::uint32_t log_lines_per_minute = 600;
+  bool operator==(const Limits&) const = default;
+};
+struct Detect {
+  double false_alarms_per_day = 1.0;
+  double min_effect = 0.1;  // total-variation distance
+  std::uint32_t min_duration_slices = 2;
+  std::vector<std::string> idle_states;
+  std::optional<double> p;  // nothing: auto
+  bool operator==(const Detect&) const = default;
+};
+struct Probe {
+  SizeBytes ring = mebibytes(1);  // per thread
+  std::uint32_t threads = 8;      // per process
+  bool operator==(const Probe&) const = default;
+};
+struct Node {
+  DurationNs period = milliseconds(20);
+  DurationNs sample = milliseconds(50);
+  SizeBytes memory = mebibytes(64);
+  bool operator==(const Node&) const = default;
+};
+struct Alerts {
+  std::string file;  // "": none
+  bool operator==(const Alerts&) const = default;
+};
+struct Watch {
+  DurationNs refresh = milliseconds(250);
+  std::uint32_t depth = 2;
+  std::uint32_t alerts = 8;
+  bool operator==(const Watch&) const = default;
+};
+
+struct Config {
+  Slice slice;
+  Store store;
+  Limits limits;
+  Detect detect;
+  Probe probe;
+  Node node;
+  Alerts alerts;
+  Watch watch;
+  bool operator==(const Config&) const = default;
+
+  // Slice durations of all levels, the finest first.
+  std::vector<DurationNs> level_durations() const;
+};
+
+// The defaults, changed by what the file says. At most 1 MiB is read.
+// Errors: kNotFound, kIo, kInvalidArgument ("margay.toml:12: slice.duration: ...").
+Result<Config> load(const std::string& path);
+// The same for text; `name` stands for the file in errors.
+Result<Config> parse(std::string_view text, const std::string& name);
+
+// The documented file with these values (the shipped config/margay.toml for a default Config).
+std::string to_text(const Config& config);
+inline std::string default_text() {
+  return to_text(Config());
+}
+
+// "slice.duration", ..., in the file's order.
+std::vector<std::string> key_names();
+
+}  // namespace margay::config

@@ -1,0 +1,321 @@
+#include "keys.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace margay::config {
+namespace {
+
+constexpr std::size_t kMostListEntries = 256;
+constexpr std::size_t kMostLevelsAbove = 15;  // 16 levels in an archive, with the finest
+constexpr std::size_t kLongestText = 4096;
+
+std::string quoted(const std::string& s) {
+  std::string out = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      constexpr char kHex[] = "0123456789abcdef";
+      out += std::string("\\u00") + kHex[(c >> 4) & 7] + kHex[c & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+std::string number(double v) {
+  char text[64];
+  const auto r = std::to_chars(text, text + sizeof(text), v);
+  std::string s(text, r.ptr);
+  return s.find_first_of(".e") == std::string::npos ? s + ".0" : s;
+}
+std::optional<double> real(const Value& v) {
+  if (const auto* i = std::get_if<std::int64_t>(&v)) return static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(&v)) return *d;
+  return std::nullopt;
+}
+std::optional<DurationNs> duration(const std::string& text, DurationNs least, DurationNs most) {
+  const auto d = parse_duration(text);
+  if (!d || *d < least || most < *d) return std::nullopt;
+  return *d;
+}
+
+// Builders: `at` tells the member, of a Config or a const Config.
+template <class At>
+Key duration_key(const char* section, const char* name, At at, DurationNs least, DurationNs most,
+                 const char* help) {
+  return {section,
+          name,
+          help,
+          "a duration from " + to_text(least) + " to " + to_text(most),
+          [=](const Value& v, Config& c) {
+            const auto* text = std::get_if<std::string>(&v);
+            const auto d = text ? duration(*text, least, most) : std::nullopt;
+            if (d) at(c) = *d;
+            return d.has_value();
+          },
+          [=](const Config& c) { return quoted(to_text(at(c))); }};
+}
+template <class At>
+Key size_key(const char* section, const char* name, At at, SizeBytes least, SizeBytes most,
+             const char* help) {
+  return {section,
+          name,
+          help,
+          "a size from " + to_text(least) + " to " + to_text(most),
+          [=](const Value& v, Config& c) {
+            const auto* text = std::get_if<std::string>(&v);
+            if (!text) return false;
+            const auto s = parse_size(*text);
+            if (!s || *s < least || most < *s) return false;
+            at(c) = *s;
+            return true;
+          },
+          [=](const Config& c) { return quoted(to_text(at(c))); }};
+}
+template <class At>
+Key count_key(const char* section, const char* name, At at, std::uint32_t least, std::uint32_t most,
+              const char* help) {
+  return {section,
+          name,
+          help,
+          "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+          [=](const Value& v, Config& c) {
+            const auto* i = std::get_if<std::int64_t>(&v);
+            if (!i || *i < least || *i > most) return false;
+            at(c) = static_cast<std::uint32_t>(*i);
+            return true;
+          },
+          [=](const Config& c) { return std::to_string(at(c)); }};
+}
+template <class At>
+Key real_key(const char* section, const char* name, At at, double least, double most, const char* help) {
+  return {section,
+          name,
+          help,
+          "a number from " + number(least) + " to " + number(most),
+          [=](const Value& v, Config& c) {
+            const auto d = real(v);
+            if (!d || !(*d >= least && *d <= most)) return false;  // not NaN either
+            at(c) = *d;
+            return true;
+          },
+          [=](const Config& c) { return number(at(c)); }};
+}
+template <class At>
+Key bool_key(const char* section, const char* name, At at, const char* help) {
+  return {section,
+          name,
+          help,
+          "true or false",
+          [=](const Value& v, Config& c) {
+            const auto* b = std::get_if<bool>(&v);
+            if (b) at(c) = *b;
+            return b != nullptr;
+          },
+          [=](const Config& c) { return std::string(at(c) ? "true" : "false"); }};
+}
+template <class At>
+Key text_key(const char* section, const char* name, At at, const char* expected, const char* help) {
+  return {section,
+          name,
+          help,
+          expected,
+          [=](const Value& v, Config& c) {
+            const auto* s = std::get_if<std::string>(&v);
+            if (!s || s->size() > kLongestText || s->find('\0') != std::string::npos) return false;
+            at(c) = *s;
+            return true;
+          },
+          [=](const Config& c) { return quoted(at(c)); }};
+}
+template <class List, class Show>
+std::string show_list(const List& list, Show show) {
+  std::string out = "[";
+  for (const auto& v : list) out += (out.size() > 1 ? ", " : "") + quoted(show(v));
+  return out + "]";
+}
+
+Key levels_key() {
+  const DurationNs least = milliseconds(20);
+  const DurationNs most = seconds(86'400);
+  return {"slice",
+          "levels",
+          "Coarser slices that are kept as well: short perturbations show at fine levels, phases of a long "
+          "job at "
+          "coarse ones. Each is a multiple of the one before, the first of slice.duration.",
+          "a list of at most 15 durations up to " + to_text(most) + ", such as [\"1s\", \"10s\"]",
+          [=](const Value& v, Config& c) {
+            const auto* texts = std::get_if<Texts>(&v);
+            if (!texts || texts->size() > kMostLevelsAbove) return false;
+            std::vector<DurationNs> levels;
+            for (const std::string& text : *texts) {
+              const auto d = duration(text, least, most);
+              if (!d) return false;
+              levels.push_back(*d);
+            }
+            c.slice.levels = std::move(levels);
+            return true;
+          },
+          [](const Config& c) { return show_list(c.slice.levels, [](DurationNs d) { return to_text(d); }); }};
+}
+Key idle_states_key() {
+  return {"detect",
+          "idle_states",
+          "States in which a resource only waits for work, by name (\"MPI_Probe\"). A long visit to one is "
+          "no stall.",
+          "a list of at most 256 names",
+          [](const Value& v, Config& c) {
+            const auto* texts = std::get_if<Texts>(&v);
+            if (!texts || texts->size() > kMostListEntries) return false;
+            for (const std::string& t : *texts)
+              if (t.empty() || t.size() > 128) return false;
+            c.detect.idle_states = *texts;
+            return true;
+          },
+          [](const Config& c) {
+            return show_list(c.detect.idle_states, [](const std::string& s) { return s; });
+          }};
+}
+Key p_key() {
+  return {"detect",
+          "p",
+          "The gain/loss ratio of the partition that is shown: 0 keeps every detail, 1 merges everything. "
+          "\"auto\" "
+          "takes it from the noise of the present phase.",
+          "\"auto\" or a number from 0 to 1",
+          [](const Value& v, Config& c) {
+            if (const auto* s = std::get_if<std::string>(&v)) {
+              if (*s == "auto") c.detect.p.reset();
+              return *s == "auto";
+            }
+            const auto d = real(v);
+            if (!d || !(*d >= 0 && *d <= 1)) return false;
+            c.detect.p = *d;
+            return true;
+          },
+          [](const Config& c) { return c.detect.p ? number(*c.detect.p) : std::string("\"auto\""); }};
+}
+
+#define AT(member)       \
+  [](auto& c) -> auto& { \
+    return c.member;     \
+  }
+
+std::vector<Key> make_keys() {
+  return {
+      duration_key("slice", "duration", AT(slice.duration), milliseconds(10), seconds(600),
+                   "The finest timeslice. An alert comes about two slices after its cause."),
+      levels_key(),
+      count_key(
+          "slice", "window", AT(slice.window), 16, 2048,
+          "Slices in the sliding window of each level: what is partitioned and shown. Memory grows with its "
+          "square, and so does the time for a new slice."),
+      duration_key("slice", "lateness", AT(slice.lateness), DurationNs(0), seconds(60),
+                   "How long a slice waits, past its end, for records that come late."),
+      count_key("slice", "silence_hold", AT(slice.silence_hold), 0, 100,
+                "Slices for which a silent source holds up the others; then its open states are drawn out "
+                "and marked."),
+
+      duration_key(
+          "store", "commit", AT(store.commit), milliseconds(10), seconds(60),
+          "Time between two commits. What is not committed is sent again after a crash of the daemon."),
+      bool_key("store", "sync", AT(store.sync),
+               "Wait for the disk at each commit: then also a loss of power loses nothing committed. kill -9 "
+               "never "
+               "does."),
+      bool_key("store", "raw_events", AT(store.raw_events),
+               "Keep every event (about 2 bytes each), for Gantt views and other parameters at replay."),
+      size_key("store", "memory", AT(store.memory), mebibytes(8), mebibytes(65536),
+               "Buffers and caches of the archive."),
+
+      count_key("limits", "sources", AT(limits.sources), 1, 1u << 20,
+                "Probe processes in a run. More are refused with a message, and counted."),
+      count_key("limits", "leaves", AT(limits.leaves), 1, 1u << 20, "Threads, over all sources."),
+      count_key("limits", "states", AT(limits.states), 8, 1024,
+                "Different states (functions). Those beyond count as the state Unknown."),
+      size_key("limits", "memory", AT(limits.memory), mebibytes(64), mebibytes(1u << 20),
+               "The daemon's memory, the archive's included. A window that would not fit is refused at the "
+               "start."),
+      count_key("limits", "log_lines_per_minute", AT(limits.log_lines_per_minute), 1, 1'000'000,
+                "Log lines beyond this are counted, not written."),
+
+      real_key("detect", "false_alarms_per_day", AT(detect.false_alarms_per_day), 0.001, 10'000.0,
+               "How many alerts a day you would accept from a job in which nothing is wrong."),
+      real_key(
+          "detect", "min_effect", AT(detect.min_effect), 0.0, 1.0,
+          "The least change worth an alert, as total-variation distance: 0.1 is a tenth of the time spent in "
+          "other states than usual."),
+      count_key("detect", "min_duration_slices", AT(detect.min_duration_slices), 1, 1000,
+                "Slices that a perturbation lasts before it is an alert."),
+      idle_states_key(),
+      p_key(),
+
+      size_key("probe", "ring", AT(probe.ring), SizeBytes(64 << 10), mebibytes(256),
+               "Shared memory per thread for records on their way (32 bytes each). When it is full the probe "
+               "drops "
+               "and counts; the job never waits."),
+      count_key("probe", "threads", AT(probe.threads), 1, 1024,
+                "Threads of a process that get a ring. Calls of further ones are counted as dropped."),
+
+      duration_key("node", "period", AT(node.period), milliseconds(1), seconds(10),
+                   "How often a node's agent empties the rings."),
+      duration_key("node", "sample", AT(node.sample), milliseconds(10), seconds(60),
+                   "How often it looks at the processes in /proc (stopped, preempted, waiting)."),
+      size_key("node", "memory", AT(node.memory), mebibytes(1), mebibytes(65536),
+               "Records that the agent keeps until the collector has committed them."),
+
+      text_key("alerts", "file", AT(alerts.file), "a path, or \"\" for none",
+               "Append each alert to this file, one JSON object a line."),
+
+      duration_key("watch", "refresh", AT(watch.refresh), milliseconds(20), seconds(60),
+                   "How often the terminal view is drawn."),
+      count_key("watch", "depth", AT(watch.depth), 0, 16, "Levels of the hierarchy shown, below the root."),
+      count_key("watch", "alerts", AT(watch.alerts), 0, 1000, "Newest alerts shown."),
+  };
+}
+
+#undef AT
+
+}  // namespace
+
+const std::vector<Section>& sections() {
+  static const std::vector<Section> all = {
+      {"slice", "The microscopic model: who spends how much time in which state, slice by slice."},
+      {"store", "The archive."},
+      {"limits", "Bounds. What goes beyond is refused or dropped, counted and shown, never kept."},
+      {"detect", "Phases and perturbations."},
+      {"probe", "Inside the processes of the job."},
+      {"node", "The agent on each node."},
+      {"alerts", "Where alerts go, beside viewers and the archive."},
+      {"watch", "margay watch, the terminal view."},
+  };
+  return all;
+}
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> all = make_keys();
+  return all;
+}
+
+std::optional<Conflict> find_conflict(const Config& c) {
+  DurationNs below = c.slice.duration;
+  std::string name = "slice.duration";
+  for (const DurationNs level : c.slice.levels) {
+    if (level <= below || level.value % below.value != 0)
+      return Conflict{"slice.levels", to_text(level) + " is not a multiple (2 times or more) of " +
+                                          to_text(below) + " (" + name + ")"};
+    below = level;
+    name = "the level before";
+  }
+  if (c.limits.memory < c.store.memory)
+    return Conflict{"store.memory", to_text(c.store.memory) + " is more than the daemon may take, " +
+                                        to_text(c.limits.memory) + " (limits.memory)"};
+  if (c.limits.leaves < c.limits.sources)
+    return Conflict{"limits.leaves", std::to_string(c.limits.leaves) +
+                                         " is less than limits.sources; each source has at least one leaf"};
+  return std::nullopt;
+}
+
+}  // namespace margay::config

@@ -1,0 +1,145 @@
+#include "margay/config/config.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace margay::config {
+namespace {
+
+std::string error_of(const std::string& text) {
+  const auto r = parse(text, "margay.toml");
+  return r ? "no error" : r.error().message;
+}
+Config value_of(const std::string& text) {
+  const auto r = parse(text, "margay.toml");
+  EXPECT_TRUE(r) << r.error().message;
+  return r.value_or(Config());
+}
+
+TEST(Units, DurationsAndSizesBothWays) {
+  const std::pair<const char*, std::int64_t> durations[] = {{"100ms", 100'000'000},
+                                                            {"1s", 1'000'000'000},
+                                                            {"20us", 20'000},
+                                                            {"7ns", 7},
+                                                            {"10min", 600'000'000'000},
+                                                            {"2h", 7'200'000'000'000},
+                                                            {"1d", 86'400'000'000'000},
+                                                            {"1.5s", 1'500'000'000},
+                                                            {"0", 0},
+                                                            {"0.25us", 250}};
+  for (const auto& [text, ns] : durations) {
+    const auto d = parse_duration(text);
+    ASSERT_TRUE(d) << text;
+    EXPECT_EQ(d->value, ns) << text;
+    EXPECT_EQ(*parse_duration(to_text(*d)), *d);
+  }
+  for (const char* text : {"", "5", "ms", "-1s", "1 s", "1S", "1.s", ".5s", "1.5.0s", "0.5ns", "1e3s",
+                           "99999999999d", "18446744073709551616ns", "1sec"})
+    EXPECT_FALSE(parse_duration(text)) << text;
+  EXPECT_EQ(to_text(milliseconds(1500)), "1500ms");
+  EXPECT_EQ(to_text(DurationNs(0)), "0ns");
+  EXPECT_EQ(parse_size("64MiB")->value, 64u << 20);
+  EXPECT_EQ(parse_size("1.5KiB")->value, 1536u);
+  EXPECT_EQ(to_text(mebibytes(2048)), "2GiB");
+  for (const char* text : {"64", "64MB", "1.1B", "-1B", "9999999999GiB"})
+    EXPECT_FALSE(parse_size(text)) << text;
+  EXPECT_EQ(parse_duration("5").error().message,
+            "'5' is not a duration such as \"100ms\" (units: ns us ms s min h d)");
+}
+
+TEST(Config, ShippedFileListsExactlyTheKeysWithTheirDefaults) {
+  std::ifstream in(MARGAY_SHIPPED_CONFIG);
+  std::stringstream text;
+  text << in.rdbuf();
+  EXPECT_EQ(text.str(), default_text()) << "write default_text() to config/margay.toml";
+  const auto loaded = load(MARGAY_SHIPPED_CONFIG);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(*loaded, Config());
+  const auto names = key_names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << "a key twice";
+  for (const std::string& name : names)
+    EXPECT_NE(text.str().find("\n" + name.substr(name.find('.') + 1) + " = "), std::string::npos) << name;
+}
+
+TEST(Config, EmptyFileIsTheDefaults) {
+  EXPECT_EQ(value_of(""), Config());
+  EXPECT_EQ(value_of("[slice]\n[detect]\n"), Config());
+}
+
+TEST(Config, EveryKindOfValueIsTaken) {
+  Config c;
+  c.slice.duration = milliseconds(50);
+  c.slice.levels = {milliseconds(500)};
+  c.slice.window = 2048;
+  c.store.sync = true;
+  c.store.memory = mebibytes(16);
+  c.detect.false_alarms_per_day = 3;
+  c.detect.idle_states = {"MPI_Probe", "a \"quoted\" \\ name"};
+  c.detect.p = 0.25;
+  c.alerts.file = "/var/log/al\terts.jsonl";
+  EXPECT_EQ(value_of(to_text(c)), c) << to_text(c);
+  EXPECT_EQ(c.level_durations(), (std::vector{milliseconds(50), milliseconds(500)}));
+  EXPECT_EQ(value_of("detect.p = 1\ndetect.false_alarms_per_day = 2").detect.p, 1.0);
+  EXPECT_EQ(value_of("slice.levels = []").slice.levels.size(), 0u);
+}
+
+TEST(Config, ErrorsTellFileLineKeyAndWhatWasExpected) {
+  EXPECT_EQ(error_of("\n[slice]\nduration = \"1ms\""),
+            "margay.toml:3: slice.duration: expected a duration from 10ms to 10min, got \"1ms\"");
+  EXPECT_EQ(error_of("[slice]\nduration = 100"),
+            "margay.toml:2: slice.duration: expected a duration from 10ms to 10min, got 100");
+  EXPECT_EQ(error_of("[slice]\nwindow = 4096"),
+            "margay.toml:2: slice.window: expected a whole number from 16 to 2048, got 4096");
+  EXPECT_EQ(error_of("[slice]\nwindow = 256.0"),
+            "margay.toml:2: slice.window: expected a whole number from 16 to 2048, got 256");
+  EXPECT_EQ(error_of("[store]\nsync = \"yes\""),
+            "margay.toml:2: store.sync: expected true or false, got \"yes\"");
+  EXPECT_EQ(error_of("[detect]\np = 1.5"),
+            "margay.toml:2: detect.p: expected \"auto\" or a number from 0 to 1, got 1.5");
+  EXPECT_EQ(error_of("[detect]\nmin_effect = nan"),
+            "margay.toml:2: detect.min_effect: expected a number from 0.0 to 1.0, got nan");
+  EXPECT_EQ(error_of("[detect]\nidle_states = [1, 2]"),
+            "margay.toml:2: detect.idle_states: expected a list of at most 256 names, got [1, ...]");
+  EXPECT_NE(error_of("[slice\n").find("margay.toml:1: "), std::string::npos) << error_of("[slice\n");
+  EXPECT_NE(error_of("[slice]\nduration = \"1s\"\nduration = \"2s\"").find("margay.toml:3: "),
+            std::string::npos);
+}
+
+TEST(Config, UnknownNamesAreErrorsWithAHint) {
+  EXPECT_EQ(error_of("[slice]\n\nduratoin = \"1s\""),
+            "margay.toml:3: unknown key 'slice.duratoin'; did you mean 'duration'?");
+  EXPECT_EQ(error_of("[slices]"), "margay.toml:1: unknown section [slices]; did you mean 'slice'?");
+  EXPECT_EQ(error_of("[store]\nwindow = 3"),
+            "margay.toml:2: unknown key 'store.window'; it belongs in [slice]");
+  EXPECT_EQ(error_of("window = 3"), "margay.toml:1: unknown key 'window'; it belongs in [slice]");
+  EXPECT_EQ(error_of("slice = 3"), "margay.toml:1: unknown key 'slice'; it is a section: [slice]");
+  EXPECT_EQ(error_of("[slice]\nzzzzzz = 3"), "margay.toml:2: unknown key 'slice.zzzzzz'");
+}
+
+TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
+  EXPECT_EQ(
+      error_of("[slice]\nlevels = [\"1s\", \"1500ms\"]"),
+      "margay.toml:2: slice.levels: 1500ms is not a multiple (2 times or more) of 1s (the level before)");
+  EXPECT_EQ(error_of("[slice]\nduration = \"300ms\""),
+            "margay.toml: slice.levels: 1s is not a multiple (2 times or more) of 300ms (slice.duration)");
+  EXPECT_EQ(
+      error_of("[slice]\nlevels = [\"100ms\"]"),
+      "margay.toml:2: slice.levels: 100ms is not a multiple (2 times or more) of 100ms (slice.duration)");
+  EXPECT_NE(error_of("[limits]\nmemory = \"64MiB\"").find("store.memory"), std::string::npos);
+  EXPECT_NE(error_of("[limits]\nleaves = 10").find("limits.leaves"), std::string::npos);
+}
+
+TEST(Config, MissingFileIsNotFoundAndADirectoryIsAnError) {
+  const auto missing = load("/nonexistent/margay.toml");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(missing.error().message, "/nonexistent/margay.toml: No such file or directory");
+  EXPECT_FALSE(load("/tmp"));
+  EXPECT_FALSE(parse(std::string(2 << 20, '#'), "x"));
+}
+
+}  // namespace
+}  // namespace margay::config
