@@ -161,15 +161,15 @@ void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_col
   draw_bar(s, 3 + label_columns, line, bar_columns, node);
   int x = 3 + label_columns + bar_columns + 1;
   if (!condition.empty()) x = s.canvas.put(x, line, condition, bad ? Palette::bad() : Palette::faint()) + 1;
-  constexpr int kEntry = 16;
+  const int entry = s.canvas.width() >= 110 ? 22 : 16;
   for (const Share& share : clean_shares(node.shares())) {
     const int room = s.canvas.width() - x;
     if (room < 8) break;
     s.canvas.put(x, line, percent_text(share.share), Palette::strong());
     s.canvas.put(x + 5, line,
                  shortened(short_state(s, s.palette.look(share.state).name),
-                           static_cast<std::size_t>(std::min(room, kEntry) - 6), s.view.unicode));
-    x += kEntry;
+                           static_cast<std::size_t>(std::min(room, entry) - 6), s.view.unicode));
+    x += entry;
   }
 }
 
@@ -200,7 +200,7 @@ int lay_legend(const Scene& s, Canvas* canvas, int line, int lines) {
   int x = 0, used = 1;
   for (const LegendEntry& e : legend_entries(s)) {
     const std::string name = shortened(short_state(s, e.look.name), 24, s.view.unicode);
-    const int columns = static_cast<int>(width_of(name)) + 3;
+    const int columns = static_cast<int>(width_of(name)) + (s.view.colour == Colour::kNone ? 3 : 4);
     if (x > 0 && x + columns > s.canvas.width()) {
       if (used == lines) {
         if (canvas != nullptr) canvas->put(std::min(x, s.canvas.width() - 3), line, "...", Palette::faint());
@@ -214,8 +214,8 @@ int lay_legend(const Scene& s, Canvas* canvas, int line, int lines) {
       if (s.view.colour != Colour::kNone) {
         c = e.look.glyph != 0 ? e.look.glyph : U' ';
         (e.look.glyph != 0 ? swatch.front : swatch.back) = e.look.ink;
-        canvas->put_character(x, line, c, swatch);
-        canvas->put(x + 2, line, name);
+        canvas->fill(x, line, 2, c, swatch);
+        canvas->put(x + 3, line, name);
       } else {
         canvas->put_character(x, line, c);
         canvas->put(x + 1, line, "=" + name);
