@@ -53,7 +53,7 @@ Lines share_out(const Scene& s) {
 
 // The room that rows have whatever alerts come and go, so that the depth does not jump with them.
 int steady_room(int height) {
-  return std::max(3, height >= 18 ? height - 13 : height - 8);
+  return std::max(3, height >= 18 ? height - 12 : height - (height >= 14 ? 9 : 7));
 }
 
 std::string alerts_title(const Scene& s) {

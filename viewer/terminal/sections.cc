@@ -122,7 +122,8 @@ void draw_vitals(Scene& s, int line) {
     part("lost " + grouped(h.lost_events()), Palette::bad());
   else
     part("lost 0", Palette::good());
-  part(std::to_string(h.sources_live()) + " sources live, " + std::to_string(h.sources_ended()) + " ended", {});
+  part(std::to_string(h.sources_live()) + " sources live, " + std::to_string(h.sources_ended()) + " ended",
+       {});
   if (h.restarts() > 0) part("daemon restarted " + std::to_string(h.restarts()) + " x", Palette::bad_text());
   if (s.report.run_begin_ns() != 0)
     part((s.report.final() ? "ran " : "running ") +
