@@ -148,7 +148,7 @@ std::string condition_text(const Scene& s, const Row& row, bool* bad) {
   return text;
 }
 
-void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_columns) {
+void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_columns, int entry) {
   const auto& node = s.report.nodes(row.node);
   const bool is_blamed = blamed(s.alerts, node.path(), row.hidden_leaves > 0);
   if (is_blamed) s.canvas.put(0, line, "!", Palette::bad());
@@ -161,15 +161,14 @@ void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_col
   draw_bar(s, 3 + label_columns, line, bar_columns, node);
   int x = 3 + label_columns + bar_columns + 1;
   if (!condition.empty()) x = s.canvas.put(x, line, condition, bad ? Palette::bad() : Palette::faint()) + 1;
-  constexpr int kEntry = 16;
   for (const Share& share : clean_shares(node.shares())) {
     const int room = s.canvas.width() - x;
-    if (room < 8) break;
+    if (room < 11) break;
     s.canvas.put(x, line, percent_text(share.share), Palette::strong());
     s.canvas.put(x + 5, line,
                  shortened(short_state(s, s.palette.look(share.state).name),
-                           static_cast<std::size_t>(std::min(room, kEntry) - 6), s.view.unicode));
-    x += kEntry;
+                           static_cast<std::size_t>(std::min(room, entry) - 6), s.view.unicode));
+    x += entry;
   }
 }
 
@@ -200,7 +199,7 @@ int lay_legend(const Scene& s, Canvas* canvas, int line, int lines) {
   int x = 0, used = 1;
   for (const LegendEntry& e : legend_entries(s)) {
     const std::string name = shortened(short_state(s, e.look.name), 24, s.view.unicode);
-    const int columns = static_cast<int>(width_of(name)) + 3;
+    const int columns = static_cast<int>(width_of(name)) + (s.view.colour == Colour::kNone ? 3 : 4);
     if (x > 0 && x + columns > s.canvas.width()) {
       if (used == lines) {
         if (canvas != nullptr) canvas->put(std::min(x, s.canvas.width() - 3), line, "...", Palette::faint());
@@ -214,8 +213,8 @@ int lay_legend(const Scene& s, Canvas* canvas, int line, int lines) {
       if (s.view.colour != Colour::kNone) {
         c = e.look.glyph != 0 ? e.look.glyph : U' ';
         (e.look.glyph != 0 ? swatch.front : swatch.back) = e.look.ink;
-        canvas->put_character(x, line, c, swatch);
-        canvas->put(x + 2, line, name);
+        canvas->fill(x, line, 2, c, swatch);
+        canvas->put(x + 3, line, name);
       } else {
         canvas->put_character(x, line, c);
         canvas->put(x + 1, line, "=" + name);
@@ -243,6 +242,15 @@ Scrolled draw_nodes(Scene& s, int line, int lines) {
   for (std::size_t i = 0; i < rows.size() && i < 512; ++i)
     longest = std::max(longest, std::min<std::size_t>(width_of(row_label(s, rows[i])), 60));
   const int label = std::min(static_cast<int>(longest), std::max(6, w / 4));
+  // Columns of "100% name": as the two largest states of the rows need, so that they stand below each other.
+  int entry = 12;
+  for (std::size_t i = 0; i < rows.size() && i < 512; ++i) {
+    const auto shares = clean_shares(s.report.nodes(rows[i].node).shares());
+    for (std::size_t k = 0; k < shares.size() && k < 2; ++k)
+      entry = std::max(entry,
+                       static_cast<int>(width_of(short_state(s, s.palette.look(shares[k].state).name))) + 7);
+  }
+  entry = std::min(entry, 26);
   const int text = w >= 44 ? std::min(w * 2 / 5, 66) : 0;
   const int bar = std::max(0, w - 3 - label - (text > 0 ? text + 1 : 0));
 
@@ -252,9 +260,10 @@ Scrolled draw_nodes(Scene& s, int line, int lines) {
   out.page = std::max(1, lines - pinned - (scrolls ? 1 : 0));
   out.scroll_most = std::max(0, count - pinned - out.page);
   out.scroll = std::clamp(s.view.scroll, 0, out.scroll_most);
-  if (pinned == 1) draw_row(s, line, rows[0], label, bar);
+  if (pinned == 1) draw_row(s, line, rows[0], label, bar, entry);
   for (int i = 0; i < out.page && pinned + out.scroll + i < count; ++i)
-    draw_row(s, line + pinned + i, rows[static_cast<std::size_t>(pinned + out.scroll + i)], label, bar);
+    draw_row(s, line + pinned + i, rows[static_cast<std::size_t>(pinned + out.scroll + i)], label, bar,
+             entry);
   if (scrolls) {
     const int below = count - pinned - out.scroll - out.page;
     std::string more = "  + " + std::to_string(below) + " more";

@@ -90,7 +90,7 @@ void Canvas::fill(int column, int line, int columns, char32_t c, const Style& st
 std::vector<std::string> Canvas::lines(Colour colour) const {
   std::vector<std::string> out(static_cast<std::size_t>(height_));
   for (std::size_t y = 0; y < out.size(); ++y) {
-    const Cell* row = &cells_[y * static_cast<std::size_t>(width_)];
+    const Cell* row = cells_.data() + y * static_cast<std::size_t>(width_);
     int end = width_;
     while (end > 0 && row[end - 1].c == U' ' && row[end - 1].style == Style{}) --end;
     Style now{};

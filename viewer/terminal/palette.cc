@@ -131,19 +131,19 @@ StateLook Palette::look(std::uint32_t state) const {
 }
 
 Style Palette::phase_style(const std::string& name) {
-  // Pastel hues, apart from each other in lightness as well as in hue, dark text on all.
+  // Pale and greyish, so that no phase is taken for a family of states; neighbours differ in lightness too.
   struct Tone {
     std::uint32_t rgb;
     std::uint8_t basic;
   };
-  constexpr std::array<Tone, 8> kTones = {{{0x8FC7E8, 6},
-                                           {0xF2C879, 3},
-                                           {0x9BD8B4, 2},
-                                           {0xE3B5D0, 5},
-                                           {0xD9D9D9, 7},
-                                           {0xF4ED8F, 11},
-                                           {0x7EA6D9, 12},
-                                           {0xC9A98B, 13}}};
+  constexpr std::array<Tone, 8> kTones = {{{0xD5DCE6, 7},
+                                           {0xB09BE0, 13},
+                                           {0xE6D3B3, 11},
+                                           {0x8FB8B3, 14},
+                                           {0xF0B8A8, 15},
+                                           {0x9A9FC0, 12},
+                                           {0xCFE0A8, 10},
+                                           {0xA8A8A8, 5}}};
   std::size_t n = 0;
   for (const char c : name.substr(0, 8)) n = n * 26 + static_cast<unsigned char>(c) - 'A';
   const Tone& tone = kTones[n % kTones.size()];

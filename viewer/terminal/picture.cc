@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "margay/terminal/text.h"
 
@@ -64,8 +65,10 @@ std::int64_t lag_ns(const wire::Report& report, TimeNs now) {
   return plus(lag, std::max<std::int64_t>(minus(now.value, report.emitted_wall_ns()), 0));
 }
 
-Tree visible_tree(const wire::Report& report, int depth, int room) {
+Tree visible_tree(const wire::Report& report, const std::vector<AlertView>& alerts, int depth, int room) {
   Tree tree;
+  std::unordered_set<std::string> blamed_paths;  // bounded by what read_alerts() keeps
+  int spare = 0;
   std::vector<int> up_to(kDeepest + 1, 0);
   for (const auto& node : report.nodes()) {
     const int d = depth_of(node);
@@ -78,7 +81,10 @@ Tree visible_tree(const wire::Report& report, int depth, int room) {
     for (int d = 0; d <= tree.depth_most; ++d) {
       rows += up_to[static_cast<std::size_t>(d)];
       if (rows <= room) depth = std::max(depth, d);
+      if (d == depth) spare = std::max(0, room - rows);
     }
+    for (const AlertView& a : alerts)
+      if (a.firing && a.kind != "phase_change") blamed_paths.insert(a.paths.begin(), a.paths.end());
   }
   tree.depth = std::min(depth, tree.depth_most);
   for (int i = 0; i < report.nodes_size(); ++i) {
@@ -89,8 +95,18 @@ Tree visible_tree(const wire::Report& report, int depth, int room) {
       continue;
     }
     if (tree.rows.empty()) continue;
-    Row& row = tree.rows.back();
     const std::string& condition = node.condition();
+    if (spare > 0 && ((!condition.empty() && condition != "ended") || blamed_paths.count(node.path()) != 0)) {
+      --spare;
+      Row own;
+      own.node = i;
+      own.singled_out = true;
+      tree.rows.push_back(own);
+      continue;
+    }
+    auto above = tree.rows.rbegin();
+    while (above->singled_out) ++above;  // the first row never is
+    Row& row = *above;
     row.stopped += condition == "stopped";
     row.silent += condition == "silent";
     row.lost += condition == "lost";
@@ -98,13 +114,6 @@ Tree visible_tree(const wire::Report& report, int depth, int room) {
     // Leaves are those whose next node is not deeper; the daemon's count on the row itself is used for text.
     const bool leaf = i + 1 == report.nodes_size() || depth_of(report.nodes(i + 1)) <= depth_of(node);
     row.hidden_leaves += leaf;
-  }
-  std::vector<bool> later(kDeepest + 2, false);  // is there a later row of this depth under the same parent?
-  for (auto it = tree.rows.rbegin(); it != tree.rows.rend(); ++it) {
-    const auto d = static_cast<std::size_t>(depth_of(report.nodes(it->node)));
-    it->last_of_siblings = !later[d];
-    later[d] = true;
-    std::fill(later.begin() + static_cast<std::ptrdiff_t>(d) + 1, later.end(), false);
   }
   return tree;
 }

@@ -34,15 +34,17 @@ struct Row {
   int node = 0;                                      // index into report.nodes
   int hidden_leaves = 0;                             // leaves below that have no row of their own
   int stopped = 0, silent = 0, lost = 0, ended = 0;  // nodes below that have no row of their own
-  bool last_of_siblings = false;
+  bool singled_out = false;  // deeper than the others, because something is wrong with it
 };
 struct Tree {
   std::vector<Row> rows;  // depth-first, nodes of a depth up to `depth`
   int depth = 0;
   int depth_most = 0;
 };
-// `depth` -1: the deepest whose rows number at most `room` (1 at least, where there is one).
-Tree visible_tree(const wire::Report& report, int depth, int room);
+// `depth` -1: the deepest whose rows number at most `room` (1 at least, where there is one); what room is
+// left then goes to deeper nodes that are blamed, stopped, silent or lost, so that the culprit has a row of
+// its own.
+Tree visible_tree(const wire::Report& report, const std::vector<AlertView>& alerts, int depth, int room);
 
 // "rank3"; "all" for the root.
 std::string node_label(const wire::NodeBar& node);

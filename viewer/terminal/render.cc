@@ -53,7 +53,7 @@ Lines share_out(const Scene& s) {
 
 // The room that rows have whatever alerts come and go, so that the depth does not jump with them.
 int steady_room(int height) {
-  return std::max(3, height >= 18 ? height - 13 : height - 8);
+  return std::max(3, height >= 18 ? height - 12 : height - (height >= 14 ? 9 : 7));
 }
 
 std::string alerts_title(const Scene& s) {
@@ -71,9 +71,10 @@ Frame draw(const wire::Report& report, const View& view, TimeNs now) {
           view,
           now,
           Palette(report, view.unicode),
+          Canvas(view.width, view.height),
           read_alerts(report, kMostAlerts),
-          visible_tree(report, view.depth, steady_room(std::clamp(view.height, 0, 4096))),
-          Canvas(view.width, view.height)};
+          {}};
+  s.tree = visible_tree(report, s.alerts, view.depth, steady_room(s.canvas.height()));
   Frame frame;
   frame.depth = s.tree.depth;
   frame.depth_most = s.tree.depth_most;

@@ -111,7 +111,10 @@ void draw_title(Scene& s, int line) {
 void draw_vitals(Scene& s, int line) {
   const auto& h = s.report.health();
   int x = 0;
+  // Whole facts only: what does not fit is left out, the most telling first.
   const auto part = [&](const std::string& text, const Style& style) {
+    const int columns = static_cast<int>(width_of(text)) + (x > 0 ? 3 : 0);
+    if (x > 0 && x + columns > s.canvas.width()) return;
     if (x > 0) x = s.canvas.put(x, line, s.sign(" \u00B7 ", " | "), Palette::faint());
     x = s.canvas.put(x, line, text, style);
   };
@@ -121,13 +124,13 @@ void draw_vitals(Scene& s, int line) {
     part("lost 0", Palette::good());
   part(std::to_string(h.sources_live()) + " sources live, " + std::to_string(h.sources_ended()) + " ended",
        {});
-  part("slice " + slice_text(s.report.slice_ns()), {});
+  if (h.restarts() > 0) part("daemon restarted " + std::to_string(h.restarts()) + " x", Palette::bad_text());
   if (s.report.run_begin_ns() != 0)
-    part("running " + duration_text(minus(s.report.watermark_ns(), s.report.run_begin_ns())), {});
-  if (h.restarts() > 0)
-    part("daemon restarted " + std::to_string(h.restarts()) + " x", Palette::bad_text());
-  else
-    part("no daemon restart", Palette::faint());
+    part((s.report.final() ? "ran " : "running ") +
+             duration_text(minus(s.report.watermark_ns(), s.report.run_begin_ns())),
+         {});
+  if (s.report.slice_ns() > 0) part("slice " + slice_text(s.report.slice_ns()), {});
+  if (h.restarts() == 0) part("restarts 0", {});
 }
 
 void draw_loss(Scene& s, int line) {
@@ -190,14 +193,18 @@ void draw_ribbon(Scene& s, int line, int axis_line) {
   }
   if (axis_line < 0) return;
   s.canvas.put(0, axis_line, span_text(span), Palette::faint());
-  s.canvas.put_right(columns, axis_line, s.report.final() ? "end" : "now", Palette::faint());
   const std::string hint = s.sign("\u25B2 an alert began", "^ an alert began");
   bool any = false;
   const auto column_of = [&](const AlertView& a) {
     const double at = (static_cast<double>(a.onset_ns) - (end - span)) / span * columns;
     return at >= 0 && at < columns ? static_cast<int>(at) : -1;
   };
-  for (const AlertView& a : s.alerts) any = any || (a.readable && column_of(a) >= 0);
+  bool at_end = false;  // a mark there is worth more than the word
+  for (const AlertView& a : s.alerts) {
+    any = any || (a.readable && column_of(a) >= 0);
+    at_end = at_end || (a.readable && column_of(a) >= columns - 4);
+  }
+  if (!at_end) s.canvas.put_right(columns, axis_line, s.report.final() ? "end" : "now", Palette::faint());
   if (any && columns >= 60) s.canvas.put(columns / 2 - 8, axis_line, hint, Palette::faint());
   for (auto a = s.alerts.rbegin(); a != s.alerts.rend(); ++a)
     if (a->readable && column_of(*a) >= 0)
@@ -218,9 +225,13 @@ std::vector<std::string> wrapped_lines(const std::string& text, int columns, std
     std::string head = printable(rest, true, room);
     if (head.empty()) break;  // a wide character in one column
     if (head.size() < rest.size()) {
-      const std::size_t blank = head.rfind(' ');
-      if (rest[head.size()] != ' ' && blank != std::string::npos && blank > head.size() / 2)
-        head.resize(blank);
+      std::size_t blank = head.rfind(' ');
+      // "68 %" stays together.
+      if (blank != std::string::npos && blank > 0 && rest[blank + 1] == '%')
+        blank = head.rfind(' ', blank - 1);
+      const bool inside =
+          rest[head.size()] != ' ' || (rest.size() > head.size() + 1 && rest[head.size() + 1] == '%');
+      if (inside && blank != std::string::npos && blank > head.size() / 2) head.resize(blank);
     }
     rest.remove_prefix(head.size());
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
@@ -312,11 +323,11 @@ void draw_footer(Scene& s, int line) {
                             "q quit  up/down scroll  left/right depth  p hold  h help");
   if (w < 56) keys = "q quit  h help";
   const int x = s.canvas.put(0, line, keys, Palette::faint());
-  std::string right = lag;
+  std::string right = s.report.final() ? "" : "  " + lag;
   if (s.report.has_spatiotemporal() && w >= 72) {
     char p[32];
     const double value = s.report.spatiotemporal().p();
-    std::snprintf(p, sizeof p, "p %.3g  ", std::isfinite(value) ? value : 0.0);
+    std::snprintf(p, sizeof p, "p %.3g", std::isfinite(value) ? value : 0.0);
     right = p + right;
   }
   if (x + 2 + static_cast<int>(width_of(right)) <= w) s.canvas.put_right(w, line, right, Palette::faint());

@@ -16,9 +16,9 @@ struct Scene {
   const View& view;
   TimeNs now;
   Palette palette;
+  Canvas canvas;
   std::vector<AlertView> alerts;
   Tree tree;
-  Canvas canvas;
 
   // An untrusted or Unicode text as this terminal can show it.
   std::string safe(std::string_view text, std::size_t most_columns = kNoColumns) const;

@@ -146,7 +146,8 @@ std::string frame_bytes(const std::vector<std::string>& lines, std::vector<std::
   const bool anew = before.size() != lines.size();
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (anew || lines[i] != before[i])
-      out += "\x1b[" + std::to_string(i + 1) + ";1H\x1b[0m" + lines[i] + "\x1b[0m\x1b[K";
+      // Erased first: after a full line the cursor stands on its last column, and would erase that.
+      out += "\x1b[" + std::to_string(i + 1) + ";1H\x1b[0m\x1b[2K" + lines[i] + "\x1b[0m";
   before = lines;
   if (out.empty()) return out;
   // Terminals that know "synchronized output" show the whole frame at once; the others ignore the marks.

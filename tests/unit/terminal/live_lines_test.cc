@@ -1,0 +1,123 @@
+#include "margay/terminal/live_lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "hostile_report.h"
+#include "screen_text.h"
+#include "synthetic_report.h"
+
+namespace margay::terminal {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> follow(LiveLines& lines, double from, double to) {
+  std::vector<std::string> out;
+  for (double t = from; t <= to; t += 0.1) {
+    const auto r = support::synthetic_report({}, t);
+    for (auto& line : lines.feed(r, TimeNs(r.watermark_ns()))) out.push_back(line);
+  }
+  return out;
+}
+
+TEST(LiveLines, ARunIsToldLineByLine) {
+  LiveLines lines;
+  EXPECT_THAT(
+      follow(lines, 0.1, 62.35),
+      ElementsAre(
+          "margay: 0.0 s  phase A begins (new)", "margay: 2.0 s  phase B begins (new)",
+          "margay: 16.0 s  phase C (checkpoint) begins (new)",
+          "margay: 22.0 s  phase B begins (2nd time; usual 14.0 s)",
+          HasSubstr("margay: 25.0 s  FIRING: rank3 on node1 departs from phase B: Compute 95 % (usual 68 %)"),
+          HasSubstr("margay: 33.0 s  resolved after 8.0 s: rank3 on node1"),
+          "margay: 36.0 s  phase C (checkpoint) begins (2nd time; usual 6.0 s)",
+          "margay: 42.0 s  phase B begins (3rd time; usual 14.0 s)",
+          HasSubstr("margay: 45.0 s  FIRING: rank1 on node1: rank1 is stopped"),
+          HasSubstr("margay: 50.0 s  resolved after 5.0 s: rank1 on node1"),
+          "margay: 56.0 s  phase C (checkpoint) begins (3rd time; usual 6.0 s)",
+          HasSubstr("LOST 4,321 events, 4,321 in all: 4,321 dropped by probes"),
+          "margay: 62.0 s  phase B begins (4th time; usual 14.0 s)"));
+}
+
+TEST(LiveLines, TheSameReportSaysNothingTwice) {
+  LiveLines lines;
+  const auto r = support::synthetic_report({}, 62);
+  EXPECT_FALSE(lines.feed(r, TimeNs(1)).empty());
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(lines.feed(r, TimeNs(2)), ElementsAre());
+}
+
+TEST(LiveLines, EachLineOnceWhateverReportsAreMissed) {
+  const unsigned s = support::seed(5);
+  std::mt19937 rng(s);
+  LiveLines lines;
+  std::map<std::string, int> times;
+  for (double t = 0.1; t < 300; t += 0.05 + rng() % 100 * 0.05) {
+    const auto r = support::synthetic_report({}, t);
+    for (auto& line : lines.feed(r, TimeNs(r.watermark_ns()))) ++times[line];
+  }
+  for (const auto& [line, n] : times) EXPECT_EQ(n, 1) << line;
+}
+
+TEST(LiveLines, LossIsToldAtOnceThenEveryTenSecondsThenAtTheEnd) {
+  LiveLines lines;
+  wire::Report r;
+  std::vector<std::string> out;
+  for (int i = 0; i <= 250; ++i) {
+    r.mutable_health()->set_lost_events(static_cast<std::uint64_t>(10 * (i + 1)));
+    r.set_final(i == 250);
+    for (auto& line : lines.feed(r, TimeNs(i * 100'000'000LL))) out.push_back(line);
+  }
+  EXPECT_THAT(
+      out,
+      ElementsAre(HasSubstr("LOST 10 events, 10 in all"), HasSubstr("LOST 1,000 events, 1,010 in all"),
+                  HasSubstr("LOST 1,000 events, 2,010 in all"), HasSubstr("LOST 500 events, 2,510 in all")));
+}
+
+TEST(LiveLines, RestartsAreTold) {
+  LiveLines lines;
+  wire::Report r;
+  EXPECT_THAT(lines.feed(r, {}), ElementsAre());
+  r.mutable_health()->set_restarts(1);
+  EXPECT_THAT(lines.feed(r, {}), ElementsAre(HasSubstr("the daemon was restarted (1 time so far)")));
+  EXPECT_THAT(lines.feed(r, {}), ElementsAre());
+}
+
+TEST(LiveLines, HostileReportsGiveBoundedPlainLines) {
+  const unsigned first = support::seed(6);
+  LiveLines lines, ascii(false);
+  for (unsigned i = 0; i < 300; ++i) {
+    std::mt19937 rng(first + i);
+    const auto r = support::hostile_report(rng);
+    SCOPED_TRACE("seed " + std::to_string(first + i));
+    const auto out = lines.feed(r, TimeNs(0));
+    EXPECT_LE(out.size(), LiveLines::kMostLinesAFeed + 1);
+    for (const auto& line : out) support::expect_plain(line + "\n");
+    for (const auto& line : ascii.feed(r, TimeNs(0)))
+      for (const char c : line) ASSERT_LT(static_cast<unsigned char>(c), 0x80);
+  }
+}
+
+TEST(LiveLines, MemoryStaysBoundedAndOldAlertsAreNotToldAgain) {
+  LiveLines lines;
+  std::map<std::string, int> times;
+  const auto report = [](int from, int to) {
+    wire::Report r;
+    for (int k = from; k < to; ++k)
+      r.add_alerts("{\"id\":\"a" + std::to_string(k) + "\",\"kind\":\"stall\",\"message\":\"m" +
+                   std::to_string(k) + ".\",\"status\":\"firing\",\"onset_ns\":" + std::to_string(k + 1) +
+                   "}");
+    return r;
+  };
+  for (int k = 0; k < 6000; k += 20)
+    for (auto& line : lines.feed(report(k, k + 20), {})) ++times[line];
+  EXPECT_EQ(times.size(), 6000u);
+  EXPECT_THAT(lines.feed(report(0, 40), {}), ElementsAre());  // forgotten by now, and not new
+}
+
+}  // namespace
+}  // namespace margay::terminal

@@ -1,0 +1,247 @@
+// Frames against golden files, and what must hold for every frame: its size, and that nothing in a report can
+// reach the terminal as a command. Set MARGAY_UPDATE_GOLDEN=1 to write the golden files anew.
+#include "margay/terminal/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <sstream>
+
+#include "hostile_report.h"
+#include "margay/terminal/status.h"
+#include "screen_text.h"
+#include "synthetic_report.h"
+
+namespace margay::terminal {
+namespace {
+
+using support::synthetic_report;
+using support::SyntheticRun;
+
+TimeNs now_of(const wire::Report& r) {
+  return TimeNs(r.emitted_wall_ns() + 20'000'000);
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(MARGAY_GOLDEN_DIR) + "/" + name + ".txt";
+  if (std::getenv("MARGAY_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
+  std::ifstream in(path);
+  ASSERT_TRUE(in) << path;
+  std::stringstream wanted;
+  wanted << in.rdbuf();
+  EXPECT_EQ(wanted.str(), text) << "see " << name << ".txt";
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+View view_of(int width, int height) {
+  View v;
+  v.width = width;
+  v.height = height;
+  return v;
+}
+
+SyntheticRun large() {
+  SyntheticRun run;
+  run.ranks = 64;
+  run.hosts = 4;
+  return run;
+}
+
+TEST(RenderGolden, Steady80x24) {
+  const auto r = synthetic_report({}, 20);
+  expect_golden("steady_80x24", joined(render(r, view_of(80, 24), now_of(r))));
+}
+TEST(RenderGolden, Perturbed80x24) {
+  const auto r = synthetic_report({}, 28);
+  expect_golden("perturbed_80x24", joined(render(r, view_of(80, 24), now_of(r))));
+}
+TEST(RenderGolden, StoppedAscii80x24) {
+  const auto r = synthetic_report({}, 47);
+  View v = view_of(80, 24);
+  v.unicode = false;
+  expect_golden("stopped_ascii_80x24", joined(render(r, v, now_of(r))));
+}
+TEST(RenderGolden, LossSixtyFourRanks120x40) {
+  const auto r = synthetic_report(large(), 62);
+  expect_golden("loss_64_120x40", joined(render(r, view_of(120, 40), now_of(r))));
+}
+TEST(RenderGolden, SixtyFourRanksScrolled80x24) {
+  const auto r = synthetic_report(large(), 28);
+  View v = view_of(80, 24);
+  v.depth = 2;
+  v.scroll = 3;
+  expect_golden("scrolled_64_80x24", joined(render(r, v, now_of(r))));
+}
+TEST(RenderGolden, CulpritsHaveARowOfTheirOwn) {
+  const auto r = synthetic_report(large(), 28);
+  expect_golden("culprit_64_80x24", joined(render(r, view_of(80, 24), now_of(r))));
+}
+TEST(RenderGolden, Smallest40x8) {
+  const auto r = synthetic_report({}, 28);
+  expect_golden("smallest_40x8", joined(render(r, view_of(40, 8), now_of(r))));
+}
+TEST(RenderGolden, Finished80x24) {
+  SyntheticRun run;
+  run.end_s = 70;
+  const auto r = synthetic_report(run, 71);
+  expect_golden("finished_80x24", joined(render(r, view_of(80, 24), now_of(r))));
+}
+TEST(RenderGolden, EmptyAndWaiting) {
+  View v = view_of(80, 12);
+  v.link = Link::kWaiting;
+  expect_golden("empty_80x12", joined(render(wire::Report(), v, TimeNs(0))));
+}
+TEST(RenderGolden, Help80x24) {
+  const auto r = synthetic_report({}, 20);
+  View v = view_of(80, 24);
+  v.help = true;
+  expect_golden("help_80x24", joined(render(r, v, now_of(r))));
+}
+TEST(RenderGolden, DaemonGoneAndHeld) {
+  const auto r = synthetic_report({}, 20);
+  View v = view_of(80, 8);
+  v.link = Link::kGone;
+  v.gone_since = TimeNs(r.emitted_wall_ns());
+  v.held = true;
+  expect_golden("gone_held_80x8", joined(render(r, v, TimeNs(r.emitted_wall_ns() + 12'300'000'000))));
+}
+TEST(RenderGolden, StatusText) {
+  expect_golden("status", status_text(synthetic_report({}, 62)));
+}
+
+TEST(Render, SizeHoldsForAllSizesAndColours) {
+  const auto small = synthetic_report({}, 47);
+  const auto big = synthetic_report(large(), 62);
+  std::mt19937 rng(support::seed(11));
+  for (int i = 0; i < 400; ++i) {
+    View v = view_of(1 + static_cast<int>(rng() % 300), 1 + static_cast<int>(rng() % 100));
+    v.colour = static_cast<Colour>(rng() % 4);
+    v.unicode = rng() % 3 != 0;
+    v.depth = static_cast<int>(rng() % 5) - 1;
+    v.scroll = static_cast<int>(rng() % 80) - 5;
+    v.help = rng() % 8 == 0;
+    const auto& r = rng() % 2 == 0 ? small : big;
+    SCOPED_TRACE("case " + std::to_string(i) + ": " + std::to_string(v.width) + "x" +
+                 std::to_string(v.height));
+    support::expect_frame(render(r, v, now_of(r)), v);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Render, AbsurdSizesAreEmptyOrCut) {
+  const auto r = synthetic_report({}, 20);
+  EXPECT_TRUE(render(r, view_of(80, 0), TimeNs(0)).empty());
+  EXPECT_TRUE(render(r, view_of(80, std::numeric_limits<int>::min()), TimeNs(0)).empty());
+  EXPECT_EQ(render(r, view_of(-5, 3), TimeNs(0)), std::vector<std::string>(3));
+}
+
+TEST(Render, HostileReportsStayInsideTheFrame) {
+  const auto first = support::seed(12);
+  for (unsigned i = 0; i < 300; ++i) {
+    std::mt19937 rng(first + i);
+    const wire::Report r = support::hostile_report(rng);
+    View v = view_of(1 + static_cast<int>(rng() % 300), 1 + static_cast<int>(rng() % 100));
+    v.colour = static_cast<Colour>(rng() % 4);
+    v.unicode = rng() % 3 != 0;
+    v.depth = static_cast<int>(rng() % 6) - 1;
+    v.scroll = static_cast<int>(rng());
+    v.link = static_cast<Link>(rng() % 4);
+    v.notice = rng() % 5 == 0 ? r.run() : "";
+    v.utc_offset_s = static_cast<std::int64_t>(rng()) * 2'000'000'000 - 1;
+    SCOPED_TRACE("seed " + std::to_string(first + i));
+    support::expect_frame(render(r, v, TimeNs(static_cast<std::int64_t>(rng()) << 32)), v);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Every place where a name or a sentence of a report is shown.
+wire::Report injected(const std::string& evil) {
+  wire::Report r = synthetic_report({}, 47);
+  r.set_run(evil);
+  r.set_command(evil);
+  for (auto& s : *r.mutable_states()) s.set_name(evil);
+  for (auto& n : *r.mutable_nodes()) n.set_path("/" + evil + n.path()), n.set_condition(evil);
+  for (auto& p : *r.mutable_phases()) p.set_name(evil), p.set_label(evil);
+  std::string json;  // escaped as JSON would carry it
+  for (const char c : evil) {
+    char u[8];
+    std::snprintf(u, sizeof u, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    json += u;
+  }
+  const std::string q = "\"" + json + "\"";
+  r.add_alerts("{\"id\":" + q + ",\"kind\":" + q + ",\"status\":" + q + ",\"node\":" + q +
+               ",\"message\":" + q + ",\"resources\":[" + q + "],\"likely_cause\":[" + q +
+               "],\"states\":[{\"state\":" + q + "}]}");
+  r.add_alerts(evil);
+  auto* h = r.mutable_health();
+  for (auto& s : *h->mutable_sources()) s.set_resource(evil), s.set_condition(evil);
+  for (auto& c : *h->mutable_counters()) c.set_name(evil), c.set_help(evil), c.set_value(1);
+  return r;
+}
+
+TEST(Render, NoEscapeSequenceOfANameReachesTheTerminal) {
+  const std::string evils[] = {"\x1b]0;owned\x07",
+                               "\x1b[2J\x1b[H",
+                               "\x9b"
+                               "31m",
+                               "\xc2\x9b"
+                               "31m",
+                               "a\r\nb\tc\bd\x7f",
+                               "\x1bP+q544e\x1b\\",
+                               "\xe2\x80\xae"
+                               "rtl",
+                               "\xff\xfe\xc0\x80",
+                               std::string("nul\0nul", 7)};
+  for (const std::string& evil : evils) {
+    const wire::Report r = injected(evil);
+    for (const bool unicode : {true, false}) {
+      View v = view_of(100, 40);
+      v.unicode = unicode;
+      v.colour = Colour::kTruecolour;
+      v.notice = unicode ? evil : "";
+      const auto lines = render(r, v, now_of(r));
+      support::expect_frame(lines, v);
+      for (const auto& line : lines) EXPECT_THAT(line, testing::Not(testing::HasSubstr("31mX")));
+    }
+    support::expect_plain(status_text(r));
+    EXPECT_FALSE(status_json(r).empty());
+  }
+}
+
+TEST(Render, OnlyColoursAreEscapesAndNoneWithoutColour) {
+  const auto r = synthetic_report({}, 47);
+  View v = view_of(100, 40);
+  EXPECT_EQ(joined(render(r, v, now_of(r))).find('\x1b'), std::string::npos);
+  v.colour = Colour::k256;
+  EXPECT_NE(joined(render(r, v, now_of(r))).find("\x1b[0;"), std::string::npos);
+}
+
+TEST(Render, ScrollIsClampedAndEveryNodeCanBeReached) {
+  const auto r = synthetic_report(large(), 20);
+  View v = view_of(80, 24);
+  v.depth = 2;
+  std::string all;
+  for (v.scroll = 0;; v.scroll += 1) {
+    const Frame f = draw(r, v, now_of(r));
+    all += joined(f.lines);
+    if (v.scroll >= f.scroll_most) break;
+    ASSERT_LT(v.scroll, 100);
+  }
+  for (int k = 0; k < 64; ++k) EXPECT_THAT(all, testing::HasSubstr("rank" + std::to_string(k) + " "));
+  v.scroll = 1 << 30;
+  const Frame f = draw(r, v, now_of(r));
+  EXPECT_EQ(f.scroll, f.scroll_most);
+  EXPECT_THAT(joined(f.lines), testing::HasSubstr("rank63"));
+}
+
+}  // namespace
+}  // namespace margay::terminal
