@@ -59,7 +59,8 @@ class Archive {
   // The newest background error (compaction, flush), if writing is stopped by it.
   Status health() const;
 
-  // Cost: proportional to leaves, sources, alerts and phases. Errors: kCorrupt, kVersion, kIo.
+  // Cost: proportional to leaves, sources, alerts and phases. Errors, of every reading call: kCorrupt,
+  // kVersion, kIo; kUnavailable while the database could not be opened anew after a failed commit.
   Result<Resume> load() const;
   Result<std::vector<AlertRecord>> alerts() const;  // by id
   Result<std::vector<PhaseRecord>> phases() const;  // by index
