@@ -85,6 +85,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
   commits_ = std::make_unique<store::CommitQueue>(
       [this](const store::Cut& cut, bool sync) { return archive_.commit(cut, sync); }, queue);
   if (options.raw_events) ingest_.keep_raw(options.raw_backlog_bytes);
+  if (!options.capture.empty()) capture_.open(options.capture, std::ios::binary | std::ios::app);
 }
 
 IngestStage::~IngestStage() { join(); }
@@ -208,6 +209,15 @@ void IngestStage::receive() {
   for (int i = 0; i < kMessagesARound; ++i) {
     auto frame = socket_.try_receive();
     if (!frame) return;
+    if (capture_) {
+      // [u64 time of arrival][u32 routing id][u32 message] and the two, little-endian, one after the other.
+      const std::int64_t at = clock_.monotonic().value;
+      const auto from = static_cast<std::uint32_t>(frame->from.size()), body = static_cast<std::uint32_t>(frame->body.size());
+      capture_.write(reinterpret_cast<const char*>(&at), sizeof at);
+      capture_.write(reinterpret_cast<const char*>(&from), sizeof from);
+      capture_.write(reinterpret_cast<const char*>(&body), sizeof body);
+      capture_ << frame->from << frame->body;
+    }
     ingest_.receive(frame->body, frame->from, clock_.monotonic());
   }
 }

@@ -2,7 +2,7 @@
 // a disk or for the analysis.
 #pragma once
 
-#include <algorithm>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <thread>
@@ -81,6 +81,7 @@ class IngestStage {
   TimeNs last_deadline_{};
   bool finish_started_ = false;
   std::int32_t exit_code_ = 0;
+  std::ofstream capture_;  // every message as it came in, for tests
   std::thread thread_;
 };
 
