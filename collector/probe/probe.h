@@ -77,9 +77,9 @@ extern SegmentHeader* g_segment;
 // says why.
 void attach();
 extern const char* g_why_off;
-// True if attach() failed for a reason of this node (not because MARGAY_RUN_DIR is unset) and we are the
-// first to say so.
-bool first_to_complain();
+// Whether it falls to this rank to say that attach() failed: to rank 0 if the reason is the same everywhere,
+// else to the first of the node.
+bool should_complain(int rank);
 // Gives the calling thread a ring; it stays without one when there is none left.
 void claim_ring(RingWriter& writer);
 // The index of a region name in the name table, made if new; 0 when the table is full.

@@ -235,10 +235,10 @@ void attach() {
   errno = saved;
 }
 
-bool first_to_complain() {
-  if (!g_local_trouble) return false;
+bool should_complain(int rank) {
+  if (!g_local_trouble) return rank == 0;
   const int fd = open(g_complaint, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
+  if (fd < 0) return errno != EEXIST && rank == 0;
   close(fd);
   return true;
 }

@@ -114,5 +114,5 @@ int main(int argc, char **argv) {
     for (; n > 0; --n) MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   }
   MPI_Finalize();
-  return strcmp(what, "counted") == 0 ? 42 : 0;
+  return strcmp(what, "code") == 0 ? 42 : 0; /* the launcher then kills the others, wherever they are */
 }
