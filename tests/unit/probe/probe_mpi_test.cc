@@ -8,7 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "../node/fake_collector.h"
 #include "../node/fake_segment.h"
+#include "margay/node/agent.h"
 #include "margay/node/segment_reader.h"
 
 namespace margay::node {
@@ -286,6 +288,45 @@ TEST_F(ProbeMpiTest, AFullRingDropsAndCounts) {
   const auto ranks = read();
   ASSERT_EQ(ranks.size(), 1u);
   EXPECT_EQ(ranks[0].rings[0].size(), probe::kFirstRingRecords);
+}
+
+// What the agent says of real processes that have ended: each way to end has its reason, and every record
+// arrives.
+TEST_F(ProbeMpiTest, TheAgentSaysGoodbyeForEachWayToEnd) {
+  const SystemClock clock;
+  const auto reasons = [&](const std::string& what) {
+    run(what);
+    AgentOptions options;
+    options.rings = dir.rings();
+    Agent agent(options, clock);
+    FakeCollector collector;
+    const TimeNs begin = clock.monotonic();
+    do {
+      agent.scan();
+      agent.sample();
+      agent.drain();
+      agent.outbox().flush(clock.monotonic(), [&](const wire::ToCollector& m) {
+        collector.take(m);
+        return true;
+      });
+      agent.outbox().on_reply_untrusted(collector.commit(), clock.monotonic());
+    } while (agent.sources() > 0 && clock.monotonic() - begin < seconds(20));
+    EXPECT_EQ(agent.sources(), 0u);
+    std::map<std::string, wire::Goodbye::Reason> by_rank;
+    for (const auto& [id, goodbye] : collector.goodbyes) {
+      by_rank[collector.hellos.at(id).attributes().at("rank")] = goodbye.reason();
+      for (const auto& total : goodbye.streams()) {
+        EXPECT_EQ(total.produced(), total.dropped() + total.recorded());
+        EXPECT_EQ((collector.streams.at({id, total.stream()}).committed.size()), total.recorded());
+      }
+    }
+    EXPECT_TRUE(read().empty());  // the segments are gone
+    return by_rank;
+  };
+  EXPECT_EQ(reasons("counted"), (std::map<std::string, wire::Goodbye::Reason>{
+                                    {"0", wire::Goodbye::FINALIZED}, {"1", wire::Goodbye::FINALIZED}}));
+  EXPECT_EQ(reasons("killed").at("1"), wire::Goodbye::KILLED);
+  EXPECT_EQ(reasons("abort").at("1"), wire::Goodbye::ABORTED);
 }
 
 TEST(ProbeLibrary, NeedsOnlyLibcAndExportsOnlyMpi) {
