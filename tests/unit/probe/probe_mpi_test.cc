@@ -264,6 +264,16 @@ TEST_F(ProbeMpiTest, AbortIsSeenAndItsCodeIsTheJobs) {
   EXPECT_EQ(ranks[1].name(ranks[1].rings[0].back()), "MPI_Abort");
 }
 
+TEST_F(ProbeMpiTest, CallsLeftByLongjmpAreClosed) {
+  ASSERT_EQ(run("jumps", 1).code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(ranks[0].of("MPI_Send", MARGAY_ENTER).size(), 5u);
+  EXPECT_EQ(ranks[0].of("MPI_Send", MARGAY_LEAVE).size(), 5u);
+  EXPECT_EQ(ranks[0].of("MPI_Barrier", MARGAY_LEAVE).size(), 1u);
+  expect_nested(ranks[0]);
+}
+
 TEST_F(ProbeMpiTest, AForkedChildWritesNothing) {
   ASSERT_EQ(run("fork", 1).code, 0);
   const auto ranks = read();
