@@ -17,7 +17,9 @@
 
 #if defined(__SANITIZE_THREAD__)
 // libzmq is not built with the sanitizer, which then cannot see its synchronisation.
-extern "C" const char* __tsan_default_suppressions() { return "race:libzmq.so\ncalled_from_lib:libzmq.so\n"; }
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:libzmq.so\ncalled_from_lib:libzmq.so\n";
+}
 #endif
 
 namespace margay::node {
@@ -234,12 +236,19 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
     setenv("TSAN_OPTIONS", ("suppressions=" + dir.path() + "/tsan.supp").c_str(), 1);
   }
 #endif
-  const pid_t child = fork();
+  pid_t child = fork();
   if (child == 0) {
     execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path().c_str(), "--run", "r1", "--period",
           "5ms", static_cast<char*>(nullptr));
     _exit(127);
   }
+  unsetenv("TSAN_OPTIONS");
+  // Whatever happens here, it does not outlive the test.
+  const std::unique_ptr<pid_t, void (*)(pid_t*)> guard(&child, [](pid_t* p) {
+    if (*p <= 0) return;
+    kill(*p, SIGKILL);
+    waitpid(*p, nullptr, 0);
+  });
   FakeCollector collector;
   const SystemClock clock;
   const TimeNs begin = clock.monotonic();
@@ -271,6 +280,7 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
       int status;
       if (waitpid(child, &status, WNOHANG) == child) {
         ended = true;
+        child = 0;
         EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
       }
       ASSERT_LT((clock.monotonic() - begin).value, seconds(60).value);
@@ -290,10 +300,11 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
 
 TEST(AgentProgram, EndsOnSigtermAndRefusesASecondAgent) {
   ScratchDirectory dir;
+  const int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
   const auto start = [&] {
     const pid_t p = fork();
     if (p == 0) {
-      if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
+      if (dup2(quiet, STDERR_FILENO) < 0) _exit(126);
       execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path().c_str(), "--run", "r1",
             static_cast<char*>(nullptr));
       _exit(127);
@@ -301,7 +312,11 @@ TEST(AgentProgram, EndsOnSigtermAndRefusesASecondAgent) {
     return p;
   };
   const pid_t first = start();
-  while (!std::filesystem::exists(dir.rings() + "/.agent")) std::this_thread::yield();
+  const TimeNs begin = SystemClock().monotonic();
+  while (!std::filesystem::exists(dir.rings() + "/.agent")) {
+    ASSERT_LT((SystemClock().monotonic() - begin).value, seconds(20).value);
+    std::this_thread::yield();
+  }
   const pid_t second = start();
   int status;
   // Whichever came second to the lock ends with an error at once.
@@ -311,6 +326,7 @@ TEST(AgentProgram, EndsOnSigtermAndRefusesASecondAgent) {
   kill(winner, SIGTERM);
   ASSERT_EQ(waitpid(winner, &status, 0), winner);
   EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0);
+  close(quiet);
 }
 
 }  // namespace
