@@ -48,7 +48,8 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
   if (!socket) return complain(socket.error().message);
   std::string refused;
   for (TimeNs next = clock.monotonic();; next = std::max(next + period, clock.monotonic())) {
-    if (g_terminate != 0) agent.finish();
+    const bool finishing = g_terminate != 0;
+    if (finishing) agent.finish();
     agent.scan();
     agent.sample();
     agent.drain();
@@ -65,7 +66,7 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
     if (agent.done()) return 0;
     for (;;) {
       const DurationNs left = next + period - clock.monotonic();
-      if (left.value <= 0 || g_terminate != 0) break;
+      if (left.value <= 0 || (g_terminate != 0 && !finishing)) break;
       transport::Socket* const one = &*socket;
       if (!transport::wait_readable({&one, 1}, std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
       while (const auto frame = socket->try_receive()) {
@@ -80,7 +81,6 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
 
 int main(int argc, char** argv) {
   std::string dir, run_name;
-  std::string period = "20ms", sample_period = "50ms";
   std::size_t memory = 64 << 20;
   std::int64_t owner = 0;
   CLI::App app{

@@ -1,7 +1,7 @@
 // The beginning and the end of MPI, and the regions a program names itself.
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -10,11 +10,10 @@
 namespace margay::probe {
 namespace {
 
-// One line, once per job, so that nobody wonders why nothing was recorded.
+// One line, once per job (or node), so that nobody wonders why nothing was recorded.
 void explain_silence(int rank) {
-  if (g_why_off == nullptr || g_library.comm_rank == nullptr) return;
-  const bool unset = strcmp(g_why_off, "MARGAY_RUN_DIR is not set") == 0;
-  if (unset ? rank != 0 : !first_to_complain() && rank != 0) return;
+  if (g_why_off == nullptr) return;
+  if (!should_complain(rank)) return;
   char line[256];
   const int n =
       snprintf(line, sizeof(line), "margay: no collector (%s): this job is not recorded\n", g_why_off);
@@ -26,6 +25,9 @@ void after_init() {
   if (g_library.world != nullptr) {
     g_library.comm_rank(g_library.world, &rank);
     g_library.comm_size(g_library.world, &size);
+  } else {  // another MPI, whose handles we do not know
+    const char* told = getenv("PMI_RANK");
+    rank = told == nullptr ? 0 : atoi(told);
   }
   if (g_mode.load(std::memory_order_acquire) != Mode::kOn) {
     explain_silence(rank);

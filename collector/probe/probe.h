@@ -77,9 +77,9 @@ extern SegmentHeader* g_segment;
 // says why.
 void attach();
 extern const char* g_why_off;
-// True if attach() failed for a reason of this node (not because MARGAY_RUN_DIR is unset) and we are the
-// first to say so.
-bool first_to_complain();
+// Whether it falls to this rank to say that attach() failed: to rank 0 if the reason is the same everywhere,
+// else to the first of the node.
+bool should_complain(int rank);
 // Gives the calling thread a ring; it stays without one when there is none left.
 void claim_ring(RingWriter& writer);
 // The index of a region name in the name table, made if new; 0 when the table is full.
@@ -87,28 +87,58 @@ std::uint16_t region_index(const char* name);
 
 // ---- The calling thread ----
 
-inline std::int64_t host_time() {
+inline std::int64_t kernel_time() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
 
+// Host time for half the price of clock_gettime: the time-stamp counter, anchored anew to CLOCK_MONOTONIC at
+// least every millisecond (so that its error stays far below kGuardNs even while the kernel slews its clock).
+// Per thread; never goes backwards. Used only where the kernel itself keeps its time by this counter;
+// otherwise every reading is the kernel's.
+struct ThreadClock {
+  std::int64_t anchor_ns;
+  std::uint64_t anchor_ticks;
+  std::uint64_t valid_ticks;  // after the anchor; 0 while the rate is not known
+  std::uint64_t rate;         // nanoseconds per tick, times 2^32
+  std::int64_t first_ns;
+  std::uint64_t first_ticks;
+  std::int64_t last_ns;
+
+  std::int64_t now() {
+#if defined(__x86_64__)
+    const std::uint64_t ticks = __builtin_ia32_rdtsc() - anchor_ticks;
+    if (__builtin_expect(ticks >= valid_ticks, 0)) return anchor();
+    const std::int64_t t = anchor_ns + static_cast<std::int64_t>((ticks * rate) >> 32);
+    if (t > last_ns) last_ns = t;
+    return last_ns;
+#else
+    return kernel_time();
+#endif
+  }
+  std::int64_t anchor();
+};
+// Whether the kernel keeps its time by the time-stamp counter; found out by attach().
+extern bool g_counter_is_time;
+
 struct Thread {
   RingWriter writer;
+  ThreadClock clock;
   const void* frame;   // of the wrapper that is inside MPI
   std::uint16_t open;  // the function we are in, or kCompute
   bool inside;
   bool claimed;  // a ring was asked for
 
-  void record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag, std::uint32_t comm,
-              std::uint64_t bytes) {
+  [[gnu::noinline]] void record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag,
+                                std::uint32_t comm, std::uint64_t bytes) {
     if (__builtin_expect(!writer.bound(), 0)) {
       g_segment->ringless.fetch_add(1, std::memory_order_relaxed);
       return;
     }
     writer.write(
         {0, bytes, peer < 0 ? MARGAY_NO_PEER : peer, tag < 0 ? MARGAY_NO_TAG : tag, comm, state, kind, 0},
-        open, host_time);
+        open, [this] { return clock.now(); });
   }
   void begin(std::uint16_t function, std::int32_t peer, std::int32_t tag, std::uint32_t comm,
              std::uint64_t bytes) {
@@ -122,7 +152,7 @@ struct Thread {
   }
   void end() { end(MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0); }
 };
-extern thread_local Thread t_thread;
+extern constinit thread_local Thread t_thread;  // constinit: no hidden call to look whether it is initialized
 
 Thread* enter_slowly(const void* frame);
 

@@ -21,7 +21,8 @@ SegmentHeader* g_segment = nullptr;
 const char* g_why_off = nullptr;
 // Preloaded objects always have room in the static TLS block, so the fast model is safe (CMakeLists.txt sets
 // it).
-thread_local Thread t_thread;
+constinit thread_local Thread t_thread{};
+bool g_counter_is_time = false;
 
 namespace {
 
@@ -181,20 +182,63 @@ const char* make_segment() {
 
 }  // namespace
 
+std::int64_t ThreadClock::anchor() {
+#if defined(__x86_64__)
+  constexpr std::int64_t kBaselineNs = 1'000'000;  // the counter's rate is taken over at least this
+  constexpr std::int64_t kValidNs = 1'000'000;
+  // Two readings of the counter around the kernel's: were we interrupted between, the anchor would be off.
+  const std::uint64_t before = __builtin_ia32_rdtsc();
+  std::int64_t t = kernel_time();
+  const std::uint64_t after = __builtin_ia32_rdtsc();
+  if (g_counter_is_time && after - before < 2000) {
+    const std::uint64_t ticks = before + (after - before) / 2;
+    if (first_ns == 0) {
+      first_ns = t;
+      first_ticks = ticks;
+    } else if (t - first_ns >= kBaselineNs && ticks > first_ticks) {
+      const auto ns = static_cast<std::uint64_t>(t - first_ns);
+      const auto now_rate =
+          static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns) << 32) / (ticks - first_ticks));
+      const std::uint64_t change = now_rate > rate ? now_rate - rate : rate - now_rate;
+      const bool same = rate == 0 || change < rate / 1000;
+      rate = same ? now_rate : 0;  // the machine slept or moved: begin again
+      if (!same) first_ns = 0;
+      valid_ticks =
+          rate == 0 ? 0 : static_cast<std::uint64_t>((static_cast<unsigned __int128>(kValidNs) << 32) / rate);
+      anchor_ns = t;
+      anchor_ticks = ticks;
+      // The baseline moves along once a second, for the kernel's rate does.
+      if (ns > 1'000'000'000) {
+        first_ns = t;
+        first_ticks = ticks;
+      }
+    }
+  }
+  if (t < last_ns) t = last_ns;
+  last_ns = t;
+  return t;
+#else
+  return kernel_time();
+#endif
+}
+
 void attach() {
   std::uint32_t none = 0;
   if (!g_attaching.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) return;
   const int saved = errno;
+  char source[32];
+  read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
+  g_counter_is_time = strcmp(source, "tsc\n") == 0;
   const char* why = find_library() ? make_segment() : "this program's MPI is not Open MPI";
   g_why_off = why;
   g_mode.store(why == nullptr ? Mode::kOn : Mode::kOff, std::memory_order_release);
   errno = saved;
 }
 
-bool first_to_complain() {
-  if (!g_local_trouble) return false;
+bool should_complain(int rank) {
+  if (!g_local_trouble) return rank == 0;
   const int fd = open(g_complaint, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
+  if (fd < 0) return errno != EEXIST && rank == 0;
   close(fd);
   return true;
 }
@@ -288,6 +332,9 @@ Thread* enter_slowly(const void* frame) {
   if (!t.claimed) {
     t.claimed = true;
     claim_ring(t.writer);
+    // The first reading of all may be slow and is then no anchor.
+    t.clock.now();
+    t.clock.now();
   }
   return &t;
 }

@@ -1,6 +1,7 @@
 /* A small MPI program with known calls, for the probe's tests. The first argument chooses what it does. */
 #include <mpi.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,24 @@ static void *in_thread(void *n) {
   return 0;
 }
 
+static jmp_buf out_of_mpi;
+static void jump(MPI_Comm *comm, int *code, ...) {
+  (void)comm;
+  (void)code;
+  longjmp(out_of_mpi, 1);
+}
+/* Calls that fail and are left by their error handler. */
+static void jumps(void) {
+  MPI_Errhandler handler;
+  volatile int i;
+  int x = 0;
+  MPI_Comm_create_errhandler(jump, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  for (i = 0; i < 5; ++i)
+    if (setjmp(out_of_mpi) == 0) MPI_Send(&x, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "counted";
   int provided, i, status;
@@ -81,6 +100,7 @@ int main(int argc, char **argv) {
   if (rank == 0) printf("hello from %d\n", size);
   if (strcmp(what, "counted") == 0) counted();
   if (strcmp(what, "regions") == 0) regions();
+  if (strcmp(what, "jumps") == 0) jumps();
   if (strcmp(what, "killed") == 0) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) kill(getpid(), SIGKILL);
@@ -114,5 +134,5 @@ int main(int argc, char **argv) {
     for (; n > 0; --n) MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   }
   MPI_Finalize();
-  return strcmp(what, "counted") == 0 ? 42 : 0;
+  return strcmp(what, "code") == 0 ? 42 : 0; /* the launcher then kills the others, wherever they are */
 }

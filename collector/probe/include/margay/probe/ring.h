@@ -47,12 +47,12 @@ class RingWriter {
   // Records `r` at the time `now()` gives; its time_ns is ignored. `open_before` is the state in which the
   // thread was until now, for the STACK after a gap. `now` must not go backwards.
   template <class Now>
-  void write(margay_record r, std::uint16_t open_before, Now now) {
+  [[gnu::always_inline]] void write(const margay_record& r, std::uint16_t open_before, Now now) {
     constexpr auto relaxed = std::memory_order_relaxed;
     RingControl& c = *control_;
     c.pending.store(1, relaxed);
     order_pending_before_clock();
-    r.time_ns = now();
+    const std::int64_t time_ns = now();
 
     const std::uint64_t head = c.head.load(relaxed);
     const std::uint64_t lost = c.lost.load(relaxed);
@@ -70,12 +70,21 @@ class RingWriter {
     }
     std::uint64_t at = head;
     if (lost != 0) {
-      slots_[at++ & (capacity_ - 1)] = {r.time_ns, lost, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_GAP, 0};
-      slots_[at++ & (capacity_ - 1)] = {r.time_ns, 0,           MARGAY_NO_PEER, MARGAY_NO_TAG,
-                                        0,         open_before, MARGAY_STACK,   0};
+      slots_[at++ & (capacity_ - 1)] = {time_ns, lost, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_GAP, 0};
+      slots_[at++ & (capacity_ - 1)] = {time_ns, 0,           MARGAY_NO_PEER, MARGAY_NO_TAG,
+                                        0,       open_before, MARGAY_STACK,   0};
       c.lost.store(0, relaxed);
     }
-    slots_[at++ & (capacity_ - 1)] = r;
+    // Field by field: copied as a whole, a record just made costs a store-forwarding stall.
+    margay_record& slot = slots_[at++ & (capacity_ - 1)];
+    slot.time_ns = time_ns;
+    slot.bytes = r.bytes;
+    slot.peer = r.peer;
+    slot.tag = r.tag;
+    slot.comm = r.comm;
+    slot.state = r.state;
+    slot.kind = r.kind;
+    slot.flags = 0;
     c.head.store(at, std::memory_order_release);
     c.produced.store(c.produced.load(relaxed) + need, relaxed);
     c.pending.store(0, std::memory_order_release);

@@ -1,0 +1,333 @@
+// The agent against segments made here: first the class, then the program, with a collector that is killed.
+#include "margay/node/agent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "fake_collector.h"
+#include "fake_segment.h"
+#include "margay/transport/transport.h"
+
+#if defined(__SANITIZE_THREAD__)
+// libzmq is not built with the sanitizer, which then cannot see its synchronisation.
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:libzmq.so\ncalled_from_lib:libzmq.so\n";
+}
+#endif
+
+namespace margay::node {
+namespace {
+
+// A process that waits to be killed, to stand for a rank.
+class Stand {
+ public:
+  Stand() : pid(fork()) {
+    if (pid == 0) {
+      for (;;) pause();
+    }
+    FILE* f = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
+    char text[2048];
+    const std::size_t n = std::fread(text, 1, sizeof text, f);
+    std::fclose(f);
+    start_time = parse_stat({text, n})->start_time;
+  }
+  ~Stand() { end(); }
+  void end() {
+    if (pid <= 0) return;
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    pid = 0;
+  }
+  pid_t pid;
+  std::uint64_t start_time = 0;
+};
+
+std::int64_t mono() {
+  return SystemClock().monotonic().value;
+}
+
+void calls(probe::RingWriter& w, int n) {
+  for (int i = 0; i < n; ++i) {
+    w.write(record_of(MARGAY_ENTER, 1), 0, mono);
+    w.write(record_of(MARGAY_LEAVE, 1), 1, mono);
+  }
+}
+
+struct AgentTest : testing::Test {
+  ScratchDirectory dir;
+  Stand rank;
+  FakeSegment segment{dir.rings(), rank.pid, rank.start_time};
+  SystemClock clock;
+  FakeCollector collector;
+  std::unique_ptr<Agent> agent;
+
+  void SetUp() override {
+    AgentOptions o;
+    o.rings = dir.rings();
+    o.host = "node7";
+    o.period = DurationNs(1);
+    o.sample_period = DurationNs(1);
+    agent = std::make_unique<Agent>(o, clock);
+  }
+  void round(bool commit = true) {
+    agent->scan();
+    agent->sample();
+    agent->drain();
+    agent->outbox().flush(clock.monotonic(), [&](const wire::ToCollector& m) {
+      wire::ToCollector copy;
+      EXPECT_TRUE(copy.ParseFromString(m.SerializeAsString()));
+      collector.take(copy);
+      return true;
+    });
+    if (commit) agent->outbox().on_reply_untrusted(collector.commit(), clock.monotonic());
+  }
+  // The agent looks at processes as often as it may cost, so what they do is seen after some rounds.
+  template <class Condition>
+  void rounds_until(Condition condition) {
+    const TimeNs begin = clock.monotonic();
+    while (!condition()) {
+      round();
+      ASSERT_LT((clock.monotonic() - begin).value, seconds(20).value);
+    }
+  }
+  std::uint64_t id() const { return collector.hellos.begin()->first; }
+};
+
+TEST_F(AgentTest, FromTheRingToTheCollectorAndGone) {
+  auto w = segment.writer(0);
+  auto second = segment.writer(2);
+  calls(w, 5000);
+  calls(second, 3);
+  round();
+  ASSERT_EQ(collector.hellos.size(), 1u);
+  const auto& attributes = collector.hellos.begin()->second.attributes();
+  EXPECT_EQ(attributes.at("rank"), "3");
+  EXPECT_EQ(attributes.at("host"), "node7");
+  EXPECT_EQ(attributes.at("slurm_job"), "4711");
+  EXPECT_EQ(attributes.at("pid"), std::to_string(rank.pid));
+  EXPECT_EQ(attributes.at("command"), "./app -n 3");
+  EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 10'000u);
+  EXPECT_EQ((collector.streams[{id(), 2}].committed.size()), 6u);
+  const std::int64_t covered = collector.streams[{id(), 0}].covered;
+  round();
+  EXPECT_GT((collector.streams[{id(), 0}].covered), covered);  // heartbeats move it on
+  rounds_until([&] { return !collector.samples.empty(); });
+  EXPECT_EQ(collector.samples.back().processes(0).source(), id());
+  segment.header->names_used = 3;
+  std::strcpy(segment.header->names[2], "solve");
+  w.write(record_of(MARGAY_REGION_ENTER, 2), 0, mono);  // the collector asserts that it knows the name
+  round();
+  EXPECT_EQ(collector.hellos.begin()->second.names(2).name(), "solve");
+  calls(w, 10);
+  rank.end();
+  rounds_until([&] { return agent->sources() == 0; });
+  EXPECT_EQ(collector.goodbyes.at(id()).reason(), wire::Goodbye::KILLED);
+  EXPECT_EQ(collector.goodbyes.at(id()).streams(0).recorded(), 10'021u);
+  EXPECT_EQ(agent->sources(), 0u);
+  EXPECT_FALSE(std::filesystem::exists(segment.path));
+  EXPECT_EQ(collector.broken_promises, 0u);
+  EXPECT_EQ(collector.samples.back().processes(0).state(), 0u);
+}
+
+TEST_F(AgentTest, AStoppedRankIsSeenAndStillCovered) {
+  auto w = segment.writer(0);
+  w.write(record_of(MARGAY_ENTER, 1), 0, mono);
+  rounds_until([&] { return !collector.samples.empty(); });
+  kill(rank.pid, SIGSTOP);
+  int status;
+  waitpid(rank.pid, &status, WUNTRACED);
+  rounds_until([&] { return collector.samples.back().processes(0).state() == unsigned{'T'}; });
+  const std::int64_t covered = collector.streams[{id(), 0}].covered;
+  round();
+  EXPECT_GT((collector.streams[{id(), 0}].covered), covered);
+}
+
+TEST_F(AgentTest, ReasonsOfGoodbye) {
+  auto w = segment.writer(0);
+  calls(w, 1);
+  segment.header->flags |= probe::kFinalized | probe::kExiting;
+  round();
+  EXPECT_TRUE(collector.goodbyes.empty());  // finalized, but there
+  rank.end();
+  rounds_until([&] { return agent->sources() == 0; });
+  EXPECT_EQ(collector.goodbyes.begin()->second.reason(), wire::Goodbye::FINALIZED);
+}
+
+TEST_F(AgentTest, ANewAgentIsANewEpochAndAnExactGap) {
+  auto w = segment.writer(0);
+  calls(w, 10);
+  round();
+  calls(w, 7);
+  agent->drain();  // drained, never sent: lost with this agent
+  SetUp();
+  calls(w, 1);
+  round();
+  const auto& stream = collector.streams[{id(), 0}];
+  EXPECT_EQ(collector.hellos.at(id()).epoch(), 2u);
+  EXPECT_EQ(stream.committed.size(), 20u);
+  EXPECT_EQ(collector.holes, 1u);  // [20, 34) is missing and known to be
+}
+
+TEST_F(AgentTest, HostileSegmentsAreGivenUpAlone) {
+  auto w = segment.writer(0);
+  calls(w, 5);
+  round();
+  Stand other;
+  FakeSegment bad(dir.rings(), other.pid, other.start_time);
+  bad.writer(1);
+  bad.header->rings[1].head = 1u << 30;
+  FakeSegment wrong(dir.rings(), 999'999, 5);
+  wrong.header->layout = 77;
+  round();
+  EXPECT_EQ(agent->take_messages().size(), 2u);
+  round();
+  EXPECT_TRUE(agent->take_messages().empty());
+  EXPECT_EQ(collector.goodbyes.begin()->second.reason(), wire::Goodbye::INCOMPLETE);
+  calls(w, 5);
+  round();
+  EXPECT_EQ(agent->sources(), 1u);
+}
+
+TEST_F(AgentTest, ATornSegmentIsGivenUp) {
+  auto w = segment.writer(0);
+  calls(w, 5);
+  round();
+  std::filesystem::resize_file(segment.path, 100);
+  rounds_until([&] { return agent->sources() == 0; });
+  EXPECT_EQ(collector.goodbyes.begin()->second.reason(), wire::Goodbye::INCOMPLETE);
+}
+
+TEST_F(AgentTest, BeyondItsMemoryItLeavesRecordsInTheRing) {
+  AgentOptions o;
+  o.rings = dir.rings();
+  o.outbox.memory_bytes = 100'000;
+  agent = std::make_unique<Agent>(o, clock);
+  auto w = segment.writer(0);
+  calls(w, 60'000);
+  agent->scan();
+  agent->drain();
+  EXPECT_LT(agent->outbox().bytes(), 300'000u);
+  EXPECT_LT(segment.header->rings[0].tail.load(), 60'000u);
+  for (int i = 0; i < 60; ++i) round();
+  EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 120'000u);
+}
+
+// The program itself over a socket, with a collector that is killed (loses what it had not committed) and
+// comes back.
+TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
+  const std::uint64_t seed = 45;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 rng(seed);
+  ScratchDirectory dir;
+  Stand rank;
+  FakeSegment segment(dir.rings(), rank.pid, rank.start_time);
+  auto w = segment.writer(0);
+  calls(w, 20'000);
+#if defined(__SANITIZE_THREAD__)
+  {
+    std::ofstream(dir.path() + "/tsan.supp") << __tsan_default_suppressions();
+    setenv("TSAN_OPTIONS", ("suppressions=" + dir.path() + "/tsan.supp").c_str(), 1);
+  }
+#endif
+  pid_t child = fork();
+  if (child == 0) {
+    execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path().c_str(), "--run", "r1", "--period",
+          "5ms", static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  unsetenv("TSAN_OPTIONS");
+  // Whatever happens here, it does not outlive the test.
+  const std::unique_ptr<pid_t, void (*)(pid_t*)> guard(&child, [](pid_t* p) {
+    if (*p <= 0) return;
+    kill(*p, SIGKILL);
+    waitpid(*p, nullptr, 0);
+  });
+  FakeCollector collector;
+  const SystemClock clock;
+  const TimeNs begin = clock.monotonic();
+  bool ended = false;
+  int lives = 0;
+  for (; !ended && lives < 200; ++lives) {
+    zmq::context_t context(1);
+    auto socket =
+        transport::Socket::bind(context, zmq::socket_type::router, "ipc://" + dir.path() + "/ingest.ipc");
+    ASSERT_TRUE(socket) << socket.error().message;
+    const auto life = milliseconds(lives < 4 ? 150 : 60'000);
+    const TimeNs born = clock.monotonic();
+    while (clock.monotonic() - born < life && !ended) {
+      transport::Socket* const one = &*socket;
+      transport::wait_readable({&one, 1}, std::chrono::milliseconds(5));
+      std::string from;
+      while (const auto frame = socket->try_receive()) {
+        wire::ToCollector m;
+        ASSERT_TRUE(m.ParseFromString(frame->body));
+        EXPECT_EQ(m.run(), "r1");
+        from = frame->from;
+        if (rng() % 10 != 0) collector.take(m);  // else lost
+      }
+      if (lives < 4 && rank.pid != 0) calls(w, 20);
+      if (lives == 4) rank.end();
+      collector.finish = !collector.goodbyes.empty();
+      if (!from.empty() && rng() % 2 == 0)
+        socket->try_send(rng() % 2 == 0 ? collector.commit() : collector.reply(), from);
+      int status;
+      if (waitpid(child, &status, WNOHANG) == child) {
+        ended = true;
+        child = 0;
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      }
+      ASSERT_LT((clock.monotonic() - begin).value, seconds(60).value);
+    }
+    if (!ended) collector.restart();
+  }
+  collector.commit();
+  ASSERT_FALSE(collector.streams.empty());
+  const auto& stream = collector.streams.begin()->second;
+  EXPECT_EQ(stream.committed.size(), segment.header->rings[0].head.load());
+  EXPECT_EQ(collector.broken_promises, 0u);
+  EXPECT_FALSE(std::filesystem::exists(segment.path));
+  std::printf("%zu records committed over %d lives of the collector, %llu repeats ignored, %llu holes\n",
+              stream.committed.size(), lives, static_cast<unsigned long long>(collector.repeats),
+              static_cast<unsigned long long>(collector.holes));
+}
+
+TEST(AgentProgram, EndsOnSigtermAndRefusesASecondAgent) {
+  ScratchDirectory dir;
+  const int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const auto start = [&] {
+    const pid_t p = fork();
+    if (p == 0) {
+      if (dup2(quiet, STDERR_FILENO) < 0) _exit(126);
+      execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path().c_str(), "--run", "r1",
+            static_cast<char*>(nullptr));
+      _exit(127);
+    }
+    return p;
+  };
+  const pid_t first = start();
+  const TimeNs begin = SystemClock().monotonic();
+  while (!std::filesystem::exists(dir.rings() + "/.agent")) {
+    ASSERT_LT((SystemClock().monotonic() - begin).value, seconds(20).value);
+    std::this_thread::yield();
+  }
+  const pid_t second = start();
+  int status;
+  // Whichever came second to the lock ends with an error at once.
+  const pid_t loser = waitpid(-1, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  const pid_t winner = loser == first ? second : first;
+  kill(winner, SIGTERM);
+  ASSERT_EQ(waitpid(winner, &status, 0), winner);
+  EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0);
+  close(quiet);
+}
+
+}  // namespace
+}  // namespace margay::node

@@ -1,0 +1,249 @@
+#include "margay/node/outbox.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace margay::node {
+namespace {
+
+wire::Hello hello_of(std::uint64_t source) {
+  wire::Hello h;
+  h.set_source(source);
+  h.set_epoch(1);
+  return h;
+}
+wire::EventBatch batch_of(std::uint64_t source, std::uint64_t first, std::uint32_t count,
+                          std::size_t bytes = 100) {
+  wire::EventBatch b;
+  b.set_source(source);
+  b.set_epoch(1);
+  b.set_first(first);
+  b.set_count(count);
+  b.mutable_columns()->assign(count == 0 ? 0 : bytes, 'x');
+  return b;
+}
+
+struct OutboxTest : testing::Test {
+  OutboxOptions options;
+  std::unique_ptr<Outbox> box;
+  std::vector<wire::ToCollector> sent;
+  bool open = true;
+  TimeNs now = TimeNs(1'000'000'000'000);
+  std::uint64_t instance = 1;
+
+  void SetUp() override { make(); }
+  void make() { box = std::make_unique<Outbox>(options); }
+  void flush() {
+    sent.clear();
+    box->flush(now, [&](const wire::ToCollector& m) {
+      if (open) sent.push_back(m);
+      return open;
+    });
+  }
+  // "H5" a hello, "5:0+3" a batch, "5:3~" a heartbeat, "G5" a goodbye, "N" a sample
+  std::vector<std::string> said() const {
+    std::vector<std::string> out;
+    for (const auto& m : sent) {
+      if (m.has_hello()) out.push_back("H" + std::to_string(m.hello().source()));
+      for (const auto& b : m.batches())
+        out.push_back(std::to_string(b.source()) + ":" + std::to_string(b.first()) +
+                      (b.count() > 0 ? "+" + std::to_string(b.count()) : "~"));
+      if (m.has_node()) out.push_back("N");
+      if (m.has_goodbye()) out.push_back("G" + std::to_string(m.goodbye().source()));
+    }
+    return out;
+  }
+  wire::ToAgent reply() {
+    wire::ToAgent r;
+    r.set_instance(instance);
+    return r;
+  }
+  void ack(std::uint64_t source, std::uint64_t next, bool goodbye = false, std::uint32_t epoch = 1) {
+    wire::ToAgent r = reply();
+    auto* a = r.add_acks();
+    a->set_source(source);
+    a->set_epoch(epoch);
+    a->set_next(next);
+    a->set_goodbye(goodbye);
+    box->on_reply_untrusted(r, now);
+  }
+};
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST_F(OutboxTest, HelloThenBatchesInOrderThenGoodbye) {
+  box->put_hello(hello_of(5));
+  box->put_batch(batch_of(5, 0, 3));
+  box->put_batch(batch_of(5, 3, 2));
+  wire::Goodbye g;
+  g.set_source(5);
+  g.set_epoch(1);
+  box->put_goodbye(g);
+  flush();
+  EXPECT_THAT(said(), ElementsAre("H5", "5:0+3", "5:3+2", "G5"));
+  flush();
+  EXPECT_THAT(said(), IsEmpty());
+  ack(5, 5, true);
+  EXPECT_TRUE(box->goodbye_acked(5));
+  EXPECT_EQ(box->bytes(), 0u);
+  EXPECT_FALSE(box->outstanding());
+}
+
+TEST_F(OutboxTest, AFullQueueLosesNothing) {
+  box->put_hello(hello_of(5));
+  box->put_batch(batch_of(5, 0, 3));
+  box->put_heartbeat(batch_of(5, 3, 0));
+  open = false;
+  flush();
+  open = true;
+  flush();
+  EXPECT_THAT(said(), ElementsAre("H5", "5:0+3", "5:3~"));
+  EXPECT_EQ(sent[0].sequence(), 0u);  // what was not sent took no number
+}
+
+TEST_F(OutboxTest, OnlyTheNewestHeartbeatAndNeverAheadOfItsBatches) {
+  options.window_bytes = 200;
+  make();
+  box->put_hello(hello_of(5));
+  for (std::uint64_t i = 0; i < 4; ++i) box->put_batch(batch_of(5, i, 1));
+  box->put_heartbeat(batch_of(5, 4, 0));
+  flush();
+  const auto first = said();
+  EXPECT_LT(first.size(), 5u);
+  EXPECT_THAT(first, testing::Not(testing::Contains("5:4~")));
+  ack(5, 4);  // of the future as far as the last ones go: refused
+  EXPECT_EQ(box->refused_acks(), 1u);
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    ack(5, i);
+    flush();
+  }
+  EXPECT_THAT(said(), testing::Not(testing::Contains("5:3+1")));
+  EXPECT_EQ(box->bytes(), 0u);
+}
+
+TEST_F(OutboxTest, EverythingIsSentAgainToAnotherInstance) {
+  box->put_hello(hello_of(5));
+  box->put_batch(batch_of(5, 0, 3));
+  box->put_batch(batch_of(5, 3, 2));
+  flush();
+  ack(5, 3);
+  flush();
+  EXPECT_THAT(said(), IsEmpty());
+  instance = 2;
+  box->on_reply_untrusted(reply(), now);
+  flush();
+  EXPECT_THAT(said(), ElementsAre("H5", "5:3+2"));
+}
+
+TEST_F(OutboxTest, NeedHelloSendsThatSourceAgain) {
+  for (std::uint64_t s : {5, 6}) {
+    box->put_hello(hello_of(s));
+    box->put_batch(batch_of(s, 0, 3));
+  }
+  flush();
+  auto r = reply();
+  r.add_need_hello(6);
+  r.add_need_hello(99);  // nobody
+  box->on_reply_untrusted(r, now);
+  flush();
+  EXPECT_THAT(said(), IsEmpty());  // the hello is on its way
+  now = now + milliseconds(150);
+  box->on_reply_untrusted(r, now);
+  flush();
+  EXPECT_THAT(said(), ElementsAre("H6", "6:0+3"));
+}
+
+TEST_F(OutboxTest, SilenceSendsAgainWithDoublingPatience) {
+  box->put_hello(hello_of(5));
+  box->put_batch(batch_of(5, 0, 3));
+  flush();
+  std::vector<std::int64_t> after_ms;
+  for (int ms = 100; ms <= 20'000; ms += 100) {
+    now = now + milliseconds(100);
+    flush();
+    if (box->take_reconnect()) {
+      flush();
+      EXPECT_THAT(said(), ElementsAre("H5", "5:0+3"));
+      after_ms.push_back(ms);
+    }
+  }
+  EXPECT_THAT(after_ms, ElementsAre(1000, 3000, 7000, 12000, 17000));
+}
+
+TEST_F(OutboxTest, DuplicateOldAndForeignAcksChangeNothing) {
+  box->put_hello(hello_of(5));
+  box->put_batch(batch_of(5, 10, 3));
+  box->put_batch(batch_of(5, 13, 2));
+  flush();
+  ack(5, 13);
+  const std::size_t bytes = box->bytes();
+  ack(5, 13);
+  ack(5, 11);
+  ack(5, 14);  // inside a batch: all of it stays
+  EXPECT_EQ(box->bytes(), bytes);
+  EXPECT_EQ(box->refused_acks(), 0u);
+  ack(5, 16);            // never sent
+  ack(5, 15, false, 2);  // another epoch
+  ack(7, 15);            // another source
+  EXPECT_EQ(box->bytes(), bytes);
+  EXPECT_EQ(box->refused_acks(), 3u);
+  ack(5, 15, true);  // no goodbye was sent
+  EXPECT_FALSE(box->goodbye_acked(5));
+  EXPECT_EQ(box->bytes(), 0u);
+}
+
+TEST_F(OutboxTest, MemoryAndWindowAreBounded) {
+  options.memory_bytes = 10'000;
+  options.window_bytes = 3'000;
+  make();
+  box->put_hello(hello_of(5));
+  std::uint64_t first = 0;
+  while (box->has_room()) box->put_batch(batch_of(5, first++, 1, 500));
+  EXPECT_LT(box->bytes(), 11'000u);
+  flush();
+  std::size_t flown = 0;
+  for (const auto& m : sent) flown += m.ByteSizeLong();
+  EXPECT_LT(flown, 4'000u);
+  flush();
+  EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(OutboxTest, RefusedIsSilentButForAKnock) {
+  box->put_hello(hello_of(5));
+  flush();
+  auto r = reply();
+  r.set_refused("wire version 1 is too old");
+  box->on_reply_untrusted(r, now);
+  box->put_batch(batch_of(5, 0, 3));
+  flush();
+  EXPECT_THAT(said(), IsEmpty());
+  now = now + seconds(5);
+  flush();
+  EXPECT_THAT(said(), ElementsAre("H5"));
+  instance = 2;
+  box->on_reply_untrusted(reply(), now);
+  flush();
+  EXPECT_THAT(said(), ElementsAre("H5", "5:0+3"));
+}
+
+TEST_F(OutboxTest, SamplesAreKeptUpToABound) {
+  for (int i = 0; i < 1000; ++i) box->put_sample(wire::NodeSample());
+  flush();
+  EXPECT_EQ(sent.size(), 64u);
+}
+
+TEST_F(OutboxTest, ForgettingGivesMemoryBack) {
+  box->put_hello(hello_of(5));
+  box->put_batch(batch_of(5, 0, 3));
+  box->put_batch(batch_of(5, 3, 3));
+  flush();
+  box->forget(5);
+  EXPECT_EQ(box->bytes(), 0u);
+  EXPECT_FALSE(box->outstanding());
+}
+
+}  // namespace
+}  // namespace margay::node

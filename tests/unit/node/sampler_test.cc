@@ -1,0 +1,88 @@
+#include "margay/node/sampler.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace margay::node {
+namespace {
+
+constexpr const char* kStat =
+    "1234 (a) b (c)) T 1 2 3 0 -1 4194304 150 0 7 0 12 3 0 0 20 0 5 0 99887 1000 20 18446744073709551615 1 1 "
+    "0 0 0 0 0 0 "
+    "0 0 0 0 17 6 0 0 0 0 0 0 0 0 0 0 0 0 9\n";
+
+TEST(Sampler, StatWithBracketsInTheCommand) {
+  const auto s = parse_stat(kStat);
+  ASSERT_TRUE(s) << s.error().message;
+  EXPECT_EQ(s->state, 'T');
+  EXPECT_EQ(s->minor_faults, 150u);
+  EXPECT_EQ(s->major_faults, 7u);
+  EXPECT_EQ(s->cpu_ticks, 15u);
+  EXPECT_EQ(s->threads, 5);
+  EXPECT_EQ(s->start_time, 99887u);
+  EXPECT_EQ(s->core, 6);
+  EXPECT_EQ(s->exit_code, 9);
+}
+
+TEST(Sampler, EveryTruncationIsSurvived) {
+  const std::string whole = kStat;
+  for (std::size_t n = 0; n < whole.size(); ++n) (void)parse_stat({whole.data(), n});
+  EXPECT_FALSE(parse_stat(""));
+  EXPECT_FALSE(parse_stat("1 (x"));
+  EXPECT_FALSE(parse_stat("1 (x) R"));
+  EXPECT_FALSE(parse_stat(
+      "1 (x) R 1 2 3 0 -1 4194304 q 0 7 0 12 3 0 0 20 0 1 0 9 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8"));
+}
+
+TEST(Sampler, SchedstatAndSteal) {
+  EXPECT_EQ(*parse_run_delay_ns("123 456 7\n"), 456u);
+  EXPECT_FALSE(parse_run_delay_ns("123"));
+  EXPECT_EQ(*parse_steal_ticks("cpu  1 2 3 4 5 6 7 88 0 0\ncpu0 1 2 3\n"), 88u);
+  EXPECT_FALSE(parse_steal_ticks("intr 1 2 3 4 5 6 7 8 9"));
+  EXPECT_FALSE(parse_steal_ticks(""));
+}
+
+TEST(Sampler, AProcessIsSeenStoppedAndGone) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  ASSERT_GT(child, 0);
+  FILE* f = std::fopen(("/proc/" + std::to_string(child) + "/stat").c_str(), "re");
+  char text[2048];
+  const std::size_t n = std::fread(text, 1, sizeof text, f);
+  std::fclose(f);
+  const auto stat = parse_stat({text, n});
+  ASSERT_TRUE(stat);
+  ProcessProbe probe(child, stat->start_time);
+  EXPECT_TRUE(probe.look());
+  kill(child, SIGSTOP);
+  int status;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  EXPECT_EQ(probe.look()->state, 'T');
+  ProcessProbe other(child, stat->start_time + 1);  // the pid of somebody else
+  EXPECT_FALSE(other.look());
+  kill(child, SIGKILL);
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(probe.look());  // a zombie has ended
+  waitpid(child, &status, 0);
+  EXPECT_FALSE(probe.look());
+}
+
+TEST(Sampler, ItsCostIsBounded) {
+  SamplePace pace(milliseconds(50));
+  EXPECT_TRUE(pace.due(TimeNs(1'000'000'000)));
+  pace.done(TimeNs(1'000'000'000), milliseconds(2));
+  EXPECT_EQ(pace.current().value, milliseconds(200).value);
+  EXPECT_FALSE(pace.due(TimeNs(1'199'999'999)));
+  EXPECT_TRUE(pace.due(TimeNs(1'200'000'000)));
+  pace.done(TimeNs(1'200'000'000), DurationNs(1000));
+  EXPECT_EQ(pace.current().value, milliseconds(50).value);
+}
+
+}  // namespace
+}  // namespace margay::node

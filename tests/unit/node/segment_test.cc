@@ -1,0 +1,145 @@
+// Segments that are half made, cut short or hostile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "fake_segment.h"
+#include "margay/node/segment_reader.h"
+
+namespace margay::node {
+namespace {
+
+struct SegmentTest : testing::Test {
+  ScratchDirectory dir;
+  FakeSegment segment{dir.rings(), 4321, 777};
+  ErrorCode code() {
+    const auto r = SegmentReader::open_untrusted(segment.path);
+    EXPECT_FALSE(r);
+    return r ? ErrorCode::kInternal : r.error().code;
+  }
+};
+
+TEST_F(SegmentTest, WhatTheProbeWroteIsRead) {
+  auto r = SegmentReader::open_untrusted(segment.path);
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(r->identity().pid, 4321);
+  EXPECT_EQ(r->identity().host, "node7");
+  EXPECT_EQ(r->identity().environment.at("SLURM_JOB_ID"), "4711");
+  EXPECT_EQ(r->rank(), 3);
+  ASSERT_EQ(r->names().size(), 2u);
+  EXPECT_EQ(r->names()[1].name, "MPI_Send");
+  EXPECT_FALSE(r->ring_used(0));
+  (void)segment.writer(0);
+  EXPECT_TRUE(r->ring_used(0));
+  EXPECT_EQ(r->next_epoch(), 1u);
+  EXPECT_EQ(SegmentReader::open_untrusted(segment.path)->next_epoch(), 2u);
+  const auto again = SegmentReader::open_untrusted(segment.path);
+  EXPECT_EQ(r->source_id(), again->source_id());
+}
+
+TEST_F(SegmentTest, HalfMadeIsTriedAgain) {
+  segment.header->magic = 0;
+  EXPECT_EQ(code(), ErrorCode::kUnavailable);
+  std::filesystem::resize_file(segment.path, 0);
+  EXPECT_EQ(code(), ErrorCode::kUnavailable);
+}
+
+TEST_F(SegmentTest, EveryWrongFieldIsRefused) {
+  segment.header->magic = probe::kMagic + 1;
+  EXPECT_EQ(code(), ErrorCode::kCorrupt);
+  segment.header->magic = probe::kMagic;
+  segment.header->layout = 99;
+  EXPECT_EQ(code(), ErrorCode::kVersion);
+  segment.header->layout = probe::kLayoutVersion;
+  segment.header->pid = -1;
+  EXPECT_EQ(code(), ErrorCode::kCorrupt);
+  segment.header->pid = 4321;
+  segment.header->rings[7].capacity *= 2;
+  EXPECT_EQ(code(), ErrorCode::kCorrupt);
+  segment.header->rings[7].capacity /= 2;
+  segment.header->rings[0].offset = ~std::uint64_t{0};
+  EXPECT_EQ(code(), ErrorCode::kCorrupt);
+}
+
+TEST_F(SegmentTest, EveryLengthButTheRightOneIsRefused) {
+  for (const std::uintmax_t size :
+       {std::uintmax_t{1}, std::uintmax_t{4096}, std::uintmax_t{probe::kRingsBegin},
+        std::uintmax_t{probe::kFileBytes - 1}}) {
+    std::filesystem::resize_file(segment.path, size);
+    EXPECT_EQ(code(), ErrorCode::kCorrupt) << size;
+  }
+  std::filesystem::resize_file(segment.path, probe::kFileBytes + 1);
+  EXPECT_EQ(code(), ErrorCode::kCorrupt);
+}
+
+TEST_F(SegmentTest, CutShortWhileOpenIsNoticed) {
+  auto r = SegmentReader::open_untrusted(segment.path);
+  ASSERT_TRUE(r);
+  EXPECT_TRUE(r->intact());
+  std::filesystem::resize_file(segment.path, 100);
+  EXPECT_FALSE(r->intact());
+}
+
+TEST_F(SegmentTest, LinksAndDirectoriesAreRefused) {
+  std::filesystem::create_symlink(segment.path, dir.rings() + "/p1-1");
+  EXPECT_FALSE(SegmentReader::open_untrusted(dir.rings() + "/p1-1"));
+  std::filesystem::create_directory(dir.rings() + "/p2-1");
+  EXPECT_FALSE(SegmentReader::open_untrusted(dir.rings() + "/p2-1"));
+  EXPECT_EQ(SegmentReader::open_untrusted(dir.rings() + "/p3-1").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(SegmentTest, TextIsBoundedAndValid) {
+  std::memset(segment.header->host, 'h', sizeof(segment.header->host));  // no end
+  std::strcpy(segment.header->command, "caf\xc3\xa9 \xff\xfe\x01 \xed\xa0\x80 \xc0\xaf");
+  std::memset(segment.header->names, 0xff, sizeof(segment.header->names));
+  segment.header->names_used = 0xffffffff;
+  segment.header->rank = -77;
+  const auto r = SegmentReader::open_untrusted(segment.path);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->identity().host, std::string(64, 'h'));
+  EXPECT_EQ(r->identity().command, "caf\xc3\xa9 ??? ??? ??");
+  EXPECT_EQ(r->names().size(), probe::kNames);
+  EXPECT_EQ(r->names()[5].name, std::string(48, '?'));
+  EXPECT_EQ(r->rank(), -1);
+}
+
+TEST_F(SegmentTest, RandomBytesNeverCrash) {
+  const std::uint64_t seed = 77;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 rng(seed);
+  auto* bytes = reinterpret_cast<unsigned char*>(segment.header);
+  for (int round = 0; round < 300; ++round) {
+    for (int i = 0; i < 200; ++i) {
+      // The start is kept every other time, so that what lies behind the checks is reached.
+      const std::size_t low = round % 2 == 0 ? 48 : 0;
+      bytes[low + rng() % (sizeof(probe::SegmentHeader) - low)] = static_cast<unsigned char>(rng());
+    }
+    auto r = SegmentReader::open_untrusted(segment.path);
+    if (r) {
+      (void)r->names();
+      for (std::uint32_t ring = 0; ring < probe::kRings; ++ring) {
+        (void)r->ring_used(ring);
+        std::vector<EventRecord> out;
+        const auto look = r->ring(ring).look(TimeNs(5));
+        if (look) r->ring(ring).take(*look, 5000, out);
+        if (look) (void)r->ring(ring).covered_until(*look);
+      }
+    }
+    segment.header->magic = probe::kMagic;
+    segment.header->layout = probe::kLayoutVersion;
+    segment.header->header_bytes = sizeof(probe::SegmentHeader);
+    segment.header->file_bytes = probe::kFileBytes;
+    segment.header->pid = 4321;
+    for (std::uint32_t k = 0; k < probe::kRings; ++k) {
+      segment.header->rings[k].offset = probe::ring_offset(k);
+      segment.header->rings[k].capacity = probe::ring_capacity(k);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace margay::node

@@ -1,0 +1,376 @@
+// Real MPI programs with the probe preloaded; what it left in shared memory is read directly afterwards, with
+// no agent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "../node/fake_collector.h"
+#include "../node/fake_segment.h"
+#include "margay/node/agent.h"
+#include "margay/node/segment_reader.h"
+
+namespace margay::node {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+std::string slurp(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+struct Rank {
+  std::int32_t rank;
+  std::int32_t world_size;
+  std::uint32_t flags;
+  std::vector<SegmentName> names;
+  std::vector<std::vector<EventRecord>> rings;
+  std::uint64_t ringless;
+  SegmentIdentity identity;
+
+  std::string name(const EventRecord& r) const { return r.state < names.size() ? names[r.state].name : "?"; }
+  std::vector<EventRecord> of(const std::string& wanted, int kind) const {
+    std::vector<EventRecord> found;
+    for (const auto& ring : rings)
+      for (const auto& r : ring)
+        if (r.kind == kind && name(r) == wanted) found.push_back(r);
+    return found;
+  }
+};
+
+struct ProbeMpiTest : testing::Test {
+  ScratchDirectory dir;
+
+  Outcome sh(const std::string& command) {
+    const std::string out = dir.path() + "/out", err = dir.path() + "/err";
+    const std::string full =
+        "cd " + dir.path() + "; export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
+        "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 TMPDIR=" + dir.path() + "; { " +
+        command + "; } >" + out + " 2>" + err + " </dev/null";
+    const int status = std::system(full.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(out), slurp(err)};
+  }
+  std::string watched() const {
+    return "MARGAY_RUN_DIR=" + dir.path() + " LD_PRELOAD=" MARGAY_PROBE_FILE " ";
+  }
+  std::string ranks(int n) const { return std::string(MARGAY_MPIRUN) + " -np " + std::to_string(n) + " "; }
+  Outcome run(const std::string& what, int n = 2) {
+    return sh(watched() + ranks(n) + MARGAY_WORKLOAD " " + what);
+  }
+
+  // By rank.
+  std::vector<Rank> read() {
+    std::vector<Rank> all;
+    for (const auto& entry : std::filesystem::directory_iterator(dir.rings())) {
+      if (entry.path().filename().string()[0] != 'p') continue;
+      auto reader = SegmentReader::open_untrusted(entry.path().string());
+      EXPECT_TRUE(reader) << reader.error().message;
+      if (!reader) continue;
+      Rank r{reader->rank(),     reader->world_size(), reader->flags(), reader->names(), {},
+             reader->ringless(), reader->identity()};
+      for (std::uint32_t i = 0; i < probe::kRings; ++i) {
+        if (!reader->ring_used(i)) continue;
+        const auto look = reader->ring(i).look(TimeNs(1));
+        EXPECT_TRUE(look);
+        EXPECT_EQ(look->produced, look->dropped + look->head);
+        r.rings.emplace_back();
+        reader->ring(i).take(*look, SIZE_MAX, r.rings.back());
+      }
+      all.push_back(std::move(r));
+    }
+    std::sort(all.begin(), all.end(), [](const Rank& a, const Rank& b) { return a.rank < b.rank; });
+    return all;
+  }
+  // Every enter has its leave, one at a time, in order of time.
+  static void expect_nested(const Rank& rank, bool may_end_inside = false) {
+    for (const auto& ring : rank.rings) {
+      std::uint16_t open = 0;
+      std::int64_t t = 0;
+      for (const auto& r : ring) {
+        ASSERT_GE(r.time_ns, t);
+        t = r.time_ns;
+        if (r.kind == MARGAY_ENTER) {
+          ASSERT_EQ(open, 0);
+          open = r.state;
+        } else if (r.kind == MARGAY_LEAVE) {
+          ASSERT_EQ(open, r.state);
+          open = 0;
+        }
+      }
+      if (!may_end_inside) {
+        EXPECT_EQ(open, 0);
+      }
+    }
+  }
+};
+
+TEST_F(ProbeMpiTest, CountsPeersTagsAndBytesAreRight) {
+  const Outcome o = run("counted");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.out, "hello from 2\n");
+  EXPECT_THAT(o.err, testing::Not(HasSubstr("margay")));
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Rank& r = ranks[i];
+    EXPECT_EQ(r.rank, static_cast<int>(i));
+    EXPECT_EQ(r.world_size, 2);
+    EXPECT_EQ(r.flags, unsigned{probe::kInitialized | probe::kFinalized | probe::kExiting});
+    EXPECT_EQ(r.identity.environment.at("OMPI_COMM_WORLD_RANK"), std::to_string(i));
+    EXPECT_THAT(r.identity.command, HasSubstr("counted"));
+    expect_nested(r);
+    ASSERT_EQ(r.rings.size(), 1u);
+    EXPECT_EQ(r.name(r.rings[0].front()), "MPI_Init");
+    EXPECT_EQ(r.name(r.rings[0].back()), "MPI_Finalize");
+    const auto sends = r.of("MPI_Send", MARGAY_ENTER);
+    ASSERT_EQ(sends.size(), i == 0 ? 11u : 10u);
+    EXPECT_EQ(sends[0].peer, 1 - static_cast<int>(i));
+    EXPECT_EQ(sends[0].tag, 7);
+    EXPECT_EQ(sends[0].bytes, 400u);
+    EXPECT_EQ(sends[0].comm, r.of("MPI_Barrier", MARGAY_ENTER)[0].comm);
+    EXPECT_EQ(r.of("MPI_Recv", MARGAY_LEAVE).size(), i == 0 ? 10u : 11u);
+    EXPECT_EQ(r.of("MPI_Barrier", MARGAY_LEAVE).size(), 4u);
+    EXPECT_NE(r.of("MPI_Barrier", MARGAY_ENTER)[3].comm, sends[0].comm);  // the duplicate
+    ASSERT_EQ(r.of("MPI_Allreduce", MARGAY_ENTER).size(), 2u);
+    EXPECT_EQ(r.of("MPI_Allreduce", MARGAY_ENTER)[0].bytes, 32u);
+    EXPECT_EQ(r.of("MPI_Gather", MARGAY_ENTER)[0].bytes, i == 0 ? 0u : 4u);
+    EXPECT_EQ(r.of("MPI_Gather", MARGAY_ENTER)[0].peer, 0);
+    EXPECT_EQ(r.of("MPI_Irecv", MARGAY_ENTER)[0].tag, 11);
+    EXPECT_EQ(r.of("MPI_Isend", MARGAY_ENTER)[0].bytes, 400u);
+    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE).size(), 1u);
+    EXPECT_EQ(r.of("MPI_Comm_dup", MARGAY_ENTER).size(), 1u);
+  }
+  // Posted with wildcards, completed with what came.
+  const auto posted = ranks[1].of("MPI_Recv", MARGAY_ENTER).back();
+  EXPECT_EQ(posted.peer, MARGAY_NO_PEER);
+  EXPECT_EQ(posted.tag, MARGAY_NO_TAG);
+  EXPECT_EQ(posted.bytes, 400u);
+  const auto came = ranks[1].of("MPI_Recv", MARGAY_LEAVE).back();
+  EXPECT_EQ(came.peer, 0);
+  EXPECT_EQ(came.tag, 9);
+  EXPECT_EQ(came.bytes, 12u);
+}
+
+TEST_F(ProbeMpiTest, WithoutARunDirectoryOneLineAndNothingElse) {
+  const Outcome bare = sh(ranks(2) + MARGAY_WORKLOAD " regions");
+  const Outcome o = sh("LD_PRELOAD=" MARGAY_PROBE_FILE " " + ranks(2) + MARGAY_WORKLOAD " regions");
+  EXPECT_EQ(o.code, bare.code);
+  EXPECT_EQ(o.out, bare.out);
+  EXPECT_EQ(o.err, "margay: no collector (MARGAY_RUN_DIR is not set): this job is not recorded\n" + bare.err);
+}
+
+TEST_F(ProbeMpiTest, AnUnusableRunDirectoryIsToldOnce) {
+  std::filesystem::remove(dir.rings());
+  const Outcome o = run("regions");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.out, "hello from 2\n");
+  EXPECT_EQ(o.err,
+            "margay: no collector (its rings cannot be made in MARGAY_RUN_DIR): this job is not recorded\n");
+}
+
+TEST_F(ProbeMpiTest, TooLittleRoomForFilesIsNoSignal) {
+  const Outcome o = sh(watched() + ranks(2) + "sh -c 'ulimit -f 14000; exec " MARGAY_WORKLOAD " regions'");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.err, "margay: no collector (the limit on file sizes is too low): this job is not recorded\n");
+}
+
+TEST_F(ProbeMpiTest, AFullFileSystemIsToldAndNothingCrashes) {
+  const std::string small = dir.path() + "/small";
+  std::filesystem::create_directory(small);
+  // A mount of its own, gone with the command.
+  const Outcome o = sh("unshare -m sh -c 'mount -t tmpfs -o size=2m none " + small + " && mkdir -m 700 " +
+                       small + "/rings && MARGAY_RUN_DIR=" + small + " LD_PRELOAD=" MARGAY_PROBE_FILE " " +
+                       ranks(2) + MARGAY_WORKLOAD " regions && echo left: $(ls " + small + "/rings)'");
+  if (o.out.empty()) GTEST_SKIP() << "mounting is not allowed here";
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.out, "hello from 2\nleft:\n");
+  EXPECT_EQ(o.err, "margay: no collector (no shared memory is left): this job is not recorded\n");
+}
+
+TEST_F(ProbeMpiTest, AProgramWithoutMpiIsLeftAlone) {
+  const Outcome o = sh(watched() + MARGAY_WORKLOAD " nothing");
+  EXPECT_EQ(o.code, 3);
+  EXPECT_EQ(o.out, "no MPI here\n");
+  EXPECT_EQ(o.err, "");
+  EXPECT_EQ(sh(watched() + "/bin/echo hi").out, "hi\n");
+  EXPECT_TRUE(read().empty());
+}
+
+TEST_F(ProbeMpiTest, RegionsHaveNamesAndWildPointersAreHarmless) {
+  ASSERT_EQ(run("regions").code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 2u);
+  for (const Rank& r : ranks) {
+    EXPECT_EQ(r.of("solve", MARGAY_REGION_ENTER).size(), 1u);
+    EXPECT_EQ(r.of("solve", MARGAY_REGION_LEAVE).size(), 1u);
+    EXPECT_EQ(r.of("inner", MARGAY_REGION_ENTER).size(), 1u);
+    EXPECT_EQ(r.names.back().family, 9u);
+    const auto is_long = [](const SegmentName& n) { return n.name.find("too long") != std::string::npos; };
+    EXPECT_TRUE(std::none_of(r.names.begin(), r.names.end(), is_long));
+  }
+}
+
+TEST_F(ProbeMpiTest, ThroughAShellWrapper) {
+  {
+    std::ofstream script(dir.path() + "/wrap.sh");
+    script << "#!/bin/bash\necho wrapped | cat\nexec \"$@\"\n";
+  }
+  const Outcome o = sh(watched() + ranks(2) + "bash " + dir.path() + "/wrap.sh " MARGAY_WORKLOAD " code");
+  EXPECT_EQ(o.code, 42);
+  EXPECT_EQ(read().size(), 2u);
+}
+
+TEST_F(ProbeMpiTest, Mpi4py) {
+  if (sh("/usr/bin/python3 -c 'import mpi4py'").code != 0) GTEST_SKIP() << "no mpi4py";
+  const Outcome o = sh(watched() + ranks(2) +
+                       "/usr/bin/python3 -c 'from mpi4py import MPI; c = MPI.COMM_WORLD; c.Barrier(); "
+                       "print(c.allreduce(c.rank) if c.rank == 0 else c.allreduce(c.rank) and \"\")'");
+  EXPECT_EQ(o.code, 0) << o.err;
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 2u) << o.err;
+  EXPECT_EQ(ranks[0].of("MPI_Barrier", MARGAY_LEAVE).size(), 1u);
+  EXPECT_NE(ranks[0].flags & probe::kFinalized, 0u);
+  expect_nested(ranks[1]);
+}
+
+TEST_F(ProbeMpiTest, AKilledRankLeavesWhatItHadRecorded) {
+  EXPECT_NE(run("killed").code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[1].flags, unsigned{probe::kInitialized});  // neither finalized nor exiting
+  EXPECT_EQ(ranks[1].of("MPI_Barrier", MARGAY_LEAVE).size(), 1u);
+  EXPECT_EQ(ranks[1].of("MPI_Barrier", MARGAY_ENTER).size(), 1u);
+  expect_nested(ranks[1], true);
+}
+
+TEST_F(ProbeMpiTest, AbortIsSeenAndItsCodeIsTheJobs) {
+  const Outcome bare = sh(ranks(2) + MARGAY_WORKLOAD " abort");
+  const Outcome o = run("abort");
+  EXPECT_EQ(o.code, bare.code);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_NE(ranks[1].flags & probe::kAborted, 0u);
+  EXPECT_EQ(ranks[1].name(ranks[1].rings[0].back()), "MPI_Abort");
+}
+
+TEST_F(ProbeMpiTest, CallsLeftByLongjmpAreClosed) {
+  ASSERT_EQ(run("jumps", 1).code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(ranks[0].of("MPI_Send", MARGAY_ENTER).size(), 5u);
+  EXPECT_EQ(ranks[0].of("MPI_Send", MARGAY_LEAVE).size(), 5u);
+  EXPECT_EQ(ranks[0].of("MPI_Barrier", MARGAY_LEAVE).size(), 1u);
+  expect_nested(ranks[0]);
+}
+
+TEST_F(ProbeMpiTest, AForkedChildWritesNothing) {
+  ASSERT_EQ(run("fork", 1).code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_TRUE(ranks[0].of("child", MARGAY_REGION_ENTER).empty());
+  expect_nested(ranks[0]);
+}
+
+TEST_F(ProbeMpiTest, ThreadsHaveRingsAndTheRestIsCounted) {
+  ASSERT_EQ(run("threads", 1).code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_LE(ranks[0].rings.size(), 8u);
+  EXPECT_GE(ranks[0].rings.size(), 2u);
+  // 20 threads of 100 calls: what found no ring is counted, to the record.
+  EXPECT_EQ(ranks[0].of("MPI_Iprobe", MARGAY_ENTER).size() * 2 + ranks[0].ringless, 4000u);
+  expect_nested(ranks[0]);
+}
+
+TEST_F(ProbeMpiTest, AFullRingDropsAndCounts) {
+  ASSERT_EQ(run("many 100000", 1).code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(ranks[0].rings[0].size(), probe::kFirstRingRecords);
+}
+
+// What the agent says of real processes that have ended: each way to end has its reason, and every record
+// arrives.
+TEST_F(ProbeMpiTest, TheAgentSaysGoodbyeForEachWayToEnd) {
+  const SystemClock clock;
+  const auto reasons = [&](const std::string& what) {
+    run(what);
+    AgentOptions options;
+    options.rings = dir.rings();
+    Agent agent(options, clock);
+    FakeCollector collector;
+    const TimeNs begin = clock.monotonic();
+    do {
+      agent.scan();
+      agent.sample();
+      agent.drain();
+      agent.outbox().flush(clock.monotonic(), [&](const wire::ToCollector& m) {
+        collector.take(m);
+        return true;
+      });
+      agent.outbox().on_reply_untrusted(collector.commit(), clock.monotonic());
+    } while (agent.sources() > 0 && clock.monotonic() - begin < seconds(20));
+    EXPECT_EQ(agent.sources(), 0u);
+    std::map<std::string, wire::Goodbye::Reason> by_rank;
+    for (const auto& [id, goodbye] : collector.goodbyes) {
+      by_rank[collector.hellos.at(id).attributes().at("rank")] = goodbye.reason();
+      for (const auto& total : goodbye.streams()) {
+        EXPECT_EQ(total.produced(), total.dropped() + total.recorded());
+        EXPECT_EQ((collector.streams.at({id, total.stream()}).committed.size()), total.recorded());
+      }
+    }
+    EXPECT_TRUE(read().empty());  // the segments are gone
+    return by_rank;
+  };
+  EXPECT_EQ(reasons("counted"), (std::map<std::string, wire::Goodbye::Reason>{
+                                    {"0", wire::Goodbye::FINALIZED}, {"1", wire::Goodbye::FINALIZED}}));
+  EXPECT_EQ(reasons("killed").at("1"), wire::Goodbye::KILLED);
+  EXPECT_EQ(reasons("abort").at("1"), wire::Goodbye::ABORTED);
+}
+
+TEST(ProbeLibrary, NeedsOnlyLibcAndExportsOnlyMpi) {
+  const auto lines = [](const std::string& command) {
+    std::vector<std::string> out;
+    FILE* p = popen(command.c_str(), "r");
+    char line[512];
+    while (p != nullptr && std::fgets(line, sizeof line, p) != nullptr) out.push_back(line);
+    if (p != nullptr) pclose(p);
+    return out;
+  };
+  int needed = 0;
+  for (const auto& l : lines("readelf -dW " MARGAY_PROBE_FILE))
+    if (l.find("(NEEDED)") != std::string::npos) {
+      ++needed;
+      EXPECT_THAT(l, HasSubstr("libc.so"));
+    }
+  EXPECT_EQ(needed, 1);
+  int exported = 0;
+  for (const auto& l : lines("readelf --dyn-syms -W " MARGAY_PROBE_FILE)) {
+    std::istringstream in(l);
+    std::string number, value, size, type, bind, visibility, section, name;
+    if (!(in >> number >> value >> size >> type >> bind >> visibility >> section >> name)) continue;
+    if (section == "UND") {
+      EXPECT_EQ(name.find("MPI"), std::string::npos) << l;
+      EXPECT_EQ(name.find("ompi"), std::string::npos) << l;
+    } else if (bind == "GLOBAL" || bind == "WEAK") {
+      ++exported;
+      EXPECT_EQ(name.rfind("MPI_", 0), 0u) << l;
+    }
+  }
+  EXPECT_GE(exported, 100);
+  std::printf("%d functions wrapped\n", exported);
+}
+
+}  // namespace
+}  // namespace margay::node
