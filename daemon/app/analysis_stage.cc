@@ -26,6 +26,9 @@ detect::DetectorOptions detector_options(const Options& o) {
   d.window.p = o.p;
   d.window.memory_budget_bytes = o.window_memory_bytes;
   d.min_effect = o.min_effect;
+  d.stop_slices = o.min_duration_slices;
+  d.stall_slices = o.min_duration_slices + 2;
+  d.idle_states = {o.idle_states.begin(), o.idle_states.end()};
   return d;
 }
 

@@ -83,6 +83,11 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.limits.states = c.limits.states;
   o.p = c.detect.p;
   o.min_effect = c.detect.min_effect;
+  o.min_duration_slices = c.detect.min_duration_slices;
+  o.idle_states = c.detect.idle_states;
+  o.node_period = c.node.period;
+  o.node_sample = c.node.sample;
+  o.node_memory_bytes = c.node.memory.value;
   o.archive = f.archive;
   o.alerts_file = f.alerts.empty() ? c.alerts.file : f.alerts;
   o.capture = f.capture;

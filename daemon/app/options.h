@@ -38,6 +38,12 @@ struct Options {
   ingest::Limits limits;
   std::optional<double> p;             // nothing: from the noise floor
   double min_effect = 0.1;
+  std::uint32_t min_duration_slices = 1;
+  std::vector<std::string> idle_states;
+  // For the node agent that `margay run` starts.
+  DurationNs node_period = milliseconds(20);
+  DurationNs node_sample = milliseconds(50);
+  std::uint64_t node_memory_bytes = std::uint64_t{64} << 20;
   std::string capture;                 // file for every message as it came in, for tests; "" for none
 };
 

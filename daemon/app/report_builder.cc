@@ -80,6 +80,20 @@ void add_health(const ReportInput& in, wire::Report& report) {
   auto* health = report.mutable_health();
   health->set_lag_ns((in.now_trace - in.watermark).value);
   health->set_restarts(in.options.restarts);
+  if (!in.detector.error().empty()) {
+    auto* counter = health->add_counters();
+    counter->set_name("not_partitioned");
+    counter->set_value(1);
+    counter->set_severity(2);
+    counter->set_help("the window is not partitioned: " + in.detector.error());
+  }
+  if (in.detector.suppressed() > 0) {
+    auto* counter = health->add_counters();
+    counter->set_name("alerts_suppressed");
+    counter->set_value(in.detector.suppressed());
+    counter->set_severity(1);
+    counter->set_help("alerts beyond the number that may be open at once");
+  }
   if (in.standing == nullptr) return;
   health->set_sources_live(in.standing->live);
   health->set_sources_ended(in.standing->ended);
@@ -133,7 +147,10 @@ wire::Report build_report(const ReportInput& in) {
   add_nodes(in, report);
   const auto& spans = in.detector.phases().spans();
   const std::size_t skip = spans.size() > kMostReportedPhases ? spans.size() - kMostReportedPhases : 0;
+  // A stretch that has just begun may still turn out to be a transition: it is not shown yet.
+  const DurationNs shortest = in.options.levels[0] * detect::PhaseOptions{}.shortest;
   for (std::size_t i = skip; i < spans.size(); ++i) {
+    if (spans[i].current && spans[i].end - spans[i].begin < shortest && !in.final) break;
     auto* phase = report.add_phases();
     phase->set_name(spans[i].name);
     phase->set_label(spans[i].label);

@@ -21,13 +21,15 @@ Detector::Detector(DetectorOptions options)
 void Detector::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
   window_.set_topology(topology_);
+  for (std::uint16_t s = 0; s < topology_->states.size(); ++s)
+    if (options_.idle_states.contains(topology_->states[s].name)) idle_.insert(s);
 }
 
 void Detector::on_amended(const model::SliceColumn& column) {
   if (auto ok = window_.amend(column); !ok) error_ = ok.error().message;
 }
 
-// Leaves whose process has been stopped for at least one whole slice at the end of this one.
+// Leaves whose process has been stopped for long enough at the end of this slice.
 std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn& column) const {
   std::vector<Stopped> out;
   const TimeNs end = slice_end(column.index, options_.window.slice);
@@ -37,7 +39,7 @@ std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn
     if (e.stopped_since == TimeNs() || open.state == kAbsent) continue;
     // The sampler knows the stop between two samples; the last event before it narrows that down.
     const TimeNs since = std::max(e.stopped_since, open.since);
-    if (end - since >= options_.window.slice) out.push_back({l, since});
+    if (end - since >= options_.window.slice * options_.stop_slices) out.push_back({l, since});
   }
   return out;
 }
@@ -52,7 +54,7 @@ bool Detector::stalled(const model::SliceColumn& column) {
     const auto& open = column.open(LeafIndex(l));
     if (open.state == kAbsent || open.state == kUnknown) continue;
     ++present;
-    if (open.state != kCompute && open.since <= begin) ++waiting;
+    if (open.state != kCompute && open.since <= begin && !idle_.contains(open.state.value)) ++waiting;
   }
   if (ended > 0 || present == 0) {
     without_progress_ = 0;

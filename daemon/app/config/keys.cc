@@ -236,28 +236,17 @@ std::vector<Key> make_keys() {
       count_key("limits", "states", AT(limits.states), 8, 1024,
                 "Different states (functions). Those beyond count as the state Unknown."),
       size_key("limits", "memory", AT(limits.memory), mebibytes(64), mebibytes(1u << 20),
-               "The daemon's memory, the archive's included. A window that would not fit is refused at the "
-               "start."),
-      count_key("limits", "log_lines_per_minute", AT(limits.log_lines_per_minute), 1, 1'000'000,
-                "Log lines beyond this are counted, not written."),
+               "The tables of the window's partitions. A window that would not fit is not partitioned, and a "
+               "counter says so."),
 
-      real_key("detect", "false_alarms_per_day", AT(detect.false_alarms_per_day), 0.001, 10'000.0,
-               "How many alerts a day you would accept from a job in which nothing is wrong."),
       real_key(
           "detect", "min_effect", AT(detect.min_effect), 0.0, 1.0,
           "The least change worth an alert, as total-variation distance: 0.1 is a tenth of the time spent in "
           "other states than usual."),
       count_key("detect", "min_duration_slices", AT(detect.min_duration_slices), 1, 1000,
-                "Slices that a perturbation lasts before it is an alert."),
+                "Whole slices that a stop lasts before it is an alert. (No progress: two more.)"),
       idle_states_key(),
       p_key(),
-
-      size_key("probe", "ring", AT(probe.ring), SizeBytes(64 << 10), mebibytes(256),
-               "Shared memory per thread for records on their way (32 bytes each). When it is full the probe "
-               "drops "
-               "and counts; the job never waits."),
-      count_key("probe", "threads", AT(probe.threads), 1, 1024,
-                "Threads of a process that get a ring. Calls of further ones are counted as dropped."),
 
       duration_key("node", "period", AT(node.period), milliseconds(1), seconds(10),
                    "How often a node's agent empties the rings."),
@@ -268,11 +257,6 @@ std::vector<Key> make_keys() {
 
       text_key("alerts", "file", AT(alerts.file), "a path, or \"\" for none",
                "Append each alert to this file, one JSON object a line."),
-
-      duration_key("watch", "refresh", AT(watch.refresh), milliseconds(20), seconds(60),
-                   "How often the terminal view is drawn."),
-      count_key("watch", "depth", AT(watch.depth), 0, 16, "Levels of the hierarchy shown, below the root."),
-      count_key("watch", "alerts", AT(watch.alerts), 0, 1000, "Newest alerts shown."),
   };
 }
 
@@ -286,10 +270,8 @@ const std::vector<Section>& sections() {
       {"store", "The archive."},
       {"limits", "Bounds. What goes beyond is refused or dropped, counted and shown, never kept."},
       {"detect", "Phases and perturbations."},
-      {"probe", "Inside the processes of the job."},
       {"node", "The agent on each node."},
       {"alerts", "Where alerts go, beside viewers and the archive."},
-      {"watch", "margay watch, the terminal view."},
   };
   return all;
 }
@@ -309,9 +291,6 @@ std::optional<Conflict> find_conflict(const Config& c) {
     below = level;
     name = "the level before";
   }
-  if (c.limits.memory < c.store.memory)
-    return Conflict{"store.memory", to_text(c.store.memory) + " is more than the daemon may take, " +
-                                        to_text(c.limits.memory) + " (limits.memory)"};
   if (c.limits.leaves < c.limits.sources)
     return Conflict{"limits.leaves", std::to_string(c.limits.leaves) +
                                          " is less than limits.sources; each source has at least one leaf"};

@@ -60,7 +60,8 @@ struct Helper {
 
 class Run {
  public:
-  Run(const RunRequest& request, Installation installation) : request_(request), parts_(std::move(installation)) {}
+  Run(const RunRequest& request, Options options, Installation installation)
+      : request_(request), options_(std::move(options)), parts_(std::move(installation)) {}
   int operator()();
 
  private:
@@ -77,6 +78,7 @@ class Run {
   void print_end();
 
   const RunRequest& request_;
+  Options options_;
   Installation parts_;
   SystemClock clock_;
   std::string run_;
@@ -120,7 +122,10 @@ bool Run::prepare() {
   daemon_.options.arguments = {parts_.daemon, "--run", run_, "--command", command, "--owner-pid", std::to_string(getpid())};
   for (auto& a : flags_.to_arguments()) daemon_.options.arguments.push_back(a);
   node_.what = "the node agent";
-  node_.options.arguments = {parts_.node, "--run-dir", directory_.path, "--run", run_, "--owner-pid", std::to_string(getpid())};
+  node_.options.arguments = {parts_.node, "--run-dir", directory_.path, "--run", run_, "--owner-pid", std::to_string(getpid()),
+                             "--period", std::to_string(options_.node_period.value / 1000) + "us",
+                             "--sample-period", std::to_string(options_.node_sample.value / 1000) + "us",
+                             "--memory", std::to_string(options_.node_memory_bytes) + "b"};
   for (Helper* h : {&daemon_, &node_}) {
     h->options.own_session = true;
     h->options.null_input = true;
@@ -402,8 +407,8 @@ Result<Installation> find_installation() {
 
 int run_command(const RunRequest& request) {
   // What is wrong with the request is said before the job starts.
-  Options probe_options;
-  if (auto ok = apply_flags(request.flags, probe_options); !ok) {
+  Options options;
+  if (auto ok = apply_flags(request.flags, options); !ok) {
     say(ok.error().message);
     return 2;
   }
@@ -412,7 +417,7 @@ int run_command(const RunRequest& request) {
     say(installation.error().message);
     return 2;
   }
-  Run run(request, std::move(*installation));
+  Run run(request, std::move(options), std::move(*installation));
   return run();
 }
 

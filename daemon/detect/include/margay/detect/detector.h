@@ -2,7 +2,7 @@
 // replayed.
 //
 // Evidence, and when it speaks (DETECT.md has the reasons):
-//  - *stopped*: the node sampler has seen the process stopped (T) for a whole slice. A fact, not an
+//  - *stopped*: the node sampler has seen the process stopped (T) for `stop_slices` whole slices. A fact, not an
 //  inference; it needs
 //    no history.
 //  - *stall*: the job makes no progress: no visit to any state has ended below a node for `stall_slices`
@@ -37,6 +37,8 @@ struct DetectorOptions {
   WindowOptions window;
   PhaseOptions phases;
   double min_effect = 0.1;         // total variation distance from the phase, of the leaves affected
+  std::uint32_t stop_slices = 1;       // whole slices that a process is stopped
+  std::set<std::string> idle_states;   // being in one of these is not waiting
   std::uint32_t stall_slices = 3;  // whole slices without progress
   std::uint32_t stall_least_visits = 10;
   double stall_idle_cpu = 0.7;          // a culprit that uses more CPU than this share is working, not stuck
@@ -95,6 +97,7 @@ class Detector {
   std::deque<std::uint64_t> progress_;  // visits ended per slice, of normal slices of this phase
   std::uint32_t without_progress_ = 0;
   std::set<std::uint32_t> was_stopped_;
+  std::set<std::uint16_t> idle_;         // state ids of options_.idle_states
   std::optional<Incident> loss_;
   std::uint64_t suppressed_ = 0;
   std::string error_;

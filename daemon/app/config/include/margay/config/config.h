@@ -38,21 +38,14 @@ struct Limits {
   std::uint32_t leaves = 8192;
   std::uint32_t states = 512;
   SizeBytes memory = mebibytes(512);
-  std::uint32_t log_lines_per_minute = 600;
   bool operator==(const Limits&) const = default;
 };
 struct Detect {
-  double false_alarms_per_day = 1.0;
   double min_effect = 0.1;  // total-variation distance
-  std::uint32_t min_duration_slices = 2;
+  std::uint32_t min_duration_slices = 1;
   std::vector<std::string> idle_states;
   std::optional<double> p;  // nothing: auto
   bool operator==(const Detect&) const = default;
-};
-struct Probe {
-  SizeBytes ring = mebibytes(1);  // per thread
-  std::uint32_t threads = 8;      // per process
-  bool operator==(const Probe&) const = default;
 };
 struct Node {
   DurationNs period = milliseconds(20);
@@ -64,22 +57,14 @@ struct Alerts {
   std::string file;  // "": none
   bool operator==(const Alerts&) const = default;
 };
-struct Watch {
-  DurationNs refresh = milliseconds(250);
-  std::uint32_t depth = 2;
-  std::uint32_t alerts = 8;
-  bool operator==(const Watch&) const = default;
-};
 
 struct Config {
   Slice slice;
   Store store;
   Limits limits;
   Detect detect;
-  Probe probe;
   Node node;
   Alerts alerts;
-  Watch watch;
   bool operator==(const Config&) const = default;
 
   // Slice durations of all levels, the finest first.
