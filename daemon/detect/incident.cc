@@ -172,18 +172,22 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
                                        [](const auto& x, const auto& y) { return x.second < y.second; });
     const std::string name =
         most->first < topology_->states.size() ? topology_->states[most->first].name : std::string("?");
-    meanwhile = most->first == kCompute.value ? "; the other " + std::to_string(others) + " go on"
-                                              : "; " + std::to_string(most->second) + " of the other " +
-                                                    std::to_string(others) + " wait in " + name;
+    const std::string all = std::to_string(others);
+    if (most->first == kCompute.value)
+      meanwhile = "; the other " + all + " go on";
+    else if (most->second == others)
+      meanwhile = others == 1 ? "; the other one waits in " + name : "; the other " + all + " wait in " + name;
+    else
+      meanwhile = "; " + std::to_string(most->second) + " of the other " + all + " wait in " + name;
   }
   const DurationNs age = now - incident.alert.onset;
   if (incident.by_stop)
-    return who + (n == 1 ? " is" : " are") + " stopped since " + seconds_text(age) + meanwhile;
+    return who + (n == 1 ? " has" : " have") + " been stopped for " + seconds_text(age) + meanwhile;
   const auto& open = column.open(LeafIndex(*incident.culprits.begin()));
   const std::string state = open.state.value < topology_->states.size()
                                 ? topology_->states[open.state.value].name
                                 : std::string("?");
-  return "no progress since " + seconds_text(age) + ": " + who + (n == 1 ? " is" : " are") + " in " + state +
+  return "no progress for " + seconds_text(age) + ": " + who + (n == 1 ? " is" : " are") + " in " + state +
          (open.state == kCompute ? " but hardly runs" : "") + meanwhile;
 }
 
