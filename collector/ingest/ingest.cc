@@ -439,19 +439,28 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
 }
 
 void Ingest::tick(TimeNs now) {
+  if (now < catch_up_until_) {
+    const TimeNs recent = now + options_.clock_offset - options_.silence_hold;
+    const bool caught_up = std::all_of(sources_.begin(), sources_.end(), [&](const auto& s) {
+      return s.second.ended || std::all_of(s.second.streams.begin(), s.second.streams.end(),
+                                           [&](const auto& x) { return x.second.covered >= recent; });
+    });
+    if (caught_up) catch_up_until_ = TimeNs();
+  }
   std::erase_if(agents_, [&](const auto& a) { return now - a.second > options_.lost_after * 6; });
 }
 
 TimeNs Ingest::watermark(TimeNs now) const {
   const TimeNs now_trace = now + options_.clock_offset;
   TimeNs least = now_trace;
+  const bool catching_up = now < catch_up_until_;
   for (const auto& [id, source] : sources_) {
     if (source.ended) continue;
     for (const auto& [index, stream] : source.streams) {
       TimeNs covered = stream.covered;
       // A stopped process records nothing.
       if (source.process.stopped_since != TimeNs()) covered = std::max(covered, source.process.at);
-      least = std::min(least, std::max(covered, now_trace - options_.silence_hold));
+      least = std::min(least, catching_up ? covered : std::max(covered, now_trace - options_.silence_hold));
     }
   }
   return least - options_.lateness;

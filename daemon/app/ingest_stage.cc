@@ -13,6 +13,11 @@ constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
 constexpr DurationNs kLastCutPatience = seconds(10);
+// After an absence (a restart, a stop) sources get this long to send what they kept meanwhile.
+constexpr DurationNs kCatchUp = seconds(10);
+constexpr DurationNs kAbsence = milliseconds(250);
+// Slices closed in one go: what the queue to the analysis surely takes.
+constexpr std::int64_t kMostClosed = 128;
 
 ingest::Options ingest_options(const Options& o, const store::RunMeta& run, const Clock& clock) {
   ingest::Options i;
@@ -180,9 +185,13 @@ void IngestStage::join() {
 
 void IngestStage::run() {
   transport::Socket* const sockets[] = {&socket_};
+  TimeNs before = clock_.monotonic();
+  if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
   while (!exchange_.stop) {
     if (transport::wait_readable(sockets, kPoll)) receive();
     const TimeNs now = clock_.monotonic();
+    if (now - before > kAbsence) ingest_.catch_up(now + std::min(kCatchUp, now - before));
+    before = now;
     ingest_.tick(now);
     while (auto f = exchange_.findings.try_pop()) {
       for (auto& a : f->alerts)
@@ -225,14 +234,18 @@ void IngestStage::receive() {
 void IngestStage::close_slices(TimeNs watermark) {
   slicer_.set_region(ingest_.region());
   // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the reserve.
-  if (exchange_.slices.room() < 256) return;
+  if (exchange_.slices.room() < 2 * kMostClosed) return;
+  watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
   const auto closed = slicer_.close_through(watermark);
   for (const model::SliceColumn* c : closed) keep(*c);
   for (const model::SliceColumn* c : closed) publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
   for (const SliceIndex s : slicer_.take_amended())
     if (const auto* c = slicer_.column(s)) {
       keep(*c);
-      if (exchange_.slices.room() > 64) publish(std::make_shared<model::SliceColumn>(*c), true, watermark);
+      if (exchange_.slices.room() > 64)
+        publish(std::make_shared<model::SliceColumn>(*c), true, watermark);
+      else
+        ++amendments_unseen_;
     }
 }
 
@@ -298,6 +311,8 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
       {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1, "events modelled, but not archived one by one"},
       {"columns_not_archived", columns_lost_, 2, "slices that the disk was away for too long to keep"},
+      {"amendments_unseen", amendments_unseen_, 1, "late changes of closed slices that are archived, but came too fast "
+                                                   "for the analysis"},
       {"commit_errors", commit_errors_, 2, commit_error_.empty() ? "failed writes of the archive" : commit_error_},
       {"commits", acked_cut_, 0, "cuts committed to the archive"},
       {"steal_ms", ingest_.steal_ns() / 1'000'000, 0, "time the hypervisor took from the host, ms since its boot"},
@@ -420,7 +435,9 @@ bool IngestStage::finishing() {
         end = std::max(end, source.ended ? leaf.last_event : leaf.position);
       }
     }
-    close_slices(slice_end(slice_of(end, options_.levels[0]), options_.levels[0]));
+    const TimeNs target = slice_end(slice_of(end, options_.levels[0]), options_.levels[0]);
+    close_slices(target);
+    if (slice_begin(slicer_.next_open(), options_.levels[0]) < target) return false;  // in several goes
     ClosedSlice message;
     message.standing = standing();
     message.watermark = end;

@@ -100,6 +100,11 @@ int run(int argc, char** argv) {
   status_app->add_flag("--json", json, "for programs");
 
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
+  std::string env_run;
+  auto* env_app = app.add_subcommand(
+      "env", "Shell lines that let the jobs of this shell report to a daemon started by hand (see margayd --help):\n"
+             "  eval \"$(margay env night)\"");
+  env_app->add_option("run", env_run, "the run (default: the newest)");
   auto* config_app = app.add_subcommand("config", "Print the configuration file with every key, its default and its meaning.");
 
   CLI11_PARSE(app, argc, argv);
@@ -116,6 +121,19 @@ int run(int argc, char** argv) {
   if (status_app->parsed()) return status(status_run, json);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
+    return 0;
+  }
+  if (env_app->parsed()) {
+    auto directory = choose_run(env_run);
+    if (!directory) return complain(directory.error());
+    auto parts = margay::app::find_installation();
+    if (!parts) return complain(parts.error());
+    const std::string run = directory->path.substr(directory->path.rfind('/') + 1);
+    // The agent ends with the shell that asked for it, once that shell's jobs are over.
+    std::printf("'%s' --run-dir '%s' --run '%s' --owner-pid $$ </dev/null >/dev/null 2>&1 &\n", parts->node.c_str(),
+                directory->path.c_str(), run.c_str());
+    std::printf("export MARGAY_RUN_DIR='%s'\n", directory->path.c_str());
+    std::printf("export LD_PRELOAD='%s'\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", parts->probe.c_str());
     return 0;
   }
   if (config_app->parsed()) {

@@ -16,12 +16,12 @@ namespace {
 int run(int argc, char** argv) {
   CLI::App app{
       "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the archive,\n"
-      "and publishes phases and alerts. `margay run -- COMMAND` starts one for you; run it by hand to keep it apart\n"
-      "from the job:\n\n"
+      "and publishes phases and alerts. `margay run -- COMMAND` starts one for you. By hand, apart from the job:\n\n"
       "  margayd --run night --archive /data/night &\n"
-      "  margay attach-env night     # prints the environment that the job needs"};
+      "  eval \"$(margay env night)\"      # what the job needs: starts a node agent, sets two variables\n"
+      "  mpirun -np 4 ./app\n\n"
+      "SIGTERM ends it in order; started again with the same --run and --archive it takes up where it left off."};
   margay::app::Options options;
-  std::string config;
   margay::app::CommonFlags flags;
   margay::app::add_common_flags(app, flags);
   app.add_option("--run", options.run, "name of the run: letters, digits, '-', '_'")->required();

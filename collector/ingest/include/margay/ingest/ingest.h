@@ -13,6 +13,7 @@
 // Cost: one pass over the records of a batch. Thread safety: none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -78,8 +79,11 @@ class Ingest {
   // Time passes: silence, gaps given up.
   void tick(TimeNs now);
 
-  // Every live source is covered to here, or has been silent for too long (DESIGN: bounded wait).
+  // Every live source is covered to here, or has been silent for too long (a bounded wait).
   TimeNs watermark(TimeNs now) const;
+  // This process was away (restarted, or stopped) and what sources sent meanwhile is still on its way: until `until`,
+  // or until all have caught up, silence is not held against them.
+  void catch_up(TimeNs until) { catch_up_until_ = std::max(catch_up_until_, until); }
 
   // What stands in the cut that is being made now, to be sent when it is committed.
   AckPoint ack_point() const;
@@ -140,6 +144,7 @@ class Ingest {
   MessageCounters counters_;
   std::uint64_t steal_ns_ = 0;
   bool finishing_ = false;
+  TimeNs catch_up_until_{};
   std::size_t raw_limit_ = 0;
   std::size_t raw_bytes_ = 0;
   std::vector<AcceptedBatch> accepted_;
