@@ -18,6 +18,8 @@ constexpr DurationNs kCatchUp = seconds(10);
 constexpr DurationNs kAbsence = milliseconds(250);
 // Slices closed in one go: what the queue to the analysis surely takes.
 constexpr std::int64_t kMostClosed = 128;
+// Columns held while the analysis is behind; beyond them it misses slices.
+constexpr std::size_t kMostHeld = 2048;
 
 ingest::Options ingest_options(const Options& o, const store::RunMeta& run, const Clock& clock) {
   ingest::Options i;
@@ -234,11 +236,16 @@ void IngestStage::receive() {
 void IngestStage::close_slices(TimeNs watermark) {
   slicer_.set_region(ingest_.region());
   // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the reserve.
-  if (exchange_.slices.room() < 2 * kMostClosed) return;
+  const bool behind = exchange_.slices.room() < 2 * kMostClosed;
+  if (behind && slicer_.held() < kMostHeld) return;
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
   const auto closed = slicer_.close_through(watermark);
   for (const model::SliceColumn* c : closed) keep(*c);
-  for (const model::SliceColumn* c : closed) publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
+  if (behind) {
+    slices_unseen_ += closed.size();  // archived, but the analysis is too slow for this job: it sees a hole
+  } else {
+    for (const model::SliceColumn* c : closed) publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
+  }
   for (const SliceIndex s : slicer_.take_amended())
     if (const auto* c = slicer_.column(s)) {
       keep(*c);
@@ -311,6 +318,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
       {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1, "events modelled, but not archived one by one"},
       {"columns_not_archived", columns_lost_, 2, "slices that the disk was away for too long to keep"},
+      {"slices_unseen", slices_unseen_, 2, "slices that are archived, but that the analysis was too slow to look at"},
       {"amendments_unseen", amendments_unseen_, 1, "late changes of closed slices that are archived, but came too fast "
                                                    "for the analysis"},
       {"commit_errors", commit_errors_, 2, commit_error_.empty() ? "failed writes of the archive" : commit_error_},

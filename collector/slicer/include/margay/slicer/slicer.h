@@ -107,6 +107,8 @@ class Slicer {
   // Slices before this one are closed.
   SliceIndex next_open() const { return next_open_; }
   bool started() const { return started_; }
+  // Columns held: closed ones that can be amended, and open ones.
+  std::size_t held() const { return columns_.size(); }
 
   const LeafState& leaf_state(LeafIndex leaf) const { return leaves_[leaf.value]; }
   StateId current(LeafIndex leaf) const;
