@@ -44,6 +44,12 @@ def start(command, folder, **more):
                             start_new_session=True, **more)
 
 
+def shown(path):
+    """As short as it can be typed here."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
 def margay_run(options, folder, job):
     return [options.margay, "run", "--archive", os.path.join(folder, "archive"), "--alerts",
             os.path.join(folder, "alerts.jsonl"), "--summary", os.path.join(folder, "summary.json"), "--"] + job
@@ -183,7 +189,7 @@ def phases_beside_sections(summary, sections):
     for p in phases[:MOST_ROWS]:
         beside = [f"{s['section']} {s['begin_s'] - zero // 10**9}-{s['end_s'] - zero // 10**9}" for s in sections
                   if s["begin_s"] is not None and s["begin_s"] * 10**9 < p["end_ns"]
-                  and (s["end_s"] + 1) * 10**9 > p["begin_ns"]]
+                  and max(s["end_s"] * 10**9, s["begin_s"] * 10**9 + 1) > p["begin_ns"]]
         name = p.get("name", "?") + (f" ({p['label']})" if p.get("label") else "")
         rows.append((name, seconds_into(p["begin_ns"], zero), seconds_into(p["end_ns"], zero),
                      f"{(p['end_ns'] - p['begin_ns']) / 1e9:.2f} s", ", ".join(beside) or "-"))
@@ -232,7 +238,7 @@ def main(arguments=None):
     problems = []
     say()
     say(f"== 3/4  HPCC, {RANKS} ranks, under margay run ({'about 20 s' if options.short else '60 to 90 s'} on 2 cores)")
-    say(f"        meanwhile, in another terminal:  {os.path.relpath(options.margay)} watch")
+    say(f"        meanwhile, in another terminal:  {shown(options.margay)} watch")
     hpcc_summary, sections = run_hpcc(options, problems)
     say()
     steps = max(200, round(options.seconds / seconds_a_step(options)))
@@ -257,8 +263,8 @@ def main(arguments=None):
     for problem in problems:
         say(f"  WRONG: {problem}")
     say(f"== {'Found: the right rank, nothing lost.' if not problems else 'Not as it should be, see above.'}"
-        f"  Everything is in {os.path.relpath(options.out)}/")
-    margay = os.path.relpath(options.margay)
+        f"  Everything is in {shown(options.out)}/")
+    margay = shown(options.margay)
     say(f"   Next: {margay} run -- mpirun -np 4 YOUR-PROGRAM    and beside it: {margay} watch, {margay} status")
     return 1 if problems else 0
 
