@@ -79,7 +79,7 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   std::string dir, run_name;
   std::size_t memory = 64 << 20;
   std::int64_t owner = 0;
@@ -137,10 +137,8 @@ int main(int argc, char** argv) {
   options.outbox.agent = (std::uint64_t{random()} << 32) | random();
   const SystemClock clock;
   node::Agent agent(options, clock);
-  try {
-    zmq::context_t context(1);
-    return run(agent, context, place.ingest_endpoint(), options.period);
-  } catch (const std::exception& e) {
-    return complain(e.what());
-  }
+  zmq::context_t context(1);
+  return run(agent, context, place.ingest_endpoint(), options.period);
+} catch (const std::exception& e) {
+  return complain(e.what());
 }

@@ -89,7 +89,7 @@ std::string encode(const RunMeta& v) {
   return out;
 }
 Status decode_untrusted(std::string_view bytes, RunMeta& v) {
-  const Status decoded = decode(bytes, "the run's record", [&](ByteReader& in) {
+  Status decoded = decode(bytes, "the run's record", [&](ByteReader& in) {
     for (std::string* s : {&v.run, &v.command, &v.host, &v.boot_id, &v.margay_version}) *s = text(in);
     v.begin = time(in);
     v.wall_offset = duration(in);

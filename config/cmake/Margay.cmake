@@ -31,7 +31,11 @@ function(margay_library NAME)
   endif()
 endfunction()
 
+# What the sanitizer presets build and run: the tests that need no other program.
+add_custom_target(unit_tests)
+
 # margay_test(NAME SOURCES a.cc ... LINK dep ... LABELS unit): a GoogleTest program, one ctest entry per test.
+# LABELS: unit (the default; in unit_tests), mpi (needs mpirun) or e2e (the whole of Margay; runs alone).
 function(margay_test NAME)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
@@ -42,6 +46,13 @@ function(margay_test NAME)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE margay_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  if("unit" IN_LIST ARG_LABELS)
+    add_dependencies(unit_tests ${NAME})
+  endif()
+  set(serial "")
+  if("e2e" IN_LIST ARG_LABELS)
+    set(serial RUN_SERIAL TRUE)
+  endif()
   gtest_discover_tests(${NAME} TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ${serial})
 endfunction()

@@ -1,5 +1,7 @@
 #include "command_options.h"
 
+#include <CLI/CLI.hpp>
+
 #include "margay/config/config.h"
 
 namespace margay::app {

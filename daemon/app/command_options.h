@@ -1,13 +1,16 @@
 // Flags that `margay run` and `margayd` share, and how they become options. Flags override the configuration file.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "margay/base/result.h"
 #include "options.h"
+
+namespace CLI {
+class App;
+}
 
 namespace margay::app {
 

@@ -23,7 +23,7 @@ enum {
 #define MARGAY_NO_PEER (-1)
 #define MARGAY_NO_TAG (-1)
 
-typedef struct margay_record {
+typedef struct margay_record { /* NOLINT(modernize-use-using): C reads this too */
   int64_t time_ns; /* host time, CLOCK_MONOTONIC */
   uint64_t bytes;  /* posted bytes; dropped records for MARGAY_GAP */
   int32_t peer;    /* rank in `comm`, or MARGAY_NO_PEER */
