@@ -11,9 +11,32 @@ constexpr std::size_t kLongestText = 256;
 constexpr std::size_t kMostAgents = 1024;
 constexpr std::size_t kMostRegions = 32;
 
+// Whole UTF-8 characters only: a cut one would make every report that carries the text undecodable.
 std::string clipped(std::string text) {
-  if (text.size() > kLongestText) text.resize(kLongestText);
+  if (text.size() <= kLongestText) return text;
+  std::size_t end = kLongestText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+  text.resize(end);
   return text;
+}
+
+// Host times and offsets are whatever their sender says: kept where sums of two cannot overflow.
+constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
+std::int64_t bounded(std::int64_t ns) {
+  return std::clamp(ns, -kFarthestNs, kFarthestNs);
+}
+TimeNs to_trace(std::int64_t host_ns, const Source& source) {
+  return TimeNs(bounded(host_ns)) + source.clock_offset;
+}
+
+// The same rank of two MPI programs of one job, one after the other.
+bool same_resource(const model::Attributes& a, const model::Attributes& b) {
+  if (!b.contains("rank")) return false;
+  for (const char* key : {"host", "rank", "thread"}) {
+    const auto x = a.find(key), y = b.find(key);
+    if ((x == a.end()) != (y == b.end()) || (x != a.end() && x->second != y->second)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -111,7 +134,11 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     }
   }
 
-  // Name tables only grow; a state keeps its number.
+  // Name tables only grow; a state keeps its number. The archive does not keep the names of regions, so that
+  // after a restart they are learnt again here.
+  for (std::size_t i = 0; i < source.names.size() && i < static_cast<std::size_t>(hello.names_size()); ++i)
+    if (hello.names(static_cast<int>(i)).family() == wire::FAMILY_REGION && source.states[i] == kUnknown)
+      source.names[i] = clipped(hello.names(static_cast<int>(i)).name());
   for (int i = static_cast<int>(source.states.size()); i < hello.names_size(); ++i) {
     if (source.states.size() >= options_.limits.names_per_source) {
       ++counters_.refused_by_limit;
@@ -141,7 +168,8 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     source.clock_offset = options_.clock_offset;
     source.clock_error = DurationNs(0);
   } else {
-    source.clock_offset = DurationNs(hello.clock().realtime_ns() - hello.clock().monotonic_ns());
+    source.clock_offset =
+        DurationNs(bounded(bounded(hello.clock().realtime_ns()) - bounded(hello.clock().monotonic_ns())));
     source.clock_error =
         DurationNs(static_cast<std::int64_t>(std::min<std::uint64_t>(hello.clock().error_ns(), 1u << 30)));
   }
@@ -157,17 +185,10 @@ model::Attributes Ingest::leaf_attributes(const Source& source, std::uint32_t st
 std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream) {
   model::Attributes attributes = leaf_attributes(source, stream);
   // A job made of several MPI programs one after the other has each rank several times: the same resource.
-  const auto same = [&](const model::Attributes& a, const char* key) {
-    const auto x = a.find(key);
-    const auto y = attributes.find(key);
-    return (x == a.end()) == (y == attributes.end()) && (x == a.end() || x->second == y->second);
-  };
   for (std::uint32_t i = 0; i < leaves_.size(); ++i) {
     const auto owner = sources_.find(leaf_owner_[i].first);
     if (owner == sources_.end() || !owner->second.ended || owner->first == source.id) continue;
-    if (!attributes.contains("rank") || !same(leaves_[i], "host") || !same(leaves_[i], "rank") ||
-        !same(leaves_[i], "thread"))
-      continue;
+    if (!same_resource(leaves_[i], attributes)) continue;
     leaves_[i] = std::move(attributes);
     ++topology_version_;
     leaf_owner_[i] = {source.id, stream};
@@ -212,11 +233,13 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   Stream* stream = stream_of(source, batch.stream());
   if (stream == nullptr) return;
   Account& account = stream->account;
+  // A promise reaches no farther than a record may.
+  const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(now));
 
   if (batch.first() > account.next) {
     if (batch.epoch() > stream->epoch && stream->began) {
       // The agent that had the missing records is gone.
-      give_up(source, *stream, batch.first(), TimeNs(batch.covered_until_ns()) + source.clock_offset);
+      give_up(source, *stream, batch.first(), gap_end(batch, source, covered));
     } else if (!stream->gap_since) {
       stream->gap_since = now;
       ++counters_.gaps_pending;
@@ -226,7 +249,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
       ++counters_.gaps_pending;
       return;
     } else {
-      give_up(source, *stream, batch.first(), TimeNs(batch.covered_until_ns()) + source.clock_offset);
+      give_up(source, *stream, batch.first(), gap_end(batch, source, covered));
     }
   }
 
@@ -251,8 +274,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
                                  std::min<std::uint64_t>(skip, wire::kMaxBatchRecords);
       account.rejected += lost;
       account.next += lost;
-      static_cast<void>(
-          slicer_.gap(stream->leaf, TimeNs(batch.covered_until_ns()) + source.clock_offset, lost));
+      static_cast<void>(slicer_.gap(stream->leaf, covered, lost));
     } else {
       take_records(source, *stream, skip, now);
       if (raw_limit_ > 0) {
@@ -260,8 +282,8 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
         raw.leaf = stream->leaf;
         raw.first = batch.first() + skip;
         raw.count = static_cast<std::uint32_t>(batch.count() - skip);
-        raw.begin = TimeNs(scratch_[skip].time_ns) + source.clock_offset;
-        raw.end = TimeNs(scratch_.back().time_ns) + source.clock_offset;
+        raw.begin = to_trace(scratch_[skip].time_ns, source);
+        raw.end = to_trace(scratch_.back().time_ns, source);
         if (raw_bytes_ + batch.columns().size() > raw_limit_) {
           raw_dropped_ += raw.count;
         } else {
@@ -279,12 +301,18 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   account.produced = std::max(account.produced, batch.produced());
   account.probe_dropped = std::max(account.probe_dropped, batch.dropped());
   account.recorded = std::max(account.recorded, batch.recorded());
-  const TimeNs covered = std::min(TimeNs(batch.covered_until_ns()) + source.clock_offset,
-                                  now + options_.clock_offset + options_.future);
   if (covered > stream->covered) {
     stream->covered = covered;
     slicer_.cover(stream->leaf, covered);
   }
+}
+
+// What was lost before this batch ends where its first record begins.
+TimeNs Ingest::gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered) {
+  if (batch.count() == 0) return covered;
+  const auto decoded = wire::decode_columns_untrusted({batch.columns().data(), batch.columns().size()},
+                                                      batch.count(), scratch_);
+  return decoded ? std::min(covered, to_trace(scratch_.front().time_ns, source)) : covered;
 }
 
 void Ingest::give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t) {
@@ -298,20 +326,20 @@ void Ingest::give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs 
 }
 
 void Ingest::take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now) {
-  const TimeNs latest = now + options_.clock_offset + options_.future;
-  for (std::size_t i = skip; i < scratch_.size(); ++i) apply(source, stream, scratch_[i], latest);
+  const TimeNs until = latest(now);
+  for (std::size_t i = skip; i < scratch_.size(); ++i) apply(source, stream, scratch_[i], until);
   stream.account.next += scratch_.size() - skip;
 }
 
-void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs latest) {
+void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until) {
   Account& account = stream.account;
   if (record.time_ns <= 0 || record.state >= source.states.size() || record.kind < MARGAY_ENTER ||
       record.kind > MARGAY_STACK) {
     ++account.rejected;
     return;
   }
-  const TimeNs t = TimeNs(record.time_ns) + source.clock_offset;
-  if (t > latest) {
+  const TimeNs t = to_trace(record.time_ns, source);
+  if (t > until) {
     ++account.rejected;
     return;
   }
@@ -369,6 +397,7 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
   if (goodbye.epoch() < source.epoch) return;
   source.goodbye_acked = false;  // it has not heard, or would not say it again
   if (source.ended) return;
+  TimeNs end = std::min(to_trace(goodbye.end_ns(), source), latest(now));
   bool missing = false;
   for (const wire::StreamTotal& total : goodbye.streams()) {
     Stream* stream = stream_of(source, total.stream());
@@ -382,7 +411,7 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
       if (now - *stream->gap_since < options_.give_up_gap) {
         missing = true;
       } else {
-        give_up(source, *stream, account.recorded, TimeNs(goodbye.end_ns()) + source.clock_offset);
+        give_up(source, *stream, account.recorded, end);
       }
     }
   }
@@ -393,7 +422,6 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
   }
   source.ended = true;
   source.goodbye = static_cast<std::uint32_t>(goodbye.reason());
-  TimeNs end = TimeNs(goodbye.end_ns()) + source.clock_offset;
   for (auto& [index, stream] : source.streams) {
     if (slicer_.leaf_state(stream.leaf).base == kAbsent) continue;  // MPI_Finalize has ended it
     // A killed process was in its last state until it died, which is as far as it was covered.
@@ -411,7 +439,8 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
     if (it == sources_.end()) continue;
     Source& source = it->second;
     Process& process = source.process;
-    const TimeNs at = TimeNs(sample.time_ns()) + source.clock_offset;
+    const TimeNs at = to_trace(sample.time_ns(), source);
+    if (at > latest(now)) continue;  // nobody has seen that yet
     model::NodeEvidence evidence;
     if (process.state != 0 && at > process.at) {
       const auto grown = [](std::uint64_t newer, std::uint64_t older) {
@@ -429,13 +458,16 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
     evidence.process_state = state;
     evidence.stopped_since = process.stopped_since;
     if (stopped) evidence.stopped_ns = evidence.sampled_ns;
-    if (at <= now + options_.clock_offset + options_.future)
-      for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
+    for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
     process.state = state;
     process.at = at;
     process.cpu_ns = p.cpu_ns();
     process.run_delay_ns = p.run_delay_ns();
   }
+}
+
+TimeNs Ingest::latest(TimeNs now) const {
+  return now + options_.clock_offset + options_.future;
 }
 
 void Ingest::tick(TimeNs now) {
@@ -538,6 +570,15 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
   }
   leaves_ = std::move(leaves);
   leaf_owner_ = std::move(leaf_owner);
+  // The archive tells whose a leaf is now; what fed it before that is found by what it was.
+  for (auto& [id, source] : sources_)
+    for (auto& [index, stream] : source.streams) {
+      const std::pair mine(id, index);
+      if (stream.leaf.value < leaf_owner_.size() && leaf_owner_[stream.leaf.value] == mine) continue;
+      const model::Attributes attributes = leaf_attributes(source, index);
+      for (std::uint32_t i = 0; i < leaves_.size(); ++i)
+        if (same_resource(leaves_[i], attributes)) stream.leaf = LeafIndex(i);
+    }
   ++topology_version_;
 }
 

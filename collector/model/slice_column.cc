@@ -60,8 +60,10 @@ void SliceColumn::merge(const SliceColumn& finer) {
     open(leaf) = finer.open(leaf);
     NodeEvidence& to = evidence(leaf);
     const NodeEvidence& from = finer.evidence(leaf);
-    if (from.process_state != 0) to.process_state = from.process_state;
-    to.stopped_since = from.stopped_since;
+    if (from.process_state != 0) {  // otherwise no sample fell into it
+      to.process_state = from.process_state;
+      to.stopped_since = from.stopped_since;
+    }
     to.sampled_ns += from.sampled_ns;
     to.cpu_ns += from.cpu_ns;
     to.run_delay_ns += from.run_delay_ns;

@@ -315,11 +315,19 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
     return fail(ErrorCode::kInternal, "a slicer that has run cannot be restored");
   leaves_ = std::move(leaves);
   if (columns.empty()) return {};
-  for (std::size_t i = 0; i + 1 < columns.size(); ++i)
-    if (columns[i].index + 1 != columns[i + 1].index)
+  if (columns.front().index > next_open)
+    columns.emplace(columns.begin(), LevelIndex(0), next_open, leaf_count(), columns.front().states());
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+    if (columns[i].index + 1 == columns[i + 1].index) continue;
+    // A slice that is still open and that nothing has touched is not in an archive.
+    if (columns[i].index >= next_open - 1 && columns[i].index < columns[i + 1].index)
+      columns.emplace(columns.begin() + static_cast<std::ptrdiff_t>(i) + 1, LevelIndex(0),
+                      columns[i].index + 1, leaf_count(), columns[i].states());
+    else
       return fail(ErrorCode::kCorrupt, "slices " + std::to_string(columns[i].index.value) + " and " +
                                            std::to_string(columns[i + 1].index.value) +
                                            " are not consecutive");
+  }
   for (SliceColumn& c : columns) {
     c.resize(leaf_count(), c.states());
     columns_.push_back(std::move(c));

@@ -1,6 +1,7 @@
 #include "margay/alert/jsonl_sink.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,9 @@ Result<JsonlSink> JsonlSink::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return fail(ErrorCode::kIo, path + ": cannot be written: " + std::strerror(errno));
   JsonlSink sink(fd);
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+    return sink;  // a terminal, a pipe: nothing stands there
   std::ifstream in(path);
   bool whole = true;  // a crash may have cut the last line
   for (std::string line; std::getline(in, line);) {
@@ -24,12 +28,12 @@ Result<JsonlSink> JsonlSink::open(const std::string& path) {
     if (id != j.end() && status != j.end() && id->is_string() && status->is_string())
       sink.written_.emplace(id->get<std::string>(), status->get<std::string>());
   }
-  if (!whole && ::write(fd, "\n", 1) != 1) ++sink.failed_;
+  sink.cut_ = !whole;
   return sink;
 }
 
 JsonlSink::JsonlSink(JsonlSink&& o) noexcept
-    : fd_(o.fd_), written_(std::move(o.written_)), failed_(o.failed_) {
+    : fd_(o.fd_), written_(std::move(o.written_)), failed_(o.failed_), cut_(o.cut_) {
   o.fd_ = -1;
 }
 
@@ -39,13 +43,17 @@ JsonlSink::~JsonlSink() {
 
 bool JsonlSink::write(const std::string& id, const std::string& status, const std::string& line) {
   if (!written_.emplace(id, status).second) return false;
-  const std::string whole = line + "\n";
-  const ssize_t n = ::write(fd_, whole.data(), whole.size());
-  if (n != static_cast<ssize_t>(whole.size())) {
-    ++failed_;
-    return false;
+  const std::string whole = (cut_ ? "\n" : "") + line + "\n";
+  ssize_t n = 0;
+  do n = ::write(fd_, whole.data(), whole.size());
+  while (n < 0 && errno == EINTR);
+  if (n == static_cast<ssize_t>(whole.size())) {
+    cut_ = false;
+    return true;
   }
-  return true;
+  if (n > 0) cut_ = true;
+  ++failed_;
+  return false;
 }
 
 }  // namespace margay::alert

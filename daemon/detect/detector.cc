@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t kProgressMemory = 600;
 constexpr std::size_t kProgressLeast = 20;
 constexpr std::uint32_t kLossResolveSlices = 20;
+// What the sampler said of a process holds until it says more, for so long.
+constexpr DurationNs kEvidenceHolds = seconds(1);
 
 }  // namespace
 
@@ -29,17 +31,31 @@ void Detector::on_amended(const model::SliceColumn& column) {
   if (auto ok = window_.amend(column); !ok) error_ = ok.error().message;
 }
 
-// Leaves whose process has been stopped for long enough at the end of this slice.
-std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn& column) const {
+// Samples and slices have periods of their own: a slice without a sample says what the last one said.
+void Detector::take_evidence(const model::SliceColumn& column) {
+  evidence_.resize(std::max<std::size_t>(evidence_.size(), column.leaves()));
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const auto& e = column.evidence(LeafIndex(l));
+    Evidence& held = evidence_[l];
+    if (e.process_state != 0)
+      held = {e, column.index};
+    else if (options_.window.slice * (column.index.value - held.at.value) > kEvidenceHolds)
+      held = {};
+  }
+}
+
+// Leaves whose process has been stopped for at least `least` at the end of this slice.
+std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn& column,
+                                                        DurationNs least) const {
   std::vector<Stopped> out;
   const TimeNs end = slice_end(column.index, options_.window.slice);
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
-    const auto& e = column.evidence(LeafIndex(l));
+    const auto& e = evidence_[l].last;
     const auto& open = column.open(LeafIndex(l));
     if (e.stopped_since == TimeNs() || open.state == kAbsent) continue;
     // The sampler knows the stop between two samples; the last event before it narrows that down.
     const TimeNs since = std::max(e.stopped_since, open.since);
-    if (end - since >= options_.window.slice * options_.stop_slices) out.push_back({l, since});
+    if (end - since >= least) out.push_back({l, since});
   }
   return out;
 }
@@ -61,10 +77,13 @@ bool Detector::stalled(const model::SliceColumn& column) {
     return false;
   }
   ++without_progress_;
-  if (without_progress_ < options_.stall_slices || waiting == 0 || progress_.size() < kProgressLeast)
-    return false;
-  const std::uint64_t least = *std::min_element(progress_.begin(), progress_.end());
-  return least >= options_.stall_least_visits;
+  return without_progress_ >= options_.stall_slices && waiting > 0 && progress_usual();
+}
+
+// Enough has been seen to say that every slice of this phase has visits that end.
+bool Detector::progress_usual() const {
+  return progress_.size() >= kProgressLeast &&
+         *std::min_element(progress_.begin(), progress_.end()) >= options_.stall_least_visits;
 }
 
 std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, TimeNs watermark) {
@@ -73,13 +92,14 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   const DurationNs slice = options_.window.slice;
 
   // 1. Facts: stopped processes. A stop that an open alert blames already is explained.
-  const auto stopped = stopped_leaves(column);
+  take_evidence(column);
+  const auto stopped = stopped_leaves(column, slice * options_.stop_slices);
   std::set<std::uint32_t> still_stopped;
   std::vector<Stopped> fresh;
   for (const Stopped& s : stopped) {
     still_stopped.insert(s.leaf);
     const bool explained = std::any_of(open_.begin(), open_.end(), [&](const Incident& i) {
-      return i.by_stop && i.culprits.contains(s.leaf) && i.quiet == 0;
+      return i.by_stop && i.culprits.contains(s.leaf) && (i.quiet == 0 || s.since < i.quiet_since);
     });
     if (!explained) fresh.push_back(s);
   }
@@ -92,6 +112,9 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       culprits.insert(fresh.front().leaf);
       fresh.erase(fresh.begin());
     }
+    // Who has stopped with them, if not yet for a whole slice, belongs to the same sentence.
+    for (const Stopped& s : stopped_leaves(column, DurationNs(0)))
+      if (s.since >= onset && s.since - onset <= slice * options_.same_cause_slices) culprits.insert(s.leaf);
     const auto joined = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
       return i.quiet == 0 && onset - i.alert.onset <= slice * options_.same_cause_slices;
     });
@@ -112,7 +135,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       const auto& open = column.open(LeafIndex(l));
       if (open.state == kAbsent || open.state == kUnknown) continue;
       onset = std::min(onset, std::max(open.since, slice_begin(column.index + 1 - without_progress_, slice)));
-      const auto& e = column.evidence(LeafIndex(l));
+      const auto& e = evidence_[l].last;
       if (open.state != kCompute) {
         waiting.insert(l);
       } else if (e.sampled_ns > 0 && static_cast<double>(e.cpu_ns) >
@@ -152,12 +175,16 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   loss_alert(column, watermark, out);
 
   // 4. Phases, of what is in order. A slice that touches a stop is not.
-  bool touched = !open_.empty() || column.lost_events > 0 || without_progress_ > 0;
+  // Without progress it may become a stall, unless such slices are usual here (steps longer than a slice).
+  bool touched = !open_.empty() || column.lost_events > 0 || (without_progress_ > 0 && progress_usual());
   for (std::uint32_t l = 0; l < column.leaves(); ++l)
-    touched = touched || column.evidence(LeafIndex(l)).stopped_since != TimeNs() || was_stopped_.contains(l);
+    touched = touched || evidence_[l].last.stopped_since != TimeNs() || was_stopped_.contains(l);
   was_stopped_.clear();
   for (std::uint32_t l = 0; l < column.leaves(); ++l)
-    if (column.evidence(LeafIndex(l)).stopped_since != TimeNs()) was_stopped_.insert(l);
+    if (evidence_[l].last.stopped_since != TimeNs()) was_stopped_.insert(l);
+  if (touched) last_touched_ = column.index;
+  // The sampler saw a stop at its end only; the slice in which it began is not in order either.
+  for (const Stopped& s : stopped_leaves(column, DurationNs(0))) phases_.disturb(slice_of(s.since, slice));
   // A long stretch without progress is a phase of its own, unless an alert is open.
   if (open_.empty() && without_progress_ > options_.stall_slices && still_stopped.empty()) touched = false;
   const std::size_t spans = phases_.spans().size();
@@ -170,7 +197,8 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     progress_.push_back(ended);
     if (progress_.size() > kProgressMemory) progress_.pop_front();
     if (column.index.value % 10 == 0)
-      window_.learn_noise(std::max(phases_.current_begin(), window_.last() - 60), window_.last() + 1);
+      window_.learn_noise(std::max({phases_.current_begin() + 1, window_.last() - 60, last_touched_ + 1}),
+                          window_.last() + 1);
   }
   return out;
 }

@@ -75,6 +75,23 @@ double distance_bits(const Distribution& a, const Distribution& b) {
   return compared > 0 ? sum / static_cast<double>(compared) : 0.0;
 }
 
+double merge_loss_bits(const Distribution& a, const Distribution& b) {
+  double bits = 0;
+  for (std::size_t l = 0; l < std::min(a.sum_.size(), b.sum_.size()); ++l) {
+    const double wa = a.weight_[l], wb = b.weight_[l];
+    if (wa <= 0 || wb <= 0) continue;
+    for (std::size_t x = 0; x < std::max(a.sum_[l].size(), b.sum_[l].size()); ++x) {
+      const double sa = x < a.sum_[l].size() ? a.sum_[l][x] : 0.0;
+      const double sb = x < b.sum_[l].size() ? b.sum_[l][x] : 0.0;
+      if (sa + sb <= 0) continue;
+      const double together = (sa + sb) / (wa + wb);
+      if (sa > 0) bits += sa * std::log2(sa / wa / together);
+      if (sb > 0) bits += sb * std::log2(sb / wb / together);
+    }
+  }
+  return bits;
+}
+
 double total_variation(std::span<const double> row, double weight, const Distribution& mean, LeafIndex leaf) {
   if (weight <= 0 || mean.weight(leaf) <= 0) return 0.0;
   double both = 0;  // what the two have in common

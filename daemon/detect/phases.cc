@@ -12,6 +12,7 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 constexpr double kMemorySlices = 600;
 // Slices of a stretch that are looked at to compare it.
 constexpr std::int64_t kMostCompared = 60;
+constexpr double kNoiseDeviations = 4;
 
 }  // namespace
 
@@ -29,7 +30,7 @@ const Distribution& PhaseTracker::reference() const {
   if (spans_.empty()) return kEmpty;
   // Early in a phase that has come back its signature knows more than the present stretch.
   const Distribution& known = phases_[span_phase_.back()].mean;
-  return known.slices() > 0 ? known : recent_;
+  return known.slices() > 0 ? known : early_;
 }
 
 double PhaseTracker::reference_slices() const {
@@ -59,19 +60,52 @@ void PhaseTracker::settle_through(const Window& window, SliceIndex to) {
   settled_ = std::max(settled_, to);
 }
 
-std::size_t PhaseTracker::identify(const Distribution& d, std::size_t except, bool& fresh) const {
+// How far apart chance alone puts `n` slices and the phase they belong to, in bits: from blocks of the
+// stretch itself, which know of noise that lasts longer than a slice. The mean and a few deviations, for the
+// question is asked at every slice.
+double PhaseTracker::noise_bits(const Window& window, SliceIndex from, SliceIndex to, double n) const {
+  from = std::max({from, window.first(), to - kMostCompared});
+  std::vector<SliceIndex> slices;
+  Distribution mean;
+  for (SliceIndex s = from; s < to; ++s)
+    if (!abnormal_.contains(s)) {
+      slices.push_back(s);
+      mean.add(window, s);
+    }
+  if (slices.size() < 2 || n <= 0) return 0;
+  const std::size_t block =
+      std::clamp<std::size_t>(static_cast<std::size_t>(n), 1, std::max<std::size_t>(1, slices.size() / 4));
+  double sum = 0, squares = 0;
+  const std::size_t blocks = slices.size() / block;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    Distribution d;
+    for (std::size_t k = 0; k < block; ++k) d.add(window, slices[i * block + k]);
+    const double bits = distance_bits(d, mean);
+    sum += bits;
+    squares += bits * bits;
+  }
+  const double average = sum / static_cast<double>(blocks);
+  const double deviation =
+      std::sqrt(std::max(0.0, squares / static_cast<double>(blocks) - average * average));
+  return (average + kNoiseDeviations * deviation) * static_cast<double>(block) / n;
+}
+
+// The known phase that `d` is nearest to, if it is near enough. `before`, the phase that has just ended, must
+// be nearer than that: a boundary is not taken back for a doubt.
+std::size_t PhaseTracker::identify(const Distribution& d, std::size_t before, double noise) const {
   std::size_t nearest = kNone;
-  double least = options_.apart_bits;
+  double least = 0;
   const bool full = phases_.size() >= options_.most_phases;
   for (std::size_t i = 0; i < phases_.size(); ++i) {
-    if (i == except || phases_[i].mean.slices() <= 0) continue;
+    if (phases_[i].mean.slices() <= 0) continue;
     const double bits = distance_bits(d, phases_[i].mean);
-    if (bits < least || (full && nearest == kNone)) {
+    const double limit = i == before ? options_.apart_bits * 0.5 : options_.apart_bits + noise;
+    if (bits > limit && !(full && i != before)) continue;
+    if (nearest == kNone || bits < least) {
       least = bits;
       nearest = i;
     }
   }
-  fresh = nearest == kNone;
   return nearest;
 }
 
@@ -106,23 +140,24 @@ TimeNs PhaseTracker::refine_edge(const Window& window, SliceIndex cut, const Dis
 }
 
 void PhaseTracker::begin_phase(const Window& window, SliceIndex from) {
-  const Distribution after = gather(window, from, window.last() + 1, kMostCompared);
   TimeNs edge = slice_begin(from, slice_);
   const std::size_t before = span_phase_.empty() ? kNone : span_phase_.back();
+  // The last slice before and the first after the cut may hold some of both.
+  Distribution after = gather(window, from + 1, window.last() + 1, kMostCompared);
+  if (after.slices() <= 0) after = gather(window, from, window.last() + 1, kMostCompared);
   if (!spans_.empty()) {
-    spans_.back().end = edge;
+    if (spans_.back().current && begin_ < from) {
+      Distribution old = gather(window, begin_, from - 1, kMostCompared);
+      if (old.slices() <= 0 && before != kNone) old = phases_[before].mean;
+      if (old.slices() > 0) edge = refine_edge(window, from, old, after);
+      edge = std::max(edge, spans_.back().begin);
+    }
+    spans_.back().end = spans_.back().current ? edge : std::min(edge, spans_.back().end);
     spans_.back().current = false;
   }
-  if (before != kNone) {
-    // The last slice before and the first after the cut may hold some of both.
-    const Distribution pure_after = gather(window, from + 1, window.last() + 1, kMostCompared);
-    const Distribution pure_before = phases_[before].mean.slices() > 0 ? phases_[before].mean : recent_;
-    edge = refine_edge(window, from, pure_before, pure_after.slices() > 0 ? pure_after : after);
-    edge = std::max(edge, spans_.back().begin);
-    spans_.back().end = edge;
-    spans_.back().current = false;
-  }
-  std::size_t phase = identify(after, before, fresh_);
+  std::size_t phase =
+      identify(after, before, noise_bits(window, from + 1, window.last() + 1, after.slices()));
+  fresh_ = phase == kNone;
   if (phase == kNone) {
     phase = phases_.size();
     phases_.emplace_back();
@@ -143,6 +178,7 @@ void PhaseTracker::begin_phase(const Window& window, SliceIndex from) {
   begin_ = from;
   settled_ = from;
   recent_ = {};
+  early_ = after;
   provisional_ = true;
 }
 
@@ -179,12 +215,16 @@ void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Di
   spans_.back().begin = begin;
 }
 
-// The current phase turns out to be another known one.
+// The current phase turns out to be another one: a known one, or (kNone) one that is new.
 void PhaseTracker::relabel(std::size_t phase) {
   const std::size_t old = span_phase_.back();
   --phases_[old].occurrences;
   if (fresh_ && old + 1 == phases_.size() && phases_[old].occurrences == 0) phases_.pop_back();
-  fresh_ = false;
+  fresh_ = phase == kNone;
+  if (phase == kNone) {
+    phase = phases_.size();
+    phases_.emplace_back();
+  }
   // The same phase as before the boundary: there was none.
   if (span_phase_.size() >= 2 && span_phase_[span_phase_.size() - 2] == phase) {
     const TimeNs end = spans_.back().end;
@@ -202,6 +242,70 @@ void PhaseTracker::relabel(std::size_t phase) {
   spans_.back().occurrence = ++phases_[phase].occurrences;
 }
 
+// Is there a boundary in the current stretch? Candidates are the cuts of the temporal partition and, where
+// its p is above the noise of single slices and so too coarse for a change that only many slices tell, a few
+// lengths; where exactly the boundary lies is where merging both sides would lose most.
+std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
+  const SliceIndex end = window.last() + 1;
+  const SliceIndex oldest = std::max({begin_ + 1, settled_, window.first() + 1});
+  std::set<SliceIndex> cuts;
+  if (const auto temporal = window.temporal())
+    for (const auto& part : temporal->parts) cuts.insert(part.first);
+  for (std::int64_t n = options_.shortest; n <= lag(window); n = n * 3 / 2) cuts.insert(end - n);
+  const auto before_of = [&](SliceIndex cut) {
+    Distribution d = recent_;
+    d.add(gather(window, std::max(settled_, begin_), cut, kMostCompared));
+    return d;
+  };
+  const auto least = static_cast<double>(options_.shortest);
+  const auto apart = [&](SliceIndex cut) {
+    const Distribution after = gather(window, cut, end, kMostCompared);
+    if (after.slices() < least) return false;
+    const Distribution before = before_of(cut);
+    if (before.slices() <= 0) return false;
+    const double bits = distance_bits(after, before);
+    if (bits <= options_.apart_bits) return false;
+    // Chance moves both sides, the shorter one more.
+    const double n = 1 / (1 / after.slices() + 1 / before.slices());
+    const double noise = std::max(noise_bits(window, std::max(begin_, window.first()), cut, n),
+                                  noise_bits(window, cut, end, n));
+    if (bits <= options_.apart_bits + noise) return false;
+    // It lasts: the newer half alone is apart as well. A single odd slice is no phase.
+    const Distribution newer = gather(window, end - (end.value - cut.value) / 2, end, kMostCompared);
+    return newer.slices() <= 0 || distance_bits(newer, before) > options_.apart_bits;
+  };
+  const bool any = std::any_of(cuts.begin(), cuts.end(), [&](SliceIndex cut) {
+    return cut >= oldest && end.value - cut.value >= options_.shortest && apart(cut);
+  });
+  if (!any) return std::nullopt;
+
+  std::vector<Distribution> before{before_of(oldest)};  // [cut - oldest]
+  for (SliceIndex cut = oldest; cut + 1 < end; ++cut) {
+    before.push_back(before.back());
+    if (!abnormal_.contains(cut)) before.back().add(window, cut);
+  }
+  SliceIndex best{};
+  double most = -1;
+  Distribution after;
+  for (SliceIndex cut = end - 1; cut >= oldest; cut = cut - 1) {
+    if (abnormal_.contains(cut)) continue;
+    after.add(window, cut);
+    const double bits = merge_loss_bits(before[static_cast<std::size_t>(cut.value - oldest.value)], after);
+    if (bits > most) {
+      most = bits;
+      best = cut;
+    }
+  }
+  if (most < 0 || end.value - best.value < options_.shortest || !apart(best)) return std::nullopt;
+  return best;
+}
+
+// Slices that a signature waits for: until then a boundary may still be found in them.
+std::int64_t PhaseTracker::lag(const Window& window) const {
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(window.size()) / 2, options_.settle,
+                                  3 * options_.settle);
+}
+
 void PhaseTracker::update(const Window& window, bool abnormal, const std::string& region) {
   const SliceIndex now = window.last();
   while (!abnormal_.empty() && *abnormal_.begin() < window.first()) abnormal_.erase(abnormal_.begin());
@@ -210,56 +314,40 @@ void PhaseTracker::update(const Window& window, bool abnormal, const std::string
   for (std::uint32_t l = 0; l < window.leaves() && !anyone; ++l)
     anyone = window.weight(now, LeafIndex(l)) > 0;
   if (!anyone) return;  // before the first resource, or after the last
+  regions_.emplace_back(now, region);
+  while (regions_.size() > 4096) regions_.erase(regions_.begin(), regions_.begin() + 1024);
   if (spans_.empty() || !spans_.back().current) {
     begin_phase(window, now);
   } else {
     spans_.back().end = slice_end(now, slice_);
   }
-  const std::size_t current = span_phase_.back();
 
-  // A boundary: the newest aggregate of the temporal partition has lasted, and is apart from the phase. Where
-  // the optimum has cut the newest stretch again (a mixed slice, noise), what follows an earlier cut is tried
-  // too.
-  const auto temporal = window.temporal();
-  if (temporal && !abnormal) {
-    for (auto part = temporal->parts.rbegin(); part != temporal->parts.rend(); ++part) {
-      const SliceIndex cut = part->first;
-      if (cut <= begin_) break;
-      const std::int64_t length = now.value + 1 - cut.value;
-      if (length < options_.shortest) continue;
-      if (length > 3 * options_.settle) break;  // older cuts have been judged
-      const Distribution after = gather(window, cut, now + 1, kMostCompared);
-      if (after.slices() < static_cast<double>(options_.shortest)) continue;
-      Distribution before = recent_;
-      before.add(gather(window, std::max(settled_, begin_), cut, kMostCompared));
-      if (before.slices() < static_cast<double>(options_.shortest)) {
-        if (cut.value - begin_.value < options_.shortest) {
-          // Too short to be a phase: a transition.
-          if (before.slices() == 0 || distance_bits(after, before) > options_.apart_bits) {
-            end_transition(window, cut, after);
-            return;
-          }
-          continue;
-        }
-        before = phases_[current].mean;
-        if (before.slices() <= 0) continue;
+  if (!abnormal) {
+    if (const auto cut = boundary(window)) {
+      if (cut->value - begin_.value < options_.shortest) {
+        end_transition(window, *cut, gather(window, *cut, now + 1, kMostCompared));
+      } else {
+        settle_through(window, *cut);
+        const Distribution after = gather(window, *cut + 1, now + 1, kMostCompared);
+        // Apart from how this stretch went lately, but not from what its phase is like: it goes on.
+        if (identify(after, span_phase_.back(), 0) == span_phase_.back()) return;
+        begin_phase(window, *cut);
       }
-      if (distance_bits(after, before) > options_.apart_bits) {
-        settle_through(window, cut);
-        begin_phase(window, cut);
-        return;
-      }
+      return;
     }
   }
 
   const std::int64_t age = now.value + 1 - begin_.value;
   if (provisional_) {
-    // With more of it seen, is it one that is known?
-    bool fresh = false;
+    // With more of it seen, which is it?
     const Distribution here = gather(window, begin_ + 1, now + 1, kMostCompared);
-    if (fresh_ && here.slices() >= static_cast<double>(options_.shortest)) {
-      const std::size_t found = identify(here, current, fresh);
-      if (found != kNone && found != current) {
+    if (here.slices() >= static_cast<double>(options_.shortest)) {
+      early_ = here;
+      const std::size_t current = span_phase_.back();
+      const std::size_t before = span_phase_.size() >= 2 ? span_phase_[span_phase_.size() - 2] : kNone;
+      const std::size_t found =
+          identify(here, before, noise_bits(window, begin_ + 1, now + 1, here.slices()));
+      if (found != kNone ? found != current : !fresh_) {
         relabel(found);
         return;
       }
@@ -267,10 +355,12 @@ void PhaseTracker::update(const Window& window, bool abnormal, const std::string
     if (age >= options_.settle) provisional_ = false;
   }
   // The newest slices may turn out to belong to the next phase.
-  if (!provisional_ || age >= options_.settle) settle_through(window, now + 1 - options_.settle);
+  if (!provisional_) {
+    if (phases_[span_phase_.back()].mean.slices() <= 0)
+      early_ = gather(window, begin_ + 1, now + 1, kMostCompared);
+    settle_through(window, now + 1 - lag(window));
+  }
 
-  regions_.emplace_back(now, region);
-  while (regions_.size() > 4096) regions_.erase(regions_.begin(), regions_.begin() + 1024);
   std::map<std::string, std::int64_t> votes;
   for (const auto& [slice, name] : regions_)
     if (slice >= begin_ && !name.empty()) ++votes[name];

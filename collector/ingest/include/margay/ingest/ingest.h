@@ -126,8 +126,11 @@ class Ingest {
   Stream* stream_of(Source& source, std::uint32_t index);
   void take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
+  TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);
   void wants_hello(const std::string& agent, SourceId source);
-  void apply(Source& source, Stream& stream, const EventRecord& record, TimeNs latest);
+  void apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until);
+  // Trace time beyond which nothing can have happened yet.
+  TimeNs latest(TimeNs now) const;
   wire::ToAgent& reply(const std::string& agent);
   std::optional<LeafIndex> leaf_for(const Source& source, std::uint32_t stream);
   model::Attributes leaf_attributes(const Source& source, std::uint32_t stream) const;

@@ -1,8 +1,9 @@
 // The alerts file: JSON lines, written whole and flushed as they happen.
 //
 // After a restart of the daemon the lines that stand there already are not written again: the file itself
-// says which. Cost: one write(2) per alert. Errors are counted, never thrown; a full disk loses the line from
-// the file (it is in the archive) and says so in failed(). Thread safety: none.
+// says which (a pipe or a terminal holds none). Cost: one write(2) per alert. Errors are counted, never
+// thrown; a full disk loses the line from the file (it is in the archive) and says so in failed(). Thread
+// safety: none.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ class JsonlSink {
   int fd_;
   std::set<std::pair<std::string, std::string>> written_;
   std::uint64_t failed_ = 0;
+  bool cut_ = false;  // the file ends in the middle of a line: the next one begins a new one
 };
 
 }  // namespace margay::alert

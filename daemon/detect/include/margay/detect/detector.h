@@ -79,7 +79,14 @@ class Detector {
     std::uint32_t leaf;
     TimeNs since;
   };
-  std::vector<Stopped> stopped_leaves(const model::SliceColumn& column) const;
+  // The sampler's last word on a leaf's process.
+  struct Evidence {
+    model::NodeEvidence last;
+    SliceIndex at{};
+  };
+  void take_evidence(const model::SliceColumn& column);
+  bool progress_usual() const;
+  std::vector<Stopped> stopped_leaves(const model::SliceColumn& column, DurationNs least) const;
   bool stalled(const model::SliceColumn& column);
   void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
              const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);
@@ -98,6 +105,8 @@ class Detector {
   std::uint32_t without_progress_ = 0;
   std::set<std::uint32_t> was_stopped_;
   std::set<std::uint16_t> idle_;         // state ids of options_.idle_states
+  std::vector<Evidence> evidence_;  // by leaf
+  SliceIndex last_touched_{-1};     // the newest slice that was not in order
   std::optional<Incident> loss_;
   std::uint64_t suppressed_ = 0;
   std::string error_;

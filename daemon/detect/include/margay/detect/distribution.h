@@ -24,6 +24,7 @@ class Distribution {
 
  private:
   friend double distance_bits(const Distribution&, const Distribution&);
+  friend double merge_loss_bits(const Distribution&, const Distribution&);
   std::vector<std::vector<double>> sum_;  // [leaf][column]
   std::vector<double> weight_;            // [leaf]
   double slices_ = 0;
@@ -32,6 +33,10 @@ class Distribution {
 // The Jensen-Shannon divergence of each leaf's two distributions, in bits, mean over the leaves that both
 // know: 0 for equal, 1 for nothing in common.
 double distance_bits(const Distribution& a, const Distribution& b);
+
+// The information lost by merging the two, leaf by leaf, in bits: equation 4 of RR-8524 for two aggregates,
+// each homogeneous. Weighs both by how many slices they hold.
+double merge_loss_bits(const Distribution& a, const Distribution& b);
 
 // Total variation distance of a row from a leaf's mean: the share of time that went elsewhere. 0 to 1.
 double total_variation(std::span<const double> row, double weight, const Distribution& mean, LeafIndex leaf);

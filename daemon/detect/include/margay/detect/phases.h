@@ -1,18 +1,20 @@
 // The job's phases, live. Pure.
 //
 // A phase is a stretch whose state distribution over the hierarchy is homogeneous. Candidate boundaries are
-// the cuts of the temporal optimal partition of the window (RR-8524); a cut is a boundary when what follows
-// it has lasted a while and its distribution per leaf is apart (Jensen-Shannon) from the phase before. So an
-// optimum that cuts once too often does no harm. A stretch near a known signature is the same phase again:
-// A-B-A-C-A has three phases.
+// the cuts of the temporal optimal partition of the window (RR-8524) and a few fixed lengths; there is a
+// boundary when what follows has lasted a while and its distribution per leaf is apart (Jensen-Shannon) from
+// the phase before, by more than slices of the phase itself are; it lies where merging both sides loses most.
+// So an optimum that cuts once too often, a noisy job or a single odd slice does no harm. A stretch near a
+// known signature is the same phase again: A-B-A-C-A has three phases.
 //
 // Slices marked abnormal (a perturbation is firing) neither bound nor describe a phase.
-// Cost per slice: O(leaves * columns * settle). Memory: one distribution per known phase (bounded). Thread
-// safety: none.
+// Cost per slice: O(leaves * columns * settle), ten times that where a boundary is suspected. Memory: one
+// distribution per known phase (bounded). Thread safety: none.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,8 +29,9 @@ struct PhaseOptions {
   std::int64_t shortest = 5;
   // Until then a phase's identity and begin may still be corrected.
   std::int64_t settle = 20;
-  // Jensen-Shannon bits per leaf: nearer is the same phase, farther is another.
-  double apart_bits = 0.05;
+  // Jensen-Shannon bits per leaf: nearer is the same phase, farther is another, once it exceeds what the
+  // phase's own noise makes as well.
+  double apart_bits = 0.04;
   std::size_t most_phases = 256;  // known signatures; the nearest is taken when full
   std::size_t most_spans = 4096;  // kept of the time line; older ones are in the archive
 };
@@ -52,6 +55,8 @@ class PhaseTracker {
   // After window.push(slice). `region` is the program's own name for it, `abnormal` says that it does not
   // count.
   void update(const Window& window, bool abnormal, const std::string& region);
+  // It turns out that an earlier slice does not count.
+  void disturb(SliceIndex slice) { abnormal_.insert(slice); }
   // The resources have ceased to exist: the current phase ends at `t`.
   void finish(TimeNs t);
 
@@ -75,7 +80,10 @@ class PhaseTracker {
   };
   Distribution gather(const Window& window, SliceIndex from, SliceIndex to, std::int64_t most) const;
   void settle_through(const Window& window, SliceIndex to);
-  std::size_t identify(const Distribution& d, std::size_t except, bool& fresh) const;
+  double noise_bits(const Window& window, SliceIndex from, SliceIndex to, double n) const;
+  std::size_t identify(const Distribution& d, std::size_t before, double noise) const;
+  std::optional<SliceIndex> boundary(const Window& window) const;
+  std::int64_t lag(const Window& window) const;
   void begin_phase(const Window& window, SliceIndex from);
   TimeNs refine_edge(const Window& window, SliceIndex cut, const Distribution& before,
                      const Distribution& after) const;
@@ -92,6 +100,7 @@ class PhaseTracker {
   std::set<SliceIndex> abnormal_;
   std::vector<std::pair<SliceIndex, std::string>> regions_;
   Distribution recent_;      // settled part of the current stretch alone
+  Distribution early_;       // what is seen of the current phase, for as long as it has no signature
   bool provisional_ = true;  // identity of the current phase may still change
   bool fresh_ = false;       // its signature was made for it
 };

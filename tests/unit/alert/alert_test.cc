@@ -1,0 +1,172 @@
+#include "margay/alert/alert.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "margay/alert/jsonl_sink.h"
+
+namespace margay::alert {
+namespace {
+
+using testing::ElementsAre;
+
+Alert whole() {
+  Alert a;
+  a.id = "run-1";
+  a.run = "run";
+  a.level = milliseconds(100);
+  a.onset = TimeNs(1'700'000'000'123'456'789);
+  a.detected = TimeNs(1'700'000'000'300'000'000);
+  a.emitted_wall = TimeNs(1'700'000'000'350'000'000);
+  a.node = "/h1";
+  a.resources = {"/h1/rank3"};
+  a.affected = {"/h1", "/h2"};
+  a.score_bits = 4.25;
+  a.p_value = 1e-9;
+  a.phase = "B";
+  a.states = {{"MPI_Wait", 0.08, 0.31}};
+  a.likely_cause = {"/h1/rank3"};
+  a.p = 0.02;
+  a.lost_events = 7;
+  a.message = "rank3 on h1 is stopped since 0.2 s";
+  return a;
+}
+
+TEST(AlertJson, FieldsAndTheirOrder) {
+  Alert a = whole();
+  const auto j = nlohmann::ordered_json::parse(to_json(a));
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : j.items()) keys.push_back(key);
+  EXPECT_THAT(keys, ElementsAre("id", "run", "kind", "status", "level_ns", "onset_ns", "detected_ns",
+                                "end_ns", "emitted_wall_ns", "node", "resources", "affected", "score_bits",
+                                "p_value", "phase", "states", "likely_cause", "p", "lost_events", "message"));
+  EXPECT_EQ(j["kind"], "perturbation");
+  EXPECT_EQ(j["status"], "firing");
+  EXPECT_TRUE(j["end_ns"].is_null());
+  EXPECT_EQ(j["onset_ns"], 1'700'000'000'123'456'789);  // to the nanosecond
+  EXPECT_EQ(j["states"][0].dump(), R"({"state":"MPI_Wait","expected":0.08,"observed":0.31})");
+  a.status = Status::kResolved;
+  a.end = TimeNs(5);
+  EXPECT_EQ(nlohmann::json::parse(to_json(a))["end_ns"], 5);
+  EXPECT_EQ(nlohmann::json::parse(to_json(a))["status"], "resolved");
+}
+
+TEST(AlertJson, EveryKindHasAName) {
+  EXPECT_STREQ(to_string(Kind::kPerturbation), "perturbation");
+  EXPECT_STREQ(to_string(Kind::kStall), "stall");
+  EXPECT_STREQ(to_string(Kind::kPhaseDuration), "phase_duration");
+  EXPECT_STREQ(to_string(Kind::kSourceLost), "source_lost");
+  EXPECT_STREQ(to_string(Kind::kLoss), "loss");
+}
+
+TEST(AlertJson, HostileNamesStayOneValidLine) {
+  Alert a = whole();
+  a.node = "/\xff\xfe\"\\\n\r\t";
+  a.resources = {std::string("a\0b", 3), "\xC3", "\xF0\x9F\x98"};
+  a.message = "line\nline\u2028";
+  const std::string json = to_json(a);
+  EXPECT_EQ(json.find('\n'), std::string::npos);
+  const auto j = nlohmann::json::parse(json, nullptr, false);
+  ASSERT_TRUE(j.is_object());
+  EXPECT_EQ(j["resources"].size(), 3u);
+}
+
+TEST(AlertJson, NumbersThatAreNoneAreNull) {
+  Alert a = whole();
+  a.score_bits = std::numeric_limits<double>::quiet_NaN();
+  a.p_value = std::numeric_limits<double>::infinity();
+  const auto j = nlohmann::json::parse(to_json(a), nullptr, false);
+  ASSERT_TRUE(j.is_object());
+  EXPECT_TRUE(j["score_bits"].is_null());
+}
+
+class Sink : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/margay-alert-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    path_ = directory_ / "alerts.jsonl";
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::string content() const {
+    std::ifstream in(path_);
+    std::stringstream out;
+    out << in.rdbuf();
+    return out.str();
+  }
+  static std::string line(const std::string& id, const std::string& status) {
+    return R"({"id":")" + id + R"(","status":")" + status + R"("})";
+  }
+  std::filesystem::path directory_, path_;
+};
+
+TEST_F(Sink, AppendsWholeLinesOncePerStatus) {
+  auto sink = JsonlSink::open(path_);
+  ASSERT_TRUE(sink);
+  EXPECT_TRUE(sink->write("1", "firing", line("1", "firing")));
+  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
+  EXPECT_TRUE(sink->write("1", "resolved", line("1", "resolved")));
+  EXPECT_EQ(content(), line("1", "firing") + "\n" + line("1", "resolved") + "\n");
+  EXPECT_EQ(sink->failed(), 0u);
+}
+
+TEST_F(Sink, ARestartDoesNotRepeat) {
+  { JsonlSink::open(path_)->write("1", "firing", line("1", "firing")); }
+  auto sink = JsonlSink::open(path_);
+  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
+  EXPECT_TRUE(sink->write("1", "resolved", line("1", "resolved")));
+  EXPECT_EQ(content(), line("1", "firing") + "\n" + line("1", "resolved") + "\n");
+}
+
+TEST_F(Sink, ALineThatACrashCutIsWrittenAgain) {
+  std::ofstream(path_) << line("1", "firing") << "\nnot json\n[1]\n{\"id\":7}\n"
+                       << line("2", "firing").substr(0, 12);
+  auto sink = JsonlSink::open(path_);
+  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
+  EXPECT_TRUE(sink->write("2", "firing", line("2", "firing")));
+  EXPECT_TRUE(testing::Value(content(), testing::EndsWith("\n" + line("2", "firing") + "\n")));
+}
+
+TEST_F(Sink, AFullDiskIsCountedAndTheNextLineIsWholeAgain) {
+  auto sink = JsonlSink::open(path_);
+  EXPECT_TRUE(sink->write("1", "firing", line("1", "firing")));
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit full = before;
+  full.rlim_cur = content().size() + 10;  // half a line goes in
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_FALSE(sink->write("2", "firing", line("2", "firing")));
+  EXPECT_FALSE(sink->write("3", "firing", line("3", "firing")));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(sink->failed(), 2u);
+  EXPECT_TRUE(sink->write("4", "firing", line("4", "firing")));
+  EXPECT_TRUE(testing::Value(content(), testing::EndsWith("\n" + line("4", "firing") + "\n")));
+}
+
+TEST_F(Sink, ADeviceIsNotReadBack) {
+  auto sink = JsonlSink::open("/dev/full");  // reading it never ends
+  ASSERT_TRUE(sink);
+  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
+  EXPECT_EQ(sink->failed(), 1u);
+}
+
+TEST_F(Sink, APathThatCannotBeWrittenIsAnError) {
+  const auto sink = JsonlSink::open(directory_ / "missing" / "a.jsonl");
+  ASSERT_FALSE(sink);
+  EXPECT_EQ(sink.error().code, ErrorCode::kIo);
+  EXPECT_THAT(sink.error().message, testing::HasSubstr("a.jsonl: cannot be written"));
+}
+
+}  // namespace
+}  // namespace margay::alert

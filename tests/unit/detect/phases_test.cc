@@ -1,0 +1,184 @@
+// Phases of made-up jobs: names, edges, labels, and none where there is only noise.
+#include <cmath>
+#include <cstdio>
+
+#include "watch_job.h"
+
+namespace margay::detect::test {
+namespace {
+
+TEST(Phases, AbacaIsRecognisedAndItsEdgesAreWithinASlice) {
+  double worst = 0, sum = 0;
+  std::size_t edges = 0;
+  for (const std::int64_t ms : {2'030, 4'570, 10'010, 20'050})
+    for (std::uint32_t seed = 1; seed <= (ms < 5'000 ? 8u : 2u); ++seed) {
+      SCOPED_TRACE(testing::Message() << "phases of " << ms << " ms, seed " << seed);
+      JobPlan plan;
+      plan.seed = seed;
+      plan.n_eff = 40;
+      plan.phases = {{ms, kA, ""}, {ms, kB, ""}, {ms, kA, ""}, {ms, kC, ""}, {ms, kA, ""}};
+      const Watched w = watch(plan);
+      EXPECT_EQ(w.names(), "A-B-A-C-A");
+      EXPECT_TRUE(w.alerts.empty()) << w.alerts[0].message;
+      if (w.spans.size() != 5) continue;
+      EXPECT_EQ(w.spans[4].occurrence, 3u);
+      EXPECT_EQ(w.spans[3].occurrence, 1u);
+      for (std::size_t i = 1; i < 5; ++i) EXPECT_EQ(w.spans[i].begin, w.spans[i - 1].end);
+      for (const double e : edge_errors(plan, w)) {
+        worst = std::max(worst, e);
+        sum += e;
+        ++edges;
+        EXPECT_LE(e, 100.0);
+      }
+    }
+  std::printf("edges: %zu, mean error %.1f ms, worst %.1f ms\n", edges, sum / static_cast<double>(edges),
+              worst);
+}
+
+TEST(Phases, NearPhasesAreToldApart) {
+  // 0.05 bits of Jensen-Shannon divergence and a little more, with little noise and with much.
+  const Shares a = {0.60, 0.15, 0.15, 0.05, 0.05};
+  for (const double n_eff : {0.0, 200.0, 30.0})
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+      SCOPED_TRACE(testing::Message() << "n_eff " << n_eff << " seed " << seed);
+      JobPlan plan;
+      plan.seed = seed;
+      plan.n_eff = n_eff;
+      const Shares b = {0.34, 0.28, 0.28, 0.05, 0.05};  // 0.050 bits from a
+      plan.phases = {{10'000, a, ""}, {10'000, b, ""}, {10'000, a, ""}};
+      EXPECT_EQ(watch(plan).names(), "A-B-A");
+    }
+}
+
+TEST(Phases, AJobThatAlternatesHasTwoPhases) {
+  JobPlan plan;
+  for (int i = 0; i < 12; ++i) plan.phases.push_back({1'500 + 70 * (i % 3), i % 2 == 0 ? kA : kB, ""});
+  const Watched w = watch(plan);
+  EXPECT_EQ(w.names(), "A-B-A-B-A-B-A-B-A-B-A-B");
+  EXPECT_EQ(w.spans.back().occurrence, 6u);
+}
+
+TEST(Phases, AShortBeginningIsInit) {
+  JobPlan plan;
+  plan.phases = {{330, kC, ""}, {5'000, kA, ""}, {5'000, kB, ""}, {5'000, kA, ""}};
+  const Watched w = watch(plan);
+  EXPECT_EQ(w.names(), "init-A-B-A");
+  for (const double e : edge_errors(plan, w)) EXPECT_LE(e, 100.0);
+}
+
+TEST(Phases, ShortTransitionsBelongToTheirNeighbours) {
+  for (const std::int64_t ms : {100, 200, 330, 400}) {
+    SCOPED_TRACE(ms);
+    JobPlan plan;
+    plan.phases = {{4'000, kA, ""}, {ms, kC, ""}, {4'000, kB, ""}, {ms, kC, ""}, {4'000, kA, ""}};
+    const Watched w = watch(plan);
+    EXPECT_EQ(w.names(), "A-B-A");
+    if (w.spans.size() != 3) continue;
+    EXPECT_GE(w.spans[1].begin, job_time(plan, 3'900));
+    EXPECT_LE(w.spans[1].begin, job_time(plan, 4'100 + ms));
+  }
+}
+
+TEST(Phases, ASingleOddSliceIsNoPhase) {
+  for (const std::int64_t ms : {60, 100, 200, 300}) {
+    SCOPED_TRACE(ms);
+    JobPlan plan;
+    plan.phases = {{5'000, kA, ""},
+                   {ms, {0, 0, 0, 0, 1}, ""},
+                   {5'000, kA, ""},
+                   {ms, {0, 0, 1, 0, 0}, ""},
+                   {3'000, kA, ""}};
+    EXPECT_EQ(watch(plan).names(), "A");
+  }
+}
+
+TEST(Phases, LabelsComeFromTheProgramsRegions) {
+  JobPlan plan;
+  plan.phases = {{3'000, kA, "assemble"}, {3'000, kB, "solve"}, {3'000, kA, "assemble"}, {3'000, kC, ""}};
+  const Watched w = watch(plan);
+  ASSERT_EQ(w.names(), "A-B-A-C");
+  EXPECT_EQ(w.spans[0].label, "assemble");
+  EXPECT_EQ(w.spans[1].label, "solve");
+  EXPECT_EQ(w.spans[2].label, "assemble");
+  EXPECT_EQ(w.spans[3].label, "");
+}
+
+TEST(Phases, QuietNoisyRunsHaveOnePhaseAndNoAlert) {
+  const struct {
+    const char* name;
+    double n_eff, common, own;
+  } kinds[] = {{"n_eff 4", 4, 0, 0},
+               {"common 30 %", 20, 0.3, 0},
+               {"own 30 %", 20, 0, 0.3},
+               {"both 30 %", 8, 0.3, 0.3}};
+  for (const auto& kind : kinds) {
+    std::size_t spurious = 0, noisy = 0, phases = 0;
+    for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+      JobPlan plan;
+      plan.ranks = 4;
+      plan.seed = seed;
+      plan.n_eff = kind.n_eff;
+      plan.common_noise = kind.common;
+      plan.own_noise = kind.own;
+      plan.phases = {{60'000, kA, ""}};
+      const Watched w = watch(plan);
+      EXPECT_TRUE(w.alerts.empty());
+      spurious += w.spans.size() - 1;
+      noisy += w.spans.size() > 1 ? 1 : 0;
+      phases = std::max(phases, w.spans.size());
+    }
+    std::printf("%-12s: 10 runs of 600 slices, %zu spurious spans in %zu runs\n", kind.name, spurious, noisy);
+    EXPECT_LE(spurious, 1u) << kind.name;
+  }
+}
+
+TEST(Phases, NoisyPhasesAreStillFound) {
+  std::size_t right = 0;
+  for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+    JobPlan plan;
+    plan.seed = seed;
+    plan.n_eff = 8;
+    plan.common_noise = plan.own_noise = 0.3;
+    plan.phases = {{8'000, kA, ""}, {8'000, kB, ""}, {8'000, kA, ""}, {8'000, kC, ""}, {8'000, kA, ""}};
+    const Watched w = watch(plan);
+    right += w.names() == "A-B-A-C-A" ? 1 : 0;
+    if (w.names() != "A-B-A-C-A") std::printf("seed %u: %s\n", seed, w.names().c_str());
+  }
+  std::printf("noisy A-B-A-C-A: %zu of 8 right\n", right);
+  EXPECT_GE(right, 7u);
+}
+
+TEST(Phases, NamesGoOnAfterZ) {
+  EXPECT_EQ(PhaseTracker::name_of(0), "A");
+  EXPECT_EQ(PhaseTracker::name_of(25), "Z");
+  EXPECT_EQ(PhaseTracker::name_of(26), "AA");
+  EXPECT_EQ(PhaseTracker::name_of(27), "AB");
+  EXPECT_EQ(PhaseTracker::name_of(26 * 27), "AAA");
+}
+
+TEST(Phases, KnownSignaturesAreBounded) {
+  JobPlan plan;
+  plan.ranks = 2;
+  plan.n_eff = 0;
+  for (int i = 0; i < 12; ++i) {
+    Shares s(5, 0.0);
+    s[static_cast<std::size_t>(i % 5)] = 1 - 0.08 * i;
+    s[static_cast<std::size_t>((i + 1 + i / 5) % 5)] += 0.08 * i;
+    plan.phases.push_back({1'000, s, ""});
+  }
+  DetectorOptions o = job_options(plan);
+  o.phases.most_phases = 4;
+  o.phases.most_spans = 6;
+  Detector d(o);
+  d.set_topology(job_topology(plan));
+  std::set<std::string> names;
+  for (const auto& c : make_job(plan)) {
+    d.on_slice(c, slice_end(c.index, plan.slice));
+    EXPECT_LE(d.phases().spans().size(), 6u);
+    if (d.phases().known()) names.insert(d.phases().spans().back().name);
+  }
+  EXPECT_LE(names.size(), 5u);
+}
+
+}  // namespace
+}  // namespace margay::detect::test

@@ -1,0 +1,453 @@
+// Messages by hand: each rule of the protocol, and the account after it.
+#include <gmock/gmock.h>
+
+#include "rig.h"
+
+namespace margay::ingest::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TimeNs at(std::int64_t ms) {
+  return kRunBegin + milliseconds(ms);
+}
+
+// Four records: MPI_Send 10..30 ms, MPI_Recv 250..420 ms.
+FakeSource two_calls() {
+  FakeSource s;
+  s.add(MARGAY_ENTER, kSend, at(10));
+  s.add(MARGAY_LEAVE, kSend, at(30));
+  s.add(MARGAY_ENTER, kRecv, at(250));
+  s.add(MARGAY_LEAVE, kRecv, at(420));
+  return s;
+}
+
+std::int64_t total(const Rig& rig, StateId state, LeafIndex leaf = LeafIndex(0)) {
+  std::int64_t sum = 0;
+  for (const auto& [key, cell] : rig.cells(leaf, trace(at(60'000))))
+    if (key.second == state.value) sum += cell.duration_ns;
+  return sum;
+}
+std::uint64_t lost(const Rig& rig) {
+  std::uint64_t sum = 0;
+  for (SliceIndex s = slice_of(trace(kRunBegin), kSlice); rig.slicer.column(s) != nullptr; ++s)
+    sum += rig.slicer.column(s)->lost_events;
+  return sum;
+}
+
+TEST(Ingest, GapIsPendingThenFilled) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 1));
+  rig.receive(s.batch(2, 2));
+  EXPECT_EQ(rig.account().next, 1u);
+  EXPECT_EQ(rig.ingest.counters().gaps_pending, 1u);
+  EXPECT_THAT(rig.reply().need_hello(), ElementsAre(1u));
+  rig.receive(s.batch(1, 1));
+  rig.receive(s.batch(2, 2, at(500)));
+  EXPECT_EQ(rig.account().next, 4u);
+  EXPECT_EQ(rig.account().wire_lost, 0u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(rig.cells(LeafIndex(0), trace(at(500))),
+            reference_cells(s.reference(rig), trace(kRunBegin), trace(at(500)), kSlice));
+}
+
+TEST(Ingest, GapGivenUpAfterANewEpochIsUnknownUpToTheNextRecord) {
+  Rig rig;
+  FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 1));
+  s.epoch = 1;
+  rig.receive(s.batch(2, 2, at(450)));
+  EXPECT_EQ(rig.account().wire_lost, 1u);
+  EXPECT_EQ(rig.account().modelled, 3u);
+  EXPECT_EQ(rig.account().next, 4u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(lost(rig), 1u);
+  // In the call from 10 ms on, but for how long nobody knows; from 250 ms on all is known again.
+  EXPECT_EQ(total(rig, kUnknown), milliseconds(240).value);
+  EXPECT_EQ(total(rig, rig.ingest.sources().at(SourceId(1)).states[kRecv]), milliseconds(170).value);
+}
+
+TEST(Ingest, GapGivenUpAfterWaiting) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 1));
+  rig.receive(s.batch(2, 2));
+  rig.now = rig.now + seconds(9);
+  rig.receive(s.batch(2, 2));
+  EXPECT_EQ(rig.account().next, 1u);
+  rig.now = rig.now + seconds(2);
+  rig.receive(s.batch(2, 2));
+  EXPECT_EQ(rig.account().wire_lost, 1u);
+  EXPECT_EQ(rig.ingest.counters().gaps_given_up, 1u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(total(rig, kUnknown), milliseconds(240).value);
+}
+
+TEST(Ingest, ColumnsThatDoNotDecodeAreRejectedAndUnknown) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2));
+  auto bad = s.batch(2, 1);
+  bad.mutable_batches(0)->mutable_columns()->resize(5);
+  rig.receive(bad);
+  rig.receive(s.batch(3, 1));
+  EXPECT_EQ(rig.account().rejected, 1u);
+  EXPECT_EQ(rig.account().modelled, 3u);
+  EXPECT_EQ(rig.ingest.counters().bad_batches, 1u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(total(rig, kUnknown), milliseconds(390).value);  // from the last that is known, at 30 ms
+}
+
+TEST(Ingest, RecordsThatMakeNoSenseAreRejected) {
+  Rig rig;
+  FakeSource s = two_calls();
+  s.add(MARGAY_ENTER, 99, at(430));
+  s.add(0, kSend, at(431));
+  s.add(7, kSend, at(432));
+  s.add(MARGAY_ENTER, kSend, TimeNs(0));
+  s.add(MARGAY_ENTER, kSend, TimeNs(-5));
+  s.add(MARGAY_ENTER, kSend, at(500) + seconds(2));
+  s.add(MARGAY_ENTER, kSend, TimeNs(INT64_MAX));
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, s.records.size(), at(440)));
+  EXPECT_EQ(rig.account().rejected, 7u);
+  EXPECT_EQ(rig.account().modelled, 4u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kCompute);
+}
+
+// Whatever times a sender claims, nothing is drawn out beyond what can have happened: not in a gap, not by
+// bytes that do not decode, not by a goodbye, not by a sample.
+TEST(Ingest, TimesFromOutsideAreBounded) {
+  for (const std::int64_t time : {INT64_MAX, INT64_MIN, std::int64_t{1} << 62}) {
+    Rig rig;
+    FakeSource s = two_calls();
+    rig.now = at(500);
+    rig.receive(s.hello());
+    rig.receive(s.batch(0, 1));
+    auto bad = s.batch(1, 1, TimeNs(time));
+    bad.mutable_batches(0)->set_columns("x");
+    rig.receive(bad);
+    s.epoch = 1;
+    auto gap = s.batch(3, 0, TimeNs(time));
+    rig.receive(gap);
+    wire::ToCollector sample = s.message();
+    sample.mutable_node()->set_time_ns(time);
+    sample.mutable_node()->add_processes()->set_source(1);
+    rig.receive(sample);
+    EXPECT_LE(rig.ingest.sources().at(SourceId(1)).process.at, trace(at(1500)));
+    rig.receive(s.goodbye(TimeNs(time)));
+    rig.now = rig.now + seconds(11);
+    rig.receive(s.goodbye(TimeNs(time)));
+    EXPECT_TRUE(rig.ingest.all_ended());
+    EXPECT_TRUE(rig.account().balanced());
+    EXPECT_EQ(rig.slicer.column(slice_of(trace(rig.now), kSlice) + 20), nullptr);
+  }
+  // A clock of another host, as far away as can be.
+  Rig rig;
+  FakeSource s = two_calls();
+  s.attributes["boot_id"] = "elsewhere";
+  auto hello = s.hello();
+  hello.mutable_hello()->mutable_clock()->set_realtime_ns(INT64_MAX);
+  hello.mutable_hello()->mutable_clock()->set_monotonic_ns(INT64_MIN);
+  rig.receive(hello);
+  rig.receive(s.batch(0, 4));
+  EXPECT_EQ(rig.account().rejected, 4u);
+  EXPECT_TRUE(rig.account().balanced());
+}
+
+TEST(Ingest, HelloTwiceAndAGrowingNameTable) {
+  Rig rig;
+  FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 4));
+  const std::size_t states = rig.states.size();
+  rig.receive(s.hello());
+  EXPECT_EQ(rig.states.size(), states);
+  s.names.emplace_back("MPI_Wait", wire::FAMILY_WAIT);
+  s.add(MARGAY_ENTER, 5, at(430));
+  rig.receive(s.hello());
+  EXPECT_EQ(rig.states.size(), states + 1);
+  rig.receive(s.batch(4, 1));
+  EXPECT_EQ(rig.states[rig.slicer.current(LeafIndex(0))].name, "MPI_Wait");
+  EXPECT_EQ(rig.account().rejected, 0u);
+  // A table that shrinks changes nothing.
+  s.names.resize(1);
+  rig.receive(s.hello());
+  EXPECT_EQ(rig.ingest.sources().at(SourceId(1)).states.size(), 6u);
+}
+
+TEST(Ingest, LimitsHold) {
+  Options o = Rig::options();
+  o.limits = {2, 2, 3, 5, 4};
+  Rig rig(o);
+  rig.now = at(500);
+  FakeSource s = two_calls();
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    s.id = id;
+    s.attributes["rank"] = std::to_string(id);
+    rig.receive(s.hello());
+  }
+  EXPECT_EQ(rig.ingest.sources().size(), 2u);
+  EXPECT_EQ(rig.states.size(), 5u);  // MPI_Finalize finds no room
+  EXPECT_EQ(rig.ingest.sources().at(SourceId(1)).states.size(), 4u);
+  EXPECT_EQ(rig.ingest.sources().at(SourceId(1)).states[kFinalize], kUnknown);
+  s.id = 1;
+  for (std::uint32_t stream = 0; stream < 3; ++stream) rig.receive(s.batch(0, 1, {}, stream));
+  s.id = 2;
+  for (std::uint32_t stream = 0; stream < 3; ++stream) rig.receive(s.batch(0, 1, {}, stream));
+  EXPECT_EQ(rig.ingest.sources().at(SourceId(1)).streams.size(), 2u);
+  EXPECT_EQ(rig.ingest.leaves().size(), 3u);
+  EXPECT_GT(rig.ingest.counters().refused_by_limit, 0u);
+  // Batches of the source that was refused ask for its hello, and cost nothing else.
+  s.id = 3;
+  rig.receive(s.batch(0, 1));
+  EXPECT_EQ(rig.ingest.counters().unknown_source, 1u);
+  // Agents.
+  for (int i = 0; i < 2000; ++i) rig.receive(s.message(), "agent" + std::to_string(i));
+  EXPECT_LE(rig.ingest.take_replies().size(), 1024u);
+}
+
+TEST(Ingest, GoodbyeBeforeTheDataWaitsForIt) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.goodbye(at(420)));
+  EXPECT_FALSE(rig.ingest.all_ended());
+  rig.receive(s.batch(0, 4));
+  rig.receive(s.goodbye(at(420)));
+  EXPECT_TRUE(rig.ingest.all_ended());
+  EXPECT_EQ(rig.account().modelled, 4u);
+  EXPECT_EQ(rig.account().wire_lost, 0u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kAbsent);
+}
+
+TEST(Ingest, GoodbyeOfDataThatNeverComesIsGivenUp) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2));
+  rig.receive(s.goodbye(at(420)));
+  rig.now = rig.now + seconds(11);
+  rig.receive(s.goodbye(at(420)));
+  EXPECT_TRUE(rig.ingest.all_ended());
+  EXPECT_EQ(rig.account().wire_lost, 2u);
+  EXPECT_EQ(rig.account().in_flight(), 0u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(total(rig, kUnknown), milliseconds(390).value);
+}
+
+TEST(Ingest, ARepeatedGoodbyeIsAcknowledgedAgain) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 4));
+  rig.receive(s.goodbye(at(420)));
+  rig.ingest.take_replies();
+  rig.ingest.committed(rig.ingest.ack_point());
+  auto reply = rig.reply();
+  ASSERT_EQ(reply.acks_size(), 1);
+  EXPECT_EQ(reply.acks(0).next(), 4u);
+  EXPECT_TRUE(reply.acks(0).goodbye());
+  EXPECT_TRUE(rig.ingest.ack_point().empty());
+  rig.receive(s.goodbye(at(420)));
+  rig.ingest.committed(rig.ingest.ack_point());
+  reply = rig.reply();
+  ASSERT_EQ(reply.acks_size(), 1);
+  EXPECT_TRUE(reply.acks(0).goodbye());
+}
+
+TEST(Ingest, GoodbyeOfASourceWithoutStreamsIsAcknowledged) {
+  Rig rig;
+  const FakeSource s;
+  rig.receive(s.hello());
+  rig.receive(s.goodbye(at(1), false));
+  EXPECT_TRUE(rig.ingest.all_ended());
+  rig.ingest.committed(rig.ingest.ack_point());
+  const auto reply = rig.reply();
+  ASSERT_EQ(reply.acks_size(), 1);
+  EXPECT_EQ(reply.acks(0).next(), 0u);
+  EXPECT_TRUE(reply.acks(0).goodbye());
+}
+
+TEST(Ingest, NothingIsAcknowledgedBeforeItIsCommitted) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2));
+  const AckPoint cut = rig.ingest.ack_point();
+  rig.receive(s.batch(2, 2));
+  EXPECT_EQ(rig.reply().acks_size(), 0);
+  rig.ingest.committed(cut);
+  EXPECT_EQ(rig.reply().acks(0).next(), 2u);
+}
+
+TEST(Ingest, HeartbeatsMoveTheWatermarkAndASilentSourceHoldsItForAWhileOnly) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(100);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2, at(90)));
+  const DurationNs lateness = Rig::options().lateness;
+  EXPECT_EQ(rig.ingest.watermark(at(100)), trace(at(90)) - lateness);
+  rig.receive(s.batch(2, 0, at(99)));
+  EXPECT_EQ(rig.ingest.watermark(at(100)), trace(at(99)) - lateness);
+  EXPECT_EQ(rig.ingest.watermark(at(250)), trace(at(99)) - lateness);
+  EXPECT_EQ(rig.ingest.watermark(at(1000)), trace(at(800)) - lateness);  // silence_hold is 200 ms
+}
+
+TEST(Ingest, AStoppedProcessDoesNotHoldTheWatermark) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(100);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2, at(90)));
+  const auto sample = [&](TimeNs t, char state) {
+    wire::ToCollector m = s.message();
+    m.mutable_node()->set_time_ns(t.value);
+    auto* p = m.mutable_node()->add_processes();
+    p->set_source(1);
+    p->set_state(static_cast<std::uint32_t>(state));
+    rig.now = t;
+    rig.receive(m);
+  };
+  sample(at(110), 'R');
+  sample(at(160), 'T');
+  EXPECT_EQ(rig.ingest.watermark(at(170)), trace(at(160)) - Rig::options().lateness);
+  EXPECT_EQ(rig.ingest.sources().at(SourceId(1)).process.stopped_since, trace(at(110)));
+  sample(at(210), 'S');
+  EXPECT_EQ(rig.ingest.watermark(at(220)), trace(at(90)) - Rig::options().lateness);
+}
+
+TEST(Ingest, WrongRunOrVersionIsRefusedWithASentence) {
+  Rig rig;
+  const FakeSource s;
+  auto m = s.hello();
+  m.set_run("other");
+  rig.receive(m);
+  EXPECT_THAT(rig.reply().refused(), HasSubstr("'r', not 'other'"));
+  m = s.hello();
+  m.set_version(99);
+  rig.receive(m);
+  EXPECT_THAT(rig.reply().refused(), HasSubstr("version 1, not 99"));
+  // A long name is cut between characters, so that the answer is a valid message.
+  m = s.hello();
+  std::string name = "x";
+  while (name.size() < 400) name += "\xC3\xA9";
+  m.set_run(name);
+  rig.receive(m);
+  wire::ToAgent parsed;
+  ASSERT_TRUE(parsed.ParseFromString(rig.reply().SerializeAsString()));
+  EXPECT_THAT(parsed.refused(), HasSubstr("not 'x\xC3\xA9"));
+  EXPECT_TRUE(rig.ingest.sources().empty());
+}
+
+TEST(Ingest, FinalizeEndsTheLeafAndTheNextProgramOfTheJobReusesIt) {
+  Rig rig;
+  FakeSource first = two_calls();
+  first.add(MARGAY_ENTER, kFinalize, at(430));
+  first.add(MARGAY_LEAVE, kFinalize, at(440));
+  rig.now = at(500);
+  rig.receive(first.hello());
+  rig.receive(first.batch(0, 6));
+  EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kAbsent);
+  rig.receive(first.goodbye(at(450)));
+  FakeSource second;
+  second.id = 2;
+  second.attributes["pid"] = "200";
+  second.add(MARGAY_ENTER, kSend, at(510));
+  rig.now = at(600);
+  rig.receive(second.hello());
+  rig.receive(second.batch(0, 1));
+  EXPECT_EQ(rig.ingest.leaves().size(), 1u);
+  EXPECT_EQ(rig.ingest.account(LeafIndex(0)).modelled, 7u);
+  // A rank of another number is another leaf.
+  FakeSource third = second;
+  third.id = 3;
+  third.attributes["rank"] = "1";
+  rig.receive(third.hello());
+  rig.receive(third.batch(0, 1));
+  EXPECT_EQ(rig.ingest.leaves().size(), 2u);
+
+  // After a restart every account is still with its leaf.
+  const Rig again(rig, at(700));
+  EXPECT_EQ(again.ingest.account(LeafIndex(0)).modelled, 7u);
+  EXPECT_EQ(again.ingest.account(LeafIndex(1)).modelled, 1u);
+}
+
+TEST(Ingest, FormerSourcesOfALeafOtherThanTheFirstKeepItAfterARestart) {
+  Rig rig;
+  rig.now = at(500);
+  for (std::uint64_t id = 1; id <= 4; ++id) {  // two programs of two ranks
+    FakeSource s;
+    s.id = id;
+    s.attributes["rank"] = std::to_string(id % 2);
+    for (std::uint64_t i = 0; i < id; ++i)
+      s.add(i % 2 == 0 ? MARGAY_ENTER : MARGAY_LEAVE, kSend,
+            at(10 + 10 * static_cast<std::int64_t>(id * 4 + i)));
+    rig.receive(s.hello());
+    rig.receive(s.batch(0, id));
+    rig.receive(s.goodbye(s.end()));
+  }
+  ASSERT_EQ(rig.ingest.leaves().size(), 2u);
+  const Rig again(rig, at(600));
+  for (const std::uint32_t leaf : {0u, 1u})
+    EXPECT_EQ(again.ingest.account(LeafIndex(leaf)), rig.ingest.account(LeafIndex(leaf)));
+}
+
+TEST(Ingest, RegionsAreWhatHalfOfTheLeavesAreIn) {
+  Rig rig;
+  rig.now = at(500);
+  FakeSource s = two_calls();
+  s.records.clear();
+  s.add(MARGAY_REGION_ENTER, kSolve, at(10));
+  s.add(MARGAY_REGION_LEAVE, kSolve, at(20));
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 1));
+  EXPECT_EQ(rig.ingest.region(), "solve");
+  rig.receive(s.batch(1, 1));
+  EXPECT_EQ(rig.ingest.region(), "");
+  EXPECT_EQ(rig.account().modelled, 2u);
+  EXPECT_TRUE(rig.account().balanced());
+
+  // The archive does not keep names of regions: the hello that follows a restart brings them back.
+  Rig again(rig, at(600));
+  s.add(MARGAY_REGION_ENTER, kSolve, at(510));
+  again.receive(s.hello());
+  again.receive(s.batch(2, 1));
+  EXPECT_EQ(again.ingest.region(), "solve");
+}
+
+// An open slice that nothing touched is not in the archive; the run goes on all the same.
+TEST(Ingest, RestartWithAHoleInTheOpenSlices) {
+  slicer::Slicer s({kSlice, 256, 64});
+  std::vector<model::SliceColumn> columns;
+  for (const std::int64_t k : {10, 11, 14}) columns.emplace_back(LevelIndex(0), SliceIndex(k), 1, 3);
+  EXPECT_TRUE(s.restore(columns, SliceIndex(11), {slicer::LeafState{}}));
+  EXPECT_NE(s.column(SliceIndex(13)), nullptr);
+  slicer::Slicer late({kSlice, 256, 64});
+  EXPECT_TRUE(late.restore({columns[2]}, SliceIndex(11), {slicer::LeafState{}}));
+  EXPECT_NE(late.column(SliceIndex(11)), nullptr);
+  slicer::Slicer closed({kSlice, 256, 64});
+  EXPECT_FALSE(closed.restore(columns, SliceIndex(14), {slicer::LeafState{}}));
+}
+
+}  // namespace
+}  // namespace margay::ingest::test
