@@ -2,15 +2,16 @@
 //
 //   capture_check CAPTURE ARCHIVE
 //
-// CAPTURE is what `margay run --capture` kept: every message as it came in. ARCHIVE is what the same run wrote while it
-// was live. The three:
+// CAPTURE is what `margay run --capture` kept: every message as it came in. ARCHIVE is what the same run
+// wrote while it was live. The three:
 //   live       the level-0 columns in the archive
 //   replayed   the messages through ingest and slicer again, with the arrival times as the clock
-//   reference  the messages' records, decoded here, in the order of their ordinals, through the plain reference slicer,
+//   reference  the messages' records, decoded here, in the order of their ordinals, through the plain
+//   reference slicer,
 //              which knows no positions, watermarks or amendments
-// Compared are duration, longest visit and visits of every leaf, state and slice from the begin of the run to the last one
-// closed. Prints a line of figures; every difference (the first 20) is a line of stderr.
-// Exit code: 0 equal, 1 not, 2 for a wrong call or files that cannot be read.
+// Compared are duration, longest visit and visits of every leaf, state and slice from the begin of the run to
+// the last one closed. Prints a line of figures; every difference (the first 20) is a line of stderr. Exit
+// code: 0 equal, 1 not, 2 for a wrong call or files that cannot be read.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -170,13 +171,15 @@ bool decode(const std::vector<Message>& messages, const store::RunMeta& run, Dec
         if (!wire::decode_columns_untrusted({b.columns().data(), b.columns().size()}, b.count(), records))
           return why = "a batch does not decode", false;
         stream.records.insert(stream.records.end(),
-                              records.begin() + static_cast<std::ptrdiff_t>(stream.next - b.first()), records.end());
+                              records.begin() + static_cast<std::ptrdiff_t>(stream.next - b.first()),
+                              records.end());
         stream.next = b.first() + b.count();
       }
       stream.covered = std::max(stream.covered, TimeNs(b.covered_until_ns()) + source->second.offset);
     }
     if (m.has_goodbye() && out.sources.contains(m.goodbye().source()))
-      out.goodbyes[m.goodbye().source()] = TimeNs(m.goodbye().end_ns()) + out.sources[m.goodbye().source()].offset;
+      out.goodbyes[m.goodbye().source()] =
+          TimeNs(m.goodbye().end_ns()) + out.sources[m.goodbye().source()].offset;
   }
   return true;
 }
@@ -203,7 +206,8 @@ std::vector<test::ReferenceEvent> events_of(const StreamRecords& stream, const S
     ended = r.kind == MARGAY_LEAVE && source.names[r.state] == "MPI_Finalize";
     if (ended) events.push_back({E::kEnd, kAbsent, t});
   }
-  if (!ended && goodbye && !events.empty()) events.push_back({E::kEnd, kAbsent, std::max(*goodbye, stream.covered)});
+  if (!ended && goodbye && !events.empty())
+    events.push_back({E::kEnd, kAbsent, std::max(*goodbye, stream.covered)});
   return events;
 }
 
@@ -286,10 +290,12 @@ int check(const std::string& capture, const std::string& archive_path) {
   std::size_t said = 0;
   const std::size_t a = compare("live", live, "reference", reference, resume->states, said);
   const std::size_t b = compare("replayed", replayed.cells, "reference", reference, resume->states, said);
-  std::printf("messages %zu records %zu leaves %zu slices %lld cells %zu repeated %llu live_differs %zu replayed_differs %zu\n",
-              messages.size(), records, resume->leaves.size(),
-              static_cast<long long>(through.value - first.value + 1), reference.size(),
-              static_cast<unsigned long long>(replayed.counters.repeats), a, b);
+  std::printf(
+      "messages %zu records %zu leaves %zu slices %lld cells %zu repeated %llu live_differs %zu "
+      "replayed_differs %zu\n",
+      messages.size(), records, resume->leaves.size(),
+      static_cast<long long>(through.value - first.value + 1), reference.size(),
+      static_cast<unsigned long long>(replayed.counters.repeats), a, b);
   return a + b == 0 ? 0 : 1;
 }
 

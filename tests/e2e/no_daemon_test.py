@@ -11,16 +11,11 @@ class NoDaemon(E2eTest):
         self.assertEqual(run.wait(), code)
         self.assertIn("line 99: ", run.stdout)
         self.assertEqual(sum("the job runs without Margay" in line for line in run.said), 1, run.stderr)
-        self.assertEqual(run.own_stderr.count("\n"), run.own_stderr.count("this goes to stderr")
-                         + self.mpirun_lines(run.own_stderr), run.own_stderr)
+        self.assertEqual(run.own_stderr.splitlines().count("this goes to stderr"), 1)
+        self.assertLessEqual(len(run.said), 2, run.said)
         self.assertEqual(run.summary["exit_code"], code)
         self.assertIn("error", run.summary)
         return run
-
-    @staticmethod
-    def mpirun_lines(text):
-        """mpirun's own remark about a rank that ends with another code than 0."""
-        return sum("this goes to stderr" not in line for line in text.splitlines())
 
     def test_the_archive_is_a_file(self):
         path = os.path.join(self.place, "file")
@@ -57,7 +52,8 @@ class NoRunDirectory(E2eTest):
         job = Job(self, self.program("ends", "exit", "0"), env={"LD_PRELOAD": PROBE, "MARGAY_RUN_DIR": run_dir})
         self.assertEqual(job.wait(), 0)
         self.assertEqual(len([line for line in job.stderr.splitlines() if "margay" in line]), 1, job.stderr)
-        self.assertIn(run_dir, job.stderr)
+        self.assertIn("MARGAY_RUN_DIR", job.stderr)
+        self.assertIn("is not recorded", job.stderr)
         self.assertIn("line 99: ", job.stdout)
 
     def test_probe_without_the_variable(self):

@@ -2,8 +2,8 @@
 //
 //   archive_dump meta DIR      one JSON object: the run, its levels, states, leaves, streams
 //   archive_dump slices DIR    CSV slice,leaves,states,lost_events,provisional of level 0
-//   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty cells
-//   archive_dump alerts DIR    the alerts, a JSON object a line
+//   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty
+//   cells archive_dump alerts DIR    the alerts, a JSON object a line
 //
 // Exit code: 0; 1 if the archive cannot be read; 2 for a wrong call.
 #include <cstdio>
@@ -57,7 +57,8 @@ int dump_meta(const store::Archive& archive) {
 int dump_columns(const store::Archive& archive, bool cells) {
   const auto resume = archive.load();
   if (!resume) return complain(resume.error());
-  std::puts(cells ? "slice,leaf,state,duration_ns,longest_ns,visits" : "slice,leaves,states,lost_events,provisional");
+  std::puts(cells ? "slice,leaf,state,duration_ns,longest_ns,visits"
+                  : "slice,leaves,states,lost_events,provisional");
   constexpr std::int64_t kFar = std::int64_t{1} << 60;
   const Status scanned =
       archive.scan_columns(LevelIndex(0), SliceIndex(-kFar), SliceIndex(kFar), [&](model::SliceColumn&& c) {

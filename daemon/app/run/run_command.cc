@@ -33,6 +33,8 @@ constexpr DurationNs kFinishPatience = seconds(30);   // for the daemon's answer
 constexpr DurationNs kSourcesPatience = seconds(5);   // of the daemon, for sources that do not end
 constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
+constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+constexpr std::size_t kLongestName = 64;
 
 void say(const std::string& line) { std::fprintf(stderr, "margay: %s\n", line.c_str()); }
 
@@ -405,6 +407,10 @@ int run_command(const RunRequest& request) {
   Options probe_options;
   if (auto ok = apply_flags(request.flags, probe_options); !ok) {
     say(ok.error().message);
+    return 2;
+  }
+  if (request.name.find_first_not_of(kNameLetters) != std::string::npos || request.name.size() > kLongestName) {
+    say("--name " + request.name + ": expected up to 64 letters, digits, '-' and '_'");
     return 2;
   }
   auto installation = find_installation();
