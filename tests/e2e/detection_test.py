@@ -4,13 +4,12 @@ import os
 import time
 import unittest
 
-import plant
-from e2e import E2eTest, judge, wait_for
+from e2e import E2eTest, judge, plant, wait_for
 
 
 class Detection(E2eTest):
     def test_stopped_rank(self):
-        run = self.run_margay(self.lammps(1200))
+        run = self.run_margay(self.lammps_for(11))
         ranks = run.ranks("lmp", 4)
         # LAMMPS is in its time steps, and has been for long enough to be known.
         wait_for(lambda: "Step" in run.stdout, "the first step")

@@ -9,6 +9,7 @@ import csv
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -40,7 +41,8 @@ LONG = 120.0  # s; nothing here takes so long unless it hangs
 NOT_RECORDED = ("MPI_Wtime", "MPI_Wtick", "MPI_Initialized", "MPI_Finalized", "MPI_Is_thread_main", "MPI_Query_thread",
                 "MPI_Comm_rank", "MPI_Comm_size", "MPI_Comm_remote_size", "MPI_Comm_test_inter", "MPI_Comm_compare",
                 "MPI_Comm_group", "MPI_Comm_get_attr", "MPI_Comm_set_errhandler", "MPI_Comm_get_errhandler",
-                "MPI_Comm_create_errhandler", "MPI_Comm_create_keyval", "MPI_Attr_get", "MPI_Keyval_create",
+                "MPI_Comm_create_errhandler", "MPI_Comm_create_keyval", "MPI_Comm_free_keyval",
+                "MPI_Comm_set_attr", "MPI_Comm_delete_attr", "MPI_Attr_get", "MPI_Attr_put", "MPI_Keyval_create",
                 "MPI_Get_count", "MPI_Get_elements", "MPI_Get_address", "MPI_Address", "MPI_Get_processor_name",
                 "MPI_Get_version", "MPI_Get_library_version", "MPI_Error_string", "MPI_Error_class",
                 "MPI_Errhandler_create", "MPI_Errhandler_set", "MPI_Errhandler_free", "MPI_Op_create", "MPI_Op_free",
@@ -321,6 +323,33 @@ class E2eTest(unittest.TestCase):
         return [MPIRUN, "-np", str(ranks), "lmp", "-in", os.path.join(WORKLOADS, "in.lj"), "-var", "steps", str(steps),
                 "-log", "none"]
 
+    def lammps_until_told(self, ranks=4):
+        """LAMMPS that goes on until tell_to_end(): its input jumps to a file (which rank 0 alone reads) that jumps back."""
+        main, self.next_path = os.path.join(self.place, "in.loop"), os.path.join(self.place, "in.next")
+        with open(os.path.join(WORKLOADS, "in.lj"), encoding="utf-8") as file:
+            text = re.sub(r"^run .*", "run 0\nlabel loop\nrun 20 pre no post no\n" + f"jump {self.next_path}", file.read(),
+                          flags=re.M)
+        with open(main, "w", encoding="utf-8") as file:
+            file.write(text)
+        with open(self.next_path, "w", encoding="utf-8") as file:
+            file.write(f"jump {main} loop\n")
+        return [MPIRUN, "-np", str(ranks), "lmp", "-in", main, "-log", "none"]
+
+    def tell_to_end(self):
+        path = self.next_path + ".new"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('print "told to end"\n')
+        os.replace(path, self.next_path)
+
+    def lammps_for(self, seconds, ranks=4):
+        """LAMMPS in one uninterrupted run that ends after so much time, however busy the machine is."""
+        path = os.path.join(self.place, "in.timed")
+        with open(os.path.join(WORKLOADS, "in.lj"), encoding="utf-8") as file:
+            text = re.sub(r"^run .*", f"timer timeout 00:00:{seconds:02} every 10\nrun 10000000", file.read(), flags=re.M)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return [MPIRUN, "-np", str(ranks), "lmp", "-in", path, "-log", "none"]
+
     def workload(self, *options, ranks=4):
         return [MPIRUN, "-np", str(ranks), WORKLOAD, *options]
 
@@ -336,13 +365,14 @@ class E2eTest(unittest.TestCase):
             for term in ("late_dropped", "probe_dropped", "wire_lost", "rejected"):
                 self.assertEqual(summary["events"][term], 0, term)
 
-    def check_calls(self, run, counts, ranks):
-        """Every call that an independent counter saw was recorded, and nothing else."""
+    def check_calls(self, run, counts, ranks, hidden=0):
+        """Every call that an independent counter saw was recorded, and nothing else. `hidden` calls of each rank are made
+        inside others, where the counter does not count."""
         calls = calls_by_rank(counts)
         self.assertEqual(sorted(calls), list(range(ranks)))
         accounts = run.by_rank()
         for rank in range(ranks):
-            self.assertEqual(accounts[rank]["produced"], expected_records(calls[rank]),
+            self.assertEqual(accounts[rank]["produced"], expected_records(calls[rank]) + 2 * hidden,
                              f"rank {rank}: {dict(calls[rank])}")
 
     def check_cells(self, run):

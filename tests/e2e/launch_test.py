@@ -62,7 +62,9 @@ class Launch(E2eTest):
         self.assertEqual(run.wait(), 0)
         self.assertEqual(run.stdout, "total 399\n")
         self.check_conservation(run, 2)
-        self.check_calls(run, counts, 2)
+        # When mpi4py ends, an attribute's callback frees a communicator: inside MPI_Comm_delete_attr, which the probe does
+        # not record, so that the MPI_Comm_free is an outermost call to it, and not to the counter.
+        self.check_calls(run, counts, 2, hidden=1)
 
 
 if __name__ == "__main__":

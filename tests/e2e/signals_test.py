@@ -1,10 +1,11 @@
 """Signals sent to `margay run`, and what is left of a run whose `margay run` was killed."""
 import os
+import pty
 import signal
 import time
 import unittest
 
-from e2e import E2eTest, alive, end_process, wait_for
+from e2e import E2eTest, MARGAY, alive, end_process, wait_for
 
 
 class Signals(E2eTest):
@@ -39,6 +40,35 @@ class Signals(E2eTest):
         end_process(run.pid, signal.SIGTERM)
         self.assertEqual(run.wait(), 9)
         self.assertEqual(run.stdout, "up\nasked\n")
+
+    def test_interrupted_at_the_terminal(self):
+        # The terminal sends SIGINT to the whole process group: the job has it once, not once more from margay.
+        script = ("trap 'echo interrupted' INT; trap 'exit 9' USR1; echo up; while :; do sleep 0.01; done")
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.place)
+            os.execve(MARGAY, [MARGAY, "run", "--name", "tty", "--", "sh", "-c", script], self.environment)
+        os.set_blocking(terminal, False)
+        seen = b""
+
+        def read(until):
+            nonlocal seen
+            try:
+                seen += os.read(terminal, 65536)
+            except (BlockingIOError, OSError):
+                pass  # nothing there; or, at the end, nobody
+            return until in seen
+        try:
+            wait_for(lambda: read(b"up"), "the job is up")
+            os.write(terminal, b"\x03")
+            wait_for(lambda: read(b"interrupted"), "the job is interrupted")
+            end_process(pid, signal.SIGUSR1)  # passed on, after everything before it
+            wait_for(lambda: read(b"with exit code 9"), "the end")
+            done, status = wait_for(lambda: (lambda r: r if r[0] else None)(os.waitpid(pid, os.WNOHANG)), "margay's end")
+        finally:
+            os.close(terminal)
+        self.assertEqual((done, os.waitstatus_to_exitcode(status)), (pid, 9))
+        self.assertEqual(seen.count(b"interrupted"), 1, seen)
 
 
 class Killed(E2eTest):
