@@ -2,9 +2,10 @@
 import csv
 import os
 import signal
+import time
 import unittest
 
-from e2e import E2eTest, dump, end_process, wait_for
+from e2e import E2eTest, alive, dump, end_process, wait_for
 
 
 def cpu_seconds(pid):
@@ -92,6 +93,22 @@ class Kills(E2eTest):
         self.assertEqual(run.wait(), 0, ranks)
         self.check_conservation(run, 2)
         self.check_cells(run)
+
+    def test_killed_while_it_closes_the_books(self):
+        # When the agent has ended, everything is in the archive, and the daemon writes its last cut, answers and waits to
+        # be ended. Whichever of these the kill meets, the run ends with the whole account. Several times, for it is a race.
+        for i in range(4):
+            run = self.run_margay(self.workload("--plan", "A:0.5", ranks=2), name=f"race{i}")
+            run.wait_for_slices(3)
+            agent, daemon = run.child("margay-node"), run.child("margayd")
+            wait_for(lambda agent=agent: not alive(agent), "the agent's end", poll=0.0005)
+            end_process(daemon, signal.SIGKILL)
+            begin = time.monotonic()
+            self.assertEqual(run.wait(), 0)
+            self.assertLess(time.monotonic() - begin, 25, run.stderr)  # it would give up after 30 s
+            self.check_conservation(run, 2)
+            self.check_cells(run)
+            self.assertEqual(run.meta()["exit_code"], 0)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,7 @@ struct Helper {
   DurationNs pause = kRestartPause;
   TimeNs restart_at{};
   TimeNs started{};
+  bool done = false;  // ended in order, with nothing left to do
 };
 
 class Run {
@@ -68,6 +69,7 @@ class Run {
  private:
   bool prepare();
   void start(Helper& helper);
+  void start_again_if_due(Helper& helper);
   bool wait_ready();
   int start_job();
   void supervise();
@@ -159,6 +161,18 @@ void Run::start(Helper& helper) {
   helper.pid = *pid;
 }
 
+void Run::start_again_if_due(Helper& helper) {
+  if (helper.pid > 0 || helper.done || clock_.monotonic() < helper.restart_at) return;
+  ++helper.restarts;
+  if (&helper == &daemon_) {
+    auto& a = helper.options.arguments;
+    if (const auto it = std::find(a.begin(), a.end(), "--restarts"); it != a.end()) a.erase(it, it + 2);
+    a.insert(a.end(), {"--restarts", std::to_string(helper.restarts)});
+  }
+  start(helper);
+  if (helper.pid < 0) helper.restart_at = clock_.monotonic() + helper.pause;
+}
+
 // The daemon answers.
 bool Run::wait_ready() {
   const TimeNs until = clock_.monotonic() + kReadyPatience;
@@ -218,6 +232,8 @@ void Run::reap() {
         const TimeNs now = clock_.monotonic();
         h->pause = now - h->started > seconds(60) ? kRestartPause : std::min(h->pause * 2, kLongestPause);
         h->restart_at = now + h->pause;
+        // The agent ends by itself when all it had to deliver is in the archive.
+        if (h == &node_ && job_ended_ && WIFEXITED(status) && WEXITSTATUS(status) == 0) h->done = true;
         if (!request_.quiet && !job_ended_)
           say(h->what + " ended unexpectedly (" +
               (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
@@ -254,18 +270,8 @@ void Run::supervise() {
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) handle_signal(info);
     reap();
     if (!watched_) continue;
-    const TimeNs now = clock_.monotonic();
-    for (Helper* h : {&daemon_, &node_})
-      if (h->pid < 0 && now >= h->restart_at && !job_ended_) {
-        ++h->restarts;
-        if (h == &daemon_) {
-          auto& a = h->options.arguments;
-          if (const auto it = std::find(a.begin(), a.end(), "--restarts"); it != a.end()) a.erase(it, it + 2);
-          a.insert(a.end(), {"--restarts", std::to_string(h->restarts)});
-        }
-        start(*h);
-        if (h->pid < 0) h->restart_at = now + h->pause;
-      }
+    if (!job_ended_)
+      for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
     show_reports();
   }
 }
@@ -287,17 +293,18 @@ void Run::finish() {
   bool sent = false;
   while (clock_.monotonic() < until && summary.empty()) {
     reap();
-    for (Helper* h : {&daemon_, &node_}) {
-      if (h->pid > 0) continue;
-      // It died: its successor takes over where the archive stands.
-      if (h == &daemon_) control.reset();
-      start(*h);
-    }
-    if (!control) {
+    // If it died, its successor takes over where the archive stands, and has to be told again.
+    if (daemon_.pid < 0) control.reset();
+    for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
+    if (daemon_.pid > 0 && !control) {
       auto socket = transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
       if (!socket) break;
       control.emplace(std::move(*socket));
       sent = false;
+    }
+    if (!control) {
+      usleep(20'000);
+      continue;
     }
     if (!sent) sent = control->try_send(request);
     transport::Socket* const sockets[] = {&*control};
