@@ -4,7 +4,7 @@ import os
 import subprocess
 import unittest
 
-from e2e import E2eTest, Job, LONG, MARGAY, wait_for
+from e2e import E2eTest, Job, LONG, MARGAY, dump
 
 
 class Commands(E2eTest):
@@ -70,7 +70,6 @@ class Commands(E2eTest):
         job = Job(self, [MARGAY, "run", "--config", path, "--archive", os.path.join(self.place, "a"), "--",
                          *self.program("ends", "exit", "0")])
         self.assertEqual(job.wait(), 0, job.stderr)
-        from e2e import dump
         self.assertEqual(json.loads(dump("meta", os.path.join(self.place, "a")))["levels_ns"],
                          [50_000_000, 1_000_000_000])
 
