@@ -379,7 +379,7 @@ void IngestStage::commit(bool last) {
   cut.alerts = pending_alerts_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
   if (last) {
-    run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
+    if (!run_.end) run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
     run_.exit_code = exit_code_;
     cut.run = run_;
   }

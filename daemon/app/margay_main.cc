@@ -107,7 +107,11 @@ int run(int argc, char** argv) {
   env_app->add_option("run", env_run, "the run (default: the newest)");
   auto* config_app = app.add_subcommand("config", "Print the configuration file with every key, its default and its meaning.");
 
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;  // --help and --version are no errors; CLI11 has a code for each kind of error
+  }
   if (run_app->parsed()) return margay::app::run_command(request);
   if (watch_app->parsed()) {
     auto directory = choose_run(watch_run);

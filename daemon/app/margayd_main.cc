@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "command_options.h"
 #include "pipeline.h"
@@ -29,7 +31,11 @@ int run(int argc, char** argv) {
   app.add_option("--owner-pid", options.owner_pid, "end by itself when this process has gone and nothing is left to watch");
   app.add_option("--restarts", options.restarts, "how often the owner had to restart this daemon");
   app.set_version_flag("--version", MARGAY_VERSION);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
   if (auto ok = margay::app::apply_flags(flags, options); !ok) {
     std::fprintf(stderr, "margayd: %s\n", ok.error().message.c_str());
     return 2;
@@ -60,6 +66,14 @@ int run(int argc, char** argv) {
     if (sigtimedwait(&set, &info, &tick) > 0) (*pipeline)->request_stop();
   }
   (*pipeline)->wait();
+  pipeline->reset();
+  if (options.owner_pid > 0 && kill(options.owner_pid, 0) != 0 && errno == ESRCH) {
+    // `margay run` was killed: what it would have done at the end is left to us.
+    std::error_code ec;
+    std::filesystem::copy_file(options.directory.path + "/log", options.archive + "/log",
+                               std::filesystem::copy_options::overwrite_existing, ec);
+    margay::transport::remove_run_directory(options.directory);
+  }
   return 0;
 }
 

@@ -55,7 +55,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   if (resume->run.run != o.run)
     return fail(ErrorCode::kInvalidArgument,
                 o.archive + ": holds the run '" + resume->run.run + "'; give --archive a directory of its own");
-  // (A daemon that died between the last cut and its answer is started again to give it.)
+  // A daemon that died after its last cut has a successor, which says again how the run ended.
   if (resume->run.end && o.restarts == 0)
     return fail(ErrorCode::kInvalidArgument, o.archive + ": this run is over; a new run needs a directory of its own");
   o.levels = resume->run.levels;

@@ -77,9 +77,12 @@ ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs
   switch_at(end, false);
 
   ReferenceCells cells;
-  for (std::int64_t k = slice_of(begin, slice).value; slice_begin(SliceIndex(k), slice) < end; ++k) {
-    const TimeNs from = slice_begin(SliceIndex(k), slice), to = slice_end(SliceIndex(k), slice);
-    for (const Visit& v : visits) {
+  const std::int64_t first = slice_of(begin, slice).value;
+  for (const Visit& v : visits) {
+    // Every slice the visit touches, the one in which it ends included.
+    for (std::int64_t k = std::max(first, slice_of(v.begin, slice).value);
+         slice_begin(SliceIndex(k), slice) <= v.end && slice_begin(SliceIndex(k), slice) < end; ++k) {
+      const TimeNs from = slice_begin(SliceIndex(k), slice), to = slice_end(SliceIndex(k), slice);
       const TimeNs a = std::max(from, v.begin), b = std::min(to, v.end);
       ReferenceCell& cell = cells[{k, v.state.value}];
       if (a < b) {

@@ -1,5 +1,5 @@
 // The plain reference slicer: the judge of the clever one. Keeps every interval, and adds each to the slices it
-// overlaps by looking at all slices. No positions, no taking back, no windows.
+// overlaps. No positions, no taking back, no windows.
 #pragma once
 
 #include <cstdint>

@@ -33,6 +33,8 @@ constexpr DurationNs kFinishPatience = seconds(30);   // for the daemon's answer
 constexpr DurationNs kSourcesPatience = seconds(5);   // of the daemon, for sources that do not end
 constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
+constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+constexpr std::size_t kLongestName = 64;
 
 void say(const std::string& line) { std::fprintf(stderr, "margay: %s\n", line.c_str()); }
 
@@ -56,6 +58,7 @@ struct Helper {
   DurationNs pause = kRestartPause;
   TimeNs restart_at{};
   TimeNs started{};
+  bool done = false;  // ended in order, with nothing left to do
 };
 
 class Run {
@@ -67,6 +70,7 @@ class Run {
  private:
   bool prepare();
   void start(Helper& helper);
+  void start_again_if_due(Helper& helper);
   bool wait_ready();
   int start_job();
   void supervise();
@@ -162,6 +166,18 @@ void Run::start(Helper& helper) {
   helper.pid = *pid;
 }
 
+void Run::start_again_if_due(Helper& helper) {
+  if (helper.pid > 0 || helper.done || clock_.monotonic() < helper.restart_at) return;
+  ++helper.restarts;
+  if (&helper == &daemon_) {
+    auto& a = helper.options.arguments;
+    if (const auto it = std::find(a.begin(), a.end(), "--restarts"); it != a.end()) a.erase(it, it + 2);
+    a.insert(a.end(), {"--restarts", std::to_string(helper.restarts)});
+  }
+  start(helper);
+  if (helper.pid < 0) helper.restart_at = clock_.monotonic() + helper.pause;
+}
+
 // The daemon answers.
 bool Run::wait_ready() {
   const TimeNs until = clock_.monotonic() + kReadyPatience;
@@ -221,6 +237,8 @@ void Run::reap() {
         const TimeNs now = clock_.monotonic();
         h->pause = now - h->started > seconds(60) ? kRestartPause : std::min(h->pause * 2, kLongestPause);
         h->restart_at = now + h->pause;
+        // The agent ends by itself when all it had to deliver is in the archive.
+        if (h == &node_ && job_ended_ && WIFEXITED(status) && WEXITSTATUS(status) == 0) h->done = true;
         if (!request_.quiet && !job_ended_)
           say(h->what + " ended unexpectedly (" +
               (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
@@ -257,18 +275,8 @@ void Run::supervise() {
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) handle_signal(info);
     reap();
     if (!watched_) continue;
-    const TimeNs now = clock_.monotonic();
-    for (Helper* h : {&daemon_, &node_})
-      if (h->pid < 0 && now >= h->restart_at && !job_ended_) {
-        ++h->restarts;
-        if (h == &daemon_) {
-          auto& a = h->options.arguments;
-          if (const auto it = std::find(a.begin(), a.end(), "--restarts"); it != a.end()) a.erase(it, it + 2);
-          a.insert(a.end(), {"--restarts", std::to_string(h->restarts)});
-        }
-        start(*h);
-        if (h->pid < 0) h->restart_at = now + h->pause;
-      }
+    if (!job_ended_)
+      for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
     show_reports();
   }
 }
@@ -290,17 +298,18 @@ void Run::finish() {
   bool sent = false;
   while (clock_.monotonic() < until && summary.empty()) {
     reap();
-    for (Helper* h : {&daemon_, &node_}) {
-      if (h->pid > 0) continue;
-      // It died: its successor takes over where the archive stands.
-      if (h == &daemon_) control.reset();
-      start(*h);
-    }
-    if (!control) {
+    // If it died, its successor takes over where the archive stands, and has to be told again.
+    if (daemon_.pid < 0) control.reset();
+    for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
+    if (daemon_.pid > 0 && !control) {
       auto socket = transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
       if (!socket) break;
       control.emplace(std::move(*socket));
       sent = false;
+    }
+    if (!control) {
+      usleep(20'000);
+      continue;
     }
     if (!sent) sent = control->try_send(request);
     transport::Socket* const sockets[] = {&*control};
@@ -410,6 +419,10 @@ int run_command(const RunRequest& request) {
   Options options;
   if (auto ok = apply_flags(request.flags, options); !ok) {
     say(ok.error().message);
+    return 2;
+  }
+  if (request.name.find_first_not_of(kNameLetters) != std::string::npos || request.name.size() > kLongestName) {
+    say("--name " + request.name + ": expected up to 64 letters, digits, '-' and '_'");
     return 2;
   }
   auto installation = find_installation();

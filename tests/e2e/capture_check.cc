@@ -1,0 +1,322 @@
+// capture_check: a run's cells computed three times over, and compared cell by cell.
+//
+//   capture_check [--spoil] CAPTURE ARCHIVE
+//
+// CAPTURE is what `margay run --capture` kept: every message as it came in. ARCHIVE is what the same run
+// wrote while it was live. The three:
+//   live       the level-0 columns in the archive
+//   replayed   the messages through ingest and slicer again, with the arrival times as the clock
+//   reference  the messages' records, decoded here, in the order of their ordinals, through the plain
+//   reference slicer,
+//              which knows no positions, watermarks or amendments
+// Compared are duration, longest visit and visits of every leaf, state and slice from the begin of the run to
+// the last one closed. Prints a line of figures; every difference (the first 20) is a line of stderr. Exit
+// code: 0 equal, 1 not, 2 for a wrong call or files that cannot be read.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "margay/ingest/ingest.h"
+#include "margay/slicer/slicer.h"
+#include "margay/store/archive.h"
+#include "margay/wire/columns.h"
+#include "support/reference_slicer.h"
+
+namespace {
+
+using namespace margay;
+
+using Cell = test::ReferenceCell;
+using Cells = std::map<std::tuple<std::int64_t, std::uint32_t, std::uint16_t>, Cell>;  // slice, leaf, state
+using StreamKey = std::pair<std::uint64_t, std::uint32_t>;                             // source, thread
+
+int complain(const std::string& sentence) {
+  std::fprintf(stderr, "capture_check: %s\n", sentence.c_str());
+  return 2;
+}
+
+struct Message {
+  TimeNs at{};
+  std::string from, body;
+};
+
+// [u64 time of arrival][u32 routing id][u32 message] and the two, little-endian, one after the other.
+bool read_capture(const std::string& path, std::vector<Message>& out) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return false;
+  for (;;) {
+    char head[16];
+    in.read(head, sizeof head);
+    if (in.gcount() == 0) return true;
+    if (in.gcount() != sizeof head) return false;
+    std::int64_t at;
+    std::uint32_t from, body;
+    std::memcpy(&at, head, 8);
+    std::memcpy(&from, head + 8, 4);
+    std::memcpy(&body, head + 12, 4);
+    Message m{TimeNs(at), std::string(from, '\0'), std::string(body, '\0')};
+    in.read(m.from.data(), from);
+    in.read(m.body.data(), body);
+    if (!in) return false;
+    out.push_back(std::move(m));
+  }
+}
+
+void put(Cells& cells, const model::SliceColumn& c) {
+  for (std::uint32_t l = 0; l < c.leaves(); ++l)
+    for (std::uint16_t x = 0; x < c.states(); ++x) {
+      const LeafIndex leaf(l);
+      const Cell cell{c.duration_ns(leaf)[x], c.longest_ns(leaf)[x], c.visits(leaf)[x]};
+      if (cell == Cell{})
+        cells.erase({c.index.value, l, x});
+      else
+        cells[{c.index.value, l, x}] = cell;
+    }
+}
+
+// ---- replayed
+
+struct Replay {
+  Cells cells;
+  std::vector<StreamKey> leaves;
+  ingest::MessageCounters counters;
+};
+
+Replay replay(const std::vector<Message>& messages, const store::RunMeta& run) {
+  ingest::Options options;
+  options.run = run.run;
+  options.boot_id = run.boot_id;
+  options.clock_offset = run.wall_offset;
+  options.lateness = run.lateness;
+  options.silence_hold = run.levels[0] * run.silence_hold_slices;
+  options.instance = 1;
+  slicer::Slicer slicer({run.levels[0], 64, 64});
+  model::StateTable states;
+  ingest::Ingest ingest(options, slicer, states);
+  slicer.start(run.begin);
+  Replay out;
+  const auto take = [&] {
+    for (const SliceIndex s : slicer.take_changed())
+      if (const auto* c = slicer.column(s)) put(out.cells, *c);
+  };
+  for (const Message& m : messages) {
+    ingest.receive(m.body, m.from, m.at);
+    ingest.tick(m.at);
+    static_cast<void>(ingest.take_replies());
+    static_cast<void>(slicer.close_through(ingest.watermark(m.at)));
+    take();
+  }
+  TimeNs end = run.begin;
+  for (const auto& [id, source] : ingest.sources()) {
+    if (source.end) end = std::max(end, *source.end);
+    for (const auto& [index, stream] : source.streams)
+      end = std::max(end, slicer.leaf_state(stream.leaf).last_event);
+  }
+  static_cast<void>(slicer.close_through(slice_end(slice_of(end, run.levels[0]), run.levels[0])));
+  take();
+  for (const auto& [source, stream] : ingest.leaf_owner()) out.leaves.emplace_back(source.value, stream);
+  out.counters = ingest.counters();
+  return out;
+}
+
+// ---- reference
+
+struct SourceNames {
+  std::vector<std::string> names;
+  std::vector<bool> region;
+  DurationNs offset{};
+};
+struct StreamRecords {
+  std::uint64_t next = 0;
+  bool hole = false;
+  std::vector<EventRecord> records;
+  TimeNs covered{};  // trace time
+};
+struct Decoded {
+  std::map<std::uint64_t, SourceNames> sources;
+  std::map<StreamKey, StreamRecords> streams;
+  std::map<std::uint64_t, TimeNs> goodbyes;  // trace time of the last record
+};
+
+bool decode(const std::vector<Message>& messages, const store::RunMeta& run, Decoded& out, std::string& why) {
+  for (const Message& bytes : messages) {
+    wire::ToCollector m;
+    if (!m.ParseFromString(bytes.body)) return why = "a message does not parse", false;
+    if (m.has_hello()) {
+      SourceNames& source = out.sources[m.hello().source()];
+      for (int i = static_cast<int>(source.names.size()); i < m.hello().names_size(); ++i) {
+        source.names.push_back(m.hello().names(i).name());
+        source.region.push_back(m.hello().names(i).family() == wire::FAMILY_REGION);
+      }
+      const auto boot = m.hello().attributes().find("boot_id");
+      if (boot == m.hello().attributes().end() || boot->second != run.boot_id)
+        return why = "a source of another host: this check knows one clock", false;
+      source.offset = run.wall_offset;
+    }
+    for (const wire::EventBatch& b : m.batches()) {
+      const auto source = out.sources.find(b.source());
+      if (source == out.sources.end()) continue;  // it will be sent again, after a hello
+      StreamRecords& stream = out.streams[{b.source(), b.stream()}];
+      if (b.first() > stream.next) {
+        stream.hole = true;  // put off: it must come again
+        continue;
+      }
+      if (b.first() + b.count() >= stream.next && b.count() > 0) {
+        std::vector<EventRecord> records;
+        if (!wire::decode_columns_untrusted({b.columns().data(), b.columns().size()}, b.count(), records))
+          return why = "a batch does not decode", false;
+        stream.records.insert(stream.records.end(),
+                              records.begin() + static_cast<std::ptrdiff_t>(stream.next - b.first()),
+                              records.end());
+        stream.next = b.first() + b.count();
+      }
+      stream.covered = std::max(stream.covered, TimeNs(b.covered_until_ns()) + source->second.offset);
+    }
+    if (m.has_goodbye() && out.sources.contains(m.goodbye().source()))
+      out.goodbyes[m.goodbye().source()] =
+          TimeNs(m.goodbye().end_ns()) + out.sources[m.goodbye().source()].offset;
+  }
+  return true;
+}
+
+std::vector<test::ReferenceEvent> events_of(const StreamRecords& stream, const SourceNames& source,
+                                            std::optional<TimeNs> goodbye,
+                                            const std::map<std::string, std::uint16_t>& ids) {
+  using E = test::ReferenceEvent;
+  std::vector<E> events;
+  bool ended = false;
+  for (const EventRecord& r : stream.records) {
+    const TimeNs t = TimeNs(r.time_ns) + source.offset;
+    if (r.kind == MARGAY_REGION_ENTER || r.kind == MARGAY_REGION_LEAVE) continue;
+    if (r.kind == MARGAY_GAP) {
+      events.push_back({E::kGap, kUnknown, t});
+      continue;
+    }
+    const StateId state = r.state == 0 ? kCompute : StateId(ids.at(source.names[r.state]));
+    if (r.kind == MARGAY_STACK) {
+      events.push_back({E::kStack, state, t});
+      continue;
+    }
+    events.push_back({r.kind == MARGAY_ENTER ? E::kEnter : E::kLeave, state, t});
+    ended = r.kind == MARGAY_LEAVE && source.names[r.state] == "MPI_Finalize";
+    if (ended) events.push_back({E::kEnd, kAbsent, t});
+  }
+  if (!ended && goodbye && !events.empty())
+    events.push_back({E::kEnd, kAbsent, std::max(*goodbye, stream.covered)});
+  return events;
+}
+
+// False where no record can be moved.
+bool spoil(Decoded& decoded) {
+  for (auto& [key, stream] : decoded.streams) {
+    auto& r = stream.records;
+    for (std::size_t i = r.size() / 2; i + 1 < r.size(); ++i)
+      if ((r[i].kind == MARGAY_ENTER || r[i].kind == MARGAY_LEAVE) && r[i + 1].time_ns > r[i].time_ns + 1) {
+        ++r[i].time_ns;
+        return true;
+      }
+  }
+  return false;
+}
+
+// ---- comparison
+
+std::size_t compare(const char* left_name, const Cells& left, const char* right_name, const Cells& right,
+                    const model::StateTable& states, std::size_t& said) {
+  std::size_t different = 0;
+  const auto say = [&](const auto& key, const Cell& a, const Cell& b) {
+    ++different;
+    if (++said > 20) return;
+    const auto text = [](const Cell& c) {
+      return std::to_string(c.duration_ns) + " ns, longest " + std::to_string(c.longest_ns) + " ns, " +
+             std::to_string(c.visits) + " visits";
+    };
+    std::fprintf(stderr, "slice %lld leaf %u %s: %s: %s; %s: %s\n", static_cast<long long>(std::get<0>(key)),
+                 std::get<1>(key), states[StateId(std::get<2>(key))].name.c_str(), left_name, text(a).c_str(),
+                 right_name, text(b).c_str());
+  };
+  for (const auto& [key, cell] : left) {
+    const auto other = right.find(key);
+    if (other == right.end())
+      say(key, cell, Cell{});
+    else if (!(other->second == cell))
+      say(key, cell, other->second);
+  }
+  for (const auto& [key, cell] : right)
+    if (!left.contains(key)) say(key, Cell{}, cell);
+  return different;
+}
+
+int check(const std::string& capture, const std::string& archive_path, bool spoiled) {
+  std::vector<Message> messages;
+  if (!read_capture(capture, messages)) return complain(capture + ": cannot be read to its end");
+  const auto archive = store::Archive::open(archive_path, store::Mode::kReadOnly);
+  if (!archive) return complain(archive.error().message);
+  const auto resume = (*archive)->load();
+  if (!resume) return complain(resume.error().message);
+  const store::RunMeta& run = resume->run;
+  const DurationNs slice = run.levels[0];
+  const SliceIndex first = slice_of(run.begin, slice);
+  SliceIndex through = first - 1;
+  for (const auto& c : resume->closed)
+    if (c.level == LevelIndex(0)) through = c.through;
+
+  Cells live;
+  if (const auto ok = (*archive)->scan_columns(LevelIndex(0), first, through,
+                                               [&](model::SliceColumn&& c) {
+                                                 put(live, c);
+                                                 return true;
+                                               });
+      !ok)
+    return complain(ok.error().message);
+
+  Replay replayed = replay(messages, run);
+  std::erase_if(replayed.cells, [&](const auto& e) { return std::get<0>(e.first) > through.value; });
+
+  Decoded decoded;
+  if (std::string why; !decode(messages, run, decoded, why)) return complain(capture + ": " + why);
+  if (spoiled && !spoil(decoded)) return complain(capture + ": no record can be moved");
+  std::map<std::string, std::uint16_t> ids;
+  for (std::uint16_t i = 0; i < resume->states.size(); ++i) ids[resume->states[StateId(i)].name] = i;
+  Cells reference;
+  std::size_t records = 0;
+  for (const auto& leaf : resume->leaves) {
+    const StreamKey key{leaf.source.value, leaf.stream};
+    if (replayed.leaves.size() <= leaf.leaf.value || replayed.leaves[leaf.leaf.value] != key)
+      return complain("leaf " + std::to_string(leaf.leaf.value) + " is another one when replayed");
+    const StreamRecords& stream = decoded.streams[key];
+    records += stream.records.size();
+    std::optional<TimeNs> goodbye;
+    if (const auto it = decoded.goodbyes.find(key.first); it != decoded.goodbyes.end()) goodbye = it->second;
+    const auto events = events_of(stream, decoded.sources[key.first], goodbye, ids);
+    for (const auto& [where, cell] :
+         test::reference_cells(events, slice_begin(first, slice), slice_end(through, slice), slice))
+      reference[{where.first, leaf.leaf.value, where.second}] = cell;
+  }
+  if (resume->leaves.size() != decoded.streams.size())
+    return complain("a resource had several programs one after the other: this check compares one each");
+
+  std::size_t said = 0;
+  const std::size_t a = compare("live", live, "reference", reference, resume->states, said);
+  const std::size_t b = compare("replayed", replayed.cells, "reference", reference, resume->states, said);
+  std::printf(
+      "messages %zu records %zu leaves %zu slices %lld cells %zu repeated %llu live_differs %zu "
+      "replayed_differs %zu\n",
+      messages.size(), records, resume->leaves.size(),
+      static_cast<long long>(through.value - first.value + 1), reference.size(),
+      static_cast<unsigned long long>(replayed.counters.repeats), a, b);
+  return a + b == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool spoiled = argc == 4 && std::string(argv[1]) == "--spoil";
+  if (argc != 3 && !spoiled) return complain("capture_check [--spoil] CAPTURE ARCHIVE");
+  return check(argv[argc - 2], argv[argc - 1], spoiled);
+}

@@ -1,0 +1,78 @@
+"""The other commands, beside a run: status, watch, runs, config."""
+import json
+import os
+import subprocess
+import unittest
+
+from e2e import E2eTest, Job, LONG, MARGAY, dump
+
+
+class Commands(E2eTest):
+    def margay(self, *arguments):
+        return subprocess.run([MARGAY, *arguments], env=self.environment, cwd=self.place, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=LONG, check=False)
+
+    def test_no_run_is_live(self):
+        for arguments in (["status"], ["status", "--json"], ["status", "nobody"], ["watch"], ["watch", "nobody"]):
+            done = self.margay(*arguments)
+            self.assertEqual(done.returncode, 3, arguments)
+            self.assertEqual(done.stdout, "")
+            self.assertTrue(done.stderr.startswith("margay: "), done.stderr)
+        done = self.margay("runs")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_beside_a_run(self):
+        run = self.run_margay(self.workload("--plan", "A:2.5", "--pcontrol", ranks=2), name="night")
+        status = run.wait_for_slices(3)
+        watch = Job(self, [MARGAY, "watch", "night"])
+
+        self.assertEqual(status["run"], "night")
+        self.assertIn("margay-workload", status["command"])
+        self.assertFalse(status["final"])
+        self.assertEqual(status["slice_ns"], 100_000_000)
+        self.assertEqual(len(status["sources"]), 2)
+        for source in status["sources"]:
+            terms = ("modelled", "late_dropped", "probe_dropped", "wire_lost", "rejected", "in_flight")
+            self.assertEqual(source["produced"], sum(source[t] for t in terms), source)
+            self.assertTrue(source["balanced"])
+        done = self.margay("status")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("night", done.stdout)
+        self.assertIn("rank1", done.stdout)
+        done = self.margay("status", "--json")  # the newest
+        self.assertEqual(json.loads(done.stdout)["run"], "night")
+        self.assertEqual(self.margay("runs").stdout, "night\n")
+        self.assertEqual(self.margay("status", "another").returncode, 3)
+
+        self.assertEqual(run.wait(), 0)
+        self.assertEqual(watch.wait(), 0)
+        self.assertTrue(watch.stdout.strip(), "watch said nothing")
+        self.assertNotIn("\x1b", watch.stdout)
+        self.assertEqual(watch.stderr, "")
+        self.assertEqual(self.margay("runs").stdout, "")
+        self.assertEqual(self.margay("status", "night").returncode, 3)
+
+    def test_config_is_what_config_reads(self):
+        text = self.margay("config")
+        self.assertEqual(text.returncode, 0)
+        path = os.path.join(self.place, "margay.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.stdout)
+        run = self.run_margay(self.program("ends", "exit", "0"), flags=["--config", path])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 2)
+        self.assertEqual(run.meta()["levels_ns"][0], 100_000_000)
+
+    def test_slice_from_the_configuration(self):
+        path = os.path.join(self.place, "margay.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('[slice]\nduration = "50ms"\nlevels = ["1s"]\n')
+        job = Job(self, [MARGAY, "run", "--config", path, "--archive", os.path.join(self.place, "a"), "--",
+                         *self.program("ends", "exit", "0")])
+        self.assertEqual(job.wait(), 0, job.stderr)
+        self.assertEqual(json.loads(dump("meta", os.path.join(self.place, "a")))["levels_ns"],
+                         [50_000_000, 1_000_000_000])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+"""The ways in which people start MPI programs."""
+import os
+import subprocess
+import unittest
+
+from e2e import CALLCOUNT, E2eTest, HERE, MPIRUN, PROGRAMS
+
+PYTHON = os.environ.get("SYSTEM_PYTHON", "/usr/bin/python3")
+
+
+class Launch(E2eTest):
+    def test_through_a_shell(self):
+        ends = os.path.join(PROGRAMS, "ends")
+        run = self.run_margay(["sh", "-c", f"cd / && {MPIRUN} -np 2 {ends} exit 0 | grep -c '^line'"])
+        self.assertEqual(run.wait(), 0)
+        self.assertEqual(run.stdout, "100\n")
+        self.check_conservation(run, 2)
+        self.check_cells(run)
+
+    def test_no_mpi_program(self):
+        run = self.run_margay(["sh", "-c", "echo hi; echo there >&2; exit 4"])
+        self.assertEqual(run.wait(), 4)
+        self.assertEqual(run.stdout, "hi\n")
+        self.assertEqual(run.own_stderr, "there\n")
+        self.assertTrue(any("no MPI program was seen" in line for line in run.said), run.said)
+        self.assertEqual(run.summary["exit_code"], 4)
+        self.assertEqual(run.summary["sources"], [])
+
+    def test_quiet(self):
+        run = self.run_margay(self.program("ends", "exit", "0"), flags=["--quiet"])
+        self.assertEqual(run.wait(), 0)
+        self.assertEqual(run.said, [])
+        self.check_conservation(run, 2)
+
+    def test_input_is_passed_on(self):
+        path = os.path.join(self.place, "input")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("one\ntwo\n")
+        run = self.run_margay(["sh", "-c", f"exec < {path}; {MPIRUN} -np 1 cat"])
+        self.assertEqual(run.wait(), 0)
+        self.assertEqual(run.stdout, "one\ntwo\n")
+
+    def test_two_programs_one_after_the_other(self):
+        ends = os.path.join(PROGRAMS, "ends")
+        counts = os.path.join(self.place, "counts")
+        os.mkdir(counts)
+        run = self.run_margay(["sh", "-c", f"{MPIRUN} -np 2 {ends} exit 0 && {MPIRUN} -np 2 {ends} exit 3"],
+                              env={"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts})
+        self.assertEqual(run.wait(), 3)
+        self.check_conservation(run, 2)  # each rank has come twice, and is one resource
+        self.check_calls(run, counts, 2)
+        self.assertEqual(len(os.listdir(counts)), 4)
+        self.check_cells(run)
+
+    def test_mpi4py(self):
+        if subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, check=False).returncode != 0:
+            self.skipTest(f"{PYTHON} has no mpi4py (Debian: python3-mpi4py)")
+        counts = os.path.join(self.place, "counts")
+        os.mkdir(counts)
+        run = self.run_margay([MPIRUN, "-np", "2", PYTHON, os.path.join(HERE, "programs", "hello_mpi.py")],
+                              env={"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts, "PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertEqual(run.wait(), 0)
+        self.assertEqual(run.stdout, "total 399\n")
+        self.check_conservation(run, 2)
+        # When mpi4py ends, an attribute's callback frees a communicator: inside MPI_Comm_delete_attr, which the probe does
+        # not record, so that the MPI_Comm_free is an outermost call to it, and not to the counter.
+        self.check_calls(run, counts, 2, hidden=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,106 @@
+// archive_dump: what an archive holds, as text, for tests and for people who look for faults in Margay.
+//
+//   archive_dump meta DIR      one JSON object: the run, its levels, states, leaves, streams
+//   archive_dump slices DIR    CSV slice,leaves,states,lost_events,provisional of level 0
+//   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty
+//   cells archive_dump alerts DIR    the alerts, a JSON object a line
+//
+// Exit code: 0; 1 if the archive cannot be read; 2 for a wrong call.
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "margay/store/archive.h"
+
+namespace {
+
+using namespace margay;
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "archive_dump: %s\n", error.message.c_str());
+  return 1;
+}
+
+int dump_meta(const store::Archive& archive) {
+  const auto resume = archive.load();
+  if (!resume) return complain(resume.error());
+  const store::RunMeta& run = resume->run;
+  nlohmann::ordered_json j;
+  j["run"] = run.run;
+  j["command"] = run.command;
+  j["boot_id"] = run.boot_id;
+  j["begin_ns"] = run.begin.value;
+  j["end_ns"] = run.end ? nlohmann::ordered_json(run.end->value) : nlohmann::ordered_json(nullptr);
+  j["exit_code"] = run.exit_code ? nlohmann::ordered_json(*run.exit_code) : nlohmann::ordered_json(nullptr);
+  j["wall_offset_ns"] = run.wall_offset.value;
+  for (const DurationNs level : run.levels) j["levels_ns"].push_back(level.value);
+  for (const auto& closed : resume->closed)
+    if (closed.level == LevelIndex(0)) j["closed_through"] = closed.through.value;
+  for (const auto& state : resume->states.states()) j["states"].push_back(state.name);
+  j["leaves"] = nlohmann::ordered_json::array();
+  for (const auto& leaf : resume->leaves) j["leaves"].push_back(leaf.attributes);
+  j["streams"] = nlohmann::ordered_json::array();
+  for (const auto& s : resume->streams)
+    j["streams"].push_back({{"source", std::to_string(s.source.value)},
+                            {"stream", s.stream},
+                            {"epoch", s.epoch},
+                            {"next", s.next},
+                            {"produced", s.produced},
+                            {"recorded", s.recorded},
+                            {"modelled", s.modelled},
+                            {"wire_lost", s.wire_lost}});
+  std::puts(j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  return 0;
+}
+
+int dump_columns(const store::Archive& archive, bool cells) {
+  const auto resume = archive.load();
+  if (!resume) return complain(resume.error());
+  std::puts(cells ? "slice,leaf,state,duration_ns,longest_ns,visits"
+                  : "slice,leaves,states,lost_events,provisional");
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  const Status scanned =
+      archive.scan_columns(LevelIndex(0), SliceIndex(-kFar), SliceIndex(kFar), [&](model::SliceColumn&& c) {
+        const auto slice = static_cast<long long>(c.index.value);
+        if (!cells) {
+          std::printf("%lld,%u,%u,%llu,%d\n", slice, c.leaves(), c.states(),
+                      static_cast<unsigned long long>(c.lost_events), c.provisional ? 1 : 0);
+          return true;
+        }
+        for (std::uint32_t l = 0; l < c.leaves(); ++l) {
+          const LeafIndex leaf(l);
+          for (std::uint16_t x = 0; x < c.states(); ++x) {
+            const std::int64_t duration = c.duration_ns(leaf)[x], longest = c.longest_ns(leaf)[x];
+            const std::uint32_t visits = c.visits(leaf)[x];
+            if (duration == 0 && longest == 0 && visits == 0) continue;
+            std::printf("%lld,%u,%s,%lld,%lld,%u\n", slice, l, resume->states[StateId(x)].name.c_str(),
+                        static_cast<long long>(duration), static_cast<long long>(longest), visits);
+          }
+        }
+        return true;
+      });
+  return scanned ? 0 : complain(scanned.error());
+}
+
+int dump_alerts(const store::Archive& archive) {
+  const auto alerts = archive.alerts();
+  if (!alerts) return complain(alerts.error());
+  for (const auto& a : *alerts) std::puts(a.json.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc == 3 ? argv[1] : "";
+  if (what != "meta" && what != "slices" && what != "cells" && what != "alerts") {
+    std::fputs("archive_dump meta|slices|cells|alerts DIR\n", stderr);
+    return 2;
+  }
+  const auto archive = store::Archive::open(argv[2], store::Mode::kReadOnly);
+  if (!archive) return complain(archive.error());
+  if (what == "meta") return dump_meta(**archive);
+  if (what == "alerts") return dump_alerts(**archive);
+  return dump_columns(**archive, what == "cells");
+}
