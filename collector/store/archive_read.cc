@@ -226,33 +226,33 @@ Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last
   };
   const Snapshot snapshot(*impl_);
   if (!snapshot) return fail(impl_->not_ready().error(), "reading");
-  const Status s = impl_->scan(snapshot.options(), kSlices, from, to,
-                               [&](std::string_view bytes, std::string_view value) -> Result<bool> {
-                                 const auto key = SliceKey::decode(bytes);
-                                 if (!key) return corrupt("a slice's key has a wrong length");
-                                 if (!begun || key->slice != column.index) {
-                                   const Result<bool> more = finish();
-                                   if (!more || !*more) {
-                                     stopped = true;
-                                     return more;
-                                   }
-                                   column = model::SliceColumn(level, key->slice, 0, 0);
-                                   begun = true;
-                                   expected = 0;
-                                   total = 0;
-                                 }
-                                 // Chunks behind the end are left from a writing with more leaves; they are
-                                 // not part of it.
-                                 if (expected > 0 && expected >= chunk_count(total)) return true;
-                                 if (key->chunk != expected) return corrupt(place() + ": a chunk is missing");
-                                 const auto told = decode_chunk_untrusted(value, expected, column);
-                                 if (!told) return fail(told.error(), place());
-                                 if (expected > 0 && *told != total)
-                                   return corrupt(place() + ": its chunks disagree");
-                                 total = *told;
-                                 ++expected;
-                                 return true;
-                               });
+  Status s = impl_->scan(snapshot.options(), kSlices, from, to,
+                         [&](std::string_view bytes, std::string_view value) -> Result<bool> {
+                           const auto key = SliceKey::decode(bytes);
+                           if (!key) return corrupt("a slice's key has a wrong length");
+                           if (!begun || key->slice != column.index) {
+                             Result<bool> more = finish();
+                             if (!more || !*more) {
+                               stopped = true;
+                               return more;
+                             }
+                             column = model::SliceColumn(level, key->slice, 0, 0);
+                             begun = true;
+                             expected = 0;
+                             total = 0;
+                           }
+                           // Chunks behind the end are left from a writing with more leaves; they are
+                           // not part of it.
+                           if (expected > 0 && expected >= chunk_count(total)) return true;
+                           if (key->chunk != expected) return corrupt(place() + ": a chunk is missing");
+                           const auto told = decode_chunk_untrusted(value, expected, column);
+                           if (!told) return fail(told.error(), place());
+                           if (expected > 0 && *told != total)
+                             return corrupt(place() + ": its chunks disagree");
+                           total = *told;
+                           ++expected;
+                           return true;
+                         });
   if (!s || stopped) return s;
   if (const Result<bool> more = finish(); !more) return fail(more.error(), path());
   return {};
