@@ -118,6 +118,7 @@ Status IngestStage::restore(const store::Resume& resume) {
   for (const auto& r : resume.leaf_states)
     if (r.leaf.value < leaf_states.size()) leaf_states[r.leaf.value] = from_record(r);
   if (auto ok = slicer_.restore(std::move(*columns), next_open, std::move(leaf_states)); !ok) return ok;
+  slicer_.start(run_.begin);  // if the archive holds leaves, but no slice yet
 
   // Coarser levels are merged anew from the closed slices of as long as the coarsest lasts.
   const std::int64_t back = options_.levels.back().value / options_.levels[0].value + options_.amendable_slices;

@@ -127,6 +127,8 @@ class Ingest {
   void take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
   TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);
+  // The same rank of two MPI programs of one job, one after the other.
+  static bool same_resource(const model::Attributes& a, const model::Attributes& b);
   void wants_hello(const std::string& agent, SourceId source);
   void apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until);
   // Trace time beyond which nothing can have happened yet.

@@ -1,0 +1,134 @@
+// What the ingest knows as a whole: the watermark, what is acknowledged, accounts, and the way back after a
+// restart.
+#include <algorithm>
+
+#include "margay/ingest/ingest.h"
+
+namespace margay::ingest {
+
+bool Ingest::same_resource(const model::Attributes& a, const model::Attributes& b) {
+  if (!b.contains("rank")) return false;
+  for (const char* key : {"host", "rank", "thread"}) {
+    const auto x = a.find(key), y = b.find(key);
+    if ((x == a.end()) != (y == b.end()) || (x != a.end() && x->second != y->second)) return false;
+  }
+  return true;
+}
+
+TimeNs Ingest::latest(TimeNs now) const {
+  return now + options_.clock_offset + options_.future;
+}
+
+void Ingest::tick(TimeNs now) {
+  if (now < catch_up_until_) {
+    const TimeNs recent = now + options_.clock_offset - options_.silence_hold;
+    const bool caught_up = std::all_of(sources_.begin(), sources_.end(), [&](const auto& s) {
+      return s.second.ended || std::all_of(s.second.streams.begin(), s.second.streams.end(),
+                                           [&](const auto& x) { return x.second.covered >= recent; });
+    });
+    if (caught_up) catch_up_until_ = TimeNs();
+  }
+  std::erase_if(agents_, [&](const auto& a) { return now - a.second > options_.lost_after * 6; });
+}
+
+TimeNs Ingest::watermark(TimeNs now) const {
+  const TimeNs now_trace = now + options_.clock_offset;
+  TimeNs least = now_trace;
+  const bool catching_up = now < catch_up_until_;
+  for (const auto& [id, source] : sources_) {
+    if (source.ended) continue;
+    for (const auto& [index, stream] : source.streams) {
+      TimeNs covered = stream.covered;
+      // A stopped process records nothing.
+      if (source.process.stopped_since != TimeNs()) covered = std::max(covered, source.process.at);
+      least = std::min(least, catching_up ? covered : std::max(covered, now_trace - options_.silence_hold));
+    }
+  }
+  return least - options_.lateness;
+}
+
+AckPoint Ingest::ack_point() const {
+  AckPoint point;
+  for (const auto& [id, source] : sources_) {
+    if (source.goodbye_acked) continue;
+    for (const auto& [index, stream] : source.streams) {
+      wire::StreamAck ack;
+      ack.set_source(id.value);
+      ack.set_epoch(source.epoch);
+      ack.set_stream(index);
+      ack.set_next(stream.account.next);
+      ack.set_goodbye(source.ended);
+      point.emplace_back(source.agent, std::move(ack));
+    }
+    if (source.streams.empty() && source.ended) {
+      wire::StreamAck ack;
+      ack.set_source(id.value);
+      ack.set_epoch(source.epoch);
+      ack.set_goodbye(true);
+      point.emplace_back(source.agent, std::move(ack));
+    }
+  }
+  return point;
+}
+
+void Ingest::committed(const AckPoint& point) {
+  for (const auto& [agent, ack] : point) {
+    *reply(agent).add_acks() = ack;
+    if (const auto it = sources_.find(SourceId(ack.source())); ack.goodbye() && it != sources_.end())
+      it->second.goodbye_acked = true;
+  }
+}
+
+bool Ingest::all_ended() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s.second.ended; });
+}
+
+Account Ingest::account(LeafIndex leaf) const {
+  Account sum;
+  for (const auto& [id, source] : sources_)
+    for (const auto& [index, stream] : source.streams)
+      if (stream.leaf == leaf) sum += stream.account;
+  return sum;
+}
+
+std::string Ingest::region() const {
+  std::map<std::string, std::size_t> votes;
+  std::size_t live = 0;
+  for (const auto& [id, source] : sources_) {
+    if (source.ended) continue;
+    for (const auto& [index, stream] : source.streams) {
+      ++live;
+      if (!stream.regions.empty()) ++votes[source.names[stream.regions.back()]];
+    }
+  }
+  for (const auto& [name, n] : votes)
+    if (n * 2 >= live && live > 0) return name;
+  return "";
+}
+
+std::vector<AcceptedBatch> Ingest::take_accepted() {
+  raw_bytes_ = 0;
+  return std::exchange(accepted_, {});
+}
+
+void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes> leaves,
+                     std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner) {
+  for (Source& s : sources) {
+    const SourceId id = s.id;
+    sources_.emplace(id, std::move(s));
+  }
+  leaves_ = std::move(leaves);
+  leaf_owner_ = std::move(leaf_owner);
+  // The archive tells whose a leaf is now; what fed it before that is found by what it was.
+  for (auto& [id, source] : sources_)
+    for (auto& [index, stream] : source.streams) {
+      const std::pair mine(id, index);
+      if (stream.leaf.value < leaf_owner_.size() && leaf_owner_[stream.leaf.value] == mine) continue;
+      const model::Attributes attributes = leaf_attributes(source, index);
+      for (std::uint32_t i = 0; i < leaves_.size(); ++i)
+        if (same_resource(leaves_[i], attributes)) stream.leaf = LeafIndex(i);
+    }
+  ++topology_version_;
+}
+
+}  // namespace margay::ingest

@@ -1,0 +1,218 @@
+// The daemon's pieces that need no socket and no thread of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "bounded_queue.h"
+#include "command_options.h"
+#include "report_builder.h"
+#include "support/synthetic_job.h"
+
+namespace margay::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(BoundedQueue, WhatDoesNotFitIsRefusedAndUntouched) {
+  BoundedQueue<std::unique_ptr<int>> q(2);
+  EXPECT_EQ(q.room(), 2u);
+  EXPECT_TRUE(q.try_push(std::make_unique<int>(1)));
+  EXPECT_TRUE(q.try_push(std::make_unique<int>(2)));
+  auto third = std::make_unique<int>(3);
+  EXPECT_FALSE(q.try_push(std::move(third)));
+  ASSERT_NE(third, nullptr);
+  EXPECT_EQ(q.room(), 0u);
+  EXPECT_EQ(**q.try_pop(), 1);
+  EXPECT_TRUE(q.try_push(std::move(third)));
+  EXPECT_EQ(**q.try_pop(), 2);
+  EXPECT_EQ(**q.try_pop(), 3);
+  EXPECT_FALSE(q.try_pop());
+  EXPECT_FALSE(q.pop(std::chrono::milliseconds(1)));
+}
+
+TEST(BoundedQueue, KeepsOrderBetweenTwoThreads) {
+  BoundedQueue<int> q(8);
+  std::thread sender([&] {
+    for (int i = 0; i < 20'000;) {
+      int value = i;
+      if (q.try_push(std::move(value)))
+        ++i;
+      else
+        std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    std::optional<int> value;
+    while (!(value = q.pop(std::chrono::milliseconds(100)))) {
+    }
+    ASSERT_EQ(*value, i);
+  }
+  sender.join();
+}
+
+TEST(CommandOptions, FlagsBecomeOptionsAndArguments) {
+  CommonFlags f;
+  f.slice = "50ms";
+  f.p = "0.25";
+  f.archive = "dir";
+  f.alerts = "a.jsonl";
+  f.no_raw = true;
+  Options o;
+  ASSERT_TRUE(apply_flags(f, o));
+  EXPECT_EQ(o.levels.front(), milliseconds(50));
+  for (std::size_t i = 1; i < o.levels.size(); ++i) EXPECT_EQ(o.levels[i].value % o.levels[i - 1].value, 0);
+  EXPECT_EQ(o.p, 0.25);
+  EXPECT_FALSE(o.raw_events);
+  EXPECT_EQ(o.alerts_file, "a.jsonl");
+  EXPECT_THAT(f.to_arguments(), ElementsAre("--slice", "50ms", "--archive", "dir", "--alerts", "a.jsonl",
+                                            "--p", "0.25", "--no-raw"));
+  f.p = "auto";
+  ASSERT_TRUE(apply_flags(f, o));
+  EXPECT_FALSE(o.p);
+}
+
+TEST(CommandOptions, SlicesThatDivideNoLevelStillGiveLevelsThatDivide) {
+  for (const char* slice : {"30ms", "70ms", "1500ms", "7s", "45s", "10min"}) {
+    CommonFlags f;
+    f.slice = slice;
+    Options o;
+    ASSERT_TRUE(apply_flags(f, o)) << slice;
+    for (std::size_t i = 1; i < o.levels.size(); ++i) {
+      EXPECT_EQ(o.levels[i].value % o.levels[i - 1].value, 0) << slice;
+      EXPECT_GT(o.levels[i], o.levels[i - 1]) << slice;
+    }
+  }
+}
+
+TEST(CommandOptions, WhatMakesNoSenseIsSaid) {
+  Options o;
+  for (const char* slice : {"", "x", "1ms", "11min", "-5s"}) {
+    CommonFlags f;
+    f.slice = slice;
+    EXPECT_FALSE(apply_flags(f, o)) << slice;
+  }
+  for (const char* p : {"", "2", "-0.1", "nan", "0.1x", "half"}) {
+    CommonFlags f;
+    f.p = p;
+    const auto status = apply_flags(f, o);
+    ASSERT_FALSE(status) << p;
+    EXPECT_THAT(status.error().message, HasSubstr("--p"));
+  }
+  CommonFlags f;
+  f.config = "/nonexistent/margay.toml";
+  EXPECT_FALSE(apply_flags(f, o));
+}
+
+// A job of 8 ranks with one alert's worth of history.
+struct Job {
+  test::JobPlan plan;
+  detect::Detector detector;
+  std::shared_ptr<const detect::Topology> topology;
+  Standing standing;
+  static detect::DetectorOptions options() {
+    detect::DetectorOptions o;
+    o.window.slices = 64;
+    return o;
+  }
+  Job() : detector(options()) {
+    plan.phases = {{3'000, {0.7, 0.1, 0.1, 0.05, 0.05}, ""}, {3'000, {0.2, 0.35, 0.35, 0.05, 0.05}, ""}};
+    topology = test::job_topology(plan);
+    detector.set_topology(topology);
+    for (const auto& c : test::make_job(plan)) detector.on_slice(c, slice_end(c.index, plan.slice));
+    for (std::uint64_t i = 0; i < plan.ranks; ++i) {
+      ingest::Account a;
+      a.recorded = 100 + i;
+      a.next = 90 + i;
+      a.modelled = 80 + i;
+      a.late_dropped = 4;
+      a.wire_lost = 3;
+      a.rejected = 3;
+      a.probe_dropped = 5;
+      a.produced = 105 + i;
+      standing.accounts.push_back(a);
+      standing.conditions.push_back(i == 3 ? "stopped" : "");
+    }
+    standing.live = 7;
+    standing.ended = 1;
+  }
+};
+
+TEST(ReportBuilder, AReportIsWholeAndSurvivesTheWire) {
+  Job job;
+  Options options;
+  options.run = "r";
+  const std::deque<std::string> alerts = {"{}"};
+  const TimeNs end = test::job_time(job.plan, 6'000);
+  ReportInput in{options,
+                 job.detector,
+                 *job.topology,
+                 &job.standing,
+                 alerts,
+                 test::job_time(job.plan, 0),
+                 end,
+                 end + milliseconds(20),
+                 end + milliseconds(120),
+                 5,
+                 false,
+                 true};
+  wire::Report r;
+  ASSERT_TRUE(r.ParseFromString(build_report(in).SerializeAsString()));
+  EXPECT_EQ(r.nodes_size(), 11);  // root, two hosts, eight ranks
+  for (const auto& node : r.nodes()) {
+    double sum = 0;
+    for (const auto& s : node.shares()) sum += s.share();
+    EXPECT_NEAR(sum, 1.0, 0.02) << node.path();
+    for (int i = 1; i < node.shares_size(); ++i)
+      EXPECT_LE(node.shares(i).share(), node.shares(i - 1).share());
+  }
+  ASSERT_EQ(r.phases_size(), 2);
+  EXPECT_EQ(r.phases(0).end_ns(), r.phases(1).begin_ns());
+  EXPECT_TRUE(r.phases(1).current());
+  EXPECT_EQ(r.health().lag_ns(), milliseconds(120).value);
+  EXPECT_EQ(r.health().lost_events(), 8u * 15u);
+  ASSERT_EQ(r.health().sources_size(), 8);
+  for (const auto& s : r.health().sources())
+    EXPECT_EQ(s.produced(), s.modelled() + s.late_dropped() + s.probe_dropped() + s.wire_lost() +
+                                s.rejected() + s.in_flight());
+  // Parts of both partitions cover the window exactly.
+  for (const auto* p : {&r.spatiotemporal(), &r.temporal()}) {
+    ASSERT_EQ(p->parts_size() % 3, 0);
+    std::uint64_t cells = 0;
+    for (int i = 0; i < p->parts_size(); i += 3)
+      cells += std::uint64_t{r.nodes(static_cast<int>(p->parts(i))).leaves()} *
+               (p->parts(i + 2) - p->parts(i + 1) + 1);
+    EXPECT_EQ(cells, 8 * job.detector.window().size());
+  }
+  // With nothing known yet it is still a report.
+  detect::Detector none(Job::options());
+  detect::Topology nothing;
+  ReportInput empty{options,   none,      nothing,   nullptr, alerts, TimeNs(0),
+                    TimeNs(0), TimeNs(0), TimeNs(0), 1,       false,  true};
+  EXPECT_EQ(build_report(empty).nodes_size(), 0);
+}
+
+TEST(Summary, SumsWhatWasCounted) {
+  Job job;
+  const TimeNs begin = test::job_time(job.plan, 0), end = test::job_time(job.plan, 6'000);
+  SummaryInput in{3, begin, end, *job.topology, &job.standing, job.detector.phases().spans(), 2};
+  const auto j = nlohmann::ordered_json::parse(build_summary(in));
+  EXPECT_EQ(j["exit_code"], 3);
+  EXPECT_EQ(j["duration_ns"], seconds(6).value);
+  EXPECT_EQ(j["alerts"], 2);
+  EXPECT_EQ(j["phases"].size(), 2u);
+  EXPECT_EQ(j["phases"][0]["name"], "A");
+  EXPECT_EQ(j["sources"].size(), 8u);
+  const auto& e = j["events"];
+  const auto n = [&](const char* key) { return e[key].get<std::uint64_t>(); };
+  EXPECT_EQ(n("produced"), n("modelled") + n("late_dropped") + n("probe_dropped") + n("wire_lost") +
+                               n("rejected") + n("in_flight"));
+  EXPECT_EQ(n("in_flight"), 80u);
+  SummaryInput none{0, begin, end, *job.topology, nullptr, job.detector.phases().spans(), 0};
+  EXPECT_TRUE(nlohmann::json::parse(build_summary(none))["sources"].empty());
+}
+
+}  // namespace
+}  // namespace margay::app
