@@ -90,8 +90,8 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
       at = child(parent, components.back() + "#" + std::to_string(again));
     drafts[at].leaves.push_back(LeafIndex(i));
   }
-  // A leaf has nothing below it: where one says less of itself than others ("/host" beside "/host/rank0"), it moves
-  // one level down.
+  // A leaf has nothing below it: where one says less of itself than others ("/host" beside "/host/rank0"), it
+  // moves one level down.
   for (std::uint32_t d = 0; d < drafts.size(); ++d) {
     if (drafts[d].leaves.empty() || drafts[d].children.empty()) continue;
     drafts[d].children.emplace("self", static_cast<std::uint32_t>(drafts.size()));

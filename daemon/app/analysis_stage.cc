@@ -35,11 +35,14 @@ detect::DetectorOptions detector_options(const Options& o) {
 }  // namespace
 
 Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& options, zmq::context_t& context,
-                                                           const store::Archive& archive, const store::Resume& resume,
-                                                           Exchange& exchange, const Clock& clock) {
-  auto reports = transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint());
+                                                           const store::Archive& archive,
+                                                           const store::Resume& resume, Exchange& exchange,
+                                                           const Clock& clock) {
+  auto reports =
+      transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint());
   if (!reports) return tl::unexpected(reports.error());
-  auto control = transport::Socket::bind(context, zmq::socket_type::router, options.directory.control_endpoint());
+  auto control =
+      transport::Socket::bind(context, zmq::socket_type::router, options.directory.control_endpoint());
   if (!control) return tl::unexpected(control.error());
   std::unique_ptr<AnalysisStage> stage(
       new AnalysisStage(options, std::move(*reports), std::move(*control), exchange, clock, resume.run));
@@ -64,7 +67,9 @@ AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, 
       topology_(std::make_shared<detect::Topology>()),
       watermark_(run.begin) {}
 
-AnalysisStage::~AnalysisStage() { join(); }
+AnalysisStage::~AnalysisStage() {
+  join();
+}
 
 void AnalysisStage::start() {
   thread_ = std::thread([this] {
@@ -76,12 +81,13 @@ void AnalysisStage::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Detection is a function of the slices: run over what the archive holds, it comes to where it was. What it raised
-// then stands in the archive and is not raised again.
+// Detection is a function of the slices: run over what the archive holds, it comes to where it was. What it
+// raised then stands in the archive and is not raised again.
 Status AnalysisStage::replay(const store::Archive& archive, const store::Resume& resume) {
   for (const auto& a : resume.alerts) {
     known_alerts_.insert(a.id + '/' + a.status);
-    if (a.status == "resolved") known_alerts_.insert(a.id + "/firing");  // one record per alert: its last status
+    if (a.status == "resolved")
+      known_alerts_.insert(a.id + "/firing");  // one record per alert: its last status
     alert_ids_.insert(a.id);
     recent_alerts_.push_back(a.json);
     if (recent_alerts_.size() > kMostReportedAlerts) recent_alerts_.pop_front();
@@ -99,12 +105,12 @@ Status AnalysisStage::replay(const store::Archive& archive, const store::Resume&
   for (const auto& c : resume.closed)
     if (c.level == LevelIndex(0)) through = c.through;
   replaying_ = true;
-  const auto scanned =
-      archive.scan_columns(LevelIndex(0), through - kReplayedSlices, through, [&](model::SliceColumn&& column) {
-        watermark_ = slice_end(column.index, options_.levels[0]);
-        emit(detector_.on_slice(column, watermark_));
-        return true;
-      });
+  const auto scanned = archive.scan_columns(LevelIndex(0), through - kReplayedSlices, through,
+                                            [&](model::SliceColumn&& column) {
+                                              watermark_ = slice_end(column.index, options_.levels[0]);
+                                              emit(detector_.on_slice(column, watermark_));
+                                              return true;
+                                            });
   replaying_ = false;
   return scanned;
 }
@@ -181,9 +187,18 @@ void AnalysisStage::send_findings(bool final) {
 }
 
 wire::Report AnalysisStage::report(bool final) const {
-  ReportInput in{options_,   detector_,  *topology_,          standing_.get(),
-                 recent_alerts_, run_.begin, watermark_, clock_.realtime(), clock_.monotonic() + run_.wall_offset,
-                 sequence_,  final,      true};
+  ReportInput in{options_,
+                 detector_,
+                 *topology_,
+                 standing_.get(),
+                 recent_alerts_,
+                 run_.begin,
+                 watermark_,
+                 clock_.realtime(),
+                 clock_.monotonic() + run_.wall_offset,
+                 sequence_,
+                 final,
+                 true};
   return build_report(in);
 }
 
@@ -211,7 +226,8 @@ void AnalysisStage::serve_control() {
     } else if (request.kind() == wire::ControlRequest::FINISH) {
       finish_from_ = frame->from;
       if (!finish_) {
-        finish_ = {request.exit_code(), DurationNs(std::clamp<std::int64_t>(request.timeout_ns(), 0, 60'000'000'000))};
+        finish_ = {request.exit_code(),
+                   DurationNs(std::clamp<std::int64_t>(request.timeout_ns(), 0, 60'000'000'000))};
         const std::lock_guard lock(exchange_.mutex);
         exchange_.finish = finish_;
       }
@@ -233,8 +249,8 @@ void AnalysisStage::answer_finish() {
     wire::ControlReply reply;
     reply.set_version(wire::kWireVersion);
     if (exchange_.archive_failed) reply.set_error("the archive could not be written to its end");
-    SummaryInput in{finish_->exit_code, run_.begin, end_, *topology_, standing_.get(), detector_.phases().spans(),
-                    alert_ids_.size()};
+    SummaryInput in{finish_->exit_code,         run_.begin,       end_, *topology_, standing_.get(),
+                    detector_.phases().spans(), alert_ids_.size()};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
     static_cast<void>(control_.try_send(reply, finish_from_));

@@ -1,5 +1,5 @@
-// The daemon's second thread ("margay-analyse"): closed slices in; phases, alerts and reports out. It owns the sockets
-// that viewers and `margay` talk to.
+// The daemon's second thread ("margay-analyse"): closed slices in; phases, alerts and reports out. It owns
+// the sockets that viewers and `margay` talk to.
 #pragma once
 
 #include <deque>
@@ -21,15 +21,16 @@ namespace margay::app {
 class AnalysisStage {
  public:
   static Result<std::unique_ptr<AnalysisStage>> make(const Options& options, zmq::context_t& context,
-                                                     const store::Archive& archive, const store::Resume& resume,
-                                                     Exchange& exchange, const Clock& clock);
+                                                     const store::Archive& archive,
+                                                     const store::Resume& resume, Exchange& exchange,
+                                                     const Clock& clock);
   ~AnalysisStage();
   void start();
   void join();
 
  private:
-  AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control, Exchange& exchange,
-                const Clock& clock, const store::RunMeta& run);
+  AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
+                Exchange& exchange, const Clock& clock, const store::RunMeta& run);
   Status replay(const store::Archive& archive, const store::Resume& resume);
   void run();
   void take(const ClosedSlice& message);
@@ -51,19 +52,19 @@ class AnalysisStage {
   detect::Detector detector_;
   std::shared_ptr<const detect::Topology> topology_;
   std::shared_ptr<const Standing> standing_;
-  std::deque<std::string> recent_alerts_;       // JSON, newest last, bounded
-  std::set<std::string> known_alerts_;          // id + status, already in the archive
-  std::set<std::string> alert_ids_;             // fired in this run
+  std::deque<std::string> recent_alerts_;  // JSON, newest last, bounded
+  std::set<std::string> known_alerts_;     // id + status, already in the archive
+  std::set<std::string> alert_ids_;        // fired in this run
   Findings findings_;
-  std::uint32_t phases_sent_ = 0;               // index of the oldest phase that may still change
+  std::uint32_t phases_sent_ = 0;  // index of the oldest phase that may still change
   TimeNs watermark_{};
   std::uint64_t sequence_ = 0;
   TimeNs next_report_{};
-  bool fresh_ = false;                          // something new to report
+  bool fresh_ = false;  // something new to report
   bool final_ = false;
   bool replaying_ = false;
   TimeNs end_{};
-  std::string finish_from_;                     // who asked for the end, to be answered when it is reached
+  std::string finish_from_;  // who asked for the end, to be answered when it is reached
   std::optional<FinishRequest> finish_;
   TimeNs owner_gone_{};
   TimeNs next_owner_check_{};

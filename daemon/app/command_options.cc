@@ -7,17 +7,21 @@
 namespace margay::app {
 
 void add_common_flags(CLI::App& app, CommonFlags& f) {
-  app.add_option("--config", f.config,
-                 "configuration file (TOML); every key is explained in the shipped margay.toml; flags override it");
+  app.add_option(
+      "--config", f.config,
+      "configuration file (TOML); every key is explained in the shipped margay.toml; flags override it");
   app.add_option("--slice", f.slice,
                  "duration of a timeslice, e.g. 100ms (the default): what is shorter is not told apart");
-  app.add_option("--archive", f.archive, "directory for the run's archive; made if missing (default: margay-RUN here)");
+  app.add_option("--archive", f.archive,
+                 "directory for the run's archive; made if missing (default: margay-RUN here)");
   app.add_option("--alerts", f.alerts, "file for alerts: one JSON object a line, written as they happen");
-  app.add_option("--p", f.p,
-                 "gain/loss ratio of the partition shown, 0 (every detail) to 1 (one aggregate), or auto (the default): "
-                 "just above the noise");
+  app.add_option(
+      "--p", f.p,
+      "gain/loss ratio of the partition shown, 0 (every detail) to 1 (one aggregate), or auto (the default): "
+      "just above the noise");
   app.add_flag("--no-raw", f.no_raw, "keep the model only, not every single event");
-  app.add_option("--capture", f.capture, "file for every message as it came in (to find faults in Margay)")->group("");
+  app.add_option("--capture", f.capture, "file for every message as it came in (to find faults in Margay)")
+      ->group("");
 }
 
 std::vector<std::string> CommonFlags::to_arguments() const {

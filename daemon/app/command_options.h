@@ -1,4 +1,5 @@
-// Flags that `margay run` and `margayd` share, and how they become options. Flags override the configuration file.
+// Flags that `margay run` and `margayd` share, and how they become options. Flags override the configuration
+// file.
 #pragma once
 
 #include <optional>

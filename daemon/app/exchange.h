@@ -1,4 +1,5 @@
-// What the daemon's two threads say to each other. Values and bounded queues; no shared state but a few flags.
+// What the daemon's two threads say to each other. Values and bounded queues; no shared state but a few
+// flags.
 //
 //   margay-ingest  -- ClosedSlice -->  margay-analyse      slices in order, and how things stand
 //   margay-ingest  <-- Findings  ----  margay-analyse      alerts and phases, for the next cut
@@ -29,9 +30,9 @@ struct CounterValue {
 
 // How things stand when a slice closes.
 struct Standing {
-  std::vector<ingest::Account> accounts;        // by leaf
-  std::vector<std::string> conditions;          // by leaf
-  std::uint32_t live = 0, ended = 0;            // sources
+  std::vector<ingest::Account> accounts;  // by leaf
+  std::vector<std::string> conditions;    // by leaf
+  std::uint32_t live = 0, ended = 0;      // sources
   std::vector<CounterValue> counters;
 };
 
@@ -64,7 +65,7 @@ struct Exchange {
   std::atomic<bool> finished{false};        // the last cut is committed (or given up)
   std::atomic<bool> archive_failed{false};  // it was given up
   std::mutex mutex;
-  std::optional<FinishRequest> finish;      // guarded by mutex
+  std::optional<FinishRequest> finish;  // guarded by mutex
 };
 
 }  // namespace margay::app

@@ -66,18 +66,20 @@ slicer::LeafState from_record(const store::LeafState& r) {
 Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, zmq::context_t& context,
                                                        store::Archive& archive, const store::Resume& resume,
                                                        Exchange& exchange, const Clock& clock) {
-  auto socket = transport::Socket::bind(context, zmq::socket_type::router, options.directory.ingest_endpoint());
+  auto socket =
+      transport::Socket::bind(context, zmq::socket_type::router, options.directory.ingest_endpoint());
   if (!socket) return tl::unexpected(socket.error());
   auto levels = slicer::Levels::make(options.levels, options.amendable_slices);
   if (!levels) return tl::unexpected(levels.error());
-  std::unique_ptr<IngestStage> stage(new IngestStage(options, std::move(*socket), archive, exchange, clock,
-                                                     std::move(*levels), resume.run));
+  std::unique_ptr<IngestStage> stage(
+      new IngestStage(options, std::move(*socket), archive, exchange, clock, std::move(*levels), resume.run));
   if (auto ok = stage->restore(resume); !ok) return fail(ok.error(), archive.path());
   return stage;
 }
 
-IngestStage::IngestStage(const Options& options, transport::Socket socket, store::Archive& archive, Exchange& exchange,
-                         const Clock& clock, slicer::Levels levels, const store::RunMeta& run)
+IngestStage::IngestStage(const Options& options, transport::Socket socket, store::Archive& archive,
+                         Exchange& exchange, const Clock& clock, slicer::Levels levels,
+                         const store::RunMeta& run)
     : options_(options),
       exchange_(exchange),
       clock_(clock),
@@ -95,7 +97,9 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
   if (!options.capture.empty()) capture_.open(options.capture, std::ios::binary | std::ios::app);
 }
 
-IngestStage::~IngestStage() { join(); }
+IngestStage::~IngestStage() {
+  join();
+}
 
 Status IngestStage::restore(const store::Resume& resume) {
   states_ = resume.states;
@@ -121,7 +125,8 @@ Status IngestStage::restore(const store::Resume& resume) {
   slicer_.start(run_.begin);  // if the archive holds leaves, but no slice yet
 
   // Coarser levels are merged anew from the closed slices of as long as the coarsest lasts.
-  const std::int64_t back = options_.levels.back().value / options_.levels[0].value + options_.amendable_slices;
+  const std::int64_t back =
+      options_.levels.back().value / options_.levels[0].value + options_.amendable_slices;
   std::vector<model::SliceColumn> ignored;
   const auto scanned =
       archive_.scan_columns(LevelIndex(0), next_open - back, next_open - 1, [&](model::SliceColumn&& c) {
@@ -160,13 +165,14 @@ Status IngestStage::restore(const store::Resume& resume) {
     owner.emplace_back(l.source, l.stream);
   }
   for (const auto& r : resume.streams) {
-    const auto s = std::find_if(sources.begin(), sources.end(), [&](const auto& x) { return x.id == r.source; });
+    const auto s =
+        std::find_if(sources.begin(), sources.end(), [&](const auto& x) { return x.id == r.source; });
     if (s == sources.end()) continue;
     ingest::Stream& stream = s->streams[r.stream];
     stream.epoch = r.epoch;
     stream.began = true;
-    stream.account = {r.produced, r.modelled, r.late_dropped, r.probe_dropped,
-                      r.wire_lost, r.rejected, r.recorded,    r.next};
+    stream.account = {r.produced,  r.modelled, r.late_dropped, r.probe_dropped,
+                      r.wire_lost, r.rejected, r.recorded,     r.next};
     for (std::uint32_t i = 0; i < owner.size(); ++i)
       if (owner[i] == std::pair(r.source, r.stream)) stream.leaf = LeafIndex(i);
     stream.covered = slicer_.leaf_state(stream.leaf).position;
@@ -224,7 +230,8 @@ void IngestStage::receive() {
     if (capture_) {
       // [u64 time of arrival][u32 routing id][u32 message] and the two, little-endian, one after the other.
       const std::int64_t at = clock_.monotonic().value;
-      const auto from = static_cast<std::uint32_t>(frame->from.size()), body = static_cast<std::uint32_t>(frame->body.size());
+      const auto from = static_cast<std::uint32_t>(frame->from.size()),
+                 body = static_cast<std::uint32_t>(frame->body.size());
       capture_.write(reinterpret_cast<const char*>(&at), sizeof at);
       capture_.write(reinterpret_cast<const char*>(&from), sizeof from);
       capture_.write(reinterpret_cast<const char*>(&body), sizeof body);
@@ -236,7 +243,8 @@ void IngestStage::receive() {
 
 void IngestStage::close_slices(TimeNs watermark) {
   slicer_.set_region(ingest_.region());
-  // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the reserve.
+  // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the
+  // reserve.
   const bool behind = exchange_.slices.room() < 2 * kMostClosed;
   if (behind && slicer_.held() < kMostHeld) return;
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
@@ -245,7 +253,8 @@ void IngestStage::close_slices(TimeNs watermark) {
   if (behind) {
     slices_unseen_ += closed.size();  // archived, but the analysis is too slow for this job: it sees a hole
   } else {
-    for (const model::SliceColumn* c : closed) publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
+    for (const model::SliceColumn* c : closed)
+      publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
   }
   for (const SliceIndex s : slicer_.take_amended())
     if (const auto* c = slicer_.column(s)) {
@@ -305,26 +314,36 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   const auto& c = ingest_.counters();
   s->counters = {
       {"messages", c.messages, 0, "messages received from node agents"},
-      {"messages_undecodable", c.undecodable + socket_.malformed(), 2, "messages that are not of this protocol"},
-      {"messages_wrong_version", c.wrong_version, 2, "messages of another wire version; their agents were told"},
+      {"messages_undecodable", c.undecodable + socket_.malformed(), 2,
+       "messages that are not of this protocol"},
+      {"messages_wrong_version", c.wrong_version, 2,
+       "messages of another wire version; their agents were told"},
       {"messages_wrong_run", c.wrong_run, 1, "messages of another run; their agents were told"},
-      {"batches_undecodable", c.bad_batches, 2, "batches whose columns do not decode; their records are rejected"},
+      {"batches_undecodable", c.bad_batches, 2,
+       "batches whose columns do not decode; their records are rejected"},
       {"records_repeated", c.repeats, 0, "records sent again that were known already"},
       {"gaps_pending", c.gaps_pending, 0, "batches put off until what is missing before them is sent again"},
       {"gaps_given_up", c.gaps_given_up, 2, "holes that will not be filled; their records are wire_lost"},
-      {"sources_unknown", c.unknown_source, 0, "batches of sources that had not said hello; they were asked to"},
-      {"refused_by_limit", c.refused_by_limit, 2, "sources, threads or states over a limit of the configuration"},
+      {"sources_unknown", c.unknown_source, 0,
+       "batches of sources that had not said hello; they were asked to"},
+      {"refused_by_limit", c.refused_by_limit, 2,
+       "sources, threads or states over a limit of the configuration"},
       {"events_amending", c.amended_events, 0, "late events that changed a slice already closed"},
       {"clock_backwards", c.clock_backwards, 1, "events whose time ran backwards; taken at the time before"},
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
-      {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1, "events modelled, but not archived one by one"},
+      {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1,
+       "events modelled, but not archived one by one"},
       {"columns_not_archived", columns_lost_, 2, "slices that the disk was away for too long to keep"},
-      {"slices_unseen", slices_unseen_, 2, "slices that are archived, but that the analysis was too slow to look at"},
-      {"amendments_unseen", amendments_unseen_, 1, "late changes of closed slices that are archived, but came too fast "
-                                                   "for the analysis"},
-      {"commit_errors", commit_errors_, 2, commit_error_.empty() ? "failed writes of the archive" : commit_error_},
+      {"slices_unseen", slices_unseen_, 2,
+       "slices that are archived, but that the analysis was too slow to look at"},
+      {"amendments_unseen", amendments_unseen_, 1,
+       "late changes of closed slices that are archived, but came too fast "
+       "for the analysis"},
+      {"commit_errors", commit_errors_, 2,
+       commit_error_.empty() ? "failed writes of the archive" : commit_error_},
       {"commits", acked_cut_, 0, "cuts committed to the archive"},
-      {"steal_ms", ingest_.steal_ns() / 1'000'000, 0, "time the hypervisor took from the host, ms since its boot"},
+      {"steal_ms", ingest_.steal_ns() / 1'000'000, 0,
+       "time the hypervisor took from the host, ms since its boot"},
   };
   return s;
 }
@@ -368,11 +387,12 @@ void IngestStage::commit(bool last) {
   }
   for (const auto& [id, s] : ingest_.sources()) {
     if (!s.dirty) continue;
-    cut.sources.push_back({id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end});
+    cut.sources.push_back(
+        {id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end});
     for (const auto& [index, stream] : s.streams) {
       const ingest::Account& a = stream.account;
-      cut.streams.push_back({id, index, stream.epoch, a.next, a.produced, a.recorded, a.modelled, a.late_dropped,
-                             a.probe_dropped, a.wire_lost, a.rejected});
+      cut.streams.push_back({id, index, stream.epoch, a.next, a.produced, a.recorded, a.modelled,
+                             a.late_dropped, a.probe_dropped, a.wire_lost, a.rejected});
     }
   }
   if (slicer_.started()) cut.closed.push_back({LevelIndex(0), slicer_.next_open() - 1});
@@ -418,7 +438,8 @@ void IngestStage::poll_commits() {
 
 void IngestStage::send_replies() {
   // An acknowledgement that does not get through is made good by the next one.
-  for (const auto& [agent, message] : ingest_.take_replies()) static_cast<void>(socket_.try_send(message, agent));
+  for (const auto& [agent, message] : ingest_.take_replies())
+    static_cast<void>(socket_.try_send(message, agent));
 }
 
 // The end of a run. True when it is done.

@@ -1,5 +1,5 @@
-// The daemon's first thread ("margay-ingest"): messages in, cells, cuts and acknowledgements out. It never waits for
-// a disk or for the analysis.
+// The daemon's first thread ("margay-ingest"): messages in, cells, cuts and acknowledgements out. It never
+// waits for a disk or for the analysis.
 #pragma once
 
 #include <fstream>
@@ -62,7 +62,7 @@ class IngestStage {
   std::map<std::uint32_t, store::PhaseRecord> pending_phases_;
   std::vector<store::RawBlock> pending_raw_;
   std::size_t pending_raw_bytes_ = 0;
-  std::uint64_t raw_lost_ = 0;      // records not archived for want of room
+  std::uint64_t raw_lost_ = 0;  // records not archived for want of room
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
   std::uint64_t columns_lost_ = 0;  // columns not archived, the disk being away for too long

@@ -54,31 +54,38 @@ int status(const std::string& name, bool json) {
       return 0;
     }
   }
-  return complain({margay::ErrorCode::kUnavailable, directory->path + ": the daemon of this run does not answer"});
+  return complain(
+      {margay::ErrorCode::kUnavailable, directory->path + ": the daemon of this run does not answer"});
 }
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Margay watches a parallel job while it runs: it names the job's phases, flags the moments and places where the\n"
+      "Margay watches a parallel job while it runs: it names the job's phases, flags the moments and places "
+      "where the\n"
       "job is disturbed, and says who is likely to have caused it.\n\n"
-      "  margay run -- mpirun -np 4 ./app      watch a job: phases and alerts as they happen, an archive at the end\n"
+      "  margay run -- mpirun -np 4 ./app      watch a job: phases and alerts as they happen, an archive at "
+      "the end\n"
       "  margay watch                          the live view of it, in another terminal\n"
       "  margay status                         where every event went, and how the daemon is"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
 
   margay::app::RunRequest request;
-  auto* run_app = app.add_subcommand(
-      "run",
-      "Run a job under observation. The job's output, input and exit code are its own; what Margay has to say goes to\n"
-      "stderr, each line beginning with 'margay: '. Works through mpirun, srun, scripts and Python (mpi4py); the probe\n"
-      "is preloaded, nothing is compiled or linked.\n\n"
-      "  margay run --slice 100ms --alerts alerts.jsonl --summary summary.json -- mpirun -np 4 lmp -in in.lj\n\n"
-      "Exit code: the job's; 128 + N if signal N ended it; 127 if it was not found, 126 if it could not be run;\n"
-      "2 if something is wrong with the options (the job was not started).");
+  auto* run_app = app.add_subcommand("run",
+                                     "Run a job under observation. The job's output, input and exit code are "
+                                     "its own; what Margay has to say goes to\n"
+                                     "stderr, each line beginning with 'margay: '. Works through mpirun, "
+                                     "srun, scripts and Python (mpi4py); the probe\n"
+                                     "is preloaded, nothing is compiled or linked.\n\n"
+                                     "  margay run --slice 100ms --alerts alerts.jsonl --summary "
+                                     "summary.json -- mpirun -np 4 lmp -in in.lj\n\n"
+                                     "Exit code: the job's; 128 + N if signal N ended it; 127 if it was not "
+                                     "found, 126 if it could not be run;\n"
+                                     "2 if something is wrong with the options (the job was not started).");
   margay::app::add_common_flags(*run_app, request.flags);
-  run_app->add_option("--summary", request.summary,
-                      "file for the summary at the end (JSON): events produced and where each went, phases, alerts");
+  run_app->add_option(
+      "--summary", request.summary,
+      "file for the summary at the end (JSON): events produced and where each went, phases, alerts");
   run_app->add_option("--name", request.name, "name of the run (default: made of date and time)");
   run_app->add_flag("-q,--quiet", request.quiet, "say nothing but errors");
   run_app->add_option("command", request.command, "the job: everything after --")->required();
@@ -87,30 +94,36 @@ int run(int argc, char** argv) {
   std::string watch_run;
   bool exit_at_end = false;
   auto* watch_app = app.add_subcommand(
-      "watch", "The live view of a run in this terminal: what every node does, the phases, the alerts. q leaves.");
+      "watch",
+      "The live view of a run in this terminal: what every node does, the phases, the alerts. q leaves.");
   watch_app->add_option("run", watch_run, "the run (default: the newest)");
   watch_app->add_flag("--exit-at-end", exit_at_end, "leave when the run ends");
 
   std::string status_run;
   bool json = false;
-  auto* status_app = app.add_subcommand(
-      "status", "How a run stands: phases, open alerts, the account of every event, counters.\n"
-                "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.");
+  auto* status_app =
+      app.add_subcommand("status",
+                         "How a run stands: phases, open alerts, the account of every event, counters.\n"
+                         "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.");
   status_app->add_option("run", status_run, "the run (default: the newest)");
   status_app->add_flag("--json", json, "for programs");
 
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
   auto* env_app = app.add_subcommand(
-      "env", "Shell lines that let the jobs of this shell report to a daemon started by hand (see margayd --help):\n"
-             "  eval \"$(margay env night)\"");
+      "env",
+      "Shell lines that let the jobs of this shell report to a daemon started by hand (see margayd --help):\n"
+      "  eval \"$(margay env night)\"");
   env_app->add_option("run", env_run, "the run (default: the newest)");
-  auto* config_app = app.add_subcommand("config", "Print the configuration file with every key, its default and its meaning.");
+  auto* config_app = app.add_subcommand(
+      "config", "Print the configuration file with every key, its default and its meaning.");
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;  // --help and --version are no errors; CLI11 has a code for each kind of error
+    return app.exit(e) == 0
+               ? 0
+               : 2;  // --help and --version are no errors; CLI11 has a code for each kind of error
   }
   if (run_app->parsed()) return margay::app::run_command(request);
   if (watch_app->parsed()) {
@@ -134,8 +147,8 @@ int run(int argc, char** argv) {
     if (!parts) return complain(parts.error());
     const std::string run = directory->path.substr(directory->path.rfind('/') + 1);
     // The agent ends with the shell that asked for it, once that shell's jobs are over.
-    std::printf("'%s' --run-dir '%s' --run '%s' --owner-pid $$ </dev/null >/dev/null 2>&1 &\n", parts->node.c_str(),
-                directory->path.c_str(), run.c_str());
+    std::printf("'%s' --run-dir '%s' --run '%s' --owner-pid $$ </dev/null >/dev/null 2>&1 &\n",
+                parts->node.c_str(), directory->path.c_str(), run.c_str());
     std::printf("export MARGAY_RUN_DIR='%s'\n", directory->path.c_str());
     std::printf("export LD_PRELOAD='%s'\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", parts->probe.c_str());
     return 0;

@@ -17,18 +17,22 @@ namespace {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the archive,\n"
-      "and publishes phases and alerts. `margay run -- COMMAND` starts one for you. By hand, apart from the job:\n\n"
+      "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the "
+      "archive,\n"
+      "and publishes phases and alerts. `margay run -- COMMAND` starts one for you. By hand, apart from the "
+      "job:\n\n"
       "  margayd --run night --archive /data/night &\n"
       "  eval \"$(margay env night)\"      # what the job needs: starts a node agent, sets two variables\n"
       "  mpirun -np 4 ./app\n\n"
-      "SIGTERM ends it in order; started again with the same --run and --archive it takes up where it left off."};
+      "SIGTERM ends it in order; started again with the same --run and --archive it takes up where it left "
+      "off."};
   margay::app::Options options;
   margay::app::CommonFlags flags;
   margay::app::add_common_flags(app, flags);
   app.add_option("--run", options.run, "name of the run: letters, digits, '-', '_'")->required();
   app.add_option("--command", options.command, "the job's command line, for people");
-  app.add_option("--owner-pid", options.owner_pid, "end by itself when this process has gone and nothing is left to watch");
+  app.add_option("--owner-pid", options.owner_pid,
+                 "end by itself when this process has gone and nothing is left to watch");
   app.add_option("--restarts", options.restarts, "how often the owner had to restart this daemon");
   app.set_version_flag("--version", MARGAY_VERSION);
   try {

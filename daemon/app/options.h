@@ -14,12 +14,12 @@ namespace margay::app {
 
 struct Options {
   std::string run;
-  std::string command;                 // of the job, for people
+  std::string command;  // of the job, for people
   transport::RunDirectory directory;
   std::string archive;
-  std::string alerts_file;             // "" for none
-  int owner_pid = 0;                   // ends when this process has gone and no source is left; 0: never
-  std::uint32_t restarts = 0;          // how often this daemon was restarted, for people
+  std::string alerts_file;     // "" for none
+  int owner_pid = 0;           // ends when this process has gone and no source is left; 0: never
+  std::uint32_t restarts = 0;  // how often this daemon was restarted, for people
 
   // Level 0 first, each a multiple of the one before.
   std::vector<DurationNs> levels = {milliseconds(100), seconds(1), seconds(10), seconds(60)};
@@ -36,7 +36,7 @@ struct Options {
   std::uint64_t raw_backlog_bytes = std::uint64_t{64} << 20;
   std::uint64_t window_memory_bytes = std::uint64_t{512} << 20;
   ingest::Limits limits;
-  std::optional<double> p;             // nothing: from the noise floor
+  std::optional<double> p;  // nothing: from the noise floor
   double min_effect = 0.1;
   std::uint32_t min_duration_slices = 1;
   std::vector<std::string> idle_states;
@@ -44,7 +44,7 @@ struct Options {
   DurationNs node_period = milliseconds(20);
   DurationNs node_sample = milliseconds(50);
   std::uint64_t node_memory_bytes = std::uint64_t{64} << 20;
-  std::string capture;                 // file for every message as it came in, for tests; "" for none
+  std::string capture;  // file for every message as it came in, for tests; "" for none
 };
 
 }  // namespace margay::app

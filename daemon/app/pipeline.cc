@@ -53,11 +53,12 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   auto resume = p->archive_->load();
   if (!resume) return tl::unexpected(resume.error());
   if (resume->run.run != o.run)
-    return fail(ErrorCode::kInvalidArgument,
-                o.archive + ": holds the run '" + resume->run.run + "'; give --archive a directory of its own");
+    return fail(ErrorCode::kInvalidArgument, o.archive + ": holds the run '" + resume->run.run +
+                                                 "'; give --archive a directory of its own");
   // A daemon that died after its last cut has a successor, which says again how the run ended.
   if (resume->run.end && o.restarts == 0)
-    return fail(ErrorCode::kInvalidArgument, o.archive + ": this run is over; a new run needs a directory of its own");
+    return fail(ErrorCode::kInvalidArgument,
+                o.archive + ": this run is over; a new run needs a directory of its own");
   o.levels = resume->run.levels;
   if (resume->run.boot_id != boot_id())
     resume->run.wall_offset = p->clock_.realtime() - p->clock_.monotonic();

@@ -1,12 +1,12 @@
 // The whole daemon, in order. This is the place to read first.
 //
 //   node agents ==ZeroMQ==> ingest: decode, check, once and in order      (collector/ingest)   \.
-//                           slicer: intervals to cells                     (collector/slicer)    margay-ingest
+//                           slicer: intervals to cells                     (collector/slicer) margay-ingest
 //                           levels: 100 ms -> 1 s -> 10 s -> 60 s          (collector/slicer)   /
 //                             |  consistent cuts                           (collector/store)     margay-store
 //                             |  closed slices, a bounded queue
 //                           window: the optimal partitions                 (daemon/partition)  \.
-//                           phases, perturbations                          (daemon/detect)       margay-analyse
+//                           phases, perturbations                          (daemon/detect) margay-analyse
 //                           alerts: file, archive; reports: ZeroMQ         (daemon/alert, app) /
 #pragma once
 

@@ -11,7 +11,8 @@ namespace {
 // The newest slices that a node's bar pools: one second, but at least one slice.
 constexpr std::int64_t kBarNs = 1'000'000'000;
 
-void add_partition(const std::optional<partition::Partition>& p, std::size_t nodes, wire::PartitionView* out) {
+void add_partition(const std::optional<partition::Partition>& p, std::size_t nodes,
+                   wire::PartitionView* out) {
   if (!p || p->parts.empty()) return;
   out->set_p(p->p);
   out->set_gain(p->gain);
@@ -59,7 +60,8 @@ void add_nodes(const ReportInput& in, wire::Report& report) {
       for (std::size_t x = 0; x < sum.size(); ++x) sum[x] += leaf[l.value][x];
       present += weight[l.value];
     }
-    const double whole = static_cast<double>(node.leaf_count) * static_cast<double>(window.last().value + 1 - from.value);
+    const double whole =
+        static_cast<double>(node.leaf_count) * static_cast<double>(window.last().value + 1 - from.value);
     std::vector<std::pair<double, std::uint16_t>> shares;
     for (std::size_t x = 0; x < sum.size(); ++x)
       if (sum[x] > 0.0005 * whole) shares.emplace_back(sum[x] / whole, window.state_of(x).value);

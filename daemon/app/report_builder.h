@@ -22,15 +22,15 @@ struct ReportInput {
   const Options& options;
   const detect::Detector& detector;
   const detect::Topology& topology;
-  const Standing* standing;                      // may be null
-  const std::deque<std::string>& alerts;         // newest last
+  const Standing* standing;               // may be null
+  const std::deque<std::string>& alerts;  // newest last
   TimeNs run_begin;
   TimeNs watermark;
   TimeNs now_wall;
   TimeNs now_trace;
   std::uint64_t sequence;
   bool final;
-  bool partitions;                               // with the spatiotemporal and temporal partition
+  bool partitions;  // with the spatiotemporal and temporal partition
 };
 wire::Report build_report(const ReportInput& in);
 

@@ -176,7 +176,8 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
     if (most->first == kCompute.value)
       meanwhile = "; the other " + all + " go on";
     else if (most->second == others)
-      meanwhile = others == 1 ? "; the other one waits in " + name : "; the other " + all + " wait in " + name;
+      meanwhile =
+          others == 1 ? "; the other one waits in " + name : "; the other " + all + " wait in " + name;
     else
       meanwhile = "; " + std::to_string(most->second) + " of the other " + all + " wait in " + name;
   }

@@ -1,10 +1,11 @@
-/* What the probe adds to an MPI call: the time of calls that do almost nothing, through the probe (MPI_) and past it
- * (PMPI_), in the same process, interleaved.
+/* What the probe adds to an MPI call: the time of calls that do almost nothing, through the probe (MPI_) and
+ * past it (PMPI_), in the same process, interleaved.
  *
  *   mpicc -O2 -o probe_cost probe_cost.c
  *   mpirun -np 1 -x LD_PRELOAD=libmargay-probe.so -x MARGAY_RUN_DIR=DIR ./probe_cost
  *
- * Without an agent the ring fills after 65536 calls and the rest is dropped: the drop path is printed apart. */
+ * Without an agent the ring fills after 65536 calls and the rest is dropped: the drop path is printed apart.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,26 +16,26 @@ static double now(void) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
-static int smaller(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int smaller(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
 enum { ROUNDS = 30, CALLS = 1000 };
 
-#define MEASURE(result, call)                         \
-  do {                                                \
-    const double begin = now();                       \
-    for (int k = 0; k < CALLS; ++k) call;             \
-    result = (now() - begin) / CALLS;                 \
+#define MEASURE(result, call)             \
+  do {                                    \
+    const double begin = now();           \
+    for (int k = 0; k < CALLS; ++k) call; \
+    result = (now() - begin) / CALLS;     \
   } while (0)
 
-static double median(double *v) {
+static double median(double* v) {
   qsort(v, ROUNDS, sizeof *v, smaller);
   return v[ROUNDS / 2];
 }
 
-static void compare(const char *what) {
+static void compare(const char* what) {
   double with[ROUNDS], without[ROUNDS], send_with[ROUNDS], send_without[ROUNDS];
   MPI_Request request;
   int flag, x = 0, y = 0;
@@ -58,13 +59,13 @@ static void compare(const char *what) {
     send_with[i] = b / 100;
   }
   const double p0 = median(without), p1 = median(with), s0 = median(send_without), s1 = median(send_with);
-  printf("%-10s MPI_Iprobe bare %6.1f ns, with the probe %6.1f ns, added %6.1f ns, ratio %.2f\n", what, p0, p1, p1 - p0,
-         p1 / p0);
-  printf("%-10s MPI_Send   bare %6.1f ns, with the probe %6.1f ns, added %6.1f ns, ratio %.2f\n", what, s0, s1, s1 - s0,
-         s1 / s0);
+  printf("%-10s MPI_Iprobe bare %6.1f ns, with the probe %6.1f ns, added %6.1f ns, ratio %.2f\n", what, p0,
+         p1, p1 - p0, p1 / p0);
+  printf("%-10s MPI_Send   bare %6.1f ns, with the probe %6.1f ns, added %6.1f ns, ratio %.2f\n", what, s0,
+         s1, s1 - s0, s1 / s0);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   double clocks;
   MPI_Init(&argc, &argv);
   MEASURE(clocks, (now(), now()));

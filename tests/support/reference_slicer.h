@@ -1,5 +1,5 @@
-// The plain reference slicer: the judge of the clever one. Keeps every interval, and adds each to the slices it
-// overlaps. No positions, no taking back, no windows.
+// The plain reference slicer: the judge of the clever one. Keeps every interval, and adds each to the slices
+// it overlaps. No positions, no taking back, no windows.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct ReferenceCell {
 using ReferenceCells = std::map<std::pair<std::int64_t, std::uint16_t>, ReferenceCell>;
 
 // Cells of one leaf in [begin, end) from its events in order; Absent before the first.
-ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs begin, TimeNs end, DurationNs slice);
+ReferenceCells reference_cells(const std::vector<ReferenceEvent>& events, TimeNs begin, TimeNs end,
+                               DurationNs slice);
 
 }  // namespace margay::test

@@ -16,7 +16,8 @@ Result<pid_t> spawn(const ChildOptions& o) {
   for (const auto& a : o.arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
   int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) return fail(ErrorCode::kIo, std::string("pipe: ") + std::strerror(errno));
+  if (pipe2(report, O_CLOEXEC) != 0)
+    return fail(ErrorCode::kIo, std::string("pipe: ") + std::strerror(errno));
   const pid_t pid = fork();
   if (pid < 0) {
     const int error = errno;

@@ -29,14 +29,16 @@ namespace fs = std::filesystem;
 
 constexpr int kPollMs = 50;
 constexpr DurationNs kReadyPatience = seconds(10);
-constexpr DurationNs kFinishPatience = seconds(30);   // for the daemon's answer, restarts included
-constexpr DurationNs kSourcesPatience = seconds(5);   // of the daemon, for sources that do not end
+constexpr DurationNs kFinishPatience = seconds(30);  // for the daemon's answer, restarts included
+constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sources that do not end
 constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
 constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 constexpr std::size_t kLongestName = 64;
 
-void say(const std::string& line) { std::fprintf(stderr, "margay: %s\n", line.c_str()); }
+void say(const std::string& line) {
+  std::fprintf(stderr, "margay: %s\n", line.c_str());
+}
 
 std::string make_run_name() {
   char stamp[32];
@@ -123,13 +125,23 @@ bool Run::prepare() {
   for (const auto& a : request_.command) command += (command.empty() ? "" : " ") + a;
 
   daemon_.what = "the daemon";
-  daemon_.options.arguments = {parts_.daemon, "--run", run_, "--command", command, "--owner-pid", std::to_string(getpid())};
+  daemon_.options.arguments = {parts_.daemon,           "--run", run_, "--command", command, "--owner-pid",
+                               std::to_string(getpid())};
   for (auto& a : flags_.to_arguments()) daemon_.options.arguments.push_back(a);
   node_.what = "the node agent";
-  node_.options.arguments = {parts_.node, "--run-dir", directory_.path, "--run", run_, "--owner-pid", std::to_string(getpid()),
-                             "--period", std::to_string(options_.node_period.value / 1000) + "us",
-                             "--sample-period", std::to_string(options_.node_sample.value / 1000) + "us",
-                             "--memory", std::to_string(options_.node_memory_bytes) + "b"};
+  node_.options.arguments = {parts_.node,
+                             "--run-dir",
+                             directory_.path,
+                             "--run",
+                             run_,
+                             "--owner-pid",
+                             std::to_string(getpid()),
+                             "--period",
+                             std::to_string(options_.node_period.value / 1000) + "us",
+                             "--sample-period",
+                             std::to_string(options_.node_sample.value / 1000) + "us",
+                             "--memory",
+                             std::to_string(options_.node_memory_bytes) + "b"};
   for (Helper* h : {&daemon_, &node_}) {
     h->options.own_session = true;
     h->options.null_input = true;
@@ -181,7 +193,8 @@ void Run::start_again_if_due(Helper& helper) {
 // The daemon answers.
 bool Run::wait_ready() {
   const TimeNs until = clock_.monotonic() + kReadyPatience;
-  auto control = transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
+  auto control =
+      transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
   if (!control) return false;
   wire::ControlRequest request;
   request.set_version(wire::kWireVersion);
@@ -195,7 +208,8 @@ bool Run::wait_ready() {
       return false;
     }
     if (!sent) sent = control->try_send(request);
-    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)) && control->try_receive()) return true;
+    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)) && control->try_receive())
+      return true;
   }
   return false;
 }
@@ -205,8 +219,10 @@ int Run::start_job() {
   job.arguments = request_.command;
   if (watched_) {
     const char* before = std::getenv("LD_PRELOAD");
-    job.environment = {{"MARGAY_RUN_DIR", directory_.path},
-                       {"LD_PRELOAD", parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
+    job.environment = {
+        {"MARGAY_RUN_DIR", directory_.path},
+        {"LD_PRELOAD",
+         parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
   }
   job_begin_ = clock_.realtime();
   auto pid = spawn(job);
@@ -262,7 +278,8 @@ void Run::show_reports() {
     wire::Report report;
     if (!report.ParseFromString(frame->body)) continue;
     if (!request_.quiet)
-      for (const std::string& line : lines_.feed(report, clock_.monotonic())) std::fprintf(stderr, "%s\n", line.c_str());
+      for (const std::string& line : lines_.feed(report, clock_.monotonic()))
+        std::fprintf(stderr, "%s\n", line.c_str());
     last_ = std::move(report);
   }
 }
@@ -302,7 +319,8 @@ void Run::finish() {
     if (daemon_.pid < 0) control.reset();
     for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
     if (daemon_.pid > 0 && !control) {
-      auto socket = transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
+      auto socket =
+          transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
       if (!socket) break;
       control.emplace(std::move(*socket));
       sent = false;
@@ -321,7 +339,8 @@ void Run::finish() {
           summary = reply.summary_json();
           last_ = reply.report();
           if (!request_.quiet)
-            for (const std::string& line : lines_.feed(last_, clock_.monotonic())) std::fprintf(stderr, "%s\n", line.c_str());
+            for (const std::string& line : lines_.feed(last_, clock_.monotonic()))
+              std::fprintf(stderr, "%s\n", line.c_str());
           break;
         }
       }
@@ -335,7 +354,8 @@ void Run::finish() {
   // The log goes to the archive; the rest was for the time of the run.
   std::error_code ec;
   if (fs::file_size(directory_.path + "/log", ec) > 0 && !ec)
-    fs::copy_file(directory_.path + "/log", flags_.archive + "/log", fs::copy_options::overwrite_existing, ec);
+    fs::copy_file(directory_.path + "/log", flags_.archive + "/log", fs::copy_options::overwrite_existing,
+                  ec);
   transport::remove_run_directory(directory_);
 }
 
@@ -358,7 +378,8 @@ void Run::print_end() {
   const auto duration = (job_end_ - job_begin_).value;
   std::uint64_t produced = 0;
   for (const auto& s : last_.health().sources()) produced += s.produced();
-  say("the job ended after " + terminal::duration_text(duration) + " with exit code " + std::to_string(exit_code_));
+  say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
+      std::to_string(exit_code_));
   if (last_.health().sources_size() == 0) {
     say("no MPI program was seen: nothing that was started calls MPI_Init of Open MPI");
     return;
@@ -366,9 +387,10 @@ void Run::print_end() {
   const std::uint64_t lost = last_.health().lost_events();
   std::size_t alerts = 0;
   for (const auto& a : last_.alerts()) alerts += a.find("\"status\":\"firing\"") != std::string::npos ? 1 : 0;
-  say(terminal::grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) + " resources, " +
-      (lost == 0 ? "none lost" : terminal::grouped(lost) + " lost") + "; " + std::to_string(last_.phases_size()) +
-      " phase stretches, " + std::to_string(alerts) + (alerts == 1 ? " alert" : " alerts"));
+  say(terminal::grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) +
+      " resources, " + (lost == 0 ? "none lost" : terminal::grouped(lost) + " lost") + "; " +
+      std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts) +
+      (alerts == 1 ? " alert" : " alerts"));
   say("archive: " + flags_.archive);
 }
 
@@ -421,7 +443,8 @@ int run_command(const RunRequest& request) {
     say(ok.error().message);
     return 2;
   }
-  if (request.name.find_first_not_of(kNameLetters) != std::string::npos || request.name.size() > kLongestName) {
+  if (request.name.find_first_not_of(kNameLetters) != std::string::npos ||
+      request.name.size() > kLongestName) {
     say("--name " + request.name + ": expected up to 64 letters, digits, '-' and '_'");
     return 2;
   }

@@ -4,9 +4,9 @@
 //                 +--- margay-node        drains the rings, samples     restarted if it dies
 //                 +--- the job, with the probe preloaded                its exit code is ours
 //
-// The job never depends on the other two: if they cannot be started, it runs as without Margay, and a line says so.
-// Signals sent to `margay run` are passed on to the job; those of the terminal reach it anyway, being of the same
-// process group. Nothing is left behind: no process, no file in shared memory.
+// The job never depends on the other two: if they cannot be started, it runs as without Margay, and a line
+// says so. Signals sent to `margay run` are passed on to the job; those of the terminal reach it anyway,
+// being of the same process group. Nothing is left behind: no process, no file in shared memory.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ namespace margay::app {
 
 struct RunRequest {
   CommonFlags flags;
-  std::string summary;   // file for the summary (JSON), or ""
-  std::string name;      // of the run; "" for one made of time and chance
-  bool quiet = false;    // print nothing but errors
+  std::string summary;  // file for the summary (JSON), or ""
+  std::string name;     // of the run; "" for one made of time and chance
+  bool quiet = false;   // print nothing but errors
   std::vector<std::string> command;
 };
 

@@ -11,8 +11,8 @@
 
 static int rank, size;
 
-/* 10 exchanges of 100 ints with tag 7, one wildcard receive, 3 barriers, 2 allreduces of 4 doubles, a gather with
- * arguments that only matter at the root, a duplicate communicator, probes and a nonblocking pair. */
+/* 10 exchanges of 100 ints with tag 7, one wildcard receive, 3 barriers, 2 allreduces of 4 doubles, a gather
+ * with arguments that only matter at the root, a duplicate communicator, probes and a nonblocking pair. */
 static void counted(void) {
   int out[100] = {0}, in[100];
   double a[4] = {1, 2, 3, 4}, b[4];
@@ -53,21 +53,21 @@ static void regions(void) {
   MPI_Pcontrol(1, "inner");
   MPI_Pcontrol(-1, "inner");
   MPI_Pcontrol(-1, "solve");
-  MPI_Pcontrol(1, (char *)0);
-  MPI_Pcontrol(1, (char *)16);
+  MPI_Pcontrol(1, (char*)0);
+  MPI_Pcontrol(1, (char*)16);
   MPI_Pcontrol(1, "a name that is much too long to be taken for the name of any region");
   MPI_Pcontrol(1, "not\tprintable");
   MPI_Pcontrol(1);
 }
 
-static void *in_thread(void *n) {
+static void* in_thread(void* n) {
   int i, flag;
   for (i = 0; i < (int)(long)n; ++i) MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   return 0;
 }
 
 static jmp_buf out_of_mpi;
-static void jump(MPI_Comm *comm, int *code, ...) {
+static void jump(MPI_Comm* comm, int* code, ...) {
   (void)comm;
   (void)code;
   longjmp(out_of_mpi, 1);
@@ -84,8 +84,8 @@ static void jumps(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv) {
-  const char *what = argc > 1 ? argv[1] : "counted";
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "counted";
   int provided, i, status;
   if (strcmp(what, "nothing") == 0) {
     puts("no MPI here");
@@ -121,10 +121,10 @@ int main(int argc, char **argv) {
   }
   if (strcmp(what, "threads") == 0) { /* first ten at a time, then ten one after the other */
     pthread_t t[10];
-    for (i = 0; i < 10; ++i) pthread_create(&t[i], 0, in_thread, (void *)100);
+    for (i = 0; i < 10; ++i) pthread_create(&t[i], 0, in_thread, (void*)100);
     for (i = 0; i < 10; ++i) pthread_join(t[i], 0);
     for (i = 0; i < 10; ++i) {
-      pthread_create(&t[0], 0, in_thread, (void *)100);
+      pthread_create(&t[0], 0, in_thread, (void*)100);
       pthread_join(t[0], 0);
     }
   }

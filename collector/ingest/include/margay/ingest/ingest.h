@@ -81,8 +81,8 @@ class Ingest {
 
   // Every live source is covered to here, or has been silent for too long (a bounded wait).
   TimeNs watermark(TimeNs now) const;
-  // This process was away (restarted, or stopped) and what sources sent meanwhile is still on its way: until `until`,
-  // or until all have caught up, silence is not held against them.
+  // This process was away (restarted, or stopped) and what sources sent meanwhile is still on its way: until
+  // `until`, or until all have caught up, silence is not held against them.
   void catch_up(TimeNs until) { catch_up_until_ = std::max(catch_up_until_, until); }
 
   // What stands in the cut that is being made now, to be sent when it is committed.

@@ -2,8 +2,8 @@
 // replayed.
 //
 // Evidence, and when it speaks (DETECT.md has the reasons):
-//  - *stopped*: the node sampler has seen the process stopped (T) for `stop_slices` whole slices. A fact, not an
-//  inference; it needs
+//  - *stopped*: the node sampler has seen the process stopped (T) for `stop_slices` whole slices. A fact, not
+//  an inference; it needs
 //    no history.
 //  - *stall*: the job makes no progress: no visit to any state has ended below a node for `stall_slices`
 //  whole slices,
@@ -36,10 +36,10 @@ struct DetectorOptions {
   std::string run;
   WindowOptions window;
   PhaseOptions phases;
-  double min_effect = 0.1;         // total variation distance from the phase, of the leaves affected
-  std::uint32_t stop_slices = 1;       // whole slices that a process is stopped
-  std::set<std::string> idle_states;   // being in one of these is not waiting
-  std::uint32_t stall_slices = 3;  // whole slices without progress
+  double min_effect = 0.1;            // total variation distance from the phase, of the leaves affected
+  std::uint32_t stop_slices = 1;      // whole slices that a process is stopped
+  std::set<std::string> idle_states;  // being in one of these is not waiting
+  std::uint32_t stall_slices = 3;     // whole slices without progress
   std::uint32_t stall_least_visits = 10;
   double stall_idle_cpu = 0.7;          // a culprit that uses more CPU than this share is working, not stuck
   std::uint32_t resolve_slices = 2;     // slices back in order until an alert is resolved
@@ -104,7 +104,7 @@ class Detector {
   std::deque<std::uint64_t> progress_;  // visits ended per slice, of normal slices of this phase
   std::uint32_t without_progress_ = 0;
   std::set<std::uint32_t> was_stopped_;
-  std::set<std::uint16_t> idle_;         // state ids of options_.idle_states
+  std::set<std::uint16_t> idle_;    // state ids of options_.idle_states
   std::vector<Evidence> evidence_;  // by leaf
   SliceIndex last_touched_{-1};     // the newest slice that was not in order
   std::optional<Incident> loss_;

@@ -24,14 +24,14 @@ enum {
 #define MARGAY_NO_TAG (-1)
 
 typedef struct margay_record { /* NOLINT(modernize-use-using): C reads this too */
-  int64_t time_ns; /* host time, CLOCK_MONOTONIC */
-  uint64_t bytes;  /* posted bytes; dropped records for MARGAY_GAP */
-  int32_t peer;    /* rank in `comm`, or MARGAY_NO_PEER */
-  int32_t tag;     /* or MARGAY_NO_TAG */
-  uint32_t comm;   /* the source's number for the communicator; 0 where there is none */
-  uint16_t state;  /* index into the source's name table (Hello.names) */
-  uint8_t kind;    /* MARGAY_ENTER ... */
-  uint8_t flags;   /* 0; reserved */
+  int64_t time_ns;             /* host time, CLOCK_MONOTONIC */
+  uint64_t bytes;              /* posted bytes; dropped records for MARGAY_GAP */
+  int32_t peer;                /* rank in `comm`, or MARGAY_NO_PEER */
+  int32_t tag;                 /* or MARGAY_NO_TAG */
+  uint32_t comm;               /* the source's number for the communicator; 0 where there is none */
+  uint16_t state;              /* index into the source's name table (Hello.names) */
+  uint8_t kind;                /* MARGAY_ENTER ... */
+  uint8_t flags;               /* 0; reserved */
 } margay_record;
 
 #ifdef __cplusplus
