@@ -150,9 +150,9 @@ wire::Report build_report(const ReportInput& in) {
   const auto& spans = in.detector.phases().spans();
   const std::size_t skip = spans.size() > kMostReportedPhases ? spans.size() - kMostReportedPhases : 0;
   // A stretch that has just begun may still turn out to be a transition: it is not shown yet.
-  const DurationNs shortest = in.options.levels[0] * detect::PhaseOptions{}.shortest;
+  const DurationNs sure = in.options.levels[0] * (2 * detect::PhaseOptions{}.shortest + 2);
   for (std::size_t i = skip; i < spans.size(); ++i) {
-    if (spans[i].current && spans[i].end - spans[i].begin < shortest && !in.final) break;
+    if (spans[i].current && spans[i].end - spans[i].begin < sure && !in.final) break;
     auto* phase = report.add_phases();
     phase->set_name(spans[i].name);
     phase->set_label(spans[i].label);

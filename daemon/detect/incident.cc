@@ -11,6 +11,7 @@ namespace margay::detect {
 namespace {
 
 constexpr std::int64_t kMostScored = 256;  // slices
+constexpr std::size_t kMostNamed = 3;      // culprits in a sentence
 
 std::string last_component(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -147,13 +148,20 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
   const TimeNs now = slice_end(column.index, options_.window.slice);
   std::string who;
   const std::size_t n = incident.culprits.size();
-  if (n == 1 && *incident.culprits.begin() < h.leaf_count()) {
-    const std::string& path = h.path_of(LeafIndex(*incident.culprits.begin()));
-    const std::string host =
-        path.substr(1, path.find('/', 1) == std::string::npos ? 0 : path.find('/', 1) - 1);
-    who = last_component(path) + (host.empty() ? "" : " on " + host);
-  } else if (n == column.leaves()) {
+  if (n == column.leaves() && n > 1) {
     who = "all " + std::to_string(n) + " resources";
+  } else if (n <= kMostNamed) {
+    // Each by name: "rank1 on n0, rank3 on n0 and rank4 on n1".
+    std::size_t i = 0;
+    for (const std::uint32_t l : incident.culprits) {
+      if (l >= h.leaf_count()) continue;
+      const std::string& path = h.path_of(LeafIndex(l));
+      const std::size_t host_end = path.find('/', 1);
+      if (i > 0) who += i + 1 == n ? " and " : ", ";
+      who += last_component(path);
+      if (host_end != std::string::npos) who += " on " + path.substr(1, host_end - 1);
+      ++i;
+    }
   } else {
     who = std::to_string(n) + " resources below " + incident.alert.node;
   }

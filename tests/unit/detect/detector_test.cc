@@ -36,7 +36,7 @@ void expect_one_stop(const JobPlan& plan, const Watched& w, const JobFault& f) {
   EXPECT_LE((fired.detected - job_time(plan, f.begin_ms)).value, 3 * plan.slice.value);
   ASSERT_TRUE(over.end);
   EXPECT_LE(std::abs((*over.end - job_time(plan, f.end_ms)).value), 2 * plan.slice.value);
-  EXPECT_THAT(fired.message, HasSubstr("stopped since"));
+  EXPECT_THAT(fired.message, HasSubstr("been stopped for"));
 }
 
 TEST(Detector, OneStoppedRank) {
@@ -144,7 +144,7 @@ TEST(Detector, AHangWithoutEvidenceIsAStall) {
   EXPECT_EQ(w.alerts[0].kind, Kind::kStall);
   EXPECT_EQ(w.alerts[1].status, Status::kResolved);
   EXPECT_LE(std::abs((w.alerts[0].onset - job_time(plan, 12'000)).value), plan.slice.value);
-  EXPECT_THAT(w.alerts[0].message, HasSubstr("no progress since"));
+  EXPECT_THAT(w.alerts[0].message, HasSubstr("no progress for"));
   EXPECT_EQ(w.names(), "A");
 }
 
