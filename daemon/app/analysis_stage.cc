@@ -105,7 +105,7 @@ Status AnalysisStage::replay(const store::Archive& archive, const store::Resume&
   for (const auto& c : resume.closed)
     if (c.level == LevelIndex(0)) through = c.through;
   replaying_ = true;
-  const auto scanned = archive.scan_columns(LevelIndex(0), through - kReplayedSlices, through,
+  auto scanned = archive.scan_columns(LevelIndex(0), through - kReplayedSlices, through,
                                             [&](model::SliceColumn&& column) {
                                               watermark_ = slice_end(column.index, options_.levels[0]);
                                               emit(detector_.on_slice(column, watermark_));

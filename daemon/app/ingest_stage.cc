@@ -128,7 +128,7 @@ Status IngestStage::restore(const store::Resume& resume) {
   const std::int64_t back =
       options_.levels.back().value / options_.levels[0].value + options_.amendable_slices;
   std::vector<model::SliceColumn> ignored;
-  const auto scanned =
+  auto scanned =
       archive_.scan_columns(LevelIndex(0), next_open - back, next_open - 1, [&](model::SliceColumn&& c) {
         levels_.update(c, ignored);
         ignored.clear();
@@ -205,7 +205,7 @@ void IngestStage::run() {
     while (auto f = exchange_.findings.try_pop()) {
       for (auto& a : f->alerts)
         if (pending_alerts_.size() < kMostPendingAlerts) pending_alerts_.push_back(std::move(a));
-      for (auto& p : f->phases) pending_phases_[p.index] = std::move(p);
+      for (const auto& p : f->phases) pending_phases_[p.index] = p;
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
     }
     if (!said_final_) close_slices(ingest_.watermark(now));

@@ -15,7 +15,7 @@ constexpr DurationNs kEvidenceHolds = seconds(1);
 }  // namespace
 
 Detector::Detector(DetectorOptions options)
-    : options_(options),
+    : options_(std::move(options)),
       topology_(std::make_shared<Topology>()),
       window_(options_.window),
       phases_(options_.phases, options_.window.slice) {}

@@ -41,12 +41,12 @@ Window::Slice Window::convert(const model::SliceColumn& column) {
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
     const auto durations = column.duration_ns(LeafIndex(l));
     double sum = 0;
-    for (std::uint16_t x = 0; x < durations.size(); ++x) {
-      if (durations[x] <= 0 || StateId(x) == kAbsent || StateId(x) == kUnknown) continue;
-      if (x >= column_of_state_.size()) column_of_state_.resize(x + 1u, -1);
+    for (std::size_t x = kCompute.value; x < durations.size(); ++x) {  // Absent and Unknown are not tested
+      if (durations[x] <= 0) continue;
+      if (x >= column_of_state_.size()) column_of_state_.resize(x + 1, -1);
       if (column_of_state_[x] < 0) {
         column_of_state_[x] = static_cast<int>(state_of_column_.size());
-        state_of_column_.push_back(StateId(x));
+        state_of_column_.push_back(StateId(static_cast<std::uint16_t>(x)));
         if (state_of_column_.size() > engine_states_) stale_ = true;
       }
       const auto at = static_cast<std::size_t>(column_of_state_[x]);

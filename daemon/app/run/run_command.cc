@@ -99,6 +99,7 @@ class Run {
   pid_t job_ = -1;
   bool job_ended_ = false;
   int exit_code_ = 1;
+  std::uint64_t alerts_ = 0;
   TimeNs job_begin_{}, job_end_{};
   int signals_ = -1;
 };
@@ -360,14 +361,15 @@ void Run::finish() {
 }
 
 void Run::write_summary(const std::string& from_daemon) {
-  if (request_.summary.empty()) return;
   auto j = nlohmann::ordered_json::parse(from_daemon, nullptr, false);
   if (!j.is_object()) {
     j = nlohmann::ordered_json::object();
     j["error"] = "the job ran without Margay";
   }
+  alerts_ = j.value("alerts", std::uint64_t{0});
   j["exit_code"] = exit_code_;
   j["duration_ns"] = (job_end_ - job_begin_).value;
+  if (request_.summary.empty()) return;
   std::ofstream out(request_.summary, std::ios::trunc);
   out << j.dump() << '\n';
   out.flush();
@@ -385,12 +387,10 @@ void Run::print_end() {
     return;
   }
   const std::uint64_t lost = last_.health().lost_events();
-  std::size_t alerts = 0;
-  for (const auto& a : last_.alerts()) alerts += a.find("\"status\":\"firing\"") != std::string::npos ? 1 : 0;
   say(terminal::grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) +
       " resources, " + (lost == 0 ? "none lost" : terminal::grouped(lost) + " lost") + "; " +
-      std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts) +
-      (alerts == 1 ? " alert" : " alerts"));
+      std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts_) +
+      (alerts_ == 1 ? " alert" : " alerts"));
   say("archive: " + flags_.archive);
 }
 

@@ -253,6 +253,7 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
   const SystemClock clock;
   const TimeNs begin = clock.monotonic();
   bool ended = false;
+  bool goodbye_confirmed = false;
   int lives = 0;
   for (; !ended && lives < 200; ++lives) {
     zmq::context_t context(1);
@@ -260,11 +261,11 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
         transport::Socket::bind(context, zmq::socket_type::router, "ipc://" + dir.path() + "/ingest.ipc");
     ASSERT_TRUE(socket) << socket.error().message;
     const auto life = milliseconds(lives < 4 ? 150 : 60'000);
+    std::string from;  // the agent's address in this life
     const TimeNs born = clock.monotonic();
     while (clock.monotonic() - born < life && !ended) {
       transport::Socket* const one = &*socket;
       transport::wait_readable({&one, 1}, std::chrono::milliseconds(5));
-      std::string from;
       while (const auto frame = socket->try_receive()) {
         wire::ToCollector m;
         ASSERT_TRUE(m.ParseFromString(frame->body));
@@ -274,9 +275,14 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
       }
       if (lives < 4 && rank.pid != 0) calls(w, 20);
       if (lives == 4) rank.end();
-      collector.finish = !collector.goodbyes.empty();
-      if (!from.empty() && rng() % 2 == 0)
-        socket->try_send(rng() % 2 == 0 ? collector.commit() : collector.reply(), from);
+      // The end is told only after the goodbye has been confirmed: how long an agent waits for that is not the
+      // matter of this test.
+      collector.finish = goodbye_confirmed;
+      if (!from.empty() && rng() % 2 == 0) {
+        const bool commit = rng() % 2 == 0;
+        const bool sent = socket->try_send(commit ? collector.commit() : collector.reply(), from);
+        goodbye_confirmed = goodbye_confirmed || (commit && sent && !collector.goodbyes.empty());
+      }
       int status;
       if (waitpid(child, &status, WNOHANG) == child) {
         ended = true;
