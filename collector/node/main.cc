@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
@@ -80,6 +81,8 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
 }  // namespace
 
 int main(int argc, char** argv) try {
+  // Bad input is counted by ourselves; the library would write a line for every message.
+  google::protobuf::SetLogHandler(nullptr);
   std::string dir, run_name;
   std::size_t memory = 64 << 20;
   std::int64_t owner = 0;

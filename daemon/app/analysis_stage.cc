@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(10);
 constexpr DurationNs kReportPeriod = milliseconds(100);
+constexpr DurationNs kArchivedPeriod = seconds(1);
 // Slices that a restarted daemon looks back through to know the run's phases again.
 constexpr std::int64_t kReplayedSlices = 36'000;
 constexpr DurationNs kOwnerGonePatience = seconds(5);
@@ -106,11 +107,11 @@ Status AnalysisStage::replay(const store::Archive& archive, const store::Resume&
     if (c.level == LevelIndex(0)) through = c.through;
   replaying_ = true;
   auto scanned = archive.scan_columns(LevelIndex(0), through - kReplayedSlices, through,
-                                            [&](model::SliceColumn&& column) {
-                                              watermark_ = slice_end(column.index, options_.levels[0]);
-                                              emit(detector_.on_slice(column, watermark_));
-                                              return true;
-                                            });
+                                      [&](model::SliceColumn&& column) {
+                                        watermark_ = slice_end(column.index, options_.levels[0]);
+                                        emit(detector_.on_slice(column, watermark_));
+                                        return true;
+                                      });
   replaying_ = false;
   return scanned;
 }
@@ -148,8 +149,8 @@ void AnalysisStage::take(const ClosedSlice& message) {
     end_ = message.end;
     emit(detector_.finish(message.end, message.watermark));
     final_ = true;
-    send_findings(true);
     publish(true);
+    send_findings(true);
   }
 }
 
@@ -177,7 +178,7 @@ void AnalysisStage::send_findings(bool final) {
   const auto& spans = detector_.phases().spans();
   if (spans.size() > 2) phases_sent_ = spans[spans.size() - 2].index;
   findings_.final = final;
-  if (findings_.alerts.empty() && findings_.phases.empty() && !final) return;
+  if (findings_.alerts.empty() && findings_.phases.empty() && !findings_.report && !final) return;
   if (exchange_.findings.try_push(std::move(findings_))) {
     findings_ = {};
   } else if (findings_.phases.size() > kMostReportedPhases) {
@@ -206,7 +207,14 @@ void AnalysisStage::publish(bool final) {
   ++sequence_;
   fresh_ = false;
   const TimeNs begin = clock_.monotonic();
-  static_cast<void>(reports_.try_send(report(final)));
+  const wire::Report shown = report(final);
+  static_cast<void>(reports_.try_send(shown));
+  if (final || begin >= next_archived_) {
+    // Once a second; large ones less often, so that they take 64 KiB/s of the archive at most.
+    findings_.report = {watermark_, shown.SerializeAsString()};
+    const auto kib = static_cast<std::int64_t>(findings_.report->bytes.size() >> 10);
+    next_archived_ = begin + std::max(kArchivedPeriod, seconds(1) * (kib / 64));
+  }
   // Large models: at most a fifth of the time goes into pictures.
   const TimeNs end = clock_.monotonic();
   next_report_ = end + std::max(kReportPeriod, (end - begin) * 4);
@@ -241,7 +249,7 @@ void AnalysisStage::serve_control() {
 
 // The last cut is on its way; the answer waits for it.
 void AnalysisStage::answer_finish() {
-  if (!findings_.alerts.empty() || !findings_.phases.empty() || findings_.final) {
+  if (!findings_.alerts.empty() || !findings_.phases.empty() || findings_.report || findings_.final) {
     if (exchange_.findings.try_push(std::move(findings_))) findings_ = {};
   }
   if (!exchange_.finished) return;

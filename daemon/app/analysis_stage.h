@@ -60,6 +60,7 @@ class AnalysisStage {
   TimeNs watermark_{};
   std::uint64_t sequence_ = 0;
   TimeNs next_report_{};
+  TimeNs next_archived_{};
   bool fresh_ = false;  // something new to report
   bool final_ = false;
   bool replaying_ = false;

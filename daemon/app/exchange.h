@@ -50,6 +50,7 @@ struct ClosedSlice {
 struct Findings {
   std::vector<store::AlertRecord> alerts;
   std::vector<store::PhaseRecord> phases;
+  std::optional<store::ReportRecord> report;  // what viewers saw
   bool final = false;
 };
 

@@ -206,6 +206,7 @@ void IngestStage::run() {
       for (auto& a : f->alerts)
         if (pending_alerts_.size() < kMostPendingAlerts) pending_alerts_.push_back(std::move(a));
       for (const auto& p : f->phases) pending_phases_[p.index] = p;
+      if (f->report) pending_report_ = std::move(f->report);
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
     }
     if (!said_final_) close_slices(ingest_.watermark(now));
@@ -398,6 +399,7 @@ void IngestStage::commit(bool last) {
   if (slicer_.started()) cut.closed.push_back({LevelIndex(0), slicer_.next_open() - 1});
   cut.raw = pending_raw_;
   cut.alerts = pending_alerts_;
+  cut.report = pending_report_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
   if (last) {
     if (!run_.end) run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
@@ -415,6 +417,7 @@ void IngestStage::commit(bool last) {
   for (auto& [id, s] : ingest_.sources()) s.dirty = false;
   pending_columns_.clear();
   pending_alerts_.clear();
+  pending_report_.reset();
   pending_phases_.clear();
   pending_raw_.clear();
   pending_raw_bytes_ = 0;

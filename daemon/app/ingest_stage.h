@@ -60,6 +60,7 @@ class IngestStage {
   std::map<std::pair<std::uint8_t, std::int64_t>, std::shared_ptr<const model::SliceColumn>> pending_columns_;
   std::vector<store::AlertRecord> pending_alerts_;
   std::map<std::uint32_t, store::PhaseRecord> pending_phases_;
+  std::optional<store::ReportRecord> pending_report_;
   std::vector<store::RawBlock> pending_raw_;
   std::size_t pending_raw_bytes_ = 0;
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -84,6 +85,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Bad input is counted and told by ourselves; the library would write a line for every message.
+  google::protobuf::SetLogHandler(nullptr);
   try {
     return run(argc, argv);
   } catch (const std::exception& e) {

@@ -38,13 +38,14 @@ void add_nodes(const ReportInput& in, wire::Report& report) {
   const SliceIndex from = std::max(window.first(), window.last() + 1 - slices);
   // Leaves first; a node is the sum of its leaves.
   std::vector<std::vector<double>> leaf(h.leaf_count());
-  std::vector<double> weight(h.leaf_count(), 0.0);
+  std::vector<double> weight(h.leaf_count(), 0.0), unknown(h.leaf_count(), 0.0);
   for (std::uint32_t l = 0; l < h.leaf_count() && l < window.leaves(); ++l) {
     leaf[l].assign(window.columns(), 0.0);
     for (SliceIndex s = from; s <= window.last(); ++s) {
       const auto row = window.row(s, LeafIndex(l));
       for (std::size_t x = 0; x < row.size(); ++x) leaf[l][x] += row[x];
       weight[l] += window.weight(s, LeafIndex(l));
+      unknown[l] += window.unknown(s, LeafIndex(l));
     }
   }
   for (std::size_t n = 0; n < count; ++n) {
@@ -54,18 +55,21 @@ void add_nodes(const ReportInput& in, wire::Report& report) {
     bar->set_depth(node.depth);
     bar->set_leaves(node.leaf_count);
     std::vector<double> sum(window.columns(), 0.0);
-    double present = 0;
+    double present = 0, lost = 0;
     for (const LeafIndex l : h.leaves_below(NodeIndex(static_cast<std::uint32_t>(n)))) {
       if (l.value >= leaf.size() || leaf[l.value].empty()) continue;
       for (std::size_t x = 0; x < sum.size(); ++x) sum[x] += leaf[l.value][x];
       present += weight[l.value];
+      lost += unknown[l.value];
     }
     const double whole =
         static_cast<double>(node.leaf_count) * static_cast<double>(window.last().value + 1 - from.value);
     std::vector<std::pair<double, std::uint16_t>> shares;
     for (std::size_t x = 0; x < sum.size(); ++x)
       if (sum[x] > 0.0005 * whole) shares.emplace_back(sum[x] / whole, window.state_of(x).value);
-    if (whole - present > 0.0005 * whole) shares.emplace_back(1 - present / whole, kAbsent.value);
+    if (lost > 0.0005 * whole) shares.emplace_back(lost / whole, kUnknown.value);
+    if (whole - present - lost > 0.0005 * whole)
+      shares.emplace_back((whole - present - lost) / whole, kAbsent.value);
     std::sort(shares.rbegin(), shares.rend());
     for (std::size_t i = 0; i < shares.size() && i < 12; ++i) {
       auto* share = bar->add_shares();

@@ -37,9 +37,12 @@ Window::Slice Window::convert(const model::SliceColumn& column) {
   out.index = column.index;
   out.v.resize(column.leaves());
   out.w.resize(column.leaves());
+  out.unknown.resize(column.leaves());
   const double scale = 1.0 / static_cast<double>(options_.slice.value);
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
     const auto durations = column.duration_ns(LeafIndex(l));
+    if (durations.size() > kUnknown.value)
+      out.unknown[l] = std::max(0.0, static_cast<double>(durations[kUnknown.value]) * scale);
     double sum = 0;
     for (std::size_t x = kCompute.value; x < durations.size(); ++x) {  // Absent and Unknown are not tested
       if (durations[x] <= 0) continue;
@@ -175,6 +178,11 @@ std::optional<partition::Partition> Window::temporal() const {
   if (!temporal_) return std::nullopt;
   auto partition = temporal_->partition(0);
   return partition ? std::optional(std::move(*partition)) : std::nullopt;
+}
+
+double Window::unknown(SliceIndex s, LeafIndex leaf) const {
+  const Slice& slice = slices_[static_cast<std::size_t>(s.value - first().value)];
+  return leaf.value < slice.unknown.size() ? slice.unknown[leaf.value] : 0.0;
 }
 
 void Window::learn_noise(SliceIndex from, SliceIndex to) {

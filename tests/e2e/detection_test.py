@@ -4,7 +4,7 @@ import os
 import time
 import unittest
 
-from e2e import E2eTest, judge, plant, wait_for
+from e2e import E2eTest, dump, judge, plant, wait_for
 
 
 class Detection(E2eTest):
@@ -49,6 +49,12 @@ class Detection(E2eTest):
         print(f"  edges off by {[None if e is None else round(e / 1e6, 1) for e in verdict['edge_errors_ns']]} ms, names "
               f"{verdict['names']}", flush=True)
         self.assertEqual(verdict["problems"], [])
+        # What viewers saw stays in the archive: about a report a second, the last one of the whole run.
+        reports = [json.loads(line) for line in dump("reports", run.archive).splitlines()]
+        self.assertGreaterEqual(len(reports), 15)
+        self.assertTrue(reports[-1]["final"])
+        self.assertEqual(reports[-1]["phases"], len(run.summary["phases"]))
+        self.assertGreaterEqual(max(r["parts"] for r in reports), 2)
 
 
 if __name__ == "__main__":

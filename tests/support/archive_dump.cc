@@ -3,7 +3,8 @@
 //   archive_dump meta DIR      one JSON object: the run, its levels, states, leaves, streams
 //   archive_dump slices DIR    CSV slice,leaves,states,lost_events,provisional of level 0
 //   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty
-//   cells archive_dump alerts DIR    the alerts, a JSON object a line
+//   ones archive_dump alerts DIR    the alerts, a JSON object a line archive_dump reports DIR   the reports
+//   that were kept, a JSON object a line
 //
 // Exit code: 0; 1 if the archive cannot be read; 2 for a wrong call.
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "margay/store/archive.h"
+#include "margay/wire/margay.pb.h"
 
 namespace {
 
@@ -90,17 +92,32 @@ int dump_alerts(const store::Archive& archive) {
   return 0;
 }
 
+// A line per published report that was kept.
+int dump_reports(const store::Archive& archive) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  const Status read = archive.read_reports(TimeNs(0), TimeNs(kFar), [](store::ReportRecord&& r) {
+    wire::Report report;
+    if (!report.ParseFromString(r.bytes)) return false;
+    std::printf("{\"watermark_ns\":%lld,\"final\":%s,\"phases\":%d,\"nodes\":%d,\"parts\":%d}\n",
+                static_cast<long long>(r.watermark.value), report.final() ? "true" : "false",
+                report.phases_size(), report.nodes_size(), report.spatiotemporal().parts_size() / 3);
+    return true;
+  });
+  return read ? 0 : complain(read.error());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc == 3 ? argv[1] : "";
-  if (what != "meta" && what != "slices" && what != "cells" && what != "alerts") {
-    std::fputs("archive_dump meta|slices|cells|alerts DIR\n", stderr);
+  if (what != "meta" && what != "slices" && what != "cells" && what != "alerts" && what != "reports") {
+    std::fputs("archive_dump meta|slices|cells|alerts|reports DIR\n", stderr);
     return 2;
   }
   const auto archive = store::Archive::open(argv[2], store::Mode::kReadOnly);
   if (!archive) return complain(archive.error());
   if (what == "meta") return dump_meta(**archive);
   if (what == "alerts") return dump_alerts(**archive);
+  if (what == "reports") return dump_reports(**archive);
   return dump_columns(**archive, what == "cells");
 }

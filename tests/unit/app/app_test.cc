@@ -194,6 +194,29 @@ TEST(ReportBuilder, AReportIsWholeAndSurvivesTheWire) {
   EXPECT_EQ(build_report(empty).nodes_size(), 0);
 }
 
+TEST(ReportBuilder, WhatIsUnknownIsNotShownAsAbsent) {
+  Job job;
+  const SliceIndex next = job.detector.window().last() + 1;
+  model::SliceColumn column(LevelIndex(0), next, static_cast<std::uint32_t>(job.plan.ranks), 3);
+  for (std::uint32_t l = 0; l < column.leaves(); ++l)
+    column.duration_ns(LeafIndex(l))[l == 0 ? kUnknown.value : kCompute.value] = job.plan.slice.value;
+  job.detector.on_slice(column, slice_end(next, job.plan.slice));
+  Options options;
+  const std::deque<std::string> alerts;
+  const TimeNs end = slice_end(next, job.plan.slice);
+  const ReportInput in{options, job.detector, *job.topology, &job.standing, alerts, end, end, end, end,
+                       1,       false,        true};
+  const wire::Report r = build_report(in);
+  const auto node = job.topology->hierarchy.node_of(LeafIndex(0)).value;
+  double unknown = 0, absent = 0;
+  for (const auto& s : r.nodes(static_cast<int>(node)).shares()) {
+    if (s.state() == kUnknown.value) unknown += s.share();
+    if (s.state() == kAbsent.value) absent += s.share();
+  }
+  EXPECT_NEAR(unknown, 0.1, 1e-6);  // one slice of the ten that a bar pools
+  EXPECT_EQ(absent, 0);
+}
+
 TEST(Summary, SumsWhatWasCounted) {
   Job job;
   const TimeNs begin = test::job_time(job.plan, 0), end = test::job_time(job.plan, 6'000);

@@ -52,6 +52,8 @@ class Window {
   // cell.
   std::span<const double> row(SliceIndex s, LeafIndex leaf) const;
   double weight(SliceIndex s, LeafIndex leaf) const;
+  // The part of the slice in which what the leaf did is unknown.
+  double unknown(SliceIndex s, LeafIndex leaf) const;
 
   // The optimal partitions of the window, evaluated; nothing before the first leaf. Parts name nodes of the
   // topology's hierarchy (temporal: partition::kAllLeaves) and absolute slices, both ends inside.
@@ -68,6 +70,7 @@ class Window {
     SliceIndex index{};
     std::vector<std::vector<double>> v;  // [leaf][column]
     std::vector<double> w;               // [leaf]
+    std::vector<double> unknown;         // [leaf]
   };
   Slice convert(const model::SliceColumn& column);
   // Rows in the order of the tree's leaves, padded to the engines' states.
