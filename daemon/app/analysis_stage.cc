@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "margay/wire/columns.h"
 #include "report_builder.h"
@@ -52,7 +53,7 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
     if (!sink) return tl::unexpected(sink.error());
     stage->sink_.emplace(std::move(*sink));
   }
-  if (auto ok = stage->replay(archive, resume); !ok) return fail(ok.error(), archive.path());
+  stage->take_over(archive, resume);
   return stage;
 }
 
@@ -82,9 +83,8 @@ void AnalysisStage::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Detection is a function of the slices: run over what the archive holds, it comes to where it was. What it
-// raised then stands in the archive and is not raised again.
-Status AnalysisStage::replay(const store::Archive& archive, const store::Resume& resume) {
+// What the archive knows already, and where the analysis has to begin.
+void AnalysisStage::take_over(const store::Archive& archive, const store::Resume& resume) {
   for (const auto& a : resume.alerts) {
     known_alerts_.insert(a.id + '/' + a.status);
     if (a.status == "resolved")
@@ -93,7 +93,7 @@ Status AnalysisStage::replay(const store::Archive& archive, const store::Resume&
     recent_alerts_.push_back(a.json);
     if (recent_alerts_.size() > kMostReportedAlerts) recent_alerts_.pop_front();
   }
-  if (resume.leaves.empty()) return {};
+  if (resume.leaves.empty()) return;
   auto topology = std::make_shared<detect::Topology>();
   std::vector<model::Attributes> leaves;
   for (const auto& l : resume.leaves) leaves.push_back(l.attributes);
@@ -105,18 +105,35 @@ Status AnalysisStage::replay(const store::Archive& archive, const store::Resume&
   SliceIndex through = slice_of(run_.begin, options_.levels[0]) - 1;
   for (const auto& c : resume.closed)
     if (c.level == LevelIndex(0)) through = c.through;
+  replay_archive_ = &archive;
+  replay_first_ = std::max(slice_of(run_.begin, options_.levels[0]), through - kReplayedSlices);
+  replay_last_ = through;
+  // Phases from before the slices looked at stay as they are in the archive; numbering goes on behind them.
+  const TimeNs begin = slice_begin(replay_first_, options_.levels[0]);
+  if (replay_first_ > slice_of(run_.begin, options_.levels[0]))
+    for (const auto& p : resume.phases)
+      if (p.begin < begin) phases_before_ = std::max(phases_before_, p.index + 1);
+}
+
+// Detection is a function of the slices: run over what the archive holds, it comes to where it was. What it
+// raised then stands in the archive and is not raised again. Events are taken meanwhile (margay-ingest); the
+// slices they close wait in the queue.
+void AnalysisStage::replay() {
+  if (replay_archive_ == nullptr) return;
   replaying_ = true;
-  auto scanned = archive.scan_columns(LevelIndex(0), through - kReplayedSlices, through,
-                                      [&](model::SliceColumn&& column) {
-                                        watermark_ = slice_end(column.index, options_.levels[0]);
-                                        emit(detector_.on_slice(column, watermark_));
-                                        return true;
-                                      });
+  const auto scanned = replay_archive_->scan_columns(
+      LevelIndex(0), replay_first_, replay_last_, [&](model::SliceColumn&& column) {
+        watermark_ = slice_end(column.index, options_.levels[0]);
+        emit(detector_.on_slice(column, watermark_));
+        return !exchange_.stop;
+      });
   replaying_ = false;
-  return scanned;
+  if (!scanned)
+    std::fprintf(stderr, "margayd: the past could not be read: %s\n", scanned.error().message.c_str());
 }
 
 void AnalysisStage::run() {
+  replay();
   while (!exchange_.stop) {
     if (auto message = exchange_.slices.pop(kPoll)) {
       take(*message);
@@ -172,7 +189,8 @@ void AnalysisStage::emit(std::vector<alert::Alert> alerts) {
 void AnalysisStage::send_findings(bool final) {
   for (const auto& p : detector_.phases().spans()) {
     if (p.index < phases_sent_) continue;
-    findings_.phases.push_back({p.index, p.name, p.label, p.begin, p.end, p.occurrence, p.current});
+    findings_.phases.push_back(
+        {phases_before_ + p.index, p.name, p.label, p.begin, p.end, p.occurrence, p.current});
   }
   // The last two may still change (an edge moves, a transition is taken back).
   const auto& spans = detector_.phases().spans();

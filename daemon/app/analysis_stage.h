@@ -31,7 +31,8 @@ class AnalysisStage {
  private:
   AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
                 Exchange& exchange, const Clock& clock, const store::RunMeta& run);
-  Status replay(const store::Archive& archive, const store::Resume& resume);
+  void take_over(const store::Archive& archive, const store::Resume& resume);
+  void replay();
   void run();
   void take(const ClosedSlice& message);
   void emit(std::vector<alert::Alert> alerts);
@@ -64,6 +65,9 @@ class AnalysisStage {
   bool fresh_ = false;  // something new to report
   bool final_ = false;
   bool replaying_ = false;
+  const store::Archive* replay_archive_ = nullptr;  // nullptr: nothing to look back on
+  SliceIndex replay_first_{}, replay_last_{};       // both inside
+  std::uint32_t phases_before_ = 0;
   TimeNs end_{};
   std::string finish_from_;  // who asked for the end, to be answered when it is reached
   std::optional<FinishRequest> finish_;
