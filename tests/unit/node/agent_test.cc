@@ -275,8 +275,8 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
       }
       if (lives < 4 && rank.pid != 0) calls(w, 20);
       if (lives == 4) rank.end();
-      // The end is told only after the goodbye has been confirmed: how long an agent waits for that is not the
-      // matter of this test.
+      // The end is told only after the goodbye has been confirmed: how long an agent waits for that is not
+      // the matter of this test.
       collector.finish = goodbye_confirmed;
       if (!from.empty() && rng() % 2 == 0) {
         const bool commit = rng() % 2 == 0;
