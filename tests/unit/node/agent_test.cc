@@ -15,12 +15,7 @@
 #include "fake_segment.h"
 #include "margay/transport/transport.h"
 
-#if defined(__SANITIZE_THREAD__)
-// libzmq is not built with the sanitizer, which then cannot see its synchronisation.
-extern "C" const char* __tsan_default_suppressions() {
-  return "race:libzmq.so\ncalled_from_lib:libzmq.so\n";
-}
-#endif
+extern "C" const char* __tsan_default_suppressions();  // tests/support/tsan_zmq.cc
 
 namespace margay::node {
 namespace {
