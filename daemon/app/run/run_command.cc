@@ -349,7 +349,9 @@ void Run::finish() {
   }
   if (!error.empty()) say(error);
   write_summary(summary);
-  if (node_.pid > 0) end_child(node_.pid, seconds(2), seconds(2));
+  // SIGTERM tells the agent what the daemon tells it, too: finish. One that never had a source hears it only
+  // here.
+  if (node_.pid > 0) end_child(node_.pid, DurationNs(0), kSourcesPatience + seconds(1));
   if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(10));
   if (!request_.quiet) print_end();
   // The log goes to the archive; the rest was for the time of the run.
