@@ -42,7 +42,7 @@ function(margay_test NAME)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)  # a hang, not a slow machine
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE margay_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
