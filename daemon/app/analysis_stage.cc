@@ -97,8 +97,7 @@ void AnalysisStage::take_over(const store::Archive& archive, const store::Resume
   auto topology = std::make_shared<detect::Topology>();
   std::vector<model::Attributes> leaves;
   for (const auto& l : resume.leaves) leaves.push_back(l.attributes);
-  static const std::vector<std::string> kView = {"host", "rank", "process", "thread"};
-  topology->hierarchy = model::Hierarchy(leaves, kView);
+  topology->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
   topology->states = resume.states.states();
   topology_ = topology;
   detector_.set_topology(topology_);

@@ -204,7 +204,10 @@ void IngestStage::run() {
     ingest_.tick(now);
     while (auto f = exchange_.findings.try_pop()) {
       for (auto& a : f->alerts)
-        if (pending_alerts_.size() < kMostPendingAlerts) pending_alerts_.push_back(std::move(a));
+        if (pending_alerts_.size() < kMostPendingAlerts)
+          pending_alerts_.push_back(std::move(a));
+        else
+          ++alerts_lost_;
       for (const auto& p : f->phases) pending_phases_[p.index] = p;
       if (f->report) pending_report_ = std::move(f->report);
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
@@ -285,8 +288,7 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
     states_published_ = states_.size();
     auto topology = std::make_shared<detect::Topology>();
     topology->version = topology_published_;
-    static const std::vector<std::string> kView = {"host", "rank", "process", "thread"};
-    topology->hierarchy = model::Hierarchy(ingest_.leaves(), kView);
+    topology->hierarchy = model::Hierarchy(ingest_.leaves(), model::Hierarchy::default_view());
     topology->states = states_.states();
     message.topology = std::move(topology);
   }
@@ -334,6 +336,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
       {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1,
        "events modelled, but not archived one by one"},
+      {"alerts_not_archived", alerts_lost_, 2, "alerts that the disk was away for too long to keep"},
       {"columns_not_archived", columns_lost_, 2, "slices that the disk was away for too long to keep"},
       {"slices_unseen", slices_unseen_, 2,
        "slices that are archived, but that the analysis was too slow to look at"},

@@ -66,6 +66,7 @@ class IngestStage {
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
+  std::uint64_t alerts_lost_ = 0;
   std::uint64_t columns_lost_ = 0;  // columns not archived, the disk being away for too long
   std::size_t states_committed_ = 0;
   std::uint64_t topology_committed_ = 0;

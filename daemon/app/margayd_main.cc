@@ -1,8 +1,6 @@
 // margayd: the daemon. `margay run` starts one per job; it can also be run by itself.
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <google/protobuf/stubs/logging.h>

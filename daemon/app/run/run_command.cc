@@ -260,7 +260,9 @@ void Run::reap() {
           say(h->what + " ended unexpectedly (" +
               (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                    : "exit code " + std::to_string(exit_code_of(status))) +
-              "); it is started again, and nothing that was recorded is lost");
+              "); it is started again" +
+              (h == &daemon_ ? "; what it had not committed is sent to it again"
+                             : "; what it had not delivered is lost, and counted"));
       }
   }
 }

@@ -37,7 +37,8 @@ class Hierarchy {
   Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view);
   Hierarchy() : Hierarchy({}, {}) {}
 
-  static std::vector<std::string> default_view() { return {"host", "rank", "thread"}; }
+  // "process" is the level of those that have no rank.
+  static std::vector<std::string> default_view() { return {"host", "rank", "process", "thread"}; }
 
   static constexpr NodeIndex kRoot{0};
   std::size_t node_count() const { return nodes_.size(); }
