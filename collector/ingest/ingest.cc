@@ -8,7 +8,7 @@ namespace margay::ingest {
 namespace {
 
 constexpr std::size_t kLongestText = 256;
-constexpr std::size_t kMostAgents = 1024;
+constexpr std::size_t kMostReplies = 1024;  // between two calls of take_replies()
 constexpr std::size_t kMostRegions = 32;
 
 // Whole UTF-8 characters only: a cut one would make every report that carries the text undecodable.
@@ -35,7 +35,10 @@ Ingest::Ingest(Options options, slicer::Slicer& slicer, model::StateTable& state
     : options_(std::move(options)), slicer_(slicer), states_(states) {}
 
 wire::ToAgent& Ingest::reply(const std::string& agent) {
-  wire::ToAgent& r = replies_[agent];
+  // Beyond the bound a reply goes nowhere, which is as if it had been lost on the way: the next one tells it.
+  const bool room = replies_.size() < kMostReplies || replies_.contains(agent);
+  wire::ToAgent& r = room ? replies_[agent] : unsaid_;
+  if (!room) r.Clear();
   r.set_version(wire::kWireVersion);
   r.set_instance(options_.instance);
   return r;
@@ -71,15 +74,9 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
                              clipped(message_.run()) + "'");
     return;
   }
-  if (const auto it = agents_.find(agent); it != agents_.end()) {
-    it->second = now;
-  } else if (agents_.size() < kMostAgents) {
-    agents_.emplace(agent, now);
+  if (!know_agent(agent, now)) {
     wire::ToAgent& r = reply(agent);  // the agent learns the collector's instance at once
     if (finishing_) r.set_finish(true);
-  } else {
-    ++counters_.refused_by_limit;
-    return;
   }
   if (message_.has_hello()) on_hello(message_.hello(), agent, now);
   for (const wire::EventBatch& batch : message_.batches()) on_batch(batch, agent, now);
@@ -100,7 +97,8 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   const SourceId id(hello.source());
   auto it = sources_.find(id);
   if (it == sources_.end()) {
-    if (sources_.size() >= options_.limits.sources) {
+    if (answer_for_forgotten(id, hello.epoch(), 0, 0, agent)) return;
+    if (sources_.size() >= options_.limits.sources && !make_room_for_source(now)) {
       ++counters_.refused_by_limit;
       return;
     }
@@ -176,8 +174,8 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
   model::Attributes attributes = leaf_attributes(source, stream);
   // A job made of several MPI programs one after the other has each rank several times: the same resource.
   for (std::uint32_t i = 0; i < leaves_.size(); ++i) {
-    const auto owner = sources_.find(leaf_owner_[i].first);
-    if (owner == sources_.end() || !owner->second.ended || owner->first == source.id) continue;
+    const auto owner = sources_.find(leaf_owner_[i].first);  // forgotten ones have ended
+    if (owner != sources_.end() && (!owner->second.ended || owner->first == source.id)) continue;
     if (!same_resource(leaves_[i], attributes)) continue;
     leaves_[i] = std::move(attributes);
     ++topology_version_;
@@ -209,6 +207,9 @@ Stream* Ingest::stream_of(Source& source, std::uint32_t index) {
 
 void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, TimeNs now) {
   const auto it = sources_.find(SourceId(batch.source()));
+  if (it == sources_.end() && answer_for_forgotten(SourceId(batch.source()), batch.epoch(), batch.stream(),
+                                                   batch.first() + batch.count(), agent))
+    return;
   if (it == sources_.end() || it->second.states.empty()) {
     ++counters_.unknown_source;
     wants_hello(agent, SourceId(batch.source()));
@@ -376,6 +377,7 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
 void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now) {
   const auto it = sources_.find(SourceId(goodbye.source()));
   if (it == sources_.end()) {
+    if (answer_for_forgotten(SourceId(goodbye.source()), goodbye.epoch(), 0, 0, agent)) return;
     ++counters_.unknown_source;
     wants_hello(agent, SourceId(goodbye.source()));
     return;

@@ -28,7 +28,10 @@ void Ingest::tick(TimeNs now) {
     });
     if (caught_up) catch_up_until_ = TimeNs();
   }
-  std::erase_if(agents_, [&](const auto& a) { return now - a.second > options_.lost_after * 6; });
+  if (now >= next_look_) {
+    next_look_ = now + seconds(1);
+    forget_what_is_over(now);
+  }
 }
 
 TimeNs Ingest::watermark(TimeNs now) const {
@@ -83,12 +86,16 @@ bool Ingest::all_ended() const {
   return std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s.second.ended; });
 }
 
-Account Ingest::account(LeafIndex leaf) const {
-  Account sum;
+std::vector<Account> Ingest::accounts() const {
+  std::vector<Account> sums = former_;
+  sums.resize(leaves_.size());
   for (const auto& [id, source] : sources_)
-    for (const auto& [index, stream] : source.streams)
-      if (stream.leaf == leaf) sum += stream.account;
-  return sum;
+    for (const auto& [index, stream] : source.streams) sums[stream.leaf.value] += stream.account;
+  return sums;
+}
+
+Account Ingest::account(LeafIndex leaf) const {
+  return accounts()[leaf.value];
 }
 
 std::string Ingest::region() const {
@@ -112,7 +119,9 @@ std::vector<AcceptedBatch> Ingest::take_accepted() {
 }
 
 void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes> leaves,
-                     std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner) {
+                     std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner,
+                     std::vector<Account> former) {
+  former_ = std::move(former);
   for (Source& s : sources) {
     const SourceId id = s.id;
     sources_.emplace(id, std::move(s));

@@ -109,6 +109,11 @@ Status Archive::commit(const Cut& cut, bool sync) {
   for (const SourceRecord& s : cut.sources)
     batch.Put(f[kSources], key_of(kSourceKey, s.source.value), encode(s));
   for (const StreamRecord& s : cut.streams) batch.Put(f[kSources], stream_key(s.source, s.stream), encode(s));
+  for (const ForgottenSource& s : cut.forgotten) {
+    batch.Delete(f[kSources], key_of(kSourceKey, s.source.value));
+    for (const std::uint32_t stream : s.streams) batch.Delete(f[kSources], stream_key(s.source, stream));
+  }
+  for (const StreamRecord& s : cut.former) batch.Put(f[kSources], key_of(kFormerKey, s.stream), encode(s));
   if (!cut.closed.empty()) batch.Put(f[kMeta], slice(kClosedKey), encode(cut.closed));
   std::string value;
   std::int64_t span = impl_->raw_span;

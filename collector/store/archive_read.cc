@@ -151,6 +151,9 @@ Result<Resume> Archive::load() const {
       v.source = SourceId(get_big_endian(id.substr(0, 8)));
       v.stream = static_cast<std::uint32_t>(get_big_endian(id.substr(8)));
     });
+  if (s)
+    s = many(kSources, kFormerKey, 4, r.former,
+             [&](StreamRecord& v, std::string_view id) { v.stream = leaf_of(id).value; });
   if (s) s = many(kReports, kAlertKey, 0, r.alerts, [](AlertRecord& a, std::string_view id) { a.id = id; });
   if (s)
     s = many(kReports, kPhaseKey, 4, r.phases, [](PhaseRecord& p, std::string_view id) {
@@ -167,6 +170,9 @@ Result<Resume> Archive::load() const {
     if (l.leaf.value >= r.leaves.size())
       return corrupt(path() + ": open states of leaf " + std::to_string(l.leaf.value) +
                      ", which is not there");
+  for (const StreamRecord& f : r.former)
+    if (f.stream >= r.leaves.size())
+      return corrupt(path() + ": counters of leaf " + std::to_string(f.stream) + ", which is not there");
   return r;
 }
 

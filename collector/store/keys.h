@@ -79,6 +79,7 @@ inline constexpr char kPhaseKey = 'p';                    // reports: index u32
 inline constexpr char kReportKey = 'r';                   // reports: watermark i64
 inline constexpr char kSourceKey = 's';                   // sources: source u64
 inline constexpr char kStreamKey = 't';                   // sources: source u64 | stream u32
+inline constexpr char kFormerKey = 'f';                   // sources: leaf u32
 inline constexpr std::string_view kRunKey = "Run";        // meta
 inline constexpr std::string_view kCutKey = "Cut";        // meta
 inline constexpr std::string_view kClosedKey = "Closed";  // meta

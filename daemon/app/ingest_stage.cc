@@ -61,6 +61,16 @@ slicer::LeafState from_record(const store::LeafState& r) {
   return s;
 }
 
+store::StreamRecord to_record(SourceId source, std::uint32_t stream, std::uint32_t epoch,
+                              const ingest::Account& a) {
+  return {source,     stream,         epoch,           a.next,      a.produced, a.recorded,
+          a.modelled, a.late_dropped, a.probe_dropped, a.wire_lost, a.rejected};
+}
+ingest::Account to_account(const store::StreamRecord& r) {
+  return {r.produced,  r.modelled, r.late_dropped, r.probe_dropped,
+          r.wire_lost, r.rejected, r.recorded,     r.next};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, zmq::context_t& context,
@@ -171,13 +181,14 @@ Status IngestStage::restore(const store::Resume& resume) {
     ingest::Stream& stream = s->streams[r.stream];
     stream.epoch = r.epoch;
     stream.began = true;
-    stream.account = {r.produced,  r.modelled, r.late_dropped, r.probe_dropped,
-                      r.wire_lost, r.rejected, r.recorded,     r.next};
+    stream.account = to_account(r);
     for (std::uint32_t i = 0; i < owner.size(); ++i)
       if (owner[i] == std::pair(r.source, r.stream)) stream.leaf = LeafIndex(i);
     stream.covered = slicer_.leaf_state(stream.leaf).position;
   }
-  ingest_.restore(std::move(sources), std::move(leaves), std::move(owner));
+  std::vector<ingest::Account> former(leaves.size());
+  for (const auto& r : resume.former) former[r.stream] = to_account(r);
+  ingest_.restore(std::move(sources), std::move(leaves), std::move(owner), std::move(former));
   topology_committed_ = ingest_.topology_version();
   return {};
 }
@@ -303,13 +314,12 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
 std::shared_ptr<const Standing> IngestStage::standing() const {
   auto s = std::make_shared<Standing>();
   const TimeNs now = clock_.monotonic();
-  s->accounts.resize(ingest_.leaves().size());
-  s->conditions.resize(ingest_.leaves().size());
+  s->accounts = ingest_.accounts();
+  s->conditions.assign(ingest_.leaves().size(), ingest::to_string(ingest::Condition::kEnded));
   for (const auto& [id, source] : ingest_.sources()) {
     const auto condition = source.condition(now, options_.silent_after, options_.lost_after);
     ++(condition == ingest::Condition::kEnded ? s->ended : s->live);
     for (const auto& [index, stream] : source.streams) {
-      s->accounts[stream.leaf.value] += stream.account;
       const auto& owner = ingest_.leaf_owner()[stream.leaf.value];
       if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
     }
@@ -331,6 +341,11 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
        "batches of sources that had not said hello; they were asked to"},
       {"refused_by_limit", c.refused_by_limit, 2,
        "sources, threads or states over a limit of the configuration"},
+      {"sources_forgotten", c.sources_forgotten, 0,
+       "sources that have ended and made room; their counters stay with their resources"},
+      {"ghosts_forgotten", c.ghosts_forgotten, 1,
+       "sources that said hello, never sent anything and made room"},
+      {"agents_forgotten", c.agents_forgotten, 0, "agents not heard of for a minute, or crowded out"},
       {"events_amending", c.amended_events, 0, "late events that changed a slice already closed"},
       {"clock_backwards", c.clock_backwards, 1, "events whose time ran backwards; taken at the time before"},
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
@@ -361,6 +376,12 @@ void IngestStage::collect_changes() {
     pending_columns_.erase(pending_columns_.begin());
     ++columns_lost_;
   }
+  auto forgotten = ingest_.take_forgotten();
+  pending_forgotten_.sources.merge(forgotten.sources);
+  for (const auto& [leaf, account] : forgotten.former) pending_forgotten_.former[leaf] = account;
+  // One that has come back is to be kept.
+  std::erase_if(pending_forgotten_.sources,
+                [&](const auto& s) { return ingest_.sources().contains(s.first); });
   for (ingest::AcceptedBatch& b : ingest_.take_accepted()) {
     if (pending_raw_bytes_ + b.columns.size() > options_.raw_backlog_bytes) {
       raw_lost_ += b.count;
@@ -393,13 +414,13 @@ void IngestStage::commit(bool last) {
     if (!s.dirty) continue;
     cut.sources.push_back(
         {id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end});
-    for (const auto& [index, stream] : s.streams) {
-      const ingest::Account& a = stream.account;
-      cut.streams.push_back({id, index, stream.epoch, a.next, a.produced, a.recorded, a.modelled,
-                             a.late_dropped, a.probe_dropped, a.wire_lost, a.rejected});
-    }
+    for (const auto& [index, stream] : s.streams)
+      cut.streams.push_back(to_record(id, index, stream.epoch, stream.account));
   }
   if (slicer_.started()) cut.closed.push_back({LevelIndex(0), slicer_.next_open() - 1});
+  for (const auto& [id, streams] : pending_forgotten_.sources) cut.forgotten.push_back({id, streams});
+  for (const auto& [leaf, account] : pending_forgotten_.former)
+    cut.former.push_back(to_record({}, leaf.value, 0, account));
   cut.raw = pending_raw_;
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
@@ -418,6 +439,7 @@ void IngestStage::commit(bool last) {
   states_committed_ = states;
   topology_committed_ = ingest_.topology_version();
   for (auto& [id, s] : ingest_.sources()) s.dirty = false;
+  pending_forgotten_ = {};
   pending_columns_.clear();
   pending_alerts_.clear();
   pending_report_.reset();

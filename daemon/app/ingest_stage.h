@@ -61,6 +61,7 @@ class IngestStage {
   std::vector<store::AlertRecord> pending_alerts_;
   std::map<std::uint32_t, store::PhaseRecord> pending_phases_;
   std::optional<store::ReportRecord> pending_report_;
+  ingest::Ingest::Forgotten pending_forgotten_;
   std::vector<store::RawBlock> pending_raw_;
   std::size_t pending_raw_bytes_ = 0;
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room

@@ -207,6 +207,34 @@ TEST(Archive, RunsEndAndEmptyStateBlobRemovesTheName) {
   EXPECT_EQ(r->run.end, TimeNs(77));
 }
 
+TEST(Archive, AForgottenSourceIsGoneAndItsCountersStandWithTheLeaf) {
+  const TempDir dir;
+  std::mt19937_64 random(kSeed);
+  {
+    const auto archive = must(Archive::create(dir / "a", example_run()));
+    Cut cut = full_cut(random);
+    SourceRecord kept = cut.sources[0];
+    kept.source = SourceId(7);
+    cut.sources.push_back(kept);
+    cut.streams.push_back({SourceId(7), 1, 0, 5, 5});
+    expect_ok(archive->commit(cut, false));
+    Cut next;
+    next.sequence = 2;
+    next.forgotten = {{SourceId(~0ull), {1}}, {SourceId(8), {}}};
+    next.former = {{SourceId(), 299, 0, 4711, 4711, 4711, 4700, 11}};
+    expect_ok(archive->commit(next, false));
+  }
+  const auto archive = must(Archive::open(dir / "a", Mode::kReadOnly));
+  const auto resume = archive->load();
+  ASSERT_TRUE(resume) << resume.error().message;
+  ASSERT_EQ(resume->sources.size(), 1u);
+  EXPECT_EQ(resume->sources[0].source, SourceId(7));
+  ASSERT_EQ(resume->streams.size(), 1u);
+  EXPECT_EQ(resume->streams[0].source, SourceId(7));
+  const std::vector<StreamRecord> former = {{SourceId(), 299, 0, 4711, 4711, 4711, 4700, 11}};
+  EXPECT_EQ(resume->former, former);
+}
+
 TEST(Archive, CutBeyondABoundIsRefusedWholeAndNamed) {
   const TempDir dir;
   const auto archive = must(Archive::create(dir / "a", example_run()));

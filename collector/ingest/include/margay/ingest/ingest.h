@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +38,9 @@ struct Options {
   DurationNs silent_after = seconds(1);
   DurationNs lost_after = seconds(10);
   DurationNs give_up_gap = seconds(10);
-  DurationNs future = seconds(1);  // records later than now plus this are rejected
-  std::uint64_t instance = 0;      // of this collector; another one makes agents say hello again
+  DurationNs forget_after = seconds(60);  // silence after which what has ended is forgotten
+  DurationNs future = seconds(1);         // records later than now plus this are rejected
+  std::uint64_t instance = 0;             // of this collector; another one makes agents say hello again
   Limits limits;
 };
 
@@ -51,9 +54,12 @@ struct MessageCounters {
   std::uint64_t repeats = 0;       // records that had been accepted already
   std::uint64_t gaps_pending = 0;  // batches put off because something before them was missing
   std::uint64_t gaps_given_up = 0;
-  std::uint64_t unknown_source = 0;    // batches of sources that had not said hello
-  std::uint64_t refused_by_limit = 0;  // sources, streams or names over the limits
-  std::uint64_t amended_events = 0;    // late events that changed a closed slice
+  std::uint64_t unknown_source = 0;     // batches of sources that had not said hello
+  std::uint64_t refused_by_limit = 0;   // sources, streams or names over the limits
+  std::uint64_t amended_events = 0;     // late events that changed a closed slice
+  std::uint64_t sources_forgotten = 0;  // ended, confirmed, and silent since: their counters stay
+  std::uint64_t ghosts_forgotten = 0;   // said hello, never sent a record, and went away
+  std::uint64_t agents_forgotten = 0;   // not heard of for long, or made way for another
   std::uint64_t clock_backwards = 0;
   std::uint64_t unbalanced = 0;  // leaves of states that were not open
 };
@@ -97,8 +103,16 @@ class Ingest {
   bool all_ended() const;
   const std::map<SourceId, Source>& sources() const { return sources_; }
   std::map<SourceId, Source>& sources() { return sources_; }
-  // By leaf.
+  // By leaf: of the sources that feed it, and of those that did.
+  std::vector<Account> accounts() const;
   Account account(LeafIndex leaf) const;
+  // Sources that have made room since the last call, and the counters of their leaves: the next cut must hold
+  // both, or neither.
+  struct Forgotten {
+    std::map<SourceId, std::vector<std::uint32_t>> sources;  // and their streams
+    std::map<LeafIndex, Account> former;                     // by leaf, all of its forgotten sources so far
+  };
+  Forgotten take_forgotten() { return std::exchange(forgotten_, {}); }
   const std::vector<model::Attributes>& leaves() const { return leaves_; }
   // (source, stream) that feeds each leaf now.
   const std::vector<std::pair<SourceId, std::uint32_t>>& leaf_owner() const { return leaf_owner_; }
@@ -116,7 +130,7 @@ class Ingest {
 
   // After a restart: sources as they were in the last cut, and the account of each leaf's former sources.
   void restore(std::vector<Source> sources, std::vector<model::Attributes> leaves,
-               std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner);
+               std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner, std::vector<Account> former = {});
 
  private:
   void on_hello(const wire::Hello& hello, const std::string& agent, TimeNs now);
@@ -130,6 +144,12 @@ class Ingest {
   // The same rank of two MPI programs of one job, one after the other.
   static bool same_resource(const model::Attributes& a, const model::Attributes& b);
   void wants_hello(const std::string& agent, SourceId source);
+  bool know_agent(const std::string& agent, TimeNs now);
+  void forget(std::map<SourceId, Source>::iterator it);
+  void forget_what_is_over(TimeNs now);
+  bool make_room_for_source(TimeNs now);
+  bool answer_for_forgotten(SourceId id, std::uint32_t epoch, std::uint32_t stream, std::uint64_t next,
+                            const std::string& agent);
   void apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until);
   // Trace time beyond which nothing can have happened yet.
   TimeNs latest(TimeNs now) const;
@@ -144,6 +164,7 @@ class Ingest {
   std::vector<model::Attributes> leaves_;
   std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner_;
   std::map<std::string, wire::ToAgent> replies_;
+  wire::ToAgent unsaid_;                  // stands in where replies_ is full
   std::map<std::string, TimeNs> agents_;  // routing id -> last heard
   std::uint64_t topology_version_ = 0;
   MessageCounters counters_;
@@ -154,6 +175,11 @@ class Ingest {
   std::size_t raw_bytes_ = 0;
   std::vector<AcceptedBatch> accepted_;
   std::uint64_t raw_dropped_ = 0;
+  std::vector<Account> former_;  // by leaf, of sources that are forgotten
+  Forgotten forgotten_;
+  std::deque<SourceId> over_;  // forgotten after their goodbye, oldest first, bounded
+  std::set<SourceId> over_set_;
+  TimeNs next_look_{};  // for what can be forgotten
   std::vector<EventRecord> scratch_;
   wire::ToCollector message_;  // reused: parsing into it keeps its memory
 };

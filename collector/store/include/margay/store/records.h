@@ -151,6 +151,14 @@ struct ClosedThrough {
   bool operator==(const ClosedThrough&) const = default;
 };
 
+// A source that has ended, been confirmed and been silent since: its records make room, its counters are
+// added to those of its leaves (Cut::former).
+struct ForgottenSource {
+  SourceId source{};
+  std::vector<std::uint32_t> streams;
+  bool operator==(const ForgottenSource&) const = default;
+};
+
 // One consistent state of everything that changed since the cut before. Written whole or not at all.
 struct Cut {
   std::uint64_t sequence = 0;  // 1, 2, ...; grows; the same again only to repeat a commit that failed
@@ -164,6 +172,8 @@ struct Cut {
   std::vector<LeafState> leaf_states;
   std::vector<SourceRecord> sources;
   std::vector<StreamRecord> streams;
+  std::vector<ForgottenSource> forgotten;  // removed, after `sources` and `streams` were written
+  std::vector<StreamRecord> former;        // counters of a leaf's forgotten sources: `stream` is the leaf
   std::vector<ClosedThrough> closed;
   std::vector<RawBlock> raw;
   std::vector<AlertRecord> alerts;
@@ -183,6 +193,7 @@ struct Resume {
   std::vector<LeafState> leaf_states;  // only of leaves that have one
   std::vector<SourceRecord> sources;
   std::vector<StreamRecord> streams;
+  std::vector<StreamRecord> former;  // see Cut
   std::vector<ClosedThrough> closed;
   std::vector<AlertRecord> alerts;
   std::vector<PhaseRecord> phases;
