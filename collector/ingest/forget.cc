@@ -21,16 +21,17 @@ constexpr DurationNs kGhostPatience = seconds(1);
 // True if it was known.
 bool Ingest::know_agent(const std::string& agent, TimeNs now) {
   if (const auto it = agents_.find(agent); it != agents_.end()) {
-    it->second = now;
+    it->second.heard = now;
     return true;
   }
   if (agents_.size() >= kMostAgents) {
     // One that is still there is known again with its next message.
-    agents_.erase(std::min_element(agents_.begin(), agents_.end(),
-                                   [](const auto& a, const auto& b) { return a.second < b.second; }));
+    agents_.erase(std::min_element(agents_.begin(), agents_.end(), [](const auto& a, const auto& b) {
+      return a.second.heard < b.second.heard;
+    }));
     ++counters_.agents_forgotten;
   }
-  agents_.emplace(agent, now);
+  agents_[agent].heard = now;
   return false;
 }
 
@@ -57,7 +58,7 @@ void Ingest::forget(std::map<SourceId, Source>::iterator it) {
 
 void Ingest::forget_what_is_over(TimeNs now) {
   const auto agents =
-      std::erase_if(agents_, [&](const auto& a) { return now - a.second > options_.forget_after; });
+      std::erase_if(agents_, [&](const auto& a) { return now - a.second.heard > options_.forget_after; });
   counters_.agents_forgotten += agents;
   for (auto it = sources_.begin(); it != sources_.end();) {
     const auto at = it++;

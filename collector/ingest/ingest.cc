@@ -8,6 +8,7 @@ namespace margay::ingest {
 namespace {
 
 constexpr std::size_t kLongestText = 256;
+constexpr DurationNs kWallClockError = seconds(1);
 constexpr std::size_t kMostReplies = 1024;  // between two calls of take_replies()
 constexpr std::size_t kMostRegions = 32;
 
@@ -26,6 +27,7 @@ std::int64_t bounded(std::int64_t ns) {
   return std::clamp(ns, -kFarthestNs, kFarthestNs);
 }
 TimeNs to_trace(std::int64_t host_ns, const Source& source) {
+  if (source.clock) return source.clock->to_trace(TimeNs(bounded(host_ns)));
   return TimeNs(bounded(host_ns)) + source.clock_offset;
 }
 
@@ -44,7 +46,12 @@ wire::ToAgent& Ingest::reply(const std::string& agent) {
   return r;
 }
 
-std::vector<std::pair<std::string, wire::ToAgent>> Ingest::take_replies() {
+std::vector<std::pair<std::string, wire::ToAgent>> Ingest::take_replies(TimeNs now) {
+  for (auto& [agent, message] : replies_)
+    if (const auto it = agents_.find(agent); message.has_ask() && it != agents_.end()) {
+      message.mutable_ask()->set_asked_ns(now.value);
+      it->second.asked = now;
+    }
   std::vector<std::pair<std::string, wire::ToAgent>> out(std::make_move_iterator(replies_.begin()),
                                                          std::make_move_iterator(replies_.end()));
   replies_.clear();
@@ -78,6 +85,7 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
     wire::ToAgent& r = reply(agent);  // the agent learns the collector's instance at once
     if (finishing_) r.set_finish(true);
   }
+  if (message_.has_echo()) on_echo(message_.echo(), agent, now);
   if (message_.has_hello()) on_hello(message_.hello(), agent, now);
   for (const wire::EventBatch& batch : message_.batches()) on_batch(batch, agent, now);
   if (message_.has_node()) on_node_sample(message_.node(), now);
@@ -104,6 +112,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     }
     it = sources_.emplace(id, Source{}).first;
     it->second.id = id;
+    it->second.met = now;
   }
   Source& source = it->second;
   source.agent = agent;
@@ -155,11 +164,14 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
       boot != source.attributes.end() && boot->second == options_.boot_id) {
     source.clock_offset = options_.clock_offset;
     source.clock_error = DurationNs(0);
-  } else {
+  } else if (!source.clock) {
+    // What wall clocks say has to do until the first answer.
     source.clock_offset =
         DurationNs(bounded(bounded(hello.clock().realtime_ns()) - bounded(hello.clock().monotonic_ns())));
-    source.clock_error =
-        DurationNs(static_cast<std::int64_t>(std::min<std::uint64_t>(hello.clock().error_ns(), 1u << 30)));
+    source.clock_error = kWallClockError;
+    source.clock = clock_of(boot == source.attributes.end() ? "" : boot->second, source.clock_offset,
+                            source.clock_error);
+    ask_clocks(now);
   }
 }
 
@@ -221,13 +233,19 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   source.dirty = true;
   if (batch.epoch() < source.epoch) return;  // an agent that has been replaced
   source.epoch = batch.epoch();
+  if (source.clock && !source.clock->known() && now - source.met < options_.clock_patience) {
+    ++counters_.clock_waits;  // not taken, so not confirmed: it is sent again when the clock is known
+    return;
+  }
   Stream* stream = stream_of(source, batch.stream());
   if (stream == nullptr) return;
   Account& account = stream->account;
   // A promise reaches no farther than a record may.
   const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(now));
 
+  bool gap_ended = false;
   if (batch.first() > account.next) {
+    gap_ended = true;
     if (batch.epoch() > stream->epoch && stream->began) {
       // The agent that had the missing records is gone.
       give_up(source, *stream, batch.first(), gap_end(batch, source, covered));
@@ -296,6 +314,13 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
     stream->covered = covered;
     slicer_.cover(stream->leaf, covered);
   }
+  // After a stretch that nobody knows: what the thread is in now.
+  if (gap_ended && batch.count() == 0 && batch.open_state() > 0 &&
+      batch.open_state() <= source.states.size()) {
+    const std::uint32_t name = batch.open_state() - 1;
+    static_cast<void>(slicer_.stack(stream->leaf, name == 0 ? kCompute : source.states[name], covered));
+  }
+  slicer_.complete(stream->leaf);
 }
 
 // What was lost before this batch ends where its first record begins.

@@ -28,9 +28,24 @@ void Ingest::tick(TimeNs now) {
     });
     if (caught_up) catch_up_until_ = TimeNs();
   }
+  listen(now);
+  ask_clocks(now);
   if (now >= next_look_) {
     next_look_ = now + seconds(1);
     forget_what_is_over(now);
+  }
+}
+
+// Who is silent? The slices are told. While this process catches up, the silence may be its own.
+void Ingest::listen(TimeNs now) {
+  for (auto& [id, source] : sources_) {
+    const bool silent = !source.ended && now - source.heard > options_.silent_after &&
+                        (source.silent || now >= catch_up_until_);
+    if (silent == source.silent) continue;
+    source.silent = silent;
+    ++(silent ? counters_.sources_silenced : counters_.sources_returned);
+    for (const auto& [index, stream] : source.streams)
+      slicer_.silence(stream.leaf, silent ? source.heard + options_.clock_offset : TimeNs());
   }
 }
 
@@ -124,6 +139,9 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
   former_ = std::move(former);
   for (Source& s : sources) {
     const SourceId id = s.id;
+    const auto boot = s.attributes.find("boot_id");
+    if (boot == s.attributes.end() || boot->second != options_.boot_id)
+      s.clock = clock_of(boot == s.attributes.end() ? "" : boot->second, s.clock_offset, s.clock_error);
     sources_.emplace(id, std::move(s));
   }
   leaves_ = std::move(leaves);

@@ -68,6 +68,8 @@ void SliceColumn::merge(const SliceColumn& finer) {
     to.cpu_ns += from.cpu_ns;
     to.run_delay_ns += from.run_delay_ns;
     to.stopped_ns += from.stopped_ns;
+    to.silent_since = from.silent_since;
+    to.drawn_out = to.drawn_out || from.drawn_out;
   }
 }
 

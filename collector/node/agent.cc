@@ -216,6 +216,9 @@ bool Agent::drain_ring(Source& source, std::uint32_t index) {
     head();
     // NOLINTNEXTLINE(bugprone-use-after-move): head() made it anew
     batch.set_covered_until_ns(ring.covered_until(*look).value);
+    // Another agent had the records before this: should they be lost with it, this is where the thread is.
+    if (empty && !look->pending && source.epoch > 1 && ring.last_time() == TimeNs())
+      if (const auto state = ring.open_state()) batch.set_open_state(*state + 1u);
     outbox_.put_heartbeat(batch);
   }
   return empty;

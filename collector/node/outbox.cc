@@ -129,6 +129,11 @@ void Outbox::on_reply_untrusted(const wire::ToAgent& reply, TimeNs now) {
   heard_ = ever_heard_ = true;
   refused_ = reply.refused();
   finish_ = finish_ || reply.finish();
+  if (reply.has_ask()) {
+    echo_.emplace();
+    echo_->set_asked_ns(reply.ask().asked_ns());
+    echo_->set_received_ns(now.value);
+  }
   for (const wire::StreamAck& ack : reply.acks()) apply(ack, now);
   for (const std::uint64_t id : reply.need_hello()) {
     const auto it = sources_.find(id);
@@ -244,6 +249,12 @@ bool Outbox::send_goodbyes(const Send& send) {
 }
 
 void Outbox::flush(TimeNs now, const Send& send) {
+  if (echo_) {
+    wire::ToCollector message;
+    *message.mutable_echo() = *echo_;
+    message.mutable_echo()->set_answered_ns(now.value);
+    if (transmit(message, send)) echo_.reset();
+  }
   if (!outstanding()) {
     moving_ = false;
   } else if (!moving_) {

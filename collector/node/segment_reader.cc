@@ -60,6 +60,19 @@ TimeNs RingReader::covered_until(const Look& look) {
   return covered_;
 }
 
+std::optional<std::uint16_t> RingReader::open_state() const {
+  if (tail_ == 0) return std::nullopt;
+  const std::uint64_t reach = std::min<std::uint64_t>({tail_, capacity_ / 2, 256});
+  std::uint64_t closed = 0;  // visits that ended, whose begin lies farther back
+  for (std::uint64_t at = tail_; at > tail_ - reach;) {
+    const margay_record& r = slots_[--at & (capacity_ - 1)];
+    if (r.kind == MARGAY_LEAVE) ++closed;
+    if (r.kind == MARGAY_STACK) return closed == 0 ? r.state : std::uint16_t{0};
+    if (r.kind == MARGAY_ENTER && closed-- == 0) return r.state;
+  }
+  return std::uint16_t{0};
+}
+
 std::string clean_text(const char* text, std::size_t room) {
   std::string out(text, strnlen(text, room));
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(out[i]); };

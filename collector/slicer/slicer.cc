@@ -124,6 +124,8 @@ void Slicer::visit_ended(LeafIndex leaf, TimeNs t) {
 Outcome Slicer::advance(LeafIndex leaf, TimeNs& t) {
   start(t);
   LeafState& l = leaves_[leaf.value];
+  // What lies behind the event is taken back, or was right.
+  if (l.drawn_out) confirm(leaf, std::max(t, l.position));
   if (t < l.last_event) {
     if (l.last_event > horizon()) ++backwards_;
     t = l.last_event;
@@ -250,9 +252,53 @@ Outcome Slicer::stack(LeafIndex leaf, StateId state, TimeNs t) {
 
 void Slicer::cover(LeafIndex leaf, TimeNs until) {
   LeafState& l = leaves_[leaf.value];
-  if (!started_ || until <= l.position) return;
+  if (!started_) return;
+  if (l.drawn_out) confirm(leaf, until);
+  if (until <= l.position) return;
   fill(leaf, l.position, until);
   l.position = until;
+}
+
+// Fills without a promise; the slices say so, unless the leaf is known to be absent.
+void Slicer::draw_out(LeafIndex leaf, TimeNs until) {
+  LeafState& l = leaves_[leaf.value];
+  if (until <= l.position) return;
+  if (!l.drawn_out && l.base != kAbsent) {
+    l.drawn_out = true;
+    l.promised = l.position;
+  }
+  const TimeNs from = l.position;
+  fill(leaf, from, until);
+  l.position = until;
+  if (l.base == kAbsent) return;
+  for (SliceIndex s = slice_of(from, options_.slice); slice_begin(s, options_.slice) < until; ++s) {
+    SliceColumn& column = column_at(s, kCompute);
+    column.evidence(leaf).drawn_out = true;
+    column.provisional = true;
+  }
+}
+
+// What was drawn out up to `until` was right (or is about to be taken back).
+void Slicer::confirm(LeafIndex leaf, TimeNs until) {
+  LeafState& l = leaves_[leaf.value];
+  if (until <= l.promised) return;
+  const SliceIndex last = slice_of(std::min(until, l.position), options_.slice);
+  for (SliceIndex s = slice_of(std::max(l.promised, horizon()), options_.slice); s <= last; ++s) {
+    if (slice_end(s, options_.slice) > until || column(s) == nullptr) break;
+    SliceColumn& c = column_at(s, kCompute);
+    if (!c.evidence(leaf).drawn_out) continue;
+    c.evidence(leaf).drawn_out = false;
+    c.provisional = false;
+    for (std::uint32_t i = 0; i < c.leaves() && !c.provisional; ++i)
+      c.provisional = c.evidence(LeafIndex(i)).drawn_out;
+    touch(s);
+  }
+  l.promised = until;
+  if (until >= l.position) l.drawn_out = false;
+}
+
+void Slicer::complete(LeafIndex leaf) {
+  if (started_) draw_out(leaf, slice_begin(next_open_, options_.slice));
 }
 
 void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& evidence) {
@@ -275,13 +321,11 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   const TimeNs until = slice_begin(end, options_.slice);
   const SliceIndex first = next_open_;
   for (std::uint32_t i = 0; i < leaf_count(); ++i) {
-    LeafState& l = leaves_[i];
-    const TimeNs covered = l.position;
-    cover(LeafIndex(i), until);
-    // Drawn out without a promise: say so, unless the leaf is known to be absent.
-    if (covered < until && l.base != kAbsent)
-      for (SliceIndex s = std::max(slice_of(covered, options_.slice), first); s < end; ++s)
-        column_at(s, kCompute).provisional = true;
+    const LeafState& l = leaves_[i];
+    draw_out(LeafIndex(i), until);
+    if (l.silent_since != TimeNs() && l.base != kAbsent)
+      for (SliceIndex s = first; s < end; ++s)
+        column_at(s, kCompute).evidence(LeafIndex(i)).silent_since = l.silent_since;
   }
   std::vector<const SliceColumn*> closed;
   static_cast<void>(column_at(end, kCompute));
@@ -332,6 +376,13 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
     c.resize(leaf_count(), c.states());
     columns_.push_back(std::move(c));
   }
+  for (SliceColumn& c : columns_)
+    for (std::uint32_t i = 0; i < leaf_count(); ++i) {
+      LeafState& l = leaves_[i];
+      if (!c.evidence(LeafIndex(i)).drawn_out || l.drawn_out) continue;
+      l.drawn_out = true;
+      l.promised = slice_begin(c.index, options_.slice);
+    }
   started_ = true;
   next_open_ = next_open;
   static_cast<void>(column_at(next_open, kCompute));

@@ -13,12 +13,15 @@
 //   codes     one byte per present cell: how `longest` is told (kLongest...)
 //   duration, longest (only kLongestStored), visits    one entry per present cell, byte planes
 //   open state, open since                             one entry per leaf, byte planes
-//   node evidence: state, stopped since, sampled, cpu, run delay, stopped    likewise
+//   node evidence: state, stopped since, sampled, cpu, run delay, stopped,
+//   silent since, drawn out (the last two since version 2)                   likewise
 // A byte plane holds byte k of every entry: the high bytes of small numbers are runs of zeros.
 namespace margay::store {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;  // 1 had no silence
+constexpr std::size_t kEvidence = 8;
+constexpr std::size_t kEvidenceOfVersion1 = 6;
 constexpr std::size_t kLongestRegion = 256;
 constexpr std::uint8_t kProvisional = 1;  // header flag
 enum : std::uint8_t {
@@ -61,7 +64,8 @@ std::size_t mask_bytes(std::size_t leaves) {
 }
 // The largest body that `leaves` x `states` cells can have.
 std::size_t most_body(std::size_t leaves, std::size_t states) {
-  return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8 + 1 + 5 * 8) + 11;
+  return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8 + 1 + 6 * 8 + 1) +
+         13;
 }
 
 // What the cells of a leaf leave of the slice. A prediction for the leaf's first present cell.
@@ -151,16 +155,18 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
     open_state.push_back(open.state.value);
     open_since.push_back(zigzag(wrapping_sub(end, open.since.value)));
   }
-  std::array<Values, 6> evidence;
+  std::array<Values, kEvidence> evidence;
+  const auto since = [end](TimeNs t) { return t == TimeNs() ? 0 : zigzag(wrapping_sub(end, t.value)) + 1; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::NodeEvidence& e = column.evidence(leaf_at(l));
-    const bool stopped = e.stopped_since != TimeNs();
     const std::uint64_t fields[] = {static_cast<std::uint8_t>(e.process_state),
-                                    stopped ? zigzag(wrapping_sub(end, e.stopped_since.value)) + 1 : 0,
+                                    since(e.stopped_since),
                                     zigzag(e.sampled_ns),
                                     zigzag(e.cpu_ns),
                                     zigzag(e.run_delay_ns),
-                                    zigzag(e.stopped_ns)};
+                                    zigzag(e.stopped_ns),
+                                    since(e.silent_since),
+                                    e.drawn_out ? 1u : 0u};
     for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i].push_back(fields[i]);
   }
   body = std::move(mask);
@@ -174,7 +180,8 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   return {};
 }
 
-bool decode_body(const std::string& body, const Shape& s, std::int64_t slice, model::SliceColumn& column) {
+bool decode_body(const std::string& body, std::uint8_t version, const Shape& s, std::int64_t slice,
+                 model::SliceColumn& column) {
   ByteReader in(body);
   const std::string mask(in.bytes(s.states * mask_bytes(s.leaves)));
   if (!in.ok()) return false;
@@ -200,9 +207,12 @@ bool decode_body(const std::string& body, const Shape& s, std::int64_t slice, mo
       !get_planes(in, present, visits) || !get_planes(in, s.leaves, open_state) ||
       !get_planes(in, s.leaves, open_since))
     return false;
-  std::array<Values, 6> evidence;
-  for (Values& field : evidence)
-    if (!get_planes(in, s.leaves, field)) return false;
+  std::array<Values, kEvidence> evidence;
+  for (std::size_t i = 0; i < kEvidence; ++i)
+    if (version == 1 && i >= kEvidenceOfVersion1)
+      evidence[i].assign(s.leaves, 0);
+    else if (!get_planes(in, s.leaves, evidence[i]))
+      return false;
   if (!in.done()) return false;
   const std::int64_t end = end_of_slice(column.index, slice);
   const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
@@ -210,7 +220,7 @@ bool decode_body(const std::string& body, const Shape& s, std::int64_t slice, mo
     if (open_state[l] >= kMostColumnStates) return false;
     column.open(leaf_at(l)) = {StateId(static_cast<std::uint16_t>(open_state[l])),
                                TimeNs(wrapping_sub(end, unzigzag(open_since[l])))};
-    if (evidence[0][l] > 127) return false;
+    if (evidence[0][l] > 127 || evidence[7][l] > 1) return false;
     model::NodeEvidence& e = column.evidence(leaf_at(l));
     e.process_state = static_cast<char>(evidence[0][l]);
     if (evidence[1][l] != 0) e.stopped_since = TimeNs(wrapping_sub(end, unzigzag(evidence[1][l] - 1)));
@@ -218,6 +228,8 @@ bool decode_body(const std::string& body, const Shape& s, std::int64_t slice, mo
     e.cpu_ns = unzigzag(evidence[3][l]);
     e.run_delay_ns = unzigzag(evidence[4][l]);
     e.stopped_ns = unzigzag(evidence[5][l]);
+    if (evidence[6][l] != 0) e.silent_since = TimeNs(wrapping_sub(end, unzigzag(evidence[6][l] - 1)));
+    e.drawn_out = evidence[7][l] == 1;
   }
   std::size_t i = 0;
   for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
@@ -284,9 +296,9 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
                                              model::SliceColumn& column) {
   ByteReader in(bytes);
   const std::uint8_t version = in.u8();
-  if (in.ok() && version != kVersion)
+  if (in.ok() && (version == 0 || version > kVersion))
     return fail(ErrorCode::kVersion,
-                "a slice chunk of version " + std::to_string(version) + "; this one reads version 1");
+                "a slice chunk of version " + std::to_string(version) + "; this one reads 1 and 2");
   const auto total = static_cast<std::uint32_t>(in.bounded(kMostLeaves));
   const auto states = static_cast<std::uint32_t>(in.bounded(kMostColumnStates));
   const std::uint8_t flags = in.u8();
@@ -311,7 +323,7 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
   }
   std::string body;
   if (Status st = expand_untrusted(in.rest(), size, body); !st) return fail(st.error(), "slice chunk");
-  if (!decode_body(body, s, slice, column))
+  if (!decode_body(body, version, s, slice, column))
     return fail(ErrorCode::kCorrupt, "a slice chunk's cells are broken");
   return total;
 }

@@ -26,6 +26,7 @@ detect::DetectorOptions detector_options(const Options& o) {
   d.window.slice = o.levels[0];
   d.window.slices = o.window_slices;
   d.window.p = o.p;
+  d.window.lost_after = d.lost_after = o.lost_after;
   d.window.memory_budget_bytes = o.window_memory_bytes;
   d.min_effect = o.min_effect;
   d.stop_slices = o.min_duration_slices;
@@ -156,7 +157,7 @@ void AnalysisStage::take(const ClosedSlice& message) {
   fresh_ = true;
   if (message.column) {
     if (message.amended)
-      detector_.on_amended(*message.column);
+      emit(detector_.on_amended(*message.column, message.watermark));
     else
       emit(detector_.on_slice(*message.column, message.watermark));
     send_findings(false);

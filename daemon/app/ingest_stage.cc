@@ -346,6 +346,12 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"ghosts_forgotten", c.ghosts_forgotten, 1,
        "sources that said hello, never sent anything and made room"},
       {"agents_forgotten", c.agents_forgotten, 0, "agents not heard of for a minute, or crowded out"},
+      {"sources_silenced", c.sources_silenced, 1, "times that nothing was heard of a source for a second"},
+      {"sources_returned", c.sources_returned, 0, "times that a silent source was heard again"},
+      {"clock_waits", c.clock_waits, 0, "batches put off until the clock of their machine is known"},
+      {"clock_steps", c.clock_steps, 1, "jumps of another machine's clock; what lies before keeps its time"},
+      {"clock_refused", c.clock_refused, 1,
+       "answers of a clock that nobody had asked for, or that cannot be"},
       {"events_amending", c.amended_events, 0, "late events that changed a slice already closed"},
       {"clock_backwards", c.clock_backwards, 1, "events whose time ran backwards; taken at the time before"},
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
@@ -466,7 +472,7 @@ void IngestStage::poll_commits() {
 
 void IngestStage::send_replies() {
   // An acknowledgement that does not get through is made good by the next one.
-  for (const auto& [agent, message] : ingest_.take_replies())
+  for (const auto& [agent, message] : ingest_.take_replies(clock_.monotonic()))
     static_cast<void>(socket_.try_send(message, agent));
 }
 

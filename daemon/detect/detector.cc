@@ -1,6 +1,7 @@
 #include "margay/detect/detector.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace margay::detect {
 namespace {
@@ -8,7 +9,6 @@ namespace {
 // Slices of history that say what progress is usual.
 constexpr std::size_t kProgressMemory = 600;
 constexpr std::size_t kProgressLeast = 20;
-constexpr std::uint32_t kLossResolveSlices = 20;
 // What the sampler said of a process holds until it says more, for so long.
 constexpr DurationNs kEvidenceHolds = seconds(1);
 
@@ -27,8 +27,11 @@ void Detector::set_topology(std::shared_ptr<const Topology> topology) {
     if (options_.idle_states.contains(topology_->states[s].name)) idle_.insert(s);
 }
 
-void Detector::on_amended(const model::SliceColumn& column) {
+std::vector<alert::Alert> Detector::on_amended(const model::SliceColumn& column, TimeNs watermark) {
+  std::vector<alert::Alert> out;
   if (auto ok = window_.amend(column); !ok) error_ = ok.error().message;
+  loss_alert(column, watermark, out);
+  return out;
 }
 
 // Samples and slices have periods of their own: a slice without a sample says what the last one said.
@@ -69,6 +72,7 @@ bool Detector::stalled(const model::SliceColumn& column) {
     for (const std::uint32_t v : column.visits(LeafIndex(l))) ended += v;
     const auto& open = column.open(LeafIndex(l));
     if (open.state == kAbsent || open.state == kUnknown) continue;
+    if (column.evidence(LeafIndex(l)).drawn_out) continue;  // it may well go on, unheard
     ++present;
     if (open.state != kCompute && open.since <= begin && !idle_.contains(open.state.value)) ++waiting;
   }
@@ -173,6 +177,8 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     it = open_.erase(it);
   }
   loss_alert(column, watermark, out);
+  end_of_loss(column, watermark, out);
+  source_alerts(column, watermark, out);
 
   // 4. Phases, of what is in order. A slice that touches a stop is not.
   // Without progress it may become a stall, unless such slices are usual here (steps longer than a slice).
@@ -226,42 +232,12 @@ void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::
   open_.push_back(std::move(incident));
 }
 
-// Events were lost: said once, until none have been lost for a while.
-void Detector::loss_alert(const model::SliceColumn& column, TimeNs watermark,
-                          std::vector<alert::Alert>& out) {
-  if (column.lost_events > 0) {
-    if (!loss_) {
-      loss_.emplace();
-      alert::Alert& a = loss_->alert;
-      a.run = options_.run;
-      a.kind = alert::Kind::kLoss;
-      a.level = options_.window.slice;
-      a.onset = slice_begin(column.index, options_.window.slice);
-      a.detected = watermark;
-      a.id = options_.run + "-loss-" + std::to_string(a.onset.value / 1'000'000);
-      a.node = "/";
-      a.lost_events = column.lost_events;
-      a.message = std::to_string(column.lost_events) + " events were lost: what happened there is unknown";
-      out.push_back(a);
-    } else {
-      loss_->alert.lost_events += column.lost_events;
-    }
-    loss_->quiet = 0;
-    loss_->quiet_since = slice_end(column.index, options_.window.slice);
-  } else if (loss_ && ++loss_->quiet >= kLossResolveSlices) {
-    loss_->alert.status = alert::Status::kResolved;
-    loss_->alert.end = loss_->quiet_since;
-    loss_->alert.detected = watermark;
-    loss_->alert.message = std::to_string(loss_->alert.lost_events) + " events were lost in all";
-    out.push_back(loss_->alert);
-    loss_.reset();
-  }
-}
-
 std::vector<alert::Alert> Detector::finish(TimeNs t, TimeNs watermark) {
   std::vector<alert::Alert> out;
   if (loss_) open_.push_back(*loss_);
   loss_.reset();
+  std::move(absent_.begin(), absent_.end(), std::back_inserter(open_));
+  absent_.clear();
   for (Incident& i : open_) {
     i.alert.status = alert::Status::kResolved;
     i.alert.end = i.quiet > 0 ? i.quiet_since : t;

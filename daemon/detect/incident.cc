@@ -139,32 +139,34 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
     if (state.value < topology_->states.size())
       a.states.push_back({topology_->states[state.value].name, c.expected, c.observed});
   }
-  a.lost_events += column.lost_events;
+  a.lost_events = lost_since(incident.first);
   a.message = sentence(incident, column);
 }
 
-std::string Detector::sentence(const Incident& incident, const model::SliceColumn& column) const {
+std::string Detector::names(const std::set<std::uint32_t>& leaves) const {
   const model::Hierarchy& h = topology_->hierarchy;
-  const TimeNs now = slice_end(column.index, options_.window.slice);
+  const std::size_t n = leaves.size();
+  if (n == h.leaf_count() && n > 1) return "all " + std::to_string(n) + " resources";
+  if (n > kMostNamed) return std::to_string(n) + " resources below " + common_node(leaves);
+  // Each by name: "rank1 on n0, rank3 on n0 and rank4 on n1".
   std::string who;
-  const std::size_t n = incident.culprits.size();
-  if (n == column.leaves() && n > 1) {
-    who = "all " + std::to_string(n) + " resources";
-  } else if (n <= kMostNamed) {
-    // Each by name: "rank1 on n0, rank3 on n0 and rank4 on n1".
-    std::size_t i = 0;
-    for (const std::uint32_t l : incident.culprits) {
-      if (l >= h.leaf_count()) continue;
-      const std::string& path = h.path_of(LeafIndex(l));
-      const std::size_t host_end = path.find('/', 1);
-      if (i > 0) who += i + 1 == n ? " and " : ", ";
-      who += last_component(path);
-      if (host_end != std::string::npos) who += " on " + path.substr(1, host_end - 1);
-      ++i;
-    }
-  } else {
-    who = std::to_string(n) + " resources below " + incident.alert.node;
+  std::size_t i = 0;
+  for (const std::uint32_t l : leaves) {
+    if (l >= h.leaf_count()) continue;
+    const std::string& path = h.path_of(LeafIndex(l));
+    const std::size_t host_end = path.find('/', 1);
+    if (i > 0) who += i + 1 == n ? " and " : ", ";
+    who += last_component(path);
+    if (host_end != std::string::npos) who += " on " + path.substr(1, host_end - 1);
+    ++i;
   }
+  return who;
+}
+
+std::string Detector::sentence(const Incident& incident, const model::SliceColumn& column) const {
+  const TimeNs now = slice_end(column.index, options_.window.slice);
+  const std::string who = names(incident.culprits);
+  const std::size_t n = incident.culprits.size();
   // What the others do meanwhile.
   std::map<std::uint16_t, std::size_t> states;
   std::size_t others = 0;

@@ -43,6 +43,13 @@ Window::Slice Window::convert(const model::SliceColumn& column) {
     const auto durations = column.duration_ns(LeafIndex(l));
     if (durations.size() > kUnknown.value)
       out.unknown[l] = std::max(0.0, static_cast<double>(durations[kUnknown.value]) * scale);
+    // Of a source that is lost nobody knows what it does.
+    const model::NodeEvidence& e = column.evidence(LeafIndex(l));
+    if (e.drawn_out && e.silent_since != TimeNs() &&
+        slice_end(column.index, options_.slice) - e.silent_since >= options_.lost_after) {
+      out.unknown[l] = 1;
+      continue;
+    }
     double sum = 0;
     for (std::size_t x = kCompute.value; x < durations.size(); ++x) {  // Absent and Unknown are not tested
       if (durations[x] <= 0) continue;

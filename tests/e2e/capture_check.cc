@@ -107,7 +107,7 @@ Replay replay(const std::vector<Message>& messages, const store::RunMeta& run) {
   for (const Message& m : messages) {
     ingest.receive(m.body, m.from, m.at);
     ingest.tick(m.at);
-    static_cast<void>(ingest.take_replies());
+    static_cast<void>(ingest.take_replies({}));
     static_cast<void>(slicer.close_through(ingest.watermark(m.at)));
     take();
   }

@@ -229,8 +229,8 @@ TEST(Detector, AmendedSlicesAreTakenInAndOldOnesIgnored) {
     std::fill(row.begin(), row.end(), 0);
     row[kUnknown.value] = plan.slice.value;
     EXPECT_TRUE(d.on_slice(part, slice_end(part.index, plan.slice)).empty());
-    if (i >= 2) d.on_amended(job[i - 2]);
-    if (i >= 140) d.on_amended(job[0]);
+    if (i >= 2) static_cast<void>(d.on_amended(job[i - 2], {}));
+    if (i >= 140) static_cast<void>(d.on_amended(job[0], {}));
     EXPECT_EQ(d.error(), "");
   }
   EXPECT_EQ(d.window().weight(job[140].index, LeafIndex(7)), 1.0);
@@ -263,7 +263,7 @@ TEST(Detector, AnEngineThatCannotBeBuiltIsAnErrorNotACrash) {
   std::size_t alerts = 0;
   for (const auto& c : make_job(plan)) {
     alerts += d.on_slice(c, slice_end(c.index, plan.slice)).size();
-    d.on_amended(c);
+    static_cast<void>(d.on_amended(c, {}));
   }
   EXPECT_NE(d.error(), "");
   EXPECT_EQ(alerts, 2u);

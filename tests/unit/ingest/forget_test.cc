@@ -102,7 +102,7 @@ TEST(Forget, TenThousandThatSayHelloAndVanishLeaveRoomForARealOne) {
     ghost.id = 1000 + i;
     rig.now = rig.now + milliseconds(5);
     rig.receive(ghost.hello(), "ghost" + std::to_string(i));
-    rig.ingest.take_replies();
+    rig.ingest.take_replies(rig.now);
     ASSERT_LE(rig.ingest.sources().size(), 256u);
   }
   EXPECT_EQ(rig.ingest.counters().refused_by_limit, 0u);

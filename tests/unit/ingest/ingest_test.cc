@@ -162,6 +162,7 @@ TEST(Ingest, TimesFromOutsideAreBounded) {
   hello.mutable_hello()->mutable_clock()->set_realtime_ns(INT64_MAX);
   hello.mutable_hello()->mutable_clock()->set_monotonic_ns(INT64_MIN);
   rig.receive(hello);
+  rig.now = rig.now + seconds(6);  // its clock was asked, and has not answered
   rig.receive(s.batch(0, 4));
   EXPECT_EQ(rig.account().rejected, 4u);
   EXPECT_TRUE(rig.account().balanced());
@@ -217,7 +218,7 @@ TEST(Ingest, LimitsHold) {
   EXPECT_EQ(rig.ingest.counters().unknown_source, 1u);
   // Agents.
   for (int i = 0; i < 2000; ++i) rig.receive(s.message(), "agent" + std::to_string(i));
-  EXPECT_LE(rig.ingest.take_replies().size(), 1024u);
+  EXPECT_LE(rig.ingest.take_replies(rig.now).size(), 1024u);
 }
 
 TEST(Ingest, GoodbyeBeforeTheDataWaitsForIt) {
@@ -259,7 +260,7 @@ TEST(Ingest, ARepeatedGoodbyeIsAcknowledgedAgain) {
   rig.receive(s.hello());
   rig.receive(s.batch(0, 4));
   rig.receive(s.goodbye(at(420)));
-  rig.ingest.take_replies();
+  rig.ingest.take_replies(rig.now);
   rig.ingest.committed(rig.ingest.ack_point());
   auto reply = rig.reply();
   ASSERT_EQ(reply.acks_size(), 1);

@@ -103,7 +103,7 @@ struct Rig {
   // Everything said to the agent since the last call.
   wire::ToAgent reply(const std::string& agent = "agent") {
     wire::ToAgent out;
-    for (auto& [to, message] : ingest.take_replies())
+    for (auto& [to, message] : ingest.take_replies(now))
       if (to == agent) out = message;
     return out;
   }

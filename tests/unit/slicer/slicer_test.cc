@@ -90,9 +90,66 @@ TEST(Slicer, SilentLeafIsDrawnOutProvisionallyAndAmended) {
   EXPECT_TRUE(closed[1]->provisional);
   static_cast<void>(s.take_amended());
   EXPECT_EQ(s.enter(leaf, kSend, TimeNs(150)), Outcome::kAmended);
-  EXPECT_THAT(s.take_amended(), testing::ElementsAre(SliceIndex(1), SliceIndex(2)));
+  EXPECT_THAT(s.take_amended(), testing::ElementsAre(SliceIndex(0), SliceIndex(1), SliceIndex(2)));
   EXPECT_EQ(s.column(SliceIndex(1))->duration_ns(leaf)[kCompute.value], 50);
   EXPECT_EQ(s.column(SliceIndex(2))->duration_ns(leaf)[kCompute.value], 0);
+}
+
+TEST(Slicer, WhatWasDrawnOutIsMarkedUntilItIsConfirmed) {
+  Slicer s({kSlice, 8, 64});
+  const LeafIndex heard = s.add_leaf(), silent = s.add_leaf();
+  s.start(TimeNs(0));
+  for (const LeafIndex l : {heard, silent}) {
+    static_cast<void>(s.begin(l, TimeNs(0)));
+    s.cover(l, TimeNs(120));
+  }
+  s.cover(heard, TimeNs(400));
+  s.silence(silent, TimeNs(120));
+  static_cast<void>(s.close_through(TimeNs(400)));
+  static_cast<void>(s.take_amended());
+  const auto marks = [&] {
+    std::string out;
+    for (int i = 0; i < 4; ++i) {
+      const auto& c = *s.column(SliceIndex(i));
+      EXPECT_FALSE(c.evidence(heard).drawn_out);
+      EXPECT_EQ(c.provisional, c.evidence(silent).drawn_out);
+      out += c.provisional ? 'd' : '.';
+    }
+    return out;
+  };
+  EXPECT_EQ(marks(), ".ddd");
+  EXPECT_EQ(s.column(SliceIndex(2))->evidence(silent).silent_since, TimeNs(120));
+  EXPECT_EQ(s.column(SliceIndex(2))->evidence(heard).silent_since, TimeNs(0));
+  // Confirmed as it was drawn: only the marks change.
+  s.cover(silent, TimeNs(250));
+  EXPECT_EQ(marks(), "..dd");
+  EXPECT_THAT(s.take_amended(), testing::ElementsAre(SliceIndex(1)));
+  // An event behind the promise: what follows is drawn out anew, from there.
+  s.silence(silent, TimeNs(0));
+  EXPECT_EQ(s.enter(silent, kSend, TimeNs(260)), Outcome::kAmended);
+  s.complete(silent);
+  EXPECT_EQ(marks(), "..dd");
+  EXPECT_EQ(s.column(SliceIndex(2))->duration_ns(silent)[kSend.value], 40);
+  EXPECT_EQ(s.column(SliceIndex(3))->duration_ns(silent)[kSend.value], 100);
+  s.cover(silent, TimeNs(400));
+  EXPECT_EQ(marks(), "....");
+  // After a restart the marks say where promises end.
+  static_cast<void>(s.close_through(TimeNs(600)));
+  std::vector<model::SliceColumn> columns;
+  for (int i = 0; i < 7; ++i) columns.push_back(*s.column(SliceIndex(i)));
+  std::vector<LeafState> leaves;
+  for (const LeafIndex l : {heard, silent}) {
+    leaves.push_back(s.leaf_state(l));
+    leaves.back().drawn_out = false;  // an archive does not keep it
+    leaves.back().promised = TimeNs(0);
+  }
+  Slicer t({kSlice, 8, 64});
+  ASSERT_TRUE(t.restore(std::move(columns), s.next_open(), std::move(leaves)));
+  EXPECT_TRUE(t.column(SliceIndex(5))->provisional);
+  t.cover(heard, TimeNs(600));
+  EXPECT_TRUE(t.column(SliceIndex(5))->provisional);
+  t.cover(silent, TimeNs(600));
+  EXPECT_FALSE(t.column(SliceIndex(5))->provisional);
 }
 
 TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {

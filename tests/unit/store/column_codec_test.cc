@@ -150,10 +150,43 @@ TEST(ColumnCodec, NewerVersionIsNamed) {
   SliceColumn column(LevelIndex(0), SliceIndex(7), 1, 1);
   std::string bytes;
   ASSERT_TRUE(encode_chunk(column, 0, DurationNs(0), bytes));
-  bytes[0] = 2;
+  bytes[0] = 3;
   const auto r = decode_chunk_untrusted(bytes, 0, column);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kVersion);
+}
+
+// A chunk as version 1 wrote it: it knew nothing of silence.
+TEST(ColumnCodec, ReadsTheVersionBefore) {
+  constexpr std::string_view kHex =
+      "01020401056405736f6c76652c28b52ffd242c61010000020101020201010000500100500100030001030002d0400706010054"
+      "0100650"
+      "1006401001401000e0100648837c3a2";
+  std::string bytes;
+  for (std::size_t i = 0; i < kHex.size(); i += 2)
+    bytes.push_back(static_cast<char>(std::stoi(std::string(kHex.substr(i, 2)), nullptr, 16)));
+  SliceColumn want(LevelIndex(0), SliceIndex(7), 2, 4);
+  want.lost_events = 5;
+  want.region = "solve";
+  want.provisional = true;
+  want.duration_ns(LeafIndex(0))[2] = 60;
+  want.longest_ns(LeafIndex(0))[2] = 40;
+  want.visits(LeafIndex(0))[2] = 3;
+  want.duration_ns(LeafIndex(0))[3] = 40;
+  want.longest_ns(LeafIndex(0))[3] = 1000;
+  want.duration_ns(LeafIndex(1))[1] = 100;
+  want.open(LeafIndex(0)) = {StateId(3), TimeNs(-200)};
+  model::NodeEvidence& e = want.evidence(LeafIndex(1));
+  e.process_state = 'T';
+  e.stopped_since = TimeNs(750);
+  e.sampled_ns = 50;
+  e.cpu_ns = 10;
+  e.run_delay_ns = 7;
+  e.stopped_ns = 50;
+  SliceColumn got(LevelIndex(0), SliceIndex(7), 0, 0);
+  const auto r = decode_chunk_untrusted(bytes, 0, got);
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(got, want);
 }
 
 TEST(ColumnCodec, RefusesToWriteWhatItWouldNotRead) {

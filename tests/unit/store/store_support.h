@@ -71,6 +71,10 @@ inline std::shared_ptr<model::SliceColumn> random_column(std::mt19937_64& random
     const std::int64_t since = slice_end(index, slice).value - below(100 * slice.value) - 1;
     column->open(leaf) = {StateId(static_cast<std::uint16_t>(x)), TimeNs(since)};
     if (random() % 2 == 0) column->longest_ns(leaf)[x] = slice_end(index, slice).value - since;
+    if (random() % 8 == 0) {
+      column->evidence(leaf).silent_since = TimeNs(since);
+      column->evidence(leaf).drawn_out = random() % 2 == 0;
+    }
   }
   return column;
 }

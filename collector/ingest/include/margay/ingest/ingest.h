@@ -38,9 +38,10 @@ struct Options {
   DurationNs silent_after = seconds(1);
   DurationNs lost_after = seconds(10);
   DurationNs give_up_gap = seconds(10);
-  DurationNs forget_after = seconds(60);  // silence after which what has ended is forgotten
-  DurationNs future = seconds(1);         // records later than now plus this are rejected
-  std::uint64_t instance = 0;             // of this collector; another one makes agents say hello again
+  DurationNs forget_after = seconds(60);   // silence after which what has ended is forgotten
+  DurationNs clock_patience = seconds(5);  // for the first answer of another machine's clock
+  DurationNs future = seconds(1);          // records later than now plus this are rejected
+  std::uint64_t instance = 0;              // of this collector; another one makes agents say hello again
   Limits limits;
 };
 
@@ -60,6 +61,11 @@ struct MessageCounters {
   std::uint64_t sources_forgotten = 0;  // ended, confirmed, and silent since: their counters stay
   std::uint64_t ghosts_forgotten = 0;   // said hello, never sent a record, and went away
   std::uint64_t agents_forgotten = 0;   // not heard of for long, or made way for another
+  std::uint64_t sources_silenced = 0;   // became silent
+  std::uint64_t sources_returned = 0;   // and were heard again
+  std::uint64_t clock_waits = 0;        // batches put off until the clock of their machine is known
+  std::uint64_t clock_steps = 0;        // jumps of another machine's clock
+  std::uint64_t clock_refused = 0;      // answers to a question that nobody asked, or that cannot be
   std::uint64_t clock_backwards = 0;
   std::uint64_t unbalanced = 0;  // leaves of states that were not open
 };
@@ -95,7 +101,8 @@ class Ingest {
   AckPoint ack_point() const;
   void committed(const AckPoint& point);
   // Messages to agents: (routing id, message).
-  std::vector<std::pair<std::string, wire::ToAgent>> take_replies();
+  // Questions for clocks carry `now`: send them at once.
+  std::vector<std::pair<std::string, wire::ToAgent>> take_replies(TimeNs now);
   // Tells every agent that the run is over.
   void finish();
 
@@ -147,6 +154,10 @@ class Ingest {
   bool know_agent(const std::string& agent, TimeNs now);
   void forget(std::map<SourceId, Source>::iterator it);
   void forget_what_is_over(TimeNs now);
+  void listen(TimeNs now);
+  std::shared_ptr<ClockMap> clock_of(const std::string& boot_id, DurationNs offset, DurationNs error);
+  void on_echo(const wire::ClockEcho& echo, const std::string& agent, TimeNs now);
+  void ask_clocks(TimeNs now);
   bool make_room_for_source(TimeNs now);
   bool answer_for_forgotten(SourceId id, std::uint32_t epoch, std::uint32_t stream, std::uint64_t next,
                             const std::string& agent);
@@ -164,8 +175,15 @@ class Ingest {
   std::vector<model::Attributes> leaves_;
   std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner_;
   std::map<std::string, wire::ToAgent> replies_;
-  wire::ToAgent unsaid_;                  // stands in where replies_ is full
-  std::map<std::string, TimeNs> agents_;  // routing id -> last heard
+  wire::ToAgent unsaid_;  // stands in where replies_ is full
+  struct Agent {
+    TimeNs heard{};
+    TimeNs asked{};  // for its clock; 0: nothing is to be answered
+    TimeNs next_ask{};
+    std::uint32_t answers = 0;
+  };
+  std::map<std::string, Agent> agents_;                      // by routing id
+  std::map<std::string, std::shared_ptr<ClockMap>> clocks_;  // by boot id; of other machines
   std::uint64_t topology_version_ = 0;
   MessageCounters counters_;
   std::uint64_t steal_ns_ = 0;

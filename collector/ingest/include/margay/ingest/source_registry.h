@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "margay/base/ids.h"
 #include "margay/base/result.h"
+#include "margay/ingest/clock_map.h"
 #include "margay/model/hierarchy.h"
 #include "margay/model/state_table.h"
 #include "margay/wire/margay.pb.h"
@@ -80,9 +82,12 @@ struct Source {
   std::vector<bool> ends_leaf;  // leaving this state, the resource ceases to exist (MPI_Finalize)
   DurationNs clock_offset{};    // trace time less host time
   DurationNs clock_error{};
+  std::shared_ptr<ClockMap> clock;  // of its machine; nullptr: this one
+  TimeNs met{};                     // host time of the collector at its first hello
   std::map<std::uint32_t, Stream> streams;
-  std::string agent;  // routing id of the agent that speaks for it
-  TimeNs heard{};     // host time of the collector
+  std::string agent;    // routing id of the agent that speaks for it
+  TimeNs heard{};       // host time of the collector
+  bool silent = false;  // for longer than `silent_after`: the slices say so
   Process process;
   bool ended = false;
   std::uint32_t goodbye = 0;  // wire::Goodbye::Reason

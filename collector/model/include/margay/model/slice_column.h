@@ -28,6 +28,9 @@ struct NodeEvidence {
   std::int64_t cpu_ns = 0;        // CPU time used in it
   std::int64_t run_delay_ns = 0;  // time it was runnable but did not run
   std::int64_t stopped_ns = 0;    // time it was stopped
+  TimeNs silent_since{};          // nothing was heard of its source since then (trace time), or 0
+  // Its open state was drawn out to the slice's end without a promise: provisional until it is heard again.
+  bool drawn_out = false;
   bool operator==(const NodeEvidence&) const = default;
 };
 
@@ -47,7 +50,7 @@ class SliceColumn {
   SliceIndex index{};
   // Events that were lost (dropped, gaps) in this slice, over all leaves: detection on it is marked.
   std::uint64_t lost_events = 0;
-  // True where a source was silent and its open states were drawn out; amended when it returns.
+  // True while a leaf's state in it is drawn out (NodeEvidence::drawn_out); amended when its source returns.
   bool provisional = false;
   // The named region (MPI_Pcontrol) that most of the leaves were in at the end; "" where there is none.
   std::string region;

@@ -8,7 +8,8 @@
 // `last_retry`).
 //
 // Bounds: batches take at most `memory_bytes` and one batch more (the caller asks has_room() before it
-// drains); `window_bytes` of them are under way at once; 64 node samples wait, the oldest goes first.
+// drains); `window_bytes` of them are under way at once; 64 node samples wait, the oldest goes first. A
+// question for the clock is answered by the next flush, before everything else.
 //
 // Pure: no clock, no socket. Thread safety: none. Cost: O(what is sent) and O(sources) per flush.
 #pragma once
@@ -106,6 +107,7 @@ class Outbox {
   std::deque<wire::NodeSample> samples_;
   std::size_t bytes_ = 0;
   std::size_t under_way_ = 0;
+  std::optional<wire::ClockEcho> echo_;
   std::uint64_t sequence_ = 0;
   std::uint64_t instance_ = 0;
   bool heard_ = false;       // anything since the last rewind

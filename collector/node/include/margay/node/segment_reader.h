@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,11 @@ class RingReader {
   std::size_t take(const Look& look, std::size_t most, std::vector<EventRecord>& out);
   // The promise after take(): every record with an earlier time has been taken. Never goes back.
   TimeNs covered_until(const Look& look);
+
+  // What the thread is in the middle of after the records taken so far, by name index; nothing if there were
+  // none. It reads what lies behind the tail, which the producer overwrites last: for the rare case that
+  // another agent took those records. A nesting deeper than the last 256 records show is taken for Compute.
+  std::optional<std::uint16_t> open_state() const;
 
   std::uint64_t tail() const { return tail_; }
   TimeNs last_time() const { return last_time_; }

@@ -57,6 +57,10 @@ struct LeafState {
   TimeNs position{};
   TimeNs last_event{};
   std::int64_t longest_before_ns = 0;  // see slicer.cc
+  // Drawn out beyond what was promised, from `promised` on: some slices say so.
+  bool drawn_out = false;
+  TimeNs promised{};      // meaningful while drawn_out
+  TimeNs silent_since{};  // 0: its source is heard
   bool operator==(const LeafState&) const = default;
 };
 
@@ -85,6 +89,12 @@ class Slicer {
 
   // No event of this leaf before `until` will come any more: its open state is drawn out to there.
   void cover(LeafIndex leaf, TimeNs until);
+
+  // Nothing is heard of the leaf's source since `since` (0: it is heard again): the slices closed from now on
+  // say so.
+  void silence(LeafIndex leaf, TimeNs since) { leaves_[leaf.value].silent_since = since; }
+  // After amending: closed slices are whole again, drawn out provisionally where the leaf has not come to.
+  void complete(LeafIndex leaf);
 
   // What the node sampler saw of the leaf's process at `t`. It is put into the slice of `t`, or into the next
   // one that is still open: evidence speaks when it is known, and amends nothing.
@@ -124,6 +134,8 @@ class Slicer {
   Outcome advance(LeafIndex leaf, TimeNs& t);
   void fill(LeafIndex leaf, TimeNs from, TimeNs to);
   void take_back(LeafIndex leaf, TimeNs from);
+  void draw_out(LeafIndex leaf, TimeNs until);
+  void confirm(LeafIndex leaf, TimeNs until);
   void visit_ended(LeafIndex leaf, TimeNs t);
   void visit_begins(LeafIndex leaf, TimeNs t);
   model::SliceColumn& column_at(SliceIndex slice, StateId at_least);

@@ -9,6 +9,10 @@
 //  whole slices,
 //    where the phase's slices never had fewer than `stall_least_visits`, while somebody waits in a state that
 //    is not Compute. The leaves that do not wait, and use little CPU, are the cause.
+//  - *source lost*: nothing has been heard of a source for `lost_after`. Its states are drawn out and weigh
+//  nothing; evidence of
+//    other kinds is never made of such states, and stands as it is.
+//  - *loss*: events were lost, also in slices that had closed: which resources, and how many.
 // One cause is one alert: evidence that begins together, or that another alert already explains, joins it.
 //
 // An alert carries what it rests on: score in bits (the loss that merging its cells into the phase would
@@ -19,6 +23,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,6 +50,7 @@ struct DetectorOptions {
   std::uint32_t resolve_slices = 2;     // slices back in order until an alert is resolved
   std::uint32_t same_cause_slices = 2;  // stops that begin within so many slices have one cause
   std::size_t most_open = 64;           // alerts open at once
+  DurationNs lost_after = seconds(10);  // silence after which a source is lost
 };
 
 // An alert that is open: what it blames, and since when.
@@ -64,7 +70,8 @@ class Detector {
   void set_topology(std::shared_ptr<const Topology> topology);
   // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`).
   std::vector<alert::Alert> on_slice(const model::SliceColumn& column, TimeNs watermark);
-  void on_amended(const model::SliceColumn& column);
+  // A slice that had closed has changed. Returns an alert if events turn out to have been lost in it.
+  std::vector<alert::Alert> on_amended(const model::SliceColumn& column, TimeNs watermark);
   // The run is over at `t`: open alerts are resolved, the current phase ends.
   std::vector<alert::Alert> finish(TimeNs t, TimeNs watermark);
 
@@ -95,6 +102,10 @@ class Detector {
   std::string common_node(const std::set<std::uint32_t>& leaves) const;
   std::string sentence(const Incident& incident, const model::SliceColumn& column) const;
   void loss_alert(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  void end_of_loss(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  void source_alerts(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  std::string names(const std::set<std::uint32_t>& leaves) const;
+  std::uint64_t lost_since(SliceIndex first) const;
 
   DetectorOptions options_;
   std::shared_ptr<const Topology> topology_;
@@ -108,6 +119,8 @@ class Detector {
   std::vector<Evidence> evidence_;  // by leaf
   SliceIndex last_touched_{-1};     // the newest slice that was not in order
   std::optional<Incident> loss_;
+  std::map<SliceIndex, std::uint64_t> lost_in_;  // events lost, by slice of the window
+  std::vector<Incident> absent_;                 // sources that are lost, alerts open
   std::uint64_t suppressed_ = 0;
   std::string error_;
 };

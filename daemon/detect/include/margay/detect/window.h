@@ -24,6 +24,7 @@
 namespace margay::detect {
 
 struct WindowOptions {
+  DurationNs lost_after = seconds(10);  // silence after which what was drawn out weighs nothing
   DurationNs slice = milliseconds(100);
   std::size_t slices = 256;  // T
   std::optional<double> p;   // fixed; otherwise from the noise floor
