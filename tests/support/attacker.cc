@@ -253,7 +253,6 @@ void hello_and_vanish(Attack& a) {
           ++a.seen["not said"];
         break;
       } catch (const zmq::error_t& e) {
-        --a.seen["tried"];
         if (e.num() != EMFILE || patience > 10'000) {
           ++a.seen[std::string("failed: ") + e.what()];
           break;

@@ -250,10 +250,15 @@ TEST_F(GateTest, OutOfDescriptorsTurnsAwayAndComesBack) {
   open();
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
-  std::vector<Fd> waiting;
-  for (int i = 0; i < 5; ++i) waiting.push_back(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  std::vector<Fd> waiting, filling;
+  for (int i = 0; i < 5; ++i) waiting.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  int highest = 0;
+  for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd"))
+    highest = std::max(highest, std::stoi(e.path().filename()));
+  do filling.emplace_back(::dup(0));
+  while (filling.back().get() < highest);
   rlimit none = before;
-  none.rlim_cur = static_cast<rlim_t>(waiting.back().get()) + 1;  // all below are taken, none is left
+  none.rlim_cur = static_cast<rlim_t>(filling.back().get()) + 1;  // all below are taken, none is left
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   sockaddr_in a{};
   a.sin_family = AF_INET;
