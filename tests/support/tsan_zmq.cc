@@ -1,6 +1,7 @@
-// libzmq is not built for the thread sanitizer, which does not see how its threads hand things on to each
-// other. Programs that link this file leave out races inside it; everything else is reported.
+// libzmq, and libsodium, which decrypts for it, are not built for the thread sanitizer, which does not see
+// how their threads hand things on to each other. Programs that link this file leave out races inside them;
+// everything else is reported.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:libzmq.so\ncalled_from_lib:libzmq.so\n";
+  return "race:libzmq.so\ncalled_from_lib:libzmq.so\nrace:libsodium.so\n";
 }

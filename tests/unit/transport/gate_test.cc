@@ -1,0 +1,320 @@
+// The gate on real sockets: bytes, limits, and what stays behind.
+#include <sys/resource.h>
+
+#include <fstream>
+
+#include "gate_rig.h"
+
+namespace margay::transport {
+namespace {
+
+TEST_F(GateTest, RelaysBytesIntactBothWaysHoweverTheyAreCut) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  listen_unix();
+  open();
+  auto [client, peer] = authenticated_pair();
+  constexpr std::size_t kTotal = 3 << 20;
+  std::mt19937 random(seed);
+  std::string there(kTotal, '\0'), back(kTotal, '\0');
+  for (char& c : there) c = static_cast<char>(random());
+  for (char& c : back) c = static_cast<char>(random());
+  const auto send = [](const Fd& fd, const std::string& all, unsigned s) {
+    std::mt19937 cut(s);
+    for (std::size_t at = 0; at < all.size();) {
+      const std::size_t n = std::min<std::size_t>(1 + cut() % 100'000, all.size() - at);
+      if (!fd.write(std::string_view(all).substr(at, n))) return;
+      at += n;
+    }
+  };
+  std::thread a([&] { send(client, there, seed); }), b([&] { send(peer, back, seed + 1); });
+  std::string got_back;
+  std::thread c([&] { got_back = client.read(kTotal); });
+  EXPECT_TRUE(peer.read(kTotal) == there);
+  for (auto* t : {&a, &b, &c}) t->join();
+  EXPECT_TRUE(got_back == back);
+  EXPECT_TRUE(eventually([&] { return gate->counters().bytes_out == kTotal + accepting().size(); }));
+  EXPECT_EQ(gate->counters().bytes_in, kTotal + kSignature.size());
+}
+
+TEST_F(GateTest, WhatWasSentBeforeAnEndArrives) {
+  listen_unix();
+  open();
+  {
+    auto [client, peer] = authenticated_pair();
+    const std::string last(200'000, 'x');
+    std::thread t([&, c = std::move(client)] { EXPECT_TRUE(c.write(last)); });
+    EXPECT_EQ(peer.read(last.size() + 1).size(), last.size()) << "and then the end";
+    t.join();
+  }
+  counts(&GateCounters::closed, 1);
+  {
+    auto [client, peer] = authenticated_pair();
+    const std::string last(200'000, 'y');
+    std::thread t([&, p = std::move(peer)] { EXPECT_TRUE(p.write(last)); });
+    EXPECT_EQ(client.read(last.size() + 1).size(), last.size());
+    t.join();
+  }
+  counts(&GateCounters::closed, 2);
+  counts(&GateCounters::open_now, 0);
+}
+
+TEST_F(GateTest, AReaderThatNeverReadsHoldsLittleAndHarmsNobody) {
+  listen_unix();
+  open();
+  auto [slow, from] = authenticated_pair();
+  auto [other, other_peer] = authenticated_pair();
+  // The server writes until nothing is taken any more: the system's buffers and 64 KiB of the gate are full.
+  const std::string block(64 << 10, 'x');
+  std::size_t taken = 0;
+  for (int stalls = 0; stalls < 20;) {
+    const ssize_t n = ::send(from.get(), block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0)
+      taken += static_cast<std::size_t>(n), stalls = 0;
+    else
+      ++stalls, std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_LT(taken, 256u << 20);
+  }
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(other.write("ping"));
+    ASSERT_EQ(other_peer.read(4), "ping");
+  }
+  // The gate does not spin on it either.
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT((after.ru_nvcsw - before.ru_nvcsw) + (after.ru_nivcsw - before.ru_nivcsw), 2000);
+  // And once it reads, everything is there.
+  EXPECT_EQ(slow.read(taken).size(), taken);
+}
+
+TEST_F(GateTest, WhoDoesNotSpeakZmtpNeverReachesTheServer) {
+  listen_unix();
+  open();
+  std::vector<Fd> silent;
+  for (int i = 0; i < 20; ++i) silent.push_back(connect());
+  for (int i = 0; i < 10; ++i) {
+    const Fd stranger = connect();
+    ASSERT_TRUE(stranger.write("GET / HTTP/1.0\r\n\r\n"));
+    EXPECT_TRUE(stranger.closed_by_peer());
+  }
+  counts(&GateCounters::not_zmtp, 10);
+  counts(&GateCounters::open_now, 20);
+  pollfd p{server.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&p, 1, 0), 0) << "nobody came";
+}
+
+TEST_F(GateTest, TimeToAuthenticate) {
+  listen_unix();
+  open();
+  auto [good, peer] = authenticated_pair();
+  const Fd silent = connect(), half = connect();
+  ASSERT_TRUE(half.write(kSignature));
+  const Fd served = accept();
+  counts(&GateCounters::open_now, 3);
+  clock.advance(milliseconds(1999));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(gate->counters().open_now, 3u);
+  clock.advance(milliseconds(1));
+  counts(&GateCounters::handshake_timeouts, 2);
+  EXPECT_TRUE(silent.closed_by_peer());
+  EXPECT_TRUE(half.closed_by_peer());
+  ASSERT_TRUE(good.write("still here"));
+  EXPECT_EQ(peer.read(10), "still here");
+}
+
+TEST_F(GateTest, SilenceAfterAuthentication) {
+  GateLimits l = unlimited_rate();
+  l.idle = seconds(1);  // of the test's clock; the sweep comes every 125 ms of the machine's
+  listen_unix();
+  open(l);
+  auto [quiet, a] = authenticated_pair();
+  auto [lively, b] = authenticated_pair();
+  clock.advance(milliseconds(900));
+  ASSERT_TRUE(b.write("heartbeat"));
+  ASSERT_EQ(lively.read(9), "heartbeat");
+  clock.advance(milliseconds(300));
+  counts(&GateCounters::closed_idle, 1);
+  EXPECT_TRUE(quiet.closed_by_peer());
+  counts(&GateCounters::open_now, 1);
+}
+
+TEST_F(GateTest, TooManyBytesBeforeAuthentication) {
+  listen_unix();
+  open();
+  const Fd client = connect();
+  ASSERT_TRUE(client.write(kSignature));
+  const Fd peer = accept();
+  ::send(client.get(), std::string(100'000, 'x').data(), 100'000, MSG_NOSIGNAL | MSG_DONTWAIT);
+  counts(&GateCounters::too_chatty, 1);
+  EXPECT_LE(peer.read(1 << 20).size(), 4096u) << "the server is spared the rest";
+}
+
+TEST_F(GateTest, EvictsTheOldestUnauthenticated) {
+  GateLimits l = unlimited_rate();
+  l.unauthenticated = 8;
+  listen_unix();
+  open(l);
+  auto [good, peer] = authenticated_pair();
+  std::vector<Fd> flood;
+  for (int i = 0; i < 20; ++i) flood.push_back(connect());
+  counts(&GateCounters::evicted, 12);
+  for (int i = 0; i < 12; ++i) EXPECT_TRUE(flood[static_cast<std::size_t>(i)].closed_by_peer()) << i;
+  EXPECT_EQ(gate->counters().open_now, 9u);
+  // A real one still comes in, and the one before is still served.
+  auto [newer, newer_peer] = authenticated_pair();
+  ASSERT_TRUE(good.write("ok"));
+  EXPECT_EQ(peer.read(2), "ok");
+}
+
+TEST_F(GateTest, RefusesWhenAllSlotsAreAuthenticated) {
+  GateLimits l = unlimited_rate();
+  l.connections = 2;
+  listen_unix();
+  open(l);
+  auto [a, b] = authenticated_pair();
+  auto [c, d] = authenticated_pair();
+  EXPECT_TRUE(connect().closed_by_peer());
+  counts(&GateCounters::refused_full, 1);
+  EXPECT_EQ(gate->counters().authenticated_now, 2u);
+}
+
+TEST_F(GateTest, RefusesAnAddressThatHasItsShare) {
+  GateLimits l = unlimited_rate();
+  l.per_address = 1;
+  listen_unix();
+  open(l);
+  auto [a, b] = authenticated_pair();
+  EXPECT_TRUE(connect().closed_by_peer());
+  counts(&GateCounters::refused_address, 1);
+}
+
+TEST_F(GateTest, RefusesBeyondTheRate) {
+  GateLimits l;
+  l.burst_per_address = 3;
+  open(l);
+  std::vector<Fd> all;
+  for (int i = 0; i < 10; ++i) all.push_back(connect());
+  counts(&GateCounters::refused_rate, 7);
+  clock.advance(milliseconds(10));  // one more, at 100 a second
+  all.push_back(connect());
+  counts(&GateCounters::accepted, 4);
+}
+
+TEST_F(GateTest, ServerNotThereAndBackAgain) {
+  open();
+  {
+    const Fd client = connect();
+    ASSERT_TRUE(client.write(kSignature));
+    EXPECT_TRUE(client.closed_by_peer());
+  }
+  counts(&GateCounters::backend_unavailable, 1);
+  listen_unix();
+  { auto pair = authenticated_pair(); }
+  server = Fd();
+  {
+    const Fd client = connect();
+    ASSERT_TRUE(client.write(kSignature));
+    EXPECT_TRUE(client.closed_by_peer());
+  }
+  counts(&GateCounters::backend_unavailable, 2);
+  listen_unix();
+  auto pair = authenticated_pair();
+}
+
+TEST_F(GateTest, AThousandHalfOpenConnectionsLeaveDescriptorsFlat) {
+  listen_unix();
+  open();
+  auto [good, peer] = authenticated_pair();
+  const std::size_t before = descriptors();
+  std::vector<Fd> mine;
+  for (int i = 0; i < 1000; ++i) {
+    mine.push_back(connect());
+    if (i % 2 == 0) mine.back().write(kSignature.substr(0, static_cast<std::size_t>(1 + i % 9)));
+    // Held open at our side for a while; the gate may not hold more than its limit whatever we do.
+    if (mine.size() == 200) {
+      ASSERT_TRUE(eventually([&] { return gate->counters().accepted == static_cast<std::uint64_t>(i) + 2; }));
+      EXPECT_LE(descriptors(), before + 200 + 64 + 1);
+      mine.clear();
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return gate->counters().open_now == 1 && descriptors() == before; }))
+      << descriptors() << " " << before;
+  ASSERT_TRUE(good.write("ok"));
+  EXPECT_EQ(peer.read(2), "ok");
+}
+
+TEST_F(GateTest, OutOfDescriptorsTurnsAwayAndComesBack) {
+  listen_unix();
+  open();
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  std::vector<Fd> waiting, filling;
+  for (int i = 0; i < 5; ++i) waiting.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  int highest = 0;
+  for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd"))
+    highest = std::max(highest, std::stoi(e.path().filename()));
+  do filling.emplace_back(::dup(0));
+  while (filling.back().get() < highest);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(filling.back().get()) + 1;  // all below are taken, none is left
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_in a{};
+  a.sin_family = AF_INET;
+  const std::string& at = gate->addresses()[0];
+  a.sin_port = htons(static_cast<std::uint16_t>(std::stoi(at.substr(at.rfind(':') + 1))));
+  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (const Fd& fd : waiting)
+    ASSERT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a), 0);
+  for (const Fd& fd : waiting) EXPECT_TRUE(fd.closed_by_peer());
+  counts(&GateCounters::out_of_descriptors, 5);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  clock.advance(milliseconds(50));  // it backs off
+  auto pair = authenticated_pair();
+}
+
+TEST_F(GateTest, ClosesWithConnectionsAlive) {
+  listen_unix();
+  open();
+  const std::size_t before = descriptors();
+  auto [client, peer] = authenticated_pair();
+  const Fd silent = connect();
+  ASSERT_TRUE(counts(&GateCounters::open_now, 2));
+  gate->close();
+  gate->close();
+  EXPECT_TRUE(client.closed_by_peer());
+  EXPECT_TRUE(peer.closed_by_peer());
+  EXPECT_EQ(connect().get(), -1);
+  EXPECT_EQ(gate->counters().open_now, 0u);
+  EXPECT_EQ(descriptors(), before - 1 + 3);  // less its port; ours are open
+}
+
+TEST_F(GateTest, AddressesThatCannotBeListenedAt) {
+  open();
+  const std::string taken = gate->addresses()[0];
+  const auto message = [&](const std::string& address) {
+    auto g = Gate::open({{address, path}}, GateLimits(), clock);
+    return g ? "opened" : g.error().message;
+  };
+  EXPECT_EQ(message(taken), taken + ": cannot listen there: Address already in use");
+  EXPECT_EQ(message("192.0.2.1:0"), "192.0.2.1:0: cannot listen there: Cannot assign requested address");
+  for (const char* bad : {"", "7650", "localhost:1", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x",
+                          "127.0.0.1:65536", "::1:70", "[::1]", "1.2.3:4:5"})
+    EXPECT_EQ(message(bad).find("'" + std::string(bad) + "' is not an address to listen at"), 0u)
+        << message(bad);
+  GateLimits none;
+  none.unauthenticated = 0;
+  EXPECT_FALSE(Gate::open({{"127.0.0.1:0", path}}, none, clock));
+}
+
+TEST_F(GateTest, IPv6) {
+  auto g = Gate::open({{"tcp://[::1]:0", path}}, GateLimits(), clock);
+  if (!g && g.error().message.find("address family") != std::string::npos) GTEST_SKIP() << g.error().message;
+  if (!g && g.error().message.find("Cannot assign") != std::string::npos) GTEST_SKIP() << g.error().message;
+  ASSERT_TRUE(g) << g.error().message;
+  EXPECT_EQ((*g)->addresses()[0].substr(0, 6), "[::1]:");
+}
+
+}  // namespace
+}  // namespace margay::transport
