@@ -95,6 +95,23 @@ TEST(Slicer, SilentLeafIsDrawnOutProvisionallyAndAmended) {
   EXPECT_EQ(s.column(SliceIndex(2))->duration_ns(leaf)[kCompute.value], 0);
 }
 
+// Also when no further slice closes with it: what is handed on is whole.
+TEST(Slicer, ALateEventLeavesTheClosedRowsBehindItWhole) {
+  Slicer s({kSlice, 64, 64});
+  s.start(TimeNs(0));
+  const LeafIndex leaf = s.add_leaf();
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  EXPECT_EQ(s.close_through(TimeNs(1000)).size(), 10u);
+  static_cast<void>(s.enter(leaf, kSend, TimeNs(250)));
+  EXPECT_TRUE(s.close_through(TimeNs(1000)).empty());
+  EXPECT_EQ(s.take_amended().size(), 8u);
+  for (std::int64_t k = 0; k < 10; ++k) {
+    std::int64_t sum = 0;
+    for (const std::int64_t d : s.column(SliceIndex(k))->duration_ns(leaf)) sum += d;
+    EXPECT_EQ(sum, kSlice.value) << "slice " << k;
+  }
+}
+
 TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {
   Slicer s({kSlice, 2, 64});
   const LeafIndex leaf = s.add_leaf();

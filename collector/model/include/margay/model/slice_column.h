@@ -28,6 +28,8 @@ struct NodeEvidence {
   std::int64_t cpu_ns = 0;        // CPU time used in it
   std::int64_t run_delay_ns = 0;  // time it was runnable but did not run
   std::int64_t stopped_ns = 0;    // time it was stopped
+  // Adds the times of `more`, up to the largest there is: what they come from is untrusted.
+  void add_times(const NodeEvidence& more);
   bool operator==(const NodeEvidence&) const = default;
 };
 

@@ -93,8 +93,8 @@ class Slicer {
   void set_region(std::string region) { region_ = std::move(region); }
 
   // Closes every slice that ends at or before `watermark`; leaves not covered to there are drawn out
-  // provisionally, and the slice says so. Returns the newly closed slices, oldest first; valid until the next
-  // call.
+  // provisionally, and the slice says so; so are closed slices that a late event has reopened. Returns the
+  // newly closed slices, oldest first; valid until the next call.
   std::vector<const model::SliceColumn*> close_through(TimeNs watermark);
 
   // Slices changed since the last call, ascending: open, closed or amended. For commits.
