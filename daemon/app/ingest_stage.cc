@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(5);
 constexpr int kMessagesARound = 256;
+constexpr DurationNs kLongestRound = milliseconds(50);  // of receiving; then slices are closed and cuts made
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
@@ -228,7 +229,8 @@ void IngestStage::run() {
 }
 
 void IngestStage::receive() {
-  for (int i = 0; i < kMessagesARound; ++i) {
+  const TimeNs begin = clock_.monotonic();
+  for (int i = 0; i < kMessagesARound && clock_.monotonic() - begin < kLongestRound; ++i) {
     auto frame = socket_.try_receive();
     if (!frame) return;
     if (capture_) {
@@ -330,7 +332,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"sources_unknown", c.unknown_source, 0,
        "batches of sources that had not said hello; they were asked to"},
       {"refused_by_limit", c.refused_by_limit, 2,
-       "sources, threads or states over a limit of the configuration"},
+       "messages, sources, threads or states over a limit of the configuration"},
       {"events_amending", c.amended_events, 0, "late events that changed a slice already closed"},
       {"clock_backwards", c.clock_backwards, 1, "events whose time ran backwards; taken at the time before"},
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},

@@ -52,7 +52,7 @@ struct MessageCounters {
   std::uint64_t gaps_pending = 0;  // batches put off because something before them was missing
   std::uint64_t gaps_given_up = 0;
   std::uint64_t unknown_source = 0;    // batches of sources that had not said hello
-  std::uint64_t refused_by_limit = 0;  // sources, streams or names over the limits
+  std::uint64_t refused_by_limit = 0;  // messages, sources, streams or names over the limits
   std::uint64_t amended_events = 0;    // late events that changed a closed slice
   std::uint64_t clock_backwards = 0;
   std::uint64_t unbalanced = 0;  // leaves of states that were not open
@@ -155,6 +155,8 @@ class Ingest {
   std::vector<AcceptedBatch> accepted_;
   std::uint64_t raw_dropped_ = 0;
   std::vector<EventRecord> scratch_;
+  std::uint32_t records_left_ = 0;  // of the message that is being taken, as is:
+  int vain_searches_ = 0;
   wire::ToCollector message_;  // reused: parsing into it keeps its memory
 };
 
