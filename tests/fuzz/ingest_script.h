@@ -1,6 +1,6 @@
 // A conversation of hostile agents with an ingest and its slicer, as the daemon leads it
 // (daemon/app/ingest_stage.cc), without sockets and with the time told by the input.
-//   input: frames  u8 agent and acts, u16 ms that pass, piece ToCollector
+//   input: frames  u8 agent and acts, u16 ms that pass (below kLong modulo 2000), piece ToCollector
 //          acts: 0x10 a cut is made and committed, 0x20 the run is finished, 0x40 catching up
 #pragma once
 
@@ -17,6 +17,7 @@ inline constexpr DurationNs kSlice = milliseconds(100);
 inline constexpr DurationNs kOffset = seconds(1'000'000);  // trace time less host time
 inline constexpr TimeNs kRunBegin{5'000'000'000};          // host time
 inline constexpr std::size_t kFrameHead = 3;
+inline constexpr unsigned kLong = 0xf000;
 
 inline ingest::Options ingest_options() {
   ingest::Options o;
@@ -51,7 +52,9 @@ struct Conversation {
   template <class Closed, class Amended, class Cut>
   void step(Input& in, Closed&& closed, Amended&& amended, Cut&& cut) {
     const unsigned acts = in.u8();
-    now = now + milliseconds(std::min<int>(in.u16(), 12'000));
+    const unsigned ms = in.u16();
+    now = now +
+          milliseconds(ms >= kLong ? 11'000 : ms % 2'000);  // now and then longer than a gap is waited for
     ingest.receive(in.piece(), "agent" + std::to_string(acts & 7u), now);
     if (acts & 0x40u) ingest.catch_up(now + seconds(1));
     ingest.tick(now);

@@ -152,7 +152,12 @@ void conversations() {
                              {0x10, goodbye(1, 20, 700)},
                              {0x30, goodbye(2, 20, 710)}});
   all["repeats"] = script({{0, hello(1, "0")}, {0, first}, {1, repeat}, {0x10, first}});
-  all["hole"] = script({{0, hello(1, "0")}, {0, hole}, {0, hole}, {0x10, hole}}, 6000);
+  all["hole"] = script({{0, hello(1, "0")}, {0, hole}, {0, hole}, {0x10, hole}}, fuzz::kLong);
+  // Drawn out to 600 ms, then an event at 400 ms, and no slice closes with it.
+  wire::ToCollector late = message();
+  add_batch(late, 1, 9, {record(MARGAY_ENTER, 1, 400)}, 410);
+  all["late-event"] =
+      script({{0, hello(1, "0")}, {0, first}}) + script({{0x10, message()}}, 900) + script({{0, late}}, 0);
   all["same-rank-again"] = script({{0, hello(1, "0")},
                                    {0, first},
                                    {0, goodbye(1, 9, 300)},
