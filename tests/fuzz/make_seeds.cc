@@ -1,6 +1,9 @@
 // Writes the seeds of every corpus from the encoders, so that they can be made again when a format changes:
 //   make_seeds tests/fuzz/corpus
 // Deterministic. Names begin with "seed-"; what else lies in a corpus was found by the fuzzers.
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -126,7 +129,16 @@ wire::ToCollector sample(std::int64_t ms, char state, std::uint64_t cpu_ns) {
 
 std::string script(const std::vector<std::pair<unsigned, wire::ToCollector>>& frames, unsigned ms = 100) {
   InputWriter w;
-  for (const auto& [acts, m] : frames) w.u8(acts).u16(ms).piece(m.SerializeAsString());
+  for (const auto& [acts, m] : frames) {
+    std::string bytes;
+    {
+      google::protobuf::io::StringOutputStream out(&bytes);
+      google::protobuf::io::CodedOutputStream coded(&out);
+      coded.SetSerializationDeterministic(true);  // maps in one order
+      FUZZ_CHECK(m.SerializeToCodedStream(&coded), "a message");
+    }
+    w.u8(acts).u16(ms).piece(bytes);
+  }
   return w.text();
 }
 
@@ -153,6 +165,14 @@ void conversations() {
                              {0x30, goodbye(2, 20, 710)}});
   all["repeats"] = script({{0, hello(1, "0")}, {0, first}, {1, repeat}, {0x10, first}});
   all["hole"] = script({{0, hello(1, "0")}, {0, hole}, {0, hole}, {0x10, hole}}, fuzz::kLong);
+  wire::ToCollector backwards = message();
+  add_batch(backwards, 1, 0, {record(MARGAY_ENTER, 1, 90), record(MARGAY_LEAVE, 1, 20)}, 95);
+  all["clock-backwards"] = script({{0, hello(1, "0")}, {0x10, backwards}});
+  wire::ToCollector past = sample(0, 'R', 0);
+  past.mutable_node()->set_time_ns(INT64_MIN);
+  const wire::ToCollector present = sample(300, 'R', ~std::uint64_t{0});
+  all["samples-to-and-fro"] =
+      script({{0, hello(1, "0")}, {0, first}, {0, past}, {0, present}, {0, past}, {0x10, present}});
   // Drawn out to 600 ms, then an event at 400 ms, and no slice closes with it.
   wire::ToCollector late = message();
   add_batch(late, 1, 9, {record(MARGAY_ENTER, 1, 400)}, 410);

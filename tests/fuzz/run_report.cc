@@ -3,6 +3,7 @@
 //   input: u8 length of the job's command, the command, then a conversation (ingest_script.h)
 #include <deque>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "ingest_script.h"
 #include "margay/detect/detector.h"

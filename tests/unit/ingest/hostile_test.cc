@@ -82,25 +82,31 @@ TEST_F(Hostile, AKnownStateIsTakenWhenTheTableIsFullAndTheFirstNameIsNoWayRound)
   EXPECT_EQ(small.states[states[2]].name, "MPI_Send");
 }
 
-// Each look through all leaves costs; when there is no room it is done a few times a message.
-TEST_F(Hostile, LeavesBeyondTheLimitAreRefusedCheaply) {
+// Each look through all leaves costs; when there is no room it is done a few times a message, not for each
+// stream.
+TEST_F(Hostile, LeavesAreLookedForInVainAFewTimesAMessage) {
   Options o = Rig::options();
   o.limits.leaves = 1;
   o.limits.streams_per_source = 1u << 20;
   Rig small(o);
   small.now = at(500);
   small.receive(source.hello());
-  wire::ToCollector m = source.message();
-  for (std::uint32_t stream = 0; stream < 60'000; ++stream) {
-    m.add_batches()->set_source(1);
-    m.mutable_batches()->rbegin()->set_stream(stream);
-  }
-  small.receive(m);
-  EXPECT_EQ(small.ingest.leaves().size(), 1u);
-  EXPECT_EQ(small.ingest.counters().refused_by_limit, 59'999u);
-  // The next message is heard.
+  small.receive(source.batch(0, 0, at(400)));
   small.receive(source.goodbye(at(400)));
-  EXPECT_TRUE(small.ingest.sources().at(SourceId(1)).ended);
+  FakeSource again;  // the same rank: its stream 0 takes the leaf over
+  again.id = 2;
+  small.receive(again.hello());
+  wire::ToCollector m = again.message();
+  for (std::uint32_t stream = 1; stream <= 5'000; ++stream)
+    *m.add_batches() = again.batch(0, 0, at(450), stream).batches(0);
+  *m.add_batches() = again.batch(0, 0, at(450), 0).batches(0);
+  small.receive(m);
+  EXPECT_EQ(small.ingest.counters().refused_by_limit, 5'001u);
+  EXPECT_TRUE(small.ingest.sources().at(SourceId(2)).streams.empty());
+  // The next message is looked at anew.
+  small.receive(again.batch(0, 0, at(450)));
+  EXPECT_EQ(small.ingest.sources().at(SourceId(2)).streams.size(), 1u);
+  EXPECT_EQ(small.ingest.leaves().size(), 1u);
 }
 
 TEST_F(Hostile, SampledTimesDoNotOverflow) {
