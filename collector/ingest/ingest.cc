@@ -11,6 +11,11 @@ constexpr std::size_t kLongestText = 256;
 constexpr DurationNs kWallClockError = seconds(1);
 constexpr std::size_t kMostReplies = 1024;  // between two calls of take_replies()
 constexpr std::size_t kMostRegions = 32;
+// Of one message. What a sender can cause must cost in proportion to what it sends: no agent comes near
+// these.
+constexpr int kMostParts = 65536;      // names, batches, samples, totals
+constexpr int kMostAsked = 256;        // sources asked for a hello in one reply; the others' turn comes
+constexpr int kMostVainSearches = 64;  // for a leaf, when there is no room for a new one
 
 // Whole UTF-8 characters only: a cut one would make every report that carries the text undecodable.
 std::string clipped(std::string text) {
@@ -65,8 +70,17 @@ void Ingest::finish() {
 
 void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs now) {
   ++counters_.messages;
+  records_left_ = options_.limits.records_per_message;
+  vain_searches_ = 0;
   if (!message_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     ++counters_.undecodable;
+    return;
+  }
+  if (std::max({message_.hello().names_size(), message_.batches_size(), message_.node().processes_size(),
+                message_.goodbye().streams_size(),
+                message_.hello().attributes().size() > kMostParts ? kMostParts + 1 : 0}) > kMostParts) {
+    ++counters_.refused_by_limit;
+    message_ = {};  // nor is the room kept for the next
     return;
   }
   if (message_.version() != wire::kWireVersion) {
@@ -96,6 +110,7 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
 
 void Ingest::wants_hello(const std::string& agent, SourceId source) {
   wire::ToAgent& r = reply(agent);
+  if (r.need_hello_size() >= kMostAsked) return;
   for (const std::uint64_t asked : r.need_hello())
     if (asked == source.value) return;
   r.add_need_hello(source.value);
@@ -145,8 +160,9 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     StateId state = kUnknown;
     if (name.family() != wire::FAMILY_REGION && !name.name().empty()) {
       const bool known_family = name.family() <= wire::FAMILY_START_END;
+      // A state that is known costs nothing more, however full the table is.
       auto interned =
-          states_.size() < options_.limits.states || i == 0
+          states_.size() < options_.limits.states || states_.knows(name.name())
               ? states_.intern(name.name(), known_family ? static_cast<model::StateFamily>(name.family())
                                                          : model::StateFamily::kOther)
               : Result<StateId>(fail(ErrorCode::kLimit, "too many states"));
@@ -183,6 +199,11 @@ model::Attributes Ingest::leaf_attributes(const Source& source, std::uint32_t st
 }
 
 std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream) {
+  const bool full = leaves_.size() >= options_.limits.leaves;
+  if (full && vain_searches_ >= kMostVainSearches) {
+    ++counters_.refused_by_limit;
+    return std::nullopt;
+  }
   model::Attributes attributes = leaf_attributes(source, stream);
   // A job made of several MPI programs one after the other has each rank several times: the same resource.
   for (std::uint32_t i = 0; i < leaves_.size(); ++i) {
@@ -194,7 +215,8 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
     leaf_owner_[i] = {source.id, stream};
     return LeafIndex(i);
   }
-  if (leaves_.size() >= options_.limits.leaves) {
+  if (full) {
+    ++vain_searches_;
     ++counters_.refused_by_limit;
     return std::nullopt;
   }
@@ -239,6 +261,13 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   }
   Stream* stream = stream_of(source, batch.stream());
   if (stream == nullptr) return;
+  // Not taken and not promised: an agent sends them again, and the next message takes them.
+  const std::uint32_t records = std::min(batch.count(), wire::kMaxBatchRecords);
+  if (records > records_left_) {
+    ++counters_.refused_by_limit;
+    return;
+  }
+  records_left_ -= records;
   Account& account = stream->account;
   // A promise reaches no farther than a record may.
   const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(now));
@@ -291,8 +320,13 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
         raw.leaf = stream->leaf;
         raw.first = batch.first() + skip;
         raw.count = static_cast<std::uint32_t>(batch.count() - skip);
-        raw.begin = to_trace(scratch_[skip].time_ns, source);
-        raw.end = to_trace(scratch_.back().time_ns, source);
+        // The clock of a source may run backwards, or ahead; an archive wants blocks that begin before they
+        // end.
+        const auto [least, most] = std::minmax_element(
+            scratch_.begin() + static_cast<std::ptrdiff_t>(skip), scratch_.end(),
+            [](const EventRecord& a, const EventRecord& b) { return a.time_ns < b.time_ns; });
+        raw.begin = std::min(to_trace(least->time_ns, source), latest(now));
+        raw.end = std::min(to_trace(most->time_ns, source), latest(now));
         if (raw_bytes_ + batch.columns().size() > raw_limit_) {
           raw_dropped_ += raw.count;
         } else {
@@ -320,7 +354,6 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
     const std::uint32_t name = batch.open_state() - 1;
     static_cast<void>(slicer_.stack(stream->leaf, name == 0 ? kCompute : source.states[name], covered));
   }
-  slicer_.complete(stream->leaf);
 }
 
 // What was lost before this batch ends where its first record begins.
@@ -451,10 +484,17 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
 
 void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
   steal_ns_ = std::max(steal_ns_, sample.steal_ns());
+  // A node samples each of its processes once: more than there can be leaves is nobody's node.
+  std::size_t observed = 0;
   for (const wire::ProcessSample& p : sample.processes()) {
     const auto it = sources_.find(SourceId(p.source()));
     if (it == sources_.end()) continue;
     Source& source = it->second;
+    observed += 1 + source.streams.size();
+    if (observed > std::size_t{options_.limits.sources} + options_.limits.leaves) {
+      ++counters_.refused_by_limit;
+      return;
+    }
     Process& process = source.process;
     const TimeNs at = to_trace(sample.time_ns(), source);
     if (at > latest(now)) continue;  // nobody has seen that yet

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace margay::model {
 namespace {
@@ -66,6 +67,7 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
   for (const Attributes& a : leaves) ++threads[prefix_key(a)];
 
   std::vector<Draft> drafts(1);
+  std::map<std::pair<std::uint32_t, std::string>, int> twins;
   for (std::uint32_t i = 0; i < leaves.size(); ++i) {
     std::vector<std::string> components;
     for (const std::string& level : view) {
@@ -86,15 +88,20 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
     for (std::size_t c = 0; c + 1 < components.size(); ++c) parent = child(parent, components[c]);
     // Every leaf is a node of its own: two processes that say the same of themselves (or nothing) stay apart.
     std::uint32_t at = child(parent, components.back());
-    for (int again = 2; !drafts[at].leaves.empty(); ++again)
-      at = child(parent, components.back() + "#" + std::to_string(again));
+    // Where many do, the count goes on from the last one's.
+    if (!drafts[at].leaves.empty())
+      for (int& again = twins.try_emplace({parent, components.back()}, 2).first->second;
+           !drafts[at].leaves.empty(); ++again)
+        at = child(parent, components.back() + "#" + std::to_string(again));
     drafts[at].leaves.push_back(LeafIndex(i));
   }
   // A leaf has nothing below it: where one says less of itself than others ("/host" beside "/host/rank0"), it
   // moves one level down.
   for (std::uint32_t d = 0; d < drafts.size(); ++d) {
     if (drafts[d].leaves.empty() || drafts[d].children.empty()) continue;
-    drafts[d].children.emplace("self", static_cast<std::uint32_t>(drafts.size()));
+    std::string name = "self";  // unless somebody is called so
+    for (int again = 2; drafts[d].children.contains(name); ++again) name = "self#" + std::to_string(again);
+    drafts[d].children.emplace(std::move(name), static_cast<std::uint32_t>(drafts.size()));
     Draft self;
     self.leaves = std::move(drafts[d].leaves);
     drafts[d].leaves.clear();

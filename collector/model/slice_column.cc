@@ -1,6 +1,7 @@
 #include "margay/model/slice_column.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace margay::model {
 namespace {
@@ -20,6 +21,16 @@ void reshape(std::vector<T>& cells, std::uint32_t old_leaves, std::uint32_t old_
 }
 
 }  // namespace
+
+void NodeEvidence::add_times(const NodeEvidence& more) {
+  const auto add = [](std::int64_t& to, std::int64_t n) {
+    if (__builtin_add_overflow(to, n, &to)) to = std::numeric_limits<std::int64_t>::max();
+  };
+  add(sampled_ns, more.sampled_ns);
+  add(cpu_ns, more.cpu_ns);
+  add(run_delay_ns, more.run_delay_ns);
+  add(stopped_ns, more.stopped_ns);
+}
 
 SliceColumn::SliceColumn(LevelIndex level_, SliceIndex index_, std::uint32_t leaves, std::uint32_t states)
     : level(level_), index(index_) {
@@ -64,10 +75,7 @@ void SliceColumn::merge(const SliceColumn& finer) {
       to.process_state = from.process_state;
       to.stopped_since = from.stopped_since;
     }
-    to.sampled_ns += from.sampled_ns;
-    to.cpu_ns += from.cpu_ns;
-    to.run_delay_ns += from.run_delay_ns;
-    to.stopped_ns += from.stopped_ns;
+    to.add_times(from);
     to.silent_since = from.silent_since;
     to.drawn_out = to.drawn_out || from.drawn_out;
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "margay/base/text.h"
 #include "margay/probe/ring.h"
 
 namespace margay::node {
@@ -74,27 +75,7 @@ std::optional<std::uint16_t> RingReader::open_state() const {
 }
 
 std::string clean_text(const char* text, std::size_t room) {
-  std::string out(text, strnlen(text, room));
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(out[i]); };
-  for (std::size_t i = 0; i < out.size();) {
-    const unsigned char c = byte(i);
-    std::size_t length = c < 0x80                ? 1
-                         : c >= 0xc2 && c < 0xe0 ? 2
-                         : c >= 0xe0 && c < 0xf0 ? 3
-                         : c >= 0xf0 && c < 0xf5 ? 4
-                                                 : 0;
-    bool good = length != 0 && i + length <= out.size() && c >= 0x20 && c != 0x7f;
-    for (std::size_t k = 1; good && k < length; ++k) good = (byte(i + k) & 0xc0) == 0x80;
-    if (good && length == 3)  // overlong, surrogates
-      good = !(c == 0xe0 && byte(i + 1) < 0xa0) && !(c == 0xed && byte(i + 1) >= 0xa0);
-    if (good && length == 4) good = !(c == 0xf0 && byte(i + 1) < 0x90) && !(c == 0xf4 && byte(i + 1) >= 0x90);
-    if (!good) {
-      out[i] = '?';
-      length = 1;
-    }
-    i += length;
-  }
-  return out;
+  return clean_utf8(std::string(text, strnlen(text, room)));
 }
 
 Result<SegmentReader> SegmentReader::open_untrusted(const std::string& path) {

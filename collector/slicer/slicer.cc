@@ -297,25 +297,22 @@ void Slicer::confirm(LeafIndex leaf, TimeNs until) {
   if (until >= l.position) l.drawn_out = false;
 }
 
-void Slicer::complete(LeafIndex leaf) {
-  if (started_) draw_out(leaf, slice_begin(next_open_, options_.slice));
-}
-
 void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& evidence) {
   if (!started_) return;
   const SliceIndex slice = std::max(slice_of(t, options_.slice), next_open_);
   model::NodeEvidence& e = column_at(slice, kCompute).evidence(leaf);
   e.process_state = evidence.process_state;
   e.stopped_since = evidence.stopped_since;
-  e.sampled_ns += evidence.sampled_ns;
-  e.cpu_ns += evidence.cpu_ns;
-  e.run_delay_ns += evidence.run_delay_ns;
-  e.stopped_ns += evidence.stopped_ns;
+  e.add_times(evidence);
   touch(slice);
 }
 
 std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   if (!started_) return {};
+  // A late event took back what had been drawn out behind it: the closed rows are made whole again.
+  if (!amended_.empty())
+    for (std::uint32_t i = 0; i < leaf_count(); ++i)
+      draw_out(LeafIndex(i), slice_begin(next_open_, options_.slice));
   const SliceIndex end = slice_of(watermark, options_.slice);  // the first slice that stays open
   if (end <= next_open_) return {};
   const TimeNs until = slice_begin(end, options_.slice);

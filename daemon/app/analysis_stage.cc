@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "control.h"
 #include "margay/wire/columns.h"
 #include "report_builder.h"
 
@@ -242,25 +243,22 @@ void AnalysisStage::serve_control() {
   for (int i = 0; i < 16; ++i) {
     auto frame = control_.try_receive();
     if (!frame) return;
-    wire::ControlRequest request;
-    wire::ControlReply reply;
-    reply.set_version(wire::kWireVersion);
-    if (!request.ParseFromString(frame->body) || request.version() != wire::kWireVersion) {
-      reply.set_error("the request is not of wire version " + std::to_string(wire::kWireVersion));
-    } else if (request.kind() == wire::ControlRequest::STATUS) {
-      *reply.mutable_report() = report(final_);
-    } else if (request.kind() == wire::ControlRequest::FINISH) {
+    const ControlAction asked = decode_control_untrusted(frame->body);
+    if (asked.finish) {
       finish_from_ = frame->from;
       if (!finish_) {
-        finish_ = {request.exit_code(),
-                   DurationNs(std::clamp<std::int64_t>(request.timeout_ns(), 0, 60'000'000'000))};
+        finish_ = asked.finish;
         const std::lock_guard lock(exchange_.mutex);
         exchange_.finish = finish_;
       }
       continue;  // answered when it is done
-    } else {
-      reply.set_error("the request's kind is unknown");
     }
+    wire::ControlReply reply;
+    reply.set_version(wire::kWireVersion);
+    if (asked.status)
+      *reply.mutable_report() = report(final_);
+    else
+      reply.set_error(asked.error);
     static_cast<void>(control_.try_send(reply, frame->from));
   }
 }

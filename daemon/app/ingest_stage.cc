@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(5);
 constexpr int kMessagesARound = 256;
+constexpr DurationNs kLongestRound = milliseconds(50);  // of receiving; then slices are closed and cuts made
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
@@ -239,7 +240,8 @@ void IngestStage::run() {
 }
 
 void IngestStage::receive() {
-  for (int i = 0; i < kMessagesARound; ++i) {
+  const TimeNs begin = clock_.monotonic();
+  for (int i = 0; i < kMessagesARound && clock_.monotonic() - begin < kLongestRound; ++i) {
     auto frame = socket_.try_receive();
     if (!frame) return;
     if (capture_) {
@@ -340,7 +342,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"sources_unknown", c.unknown_source, 0,
        "batches of sources that had not said hello; they were asked to"},
       {"refused_by_limit", c.refused_by_limit, 2,
-       "sources, threads or states over a limit of the configuration"},
+       "messages, sources, threads or states over a limit of the configuration"},
       {"sources_forgotten", c.sources_forgotten, 0,
        "sources that have ended and made room; their counters stay with their resources"},
       {"ghosts_forgotten", c.ghosts_forgotten, 1,

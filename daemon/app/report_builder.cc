@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "margay/base/text.h"
 #include "margay/wire/columns.h"
 
 namespace margay::app {
@@ -136,8 +137,9 @@ void add_health(const ReportInput& in, wire::Report& report) {
 wire::Report build_report(const ReportInput& in) {
   wire::Report report;
   report.set_version(wire::kWireVersion);
-  report.set_run(in.options.run);
-  report.set_command(in.options.command);
+  // A command line may hold any bytes.
+  report.set_run(clean_utf8(in.options.run));
+  report.set_command(clean_utf8(in.options.command));
   report.set_sequence(in.sequence);
   report.set_slice_ns(in.options.levels[0].value);
   if (in.detector.window().size() > 0) report.set_slice_index(in.detector.window().last().value);

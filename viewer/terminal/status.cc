@@ -13,6 +13,7 @@ namespace margay::terminal {
 namespace {
 
 constexpr int kMostListed = 200;
+constexpr int kDeepestAlert = 16;
 constexpr int kMostAlerts = 1000;
 
 // A table whose columns are as wide as their widest cell; numbers to the right.
@@ -204,9 +205,17 @@ std::string status_json(const wire::Report& r) {
                            {"current", p.current()},
                            {"shares", shares_json(palette, p.shares())}});
   for (const auto& a : r.alerts()) {
-    json alert = json::parse(a, nullptr, false);
-    j["alerts"].push_back(alert.is_object() ? std::move(alert)
-                                            : json{{"unreadable", printable(a, true, 1000)}});
+    // Writing goes down one call a level, so that what nests deep enough would end this process.
+    bool deep = false;
+    json alert = json::parse(
+        a,
+        [&](int depth, json::parse_event_t, json&) {
+          deep = deep || depth > kDeepestAlert;
+          return !deep;
+        },
+        false);
+    j["alerts"].push_back(alert.is_object() && !deep ? std::move(alert)
+                                                     : json{{"unreadable", printable(a, true, 1000)}});
   }
   for (const auto& n : r.nodes())
     j["nodes"].push_back({{"path", n.path()},

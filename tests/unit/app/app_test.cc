@@ -7,6 +7,7 @@
 
 #include "bounded_queue.h"
 #include "command_options.h"
+#include "control.h"
 #include "report_builder.h"
 #include "support/synthetic_job.h"
 
@@ -235,6 +236,40 @@ TEST(Summary, SumsWhatWasCounted) {
   EXPECT_EQ(n("in_flight"), 80u);
   SummaryInput none{0, begin, end, *job.topology, nullptr, job.detector.phases().spans(), 0};
   EXPECT_TRUE(nlohmann::json::parse(build_summary(none))["sources"].empty());
+}
+
+TEST(Control, RequestsAreDecodedAndBounded) {
+  const auto ask = [](std::uint32_t version, wire::ControlRequest::Kind kind, std::int64_t timeout_ns) {
+    wire::ControlRequest r;
+    r.set_version(version);
+    r.set_kind(kind);
+    r.set_exit_code(3);
+    r.set_timeout_ns(timeout_ns);
+    return decode_control_untrusted(r.SerializeAsString());
+  };
+  EXPECT_TRUE(ask(1, wire::ControlRequest::STATUS, 0).status);
+  const auto finish = ask(1, wire::ControlRequest::FINISH, INT64_MAX);
+  ASSERT_TRUE(finish.finish);
+  EXPECT_EQ(finish.finish->exit_code, 3);
+  EXPECT_EQ(finish.finish->patience, seconds(60));
+  EXPECT_EQ(ask(1, wire::ControlRequest::FINISH, INT64_MIN).finish->patience, seconds(0));
+  EXPECT_THAT(ask(2, wire::ControlRequest::STATUS, 0).error, HasSubstr("version"));
+  EXPECT_THAT(ask(1, wire::ControlRequest::NONE, 0).error, HasSubstr("kind"));
+  EXPECT_THAT(decode_control_untrusted("\xff").error, HasSubstr("version"));
+}
+
+TEST(Report, ACommandOfAnyBytesLeavesItReadable) {
+  Options options;
+  options.run = "r";
+  options.command = "./app \xff\xfe caf\xc3\xa9\n";
+  const detect::Detector detector{detect::DetectorOptions{}};
+  const detect::Topology topology;
+  const std::deque<std::string> alerts;
+  const wire::Report report = build_report(
+      {options, detector, topology, nullptr, alerts, TimeNs(), TimeNs(), TimeNs(), TimeNs(), 1, false, true});
+  wire::Report back;
+  ASSERT_TRUE(back.ParseFromString(report.SerializeAsString()));
+  EXPECT_EQ(back.command(), "./app ?? caf\xc3\xa9?");
 }
 
 }  // namespace

@@ -63,5 +63,23 @@ TEST(Hierarchy, EmptyIsARootAlone) {
   EXPECT_EQ(h.leaf_count(), 0u);
 }
 
+// As many as there are leaves, each would be looked for past all before it.
+TEST(Hierarchy, ManyLeavesOfOneNameAreNumbered) {
+  const std::vector<Attributes> leaves(8192, Attributes{{"host", "n"}});
+  const Hierarchy h(leaves, Hierarchy::default_view());
+  EXPECT_EQ(h.leaf_order().size(), leaves.size());
+  EXPECT_EQ(h.path_of(LeafIndex(0)), "/n");
+  EXPECT_EQ(h.path_of(LeafIndex(1)), "/n#2");
+  EXPECT_EQ(h.path_of(LeafIndex(8191)), "/n#8192");
+}
+
+TEST(Hierarchy, ALeafThatIsCalledSelfLosesNobodyItsPlace) {
+  const std::vector<Attributes> leaves = {{{"host", "n"}}, {{"host", "n"}, {"rank", "self"}}};
+  const Hierarchy h(leaves, Hierarchy::default_view());
+  EXPECT_EQ(h.leaf_order().size(), 2u);
+  EXPECT_EQ(h.path_of(LeafIndex(0)), "/n/self#2");
+  EXPECT_EQ(h.path_of(LeafIndex(1)), "/n/self");
+}
+
 }  // namespace
 }  // namespace margay::model

@@ -127,7 +127,7 @@ TEST(Slicer, WhatWasDrawnOutIsMarkedUntilItIsConfirmed) {
   // An event behind the promise: what follows is drawn out anew, from there.
   s.silence(silent, TimeNs(0));
   EXPECT_EQ(s.enter(silent, kSend, TimeNs(260)), Outcome::kAmended);
-  s.complete(silent);
+  static_cast<void>(s.close_through(TimeNs(400)));
   EXPECT_EQ(marks(), "..dd");
   EXPECT_EQ(s.column(SliceIndex(2))->duration_ns(silent)[kSend.value], 40);
   EXPECT_EQ(s.column(SliceIndex(3))->duration_ns(silent)[kSend.value], 100);
@@ -150,6 +150,23 @@ TEST(Slicer, WhatWasDrawnOutIsMarkedUntilItIsConfirmed) {
   EXPECT_TRUE(t.column(SliceIndex(5))->provisional);
   t.cover(silent, TimeNs(600));
   EXPECT_FALSE(t.column(SliceIndex(5))->provisional);
+}
+
+// Also when no further slice closes with it: what is handed on is whole.
+TEST(Slicer, ALateEventLeavesTheClosedRowsBehindItWhole) {
+  Slicer s({kSlice, 64, 64});
+  s.start(TimeNs(0));
+  const LeafIndex leaf = s.add_leaf();
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  EXPECT_EQ(s.close_through(TimeNs(1000)).size(), 10u);
+  static_cast<void>(s.enter(leaf, kSend, TimeNs(250)));
+  EXPECT_TRUE(s.close_through(TimeNs(1000)).empty());
+  EXPECT_EQ(s.take_amended().size(), 10u);  // in two of them only the mark has changed
+  for (std::int64_t k = 0; k < 10; ++k) {
+    std::int64_t sum = 0;
+    for (const std::int64_t d : s.column(SliceIndex(k))->duration_ns(leaf)) sum += d;
+    EXPECT_EQ(sum, kSlice.value) << "slice " << k;
+  }
 }
 
 TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {

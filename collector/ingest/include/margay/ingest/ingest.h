@@ -56,7 +56,7 @@ struct MessageCounters {
   std::uint64_t gaps_pending = 0;  // batches put off because something before them was missing
   std::uint64_t gaps_given_up = 0;
   std::uint64_t unknown_source = 0;     // batches of sources that had not said hello
-  std::uint64_t refused_by_limit = 0;   // sources, streams or names over the limits
+  std::uint64_t refused_by_limit = 0;   // messages, sources, streams or names over the limits
   std::uint64_t amended_events = 0;     // late events that changed a closed slice
   std::uint64_t sources_forgotten = 0;  // ended, confirmed, and silent since: their counters stay
   std::uint64_t ghosts_forgotten = 0;   // said hello, never sent a record, and went away
@@ -199,6 +199,8 @@ class Ingest {
   std::set<SourceId> over_set_;
   TimeNs next_look_{};  // for what can be forgotten
   std::vector<EventRecord> scratch_;
+  std::uint32_t records_left_ = 0;  // of the message that is being taken, as is:
+  int vain_searches_ = 0;
   wire::ToCollector message_;  // reused: parsing into it keeps its memory
 };
 

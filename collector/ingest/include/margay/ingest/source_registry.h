@@ -27,6 +27,8 @@ struct Limits {
   std::uint32_t leaves = 8192;
   std::uint32_t states = 512;
   std::uint32_t names_per_source = 1024;
+  // Constant columns have no bytes: a small message can claim any number of records, each of which costs.
+  std::uint32_t records_per_message = 1u << 21;
 };
 
 // Where the events of one stream went. One event is one timestamped record.

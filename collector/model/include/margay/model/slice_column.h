@@ -31,6 +31,8 @@ struct NodeEvidence {
   TimeNs silent_since{};          // nothing was heard of its source since then (trace time), or 0
   // Its open state was drawn out to the slice's end without a promise: provisional until it is heard again.
   bool drawn_out = false;
+  // Adds the times of `more`, up to the largest there is: what they come from is untrusted.
+  void add_times(const NodeEvidence& more);
   bool operator==(const NodeEvidence&) const = default;
 };
 

@@ -53,6 +53,7 @@ class StateTable {
     return id;
   }
 
+  bool knows(const std::string& name) const { return ids_.contains(name); }
   std::size_t size() const { return states_.size(); }
   const StateInfo& operator[](StateId id) const { return states_[id.value]; }
   const std::vector<StateInfo>& states() const { return states_; }

@@ -93,8 +93,6 @@ class Slicer {
   // Nothing is heard of the leaf's source since `since` (0: it is heard again): the slices closed from now on
   // say so.
   void silence(LeafIndex leaf, TimeNs since) { leaves_[leaf.value].silent_since = since; }
-  // After amending: closed slices are whole again, drawn out provisionally where the leaf has not come to.
-  void complete(LeafIndex leaf);
 
   // What the node sampler saw of the leaf's process at `t`. It is put into the slice of `t`, or into the next
   // one that is still open: evidence speaks when it is known, and amends nothing.
@@ -103,8 +101,8 @@ class Slicer {
   void set_region(std::string region) { region_ = std::move(region); }
 
   // Closes every slice that ends at or before `watermark`; leaves not covered to there are drawn out
-  // provisionally, and the slice says so. Returns the newly closed slices, oldest first; valid until the next
-  // call.
+  // provisionally, and the slice says so; so are closed slices that a late event has reopened. Returns the
+  // newly closed slices, oldest first; valid until the next call.
   std::vector<const model::SliceColumn*> close_through(TimeNs watermark);
 
   // Slices changed since the last call, ascending: open, closed or amended. For commits.

@@ -1,0 +1,28 @@
+#include "control.h"
+
+#include <algorithm>
+
+#include "margay/wire/columns.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::app {
+
+ControlAction decode_control_untrusted(std::string_view body) {
+  constexpr DurationNs kLongestPatience = seconds(60);
+  ControlAction action;
+  wire::ControlRequest request;
+  if (!request.ParseFromArray(body.data(), static_cast<int>(body.size())) ||
+      request.version() != wire::kWireVersion) {
+    action.error = "the request is not of wire version " + std::to_string(wire::kWireVersion);
+  } else if (request.kind() == wire::ControlRequest::STATUS) {
+    action.status = true;
+  } else if (request.kind() == wire::ControlRequest::FINISH) {
+    action.finish = {request.exit_code(),
+                     std::clamp(DurationNs(request.timeout_ns()), DurationNs(0), kLongestPatience)};
+  } else {
+    action.error = "the request's kind is unknown";
+  }
+  return action;
+}
+
+}  // namespace margay::app

@@ -1,0 +1,34 @@
+// Text from outside, made fit for messages, files and terminals.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace margay {
+
+// `text` with every byte that is not part of valid UTF-8, or is a control character, made a '?'. A message
+// that carries other bytes cannot be decoded by whoever receives it. Cost: one pass.
+inline std::string clean_utf8(std::string text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned char c = byte(i);
+    std::size_t length = c < 0x80                ? 1
+                         : c >= 0xc2 && c < 0xe0 ? 2
+                         : c >= 0xe0 && c < 0xf0 ? 3
+                         : c >= 0xf0 && c < 0xf5 ? 4
+                                                 : 0;
+    bool good = length != 0 && i + length <= text.size() && c >= 0x20 && c != 0x7f;
+    for (std::size_t k = 1; good && k < length; ++k) good = (byte(i + k) & 0xc0) == 0x80;
+    if (good && length == 3)  // overlong, surrogates
+      good = !(c == 0xe0 && byte(i + 1) < 0xa0) && !(c == 0xed && byte(i + 1) >= 0xa0);
+    if (good && length == 4) good = !(c == 0xf0 && byte(i + 1) < 0x90) && !(c == 0xf4 && byte(i + 1) >= 0x90);
+    if (!good) {
+      text[i] = '?';
+      length = 1;
+    }
+    i += length;
+  }
+  return text;
+}
+
+}  // namespace margay

@@ -1,0 +1,134 @@
+// The values and keys of an archive: any bytes decode or are refused; what decodes comes back from a trip.
+//   input: u8 kind, then the value. For the compressed kinds a flag (0x80) has the value compressed here, for
+//   no fuzzer guesses a checksum: then it is a piece that goes in front, and the body.
+#include "bytes.h"
+#include "compress.h"
+#include "fuzz.h"
+#include "keys.h"
+#include "margay/store/column_codec.h"
+#include "record_codec.h"
+
+namespace {
+
+using namespace margay;
+using namespace margay::store;
+
+template <class Record>
+void record(std::string_view bytes) {
+  Record v;
+  if (!decode_untrusted(bytes, v)) return;
+  const std::string again = encode(v);
+  Record back;
+  FUZZ_CHECK(decode_untrusted(again, back), "what was encoded decodes");
+  FUZZ_CHECK(encode(back) == again, "decode(encode(x)) == x");
+}
+
+template <class Key>
+void key(std::string_view bytes) {
+  if (const auto k = Key::decode(bytes)) FUZZ_CHECK(k->encode() == bytes, "a key has one form");
+}
+
+std::string packed(fuzz::Input& in) {
+  std::string value(in.piece());
+  const std::string_view body = in.rest();
+  ByteWriter(value).varint(body.size());
+  FUZZ_CHECK(compress(body, value), "compressed");
+  return value;
+}
+
+void blob(std::string_view value) {
+  std::string bytes;
+  if (!decode_blob_untrusted(value, bytes)) return;
+  std::string again, back;
+  FUZZ_CHECK(encode_blob(bytes, again) && decode_blob_untrusted(again, back) && back == bytes,
+             "a blob comes back");
+}
+
+void raw(std::string_view value) {
+  RawBlock v;
+  TimeNs end;
+  const bool has_end = decode_raw_end_untrusted(value, end).has_value();
+  if (!decode_raw_untrusted(value, v)) return;
+  FUZZ_CHECK(has_end && end == v.end, "the end is told alike");
+  std::string again;
+  RawBlock back;
+  FUZZ_CHECK(encode_raw(v, again) && decode_raw_untrusted(again, back) && back == v,
+             "a raw block comes back");
+}
+
+void chunk(std::int64_t index, std::string_view value) {
+  model::SliceColumn column;
+  column.index = SliceIndex(index);
+  const auto total = decode_chunk_untrusted(value, 0, column);
+  if (!total) return;
+  FUZZ_CHECK(column.leaves() == std::min(*total, kChunkLeaves), "a chunk has its leaves");
+  if (column.leaves() != *total) return;
+  // Whatever slice duration it was made with, the cells are exact.
+  for (const DurationNs slice : {milliseconds(100), DurationNs(0)}) {
+    std::string again;
+    model::SliceColumn back;
+    back.index = column.index;
+    FUZZ_CHECK(encode_chunk(column, 0, slice, again), "a column that was read can be kept");
+    FUZZ_CHECK(decode_chunk_untrusted(again, 0, back) && back == column, "and comes back");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Input in(data, size);
+  const unsigned kind = in.u8();
+  const auto index = (kind & 0x7fu) == 14 ? in.integer<std::int64_t>() : 0;
+  const std::string own = (kind & 0x80u) != 0 ? packed(in) : std::string();
+  const std::string_view value = (kind & 0x80u) != 0 ? std::string_view(own) : in.rest();
+  switch (kind & 0x7fu) {
+    case 0:
+      record<RunMeta>(value);
+      break;
+    case 1:
+      record<model::StateInfo>(value);
+      break;
+    case 2:
+      record<LeafRecord>(value);
+      break;
+    case 3:
+      record<store::LeafState>(value);
+      break;
+    case 4:
+      record<SourceRecord>(value);
+      break;
+    case 5:
+      record<StreamRecord>(value);
+      break;
+    case 6:
+      record<AlertRecord>(value);
+      break;
+    case 7:
+      record<PhaseRecord>(value);
+      break;
+    case 8:
+      record<std::vector<ClosedThrough>>(value);
+      break;
+    case 9:
+      record<CutMark>(value);
+      break;
+    case 10:
+      key<SliceKey>(value);
+      break;
+    case 11:
+      key<RawKey>(value);
+      break;
+    case 12:
+      blob(value);
+      break;
+    case 13:
+      raw(value);
+      break;
+    case 14:
+      chunk(index, value);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}

@@ -1,0 +1,18 @@
+// A configuration file: parses or is refused with a sentence that names it; what parses can be written and
+// read again.
+#include "margay/config/config.h"
+#include "fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto config = margay::config::parse(margay::fuzz::text_of(data, size), "file");
+  if (!config) {
+    FUZZ_CHECK(config.error().message.starts_with("file"), "an error names the file");
+    FUZZ_CHECK(config.error().code != margay::ErrorCode::kInternal, "no parser gives up for its own reasons");
+    return 0;
+  }
+  const auto back = margay::config::parse(margay::config::to_text(*config), "again");
+  if (!back) std::fprintf(stderr, "%s\n", back.error().message.c_str());
+  FUZZ_CHECK(back, "a configuration that was accepted is accepted again");
+  FUZZ_CHECK(*back == *config, "and is the same");
+  return 0;
+}

@@ -1,0 +1,21 @@
+// What the daemon does with bytes on its control socket: one answer, or one act within its bounds.
+#include "control.h"
+#include "fuzz.h"
+#include "margay/wire/margay.pb.h"
+#include "proto_mutator.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto action = margay::app::decode_control_untrusted(margay::fuzz::text_of(data, size));
+  FUZZ_CHECK(int{action.status} + int{action.finish.has_value()} + int{!action.error.empty()} == 1,
+             "asked for one thing, or refused");
+  if (action.finish)
+    FUZZ_CHECK(
+        action.finish->patience >= margay::DurationNs(0) && action.finish->patience <= margay::seconds(60),
+        "patience is bounded");
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                               unsigned seed) {
+  return margay::fuzz::mutate_prefixed<margay::wire::ControlRequest>(data, size, most, seed, 0);
+}

@@ -1,0 +1,459 @@
+// Writes the seeds of every corpus from the encoders, so that they can be made again when a format changes:
+//   make_seeds tests/fuzz/corpus
+// Deterministic. Names begin with "seed-"; what else lies in a corpus was found by the fuzzers.
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "fuzz.h"
+#include "ingest_script.h"
+#include "keys.h"
+#include "margay/alert/alert.h"
+#include "margay/config/config.h"
+#include "margay/probe/segment.h"
+#include "margay/store/column_codec.h"
+#include "margay/wire/columns.h"
+#include "record_codec.h"
+#include "synthetic_report.h"
+
+namespace {
+
+using namespace margay;
+using fuzz::InputWriter;
+
+std::filesystem::path g_corpus;
+
+void seed(const std::string& target, const std::string& name, const std::string& bytes) {
+  std::filesystem::create_directories(g_corpus / target);
+  std::ofstream(g_corpus / target / ("seed-" + name), std::ios::binary) << bytes;
+}
+
+EventRecord record(std::uint8_t kind, std::uint16_t state, std::int64_t ms, std::uint64_t bytes = 0) {
+  return {5'000'000'000 + ms * 1'000'000, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
+}
+
+// A rank that sends and receives from `ms` on, with a region and a gap.
+std::vector<EventRecord> life(std::int64_t ms, bool whole) {
+  std::vector<EventRecord> r = {record(MARGAY_ENTER, 1, ms),
+                                record(MARGAY_LEAVE, 1, ms + 20, 800),
+                                record(MARGAY_REGION_ENTER, 4, ms + 30),
+                                record(MARGAY_ENTER, 2, ms + 40),
+                                record(MARGAY_LEAVE, 2, ms + 190, 4096),
+                                record(MARGAY_REGION_LEAVE, 4, ms + 200),
+                                record(MARGAY_GAP, 0, ms + 260, 12),
+                                record(MARGAY_STACK, 1, ms + 260),
+                                record(MARGAY_LEAVE, 1, ms + 270)};
+  if (whole) {
+    r.push_back(record(MARGAY_ENTER, 3, ms + 280));
+    r.push_back(record(MARGAY_LEAVE, 3, ms + 300));
+  }
+  return r;
+}
+
+std::string columns_of(const std::vector<EventRecord>& records) {
+  std::string columns;
+  wire::encode_columns(records, columns);
+  return columns;
+}
+
+wire::ToCollector message() {
+  wire::ToCollector m;
+  m.set_version(wire::kWireVersion);
+  m.set_run("r");
+  m.set_agent(9);
+  return m;
+}
+wire::ToCollector hello(std::uint64_t source, const std::string& rank, std::uint32_t epoch = 1) {
+  wire::ToCollector m = message();
+  auto* h = m.mutable_hello();
+  h->set_source(source);
+  h->set_epoch(epoch);
+  (*h->mutable_attributes()) = {};
+  (*h->mutable_attributes())["host"] = "n1";
+  (*h->mutable_attributes())["rank"] = rank;
+  (*h->mutable_attributes())["boot_id"] = source == 3 ? "other" : "boot";
+  h->mutable_clock()->set_monotonic_ns(4'000'000'000);
+  h->mutable_clock()->set_realtime_ns(1'000'004'000'000'000);
+  const std::pair<const char*, wire::StateFamily> names[] = {{"Compute", wire::FAMILY_COMPUTE},
+                                                             {"MPI_Send", wire::FAMILY_POINT_TO_POINT},
+                                                             {"MPI_Recv", wire::FAMILY_POINT_TO_POINT},
+                                                             {"MPI_Finalize", wire::FAMILY_START_END},
+                                                             {"solve", wire::FAMILY_REGION}};
+  for (const auto& [name, family] : names) {
+    auto* n = h->add_names();
+    n->set_name(name);
+    n->set_family(family);
+  }
+  return m;
+}
+wire::EventBatch* add_batch(wire::ToCollector& m, std::uint64_t source, std::uint64_t first,
+                            const std::vector<EventRecord>& records, std::int64_t covered_ms) {
+  auto* b = m.add_batches();
+  b->set_source(source);
+  b->set_epoch(1);
+  b->set_first(first);
+  b->set_count(static_cast<std::uint32_t>(records.size()));
+  b->set_covered_until_ns(5'000'000'000 + covered_ms * 1'000'000);
+  b->set_produced(first + records.size());
+  b->set_recorded(first + records.size());
+  if (!records.empty()) b->set_columns(columns_of(records));
+  return b;
+}
+wire::ToCollector goodbye(std::uint64_t source, std::uint64_t records, std::int64_t ms) {
+  wire::ToCollector m = message();
+  auto* g = m.mutable_goodbye();
+  g->set_source(source);
+  g->set_epoch(1);
+  g->set_reason(wire::Goodbye::FINALIZED);
+  g->set_end_ns(5'000'000'000 + ms * 1'000'000);
+  auto* t = g->add_streams();
+  t->set_produced(records);
+  t->set_recorded(records);
+  return m;
+}
+wire::ToCollector sample(std::int64_t ms, char state, std::uint64_t cpu_ns) {
+  wire::ToCollector m = message();
+  m.mutable_node()->set_time_ns(5'000'000'000 + ms * 1'000'000);
+  for (const std::uint64_t source : {1, 2}) {
+    auto* p = m.mutable_node()->add_processes();
+    p->set_source(source);
+    p->set_state(static_cast<unsigned char>(state));
+    p->set_cpu_ns(cpu_ns);
+    p->set_run_delay_ns(cpu_ns / 8);
+  }
+  return m;
+}
+
+std::string script(const std::vector<std::pair<unsigned, wire::ToCollector>>& frames, unsigned ms = 100) {
+  InputWriter w;
+  for (const auto& [acts, m] : frames) {
+    std::string bytes;
+    {
+      google::protobuf::io::StringOutputStream out(&bytes);
+      google::protobuf::io::CodedOutputStream coded(&out);
+      coded.SetSerializationDeterministic(true);  // maps in one order
+      FUZZ_CHECK(m.SerializeToCodedStream(&coded), "a message");
+    }
+    w.u8(acts).u16(ms).piece(bytes);
+  }
+  return w.text();
+}
+
+void conversations() {
+  wire::ToCollector first = message(), second = message(), repeat = message(), hole = message(),
+                    beat = message();
+  add_batch(first, 1, 0, life(0, false), 300);
+  add_batch(first, 2, 0, life(10, false), 310);
+  add_batch(second, 1, 9, life(400, true), 700);
+  add_batch(second, 2, 9, life(410, true), 710);
+  add_batch(repeat, 1, 4, life(200, true), 500);
+  add_batch(hole, 1, 100, life(900, false), 1200)->set_stream(1);
+  add_batch(beat, 1, 9, {}, 390);
+  std::map<std::string, std::string> all;
+  all["whole-run"] = script({{0, hello(1, "0")},
+                             {0, hello(2, "1")},
+                             {0, first},
+                             {0x10, sample(150, 'R', 1000)},
+                             {0, beat},
+                             {0x10, sample(250, 'T', 90'000'000)},
+                             {0, sample(350, 'S', 190'000'000)},
+                             {0, second},
+                             {0x10, goodbye(1, 20, 700)},
+                             {0x30, goodbye(2, 20, 710)}});
+  all["repeats"] = script({{0, hello(1, "0")}, {0, first}, {1, repeat}, {0x10, first}});
+  all["hole"] = script({{0, hello(1, "0")}, {0, hole}, {0, hole}, {0x10, hole}}, fuzz::kLong);
+  wire::ToCollector backwards = message();
+  add_batch(backwards, 1, 0, {record(MARGAY_ENTER, 1, 90), record(MARGAY_LEAVE, 1, 20)}, 95);
+  all["clock-backwards"] = script({{0, hello(1, "0")}, {0x10, backwards}});
+  wire::ToCollector past = sample(0, 'R', 0);
+  past.mutable_node()->set_time_ns(INT64_MIN);
+  const wire::ToCollector present = sample(300, 'R', ~std::uint64_t{0});
+  all["samples-to-and-fro"] =
+      script({{0, hello(1, "0")}, {0, first}, {0, past}, {0, present}, {0, past}, {0x10, present}});
+  // Drawn out to 600 ms, then an event at 400 ms, and no slice closes with it.
+  wire::ToCollector late = message();
+  add_batch(late, 1, 9, {record(MARGAY_ENTER, 1, 400)}, 410);
+  all["late-event"] =
+      script({{0, hello(1, "0")}, {0, first}}) + script({{0x10, message()}}, 900) + script({{0, late}}, 0);
+  all["same-rank-again"] = script({{0, hello(1, "0")},
+                                   {0, first},
+                                   {0, goodbye(1, 9, 300)},
+                                   {0x10, hello(4, "0")},
+                                   {0, goodbye(4, 0, 900)}});
+  all["other-host"] = script({{0, hello(3, "7")}, {0x50, goodbye(3, 0, 10)}});
+  all["unknown-source"] = script({{0, first}, {0x10, beat}});
+  wire::ToCollector other = message();
+  other.set_run("another");
+  wire::ToCollector old = message();
+  old.set_version(7);
+  all["refused"] = script({{0, other}, {1, old}});
+  for (const auto& [name, bytes] : all) {
+    seed("collector_message", name, bytes);
+    seed("run_report", name, InputWriter().u8(3).bytes("lmp").bytes(bytes).text());
+  }
+}
+
+void columns() {
+  const auto put = [](const std::string& name, const std::vector<EventRecord>& records) {
+    seed("columns", name,
+         InputWriter().integer(static_cast<std::uint32_t>(records.size())).bytes(columns_of(records)).text());
+  };
+  put("none", {});
+  put("life", life(0, true));
+  put("constant", std::vector<EventRecord>(200, record(MARGAY_ENTER, 1, 5)));
+  auto wild = life(0, true);
+  for (std::size_t i = 0; i < wild.size(); ++i) {
+    wild[i].time_ns = i % 2 == 0 ? INT64_MIN : INT64_MAX;
+    wild[i].bytes = ~std::uint64_t{0} / (i + 1);
+    wild[i].peer = i % 2 == 0 ? INT32_MIN : INT32_MAX;
+    wild[i].tag = static_cast<std::int32_t>(i) - 5;
+    wild[i].comm = static_cast<std::uint32_t>(i * 70'000);
+  }
+  put("wild", wild);
+}
+
+void agent_replies() {
+  wire::ToAgent reply;
+  reply.set_version(1);
+  reply.set_instance(5);
+  auto* ack = reply.add_acks();
+  ack->set_source(1);
+  ack->set_epoch(1);
+  ack->set_next(10);
+  ack->set_goodbye(true);
+  wire::ToAgent again = reply;
+  again.set_instance(6);
+  again.add_need_hello(1);
+  again.add_need_hello(2);
+  wire::ToAgent no;
+  no.set_instance(5);
+  no.set_refused("this collector serves run 'x'");
+  no.set_finish(true);
+  const std::string ten("\x09\x00", 2), many("\xff\x7f", 2);
+  const auto put = [](InputWriter& w, unsigned act, const std::string& body, unsigned ms = 20) {
+    w.u8(act).u16(ms).piece(body);
+  };
+  InputWriter w;
+  put(w, 1u << 3, ten);
+  put(w, 1u << 3 | 1u, many);
+  put(w, 2u << 3, "");
+  put(w, 5u << 3, reply.SerializeAsString());
+  put(w, 1u << 3 | 2u, many);
+  put(w, 5u << 3, again.SerializeAsString());
+  put(w, 3u << 3, "");
+  put(w, 5u << 3, reply.SerializeAsString());
+  put(w, 4u << 3, "");
+  seed("agent_reply", "confirmed", w.text());
+  InputWriter r;
+  put(r, 1u << 3, many);
+  put(r, 5u << 3, no.SerializeAsString());
+  put(r, 0x80u | 1u << 3, ten, 6000);
+  put(r, 5u << 3, again.SerializeAsString(), 3000);
+  seed("agent_reply", "refused", r.text());
+}
+
+void viewers() {
+  support::SyntheticRun run;
+  run.ranks = 3;
+  const auto put = [](const std::string& name, unsigned flags, const std::string& bytes) {
+    seed("report", name, InputWriter().u8(80).u8(24).u8(flags).bytes(bytes).text());
+  };
+  const wire::Report steady = support::synthetic_report(run, 12),
+                     trouble = support::synthetic_report(run, 47);
+  put("steady", 0, steady.SerializeAsString());
+  put("stopped", 0xc0, trouble.SerializeAsString());
+  put("lost-ascii", 2, support::synthetic_report(run, 62).SerializeAsString());
+  put("empty-help", 4, "");
+  wire::ControlReply reply;
+  reply.set_version(1);
+  reply.set_error("the archive could not be written to its end");
+  *reply.mutable_report() = trouble;
+  put("reply-gone", 9, reply.SerializeAsString());
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::STATUS);
+  seed("control_request", "status", request.SerializeAsString());
+  request.set_kind(wire::ControlRequest::FINISH);
+  request.set_exit_code(-3);
+  request.set_timeout_ns(5'000'000'000);
+  seed("control_request", "finish", request.SerializeAsString());
+  request.set_version(9);
+  seed("control_request", "version", request.SerializeAsString());
+
+  alert::Alert a;
+  a.id = "r-stall-1";
+  a.run = "r";
+  a.kind = alert::Kind::kStall;
+  a.onset = TimeNs(1'700'000'000'000'000'000);
+  a.node = "/n1";
+  a.resources = {"/n1/rank1", "/n1/rank2"};
+  a.affected = {"/"};
+  a.states = {{"MPI_Wait", 0.08, 0.31}, {"Compute", 0.9, 0.6}};
+  a.likely_cause = {"/n1/rank1"};
+  std::string lines = alert::to_json(a);  // without a message: the sentence is made from the rest
+  a.status = alert::Status::kResolved;
+  a.end = a.onset + seconds(2);
+  a.message = "rank1 on n1 has been stopped for 2 s";
+  lines += '\n' + alert::to_json(a);
+  seed("alerts", "stall", lines);
+  a.kind = alert::Kind::kLoss;
+  a.message.clear();
+  a.lost_events = 12;
+  seed("alerts", "loss", alert::to_json(a));
+  seed("alerts", "no-json", "\x1b[31m{\"id\":\n[1,2]\n{\"onset_ns\":1e300,\"resources\":[null,\"/\"]}");
+}
+
+void archive() {
+  const auto put = [](const std::string& name, unsigned kind, const std::string& value) {
+    seed("archive_values", name, InputWriter().u8(kind).bytes(value).text());
+  };
+  store::RunMeta run;
+  run.run = "r";
+  run.command = "lmp -in in.lj";
+  run.boot_id = "boot";
+  run.begin = TimeNs(1'700'000'000'000'000'000);
+  run.levels = {milliseconds(100), seconds(1)};
+  run.settings = {{"slice.duration", "100ms"}};
+  run.end = TimeNs(1'700'000'001'000'000'000);
+  run.exit_code = 3;
+  put("run", 0, store::encode(run));
+  put("state", 1, store::encode(model::StateInfo{"MPI_Send", model::StateFamily::kPointToPoint}));
+  store::LeafRecord leaf;
+  leaf.source = SourceId(0x1234567890abcdef);
+  leaf.attributes = {{"host", "n1"}, {"rank", "0"}};
+  put("leaf", 2, store::encode(leaf));
+  store::LeafState open;
+  open.stack = {{kCompute, TimeNs(5)}, {StateId(4), TimeNs(90)}};
+  open.position = TimeNs(100);
+  open.last_event = TimeNs(-1);
+  put("leaf-state", 3, store::encode(open));
+  store::SourceRecord source;
+  source.attributes = leaf.attributes;
+  source.names = {kCompute, StateId(3), StateId(4)};
+  source.clock_offset = seconds(-5);
+  source.end = TimeNs(7);
+  put("source", 4, store::encode(source));
+  store::StreamRecord stream;
+  stream.next = 100;
+  stream.produced = 120;
+  stream.wire_lost = ~std::uint64_t{0};
+  put("stream", 5, store::encode(stream));
+  put("alert", 6, store::encode(store::AlertRecord{"id", "{\"id\":\"x\"}", "firing"}));
+  store::PhaseRecord phase;
+  phase.name = "A";
+  phase.label = "solve";
+  phase.current = true;
+  put("phase", 7, store::encode(phase));
+  put("closed", 8,
+      store::encode(std::vector<store::ClosedThrough>{{LevelIndex(0), SliceIndex(17)},
+                                                      {LevelIndex(1), SliceIndex(-1)}}));
+  put("cut", 9, store::encode(store::CutMark{12, TimeNs(1'700'000'000'000'000'000)}));
+  std::string value;
+  static_cast<void>(store::encode_blob("some state of the detector", value));
+  put("blob", 12, value);
+  store::RawBlock raw;
+  raw.end = TimeNs(99);
+  raw.count = 11;
+  raw.columns = columns_of(life(0, true));
+  static_cast<void>(store::encode_raw(raw, value));
+  put("raw", 13, value);
+  // Two leaves, four states; as written, and with the body bare.
+  model::SliceColumn column(LevelIndex(0), SliceIndex(17'000'000'000), 2, 4);
+  for (std::uint32_t l = 0; l < 2; ++l) {
+    column.duration_ns(LeafIndex(l))[2] = 60'000'000;
+    column.duration_ns(LeafIndex(l))[3] = 40'000'000;
+    column.longest_ns(LeafIndex(l))[3] = 30'000'000 + l;
+    column.visits(LeafIndex(l))[3] = 2;
+    column.open(LeafIndex(l)) = {StateId(2), TimeNs(1'700'000'000'010'000'000)};
+    column.evidence(LeafIndex(l)).process_state = 'R';
+    column.evidence(LeafIndex(l)).sampled_ns = 50'000'000;
+  }
+  column.region = "solve";
+  static_cast<void>(store::encode_chunk(column, 0, milliseconds(100), value));
+  seed("archive_values", "chunk", InputWriter().u8(14).integer(column.index.value).bytes(value).text());
+  // version, leaves, states, flags, lost, slice, region; then no cell, and a leaf that is open in a state
+  const std::string front("\x01\x01\x02\x00\x00\x64\x00", 7);
+  const std::string body = std::string("\x01\x00\x00", 3) +
+                           std::string("\x01\x05\x00\x01\x01\x01\x02\x01\x09", 9) + std::string(6, '\0');
+  seed("archive_values", "chunk-body",
+       InputWriter().u8(0x80 | 14).integer(std::int64_t{5}).piece(front).bytes(body).text());
+  put("slice-key", 10, store::SliceKey{LevelIndex(1), SliceIndex(-5), 3}.encode());
+  put("raw-key", 11, store::RawKey{TimeNs(5), LeafIndex(2), 77}.encode());
+}
+
+void files() {
+  std::string text = config::default_text();
+  // Without its comments: a small input changes faster.
+  std::string bare;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    if (text[at] != '#' && text[at] != '\n') bare += text.substr(at, end - at);
+    at = end;
+  }
+  seed("config", "default", bare);
+  seed("config", "unknown-key", "[slice]\nduratoin = \"50ms\"\n");
+  seed("config", "lists",
+       "[detect]\nidle_states = [\"MPI_Wait\", \"x\\u0001\"]\n[slice]\nlevels = [\"1s\", \"10s\"]\n");
+  seed("config", "nested", "a = [[[[{b = {c = [1, 2.5, nan, 1979-05-27]}}]]]]\n");
+  int n = 0;
+  for (const char* t :
+       {"100ms", "1.5s", "0", "292y", "64MiB", "0.5KiB", "9223372036854775807ns", "1e3s", "2h"})
+    seed("units", std::to_string(n++), t);
+  const std::string stat =
+      "123 (a) b(c) S 1 2 3 4 5 6 70 8 90 10 1100 1200 13 14 20 0 4 0 123456 18 19 20 21 22 23 24 25 26 27 "
+      "28 29 30 31 "
+      "32 33 17 2 36 37 38 39 40 41 42 43 44 45 46 47 9\n";
+  seed("proc", "stat", InputWriter().u8(0).bytes(stat).text());
+  seed("proc", "schedstat", InputWriter().u8(1).bytes("123456 789 10\n").text());
+  seed("proc", "steal", InputWriter().u8(2).bytes("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2\n").text());
+
+  // Rings of a probe: nothing, some records, a head far ahead, a tail beyond it.
+  const auto ring = [](std::uint64_t head, std::uint64_t tail) {
+    probe::RingControl c{};
+    c.offset = probe::ring_offset(0);
+    c.capacity = probe::ring_capacity(0);
+    c.state = probe::kLive;
+    c.head = head;
+    c.tail = tail;
+    return std::string(reinterpret_cast<const char*>(&c), sizeof c);
+  };
+  const auto segment = [&](const std::string& name, unsigned flags, const std::string& control) {
+    InputWriter w;
+    w.u8(flags).u8(0).u16(0).piece(control);
+    std::string records;
+    for (const EventRecord& r : life(0, true)) records.append(reinterpret_cast<const char*>(&r), sizeof r);
+    w.u8(10).u16(0).piece(records).u8(9).u16(48).piece("MPI_Send\xff\x01").u8(0).u16(0xffff);
+    w.integer(std::uint64_t{6'000'000'000} << 2)
+        .u8(0x18)
+        .u8(0x40)
+        .u8(0x80)
+        .integer(std::uint64_t{40})
+        .u8(0x40);
+    seed("segment", name, w.text());
+  };
+  segment("sound", 0, ring(11, 0));
+  segment("wrapped", 0, ring(probe::ring_capacity(0) + 5, probe::ring_capacity(0) - 3));
+  segment("ahead", 0, ring(~std::uint64_t{0}, 4));
+  segment("overtaken", 0, ring(4, 90));
+  segment("zeros", 1, ring(1, 0));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s CORPUS\n", argv[0]);
+    return 2;
+  }
+  g_corpus = argv[1];
+  columns();
+  conversations();
+  agent_replies();
+  viewers();
+  archive();
+  files();
+  return 0;
+}

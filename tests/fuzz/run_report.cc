@@ -1,0 +1,94 @@
+// From messages of agents to what a viewer shows: ingest, slicer, detection, report, status. Whatever agents
+// say, the report can be read by viewers, and the status is valid JSON.
+//   input: u8 length of the job's command, the command, then a conversation (ingest_script.h)
+#include <deque>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ingest_script.h"
+#include "margay/detect/detector.h"
+#include "margay/terminal/status.h"
+#include "proto_mutator.h"
+#include "report_builder.h"
+
+namespace {
+
+using namespace margay;
+
+struct Analysis {
+  app::Options options;
+  std::unique_ptr<detect::Detector> detector;
+  std::shared_ptr<const detect::Topology> topology = std::make_shared<detect::Topology>();
+  std::deque<std::string> alerts;
+  app::Standing standing;
+  TimeNs watermark = fuzz::kRunBegin + fuzz::kOffset;
+
+  explicit Analysis(std::string_view command) {
+    options.run = "r";
+    options.command = command;
+    options.window_slices = 16;
+    detect::DetectorOptions d;
+    d.run = "r";
+    d.window.slices = options.window_slices;
+    detector = std::make_unique<detect::Detector>(d);
+  }
+  void keep(std::vector<alert::Alert> raised) {
+    for (const alert::Alert& a : raised) alerts.push_back(alert::to_json(a));
+    while (alerts.size() > app::kMostReportedAlerts) alerts.pop_front();
+  }
+  void on_slice(const fuzz::Conversation& c, const model::SliceColumn& column) {
+    if (topology->version != c.ingest.topology_version() || topology->states.size() != c.states.size()) {
+      auto fresh = std::make_shared<detect::Topology>();
+      fresh->version = c.ingest.topology_version();
+      fresh->hierarchy = model::Hierarchy(c.ingest.leaves(), model::Hierarchy::default_view());
+      fresh->states = c.states.states();
+      topology = fresh;
+      detector->set_topology(topology);
+    }
+    watermark = slice_end(column.index, fuzz::kSlice);
+    keep(detector->on_slice(column, watermark));
+  }
+  void check_report(const fuzz::Conversation& c, bool final) {
+    standing.accounts.assign(c.ingest.leaves().size(), {});
+    standing.conditions.assign(c.ingest.leaves().size(), "");
+    for (const auto& [id, source] : c.ingest.sources())
+      for (const auto& [index, stream] : source.streams)
+        standing.accounts[stream.leaf.value] += stream.account;
+    const app::ReportInput in{options,   *detector, *topology,
+                              &standing, alerts,    fuzz::kRunBegin + fuzz::kOffset,
+                              watermark, watermark, c.now + fuzz::kOffset,
+                              1,         final,     true};
+    const wire::Report report = app::build_report(in);
+    const std::string bytes = report.SerializeAsString();
+    wire::Report back;
+    FUZZ_CHECK(back.ParseFromString(bytes), "a viewer can read the report");
+    FUZZ_CHECK(nlohmann::json::accept(terminal::status_json(back)), "the status is JSON");
+    for (const std::string& a : back.alerts()) FUZZ_CHECK(nlohmann::json::accept(a), "an alert is JSON");
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Input in(data, size);
+  Analysis analysis(in.bytes(in.u8()));
+  fuzz::Conversation c;
+  for (int frames = 0; !in.empty() && frames < 24; ++frames) {
+    c.step(
+        in, [&](const model::SliceColumn& column) { analysis.on_slice(c, column); },
+        [&](const model::SliceColumn& column) { analysis.detector->on_amended(column); },
+        [&] { analysis.check_report(c, false); });
+    static_cast<void>(c.slicer.take_changed());
+    static_cast<void>(c.ingest.take_accepted());
+  }
+  analysis.keep(analysis.detector->finish(analysis.watermark, analysis.watermark));
+  analysis.check_report(c, true);
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                               unsigned seed) {
+  const std::size_t prefix = size == 0 ? 0 : std::min<std::size_t>(size, 1u + data[0]);
+  return margay::fuzz::mutate_frames<margay::wire::ToCollector>(data, size, most, seed, prefix,
+                                                                fuzz::kFrameHead);
+}
