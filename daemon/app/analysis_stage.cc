@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(10);
 constexpr DurationNs kReportPeriod = milliseconds(100);
+// Also when nothing is new: how the daemon stands may be.
+constexpr DurationNs kReportAnyway = seconds(1);
 constexpr DurationNs kArchivedPeriod = seconds(1);
 // Slices that a restarted daemon looks back through to know the run's phases again.
 constexpr std::int64_t kReplayedSlices = 36'000;
@@ -32,6 +34,10 @@ detect::DetectorOptions detector_options(const Options& o) {
   d.stall_slices = o.min_duration_slices + 2;
   d.idle_states = {o.idle_states.begin(), o.idle_states.end()};
   return d;
+}
+
+std::uint64_t milliseconds_since(TimeNs then, TimeNs now) {
+  return then < now ? static_cast<std::uint64_t>((now - then).value / 1'000'000) : 0;
 }
 
 }  // namespace
@@ -67,7 +73,10 @@ AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, 
       control_(std::move(control)),
       detector_(detector_options(options)),
       topology_(std::make_shared<detect::Topology>()),
-      watermark_(run.begin) {}
+      watermark_(run.begin),
+      standing_at_(clock.monotonic()),
+      started_(clock.monotonic()),
+      started_wall_(clock.realtime()) {}
 
 AnalysisStage::~AnalysisStage() {
   join();
@@ -122,6 +131,7 @@ void AnalysisStage::replay() {
   replaying_ = true;
   const auto scanned = replay_archive_->scan_columns(
       LevelIndex(0), replay_first_, replay_last_, [&](model::SliceColumn&& column) {
+        ++exchange_.beats.analysis;
         watermark_ = slice_end(column.index, options_.levels[0]);
         emit(detector_.on_slice(column, watermark_));
         return !exchange_.stop;
@@ -134,6 +144,7 @@ void AnalysisStage::replay() {
 void AnalysisStage::run() {
   replay();
   while (!exchange_.stop) {
+    ++exchange_.beats.analysis;
     if (auto message = exchange_.slices.pop(kPoll)) {
       take(*message);
       while ((message = exchange_.slices.try_pop())) take(*message);
@@ -141,7 +152,7 @@ void AnalysisStage::run() {
     serve_control();
     watch_owner();
     const TimeNs now = clock_.monotonic();
-    if (fresh_ && !final_ && now >= next_report_) publish(false);
+    if (!final_ && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
     if (final_) answer_finish();
   }
 }
@@ -151,7 +162,7 @@ void AnalysisStage::take(const ClosedSlice& message) {
     topology_ = message.topology;
     detector_.set_topology(topology_);
   }
-  if (message.standing) standing_ = message.standing;
+  if (message.standing) standing_ = message.standing, standing_at_ = clock_.monotonic();
   watermark_ = std::max(watermark_, message.watermark);
   fresh_ = true;
   if (message.column) {
@@ -204,7 +215,41 @@ void AnalysisStage::send_findings(bool final) {
   }
 }
 
-wire::Report AnalysisStage::report(bool final) const {
+// The table of counters, whole: what the ingest said, what this thread knows, what the process uses.
+void AnalysisStage::observe() {
+  using observe::Id;
+  const TimeNs now = clock_.monotonic();
+  if (standing_) values_.merge(standing_->values);
+  values_.set(Id::standing_age_ms, milliseconds_since(standing_at_, now));
+  values_.set(Id::slices_queued, exchange_.slices.size());
+  values_.set(Id::findings_queued, exchange_.findings.size());
+  values_.set(Id::watermark_lag_ms, milliseconds_since(watermark_, now + run_.wall_offset));
+  values_.set(Id::window_slices, detector_.window().size());
+  values_.set(Id::not_partitioned, !detector_.error().empty());
+  if (!detector_.error().empty())
+    values_.explain(Id::not_partitioned, "the window is not partitioned: " + detector_.error());
+  values_.set(Id::alerts_raised, alert_ids_.size());
+  values_.set(Id::alerts_suppressed, detector_.suppressed());
+  values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);
+  values_.set(Id::reports_published, sequence_);
+  const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
+  values_.set(Id::ingest_stalled, stalled && !final_);
+  if (stalled)
+    values_.explain(Id::ingest_stalled, "the thread margay-ingest does not go on for " +
+                                            std::to_string(ingest_pulse_.quiet(now).value / 1'000'000'000) +
+                                            " s now");
+  values_.set(Id::restarts, options_.restarts);
+  values_.set(Id::start_time_s, static_cast<std::uint64_t>(started_wall_.value / 1'000'000'000));
+  values_.set(Id::uptime_s, milliseconds_since(started_, now) / 1000);
+  if (now >= next_process_) {
+    next_process_ = now + seconds(1);
+    observe::set_process(observe::process_use(), values_);
+  }
+  verdict_ = health_.judge(values_, now);
+}
+
+wire::Report AnalysisStage::report(bool final) {
+  observe();
   ReportInput in{options_,
                  detector_,
                  *topology_,
@@ -216,7 +261,9 @@ wire::Report AnalysisStage::report(bool final) const {
                  clock_.monotonic() + run_.wall_offset,
                  sequence_,
                  final,
-                 true};
+                 true,
+                 &values_,
+                 &verdict_};
   return build_report(in);
 }
 

@@ -17,23 +17,18 @@
 #include "margay/detect/topology.h"
 #include "margay/ingest/ingest.h"
 #include "margay/model/slice_column.h"
+#include "margay/observe/counters.h"
+#include "margay/observe/process.h"
 #include "margay/store/records.h"
 
 namespace margay::app {
-
-struct CounterValue {
-  std::string name;
-  std::uint64_t value = 0;
-  int severity = 0;  // 0 info, 1 warning, 2 error
-  std::string help;
-};
 
 // How things stand when a slice closes.
 struct Standing {
   std::vector<ingest::Account> accounts;  // by leaf
   std::vector<std::string> conditions;    // by leaf
   std::uint32_t live = 0, ended = 0;      // sources
-  std::vector<CounterValue> counters;
+  observe::Values values;           // what the ingest fills of the table of counters
 };
 
 struct ClosedSlice {
@@ -67,6 +62,7 @@ struct Exchange {
   std::atomic<bool> archive_failed{false};  // it was given up
   std::mutex mutex;
   std::optional<FinishRequest> finish;  // guarded by mutex
+  observe::Heartbeats beats;
 };
 
 }  // namespace margay::app

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 
 namespace margay::app {
 namespace {
@@ -12,6 +13,8 @@ constexpr int kMessagesARound = 256;
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
+// How things stand is told at least so often, also when no slice closes.
+constexpr DurationNs kStandingAlone = milliseconds(900);
 constexpr DurationNs kLastCutPatience = seconds(10);
 // After an absence (a restart, a stop) sources get this long to send what they kept meanwhile.
 constexpr DurationNs kCatchUp = seconds(10);
@@ -88,11 +91,18 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       socket_(std::move(socket)),
       slicer_({options.levels[0], options.amendable_slices, 64}),
       levels_(std::move(levels)),
-      ingest_(ingest_options(options, run, clock), slicer_, states_) {
+      ingest_(ingest_options(options, run, clock), slicer_, states_),
+      disk_(archive.path()),
+      archive_health_(clock.monotonic()) {
   store::CommitQueueOptions queue;
   queue.sync = options.sync;
   commits_ = std::make_unique<store::CommitQueue>(
-      [this](const store::Cut& cut, bool sync) { return archive_.commit(cut, sync); }, queue);
+      [this](const store::Cut& cut, bool sync) {
+        const Status status = archive_.commit(cut, sync);
+        disk_.refresh(clock_.monotonic(), [this] { return archive_.disk_bytes(); });
+        return status;
+      },
+      queue);
   if (options.raw_events) ingest_.keep_raw(options.raw_backlog_bytes);
   if (!options.capture.empty()) capture_.open(options.capture, std::ios::binary | std::ios::app);
 }
@@ -197,6 +207,7 @@ void IngestStage::run() {
   TimeNs before = clock_.monotonic();
   if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
   while (!exchange_.stop) {
+    ++exchange_.beats.ingest;
     if (transport::wait_readable(sockets, kPoll)) receive();
     const TimeNs now = clock_.monotonic();
     if (now - before > kAbsence) ingest_.catch_up(now + std::min(kCatchUp, now - before));
@@ -219,6 +230,7 @@ void IngestStage::run() {
     }
     poll_commits();
     send_replies();
+    if (!said_final_ && now >= next_standing_ + kStandingAlone) publish({}, false, TimeNs());
     if (finishing()) return;
   }
   commit(false);
@@ -303,52 +315,64 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
 std::shared_ptr<const Standing> IngestStage::standing() const {
   auto s = std::make_shared<Standing>();
   const TimeNs now = clock_.monotonic();
+  std::uint64_t in_flight = 0;
+  std::array<std::uint64_t, 5> conditions{};
   s->accounts.resize(ingest_.leaves().size());
   s->conditions.resize(ingest_.leaves().size());
   for (const auto& [id, source] : ingest_.sources()) {
     const auto condition = source.condition(now, options_.silent_after, options_.lost_after);
     ++(condition == ingest::Condition::kEnded ? s->ended : s->live);
+    ++conditions[static_cast<std::size_t>(condition)];
     for (const auto& [index, stream] : source.streams) {
+      in_flight += stream.account.in_flight();
       s->accounts[stream.leaf.value] += stream.account;
       const auto& owner = ingest_.leaf_owner()[stream.leaf.value];
       if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
     }
   }
+  using observe::Id;
+  observe::Values& v = s->values;
+  ingest::Account sum;
+  for (const auto& a : s->accounts) sum += a;
+  v.set(Id::events_produced, sum.produced);
+  v.set(Id::events_modelled, sum.modelled);
+  v.set(Id::events_late_dropped, sum.late_dropped);
+  v.set(Id::events_probe_dropped, sum.probe_dropped);
+  v.set(Id::events_wire_lost, sum.wire_lost);
+  v.set(Id::events_rejected, sum.rejected);
+  v.set(Id::events_in_flight, in_flight);
+  const auto of = [&](ingest::Condition c) { return conditions[static_cast<std::size_t>(c)]; };
+  v.set(Id::agents, ingest_.agents());
+  v.set(Id::leaves, ingest_.leaves().size());
+  v.set(Id::states, states_.size());
+  v.set(Id::sources_live, of(ingest::Condition::kLive));
+  v.set(Id::sources_stopped, of(ingest::Condition::kStopped));
+  v.set(Id::sources_silent, of(ingest::Condition::kSilent));
+  v.set(Id::sources_lost, of(ingest::Condition::kLost));
+  v.set(Id::sources_ended, of(ingest::Condition::kEnded));
   const auto& c = ingest_.counters();
-  s->counters = {
-      {"messages", c.messages, 0, "messages received from node agents"},
-      {"messages_undecodable", c.undecodable + socket_.malformed(), 2,
-       "messages that are not of this protocol"},
-      {"messages_wrong_version", c.wrong_version, 2,
-       "messages of another wire version; their agents were told"},
-      {"messages_wrong_run", c.wrong_run, 1, "messages of another run; their agents were told"},
-      {"batches_undecodable", c.bad_batches, 2,
-       "batches whose columns do not decode; their records are rejected"},
-      {"records_repeated", c.repeats, 0, "records sent again that were known already"},
-      {"gaps_pending", c.gaps_pending, 0, "batches put off until what is missing before them is sent again"},
-      {"gaps_given_up", c.gaps_given_up, 2, "holes that will not be filled; their records are wire_lost"},
-      {"sources_unknown", c.unknown_source, 0,
-       "batches of sources that had not said hello; they were asked to"},
-      {"refused_by_limit", c.refused_by_limit, 2,
-       "sources, threads or states over a limit of the configuration"},
-      {"events_amending", c.amended_events, 0, "late events that changed a slice already closed"},
-      {"clock_backwards", c.clock_backwards, 1, "events whose time ran backwards; taken at the time before"},
-      {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
-      {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1,
-       "events modelled, but not archived one by one"},
-      {"alerts_not_archived", alerts_lost_, 2, "alerts that the disk was away for too long to keep"},
-      {"columns_not_archived", columns_lost_, 2, "slices that the disk was away for too long to keep"},
-      {"slices_unseen", slices_unseen_, 2,
-       "slices that are archived, but that the analysis was too slow to look at"},
-      {"amendments_unseen", amendments_unseen_, 1,
-       "late changes of closed slices that are archived, but came too fast "
-       "for the analysis"},
-      {"commit_errors", commit_errors_, 2,
-       commit_error_.empty() ? "failed writes of the archive" : commit_error_},
-      {"commits", acked_cut_, 0, "cuts committed to the archive"},
-      {"steal_ms", ingest_.steal_ns() / 1'000'000, 0,
-       "time the hypervisor took from the host, ms since its boot"},
-  };
+  v.set(Id::messages, c.messages);
+  v.set(Id::messages_undecodable, c.undecodable + socket_.malformed());
+  v.set(Id::messages_wrong_version, c.wrong_version);
+  v.set(Id::messages_wrong_run, c.wrong_run);
+  v.set(Id::batches_undecodable, c.bad_batches);
+  v.set(Id::records_repeated, c.repeats);
+  v.set(Id::gaps_pending, c.gaps_pending);
+  v.set(Id::gaps_given_up, c.gaps_given_up);
+  v.set(Id::sources_unknown, c.unknown_source);
+  v.set(Id::refused_by_limit, c.refused_by_limit);
+  v.set(Id::events_amending, c.amended_events);
+  v.set(Id::clock_backwards, c.clock_backwards);
+  v.set(Id::states_unbalanced, c.unbalanced);
+  v.set(Id::raw_not_archived, raw_lost_ + ingest_.raw_dropped());
+  v.set(Id::alerts_not_archived, alerts_lost_);
+  v.set(Id::columns_not_archived, columns_lost_);
+  v.set(Id::slices_unseen, slices_unseen_);
+  v.set(Id::amendments_unseen, amendments_unseen_);
+  v.set(Id::slices_held, slicer_.held());
+  v.set(Id::steal_ms, ingest_.steal_ns() / 1'000'000);
+  archive_health_.set(now, cut_ - std::min(cut_, acked_cut_), v);
+  disk_.set(v);
   return s;
 }
 
@@ -430,10 +454,7 @@ void IngestStage::poll_commits() {
   std::vector<store::CommitResult> results;
   commits_->poll_results(results);
   for (const auto& r : results)
-    if (r.error) {
-      ++commit_errors_;
-      commit_error_ = "failed writes of the archive; the last: " + r.error->message;
-    }
+    archive_health_.take(r, clock_.monotonic(), clock_.realtime());
   const std::uint64_t committed = commits_->last_committed();
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;

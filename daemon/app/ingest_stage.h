@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "archive_health.h"
 #include "exchange.h"
 #include "margay/ingest/ingest.h"
 #include "margay/slicer/levels.h"
@@ -54,6 +55,8 @@ class IngestStage {
   slicer::Slicer slicer_;
   slicer::Levels levels_;
   ingest::Ingest ingest_;
+  observe::DiskGauge disk_;  // measured by margay-store, the thread of commits_
+  ArchiveHealth archive_health_;
   std::unique_ptr<store::CommitQueue> commits_;
 
   // What the next cut will hold, beyond what it reads from the stages above.
@@ -77,8 +80,6 @@ class IngestStage {
   std::uint64_t acked_cut_ = 0;
   TimeNs next_commit_{};
   TimeNs next_standing_{};
-  std::uint64_t commit_errors_ = 0;
-  std::string commit_error_;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   TimeNs finish_deadline_{};
