@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
+#include "margay/log/log.h"
 #include "margay/wire/columns.h"
 #include "report_builder.h"
 
@@ -138,7 +138,7 @@ void AnalysisStage::replay() {
       });
   replaying_ = false;
   if (!scanned)
-    std::fprintf(stderr, "margayd: the past could not be read: %s\n", scanned.error().message.c_str());
+    log::error("phases of the past are not known: the archive could not be read: " + scanned.error().message);
 }
 
 void AnalysisStage::run() {
@@ -245,7 +245,15 @@ void AnalysisStage::observe() {
     next_process_ = now + seconds(1);
     observe::set_process(observe::process_use(), values_);
   }
+  const log::Counts log = log::counts();
+  values_.set(Id::log_lines, log.lines);
+  values_.set(Id::log_lines_suppressed, log.suppressed);
+  values_.set(Id::http_requests, exchange_.http_requests());
+  values_.set(Id::http_unavailable, !options_.http_listen.empty() && !exchange_.http);
+  const bool was_healthy = verdict_.healthy;
   verdict_ = health_.judge(values_, now);
+  if (!verdict_.healthy && was_healthy) log::warning(verdict_.sentence);
+  if (verdict_.healthy && !was_healthy) log::info("healthy again");
 }
 
 wire::Report AnalysisStage::report(bool final) {
@@ -271,8 +279,10 @@ void AnalysisStage::publish(bool final) {
   ++sequence_;
   fresh_ = false;
   const TimeNs begin = clock_.monotonic();
-  const wire::Report shown = report(final);
+  const auto kept = std::make_shared<const wire::Report>(report(final));
+  const wire::Report& shown = *kept;
   static_cast<void>(reports_.try_send(shown));
+  exchange_.show(kept);
   if (final || begin >= next_archived_) {
     // Once a second; large ones less often, so that they take 64 KiB/s of the archive at most.
     findings_.report = {watermark_, shown.SerializeAsString()};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "margay/log/log.h"
+
 namespace margay::app {
 namespace {
 
@@ -20,11 +22,16 @@ std::string time_of_day(TimeNs wall) {
 void ArchiveHealth::take(const store::CommitResult& r, TimeNs now, TimeNs wall) {
   if (r.error) {
     ++errors_;
-    if (error_.empty()) failed_wall_ = wall;
+    if (error_.empty()) {
+      failed_wall_ = wall;
+      log::error("the archive cannot be written: " + r.error->message +
+                 "; what comes meanwhile is kept in memory, within its bounds");
+    }
     error_ = r.error->message;
     return;
   }
   ++commits_;
+  if (!error_.empty()) log::info("the archive is written again");
   error_.clear();
   good_ = now;
   last_ = r.latency;

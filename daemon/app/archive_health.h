@@ -27,7 +27,7 @@ class ArchiveHealth {
   static constexpr DurationNs kHalf = seconds(30);
 
   std::uint64_t commits_ = 0, errors_ = 0;
-  std::string error_;    // of the newest attempt, "" if it went well
+  std::string error_;     // of the newest attempt, "" if it went well
   TimeNs failed_wall_{};  // since when it fails
   TimeNs good_{};
   DurationNs last_{};

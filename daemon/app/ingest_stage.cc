@@ -428,6 +428,8 @@ void IngestStage::commit(bool last) {
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
+  if (!start_counted_)
+    cut.state.push_back({kStartsBlob, std::to_string(options_.restarts + 1)});  // this one among them
   if (last) {
     if (!run_.end) run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
     run_.exit_code = exit_code_;
@@ -436,6 +438,7 @@ void IngestStage::commit(bool last) {
   const std::size_t states = states_.size();
   if (!commits_->try_submit(std::move(cut))) return;  // the disk is busy: a later cut holds all this as well
   ++cut_;
+  start_counted_ = true;
   ack_points_[cut_] = ingest_.ack_point();
   if (last) last_cut_submitted_ = true;
   // The queue keeps a cut until it is written, so what is in it needs no second place.
@@ -453,8 +456,7 @@ void IngestStage::commit(bool last) {
 void IngestStage::poll_commits() {
   std::vector<store::CommitResult> results;
   commits_->poll_results(results);
-  for (const auto& r : results)
-    archive_health_.take(r, clock_.monotonic(), clock_.realtime());
+  for (const auto& r : results) archive_health_.take(r, clock_.monotonic(), clock_.realtime());
   const std::uint64_t committed = commits_->last_committed();
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;

@@ -80,6 +80,7 @@ class IngestStage {
   std::uint64_t acked_cut_ = 0;
   TimeNs next_commit_{};
   TimeNs next_standing_{};
+  bool start_counted_ = false;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   TimeNs finish_deadline_{};

@@ -12,10 +12,14 @@ constexpr std::array<Row, kCounters> kTable = {{
 
 wire::Counter::Kind to_wire(Kind k) {
   switch (k) {
-    case Kind::counter: return wire::Counter::COUNTER;
-    case Kind::loss: return wire::Counter::LOSS;
-    case Kind::gauge: return wire::Counter::GAUGE;
-    case Kind::condition: return wire::Counter::CONDITION;
+    case Kind::counter:
+      return wire::Counter::COUNTER;
+    case Kind::loss:
+      return wire::Counter::LOSS;
+    case Kind::gauge:
+      return wire::Counter::GAUGE;
+    case Kind::condition:
+      return wire::Counter::CONDITION;
   }
   return wire::Counter::UNKNOWN;
 }
@@ -31,11 +35,16 @@ const Row& row(Id id) {
 
 const char* to_string(Unit u) {
   switch (u) {
-    case Unit::none: return "";
-    case Unit::us: return "us";
-    case Unit::ms: return "ms";
-    case Unit::s: return "s";
-    case Unit::bytes: return "bytes";
+    case Unit::none:
+      return "";
+    case Unit::us:
+      return "us";
+    case Unit::ms:
+      return "ms";
+    case Unit::s:
+      return "s";
+    case Unit::bytes:
+      return "bytes";
   }
   return "";
 }

@@ -1,5 +1,5 @@
-// The verdict: is all well with this daemon, and if not, why. One function for `margay status`, its exit code,
-// /health and systemd's status line.
+// The verdict: is all well with this daemon, and if not, why. One function for `margay status`, its exit
+// code, /health and systemd's status line.
 //
 // Degraded is: a condition or gauge of severity error that is not 0; or a counter of severity error that has
 // grown within the last minute. What was lost earlier stays visible in its counter, and degrades no more.
