@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "archive_health.h"
@@ -39,6 +40,7 @@ class IngestStage {
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void keep(const model::SliceColumn& column);
   std::shared_ptr<const Standing> standing() const;
+  void say_lost_sources(TimeNs now);
   void collect_changes();
   void commit(bool last);
   void poll_commits();
@@ -81,6 +83,7 @@ class IngestStage {
   TimeNs next_commit_{};
   TimeNs next_standing_{};
   bool start_counted_ = false;
+  std::set<SourceId> lost_sources_;  // said to be
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   TimeNs finish_deadline_{};
