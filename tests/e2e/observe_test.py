@@ -163,12 +163,20 @@ class Observe(E2eTest):
         with open(config, "w", encoding="utf-8") as file:
             file.write('[http]\nlisten = "127.0.0.1:0"\n')
         run = self.run_margay(self.workload("--plan", "A:3", ranks=2), flags=["--config", config], name="night")
-        before = run.wait_for_slices(5)
+        run.wait_for_slices(5)
+        before = wait_for(lambda: (s := run.status()) and len(s["sources"]) == 2 and s, "both ranks")
         log = os.path.join(run.control_directory(), "log")
         address = wait_for(lambda: re.search(r"(http://\S+)/metrics", read_text(log)), "the address")[1]
-        with urllib.request.urlopen(address + "/metrics", timeout=LONG) as answer:
-            self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
-            metrics = parse_exposition(answer.read().decode())
+        published = {c["name"]: c["value"] for c in before["counters"]}["reports_published"]
+
+        def scrape():
+            """Of a report that came after `before`."""
+            with urllib.request.urlopen(address + "/metrics", timeout=LONG) as answer:
+                self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+                found = parse_exposition(answer.read().decode())
+            (count,) = found["margay_reports_published_total"][2].values()
+            return count > published and found
+        metrics = wait_for(scrape, "a newer report")
         after = wait_for(lambda: (s := run.status()) and s["sequence"] > before["sequence"] and s, "a newer report")
         with urllib.request.urlopen(address + "/health", timeout=LONG) as answer:
             health = json.load(answer)
@@ -260,11 +268,14 @@ class Observe(E2eTest):
         if libc.ptrace(seize, thread, None, None) != 0:
             self.skipTest("threads may not be held here: " + os.strerror(ctypes.get_errno()))
         self.assertEqual(libc.ptrace(interrupt, thread, None, None), 0)
+        # A thread that is held cannot even be killed for good.
+        self.addCleanup(lambda: libc.ptrace(detach, thread, None, None))
         os.waitpid(thread, 0x40000000)  # __WALL
-        wait_for(lambda: daemon.get("/health")[0] == 503, "/health")
+        # The kernel keeps ten datagrams for who does not listen; then the sender waits.
+        wait_for(lambda: systemd.listen() and daemon.get("/health")[0] == 503, "/health")
         self.assertIn("margay-ingest does not go on", daemon.get("/health")[1])
         self.assertEqual(daemon.margay("status", "--check").returncode, 1)
-        wait_for(lambda: "systemd is told nothing more" in daemon.said, "the log")
+        wait_for(lambda: systemd.listen() and "systemd is told nothing more" in daemon.said, "the log")
         count = systemd.pings()
         asked = daemon.get("/live")[0]
         self.assertEqual((asked, systemd.pings()), (200, count))
