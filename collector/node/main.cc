@@ -9,9 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
-#include <iostream>
 #include <random>
 
+#include "margay/log/log.h"
 #include "margay/node/agent.h"
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
@@ -23,7 +23,7 @@ using namespace margay;
 volatile std::sig_atomic_t g_terminate = 0;
 
 int complain(const std::string& sentence) {
-  std::cerr << "margay-node: " << sentence << "\n";
+  log::error(sentence);
   return 1;
 }
 
@@ -59,11 +59,15 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
       auto again = transport::Socket::connect(context, zmq::socket_type::dealer, endpoint);
       if (again) socket = std::move(again);
     }
-    for (const std::string& sentence : agent.take_messages()) complain(sentence);
+    for (const std::string& sentence : agent.take_messages()) log::warning(sentence);
     if (agent.outbox().refused() != refused) {
       refused = agent.outbox().refused();
-      if (!refused.empty()) complain("the collector refuses: " + refused);
+      if (refused.empty())
+        log::info("the collector listens again");
+      else
+        log::error("the collector refuses: " + refused);
     }
+    log::tick();
     if (agent.done()) return 0;
     for (;;) {
       const DurationNs left = next + period - clock.monotonic();
@@ -115,6 +119,9 @@ int main(int argc, char** argv) try {
       ->default_str("64MiB");
   app.add_option("--owner-pid", owner, "End when this process and all watched ones are gone");
   CLI11_PARSE(app, argc, argv);
+  margay::log::Options log_options;
+  log_options.program = "margay-node";
+  margay::log::start(log_options);
 
   const margay::transport::RunDirectory place{dir};
   if (!lock(place.rings()))

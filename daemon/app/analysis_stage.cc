@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include "control.h"
+#include "margay/log/log.h"
 #include "margay/wire/columns.h"
 #include "report_builder.h"
 
@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(10);
 constexpr DurationNs kReportPeriod = milliseconds(100);
+// Also when nothing is new: how the daemon stands may be.
+constexpr DurationNs kReportAnyway = seconds(1);
 constexpr DurationNs kArchivedPeriod = seconds(1);
 // Slices that a restarted daemon looks back through to know the run's phases again.
 constexpr std::int64_t kReplayedSlices = 36'000;
@@ -34,6 +36,10 @@ detect::DetectorOptions detector_options(const Options& o) {
   d.stall_slices = o.min_duration_slices + 2;
   d.idle_states = {o.idle_states.begin(), o.idle_states.end()};
   return d;
+}
+
+std::uint64_t milliseconds_since(TimeNs then, TimeNs now) {
+  return then < now ? static_cast<std::uint64_t>((now - then).value / 1'000'000) : 0;
 }
 
 }  // namespace
@@ -69,7 +75,10 @@ AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, 
       control_(std::move(control)),
       detector_(detector_options(options)),
       topology_(std::make_shared<detect::Topology>()),
-      watermark_(run.begin) {}
+      watermark_(run.begin),
+      standing_at_(clock.monotonic()),
+      started_(clock.monotonic()),
+      started_wall_(clock.realtime()) {}
 
 AnalysisStage::~AnalysisStage() {
   join();
@@ -124,18 +133,20 @@ void AnalysisStage::replay() {
   replaying_ = true;
   const auto scanned = replay_archive_->scan_columns(
       LevelIndex(0), replay_first_, replay_last_, [&](model::SliceColumn&& column) {
+        ++exchange_.beats.analysis;
         watermark_ = slice_end(column.index, options_.levels[0]);
         emit(detector_.on_slice(column, watermark_));
         return !exchange_.stop;
       });
   replaying_ = false;
   if (!scanned)
-    std::fprintf(stderr, "margayd: the past could not be read: %s\n", scanned.error().message.c_str());
+    log::error("phases of the past are not known: the archive could not be read: " + scanned.error().message);
 }
 
 void AnalysisStage::run() {
   replay();
   while (!exchange_.stop) {
+    ++exchange_.beats.analysis;
     if (auto message = exchange_.slices.pop(kPoll)) {
       take(*message);
       while ((message = exchange_.slices.try_pop())) take(*message);
@@ -143,7 +154,7 @@ void AnalysisStage::run() {
     serve_control();
     watch_owner();
     const TimeNs now = clock_.monotonic();
-    if (fresh_ && !final_ && now >= next_report_) publish(false);
+    if (!final_ && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
     if (final_) answer_finish();
   }
 }
@@ -153,7 +164,7 @@ void AnalysisStage::take(const ClosedSlice& message) {
     topology_ = message.topology;
     detector_.set_topology(topology_);
   }
-  if (message.standing) standing_ = message.standing;
+  if (message.standing) standing_ = message.standing, standing_at_ = clock_.monotonic();
   watermark_ = std::max(watermark_, message.watermark);
   fresh_ = true;
   if (message.column) {
@@ -206,7 +217,49 @@ void AnalysisStage::send_findings(bool final) {
   }
 }
 
-wire::Report AnalysisStage::report(bool final) const {
+// The table of counters, whole: what the ingest said, what this thread knows, what the process uses.
+void AnalysisStage::observe() {
+  using observe::Id;
+  const TimeNs now = clock_.monotonic();
+  if (standing_) values_.merge(standing_->values);
+  values_.set(Id::standing_age_ms, milliseconds_since(standing_at_, now));
+  values_.set(Id::slices_queued, exchange_.slices.size());
+  values_.set(Id::findings_queued, exchange_.findings.size());
+  values_.set(Id::watermark_lag_ms, milliseconds_since(watermark_, now + run_.wall_offset));
+  values_.set(Id::window_slices, detector_.window().size());
+  values_.set(Id::not_partitioned, !detector_.error().empty());
+  if (!detector_.error().empty())
+    values_.explain(Id::not_partitioned, "the window is not partitioned: " + detector_.error());
+  values_.set(Id::alerts_raised, alert_ids_.size());
+  values_.set(Id::alerts_suppressed, detector_.suppressed());
+  values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);
+  values_.set(Id::reports_published, sequence_);
+  const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
+  values_.set(Id::ingest_stalled, stalled && !final_);
+  if (stalled)
+    values_.explain(Id::ingest_stalled, "the thread margay-ingest does not go on for " +
+                                            std::to_string(ingest_pulse_.quiet(now).value / 1'000'000'000) +
+                                            " s now");
+  values_.set(Id::restarts, options_.restarts);
+  values_.set(Id::start_time_s, static_cast<std::uint64_t>(started_wall_.value / 1'000'000'000));
+  values_.set(Id::uptime_s, milliseconds_since(started_, now) / 1000);
+  if (now >= next_process_) {
+    next_process_ = now + seconds(1);
+    observe::set_process(observe::process_use(), values_);
+  }
+  const log::Counts log = log::counts();
+  values_.set(Id::log_lines, log.lines);
+  values_.set(Id::log_lines_suppressed, log.suppressed);
+  values_.set(Id::http_requests, exchange_.http_requests());
+  values_.set(Id::http_unavailable, !options_.http_listen.empty() && !exchange_.http);
+  const bool was_healthy = verdict_.healthy;
+  verdict_ = health_.judge(values_, now);
+  if (!verdict_.healthy && was_healthy) log::warning(verdict_.sentence);
+  if (verdict_.healthy && !was_healthy) log::info("healthy again");
+}
+
+wire::Report AnalysisStage::report(bool final) {
+  observe();
   ReportInput in{options_,
                  detector_,
                  *topology_,
@@ -218,7 +271,9 @@ wire::Report AnalysisStage::report(bool final) const {
                  clock_.monotonic() + run_.wall_offset,
                  sequence_,
                  final,
-                 true};
+                 true,
+                 &values_,
+                 &verdict_};
   return build_report(in);
 }
 
@@ -226,8 +281,10 @@ void AnalysisStage::publish(bool final) {
   ++sequence_;
   fresh_ = false;
   const TimeNs begin = clock_.monotonic();
-  const wire::Report shown = report(final);
+  const auto kept = std::make_shared<const wire::Report>(report(final));
+  const wire::Report& shown = *kept;
   static_cast<void>(reports_.try_send(shown));
+  exchange_.show(kept);
   if (final || begin >= next_archived_) {
     // Once a second; large ones less often, so that they take 64 KiB/s of the archive at most.
     findings_.report = {watermark_, shown.SerializeAsString()};

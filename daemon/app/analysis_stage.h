@@ -12,6 +12,7 @@
 #include "exchange.h"
 #include "margay/alert/jsonl_sink.h"
 #include "margay/detect/detector.h"
+#include "margay/observe/health.h"
 #include "margay/store/archive.h"
 #include "margay/transport/transport.h"
 #include "options.h"
@@ -41,7 +42,8 @@ class AnalysisStage {
   void answer_finish();
   void send_findings(bool final);
   void watch_owner();
-  wire::Report report(bool final) const;
+  void observe();
+  wire::Report report(bool final);
 
   const Options& options_;
   Exchange& exchange_;
@@ -73,6 +75,16 @@ class AnalysisStage {
   std::optional<FinishRequest> finish_;
   TimeNs owner_gone_{};
   TimeNs next_owner_check_{};
+
+  // How this daemon stands (margay/observe).
+  static constexpr DurationNs kIngestPatience = seconds(5);
+  observe::Values values_;
+  observe::Verdict verdict_;
+  observe::HealthWatch health_;
+  observe::Pulse ingest_pulse_{kIngestPatience};
+  TimeNs standing_at_{};
+  TimeNs started_{}, started_wall_{};
+  TimeNs next_process_{};
   std::thread thread_;
 };
 

@@ -28,6 +28,10 @@ class BoundedQueue {
     const std::lock_guard lock(mutex_);
     return capacity_ - items_.size();
   }
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return items_.size();
+  }
   std::optional<T> try_pop() { return pop(std::chrono::milliseconds(0)); }
   std::optional<T> pop(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);

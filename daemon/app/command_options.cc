@@ -96,6 +96,9 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.node_memory_bytes = c.node.memory.value;
   o.archive = f.archive;
   o.alerts_file = f.alerts.empty() ? c.alerts.file : f.alerts;
+  o.http_listen = c.http.listen;
+  o.log_level = log::parse_level(c.log.level).value_or(log::Level::kInfo);
+  o.log_file_bytes = c.log.file_size.value;
   o.capture = f.capture;
   return {};
 }

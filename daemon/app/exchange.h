@@ -17,23 +17,22 @@
 #include "margay/detect/topology.h"
 #include "margay/ingest/ingest.h"
 #include "margay/model/slice_column.h"
+#include "margay/observe/counters.h"
+#include "margay/observe/http.h"
+#include "margay/observe/process.h"
 #include "margay/store/records.h"
 
 namespace margay::app {
 
-struct CounterValue {
-  std::string name;
-  std::uint64_t value = 0;
-  int severity = 0;  // 0 info, 1 warning, 2 error
-  std::string help;
-};
+// In the archive: how many daemons have committed to this run.
+inline constexpr const char* kStartsBlob = "margayd.starts";
 
 // How things stand when a slice closes.
 struct Standing {
   std::vector<ingest::Account> accounts;  // by leaf
   std::vector<std::string> conditions;    // by leaf
   std::uint32_t live = 0, ended = 0;      // sources
-  std::vector<CounterValue> counters;
+  observe::Values values;                 // what the ingest fills of the table of counters
 };
 
 struct ClosedSlice {
@@ -67,6 +66,20 @@ struct Exchange {
   std::atomic<bool> archive_failed{false};  // it was given up
   std::mutex mutex;
   std::optional<FinishRequest> finish;  // guarded by mutex
+  observe::Heartbeats beats;
+  std::unique_ptr<observe::HttpServer> http;  // set before the threads begin; nullptr: nobody asks over HTTP
+  // The newest report, for whoever asks; the verdict in it, for the main thread.
+  void show(std::shared_ptr<const wire::Report> report) {
+    if (http) http->update(report);
+    const std::lock_guard lock(mutex);
+    shown.swap(report);
+  }
+  std::shared_ptr<const wire::Report> last_shown() {
+    const std::lock_guard lock(mutex);
+    return shown;
+  }
+  std::uint64_t http_requests() const { return http ? http->requests() : 0; }
+  std::shared_ptr<const wire::Report> shown;  // guarded by mutex
 };
 
 }  // namespace margay::app

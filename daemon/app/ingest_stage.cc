@@ -13,6 +13,8 @@ constexpr DurationNs kLongestRound = milliseconds(50);  // of receiving; then sl
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
+// How things stand is told at least so often, also when no slice closes.
+constexpr DurationNs kStandingAlone = milliseconds(900);
 constexpr DurationNs kLastCutPatience = seconds(10);
 // After an absence (a restart, a stop) sources get this long to send what they kept meanwhile.
 constexpr DurationNs kCatchUp = seconds(10);
@@ -99,11 +101,18 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       socket_(std::move(socket)),
       slicer_({options.levels[0], options.amendable_slices, 64}),
       levels_(std::move(levels)),
-      ingest_(ingest_options(options, run, clock), slicer_, states_) {
+      ingest_(ingest_options(options, run, clock), slicer_, states_),
+      disk_(archive.path()),
+      archive_health_(clock.monotonic()) {
   store::CommitQueueOptions queue;
   queue.sync = options.sync;
   commits_ = std::make_unique<store::CommitQueue>(
-      [this](const store::Cut& cut, bool sync) { return archive_.commit(cut, sync); }, queue);
+      [this](const store::Cut& cut, bool sync) {
+        const Status status = archive_.commit(cut, sync);
+        disk_.refresh(clock_.monotonic(), [this] { return archive_.disk_bytes(); });
+        return status;
+      },
+      queue);
   if (options.raw_events) ingest_.keep_raw(options.raw_backlog_bytes);
   if (!options.capture.empty()) capture_.open(options.capture, std::ios::binary | std::ios::app);
 }
@@ -209,6 +218,7 @@ void IngestStage::run() {
   TimeNs before = clock_.monotonic();
   if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
   while (!exchange_.stop) {
+    ++exchange_.beats.ingest;
     if (transport::wait_readable(sockets, kPoll)) receive();
     const TimeNs now = clock_.monotonic();
     if (now - before > kAbsence) ingest_.catch_up(now + std::min(kCatchUp, now - before));
@@ -231,6 +241,7 @@ void IngestStage::run() {
     }
     poll_commits();
     send_replies();
+    if (!said_final_ && now >= next_standing_ + kStandingAlone) publish({}, false, TimeNs());
     if (finishing()) return;
   }
   commit(false);
@@ -309,70 +320,9 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
   if (now >= next_standing_) {
     next_standing_ = now + kStandingPeriod;
     message.standing = standing();
+    say_lost_sources(now);
   }
   static_cast<void>(exchange_.slices.try_push(std::move(message)));
-}
-
-std::shared_ptr<const Standing> IngestStage::standing() const {
-  auto s = std::make_shared<Standing>();
-  const TimeNs now = clock_.monotonic();
-  s->accounts = ingest_.accounts();
-  s->conditions.assign(ingest_.leaves().size(), ingest::to_string(ingest::Condition::kEnded));
-  for (const auto& [id, source] : ingest_.sources()) {
-    const auto condition = source.condition(now, options_.silent_after, options_.lost_after);
-    ++(condition == ingest::Condition::kEnded ? s->ended : s->live);
-    for (const auto& [index, stream] : source.streams) {
-      const auto& owner = ingest_.leaf_owner()[stream.leaf.value];
-      if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
-    }
-  }
-  const auto& c = ingest_.counters();
-  s->counters = {
-      {"messages", c.messages, 0, "messages received from node agents"},
-      {"messages_undecodable", c.undecodable + socket_.malformed(), 2,
-       "messages that are not of this protocol"},
-      {"messages_wrong_version", c.wrong_version, 2,
-       "messages of another wire version; their agents were told"},
-      {"messages_wrong_run", c.wrong_run, 1, "messages of another run; their agents were told"},
-      {"batches_undecodable", c.bad_batches, 2,
-       "batches whose columns do not decode; their records are rejected"},
-      {"records_repeated", c.repeats, 0, "records sent again that were known already"},
-      {"gaps_pending", c.gaps_pending, 0, "batches put off until what is missing before them is sent again"},
-      {"gaps_given_up", c.gaps_given_up, 2, "holes that will not be filled; their records are wire_lost"},
-      {"sources_unknown", c.unknown_source, 0,
-       "batches of sources that had not said hello; they were asked to"},
-      {"refused_by_limit", c.refused_by_limit, 2,
-       "messages, sources, threads or states over a limit of the configuration"},
-      {"sources_forgotten", c.sources_forgotten, 0,
-       "sources that have ended and made room; their counters stay with their resources"},
-      {"ghosts_forgotten", c.ghosts_forgotten, 1,
-       "sources that said hello, never sent anything and made room"},
-      {"agents_forgotten", c.agents_forgotten, 0, "agents not heard of for a minute, or crowded out"},
-      {"sources_silenced", c.sources_silenced, 1, "times that nothing was heard of a source for a second"},
-      {"sources_returned", c.sources_returned, 0, "times that a silent source was heard again"},
-      {"clock_waits", c.clock_waits, 0, "batches put off until the clock of their machine is known"},
-      {"clock_steps", c.clock_steps, 1, "jumps of another machine's clock; what lies before keeps its time"},
-      {"clock_refused", c.clock_refused, 1,
-       "answers of a clock that nobody had asked for, or that cannot be"},
-      {"events_amending", c.amended_events, 0, "late events that changed a slice already closed"},
-      {"clock_backwards", c.clock_backwards, 1, "events whose time ran backwards; taken at the time before"},
-      {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
-      {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1,
-       "events modelled, but not archived one by one"},
-      {"alerts_not_archived", alerts_lost_, 2, "alerts that the disk was away for too long to keep"},
-      {"columns_not_archived", columns_lost_, 2, "slices that the disk was away for too long to keep"},
-      {"slices_unseen", slices_unseen_, 2,
-       "slices that are archived, but that the analysis was too slow to look at"},
-      {"amendments_unseen", amendments_unseen_, 1,
-       "late changes of closed slices that are archived, but came too fast "
-       "for the analysis"},
-      {"commit_errors", commit_errors_, 2,
-       commit_error_.empty() ? "failed writes of the archive" : commit_error_},
-      {"commits", acked_cut_, 0, "cuts committed to the archive"},
-      {"steal_ms", ingest_.steal_ns() / 1'000'000, 0,
-       "time the hypervisor took from the host, ms since its boot"},
-  };
-  return s;
 }
 
 // Copies of what has changed, so that they can be written however late the disk is.
@@ -433,6 +383,8 @@ void IngestStage::commit(bool last) {
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
+  if (!start_counted_)
+    cut.state.push_back({kStartsBlob, std::to_string(options_.restarts + 1)});  // this one among them
   if (last) {
     if (!run_.end) run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
     run_.exit_code = exit_code_;
@@ -441,6 +393,7 @@ void IngestStage::commit(bool last) {
   const std::size_t states = states_.size();
   if (!commits_->try_submit(std::move(cut))) return;  // the disk is busy: a later cut holds all this as well
   ++cut_;
+  start_counted_ = true;
   ack_points_[cut_] = ingest_.ack_point();
   if (last) last_cut_submitted_ = true;
   // The queue keeps a cut until it is written, so what is in it needs no second place.
@@ -459,11 +412,7 @@ void IngestStage::commit(bool last) {
 void IngestStage::poll_commits() {
   std::vector<store::CommitResult> results;
   commits_->poll_results(results);
-  for (const auto& r : results)
-    if (r.error) {
-      ++commit_errors_;
-      commit_error_ = "failed writes of the archive; the last: " + r.error->message;
-    }
+  for (const auto& r : results) archive_health_.take(r, clock_.monotonic(), clock_.realtime());
   const std::uint64_t committed = commits_->last_committed();
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;

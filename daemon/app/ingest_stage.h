@@ -5,8 +5,10 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
+#include "archive_health.h"
 #include "exchange.h"
 #include "margay/ingest/ingest.h"
 #include "margay/slicer/levels.h"
@@ -38,6 +40,7 @@ class IngestStage {
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void keep(const model::SliceColumn& column);
   std::shared_ptr<const Standing> standing() const;
+  void say_lost_sources(TimeNs now);
   void collect_changes();
   void commit(bool last);
   void poll_commits();
@@ -54,6 +57,8 @@ class IngestStage {
   slicer::Slicer slicer_;
   slicer::Levels levels_;
   ingest::Ingest ingest_;
+  observe::DiskGauge disk_;  // measured by margay-store, the thread of commits_
+  ArchiveHealth archive_health_;
   std::unique_ptr<store::CommitQueue> commits_;
 
   // What the next cut will hold, beyond what it reads from the stages above.
@@ -78,8 +83,8 @@ class IngestStage {
   std::uint64_t acked_cut_ = 0;
   TimeNs next_commit_{};
   TimeNs next_standing_{};
-  std::uint64_t commit_errors_ = 0;
-  std::string commit_error_;
+  bool start_counted_ = false;
+  std::set<SourceId> lost_sources_;  // said to be
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   TimeNs finish_deadline_{};

@@ -8,6 +8,7 @@
 #include "command_options.h"
 #include "margay/config/config.h"
 #include "margay/terminal/status.h"
+#include "margay/terminal/text.h"
 #include "margay/terminal/watch.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
@@ -32,13 +33,29 @@ int complain(const margay::Error& error) {
   return error.code == margay::ErrorCode::kNotFound ? 3 : 1;
 }
 
-int status(const std::string& name, bool json) {
+enum class StatusAs { kText, kJson, kCheck };
+
+// For scripts and monitoring: 0 healthy, 1 degraded, 2 not reachable, and one line that says so.
+int check(const margay::wire::Report& report) {
+  const auto& h = report.health();
+  const bool healthy = h.state() == margay::wire::Health::HEALTHY;
+  const std::string sentence =
+      h.verdict().empty() ? "degraded: the daemon gives no verdict yet" : h.verdict();
+  std::printf("%s: %s\n", report.run().c_str(), margay::terminal::printable(sentence, true, 1000).c_str());
+  return healthy ? 0 : 1;
+}
+
+int status(const std::string& name, StatusAs as) {
+  const auto unreachable = [as](const margay::Error& error) {
+    const int code = complain(error);
+    return as == StatusAs::kCheck ? 2 : code;
+  };
   auto directory = choose_run(name);
-  if (!directory) return complain(directory.error());
+  if (!directory) return unreachable(directory.error());
   zmq::context_t context(1);
   auto control =
       margay::transport::Socket::connect(context, zmq::socket_type::dealer, directory->control_endpoint());
-  if (!control) return complain(control.error());
+  if (!control) return unreachable(control.error());
   margay::wire::ControlRequest request;
   request.set_version(margay::wire::kWireVersion);
   request.set_kind(margay::wire::ControlRequest::STATUS);
@@ -48,14 +65,15 @@ int status(const std::string& name, bool json) {
     const auto frame = control->try_receive();
     margay::wire::ControlReply reply;
     if (frame && reply.ParseFromString(frame->body)) {
-      if (!reply.error().empty()) return complain({margay::ErrorCode::kUnavailable, reply.error()});
-      const std::string text = json ? margay::terminal::status_json(reply.report()) + "\n"
-                                    : margay::terminal::status_text(reply.report());
+      if (!reply.error().empty()) return unreachable({margay::ErrorCode::kUnavailable, reply.error()});
+      if (as == StatusAs::kCheck) return check(reply.report());
+      const std::string text = as == StatusAs::kJson ? margay::terminal::status_json(reply.report()) + "\n"
+                                                     : margay::terminal::status_text(reply.report());
       std::fputs(text.c_str(), stdout);
       return 0;
     }
   }
-  return complain(
+  return unreachable(
       {margay::ErrorCode::kUnavailable, directory->path + ": the daemon of this run does not answer"});
 }
 
@@ -101,13 +119,16 @@ int run(int argc, char** argv) {
   watch_app->add_flag("--exit-at-end", exit_at_end, "leave when the run ends");
 
   std::string status_run;
-  bool json = false;
+  bool json = false, check_only = false;
   auto* status_app =
       app.add_subcommand("status",
                          "How a run stands: phases, open alerts, the account of every event, counters.\n"
-                         "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.");
+                         "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.\n"
+                         "With --check: 0 healthy, 1 degraded, 2 not reachable.");
   status_app->add_option("run", status_run, "the run (default: the newest)");
-  status_app->add_flag("--json", json, "for programs");
+  auto* json_flag = status_app->add_flag("--json", json, "for programs");
+  status_app->add_flag("--check", check_only, "one line and an exit code, for scripts and monitoring")
+      ->excludes(json_flag);
 
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
@@ -136,7 +157,8 @@ int run(int argc, char** argv) {
     options.view = margay::terminal::view_for_terminal();
     return margay::terminal::watch(options);
   }
-  if (status_app->parsed()) return status(status_run, json);
+  if (status_app->parsed())
+    return status(status_run, check_only ? StatusAs::kCheck : json ? StatusAs::kJson : StatusAs::kText);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;

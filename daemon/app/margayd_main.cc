@@ -5,14 +5,25 @@
 
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "command_options.h"
+#include "margay/log/log.h"
+#include "margay/observe/process.h"
+#include "margay/observe/service.h"
 #include "pipeline.h"
 
 namespace {
+
+// Each node's agent is a connection; at worst every source has a node to itself. Beside them: the archive's
+// files, sockets, threads of libraries, viewers.
+std::uint64_t descriptors_wanted(const margay::app::Options& o) {
+  return std::min<std::uint64_t>(65'536, 512 + std::uint64_t{o.limits.sources});
+}
 
 int run(int argc, char** argv) {
   CLI::App app{
@@ -43,13 +54,21 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "margayd: %s\n", ok.error().message.c_str());
     return 2;
   }
+  margay::log::Options log_options;
+  log_options.program = "margayd";
+  log_options.level = options.log_level;
+  log_options.file_bytes = options.log_file_bytes;
+  margay::log::start(log_options);
   auto directory = margay::transport::make_run_directory(options.run);
   if (!directory) {
-    std::fprintf(stderr, "margayd: %s\n", directory.error().message.c_str());
+    margay::log::error(directory.error().message);
     return 1;
   }
   options.directory = *directory;
   if (options.archive.empty()) options.archive = "margay-" + options.run;
+
+  if (const auto limit = margay::observe::raise_descriptor_limit(descriptors_wanted(options)); limit.too_low)
+    margay::log::warning(limit.too_low->message);
 
   // Signals are taken as events by this thread; the others must not see them.
   sigset_t set;
@@ -57,18 +76,32 @@ int run(int argc, char** argv) {
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, s);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file over its limit is an error of the disk, and treated as one
 
   auto pipeline = margay::app::Pipeline::start(options);
   if (!pipeline) {
-    std::fprintf(stderr, "margayd: %s\n", pipeline.error().message.c_str());
-    return 1;
+    margay::log::error(pipeline.error().message);
+    // What no restart can mend ends like a wrong option does (the systemd unit does not try again).
+    return pipeline.error().code == margay::ErrorCode::kInvalidArgument ? 2 : 1;
   }
+  const margay::SystemClock clock;
+  margay::observe::Service service((*pipeline)->beats());
+  service.ready();
   timespec tick{0, 100'000'000};
   while (!(*pipeline)->stopped()) {
     siginfo_t info;
-    if (sigtimedwait(&set, &info, &tick) > 0) (*pipeline)->request_stop();
+    if (const int signal = sigtimedwait(&set, &info, &tick); signal > 0) {
+      margay::log::info(std::string("SIG") + sigabbrev_np(signal) + " from process " +
+                        std::to_string(info.si_pid) + ": ends in order");
+      (*pipeline)->request_stop();
+    }
+    service.tick(clock.monotonic());
+    service.status((*pipeline)->verdict());
+    margay::log::tick();
   }
+  service.stopping();
   (*pipeline)->wait();
+  margay::log::info((*pipeline)->summary());
   pipeline->reset();
   if (options.owner_pid > 0 && kill(options.owner_pid, 0) != 0 && errno == ESRCH) {
     // `margay run` was killed: what it would have done at the end is left to us.
@@ -88,7 +121,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "margayd: %s\n", e.what());
+    margay::log::error(e.what());
     return 1;
   }
 }

@@ -8,6 +8,7 @@
 
 #include "margay/base/time.h"
 #include "margay/ingest/source_registry.h"
+#include "margay/log/log.h"
 #include "margay/transport/rundir.h"
 
 namespace margay::app {
@@ -44,6 +45,9 @@ struct Options {
   DurationNs node_period = milliseconds(20);
   DurationNs node_sample = milliseconds(50);
   std::uint64_t node_memory_bytes = std::uint64_t{64} << 20;
+  std::string http_listen;  // "" for none
+  log::Level log_level = log::Level::kInfo;
+  std::uint64_t log_file_bytes = std::uint64_t{1} << 20;
   std::string capture;  // file for every message as it came in, for tests; "" for none
 };
 

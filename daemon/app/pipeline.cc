@@ -2,8 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "margay/log/log.h"
+#include "margay/observe/process.h"
 
 namespace margay::app {
 namespace {
@@ -36,6 +41,39 @@ store::RunMeta new_run(const Options& o, const Clock& clock) {
   return run;
 }
 
+// Daemons that committed something to this run before.
+std::uint32_t starts_before(const store::Resume& resume) {
+  for (const store::Blob& b : resume.state)
+    if (b.name == kStartsBlob) return static_cast<std::uint32_t>(std::strtoul(b.bytes.c_str(), nullptr, 10));
+  return resume.sequence > 0 ? 1 : 0;
+}
+
+std::string mebibytes_text(std::uint64_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+// What a person wants to know of a start.
+void say_start(const Options& o, const store::Resume& resume, bool exists) {
+  const std::uint64_t rest = std::uint64_t{64}
+                             << 20;  // code, stacks, sockets, the slices that can still change
+  const std::uint64_t sum = o.window_memory_bytes + o.store_memory_bytes + o.raw_backlog_bytes + rest;
+  log::info("version " MARGAY_VERSION ", run " + o.run + ", archive " + o.archive + ", slice " +
+            std::to_string(o.levels[0].value / 1'000'000) + " ms, pid " + std::to_string(getpid()));
+  log::info("memory: about " + mebibytes_text(sum) + " at most: window " +
+            mebibytes_text(o.window_memory_bytes) + ", store " + mebibytes_text(o.store_memory_bytes) +
+            ", events that wait for the disk " + mebibytes_text(o.raw_backlog_bytes) + ", the rest about " +
+            mebibytes_text(rest) + "; up to " + std::to_string(o.limits.sources) + " sources, " +
+            std::to_string(o.limits.leaves) + " leaves, " + std::to_string(o.limits.states) + " states");
+  if (exists)
+    log::info("takes up the run at cut " + std::to_string(resume.sequence) + ": " +
+              std::to_string(resume.leaves.size()) + " leaves, " + std::to_string(resume.alerts.size()) +
+              " alerts; restart number " + std::to_string(o.restarts));
+  const std::uint64_t limit = observe::memory_limit();
+  if (limit > 0 && limit < sum)
+    log::warning("memory: this process may use " + mebibytes_text(limit) +
+                 " only, less than its bounds in sum; lower limits.memory or store.memory");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
@@ -59,6 +97,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   if (resume->run.end && o.restarts == 0)
     return fail(ErrorCode::kInvalidArgument,
                 o.archive + ": this run is over; a new run needs a directory of its own");
+  o.restarts = std::max(o.restarts, starts_before(*resume));
   o.levels = resume->run.levels;
   if (resume->run.boot_id != boot_id())
     resume->run.wall_offset = p->clock_.realtime() - p->clock_.monotonic();
@@ -69,6 +108,18 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, *resume, p->exchange_, p->clock_);
   if (!analysis) return tl::unexpected(analysis.error());
   p->analysis_ = std::move(*analysis);
+  say_start(o, *resume, exists);
+  if (!o.http_listen.empty()) {
+    auto http = observe::HttpServer::start(o.http_listen, p->clock_);
+    if (http) {
+      p->exchange_.http = std::move(*http);
+      log::info("http://" + p->exchange_.http->address() + "/metrics and /health are answered");
+    } else if (http.error().code == ErrorCode::kInvalidArgument) {
+      return tl::unexpected(http.error());
+    } else {
+      log::warning(http.error().message + " The run is watched all the same.");
+    }
+  }
   p->ingest_->start();
   p->analysis_->start();
   return p;
@@ -77,6 +128,25 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
 void Pipeline::wait() {
   if (analysis_) analysis_->join();
   if (ingest_) ingest_->join();
+}
+
+std::string Pipeline::verdict() {
+  const auto report = exchange_.last_shown();
+  return report ? report->health().verdict() : "starting";
+}
+
+std::string Pipeline::summary() {
+  const auto report = exchange_.last_shown();
+  if (!report) return "ends before its first report";
+  std::uint64_t produced = 0, alerts = 0;
+  for (const auto& c : report->health().counters()) {
+    if (c.name() == "events_produced") produced = c.value();
+    if (c.name() == "alerts_raised") alerts = c.value();
+  }
+  return std::string(report->final() ? "the run is over: " : "ends, the run stays open: ") +
+         std::to_string(produced) + " events, " + std::to_string(report->health().lost_events()) + " lost; " +
+         std::to_string(report->phases_size()) + " phase stretches, " + std::to_string(alerts) + " alerts; " +
+         report->health().verdict();
 }
 
 Pipeline::~Pipeline() {

@@ -31,6 +31,10 @@ class Pipeline {
   void request_stop() { exchange_.stop = true; }
   bool stopped() const { return exchange_.stop; }
   void wait();
+  // For the main thread: one line on how the daemon is, and one on how it was. At any time.
+  std::string verdict();
+  std::string summary();
+  const observe::Heartbeats& beats() const { return exchange_.beats; }
 
  private:
   explicit Pipeline(Options options) : options_(std::move(options)) {}

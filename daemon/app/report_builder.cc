@@ -87,37 +87,22 @@ void add_health(const ReportInput& in, wire::Report& report) {
   auto* health = report.mutable_health();
   health->set_lag_ns((in.now_trace - in.watermark).value);
   health->set_restarts(in.options.restarts);
-  if (!in.detector.error().empty()) {
-    auto* counter = health->add_counters();
-    counter->set_name("not_partitioned");
-    counter->set_value(1);
-    counter->set_severity(2);
-    counter->set_help("the window is not partitioned: " + in.detector.error());
-  }
-  if (in.detector.suppressed() > 0) {
-    auto* counter = health->add_counters();
-    counter->set_name("alerts_suppressed");
-    counter->set_value(in.detector.suppressed());
-    counter->set_severity(1);
-    counter->set_help("alerts beyond the number that may be open at once");
-  }
+  health->set_daemon_version(MARGAY_VERSION);
+  if (in.values != nullptr) observe::write_counters(*in.values, *health);
+  if (in.verdict != nullptr) observe::write_verdict(*in.verdict, *health);
   if (in.standing == nullptr) return;
   health->set_sources_live(in.standing->live);
   health->set_sources_ended(in.standing->ended);
-  for (const CounterValue& c : in.standing->counters) {
-    auto* counter = health->add_counters();
-    counter->set_name(c.name);
-    counter->set_value(c.value);
-    counter->set_severity(static_cast<std::uint32_t>(c.severity));
-    counter->set_help(c.help);
-  }
   const model::Hierarchy& h = in.topology.hierarchy;
   std::uint64_t lost = 0;
   for (const LeafIndex leaf : h.leaf_order()) {
     if (leaf.value >= in.standing->accounts.size()) continue;
     const ingest::Account& a = in.standing->accounts[leaf.value];
     lost += a.probe_dropped + a.wire_lost + a.rejected + a.late_dropped;
-    if (health->sources_size() >= static_cast<int>(kMostReportedNodes)) continue;
+    if (health->sources_size() >= static_cast<int>(kMostReportedNodes)) {
+      health->set_sources_left_out(health->sources_left_out() + 1);
+      continue;
+    }
     auto* s = health->add_sources();
     s->set_resource(h.path_of(leaf));
     s->set_produced(a.produced);

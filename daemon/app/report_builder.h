@@ -8,6 +8,7 @@
 
 #include "exchange.h"
 #include "margay/detect/detector.h"
+#include "margay/observe/health.h"
 #include "margay/wire/margay.pb.h"
 #include "options.h"
 
@@ -31,6 +32,8 @@ struct ReportInput {
   std::uint64_t sequence;
   bool final;
   bool partitions;  // with the spatiotemporal and temporal partition
+  const observe::Values* values = nullptr;
+  const observe::Verdict* verdict = nullptr;
 };
 wire::Report build_report(const ReportInput& in);
 

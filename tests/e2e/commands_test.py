@@ -4,7 +4,7 @@ import os
 import subprocess
 import unittest
 
-from e2e import E2eTest, Job, LONG, MARGAY, dump
+from e2e import E2eTest, Job, LONG, MARGAY, dump, wait_for
 
 
 class Commands(E2eTest):
@@ -23,7 +23,8 @@ class Commands(E2eTest):
 
     def test_beside_a_run(self):
         run = self.run_margay(self.workload("--plan", "A:2.5", "--pcontrol", ranks=2), name="night")
-        status = run.wait_for_slices(3)
+        run.wait_for_slices(3)
+        status = wait_for(lambda: (s := run.status()) and len(s["sources"]) == 2 and s, "both ranks")
         watch = Job(self, [MARGAY, "watch", "night"])
 
         self.assertEqual(status["run"], "night")

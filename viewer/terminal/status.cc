@@ -8,6 +8,7 @@
 #include "margay/terminal/text.h"
 #include "palette.h"
 #include "picture.h"
+#include "status_counters.h"
 
 namespace margay::terminal {
 namespace {
@@ -138,18 +139,6 @@ std::string sources_text(const wire::Report& r) {
   return "\nevents: produced = modelled + late + dropped + lost + rejected + in flight\n" + t.text();
 }
 
-std::string counters_text(const wire::Report& r) {
-  static constexpr const char* kMarks[] = {"", "!", "!!"};
-  Table t({"", "counter", "value", "meaning"}, {false, false, true, false});
-  int n = 0;
-  for (const auto& c : r.health().counters()) {
-    if (c.value() == 0 || ++n > kMostListed) continue;
-    t.add({kMarks[std::min(c.severity(), 2u)], printable(c.name(), true, 60), grouped(c.value()),
-           printable(c.help(), true, 200)});
-  }
-  return n == 0 ? std::string() : "\ncounters that are not 0 (! warning, !! error)\n" + t.text();
-}
-
 nlohmann::json finite(double d) {
   return std::isfinite(d) ? d : 0.0;
 }
@@ -166,8 +155,8 @@ nlohmann::json shares_json(const Palette& palette,
 
 std::string status_text(const wire::Report& report, std::int64_t utc_offset_s) {
   const Palette palette(report, true);
-  return head_text(report) + phases_text(report, palette) + alerts_text(report, utc_offset_s) +
-         sources_text(report) + counters_text(report);
+  return verdict_text(report.health()) + head_text(report) + phases_text(report, palette) +
+         alerts_text(report, utc_offset_s) + sources_text(report) + counters_text(report.health());
 }
 
 std::string status_json(const wire::Report& r) {
@@ -191,7 +180,6 @@ std::string status_json(const wire::Report& r) {
             {"alerts", json::array()},
             {"nodes", json::array()},
             {"sources", json::array()},
-            {"counters", json::array()},
             {"partition",
              {{"p", finite(r.spatiotemporal().p())},
               {"gain_bits", finite(r.spatiotemporal().gain())},
@@ -234,12 +222,8 @@ std::string status_json(const wire::Report& r) {
                             {"in_flight", s.in_flight()},
                             {"condition", s.condition()},
                             {"balanced", balanced(s)}});
-  static constexpr const char* kSeverities[] = {"info", "warning", "error"};
-  for (const auto& c : h.counters())
-    j["counters"].push_back({{"name", c.name()},
-                             {"value", c.value()},
-                             {"severity", kSeverities[std::min(c.severity(), 2u)]},
-                             {"help", c.help()}});
+  j["counters"] = counters_json(h);
+  j["health"] = health_json(h);
   return j.dump(2, ' ', false, json::error_handler_t::replace);
 }
 

@@ -130,6 +130,23 @@ Key text_key(const char* section, const char* name, At at, const char* expected,
           },
           [=](const Config& c) { return quoted(at(c)); }};
 }
+template <class At>
+Key choice_key(const char* section, const char* name, At at, std::vector<std::string> choices,
+               const char* help) {
+  std::string expected;
+  for (const std::string& c : choices) expected += (expected.empty() ? "" : ", ") + quoted(c);
+  return {section,
+          name,
+          help,
+          "one of " + expected,
+          [=](const Value& v, Config& c) {
+            const auto* s = std::get_if<std::string>(&v);
+            if (!s || std::find(choices.begin(), choices.end(), *s) == choices.end()) return false;
+            at(c) = *s;
+            return true;
+          },
+          [=](const Config& c) { return quoted(at(c)); }};
+}
 template <class List, class Show>
 std::string show_list(const List& list, Show show) {
   std::string out = "[";
@@ -257,6 +274,19 @@ std::vector<Key> make_keys() {
 
       text_key("alerts", "file", AT(alerts.file), "a path, or \"\" for none",
                "Append each alert to this file, one JSON object a line."),
+
+      text_key(
+          "http", "listen", AT(http.listen),
+          "an address such as \"127.0.0.1:9464\" or \"[::1]:9464\", a port for the loopback, or \"\" for "
+          "none",
+          "Where GET /metrics (Prometheus), /health and /live are answered. Whoever reaches it may read; "
+          "keep it to "
+          "the loopback or a private network. Port 0 takes a free one, which the log tells."),
+
+      choice_key("log", "level", AT(log.level), {"debug", "info", "warning", "error", "off"},
+                 "The least important lines that are said, on stderr."),
+      size_key("log", "file_size", AT(log.file_size), SizeBytes{std::uint64_t{64} << 10}, mebibytes(1024),
+               "Where stderr is a file: its largest size. What comes after is counted, not written."),
   };
 }
 
@@ -272,6 +302,9 @@ const std::vector<Section>& sections() {
       {"detect", "Phases and perturbations."},
       {"node", "The agent on each node."},
       {"alerts", "Where alerts go, beside viewers and the archive."},
+      {"http", "For monitoring."},
+      {"log",
+       "What the daemon says of itself. No more than 60 lines a minute are; it tells how many it left out."},
   };
   return all;
 }

@@ -116,6 +116,26 @@ TEST(RenderGolden, DaemonGoneAndHeld) {
 }
 TEST(RenderGolden, StatusText) {
   expect_golden("status", status_text(synthetic_report({}, 62)));
+  wire::Report bad = synthetic_report({}, 62);
+  auto* h = bad.mutable_health();
+  h->set_state(wire::Health::DEGRADED);
+  h->add_reasons("the archive cannot be written since 13:02:11 (/data/night: No space left on device)");
+  h->add_reasons("4,321 records that a probe had no room for (in the last minute)");
+  h->mutable_counters(0)->set_remedy(
+      "raise node.memory or shorten node.period; look whether the agent gets a core");
+  auto* c = h->add_counters();
+  c->set_name("memory_bytes");
+  c->set_unit("bytes");
+  c->set_value(123'456'789);
+  c->set_help("memory in use (resident)");
+  c = h->add_counters();
+  c->set_name("archive_unwritable");
+  c->set_kind(wire::Counter::CONDITION);
+  c->set_severity(2);
+  c->set_value(1);
+  c->set_help("the archive cannot be written");
+  c->set_detail("the archive cannot be written since 13:02:11 (/data/night: No space left on device)");
+  expect_golden("status_degraded", status_text(bad));
 }
 
 TEST(Render, SizeHoldsForAllSizesAndColours) {

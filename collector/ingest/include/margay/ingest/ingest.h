@@ -127,6 +127,7 @@ class Ingest {
   std::uint64_t topology_version() const { return topology_version_; }
   const MessageCounters& counters() const { return counters_; }
   std::uint64_t steal_ns() const { return steal_ns_; }
+  std::size_t agents() const { return agents_.size(); }  // heard of lately
   // The innermost named region that at least half of the live leaves are in; or "".
   std::string region() const;
 

@@ -11,8 +11,8 @@
 
 namespace margay::terminal {
 
-// A page of plain text, each line ended by '\n'. At most 200 sources and 200 phases are listed, the rest
-// counted; times of day are `utc_offset_s` seconds east of Greenwich.
+// A page of plain text, the verdict on top, each line ended by '\n'. At most 200 sources and 200 phases are
+// listed, the rest counted; times of day are `utc_offset_s` seconds east of Greenwich.
 std::string status_text(const wire::Report& report, std::int64_t utc_offset_s = 0);
 
 // One object; keys are stable, times and durations in nanoseconds as *_ns:
@@ -22,7 +22,9 @@ std::string status_text(const wire::Report& report, std::int64_t utc_offset_s = 
 //   not JSON], nodes [{path, depth, leaves, condition, shares}], sources [{resource, produced, modelled,
 //   late_dropped, probe_dropped, wire_lost, rejected, in_flight,
 //             condition, balanced}],
-//   counters [{name, value, severity "info|warning|error", help}], partition {p, gain_bits, loss_bits}
+//   counters [{name, value, kind "counter|loss|gauge|condition", unit, severity "info|warning|error", help,
+//   remedy, detail}], health {state "healthy|degraded|unknown", verdict, reasons, version},
+//   partition {p, gain_bits, loss_bits}
 std::string status_json(const wire::Report& report);
 
 }  // namespace margay::terminal

@@ -58,6 +58,16 @@ struct Alerts {
   bool operator==(const Alerts&) const = default;
 };
 
+struct Http {
+  std::string listen;  // "127.0.0.1:9464"; "": none
+  bool operator==(const Http&) const = default;
+};
+struct Log {
+  std::string level = "info";          // debug, info, warning, error, off
+  SizeBytes file_size = mebibytes(1);  // of a file that stderr goes to
+  bool operator==(const Log&) const = default;
+};
+
 struct Config {
   Slice slice;
   Store store;
@@ -65,6 +75,8 @@ struct Config {
   Detect detect;
   Node node;
   Alerts alerts;
+  Http http;
+  Log log;
   bool operator==(const Config&) const = default;
 
   // Slice durations of all levels, the finest first.

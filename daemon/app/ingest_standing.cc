@@ -1,0 +1,105 @@
+// What the ingest says of itself: accounts and conditions by leaf, its rows of the table of counters.
+#include <algorithm>
+#include <array>
+
+#include "ingest_stage.h"
+#include "margay/log/log.h"
+
+namespace margay::app {
+
+std::shared_ptr<const Standing> IngestStage::standing() const {
+  auto s = std::make_shared<Standing>();
+  const TimeNs now = clock_.monotonic();
+  std::uint64_t in_flight = 0;
+  std::array<std::uint64_t, 5> conditions{};
+  s->accounts = ingest_.accounts();
+  s->conditions.assign(ingest_.leaves().size(), ingest::to_string(ingest::Condition::kEnded));
+  for (const auto& [id, source] : ingest_.sources()) {
+    const auto condition = source.condition(now, options_.silent_after, options_.lost_after);
+    ++(condition == ingest::Condition::kEnded ? s->ended : s->live);
+    ++conditions[static_cast<std::size_t>(condition)];
+    for (const auto& [index, stream] : source.streams) {
+      in_flight += stream.account.in_flight();
+      const auto& owner = ingest_.leaf_owner()[stream.leaf.value];
+      if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
+    }
+  }
+  using observe::Id;
+  observe::Values& v = s->values;
+  ingest::Account sum;
+  for (const auto& a : s->accounts) sum += a;
+  v.set(Id::events_produced, sum.produced);
+  v.set(Id::events_modelled, sum.modelled);
+  v.set(Id::events_late_dropped, sum.late_dropped);
+  v.set(Id::events_probe_dropped, sum.probe_dropped);
+  v.set(Id::events_wire_lost, sum.wire_lost);
+  v.set(Id::events_rejected, sum.rejected);
+  v.set(Id::events_in_flight, in_flight);
+  const auto of = [&](ingest::Condition c) { return conditions[static_cast<std::size_t>(c)]; };
+  v.set(Id::agents, ingest_.agents());
+  v.set(Id::leaves, ingest_.leaves().size());
+  v.set(Id::states, states_.size());
+  v.set(Id::sources_live, of(ingest::Condition::kLive));
+  v.set(Id::sources_stopped, of(ingest::Condition::kStopped));
+  v.set(Id::sources_silent, of(ingest::Condition::kSilent));
+  v.set(Id::sources_lost, of(ingest::Condition::kLost));
+  v.set(Id::sources_ended, of(ingest::Condition::kEnded));
+  const auto& c = ingest_.counters();
+  v.set(Id::messages, c.messages);
+  v.set(Id::messages_undecodable, c.undecodable + socket_.malformed());
+  v.set(Id::messages_wrong_version, c.wrong_version);
+  v.set(Id::messages_wrong_run, c.wrong_run);
+  v.set(Id::batches_undecodable, c.bad_batches);
+  v.set(Id::records_repeated, c.repeats);
+  v.set(Id::gaps_pending, c.gaps_pending);
+  v.set(Id::gaps_given_up, c.gaps_given_up);
+  v.set(Id::sources_unknown, c.unknown_source);
+  v.set(Id::refused_by_limit, c.refused_by_limit);
+  v.set(Id::sources_forgotten, c.sources_forgotten);
+  v.set(Id::ghosts_evicted, c.ghosts_forgotten);
+  v.set(Id::agents_forgotten, c.agents_forgotten);
+  v.set(Id::sources_silenced, c.sources_silenced);
+  v.set(Id::sources_returned, c.sources_returned);
+  v.set(Id::clock_waits, c.clock_waits);
+  v.set(Id::clock_steps, c.clock_steps);
+  v.set(Id::clock_answers_refused, c.clock_refused);
+  v.set(Id::events_amending, c.amended_events);
+  v.set(Id::clock_backwards, c.clock_backwards);
+  v.set(Id::states_unbalanced, c.unbalanced);
+  v.set(Id::raw_not_archived, raw_lost_ + ingest_.raw_dropped());
+  v.set(Id::alerts_not_archived, alerts_lost_);
+  v.set(Id::columns_not_archived, columns_lost_);
+  v.set(Id::slices_unseen, slices_unseen_);
+  v.set(Id::amendments_unseen, amendments_unseen_);
+  v.set(Id::slices_held, slicer_.held());
+  v.set(Id::steal_ms, ingest_.steal_ns() / 1'000'000);
+  archive_health_.set(now, cut_ - std::min(cut_, acked_cut_), v);
+  disk_.set(v);
+  return s;
+}
+
+// One line for each that is lost or heard again; the log bounds how many.
+void IngestStage::say_lost_sources(TimeNs now) {
+  std::erase_if(lost_sources_, [&](SourceId id) { return !ingest_.sources().contains(id); });
+  for (const auto& [id, source] : ingest_.sources()) {
+    const auto condition = source.condition(now, options_.silent_after, options_.lost_after);
+    const bool lost = condition == ingest::Condition::kLost;
+    if (lost == lost_sources_.contains(id)) continue;
+    const auto of = [&](const char* key) {
+      const auto it = source.attributes.find(key);
+      return it == source.attributes.end() ? std::string("?") : it->second;
+    };
+    const std::string who = "rank " + of("rank") + " on " + of("host") + " (pid " + of("pid") + ")";
+    if (lost) {
+      lost_sources_.insert(id);
+      log::warning(who + " is lost: neither it nor its agent has been heard for " +
+                   std::to_string(options_.lost_after.value / 1'000'000'000) + " s");
+    } else {
+      lost_sources_.erase(id);
+      log::info(who +
+                (condition == ingest::Condition::kEnded ? ", which was lost, has ended" : " is heard again"));
+    }
+  }
+}
+
+}  // namespace margay::app

@@ -1,0 +1,53 @@
+#include "margay/observe/health.h"
+
+namespace margay::observe {
+namespace {
+
+std::string grouped(std::uint64_t n) {
+  std::string s = std::to_string(n);
+  for (std::size_t i = s.size(); i > 3; i -= 3) s.insert(i - 3, ",");
+  return s;
+}
+
+}  // namespace
+
+Verdict HealthWatch::judge(const Values& values, TimeNs now) {
+  if (past_.empty() || now - past_.back().first >= kStep) past_.emplace_back(now, values);
+  while (past_.size() > 1 && now - past_[1].first >= kMemory) past_.pop_front();
+  // A counter that was not known at the start begins at 0.
+  const Values& before = past_.front().second;
+
+  Verdict v;
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    const Id id = static_cast<Id>(i);
+    const Row& r = row(id);
+    if (r.severity != Severity::error || values[id] == 0) continue;
+    const bool level = r.kind == Kind::gauge || r.kind == Kind::condition;
+    // One that fell began anew.
+    const std::uint64_t grown = values[id] < before[id] ? values[id] : values[id] - before[id];
+    if (!level && grown == 0) continue;
+    const std::string& why = values.why(id);
+    if (r.kind == Kind::condition)
+      v.reasons.push_back(why.empty() ? r.meaning : why);
+    else
+      v.reasons.push_back(grouped(level ? values[id] : grown) + " " + r.meaning +
+                          (level ? "" : " (in the last minute)") + (why.empty() ? "" : "; " + why));
+  }
+  v.healthy = v.reasons.empty();
+  if (v.healthy) return v;
+  // What holds now goes before what has happened.
+  for (std::size_t i = 0, conditions = 0; i < v.reasons.size(); ++i)
+    if (v.reasons[i].empty() || v.reasons[i][0] < '0' || v.reasons[i][0] > '9')
+      std::swap(v.reasons[i], v.reasons[conditions++]);
+  v.sentence = "degraded: " + v.reasons.front();
+  if (v.reasons.size() > 1) v.sentence += "; and " + std::to_string(v.reasons.size() - 1) + " more";
+  return v;
+}
+
+void write_verdict(const Verdict& v, wire::Health& health) {
+  health.set_state(v.healthy ? wire::Health::HEALTHY : wire::Health::DEGRADED);
+  health.set_verdict(v.sentence);
+  for (const std::string& r : v.reasons) health.add_reasons(r);
+}
+
+}  // namespace margay::observe

@@ -1,0 +1,114 @@
+// The whole daemon in this process, without sources: what it tells of itself, and taking a run up again.
+#include "pipeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "margay/transport/transport.h"
+#include "margay/wire/columns.h"
+
+namespace margay::app {
+namespace {
+
+using testing::HasSubstr;
+
+struct PipelineTest : testing::Test {
+  std::string place;
+  Options options;
+  void SetUp() override {
+    log::Options quiet;
+    quiet.level = log::Level::kOff;
+    log::start(quiet);
+    char name[] = "/tmp/mp-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    place = name;
+    setenv("MARGAY_RUNTIME_DIR", place.c_str(), 1);
+    auto directory = transport::make_run_directory("r");
+    ASSERT_TRUE(directory) << directory.error().message;
+    options.run = "r";
+    options.directory = *directory;
+    options.archive = place + "/archive";
+    options.commit_period = milliseconds(10);
+  }
+  void TearDown() override {
+    unsetenv("MARGAY_RUNTIME_DIR");
+    std::filesystem::remove_all(place);
+    log::start({});
+  }
+  // The status once it knows what the ingest says and something has been committed.
+  wire::Report status() const {
+    zmq::context_t context(1);
+    auto control =
+        transport::Socket::connect(context, zmq::socket_type::dealer, options.directory.control_endpoint());
+    EXPECT_TRUE(control);
+    wire::ControlReply reply;
+    for (;;) {
+      wire::ControlRequest request;
+      request.set_version(wire::kWireVersion);
+      request.set_kind(wire::ControlRequest::STATUS);
+      EXPECT_TRUE(control->send(request, std::chrono::seconds(60)));
+      transport::Socket* const one = &*control;
+      EXPECT_TRUE(transport::wait_readable({&one, 1}, std::chrono::seconds(60)));
+      const auto frame = control->try_receive();
+      if (!frame || !reply.ParseFromString(frame->body)) return {};
+      for (const auto& c : reply.report().health().counters())
+        if (c.name() == "commits" && c.value() > 0) return reply.report();
+    }
+  }
+  static std::uint64_t value(const wire::Report& r, const std::string& name) {
+    for (const auto& c : r.health().counters())
+      if (c.name() == name) return c.value();
+    ADD_FAILURE() << name;
+    return 0;
+  }
+};
+
+TEST_F(PipelineTest, FillsEveryRowOfTheTableOfCounters) {
+  auto pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  const wire::Report r = status();
+  std::set<std::string> filled, rows;
+  for (const auto& c : r.health().counters()) filled.insert(c.name());
+  for (const auto& row : observe::table()) rows.insert(row.name);
+  EXPECT_EQ(filled, rows);
+  EXPECT_EQ(r.health().state(), wire::Health::HEALTHY) << r.health().verdict();
+  EXPECT_GT(value(r, "memory_bytes"), 0u);
+  EXPECT_GT(value(r, "disk_free_bytes"), 0u);
+  EXPECT_GT(value(r, "descriptors_open"), 0u);
+  EXPECT_EQ(value(r, "restarts"), 0u);
+  EXPECT_EQ((*pipeline)->verdict(), "healthy");
+}
+
+TEST_F(PipelineTest, ARunThatIsOpenIsTakenUpAndTheStartsAreCounted) {
+  for (std::uint64_t starts = 0; starts < 3; ++starts) {
+    auto pipeline = Pipeline::start(options);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    EXPECT_EQ(value(status(), "restarts"), starts);
+  }
+  options.restarts = 7;  // who started it may know of more
+  auto pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  EXPECT_EQ(value(status(), "restarts"), 7u);
+}
+
+TEST_F(PipelineTest, AnAddressThatMakesNoSenseIsRefusedAndATakenPortIsNot) {
+  options.http_listen = "everywhere";
+  auto pipeline = Pipeline::start(options);
+  ASSERT_FALSE(pipeline);
+  EXPECT_EQ(pipeline.error().code, ErrorCode::kInvalidArgument);
+  SystemClock clock;
+  const auto other = observe::HttpServer::start("0", clock);
+  ASSERT_TRUE(other);
+  options.http_listen = (*other)->address();
+  pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  EXPECT_EQ(value(status(), "http_unavailable"), 1u);
+}
+
+}  // namespace
+}  // namespace margay::app

@@ -1,0 +1,154 @@
+#include "status_counters.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "margay/terminal/text.h"
+
+namespace margay::terminal {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kLongestName = 24;
+constexpr int kMostListed = 200;
+constexpr std::size_t kMostText = 600;  // of a sentence
+
+std::string safe(const std::string& s, std::size_t most = kMostText) {
+  return printable(s, true, most);
+}
+
+// Words of `text` in lines of at most `columns`; the first one begins after `first` columns that are there
+// already, the others after `indent` blanks. A word that is longer than a line gets one to itself.
+std::string wrapped(const std::string& text, std::size_t first, std::size_t indent) {
+  std::string out;
+  std::size_t column = first, from = 0;
+  bool begun = false;
+  while (from <= text.size()) {
+    std::size_t to = text.find(' ', from);
+    if (to == std::string::npos) to = text.size();
+    const std::string word = text.substr(from, to - from);
+    from = to + 1;
+    if (word.empty()) continue;
+    if (begun && column + 1 + width_of(word) > kColumns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (begun) {
+      out += ' ';
+      ++column;
+    }
+    begun = true;
+    out += word;
+    column += width_of(word);
+  }
+  return out + "\n";
+}
+
+std::string size_text(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double v = static_cast<double>(bytes);
+  std::size_t u = 0;
+  while (v >= 1024 && u + 1 < std::size(kUnits)) v /= 1024, ++u;
+  char text[32];
+  std::snprintf(text, sizeof text, u == 0 ? "%.0f %s" : "%.1f %s", v, kUnits[u]);
+  return text;
+}
+
+std::string value_text(const wire::Counter& c) {
+  const std::uint64_t v = std::min<std::uint64_t>(c.value(), 9'000'000'000'000'000'000u / 1'000'000'000u);
+  if (c.unit() == "bytes") return size_text(c.value());
+  if (c.kind() == wire::Counter::CONDITION) return "yes";
+  if (c.name() == "start_time_s") return clock_text(static_cast<std::int64_t>(v) * 1'000'000'000, 0) + " UTC";
+  if (c.unit() == "s") return duration_text(static_cast<std::int64_t>(v) * 1'000'000'000);
+  if (c.unit() == "ms" && c.value() < 1000) return grouped(c.value()) + " ms";
+  if (c.unit() == "ms") return duration_text(static_cast<std::int64_t>(v) * 1'000'000);
+  if (c.unit() == "us" && c.value() < 1'000'000) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f ms", static_cast<double>(c.value()) / 1000.0);
+    return text;
+  }
+  if (c.unit() == "us") return duration_text(static_cast<std::int64_t>(v) * 1'000);
+  return grouped(c.value());
+}
+
+constexpr const char* kSeverities[] = {"info", "warning", "error"};
+constexpr const char* kMarks[] = {"  ", "! ", "!!"};
+
+const char* kind_name(wire::Counter::Kind k) {
+  switch (k) {
+    case wire::Counter::COUNTER:
+      return "counter";
+    case wire::Counter::LOSS:
+      return "loss";
+    case wire::Counter::GAUGE:
+      return "gauge";
+    case wire::Counter::CONDITION:
+      return "condition";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace
+
+std::string verdict_text(const wire::Health& h) {
+  if (h.state() == wire::Health::HEALTHY) return "healthy\n";
+  if (h.state() != wire::Health::DEGRADED) return {};
+  if (h.reasons_size() == 1) return wrapped("DEGRADED: " + safe(h.reasons(0)), 0, 2);
+  std::string out = "DEGRADED:\n";
+  int n = 0;
+  for (const auto& r : h.reasons())
+    if (++n <= kMostListed) out += "  !! " + wrapped(safe(r), 5, 5);
+  return out;
+}
+
+std::string counters_text(const wire::Health& h) {
+  std::vector<const wire::Counter*> shown;
+  for (const auto& c : h.counters())
+    if (c.value() != 0 && shown.size() < kMostListed) shown.push_back(&c);
+  if (shown.empty()) return {};
+  std::stable_sort(shown.begin(), shown.end(),
+                   [](const auto* a, const auto* b) { return a->severity() > b->severity(); });
+  std::size_t name = 7, value = 5;
+  for (const auto* c : shown) {
+    name = std::max(name, width_of(safe(c->name(), kLongestName)));
+    value = std::max(value, width_of(value_text(*c)));
+  }
+  const std::size_t indent = 2 + 2 + 2 + name + 2 + value + 2;
+  std::string out = "\ncounters that are not 0 (!! error, ! warning)\n";
+  for (const auto* c : shown) {
+    const std::uint32_t severity = std::min(c->severity(), 2u);
+    const std::string n = safe(c->name(), kLongestName), v = value_text(*c);
+    out += std::string("  ") + kMarks[severity] + "  " + n + std::string(name - width_of(n), ' ') + "  " +
+           std::string(value - width_of(v), ' ') + v + "  " + wrapped(safe(c->help()), indent, indent);
+    if (!c->detail().empty() && c->detail() != c->help())
+      out += std::string(indent, ' ') + wrapped(safe(c->detail()), indent, indent);
+    if (severity > 0 && !c->remedy().empty())
+      out += std::string(indent, ' ') + wrapped("-> " + safe(c->remedy()), indent, indent + 3);
+  }
+  return out;
+}
+
+nlohmann::json counters_json(const wire::Health& h) {
+  auto out = nlohmann::json::array();
+  for (const auto& c : h.counters())
+    out.push_back({{"name", c.name()},
+                   {"value", c.value()},
+                   {"kind", kind_name(c.kind())},
+                   {"unit", c.unit()},
+                   {"severity", kSeverities[std::min(c.severity(), 2u)]},
+                   {"help", c.help()},
+                   {"remedy", c.remedy()},
+                   {"detail", c.detail()}});
+  return out;
+}
+
+nlohmann::json health_json(const wire::Health& h) {
+  const char* state = h.state() == wire::Health::HEALTHY    ? "healthy"
+                      : h.state() == wire::Health::DEGRADED ? "degraded"
+                                                            : "unknown";
+  auto reasons = nlohmann::json::array();
+  for (const auto& r : h.reasons()) reasons.push_back(r);
+  return {{"state", state}, {"verdict", h.verdict()}, {"reasons", reasons}, {"version", h.daemon_version()}};
+}
+
+}  // namespace margay::terminal
