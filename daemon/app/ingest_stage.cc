@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(5);
 constexpr int kMessagesARound = 256;
+constexpr char kHere = 'h', kRemote = 'r';
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
@@ -65,7 +66,8 @@ slicer::LeafState from_record(const store::LeafState& r) {
 
 Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, zmq::context_t& context,
                                                        store::Archive& archive, const store::Resume& resume,
-                                                       Exchange& exchange, const Clock& clock) {
+                                                       Exchange& exchange, const Clock& clock,
+                                                       std::optional<transport::GuardedSocket> remote) {
   auto socket =
       transport::Socket::bind(context, zmq::socket_type::router, options.directory.ingest_endpoint());
   if (!socket) return tl::unexpected(socket.error());
@@ -73,6 +75,7 @@ Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, z
   if (!levels) return tl::unexpected(levels.error());
   std::unique_ptr<IngestStage> stage(
       new IngestStage(options, std::move(*socket), archive, exchange, clock, std::move(*levels), resume.run));
+  if (remote) stage->remote_.emplace(std::move(*remote));
   if (auto ok = stage->restore(resume); !ok) return fail(ok.error(), archive.path());
   return stage;
 }
@@ -193,11 +196,13 @@ void IngestStage::join() {
 }
 
 void IngestStage::run() {
-  transport::Socket* const sockets[] = {&socket_};
+  std::vector<transport::Socket*> sockets = {&socket_};
+  if (remote_) sockets.push_back(&remote_->socket());
   TimeNs before = clock_.monotonic();
   if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
   while (!exchange_.stop) {
     if (transport::wait_readable(sockets, kPoll)) receive();
+    if (remote_) remote_->keep_up();
     const TimeNs now = clock_.monotonic();
     if (now - before > kAbsence) ingest_.catch_up(now + std::min(kCatchUp, now - before));
     before = now;
@@ -229,20 +234,31 @@ void IngestStage::run() {
 
 void IngestStage::receive() {
   for (int i = 0; i < kMessagesARound; ++i) {
-    auto frame = socket_.try_receive();
-    if (!frame) return;
-    if (capture_) {
-      // [u64 time of arrival][u32 routing id][u32 message] and the two, little-endian, one after the other.
-      const std::int64_t at = clock_.monotonic().value;
-      const auto from = static_cast<std::uint32_t>(frame->from.size()),
-                 body = static_cast<std::uint32_t>(frame->body.size());
-      capture_.write(reinterpret_cast<const char*>(&at), sizeof at);
-      capture_.write(reinterpret_cast<const char*>(&from), sizeof from);
-      capture_.write(reinterpret_cast<const char*>(&body), sizeof body);
-      capture_ << frame->from << frame->body;
-    }
-    ingest_.receive(frame->body, frame->from, clock_.monotonic());
+    const auto frame = socket_.try_receive();
+    if (!frame) break;
+    take(*frame, kHere);
   }
+  for (int i = 0; remote_ && i < kMessagesARound; ++i) {
+    const auto frame = remote_->try_receive();
+    if (!frame) break;
+    take(*frame, kRemote);
+  }
+}
+
+// Each socket has its own routing ids: the way a message came is the first letter of its sender's.
+void IngestStage::take(const transport::Socket::Frame& frame, char way) {
+  const TimeNs now = clock_.monotonic();
+  if (capture_) {
+    // [u64 time of arrival][u32 routing id][u32 message] and the two, little-endian, one after the other.
+    const std::int64_t at = now.value;
+    const auto from = static_cast<std::uint32_t>(frame.from.size()),
+               body = static_cast<std::uint32_t>(frame.body.size());
+    capture_.write(reinterpret_cast<const char*>(&at), sizeof at);
+    capture_.write(reinterpret_cast<const char*>(&from), sizeof from);
+    capture_.write(reinterpret_cast<const char*>(&body), sizeof body);
+    capture_ << frame.from << frame.body;
+  }
+  ingest_.receive(frame.body, way + frame.from, now);
 }
 
 void IngestStage::close_slices(TimeNs watermark) {
@@ -349,6 +365,21 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"steal_ms", ingest_.steal_ns() / 1'000'000, 0,
        "time the hypervisor took from the host, ms since its boot"},
   };
+  if (exchange_.door != nullptr) {
+    const transport::SecurityCounters d = exchange_.door->snapshot();
+    const CounterValue door[] = {
+        {"connections_accepted", d.connections_accepted, 0,
+         "connections from the network, whatever became of them"},
+        {"handshakes_failed", d.handshakes_failed, 1,
+         "connections from the network without a key, for another daemon, or of another protocol"},
+        {"keys_refused", d.keys_refused, 1, "connections refused: their key is unknown, or was revoked"},
+        {"roles_refused", d.roles_refused, 1, "connections refused: their key has not the role for it"},
+        {"messages_unauthorised", d.messages_unauthorised, 1,
+         "messages dropped: their sender was revoked, or may not ask for that"},
+        {"clients_authorised", d.clients_authorised, 0, "clients that have a key"},
+    };
+    s->counters.insert(s->counters.end(), std::begin(door), std::end(door));
+  }
   return s;
 }
 
@@ -445,7 +476,8 @@ void IngestStage::poll_commits() {
 void IngestStage::send_replies() {
   // An acknowledgement that does not get through is made good by the next one.
   for (const auto& [agent, message] : ingest_.take_replies())
-    static_cast<void>(socket_.try_send(message, agent));
+    static_cast<void>(
+        (agent[0] == kRemote && remote_ ? remote_->socket() : socket_).try_send(message, agent.substr(1)));
 }
 
 // The end of a run. True when it is done.

@@ -63,6 +63,8 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "margayd: %s\n", pipeline.error().message.c_str());
     return 1;
   }
+  for (const std::string& line : (*pipeline)->listening())
+    std::fprintf(stderr, "margayd: %s\n", line.c_str());
   timespec tick{0, 100'000'000};
   while (!(*pipeline)->stopped()) {
     siginfo_t info;

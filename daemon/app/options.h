@@ -44,6 +44,12 @@ struct Options {
   DurationNs node_period = milliseconds(20);
   DurationNs node_sample = milliseconds(50);
   std::uint64_t node_memory_bytes = std::uint64_t{64} << 20;
+  // For other machines: "" is none, and then no door is opened at all.
+  struct Listen {
+    std::string ingest, reports, control;  // what the public sees
+    std::string keys;
+    bool any() const { return !ingest.empty() || !reports.empty() || !control.empty(); }
+  } listen;
   std::string capture;  // file for every message as it came in, for tests; "" for none
 };
 

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(100);
 constexpr DurationNs kLookPeriod = milliseconds(500);
+// Looks after which a connection is through its handshake or has failed (a server's patience is 2 s).
+constexpr std::size_t kDecidedAfter = 6;
 constexpr int kAnswersARound = 64;
 
 bool may(Role role, std::string_view domain) {
@@ -155,10 +157,31 @@ void Authenticator::run() {
     const TimeNs now = clock_.monotonic();
     if (now >= next_look) {
       look_at_keys();
+      notice_silent_failures();
       next_look = now + kLookPeriod;
       if (const auto line = refusals_.tick(now)) log_(*line);
     }
   }
+}
+
+// What speaks another protocol altogether is disconnected without a word (libzmq tells of no failed
+// handshake): it is what was accepted some time ago and is neither in nor refused.
+void Authenticator::notice_silent_failures() {
+  bool more = false;
+  {
+    const std::lock_guard lock(mutex_);
+    accepted_before_.push_back(counters_.connections_accepted);
+    if (accepted_before_.size() <= kDecidedAfter) return;
+    const std::uint64_t decided = counters_.handshakes_succeeded + told_refusals_;
+    if (accepted_before_.front() > decided + counters_.handshakes_failed) {
+      counters_.handshakes_failed = accepted_before_.front() - decided;
+      more = true;
+    }
+    accepted_before_.pop_front();
+  }
+  if (!more) return;
+  if (const auto line = refusals_.note("a peer", "it speaks another protocol", clock_.monotonic()))
+    log_(*line);
 }
 
 std::string Authenticator::decide(const std::string& key, const std::string& domain,
@@ -230,7 +253,7 @@ void Authenticator::read_monitors() {
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: {
           {
             const std::lock_guard lock(mutex_);
-            ++counters_.handshakes_failed;
+            counters_.handshakes_failed = std::max(counters_.handshakes_failed, ++told_failures_);
           }
           const std::string reason =
               event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
@@ -239,8 +262,11 @@ void Authenticator::read_monitors() {
           if (const auto line = refusals_.note("a peer", reason, clock_.monotonic())) log_(*line);
           break;
         }
+        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+          ++told_refusals_;  // counted where it was decided
+          break;
         default:
-          break;  // AUTH: counted where it was decided
+          break;
       }
     }
 }

@@ -144,6 +144,20 @@ TEST_F(Door, StrangersAreToldAndCounted) {
   EXPECT_TRUE(comes_in(*dial("src")));
 }
 
+TEST_F(Door, AnotherProtocolIsCounted) {
+  listen("ingest");
+  zmq::socket_t raw(context_, zmq::socket_type::stream);
+  raw.set(zmq::sockopt::linger, 0);
+  raw.connect(server_->endpoints()[0]);
+  zmq::message_t id, greeting;
+  ASSERT_TRUE(raw.recv(id));
+  ASSERT_TRUE(raw.recv(greeting));
+  raw.send(id, zmq::send_flags::sndmore);
+  raw.send(zmq::str_buffer("GET / HTTP/1.0\r\n\r\n"));
+  EXPECT_TRUE(wait_for([&] { return door_->snapshot().handshakes_failed >= 1; }));
+  EXPECT_TRUE(comes_in(*dial("src")));
+}
+
 TEST_F(Door, AnotherDaemonsKeyIsNoticed) {
   listen("ingest");
   auto d = dial("stranger");  // trusts the other daemon only

@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -83,6 +84,7 @@ class Authenticator {
   void answer();
   void read_monitors();
   void look_at_keys();
+  void notice_silent_failures();
   // The status text of ZAP: "" when it may.
   std::string decide(const std::string& key, const std::string& domain, const std::string& peer);
 
@@ -102,6 +104,9 @@ class Authenticator {
   std::vector<Monitor> arriving_;
 
   std::vector<Monitor> monitors_;
+  std::uint64_t told_failures_ = 0;            // handshakes whose failure had an event of its own
+  std::uint64_t told_refusals_ = 0;            // by ZAP
+  std::deque<std::uint64_t> accepted_before_;  // connections at each look, oldest first
   std::atomic<std::uint64_t> unauthorised_{0};
   std::atomic<std::uint64_t> generation_{1};
   std::atomic<bool> stop_{false};
