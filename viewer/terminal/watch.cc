@@ -43,7 +43,7 @@ class Feed {
   explicit Feed(const WatchOptions& o) : dir_(o.dir), connect_(o.connect), key_(o.key) {}
 
   Status open() {
-    control_.emplace(context_, clock_, zmq::socket_type::req,
+    control_.emplace(context_, clock_, zmq::socket_type::dealer,
                      connect_.empty() ? dir_.control_endpoint() : connect_, key_);
     if (auto ok = control_->open(); !ok) return ok;
     // A daemon on another machine says itself where its reports are.
