@@ -475,9 +475,11 @@ void IngestStage::poll_commits() {
 
 void IngestStage::send_replies() {
   // An acknowledgement that does not get through is made good by the next one.
-  for (const auto& [agent, message] : ingest_.take_replies())
-    static_cast<void>(
-        (agent[0] == kRemote && remote_ ? remote_->socket() : socket_).try_send(message, agent.substr(1)));
+  for (const auto& [agent, message] : ingest_.take_replies()) {
+    if (agent.empty()) continue;  // of a source known from the archive, whose agent has not spoken yet
+    transport::Socket& way = agent[0] == kRemote && remote_ ? remote_->socket() : socket_;
+    static_cast<void>(way.try_send(message, agent.substr(1)));
+  }
 }
 
 // The end of a run. True when it is done.
