@@ -13,8 +13,8 @@
 
 #include "margay/log/log.h"
 #include "margay/node/agent.h"
+#include "margay/transport/dial.h"
 #include "margay/transport/rundir.h"
-#include "margay/transport/transport.h"
 
 namespace {
 
@@ -43,21 +43,25 @@ bool lock(const std::string& rings) {
   return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint, DurationNs period) {
+int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint, const std::string& key,
+        DurationNs period) {
   const SystemClock clock;
-  auto socket = transport::Socket::connect(context, zmq::socket_type::dealer, endpoint);
-  if (!socket) return complain(socket.error().message);
-  std::string refused;
+  transport::Dial dial(context, clock, zmq::socket_type::dealer, endpoint, key);
+  if (auto ok = dial.open(); !ok) return complain(ok.error().message);
+  std::string refused, shut_out;
   for (TimeNs next = clock.monotonic();; next = std::max(next + period, clock.monotonic())) {
     const bool finishing = g_terminate != 0;
     if (finishing) agent.finish();
     agent.scan();
     agent.sample();
     agent.drain();
-    agent.outbox().flush(clock.monotonic(), [&](const wire::ToCollector& m) { return socket->try_send(m); });
-    if (agent.outbox().take_reconnect()) {
-      auto again = transport::Socket::connect(context, zmq::socket_type::dealer, endpoint);
-      if (again) socket = std::move(again);
+    agent.outbox().flush(clock.monotonic(),
+                         [&](const wire::ToCollector& m) { return dial.socket().try_send(m); });
+    if (agent.outbox().take_reconnect()) dial.reconnect();
+    dial.look();
+    if (dial.refused() != shut_out) {  // said once; it is tried again, and the records wait
+      shut_out = dial.refused();
+      complain(shut_out.empty() ? endpoint + ": lets us in now" : shut_out);
     }
     for (const std::string& sentence : agent.take_messages()) log::warning(sentence);
     if (agent.outbox().refused() != refused) {
@@ -72,9 +76,9 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
     for (;;) {
       const DurationNs left = next + period - clock.monotonic();
       if (left.value <= 0 || (g_terminate != 0 && !finishing)) break;
-      transport::Socket* const one = &*socket;
+      transport::Socket* const one = &dial.socket();
       if (!transport::wait_readable({&one, 1}, std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
-      while (const auto frame = socket->try_receive()) {
+      while (const auto frame = dial.socket().try_receive()) {
         wire::ToAgent reply;
         if (reply.ParseFromString(frame->body)) agent.outbox().on_reply_untrusted(reply, clock.monotonic());
       }
@@ -87,7 +91,7 @@ int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint
 int main(int argc, char** argv) try {
   // Bad input is counted by ourselves; the library would write a line for every message.
   google::protobuf::SetLogHandler(nullptr);
-  std::string dir, run_name;
+  std::string dir, run_name, collector, key;
   std::size_t memory = 64 << 20;
   std::int64_t owner = 0;
   CLI::App app{
@@ -103,6 +107,11 @@ int main(int argc, char** argv) try {
       "margay-node"};
   app.add_option("--run-dir", dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
   app.add_option("--run", run_name, "The run's name")->required();
+  app.add_option(
+      "--collector", collector,
+      "The daemon on another machine, e.g. tcp://head:7411 (default: the one of the run's directory)");
+  app.add_option("--key", key,
+                 "File with this node's key for it, made by `margay keys add ... --role source`");
   const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
   std::int64_t period_us = 20'000, sample_us = 50'000;
   app.add_option("--period", period_us, "How often the rings are drained, e.g. 20ms")
@@ -148,7 +157,7 @@ int main(int argc, char** argv) try {
   const SystemClock clock;
   node::Agent agent(options, clock);
   zmq::context_t context(1);
-  return run(agent, context, place.ingest_endpoint(), options.period);
+  return run(agent, context, collector.empty() ? place.ingest_endpoint() : collector, key, options.period);
 } catch (const std::exception& e) {
   return complain(e.what());
 }

@@ -8,6 +8,7 @@
 
 #include "control.h"
 #include "margay/log/log.h"
+#include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
 #include "report_builder.h"
 
@@ -47,7 +48,7 @@ std::uint64_t milliseconds_since(TimeNs then, TimeNs now) {
 Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& options, zmq::context_t& context,
                                                            const store::Archive& archive,
                                                            const store::Resume& resume, Exchange& exchange,
-                                                           const Clock& clock) {
+                                                           const Clock& clock, RemoteViewers remote) {
   auto reports =
       transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint());
   if (!reports) return tl::unexpected(reports.error());
@@ -56,6 +57,8 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
   if (!control) return tl::unexpected(control.error());
   std::unique_ptr<AnalysisStage> stage(
       new AnalysisStage(options, std::move(*reports), std::move(*control), exchange, clock, resume.run));
+  if (remote.reports) stage->remote_reports_.emplace(std::move(*remote.reports));
+  if (remote.control) stage->remote_control_.emplace(std::move(*remote.control));
   if (!options.alerts_file.empty()) {
     auto sink = alert::JsonlSink::open(options.alerts_file);
     if (!sink) return tl::unexpected(sink.error());
@@ -284,6 +287,7 @@ void AnalysisStage::publish(bool final) {
   const auto kept = std::make_shared<const wire::Report>(report(final));
   const wire::Report& shown = *kept;
   static_cast<void>(reports_.try_send(shown));
+  if (remote_reports_) static_cast<void>(remote_reports_->socket().try_send(shown));
   exchange_.show(kept);
   if (final || begin >= next_archived_) {
     // Once a second; large ones less often, so that they take 64 KiB/s of the archive at most.
@@ -297,27 +301,45 @@ void AnalysisStage::publish(bool final) {
 }
 
 void AnalysisStage::serve_control() {
+  for (auto* guarded : {&remote_reports_, &remote_control_})
+    if (*guarded) (*guarded)->keep_up();
   for (int i = 0; i < 16; ++i) {
-    auto frame = control_.try_receive();
-    if (!frame) return;
-    const ControlAction asked = decode_control_untrusted(frame->body);
-    if (asked.finish) {
-      finish_from_ = frame->from;
-      if (!finish_) {
-        finish_ = asked.finish;
-        const std::lock_guard lock(exchange_.mutex);
-        exchange_.finish = finish_;
-      }
-      continue;  // answered when it is done
-    }
-    wire::ControlReply reply;
-    reply.set_version(wire::kWireVersion);
-    if (asked.status)
-      *reply.mutable_report() = report(final_);
-    else
-      reply.set_error(asked.error);
-    static_cast<void>(control_.try_send(reply, frame->from));
+    const auto frame = control_.try_receive();
+    if (!frame) break;
+    answer(*frame, false);
   }
+  for (int i = 0; remote_control_ && i < 16; ++i) {
+    const auto frame = remote_control_->try_receive();
+    if (!frame) break;
+    answer(*frame, true);
+  }
+}
+
+void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote) {
+  transport::Socket& socket = remote ? remote_control_->socket() : control_;
+  wire::ControlReply reply;
+  reply.set_version(wire::kWireVersion);
+  if (remote_reports_) reply.set_reports_port(transport::port_of(remote_reports_->endpoints()[0]));
+  const ControlAction asked = decode_control_untrusted(frame.body);
+  // Who comes by ipc is the user itself.
+  if (asked.finish && remote && !exchange_.door->is_operator(frame.user)) {
+    exchange_.door->count_unauthorised();
+    reply.set_error("refused: only an operator may end a run (margay keys add DIR NAME --role operator)");
+  } else if (asked.finish) {
+    finish_from_ = frame.from;
+    finish_remote_ = remote;
+    if (!finish_) {
+      finish_ = asked.finish;
+      const std::lock_guard lock(exchange_.mutex);
+      exchange_.finish = finish_;
+    }
+    return;  // answered when it is done
+  } else if (asked.status) {
+    *reply.mutable_report() = report(final_);
+  } else {
+    reply.set_error(asked.error);
+  }
+  static_cast<void>(socket.try_send(reply, frame.from));
 }
 
 // The last cut is on its way; the answer waits for it.
@@ -334,7 +356,8 @@ void AnalysisStage::answer_finish() {
                     detector_.phases().spans(), alert_ids_.size()};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
-    static_cast<void>(control_.try_send(reply, finish_from_));
+    static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)
+                          .try_send(reply, finish_from_));
     finish_from_.clear();
   }
   if (owner_gone_ != TimeNs()) exchange_.stop = true;  // nobody is left to end this process

@@ -14,17 +14,22 @@
 #include "margay/detect/detector.h"
 #include "margay/observe/health.h"
 #include "margay/store/archive.h"
-#include "margay/transport/transport.h"
+#include "margay/transport/guarded.h"
 #include "options.h"
 
 namespace margay::app {
+
+// The same two sockets for other machines.
+struct RemoteViewers {
+  std::optional<transport::GuardedSocket> reports, control;
+};
 
 class AnalysisStage {
  public:
   static Result<std::unique_ptr<AnalysisStage>> make(const Options& options, zmq::context_t& context,
                                                      const store::Archive& archive,
                                                      const store::Resume& resume, Exchange& exchange,
-                                                     const Clock& clock);
+                                                     const Clock& clock, RemoteViewers remote = {});
   ~AnalysisStage();
   void start();
   void join();
@@ -39,6 +44,7 @@ class AnalysisStage {
   void emit(std::vector<alert::Alert> alerts);
   void publish(bool final);
   void serve_control();
+  void answer(const transport::Socket::Frame& frame, bool remote);
   void answer_finish();
   void send_findings(bool final);
   void watch_owner();
@@ -51,6 +57,7 @@ class AnalysisStage {
   store::RunMeta run_;
   transport::Socket reports_;
   transport::Socket control_;
+  std::optional<transport::GuardedSocket> remote_reports_, remote_control_;
   std::optional<alert::JsonlSink> sink_;
   detect::Detector detector_;
   std::shared_ptr<const detect::Topology> topology_;
@@ -71,6 +78,7 @@ class AnalysisStage {
   SliceIndex replay_first_{}, replay_last_{};       // both inside
   std::uint32_t phases_before_ = 0;
   TimeNs end_{};
+  bool finish_remote_ = false;
   std::string finish_from_;  // who asked for the end, to be answered when it is reached
   std::optional<FinishRequest> finish_;
   TimeNs owner_gone_{};

@@ -94,6 +94,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.node_period = c.node.period;
   o.node_sample = c.node.sample;
   o.node_memory_bytes = c.node.memory.value;
+  o.listen = {c.listen.ingest, c.listen.reports, c.listen.control, c.listen.keys};
   o.archive = f.archive;
   o.alerts_file = f.alerts.empty() ? c.alerts.file : f.alerts;
   o.http_listen = c.http.listen;

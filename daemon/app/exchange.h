@@ -21,6 +21,7 @@
 #include "margay/observe/http.h"
 #include "margay/observe/process.h"
 #include "margay/store/records.h"
+#include "margay/transport/security.h"
 
 namespace margay::app {
 
@@ -61,9 +62,10 @@ struct FinishRequest {
 struct Exchange {
   BoundedQueue<ClosedSlice> slices{512};
   BoundedQueue<Findings> findings{64};
-  std::atomic<bool> stop{false};            // end at once, in order: commit, leave the run open
-  std::atomic<bool> finished{false};        // the last cut is committed (or given up)
-  std::atomic<bool> archive_failed{false};  // it was given up
+  transport::Authenticator* door = nullptr;  // set before the threads start; nullptr: not on the network
+  std::atomic<bool> stop{false};             // end at once, in order: commit, leave the run open
+  std::atomic<bool> finished{false};         // the last cut is committed (or given up)
+  std::atomic<bool> archive_failed{false};   // it was given up
   std::mutex mutex;
   std::optional<FinishRequest> finish;  // guarded by mutex
   observe::Heartbeats beats;

@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll(5);
 constexpr int kMessagesARound = 256;
-constexpr DurationNs kLongestRound = milliseconds(50);  // of receiving; then slices are closed and cuts made
+constexpr DurationNs kLongestRound =
+    milliseconds(25);  // of receiving from a socket; then slices are closed and cuts made
+constexpr char kHere = 'h', kRemote = 'r';
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
@@ -78,7 +80,8 @@ ingest::Account to_account(const store::StreamRecord& r) {
 
 Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, zmq::context_t& context,
                                                        store::Archive& archive, const store::Resume& resume,
-                                                       Exchange& exchange, const Clock& clock) {
+                                                       Exchange& exchange, const Clock& clock,
+                                                       std::optional<transport::GuardedSocket> remote) {
   auto socket =
       transport::Socket::bind(context, zmq::socket_type::router, options.directory.ingest_endpoint());
   if (!socket) return tl::unexpected(socket.error());
@@ -86,6 +89,7 @@ Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, z
   if (!levels) return tl::unexpected(levels.error());
   std::unique_ptr<IngestStage> stage(
       new IngestStage(options, std::move(*socket), archive, exchange, clock, std::move(*levels), resume.run));
+  if (remote) stage->remote_.emplace(std::move(*remote));
   if (auto ok = stage->restore(resume); !ok) return fail(ok.error(), archive.path());
   return stage;
 }
@@ -214,12 +218,14 @@ void IngestStage::join() {
 }
 
 void IngestStage::run() {
-  transport::Socket* const sockets[] = {&socket_};
+  std::vector<transport::Socket*> sockets = {&socket_};
+  if (remote_) sockets.push_back(&remote_->socket());
   TimeNs before = clock_.monotonic();
   if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
   while (!exchange_.stop) {
     ++exchange_.beats.ingest;
     if (transport::wait_readable(sockets, kPoll)) receive();
+    if (remote_) remote_->keep_up();
     const TimeNs now = clock_.monotonic();
     if (now - before > kAbsence) ingest_.catch_up(now + std::min(kCatchUp, now - before));
     before = now;
@@ -251,22 +257,33 @@ void IngestStage::run() {
 }
 
 void IngestStage::receive() {
-  const TimeNs begin = clock_.monotonic();
-  for (int i = 0; i < kMessagesARound && clock_.monotonic() - begin < kLongestRound; ++i) {
-    auto frame = socket_.try_receive();
-    if (!frame) return;
-    if (capture_) {
-      // [u64 time of arrival][u32 routing id][u32 message] and the two, little-endian, one after the other.
-      const std::int64_t at = clock_.monotonic().value;
-      const auto from = static_cast<std::uint32_t>(frame->from.size()),
-                 body = static_cast<std::uint32_t>(frame->body.size());
-      capture_.write(reinterpret_cast<const char*>(&at), sizeof at);
-      capture_.write(reinterpret_cast<const char*>(&from), sizeof from);
-      capture_.write(reinterpret_cast<const char*>(&body), sizeof body);
-      capture_ << frame->from << frame->body;
+  // Each socket has its own share of a round: a flood on one leaves the other its turn.
+  const auto take_some = [&](auto& socket, char where) {
+    const TimeNs begin = clock_.monotonic();
+    for (int i = 0; i < kMessagesARound && clock_.monotonic() - begin < kLongestRound; ++i) {
+      const auto frame = socket.try_receive();
+      if (!frame) return;
+      take(*frame, where);
     }
-    ingest_.receive(frame->body, frame->from, clock_.monotonic());
+  };
+  take_some(socket_, kHere);
+  if (remote_) take_some(*remote_, kRemote);
+}
+
+// Each socket has its own routing ids: the way a message came is the first letter of its sender's.
+void IngestStage::take(const transport::Socket::Frame& frame, char way) {
+  const TimeNs now = clock_.monotonic();
+  if (capture_) {
+    // [u64 time of arrival][u32 routing id][u32 message] and the two, little-endian, one after the other.
+    const std::int64_t at = now.value;
+    const auto from = static_cast<std::uint32_t>(frame.from.size()),
+               body = static_cast<std::uint32_t>(frame.body.size());
+    capture_.write(reinterpret_cast<const char*>(&at), sizeof at);
+    capture_.write(reinterpret_cast<const char*>(&from), sizeof from);
+    capture_.write(reinterpret_cast<const char*>(&body), sizeof body);
+    capture_ << frame.from << frame.body;
   }
+  ingest_.receive(frame.body, way + frame.from, now);
 }
 
 void IngestStage::close_slices(TimeNs watermark) {
@@ -423,8 +440,6 @@ void IngestStage::poll_commits() {
 
 void IngestStage::send_replies() {
   // An acknowledgement that does not get through is made good by the next one.
-  for (const auto& [agent, message] : ingest_.take_replies(clock_.monotonic()))
-    static_cast<void>(socket_.try_send(message, agent));
 }
 
 // The end of a run. True when it is done.

@@ -15,17 +15,19 @@
 #include "margay/slicer/slicer.h"
 #include "margay/store/archive.h"
 #include "margay/store/commit_queue.h"
-#include "margay/transport/transport.h"
+#include "margay/transport/guarded.h"
 #include "options.h"
 
 namespace margay::app {
 
 class IngestStage {
  public:
-  // `resume` is what the archive held when it was opened (empty for a new one).
+  // `remote` takes what agents on other machines send. `resume` is what the archive held when it was opened
+  // (empty for a new one).
   static Result<std::unique_ptr<IngestStage>> make(const Options& options, zmq::context_t& context,
                                                    store::Archive& archive, const store::Resume& resume,
-                                                   Exchange& exchange, const Clock& clock);
+                                                   Exchange& exchange, const Clock& clock,
+                                                   std::optional<transport::GuardedSocket> remote = {});
   ~IngestStage();
   void start();
   void join();
@@ -36,6 +38,7 @@ class IngestStage {
   Status restore(const store::Resume& resume);
   void run();
   void receive();
+  void take(const transport::Socket::Frame& frame, char way);
   void close_slices(TimeNs watermark);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void keep(const model::SliceColumn& column);
@@ -53,6 +56,7 @@ class IngestStage {
   store::Archive& archive_;
   store::RunMeta run_;
   transport::Socket socket_;
+  std::optional<transport::GuardedSocket> remote_;
   model::StateTable states_;
   slicer::Slicer slicer_;
   slicer::Levels levels_;

@@ -73,6 +73,14 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::amendments_unseen, amendments_unseen_);
   v.set(Id::slices_held, slicer_.held());
   v.set(Id::steal_ms, ingest_.steal_ns() / 1'000'000);
+  const transport::SecurityCounters d =
+      exchange_.door != nullptr ? exchange_.door->snapshot() : transport::SecurityCounters{};
+  v.set(Id::connections_accepted, d.connections_accepted);
+  v.set(Id::handshakes_failed, d.handshakes_failed);
+  v.set(Id::keys_refused, d.keys_refused);
+  v.set(Id::roles_refused, d.roles_refused);
+  v.set(Id::messages_unauthorised, d.messages_unauthorised);
+  v.set(Id::clients_authorised, d.clients_authorised);
   archive_health_.set(now, cut_ - std::min(cut_, acked_cut_), v);
   disk_.set(v);
   return s;

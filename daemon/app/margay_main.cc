@@ -6,11 +6,12 @@
 #include <cstdio>
 
 #include "command_options.h"
+#include "keys_command.h"
 #include "margay/config/config.h"
 #include "margay/terminal/status.h"
 #include "margay/terminal/text.h"
 #include "margay/terminal/watch.h"
-#include "margay/transport/transport.h"
+#include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
 #include "run/run_command.h"
 
@@ -45,36 +46,76 @@ int check(const margay::wire::Report& report) {
   return healthy ? 0 : 1;
 }
 
-int status(const std::string& name, StatusAs as) {
-  const auto unreachable = [as](const margay::Error& error) {
-    const int code = complain(error);
-    return as == StatusAs::kCheck ? 2 : code;
-  };
-  auto directory = choose_run(name);
-  if (!directory) return unreachable(directory.error());
+// A daemon here, or on another machine.
+struct Where {
+  std::string run, endpoint, key;
+};
+
+void add_where(CLI::App& app, Where& where) {
+  app.add_option("run", where.run, "the run (default: the newest)");
+  auto* connect = app.add_option("--connect", where.endpoint,
+                                 "a daemon on another machine: its listen.control, e.g. tcp://head:7413");
+  app.add_option("--key", where.key, "file with the key for it (margay keys add)")->needs(connect);
+}
+
+// Asks the daemon and waits for the answer.
+margay::Result<margay::wire::ControlReply> ask(const Where& where,
+                                               const margay::wire::ControlRequest& request,
+                                               margay::DurationNs patience) {
+  std::string endpoint = where.endpoint;
+  if (endpoint.empty()) {
+    auto directory = choose_run(where.run);
+    if (!directory) return tl::unexpected(directory.error());
+    endpoint = directory->control_endpoint();
+  }
   zmq::context_t context(1);
-  auto control =
-      margay::transport::Socket::connect(context, zmq::socket_type::dealer, directory->control_endpoint());
-  if (!control) return unreachable(control.error());
+  const margay::SystemClock clock;
+  margay::transport::Dial dial(context, clock, zmq::socket_type::dealer, endpoint, where.key);
+  if (auto ok = dial.open(); !ok) return tl::unexpected(ok.error());
+  const margay::TimeNs end = clock.monotonic() + patience;
+  // Both questions may be asked again: a connection that is cut (keys change) takes the question with it.
+  margay::TimeNs next_ask{};
+  while (clock.monotonic() < end) {
+    dial.look();
+    if (!dial.refused().empty()) return margay::fail(margay::ErrorCode::kUnavailable, dial.refused());
+    const margay::TimeNs now = clock.monotonic();
+    if (now >= next_ask && dial.socket().try_send(request)) next_ask = now + margay::seconds(1);
+    margay::transport::Socket* const sockets[] = {&dial.socket()};
+    if (!margay::transport::wait_readable(sockets, std::chrono::milliseconds(20))) continue;
+    const auto frame = dial.socket().try_receive();
+    margay::wire::ControlReply reply;
+    if (!frame || !reply.ParseFromString(frame->body)) continue;
+    if (!reply.error().empty()) return margay::fail(margay::ErrorCode::kUnavailable, reply.error());
+    return reply;
+  }
+  return margay::fail(margay::ErrorCode::kUnavailable, endpoint + ": the daemon of this run does not answer");
+}
+
+int status(const Where& where, StatusAs as) {
   margay::wire::ControlRequest request;
   request.set_version(margay::wire::kWireVersion);
   request.set_kind(margay::wire::ControlRequest::STATUS);
-  margay::transport::Socket* const sockets[] = {&*control};
-  if (control->send(request, std::chrono::seconds(2)) &&
-      margay::transport::wait_readable(sockets, std::chrono::seconds(5))) {
-    const auto frame = control->try_receive();
-    margay::wire::ControlReply reply;
-    if (frame && reply.ParseFromString(frame->body)) {
-      if (!reply.error().empty()) return unreachable({margay::ErrorCode::kUnavailable, reply.error()});
-      if (as == StatusAs::kCheck) return check(reply.report());
-      const std::string text = as == StatusAs::kJson ? margay::terminal::status_json(reply.report()) + "\n"
-                                                     : margay::terminal::status_text(reply.report());
-      std::fputs(text.c_str(), stdout);
-      return 0;
-    }
+  const auto reply = ask(where, request, margay::seconds(7));
+  if (!reply) {
+    const int code = complain(reply.error());
+    return as == StatusAs::kCheck ? 2 : code;
   }
-  return unreachable(
-      {margay::ErrorCode::kUnavailable, directory->path + ": the daemon of this run does not answer"});
+  if (as == StatusAs::kCheck) return check(reply->report());
+  const std::string text = as == StatusAs::kJson ? margay::terminal::status_json(reply->report()) + "\n"
+                                                 : margay::terminal::status_text(reply->report());
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int finish(const Where& where) {
+  margay::wire::ControlRequest request;
+  request.set_version(margay::wire::kWireVersion);
+  request.set_kind(margay::wire::ControlRequest::FINISH);
+  request.set_timeout_ns(margay::seconds(10).value);
+  const auto reply = ask(where, request, margay::seconds(40));
+  if (!reply) return complain(reply.error());
+  std::printf("%s\n", reply->summary_json().c_str());
+  return 0;
 }
 
 int run(int argc, char** argv) {
@@ -110,25 +151,34 @@ int run(int argc, char** argv) {
   run_app->add_option("command", request.command, "the job: everything after --")->required();
   run_app->positionals_at_end();
 
-  std::string watch_run;
+  Where watch_where;
   bool exit_at_end = false;
   auto* watch_app = app.add_subcommand(
       "watch",
       "The live view of a run in this terminal: what every node does, the phases, the alerts. q leaves.");
-  watch_app->add_option("run", watch_run, "the run (default: the newest)");
+  add_where(*watch_app, watch_where);
   watch_app->add_flag("--exit-at-end", exit_at_end, "leave when the run ends");
 
-  std::string status_run;
+  Where status_where, finish_where;
   bool json = false, check_only = false;
   auto* status_app =
       app.add_subcommand("status",
                          "How a run stands: phases, open alerts, the account of every event, counters.\n"
                          "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.\n"
                          "With --check: 0 healthy, 1 degraded, 2 not reachable.");
-  status_app->add_option("run", status_run, "the run (default: the newest)");
+  add_where(*status_app, status_where);
   auto* json_flag = status_app->add_flag("--json", json, "for programs");
   status_app->add_flag("--check", check_only, "one line and an exit code, for scripts and monitoring")
       ->excludes(json_flag);
+
+  auto* finish_app =
+      app.add_subcommand("finish",
+                         "End a run whose daemon was started by hand: what is left is taken, the "
+                         "archive closed, the summary printed\n(JSON). Then the daemon may be ended.");
+  add_where(*finish_app, finish_where);
+  margay::app::KeysRequest keys_request;
+  margay::app::add_keys_command(app, keys_request);
+  auto* keys_app = app.get_subcommand("keys");
 
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
@@ -149,16 +199,22 @@ int run(int argc, char** argv) {
   }
   if (run_app->parsed()) return margay::app::run_command(request);
   if (watch_app->parsed()) {
-    auto directory = choose_run(watch_run);
-    if (!directory) return complain(directory.error());
     margay::terminal::WatchOptions options;
-    options.dir = *directory;
+    options.connect = watch_where.endpoint;
+    options.key = watch_where.key;
+    if (options.connect.empty()) {
+      auto directory = choose_run(watch_where.run);
+      if (!directory) return complain(directory.error());
+      options.dir = *directory;
+    }
     options.exit_at_end = exit_at_end;
     options.view = margay::terminal::view_for_terminal();
     return margay::terminal::watch(options);
   }
   if (status_app->parsed())
-    return status(status_run, check_only ? StatusAs::kCheck : json ? StatusAs::kJson : StatusAs::kText);
+    return status(status_where, check_only ? StatusAs::kCheck : json ? StatusAs::kJson : StatusAs::kText);
+  if (finish_app->parsed()) return finish(finish_where);
+  if (keys_app->parsed()) return margay::app::keys_command(keys_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;

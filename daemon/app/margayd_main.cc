@@ -87,6 +87,7 @@ int run(int argc, char** argv) {
   const margay::SystemClock clock;
   margay::observe::Service service((*pipeline)->beats());
   service.ready();
+  for (const std::string& line : (*pipeline)->listening()) margay::log::info(line);
   timespec tick{0, 100'000'000};
   while (!(*pipeline)->stopped()) {
     siginfo_t info;

@@ -48,6 +48,12 @@ struct Options {
   std::string http_listen;  // "" for none
   log::Level log_level = log::Level::kInfo;
   std::uint64_t log_file_bytes = std::uint64_t{1} << 20;
+  // For other machines: "" is none, and then no door is opened at all.
+  struct Listen {
+    std::string ingest, reports, control;  // what the public sees
+    std::string keys;
+    bool any() const { return !ingest.empty() || !reports.empty() || !control.empty(); }
+  } listen;
   std::string capture;  // file for every message as it came in, for tests; "" for none
 };
 

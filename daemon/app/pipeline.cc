@@ -102,10 +102,14 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   if (resume->run.boot_id != boot_id())
     resume->run.wall_offset = p->clock_.realtime() - p->clock_.monotonic();
 
-  auto ingest = IngestStage::make(o, p->context_, *p->archive_, *resume, p->exchange_, p->clock_);
+  auto remote = p->open_door();
+  if (!remote) return tl::unexpected(remote.error());
+  auto ingest = IngestStage::make(o, p->context_, *p->archive_, *resume, p->exchange_, p->clock_,
+                                  std::move(remote->ingest));
   if (!ingest) return tl::unexpected(ingest.error());
   p->ingest_ = std::move(*ingest);
-  auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, *resume, p->exchange_, p->clock_);
+  auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, *resume, p->exchange_, p->clock_,
+                                      std::move(remote->viewers));
   if (!analysis) return tl::unexpected(analysis.error());
   p->analysis_ = std::move(*analysis);
   say_start(o, *resume, exists);
@@ -123,6 +127,37 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   p->ingest_->start();
   p->analysis_->start();
   return p;
+}
+
+Result<Pipeline::Remote> Pipeline::open_door() {
+  Remote remote;
+  const Options::Listen& l = options_.listen;
+  if (!l.any()) return remote;
+  auto door = transport::Authenticator::start(context_, l.keys, clock_, [](const std::string& line) {
+    std::fprintf(stderr, "margayd: %s\n", line.c_str());
+  });
+  if (!door) return tl::unexpected(door.error());
+  door_ = std::move(*door);
+  exchange_.door = door_.get();
+  // What the public sees is where the sockets bind; something that stands before them would change the list
+  // here.
+  const auto open = [&](std::optional<transport::GuardedSocket>& into, zmq::socket_type type,
+                        const std::string& endpoint, const std::string& domain) -> Status {
+    if (endpoint.empty()) return {};
+    auto socket = transport::GuardedSocket::bind(context_, type, {endpoint}, domain, *door_);
+    if (!socket) return fail(socket.error(), "listen." + domain);
+    into.emplace(std::move(*socket));
+    listening_.push_back("listening for " + domain + " at " + into->endpoints()[0]);
+    return {};
+  };
+  if (auto ok = open(remote.ingest, zmq::socket_type::router, l.ingest, "ingest"); !ok)
+    return tl::unexpected(ok.error());
+  if (auto ok = open(remote.viewers.reports, zmq::socket_type::pub, l.reports, "reports"); !ok)
+    return tl::unexpected(ok.error());
+  if (auto ok = open(remote.viewers.control, zmq::socket_type::router, l.control, "control"); !ok)
+    return tl::unexpected(ok.error());
+  listening_.push_back("the key of this daemon: " + door_->server_fingerprint());
+  return remote;
 }
 
 void Pipeline::wait() {

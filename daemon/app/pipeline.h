@@ -35,13 +35,24 @@ class Pipeline {
   std::string verdict();
   std::string summary();
   const observe::Heartbeats& beats() const { return exchange_.beats; }
+  // Where other machines may come in, for people: sentences.
+  const std::vector<std::string>& listening() const { return listening_; }
 
  private:
   explicit Pipeline(Options options) : options_(std::move(options)) {}
 
+  // The guarded sockets, as the options want them.
+  struct Remote {
+    std::optional<transport::GuardedSocket> ingest;
+    RemoteViewers viewers;
+  };
+  Result<Remote> open_door();
+
   Options options_;
+  std::vector<std::string> listening_;
   SystemClock clock_;
   zmq::context_t context_{1};
+  std::unique_ptr<transport::Authenticator> door_;  // before the sockets that it guards, gone after them
   Exchange exchange_;
   std::unique_ptr<store::Archive> archive_;
   std::unique_ptr<IngestStage> ingest_;

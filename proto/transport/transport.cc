@@ -1,15 +1,59 @@
 #include "margay/transport/transport.h"
 
 namespace margay::transport {
+namespace {
 
-Result<Socket> Socket::open(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
-                            bool bind) {
+constexpr int kHandshakeMs = 2000;  // a server's patience with a peer that does not introduce itself
+constexpr int kHeartbeatMs = 5000;
+constexpr int kHeartbeatTimeoutMs = 15'000;
+
+void protect(zmq::socket_t& socket, const Security& security) {
+  if (!security.server_secret.empty()) {
+    socket.set(zmq::sockopt::curve_server, true);
+    socket.set(zmq::sockopt::curve_secretkey, security.server_secret);
+    socket.set(zmq::sockopt::zap_domain, security.domain);
+    socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
+  } else if (!security.server.empty()) {
+    socket.set(zmq::sockopt::curve_serverkey, security.server);
+    socket.set(zmq::sockopt::curve_publickey, security.public_key);
+    socket.set(zmq::sockopt::curve_secretkey, security.secret_key);
+  }
+  if (security.server_secret.empty() && security.server.empty()) return;
+  socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatMs);
+  socket.set(zmq::sockopt::heartbeat_timeout, kHeartbeatTimeoutMs);
+  socket.set(zmq::sockopt::heartbeat_ttl, kHeartbeatTimeoutMs);
+  socket.set(zmq::sockopt::tcp_keepalive, 1);
+}
+
+}  // namespace
+
+bool is_local(const std::string& endpoint) {
+  return endpoint.starts_with("ipc://") || endpoint.starts_with("inproc://");
+}
+
+Status check_endpoint(const std::string& endpoint, const Security& security) {
+  if (is_local(endpoint)) return {};
+  if (!endpoint.starts_with("tcp://") || endpoint.rfind(':') <= 6)
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + endpoint + "': expected tcp://ADDRESS:PORT, such as tcp://127.0.0.1:7411");
+  if (!security.server_secret.empty() || !security.server.empty()) return {};
+  const bool loopback = endpoint.starts_with("tcp://127.") || endpoint.starts_with("tcp://[::1]:");
+  if (security.insecure && loopback) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              endpoint +
+                  ": needs keys; type: margay keys init DIR, then margay keys add DIR NAME --role source "
+                  "(proto/SECURITY.md)");
+}
+
+Result<Socket> Socket::unbound(zmq::context_t& context, zmq::socket_type type, const Security& security) {
   try {
     zmq::socket_t socket(context, type);
     socket.set(zmq::sockopt::linger, 0);
     socket.set(zmq::sockopt::sndhwm, kHighWaterMark);
     socket.set(zmq::sockopt::rcvhwm, kHighWaterMark);
     socket.set(zmq::sockopt::maxmsgsize, kLargestMessage);
+    socket.set(zmq::sockopt::reconnect_ivl, 50);
+    socket.set(zmq::sockopt::reconnect_ivl_max, 500);
     if (type == zmq::socket_type::router) {
       socket.set(zmq::sockopt::router_mandatory, true);  // an unreachable peer is an answer, not silence
       socket.set(zmq::sockopt::router_handover, false);
@@ -19,25 +63,36 @@ Result<Socket> Socket::open(zmq::context_t& context, zmq::socket_type type, cons
       socket.set(zmq::sockopt::req_relaxed, true);
       socket.set(zmq::sockopt::req_correlate, true);
     }
-    if (!bind) {
-      socket.set(zmq::sockopt::reconnect_ivl, 50);
-      socket.set(zmq::sockopt::reconnect_ivl_max, 500);
-    }
-    if (bind)
-      socket.bind(endpoint);
-    else
-      socket.connect(endpoint);
+    protect(socket, security);
     return Socket(std::move(socket), type == zmq::socket_type::router);
   } catch (const zmq::error_t& e) {
-    return fail(ErrorCode::kIo, endpoint + ": " + e.what());
+    return fail(ErrorCode::kInternal, std::string("no socket can be made: ") + e.what());
   }
 }
 
-Result<Socket> Socket::bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint) {
-  return open(context, type, endpoint, true);
+Result<Socket> Socket::bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
+                            const Security& security) {
+  if (auto ok = check_endpoint(endpoint, security); !ok) return tl::unexpected(ok.error());
+  auto socket = unbound(context, type, security);
+  if (!socket) return socket;
+  try {
+    socket->socket_.bind(endpoint);
+  } catch (const zmq::error_t& e) {
+    return fail(ErrorCode::kIo, endpoint + ": " + e.what());
+  }
+  return socket;
 }
-Result<Socket> Socket::connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint) {
-  return open(context, type, endpoint, false);
+Result<Socket> Socket::connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
+                               const Security& security) {
+  if (auto ok = check_endpoint(endpoint, security); !ok) return tl::unexpected(ok.error());
+  auto socket = unbound(context, type, security);
+  if (!socket) return socket;
+  try {
+    socket->socket_.connect(endpoint);
+  } catch (const zmq::error_t& e) {
+    return fail(ErrorCode::kIo, endpoint + ": " + e.what());
+  }
+  return socket;
 }
 
 bool Socket::try_send(const google::protobuf::MessageLite& message, const std::string& to) {
@@ -88,6 +143,8 @@ std::optional<Socket::Frame> Socket::try_receive() {
       Frame frame;
       if (router_) frame.from = parts[0].to_string();
       frame.body = parts.back().to_string();
+      const char* user = zmq_msg_gets(parts.back().handle(), "User-Id");
+      if (user != nullptr) frame.user = user;
       return frame;
     }
   } catch (const zmq::error_t&) {

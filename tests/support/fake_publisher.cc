@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   {
     zmq::context_t context(1);
     auto reports = Socket::bind(context, zmq::socket_type::pub, dir->reports_endpoint());
-    auto control = Socket::bind(context, zmq::socket_type::rep, dir->control_endpoint());
+    auto control = Socket::bind(context, zmq::socket_type::router, dir->control_endpoint());
     if (!reports || !control) return 1;
     double last = -1, ended = 0;
     while (g_end == 0 && (ended == 0 || ended < 2)) {
@@ -67,11 +67,11 @@ int main(int argc, char** argv) {
       if (r.final()) ended = real - run.end_s / speed;
       Socket* wait[] = {&*control};
       if (transport::wait_readable(wait, std::chrono::milliseconds(50)))
-        while (control->try_receive()) {
+        while (const auto frame = control->try_receive()) {
           wire::ControlReply reply;
           reply.set_version(1);
           *reply.mutable_report() = r;
-          control->try_send(reply);
+          control->try_send(reply, frame->from);
         }
     }
   }

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--plain") == 0) options.plain = true;
     if (std::strcmp(argv[i], "--status") != 0 && std::strcmp(argv[i], "--json") != 0) continue;
     zmq::context_t context(1);
-    auto control = transport::Socket::connect(context, zmq::socket_type::req, dir->control_endpoint());
+    auto control = transport::Socket::connect(context, zmq::socket_type::dealer, dir->control_endpoint());
     if (!control) return 1;
     wire::ControlRequest ask;
     ask.set_version(1);

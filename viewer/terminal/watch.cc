@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +16,7 @@
 #include "margay/base/time.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
-#include "margay/transport/transport.h"
+#include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
 #include "tty.h"
 
@@ -41,32 +40,34 @@ std::int64_t utc_offset_s() {
 // The newest report, and whether the daemon is there.
 class Feed {
  public:
-  explicit Feed(const transport::RunDirectory& dir) : dir_(dir) {}
+  explicit Feed(const WatchOptions& o) : dir_(o.dir), connect_(o.connect), key_(o.key) {}
 
   Status open() {
-    auto reports = Socket::connect(context_, zmq::socket_type::sub, dir_.reports_endpoint());
-    if (!reports) return tl::unexpected(reports.error());
-    reports_.emplace(std::move(*reports));
-    reports_->subscribe_all();
-    auto control = Socket::connect(context_, zmq::socket_type::req, dir_.control_endpoint());
-    if (!control) return tl::unexpected(control.error());
-    control_.emplace(std::move(*control));
-    return {};
+    control_.emplace(context_, clock_, zmq::socket_type::dealer,
+                     connect_.empty() ? dir_.control_endpoint() : connect_, key_);
+    if (auto ok = control_->open(); !ok) return ok;
+    // A daemon on another machine says itself where its reports are.
+    return connect_.empty() ? receive_from(dir_.reports_endpoint()) : Status();
   }
 
   // Takes what has come. `each` sees every report that decodes, in order. True if the newest changed.
   template <class Each>
   bool take(TimeNs mono, Each&& each) {
     bool changed = false;
-    while (auto frame = reports_->try_receive()) {
+    control_->look();
+    if (reports_) reports_->look();
+    while (auto frame = reports_ ? reports_->socket().try_receive() : std::nullopt) {
       wire::Report report;
       if (report.ParseFromString(frame->body)) changed = accept(std::move(report), mono, each) || changed;
     }
-    while (auto frame = control_->try_receive()) {
+    while (auto frame = control_->socket().try_receive()) {
       wire::ControlReply reply;
       if (!reply.ParseFromString(frame->body)) continue;
       heard_ = mono;
       if (!reply.error().empty()) notice_ = reply.error();
+      if (const std::string at = transport::with_port(connect_, reply.reports_port());
+          !reports_ && !at.empty())
+        if (auto ok = receive_from(at); !ok) notice_ = ok.error().message;
       // An answer may be older than what was published since; a final report is never taken back.
       if (reply.has_report() && (!have_ || reply.report().emitted_wall_ns() > report_.emitted_wall_ns()))
         changed = accept(std::move(*reply.mutable_report()), mono, each) || changed;
@@ -83,7 +84,7 @@ class Feed {
     wire::ControlRequest request;
     request.set_version(wire::kWireVersion);
     request.set_kind(wire::ControlRequest::STATUS);
-    control_->try_send(request);  // unanswered, it is asked again
+    control_->socket().try_send(request);  // unanswered, it is asked again
     asked_at_ = mono;
   }
 
@@ -91,6 +92,7 @@ class Feed {
     if (have_ && report_.final()) return Link::kLive;
     if (mono - heard_ < kGoneAfter) return have_ ? Link::kLive : Link::kWaiting;
     struct stat st {};
+    if (!connect_.empty()) return have_ ? Link::kGone : Link::kWaiting;
     if (::stat(dir_.path.c_str(), &st) != 0) return Link::kRunGone;
     return have_ ? Link::kGone : Link::kWaiting;
   }
@@ -98,7 +100,12 @@ class Feed {
   bool have() const { return have_; }
   const wire::Report& report() const { return report_; }
   const std::string& notice() const { return notice_; }
-  std::array<Socket*, 2> sockets() { return {&*reports_, &*control_}; }
+  // Why the daemon does not let us in, or "".
+  const std::string& refused() const { return control_->refused(); }
+  std::vector<Socket*> sockets() {
+    if (!reports_) return {&control_->socket()};
+    return {&reports_->socket(), &control_->socket()};
+  }
 
  private:
   template <class Each>
@@ -117,9 +124,16 @@ class Feed {
     return true;
   }
 
+  Status receive_from(const std::string& endpoint) {
+    reports_.emplace(context_, clock_, zmq::socket_type::sub, endpoint, key_);
+    return reports_->open();
+  }
+
   transport::RunDirectory dir_;
+  std::string connect_, key_;
+  const SystemClock clock_;
   zmq::context_t context_{1};
-  std::optional<Socket> reports_, control_;
+  std::optional<transport::Dial> reports_, control_;
   wire::Report report_;
   std::string notice_;
   bool have_ = false, began_ = false;
@@ -240,6 +254,7 @@ int watch_screen(const WatchOptions& options, Feed& feed, Signals& signals) {
       }
 
     mono = clock.monotonic();
+    if (!feed.refused().empty()) return 1;
     view.link = feed.link(mono);
     const bool over = (feed.have() && feed.report().final()) || view.link == Link::kRunGone;
     if (options.exit_at_end && over) return 0;
@@ -282,6 +297,7 @@ int watch_lines(const WatchOptions& options, Feed& feed, Signals& signals) {
       first = false;
       for (const std::string& line : lines.feed(report, mono)) text += line + "\n";
     });
+    if (!feed.refused().empty()) return 1;
     feed.ask(mono);
     const Link link = feed.link(mono);
     if ((link == Link::kGone) != was_gone) {
@@ -330,7 +346,7 @@ View view_for_terminal() {
 }
 
 int watch(const WatchOptions& options) {
-  Feed feed(options.dir);
+  Feed feed(options);
   if (auto ok = feed.open(); !ok) {
     std::fprintf(stderr, "margay: %s\n", printable(ok.error().message).c_str());
     return 1;
@@ -343,7 +359,9 @@ int watch(const WatchOptions& options) {
   const bool screen =
       !options.plain && isatty(options.in) != 0 && isatty(options.out) != 0 && environment("TERM") != "dumb";
   try {
-    return screen ? watch_screen(options, feed, signals) : watch_lines(options, feed, signals);
+    const int code = screen ? watch_screen(options, feed, signals) : watch_lines(options, feed, signals);
+    if (!feed.refused().empty()) std::fprintf(stderr, "margay: %s\n", printable(feed.refused()).c_str());
+    return code;
   } catch (const std::exception& e) {  // the terminal was given back on the way here
     std::fprintf(stderr, "margay: %s\n", printable(e.what()).c_str());
     return 1;

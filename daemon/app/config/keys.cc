@@ -220,6 +220,8 @@ Key p_key() {
     return c.member;     \
   }
 
+constexpr const char* kEndpoint = "tcp://ADDRESS:PORT, or \"\" for none";
+
 std::vector<Key> make_keys() {
   return {
       duration_key("slice", "duration", AT(slice.duration), milliseconds(10), seconds(600),
@@ -287,6 +289,16 @@ std::vector<Key> make_keys() {
                  "The least important lines that are said, on stderr."),
       size_key("log", "file_size", AT(log.file_size), SizeBytes{std::uint64_t{64} << 10}, mebibytes(1024),
                "Where stderr is a file: its largest size. What comes after is counted, not written."),
+      text_key("listen", "ingest", AT(listen.ingest), kEndpoint,
+               "Where node agents on other machines send events: \"tcp://127.0.0.1:7411\"; \"tcp://*:7411\" "
+               "is every "
+               "address of this machine."),
+      text_key("listen", "reports", AT(listen.reports), kEndpoint,
+               "Where viewers on other machines receive reports: \"tcp://127.0.0.1:7412\"."),
+      text_key("listen", "control", AT(listen.control), kEndpoint,
+               "Where they ask, and what they connect to: \"tcp://127.0.0.1:7413\"."),
+      text_key("listen", "keys", AT(listen.keys), "a path, or \"\" for none",
+               "The directory of keys that `margay keys init` makes: who may come in."),
   };
 }
 
@@ -305,6 +317,8 @@ const std::vector<Section>& sections() {
       {"http", "For monitoring."},
       {"log",
        "What the daemon says of itself. No more than 60 lines a minute are; it tells how many it left out."},
+      {"listen",
+       "For other machines: encrypted, with a key for each client (proto/SECURITY.md). Nothing by default."},
   };
   return all;
 }
@@ -327,6 +341,17 @@ std::optional<Conflict> find_conflict(const Config& c) {
   if (c.limits.leaves < c.limits.sources)
     return Conflict{"limits.leaves", std::to_string(c.limits.leaves) +
                                          " is less than limits.sources; each source has at least one leaf"};
+  const std::pair<const char*, const std::string*> places[] = {{"listen.ingest", &c.listen.ingest},
+                                                               {"listen.reports", &c.listen.reports},
+                                                               {"listen.control", &c.listen.control}};
+  for (const auto& [key, place] : places) {
+    if (place->empty()) continue;
+    const std::size_t colon = place->rfind(':');
+    if (!place->starts_with("tcp://") || colon <= 6 || colon + 1 == place->size())
+      return Conflict{key, "'" + *place + "' is not of the form tcp://ADDRESS:PORT"};
+    if (c.listen.keys.empty())
+      return Conflict{key, "listening on the network needs listen.keys; type: margay keys init DIR"};
+  }
   return std::nullopt;
 }
 

@@ -63,7 +63,7 @@ class Watch : public testing::Test {
     tcgetattr(master_, &before_);
     context_.emplace(1);
     auto reports = Socket::bind(*context_, zmq::socket_type::pub, dir_.reports_endpoint());
-    auto control = Socket::bind(*context_, zmq::socket_type::rep, dir_.control_endpoint());
+    auto control = Socket::bind(*context_, zmq::socket_type::router, dir_.control_endpoint());
     ASSERT_TRUE(reports && control);
     reports_.emplace(std::move(*reports));
     control_.emplace(std::move(*control));
@@ -92,11 +92,11 @@ class Watch : public testing::Test {
     while (std::chrono::steady_clock::now() < limit) {
       read_some();
       if (done()) return true;
-      reports_->try_send(report);
-      while (control_->try_receive()) {
+      if (publishes_) reports_->try_send(report);
+      while (const auto frame = control_->try_receive()) {
         wire::ControlReply reply;
         *reply.mutable_report() = report;
-        control_->try_send(reply);
+        control_->try_send(reply, frame->from);
       }
       pollfd p{master_, POLLIN, 0};
       ::poll(&p, 1, 20);
@@ -116,6 +116,7 @@ class Watch : public testing::Test {
   std::string base_, screen_;
   transport::RunDirectory dir_;
   std::optional<zmq::context_t> context_;
+  bool publishes_ = true;
   std::optional<Socket> reports_, control_;
   pid_t child_ = -1;
   int master_ = -1;
@@ -137,6 +138,13 @@ TEST_F(Watch, ShowsTheRunResizesAndQuits) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_THAT(screen_, HasSubstr(kGivenBack));
   EXPECT_TRUE(terminal_is_as_before());
+}
+
+TEST_F(Watch, AsksWhereNothingIsPublished) {
+  const auto report = support::synthetic_report({}, 28);
+  start();
+  publishes_ = false;
+  EXPECT_TRUE(until("rank3", report)) << screen_;
 }
 
 TEST_F(Watch, GivesTheTerminalBackOnSignals) {

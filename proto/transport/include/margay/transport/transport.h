@@ -1,7 +1,8 @@
 // Protobuf messages over ZeroMQ, with bounded queues and no exception leaving.
 //
 // Every socket has high-water marks, a linger of 0 and a largest message; ipc endpoints lie in the run's
-// private directory. Thread safety: a Socket belongs to one thread.
+// private directory, tcp endpoints are encrypted (CURVE) and notice peers that have vanished. Thread safety:
+// a Socket belongs to one thread.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -20,10 +21,28 @@ namespace margay::transport {
 inline constexpr int kHighWaterMark = 1000;                // messages, each way
 inline constexpr std::int64_t kLargestMessage = 16 << 20;  // bytes; longer ones close the connection
 
+// How a socket protects itself. An endpoint that is not of this machine's file system (ipc) or process
+// (inproc) needs keys; without them it is refused, unless it is a loopback address and `insecure` says so
+// (tests).
+struct Security {
+  std::string server_secret;  // a server: its secret key
+  std::string domain;         // a server: what is asked for ("ingest"), told to the authenticator
+  std::string public_key, secret_key, server;  // a client: its pair, and the server's public key
+  bool insecure = false;
+};
+// Errors: kInvalidArgument, with the command that helps.
+Status check_endpoint(const std::string& endpoint, const Security& security);
+bool is_local(const std::string& endpoint);  // ipc or inproc
+
 class Socket {
  public:
-  static Result<Socket> bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint);
-  static Result<Socket> connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint);
+  static Result<Socket> bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
+                             const Security& security = {});
+  static Result<Socket> connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
+                                const Security& security = {});
+  // Neither bound nor connected yet. Errors: kInternal.
+  static Result<Socket> unbound(zmq::context_t& context, zmq::socket_type type,
+                                const Security& security = {});
 
   // Sends without blocking. False when the queue is full or nobody is there: the caller keeps the message.
   // For a ROUTER, `to` is the peer's routing id.
@@ -34,6 +53,7 @@ class Socket {
   struct Frame {
     std::string from;  // routing id, for a ROUTER
     std::string body;
+    std::string user;  // what the authenticator called the sender; "" where there is none
   };
   // Takes a waiting message, if any. Messages of an unexpected shape are taken, counted and skipped.
   std::optional<Frame> try_receive();
@@ -44,8 +64,6 @@ class Socket {
 
  private:
   explicit Socket(zmq::socket_t socket, bool router) : socket_(std::move(socket)), router_(router) {}
-  static Result<Socket> open(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
-                             bool bind);
 
   zmq::socket_t socket_;
   bool router_;

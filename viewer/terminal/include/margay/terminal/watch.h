@@ -20,6 +20,8 @@ namespace margay::terminal {
 
 struct WatchOptions {
   transport::RunDirectory dir;
+  std::string connect,
+      key;  // instead of `dir`: a daemon on another machine (its control endpoint), and the key file
   bool exit_at_end = false;  // leave when the final report comes, or the run directory goes
   int in = 0;                // file descriptors: keys, picture
   int out = 1;

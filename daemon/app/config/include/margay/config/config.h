@@ -53,6 +53,11 @@ struct Node {
   SizeBytes memory = mebibytes(64);
   bool operator==(const Node&) const = default;
 };
+struct Listen {
+  std::string ingest, reports, control;  // tcp://ADDRESS:PORT, or "": not on the network
+  std::string keys;                      // directory
+  bool operator==(const Listen&) const = default;
+};
 struct Alerts {
   std::string file;  // "": none
   bool operator==(const Alerts&) const = default;
@@ -77,6 +82,7 @@ struct Config {
   Alerts alerts;
   Http http;
   Log log;
+  Listen listen;
   bool operator==(const Config&) const = default;
 
   // Slice durations of all levels, the finest first.

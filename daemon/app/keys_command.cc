@@ -1,0 +1,124 @@
+#include "keys_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "margay/transport/keys.h"
+
+namespace margay::app {
+namespace {
+
+namespace t = margay::transport;
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  char text[32] = "";
+  if (gmtime_r(&now, &utc) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+int done(const Status& status, const std::string& sentence) {
+  if (!status) {
+    std::fprintf(stderr, "margay: %s\n", status.error().message.c_str());
+    return status.error().code == ErrorCode::kNotFound ? 3 : 1;
+  }
+  std::printf("%s\n", sentence.c_str());
+  return 0;
+}
+
+int list(const std::string& dir, bool json) {
+  std::vector<std::string> problems;
+  const auto clients = t::load_authorized(dir, problems);
+  if (!clients) return done(tl::unexpected(clients.error()), "");
+  auto all = nlohmann::json::array();
+  for (const t::Authorized& a : *clients) {
+    auto prints = nlohmann::json::array();
+    std::string text;
+    for (const std::string& key : a.keys) {
+      prints.push_back(t::fingerprint(key));
+      text += "  " + t::fingerprint(key);
+    }
+    all.push_back(
+        {{"name", a.name}, {"role", t::to_string(a.role)}, {"created", a.created}, {"fingerprints", prints}});
+    if (!json)
+      std::printf("%-20s  %-8s  %s%s\n", a.name.c_str(), std::string(t::to_string(a.role)).c_str(),
+                  a.created.c_str(), text.c_str());
+  }
+  if (json) std::printf("%s\n", all.dump(2).c_str());
+  for (const std::string& p : problems) std::fprintf(stderr, "margay: %s\n", p.c_str());
+  return problems.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_keys_command(CLI::App& app, KeysRequest& r) {
+  auto* keys = app.add_subcommand(
+      "keys",
+      "Who may reach a daemon from other machines (proto/SECURITY.md).\n\n"
+      "  margay keys init ~/margay-keys                              once\n"
+      "  margay keys add ~/margay-keys node7 --role source           makes node7.key, for "
+      "that node\n"
+      "  margay keys revoke ~/margay-keys node7                      cut off within a second");
+  keys->require_subcommand(1);
+  const auto sub = [&](const char* name, const char* help, bool named) {
+    auto* s = keys->add_subcommand(name, help);
+    s->add_option("dir", r.dir, "the daemon's directory of keys")->required();
+    if (named) s->add_option("name", r.name, "the client: letters, digits, '.', '-', '_'")->required();
+    return s;
+  };
+  r.init = sub("init", "Make the directory and the daemon's key pair.", false);
+  r.add =
+      sub("add", "Make a key for a client and let it in. The file is carried to the client, and kept secret.",
+          true);
+  r.add
+      ->add_option("--role", r.role,
+                   "source: sends events; viewer: watches; operator: watches, and may end the run")
+      ->required()
+      ->check(CLI::IsMember({"source", "viewer", "operator"}));
+  r.add->add_option("--out", r.out, "the client's file (default: NAME.key here)");
+  r.ls = sub("ls", "The clients that are let in: name, role, since when, fingerprints of their keys.", false);
+  r.ls->add_flag("--json", r.json, "for programs");
+  r.revoke = sub("revoke", "Let a client in no more; its connections are cut within a second.", true);
+  r.rotate =
+      keys->add_subcommand("rotate",
+                           "With NAME: a second key for a client; both are good until `retire`. Without: the "
+                           "daemon's own key,\n--begin and then --finish.");
+  r.rotate->add_option("dir", r.dir, "the daemon's directory of keys")->required();
+  r.rotate->add_option("name", r.name, "the client");
+  r.rotate->add_option("--out", r.out, "the client's new file (default: NAME.key here)");
+  auto* begin =
+      r.rotate->add_flag("--begin", r.begin, "make the daemon's next key, and print its public half");
+  r.rotate->add_flag("--finish", r.finish, "the daemon takes the next key")->excludes(begin);
+  r.retire = sub("retire", "Drop the older of a client's two keys.", true);
+  r.trust = keys->add_subcommand("trust", "On a client: add the daemon's next public key to its file.");
+  r.trust->add_option("file", r.dir, "the client's file")->required();
+  r.trust->add_option("key", r.key, "what `margay keys rotate DIR --begin` printed")->required();
+}
+
+int keys_command(const KeysRequest& r) {
+  const std::string file = r.out.empty() ? r.name + ".key" : r.out;
+  const std::string carry = file + ": carry it to the client, readable for nobody else";
+  if (r.init->parsed()) return done(t::init_keys(r.dir), r.dir + ": the daemon's key is made");
+  if (r.add->parsed()) return done(t::add_client(r.dir, r.name, *t::role_of(r.role), file, utc_now()), carry);
+  if (r.ls->parsed()) return list(r.dir, r.json);
+  if (r.revoke->parsed()) return done(t::revoke_client(r.dir, r.name), r.name + " is let in no more");
+  if (r.retire->parsed())
+    return done(t::retire_client(r.dir, r.name), "the older key of " + r.name + " is dropped");
+  if (r.trust->parsed()) return done(t::trust_server(r.dir, r.key), r.dir + ": knows that key of the daemon");
+  if (!r.name.empty() && !r.begin && !r.finish) return done(t::rotate_client(r.dir, r.name, file), carry);
+  if (r.name.empty() && r.begin) {
+    const auto key = t::begin_server_rotation(r.dir);
+    return done(key ? Status() : Status(tl::unexpected(key.error())), key ? *key : "");
+  }
+  if (r.name.empty() && r.finish)
+    return done(t::finish_server_rotation(r.dir), "the daemon takes its next key");
+  std::fprintf(
+      stderr,
+      "margay: keys rotate: give the name of a client, or --begin or --finish for the daemon's key\n");
+  return 2;
+}
+
+}  // namespace margay::app

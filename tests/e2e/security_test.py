@@ -1,0 +1,171 @@
+"""A daemon that listens on the network: encrypted, each client with its key and role. Nothing is lost by it, strangers
+stay outside, are told why, and are counted."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import unittest
+
+from e2e import E2eTest, Job, LONG, MARGAY, dump, end_process, wait_for
+
+BIN = os.path.dirname(MARGAY)
+NODE = os.path.join(os.path.dirname(BIN), "libexec", "margay", "margay-node")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Security(E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.keys = os.path.join(self.place, "keys")
+        self.margay("keys", "init", self.keys)
+        for name, role in (("node", "source"), ("eve", "viewer"), ("boss", "operator")):
+            self.margay("keys", "add", self.keys, name, "--role", role, "--out", self.key(name))
+        self.ports = {d: free_port() for d in ("ingest", "reports", "control")}
+        self.config = os.path.join(self.place, "margay.toml")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(f'[listen]\nkeys = "{self.keys}"\n' +
+                       "".join(f'{d} = "{self.at(d)}"\n' for d in self.ports))
+        self.archive = os.path.join(self.place, "archive")
+        self.start_daemon()
+        self.addCleanup(self.end_daemon)
+
+    def start_daemon(self):
+        self.daemon = self.start([os.path.join(BIN, "margayd"), "--run", "net", "--archive", self.archive, "--config",
+                                  self.config])
+        wait_for(lambda: "the key of this daemon" in self.daemon.stderr or not self.daemon.running, "the daemon")
+        self.assertTrue(self.daemon.running, self.daemon.stderr)
+        self.directory = os.path.join(self.runtime, f"margay-{os.geteuid()}", "net")
+
+    def end_daemon(self):
+        if self.daemon.running:
+            end_process(self.daemon.pid, signal.SIGTERM)
+            self.daemon.wait()
+        subprocess.run(["rm", "-rf", self.directory], check=False)
+
+    def key(self, name):
+        return os.path.join(self.place, name + ".key")
+
+    def at(self, domain):
+        return f"tcp://127.0.0.1:{self.ports[domain]}"
+
+    def margay(self, *arguments, code=0):
+        done = subprocess.run([MARGAY, *arguments], env=self.environment, cwd=self.place, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=LONG, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def status(self, name="eve"):
+        return json.loads(self.margay("status", "--json", "--connect", self.at("control"), "--key", self.key(name)))
+
+    def counter(self, name):
+        """As a slice that closes tells it; the local way, which no key can spoil."""
+        counters = json.loads(self.margay("status", "--json", "net"))["counters"]
+        return {c["name"]: c["value"] for c in counters}.get(name, 0)
+
+    def agent(self, key, domain="ingest"):
+        return self.start([NODE, "--run-dir", self.directory, "--run", "net", "--collector", self.at(domain), "--key",
+                           key, "--owner-pid", str(self.daemon.pid)])
+
+    def job(self, *options, ranks=2):
+        from e2e import PROBE, MPIRUN, WORKLOAD
+        return self.start([MPIRUN, "-np", str(ranks), "-x", f"LD_PRELOAD={PROBE}", "-x", "MARGAY_RUN_DIR", WORKLOAD,
+                           *options], env={"MARGAY_RUN_DIR": self.directory})
+
+    def finish_and_check(self, *clients, ranks=2, late=False):
+        """`clients` end by themselves when the run has. `late`: what came after its slice could be amended is counted."""
+        summary = json.loads(self.margay("finish", "--connect", self.at("control"), "--key", self.key("boss")))
+        self.assertEqual(len(summary["sources"]), ranks)
+        events = summary["events"]
+        self.assertGreater(events["produced"], 0)
+        self.assertEqual(events["produced"], events["modelled"] + events["late_dropped"], summary)
+        if not late:
+            self.assertEqual(events["late_dropped"], 0, summary)
+        for client in clients:
+            self.assertEqual(client.wait(30), 0, client.stderr)
+        self.end_daemon()
+        meta = json.loads(dump("meta", self.archive))
+        self.assertEqual(len(meta["leaves"]), ranks)
+
+    def wait_for_events(self, more_than=0):
+        def modelled():
+            return sum(s["modelled"] for s in self.status()["sources"])
+        return wait_for(lambda: modelled() > more_than and modelled(), "events", poll=0.05)
+
+    def test_a_job_watched_from_afar_and_keys_changed_meanwhile(self):
+        agent = self.agent(self.key("node"))
+        watch = Job(self, [MARGAY, "watch", "--exit-at-end", "--connect", self.at("control"), "--key", self.key("eve")])
+        job = self.job("--plan", "A:6")
+        n = self.wait_for_events()
+        # The client's key: a second one, taken up by a running agent, then the first is dropped.
+        self.margay("keys", "rotate", self.keys, "node", "--out", self.key("node.new"))
+        os.replace(self.key("node.new"), self.key("node"))
+        n = self.wait_for_events(n)
+        self.margay("keys", "retire", self.keys, "node")
+        n = self.wait_for_events(n)
+        # The daemon's key: known to the clients before it is used.
+        fingerprint = self.margay("keys", "rotate", self.keys, "--begin").strip()
+        for name in ("node", "eve", "boss"):
+            self.margay("keys", "trust", self.key(name), fingerprint)
+        self.margay("keys", "rotate", self.keys, "--finish")
+        self.wait_for_events(n)
+        self.assertEqual(job.wait(), 0, job.stderr)
+        self.finish_and_check(agent, watch)
+        self.assertIn("watching run net", watch.stdout)
+
+    def test_who_may_not_is_told_and_counted(self):
+        agent = self.agent(self.key("node"))
+        job = self.job("--plan", "A:5")
+        self.wait_for_events()
+        at = self.at("control")
+        self.assertIn("give --key FILE", self.margay("status", "--connect", at, code=1))
+        self.assertIn("does not know this key", self.margay("status", "--connect", at, "--key", self.key("node"), code=1))
+        self.assertIn("only an operator", self.margay("finish", "--connect", at, "--key", self.key("eve"), code=1))
+        os.chmod(self.key("boss"), 0o644)
+        self.assertIn("chmod 600", self.margay("status", "--connect", at, "--key", self.key("boss"), code=1))
+        os.chmod(self.key("boss"), 0o600)
+        wait_for(lambda: self.counter("roles_refused") >= 1 and self.counter("messages_unauthorised") >= 1, "counters")
+        # Revoked while at work: cut off, told so; the job goes on as if nothing had happened.
+        self.margay("keys", "revoke", self.keys, "node")
+        wait_for(lambda: "does not know this key" in agent.stderr, "the refusal")
+        wait_for(lambda: self.counter("keys_refused") >= 1, "the counter")
+        self.assertEqual(job.wait(), 0, job.stderr)
+        self.assertEqual(agent.stderr.count("does not know this key"), 1, "said once")
+        # Let in again with a new key, the agent sends what it kept: nothing is lost.
+        self.margay("keys", "add", self.keys, "node", "--role", "source", "--out", self.key("again"))
+        os.replace(self.key("again"), self.key("node"))
+        self.finish_and_check(agent, late=True)
+
+    def test_a_viewers_key_sends_no_events(self):
+        agent = self.agent(self.key("eve"))
+        wait_for(lambda: "or its role is another" in agent.stderr, "the refusal")
+        end_process(agent.pid, signal.SIGTERM)
+        agent.wait()
+
+    def test_a_storm_of_strangers_is_counted_and_hardly_logged(self):
+        for i in range(500):
+            with socket.create_connection(("127.0.0.1", self.ports["ingest"])) as s:
+                s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        other = os.path.join(self.place, "other")
+        self.margay("keys", "init", other)
+        stranger = self.key("stranger")
+        self.margay("keys", "add", other, "node", "--role", "source", "--out", stranger)
+        with open(os.path.join(self.keys, "server.pub"), encoding="utf-8") as file:
+            self.margay("keys", "trust", stranger, file.read().strip())
+        self.margay("status", "--connect", self.at("control"), "--key", stranger, code=1)
+        agent = self.agent(self.key("node"))
+        job = self.job("--plan", "A:2")
+        wait_for(lambda: self.counter("handshakes_failed") >= 500, "the counter")
+        self.assertGreaterEqual(self.counter("connections_accepted"), 500)
+        self.assertLessEqual(len(self.daemon.stderr.splitlines()), 4 + 2 * 20, self.daemon.stderr)
+        self.assertEqual(job.wait(), 0)
+        self.finish_and_check(agent)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,306 @@
+// The door: roles and domains, revocation of those who are inside, change of keys; over real tcp on loopback.
+#include "margay/transport/security.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "margay/transport/dial.h"
+#include "margay/transport/guarded.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::transport {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class Door : public testing::Test {
+ protected:
+  void SetUp() override {
+    char base[] = "/tmp/margay-door-test-XXXXXX";
+    ASSERT_NE(mkdtemp(base), nullptr);
+    base_ = base;
+    dir_ = base_ + "/keys";
+    ASSERT_TRUE(init_keys(dir_));
+    ASSERT_TRUE(add_client(dir_, "src", Role::kSource, file("src"), "now"));
+    ASSERT_TRUE(add_client(dir_, "view", Role::kViewer, file("view"), "now"));
+    ASSERT_TRUE(add_client(dir_, "op", Role::kOperator, file("op"), "now"));
+    ASSERT_TRUE(init_keys(base_ + "/other"));
+    ASSERT_TRUE(add_client(base_ + "/other", "src", Role::kSource, file("stranger"), "now"));
+    auto door = Authenticator::start(context_, dir_, clock_, [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      log_.push_back(line);
+    });
+    ASSERT_TRUE(door) << door.error().message;
+    door_ = std::move(*door);
+  }
+  void TearDown() override {
+    server_.reset();
+    door_.reset();
+    std::filesystem::remove_all(base_);
+  }
+  std::string file(const std::string& name) const { return base_ + "/" + name; }
+  void listen(const std::string& domain, zmq::socket_type type = zmq::socket_type::router) {
+    auto socket = GuardedSocket::bind(context_, type, {"tcp://127.0.0.1:*"}, domain, *door_);
+    ASSERT_TRUE(socket) << socket.error().message;
+    server_.emplace(std::move(*socket));
+  }
+  std::unique_ptr<Dial> dial(const std::string& key, zmq::socket_type type = zmq::socket_type::dealer) {
+    auto d = std::make_unique<Dial>(context_, clock_, type, server_->endpoints()[0], file(key));
+    const auto ok = d->open();
+    EXPECT_TRUE(ok) << ok.error().message;
+    return d;
+  }
+  template <class Condition>
+  static bool wait_for(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+  static void say(Dial& d, int number) {
+    wire::ControlRequest m;
+    m.set_version(static_cast<std::uint32_t>(number));
+    d.socket().try_send(m);
+  }
+  // Whether a message of this client comes through, said again and again, before it is refused.
+  bool comes_in(Dial& d) {
+    bool heard = false;
+    const int number = ++number_;  // not to be taken for what another client said before
+    EXPECT_TRUE(wait_for([&] {
+      say(d, number);
+      d.look();
+      server_->keep_up();
+      while (const auto frame = server_->try_receive()) {
+        wire::ControlRequest m;
+        heard =
+            heard || (m.ParseFromString(frame->body) && m.version() == static_cast<std::uint32_t>(number));
+      }
+      return heard || !d.refused().empty();
+    }));
+    return heard;
+  }
+  std::size_t lines() {
+    const std::lock_guard lock(mutex_);
+    return log_.size();
+  }
+
+  int number_ = 0;
+  std::string base_, dir_;
+  SystemClock clock_;
+  std::mutex mutex_;
+  std::vector<std::string> log_;
+  zmq::context_t context_{1};
+  std::unique_ptr<Authenticator> door_;
+  std::optional<GuardedSocket> server_;
+};
+
+TEST_F(Door, ARoleMayWhatItIsFor) {
+  const struct {
+    const char* domain;
+    bool src, view, op;
+  } table[] = {
+      {"ingest", true, false, false}, {"control", false, true, true}, {"another", false, false, false}};
+  for (const auto& row : table) {
+    server_.reset();
+    listen(row.domain);
+    EXPECT_EQ(comes_in(*dial("src")), row.src) << row.domain;
+    EXPECT_EQ(comes_in(*dial("view")), row.view) << row.domain;
+    EXPECT_EQ(comes_in(*dial("op")), row.op) << row.domain;
+  }
+  EXPECT_TRUE(door_->is_operator(load_client_key(file("op"))->pair.public_key));
+  EXPECT_FALSE(door_->is_operator(load_client_key(file("view"))->pair.public_key));
+  EXPECT_EQ(door_->snapshot().roles_refused, 6u);
+  EXPECT_EQ(door_->snapshot().keys_refused, 0u);
+}
+
+TEST_F(Door, StrangersAreToldAndCounted) {
+  listen("ingest");
+  // A key pair of somebody else, who has learned the daemon's public key.
+  ASSERT_TRUE(trust_server(file("stranger"), load_server_key(dir_)->public_key));
+  auto d = dial("stranger");
+  ASSERT_TRUE(wait_for([&] {
+    d->look();
+    return !d->refused().empty();
+  }));
+  EXPECT_THAT(d->refused(), HasSubstr("refused: the daemon does not know this key"));
+  EXPECT_THAT(d->refused(), HasSubstr("margay keys add"));
+  EXPECT_EQ(door_->snapshot().keys_refused, 1u);
+  EXPECT_EQ(lines(), 2u);  // its first try was with the other daemon's key
+  // No key at all.
+  zmq::socket_t bare(context_, zmq::socket_type::dealer);
+  bare.set(zmq::sockopt::linger, 0);
+  bare.connect(server_->endpoints()[0]);
+  EXPECT_TRUE(wait_for([&] { return door_->snapshot().handshakes_failed >= 1; }));
+  EXPECT_FALSE(server_->try_receive());
+  // A known client is not disturbed.
+  EXPECT_TRUE(comes_in(*dial("src")));
+}
+
+TEST_F(Door, AnotherProtocolIsCounted) {
+  listen("ingest");
+  zmq::socket_t raw(context_, zmq::socket_type::stream);
+  raw.set(zmq::sockopt::linger, 0);
+  raw.connect(server_->endpoints()[0]);
+  zmq::message_t id, greeting;
+  ASSERT_TRUE(raw.recv(id));
+  ASSERT_TRUE(raw.recv(greeting));
+  raw.send(id, zmq::send_flags::sndmore);
+  raw.send(zmq::str_buffer("GET / HTTP/1.0\r\n\r\n"));
+  EXPECT_TRUE(wait_for([&] { return door_->snapshot().handshakes_failed >= 1; }));
+  EXPECT_TRUE(comes_in(*dial("src")));
+}
+
+TEST_F(Door, AnotherDaemonsKeyIsNoticed) {
+  listen("ingest");
+  auto d = dial("stranger");  // trusts the other daemon only
+  ASSERT_TRUE(wait_for([&] {
+    d->look();
+    return !d->refused().empty();
+  }));
+  EXPECT_THAT(d->refused(), HasSubstr("has not the daemon's key"));
+  EXPECT_EQ(door_->snapshot().keys_refused, 0u);  // it never came so far
+}
+
+TEST_F(Door, WhoIsRevokedIsCutOffWhileConnected) {
+  listen("ingest");
+  ASSERT_TRUE(add_client(dir_, "stays", Role::kSource, file("stays"), "now"));
+  ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 4; }));
+  auto d = dial("src"), other = dial("stays");
+  ASSERT_TRUE(comes_in(*d));
+  ASSERT_TRUE(comes_in(*other));
+  const auto before = door_->generation();
+  ASSERT_TRUE(revoke_client(dir_, "src"));
+  ASSERT_TRUE(wait_for([&] { return door_->generation() != before; }));
+  // Not cut off yet (keep_up() was not called), but not heard either.
+  say(*d, ++number_);
+  const std::string revoked = load_client_key(file("src"))->pair.public_key;
+  ASSERT_TRUE(wait_for([&] {
+    while (const auto frame = server_->try_receive()) EXPECT_NE(frame->user, revoked);
+    return door_->snapshot().messages_unauthorised >= 1;
+  }));
+  EXPECT_FALSE(comes_in(*d));
+  EXPECT_THAT(d->refused(), HasSubstr("does not know this key"));
+  EXPECT_TRUE(comes_in(*other));
+  EXPECT_GE(door_->snapshot().keys_refused, 1u);
+}
+
+TEST_F(Door, ReportsStopForWhoIsRevoked) {
+  listen("reports", zmq::socket_type::pub);
+  auto d = dial("view", zmq::socket_type::sub);
+  const auto hears = [&] {
+    wire::ControlRequest m;
+    m.set_version(1);
+    server_->keep_up();
+    server_->socket().try_send(m);
+    d->look();
+    return d->socket().try_receive().has_value();
+  };
+  ASSERT_TRUE(wait_for(hears));
+  ASSERT_TRUE(revoke_client(dir_, "view"));
+  ASSERT_TRUE(wait_for([&] {
+    hears();
+    return !d->refused().empty();
+  }));
+  while (d->socket().try_receive()) {
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(hears());
+}
+
+TEST_F(Door, AClientsKeyIsChangedWhileItIsConnected) {
+  listen("ingest");
+  auto d = dial("src");
+  ASSERT_TRUE(comes_in(*d));
+  ASSERT_TRUE(rotate_client(dir_, "src", file("src.new")));
+  const std::string next = load_client_key(file("src.new"))->pair.public_key;
+  ASSERT_TRUE(wait_for([&] { return door_->admits(next, "ingest"); }));
+  std::filesystem::rename(file("src.new"), file("src"));
+  bool changed = false;
+  ASSERT_TRUE(wait_for([&] {
+    say(*d, ++number_);
+    d->look();
+    while (const auto frame = server_->try_receive()) changed = changed || frame->user == next;
+    return changed;
+  }));
+  ASSERT_TRUE(retire_client(dir_, "src"));
+  EXPECT_TRUE(comes_in(*d));
+  EXPECT_EQ(d->refused(), "");
+}
+
+TEST_F(Door, TheDaemonsKeyIsChangedAndClientsFollow) {
+  listen("ingest");
+  auto d = dial("src");
+  ASSERT_TRUE(comes_in(*d));
+  const auto next = begin_server_rotation(dir_);
+  ASSERT_TRUE(next);
+  ASSERT_TRUE(trust_server(file("src"), *next));
+  const std::string before = door_->server_fingerprint();
+  ASSERT_TRUE(finish_server_rotation(dir_));
+  ASSERT_TRUE(wait_for([&] { return door_->server_fingerprint() != before; }));
+  server_->keep_up();
+  ASSERT_TRUE(wait_for([&] { return comes_in(*d); }));
+  // Who trusts the old key only does not come in any more.
+  EXPECT_FALSE(comes_in(*dial("op")));
+}
+
+TEST_F(Door, ADirectoryThatBecomesUnusableLetsNobodyIn) {
+  listen("ingest");
+  auto d = dial("src");
+  ASSERT_TRUE(comes_in(*d));
+  std::filesystem::permissions(dir_ + "/authorized", std::filesystem::perms::all);
+  ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 0; }));
+  EXPECT_FALSE(comes_in(*d));
+  EXPECT_GE(lines(), 1u);
+  std::filesystem::permissions(dir_ + "/authorized", std::filesystem::perms::owner_all);
+  ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 3; }));
+  EXPECT_TRUE(comes_in(*dial("src")));
+}
+
+TEST(Endpoints, LeaveTheMachineOnlyWithKeys) {
+  Security none, loose, keys;
+  loose.insecure = true;
+  keys.server_secret = std::string(40, '0');
+  EXPECT_TRUE(check_endpoint("ipc:///tmp/x", none));
+  EXPECT_TRUE(check_endpoint("inproc://x", none));
+  for (const char* e : {"tcp://127.0.0.1:1", "tcp://0.0.0.0:1", "tcp://*:1", "tcp://host:1"}) {
+    const auto status = check_endpoint(e, none);
+    ASSERT_FALSE(status) << e;
+    EXPECT_THAT(status.error().message, HasSubstr("margay keys init"));
+    EXPECT_TRUE(check_endpoint(e, keys)) << e;
+  }
+  EXPECT_TRUE(check_endpoint("tcp://127.0.0.1:1", loose));
+  EXPECT_FALSE(check_endpoint("tcp://*:1", loose));
+  EXPECT_FALSE(check_endpoint("tcp://10.0.0.1:1", loose));
+  for (const char* e : {"", "7411", "127.0.0.1:1", "udp://x:1", "tcp://"})
+    EXPECT_FALSE(check_endpoint(e, keys)) << e;
+  EXPECT_EQ(with_port("tcp://host:1", 42), "tcp://host:42");
+  EXPECT_EQ(with_port("ipc://host:1", 42), "");
+  EXPECT_EQ(port_of("tcp://[::1]:77"), 77u);
+}
+
+TEST(RefusalLog, IsBoundedHoweverManyTryAndSaysHowMany) {
+  RefusalLog log;
+  TimeNs now(0);
+  std::size_t written = 0;
+  for (int i = 0; i < 10'000; ++i)
+    written += log.note("10.0.0." + std::to_string(i % 250), "why", now).has_value();
+  EXPECT_EQ(written, RefusalLog::kLinesAMinute - 1);
+  EXPECT_FALSE(log.tick(now + seconds(59)));
+  EXPECT_EQ(log.tick(now + seconds(60)), "refused 9981 more connections in the last minute");
+  EXPECT_FALSE(log.tick(now + seconds(120)));
+  now = now + seconds(200);
+  EXPECT_TRUE(log.note("a", "why", now));
+  EXPECT_FALSE(log.note("a", "why", now));
+  EXPECT_TRUE(log.note("a", "another", now));
+  EXPECT_TRUE(log.note("b", "why", now));
+}
+
+}  // namespace
+}  // namespace margay::transport
