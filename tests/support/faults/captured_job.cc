@@ -80,9 +80,9 @@ Status CapturedJob::read(const std::string& path) {
     wire::ToCollector m;
     if (!in || !m.ParseFromString(body)) return fail(ErrorCode::kCorrupt, path + ": is cut short");
     const auto keep = [&](Words words) {
-      if (begin == 0) begin = at - seconds(1).value;  // records may be older than their message
-      move_times(words, -begin);
-      said_.push_back({at - begin - seconds(1).value, std::move(words)});
+      if (begin == 0) begin = at;
+      move_times(words, -begin);  // records are older than their message: some are before 0
+      said_.push_back({at - begin, std::move(words)});
     };
     if (m.has_hello()) {
       sources.insert(m.hello().source());

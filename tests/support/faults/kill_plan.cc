@@ -94,11 +94,12 @@ void KillPlan::arm_recovery(FaultyDaemon& daemon, std::int64_t calls, std::int64
   daemon.arm();
 }
 
-std::string KillPlan::judge(const faults_page& p, std::string& line) {
+std::string KillPlan::judge(const faults_page& p, bool settled, std::string& line) {
   if (p.killed_order != p.kill_order) return "it died of something else";
   const auto k = static_cast<std::size_t>(armed_);
+  const bool whole = p.kill_when == FAULTS_TORN && p.killed_bytes == 0;  // nothing in it to be torn
   static constexpr const char* kWhen[] = {"before", "torn", "after"};
-  line = std::string(kKillNames[k]) + ": " + kWhen[p.kill_when] + " a " +
+  line = std::string(kKillNames[k]) + ": " + kWhen[whole ? 2 : p.kill_when] + " a " +
          names(p.killed_op, {"write", "sync", "open", "rename", "unlink", "resize", "read", "send"}) +
          " of " + names(p.killed_class, {"log", "table", "manifest", "other", "agent"}) + ", " +
          std::to_string(p.killed_done) + " of " + std::to_string(p.killed_bytes) + " bytes, by " +
@@ -119,6 +120,7 @@ std::string KillPlan::judge(const faults_page& p, std::string& line) {
       if (p.killed_class != FAULTS_WAL) wrong = "not in a commit";
       break;
     case KillKind::kRecovery:
+      if (settled) wrong = "it was at work again already";
       break;
   }
   if (!wrong.empty()) return wrong;

@@ -36,7 +36,8 @@ class KillPlan {
   bool wants_recovery();
 
   // After the daemon died of it: counts it; an empty string, or what is wrong with it. `line` describes it.
-  std::string judge(const faults_page& page, std::string& line);
+  // `settled`: it had confirmed something since its start.
+  std::string judge(const faults_page& page, bool settled, std::string& line);
   // It could not happen (nothing matched): another one.
   void give_up(FaultyDaemon& daemon) { daemon.disarm(); }
   KillKind armed() const { return armed_; }

@@ -40,6 +40,8 @@ constexpr DurationNs kLead =
     milliseconds(500);  // from the first answer of the daemon to the begin of the job
 constexpr DurationNs kNoMatch = milliseconds(1500);  // an order that nothing matched is given up
 constexpr DurationNs kAmendSoon = milliseconds(250);
+constexpr DurationNs kCalm =
+    milliseconds(500);  // without kills before a wave, so that everybody has caught up
 constexpr DurationNs kStuck = seconds(60);
 constexpr DurationNs kSlice = milliseconds(100);
 
@@ -87,11 +89,12 @@ class KillsRun {
   std::optional<transport::Socket> agent_, reports_;
   node::Outbox outbox_;
   test::KillPlan plan_;
-  TimeNs begin_{};  // of the job, host time; 0 before
-  std::uint64_t instance_ = 0;
-  bool settled_ = false;                 // this daemon has confirmed something
-  std::int64_t calls_ = 40, reads_ = 0;  // of the last recovery that came to its end
-  TimeNs armed_at_{};
+  TimeNs begin_{};                         // of the job, host time; 0 before
+  std::uint64_t instance_ = 0, dead_ = 0;  // of the daemon heard last; of the one that died last
+  bool settled_ = false;                   // this daemon has confirmed something
+  std::int64_t calls_ = 40, reads_ = 0;    // of the last recovery that came to its end
+  bool pending_ = false;                   // a kill is ordered, or its victim is not yet buried
+  TimeNs armed_at_{}, given_up_at_{};
   std::size_t wave_ = 0;
   std::int64_t closed_ = 0;  // slices before and with this one are, as the last report says
   std::uint64_t given_up_ = 0, wrong_ = 0;
@@ -116,7 +119,8 @@ void KillsRun::hear() {
       instance_ = reply.instance();
       settled_ = false;
     }
-    if (reply.acks_size() > 0) {
+    // What a dead daemon had said may still be on its way.
+    if (reply.acks_size() > 0 && reply.instance() != dead_) {
       if (!settled_ && !daemon_.armed()) {
         calls_ = daemon_.page().calls;
         reads_ = daemon_.page().reads_analyse;
@@ -162,16 +166,19 @@ bool KillsRun::watch_daemon(TimeNs now) {
     return false;
   }
   std::string line;
-  const std::string wrong = plan_.judge(daemon_.page(), line);
-  std::printf("%s%s%s\n", line.c_str(), wrong.empty() ? "" : "  MISSED: ", wrong.c_str());
+  const std::string wrong = plan_.judge(daemon_.page(), settled_, line);
+  std::printf("%6.2f s  %s%s%s\n", static_cast<double>((now - begin_).value) / 1e9, line.c_str(),
+              wrong.empty() ? "" : "  MISSED: ", wrong.c_str());
   std::fflush(stdout);
   if (!wrong.empty()) ++wrong_;
   if (daemon_.armed()) {
     error_ = "the daemon was killed by somebody else";
     return false;
   }
-  settled_ = false;
+  settled_ = pending_ = false;
+  dead_ = instance_;
   if (plan_.wants_recovery()) {
+    pending_ = true;
     plan_.arm_recovery(daemon_, calls_, reads_);
     armed_at_ = now;
   }
@@ -187,7 +194,7 @@ bool KillsRun::arm_amendment(TimeNs now, bool& wait) {
   if (wave_ == waves.size() || plan_.left(KillKind::kAmendment) == 0) return false;
   const TimeNs begin = begin_ + DurationNs(waves[wave_].begin), end = begin_ + DurationNs(waves[wave_].end);
   // Every second wave is left alone up to its end, so that its slices are closed by then.
-  wait = wave_ % 2 == 0 && now > begin - milliseconds(100);
+  wait = wave_ % 2 == 0 && now > begin - kCalm;
   if (end - now > kAmendSoon) return false;
   const SliceIndex slice =
       slice_of(begin + milliseconds(150) + DurationNs(daemon_.page().realtime_offset), kSlice);
@@ -197,22 +204,29 @@ bool KillsRun::arm_amendment(TimeNs now, bool& wait) {
 }
 
 void KillsRun::kill_on(TimeNs now) {
-  if (daemon_.armed()) {
-    if (now - armed_at_ < kNoMatch) return;
-    // Nothing matched. (It may be matching at this moment: then this is the kill that is judged.)
+  if (pending_) {
+    if (!daemon_.armed() || now - armed_at_ < kNoMatch) return;  // dying, or not yet
     plan_.give_up(daemon_);
     ++given_up_;
+    std::printf("%6.2f s  %s: not met\n", static_cast<double>((now - begin_).value) / 1e9,
+                test::kKillNames[static_cast<std::size_t>(plan_.armed())]);
+    given_up_at_ = now;
+    pending_ = false;
     return;
   }
+  // An order that was given up may have been matched at that very moment.
+  if (now - given_up_at_ < milliseconds(50)) return;
   if (!settled_ || plan_.left() == plan_.left(KillKind::kRecovery)) return;
   bool wait = false;
   if (arm_amendment(now, wait)) {
     armed_at_ = now;
+    pending_ = true;
     return;
   }
   if (wait || plan_.left(KillKind::kCommit) + plan_.left(KillKind::kAck) == 0) return;
   plan_.arm_next(daemon_);
   armed_at_ = now;
+  pending_ = true;
 }
 
 // As `margay run` ends a run.
