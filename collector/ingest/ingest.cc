@@ -219,6 +219,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   source.agent = agent;
   source.dirty = true;
   if (batch.epoch() < source.epoch) return;  // an agent that has been replaced
+  source.news = source.news || batch.count() > 0;
   source.epoch = batch.epoch();
   Stream* stream = stream_of(source, batch.stream());
   if (stream == nullptr) return;
