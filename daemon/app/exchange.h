@@ -34,6 +34,8 @@ struct Standing {
   std::vector<std::string> conditions;    // by leaf
   std::uint32_t live = 0, ended = 0;      // sources
   std::vector<CounterValue> counters;
+  std::string archive_trouble;     // why nothing gets into the archive now, or ""
+  TimeNs archive_trouble_since{};  // trace time
 };
 
 struct ClosedSlice {
@@ -67,6 +69,7 @@ struct Exchange {
   std::atomic<bool> archive_failed{false};  // it was given up
   std::mutex mutex;
   std::optional<FinishRequest> finish;  // guarded by mutex
+  std::string archive_error;            // guarded by mutex; why it was given up
 };
 
 }  // namespace margay::app

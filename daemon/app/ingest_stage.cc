@@ -10,6 +10,9 @@ namespace {
 constexpr std::chrono::milliseconds kPoll(5);
 constexpr int kMessagesARound = 256;
 constexpr std::size_t kMostPendingColumns = 4096;
+constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
+// A cut that is under way for longer is worth a word to people.
+constexpr DurationNs kSlowDisk = seconds(1);
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
 constexpr DurationNs kLastCutPatience = seconds(10);
@@ -46,6 +49,12 @@ store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   r.last_event = s.last_event;
   r.longest_before_ns = s.longest_before_ns;
   return r;
+}
+
+std::size_t bytes_of(const model::SliceColumn& c) {
+  constexpr std::size_t kCell = 8 + 8 + 4;
+  return c.leaves() * (c.states() * kCell + sizeof(model::OpenState) + sizeof(model::NodeEvidence) +
+                       sizeof(std::uint32_t));
 }
 
 slicer::LeafState from_record(const store::LeafState& r) {
@@ -250,7 +259,10 @@ void IngestStage::close_slices(TimeNs watermark) {
   // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the
   // reserve.
   const bool behind = exchange_.slices.room() < 2 * kMostClosed;
-  if (behind && slicer_.held() < kMostHeld) return;
+  if (behind && slicer_.held() < kMostHeld) {
+    take_amended(watermark);  // or a cut would hold a slice, and not the coarser ones above it
+    return;
+  }
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
   const auto closed = slicer_.close_through(watermark);
   for (const model::SliceColumn* c : closed) keep(*c);
@@ -260,6 +272,10 @@ void IngestStage::close_slices(TimeNs watermark) {
     for (const model::SliceColumn* c : closed)
       publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
   }
+  take_amended(watermark);
+}
+
+void IngestStage::take_amended(TimeNs watermark) {
   for (const SliceIndex s : slicer_.take_amended())
     if (const auto* c = slicer_.column(s)) {
       keep(*c);
@@ -274,8 +290,14 @@ void IngestStage::close_slices(TimeNs watermark) {
 void IngestStage::keep(const model::SliceColumn& column) {
   std::vector<model::SliceColumn> coarse;
   levels_.update(column, coarse);
-  for (auto& c : coarse)
-    pending_columns_[{c.level.value, c.index.value}] = std::make_shared<model::SliceColumn>(std::move(c));
+  for (auto& c : coarse) put_pending(std::move(c));
+}
+
+void IngestStage::put_pending(model::SliceColumn column) {
+  auto& place = pending_columns_[{column.level.value, column.index.value}];
+  if (place) pending_column_bytes_ -= bytes_of(*place);
+  pending_column_bytes_ += bytes_of(column);
+  place = std::make_shared<model::SliceColumn>(std::move(column));
 }
 
 void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark) {
@@ -314,6 +336,8 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
     }
   }
+  s->archive_trouble = archive_trouble_;
+  s->archive_trouble_since = archive_trouble_since_;
   const auto& c = ingest_.counters();
   s->counters = {
       {"messages", c.messages, 0, "messages received from node agents"},
@@ -344,7 +368,8 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
        "late changes of closed slices that are archived, but came too fast "
        "for the analysis"},
       {"commit_errors", commit_errors_, 2,
-       commit_error_.empty() ? "failed writes of the archive" : commit_error_},
+       "failed writes of the archive" + (commit_error_.empty() ? "" : "; the last: " + commit_error_) +
+           (commit_error_.empty() || !archive_trouble_.empty() ? "" : "; it is written again")},
       {"commits", acked_cut_, 0, "cuts committed to the archive"},
       {"steal_ms", ingest_.steal_ns() / 1'000'000, 0,
        "time the hypervisor took from the host, ms since its boot"},
@@ -355,9 +380,9 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
 // Copies of what has changed, so that they can be written however late the disk is.
 void IngestStage::collect_changes() {
   for (const SliceIndex s : slicer_.take_changed())
-    if (const auto* c = slicer_.column(s))
-      pending_columns_[{std::uint8_t{0}, s.value}] = std::make_shared<model::SliceColumn>(*c);
-  while (pending_columns_.size() > kMostPendingColumns) {
+    if (const auto* c = slicer_.column(s)) put_pending(*c);
+  while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
+    pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
     pending_columns_.erase(pending_columns_.begin());
     ++columns_lost_;
   }
@@ -374,6 +399,7 @@ void IngestStage::collect_changes() {
 // One consistent cut: cells, open states, counters and how far each stream is, all of the same moment.
 void IngestStage::commit(bool last) {
   collect_changes();
+  if (!commits_->has_room()) return;  // the disk is busy: a later cut holds all this as well
   store::Cut cut;
   cut.sequence = cut_ + 1;
   cut.wall = clock_.realtime();
@@ -410,8 +436,9 @@ void IngestStage::commit(bool last) {
     cut.run = run_;
   }
   const std::size_t states = states_.size();
-  if (!commits_->try_submit(std::move(cut))) return;  // the disk is busy: a later cut holds all this as well
+  if (!commits_->try_submit(std::move(cut))) return;  // stopped
   ++cut_;
+  if (oldest_cut_since_ == TimeNs()) oldest_cut_since_ = clock_.monotonic();
   ack_points_[cut_] = ingest_.ack_point();
   if (last) last_cut_submitted_ = true;
   // The queue keeps a cut until it is written, so what is in it needs no second place.
@@ -419,6 +446,7 @@ void IngestStage::commit(bool last) {
   topology_committed_ = ingest_.topology_version();
   for (auto& [id, s] : ingest_.sources()) s.dirty = false;
   pending_columns_.clear();
+  pending_column_bytes_ = 0;
   pending_alerts_.clear();
   pending_report_.reset();
   pending_phases_.clear();
@@ -432,14 +460,30 @@ void IngestStage::poll_commits() {
   for (const auto& r : results)
     if (r.error) {
       ++commit_errors_;
-      commit_error_ = "failed writes of the archive; the last: " + r.error->message;
+      commit_error_ = archive_trouble_ = r.error->message;
     }
   const std::uint64_t committed = commits_->last_committed();
+  watch_disk(committed > acked_cut_);
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;
   const auto newest = ack_points_.upper_bound(committed);
   if (newest != ack_points_.begin()) ingest_.committed(std::prev(newest)->second);
   ack_points_.erase(ack_points_.begin(), newest);
+}
+
+// What people are told of the disk: since when nothing gets into the archive, and why.
+void IngestStage::watch_disk(bool moving) {
+  const TimeNs now = clock_.monotonic();
+  if (moving) {
+    oldest_cut_since_ = commits_->last_committed() < cut_ ? now : TimeNs();
+    archive_trouble_.clear();
+  }
+  const bool slow = oldest_cut_since_ != TimeNs() && now - oldest_cut_since_ > kSlowDisk;
+  if (slow && archive_trouble_.empty()) archive_trouble_ = archive_.path() + ": the disk does not answer";
+  if (archive_trouble_.empty())
+    archive_trouble_since_ = TimeNs();
+  else if (archive_trouble_since_ == TimeNs())
+    archive_trouble_since_ = (oldest_cut_since_ != TimeNs() ? oldest_cut_since_ : now) + run_.wall_offset;
 }
 
 void IngestStage::send_replies() {
@@ -491,6 +535,10 @@ bool IngestStage::finishing() {
     return false;
   }
   if (now >= last_deadline_) {
+    if (!exchange_.archive_failed) {
+      const std::lock_guard lock(exchange_.mutex);
+      exchange_.archive_error = archive_trouble_;
+    }
     exchange_.archive_failed = true;
     exchange_.finished = true;
   }

@@ -35,12 +35,15 @@ class IngestStage {
   void run();
   void receive();
   void close_slices(TimeNs watermark);
+  void take_amended(TimeNs watermark);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void keep(const model::SliceColumn& column);
+  void put_pending(model::SliceColumn column);
   std::shared_ptr<const Standing> standing() const;
   void collect_changes();
   void commit(bool last);
   void poll_commits();
+  void watch_disk(bool moving);
   void send_replies();
   bool finishing();
 
@@ -78,7 +81,11 @@ class IngestStage {
   TimeNs next_commit_{};
   TimeNs next_standing_{};
   std::uint64_t commit_errors_ = 0;
-  std::string commit_error_;
+  std::string commit_error_;        // the last
+  std::string archive_trouble_;     // why cuts do not get into the archive now, or ""
+  TimeNs archive_trouble_since_{};  // trace time
+  TimeNs oldest_cut_since_{};       // a cut is under way since then (host time), or 0
+  std::size_t pending_column_bytes_ = 0;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   TimeNs finish_deadline_{};
