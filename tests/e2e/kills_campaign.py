@@ -49,10 +49,15 @@ class Campaign:
 
     def capture(self):
         done = self.call(os.environ["MARGAY"], "run", "--name", "capture", "--archive", self.path("captured"), "--capture",
-                         self.path("capture"), "--", os.environ["MPIRUN"], "-np", "4", os.environ["WORKLOAD"], "--plan",
+                         self.path("capture"), "--summary", self.path("summary"), "--", os.environ["MPIRUN"], "-np", "4", os.environ["WORKLOAD"], "--plan",
                          "A:1.2,B:1,D:1", "--grain", "0.02", "--pcontrol")
         if done.returncode != 0:
             raise SystemExit(f"the job to be captured failed\n{done.stderr}")
+        with open(self.path("summary"), encoding="utf-8") as file:
+            summary = json.load(file)
+        # How fast the job was depends on the machine; how many copies of it are played makes up for that.
+        rate = summary["events"]["produced"] / (summary["duration_ns"] / 1e9)
+        self.copies = max(1, round(self.options.rate / rate))
 
     def play(self, name, kills, seed):
         """A run; (its JSON object, the lines of its kills, what is wrong)."""
@@ -62,15 +67,15 @@ class Campaign:
                          os.path.join(folder, "archive"), "--daemon",
                          os.path.join(os.path.dirname(os.environ["MARGAY"]), "margayd"), "--faults", os.environ["FAULTS"],
                          "--place", folder, "--config", self.config, "--run", name, "--kills", str(kills), "--seed",
-                         str(seed), "--copies", str(self.options.copies), "--seconds", str(self.options.seconds))
+                         str(seed), "--copies", str(self.copies), "--seconds", str(self.options.seconds))
         *lines, last = done.stdout.strip().splitlines() or [""]
         result = json.loads(last) if last.startswith("{") else {}
         wrong = [] if done.returncode == 0 else [f"exit code {done.returncode}: {done.stderr.strip()}"]
         events = (result.get("summary") or {}).get("events", {})
         if not events or events["produced"] != result["records"] or events["modelled"] != events["produced"]:
             wrong.append(f"the account is {events}")
-        for line in open(os.path.join(folder, "daemon.log"), encoding="utf-8"):
-            wrong.append(f"the daemon said: {line.strip()}")
+        with open(os.path.join(folder, "daemon.log"), encoding="utf-8") as file:
+            wrong += [f"the daemon said: {line.strip()}" for line in file]
         return result, lines, wrong
 
     def compare(self, name, spoil=False):
@@ -121,7 +126,7 @@ class Campaign:
         for place, times in sorted(places.items()):
             print(f"{place:<66} {times:>5}")
         print(f"\n{sum(total.values())} kills: " + ", ".join(f"{total[k]} {k}" for k in KINDS) +
-              f"; {len(failures)} of {number} runs differ")
+              f"; {len(failures)} of {number} runs failed")
         for kind in KINDS:
             if o.kills >= 8 and total[kind] == 0:
                 failures.append(f"no kill of the kind {kind}")
@@ -141,7 +146,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=24, help="how long the job of one run lasts")
     parser.add_argument("--kills-a-run", type=int, default=28)
-    parser.add_argument("--copies", type=int, default=10, help="of the captured processes: the load")
+    parser.add_argument("--rate", type=int, default=1_000_000, help="events a second, about: the load")
     parser.add_argument("--spoil", action="store_true", help="show that a changed cell is found, in every run")
     parser.add_argument("--verbose", action="store_true", help="a line for each kill")
     parser.add_argument("--keep", action="store_true")

@@ -38,8 +38,6 @@ class KillPlan {
   // After the daemon died of it: counts it; an empty string, or what is wrong with it. `line` describes it.
   // `settled`: it had confirmed something since its start.
   std::string judge(const faults_page& page, bool settled, std::string& line);
-  // It could not happen (nothing matched): another one.
-  void give_up(FaultyDaemon& daemon) { daemon.disarm(); }
   KillKind armed() const { return armed_; }
 
  private:

@@ -91,9 +91,11 @@ struct faults_page {
   int64_t killed_log_bytes; /* 560 `log_bytes` then */
   char killed_thread[16];   /* 568 */
   int64_t syncs;            /* 584 */
+
+  int64_t slow_most; /* 592 if not 0: so many calls only */
 };
 
 #ifdef __cplusplus
 }
-static_assert(sizeof(struct faults_page) == 592, "Python knows the offsets");
+static_assert(sizeof(struct faults_page) == 600, "Python knows the offsets");
 #endif
