@@ -135,8 +135,10 @@ void AnalysisStage::run() {
   replay();
   while (!exchange_.stop) {
     if (auto message = exchange_.slices.pop(kPoll)) {
+      // Questions wait no longer than this, however much there is to catch up with.
+      const TimeNs until = clock_.monotonic() + kReportPeriod;
       take(*message);
-      while ((message = exchange_.slices.try_pop())) take(*message);
+      while (clock_.monotonic() < until && (message = exchange_.slices.try_pop())) take(*message);
     }
     serve_control();
     watch_owner();

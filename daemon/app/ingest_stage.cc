@@ -11,6 +11,8 @@ constexpr std::chrono::milliseconds kPoll(5);
 constexpr int kMessagesARound = 256;
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
+constexpr std::size_t kNearlyIdle = 512 - 4;  // room in the queue to the analysis, which takes 512
+constexpr DurationNs kAmendedPeriod = milliseconds(100);
 // A cut that is under way for longer is worth a word to people.
 constexpr DurationNs kSlowDisk = seconds(1);
 constexpr std::size_t kMostPendingAlerts = 4096;
@@ -260,7 +262,7 @@ void IngestStage::close_slices(TimeNs watermark) {
   // reserve.
   const bool behind = exchange_.slices.room() < 2 * kMostClosed;
   if (behind && slicer_.held() < kMostHeld) {
-    take_amended(watermark);  // or a cut would hold a slice, and not the coarser ones above it
+    take_amended(watermark, false);  // or a cut would hold a slice, and not the coarser ones above it
     return;
   }
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
@@ -272,18 +274,35 @@ void IngestStage::close_slices(TimeNs watermark) {
     for (const model::SliceColumn* c : closed)
       publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
   }
-  take_amended(watermark);
+  take_amended(watermark, false);
 }
 
-void IngestStage::take_amended(TimeNs watermark) {
+// Every change goes into the next cut. The analysis is shown each changed slice once a period, as it is by
+// then, and only while it has nothing else to do: slices that close are never kept waiting by a flood of late
+// events.
+void IngestStage::take_amended(TimeNs watermark, bool all) {
   for (const SliceIndex s : slicer_.take_amended())
     if (const auto* c = slicer_.column(s)) {
       keep(*c);
-      if (exchange_.slices.room() > 64)
-        publish(std::make_shared<model::SliceColumn>(*c), true, watermark);
-      else
-        ++amendments_unseen_;
+      amended_.insert(s);
     }
+  const TimeNs now = clock_.monotonic();
+  if (now < next_amended_ && !all) return;
+  const std::size_t room = all ? 64 : kNearlyIdle;
+  while (!amended_.empty() && exchange_.slices.room() > room) {
+    const auto* c = slicer_.column(*amended_.rbegin());
+    amended_.erase(std::prev(amended_.end()));
+    if (c != nullptr)
+      publish(std::make_shared<model::SliceColumn>(*c), true, watermark);
+    else
+      ++amendments_unseen_;
+    if (amended_.empty()) next_amended_ = now + kAmendedPeriod;
+  }
+  // What has left the slicer can be shown no more; the newest are shown first.
+  while (!amended_.empty() && slicer_.column(*amended_.begin()) == nullptr) {
+    amended_.erase(amended_.begin());
+    ++amendments_unseen_;
+  }
 }
 
 // Coarser levels that closed or changed by this slice go into the next cut.
@@ -517,6 +536,7 @@ bool IngestStage::finishing() {
     }
     const TimeNs target = slice_end(slice_of(end, options_.levels[0]), options_.levels[0]);
     close_slices(target);
+    take_amended(target, true);
     if (slice_begin(slicer_.next_open(), options_.levels[0]) < target) return false;  // in several goes
     ClosedSlice message;
     message.standing = standing();

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "exchange.h"
@@ -35,7 +36,7 @@ class IngestStage {
   void run();
   void receive();
   void close_slices(TimeNs watermark);
-  void take_amended(TimeNs watermark);
+  void take_amended(TimeNs watermark, bool all);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void keep(const model::SliceColumn& column);
   void put_pending(model::SliceColumn column);
@@ -69,6 +70,8 @@ class IngestStage {
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
+  std::set<SliceIndex> amended_;  // not yet shown to the analysis
+  TimeNs next_amended_{};
   std::uint64_t alerts_lost_ = 0;
   std::uint64_t columns_lost_ = 0;  // columns not archived, the disk being away for too long
   std::size_t states_committed_ = 0;
