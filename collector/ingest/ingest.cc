@@ -254,6 +254,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   source.agent = agent;
   source.dirty = true;
   if (batch.epoch() < source.epoch) return;  // an agent that has been replaced
+  source.news = source.news || batch.count() > 0;
   source.epoch = batch.epoch();
   if (source.clock && !source.clock->known() && now - source.met < options_.clock_patience) {
     ++counters_.clock_waits;  // not taken, so not confirmed: it is sent again when the clock is known

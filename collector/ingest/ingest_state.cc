@@ -5,6 +5,9 @@
 #include "margay/ingest/ingest.h"
 
 namespace margay::ingest {
+namespace {
+constexpr DurationNs kTellTaken = milliseconds(200);
+}
 
 bool Ingest::same_resource(const model::Attributes& a, const model::Attributes& b) {
   if (!b.contains("rank")) return false;
@@ -27,6 +30,12 @@ void Ingest::tick(TimeNs now) {
                                            [&](const auto& x) { return x.second.covered >= recent; });
     });
     if (caught_up) catch_up_until_ = TimeNs();
+  }
+  if (now - told_ >= kTellTaken) {
+    // In order, commits tell. Where they do not come (the disk is full, or slow), agents would wait for them.
+    if (!committed_lately_) tell_taken();
+    committed_lately_ = false;
+    told_ = now;
   }
   listen(now);
   ask_clocks(now);
@@ -90,10 +99,30 @@ AckPoint Ingest::ack_point() const {
 }
 
 void Ingest::committed(const AckPoint& point) {
+  committed_lately_ = true;
   for (const auto& [agent, ack] : point) {
-    *reply(agent).add_acks() = ack;
-    if (const auto it = sources_.find(SourceId(ack.source())); ack.goodbye() && it != sources_.end())
-      it->second.goodbye_acked = true;
+    wire::StreamAck& said = *reply(agent).add_acks();
+    said = ack;
+    const auto it = sources_.find(SourceId(ack.source()));
+    if (it == sources_.end()) continue;
+    if (ack.goodbye()) it->second.goodbye_acked = true;
+    const auto stream = it->second.streams.find(ack.stream());
+    if (stream != it->second.streams.end() && ack.epoch() == it->second.epoch && agent == it->second.agent)
+      said.set_taken(stream->second.account.next);
+  }
+}
+
+void Ingest::tell_taken() {
+  for (auto& [id, source] : sources_) {
+    if (!source.news) continue;
+    source.news = false;
+    for (const auto& [index, stream] : source.streams) {
+      wire::StreamAck& ack = *reply(source.agent).add_acks();
+      ack.set_source(id.value);
+      ack.set_epoch(source.epoch);
+      ack.set_stream(index);
+      ack.set_taken(stream.account.next);
+    }
   }
 }
 

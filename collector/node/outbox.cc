@@ -58,22 +58,23 @@ void Outbox::forget(std::uint64_t source) {
   for (const auto& [id, stream] : it->second.streams)
     for (std::size_t i = 0; i < stream.batches.size(); ++i) {
       bytes_ -= stream.batches[i].bytes;
-      if (i < stream.sent) under_way_ -= stream.batches[i].bytes;
+      if (i >= stream.taken && i < stream.sent) under_way_ -= stream.batches[i].bytes;
     }
   sources_.erase(it);
 }
 
-void Outbox::rewind(Source& source) {
+void Outbox::rewind(Source& source, bool all) {
   source.hello_due = true;
   source.goodbye_sent = false;
   for (auto& [id, stream] : source.streams) {
-    for (std::size_t i = 0; i < stream.sent; ++i) under_way_ -= stream.batches[i].bytes;
-    stream.sent = 0;
+    for (std::size_t i = stream.taken; i < stream.sent; ++i) under_way_ -= stream.batches[i].bytes;
+    if (all) stream.taken = 0;
+    stream.sent = stream.taken;
   }
 }
 
-void Outbox::rewind_all() {
-  for (auto& [id, source] : sources_) rewind(source);
+void Outbox::rewind_all(bool all) {
+  for (auto& [id, source] : sources_) rewind(source, all);
   heard_ = false;
   ++resends_;
 }
@@ -88,22 +89,31 @@ void Outbox::apply(const wire::StreamAck& ack, TimeNs now) {
   const auto found = source.streams.find(ack.stream());
   if (found != source.streams.end()) {
     Stream& stream = found->second;
-    if (ack.next() > stream.most_sent) {
-      if (ack.next() != 0) ++refused_acks_;
+    if (std::max(ack.next(), ack.taken()) > stream.most_sent) {
+      ++refused_acks_;
     } else {
       while (!stream.batches.empty()) {
         const Batch& first = stream.batches.front();
         if (first.message.first() + first.message.count() > ack.next()) break;
         bytes_ -= first.bytes;
-        if (stream.sent > 0) {
+        if (stream.taken > 0)
+          --stream.taken;
+        else if (stream.sent > 0)
           under_way_ -= first.bytes;
-          --stream.sent;
-        }
+        if (stream.sent > 0) --stream.sent;
         stream.batches.pop_front();
         since_ = now;
         retry_ = options_.first_retry;
       }
       stream.acked = std::max(stream.acked, ack.next());
+      while (stream.taken < stream.sent) {
+        const Batch& first = stream.batches[stream.taken];
+        if (first.message.first() + first.message.count() > ack.taken()) break;
+        under_way_ -= first.bytes;
+        ++stream.taken;
+        since_ = now;
+        retry_ = options_.first_retry;
+      }
     }
   } else if (ack.next() != 0) {
     ++refused_acks_;
@@ -121,7 +131,7 @@ void Outbox::on_reply_untrusted(const wire::ToAgent& reply, TimeNs now) {
     instance_ = reply.instance();
     refused_.clear();
     if (other) {
-      rewind_all();
+      rewind_all(true);
       since_ = now;
       retry_ = options_.first_retry;
     }
@@ -139,7 +149,7 @@ void Outbox::on_reply_untrusted(const wire::ToAgent& reply, TimeNs now) {
     const auto it = sources_.find(id);
     if (it == sources_.end() || it->second.hello_due || now - it->second.hello_sent < kHelloOnItsWay)
       continue;
-    rewind(it->second);
+    rewind(it->second, false);
   }
 }
 
@@ -264,7 +274,7 @@ void Outbox::flush(TimeNs now, const Send& send) {
   } else if (now - since_ >= retry_) {
     // Not a word, either: the queue to the collector holds what is about to be sent again.
     reconnect_ = reconnect_ || !heard_;
-    rewind_all();
+    rewind_all(false);
     since_ = now;
     retry_ = std::min(retry_ * 2, options_.last_retry);
   }

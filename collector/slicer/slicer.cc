@@ -364,10 +364,14 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
     if (columns[i].index >= next_open - 1 && columns[i].index < columns[i + 1].index)
       columns.emplace(columns.begin() + static_cast<std::ptrdiff_t>(i) + 1, LevelIndex(0),
                       columns[i].index + 1, leaf_count(), columns[i].states());
-    else
+    else if (columns[i].index < columns[i + 1].index && columns[i + 1].index <= next_open) {
+      // Slices are missing (the disk was away for too long to keep them): what is before them cannot be
+      // amended any more.
+      columns.erase(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      i = static_cast<std::size_t>(-1);
+    } else
       return fail(ErrorCode::kCorrupt, "slices " + std::to_string(columns[i].index.value) + " and " +
-                                           std::to_string(columns[i + 1].index.value) +
-                                           " are not consecutive");
+                                           std::to_string(columns[i + 1].index.value) + " are not in order");
   }
   for (SliceColumn& c : columns) {
     c.resize(leaf_count(), c.states());

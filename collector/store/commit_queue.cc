@@ -23,6 +23,11 @@ bool CommitQueue::try_submit(Cut&& cut) {
   return true;
 }
 
+bool CommitQueue::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return !waiting_ && !stopping_;
+}
+
 std::size_t CommitQueue::poll_results(std::vector<CommitResult>& out) {
   const std::lock_guard lock(mutex_);
   const std::size_t n = results_.size();

@@ -151,8 +151,10 @@ void AnalysisStage::run() {
   while (!exchange_.stop) {
     ++exchange_.beats.analysis;
     if (auto message = exchange_.slices.pop(kPoll)) {
+      // Questions wait no longer than this, however much there is to catch up with.
+      const TimeNs until = clock_.monotonic() + kReportPeriod;
       take(*message);
-      while ((message = exchange_.slices.try_pop())) take(*message);
+      while (clock_.monotonic() < until && (message = exchange_.slices.try_pop())) take(*message);
     }
     serve_control();
     watch_owner();
@@ -351,9 +353,15 @@ void AnalysisStage::answer_finish() {
   if (!finish_from_.empty()) {
     wire::ControlReply reply;
     reply.set_version(wire::kWireVersion);
-    if (exchange_.archive_failed) reply.set_error("the archive could not be written to its end");
-    SummaryInput in{finish_->exit_code,         run_.begin,       end_, *topology_, standing_.get(),
-                    detector_.phases().spans(), alert_ids_.size()};
+    std::string trouble;
+    if (exchange_.archive_failed) {
+      const std::lock_guard lock(exchange_.mutex);
+      trouble = "the archive could not be written to its end";
+      if (!exchange_.archive_error.empty()) trouble += ": " + exchange_.archive_error;
+      reply.set_error(trouble);
+    }
+    SummaryInput in{finish_->exit_code,         run_.begin,        end_,   *topology_, standing_.get(),
+                    detector_.phases().spans(), alert_ids_.size(), trouble};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
     static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)

@@ -34,6 +34,8 @@ struct Standing {
   std::vector<std::string> conditions;    // by leaf
   std::uint32_t live = 0, ended = 0;      // sources
   observe::Values values;                 // what the ingest fills of the table of counters
+  std::string archive_trouble;            // why nothing gets into the archive now, or ""
+  TimeNs archive_trouble_since{};         // trace time
 };
 
 struct ClosedSlice {
@@ -82,6 +84,7 @@ struct Exchange {
   }
   std::uint64_t http_requests() const { return http ? http->requests() : 0; }
   std::shared_ptr<const wire::Report> shown;  // guarded by mutex
+  std::string archive_error;                  // guarded by mutex; why it was given up
 };
 
 }  // namespace margay::app

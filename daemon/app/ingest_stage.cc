@@ -13,6 +13,11 @@ constexpr DurationNs kLongestRound =
     milliseconds(25);  // of receiving from a socket; then slices are closed and cuts made
 constexpr char kHere = 'h', kRemote = 'r';
 constexpr std::size_t kMostPendingColumns = 4096;
+constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
+constexpr std::size_t kNearlyIdle = 512 - 4;  // room in the queue to the analysis, which takes 512
+constexpr DurationNs kAmendedPeriod = milliseconds(100);
+// A cut that is under way for longer is worth a word to people.
+constexpr DurationNs kSlowDisk = seconds(1);
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr DurationNs kStandingPeriod = milliseconds(100);
 // How things stand is told at least so often, also when no slice closes.
@@ -51,6 +56,12 @@ store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   r.last_event = s.last_event;
   r.longest_before_ns = s.longest_before_ns;
   return r;
+}
+
+std::size_t bytes_of(const model::SliceColumn& c) {
+  constexpr std::size_t kCell = 8 + 8 + 4;
+  return c.leaves() * (c.states() * kCell + sizeof(model::OpenState) + sizeof(model::NodeEvidence) +
+                       sizeof(std::uint32_t));
 }
 
 slicer::LeafState from_record(const store::LeafState& r) {
@@ -291,7 +302,10 @@ void IngestStage::close_slices(TimeNs watermark) {
   // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the
   // reserve.
   const bool behind = exchange_.slices.room() < 2 * kMostClosed;
-  if (behind && slicer_.held() < kMostHeld) return;
+  if (behind && slicer_.held() < kMostHeld) {
+    take_amended(watermark, false);  // or a cut would hold a slice, and not the coarser ones above it
+    return;
+  }
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
   const auto closed = slicer_.close_through(watermark);
   for (const model::SliceColumn* c : closed) keep(*c);
@@ -301,22 +315,49 @@ void IngestStage::close_slices(TimeNs watermark) {
     for (const model::SliceColumn* c : closed)
       publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
   }
+  take_amended(watermark, false);
+}
+
+// Every change goes into the next cut. The analysis is shown each changed slice once a period, as it is by
+// then, and only while it has nothing else to do: slices that close are never kept waiting by a flood of late
+// events.
+void IngestStage::take_amended(TimeNs watermark, bool all) {
   for (const SliceIndex s : slicer_.take_amended())
     if (const auto* c = slicer_.column(s)) {
       keep(*c);
-      if (exchange_.slices.room() > 64)
-        publish(std::make_shared<model::SliceColumn>(*c), true, watermark);
-      else
-        ++amendments_unseen_;
+      amended_.insert(s);
     }
+  const TimeNs now = clock_.monotonic();
+  if (now < next_amended_ && !all) return;
+  const std::size_t room = all ? 64 : kNearlyIdle;
+  while (!amended_.empty() && exchange_.slices.room() > room) {
+    const auto* c = slicer_.column(*amended_.rbegin());
+    amended_.erase(std::prev(amended_.end()));
+    if (c != nullptr)
+      publish(std::make_shared<model::SliceColumn>(*c), true, watermark);
+    else
+      ++amendments_unseen_;
+    if (amended_.empty()) next_amended_ = now + kAmendedPeriod;
+  }
+  // What has left the slicer can be shown no more; the newest are shown first.
+  while (!amended_.empty() && slicer_.column(*amended_.begin()) == nullptr) {
+    amended_.erase(amended_.begin());
+    ++amendments_unseen_;
+  }
 }
 
 // Coarser levels that closed or changed by this slice go into the next cut.
 void IngestStage::keep(const model::SliceColumn& column) {
   std::vector<model::SliceColumn> coarse;
   levels_.update(column, coarse);
-  for (auto& c : coarse)
-    pending_columns_[{c.level.value, c.index.value}] = std::make_shared<model::SliceColumn>(std::move(c));
+  for (auto& c : coarse) put_pending(std::move(c));
+}
+
+void IngestStage::put_pending(model::SliceColumn column) {
+  auto& place = pending_columns_[{column.level.value, column.index.value}];
+  if (place) pending_column_bytes_ -= bytes_of(*place);
+  pending_column_bytes_ += bytes_of(column);
+  place = std::make_shared<model::SliceColumn>(std::move(column));
 }
 
 void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark) {
@@ -345,9 +386,9 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
 // Copies of what has changed, so that they can be written however late the disk is.
 void IngestStage::collect_changes() {
   for (const SliceIndex s : slicer_.take_changed())
-    if (const auto* c = slicer_.column(s))
-      pending_columns_[{std::uint8_t{0}, s.value}] = std::make_shared<model::SliceColumn>(*c);
-  while (pending_columns_.size() > kMostPendingColumns) {
+    if (const auto* c = slicer_.column(s)) put_pending(*c);
+  while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
+    pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
     pending_columns_.erase(pending_columns_.begin());
     ++columns_lost_;
   }
@@ -370,6 +411,7 @@ void IngestStage::collect_changes() {
 // One consistent cut: cells, open states, counters and how far each stream is, all of the same moment.
 void IngestStage::commit(bool last) {
   collect_changes();
+  if (!commits_->has_room()) return;  // the disk is busy: a later cut holds all this as well
   store::Cut cut;
   cut.sequence = cut_ + 1;
   cut.wall = clock_.realtime();
@@ -408,9 +450,10 @@ void IngestStage::commit(bool last) {
     cut.run = run_;
   }
   const std::size_t states = states_.size();
-  if (!commits_->try_submit(std::move(cut))) return;  // the disk is busy: a later cut holds all this as well
+  if (!commits_->try_submit(std::move(cut))) return;  // stopped
   ++cut_;
   start_counted_ = true;
+  if (oldest_cut_since_ == TimeNs()) oldest_cut_since_ = clock_.monotonic();
   ack_points_[cut_] = ingest_.ack_point();
   if (last) last_cut_submitted_ = true;
   // The queue keeps a cut until it is written, so what is in it needs no second place.
@@ -419,6 +462,7 @@ void IngestStage::commit(bool last) {
   for (auto& [id, s] : ingest_.sources()) s.dirty = false;
   pending_forgotten_ = {};
   pending_columns_.clear();
+  pending_column_bytes_ = 0;
   pending_alerts_.clear();
   pending_report_.reset();
   pending_phases_.clear();
@@ -429,8 +473,12 @@ void IngestStage::commit(bool last) {
 void IngestStage::poll_commits() {
   std::vector<store::CommitResult> results;
   commits_->poll_results(results);
-  for (const auto& r : results) archive_health_.take(r, clock_.monotonic(), clock_.realtime());
+  for (const auto& r : results) {
+    archive_health_.take(r, clock_.monotonic(), clock_.realtime());
+    if (r.error) archive_trouble_ = r.error->message;
+  }
   const std::uint64_t committed = commits_->last_committed();
+  watch_disk(committed > acked_cut_);
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;
   const auto newest = ack_points_.upper_bound(committed);
@@ -438,8 +486,28 @@ void IngestStage::poll_commits() {
   ack_points_.erase(ack_points_.begin(), newest);
 }
 
+// What people are told of the disk: since when nothing gets into the archive, and why.
+void IngestStage::watch_disk(bool moving) {
+  const TimeNs now = clock_.monotonic();
+  if (moving) {
+    oldest_cut_since_ = commits_->last_committed() < cut_ ? now : TimeNs();
+    archive_trouble_.clear();
+  }
+  const bool slow = oldest_cut_since_ != TimeNs() && now - oldest_cut_since_ > kSlowDisk;
+  if (slow && archive_trouble_.empty()) archive_trouble_ = archive_.path() + ": the disk does not answer";
+  if (archive_trouble_.empty())
+    archive_trouble_since_ = TimeNs();
+  else if (archive_trouble_since_ == TimeNs())
+    archive_trouble_since_ = (oldest_cut_since_ != TimeNs() ? oldest_cut_since_ : now) + run_.wall_offset;
+}
+
 void IngestStage::send_replies() {
   // An acknowledgement that does not get through is made good by the next one.
+  for (const auto& [agent, message] : ingest_.take_replies(clock_.monotonic())) {
+    if (agent.empty()) continue;  // of a source known from the archive, whose agent has not spoken yet
+    transport::Socket& way = agent[0] == kRemote && remote_ ? remote_->socket() : socket_;
+    static_cast<void>(way.try_send(message, agent.substr(1)));
+  }
 }
 
 // The end of a run. True when it is done.
@@ -467,6 +535,7 @@ bool IngestStage::finishing() {
     }
     const TimeNs target = slice_end(slice_of(end, options_.levels[0]), options_.levels[0]);
     close_slices(target);
+    take_amended(target, true);
     if (slice_begin(slicer_.next_open(), options_.levels[0]) < target) return false;  // in several goes
     ClosedSlice message;
     message.standing = standing();
@@ -485,6 +554,10 @@ bool IngestStage::finishing() {
     return false;
   }
   if (now >= last_deadline_) {
+    if (!exchange_.archive_failed) {
+      const std::lock_guard lock(exchange_.mutex);
+      exchange_.archive_error = archive_trouble_;
+    }
     exchange_.archive_failed = true;
     exchange_.finished = true;
   }

@@ -40,13 +40,16 @@ class IngestStage {
   void receive();
   void take(const transport::Socket::Frame& frame, char way);
   void close_slices(TimeNs watermark);
+  void take_amended(TimeNs watermark, bool all);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void keep(const model::SliceColumn& column);
+  void put_pending(model::SliceColumn column);
   std::shared_ptr<const Standing> standing() const;
   void say_lost_sources(TimeNs now);
   void collect_changes();
   void commit(bool last);
   void poll_commits();
+  void watch_disk(bool moving);
   void send_replies();
   bool finishing();
 
@@ -76,6 +79,8 @@ class IngestStage {
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
+  std::set<SliceIndex> amended_;  // not yet shown to the analysis
+  TimeNs next_amended_{};
   std::uint64_t alerts_lost_ = 0;
   std::uint64_t columns_lost_ = 0;  // columns not archived, the disk being away for too long
   std::size_t states_committed_ = 0;
@@ -89,6 +94,10 @@ class IngestStage {
   TimeNs next_standing_{};
   bool start_counted_ = false;
   std::set<SourceId> lost_sources_;  // said to be
+  std::string archive_trouble_;      // why cuts do not get into the archive now, or ""
+  TimeNs archive_trouble_since_{};   // trace time
+  TimeNs oldest_cut_since_{};        // a cut is under way since then (host time), or 0
+  std::size_t pending_column_bytes_ = 0;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   TimeNs finish_deadline_{};

@@ -81,6 +81,8 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::roles_refused, d.roles_refused);
   v.set(Id::messages_unauthorised, d.messages_unauthorised);
   v.set(Id::clients_authorised, d.clients_authorised);
+  s->archive_trouble = archive_trouble_;
+  s->archive_trouble_since = archive_trouble_since_;
   archive_health_.set(now, cut_ - std::min(cut_, acked_cut_), v);
   disk_.set(v);
   return s;

@@ -93,6 +93,8 @@ void add_health(const ReportInput& in, wire::Report& report) {
   if (in.standing == nullptr) return;
   health->set_sources_live(in.standing->live);
   health->set_sources_ended(in.standing->ended);
+  health->set_archive_trouble(in.standing->archive_trouble);
+  health->set_archive_trouble_since_ns(in.standing->archive_trouble_since.value);
   const model::Hierarchy& h = in.topology.hierarchy;
   std::uint64_t lost = 0;
   for (const LeafIndex leaf : h.leaf_order()) {
@@ -207,6 +209,7 @@ std::string build_summary(const SummaryInput& in) {
     j["phases"].push_back(std::move(phase));
   }
   j["alerts"] = in.alerts;
+  if (!in.archive_error.empty()) j["archive_error"] = in.archive_error;
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -44,6 +44,7 @@ struct SummaryInput {
   const Standing* standing;
   const std::deque<detect::PhaseSpan>& phases;
   std::uint64_t alerts = 0;
+  std::string archive_error = {};  // why the archive was not written to its end, or ""
 };
 // The --summary file's object.
 std::string build_summary(const SummaryInput& in);

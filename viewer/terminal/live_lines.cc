@@ -102,6 +102,14 @@ std::vector<std::string> LiveLines::feed(const wire::Report& report, TimeNs now)
     lines.push_back({report.watermark_ns(), "the daemon was restarted (" + std::to_string(restarts_told_) +
                                                 (restarts_told_ == 1 ? " time" : " times") + " so far)"});
   }
+  const auto& h = report.health();
+  if (archive_trouble_told_ != !h.archive_trouble().empty()) {
+    archive_trouble_told_ = !h.archive_trouble().empty();
+    lines.push_back({report.watermark_ns(),
+                     archive_trouble_told_ ? "the archive cannot be written: " + h.archive_trouble() +
+                                                 "; what is seen is kept in memory as long as it has room"
+                                           : "the archive is written again"});
+  }
   std::stable_sort(lines.begin(), lines.end(),
                    [](const Line& a, const Line& b) { return a.at_ns < b.at_ns; });
   std::vector<std::string> out;

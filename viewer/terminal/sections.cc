@@ -122,6 +122,7 @@ void draw_vitals(Scene& s, int line) {
     part("lost " + grouped(h.lost_events()), Palette::bad());
   else
     part("lost 0", Palette::good());
+  if (!h.archive_trouble().empty()) part("ARCHIVE NOT WRITTEN", Palette::bad());
   part(std::to_string(h.sources_live()) + " sources live, " + std::to_string(h.sources_ended()) + " ended",
        {});
   if (h.restarts() > 0) part("daemon restarted " + std::to_string(h.restarts()) + " x", Palette::bad_text());

@@ -73,6 +73,10 @@ std::string head_text(const wire::Report& r) {
   if (!r.command().empty()) out += "command: " + printable(r.command(), true, 1000) + "\n";
   out += "slice " + slice_text(r.slice_ns()) + "; " + std::to_string(h.sources_live()) + " sources live, " +
          std::to_string(h.sources_ended()) + " ended; daemon restarts " + std::to_string(h.restarts()) + "\n";
+  if (!h.archive_trouble().empty())
+    out += "!! THE ARCHIVE IS NOT WRITTEN since " +
+           duration_text(minus(h.archive_trouble_since_ns(), r.run_begin_ns())) + ": " +
+           printable(h.archive_trouble(), true, 400) + "\n";
   out += h.lost_events() == 0 ? "no event was lost\n" : "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
   return out;
 }
@@ -176,6 +180,8 @@ std::string status_json(const wire::Report& r) {
             {"sources_live", h.sources_live()},
             {"sources_ended", h.sources_ended()},
             {"restarts", h.restarts()},
+            {"archive_trouble", h.archive_trouble()},
+            {"archive_trouble_since_ns", h.archive_trouble_since_ns()},
             {"phases", json::array()},
             {"alerts", json::array()},
             {"nodes", json::array()},

@@ -66,6 +66,35 @@ void deliver(std::unique_ptr<Rig>& rig, FakeSource& s, std::mt19937& random, boo
   rig->receive(s.goodbye(s.end()));
 }
 
+TEST(Delivery, WithoutCommitsTheAgentIsToldWhatWasTaken) {
+  std::mt19937 random(1);
+  FakeSource s;
+  s.live(random, 40, kRunBegin);
+  Rig rig;
+  rig.now = TimeNs(s.records.back().time_ns);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 10));
+  static_cast<void>(rig.ingest.take_replies());
+  const auto told = [&] {
+    rig.now = rig.now + milliseconds(200);
+    rig.ingest.tick(rig.now);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+    for (const auto& [agent, reply] : rig.ingest.take_replies())
+      for (const auto& ack : reply.acks()) out.emplace_back(ack.next(), ack.taken());
+    return out;
+  };
+  using Told = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  EXPECT_EQ(told(), (Told{{0, 10}}));
+  EXPECT_EQ(told(), Told{});   // nothing new
+  rig.receive(s.batch(0, 5));  // a repeat: it had not heard
+  EXPECT_EQ(told(), (Told{{0, 10}}));
+  // A commit says both.
+  const AckPoint point = rig.ingest.ack_point();
+  rig.receive(s.batch(10, 5));
+  rig.ingest.committed(point);
+  EXPECT_EQ(told(), (Told{{10, 15}}));
+}
+
 TEST(Delivery, AnyRoadGivesTheSameCellsAndABalancedAccount) {
   for (const bool restarts : {false, true})
     for (unsigned seed = 0; seed < 40; ++seed) {

@@ -447,7 +447,12 @@ TEST(Ingest, RestartWithAHoleInTheOpenSlices) {
   EXPECT_TRUE(late.restore({columns[2]}, SliceIndex(11), {slicer::LeafState{}}));
   EXPECT_NE(late.column(SliceIndex(11)), nullptr);
   slicer::Slicer closed({kSlice, 256, 64});
-  EXPECT_FALSE(closed.restore(columns, SliceIndex(14), {slicer::LeafState{}}));
+  // Closed slices that never got into the archive: what is before them cannot be amended any more.
+  EXPECT_TRUE(closed.restore(columns, SliceIndex(14), {slicer::LeafState{}}));
+  EXPECT_EQ(closed.column(SliceIndex(11)), nullptr);
+  EXPECT_NE(closed.column(SliceIndex(14)), nullptr);
+  slicer::Slicer twice({kSlice, 256, 64});
+  EXPECT_FALSE(twice.restore({columns[1], columns[1]}, SliceIndex(14), {slicer::LeafState{}}));
 }
 
 }  // namespace

@@ -211,6 +211,59 @@ TEST_F(OutboxTest, MemoryAndWindowAreBounded) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
+TEST_F(OutboxTest, WhatIsTakenIsKeptButNoLongerUnderWay) {
+  options.memory_bytes = 10'000;
+  options.window_bytes = 3'000;
+  make();
+  box->put_hello(hello_of(5));
+  std::uint64_t first = 0;
+  while (box->has_room()) box->put_batch(batch_of(5, first++, 1, 500));
+  const std::size_t bytes = box->bytes();
+  std::uint64_t sent_next = 0;
+  const auto go_on = [&] {
+    flush();
+    for (const auto& m : sent)
+      for (const auto& b : m.batches()) {
+        EXPECT_EQ(b.first(), sent_next);  // nothing twice
+        sent_next = b.first() + b.count();
+      }
+  };
+  const auto taken = [&](std::uint64_t next) {
+    auto r = reply();
+    auto* a = r.add_acks();
+    a->set_source(5);
+    a->set_epoch(1);
+    a->set_taken(next);
+    box->on_reply_untrusted(r, now);
+  };
+  // Nothing is committed, for as long as you like: all of it goes out, and stays here.
+  for (int i = 0; i < 20; ++i) {
+    go_on();
+    taken(sent_next);
+    now = now + milliseconds(700);
+  }
+  EXPECT_EQ(sent_next, first);
+  EXPECT_EQ(box->bytes(), bytes);
+  EXPECT_FALSE(box->has_room());
+  now = now + seconds(100);  // no news: still nothing twice
+  go_on();
+  taken(first + 1);  // never sent
+  EXPECT_EQ(box->refused_acks(), 1u);
+  // Another instance has taken nothing.
+  instance = 2;
+  sent_next = 0;
+  box->on_reply_untrusted(reply(), now);
+  go_on();
+  EXPECT_GT(sent_next, 0u);
+  EXPECT_LT(sent_next, first);
+  while (sent_next < first) {
+    taken(sent_next);
+    go_on();
+  }
+  ack(5, first);
+  EXPECT_EQ(box->bytes(), 0u);
+}
+
 TEST_F(OutboxTest, RefusedIsSilentButForAKnock) {
   box->put_hello(hello_of(5));
   flush();

@@ -1,5 +1,7 @@
 #include "margay/terminal/live_lines.h"
 
+#include "margay/terminal/status.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,6 +87,21 @@ TEST(LiveLines, RestartsAreTold) {
   r.mutable_health()->set_restarts(1);
   EXPECT_THAT(lines.feed(r, {}), ElementsAre(HasSubstr("the daemon was restarted (1 time so far)")));
   EXPECT_THAT(lines.feed(r, {}), ElementsAre());
+}
+
+TEST(LiveLines, AnArchiveThatCannotBeWrittenIsToldOnceAndThatItIsWellAgain) {
+  LiveLines lines;
+  wire::Report r;
+  r.mutable_health()->set_archive_trouble("/a: the disk is full");
+  EXPECT_THAT(lines.feed(r, {}),
+              ElementsAre(HasSubstr("the archive cannot be written: /a: the disk is full")));
+  EXPECT_THAT(lines.feed(r, {}), ElementsAre());
+  EXPECT_THAT(status_text(r), HasSubstr("!! THE ARCHIVE IS NOT WRITTEN since 0.0 s: /a: the disk is full\n"));
+  EXPECT_THAT(status_json(r), HasSubstr("\"archive_trouble\": \"/a: the disk is full\""));
+  r.mutable_health()->clear_archive_trouble();
+  EXPECT_THAT(lines.feed(r, {}), ElementsAre(HasSubstr("the archive is written again")));
+  EXPECT_THAT(lines.feed(r, {}), ElementsAre());
+  EXPECT_THAT(status_text(r), testing::Not(HasSubstr("ARCHIVE")));
 }
 
 TEST(LiveLines, HostileReportsGiveBoundedPlainLines) {

@@ -166,6 +166,7 @@ class Ingest {
   // Trace time beyond which nothing can have happened yet.
   TimeNs latest(TimeNs now) const;
   wire::ToAgent& reply(const std::string& agent);
+  void tell_taken();
   std::optional<LeafIndex> leaf_for(const Source& source, std::uint32_t stream);
   model::Attributes leaf_attributes(const Source& source, std::uint32_t stream) const;
 
@@ -190,6 +191,8 @@ class Ingest {
   std::uint64_t steal_ns_ = 0;
   bool finishing_ = false;
   TimeNs catch_up_until_{};
+  TimeNs told_{};                  // when agents were last told what has been taken
+  bool committed_lately_ = false;  // since then: the acknowledgement has told them
   std::size_t raw_limit_ = 0;
   std::size_t raw_bytes_ = 0;
   std::vector<AcceptedBatch> accepted_;

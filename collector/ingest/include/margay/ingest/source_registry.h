@@ -96,6 +96,7 @@ struct Source {
   std::optional<TimeNs> end;
   bool goodbye_acked = false;
   bool dirty = true;  // has changed since the last cut
+  bool news = false;  // has sent something since its agent was told what was taken
 
   Condition condition(TimeNs now, DurationNs silent_after, DurationNs lost_after) const;
 };

@@ -7,9 +7,12 @@
 // source only), or when nothing moved for `first_retry` although something is outstanding (doubling up to
 // `last_retry`).
 //
+// What the collector has taken, but cannot commit yet (its disk is full, say), is kept, and sent again to
+// another instance only.
+//
 // Bounds: batches take at most `memory_bytes` and one batch more (the caller asks has_room() before it
-// drains); `window_bytes` of them are under way at once; 64 node samples wait, the oldest goes first. A
-// question for the clock is answered by the next flush, before everything else.
+// drains); `window_bytes` of them are under way at once, sent and not yet taken; 64 node samples wait, the
+// oldest goes first. A question for the clock is answered by the next flush, before everything else.
 //
 // Pure: no clock, no socket. Thread safety: none. Cost: O(what is sent) and O(sources) per flush.
 #pragma once
@@ -80,7 +83,8 @@ class Outbox {
   };
   struct Stream {
     std::deque<Batch> batches;
-    std::size_t sent = 0;         // batches [0, sent) are under way
+    std::size_t sent = 0;   // batches [0, sent) have been sent
+    std::size_t taken = 0;  // batches [0, taken) of them are in the collector's memory; the rest is under way
     std::uint64_t most_sent = 0;  // ordinal after the last record ever sent
     std::uint64_t acked = 0;
     std::optional<wire::EventBatch> beat;
@@ -98,8 +102,10 @@ class Outbox {
   bool send_hellos(TimeNs now, const Send& send);
   bool send_batches(const Send& send);
   bool send_goodbyes(const Send& send);
-  void rewind(Source& source);
-  void rewind_all();
+  // Sends again what has not been taken; with `all`, to another instance, everything that has not been
+  // committed.
+  void rewind(Source& source, bool all);
+  void rewind_all(bool all);
   void apply(const wire::StreamAck& ack, TimeNs now);
 
   OutboxOptions options_;

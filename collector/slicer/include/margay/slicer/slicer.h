@@ -123,8 +123,8 @@ class Slicer {
   std::uint64_t backwards() const { return backwards_; }    // events whose time ran backwards
   std::uint64_t unbalanced() const { return unbalanced_; }  // leaves of a state that was not open
 
-  // Restores what an archive holds. Call on a fresh slicer: first all columns (ascending, without holes),
-  // then leaves.
+  // Restores what an archive holds: the columns, ascending, and the leaves. Call on a fresh slicer. Before a
+  // hole in the closed columns nothing can be amended any more. Errors: kCorrupt (not in order).
   Status restore(std::vector<model::SliceColumn> columns, SliceIndex next_open,
                  std::vector<LeafState> leaves);
 

@@ -6,7 +6,8 @@
 // fails is kept and tried again, with growing pauses, until it succeeds or the queue is stopped; each failure
 // is reported. Nothing may be acknowledged to a source before its cut's sequence is in last_committed().
 //
-// Thread safety: try_submit, poll_results and stop are for one thread, the owner; last_committed for any.
+// Thread safety: has_room, try_submit, poll_results and stop are for one thread, the owner; last_committed
+// for any.
 #pragma once
 
 #include <atomic>
@@ -59,6 +60,8 @@ class CommitQueue {
   // Takes the cut, or returns false and leaves it as it was (another one waits, or the queue was stopped).
   // Never blocks on the disk.
   bool try_submit(Cut&& cut);
+  // False when try_submit would refuse: no need to make a cut.
+  bool has_room() const;
   // Appends the results so far, oldest first; returns how many.
   std::size_t poll_results(std::vector<CommitResult>& out);
   // The greatest sequence that is in the archive through this queue; 0 for none.

@@ -55,6 +55,7 @@ class LiveLines {
   bool loss_was_told_ = false;
   TimeNs loss_told_at_{};
   std::uint32_t restarts_told_ = 0;
+  bool archive_trouble_told_ = false;
 };
 
 }  // namespace margay::terminal
