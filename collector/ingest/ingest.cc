@@ -162,7 +162,9 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
       const bool known_family = name.family() <= wire::FAMILY_START_END;
       // A state that is known costs nothing more, however full the table is.
       auto interned =
-          states_.size() < options_.limits.states || states_.knows(name.name())
+          (states_.size() < options_.limits.states &&
+           options_.limits.cells_fit(leaves_.size(), states_.size() + 1)) ||
+                  states_.knows(name.name())
               ? states_.intern(name.name(), known_family ? static_cast<model::StateFamily>(name.family())
                                                          : model::StateFamily::kOther)
               : Result<StateId>(fail(ErrorCode::kLimit, "too many states"));
@@ -199,7 +201,8 @@ model::Attributes Ingest::leaf_attributes(const Source& source, std::uint32_t st
 }
 
 std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream) {
-  const bool full = leaves_.size() >= options_.limits.leaves;
+  const bool full = leaves_.size() >= options_.limits.leaves ||
+                    !options_.limits.cells_fit(leaves_.size() + 1, states_.size());
   if (full && vain_searches_ >= kMostVainSearches) {
     ++counters_.refused_by_limit;
     return std::nullopt;

@@ -57,6 +57,7 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
   if (!control) return tl::unexpected(control.error());
   std::unique_ptr<AnalysisStage> stage(
       new AnalysisStage(options, std::move(*reports), std::move(*control), exchange, clock, resume.run));
+  stage->reports_port_ = remote.reports_port;
   if (remote.reports) stage->remote_reports_.emplace(std::move(*remote.reports));
   if (remote.control) stage->remote_control_.emplace(std::move(*remote.control));
   if (!options.alerts_file.empty()) {
@@ -321,7 +322,7 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote) {
   transport::Socket& socket = remote ? remote_control_->socket() : control_;
   wire::ControlReply reply;
   reply.set_version(wire::kWireVersion);
-  if (remote_reports_) reply.set_reports_port(transport::port_of(remote_reports_->endpoints()[0]));
+  if (remote_reports_) reply.set_reports_port(reports_port_);
   const ControlAction asked = decode_control_untrusted(frame.body);
   // Who comes by ipc is the user itself.
   if (asked.finish && remote && !exchange_.door->is_operator(frame.user)) {

@@ -22,6 +22,7 @@ namespace margay::app {
 // The same two sockets for other machines.
 struct RemoteViewers {
   std::optional<transport::GuardedSocket> reports, control;
+  std::uint32_t reports_port = 0;  // that the network sees
 };
 
 class AnalysisStage {
@@ -57,6 +58,7 @@ class AnalysisStage {
   store::RunMeta run_;
   transport::Socket reports_;
   transport::Socket control_;
+  std::uint32_t reports_port_ = 0;  // that the network sees
   std::optional<transport::GuardedSocket> remote_reports_, remote_control_;
   std::optional<alert::JsonlSink> sink_;
   detect::Detector detector_;

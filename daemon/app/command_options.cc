@@ -87,6 +87,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.limits.sources = c.limits.sources;
   o.limits.leaves = c.limits.leaves;
   o.limits.states = c.limits.states;
+  o.limits.cell_bytes = c.limits.cells.value;
   o.p = c.detect.p;
   o.min_effect = c.detect.min_effect;
   o.min_duration_slices = c.detect.min_duration_slices;
@@ -94,7 +95,8 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.node_period = c.node.period;
   o.node_sample = c.node.sample;
   o.node_memory_bytes = c.node.memory.value;
-  o.listen = {c.listen.ingest, c.listen.reports, c.listen.control, c.listen.keys};
+  o.listen = {c.listen.ingest, c.listen.reports,     c.listen.control,
+              c.listen.keys,   c.listen.connections, c.listen.per_address};
   o.archive = f.archive;
   o.alerts_file = f.alerts.empty() ? c.alerts.file : f.alerts;
   o.http_listen = c.http.listen;

@@ -21,6 +21,7 @@
 #include "margay/observe/http.h"
 #include "margay/observe/process.h"
 #include "margay/store/records.h"
+#include "margay/transport/gate.h"
 #include "margay/transport/security.h"
 
 namespace margay::app {
@@ -64,6 +65,7 @@ struct FinishRequest {
 struct Exchange {
   BoundedQueue<ClosedSlice> slices{512};
   BoundedQueue<Findings> findings{64};
+  transport::Gate* gate = nullptr;           // as door
   transport::Authenticator* door = nullptr;  // set before the threads start; nullptr: not on the network
   std::atomic<bool> stop{false};             // end at once, in order: commit, leave the run open
   std::atomic<bool> finished{false};         // the last cut is committed (or given up)

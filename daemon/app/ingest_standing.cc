@@ -81,6 +81,14 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::roles_refused, d.roles_refused);
   v.set(Id::messages_unauthorised, d.messages_unauthorised);
   v.set(Id::clients_authorised, d.clients_authorised);
+  const transport::GateCounters g =
+      exchange_.gate != nullptr ? exchange_.gate->counters() : transport::GateCounters{};
+  v.set(Id::gate_connections, g.open_now);
+  v.set(Id::gate_accepted, g.accepted);
+  v.set(Id::gate_refused, g.refused_full + g.refused_address + g.refused_rate + g.out_of_descriptors);
+  v.set(Id::gate_evicted, g.evicted + g.handshake_timeouts);
+  v.set(Id::gate_strangers_refused, g.not_zmtp + g.too_chatty + g.handshake_failures);
+  v.set(Id::gate_server_away, g.backend_unavailable);
   s->archive_trouble = archive_trouble_;
   s->archive_trouble_since = archive_trouble_since_;
   archive_health_.set(now, cut_ - std::min(cut_, acked_cut_), v);

@@ -52,6 +52,8 @@ struct Options {
   struct Listen {
     std::string ingest, reports, control;  // what the public sees
     std::string keys;
+    std::uint32_t connections = 256;  // open at once
+    std::uint32_t per_address = 64;
     bool any() const { return !ingest.empty() || !reports.empty() || !control.empty(); }
   } listen;
   std::string capture;  // file for every message as it came in, for tests; "" for none

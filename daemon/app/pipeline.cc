@@ -9,6 +9,7 @@
 
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
+#include "margay/transport/dial.h"
 
 namespace margay::app {
 namespace {
@@ -54,13 +55,14 @@ std::string mebibytes_text(std::uint64_t bytes) {
 
 // What a person wants to know of a start.
 void say_start(const Options& o, const store::Resume& resume, bool exists) {
-  const std::uint64_t rest = std::uint64_t{64}
-                             << 20;  // code, stacks, sockets, the slices that can still change
-  const std::uint64_t sum = o.window_memory_bytes + o.store_memory_bytes + o.raw_backlog_bytes + rest;
+  const std::uint64_t rest = std::uint64_t{64} << 20;  // code, stacks, sockets
+  const std::uint64_t sum =
+      o.window_memory_bytes + o.store_memory_bytes + o.raw_backlog_bytes + o.limits.cell_bytes + rest;
   log::info("version " MARGAY_VERSION ", run " + o.run + ", archive " + o.archive + ", slice " +
             std::to_string(o.levels[0].value / 1'000'000) + " ms, pid " + std::to_string(getpid()));
   log::info("memory: about " + mebibytes_text(sum) + " at most: window " +
             mebibytes_text(o.window_memory_bytes) + ", store " + mebibytes_text(o.store_memory_bytes) +
+            ", slices that can still change " + mebibytes_text(o.limits.cell_bytes) +
             ", events that wait for the disk " + mebibytes_text(o.raw_backlog_bytes) + ", the rest about " +
             mebibytes_text(rest) + "; up to " + std::to_string(o.limits.sources) + " sources, " +
             std::to_string(o.limits.leaves) + " leaves, " + std::to_string(o.limits.states) + " states");
@@ -139,15 +141,18 @@ Result<Pipeline::Remote> Pipeline::open_door() {
   if (!door) return tl::unexpected(door.error());
   door_ = std::move(*door);
   exchange_.door = door_.get();
-  // What the public sees is where the sockets bind; something that stands before them would change the list
-  // here.
+  // The guarded sockets lie in the run's own directory; a gate stands at the addresses that the public sees.
+  std::vector<transport::GateRoute> routes;
+  std::vector<std::string> domains;
   const auto open = [&](std::optional<transport::GuardedSocket>& into, zmq::socket_type type,
-                        const std::string& endpoint, const std::string& domain) -> Status {
-    if (endpoint.empty()) return {};
-    auto socket = transport::GuardedSocket::bind(context_, type, {endpoint}, domain, *door_);
+                        const std::string& listen, const std::string& domain) -> Status {
+    if (listen.empty()) return {};
+    const std::string place = options_.directory.path + "/" + domain + "-remote.ipc";
+    auto socket = transport::GuardedSocket::bind(context_, type, {"ipc://" + place}, domain, *door_);
     if (!socket) return fail(socket.error(), "listen." + domain);
     into.emplace(std::move(*socket));
-    listening_.push_back("listening for " + domain + " at " + into->endpoints()[0]);
+    routes.push_back({listen, place});
+    domains.push_back(domain);
     return {};
   };
   if (auto ok = open(remote.ingest, zmq::socket_type::router, l.ingest, "ingest"); !ok)
@@ -156,6 +161,19 @@ Result<Pipeline::Remote> Pipeline::open_door() {
     return tl::unexpected(ok.error());
   if (auto ok = open(remote.viewers.control, zmq::socket_type::router, l.control, "control"); !ok)
     return tl::unexpected(ok.error());
+  transport::GateLimits limits;
+  limits.connections = l.connections;
+  limits.unauthenticated = std::min(limits.unauthenticated, l.connections);
+  limits.per_address = std::min(l.per_address, l.connections);
+  auto gate = transport::Gate::open(routes, limits, clock_);
+  if (!gate) return fail(gate.error(), "[listen]");
+  gate_ = std::move(*gate);
+  exchange_.gate = gate_.get();
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    const std::string endpoint = "tcp://" + gate_->addresses()[i];
+    listening_.push_back("listening for " + domains[i] + " at " + endpoint);
+    if (domains[i] == "reports") remote.viewers.reports_port = transport::port_of(endpoint);
+  }
   listening_.push_back("the key of this daemon: " + door_->server_fingerprint());
   return remote;
 }

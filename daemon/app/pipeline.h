@@ -16,6 +16,7 @@
 #include "exchange.h"
 #include "ingest_stage.h"
 #include "margay/store/archive.h"
+#include "margay/transport/gate.h"
 #include "options.h"
 
 namespace margay::app {
@@ -53,6 +54,7 @@ class Pipeline {
   SystemClock clock_;
   zmq::context_t context_{1};
   std::unique_ptr<transport::Authenticator> door_;  // before the sockets that it guards, gone after them
+  std::unique_ptr<transport::Gate> gate_;           // before them at the network
   Exchange exchange_;
   std::unique_ptr<store::Archive> archive_;
   std::unique_ptr<IngestStage> ingest_;

@@ -29,6 +29,8 @@ Result<HostPort> split(const std::string& given) {
     HostPort r{text.substr(0, colon), text.substr(colon + 1)};
     const bool bracketed = r.host.size() > 2 && r.host.front() == '[' && r.host.back() == ']';
     if (bracketed) r.host = r.host.substr(1, r.host.size() - 2);
+    if (r.host == "*") r.host = "0.0.0.0";  // as ZeroMQ writes it
+    if (r.port == "*") r.port = "0";
     const bool digits = r.port.size() <= 5 && r.port.find_first_not_of("0123456789") == std::string::npos;
     if (!r.host.empty() && digits && std::stoi(r.port) <= 65535 &&
         (bracketed || r.host.find(':') == std::string::npos))

@@ -6,12 +6,14 @@ FLOOD_SECONDS (default 3) is how long each attack lasts; 60 is the minute of ran
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import unittest
 
-from e2e import E2eTest, LONG, MARGAY, alive, end_process, executable_of, plant, read_text, wait_for
+from e2e import E2eTest, LONG, MARGAY, PROBE, alive, end_process, executable_of, plant, read_text, wait_for
 
+NODE = os.path.join(os.path.dirname(os.path.dirname(MARGAY)), "libexec", "margay", "margay-node")
 ATTACKER = os.environ["ATTACKER"]
 SECONDS = float(os.environ.get("FLOOD_SECONDS", "3"))
 
@@ -22,6 +24,12 @@ SECONDS = float(os.environ.get("FLOOD_SECONDS", "3"))
 CONFIG = "[slice]\nwindow = 32\n[store]\nmemory = \"8MiB\"\nraw_events = false\n"
 MEMORY_SLACK = 16 << 20
 DESCRIPTOR_SLACK = 8
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 class Daemon:
@@ -94,6 +102,34 @@ class Daemon:
         return self.job.wait()
 
 
+class NetworkDaemon(Daemon):
+    """The same, on the network: its jobs' agents come by tcp, with a key."""
+
+    def __init__(self, test):
+        self.keys, self.key = os.path.join(test.place, "keys"), os.path.join(test.place, "node.key")
+        for arguments in (("init", self.keys), ("add", self.keys, "node", "--role", "source", "--out", self.key)):
+            done = subprocess.run([MARGAY, "keys", *arguments], env=test.environment, capture_output=True, text=True,
+                                  timeout=LONG, check=False)
+            test.assertEqual(done.returncode, 0, done.stderr)
+        ports = {name: free_port() for name in ("ingest", "reports", "control")}
+        self.addresses = {name: f"tcp://127.0.0.1:{port}" for name, port in ports.items()}
+        super().__init__(test, "net", CONFIG + f'[listen]\nkeys = "{self.keys}"\n' +
+                         "".join(f'{name} = "{address}"\n' for name, address in self.addresses.items()))
+
+    def endpoint(self, name):
+        return self.addresses[name]
+
+    def server_key(self):
+        # Any client knows it: the line "server KEY" of its file.
+        return next(line.split()[1] for line in read_text(self.key).splitlines() if line.startswith("server "))
+
+    def watch(self, command):
+        if self.shell is None:
+            self.shell = self.test.start([NODE, "--run-dir", self.directory, "--run", self.name, "--collector",
+                                          self.endpoint("ingest"), "--key", self.key, "--owner-pid", str(self.pid)])
+        return self.test.start(command, env={"MARGAY_RUN_DIR": self.directory, "LD_PRELOAD": PROBE})
+
+
 class Flood(E2eTest):
     def setUp(self):
         super().setUp()
@@ -150,9 +186,9 @@ class Flood(E2eTest):
         wait_for(lambda: len({(time.sleep(0.05), daemon.descriptors())[1] for _ in range(5)}) == 1, "descriptors settle")
         return daemon.descriptors(), daemon.memory()
 
-    def started(self):
+    def started(self, kind=Daemon):
         """A daemon with a job that goes on."""
-        daemon = Daemon(self)
+        daemon = kind(self)
         job = daemon.watch(self.lammps_until_told(2))
         plant.wait_for_ranks(job.pid, "lmp", 2, LONG)
         self.served(daemon)
@@ -190,6 +226,31 @@ class Flood(E2eTest):
         counters = {k: v for k, v in daemon.counters().items() if v}
         print("  counters: " + json.dumps(counters), flush=True)
         self.assertGreaterEqual(counters["messages"], 15_000, "the storm did not reach the daemon")
+        self.served(daemon)
+        self.check_end(daemon, job)
+
+    def test_from_the_network(self):
+        daemon, job = self.started(NetworkDaemon)
+        targets = [daemon.endpoint(name) for name in ("ingest", "reports", "control")]
+
+        def wrong_keys(seconds):
+            seen = self.attack("wrong-key", targets[0], "--seconds", seconds, "--server-key", daemon.server_key())
+            self.assertGreater(seen.get("handshake failed", 0), 0, seen)
+            self.assertEqual(seen.get("LET IN", 0), 0, seen)
+        for target in targets:
+            self.attack_all(target, 1)
+        wrong_keys(1)
+        before = self.measured(daemon)
+        for target in targets:
+            self.attack_all(target, SECONDS)
+            self.check_flat(daemon, before, f"after attacks on {target}")
+        refused = daemon.counter("keys_refused")
+        wrong_keys(SECONDS)
+        self.check_flat(daemon, before, "after a storm of wrong keys")
+        wait_for(lambda: daemon.counter("keys_refused") > refused, "wrong keys are counted")
+        for name in ("gate_evicted", "gate_refused", "gate_strangers_refused"):
+            self.assertGreater(daemon.counter(name), 0, name)
+        self.assertLess(len(read_text(daemon.job.stderr_path).splitlines()), 200, "the log grows with the attacks")
         self.served(daemon)
         self.check_end(daemon, job)
 

@@ -100,7 +100,7 @@ struct Conversation {
       }
     }
     std::size_t bytes = 0;
-    for (const auto& [agent, reply] : ingest.take_replies()) {
+    for (const auto& [agent, reply] : ingest.take_replies({})) {
       bytes += reply.ByteSizeLong();
       wire::ToAgent back;
       FUZZ_CHECK(back.ParseFromString(reply.SerializeAsString()), "an agent can read its reply");

@@ -76,7 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int frames = 0; !in.empty() && frames < 24; ++frames) {
     c.step(
         in, [&](const model::SliceColumn& column) { analysis.on_slice(c, column); },
-        [&](const model::SliceColumn& column) { analysis.detector->on_amended(column); },
+        [&](const model::SliceColumn& column) {
+          analysis.keep(analysis.detector->on_amended(column, analysis.watermark));
+        },
         [&] { analysis.check_report(c, false); });
     static_cast<void>(c.slicer.take_changed());
     static_cast<void>(c.ingest.take_accepted());

@@ -254,6 +254,10 @@ std::vector<Key> make_keys() {
       count_key("limits", "leaves", AT(limits.leaves), 1, 1u << 20, "Threads, over all sources."),
       count_key("limits", "states", AT(limits.states), 8, 1024,
                 "Different states (functions). Those beyond count as the state Unknown."),
+      size_key(
+          "limits", "slices", AT(limits.slices), mebibytes(16), mebibytes(1u << 20),
+          "The slices that can still change, 80 of them, 20 bytes for each leaf and state. Leaves and states "
+          "that would not fit are refused, and counted."),
       size_key("limits", "memory", AT(limits.memory), mebibytes(64), mebibytes(1u << 20),
                "The tables of the window's partitions. A window that would not fit is not partitioned, and a "
                "counter says so."),
@@ -299,6 +303,12 @@ std::vector<Key> make_keys() {
                "Where they ask, and what they connect to: \"tcp://127.0.0.1:7413\"."),
       text_key("listen", "keys", AT(listen.keys), "a path, or \"\" for none",
                "The directory of keys that `margay keys init` makes: who may come in."),
+      count_key("listen", "connections", AT(listen.connections), 4, 4096,
+                "Connections from the network open at once; each takes three descriptors. At most 64 of them "
+                "may be "
+                "without a proven key, for 2 s; the oldest of these make way."),
+      count_key("listen", "per_address", AT(listen.per_address), 1, 4096,
+                "Of these, connections from one address. More are refused, and counted."),
   };
 }
 

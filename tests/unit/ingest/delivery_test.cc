@@ -74,12 +74,12 @@ TEST(Delivery, WithoutCommitsTheAgentIsToldWhatWasTaken) {
   rig.now = TimeNs(s.records.back().time_ns);
   rig.receive(s.hello());
   rig.receive(s.batch(0, 10));
-  static_cast<void>(rig.ingest.take_replies());
+  static_cast<void>(rig.ingest.take_replies(rig.now));
   const auto told = [&] {
     rig.now = rig.now + milliseconds(200);
     rig.ingest.tick(rig.now);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
-    for (const auto& [agent, reply] : rig.ingest.take_replies())
+    for (const auto& [agent, reply] : rig.ingest.take_replies(rig.now))
       for (const auto& ack : reply.acks()) out.emplace_back(ack.next(), ack.taken());
     return out;
   };

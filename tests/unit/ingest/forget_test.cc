@@ -142,5 +142,23 @@ TEST(Forget, AFullTableOfRealSourcesRefusesAndCounts) {
   EXPECT_EQ(rig.ingest.counters().refused_by_limit, 1u);
 }
 
+TEST(Forget, LeavesAndStatesThatWouldTakeTooMuchMemoryAreRefused) {
+  Options o = Rig::options();
+  o.limits.cell_bytes = Limits::kCellBytes * Limits::kHeldSlices * 20;  // four resources with five states
+  Rig rig(o);
+  for (std::uint64_t id = 1; id <= 6; ++id) {
+    FakeSource s;
+    s.id = id;
+    s.attributes["rank"] = std::to_string(id);
+    s.names.resize(3);
+    s.add(MARGAY_ENTER, kSend, rig.now);
+    rig.receive(s.hello());
+    rig.receive(s.batch(0, 1));
+  }
+  EXPECT_EQ(rig.states.size(), 5u);
+  EXPECT_EQ(rig.ingest.leaves().size(), 4u);
+  EXPECT_GE(rig.ingest.counters().refused_by_limit, 2u);
+}
+
 }  // namespace
 }  // namespace margay::ingest::test

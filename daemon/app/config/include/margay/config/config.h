@@ -37,6 +37,7 @@ struct Limits {
   std::uint32_t sources = 4096;
   std::uint32_t leaves = 8192;
   std::uint32_t states = 512;
+  SizeBytes cells = mebibytes(1024);
   SizeBytes memory = mebibytes(512);
   bool operator==(const Limits&) const = default;
 };
@@ -56,6 +57,8 @@ struct Node {
 struct Listen {
   std::string ingest, reports, control;  // tcp://ADDRESS:PORT, or "": not on the network
   std::string keys;                      // directory
+  std::uint32_t connections = 256;
+  std::uint32_t per_address = 64;
   bool operator==(const Listen&) const = default;
 };
 struct Alerts {
