@@ -202,7 +202,10 @@ static int64_t percentile(struct spread* spread, uint64_t calls, double part) {
   uint64_t left = (uint64_t)((double)calls * part);
   for (int i = 0; i < kBuckets; ++i) {
     const uint64_t here = atomic_load(&spread->buckets[i]);
-    if (here > left) return bucket_end(i);
+    if (here > left) {
+      const int64_t end = bucket_end(i), max = atomic_load(&spread->max);
+      return end < max ? end : max;
+    }
     left -= here;
   }
   return atomic_load(&spread->max);

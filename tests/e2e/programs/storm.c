@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { kMostThreads = 16, kProbesPerRound = 64, kCallsPerLook = 4096 };
+enum { kMostThreads = 16, kProbesPerRound = 4096, kCallsPerLook = 4096 };
 
 static atomic_bool g_over;
 
