@@ -1,19 +1,23 @@
 /* Calls MPI as fast as it can, until it is told to end.
  *
- *   storm GO STOP [THREADS]
+ *   storm GO STOP [THREADS [COUNT]]
  *
- * After MPI_Init each process waits (outside of MPI) until the file GO is there, and then calls until the
- * file STOP is. Alone (no launcher needed) it calls MPI_Iprobe, nothing else: the call that takes least. In
- * company, rounds of MPI_Iprobe, a ring of MPI_Irecv, MPI_Isend and MPI_Waitall, and an MPI_Allreduce that
- * says whether STOP is there. Each of THREADS (0 to 16) further threads calls MPI_Iprobe as well, its first
- * call after GO. Prints "ready" when MPI is up and, alone, the number of its calls of MPI_Iprobe at the end.
+ * After MPI_Init each process says "ready" and waits (outside of MPI) until the file GO is there; then it
+ * calls until the file STOP is. Without COUNT: rounds of MPI_Iprobe, a ring of MPI_Irecv, MPI_Isend and
+ * MPI_Waitall, and an MPI_Allreduce that says whether STOP is there. With COUNT: MPI_Iprobe, nothing else:
+ * the call that takes least, and with nobody to wait for. Its account is kept in the file COUNT.RANK, in
+ * memory that outlives the process: calls of MPI_Iprobe begun, and calls that have returned, two numbers of
+ * 64 bits. Each of THREADS (0 to 16) further threads calls MPI_Iprobe as well, uncounted, its first call
+ * after GO.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { kMostThreads = 16, kProbesPerRound = 4096, kCallsPerLook = 4096 };
@@ -48,18 +52,30 @@ static void together(const char* stop, int rank, int size) {
   }
 }
 
-static unsigned long long alone(const char* stop) {
-  unsigned long long calls = 0;
+static void alone(const char* stop, atomic_ullong account[2]) {
   do {
-    for (int i = 0; i < kCallsPerLook; ++i) probe_once();
-    calls += kCallsPerLook;
+    for (int i = 0; i < kCallsPerLook; ++i) {
+      atomic_fetch_add_explicit(&account[0], 1, memory_order_relaxed);
+      probe_once();
+      atomic_fetch_add_explicit(&account[1], 1, memory_order_relaxed);
+    }
   } while (!there(stop));
-  return calls;
+}
+
+static atomic_ullong* open_account(const char* name, int rank) {
+  char path[4096];
+  if (snprintf(path, sizeof(path), "%s.%d", name, rank) >= (int)sizeof(path)) return NULL;
+  const size_t bytes = 2 * sizeof(atomic_ullong);
+  const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0) return NULL;
+  void* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  return memory == MAP_FAILED ? NULL : memory;
 }
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fprintf(stderr, "storm: expected GO STOP [THREADS]\n");
+    fprintf(stderr, "storm: expected GO STOP [THREADS [COUNT]]\n");
     return 2;
   }
   int threads = argc > 3 ? atoi(argv[3]) : 0;
@@ -68,16 +84,21 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, threads == 0 ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  atomic_ullong* account = NULL;
+  if (argc > 4 && (account = open_account(argv[4], rank)) == NULL) {
+    fprintf(stderr, "storm: %s.%d: cannot be written\n", argv[4], rank);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
   printf("ready\n");
   fflush(stdout);
   while (!there(argv[1])) usleep(5000);
   pthread_t others[kMostThreads];
   for (int i = 0; i < threads; ++i)
     if (pthread_create(&others[i], NULL, probe_until_over, NULL) != 0) return 1;
-  if (size > 1)
+  if (account == NULL)
     together(argv[2], rank, size);
   else
-    printf("%llu\n", alone(argv[2]));
+    alone(argv[2], account);
   atomic_store(&g_over, true);
   for (int i = 0; i < threads; ++i) pthread_join(others[i], NULL);
   MPI_Finalize();
