@@ -79,8 +79,9 @@ class Limits(E2eTest):
         for rank in range(ranks):
             account, kinds = accounts[rank], records[leaves[rank]]
             self.assertEqual(account["in_flight"], 0, f"rank {rank}")
-            # Every record that was modelled is in the archive.
-            self.assertEqual(sum(n for n, _ in kinds.values()), account["modelled"], f"rank {rank}")
+            # Every record that came is in the archive, those that came too late for the model as well.
+            self.assertEqual(sum(n for n, _ in kinds.values()), account["modelled"] + account["late_dropped"],
+                             f"rank {rank}")
             gaps, told = kinds.get("gap", (0, 0))
             self.assertEqual(kinds.get("stack", (0, 0))[0], gaps)
             own = self.own_count(rank)
@@ -101,19 +102,26 @@ class Limits(E2eTest):
 
     def check_loss_is_said(self, run, ranks):
         """What the probe dropped shows in cells, in slices, in an alert and in the last line."""
-        lost = run.summary["events"]["probe_dropped"]
-        self.assertGreater(lost, 0)
+        events = run.summary["events"]
+        self.assertGreater(events["probe_dropped"], 0)
         slices = csv.DictReader(dump("slices", run.archive).splitlines())
-        self.assertEqual(sum(int(row["lost_events"]) for row in slices), lost)
+        in_slices = sum(int(row["lost_events"]) for row in slices)
+        # A gap that came too late for its slice is in the account alone.
+        if events["late_dropped"] == 0:
+            self.assertEqual(in_slices, events["probe_dropped"])
+        else:
+            self.assertGreater(in_slices, 0)
         unknown = {int(row["leaf"]) for row in csv.DictReader(dump("cells", run.archive).splitlines())
                    if row["state"] == "Unknown" and int(row["duration_ns"]) > 0}
-        losers = {self.resources(run)[rank] for rank, a in run.by_rank().items() if a["probe_dropped"] > 0}
+        losers = {self.resources(run)[rank] for rank, a in run.by_rank().items()
+                  if a["probe_dropped"] > 0 and a["late_dropped"] == 0}
         self.assertEqual(unknown & losers, losers)
         alerts = [a for a in run.alerts if a["kind"] == "loss"]
         self.assertTrue(alerts, run.alerts)
         named = {int(name.rsplit("/rank", 1)[1]) for a in alerts for name in a["resources"]}
         self.assertTrue(named, alerts)
         self.assertLessEqual(named, set(range(ranks)))
+        lost = sum(events[term] for term in ("late_dropped", "probe_dropped", "wire_lost", "rejected"))
         self.assertTrue(any(f"{lost:,} lost" in line for line in run.said), run.said)
 
     # -- the cases
@@ -189,8 +197,10 @@ class Limits(E2eTest):
 
     def test_144_ranks_at_once(self):
         ranks = 144
-        # Open MPI would give the processor away in each call, with so many ranks: then the kernel sets the rate.
-        run = self.run_margay(self.storm(ranks), env=self.counted | {"OMPI_MCA_mpi_yield_when_idle": "0"})
+        # With so many ranks Open MPI would give the processor away in each call, and the kernel would set the rate. And
+        # where there are cores for so many there is one for Margay: with a few cores for all, niceness leaves it its part.
+        run = self.run_margay(["nice", "-n", "19", *self.storm(ranks)],
+                              env=self.counted | {"OMPI_MCA_mpi_yield_when_idle": "0"})
         begin = time.monotonic()
         self.wait_until_ready(run, ranks)
         started = time.monotonic() - begin
@@ -205,7 +215,7 @@ class Limits(E2eTest):
         for name, pid in (("daemon", daemon), ("agent", agent)):
             # The segments are the probes' memory, mapped here as well.
             peaks[name] = memory_of(pid, "VmHWM") - memory_of(pid, "RssShmem")
-        live = wait_for(lambda: run.status().get("sources"), "margay status")
+        live = wait_for(lambda: run.status().get("sources"), "margay status", timeout=60)
         self.touch(self.stop)
         self.assertEqual(run.wait(), 0, run.stderr[-2000:])
         events = run.summary["events"]
