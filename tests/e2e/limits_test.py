@@ -28,7 +28,7 @@ def memory_of(pid, what):
         return next(int(line.split()[1]) << 10 for line in file if line.startswith(what + ":"))
 
 
-class Limits(E2eTest):
+class LimitsTest(E2eTest):
     def setUp(self):
         super().setUp()
         self.counts = os.path.join(self.place, "counts")
@@ -124,8 +124,8 @@ class Limits(E2eTest):
         lost = sum(events[term] for term in ("late_dropped", "probe_dropped", "wire_lost", "rejected"))
         self.assertTrue(any(f"{lost:,} lost" in line for line in run.said), run.said)
 
-    # -- the cases
 
+class Limits(LimitsTest):
     def test_daemon_stopped_for_three_seconds(self):
         # LAMMPS, as fast as it goes: what comes in three seconds fits the agent's memory, so nothing is lost.
         run = self.run_margay(self.lammps_until_told(), env=self.counted)
@@ -143,8 +143,12 @@ class Limits(E2eTest):
         self.check_exact(run, 4)
 
     def test_daemon_stopped_for_three_seconds_at_the_highest_rate(self):
-        # More than memory holds: the rings fill, the probes drop and count.
-        run = self.run_margay(self.storm(2), env=self.counted)
+        # More than a small memory and small rings hold: the rings fill, the probes drop and count.
+        config = os.path.join(self.place, "small.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write('[node]\nmemory = "4MiB"\n')
+        run = self.run_margay(self.storm(2), flags=["--config", config],
+                              env=self.counted | {"MARGAY_RING_RECORDS": "16384"})
         self.wait_until_ready(run, 2)
         self.touch(self.go)
         run.wait_for_slices(5)
@@ -163,7 +167,7 @@ class Limits(E2eTest):
         self.assertEqual((events["wire_lost"], events["rejected"]), (0, 0))
         self.check_exact(run, 2)
         self.check_loss_is_said(run, 2)
-        self.assertLess(peak, AGENT_MEMORY + AGENT_BESIDE)
+        self.assertLess(peak, (4 << 20) + AGENT_BESIDE)
 
     def test_ring_too_small(self):
         run = self.run_margay(self.storm(2, counted=False), env=self.counted | {"MARGAY_RING_RECORDS": "64"})
@@ -231,7 +235,7 @@ class Limits(E2eTest):
         self.assertLess(peaks["daemon"], DAEMON_MOST)
 
 
-class BadWire(Limits):
+class BadWire(LimitsTest):
     """A program between the agent and the daemon loses, repeats, delays, overtakes and cuts short messages."""
 
     def through(self, run, *options):
