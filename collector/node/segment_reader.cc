@@ -112,14 +112,18 @@ Result<SegmentReader> SegmentReader::open_untrusted(const std::string& path) {
     return refuse_mapped(ErrorCode::kCorrupt, "its sizes are not those of its layout");
   if (header->pid <= 0 || header->pid > INT32_MAX)
     return refuse_mapped(ErrorCode::kCorrupt, "its pid is none");
-  for (std::uint32_t r = 0; r < probe::kRings; ++r)
-    if (header->rings[r].offset != probe::ring_offset(r) ||
-        header->rings[r].capacity != probe::ring_capacity(r))
+  Capacities capacities;
+  for (std::uint32_t r = 0; r < probe::kRings; ++r) {
+    // Read once: what was checked is what is used.
+    capacities[r] = static_cast<const volatile std::uint64_t&>(header->rings[r].capacity);
+    if (header->rings[r].offset != probe::ring_offset(r) || !probe::valid_capacity(r, capacities[r]))
       return refuse_mapped(ErrorCode::kCorrupt, "ring " + std::to_string(r) + " lies outside its place");
-  return SegmentReader(fd, header);
+  }
+  return SegmentReader(fd, header, capacities);
 }
 
-SegmentReader::SegmentReader(int fd, SegmentHeader* header) : fd_(fd), header_(header) {
+SegmentReader::SegmentReader(int fd, SegmentHeader* header, const Capacities& capacities)
+    : fd_(fd), header_(header) {
   identity_.pid = header->pid;
   identity_.start_time = header->start_time;
   identity_.boot_id = clean_text(header->boot_id, sizeof(header->boot_id));
@@ -132,8 +136,7 @@ SegmentReader::SegmentReader(int fd, SegmentHeader* header) : fd_(fd), header_(h
   char* base = reinterpret_cast<char*>(header);
   for (std::uint32_t r = 0; r < probe::kRings; ++r)
     rings_.emplace_back(&header->rings[r],
-                        reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)),
-                        probe::ring_capacity(r));
+                        reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)), capacities[r]);
 }
 
 SegmentReader::SegmentReader(SegmentReader&& other) noexcept

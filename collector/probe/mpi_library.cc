@@ -1,6 +1,7 @@
 // Finding the MPI library at run time. The probe links none: it is preloaded into every process of a job,
 // shells and launchers included, most of which have no MPI.
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include "probe.h"
 
@@ -81,6 +82,8 @@ void* resolve_pcontrol() {
 }
 
 bool find_library() {
+  static std::atomic<bool> done{false};
+  if (done.load(std::memory_order_acquire)) return true;
   Library& l = g_library;
   const bool found = find(l.type_size, "PMPI_Type_size") && find(l.comm_c2f, "PMPI_Comm_c2f") &&
                      find(l.comm_rank, "PMPI_Comm_rank") && find(l.comm_size, "PMPI_Comm_size") &&
@@ -92,7 +95,14 @@ bool find_library() {
                      find_object(l.datatype_null, "ompi_mpi_datatype_null");
   if (found)  // all at once, so that no later call has to search
     for (std::uint16_t f = kCompute + 1; f < kFunctions; ++f) resolve(f);
+  done.store(found, std::memory_order_release);
   return found;
+}
+
+// Where the program is linked with MPI, what takes long is done before its first call of MPI.
+__attribute__((constructor)) static void at_load() {
+  const char* dir = getenv("MARGAY_RUN_DIR");
+  if (dir != nullptr && *dir != '\0' && library_handle() != nullptr) find_library();
 }
 
 }  // namespace margay::probe

@@ -27,9 +27,11 @@ bool g_counter_is_time = false;
 namespace {
 
 constexpr const char* kNotSet = "MARGAY_RUN_DIR is not set";
+constexpr const char* kRingRecords = "MARGAY_RING_RECORDS";
 char g_path[512];       // of the segment
 char g_complaint[512];  // RUN_DIR/rings/.complained
 bool g_local_trouble = false;
+std::uint64_t g_most_records = kFirstRingRecords;  // of a ring, as MARGAY_RING_RECORDS says
 pid_t g_pid = 0;
 pthread_key_t g_thread_end;
 std::atomic<std::uint32_t> g_attaching{0};
@@ -96,6 +98,19 @@ int give_memory(int fd, std::uint64_t from, std::uint64_t bytes) {
   return error;
 }
 
+std::uint64_t records_of(std::uint32_t ring) {
+  return ring_capacity(ring) < g_most_records ? ring_capacity(ring) : g_most_records;
+}
+
+// False if the variable is set to what cannot be a ring's size.
+bool read_ring_records() {
+  const char* text = getenv(kRingRecords);
+  if (text == nullptr || *text == '\0') return true;
+  char* end = nullptr;
+  g_most_records = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+  return end != nullptr && *end == '\0' && valid_capacity(0, g_most_records);
+}
+
 void describe(SegmentHeader& h, std::uint64_t start_time) {
   h.layout = kLayoutVersion;
   h.header_bytes = sizeof(SegmentHeader);
@@ -120,7 +135,7 @@ void describe(SegmentHeader& h, std::uint64_t start_time) {
   h.names_used.store(kFunctions, std::memory_order_relaxed);
   for (std::uint32_t r = 0; r < kRings; ++r) {
     h.rings[r].offset = ring_offset(r);
-    h.rings[r].capacity = ring_capacity(r);
+    h.rings[r].capacity = records_of(r);
   }
 }
 
@@ -141,6 +156,7 @@ void at_thread_end(void* value) {
 const char* make_segment() {
   const char* dir = getenv("MARGAY_RUN_DIR");
   if (dir == nullptr || *dir == '\0') return kNotSet;
+  if (!read_ring_records()) return "MARGAY_RING_RECORDS is not a power of two from 64 to 131072";
   g_local_trouble = true;
   g_pid = getpid();
   const std::uint64_t start_time = own_start_time();
@@ -156,8 +172,9 @@ const char* make_segment() {
   if (fd < 0)
     return errno == ENOSPC ? "no shared memory is left" : "its rings cannot be made in MARGAY_RUN_DIR";
   void* memory = MAP_FAILED;
+  const std::uint64_t first_bytes = ring_offset(0) + records_of(0) * sizeof(margay_record);
   const char* why = nullptr;
-  if (fchmod(fd, 0600) != 0 || ftruncate(fd, kFileBytes) != 0 || give_memory(fd, 0, ring_offset(1)) != 0)
+  if (fchmod(fd, 0600) != 0 || ftruncate(fd, kFileBytes) != 0 || give_memory(fd, 0, first_bytes) != 0)
     why = "no shared memory is left";
   else if ((memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
     why = "its rings cannot be mapped";
@@ -171,8 +188,10 @@ const char* make_segment() {
     return why;
   }
 #ifdef MADV_POPULATE_WRITE
-  madvise(memory, ring_offset(1),
-          MADV_POPULATE_WRITE);  // no page faults later; where the kernel cannot, no harm
+  // Not all of it: MPI_Init would take most of a millisecond more by that. A page fault
+  // for every 128 records, on the first lap only, is what nobody feels. Where the kernel cannot, no harm.
+  constexpr std::uint64_t kAtOnce = ring_offset(0) + (256U << 10);
+  madvise(memory, first_bytes < kAtOnce ? first_bytes : kAtOnce, MADV_POPULATE_WRITE);
 #endif
   g_segment = static_cast<SegmentHeader*>(memory);
   describe(*g_segment, start_time);
@@ -255,7 +274,7 @@ void claim_ring(RingWriter& writer) {
       // numbers.
       const int fd = open(g_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
       const int error =
-          fd < 0 ? errno : give_memory(fd, ring_offset(i), ring_capacity(i) * sizeof(margay_record));
+          fd < 0 ? errno : give_memory(fd, ring_offset(i), records_of(i) * sizeof(margay_record));
       if (fd >= 0) close(fd);
       if (error != 0) {
         c.state.store(kFailed, std::memory_order_release);
@@ -264,7 +283,7 @@ void claim_ring(RingWriter& writer) {
     }
     c.thread_id = static_cast<std::uint32_t>(syscall(SYS_gettid));
     char* base = reinterpret_cast<char*>(g_segment);
-    writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), ring_capacity(i));
+    writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), records_of(i));
     pthread_setspecific(g_thread_end, &c);
     return;
   }

@@ -149,12 +149,17 @@ Status Window::push(const model::SliceColumn& column) {
 Status Window::amend(const model::SliceColumn& column) {
   if (!holds(column.index)) return {};
   Slice& slice = slices_[static_cast<std::size_t>(column.index.value - first().value)];
+  const Slice before = std::move(slice);
   slice = convert(column);
   if (stale_ || !spatiotemporal_) return {};
-  std::vector<double> v, w;
+  std::vector<double> v, w, old_v, old_w;
+  engine_column(before, old_v, old_w);
   engine_column(slice, v, w);
   for (std::uint32_t pos = 0; pos < leaf_at_.size(); ++pos) {
     const std::span<const double> cell(v.data() + pos * engine_states_, engine_states_);
+    // Mostly one leaf of many has changed, and each costs a solution of all slices since.
+    if (w[pos] == old_w[pos] && std::equal(cell.begin(), cell.end(), old_v.data() + pos * engine_states_))
+      continue;
     if (auto ok = spatiotemporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok)
       return ok;
     if (auto ok = temporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok) return ok;

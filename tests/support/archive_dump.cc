@@ -3,16 +3,22 @@
 //   archive_dump meta DIR      one JSON object: the run, its levels, states, leaves, streams
 //   archive_dump slices DIR    CSV slice,leaves,states,lost_events,provisional of level 0
 //   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty
-//   ones archive_dump alerts DIR    the alerts, a JSON object a line archive_dump reports DIR   the reports
-//   that were kept, a JSON object a line
+//                             ones
+//   archive_dump records DIR  CSV leaf,kind,records,bytes of the raw records that were kept
+//   archive_dump alerts DIR   the alerts, a JSON object a line
+//   archive_dump reports DIR  the reports that were kept, a JSON object a line
 //
 // Exit code: 0; 1 if the archive cannot be read; 2 for a wrong call.
 #include <cstdio>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "margay/store/archive.h"
+#include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
 
 namespace {
@@ -85,6 +91,36 @@ int dump_columns(const store::Archive& archive, bool cells) {
   return scanned ? 0 : complain(scanned.error());
 }
 
+// What kinds of records there are: of the gaps, `bytes` are the records that were dropped.
+int dump_records(const store::Archive& archive) {
+  struct Sum {
+    std::uint64_t records = 0, bytes = 0;
+  };
+  std::map<std::pair<std::uint32_t, unsigned>, Sum> sums;
+  Status decoded{};
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  const Status read =
+      archive.read_raw(std::nullopt, TimeNs(-kFar), TimeNs(kFar), [&](store::RawBlock&& block) {
+        std::vector<EventRecord> records;
+        decoded = wire::decode_columns_untrusted(block.columns, block.count, records);
+        for (const EventRecord& r : records) {
+          Sum& sum = sums[{block.leaf.value, r.kind}];
+          ++sum.records;
+          sum.bytes += r.bytes;
+        }
+        return bool(decoded);
+      });
+  if (!read) return complain(read.error());
+  if (!decoded) return complain(decoded.error());
+  static constexpr const char* kKinds[] = {"?",   "enter", "leave", "region_enter", "region_leave",
+                                           "gap", "stack"};
+  std::puts("leaf,kind,records,bytes");
+  for (const auto& [key, sum] : sums)
+    std::printf("%u,%s,%llu,%llu\n", key.first, kKinds[key.second < std::size(kKinds) ? key.second : 0],
+                static_cast<unsigned long long>(sum.records), static_cast<unsigned long long>(sum.bytes));
+  return 0;
+}
+
 int dump_alerts(const store::Archive& archive) {
   const auto alerts = archive.alerts();
   if (!alerts) return complain(alerts.error());
@@ -110,13 +146,15 @@ int dump_reports(const store::Archive& archive) {
 
 int main(int argc, char** argv) {
   const std::string what = argc == 3 ? argv[1] : "";
-  if (what != "meta" && what != "slices" && what != "cells" && what != "alerts" && what != "reports") {
-    std::fputs("archive_dump meta|slices|cells|alerts|reports DIR\n", stderr);
+  if (what != "meta" && what != "slices" && what != "cells" && what != "records" && what != "alerts" &&
+      what != "reports") {
+    std::fputs("archive_dump meta|slices|cells|records|alerts|reports DIR\n", stderr);
     return 2;
   }
   const auto archive = store::Archive::open(argv[2], store::Mode::kReadOnly);
   if (!archive) return complain(archive.error());
   if (what == "meta") return dump_meta(**archive);
+  if (what == "records") return dump_records(**archive);
   if (what == "alerts") return dump_alerts(**archive);
   if (what == "reports") return dump_reports(**archive);
   return dump_columns(**archive, what == "cells");

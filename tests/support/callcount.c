@@ -16,8 +16,6 @@
  * library, so that it can be loaded into any process.
  */
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 0 /* show the types of functions that MPI 3.0 removed */
-#include <dlfcn.h>
-#include <link.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -30,6 +28,7 @@
 #include <unistd.h>
 
 #include "callcount_functions.inc"
+#include "interpose.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -41,34 +40,8 @@ static atomic_int g_size = -1;
 static atomic_bool g_any;
 static pthread_mutex_t g_write_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int find_libmpi(struct dl_phdr_info* info, size_t size, void* handle) {
-  (void)size;
-  const char* base = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-  if (base == NULL || strncmp(base, "/libmpi.so", 10) != 0) return 0;
-  *(void**)handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  return *(void**)handle != NULL;
-}
-
-/* The next definition of a name; where the MPI library was loaded privately (dlopen without RTLD_GLOBAL, as
- * by interpreters), the library's own. NULL if there is none. */
-static void* find_next(const char* name) {
-  void* symbol = dlsym(RTLD_NEXT, name);
-  if (symbol != NULL) return symbol;
-  void* library = NULL;
-  dl_iterate_phdr(find_libmpi, &library);
-  return library == NULL ? NULL : dlsym(library, name);
-}
-
 static void* callcount_next(int index) {
-  void* next = atomic_load_explicit(&g_next[index], memory_order_acquire);
-  if (next != NULL) return next;
-  next = find_next(kFunctionNames[index]);
-  if (next == NULL) {
-    fprintf(stderr, "callcount: %s was called but no MPI library defines it\n", kFunctionNames[index]);
-    abort();
-  }
-  atomic_store_explicit(&g_next[index], next, memory_order_release);
-  return next;
+  return next_of(g_next, kFunctionNames, index, "callcount");
 }
 
 static void write_counts(void) {
@@ -100,20 +73,6 @@ static void write_counts(void) {
   pthread_mutex_unlock(&g_write_lock);
 }
 
-static void learn_rank(void) {
-  /* Looked up by name: a reference to MPI_COMM_WORLD would tie this library to libmpi. */
-  typedef int (*ask)(MPI_Comm, int*);
-  const ask rank = (ask)find_next("PMPI_Comm_rank");
-  const ask size = (ask)find_next("PMPI_Comm_size");
-  /* The object may have been copied into the executable (copy relocation): ask as the application would. */
-  void* world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-  if (world == NULL) world = find_next("ompi_mpi_comm_world");
-  int value = -1;
-  if (rank == NULL || size == NULL || world == NULL) return;
-  if (rank((MPI_Comm)world, &value) == MPI_SUCCESS) atomic_store(&g_rank, value);
-  if (size((MPI_Comm)world, &value) == MPI_SUCCESS) atomic_store(&g_size, value);
-}
-
 static void callcount_enter(int index) {
   if (g_depth++ > 0) return;
   atomic_store_explicit(&g_any, true, memory_order_relaxed);
@@ -124,7 +83,8 @@ static void callcount_enter(int index) {
 static void callcount_leave(int index) {
   if (--g_depth > 0) return;
   const char* name = kFunctionNames[index];
-  if (name[4] == 'I' && (strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0)) learn_rank();
+  if (name[4] == 'I' && (strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0))
+    ask_rank(&g_rank, &g_size);
   if (name[4] == 'F' && strcmp(name, "MPI_Finalize") == 0) write_counts();
 }
 

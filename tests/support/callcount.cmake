@@ -15,3 +15,14 @@ target_include_directories(margay-callcount PRIVATE ${CMAKE_CURRENT_BINARY_DIR} 
 target_link_libraries(margay-callcount PRIVATE margay_c_options Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(margay-callcount PRIVATE -Wno-deprecated-declarations)
 set_target_properties(margay-callcount PROPERTIES C_VISIBILITY_PRESET hidden)
+
+# libmargay-blockwatch-outer.so and -inner.so, on either side of a library whose share of each call is measured.
+foreach(side IN ITEMS outer inner)
+  string(TOUPPER ${side} upper_side)
+  add_library(margay-blockwatch-${side} SHARED ${CMAKE_CURRENT_LIST_DIR}/blockwatch.c ${functions})
+  target_include_directories(margay-blockwatch-${side} PRIVATE ${CMAKE_CURRENT_BINARY_DIR} ${MPI_C_INCLUDE_DIRS})
+  target_link_libraries(margay-blockwatch-${side} PRIVATE margay_c_options Threads::Threads ${CMAKE_DL_LIBS})
+  target_compile_definitions(margay-blockwatch-${side} PRIVATE BLOCKWATCH_${upper_side})
+  target_compile_options(margay-blockwatch-${side} PRIVATE -Wno-deprecated-declarations)
+  set_target_properties(margay-blockwatch-${side} PROPERTIES C_VISIBILITY_PRESET hidden)
+endforeach()

@@ -60,7 +60,13 @@ TEST_F(SegmentTest, EveryWrongFieldIsRefused) {
   segment.header->pid = 4321;
   segment.header->rings[7].capacity *= 2;
   EXPECT_EQ(code(), ErrorCode::kCorrupt);
-  segment.header->rings[7].capacity /= 2;
+  for (const std::uint64_t none : {0, 32, 100, 16383}) {
+    segment.header->rings[7].capacity = none;
+    EXPECT_EQ(code(), ErrorCode::kCorrupt) << none;
+  }
+  segment.header->rings[7].capacity = 64;  // a smaller one is a ring
+  EXPECT_TRUE(SegmentReader::open_untrusted(segment.path));
+  segment.header->rings[7].capacity = probe::ring_capacity(7);
   segment.header->rings[0].offset = ~std::uint64_t{0};
   EXPECT_EQ(code(), ErrorCode::kCorrupt);
 }

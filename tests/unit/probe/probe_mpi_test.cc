@@ -300,6 +300,27 @@ TEST_F(ProbeMpiTest, AFullRingDropsAndCounts) {
   EXPECT_EQ(ranks[0].rings[0].size(), probe::kFirstRingRecords);
 }
 
+TEST_F(ProbeMpiTest, RingsAreAsSmallAsTheEnvironmentSays) {
+  ASSERT_EQ(sh("MARGAY_RING_RECORDS=64 " + watched() + ranks(1) + MARGAY_WORKLOAD " many 1000").code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(ranks[0].rings[0].size(), 64u);
+}
+
+TEST_F(ProbeMpiTest, AnImpossibleRingSizeIsSaidOnce) {
+  for (const char* size : {"100", "32", "262144", "-64", "64k", "0"}) {
+    const Outcome o = sh(std::string("MARGAY_RING_RECORDS=") + size + " " + watched() + this->ranks(2) +
+                         MARGAY_WORKLOAD " counted");
+    EXPECT_EQ(o.code, 0);
+    EXPECT_EQ(
+        o.err,
+        "margay: no collector (MARGAY_RING_RECORDS is not a power of two from 64 to 131072): this job is "
+        "not recorded\n")
+        << size;
+  }
+  EXPECT_TRUE(read().empty());
+}
+
 // What the agent says of real processes that have ended: each way to end has its reason, and every record
 // arrives.
 TEST_F(ProbeMpiTest, TheAgentSaysGoodbyeForEachWayToEnd) {

@@ -106,7 +106,8 @@ class SegmentReader {
   RingReader& ring(std::uint32_t index) { return rings_[index]; }
 
  private:
-  SegmentReader(int fd, probe::SegmentHeader* header);
+  using Capacities = std::array<std::uint64_t, probe::kRings>;
+  SegmentReader(int fd, probe::SegmentHeader* header, const Capacities& capacities);
   int fd_;
   probe::SegmentHeader* header_;
   SegmentIdentity identity_;

@@ -4,6 +4,7 @@
 //     SegmentHeader   who this is, flags, name table, one RingControl per thread
 //     ring 0          131072 records of 32 bytes (the first thread that calls MPI)
 //     ring 1..7        16384 records each, given memory only when a thread takes them
+//   MARGAY_RING_RECORDS in the job's environment makes rings smaller (never larger): their places stay.
 //
 // Who writes: the probe, except `epoch` and each ring's `tail`, which belong to the agent. A reader trusts
 // nothing here: margay/node/segment_reader.h checks every value before it is used. Times are host time
@@ -27,6 +28,7 @@ inline constexpr std::uint32_t kLayoutVersion = 1;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
+inline constexpr std::uint64_t kLeastRingRecords = 64;
 inline constexpr std::uint32_t kNames = 512;
 inline constexpr std::size_t kNameBytes = 48;  // with the terminating 0
 inline constexpr std::uint32_t kEnvironment = 8;
@@ -54,7 +56,7 @@ enum RingState : std::uint32_t {
 // capacity. When no record is under way: produced == dropped + head.
 struct RingControl {
   std::uint64_t offset;    // of the first record from the start of the file
-  std::uint64_t capacity;  // records, a power of two
+  std::uint64_t capacity;  // records, a power of two from kLeastRingRecords to ring_capacity()
   std::atomic<std::uint32_t> state;
   std::uint32_t thread_id;  // the kernel's
 
@@ -101,6 +103,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<std::uint32_t>::is_always_lock_free);
 
 inline constexpr std::uint64_t kRingsBegin = (sizeof(SegmentHeader) + 4095) / 4096 * 4096;
+// The place a ring has, records; its own `capacity` may be less.
 constexpr std::uint64_t ring_capacity(std::uint32_t ring) {
   return ring == 0 ? kFirstRingRecords : kOtherRingRecords;
 }
@@ -108,6 +111,9 @@ constexpr std::uint64_t ring_offset(std::uint32_t ring) {
   return ring == 0
              ? kRingsBegin
              : kRingsBegin + (kFirstRingRecords + (ring - 1) * kOtherRingRecords) * sizeof(margay_record);
+}
+constexpr bool valid_capacity(std::uint32_t ring, std::uint64_t records) {
+  return records >= kLeastRingRecords && records <= ring_capacity(ring) && (records & (records - 1)) == 0;
 }
 inline constexpr std::uint64_t kFileBytes = ring_offset(kRings);
 static_assert(kFileBytes <= 8U << 20, "a process may take 8 MiB");

@@ -1,0 +1,292 @@
+"""The account is exact where something gives way: rings, memory, the wire, a rank, the number of ranks."""
+import collections
+import csv
+import json
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from e2e import (CALLCOUNT, CAPTURE_CHECK, E2eTest, LONG, MPIRUN, PROGRAMS, calls_by_rank, dump, end_process,
+                 expected_records, wait_for)
+
+STORM = os.path.join(PROGRAMS, "storm")
+BAD_WIRE = os.environ["BAD_WIRE"]
+AGENT_MEMORY = 64 << 20  # node.memory
+# Beside what waits: what ZeroMQ holds of the 8 MiB under way, the code, tables for each source and thread.
+AGENT_BESIDE = 64 << 20
+DAEMON_MOST = 1 << 30
+
+
+def memory_of(pid, what):
+    """VmRSS, VmHWM or RssAnon of a process, bytes."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith(what + ":"))
+
+
+class LimitsTest(E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.counts = os.path.join(self.place, "counts")
+        os.mkdir(self.counts)
+        self.go, self.stop = os.path.join(self.place, "go"), os.path.join(self.place, "stop")
+        self.counted = {"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": self.counts}
+
+    def storm(self, ranks, counted=True):
+        count = os.path.join(self.place, "count")
+        return [MPIRUN, "-np", str(ranks), STORM, self.go, self.stop, "0"] + ([count] if counted else [])
+
+    @staticmethod
+    def touch(path):
+        with open(path, "w", encoding="utf-8"):
+            pass
+
+    def own_count(self, rank):
+        """Calls begun and calls returned, as the program itself has counted them; None before it began."""
+        try:
+            with open(os.path.join(self.place, f"count.{rank}"), "rb") as file:
+                return struct.unpack("<QQ", file.read(16))
+        except (FileNotFoundError, struct.error):
+            return None
+
+    def wait_until_ready(self, run, ranks):
+        wait_for(lambda: run.stdout.count("ready") == ranks or not run.running, "MPI_Init of all ranks")
+        self.assertTrue(run.running, run.stderr)
+
+    def resources(self, run):
+        """{rank: leaf}"""
+        return {int(leaf["rank"]): i for i, leaf in enumerate(run.meta()["leaves"])}
+
+    def records(self, run):
+        """{leaf: {kind: (records, bytes)}} of the raw records in the archive."""
+        found = collections.defaultdict(dict)
+        for row in csv.DictReader(dump("records", run.archive).splitlines()):
+            found[int(row["leaf"])][row["kind"]] = (int(row["records"]), int(row["bytes"]))
+        return found
+
+    def check_exact(self, run, ranks, killed=False):
+        """Each rank's account adds up, and what it says was produced is what independent counters saw; beside that the
+        probe has made two records, GAP and STACK, wherever it found room again."""
+        self.check_conservation(run, ranks, lossless=False)
+        calls = calls_by_rank(self.counts)
+        if not killed:
+            self.assertEqual(sorted(calls), list(range(ranks)))
+        records, leaves, accounts = self.records(run), self.resources(run), run.by_rank()
+        for rank in range(ranks):
+            account, kinds = accounts[rank], records[leaves[rank]]
+            self.assertEqual(account["in_flight"], 0, f"rank {rank}")
+            # Every record that came is in the archive, those that came too late for the model as well.
+            self.assertEqual(sum(n for n, _ in kinds.values()), account["modelled"] + account["late_dropped"],
+                             f"rank {rank}")
+            gaps, told = kinds.get("gap", (0, 0))
+            self.assertEqual(kinds.get("stack", (0, 0))[0], gaps)
+            own = self.own_count(rank)
+            if killed:  # two records for MPI_Init; the call that it died in may have none, one or two
+                lost_marks = account["wire_lost"]
+                self.assertEqual(lost_marks, 0)
+                self.assertLessEqual(2 + 2 * own[1] + 2 * gaps, account["produced"], f"rank {rank}")
+                self.assertLessEqual(account["produced"], 2 + 2 * own[0] + 2 * gaps, f"rank {rank}")
+            else:
+                self.assertEqual(account["produced"], expected_records(calls[rank]) + 2 * gaps, f"rank {rank}")
+                self.assertLessEqual(told, account["probe_dropped"])
+                # MPI_Finalize comes when the ring has long had room again: nothing was dropped after the last gap.
+                self.assertEqual(told, account["probe_dropped"], f"rank {rank}")
+                if own is not None:
+                    self.assertEqual(own, (calls[rank]["MPI_Iprobe"],) * 2)
+        self.check_cells(run)
+        self.check_alert_lines(run)
+
+    def check_loss_is_said(self, run, ranks):
+        """What the probe dropped shows in cells, in slices, in an alert and in the last line."""
+        events = run.summary["events"]
+        self.assertGreater(events["probe_dropped"], 0)
+        slices = csv.DictReader(dump("slices", run.archive).splitlines())
+        in_slices = sum(int(row["lost_events"]) for row in slices)
+        # A gap that came too late for its slice is in the account alone.
+        if events["late_dropped"] == 0:
+            self.assertEqual(in_slices, events["probe_dropped"])
+        else:
+            self.assertGreater(in_slices, 0)
+        unknown = {int(row["leaf"]) for row in csv.DictReader(dump("cells", run.archive).splitlines())
+                   if row["state"] == "Unknown" and int(row["duration_ns"]) > 0}
+        losers = {self.resources(run)[rank] for rank, a in run.by_rank().items()
+                  if a["probe_dropped"] > 0 and a["late_dropped"] == 0}
+        self.assertEqual(unknown & losers, losers)
+        alerts = [a for a in run.alerts if a["kind"] == "loss"]
+        self.assertTrue(alerts, run.alerts)
+        named = {int(name.rsplit("/rank", 1)[1]) for a in alerts for name in a["resources"]}
+        self.assertTrue(named, alerts)
+        self.assertLessEqual(named, set(range(ranks)))
+        lost = sum(events[term] for term in ("late_dropped", "probe_dropped", "wire_lost", "rejected"))
+        self.assertTrue(any(f"{lost:,} lost" in line for line in run.said), run.said)
+
+
+class Limits(LimitsTest):
+    def test_daemon_stopped_for_three_seconds(self):
+        # LAMMPS, as fast as it goes: what comes in three seconds fits the agent's memory, so nothing is lost.
+        run = self.run_margay(self.lammps_until_told(), env=self.counted)
+        run.ranks("lmp", 4)
+        run.wait_for_slices(5)
+        daemon = run.child("margayd")
+        before = run.produced_so_far()
+        end_process(daemon, signal.SIGSTOP)
+        time.sleep(3)  # what is under test is three seconds of it
+        end_process(daemon, signal.SIGCONT)
+        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)  # nothing lost
+        self.check_exact(run, 4)
+
+    def test_daemon_stopped_for_three_seconds_at_the_highest_rate(self):
+        # More than a small memory and small rings hold: the rings fill, the probes drop and count.
+        config = os.path.join(self.place, "small.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write('[node]\nmemory = "4MiB"\n')
+        run = self.run_margay(self.storm(2), flags=["--config", config],
+                              env=self.counted | {"MARGAY_RING_RECORDS": "16384"})
+        self.wait_until_ready(run, 2)
+        self.touch(self.go)
+        run.wait_for_slices(5)
+        daemon, agent = run.child("margayd"), run.child("margay-node")
+        before = run.produced_so_far()
+        end_process(daemon, signal.SIGSTOP)
+        time.sleep(3)
+        end_process(daemon, signal.SIGCONT)
+        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        peak = memory_of(agent, "VmHWM") - memory_of(agent, "RssShmem")
+        self.touch(self.stop)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        events = run.summary["events"]
+        print(f"  {events['produced']:,} events, {events['probe_dropped']:,} dropped and counted; agent {peak >> 20} MiB",
+              flush=True)
+        self.assertEqual((events["wire_lost"], events["rejected"]), (0, 0))
+        self.check_exact(run, 2)
+        self.check_loss_is_said(run, 2)
+        self.assertLess(peak, (4 << 20) + AGENT_BESIDE)
+
+    def test_ring_too_small(self):
+        run = self.run_margay(self.storm(2, counted=False), env=self.counted | {"MARGAY_RING_RECORDS": "64"})
+        self.wait_until_ready(run, 2)
+        self.touch(self.go)
+        run.wait_for_slices(10)
+        self.touch(self.stop)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        events = run.summary["events"]
+        print(f"  {events['produced']:,} events, {events['probe_dropped']:,} dropped and counted", flush=True)
+        for term in ("late_dropped", "wire_lost", "rejected"):
+            self.assertEqual(events[term], 0, term)
+        for rank, account in run.by_rank().items():
+            self.assertGreater(account["probe_dropped"], 0, f"rank {rank}")
+            self.assertGreater(account["modelled"], 0, f"rank {rank}")
+        self.check_exact(run, 2)
+        self.check_loss_is_said(run, 2)
+
+    def test_rank_killed_amid_its_calls(self):
+        run = self.run_margay(self.storm(2), env=self.counted)
+        self.wait_until_ready(run, 2)
+        pids = run.ranks("storm", 2)
+        self.touch(self.go)
+        run.wait_for_slices(5)
+        end_process(pids[1], signal.SIGKILL)
+        self.assertNotEqual(run.wait(), 0)
+        self.check_exact(run, 2, killed=True)
+        events = run.summary["events"]
+        print(f"  {events['produced']:,} events, {events['probe_dropped']:,} dropped and counted", flush=True)
+        self.assertEqual((events["wire_lost"], events["rejected"], events["late_dropped"]), (0, 0, 0))
+
+    def test_144_ranks_at_once(self):
+        ranks = 144
+        # With so many ranks Open MPI would give the processor away in each call, and the kernel would set the rate. And
+        # where there are cores for so many there is one for Margay: with a few cores for all, niceness leaves it its part.
+        run = self.run_margay(["nice", "-n", "19", *self.storm(ranks)],
+                              env=self.counted | {"OMPI_MCA_mpi_yield_when_idle": "0"})
+        begin = time.monotonic()
+        self.wait_until_ready(run, ranks)
+        started = time.monotonic() - begin
+        daemon, agent = run.child("margayd"), run.child("margay-node")
+        self.touch(self.go)
+        wait_for(lambda: all((self.own_count(r) or (0,))[0] > 0 for r in range(ranks)), "all of them call")
+        first = sum(self.own_count(r)[1] for r in range(ranks))
+        at = time.monotonic()
+        time.sleep(4)
+        rate = (sum(self.own_count(r)[1] for r in range(ranks)) - first) * 2 / (time.monotonic() - at)
+        peaks = {}
+        for name, pid in (("daemon", daemon), ("agent", agent)):
+            # The segments are the probes' memory, mapped here as well.
+            peaks[name] = memory_of(pid, "VmHWM") - memory_of(pid, "RssShmem")
+        live = wait_for(lambda: run.status().get("sources"), "margay status", timeout=60)
+        self.touch(self.stop)
+        self.assertEqual(run.wait(), 0, run.stderr[-2000:])
+        events = run.summary["events"]
+        print(f"  {ranks} ranks in {started:.0f} s; {rate / 1e6:.1f} M events/s at once; of {events['produced']:,} events "
+              f"{events['modelled']:,} modelled, {events['probe_dropped']:,} dropped and counted; agent "
+              f"{peaks['agent'] >> 20} MiB, daemon {peaks['daemon'] >> 20} MiB; {time.monotonic() - begin:.0f} s", flush=True)
+        self.assertEqual((events["wire_lost"], events["rejected"]), (0, 0))
+        self.assertEqual(len(live), ranks)
+        self.check_exact(run, ranks)
+        if events["probe_dropped"] > 0:
+            self.check_loss_is_said(run, ranks)
+        self.assertLess(peaks["agent"], AGENT_MEMORY + AGENT_BESIDE)
+        self.assertLess(peaks["daemon"], DAEMON_MOST)
+
+
+class BadWire(LimitsTest):
+    """A program between the agent and the daemon loses, repeats, delays, overtakes and cuts short messages."""
+
+    def through(self, run, *options):
+        """Puts bad_wire in the place of the daemon's endpoint, and has the agent connect to it."""
+        folder = run.control_directory()
+        wait_for(lambda: run.child("margay-node"), "the agent")
+        ingest, behind = os.path.join(folder, "ingest.ipc"), os.path.join(folder, "behind.ipc")
+        os.rename(ingest, behind)  # the daemon goes on listening there
+        wire = self.start([BAD_WIRE, "--listen", "ipc://" + ingest, "--collector", "ipc://" + behind, *options])
+        wait_for(lambda: "ready" in wire.stdout or not wire.running, "bad_wire")
+        print("  bad_wire: " + wire.stdout.strip(), flush=True)
+        # Nothing has been recorded yet. The agent that `margay run` now starts connects anew, and finds bad_wire.
+        agent = run.child("margay-node")
+        end_process(agent, signal.SIGKILL)
+        wait_for(lambda: run.child("margay-node") not in (None, agent), "another agent")
+        return wire
+
+    def figures_of(self, wire):
+        end_process(wire.pid, signal.SIGTERM)
+        self.assertEqual(wire.wait(), 0, wire.stderr)
+        return json.loads(wire.stdout.splitlines()[-1])
+
+    def after_go(self, command):
+        """The command, once the file GO is there."""
+        return ["sh", "-c", f'while [ ! -e {self.go} ]; do sleep 0.05; done; exec "$@"', "sh", *command]
+
+    def test_everything_at_once(self):
+        seed = os.environ.get("BAD_WIRE_SEED", str(random.randrange(1 << 32)))
+        capture = os.path.join(self.place, "capture")
+        run = self.run_margay(self.after_go(self.lammps_until_told()), flags=["--capture", capture], env=self.counted)
+        wire = self.through(run, "--seed", seed, "--lose", "0.06", "--repeat", "0.06", "--delay", "0.06", "--truncate", "0.06")
+        self.touch(self.go)
+        run.ranks("lmp", 4)
+        run.wait_for_slices(60)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        figures = self.figures_of(wire)
+        print(f"  {figures}; {run.summary['events']['produced']:,} events", flush=True)
+        for fault in ("lost", "repeated", "delayed", "truncated"):
+            self.assertGreater(figures["up"][fault], 0, fault)
+        self.check_conservation(run, 4)  # nothing lost
+        self.check_exact(run, 4)
+        done = subprocess.run([CAPTURE_CHECK, capture, run.archive], capture_output=True, text=True, timeout=LONG,
+                              check=False)
+        print("  " + done.stdout.strip(), flush=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = dict(re.findall(r"(\w+) (\d+)", done.stdout))
+        self.assertEqual(int(found["records"]), run.summary["events"]["produced"])
+        self.assertGreater(int(found["undecodable"]), 0)
+        self.assertGreater(int(found["repeated"]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
