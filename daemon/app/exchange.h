@@ -34,6 +34,7 @@ struct Standing {
   std::vector<std::string> conditions;    // by leaf
   std::uint32_t live = 0, ended = 0;      // sources
   std::vector<CounterValue> counters;
+  std::string retention;  // what the archive's bounds have cost so far, a sentence; "": nothing
 };
 
 struct ClosedSlice {

@@ -3,6 +3,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdio>
+
+#include "retention_words.h"
 
 namespace margay::app {
 namespace {
@@ -99,11 +102,17 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       socket_(std::move(socket)),
       slicer_({options.levels[0], options.amendable_slices, 64}),
       levels_(std::move(levels)),
-      ingest_(ingest_options(options, run, clock), slicer_, states_) {
+      ingest_(ingest_options(options, run, clock), slicer_, states_),
+      keeper_(archive, keeper_options(options), clock) {
   store::CommitQueueOptions queue;
   queue.sync = options.sync;
   commits_ = std::make_unique<store::CommitQueue>(
-      [this](const store::Cut& cut, bool sync) { return archive_.commit(cut, sync); }, queue);
+      [this](const store::Cut& cut, bool sync) {
+        Status status = archive_.commit(cut, sync);
+        if (status) keeper_.after_commit(cut);
+        return status;
+      },
+      queue);
   if (options.raw_events) ingest_.keep_raw(options.raw_backlog_bytes);
   if (!options.capture.empty()) capture_.open(options.capture, std::ios::binary | std::ios::app);
 }
@@ -326,6 +335,8 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
     }
   }
+  const store::KeeperReport kept = keeper_.report();
+  s->retention = retention_sentence(kept, options_);
   const auto& c = ingest_.counters();
   s->counters = {
       {"messages", c.messages, 0, "messages received from node agents"},
@@ -359,6 +370,16 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
       {"states_unbalanced", c.unbalanced, 1, "leaves of a state that was not open"},
       {"raw_not_archived", raw_lost_ + ingest_.raw_dropped(), 1,
        "events modelled, but not archived one by one"},
+      {"raw_dropped_by_retention", kept.raw_bytes_dropped, 0,
+       "bytes of old raw events that went to keep the archive within its bounds"},
+      {"reports_dropped_by_retention", kept.reports_bytes_dropped, 0,
+       "bytes of old reports that went to keep the archive within its bounds"},
+      {"slices_dropped_by_retention", kept.slices_dropped, 0,
+       "old slices that went to keep the archive within its bounds"},
+      {"retention_full", kept.full ? 1u : 0u, 2,
+       "the archive has reached its bound and nothing more may go: raw events are not archived"},
+      {"archive_bytes", kept.use.archive, 0, "bytes that the archive takes on the disk"},
+      {"disk_free", kept.use.free, 0, "bytes free on the archive's file system"},
       {"alerts_not_archived", alerts_lost_, 2, "alerts that the disk was away for too long to keep"},
       {"columns_not_archived", columns_lost_, 2, "slices that the disk was away for too long to keep"},
       {"slices_unseen", slices_unseen_, 2,
@@ -391,7 +412,7 @@ void IngestStage::collect_changes() {
   std::erase_if(pending_forgotten_.sources,
                 [&](const auto& s) { return ingest_.sources().contains(s.first); });
   for (ingest::AcceptedBatch& b : ingest_.take_accepted()) {
-    if (pending_raw_bytes_ + b.columns.size() > options_.raw_backlog_bytes) {
+    if (pending_raw_bytes_ + b.columns.size() > options_.raw_backlog_bytes || keeper_.full()) {
       raw_lost_ += b.count;
       continue;
     }
@@ -464,12 +485,27 @@ void IngestStage::poll_commits() {
       ++commit_errors_;
       commit_error_ = "failed writes of the archive; the last: " + r.error->message;
     }
+  tell_retention();
   const std::uint64_t committed = commits_->last_committed();
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;
   const auto newest = ack_points_.upper_bound(committed);
   if (newest != ack_points_.begin()) ingest_.committed(std::prev(newest)->second);
   ack_points_.erase(ack_points_.begin(), newest);
+}
+
+// Into the log: when retention begins, and when even that is not enough.
+void IngestStage::tell_retention() {
+  const store::KeeperReport report = keeper_.report();
+  if (retained_ == 0 && report.times != 0)
+    std::fprintf(stderr, "margayd: %s: %s; what is old goes from now on\n", options_.archive.c_str(),
+                 retention_cause(report, options_).c_str());
+  if (report.full != told_full_)
+    std::fprintf(stderr, "margayd: %s: %s\n", options_.archive.c_str(),
+                 report.full ? "nothing more may go, and its bound is reached: raw events are not archived"
+                             : "raw events are archived again");
+  retained_ = report.times;
+  told_full_ = report.full;
 }
 
 void IngestStage::send_replies() {

@@ -13,6 +13,7 @@
 #include "margay/slicer/slicer.h"
 #include "margay/store/archive.h"
 #include "margay/store/commit_queue.h"
+#include "margay/store/keeper.h"
 #include "margay/transport/transport.h"
 #include "options.h"
 
@@ -41,6 +42,7 @@ class IngestStage {
   void collect_changes();
   void commit(bool last);
   void poll_commits();
+  void tell_retention();
   void send_replies();
   bool finishing();
 
@@ -54,7 +56,8 @@ class IngestStage {
   slicer::Slicer slicer_;
   slicer::Levels levels_;
   ingest::Ingest ingest_;
-  std::unique_ptr<store::CommitQueue> commits_;
+  store::Keeper keeper_;
+  std::unique_ptr<store::CommitQueue> commits_;  // uses archive_ and keeper_ on its thread
 
   // What the next cut will hold, beyond what it reads from the stages above.
   std::map<std::pair<std::uint8_t, std::int64_t>, std::shared_ptr<const model::SliceColumn>> pending_columns_;
@@ -65,6 +68,8 @@ class IngestStage {
   std::vector<store::RawBlock> pending_raw_;
   std::size_t pending_raw_bytes_ = 0;
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room
+  std::uint64_t retained_ = 0;  // times that retention worked, as far as it was told
+  bool told_full_ = false;
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
   std::uint64_t alerts_lost_ = 0;

@@ -111,6 +111,7 @@ void add_health(const ReportInput& in, wire::Report& report) {
     counter->set_severity(static_cast<std::uint32_t>(c.severity));
     counter->set_help(c.help);
   }
+  health->set_retention(in.standing->retention);
   const model::Hierarchy& h = in.topology.hierarchy;
   std::uint64_t lost = 0;
   for (const LeafIndex leaf : h.leaf_order()) {

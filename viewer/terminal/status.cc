@@ -73,6 +73,7 @@ std::string head_text(const wire::Report& r) {
   out += "slice " + slice_text(r.slice_ns()) + "; " + std::to_string(h.sources_live()) + " sources live, " +
          std::to_string(h.sources_ended()) + " ended; daemon restarts " + std::to_string(h.restarts()) + "\n";
   out += h.lost_events() == 0 ? "no event was lost\n" : "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
+  if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
   return out;
 }
 
@@ -187,6 +188,7 @@ std::string status_json(const wire::Report& r) {
             {"sources_live", h.sources_live()},
             {"sources_ended", h.sources_ended()},
             {"restarts", h.restarts()},
+            {"retention", h.retention()},
             {"phases", json::array()},
             {"alerts", json::array()},
             {"nodes", json::array()},
