@@ -91,7 +91,10 @@ Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t bef
   const std::string from = key_at(shelf, level, kLow);
   const std::string to = key_at(shelf, level, before);
   rocksdb::ColumnFamilyHandle* family = impl.families[family_of(shelf)];
-  auto s = impl.db->DeleteRange(rocksdb::WriteOptions(), family, from, to);
+  // The mark goes into a file of its own: one that also held the newest things would reach over everything in
+  // between, and its compaction would write all of that anew.
+  auto s = impl.db->Flush(rocksdb::FlushOptions(), family);
+  if (s.ok()) s = impl.db->DeleteRange(rocksdb::WriteOptions(), family, from, to);
   if (s.ok()) {
     // The mark alone frees nothing before a compaction comes by.
     const rocksdb::Slice begin(from);

@@ -15,7 +15,7 @@ SETTLE = 15.0    # s
 # name: (unit, step fraction, step amount, rise fraction, rise amount)
 LIMITS = {
     "rss_mib": ("MiB", 0.10, 12, 0.15, 16),
-    "descriptors": ("", 0.0, 6, 0.0, 8),
+    "descriptors": ("", 0.0, 10, 0.0, 12),
     "threads": ("", 0.0, 1, 0.0, 1),
     "disk_mib": ("MiB", 0.10, 8, 0.15, 12),
 }

@@ -189,7 +189,7 @@ class Soak:
                                           "--rate", str(self.o.rate), "--sources", str(self.o.sources), "--seconds",
                                           str(self.o.seconds)], env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
                                          stderr=self.log)
-        for kind in ("watch", "slow", "stopped"):
+        for kind in ("watch", "slow", "stopped") * 2:
             self.add_viewer(kind)
         restart_at, stop_at, viewers_at, go_on_at = RESTART_EVERY, STOP_EVERY, VIEWERS_EVERY, None
         while self.load.poll() is None:
@@ -288,7 +288,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--rate", type=int, default=1_000_000)
     parser.add_argument("--sources", type=int, default=16)
-    parser.add_argument("--disk", default="192MiB", help="limits.disk: small, so that retention works all the time")
+    parser.add_argument("--disk", default="96MiB", help="limits.disk: small, so that retention works all the time")
     parser.add_argument("--out", default=None, help="for soak.csv, soak.svg and the log (default: build/soak)")
     parser.add_argument("--work", default=None, help="where the archive lies meanwhile (default: the temporary directory)")
     parser.add_argument("--seed", type=int, default=None)
