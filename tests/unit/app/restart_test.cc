@@ -46,20 +46,20 @@ void fill(store::Archive& archive, const store::RunMeta& run, std::int64_t slice
   store::Cut cut;
   cut.sequence = 1;
   cut.leaves = {{LeafIndex(0), SourceId(1), 0, {{"host", "h"}, {"rank", "0"}}}};
-  cut.sources = {{SourceId(1), 1, {{"host", "h"}, {"rank", "0"}}, {StateId(0)}, run.wall_offset, {}, 0, {}}};
+  cut.sources = {{SourceId(1), 1, {{"host", "h"}, {"rank", "0"}}, {StateId(2)}, run.wall_offset, {}, 0, {}}};
   cut.streams = {{SourceId(1), 0, 1, 7, 7, 7, 7}};
   const SliceIndex first = slice_of(run.begin, kSlice);
   for (std::int64_t i = 0; i < slices; ++i) {
     auto c = std::make_shared<model::SliceColumn>(LevelIndex(0), first + i, 1, 3);
-    c->duration_ns(LeafIndex(0))[0] = kSlice.value;
-    c->longest_ns(LeafIndex(0))[0] = kSlice.value;
-    c->visits(LeafIndex(0))[0] = 1;
-    c->open(LeafIndex(0)) = {StateId(0), run.begin};
+    c->duration_ns(LeafIndex(0))[2] = kSlice.value;
+    c->longest_ns(LeafIndex(0))[2] = kSlice.value;
+    c->visits(LeafIndex(0))[2] = 1;
+    c->open(LeafIndex(0)) = {StateId(2), run.begin};
     cut.columns.push_back(std::move(c));
   }
   const SliceIndex last = first + (slices - 1);
   cut.closed = {{LevelIndex(0), last}};
-  cut.leaf_states = {{LeafIndex(0), {{StateId(0), run.begin}}, slice_end(last, kSlice), run.begin}};
+  cut.leaf_states = {{LeafIndex(0), {{StateId(2), run.begin}}, slice_end(last, kSlice), run.begin}};
   cut.phases = {{0, "A", "", run.begin, run.begin + seconds(10), 1, false}};
   ASSERT_TRUE(archive.commit(cut, false));
 }
