@@ -143,49 +143,4 @@ Status Archive::commit(const Cut& cut, bool sync) {
   return {};
 }
 
-namespace {
-
-Status drop(Archive& archive, rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, const std::string& from,
-            const std::string& to) {
-  if (const auto s = db.DeleteRange(rocksdb::WriteOptions(), family, from, to); !s.ok())
-    return rocks_error(s, archive.path());
-  return {};
-}
-
-}  // namespace
-
-Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
-  if (Status s = impl_->writable(); !s) return s;
-  if (Status s = impl_->recover(); !s) return s;
-  const SliceIndex first(std::numeric_limits<std::int64_t>::min());
-  return drop(*this, *impl_->db, impl_->families[kSlices], SliceKey{level, first, 0}.encode(),
-              SliceKey{level, before, 0}.encode());
-}
-
-Status Archive::drop_raw_before(TimeNs time) {
-  if (Status s = impl_->writable(); !s) return s;
-  if (Status s = impl_->recover(); !s) return s;
-  const TimeNs first(std::numeric_limits<std::int64_t>::min());
-  return drop(*this, *impl_->db, impl_->families[kRaw], RawKey{first, {}, 0}.encode(),
-              RawKey{time, {}, 0}.encode());
-}
-
-Status Archive::drop_reports_before(TimeNs time) {
-  if (Status s = impl_->writable(); !s) return s;
-  if (Status s = impl_->recover(); !s) return s;
-  return drop(*this, *impl_->db, impl_->families[kReports],
-              report_key(TimeNs(std::numeric_limits<std::int64_t>::min())), report_key(time));
-}
-
-std::uint64_t Archive::disk_bytes() const {
-  const std::shared_lock lock(impl_->mutex);
-  std::uint64_t sum = 0;
-  if (!impl_->db) return 0;
-  for (auto* family : impl_->families) {
-    std::uint64_t n = 0;
-    if (impl_->db->GetIntProperty(family, rocksdb::DB::Properties::kTotalSstFilesSize, &n)) sum += n;
-  }
-  return sum;
-}
-
 }  // namespace margay::store

@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 
 #include "impl.h"
@@ -137,21 +139,28 @@ class NoLog final : public rocksdb::Logger {
   void Logv(const char*, va_list) override {}
 };
 
+// A share of the disk's budget; `most` where there is no budget or it is large.
+std::uint64_t part_of_budget(const ArchiveOptions& o, std::uint64_t parts, std::uint64_t most) {
+  constexpr std::uint64_t kLeast = 1 << 20;
+  return o.disk_budget == 0 ? most : std::clamp(o.disk_budget / parts, kLeast, most);
+}
+
 rocksdb::Options database_options(const ArchiveOptions& o, const std::shared_ptr<ErrorKeeper>& errors) {
   rocksdb::Options r;
   r.listeners.push_back(errors);
   r.db_write_buffer_size = o.memory_bytes / 2;  // over all families
   r.max_open_files = o.max_open_files;
   r.max_background_jobs = 2;
-  r.max_bgerror_resume_count = 0;    // recovery is Impl::recover, in one place
-  r.max_total_wal_size = 64u << 20;  // families that see few writes must not keep old logs alive
-  r.bytes_per_sync = 1u << 20;       // the disk gets its work evenly, not in bursts
+  r.max_bgerror_resume_count = 0;  // recovery is Impl::recover, in one place
+  // Families that see few writes must not keep old logs alive.
+  r.max_total_wal_size = part_of_budget(o, 8, std::uint64_t{64} << 20);
+  r.bytes_per_sync = 1u << 20;  // the disk gets its work evenly, not in bursts
   // No diary of RocksDB's own: on a full disk its writer aborts the process (an assertion that Debian's build
   // keeps), and a directory that may only be read can be read without it. Errors come as a Status.
   r.info_log = std::make_shared<NoLog>();
   r.stats_dump_period_sec = 0;
   r.stats_persist_period_sec = 0;
-  r.max_manifest_file_size = 16u << 20;
+  r.max_manifest_file_size = part_of_budget(o, 32, std::uint64_t{16} << 20);
   // A log whose last record was torn by a crash is read up to there.
   r.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   return r;
@@ -161,7 +170,15 @@ rocksdb::ColumnFamilyOptions family_options(Family f, const ArchiveOptions& o,
                                             const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::ColumnFamilyOptions r;
   const bool large = f == kSlices || f == kRaw;
-  r.write_buffer_size = large ? o.memory_bytes / 6 : o.memory_bytes / 24;
+  r.write_buffer_size =
+      std::min<std::uint64_t>(large ? o.memory_bytes / 6 : o.memory_bytes / 24,
+                              part_of_budget(o, 32, std::numeric_limits<std::uint64_t>::max()));
+  if (o.disk_budget != 0) {
+    // Small files go whole when what is in them is old, and no compaction takes a large part of the budget.
+    r.target_file_size_base = part_of_budget(o, 64, std::uint64_t{64} << 20);
+    r.max_compaction_bytes = r.target_file_size_base * 8;
+    r.max_bytes_for_level_base = r.target_file_size_base * 8;
+  }
   r.max_write_buffer_number = large ? 3 : 2;
   // Values of slices and raw are compressed already.
   r.compression = large ? rocksdb::kNoCompression : rocksdb::kLZ4Compression;

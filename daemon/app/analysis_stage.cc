@@ -121,6 +121,8 @@ void AnalysisStage::take_over(const store::Archive& archive, const store::Resume
     if (c.level == LevelIndex(0)) through = c.through;
   replay_archive_ = &archive;
   replay_first_ = std::max(slice_of(run_.begin, options_.levels[0]), through - kReplayedSlices);
+  if (const auto kept = archive.column_range(LevelIndex(0)); kept && *kept)
+    replay_first_ = std::max(replay_first_, (*kept)->first);  // older ones went by retention
   replay_last_ = through;
   // Phases from before the slices looked at stay as they are in the archive; numbering goes on behind them.
   const TimeNs begin = slice_begin(replay_first_, options_.levels[0]);

@@ -83,6 +83,8 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.sync = c.store.sync;
   o.raw_events = c.store.raw_events && !f.no_raw;
   o.store_memory_bytes = c.store.memory.value;
+  o.disk_budget_bytes = c.limits.disk.value;
+  o.disk_keep_free_bytes = c.store.keep_free.value;
   o.window_memory_bytes = c.limits.memory.value;
   o.limits.sources = c.limits.sources;
   o.limits.leaves = c.limits.leaves;

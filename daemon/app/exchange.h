@@ -37,6 +37,7 @@ struct Standing {
   observe::Values values;                 // what the ingest fills of the table of counters
   std::string archive_trouble;            // why nothing gets into the archive now, or ""
   TimeNs archive_trouble_since{};         // trace time
+  std::string retention;  // what the archive's bounds have cost so far, a sentence; "": nothing
 };
 
 struct ClosedSlice {

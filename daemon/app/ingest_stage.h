@@ -15,6 +15,7 @@
 #include "margay/slicer/slicer.h"
 #include "margay/store/archive.h"
 #include "margay/store/commit_queue.h"
+#include "margay/store/keeper.h"
 #include "margay/transport/guarded.h"
 #include "options.h"
 
@@ -50,6 +51,7 @@ class IngestStage {
   void commit(bool last);
   void poll_commits();
   void watch_disk(bool moving);
+  void tell_retention();
   void send_replies();
   bool finishing();
 
@@ -66,7 +68,8 @@ class IngestStage {
   ingest::Ingest ingest_;
   observe::DiskGauge disk_;  // measured by margay-store, the thread of commits_
   ArchiveHealth archive_health_;
-  std::unique_ptr<store::CommitQueue> commits_;
+  store::Keeper keeper_;
+  std::unique_ptr<store::CommitQueue> commits_;  // uses archive_ and keeper_ on its thread
 
   // What the next cut will hold, beyond what it reads from the stages above.
   std::map<std::pair<std::uint8_t, std::int64_t>, std::shared_ptr<const model::SliceColumn>> pending_columns_;
@@ -77,6 +80,8 @@ class IngestStage {
   std::vector<store::RawBlock> pending_raw_;
   std::size_t pending_raw_bytes_ = 0;
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room
+  std::uint64_t retained_ = 0;  // times that retention worked, as far as it was told
+  bool told_full_ = false;
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
   std::set<SliceIndex> amended_;  // not yet shown to the analysis

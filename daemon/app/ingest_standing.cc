@@ -4,6 +4,7 @@
 
 #include "ingest_stage.h"
 #include "margay/log/log.h"
+#include "retention_words.h"
 
 namespace margay::app {
 
@@ -89,6 +90,12 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::gate_evicted, g.evicted + g.handshake_timeouts);
   v.set(Id::gate_strangers_refused, g.not_zmtp + g.too_chatty + g.handshake_failures);
   v.set(Id::gate_server_away, g.backend_unavailable);
+  const store::KeeperReport kept = keeper_.report();
+  s->retention = retention_sentence(kept, options_);
+  v.set(Id::raw_retired_bytes, kept.raw_bytes_dropped);
+  v.set(Id::reports_retired_bytes, kept.reports_bytes_dropped);
+  v.set(Id::slices_retired, kept.slices_dropped);
+  v.set(Id::retention_full, kept.full ? 1 : 0);
   s->archive_trouble = archive_trouble_;
   s->archive_trouble_since = archive_trouble_since_;
   archive_health_.set(now, cut_ - std::min(cut_, acked_cut_), v);

@@ -35,6 +35,8 @@ struct Options {
   bool raw_events = true;
   std::uint64_t store_memory_bytes = std::uint64_t{96} << 20;
   std::uint64_t raw_backlog_bytes = std::uint64_t{64} << 20;
+  std::uint64_t disk_budget_bytes = std::uint64_t{20} << 30;    // of the archive; 0: no bound
+  std::uint64_t disk_keep_free_bytes = std::uint64_t{1} << 30;  // of its file system
   std::uint64_t window_memory_bytes = std::uint64_t{512} << 20;
   ingest::Limits limits;
   std::optional<double> p;  // nothing: from the noise floor

@@ -83,6 +83,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   Options& o = p->options_;
   store::ArchiveOptions archive_options;
   archive_options.memory_bytes = o.store_memory_bytes;
+  archive_options.disk_budget = o.disk_budget_bytes;
 
   std::error_code ec;
   const bool exists = std::filesystem::exists(o.archive, ec) && !std::filesystem::is_empty(o.archive, ec);

@@ -95,6 +95,7 @@ void add_health(const ReportInput& in, wire::Report& report) {
   health->set_sources_ended(in.standing->ended);
   health->set_archive_trouble(in.standing->archive_trouble);
   health->set_archive_trouble_since_ns(in.standing->archive_trouble_since.value);
+  health->set_retention(in.standing->retention);
   const model::Hierarchy& h = in.topology.hierarchy;
   std::uint64_t lost = 0;
   for (const LeafIndex leaf : h.leaf_order()) {

@@ -78,6 +78,7 @@ std::string head_text(const wire::Report& r) {
            duration_text(minus(h.archive_trouble_since_ns(), r.run_begin_ns())) + ": " +
            printable(h.archive_trouble(), true, 400) + "\n";
   out += h.lost_events() == 0 ? "no event was lost\n" : "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
+  if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
   return out;
 }
 
@@ -182,6 +183,7 @@ std::string status_json(const wire::Report& r) {
             {"restarts", h.restarts()},
             {"archive_trouble", h.archive_trouble()},
             {"archive_trouble_since_ns", h.archive_trouble_since_ns()},
+            {"retention", h.retention()},
             {"phases", json::array()},
             {"alerts", json::array()},
             {"nodes", json::array()},

@@ -248,6 +248,9 @@ std::vector<Key> make_keys() {
                "Keep every event (about 2 bytes each), for Gantt views and other parameters at replay."),
       size_key("store", "memory", AT(store.memory), mebibytes(8), mebibytes(65536),
                "Buffers and caches of the archive."),
+      size_key("store", "keep_free", AT(store.keep_free), SizeBytes(0), mebibytes(1u << 20),
+               "Room on the archive's file system that is left to others (at most a twentieth of it): where "
+               "less is left, the archive gives up what is old, as for limits.disk."),
 
       count_key("limits", "sources", AT(limits.sources), 1, 1u << 20,
                 "Probe processes in a run. More are refused with a message, and counted."),
@@ -261,6 +264,10 @@ std::vector<Key> make_keys() {
       size_key("limits", "memory", AT(limits.memory), mebibytes(64), mebibytes(1u << 20),
                "The tables of the window's partitions. A window that would not fit is not partitioned, and a "
                "counter says so."),
+      size_key("limits", "disk", AT(limits.disk), SizeBytes(0), mebibytes(1u << 30),
+               "The archive on the disk; 0 for no bound, 64MiB at least otherwise. Near it the oldest raw "
+               "events go, then the oldest reports, then the oldest slices, the finest first. Phases, alerts "
+               "and the newest slices of each level stay."),
 
       real_key(
           "detect", "min_effect", AT(detect.min_effect), 0.0, 1.0,
@@ -348,6 +355,10 @@ std::optional<Conflict> find_conflict(const Config& c) {
     below = level;
     name = "the level before";
   }
+  if (c.limits.disk != SizeBytes(0) && c.limits.disk < mebibytes(64))
+    return Conflict{"limits.disk", to_text(c.limits.disk) +
+                                       " is too little for an archive; expected 64MiB or more, or 0 for no "
+                                       "bound"};
   if (c.limits.leaves < c.limits.sources)
     return Conflict{"limits.leaves", std::to_string(c.limits.leaves) +
                                          " is less than limits.sources; each source has at least one leaf"};

@@ -9,6 +9,7 @@
 #include "command_options.h"
 #include "control.h"
 #include "report_builder.h"
+#include "retention_words.h"
 #include "support/synthetic_job.h"
 
 namespace margay::app {
@@ -52,6 +53,38 @@ TEST(BoundedQueue, KeepsOrderBetweenTwoThreads) {
     ASSERT_EQ(*value, i);
   }
   sender.join();
+}
+
+TEST(Retention, TheFloorIsWhatARestartNeedsAndTheWindow) {
+  Options o;
+  const store::KeeperOptions k = keeper_options(o);
+  EXPECT_EQ(k.levels, o.levels);
+  EXPECT_THAT(k.floor_slices, ElementsAre(600 + 2 * 64, 256, 256, 256)) << "a minute in slices of 100 ms";
+  o.window_slices = 2048;
+  EXPECT_EQ(keeper_options(o).floor_slices[0], 2048 + 2 * 64);
+  EXPECT_EQ(k.rules.budget, std::uint64_t{20} << 30);
+  EXPECT_EQ(k.rules.keep_free, std::uint64_t{1} << 30);
+}
+
+TEST(Retention, WordsTellHowFarBackTheArchiveReachesAndWhy) {
+  Options o;
+  store::KeeperReport r;
+  EXPECT_EQ(retention_sentence(r, o), "");
+  r.times = 1;
+  r.raw_bytes_dropped = 1;
+  r.raw_kept = seconds(750);
+  EXPECT_EQ(retention_sentence(r, o), "keeps the raw events of the last 12 min (limits.disk is 20GiB)");
+  r.slices_dropped = 9;
+  r.fine_kept = seconds(7300);
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr(" and the finest slices of the last 2 h (limits"));
+  r.for_free_space = true;
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr("(store.keep_free is 1GiB)"));
+  r.raw_kept.reset();
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr("keeps no raw events"));
+  r.error = "a: the disk is full";
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr("; dropping failed: a: the disk is full"));
+  r.full = true;
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr("no room for raw events"));
 }
 
 TEST(CommandOptions, FlagsBecomeOptionsAndArguments) {

@@ -129,6 +129,9 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
       error_of("[slice]\nlevels = [\"100ms\"]"),
       "margay.toml:2: slice.levels: 100ms is not a multiple (2 times or more) of 100ms (slice.duration)");
   EXPECT_NE(error_of("[limits]\nleaves = 10").find("limits.leaves"), std::string::npos);
+  EXPECT_NE(error_of("[limits]\ndisk = \"1MiB\"").find("limits.disk"), std::string::npos);
+  EXPECT_TRUE(parse("[limits]\ndisk = \"0\"", "f")) << "no bound";
+  EXPECT_TRUE(parse("[limits]\ndisk = \"64MiB\"", "f"));
 }
 
 TEST(Config, MissingFileIsNotFoundAndADirectoryIsAnError) {

@@ -20,6 +20,7 @@
 
 #include "margay/base/result.h"
 #include "margay/store/records.h"
+#include "margay/store/retention.h"
 
 namespace margay::store {
 
@@ -29,6 +30,9 @@ struct ArchiveOptions {
   // For buffers and caches, split half and a third; the rest is left for RocksDB's own. At least 8 MiB.
   std::size_t memory_bytes = std::size_t{96} << 20;
   int max_open_files = 128;
+  // What the archive is to stay below (keeper.h sees to it); 0: no bound. Files, buffers and the log are a
+  // small part of it, so that dropping what is old gives the room back soon.
+  std::uint64_t disk_budget = 0;
 };
 
 class Archive {
@@ -83,7 +87,9 @@ class Archive {
   Status read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const;
 
   // Retention. Slices below `slice` / blocks that begin before `time` / reports with a watermark before
-  // `time` are gone after this; the disk gets the room back by and by. Cost: small, whatever is dropped.
+  // `time` are gone after this; whole files at once, so that the disk gets most of the room back now and the
+  // rest with compactions. Cost: small, whatever is dropped. Errors: kIo; kUnavailable, and nothing dropped,
+  // while somebody reads: try again.
   Status drop_columns_before(LevelIndex level, SliceIndex slice);
   Status drop_raw_before(TimeNs time);
   Status drop_reports_before(TimeNs time);
@@ -92,8 +98,15 @@ class Archive {
   // file system allows, so cheap. It can be read while this one is written on.
   Status checkpoint(const std::string& path);
 
-  // Bytes on the disk, roughly.
-  std::uint64_t disk_bytes() const;
+  // What the archive's files take on the disk, the log and RocksDB's own included, and what the file system
+  // has. Cost: a stat for each file. Errors: kIo.
+  Result<DiskUse> disk_use() const;
+  // How much of a shelf lies before `until`, in at most `parts` pieces of about the same duration, oldest
+  // first. Sizes are those of what is in files, without what only the log has. Cost: two seeks, and some
+  // index blocks a piece.
+  Result<std::vector<Extent>> extents(Shelf shelf, LevelIndex level, TimeNs until, unsigned parts) const;
+  // The begin of the oldest thing kept; nothing when there is none.
+  Result<std::optional<TimeNs>> oldest(Shelf shelf, LevelIndex level) const;
 
   struct Impl;  // of the library's own files
 

@@ -31,6 +31,7 @@ struct Store {
   bool sync = false;
   bool raw_events = true;
   SizeBytes memory = mebibytes(96);
+  SizeBytes keep_free = mebibytes(1024);
   bool operator==(const Store&) const = default;
 };
 struct Limits {
@@ -39,6 +40,7 @@ struct Limits {
   std::uint32_t states = 512;
   SizeBytes cells = mebibytes(1024);
   SizeBytes memory = mebibytes(512);
+  SizeBytes disk = mebibytes(20480);  // 0: no bound
   bool operator==(const Limits&) const = default;
 };
 struct Detect {

@@ -1,0 +1,66 @@
+// Keeps an archive within its bounds on the disk: looks once a second (every ten while it is full), on the
+// thread that commits, and drops what retention.h says.
+//
+// When nothing more may go, `full()` is true: raw events should then not be committed until it is false
+// again. Thread safety: after_commit is for the thread that commits; full and report for any. Cost: a look is
+// one stat for each of the archive's files (about 130); a drop is some 30 key ranges.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/store/archive.h"
+
+namespace margay::store {
+
+struct KeeperOptions {
+  DiskRules rules;
+  std::vector<DurationNs> levels;          // slice durations, the finest first
+  std::vector<std::int64_t> floor_slices;  // of each level: that many of the newest never go
+  DurationNs period = seconds(1);
+};
+
+struct KeeperReport {
+  DiskUse use;
+  std::uint64_t raw_bytes_dropped = 0;  // by this keeper; bytes on the disk
+  std::uint64_t reports_bytes_dropped = 0;
+  std::uint64_t slices_dropped = 0;     // of all levels
+  std::uint64_t times = 0;              // that something was dropped
+  std::optional<DurationNs> raw_kept;   // how far back the raw events reach
+  std::optional<DurationNs> fine_kept;  // how far back the finest slices reach
+  bool for_free_space = false;          // the last time was for the file system, not for the budget
+  bool full = false;
+  std::string error;  // why dropping failed, the last time it was tried; "": it did not
+};
+
+class Keeper {
+ public:
+  Keeper(Archive& archive, KeeperOptions options, const Clock& clock)
+      : archive_(archive), options_(std::move(options)), clock_(clock) {}
+
+  // After each cut that was committed.
+  void after_commit(const Cut& cut);
+  bool full() const { return full_.load(std::memory_order_relaxed); }
+  KeeperReport report() const;
+
+ private:
+  void look();
+  Status drop(std::uint64_t need, KeeperReport& report);
+  std::vector<Stock> stocks(Status& status) const;
+  TimeNs floor(std::size_t level) const;
+  void measure(KeeperReport& report) const;
+
+  Archive& archive_;
+  const KeeperOptions options_;
+  const Clock& clock_;
+  std::optional<SliceIndex> closed_;  // the newest closed slice of the finest level
+  TimeNs next_{};
+  std::atomic<bool> full_{false};
+  mutable std::mutex mutex_;
+  KeeperReport report_;  // guarded by mutex_
+};
+
+}  // namespace margay::store

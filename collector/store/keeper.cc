@@ -1,0 +1,116 @@
+#include "margay/store/keeper.h"
+
+#include <algorithm>
+
+namespace margay::store {
+namespace {
+
+// Raw events and reports of the last second may not even be in a file yet.
+constexpr DurationNs kNewest = seconds(1);
+constexpr unsigned kParts = 64;
+constexpr std::int64_t kPatience = 10;  // periods
+
+}  // namespace
+
+void Keeper::after_commit(const Cut& cut) {
+  for (const ClosedThrough& c : cut.closed)
+    if (c.level == LevelIndex(0)) closed_ = c.through;
+  const TimeNs now = clock_.monotonic();
+  if (now < next_) return;
+  look();
+  // At the floor every slice makes the next one free to go: not a compaction for each.
+  next_ = now + options_.period * (full() ? kPatience : 1);
+}
+
+KeeperReport Keeper::report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+TimeNs Keeper::floor(std::size_t level) const {
+  const DurationNs slice = options_.levels[level];
+  const TimeNs end = slice_end(*closed_, options_.levels[0]);
+  return slice_begin(slice_of(end, slice) - options_.floor_slices[level], slice);
+}
+
+std::vector<Stock> Keeper::stocks(Status& status) const {
+  std::vector<Stock> all;
+  const TimeNs newest = slice_end(*closed_, options_.levels[0]) - kNewest;
+  all.push_back({Shelf::kRaw, {}, newest, {}});
+  all.push_back({Shelf::kReports, {}, newest, {}});
+  for (std::size_t i = 0; i < options_.levels.size() && i < options_.floor_slices.size(); ++i)
+    all.push_back({Shelf::kSlices, LevelIndex(static_cast<std::uint8_t>(i)), floor(i), {}});
+  for (Stock& s : all) {
+    auto extents = archive_.extents(s.shelf, s.level, s.keep_from, kParts);
+    if (!extents) {
+      status = fail(extents.error().code, extents.error().message);
+      return {};
+    }
+    s.extents = std::move(*extents);
+  }
+  return all;
+}
+
+Status Keeper::drop(std::uint64_t need, KeeperReport& report) {
+  Status status;
+  const std::vector<Stock> all = stocks(status);
+  if (!status) return status;
+  const DropPlan plan = plan_drops(need, all);
+  report.full = !plan.enough;
+  for (const Drop& d : plan.drops) {
+    switch (d.shelf) {
+      case Shelf::kRaw:
+        if (status = archive_.drop_raw_before(d.before); !status) return status;
+        report.raw_bytes_dropped += d.bytes;
+        break;
+      case Shelf::kReports:
+        if (status = archive_.drop_reports_before(d.before); !status) return status;
+        report.reports_bytes_dropped += d.bytes;
+        break;
+      case Shelf::kSlices: {
+        const DurationNs slice = options_.levels[d.level.value];
+        const SliceIndex before = slice_of(d.before, slice);
+        const auto range = archive_.column_range(d.level);
+        if (!range) return fail(range.error().code, range.error().message);
+        if (status = archive_.drop_columns_before(d.level, before); !status) return status;
+        if (*range && (*range)->first < before)
+          report.slices_dropped += static_cast<std::uint64_t>(before.value - (*range)->first.value);
+        break;
+      }
+    }
+  }
+  if (!plan.drops.empty()) ++report.times;
+  return {};
+}
+
+void Keeper::measure(KeeperReport& report) const {
+  if (const auto use = archive_.disk_use()) report.use = *use;
+  if (!closed_) return;
+  const TimeNs end = slice_end(*closed_, options_.levels[0]);
+  const auto reaches = [end](const std::optional<TimeNs>& oldest) {
+    return oldest ? std::optional(DurationNs(std::max<std::int64_t>(0, (end - *oldest).value)))
+                  : std::nullopt;
+  };
+  if (const auto raw = archive_.oldest(Shelf::kRaw, {})) report.raw_kept = reaches(*raw);
+  if (const auto fine = archive_.oldest(Shelf::kSlices, LevelIndex(0))) report.fine_kept = reaches(*fine);
+}
+
+void Keeper::look() {
+  KeeperReport r = report();
+  measure(r);
+  const std::uint64_t need = bytes_to_drop(options_.rules, r.use);
+  r.error.clear();
+  if (need == 0) {
+    r.full = false;
+  } else if (closed_) {
+    r.for_free_space = bytes_to_drop({options_.rules.budget, 0}, r.use) == 0;
+    if (const Status s = drop(need, r); !s && s.error().code != ErrorCode::kUnavailable)
+      r.error = s.error().message;
+    measure(r);
+  }
+  full_.store(r.full, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  report_ = std::move(r);
+}
+
+}  // namespace margay::store

@@ -1,0 +1,285 @@
+// The ingest's side of the archive: what a restarted daemon takes over from it, what goes into a cut, and how
+// the disk is.
+#include <algorithm>
+
+#include "ingest_stage.h"
+#include "margay/log/log.h"
+#include "retention_words.h"
+
+namespace margay::app {
+namespace {
+
+constexpr std::size_t kMostPendingColumns = 4096;
+constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
+// A cut that is under way for longer is worth a word to people.
+constexpr DurationNs kSlowDisk = seconds(1);
+
+// The stack as the archive keeps it: what the leaf does when nothing is open, then the open states.
+store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
+  store::LeafState r;
+  r.leaf = leaf;
+  r.stack.push_back({s.base, s.base_since});
+  for (const auto& e : s.stack) r.stack.push_back({e.state, e.since});
+  r.position = s.position;
+  r.last_event = s.last_event;
+  r.longest_before_ns = s.longest_before_ns;
+  return r;
+}
+
+std::size_t bytes_of(const model::SliceColumn& c) {
+  constexpr std::size_t kCell = 8 + 8 + 4;
+  return c.leaves() * (c.states() * kCell + sizeof(model::OpenState) + sizeof(model::NodeEvidence) +
+                       sizeof(std::uint32_t));
+}
+
+slicer::LeafState from_record(const store::LeafState& r) {
+  slicer::LeafState s;
+  if (!r.stack.empty()) {
+    s.base = r.stack[0].state;
+    s.base_since = r.stack[0].since;
+    for (std::size_t i = 1; i < r.stack.size(); ++i) s.stack.push_back({r.stack[i].state, r.stack[i].since});
+  }
+  s.position = r.position;
+  s.last_event = r.last_event;
+  s.longest_before_ns = r.longest_before_ns;
+  return s;
+}
+
+store::StreamRecord to_record(SourceId source, std::uint32_t stream, std::uint32_t epoch,
+                              const ingest::Account& a) {
+  return {source,     stream,         epoch,           a.next,      a.produced, a.recorded,
+          a.modelled, a.late_dropped, a.probe_dropped, a.wire_lost, a.rejected};
+}
+
+ingest::Account to_account(const store::StreamRecord& r) {
+  return {r.produced,  r.modelled, r.late_dropped, r.probe_dropped,
+          r.wire_lost, r.rejected, r.recorded,     r.next};
+}
+
+}  // namespace
+
+Status IngestStage::restore(const store::Resume& resume) {
+  states_ = resume.states;
+  states_committed_ = states_.size();
+  cut_ = acked_cut_ = resume.sequence;
+  if (resume.leaves.empty()) {
+    slicer_.start(run_.begin);
+    return {};
+  }
+  SliceIndex next_open = slice_of(run_.begin, options_.levels[0]);
+  for (const auto& c : resume.closed)
+    if (c.level == LevelIndex(0)) next_open = c.through + 1;
+
+  // The columns that can still change, and the open ones after them.
+  const SliceIndex first = std::max(slice_of(run_.begin, options_.levels[0]),
+                                    next_open - static_cast<std::int64_t>(options_.amendable_slices));
+  auto columns = archive_.read_columns(LevelIndex(0), first, next_open + 100'000);
+  if (!columns) return tl::unexpected(columns.error());
+  std::vector<slicer::LeafState> leaf_states(resume.leaves.size());
+  for (const auto& r : resume.leaf_states)
+    if (r.leaf.value < leaf_states.size()) leaf_states[r.leaf.value] = from_record(r);
+  if (auto ok = slicer_.restore(std::move(*columns), next_open, std::move(leaf_states)); !ok) return ok;
+  slicer_.start(run_.begin);  // if the archive holds leaves, but no slice yet
+
+  // Coarser levels are merged anew from the closed slices of as long as the coarsest lasts.
+  const std::int64_t back =
+      options_.levels.back().value / options_.levels[0].value + options_.amendable_slices;
+  std::vector<model::SliceColumn> ignored;
+  auto scanned =
+      archive_.scan_columns(LevelIndex(0), next_open - back, next_open - 1, [&](model::SliceColumn&& c) {
+        levels_.update(c, ignored);
+        ignored.clear();
+        return true;
+      });
+  if (!scanned) return scanned;
+
+  std::vector<ingest::Source> sources;
+  for (const auto& r : resume.sources) {
+    ingest::Source s;
+    s.id = r.source;
+    s.epoch = r.epoch;
+    s.attributes = r.attributes;
+    s.states = r.names;
+    s.names.resize(r.names.size());
+    s.ends_leaf.resize(r.names.size());
+    for (std::size_t i = 0; i < r.names.size(); ++i)
+      if (r.names[i].value < states_.size()) {
+        s.names[i] = states_[r.names[i]].name;
+        s.ends_leaf[i] = s.names[i] == "MPI_Finalize";
+      }
+    s.clock_offset = r.clock_offset;
+    s.clock_error = r.clock_error;
+    s.goodbye = r.goodbye;
+    s.end = r.end;
+    s.ended = r.end.has_value();
+    s.heard = clock_.monotonic();
+    sources.push_back(std::move(s));
+  }
+  std::vector<model::Attributes> leaves;
+  std::vector<std::pair<SourceId, std::uint32_t>> owner;
+  for (const auto& l : resume.leaves) {
+    leaves.push_back(l.attributes);
+    owner.emplace_back(l.source, l.stream);
+  }
+  for (const auto& r : resume.streams) {
+    const auto s =
+        std::find_if(sources.begin(), sources.end(), [&](const auto& x) { return x.id == r.source; });
+    if (s == sources.end()) continue;
+    ingest::Stream& stream = s->streams[r.stream];
+    stream.epoch = r.epoch;
+    stream.began = true;
+    stream.account = to_account(r);
+    for (std::uint32_t i = 0; i < owner.size(); ++i)
+      if (owner[i] == std::pair(r.source, r.stream)) stream.leaf = LeafIndex(i);
+    stream.covered = slicer_.leaf_state(stream.leaf).position;
+  }
+  std::vector<ingest::Account> former(leaves.size());
+  for (const auto& r : resume.former) former[r.stream] = to_account(r);
+  ingest_.restore(std::move(sources), std::move(leaves), std::move(owner), std::move(former));
+  topology_committed_ = ingest_.topology_version();
+  return {};
+}
+
+void IngestStage::put_pending(model::SliceColumn column) {
+  auto& place = pending_columns_[{column.level.value, column.index.value}];
+  if (place) pending_column_bytes_ -= bytes_of(*place);
+  pending_column_bytes_ += bytes_of(column);
+  place = std::make_shared<model::SliceColumn>(std::move(column));
+}
+
+// Copies of what has changed, so that they can be written however late the disk is.
+void IngestStage::collect_changes() {
+  for (const SliceIndex s : slicer_.take_changed())
+    if (const auto* c = slicer_.column(s)) put_pending(*c);
+  while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
+    pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
+    pending_columns_.erase(pending_columns_.begin());
+    ++columns_lost_;
+  }
+  auto forgotten = ingest_.take_forgotten();
+  pending_forgotten_.sources.merge(forgotten.sources);
+  for (const auto& [leaf, account] : forgotten.former) pending_forgotten_.former[leaf] = account;
+  // One that has come back is to be kept.
+  std::erase_if(pending_forgotten_.sources,
+                [&](const auto& s) { return ingest_.sources().contains(s.first); });
+  for (ingest::AcceptedBatch& b : ingest_.take_accepted()) {
+    if (pending_raw_bytes_ + b.columns.size() > options_.raw_backlog_bytes || keeper_.full()) {
+      raw_lost_ += b.count;
+      continue;
+    }
+    pending_raw_bytes_ += b.columns.size();
+    pending_raw_.push_back({b.leaf, b.first, b.begin, b.end, b.count, std::move(b.columns)});
+  }
+}
+
+// One consistent cut: cells, open states, counters and how far each stream is, all of the same moment.
+void IngestStage::commit(bool last) {
+  collect_changes();
+  if (!commits_->has_room()) return;  // the disk is busy: a later cut holds all this as well
+  store::Cut cut;
+  cut.sequence = cut_ + 1;
+  cut.wall = clock_.realtime();
+  for (const auto& [key, column] : pending_columns_) cut.columns.push_back(column);
+  for (std::size_t i = states_committed_; i < states_.size(); ++i) {
+    const StateId id(static_cast<std::uint16_t>(i));
+    cut.states.push_back({id, states_[id]});
+  }
+  for (std::uint32_t i = 0; i < ingest_.leaves().size(); ++i) {
+    const LeafIndex leaf(i);
+    const auto& [source, stream] = ingest_.leaf_owner()[i];
+    if (topology_committed_ != ingest_.topology_version())
+      cut.leaves.push_back({leaf, source, stream, ingest_.leaves()[i]});
+    cut.leaf_states.push_back(to_record(leaf, slicer_.leaf_state(leaf)));
+  }
+  for (const auto& [id, s] : ingest_.sources()) {
+    if (!s.dirty) continue;
+    cut.sources.push_back(
+        {id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end});
+    for (const auto& [index, stream] : s.streams)
+      cut.streams.push_back(to_record(id, index, stream.epoch, stream.account));
+  }
+  if (slicer_.started()) cut.closed.push_back({LevelIndex(0), slicer_.next_open() - 1});
+  for (const auto& [id, streams] : pending_forgotten_.sources) cut.forgotten.push_back({id, streams});
+  for (const auto& [leaf, account] : pending_forgotten_.former)
+    cut.former.push_back(to_record({}, leaf.value, 0, account));
+  cut.raw = pending_raw_;
+  cut.alerts = pending_alerts_;
+  cut.report = pending_report_;
+  for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
+  if (!start_counted_)
+    cut.state.push_back({kStartsBlob, std::to_string(options_.restarts + 1)});  // this one among them
+  if (last) {
+    if (!run_.end) run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
+    run_.exit_code = exit_code_;
+    cut.run = run_;
+  }
+  const std::size_t states = states_.size();
+  if (!commits_->try_submit(std::move(cut))) return;  // stopped
+  ++cut_;
+  start_counted_ = true;
+  if (oldest_cut_since_ == TimeNs()) oldest_cut_since_ = clock_.monotonic();
+  ack_points_[cut_] = ingest_.ack_point();
+  if (last) last_cut_submitted_ = true;
+  // The queue keeps a cut until it is written, so what is in it needs no second place.
+  states_committed_ = states;
+  topology_committed_ = ingest_.topology_version();
+  for (auto& [id, s] : ingest_.sources()) s.dirty = false;
+  pending_forgotten_ = {};
+  pending_columns_.clear();
+  pending_column_bytes_ = 0;
+  pending_alerts_.clear();
+  pending_report_.reset();
+  pending_phases_.clear();
+  pending_raw_.clear();
+  pending_raw_bytes_ = 0;
+}
+
+void IngestStage::poll_commits() {
+  std::vector<store::CommitResult> results;
+  commits_->poll_results(results);
+  for (const auto& r : results) {
+    archive_health_.take(r, clock_.monotonic(), clock_.realtime());
+    if (r.error) archive_trouble_ = r.error->message;
+  }
+  tell_retention();
+  const std::uint64_t committed = commits_->last_committed();
+  watch_disk(committed > acked_cut_);
+  if (committed <= acked_cut_) return;
+  acked_cut_ = committed;
+  const auto newest = ack_points_.upper_bound(committed);
+  if (newest != ack_points_.begin()) ingest_.committed(std::prev(newest)->second);
+  ack_points_.erase(ack_points_.begin(), newest);
+}
+
+// What people are told of the disk: since when nothing gets into the archive, and why.
+void IngestStage::watch_disk(bool moving) {
+  const TimeNs now = clock_.monotonic();
+  if (moving) {
+    oldest_cut_since_ = commits_->last_committed() < cut_ ? now : TimeNs();
+    archive_trouble_.clear();
+  }
+  const bool slow = oldest_cut_since_ != TimeNs() && now - oldest_cut_since_ > kSlowDisk;
+  if (slow && archive_trouble_.empty()) archive_trouble_ = archive_.path() + ": the disk does not answer";
+  if (archive_trouble_.empty())
+    archive_trouble_since_ = TimeNs();
+  else if (archive_trouble_since_ == TimeNs())
+    archive_trouble_since_ = (oldest_cut_since_ != TimeNs() ? oldest_cut_since_ : now) + run_.wall_offset;
+}
+
+// Into the log: when retention begins, and when even that is not enough.
+void IngestStage::tell_retention() {
+  const store::KeeperReport report = keeper_.report();
+  if (retained_ == 0 && report.times != 0)
+    log::info(options_.archive + ": " + retention_cause(report, options_) + "; what is old goes from now on");
+  if (report.full != told_full_) {
+    if (report.full)
+      log::error(options_.archive +
+                 ": nothing more may go, and its bound is reached: raw events are not archived");
+    else
+      log::info(options_.archive + ": raw events are archived again");
+  }
+  retained_ = report.times;
+  told_full_ = report.full;
+}
+
+}  // namespace margay::app

@@ -1,0 +1,130 @@
+// A daemon on an archive whose oldest slices went by retention.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "margay/store/archive.h"
+#include "margay/transport/rundir.h"
+#include "margay/transport/transport.h"
+#include "margay/wire/columns.h"
+#include "margay/wire/margay.pb.h"
+#include "pipeline.h"
+
+namespace margay::app {
+namespace {
+
+constexpr DurationNs kSlice = milliseconds(100);
+
+class Place {
+ public:
+  Place() {
+    std::string name = "/tmp/margay-restart-XXXXXX";
+    if (mkdtemp(name.data())) path = name;
+    setenv("MARGAY_RUNTIME_DIR", path.c_str(), 1);
+  }
+  ~Place() {
+    std::error_code ec;
+    std::filesystem::remove_all(path, ec);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  std::string path;
+};
+
+std::string boot_id() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(in, id);
+  return id;
+}
+
+// `slices` whole slices of one leaf that computes, ending now.
+void fill(store::Archive& archive, const store::RunMeta& run, std::int64_t slices) {
+  store::Cut cut;
+  cut.sequence = 1;
+  cut.leaves = {{LeafIndex(0), SourceId(1), 0, {{"host", "h"}, {"rank", "0"}}}};
+  cut.sources = {{SourceId(1), 1, {{"host", "h"}, {"rank", "0"}}, {StateId(2)}, run.wall_offset, {}, 0, {}}};
+  cut.streams = {{SourceId(1), 0, 1, 7, 7, 7, 7}};
+  const SliceIndex first = slice_of(run.begin, kSlice);
+  for (std::int64_t i = 0; i < slices; ++i) {
+    auto c = std::make_shared<model::SliceColumn>(LevelIndex(0), first + i, 1, 3);
+    c->duration_ns(LeafIndex(0))[2] = kSlice.value;
+    c->longest_ns(LeafIndex(0))[2] = kSlice.value;
+    c->visits(LeafIndex(0))[2] = 1;
+    c->open(LeafIndex(0)) = {StateId(2), run.begin};
+    cut.columns.push_back(std::move(c));
+  }
+  const SliceIndex last = first + (slices - 1);
+  cut.closed = {{LevelIndex(0), last}};
+  cut.leaf_states = {{LeafIndex(0), {{StateId(2), run.begin}}, slice_end(last, kSlice), run.begin}};
+  cut.phases = {{0, "A", "", run.begin, run.begin + seconds(10), 1, false}};
+  ASSERT_TRUE(archive.commit(cut, false));
+}
+
+// As `margay run` does at the end of a job: returns when all that is known has been written.
+void finish(const std::string& endpoint) {
+  zmq::context_t context(1);
+  auto socket = transport::Socket::connect(context, zmq::socket_type::dealer, endpoint);
+  ASSERT_TRUE(socket) << socket.error().message;
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::FINISH);
+  ASSERT_TRUE(socket->send(request, std::chrono::seconds(20)));
+  transport::Socket* const one = &*socket;
+  ASSERT_TRUE(transport::wait_readable({&one, 1}, std::chrono::seconds(60)));
+  wire::ControlReply reply;
+  ASSERT_TRUE(reply.ParseFromString(socket->try_receive()->body));
+  EXPECT_EQ(reply.error(), "");
+}
+
+TEST(Restart, SlicesThatWentByRetentionAreNotMissed) {
+  const Place place;
+  const SystemClock clock;
+  Options o;
+  o.run = "r";
+  o.archive = place.path + "/archive";
+  o.restarts = 1;
+  store::RunMeta run;
+  run.run = o.run;
+  run.boot_id = boot_id();
+  run.levels = o.levels;
+  constexpr std::int64_t kSlices = 900;
+  run.begin = clock.realtime() - kSlice * kSlices;
+  run.wall_offset = clock.realtime() - clock.monotonic();
+  const SliceIndex first = slice_of(run.begin, kSlice);
+  {
+    auto archive = store::Archive::create(o.archive, run);
+    ASSERT_TRUE(archive) << archive.error().message;
+    fill(**archive, run, kSlices);
+    // More than the floor allows: only what can still be amended is left, and a little.
+    ASSERT_TRUE((*archive)->drop_columns_before(LevelIndex(0), first + (kSlices - 70)));
+    EXPECT_EQ(*(*archive)->oldest(store::Shelf::kSlices, LevelIndex(0)),
+              slice_begin(first + (kSlices - 70), kSlice));
+  }
+  auto directory = transport::make_run_directory(o.run);
+  ASSERT_TRUE(directory) << directory.error().message;
+  o.directory = *directory;
+  testing::internal::CaptureStderr();
+  {
+    auto pipeline = Pipeline::start(o);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    finish(o.directory.control_endpoint());
+    (*pipeline)->request_stop();
+    (*pipeline)->wait();
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  auto archive = store::Archive::open(o.archive, store::Mode::kReadOnly);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto resume = (*archive)->load();
+  ASSERT_TRUE(resume);
+  ASSERT_GE(resume->phases.size(), 1u);
+  EXPECT_EQ(resume->phases[0].name, "A") << "what was recognised in slices that are gone stays";
+  EXPECT_EQ(resume->phases[0].end, run.begin + seconds(10));
+  EXPECT_EQ(resume->streams[0].modelled, 7u) << "retention is not loss";
+}
+
+}  // namespace
+}  // namespace margay::app

@@ -1,0 +1,264 @@
+// The policy by property, and an archive under it.
+#include "margay/store/retention.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "margay/store/archive.h"
+#include "margay/store/keeper.h"
+#include "store_support.h"
+
+namespace margay::store {
+namespace {
+
+using testing::example_run;
+using testing::TempDir;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(RetentionPolicy, RoomIsAskedForNearTheBudgetAndWhereTheFileSystemIsShort) {
+  const DiskRules rules{1600 * kMiB, 100 * kMiB};
+  const std::uint64_t large = 100'000 * kMiB;
+  EXPECT_EQ(bytes_to_drop(rules, {1400 * kMiB, large, large}), 0u) << "at seven eighths";
+  EXPECT_EQ(bytes_to_drop(rules, {1401 * kMiB, large, large}), 101 * kMiB);
+  EXPECT_EQ(bytes_to_drop(rules, {10 * kMiB, 100 * kMiB, large}), 0u);
+  EXPECT_EQ(bytes_to_drop(rules, {10 * kMiB, 99 * kMiB, large}), kMiB + 100 * kMiB / 16);
+  EXPECT_EQ(bytes_to_drop(rules, {1401 * kMiB, 99 * kMiB, large}), 101 * kMiB) << "the greater of the two";
+  EXPECT_EQ(bytes_to_drop({0, 0}, {large, 0, large}), 0u) << "no bounds";
+  EXPECT_EQ(bytes_to_drop(rules, {10 * kMiB, 50 * kMiB, 1000 * kMiB}), 0u)
+      << "of a small file system a twentieth is left alone";
+}
+
+TEST(RetentionPolicy, OldestFirstShelfByShelfNeverBeyondTheFloor) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<Stock> stocks(1 + random() % 6);
+    std::uint64_t may_go = 0;
+    for (std::size_t i = 0; i < stocks.size(); ++i) {
+      Stock& s = stocks[i];
+      s.shelf = i == 0 ? Shelf::kRaw : i == 1 ? Shelf::kReports : Shelf::kSlices;
+      s.level = LevelIndex(static_cast<std::uint8_t>(i < 2 ? 0 : i - 2));
+      s.keep_from = TimeNs(static_cast<std::int64_t>(random() % 1000));
+      TimeNs t(static_cast<std::int64_t>(random() % 300));
+      for (unsigned n = random() % 20; n > 0; --n) {
+        const TimeNs end = t + DurationNs(1 + static_cast<std::int64_t>(random() % 100));
+        s.extents.push_back({t, end, random() % 3 == 0 ? 0 : random() % 1000});
+        t = end;
+      }
+      for (const Extent& e : s.extents)
+        if (e.end <= s.keep_from) may_go += e.bytes;
+    }
+    const std::uint64_t need = random() % 20'000;
+    const DropPlan plan = plan_drops(need, stocks);
+    EXPECT_EQ(plan.enough, may_go >= need);
+    std::uint64_t sum = 0;
+    std::size_t at = 0;
+    bool more_may_go = false;  // of a shelf before the one looked at
+    for (const Drop& d : plan.drops) {
+      EXPECT_FALSE(more_may_go) << "a later shelf went before an earlier one was exhausted";
+      while (at < stocks.size() && (stocks[at].shelf != d.shelf || stocks[at].level != d.level)) {
+        for (const Extent& e : stocks[at].extents) EXPECT_TRUE(stocks[at].keep_from < e.end || need == 0);
+        ++at;
+      }
+      ASSERT_LT(at, stocks.size()) << "out of order";
+      const Stock& s = stocks[at++];
+      EXPECT_LE(d.before, s.keep_from);
+      std::uint64_t bytes = 0;
+      for (const Extent& e : s.extents) {
+        EXPECT_TRUE(e.end <= d.before || d.before <= e.begin) << "whole extents";
+        if (e.end <= d.before) bytes += e.bytes;
+        if (d.before < e.end && e.end <= s.keep_from) more_may_go = true;
+      }
+      EXPECT_EQ(bytes, d.bytes);
+      sum += bytes;
+    }
+    EXPECT_EQ(sum, plan.bytes);
+    if (plan.enough && !plan.drops.empty()) {
+      // Not more than was needed, but for the last extent.
+      EXPECT_LT(plan.bytes, need + 1000);
+    }
+    EXPECT_TRUE(need != 0 || plan.drops.empty());
+  }
+}
+
+// Cuts of 100 ms each, as a daemon makes them: raw events that do not compress, slices, a report.
+class Filling {
+ public:
+  Filling(Archive& archive, std::size_t raw_bytes) : archive_(archive), raw_bytes_(raw_bytes) {}
+  ManualClock clock;
+  Cut cut() {
+    Cut c;
+    c.sequence = ++sequence_;
+    const SliceIndex slice(slice_of(example_run().begin, milliseconds(100)).value + sequence_);
+    const TimeNs begin = slice_begin(slice, milliseconds(100));
+    c.columns.push_back(testing::random_column(random_, LevelIndex(0), slice, 256, 8, milliseconds(100)));
+    if (sequence_ % 10 == 0)
+      c.columns.push_back(
+          testing::random_column(random_, LevelIndex(1), slice_of(begin, seconds(1)), 64, 8, seconds(1)));
+    c.closed = {{LevelIndex(0), slice}};
+    if (raw_bytes_ > 0) {
+      std::string noise(raw_bytes_, '\0');
+      for (char& b : noise) b = static_cast<char>(random_());
+      c.raw = {
+          {LeafIndex(0), static_cast<std::uint64_t>(sequence_), begin, begin + milliseconds(99), 9, noise}};
+    }
+    c.report = ReportRecord{begin, std::string(2000, 'r')};
+    if (sequence_ == 1) c.alerts = {{"a1", "{}", "firing"}};
+    if (sequence_ == 1) c.phases = {{0, "A", "", begin, begin, 1, true}};
+    return c;
+  }
+  Status commit(Keeper& keeper) {
+    const Cut c = cut();
+    const Status s = archive_.commit(c, false);
+    clock.mono = clock.mono + milliseconds(100);
+    if (s) keeper.after_commit(c);
+    return s;
+  }
+
+ private:
+  Archive& archive_;
+  std::size_t raw_bytes_;
+  std::int64_t sequence_ = 0;
+  std::mt19937_64 random_{7};
+};
+
+KeeperOptions options(std::uint64_t budget) {
+  KeeperOptions o;
+  o.rules = {budget, 0};
+  o.levels = example_run().levels;
+  o.floor_slices = {50, 20, 20};
+  o.period = seconds(1);  // every ten commits
+  return o;
+}
+
+TEST(Keeper, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
+  const TempDir dir;
+  constexpr std::uint64_t kBudget = 32 * kMiB;
+  ArchiveOptions archive_options;
+  archive_options.disk_budget = kBudget;
+  auto archive = Archive::create(dir / "a", example_run(), archive_options);
+  ASSERT_TRUE(archive) << archive.error().message;
+  Filling filling(**archive, 256 << 10);
+  Keeper keeper(**archive, options(kBudget), filling.clock);
+  std::uint64_t most = 0;
+  for (int i = 0; i < 300; ++i) {  // 75 MiB of raw events
+    ASSERT_TRUE(filling.commit(keeper));
+    most = std::max(most, keeper.report().use.archive);
+  }
+  const KeeperReport r = keeper.report();
+  EXPECT_LE(most, kBudget);
+  EXPECT_GT(r.raw_bytes_dropped, 20 * kMiB);
+  EXPECT_EQ(r.slices_dropped, 0u) << "raw events were enough";
+  EXPECT_EQ(r.error, "");
+  EXPECT_FALSE(keeper.full());
+  ASSERT_TRUE(r.raw_kept);
+  EXPECT_GT(*r.raw_kept, seconds(3));
+  EXPECT_LT(*r.raw_kept, seconds(20));
+  EXPECT_EQ((*archive)->alerts()->size(), 1u);
+  EXPECT_EQ((*archive)->phases()->size(), 1u);
+  const auto range = (*archive)->column_range(LevelIndex(0));
+  EXPECT_EQ((*range)->second.value - (*range)->first.value, 299) << "every slice is there";
+}
+
+TEST(Keeper, AtTheFloorItSaysThatItIsFullAndTheSlicesStay) {
+  const TempDir dir;
+  auto archive = Archive::create(dir / "a", example_run());
+  ASSERT_TRUE(archive);
+  Filling filling(**archive, 1 << 10);
+  Keeper keeper(**archive, options(64 << 10), filling.clock);  // no archive is so small
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(filling.commit(keeper));
+  EXPECT_TRUE(keeper.full());
+  EXPECT_TRUE(keeper.report().full);
+  const auto fine = (*archive)->column_range(LevelIndex(0));
+  ASSERT_TRUE(fine && *fine);
+  EXPECT_GE((*fine)->second.value - (*fine)->first.value, 49) << "the floor";
+  EXPECT_EQ((*archive)->read_columns(LevelIndex(0), (*fine)->first, (*fine)->second)->size(),
+            static_cast<std::size_t>((*fine)->second.value - (*fine)->first.value + 1));
+  const auto coarse = (*archive)->column_range(LevelIndex(1));
+  ASSERT_TRUE(coarse && *coarse);
+  EXPECT_GE((*coarse)->second.value - (*coarse)->first.value, 18);
+  EXPECT_EQ((*archive)->phases()->size(), 1u);
+}
+
+TEST(Keeper, SlicesGoWhenRawEventsAndReportsAreNotEnoughTheFinestFirst) {
+  const TempDir dir;
+  constexpr std::uint64_t kBudget = 6 * kMiB;
+  ArchiveOptions archive_options;
+  archive_options.disk_budget = kBudget;
+  auto archive = Archive::create(dir / "a", example_run(), archive_options);
+  ASSERT_TRUE(archive);
+  Filling filling(**archive, 0);
+  Keeper keeper(**archive, options(kBudget), filling.clock);
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(filling.commit(keeper));
+  EXPECT_GT(keeper.report().slices_dropped, 100u);
+  EXPECT_LT(*keeper.report().fine_kept, seconds(49));
+  EXPECT_EQ(*(*archive)->oldest(Shelf::kRaw, {}), std::nullopt);
+}
+
+TEST(Keeper, WhileSomebodyReadsNothingGoesAndAfterwardsItDoes) {
+  const TempDir dir;
+  auto archive = Archive::create(dir / "a", example_run());
+  ASSERT_TRUE(archive);
+  Filling filling(**archive, 1000);
+  Keeper keeper(**archive, options(0), filling.clock);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(filling.commit(keeper));
+  const TimeNs all(std::numeric_limits<std::int64_t>::max());
+  int seen = 0;
+  ASSERT_TRUE((*archive)->read_raw({}, TimeNs(0), all, [&](RawBlock&&) {
+    if (seen++ == 0) {
+      // From another thread, as it would be: this one holds the archive for reading.
+      std::thread writer([&] {
+        const Status s = (*archive)->drop_raw_before(all);
+        EXPECT_TRUE(!s && s.error().code == ErrorCode::kUnavailable);
+      });
+      writer.join();
+    }
+    return true;
+  }));
+  EXPECT_EQ(seen, 5);
+  EXPECT_TRUE((*archive)->drop_raw_before(all));
+  EXPECT_EQ(*(*archive)->oldest(Shelf::kRaw, {}), std::nullopt);
+}
+
+TEST(Archive, ExtentsCoverAShelfFromItsOldestToTheLimit) {
+  const TempDir dir;
+  const std::string path = dir / "a";
+  {
+    auto archive = Archive::create(path, example_run());
+    ManualClock clock;
+    Keeper keeper(**archive, options(0), clock);
+    Filling filling(**archive, 100 << 10);
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(filling.commit(keeper));
+  }
+  const auto archive = Archive::open(path, Mode::kWrite);  // its log has become files
+  ASSERT_TRUE(archive);
+  for (const Shelf shelf : {Shelf::kRaw, Shelf::kReports, Shelf::kSlices}) {
+    const auto oldest = (*archive)->oldest(shelf, LevelIndex(0));
+    ASSERT_TRUE(oldest && *oldest);
+    const TimeNs until = **oldest + seconds(5);
+    const auto extents = (*archive)->extents(shelf, LevelIndex(0), until, 7);
+    ASSERT_TRUE(extents);
+    ASSERT_EQ(extents->size(), 7u);
+    EXPECT_EQ(extents->front().begin, **oldest);
+    EXPECT_EQ(extents->back().end, until);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < extents->size(); ++i) {
+      EXPECT_EQ(i == 0 ? **oldest : (*extents)[i - 1].end, (*extents)[i].begin);
+      sum += (*extents)[i].bytes;
+    }
+    if (shelf == Shelf::kRaw) {
+      EXPECT_GT(sum, 50 * (100 << 10) * 3 / 4u);
+      EXPECT_LT(sum, 50 * (100 << 10) * 5 / 4u);
+    }
+    EXPECT_TRUE((*archive)->extents(shelf, LevelIndex(0), **oldest, 7)->empty());
+  }
+  EXPECT_TRUE((*archive)->extents(Shelf::kSlices, LevelIndex(9), TimeNs(0), 7)->empty());
+  EXPECT_GT((*archive)->disk_use()->archive, 10u << 20);
+}
+
+}  // namespace
+}  // namespace margay::store
