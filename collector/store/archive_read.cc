@@ -230,9 +230,9 @@ Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last
     if (column.leaves() != total) return corrupt(place() + ": a chunk is missing");
     return take(std::move(column));
   };
-  const Snapshot snapshot(*impl_);
-  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
-  Status s = impl_->scan(snapshot.options(), kSlices, from, to,
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  Status s = impl_->scan(reading.options(), kSlices, from, to,
                          [&](std::string_view bytes, std::string_view value) -> Result<bool> {
                            const auto key = SliceKey::decode(bytes);
                            if (!key) return corrupt("a slice's key has a wrong length");
@@ -289,9 +289,9 @@ Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(L
   const SliceIndex high(std::numeric_limits<std::int64_t>::max());
   const std::string from = SliceKey{level, low, 0}.encode();
   const std::string to = SliceKey{level, high, 0xffff}.encode();
-  const Snapshot snapshot(*impl_);
-  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
-  rocksdb::ReadOptions o = snapshot.options();
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  rocksdb::ReadOptions o = reading.options();
   const rocksdb::Slice lower(from);
   const rocksdb::Slice upper(to);
   o.iterate_lower_bound = &lower;
@@ -312,10 +312,10 @@ Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(L
 
 Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
                          const std::function<bool(RawBlock&&)>& take) const {
-  const Snapshot snapshot(*impl_);
-  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
   std::string value;
-  const auto found = impl_->get(snapshot.options(), kMeta, kRawSpanKey, value);
+  const auto found = impl_->get(reading.options(), kMeta, kRawSpanKey, value);
   if (!found) return fail(found.error().code, found.error().message);
   if (!*found) return {};
   if (value.size() != 8) return corrupt(path() + ": the raw blocks' span does not decode");
@@ -323,7 +323,7 @@ Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
   const std::int64_t low = std::numeric_limits<std::int64_t>::min();
   const TimeNs begin(from.value < low + span ? low : from.value - span);
   if (to <= begin) return {};
-  return impl_->scan(snapshot.options(), kRaw, RawKey{begin, {}, 0}.encode(), RawKey{to, {}, 0}.encode(),
+  return impl_->scan(reading.options(), kRaw, RawKey{begin, {}, 0}.encode(), RawKey{to, {}, 0}.encode(),
                      [&](std::string_view bytes, std::string_view stored) -> Result<bool> {
                        const auto key = RawKey::decode(bytes);
                        if (!key) return corrupt("a raw block's key has a wrong length");
@@ -341,9 +341,9 @@ Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
 
 Status Archive::read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const {
   if (to <= from) return {};
-  const Snapshot snapshot(*impl_);
-  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
-  return impl_->scan(snapshot.options(), kReports, report_key(from), report_key(to),
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  return impl_->scan(reading.options(), kReports, report_key(from), report_key(to),
                      [&](std::string_view key, std::string_view bytes) -> Result<bool> {
                        if (key.size() != 9) return corrupt("a report's key has a wrong length");
                        ReportRecord r{TimeNs(get_time(key.substr(1))), {}};

@@ -84,10 +84,6 @@ bool sane(const std::pair<std::int64_t, std::int64_t>& range, DurationNs unit) {
 Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t before) {
   if (Status s = impl.writable(); !s) return s;
   if (Status s = impl.recover(); !s) return s;
-  // A reader has a snapshot, but not yet an iterator that would keep the files: it could miss a part of a
-  // column.
-  std::unique_lock lock(impl.mutex, std::try_to_lock);
-  if (!lock) return fail(ErrorCode::kUnavailable, impl.path + ": is being read; what is old stays for now");
   const std::string from = key_at(shelf, level, kLow);
   const std::string to = key_at(shelf, level, before);
   rocksdb::ColumnFamilyHandle* family = impl.families[family_of(shelf)];
@@ -101,7 +97,6 @@ Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t bef
     const rocksdb::Slice end(to);
     const rocksdb::RangePtr range(&begin, &end);
     s = rocksdb::DeleteFilesInRanges(impl.db.get(), family, &range, 1, false);
-    lock.unlock();
     // What shares its file with something younger, or is in the newest files: little, but it would stay for
     // as long as nothing else has to be compacted, and be taken for room that is still to be made.
     rocksdb::CompactRangeOptions o;

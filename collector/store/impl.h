@@ -95,7 +95,25 @@ inline rocksdb::Slice slice(std::string_view s) {
   return {s.data(), s.size()};
 }
 
-// Holds the database open, and a snapshot, for the life of a reading call. False when there is no database.
+// Holds the database open for the life of a reading call that makes one iterator. That alone is one state,
+// also while what is old is dropped beside it: an iterator keeps its files; one made from an earlier snapshot
+// could miss some.
+class Reading {
+ public:
+  explicit Reading(const Archive::Impl& impl) : lock_(impl.mutex), db_(impl.db.get()) {
+    options_.fill_cache = false;  // a long scan is seldom repeated: it must not fill the cache
+  }
+  explicit operator bool() const { return db_ != nullptr; }
+  const rocksdb::ReadOptions& options() const { return options_; }
+
+ private:
+  std::shared_lock<std::shared_mutex> lock_;
+  rocksdb::DB* db_;
+  rocksdb::ReadOptions options_;
+};
+
+// Holds the database open, and a snapshot, for the life of a reading call. Not for what retention drops.
+// False when there is no database.
 class Snapshot {
  public:
   explicit Snapshot(const Archive::Impl& impl);

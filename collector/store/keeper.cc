@@ -104,8 +104,7 @@ void Keeper::look() {
     r.full = false;
   } else if (closed_) {
     r.for_free_space = bytes_to_drop({options_.rules.budget, 0}, r.use) == 0;
-    if (const Status s = drop(need, r); !s && s.error().code != ErrorCode::kUnavailable)
-      r.error = s.error().message;
+    if (const Status s = drop(need, r); !s) r.error = s.error().message;
     measure(r);
   }
   full_.store(r.full, std::memory_order_relaxed);

@@ -66,7 +66,7 @@ class Soak:
         self.archive = os.path.join(self.place, "archive")
         self.config = os.path.join(self.place, "margay.toml")
         with open(self.config, "w", encoding="utf-8") as file:
-            file.write(f'[limits]\ndisk = "{options.disk}"\n[store]\nmemory = "32MiB"\n')
+            file.write(f'[limits]\ndisk = "{options.disk}"\n[store]\nmemory = "16MiB"\n')
         self.daemon = None
         self.daemon_since = 0.0
         self.restarts = self.stops = 0
@@ -231,7 +231,7 @@ class Soak:
         while True:
             status = self.status()
             mine = status["sources"] if status else []
-            if len(mine) == self.o.sources and all(s["in_flight"] == 0 for s in mine):
+            if len(mine) == self.o.sources and all(s["condition"] == "ended" and s["in_flight"] == 0 for s in mine):
                 break
             if time.monotonic() > end:
                 break

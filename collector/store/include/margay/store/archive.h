@@ -88,8 +88,8 @@ class Archive {
 
   // Retention. Slices below `slice` / blocks that begin before `time` / reports with a watermark before
   // `time` are gone after this; whole files at once, so that the disk gets most of the room back now and the
-  // rest with compactions. Cost: small, whatever is dropped. Errors: kIo; kUnavailable, and nothing dropped,
-  // while somebody reads: try again.
+  // rest with a compaction of what lies beside. Who reads meanwhile sees all or nothing of it, and holds the
+  // files it reads. Cost: small, whatever is dropped. Errors: kIo, as of commit.
   Status drop_columns_before(LevelIndex level, SliceIndex slice);
   Status drop_raw_before(TimeNs time);
   Status drop_reports_before(TimeNs time);
