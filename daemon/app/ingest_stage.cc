@@ -83,7 +83,10 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       [this](const store::Cut& cut, bool sync) {
         const Status status = archive_.commit(cut, sync);
         if (status) keeper_.after_commit(cut);
-        disk_.refresh(clock_.monotonic(), [this] { return archive_.disk_bytes(); });
+        disk_.refresh(clock_.monotonic(), [this] {
+          const auto use = archive_.disk_use();
+          return use ? use->archive : std::uint64_t{0};
+        });
         return status;
       },
       queue);

@@ -258,7 +258,7 @@ std::vector<Key> make_keys() {
       count_key("limits", "states", AT(limits.states), 8, 1024,
                 "Different states (functions). Those beyond count as the state Unknown."),
       size_key(
-          "limits", "slices", AT(limits.slices), mebibytes(16), mebibytes(1u << 20),
+          "limits", "cells", AT(limits.cells), mebibytes(16), mebibytes(1u << 20),
           "The slices that can still change, 80 of them, 20 bytes for each leaf and state. Leaves and states "
           "that would not fit are refused, and counted."),
       size_key("limits", "memory", AT(limits.memory), mebibytes(64), mebibytes(1u << 20),
