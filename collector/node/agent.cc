@@ -19,7 +19,8 @@ namespace {
 
 constexpr DurationNs kRankPatience = seconds(10);       // for MPI_Init to tell the rank
 constexpr DurationNs kEndPatience = milliseconds(500);  // for processes to end once the run is over
-constexpr DurationNs kGoodbyePatience = seconds(5);     // for goodbyes to be acknowledged
+constexpr DurationNs kGoodbyePatience = seconds(5);     // without progress, for goodbyes to be acknowledged
+constexpr DurationNs kLongestEnd = seconds(25);         // for all of that
 
 // "p<pid>-<start time>"; 0 if it is not such a name.
 std::int64_t pid_of(std::string_view name) {
@@ -371,7 +372,15 @@ void Agent::finish() {
 bool Agent::done() {
   const TimeNs now = clock_.monotonic();
   if (outbox_.finish()) finish();
-  if (finishing_) return sources_.empty() || now - *finishing_ >= kGoodbyePatience;
+  if (finishing_) {
+    // As long as what is left becomes less it is waited for: on a busy machine it may be much.
+    const std::pair left(outbox_.bytes(), sources_.size());
+    if (left != left_) {
+      left_ = left;
+      moved_ = now;
+    }
+    return sources_.empty() || now - moved_ >= kGoodbyePatience || now - *finishing_ >= kLongestEnd;
+  }
   if (!owner_ || owner_->look()) return false;
   const bool all_ended =
       std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s.second->goodbye; });

@@ -273,11 +273,19 @@ bool IngestStage::finishing() {
     if (!exchange_.finish) return false;
     finish_started_ = true;
     exit_code_ = exchange_.finish->exit_code;
-    finish_deadline_ = now + exchange_.finish->patience;
+    finish_patience_ = exchange_.finish->patience;
+    finish_deadline_ = now + finish_patience_;
+    last_finish_deadline_ = now + finish_patience_ * 4;
     ingest_.finish();
     return false;
   }
   if (!said_final_) {
+    // Nobody waits for a source that does not end; but as long as records come they are taken.
+    std::uint64_t taken = 0;
+    for (const auto& [id, source] : ingest_.sources())
+      for (const auto& [index, stream] : source.streams) taken += stream.account.next;
+    if (taken != finish_taken_) finish_deadline_ = std::min(now + finish_patience_, last_finish_deadline_);
+    finish_taken_ = taken;
     if (!ingest_.all_ended() && now < finish_deadline_) return false;
     // Close everything up to the last thing that happened.
     TimeNs end = run_.begin;

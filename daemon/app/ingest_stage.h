@@ -105,7 +105,9 @@ class IngestStage {
   std::size_t pending_column_bytes_ = 0;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
-  TimeNs finish_deadline_{};
+  DurationNs finish_patience_{};
+  TimeNs finish_deadline_{}, last_finish_deadline_{};
+  std::uint64_t finish_taken_ = 0;  // records
   TimeNs last_deadline_{};
   bool finish_started_ = false;
   std::int32_t exit_code_ = 0;

@@ -92,9 +92,8 @@ class LimitsTest(E2eTest):
                 self.assertLessEqual(account["produced"], 2 + 2 * own[0] + 2 * gaps, f"rank {rank}")
             else:
                 self.assertEqual(account["produced"], expected_records(calls[rank]) + 2 * gaps, f"rank {rank}")
-                self.assertLessEqual(told, account["probe_dropped"])
-                # MPI_Finalize comes when the ring has long had room again: nothing was dropped after the last gap.
-                self.assertEqual(told, account["probe_dropped"], f"rank {rank}")
+                # Less where a ring had no room again before the end.
+                self.assertLessEqual(told, account["probe_dropped"], f"rank {rank}")
                 if own is not None:
                     self.assertEqual(own, (calls[rank]["MPI_Iprobe"],) * 2)
         self.check_cells(run)

@@ -95,6 +95,41 @@ struct AgentTest : testing::Test {
   std::uint64_t id() const { return collector.hellos.begin()->first; }
 };
 
+// At the end the agent waits for a collector as long as that takes something, and not for ever.
+TEST_F(AgentTest, TheEndWaitsForProgress) {
+  ManualClock time;
+  time.mono = clock.monotonic();
+  AgentOptions o;
+  o.rings = dir.rings();
+  o.outbox.window_bytes = 1;  // a batch at a time
+  Agent slow(o, time);
+  auto w = segment.writer(0);
+  calls(w, 10 * static_cast<int>(kBatchRecords) / 2);
+  rank.end();
+  const auto go = [&](bool commit) {
+    slow.scan();
+    slow.sample();
+    slow.drain();
+    slow.outbox().flush(time.monotonic(),
+                        [&](const wire::ToCollector& m) { return collector.take(m), true; });
+    if (commit) slow.outbox().on_reply_untrusted(collector.commit(), time.monotonic());
+  };
+  go(false);
+  slow.finish();
+  for (int i = 0; i < 8; ++i) {  // 16 s, a batch every 2 s
+    go(true);
+    ASSERT_FALSE(slow.done()) << i;
+    time.mono = time.mono + seconds(2);
+  }
+  for (int i = 0; i < 2; ++i) {
+    go(false);
+    EXPECT_FALSE(slow.done()) << i;
+    time.mono = time.mono + seconds(2);
+  }
+  go(false);
+  EXPECT_TRUE(slow.done());
+}
+
 TEST_F(AgentTest, FromTheRingToTheCollectorAndGone) {
   auto w = segment.writer(0);
   auto second = segment.writer(2);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "margay/base/time.h"
@@ -81,6 +82,8 @@ class Agent {
   bool full_ = false;
   std::optional<ProcessProbe> owner_;
   std::optional<TimeNs> finishing_;
+  std::pair<std::size_t, std::size_t> left_{~std::size_t{0}, 0};  // bytes and sources, when that last changed
+  TimeNs moved_{};
   std::optional<TimeNs> abandoned_;
 };
 
