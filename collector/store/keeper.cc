@@ -15,8 +15,12 @@ constexpr std::int64_t kPatience = 10;  // periods
 void Keeper::after_commit(const Cut& cut) {
   for (const ClosedThrough& c : cut.closed)
     if (c.level == LevelIndex(0)) closed_ = c.through;
+  for (const RawBlock& b : cut.raw) written_ += b.columns.size();
   const TimeNs now = clock_.monotonic();
-  if (now < next_) return;
+  // After an absence the sources send in a second what took them many.
+  const bool much = options_.rules.budget != 0 && written_ > options_.rules.budget / 32 && !full();
+  if (now < next_ && !much) return;
+  written_ = 0;
   look();
   // At the floor every slice makes the next one free to go: not a compaction for each.
   next_ = now + options_.period * (full() ? kPatience : 1);

@@ -164,6 +164,21 @@ TEST(Keeper, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
   EXPECT_EQ((*range)->second.value - (*range)->first.value, 299) << "every slice is there";
 }
 
+TEST(Keeper, MuchAtOnceIsLookedAtAtOnce) {
+  const TempDir dir;
+  constexpr std::uint64_t kBudget = 64 * kMiB;
+  auto archive = Archive::create(dir / "a", example_run());
+  ASSERT_TRUE(archive);
+  Filling filling(**archive, 3 << 20);
+  KeeperOptions o = options(kBudget);
+  o.period = seconds(1'000'000);
+  Keeper keeper(**archive, o, filling.clock);
+  ASSERT_TRUE(filling.commit(keeper));
+  const std::uint64_t first = keeper.report().use.archive;
+  ASSERT_TRUE(filling.commit(keeper));
+  EXPECT_GT(keeper.report().use.archive, first) << "3 MiB are more than a 32nd of 64 MiB";
+}
+
 TEST(Keeper, AtTheFloorItSaysThatItIsFullAndTheSlicesStay) {
   const TempDir dir;
   auto archive = Archive::create(dir / "a", example_run());

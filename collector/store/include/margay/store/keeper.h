@@ -1,4 +1,5 @@
-// Keeps an archive within its bounds on the disk: looks once a second (every ten while it is full), on the
+// Keeps an archive within its bounds on the disk: looks once a second (every ten while it is full) and
+// after each 32nd part of the budget that was committed, on the
 // thread that commits, and drops what retention.h says.
 //
 // When nothing more may go, `full()` is true: raw events should then not be committed until it is false
@@ -58,6 +59,7 @@ class Keeper {
   const Clock& clock_;
   std::optional<SliceIndex> closed_;  // the newest closed slice of the finest level
   TimeNs next_{};
+  std::uint64_t written_ = 0;  // bytes of raw events since the last look, before compression
   std::atomic<bool> full_{false};
   mutable std::mutex mutex_;
   KeeperReport report_;  // guarded by mutex_
