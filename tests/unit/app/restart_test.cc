@@ -115,7 +115,9 @@ TEST(Restart, SlicesThatWentByRetentionAreNotMissed) {
     (*pipeline)->request_stop();
     (*pipeline)->wait();
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(log.find("warning"), std::string::npos) << log;
+  EXPECT_EQ(log.find("error"), std::string::npos) << log;
   auto archive = store::Archive::open(o.archive, store::Mode::kReadOnly);
   ASSERT_TRUE(archive) << archive.error().message;
   const auto resume = (*archive)->load();
