@@ -25,6 +25,8 @@ std::shared_ptr<ClockMap> Ingest::clock_of(const std::string& boot_id, DurationN
 }
 
 void Ingest::ask_clocks(TimeNs now) {
+  if (now < next_asking_) return;
+  next_asking_ = now + milliseconds(25);
   for (const auto& [id, source] : sources_) {
     if (source.ended || !source.clock) continue;
     const auto it = agents_.find(source.agent);

@@ -69,19 +69,22 @@ void Ingest::forget_what_is_over(TimeNs now) {
   }
 }
 
-// A place for another source, if one is wasted.
+// Places for other sources, if some are wasted. All that are go at once, and where none are it is not looked
+// again for a while: a storm of hellos must not cost a look through the table each.
 bool Ingest::make_room_for_source(TimeNs now) {
-  const auto wasted = [&](const auto& s) {
-    const Source& source = s.second;
-    return source.ended ? source.goodbye_acked && !source.dirty && now - source.heard > options_.lost_after
-                        : source.streams.empty() && now - source.heard > kGhostPatience;
-  };
-  auto oldest = sources_.end();
-  for (auto it = sources_.begin(); it != sources_.end(); ++it)
-    if (wasted(*it) && (oldest == sources_.end() || it->second.heard < oldest->second.heard)) oldest = it;
-  if (oldest == sources_.end()) return false;
-  forget(oldest);
-  return true;
+  if (now < no_room_until_) return false;
+  const std::size_t before = sources_.size();
+  for (auto it = sources_.begin(); it != sources_.end();) {
+    const auto at = it++;
+    const Source& source = at->second;
+    const bool wasted =
+        source.ended ? source.goodbye_acked && !source.dirty && now - source.heard > options_.lost_after
+                     : source.streams.empty() && now - source.heard > kGhostPatience;
+    if (wasted) forget(at);
+  }
+  if (sources_.size() < before) return true;
+  no_room_until_ = now + milliseconds(100);
+  return false;
 }
 
 // Its agent has not heard that everything is confirmed: it is told again.

@@ -189,7 +189,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     source.clock_error = kWallClockError;
     source.clock = clock_of(boot == source.attributes.end() ? "" : boot->second, source.clock_offset,
                             source.clock_error);
-    ask_clocks(now);
+    next_asking_ = TimeNs();  // at the next tick
   }
 }
 

@@ -108,7 +108,8 @@ void IngestStage::say_lost_sources(TimeNs now) {
   std::erase_if(lost_sources_, [&](SourceId id) { return !ingest_.sources().contains(id); });
   for (const auto& [id, source] : ingest_.sources()) {
     const auto condition = source.condition(now, options_.silent_after, options_.lost_after);
-    const bool lost = condition == ingest::Condition::kLost;
+    // One that never sent anything is no loss.
+    const bool lost = condition == ingest::Condition::kLost && !source.streams.empty();
     if (lost == lost_sources_.contains(id)) continue;
     const auto of = [&](const char* key) {
       const auto it = source.attributes.find(key);

@@ -136,9 +136,8 @@ Result<Pipeline::Remote> Pipeline::open_door() {
   Remote remote;
   const Options::Listen& l = options_.listen;
   if (!l.any()) return remote;
-  auto door = transport::Authenticator::start(context_, l.keys, clock_, [](const std::string& line) {
-    std::fprintf(stderr, "margayd: %s\n", line.c_str());
-  });
+  auto door = transport::Authenticator::start(context_, l.keys, clock_,
+                                              [](const std::string& line) { log::warning(line); });
   if (!door) return tl::unexpected(door.error());
   door_ = std::move(*door);
   exchange_.door = door_.get();

@@ -149,7 +149,10 @@ void Gate::Loop::run() {
       if (!spare_) spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       watch_listeners(true);
     }
-    while (const auto id = admission_.overdue(now)) drop(*connections_.at(*id), counters_.handshake_timeouts);
+    while (const auto id = admission_.overdue(now)) {
+      Connection& late = *connections_.at(*id);
+      drop(late, late.wants_server ? counters_.backend_unavailable : counters_.handshake_timeouts);
+    }
     knock_again();
     if (now >= next_sweep_) {
       close_idle(now);
@@ -274,7 +277,9 @@ void Gate::Loop::greet(Connection& c) {
 // False: there is none; `c` waits for it or is gone.
 bool Gate::Loop::connect_server(Connection& c) {
   auto server = connect_unix(routes_[c.route].socket_path);
-  c.wants_server = !server && server.error().code == ErrorCode::kTimeout;
+  // Its queue is full, or it is away for a moment (bound anew after keys have changed): tried again soon.
+  c.wants_server = !server && (server.error().code == ErrorCode::kTimeout ||
+                               server.error().code == ErrorCode::kUnavailable);
   if (server) {
     c.server = std::move(*server);
     return true;
@@ -283,8 +288,7 @@ bool Gate::Loop::connect_server(Connection& c) {
     waiting_.push_back(c.id);
     set_events(c);
   } else {
-    drop(c, server.error().code == ErrorCode::kLimit ? counters_.out_of_descriptors
-                                                     : counters_.backend_unavailable);
+    drop(c, counters_.out_of_descriptors);
   }
   return false;
 }

@@ -1,17 +1,35 @@
 #include "margay/transport/guarded.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace margay::transport {
 namespace {
 
-// The old listener removes its path when it closes, and would remove the new one's.
-bool place_is_free(const std::string& endpoint) {
-  struct stat st {};
-  return !endpoint.starts_with("ipc://") || stat(endpoint.c_str() + 6, &st) != 0;
+constexpr std::string_view kIpc = "ipc://";
+
+// An ipc place is a link to the path that is bound now: an old listener that is still closing, or has left
+// its path behind, is in nobody's way.
+std::string bound_path(const std::string& place, std::uint32_t turn) {
+  return place + "." + std::to_string(turn);
+}
+
+bool point_at(const std::string& place, std::uint32_t turn) {
+  const std::string link = place.substr(kIpc.size()), target = bound_path(link, turn), fresh = link + ".new";
+  static_cast<void>(::unlink(fresh.c_str()));
+  return ::symlink(target.c_str(), fresh.c_str()) == 0 && ::rename(fresh.c_str(), link.c_str()) == 0;
+}
+
+void bind_at(zmq::socket_t& raw, const std::string& place, std::uint32_t turn) {
+  if (!place.starts_with(kIpc)) return raw.bind(place);
+  const std::string path = bound_path(place, turn);
+  static_cast<void>(::unlink(path.c_str() + kIpc.size()));  // of a daemon that was killed
+  raw.bind(path);
+  if (!point_at(place, turn)) throw zmq::error_t(errno);
 }
 
 }  // namespace
@@ -30,8 +48,9 @@ Result<GuardedSocket> GuardedSocket::bind(zmq::context_t& context, zmq::socket_t
   for (const std::string& e : endpoints) {
     if (auto ok = check_endpoint(e, authenticator.server(domain)); !ok) return tl::unexpected(ok.error());
     try {
-      guarded.socket_.raw().bind(e);
-      guarded.endpoints_.push_back(guarded.socket_.raw().get(zmq::sockopt::last_endpoint));
+      bind_at(guarded.socket_.raw(), e, guarded.turn_);
+      guarded.endpoints_.push_back(
+          e.starts_with(kIpc) ? e : guarded.socket_.raw().get(zmq::sockopt::last_endpoint));
     } catch (const zmq::error_t& error) {
       return fail(ErrorCode::kIo, e + ": " + error.what());
     }
@@ -53,19 +72,24 @@ void GuardedSocket::keep_up() {
   zmq::socket_t& raw = socket_.raw();
   if (const std::uint64_t now = authenticator_->generation(); now != generation_) {
     generation_ = now;
-    for (const std::string& e : endpoints_) try {
-        raw.unbind(e);
+    for (const std::string& e : endpoints_) {
+      const bool ipc = e.starts_with(kIpc);
+      const std::string bound = ipc ? bound_path(e, turn_) : e;
+      try {
+        raw.unbind(bound);
       } catch (const zmq::error_t&) {
         // It waits to be bound already.
       }
+      if (ipc) static_cast<void>(::unlink(bound.c_str() + kIpc.size()));
+    }
+    ++turn_;
     raw.set(zmq::sockopt::curve_secretkey, authenticator_->server(domain_).server_secret);
     to_bind_ = endpoints_;
   }
   if (to_bind_.empty()) return;
   std::erase_if(to_bind_, [&](const std::string& e) {
-    if (!place_is_free(e)) return false;
     try {
-      raw.bind(e);
+      bind_at(raw, e, turn_);
       return true;
     } catch (const zmq::error_t&) {
       return false;  // the old listener still closes

@@ -215,6 +215,7 @@ TEST(Clocks, AnswersNobodyAskedForAreRefused) {
   s.attributes["boot_id"] = "elsewhere";
   s.add(MARGAY_ENTER, kSend, kRunBegin);
   rig.receive(s.hello());
+  rig.ingest.tick(rig.now);
   const auto asked = rig.reply();
   ASSERT_TRUE(asked.has_ask());
   const auto echo = [&](std::int64_t asked_ns, std::int64_t received, std::int64_t answered) {

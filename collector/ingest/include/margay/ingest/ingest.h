@@ -201,6 +201,8 @@ class Ingest {
   Forgotten forgotten_;
   std::deque<SourceId> over_;  // forgotten after their goodbye, oldest first, bounded
   std::set<SourceId> over_set_;
+  TimeNs next_asking_{};  // of clocks
+  TimeNs no_room_until_{};
   TimeNs next_look_{};  // for what can be forgotten
   std::vector<EventRecord> scratch_;
   std::uint32_t records_left_ = 0;  // of the message that is being taken, as is:

@@ -43,6 +43,7 @@ class GuardedSocket {
   std::vector<std::string> endpoints_;
   std::vector<std::string> to_bind_;
   std::uint64_t generation_ = 0;
+  std::uint32_t turn_ = 0;  // how often it was bound anew
 };
 
 }  // namespace margay::transport
