@@ -204,26 +204,20 @@ TEST_F(GateTest, RefusesBeyondTheRate) {
 
 TEST_F(GateTest, ServerNotThereAndBackAgain) {
   open();
-  {
-    // It may come yet: the client waits for it as long as a handshake may take.
+  // It may come yet: a client waits for it as long as a handshake may take.
+  const auto in_vain = [&](std::uint64_t nth, std::uint64_t vain) {
     const Fd client = connect();
-    counts(&GateCounters::accepted, 1);
-    counts(&GateCounters::accepted, 3);
+    counts(&GateCounters::accepted, nth);
     ASSERT_TRUE(client.write(kSignature));
     clock.advance(GateLimits{}.handshake + seconds(1));
     EXPECT_TRUE(client.closed_by_peer());
-  }
-  counts(&GateCounters::backend_unavailable, 1);
+    counts(&GateCounters::backend_unavailable, vain);
+  };
+  in_vain(1, 1);
   listen_unix();
   { auto pair = authenticated_pair(); }
   server = Fd();
-  {
-    const Fd client = connect();
-    ASSERT_TRUE(client.write(kSignature));
-    clock.advance(GateLimits{}.handshake + seconds(1));
-    EXPECT_TRUE(client.closed_by_peer());
-  }
-  counts(&GateCounters::backend_unavailable, 2);
+  in_vain(3, 2);
   listen_unix();
   auto pair = authenticated_pair();
 }
