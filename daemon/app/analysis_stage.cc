@@ -16,6 +16,9 @@ namespace margay::app {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll(10);
+constexpr std::chrono::milliseconds kNoWait(0);
+// For questions, each round. Those who only ask to keep it busy are read as quickly as they can send.
+constexpr DurationNs kQuestionsARound = milliseconds(10);
 constexpr DurationNs kReportPeriod = milliseconds(100);
 // Also when nothing is new: how the daemon stands may be.
 constexpr DurationNs kReportAnyway = seconds(1);
@@ -49,11 +52,11 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
                                                            const store::Archive& archive,
                                                            const store::Resume& resume, Exchange& exchange,
                                                            const Clock& clock, RemoteViewers remote) {
-  auto reports =
-      transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint());
+  auto reports = transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint(),
+                                         {}, transport::kSubscriptions);
   if (!reports) return tl::unexpected(reports.error());
-  auto control =
-      transport::Socket::bind(context, zmq::socket_type::router, options.directory.control_endpoint());
+  auto control = transport::Socket::bind(context, zmq::socket_type::router,
+                                         options.directory.control_endpoint(), {}, transport::kQuestions);
   if (!control) return tl::unexpected(control.error());
   std::unique_ptr<AnalysisStage> stage(
       new AnalysisStage(options, std::move(*reports), std::move(*control), exchange, clock, resume.run));
@@ -153,7 +156,7 @@ void AnalysisStage::run() {
   replay();
   while (!exchange_.stop) {
     ++exchange_.beats.analysis;
-    if (auto message = exchange_.slices.pop(kPoll)) {
+    if (auto message = exchange_.slices.pop(questions_wait_ ? kNoWait : kPoll)) {
       // Questions wait no longer than this, however much there is to catch up with.
       const TimeNs until = clock_.monotonic() + kReportPeriod;
       take(*message);
@@ -308,19 +311,22 @@ void AnalysisStage::publish(bool final) {
 void AnalysisStage::serve_control() {
   for (auto* guarded : {&remote_reports_, &remote_control_})
     if (*guarded) (*guarded)->keep_up();
-  for (int i = 0; i < 16; ++i) {
-    const auto frame = control_.try_receive();
-    if (!frame) break;
-    answer(*frame, false);
-  }
-  for (int i = 0; remote_control_ && i < 16; ++i) {
-    const auto frame = remote_control_->try_receive();
-    if (!frame) break;
-    answer(*frame, true);
-  }
+  // Whoever asks in one round is told the same, made once.
+  std::optional<wire::Report> report;
+  const auto serve = [&](auto& socket, bool remote) {
+    const TimeNs begin = clock_.monotonic();
+    while (const auto frame = socket.try_receive()) {
+      answer(*frame, remote, report);
+      if (clock_.monotonic() - begin >= kQuestionsARound) return true;
+    }
+    return false;
+  };
+  questions_wait_ = serve(control_, false);
+  if (remote_control_ && serve(*remote_control_, true)) questions_wait_ = true;
 }
 
-void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote) {
+void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
+                           std::optional<wire::Report>& report) {
   transport::Socket& socket = remote ? remote_control_->socket() : control_;
   wire::ControlReply reply;
   reply.set_version(wire::kWireVersion);
@@ -340,7 +346,8 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote) {
     }
     return;  // answered when it is done
   } else if (asked.status) {
-    *reply.mutable_report() = report(final_);
+    if (!report) report = this->report(final_);
+    *reply.mutable_report() = *report;
   } else {
     reply.set_error(asked.error);
   }

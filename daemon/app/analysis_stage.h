@@ -45,7 +45,8 @@ class AnalysisStage {
   void emit(std::vector<alert::Alert> alerts);
   void publish(bool final);
   void serve_control();
-  void answer(const transport::Socket::Frame& frame, bool remote);
+  // `report` is made by the first who asks for it.
+  void answer(const transport::Socket::Frame& frame, bool remote, std::optional<wire::Report>& report);
   void answer_finish();
   void send_findings(bool final);
   void watch_owner();
@@ -73,7 +74,8 @@ class AnalysisStage {
   std::uint64_t sequence_ = 0;
   TimeNs next_report_{};
   TimeNs next_archived_{};
-  bool fresh_ = false;  // something new to report
+  bool fresh_ = false;           // something new to report
+  bool questions_wait_ = false;  // more than one round answered
   bool final_ = false;
   bool replaying_ = false;
   const store::Archive* replay_archive_ = nullptr;  // nullptr: nothing to look back on

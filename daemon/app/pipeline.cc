@@ -145,21 +145,26 @@ Result<Pipeline::Remote> Pipeline::open_door() {
   std::vector<transport::GateRoute> routes;
   std::vector<std::string> domains;
   const auto open = [&](std::optional<transport::GuardedSocket>& into, zmq::socket_type type,
-                        const std::string& listen, const std::string& domain) -> Status {
+                        const std::string& listen, const std::string& domain,
+                        const transport::Intake& intake) -> Status {
     if (listen.empty()) return {};
     const std::string place = options_.directory.path + "/" + domain + "-remote.ipc";
-    auto socket = transport::GuardedSocket::bind(context_, type, {"ipc://" + place}, domain, *door_);
+    auto socket = transport::GuardedSocket::bind(context_, type, {"ipc://" + place}, domain, *door_, intake);
     if (!socket) return fail(socket.error(), "listen." + domain);
     into.emplace(std::move(*socket));
     routes.push_back({listen, place});
     domains.push_back(domain);
     return {};
   };
-  if (auto ok = open(remote.ingest, zmq::socket_type::router, l.ingest, "ingest"); !ok)
+  if (auto ok = open(remote.ingest, zmq::socket_type::router, l.ingest, "ingest", {}); !ok)
     return tl::unexpected(ok.error());
-  if (auto ok = open(remote.viewers.reports, zmq::socket_type::pub, l.reports, "reports"); !ok)
+  if (auto ok = open(remote.viewers.reports, zmq::socket_type::pub, l.reports, "reports",
+                     transport::kSubscriptions);
+      !ok)
     return tl::unexpected(ok.error());
-  if (auto ok = open(remote.viewers.control, zmq::socket_type::router, l.control, "control"); !ok)
+  if (auto ok =
+          open(remote.viewers.control, zmq::socket_type::router, l.control, "control", transport::kQuestions);
+      !ok)
     return tl::unexpected(ok.error());
   transport::GateLimits limits;
   limits.connections = l.connections;

@@ -36,11 +36,12 @@ void bind_at(zmq::socket_t& raw, const std::string& place, std::uint32_t turn) {
 
 Result<GuardedSocket> GuardedSocket::bind(zmq::context_t& context, zmq::socket_type type,
                                           const std::vector<std::string>& endpoints,
-                                          const std::string& domain, Authenticator& authenticator) {
+                                          const std::string& domain, Authenticator& authenticator,
+                                          const Intake& intake) {
   if (endpoints.empty()) return fail(ErrorCode::kInvalidArgument, domain + ": nowhere to listen");
   const std::uint64_t generation = authenticator.generation();
   // The monitor has to be there before the first peer: the socket is bound in a second step.
-  auto socket = Socket::unbound(context, type, authenticator.server(domain));
+  auto socket = Socket::unbound(context, type, authenticator.server(domain), intake);
   if (!socket) return tl::unexpected(socket.error());
   GuardedSocket guarded(std::move(*socket), domain, authenticator);
   guarded.generation_ = generation;

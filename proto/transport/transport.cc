@@ -6,6 +6,7 @@ namespace {
 constexpr int kHandshakeMs = 2000;  // a server's patience with a peer that does not introduce itself
 constexpr int kHeartbeatMs = 5000;
 constexpr int kHeartbeatTimeoutMs = 15'000;
+constexpr int kMostSkipped = 256;  // messages of no use, before the caller has its turn again
 
 void protect(zmq::socket_t& socket, const Security& security) {
   if (!security.server_secret.empty()) {
@@ -45,13 +46,14 @@ Status check_endpoint(const std::string& endpoint, const Security& security) {
                   "(proto/SECURITY.md)");
 }
 
-Result<Socket> Socket::unbound(zmq::context_t& context, zmq::socket_type type, const Security& security) {
+Result<Socket> Socket::unbound(zmq::context_t& context, zmq::socket_type type, const Security& security,
+                               const Intake& intake) {
   try {
     zmq::socket_t socket(context, type);
     socket.set(zmq::sockopt::linger, 0);
-    socket.set(zmq::sockopt::sndhwm, kHighWaterMark);
-    socket.set(zmq::sockopt::rcvhwm, kHighWaterMark);
-    socket.set(zmq::sockopt::maxmsgsize, kLargestMessage);
+    socket.set(zmq::sockopt::sndhwm, intake.to_send);
+    socket.set(zmq::sockopt::rcvhwm, intake.to_read);
+    socket.set(zmq::sockopt::maxmsgsize, intake.largest);
     socket.set(zmq::sockopt::reconnect_ivl, 50);
     socket.set(zmq::sockopt::reconnect_ivl_max, 500);
     if (type == zmq::socket_type::router) {
@@ -71,9 +73,9 @@ Result<Socket> Socket::unbound(zmq::context_t& context, zmq::socket_type type, c
 }
 
 Result<Socket> Socket::bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
-                            const Security& security) {
+                            const Security& security, const Intake& intake) {
   if (auto ok = check_endpoint(endpoint, security); !ok) return tl::unexpected(ok.error());
-  auto socket = unbound(context, type, security);
+  auto socket = unbound(context, type, security, intake);
   if (!socket) return socket;
   try {
     socket->socket_.bind(endpoint);
@@ -120,7 +122,7 @@ bool Socket::send(const google::protobuf::MessageLite& message, std::chrono::mil
 
 std::optional<Socket::Frame> Socket::try_receive() {
   try {
-    for (;;) {
+    for (int skipped = 0; skipped < kMostSkipped; ++skipped) {
       std::vector<zmq::message_t> parts;
       zmq::message_t part;
       if (!socket_.recv(part, zmq::recv_flags::dontwait)) return std::nullopt;
@@ -148,8 +150,9 @@ std::optional<Socket::Frame> Socket::try_receive() {
       return frame;
     }
   } catch (const zmq::error_t&) {
-    return std::nullopt;
+    // The context ends.
   }
+  return std::nullopt;
 }
 
 void Socket::subscribe_all() {

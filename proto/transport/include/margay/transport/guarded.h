@@ -18,7 +18,7 @@ class GuardedSocket {
  public:
   static Result<GuardedSocket> bind(zmq::context_t& context, zmq::socket_type type,
                                     const std::vector<std::string>& endpoints, const std::string& domain,
-                                    Authenticator& authenticator);
+                                    Authenticator& authenticator, const Intake& intake = Intake());
   GuardedSocket(GuardedSocket&&) = default;
   GuardedSocket& operator=(GuardedSocket&&) = delete;
   ~GuardedSocket();

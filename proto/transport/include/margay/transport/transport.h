@@ -21,6 +21,15 @@ namespace margay::transport {
 inline constexpr int kHighWaterMark = 1000;                // messages, each way
 inline constexpr std::int64_t kLargestMessage = 16 << 20;  // bytes; longer ones close the connection
 
+// What a socket holds for each of its peers, and takes from them. A message stays until it is read, also when
+// its sender has gone: what a server is asked has to be short, and read as quickly as it can come.
+struct Intake {
+  int to_read = kHighWaterMark, to_send = kHighWaterMark;  // messages
+  std::int64_t largest = kLargestMessage;                  // bytes of one that comes in
+};
+inline constexpr Intake kQuestions{16, 16, 4096};  // a server's that is asked for reports, or told to end
+inline constexpr Intake kSubscriptions{16, 100, 4096};  // a publisher's
+
 // How a socket protects itself. An endpoint that is not of this machine's file system (ipc) or process
 // (inproc) needs keys; without them it is refused, unless it is a loopback address and `insecure` says so
 // (tests).
@@ -37,12 +46,12 @@ bool is_local(const std::string& endpoint);  // ipc or inproc
 class Socket {
  public:
   static Result<Socket> bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
-                             const Security& security = {});
+                             const Security& security = {}, const Intake& intake = Intake());
   static Result<Socket> connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
                                 const Security& security = {});
   // Neither bound nor connected yet. Errors: kInternal.
-  static Result<Socket> unbound(zmq::context_t& context, zmq::socket_type type,
-                                const Security& security = {});
+  static Result<Socket> unbound(zmq::context_t& context, zmq::socket_type type, const Security& security = {},
+                                const Intake& intake = Intake());
 
   // Sends without blocking. False when the queue is full or nobody is there: the caller keeps the message.
   // For a ROUTER, `to` is the peer's routing id.
@@ -55,7 +64,8 @@ class Socket {
     std::string body;
     std::string user;  // what the authenticator called the sender; "" where there is none
   };
-  // Takes a waiting message, if any. Messages of an unexpected shape are taken, counted and skipped.
+  // Takes a waiting message, if any. Messages of an unexpected shape are counted and skipped, so many at a
+  // time.
   std::optional<Frame> try_receive();
   std::uint64_t malformed() const { return malformed_; }
 
