@@ -3,16 +3,27 @@
 //   attacker MODE TARGET [--seconds S] [--connections N] [--count N] [--seed N] [--run NAME] [--server-key
 //   KEY]
 //
-// TARGET is ipc://PATH or tcp://127.0.0.1:PORT. Modes:
-//   open-flood        connects and never sends; what is closed is opened again      (--seconds,
-//   --connections) half-open         sends a part of the ZMTP greeting, then nothing (--seconds,
-//   --connections) scan              connects and closes, every other time with a reset            (--count;
-//   tcp: ports from PORT on) garbage           random bytes, every other time after a good greeting
-//   (--seconds, --connections, --seed) big-frames        a greeting without encryption, then 2 GiB announced
-//   and 255 bytes at a time wrong-key         CURVE handshakes with keys that nobody knows (--seconds,
-//   --connections) hello-and-vanish  DEALERs that each say Hello as another source and go          (--count,
-//   --run, --server-key) slow-reader       SUB sockets that never read (--seconds, --connections,
-//   --server-key)
+// TARGET is ipc://PATH or tcp://127.0.0.1:PORT. Modes, and the options that each takes:
+//
+//   open-flood   connects and never sends; what is closed is opened again. --seconds --connections
+//
+//   half-open   sends a part of the ZMTP greeting, then nothing. --seconds --connections
+//
+//   scan   connects and closes, every other time with a reset; tcp: ports from PORT on. --count
+//
+//   garbage   random bytes, every other time after a good greeting. --seconds --connections --seed
+//
+//   big-frames   a greeting without encryption, then 2 GiB announced and 255 bytes at a time. --seconds
+//   --connections
+//
+//   wrong-key   CURVE handshakes: half with keys that the daemon does not know, half with a key for another
+//   daemon.
+//   --seconds --connections --server-key
+//
+//   hello-and-vanish   DEALERs that each say Hello as another source and go. --count --run --server-key
+//
+//   slow-reader   SUB sockets that never read. --seconds --connections --server-key
+//
 // The last line is JSON: what was tried, what came of it, by kind. Exit code: 0; 2 for wrong arguments.
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -192,9 +203,11 @@ void wrong_key(Attack& a) {
   zmq::context_t context(1);
   std::vector<zmq::socket_t> sockets, monitors;
   for (unsigned i = 0; i < a.connections; ++i) {
+    // Every other one knows the daemon, which does not know it; the rest take it for another daemon.
     char nobody[41], secret[41];
     zmq_curve_keypair(nobody, secret);
-    zmq::socket_t s = make(a, context, zmq::socket_type::dealer, nobody);
+    zmq::socket_t s = make(a, context, zmq::socket_type::dealer,
+                           i % 2 == 0 && !a.server_key.empty() ? a.server_key : nobody);
     s.set(zmq::sockopt::linger, 0);
     const std::string at = "inproc://monitor" + std::to_string(i);
     zmq_socket_monitor(s.handle(), at.c_str(), ZMQ_EVENT_ALL);
