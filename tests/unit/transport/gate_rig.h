@@ -78,7 +78,15 @@ class Fd {
     }
     return all;
   }
-  bool closed_by_peer() const { return read(1 << 20).empty(); }
+  // What still comes is thrown away; false if it stays open for 30 s.
+  bool closed_by_peer() const {
+    char buffer[65536];
+    for (;;) {
+      pollfd p{fd_, POLLIN, 0};
+      if (::poll(&p, 1, 30'000) != 1) return false;
+      if (::recv(fd_, buffer, sizeof buffer, 0) <= 0) return true;
+    }
+  }
 
  private:
   int fd_;
@@ -133,7 +141,10 @@ class GateTest : public testing::Test {
     ASSERT_EQ(::bind(server.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a), 0);
     ASSERT_EQ(::listen(server.get(), 4096), 0);
   }
-  Fd accept() const { return Fd(::accept(server.get(), nullptr, nullptr)); }
+  Fd accept() const {
+    pollfd p{server.get(), POLLIN, 0};
+    return Fd(::poll(&p, 1, 30'000) == 1 ? ::accept(server.get(), nullptr, nullptr) : -1);
+  }
   Fd connect() const { return connect_tcp(gate->addresses()[0]); }
   // A client and a server that pass for authenticated.
   std::pair<Fd, Fd> authenticated_pair() const {
