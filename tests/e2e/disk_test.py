@@ -23,7 +23,7 @@ class Disk(E2eTest):
     def setUp(self):
         super().setUp()
         page = os.path.join(self.place, "page")
-        self.margay = faults.faulty_installation(os.path.join(self.place, "prefix"), page)
+        self.margay_program = faults.faulty_installation(os.path.join(self.place, "prefix"), page)
         self.disk = faults.Page(page, os.path.join(self.place, "r0.archive"))
 
     def trouble(self, run, word):

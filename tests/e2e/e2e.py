@@ -167,7 +167,7 @@ class Run(Job):
         self.archive = os.path.join(test.place, self.name + ".archive")
         self.alerts_path = os.path.join(test.place, self.name + ".alerts.jsonl")
         self.summary_path = os.path.join(test.place, self.name + ".summary.json")
-        given = [test.margay, "run", "--name", self.name, "--slice", slice_text, "--alerts", self.alerts_path,
+        given = [test.margay_program, "run", "--name", self.name, "--slice", slice_text, "--alerts", self.alerts_path,
                  "--summary", self.summary_path]
         if "--archive" not in flags:
             given += ["--archive", self.archive]
@@ -244,7 +244,7 @@ def expected_records(calls):
 class E2eTest(unittest.TestCase):
     """A test in a place of its own."""
     maxDiff = None
-    margay = MARGAY  # what run_margay() starts
+    margay_program = MARGAY  # what run_margay() starts
 
     def setUp(self):
         # Short: below it lie sockets, whose path has 107 bytes at most.
