@@ -79,9 +79,7 @@ class Watched(E2eTest):
             for kind in kinds:
                 figures = report["kinds"][kind]
                 where = f"rank {report['rank']}, {kind}: {report['offenders']}"
-                # A thread's first call is given its ring: the kernel may make it wait for that memory.
-                if kind != "first":
-                    self.assertEqual(figures["voluntary"], 0, f"waited; {where}")
+                self.assertEqual(figures["voluntary"], 0, f"waited; {where}")
                 self.assertEqual(figures["long_cpu"], 0, f"computed for more than {LONG_MS} ms; {where}")
                 self.assertEqual(figures["long_wall"], figures["long_wall_preempted"], f"took long; {where}")
 

@@ -198,8 +198,6 @@ class Limits(LimitsTest):
         print(f"  {events['produced']:,} events, {events['probe_dropped']:,} dropped and counted", flush=True)
         self.assertEqual((events["wire_lost"], events["rejected"], events["late_dropped"]), (0, 0, 0))
 
-    # Two cores carry neither 144 ranks nor their start within a test's time, reliably: MARGAY_144=1 runs it.
-    @unittest.skipUnless(os.environ.get("MARGAY_144"), "MARGAY_144 is not set")
     def test_144_ranks_at_once(self):
         ranks = 144
         # With so many ranks Open MPI would give the processor away in each call, and the kernel would set the rate. And
