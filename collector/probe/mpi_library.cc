@@ -102,7 +102,7 @@ bool find_library() {
 // Where the program is linked with MPI, what takes long is done before its first call of MPI.
 __attribute__((constructor)) static void at_load() {
   const char* dir = getenv("MARGAY_RUN_DIR");
-  if (dir != nullptr && *dir != '\0' && library_handle() != nullptr) find_library();
+  if (dir != nullptr && *dir != '\0' && library_handle() != nullptr && find_library()) prepare();
 }
 
 }  // namespace margay::probe

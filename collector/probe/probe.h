@@ -73,8 +73,11 @@ enum class Mode : std::uint32_t {
 extern std::atomic<Mode> g_mode;
 extern SegmentHeader* g_segment;
 
-// Makes this process's segment unless it has been tried before. On failure the mode is kOff and g_why_off
-// says why.
+// What of attach() takes long, before the program's first call of MPI. Whatever fails is for attach() to try
+// and tell.
+void prepare();
+// Makes this process's segment, or shows the one that was prepared, unless it has been tried before. On
+// failure the mode is kOff and g_why_off says why.
 void attach();
 extern const char* g_why_off;
 // Whether it falls to this rank to say that attach() failed: to rank 0 if the reason is the same everywhere,

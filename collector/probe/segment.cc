@@ -22,7 +22,6 @@ const char* g_why_off = nullptr;
 // Preloaded objects always have room in the static TLS block, so the fast model is safe (CMakeLists.txt sets
 // it).
 constinit thread_local Thread t_thread{};
-bool g_counter_is_time = false;
 
 namespace {
 
@@ -153,92 +152,152 @@ void at_thread_end(void* value) {
   control->state.store(kEnded, std::memory_order_release);
 }
 
-const char* make_segment() {
+// A segment without a name: nobody else sees it, and it goes with the process. Made while the program is
+// loaded, for giving memory takes longer than an MPI call may.
+struct Unnamed {
+  void* memory = nullptr;
+  int fd = -1;  // programs close descriptors they do not know and reuse the numbers: compared with `file`
+                // before use
+  struct stat file {};
+  pid_t pid = 0;
+};
+constinit Unnamed g_unnamed;  // set before constructors of this file would run
+
+bool still_there(const Unnamed& u) {
+  struct stat now {};
+  return fstat(u.fd, &now) == 0 && now.st_dev == u.file.st_dev && now.st_ino == u.file.st_ino;
+}
+
+void discard(Unnamed& u) {
+  if (u.memory != nullptr) munmap(u.memory, kFileBytes);
+  if (u.fd >= 0 && still_there(u)) close(u.fd);
+  u = Unnamed{};
+}
+
+std::uint64_t first_bytes() {
+  return ring_offset(0) + records_of(0) * sizeof(margay_record);
+}
+
+// Who this process is, and where its segment will be.
+const char* look_around(std::uint64_t& start_time, char* rings, std::size_t room) {
   const char* dir = getenv("MARGAY_RUN_DIR");
   if (dir == nullptr || *dir == '\0') return kNotSet;
   if (!read_ring_records()) return "MARGAY_RING_RECORDS is not a power of two from 64 to 131072";
   g_local_trouble = true;
   g_pid = getpid();
-  const std::uint64_t start_time = own_start_time();
-  const int n = snprintf(g_path, sizeof(g_path), "%s/rings/p%ld-%llu", dir, static_cast<long>(g_pid),
-                         static_cast<unsigned long long>(start_time));
-  if (n < 0 || static_cast<std::size_t>(n) >= sizeof(g_path)) return "MARGAY_RUN_DIR is too long";
-  snprintf(g_complaint, sizeof(g_complaint), "%s/rings/.complained", dir);
-
+  start_time = own_start_time();
+  const int n = snprintf(rings, room, "%s/rings", dir);
+  if (n < 0 || static_cast<std::size_t>(n) >= room ||
+      snprintf(g_path, sizeof(g_path), "%s/p%ld-%llu", rings, static_cast<long>(g_pid),
+               static_cast<unsigned long long>(start_time)) >= static_cast<int>(sizeof(g_path)) ||
+      snprintf(g_complaint, sizeof(g_complaint), "%s/.complained", rings) >=
+          static_cast<int>(sizeof(g_complaint)))
+    return "MARGAY_RUN_DIR is too long";
   rlimit limit;  // beyond it the kernel does not fail but sends SIGXFSZ
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kFileBytes)
     return "the limit on file sizes is too low";
+  return nullptr;
+}
+
+// Memory for the header and the first ring, mapped and described. On failure the file is still to be closed.
+const char* furnish(int fd, std::uint64_t start_time, void*& memory) {
+  if (fchmod(fd, 0600) != 0 || ftruncate(fd, kFileBytes) != 0 || give_memory(fd, 0, first_bytes()) != 0)
+    return "no shared memory is left";
+  void* const mapped = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) return "its rings cannot be mapped";
+  memory = mapped;
+  describe(*static_cast<SegmentHeader*>(memory), start_time);
+  return nullptr;
+}
+
+void show(void* memory) {
+  static_cast<SegmentHeader*>(memory)->magic.store(kMagic, std::memory_order_release);
+}
+
+// No page faults later; where the kernel cannot, no harm.
+void populate(void* memory, std::uint64_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  madvise(memory, bytes, MADV_POPULATE_WRITE);
+#else
+  static_cast<void>(memory);
+  static_cast<void>(bytes);
+#endif
+}
+
+const char* watch_threads() {
+  return pthread_key_create(&g_thread_end, at_thread_end) == 0 &&
+                 pthread_atfork(nullptr, nullptr, in_child_after_fork) == 0
+             ? nullptr
+             : "no thread key is left";
+}
+
+// Gives the segment that was made at load its name. False if it is not to be had.
+bool name_the_unnamed() {
+  Unnamed& u = g_unnamed;
+  if (u.memory == nullptr) return false;
+  char link[32];
+  snprintf(link, sizeof(link), "/proc/self/fd/%d", u.fd);
+  bool named = false;
+  // A child has its parent's in sight, which is not its own.
+  if (u.pid == getpid() && still_there(u)) {
+    show(u.memory);
+    named = linkat(AT_FDCWD, link, AT_FDCWD, g_path, AT_SYMLINK_FOLLOW) == 0;
+    if (named && watch_threads() != nullptr) named = unlink(g_path) != 0;
+  }
+  if (!named) {
+    discard(u);
+    return false;
+  }
+  g_segment = static_cast<SegmentHeader*>(u.memory);
+  u.memory = nullptr;
+  discard(u);
+  return true;
+}
+
+const char* make_segment() {
+  if (name_the_unnamed()) return nullptr;
+  std::uint64_t start_time = 0;
+  char rings[sizeof(g_path)];
+  if (const char* why = look_around(start_time, rings, sizeof(rings))) return why;
   const int fd = open(g_path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0)
     return errno == ENOSPC ? "no shared memory is left" : "its rings cannot be made in MARGAY_RUN_DIR";
-  void* memory = MAP_FAILED;
-  const std::uint64_t first_bytes = ring_offset(0) + records_of(0) * sizeof(margay_record);
-  const char* why = nullptr;
-  if (fchmod(fd, 0600) != 0 || ftruncate(fd, kFileBytes) != 0 || give_memory(fd, 0, first_bytes) != 0)
-    why = "no shared memory is left";
-  else if ((memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
-    why = "its rings cannot be mapped";
-  else if (pthread_key_create(&g_thread_end, at_thread_end) != 0 ||
-           pthread_atfork(nullptr, nullptr, in_child_after_fork) != 0)
-    why = "no thread key is left";
+  void* memory = nullptr;
+  const char* why = furnish(fd, start_time, memory);
+  if (why == nullptr) why = watch_threads();
   close(fd);
   if (why != nullptr) {
-    if (memory != MAP_FAILED) munmap(memory, kFileBytes);
+    if (memory != nullptr) munmap(memory, kFileBytes);
     unlink(g_path);
     return why;
   }
-#ifdef MADV_POPULATE_WRITE
-  // Not all of it: MPI_Init would take most of a millisecond more by that. A page fault
-  // for every 128 records, on the first lap only, is what nobody feels. Where the kernel cannot, no harm.
+  // Not all of it: this is inside an MPI call. A page fault for every 128 records, on the first lap only, is
+  // what nobody feels.
   constexpr std::uint64_t kAtOnce = ring_offset(0) + (256U << 10);
-  madvise(memory, first_bytes < kAtOnce ? first_bytes : kAtOnce, MADV_POPULATE_WRITE);
-#endif
+  populate(memory, first_bytes() < kAtOnce ? first_bytes() : kAtOnce);
   g_segment = static_cast<SegmentHeader*>(memory);
-  describe(*g_segment, start_time);
-  g_segment->magic.store(kMagic, std::memory_order_release);
+  show(memory);
   return nullptr;
 }
 
 }  // namespace
 
-std::int64_t ThreadClock::anchor() {
-#if defined(__x86_64__)
-  constexpr std::int64_t kBaselineNs = 1'000'000;  // the counter's rate is taken over at least this
-  constexpr std::int64_t kValidNs = 1'000'000;
-  // Two readings of the counter around the kernel's: were we interrupted between, the anchor would be off.
-  const std::uint64_t before = __builtin_ia32_rdtsc();
-  std::int64_t t = kernel_time();
-  const std::uint64_t after = __builtin_ia32_rdtsc();
-  if (g_counter_is_time && after - before < 2000) {
-    const std::uint64_t ticks = before + (after - before) / 2;
-    if (first_ns == 0) {
-      first_ns = t;
-      first_ticks = ticks;
-    } else if (t - first_ns >= kBaselineNs && ticks > first_ticks) {
-      const auto ns = static_cast<std::uint64_t>(t - first_ns);
-      const auto now_rate =
-          static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns) << 32) / (ticks - first_ticks));
-      const std::uint64_t change = now_rate > rate ? now_rate - rate : rate - now_rate;
-      const bool same = rate == 0 || change < rate / 1000;
-      rate = same ? now_rate : 0;  // the machine slept or moved: begin again
-      if (!same) first_ns = 0;
-      valid_ticks =
-          rate == 0 ? 0 : static_cast<std::uint64_t>((static_cast<unsigned __int128>(kValidNs) << 32) / rate);
-      anchor_ns = t;
-      anchor_ticks = ticks;
-      // The baseline moves along once a second, for the kernel's rate does.
-      if (ns > 1'000'000'000) {
-        first_ns = t;
-        first_ticks = ticks;
-      }
-    }
+void prepare() {
+  std::uint64_t start_time = 0;
+  char rings[sizeof(g_path)];
+  Unnamed u;
+  if (look_around(start_time, rings, sizeof(rings)) != nullptr) return;
+  u.fd = open(rings, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (u.fd < 0) return;
+  // Out of the way of programs that count on the numbers they get.
+  if (const int high = fcntl(u.fd, F_DUPFD_CLOEXEC, 500); high >= 0) {
+    close(u.fd);
+    u.fd = high;
   }
-  if (t < last_ns) t = last_ns;
-  last_ns = t;
-  return t;
-#else
-  return kernel_time();
-#endif
+  u.pid = g_pid;
+  if (fstat(u.fd, &u.file) != 0 || furnish(u.fd, start_time, u.memory) != nullptr) return discard(u);
+  populate(u.memory, first_bytes());
+  g_unnamed = u;
 }
 
 void attach() {

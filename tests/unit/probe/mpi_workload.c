@@ -1,4 +1,5 @@
 /* A small MPI program with known calls, for the probe's tests. The first argument chooses what it does. */
+#include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -90,6 +91,19 @@ int main(int argc, char** argv) {
   if (strcmp(what, "nothing") == 0) {
     puts("no MPI here");
     return 3;
+  }
+  if (strcmp(what, "closes") == 0) /* what a daemon does, or a careful launcher */
+    for (i = 3; i < 1024; ++i) close(i);
+  if (strcmp(what, "reuses") == 0) { /* a descriptor that it does not know becomes another file */
+    for (i = 3; i < 1024; ++i) close(i);
+    for (i = 3; i < 600; ++i) open("/dev/zero", O_RDWR | O_CLOEXEC);
+  }
+  if (strcmp(what, "child") == 0) { /* MPI is what the child does; its parent never calls it */
+    const pid_t child = fork();
+    if (child > 0) {
+      waitpid(child, &status, 0);
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    }
   }
   if (strcmp(what, "threads") == 0)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

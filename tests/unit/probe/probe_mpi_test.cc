@@ -185,6 +185,29 @@ TEST_F(ProbeMpiTest, TooLittleRoomForFilesIsNoSignal) {
   EXPECT_EQ(o.err, "margay: no collector (the limit on file sizes is too low): this job is not recorded\n");
 }
 
+// The segment is made while the program is loaded, before anybody knows whether it will call MPI.
+TEST_F(ProbeMpiTest, WhatAProgramDoesBeforeMpiInit) {
+  for (const char* what : {"closes", "reuses", "child"}) {
+    const Outcome o = run(what);
+    EXPECT_EQ(o.code, 0) << what << ": " << o.err;
+    EXPECT_EQ(o.out, "hello from 2\n") << what;
+    EXPECT_EQ(o.err, "") << what;
+    const auto ranks = read();
+    ASSERT_EQ(ranks.size(), 2u) << what;
+    for (const Rank& r : ranks) {
+      EXPECT_EQ(r.of("MPI_Finalize", MARGAY_ENTER).size(), 1u) << what;
+      expect_nested(r);
+    }
+    for (const auto& e : std::filesystem::directory_iterator(dir.rings())) std::filesystem::remove(e.path());
+  }
+}
+
+TEST_F(ProbeMpiTest, ThatIsLinkedWithMpiAndNeverCallsItLeavesNothing) {
+  const Outcome o = sh(watched() + MARGAY_WORKLOAD " nothing; echo left: $(ls -A " + dir.rings() + ")");
+  EXPECT_EQ(o.out, "no MPI here\nleft:\n");
+  EXPECT_EQ(o.err, "");
+}
+
 TEST_F(ProbeMpiTest, AFullFileSystemIsToldAndNothingCrashes) {
   const std::string small = dir.path() + "/small";
   std::filesystem::create_directory(small);
