@@ -474,6 +474,10 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
     wants_hello(agent, source.id);
     return;
   }
+  for (const wire::StreamTotal& total : goodbye.streams())
+    if (const auto s = source.streams.find(total.stream()); s != source.streams.end() && total.untold() > 0)
+      static_cast<void>(
+          slicer_.gap(s->second.leaf, end, std::min(total.untold(), s->second.account.probe_dropped)));
   source.ended = true;
   source.goodbye = static_cast<std::uint32_t>(goodbye.reason());
   for (auto& [index, stream] : source.streams) {

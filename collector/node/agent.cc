@@ -62,6 +62,7 @@ struct Agent::Source {
   TimeNs found;
   std::optional<ProcStat> last;  // nothing before the first look
   bool gone = false;
+  TimeNs looked;  // when its process was looked at last: it had ended by then, if it is gone
   bool told_gone = false;
   bool ready = false;
   bool goodbye = false;
@@ -275,10 +276,13 @@ void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
     const auto look = source.reader.ring(i).look(clock_.monotonic());
     if (!look) continue;
     end = std::max(end, source.reader.ring(i).last_time());
+    // The last calls were dropped: it went on, without a record of it.
+    if (look->lost > 0) end = std::max(end, source.looked);
     wire::StreamTotal* total = goodbye.add_streams();
     total->set_stream(i);
     total->set_dropped(look->dropped);
     total->set_recorded(look->head);
+    total->set_untold(look->lost);
     // A process killed while it wrote a record leaves the counters between two steps; that record never came
     // to be.
     total->set_produced(look->pending ? look->dropped + look->head : look->produced);
@@ -288,6 +292,7 @@ void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
     total->set_stream(kRinglessStream);
     total->set_produced(source.reader.ringless());
     total->set_dropped(source.reader.ringless());
+    total->set_untold(source.reader.ringless());
   }
   goodbye.set_end_ns(end.value);
   outbox_.put_goodbye(goodbye);
@@ -316,6 +321,7 @@ void Agent::drain() {
 void Agent::look_at_processes() {
   for (auto& [name, source] : sources_) {
     if (source->gone) continue;
+    source->looked = clock_.monotonic();
     const auto now = source->process.look();
     if (!now) {
       source->gone = true;

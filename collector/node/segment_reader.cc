@@ -31,6 +31,7 @@ Result<RingReader::Look> RingReader::look(TimeNs now) {
   look.pending = control_->pending.load(std::memory_order_acquire) != 0;
   look.dropped = control_->dropped.load(std::memory_order_relaxed);
   look.head = control_->head.load(std::memory_order_acquire);
+  look.lost = control_->lost.load(std::memory_order_relaxed);
   look.produced = control_->produced.load(std::memory_order_relaxed);
   if (look.head - tail_ > capacity_)
     return fail(ErrorCode::kCorrupt, "a ring of " + std::to_string(capacity_) + " records has head " +
@@ -55,7 +56,7 @@ std::size_t RingReader::take(const Look& look, std::size_t most, std::vector<Eve
 TimeNs RingReader::covered_until(const Look& look) {
   // Not what a record claims beyond the present: a torn one must not hold the promise there for ever.
   TimeNs promise = std::min(last_time_, look.asked);
-  if (!look.pending && tail_ == look.head)
+  if (!look.pending && look.lost == 0 && tail_ == look.head)
     promise = std::max(promise, look.asked - DurationNs(probe::kGuardNs));
   covered_ = std::max(covered_, promise);
   return covered_;

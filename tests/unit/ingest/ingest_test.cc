@@ -237,6 +237,27 @@ TEST(Ingest, GoodbyeBeforeTheDataWaitsForIt) {
   EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kAbsent);
 }
 
+// A ring that had no room again before the end: no record tells of what was dropped last.
+TEST(Ingest, WhatWasDroppedLastIsUnknownToTheEnd) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(1000);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 4, at(500)));
+  wire::ToCollector goodbye = s.goodbye(at(900));
+  wire::StreamTotal* t = goodbye.mutable_goodbye()->mutable_streams(0);
+  t->set_produced(4 + 70);
+  t->set_dropped(70);
+  t->set_untold(70);
+  rig.receive(goodbye);
+  rig.receive(goodbye);  // told once
+  EXPECT_TRUE(rig.ingest.all_ended());
+  EXPECT_EQ(rig.account().probe_dropped, 70u);
+  EXPECT_EQ(lost(rig), 70u);
+  EXPECT_TRUE(rig.account().balanced());
+  EXPECT_EQ(total(rig, kUnknown), milliseconds(480).value) << "from the last record on";
+}
+
 TEST(Ingest, GoodbyeOfDataThatNeverComesIsGivenUp) {
   Rig rig;
   const FakeSource s = two_calls();

@@ -95,6 +95,29 @@ struct AgentTest : testing::Test {
   std::uint64_t id() const { return collector.hellos.begin()->first; }
 };
 
+// A full ring's last records are dropped, and no GAP follows that would tell.
+TEST_F(AgentTest, WhatWasDroppedLastIsToldWithTheGoodbye) {
+  segment.header->rings[0].capacity = 64;
+  auto w = segment.writer(0);
+  calls(w, 32);
+  round();
+  const FakeCollector::Stream& stream = collector.streams.at({id(), 0});
+  rounds_until([&] { return stream.covered > stream.committed.back().time_ns; });
+  calls(w, 40);
+  ASSERT_EQ(segment.header->rings[0].lost, 16u);
+  rounds_until([&] { return stream.committed.size() == 128; });
+  round();
+  const std::int64_t last = stream.committed.back().time_ns;
+  EXPECT_EQ(stream.covered, last) << "nothing is promised behind what was dropped";
+  rank.end();
+  rounds_until([&] { return !collector.goodbyes.empty(); });
+  const wire::Goodbye& goodbye = collector.goodbyes.begin()->second;
+  ASSERT_EQ(goodbye.streams_size(), 1);
+  EXPECT_EQ(goodbye.streams(0).untold(), 16u);
+  EXPECT_EQ(goodbye.streams(0).dropped(), 16u);
+  EXPECT_GT(goodbye.end_ns(), last) << "it lived on, without a record";
+}
+
 // At the end the agent waits for a collector as long as that takes something, and not for ever.
 TEST_F(AgentTest, TheEndWaitsForProgress) {
   ManualClock time;

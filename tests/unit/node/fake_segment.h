@@ -81,7 +81,7 @@ class FakeSegment {
     probe::RingWriter w;
     w.bind(&header->rings[ring],
            reinterpret_cast<margay_record*>(reinterpret_cast<char*>(header) + probe::ring_offset(ring)),
-           probe::ring_capacity(ring));
+           header->rings[ring].capacity);
     return w;
   }
 

@@ -36,6 +36,7 @@ class RingReader {
     bool pending = false;    // a record was under way
     std::uint64_t produced = 0;
     std::uint64_t dropped = 0;
+    std::uint64_t lost = 0;  // dropped since the last record: a GAP will tell, if there is another record
   };
   // Looks at the ring. `now` is the clock, read before this call. Errors: kCorrupt (head and tail cannot be
   // right).
@@ -43,7 +44,8 @@ class RingReader {
   // Appends up to `most` records of what `look` saw to `out` and gives their room back to the producer.
   // Returns how many.
   std::size_t take(const Look& look, std::size_t most, std::vector<EventRecord>& out);
-  // The promise after take(): every record with an earlier time has been taken. Never goes back.
+  // The promise after take(): every record with an earlier time has been taken, and none was dropped since
+  // the last of them. Never goes back.
   TimeNs covered_until(const Look& look);
 
   // What the thread is in the middle of after the records taken so far, by name index; nothing if there were
