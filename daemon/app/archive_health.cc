@@ -20,19 +20,21 @@ std::string time_of_day(TimeNs wall) {
 }  // namespace
 
 void ArchiveHealth::take(const store::CommitResult& r, TimeNs now, TimeNs wall) {
+  waiting_since_ = TimeNs();
   if (r.error) {
     ++errors_;
-    if (error_.empty()) {
-      failed_wall_ = wall;
+    if (trouble_.empty()) {
+      trouble_since_ = wall;
       log::error("the archive cannot be written: " + r.error->message +
                  "; what comes meanwhile is kept in memory, within its bounds");
     }
-    error_ = r.error->message;
+    trouble_ = r.error->message;
     return;
   }
   ++commits_;
-  if (!error_.empty()) log::info("the archive is written again");
-  error_.clear();
+  if (!trouble_.empty()) log::info("the archive is written again");
+  trouble_.clear();
+  trouble_since_ = TimeNs();
   good_ = now;
   last_ = r.latency;
   if (now - half_began_ >= kHalf) {
@@ -42,23 +44,32 @@ void ArchiveHealth::take(const store::CommitResult& r, TimeNs now, TimeNs wall) 
   longest_[0] = std::max(longest_[0], r.latency);
 }
 
-void ArchiveHealth::set(TimeNs now, std::uint64_t waiting, observe::Values& v) const {
+void ArchiveHealth::look(std::uint64_t waiting, TimeNs now, TimeNs wall) {
+  waiting_ = waiting;
+  if (waiting == 0)
+    waiting_since_ = TimeNs();
+  else if (waiting_since_ == TimeNs())
+    waiting_since_ = now;
+  if (waiting == 0 || now - waiting_since_ < kStalledAfter || !trouble_.empty()) return;
+  trouble_ = path_ + ": the disk does not answer";
+  trouble_since_ = wall - (now - waiting_since_);
+  log::error("the archive cannot be written: " + trouble_ +
+             "; what comes meanwhile is kept in memory, within its bounds");
+}
+
+void ArchiveHealth::set(TimeNs now, observe::Values& v) const {
   using observe::Id;
-  const DurationNs age = now - good_;
-  const bool stalled = waiting > 0 && age >= kStalledAfter;
   v.set(Id::commits, commits_);
-  v.set(Id::commits_waiting, waiting);
+  v.set(Id::commits_waiting, waiting_);
   v.set(Id::commit_errors, errors_);
   v.set(Id::commit_last_us, static_cast<std::uint64_t>(last_.value / 1000));
   v.set(Id::commit_longest_us, static_cast<std::uint64_t>(std::max(longest_[0], longest_[1]).value / 1000));
-  v.set(Id::commit_age_ms, static_cast<std::uint64_t>(std::max<std::int64_t>(0, age.value) / 1'000'000));
-  v.set(Id::archive_unwritable, failing() || stalled);
-  if (failing())
+  v.set(Id::commit_age_ms,
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, (now - good_).value) / 1'000'000));
+  v.set(Id::archive_unwritable, !trouble_.empty());
+  if (!trouble_.empty())
     v.explain(Id::archive_unwritable,
-              "the archive cannot be written since " + time_of_day(failed_wall_) + " (" + error_ + ")");
-  else if (stalled)
-    v.explain(Id::archive_unwritable, "the archive's disk does not answer for " +
-                                          std::to_string(age.value / 1'000'000'000) + " s now");
+              "the archive cannot be written since " + time_of_day(trouble_since_) + " (" + trouble_ + ")");
 }
 
 }  // namespace margay::app

@@ -14,22 +14,28 @@ namespace margay::app {
 class ArchiveHealth {
  public:
   // An archive whose commit takes longer than this is as good as unwritable.
-  static constexpr DurationNs kStalledAfter = seconds(10);
+  static constexpr DurationNs kStalledAfter = seconds(3);
 
-  // `now` is monotonic: the archive was good then, having just been opened.
-  explicit ArchiveHealth(TimeNs now) : good_(now) {}
+  // The archive was good at `now`, having just been opened. Times are host time; `wall` is what a person's
+  // clock shows then.
+  ArchiveHealth(std::string path, TimeNs now) : path_(std::move(path)), good_(now) {}
   void take(const store::CommitResult& result, TimeNs now, TimeNs wall);
-  // `waiting`: cuts that were submitted and are not committed.
-  void set(TimeNs now, std::uint64_t waiting, observe::Values& values) const;
-  bool failing() const { return !error_.empty(); }
+  // Each pass. `waiting`: cuts that were submitted and are not committed.
+  void look(std::uint64_t waiting, TimeNs now, TimeNs wall);
+  void set(TimeNs now, observe::Values& values) const;
+  // Why nothing gets into the archive now, or "".
+  const std::string& trouble() const { return trouble_; }
+  TimeNs trouble_since() const { return trouble_since_; }  // wall
 
  private:
   static constexpr DurationNs kHalf = seconds(30);
 
-  std::uint64_t commits_ = 0, errors_ = 0;
-  std::string error_;     // of the newest attempt, "" if it went well
-  TimeNs failed_wall_{};  // since when it fails
-  TimeNs good_{};
+  const std::string path_;
+  std::uint64_t commits_ = 0, errors_ = 0, waiting_ = 0;
+  std::string trouble_;
+  TimeNs trouble_since_{};
+  TimeNs good_{};           // the newest commit that went well
+  TimeNs waiting_since_{};  // cuts wait, and none has been committed, since then; 0 if none waits
   DurationNs last_{};
   // The longest of this half minute and of the one before.
   std::array<DurationNs, 2> longest_{};

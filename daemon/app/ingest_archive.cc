@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
-// A cut that is under way for longer is worth a word to people.
-constexpr DurationNs kSlowDisk = seconds(1);
 
 // The stack as the archive keeps it: what the leaf does when nothing is open, then the open states.
 store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
@@ -217,7 +215,6 @@ void IngestStage::commit(bool last) {
   if (!commits_->try_submit(std::move(cut))) return;  // stopped
   ++cut_;
   start_counted_ = true;
-  if (oldest_cut_since_ == TimeNs()) oldest_cut_since_ = clock_.monotonic();
   ack_points_[cut_] = ingest_.ack_point();
   if (last) last_cut_submitted_ = true;
   // The queue keeps a cut until it is written, so what is in it needs no second place.
@@ -237,33 +234,16 @@ void IngestStage::commit(bool last) {
 void IngestStage::poll_commits() {
   std::vector<store::CommitResult> results;
   commits_->poll_results(results);
-  for (const auto& r : results) {
-    archive_health_.take(r, clock_.monotonic(), clock_.realtime());
-    if (r.error) archive_trouble_ = r.error->message;
-  }
+  const TimeNs now = clock_.monotonic(), wall = now + run_.wall_offset;
+  for (const auto& r : results) archive_health_.take(r, now, wall);
   tell_retention();
   const std::uint64_t committed = commits_->last_committed();
-  watch_disk(committed > acked_cut_);
+  archive_health_.look(cut_ - std::min(cut_, committed), now, wall);
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;
   const auto newest = ack_points_.upper_bound(committed);
   if (newest != ack_points_.begin()) ingest_.committed(std::prev(newest)->second);
   ack_points_.erase(ack_points_.begin(), newest);
-}
-
-// What people are told of the disk: since when nothing gets into the archive, and why.
-void IngestStage::watch_disk(bool moving) {
-  const TimeNs now = clock_.monotonic();
-  if (moving) {
-    oldest_cut_since_ = commits_->last_committed() < cut_ ? now : TimeNs();
-    archive_trouble_.clear();
-  }
-  const bool slow = oldest_cut_since_ != TimeNs() && now - oldest_cut_since_ > kSlowDisk;
-  if (slow && archive_trouble_.empty()) archive_trouble_ = archive_.path() + ": the disk does not answer";
-  if (archive_trouble_.empty())
-    archive_trouble_since_ = TimeNs();
-  else if (archive_trouble_since_ == TimeNs())
-    archive_trouble_since_ = (oldest_cut_since_ != TimeNs() ? oldest_cut_since_ : now) + run_.wall_offset;
 }
 
 // Into the log: when retention begins, and when even that is not enough.

@@ -75,7 +75,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       levels_(std::move(levels)),
       ingest_(ingest_options(options, run, clock), slicer_, states_),
       disk_(archive.path()),
-      archive_health_(clock.monotonic()),
+      archive_health_(archive.path(), clock.monotonic()),
       keeper_(archive, keeper_options(options), clock) {
   store::CommitQueueOptions queue;
   queue.sync = options.sync;
@@ -319,7 +319,7 @@ bool IngestStage::finishing() {
   if (now >= last_deadline_) {
     if (!exchange_.archive_failed) {
       const std::lock_guard lock(exchange_.mutex);
-      exchange_.archive_error = archive_trouble_;
+      exchange_.archive_error = archive_health_.trouble();
     }
     exchange_.archive_failed = true;
     exchange_.finished = true;

@@ -50,7 +50,6 @@ class IngestStage {
   void collect_changes();
   void commit(bool last);
   void poll_commits();
-  void watch_disk(bool moving);
   void tell_retention();
   void send_replies();
   bool finishing();
@@ -99,9 +98,6 @@ class IngestStage {
   TimeNs next_standing_{};
   bool start_counted_ = false;
   std::set<SourceId> lost_sources_;  // said to be
-  std::string archive_trouble_;      // why cuts do not get into the archive now, or ""
-  TimeNs archive_trouble_since_{};   // trace time
-  TimeNs oldest_cut_since_{};        // a cut is under way since then (host time), or 0
   std::size_t pending_column_bytes_ = 0;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;

@@ -47,7 +47,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::sources_ended, of(ingest::Condition::kEnded));
   const auto& c = ingest_.counters();
   v.set(Id::messages, c.messages);
-  v.set(Id::messages_undecodable, c.undecodable + socket_.malformed());
+  v.set(Id::messages_undecodable, c.undecodable + socket_.malformed() + (remote_ ? remote_->malformed() : 0));
   v.set(Id::messages_wrong_version, c.wrong_version);
   v.set(Id::messages_wrong_run, c.wrong_run);
   v.set(Id::batches_undecodable, c.bad_batches);
@@ -96,9 +96,9 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::reports_retired_bytes, kept.reports_bytes_dropped);
   v.set(Id::slices_retired, kept.slices_dropped);
   v.set(Id::retention_full, kept.full ? 1 : 0);
-  s->archive_trouble = archive_trouble_;
-  s->archive_trouble_since = archive_trouble_since_;
-  archive_health_.set(now, cut_ - std::min(cut_, acked_cut_), v);
+  s->archive_trouble = archive_health_.trouble();
+  s->archive_trouble_since = archive_health_.trouble_since();
+  archive_health_.set(now, v);
   disk_.set(v);
   return s;
 }

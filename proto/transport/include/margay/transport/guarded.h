@@ -26,6 +26,7 @@ class GuardedSocket {
   // Messages of those who are admitted; others are dropped and counted.
   std::optional<Socket::Frame> try_receive();
   Socket& socket() { return socket_; }
+  std::uint64_t malformed() const { return socket_.malformed(); }
   Authenticator& authenticator() { return *authenticator_; }
   // Where it listens, with the port that was found for "*".
   const std::vector<std::string>& endpoints() const { return endpoints_; }
