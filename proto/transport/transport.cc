@@ -101,10 +101,15 @@ bool Socket::try_send(const google::protobuf::MessageLite& message, const std::s
   try {
     zmq::message_t body(message.ByteSizeLong());
     if (!message.SerializeToArray(body.data(), static_cast<int>(body.size()))) return false;
-    if (router_) {
-      if (!socket_.send(zmq::buffer(to), zmq::send_flags::sndmore | zmq::send_flags::dontwait)) return false;
-    }
-    return socket_.send(body, zmq::send_flags::dontwait).has_value();
+    const auto attempt = [&] {
+      if (router_ && !socket_.send(zmq::buffer(to), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
+        return false;
+      return socket_.send(body, zmq::send_flags::dontwait).has_value();
+    };
+    if (attempt()) return true;
+    // A queue that was full may have emptied: the socket hears of that when it is asked, not on each call.
+    static_cast<void>(socket_.get(zmq::sockopt::events));
+    return attempt();
   } catch (const zmq::error_t&) {
     return false;  // EHOSTUNREACH: the peer has gone
   }

@@ -1,0 +1,109 @@
+// Sockets without encryption: what they take, and what they leave.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "margay/transport/transport.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::transport {
+namespace {
+
+class SocketTest : public testing::Test {
+ protected:
+  SocketTest() {
+    char name[] = "/tmp/margay-test-XXXXXX";
+    if (mkdtemp(name) == nullptr) std::abort();
+    directory_ = name;
+    endpoint_ = "ipc://" + directory_ + "/socket";
+  }
+  ~SocketTest() override { std::filesystem::remove_all(directory_); }
+
+  zmq::socket_t dealer() {
+    zmq::socket_t s(context_, zmq::socket_type::dealer);
+    s.set(zmq::sockopt::linger, 0);
+    s.connect(endpoint_);
+    return s;
+  }
+  // The next frame; nothing after 10 s, which only a failure takes.
+  static std::optional<Socket::Frame> receive(Socket& socket) {
+    for (int i = 0; i < 1000; ++i) {
+      if (auto frame = socket.try_receive()) return frame;
+      Socket* const all[] = {&socket};
+      static_cast<void>(wait_readable(all, std::chrono::milliseconds(10)));
+    }
+    return std::nullopt;
+  }
+
+  zmq::context_t context_;
+  std::string directory_, endpoint_;
+};
+
+TEST_F(SocketTest, AMessageBeyondTheBoundClosesItsConnectionAndNothingElse) {
+  auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_, {}, kQuestions);
+  ASSERT_TRUE(server) << server.error().message;
+  zmq::socket_t large = dealer(), small = dealer();
+  ASSERT_TRUE(small.send(zmq::str_buffer("before"), zmq::send_flags::none));
+  auto frame = receive(*server);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->body, "before");
+  ASSERT_TRUE(large.send(zmq::buffer(std::string(static_cast<std::size_t>(kQuestions.largest) + 1, 'x'))));
+  ASSERT_TRUE(small.send(zmq::buffer(std::string(static_cast<std::size_t>(kQuestions.largest), 'y'))));
+  frame = receive(*server);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->body, std::string(static_cast<std::size_t>(kQuestions.largest), 'y'));
+  EXPECT_EQ(server->malformed(), 0u);
+}
+
+// A short queue empties quicker than its socket hears of: none of the answers is left out.
+TEST_F(SocketTest, OneAnswerForEachQuestionHoweverManyAreAsked) {
+  auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_, {}, kQuestions);
+  ASSERT_TRUE(server) << server.error().message;
+  zmq::socket_t client = dealer();
+  client.set(zmq::sockopt::rcvtimeo, 10'000);
+  wire::ControlReply reply;
+  reply.set_error("none");
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(client.send(zmq::str_buffer("?"), zmq::send_flags::none));
+    // As a thread does that has other things to wait for.
+    std::optional<Socket::Frame> question;
+    for (int looks = 0; !question && looks < 10'000; ++looks) {
+      question = server->try_receive();
+      if (!question) std::this_thread::sleep_for(std::chrono::microseconds(1 + looks));
+    }
+    ASSERT_TRUE(question) << i;
+    ASSERT_TRUE(server->try_send(reply, question->from)) << i;
+    zmq::message_t answer;
+    ASSERT_TRUE(client.recv(answer)) << i;
+  }
+}
+
+TEST_F(SocketTest, MessagesOfAnotherShapeAreCountedAndNobodysTurnIsTaken) {
+  auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_);
+  ASSERT_TRUE(server) << server.error().message;
+  zmq::socket_t peer = dealer();
+  constexpr int kMany = 600;
+  for (int i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(peer.send(zmq::str_buffer("two"), zmq::send_flags::sndmore));
+    ASSERT_TRUE(peer.send(zmq::str_buffer("parts"), zmq::send_flags::none));
+  }
+  ASSERT_TRUE(peer.send(zmq::str_buffer("good"), zmq::send_flags::none));
+  int calls = 0;
+  std::optional<Socket::Frame> frame;
+  for (; !frame && calls < 10'000; ++calls) {
+    const std::uint64_t before = server->malformed();
+    frame = server->try_receive();
+    EXPECT_LE(server->malformed() - before, 256u) << "a call that goes on for as long as they come";
+    Socket* const all[] = {&*server};
+    static_cast<void>(wait_readable(all, std::chrono::milliseconds(1)));
+  }
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->body, "good");
+  EXPECT_EQ(server->malformed(), std::uint64_t{kMany});
+  EXPECT_GT(calls, 2);
+}
+
+}  // namespace
+}  // namespace margay::transport
