@@ -23,7 +23,7 @@ std::string after(char letter) {
 
 }  // namespace
 
-Snapshot::Snapshot(const Archive::Impl& impl) : lock_(impl.mutex), db_(impl.db.get()) {
+Snapshot::Snapshot(const Archive::Impl& impl) : Reading(impl) {
   if (db_) options_.snapshot = db_->GetSnapshot();
 }
 Snapshot::~Snapshot() {

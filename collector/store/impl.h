@@ -106,7 +106,7 @@ class Reading {
   explicit operator bool() const { return db_ != nullptr; }
   const rocksdb::ReadOptions& options() const { return options_; }
 
- private:
+ protected:
   std::shared_lock<std::shared_mutex> lock_;
   rocksdb::DB* db_;
   rocksdb::ReadOptions options_;
@@ -114,19 +114,12 @@ class Reading {
 
 // Holds the database open, and a snapshot, for the life of a reading call. Not for what retention drops.
 // False when there is no database.
-class Snapshot {
+class Snapshot : public Reading {
  public:
   explicit Snapshot(const Archive::Impl& impl);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
-  explicit operator bool() const { return db_ != nullptr; }
-  const rocksdb::ReadOptions& options() const { return options_; }
-
- private:
-  std::shared_lock<std::shared_mutex> lock_;
-  rocksdb::DB* db_;
-  rocksdb::ReadOptions options_;
 };
 
 }  // namespace margay::store
