@@ -1,18 +1,13 @@
 // What is not known: events that were lost, sources that are no longer heard.
 #include <algorithm>
 
+#include "margay/base/text.h"
 #include "margay/detect/detector.h"
 
 namespace margay::detect {
 namespace {
 
 constexpr std::uint32_t kLossResolveSlices = 20;
-
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
 
 }  // namespace
 

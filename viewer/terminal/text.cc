@@ -154,12 +154,6 @@ std::string ordinal(std::uint64_t n) {
   return std::to_string(n) + end;
 }
 
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
 std::int64_t minus(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   if (!__builtin_sub_overflow(a, b, &r)) return r;

@@ -1,15 +1,8 @@
 #include "margay/observe/health.h"
 
+#include "margay/base/text.h"
+
 namespace margay::observe {
-namespace {
-
-std::string grouped(std::uint64_t n) {
-  std::string s = std::to_string(n);
-  for (std::size_t i = s.size(); i > 3; i -= 3) s.insert(i - 3, ",");
-  return s;
-}
-
-}  // namespace
 
 Verdict HealthWatch::judge(const Values& values, TimeNs now) {
   if (past_.empty() || now - past_.back().first >= kStep) past_.emplace_back(now, values);

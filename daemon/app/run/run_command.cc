@@ -391,10 +391,9 @@ void Run::print_end() {
     return;
   }
   const std::uint64_t lost = last_.health().lost_events();
-  say(terminal::grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) +
-      " resources, " + (lost == 0 ? "none lost" : terminal::grouped(lost) + " lost") + "; " +
-      std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts_) +
-      (alerts_ == 1 ? " alert" : " alerts"));
+  say(grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) + " resources, " +
+      (lost == 0 ? "none lost" : grouped(lost) + " lost") + "; " + std::to_string(last_.phases_size()) +
+      " phase stretches, " + std::to_string(alerts_) + (alerts_ == 1 ? " alert" : " alerts"));
   say("archive: " + flags_.archive);
 }
 

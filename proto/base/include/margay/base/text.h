@@ -1,7 +1,8 @@
-// Text from outside, made fit for messages, files and terminals.
+// Text from outside made fit for messages, files and terminals; numbers made fit for people.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace margay {
@@ -29,6 +30,13 @@ inline std::string clean_utf8(std::string text) {
     i += length;
   }
   return text;
+}
+
+// "1,234,567".
+inline std::string grouped(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
 }
 
 }  // namespace margay

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "margay/base/text.h"
+
 namespace margay::terminal {
 
 inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
@@ -43,8 +45,6 @@ std::string slice_text(std::int64_t ns);
 std::string clock_text(std::int64_t unix_ns, std::int64_t utc_offset_s);
 // "1st", "2nd", "3rd", "14th".
 std::string ordinal(std::uint64_t n);
-// "1,234,567".
-std::string grouped(std::uint64_t n);
 // a - b without overflow.
 std::int64_t minus(std::int64_t a, std::int64_t b);
 std::int64_t plus(std::int64_t a, std::int64_t b);
