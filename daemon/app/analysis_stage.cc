@@ -245,6 +245,8 @@ void AnalysisStage::observe() {
   values_.set(Id::alerts_suppressed, detector_.suppressed());
   values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);
   values_.set(Id::reports_published, sequence_);
+  values_.set(Id::requests_refused, requests_refused_ + control_.malformed() +
+                                        (remote_control_ ? remote_control_->malformed() : 0));
   const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
   values_.set(Id::ingest_stalled, stalled && !final_);
   if (stalled)
@@ -349,6 +351,7 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
     if (!report) report = this->report(final_);
     *reply.mutable_report() = *report;
   } else {
+    ++requests_refused_;
     reply.set_error(asked.error);
   }
   static_cast<void>(socket.try_send(reply, frame.from));

@@ -72,6 +72,7 @@ class AnalysisStage {
   std::uint32_t phases_sent_ = 0;  // index of the oldest phase that may still change
   TimeNs watermark_{};
   std::uint64_t sequence_ = 0;
+  std::uint64_t requests_refused_ = 0;
   TimeNs next_report_{};
   TimeNs next_archived_{};
   bool fresh_ = false;           // something new to report
