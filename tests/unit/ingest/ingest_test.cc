@@ -221,6 +221,17 @@ TEST(Ingest, LimitsHold) {
   EXPECT_LE(rig.ingest.take_replies(rig.now).size(), 1024u);
 }
 
+TEST(Ingest, LongNamesAreCutBetweenCharacters) {
+  Rig rig;
+  FakeSource s = two_calls();
+  std::string name(255, 'x');
+  name += "\xc3\xa9";  // its first byte is the 256th
+  s.attributes["host"] = name;
+  rig.now = at(500);
+  rig.receive(s.hello());
+  EXPECT_EQ(rig.ingest.sources().at(SourceId(1)).attributes.at("host"), std::string(255, 'x'));
+}
+
 TEST(Ingest, GoodbyeBeforeTheDataWaitsForIt) {
   Rig rig;
   const FakeSource s = two_calls();
