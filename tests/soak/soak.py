@@ -164,8 +164,8 @@ class Soak:
             if status:
                 counters = {c["name"]: c["value"] for c in status["counters"]}
                 self.last = {"lag_s": status["lag_ns"] / 1e9, "lost": status["lost_events"],
-                             "raw_dropped_mib": counters.get("raw_dropped_by_retention", 0) / 2**20,
-                             "slices_dropped": counters.get("slices_dropped_by_retention", 0),
+                             "raw_dropped_mib": counters.get("raw_retired_bytes", 0) / 2**20,
+                             "slices_dropped": counters.get("slices_retired", 0),
                              "raw_not_archived": counters.get("raw_not_archived", 0)}
         row.update(self.last)
         try:
