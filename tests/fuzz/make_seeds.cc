@@ -441,6 +441,42 @@ void files() {
   segment("zeros", 1, ring(1, 0));
 }
 
+// A handshake as a CURVE server answers it, and a gate's day. The keys are nobody's: made for this.
+void strangers() {
+  std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\1CURVE", 17);
+  greeting.resize(64);
+  const auto command = [](const std::string& name, std::size_t size) {
+    std::string body(1, static_cast<char>(name.size()));
+    body += name;
+    body.resize(size, 'k');
+    return std::string("\4", 1) + static_cast<char>(body.size()) + body;
+  };
+  const std::string welcome = command("WELCOME", 168), ready = command("READY", 60),
+                    error = command("ERROR", 10);
+  const auto handshake = [](const std::string& name, const std::string& bytes) {
+    seed("gate", name, InputWriter().u8(0).piece("\1\7\100").bytes(bytes).text());
+  };
+  handshake("let-in", greeting + welcome + ready + "traffic");
+  handshake("refused", greeting + welcome + error);
+  handshake("too-early", greeting + ready);
+  handshake("null", std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16) + std::string(48, '\0'));
+  handshake("http", "GET / HTTP/1.0\r\n\r\n");
+  InputWriter day;
+  day.u8(1).u8(7).u8(3).u8(3).u8(200).u8(200).u8(50);
+  for (unsigned i = 0; i < 60; ++i) day.u8(i % 7).u8(i * 37 % 251);
+  seed("gate", "a-day", day.text());
+
+  const std::string pair =
+      "public Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\nsecret D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs\n";
+  const std::string other = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";
+  seed("key_files", "server", "margay-server-key 1\n# secret\n" + pair);
+  seed("key_files", "client",
+       "margay-client-key 1\nname node7\nrole source\n" + pair + "server " + other + "\nserver " + other + "\n");
+  seed("key_files", "authorized",
+       "margay-authorized 1\nname node7\nrole operator\ncreated 2026-11-20T12:00:00Z\npublic " + other + "\n");
+  seed("key_files", "version", "margay-client-key 2\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -455,5 +491,6 @@ int main(int argc, char** argv) {
   viewers();
   archive();
   files();
+  strangers();
   return 0;
 }
