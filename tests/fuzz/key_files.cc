@@ -1,5 +1,5 @@
-// Key files of daemons and clients: what is accepted holds only keys, names and roles, within its bounds; what is
-// refused is told with the file's name.
+// Key files of daemons and clients: what is accepted holds only keys, names and roles, within its bounds;
+// what is refused is told with the file's name.
 #include "margay/transport/keys.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ void check_error(const margay::Error& e) {
   FUZZ_CHECK(e.message.size() < 512, "an error is a sentence");
 }
 bool is_fit_name(const std::string& s) {
-  return !s.empty() && s.size() <= 64 && s.find('/') == std::string::npos && s.find('\0') == std::string::npos &&
-         s[0] != '.';
+  return !s.empty() && s.size() <= 64 && s.find('/') == std::string::npos &&
+         s.find('\0') == std::string::npos && s[0] != '.';
 }
 bool are_keys(const std::vector<std::string>& keys, std::size_t most) {
   return !keys.empty() && keys.size() <= most &&

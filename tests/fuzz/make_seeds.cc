@@ -471,9 +471,11 @@ void strangers() {
   const std::string other = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";
   seed("key_files", "server", "margay-server-key 1\n# secret\n" + pair);
   seed("key_files", "client",
-       "margay-client-key 1\nname node7\nrole source\n" + pair + "server " + other + "\nserver " + other + "\n");
-  seed("key_files", "authorized",
-       "margay-authorized 1\nname node7\nrole operator\ncreated 2026-11-20T12:00:00Z\npublic " + other + "\n");
+       "margay-client-key 1\nname node7\nrole source\n" + pair + "server " + other + "\nserver " + other +
+           "\n");
+  seed(
+      "key_files", "authorized",
+      "margay-authorized 1\nname node7\nrole operator\ncreated 2026-11-20T12:00:00Z\npublic " + other + "\n");
   seed("key_files", "version", "margay-client-key 2\n");
 }
 
