@@ -146,6 +146,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     }
   }
 
+  if (hello.names_size() > static_cast<int>(source.states.size())) source.nameless_since.reset();
   // Name tables only grow; a state keeps its number. The archive does not keep the names of regions, so that
   // after a restart they are learnt again here.
   for (std::size_t i = 0; i < source.names.size() && i < static_cast<std::size_t>(hello.names_size()); ++i)
@@ -307,6 +308,11 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   if (batch.count() > skip) {
     const auto decoded = wire::decode_columns_untrusted({batch.columns().data(), batch.columns().size()},
                                                         batch.count(), scratch_);
+    if (decoded && names_missing(source, skip, now)) {
+      ++counters_.unknown_source;
+      wants_hello(agent, source.id);
+      return;
+    }
     stream->epoch = batch.epoch();
     stream->began = true;
     if (!decoded) {
@@ -358,6 +364,18 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
     const std::uint32_t name = batch.open_state() - 1;
     static_cast<void>(slicer_.stack(stream->leaf, name == 0 ? kCompute : source.states[name], covered));
   }
+}
+
+// Records from scratch_[skip] on use names that a hello has still to tell: the one that did went to a
+// collector that was killed before it could commit it, or was lost on the way. Not for ever: then they make
+// no sense.
+bool Ingest::names_missing(Source& source, std::size_t skip, TimeNs now) const {
+  if (source.states.size() >= options_.limits.names_per_source) return false;  // nor will they be told
+  const bool missing = std::any_of(scratch_.begin() + static_cast<std::ptrdiff_t>(skip), scratch_.end(),
+                                   [&](const EventRecord& r) { return r.state >= source.states.size(); });
+  if (!missing) return false;
+  if (!source.nameless_since) source.nameless_since = now;
+  return now - *source.nameless_since < options_.give_up_gap;
 }
 
 // What was lost before this batch ends where its first record begins.

@@ -55,7 +55,7 @@ struct MessageCounters {
   std::uint64_t repeats = 0;       // records that had been accepted already
   std::uint64_t gaps_pending = 0;  // batches put off because something before them was missing
   std::uint64_t gaps_given_up = 0;
-  std::uint64_t unknown_source = 0;     // batches of sources that had not said hello
+  std::uint64_t unknown_source = 0;     // batches of sources that had not said hello, or not with all names
   std::uint64_t refused_by_limit = 0;   // messages, sources, streams or names over the limits
   std::uint64_t amended_events = 0;     // late events that changed a closed slice
   std::uint64_t sources_forgotten = 0;  // ended, confirmed, and silent since: their counters stay
@@ -146,6 +146,7 @@ class Ingest {
   void on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now);
   void on_node_sample(const wire::NodeSample& sample, TimeNs now);
   Stream* stream_of(Source& source, std::uint32_t index);
+  bool names_missing(Source& source, std::size_t skip, TimeNs now) const;
   void take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
   TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);

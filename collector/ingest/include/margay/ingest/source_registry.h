@@ -92,8 +92,9 @@ struct Source {
   std::vector<bool> ends_leaf;  // leaving this state, the resource ceases to exist (MPI_Finalize)
   DurationNs clock_offset{};    // trace time less host time
   DurationNs clock_error{};
-  std::shared_ptr<ClockMap> clock;  // of its machine; nullptr: this one
-  TimeNs met{};                     // host time of the collector at its first hello
+  std::shared_ptr<ClockMap> clock;       // of its machine; nullptr: this one
+  TimeNs met{};                          // host time of the collector at its first hello
+  std::optional<TimeNs> nameless_since;  // a batch has names that no hello has told
   std::map<std::uint32_t, Stream> streams;
   std::string agent;    // routing id of the agent that speaks for it
   TimeNs heard{};       // host time of the collector
