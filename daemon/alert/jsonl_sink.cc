@@ -26,7 +26,7 @@ Result<JsonlSink> JsonlSink::open(const std::string& path) {
     if (!j.is_object()) continue;
     const auto id = j.find("id"), status = j.find("status");
     if (id != j.end() && status != j.end() && id->is_string() && status->is_string())
-      sink.written_.emplace(id->get<std::string>(), status->get<std::string>());
+      sink.written_.insert({id->get<std::string>(), status->get<std::string>()});
   }
   sink.cut_ = !whole;
   return sink;
@@ -42,7 +42,7 @@ JsonlSink::~JsonlSink() {
 }
 
 bool JsonlSink::write(const std::string& id, const std::string& status, const std::string& line) {
-  if (!written_.emplace(id, status).second) return false;
+  if (!written_.insert({id, status})) return false;
   const std::string whole = (cut_ ? "\n" : "") + line + "\n";
   ssize_t n = 0;
   do n = ::write(fd_, whole.data(), whole.size());

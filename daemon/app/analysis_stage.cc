@@ -197,7 +197,7 @@ void AnalysisStage::take(const ClosedSlice& message) {
 void AnalysisStage::emit(std::vector<alert::Alert> alerts) {
   for (alert::Alert& a : alerts) {
     const std::string status = alert::to_string(a.status);
-    if (!known_alerts_.insert(a.id + '/' + status).second) continue;
+    if (!known_alerts_.insert(a.id + '/' + status)) continue;
     alert_ids_.insert(a.id);
     a.emitted_wall = clock_.realtime();
     std::string json = alert::to_json(a);
@@ -241,7 +241,7 @@ void AnalysisStage::observe() {
   values_.set(Id::not_partitioned, !detector_.error().empty());
   if (!detector_.error().empty())
     values_.explain(Id::not_partitioned, "the window is not partitioned: " + detector_.error());
-  values_.set(Id::alerts_raised, alert_ids_.size());
+  values_.set(Id::alerts_raised, alert_ids_.inserted());
   values_.set(Id::alerts_suppressed, detector_.suppressed());
   values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);
   values_.set(Id::reports_published, sequence_);
@@ -373,8 +373,9 @@ void AnalysisStage::answer_finish() {
       if (!exchange_.archive_error.empty()) trouble += ": " + exchange_.archive_error;
       reply.set_error(trouble);
     }
-    SummaryInput in{finish_->exit_code,         run_.begin,        end_,   *topology_, standing_.get(),
-                    detector_.phases().spans(), alert_ids_.size(), trouble};
+    SummaryInput in{
+        finish_->exit_code,    run_.begin, end_, *topology_, standing_.get(), detector_.phases().spans(),
+        alert_ids_.inserted(), trouble};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
     static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)

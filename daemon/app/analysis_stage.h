@@ -5,12 +5,12 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 
 #include "exchange.h"
 #include "margay/alert/jsonl_sink.h"
+#include "margay/base/recent_set.h"
 #include "margay/detect/detector.h"
 #include "margay/observe/health.h"
 #include "margay/store/archive.h"
@@ -66,8 +66,9 @@ class AnalysisStage {
   std::shared_ptr<const detect::Topology> topology_;
   std::shared_ptr<const Standing> standing_;
   std::deque<std::string> recent_alerts_;  // JSON, newest last, bounded
-  std::set<std::string> known_alerts_;     // id + status, already in the archive
-  std::set<std::string> alert_ids_;        // fired in this run
+  static constexpr std::size_t kMostRememberedAlerts = 65'536;
+  RecentSet<std::string> known_alerts_{kMostRememberedAlerts};  // id + status, already in the archive
+  RecentSet<std::string> alert_ids_{kMostRememberedAlerts};     // fired in this run
   Findings findings_;
   std::uint32_t phases_sent_ = 0;  // index of the oldest phase that may still change
   TimeNs watermark_{};

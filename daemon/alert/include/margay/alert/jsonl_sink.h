@@ -7,16 +7,18 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
+#include <utility>
 
+#include "margay/base/recent_set.h"
 #include "margay/base/result.h"
 
 namespace margay::alert {
 
 class JsonlSink {
  public:
-  // Opens for appending; reads which (id, status) stand there already. Errors: kIo.
+  static constexpr std::size_t kMostRemembered = 65'536;  // lines, the newest, that are not written again
+  // Opens for appending; reads which (id, status) stand there already, of the newest lines. Errors: kIo.
   static Result<JsonlSink> open(const std::string& path);
   JsonlSink(JsonlSink&& o) noexcept;
   JsonlSink& operator=(JsonlSink&&) = delete;
@@ -29,7 +31,7 @@ class JsonlSink {
  private:
   explicit JsonlSink(int fd) : fd_(fd) {}
   int fd_;
-  std::set<std::pair<std::string, std::string>> written_;
+  RecentSet<std::pair<std::string, std::string>> written_{kMostRemembered};
   std::uint64_t failed_ = 0;
   bool cut_ = false;  // the file ends in the middle of a line: the next one begins a new one
 };
