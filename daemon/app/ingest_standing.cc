@@ -111,9 +111,10 @@ void IngestStage::say_lost_sources(TimeNs now) {
     // One that never sent anything is no loss.
     const bool lost = condition == ingest::Condition::kLost && !source.streams.empty();
     if (lost == lost_sources_.contains(id)) continue;
-    const auto of = [&](const char* key) {
-      const auto it = source.attributes.find(key);
-      return it == source.attributes.end() ? std::string("?") : it->second;
+    const model::Attributes& attributes = source.attributes;
+    const auto of = [&attributes](const char* key) {
+      const auto it = attributes.find(key);
+      return it == attributes.end() ? std::string("?") : it->second;
     };
     const std::string who = "rank " + of("rank") + " on " + of("host") + " (pid " + of("pid") + ")";
     if (lost) {

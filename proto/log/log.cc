@@ -141,7 +141,7 @@ void say(Level level, const std::string& sentence, const Place& place) {
   const std::lock_guard lock(s.mutex);
   if (level < s.level) return;
   const std::string line = one_line(sentence);
-  const std::string key = std::string(place.file_name()) + ':' + std::to_string(place.line());
+  const std::string key = std::string(place.file) + ':' + std::to_string(place.line);
   if (!s.throttle.admit(key, level == Level::kError, line, s.clock->monotonic())) return;
   s.logger->log(to_spdlog(level), "{}", line);
 }

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -38,7 +37,15 @@ inline constexpr std::size_t kLongestLine = 2000;  // bytes
 // Sets the process's log up; before it, lines of level info and above go to stderr. May be called again.
 void start(const Options& options);
 
-using Place = std::source_location;
+// Where a line is said. (std::source_location is not in every compiler that builds this: the fuzz targets'
+// clang.)
+struct Place {
+  const char* file = "";
+  unsigned line = 0;
+  static constexpr Place current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 void debug(const std::string& sentence, const Place& place = Place::current());
 void info(const std::string& sentence, const Place& place = Place::current());
 void warning(const std::string& sentence, const Place& place = Place::current());
