@@ -12,6 +12,7 @@ constexpr std::uint32_t kQuickAnswers = 8;
 constexpr DurationNs kQuick = milliseconds(100);
 constexpr DurationNs kUsual = seconds(1);
 constexpr DurationNs kLongestRound = seconds(10);
+constexpr std::int64_t kLatestHostNs = std::int64_t{1} << 61;  // sums of two such times do not overflow
 
 }  // namespace
 
@@ -38,9 +39,12 @@ void Ingest::ask_clocks(TimeNs now) {
 
 void Ingest::on_echo(const wire::ClockEcho& echo, const std::string& agent, TimeNs now) {
   const auto it = agents_.find(agent);
-  const DurationNs there_and_back = now - TimeNs(echo.asked_ns());
-  if (it == agents_.end() || it->second.asked == TimeNs() || it->second.asked.value != echo.asked_ns() ||
-      echo.received_ns() <= 0 || echo.answered_ns() < echo.received_ns() ||
+  // What it says it answers is looked at before anything is reckoned from it.
+  const bool asked =
+      it != agents_.end() && it->second.asked != TimeNs() && it->second.asked.value == echo.asked_ns();
+  const DurationNs there_and_back = asked ? now - it->second.asked : DurationNs(0);
+  if (!asked || echo.received_ns() <= 0 || echo.answered_ns() < echo.received_ns() ||
+      echo.answered_ns() > kLatestHostNs ||
       DurationNs(echo.answered_ns() - echo.received_ns()) > there_and_back ||
       there_and_back > kLongestRound) {
     ++counters_.clock_refused;

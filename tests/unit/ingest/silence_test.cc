@@ -230,13 +230,16 @@ TEST(Clocks, AnswersNobodyAskedForAreRefused) {
   echo(t + 1, 100, 200);
   echo(t, 200, 100);
   echo(t, -5, 100);
+  echo(INT64_MIN, 100, 200);
+  echo(INT64_MAX, 100, 200);
+  echo(t, INT64_MAX - 1, INT64_MAX);
   echo(t, 100, 100 + 3'600'000'000'000);
-  EXPECT_EQ(rig.ingest.counters().clock_refused, 4u);
+  EXPECT_EQ(rig.ingest.counters().clock_refused, 7u);
   echo(t, 1'000'000, 1'000'100);
-  EXPECT_EQ(rig.ingest.counters().clock_refused, 4u);
+  EXPECT_EQ(rig.ingest.counters().clock_refused, 7u);
   EXPECT_TRUE(rig.ingest.sources().at(SourceId(1)).clock->known());
   echo(t, 1'000'000, 1'000'100);  // once
-  EXPECT_EQ(rig.ingest.counters().clock_refused, 5u);
+  EXPECT_EQ(rig.ingest.counters().clock_refused, 8u);
 }
 
 }  // namespace
