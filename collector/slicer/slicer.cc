@@ -126,12 +126,15 @@ Outcome Slicer::advance(LeafIndex leaf, TimeNs& t) {
   LeafState& l = leaves_[leaf.value];
   // What lies behind the event is taken back, or was right.
   if (l.drawn_out) confirm(leaf, std::max(t, l.position));
+  // Asked before its time is changed: after a late event the leaf's last event is at the horizon, and those
+  // that follow would pass for events of that moment.
+  const bool late = t < horizon() && l.last_event <= horizon();
   if (t < l.last_event) {
     if (l.last_event > horizon()) ++backwards_;
     t = l.last_event;
   }
   Outcome outcome = Outcome::kModelled;
-  if (t < horizon()) {
+  if (late) {
     outcome = Outcome::kLateDropped;
     t = horizon();
   } else if (t < slice_begin(next_open_, options_.slice)) {
@@ -168,7 +171,7 @@ Outcome Slicer::enter(LeafIndex leaf, StateId state, TimeNs t) {
     // The first thing heard of it (or after a gap): around the state it computes.
     l.base = kCompute;
     l.base_since = t;
-  } else {
+  } else if (outcome != Outcome::kLateDropped) {
     visit_ended(leaf, t);
   }
   l.stack.push_back({state, t});
@@ -192,7 +195,7 @@ Outcome Slicer::leave(LeafIndex leaf, StateId state, TimeNs t) {
     }
     return outcome;
   }
-  visit_ended(leaf, t);
+  if (outcome != Outcome::kLateDropped) visit_ended(leaf, t);
   l.stack.erase(it.base() - 1, l.stack.end());  // and whatever was left open inside it
   // The state around goes on: a new visit of it begins.
   if (l.stack.empty())
@@ -206,7 +209,7 @@ Outcome Slicer::leave(LeafIndex leaf, StateId state, TimeNs t) {
 Outcome Slicer::end(LeafIndex leaf, TimeNs t) {
   const Outcome outcome = advance(leaf, t);
   LeafState& l = leaves_[leaf.value];
-  if (l.base != kAbsent) visit_ended(leaf, t);
+  if (l.base != kAbsent && outcome != Outcome::kLateDropped) visit_ended(leaf, t);
   l.stack.clear();
   l.base = kAbsent;
   l.base_since = t;
@@ -217,6 +220,7 @@ Outcome Slicer::end(LeafIndex leaf, TimeNs t) {
 Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
   LeafState& l = leaves_[leaf.value];
   start(t);
+  const bool late = t < horizon() && l.last_event <= horizon();
   // What was drawn out since the last event is not known to be true: take it back, Unknown from there.
   TimeNs from = l.last_event;
   Outcome outcome = advance(leaf, from);
@@ -236,7 +240,7 @@ Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
   }
   column_at(slice_of(t < horizon() ? horizon() : t, options_.slice), kUnknown).lost_events += lost_events;
   touch(slice_of(t < horizon() ? horizon() : t, options_.slice));
-  return outcome;
+  return late ? Outcome::kLateDropped : outcome;
 }
 
 Outcome Slicer::stack(LeafIndex leaf, StateId state, TimeNs t) {

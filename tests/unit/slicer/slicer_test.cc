@@ -181,6 +181,31 @@ TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {
   EXPECT_EQ(s.column(SliceIndex(20))->duration_ns(leaf)[kSend.value], 100);
 }
 
+TEST(Slicer, EachOfManyLateEventsIsDroppedAndNoneIsAVisit) {
+  Slicer s({kSlice, 2, 64});
+  const LeafIndex leaf = s.add_leaf();
+  s.start(TimeNs(0));
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  for (int t = 100; t <= 2000; t += 100) static_cast<void>(s.close_through(TimeNs(t)));
+  for (int t = 150; t < 350; t += 20) {
+    EXPECT_EQ(s.enter(leaf, kSend, TimeNs(t)), Outcome::kLateDropped) << t;
+    EXPECT_EQ(s.leave(leaf, kSend, TimeNs(t + 10)), Outcome::kLateDropped) << t;
+  }
+  EXPECT_EQ(s.gap(leaf, TimeNs(360), 7), Outcome::kLateDropped);
+  EXPECT_EQ(s.stack(leaf, kCompute, TimeNs(370)), Outcome::kLateDropped);
+  EXPECT_EQ(s.backwards(), 0u);
+  s.cover(leaf, TimeNs(2100));
+  for (int i = 0; i <= 20; ++i) {
+    const auto* column = s.column(SliceIndex(i));
+    if (column == nullptr) continue;
+    for (std::uint16_t state = 0; state < column->states(); ++state)
+      EXPECT_EQ(column->visits(leaf)[state], 0u) << "slice " << i << ", state " << state;
+  }
+  // In time again.
+  EXPECT_EQ(s.enter(leaf, kSend, TimeNs(2150)), Outcome::kModelled);
+  EXPECT_EQ(s.column(SliceIndex(21))->visits(leaf)[kCompute.value], 1u);
+}
+
 TEST(Slicer, LeaveOfWhatIsNotOpenChangesNothing) {
   Slicer s({kSlice, 8, 64});
   const LeafIndex leaf = s.add_leaf();
