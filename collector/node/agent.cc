@@ -313,8 +313,18 @@ void Agent::let_go_of_acknowledged() {
   }
 }
 
+// Where the memory is full the rest wait for the next round, which begins with them. Else those in front
+// would fill it again and again, and what the others recorded would come when its slices can no longer be
+// amended.
 void Agent::drain() {
-  for (auto& [name, source] : sources_) drain(*source);
+  std::string waits;
+  auto at = sources_.lower_bound(turn_);
+  for (std::size_t i = 0; i < sources_.size(); ++i, ++at) {
+    if (at == sources_.end()) at = sources_.begin();
+    if (waits.empty() && !outbox_.has_room()) waits = at->first;
+    drain(*at->second);
+  }
+  turn_ = std::move(waits);
   let_go_of_acknowledged();
 }
 

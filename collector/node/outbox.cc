@@ -212,10 +212,15 @@ bool Outbox::send_batches(const Send& send) {
     size = 0;
     return true;
   };
-  for (auto& [id, source] : sources_) {
+  std::optional<std::uint64_t> waits;  // the first of which the window took nothing
+  auto next = sources_.lower_bound(turn_);
+  for (std::size_t i = 0; i < sources_.size(); ++i, ++next) {
+    if (next == sources_.end()) next = sources_.begin();
+    auto& [id, source] = *next;
     if (source.hello_due) continue;
     for (auto& [number, stream] : source.streams) {
       std::size_t at = stream.sent;
+      const std::size_t from = at;
       while (at < stream.batches.size()) {
         Part part{&stream, 0, 0, false};
         while (at < stream.batches.size() && size < options_.message_bytes &&
@@ -230,6 +235,7 @@ bool Outbox::send_batches(const Send& send) {
         if (size >= options_.message_bytes && !go()) return false;
         if (under_way_ + size >= options_.window_bytes) break;
       }
+      if (at == from && at < stream.batches.size() && !waits) waits = id;
       if (at == stream.batches.size() && stream.beat) {
         *message.add_batches() = *stream.beat;
         parts.push_back({&stream, 0, 0, true});
@@ -237,6 +243,7 @@ bool Outbox::send_batches(const Send& send) {
       }
     }
   }
+  turn_ = waits.value_or(0);
   while (!samples_.empty()) {
     *message.mutable_node() = samples_.front();
     if (!go()) return false;

@@ -8,7 +8,9 @@
 
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "fake_collector.h"
@@ -270,6 +272,32 @@ TEST_F(AgentTest, BeyondItsMemoryItLeavesRecordsInTheRing) {
   EXPECT_LT(segment.header->rings[0].tail.load(), 60'000u);
   for (int i = 0; i < 60; ++i) round();
   EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 120'000u);
+}
+
+// Two ranks, each with more than the memory holds: neither waits for the other's end.
+TEST_F(AgentTest, BeyondItsMemoryTheyTakeTurns) {
+  Stand other;
+  FakeSegment second(dir.rings(), other.pid, other.start_time);
+  AgentOptions o;
+  o.rings = dir.rings();
+  o.outbox.memory_bytes = 5'000;
+  agent = std::make_unique<Agent>(o, clock);
+  auto w = segment.writer(0), x = second.writer(0);
+  std::map<const FakeSegment*, std::uint64_t> tail;
+  int turns_of_both = 0;
+  for (int i = 0; i < 20; ++i) {
+    calls(w, 20'000);  // what does not fit is dropped
+    calls(x, 20'000);
+    std::set<const FakeSegment*> drained;
+    for (int two = 0; two < 2; ++two) {
+      round();
+      for (const FakeSegment* s : {&segment, &second})
+        if (const auto now = s->header->rings[0].tail.load(); std::exchange(tail[s], now) != now)
+          drained.insert(s);
+    }
+    turns_of_both += drained.size() == 2;
+  }
+  EXPECT_EQ(turns_of_both, 20);
 }
 
 // The program itself over a socket, with a collector that is killed (loses what it had not committed) and

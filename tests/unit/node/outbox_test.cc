@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <vector>
 
 namespace margay::node {
@@ -209,6 +211,33 @@ TEST_F(OutboxTest, MemoryAndWindowAreBounded) {
   EXPECT_LT(flown, 4'000u);
   flush();
   EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(OutboxTest, SourcesTakeTurnsAtTheWindow) {
+  options.window_bytes = 2'000;
+  make();
+  std::map<std::uint64_t, std::uint64_t> next;
+  for (const std::uint64_t source : {5u, 6u, 7u}) {
+    box->put_hello(hello_of(source));
+    for (std::uint64_t i = 0; i < 30; ++i) box->put_batch(batch_of(source, i, 1, 500));
+  }
+  // However much the first of them has, after three windows each has sent, after six each twice.
+  std::map<std::uint64_t, int> windows;
+  for (int i = 0; i < 6; ++i) {
+    flush();
+    std::set<std::uint64_t> seen;
+    for (const auto& m : sent)
+      for (const auto& b : m.batches()) {
+        seen.insert(b.source());
+        next[b.source()] = b.first() + 1;
+      }
+    for (const std::uint64_t source : seen) ++windows[source];
+    for (const auto& [source, n] : next) ack(source, n);
+    if (i == 2) {
+      for (const std::uint64_t source : {5u, 6u, 7u}) EXPECT_GE(windows[source], 1) << source;
+    }
+  }
+  for (const std::uint64_t source : {5u, 6u, 7u}) EXPECT_GE(windows[source], 2) << source;
 }
 
 TEST_F(OutboxTest, WhatIsTakenIsKeptButNoLongerUnderWay) {

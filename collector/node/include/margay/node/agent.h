@@ -73,6 +73,7 @@ class Agent {
   const Clock& clock_;
   Outbox outbox_;
   std::map<std::string, std::unique_ptr<Source>> sources_;  // by file name
+  std::string turn_;                                        // whose ring is drained first in the next round
   std::set<std::string> unreadable_;
   std::vector<std::string> messages_;
   std::vector<EventRecord> records_;

@@ -110,6 +110,7 @@ class Outbox {
 
   OutboxOptions options_;
   std::map<std::uint64_t, Source> sources_;
+  std::uint64_t turn_ = 0;  // whose batches go first: the window was used up before it
   std::deque<wire::NodeSample> samples_;
   std::size_t bytes_ = 0;
   std::size_t under_way_ = 0;
