@@ -68,7 +68,13 @@ TimeNs Ingest::watermark(TimeNs now) const {
       TimeNs covered = stream.covered;
       // A stopped process records nothing.
       if (source.process.stopped_since != TimeNs()) covered = std::max(covered, source.process.at);
-      least = std::min(least, catching_up ? covered : std::max(covered, now_trace - options_.silence_hold));
+      if (!catching_up) {
+        // Records that are known to be on their way are worth waiting for: without them their slices would
+        // close with guesses, and what comes later than can be amended is lost.
+        const bool behind = !source.silent && stream.account.recorded > stream.account.next;
+        covered = std::max(covered, now_trace - (behind ? options_.behind_hold : options_.silence_hold));
+      }
+      least = std::min(least, covered);
     }
   }
   return least - options_.lateness;

@@ -360,7 +360,9 @@ TEST(Ingest, NothingIsAcknowledgedBeforeItIsCommitted) {
 
 TEST(Ingest, HeartbeatsMoveTheWatermarkAndASilentSourceHoldsItForAWhileOnly) {
   Rig rig;
-  const FakeSource s = two_calls();
+  FakeSource s;  // all that it has recorded has come
+  s.add(MARGAY_ENTER, kSend, at(10));
+  s.add(MARGAY_LEAVE, kSend, at(30));
   rig.now = at(100);
   rig.receive(s.hello());
   rig.receive(s.batch(0, 2, at(90)));
@@ -370,6 +372,36 @@ TEST(Ingest, HeartbeatsMoveTheWatermarkAndASilentSourceHoldsItForAWhileOnly) {
   EXPECT_EQ(rig.ingest.watermark(at(100)), trace(at(99)) - lateness);
   EXPECT_EQ(rig.ingest.watermark(at(250)), trace(at(99)) - lateness);
   EXPECT_EQ(rig.ingest.watermark(at(1000)), trace(at(800)) - lateness);  // silence_hold is 200 ms
+}
+
+TEST(Ingest, RecordsOnTheirWayAreWaitedForAsLongAsTheirSourceIsHeard) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(100);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2, at(90)));  // and says that it has recorded four
+  const DurationNs lateness = Rig::options().lateness;
+  rig.ingest.tick(at(1000));
+  EXPECT_EQ(rig.ingest.watermark(at(1000)), trace(at(90)) - lateness);
+  // Heard all the time, it may be behind for ten seconds.
+  for (int ms = 1000; ms <= 12'000; ms += 500) {
+    rig.now = at(ms);
+    rig.receive(s.batch(2, 0, at(90)));
+    rig.ingest.tick(rig.now);
+  }
+  EXPECT_EQ(rig.ingest.watermark(at(10'050)), trace(at(90)) - lateness);
+  EXPECT_EQ(rig.ingest.watermark(at(12'000)), trace(at(2000)) - lateness);
+  // The rest has come.
+  rig.receive(s.batch(2, 2, at(11'990)));
+  EXPECT_EQ(rig.ingest.watermark(at(12'000)), trace(at(11'990)) - lateness);
+  EXPECT_EQ(rig.account().late_dropped, 0u);
+  // Nobody waits for what a source that is silent has recorded.
+  Rig other;
+  other.now = at(100);
+  other.receive(s.hello());
+  other.receive(s.batch(0, 2, at(90)));
+  other.ingest.tick(at(1500));
+  EXPECT_EQ(other.ingest.watermark(at(1500)), trace(at(1300)) - lateness);  // silence_hold is 200 ms
 }
 
 TEST(Ingest, AStoppedProcessDoesNotHoldTheWatermark) {

@@ -35,6 +35,7 @@ struct Options {
   DurationNs clock_offset{};  // trace time less this host's CLOCK_MONOTONIC
   DurationNs lateness = milliseconds(10);
   DurationNs silence_hold = milliseconds(200);  // how long a silent source holds the watermark
+  DurationNs behind_hold = seconds(10);         // one that is heard, and whose records are on their way
   DurationNs silent_after = seconds(1);
   DurationNs lost_after = seconds(10);
   DurationNs give_up_gap = seconds(10);
