@@ -30,6 +30,16 @@ struct Spatiotemporal::Impl {
     NodeIndex node;
     Count first, last;
   };
+  // Amended slices lie in [first, last]; none if first > last.
+  struct Amended {
+    Count first = std::numeric_limits<Count>::max();
+    Count last = 0;
+
+    void add(const Amended& other) {
+      first = std::min(first, other.first);
+      last = std::max(last, other.last);
+    }
+  };
 
   TreeShape tree;
   std::size_t states;
@@ -39,6 +49,11 @@ struct Spatiotemporal::Impl {
   double tie;
   internal::RingTriangle triangle;
   Count begin = 0, end = 0;  // the window holds [begin, end)
+
+  // What settle() has still to do: the columns from `solved` on, and what amendments have made wrong before.
+  Count solved = 0;
+  bool any_amended = false;
+  std::vector<Amended> amended;  // per node; for inner ones within settle() only
 
   // Per node and ring slot: S_0..S_{X-1}, W, I of that node in that one slice.
   std::vector<double> sums;
@@ -56,6 +71,7 @@ struct Spatiotemporal::Impl {
         origin(o.first_slice),
         tie(o.tie_bits ? *o.tie_bits : internal::default_tie(tree.leaf_count(), window, states)),
         triangle(window),
+        amended(tree.size()),
         sums(tree.size() * window * stride(), 0.0),
         best(p.size(), std::vector<double>(tree.size() * triangle.size(), kNever)),
         running(states) {
@@ -190,12 +206,32 @@ struct Spatiotemporal::Impl {
       set_leaf(tree.leaf_node(LeafPosition(static_cast<std::uint32_t>(s))), n,
                column.v.subspan(s * states, states), column.w[s]);
     }
+  }
+
+  // Brings the tables up to date, each node once, children first.
+  void settle() {
+    if (solved == end && !any_amended) return;
+    const Count fresh = std::max(solved, begin);
     const Count from = begin / kTile * kTile;
     for (const NodeIndex k : tree.post_order()) {
-      if (!tree.is_leaf(k)) add_children(k, n);
-      measure_column(k, n, from);
-      for (std::size_t q = 0; q < p.size(); ++q) solve_column(q, k, n, n);
+      Amended& changed = amended[k.value];
+      for (const NodeIndex child : tree.children(k)) changed.add(amended[child.value]);
+      const Count first = std::max(changed.first, begin);
+      if (!tree.is_leaf(k)) {
+        for (Count t = first; t <= changed.last && t < fresh; ++t) add_children(k, t);
+        for (Count t = fresh; t < end; ++t) add_children(k, t);
+      }
+      const bool older = first <= changed.last && first < fresh;
+      for (Count j = older ? first : fresh; j < end; ++j) {
+        measure_column(k, j, from);
+        // Entries that begin after all that was amended, and end before what is fresh, are right.
+        const Count i_max = j < fresh ? std::min(j, changed.last) : j;
+        for (std::size_t q = 0; q < p.size(); ++q) solve_column(q, k, j, i_max);
+      }
     }
+    if (any_amended) std::fill(amended.begin(), amended.end(), Amended{});
+    any_amended = false;
+    solved = end;
   }
 
   double entry(std::size_t q, NodeIndex k, Count i, Count j) const { return table(q, k)[triangle.at(i, j)]; }
@@ -284,7 +320,8 @@ std::uint64_t Spatiotemporal::memory_needed(const Options& o) {
   using internal::sat_add;
   using internal::sat_mul;
   const std::uint64_t per_node =
-      sat_add(sat_mul(o.p.size(), internal::RingTriangle(o.window).size()), sat_mul(o.window, o.states + 2));
+      sat_add(sat_mul(o.p.size(), internal::RingTriangle(o.window).size()),
+              sat_add(sat_mul(o.window, o.states + 2), sizeof(Impl::Amended) / sizeof(double)));
   const std::uint64_t scratch = 4 * (std::uint64_t{o.window} + 2 * kTile) + o.states;
   return sat_mul(sizeof(double), sat_add(sat_mul(o.tree.size(), per_node), scratch));
 }
@@ -334,18 +371,11 @@ Status Spatiotemporal::amend(SliceIndex slice, LeafPosition leaf, std::span<cons
   if (auto ok = internal::check_cell(v, w, leaf.value, slice.value); !ok) return ok;
 
   const auto t = static_cast<Impl::Count>(slice.value - m.origin.value);
-  const Impl::Count from = m.begin / kTile * kTile;
-  NodeIndex k = tree().leaf_node(leaf);
+  const NodeIndex k = tree().leaf_node(leaf);
   m.set_leaf(k, t, v, w);
-  for (;;) {
-    for (Impl::Count j = t; j < m.end; ++j) {
-      m.measure_column(k, j, from);
-      for (std::size_t q = 0; q < m.p.size(); ++q) m.solve_column(q, k, j, t);
-    }
-    if (k == tree().root()) return {};
-    k = tree().parent(k);
-    m.add_children(k, t);
-  }
+  m.amended[k.value].add({t, t});
+  m.any_amended = true;
+  return {};
 }
 
 Status Spatiotemporal::set_p(std::size_t p_index, double p) {
@@ -355,6 +385,7 @@ Status Spatiotemporal::set_p(std::size_t p_index, double p) {
                 "partition: p number " + std::to_string(p_index) + " of " + std::to_string(m.p.size()));
   }
   if (auto ok = internal::check_p(p); !ok) return ok;
+  m.settle();
   m.p[p_index] = p;
   const Impl::Count from = m.begin / kTile * kTile;
   for (const NodeIndex k : tree().post_order()) {
@@ -366,8 +397,8 @@ Status Spatiotemporal::set_p(std::size_t p_index, double p) {
   return {};
 }
 
-Result<Partition> Spatiotemporal::partition(std::size_t p_index) const {
-  const Impl& m = *impl_;
+Result<Partition> Spatiotemporal::partition(std::size_t p_index) {
+  Impl& m = *impl_;
   if (p_index >= m.p.size()) {
     return fail(ErrorCode::kInvalidArgument,
                 "partition: p number " + std::to_string(p_index) + " of " + std::to_string(m.p.size()));
@@ -375,6 +406,7 @@ Result<Partition> Spatiotemporal::partition(std::size_t p_index) const {
   Partition out;
   out.p = m.p[p_index];
   if (m.begin == m.end) return out;
+  m.settle();
   std::vector<Impl::Block> stack{{tree().root(), m.begin, m.end - 1}};
   std::vector<double> scratch;
   while (!stack.empty()) {

@@ -27,7 +27,7 @@ inline Spatiotemporal make(const support::Parents& parents, std::size_t states, 
 }
 
 // Every cell of the window exactly once.
-inline void expect_cover(const Spatiotemporal& engine, const Partition& partition) {
+inline void expect_cover(Spatiotemporal& engine, const Partition& partition) {
   const std::size_t leaves = engine.tree().leaf_count(), n = engine.size();
   std::vector<int> times(leaves * n, 0);
   for (const Part& part : partition.parts) {

@@ -73,7 +73,7 @@ TEST(Spatiotemporal, EqualCellsAreNeverSplit_AnyPAndSize) {
       std::copy(row.begin(), row.end(), m.cells.v.begin() + static_cast<std::ptrdiff_t>(c * m.states));
       m.cells.w[c] = w;
     }
-    const auto engine = solved(m);
+    auto engine = solved(m);
     for (std::size_t q = 0; q < kP.size(); ++q) ASSERT_EQ(engine.partition(q)->parts.size(), 1u);
   }
 }
@@ -107,7 +107,7 @@ TEST(Spatiotemporal, SiblingAndStateOrderDoNotMatter) {
         }
       }
     }
-    const auto a = solved(m), b = solved(o);
+    auto a = solved(m), b = solved(o);
     for (std::size_t q = 0; q < kP.size(); ++q) {
       const auto pa = a.partition(q), pb = b.partition(q);
       ASSERT_NEAR(pa->pIC, pb->pIC, 1e-8);
@@ -132,7 +132,7 @@ TEST(Spatiotemporal, ScalingValuesAndWeightsTogetherKeepsThePartition) {
     Large half = m;
     for (double& v : half.cells.v) v *= 0.25;
     for (double& w : half.cells.w) w *= 0.25;
-    const auto a = solved(m), b = solved(half);
+    auto a = solved(m), b = solved(half);
     for (std::size_t q = 0; q < kP.size(); ++q) {
       const auto pa = a.partition(q), pb = b.partition(q);
       ASSERT_EQ(pa->parts.size(), pb->parts.size());

@@ -34,7 +34,7 @@ double judged_pic(const Parents& parents, const Cells& cells, const Partition& p
 }
 
 void expect_optimal(const Parents& parents, const Covers& covers, const Cells& cells,
-                    const Spatiotemporal& engine) {
+                    Spatiotemporal& engine) {
   for (std::size_t q = 0; q < engine.p().size(); ++q) {
     const auto partition = engine.partition(q);
     ASSERT_TRUE(partition);
@@ -162,8 +162,10 @@ TEST(Spatiotemporal, IncrementalEqualsFreshEngine_PushDropAmendSetP) {
     auto engine = Spatiotemporal::create(options);
     ASSERT_TRUE(engine);
     for (int step = 0; step < 70; ++step, ++steps) {
+      // In every other round much is left to be done by the next reading.
+      const bool seldom_read = round % 2 == 1;
       const auto what = rng() % 8;
-      if (what == 0 && !window.slices.empty()) {
+      if ((what == 0 || (what >= 5 && seldom_read)) && !window.slices.empty()) {
         const std::size_t t = rng() % window.slices.size();
         const std::size_t s = rng() % window.leaves;
         Cells& c = window.slices[t];
@@ -183,7 +185,7 @@ TEST(Spatiotemporal, IncrementalEqualsFreshEngine_PushDropAmendSetP) {
         }
       }
       options.first_slice = SliceIndex(window.first);
-      const auto fresh = rebuild(options, window.view());
+      auto fresh = rebuild(options, window.view());
       ASSERT_TRUE(fresh);
       ASSERT_EQ(engine->size(), window.slices.size());
       ASSERT_EQ(engine->first_slice(), SliceIndex(window.first));
@@ -264,7 +266,7 @@ TEST(Spatiotemporal, Refusals_NameThePlaceAndChangeNothing) {
 }
 
 TEST(Spatiotemporal, EmptyEngineHasNoParts) {
-  const auto engine = make({-1, 0, 0}, 2, 4, {0.1});
+  auto engine = make({-1, 0, 0}, 2, 4, {0.1});
   const auto partition = engine.partition(0);
   ASSERT_TRUE(partition);
   EXPECT_TRUE(partition->parts.empty());

@@ -88,7 +88,7 @@ class Window {
   std::vector<std::uint32_t> position_of_;  // and back
   std::size_t engine_states_ = 0;
   bool stale_ = true;
-  std::optional<partition::Spatiotemporal> spatiotemporal_;
+  mutable std::optional<partition::Spatiotemporal> spatiotemporal_;  // a reading does what pushes put off
   std::optional<partition::Temporal> temporal_;
   partition::PPolicy policy_;
   double n_eff_ = 0;

@@ -12,7 +12,9 @@
 //
 // WHAT MAKES IT INCREMENTAL. An entry depends only on entries inside [i,j]. A new slice n needs the entries
 // (i,n) only; the oldest slice just leaves the ring; a changed cell at slice t touches its leaf and the
-// leaf's ancestors, and entries with i <= t <= j only.
+// leaf's ancestors, and entries with i <= t <= j only. Nothing of this is done before somebody reads: slices
+// that come together are solved in one pass over the tree, and of a cell amended ten times, or of a thousand
+// cells, each node above is solved once.
 //
 // THE OPTIMISATIONS.
 // - I (partition.h) is additive over any partition, so it is left out of the tables: they maximise
@@ -26,13 +28,17 @@
 //   reached by pushes, drops, amendments or from scratch.
 //
 // COST, for K nodes, T slices, X states, P values of p (log: a base-2 logarithm):
-//     push       O(K * (T*X log + P*T^2/2))              time, no allocation
-//     amend      O(depth * a * (T*X log + P*T^2/2))      a = slices from the amended one to the newest
-//     partition  O(parts * depth * T * X) at worst, usually near the number of parts times T
+//     push       O(S*X log), no allocation               S = leaves
+//     amend      O(X log)
+//     the first partition() after these, no allocation but for the parts:
+//                O(K * n * (T*X log + P*T^2/2))          n = slices pushed since the last one, and
+//                O(A * a * (T*X log + P*T^2/2))          A = nodes above amended cells, a = slices since the
+//                                                        oldest of them
+//     partition  else: O(parts * depth * T * X) at worst, usually near the number of parts times T
 //     set_p      O(K * (T^2*X/2 log + T^3/6))
 //     evaluate   O(leaves * T * X log)
 // MEMORY, in bytes (memory_needed() tells it exactly):
-//     8 * K * ( P * 64 * N*(N+1)/2  +  T*(X+2) )  + small scratch,     N = floor((T+6)/8) + 1
+//     8 * K * ( P * 64 * N*(N+1)/2  +  T*(X+2) + 2 )  + small scratch,     N = floor((T+6)/8) + 1
 //
 // When leaves join or leave, the tree is another one: make a new engine and push the window again with
 // rebuild() (the caller keeps the window of cells, which is small beside the triangles).
@@ -89,8 +95,9 @@ class Spatiotemporal {
   // engine.
   Status set_p(std::size_t p_index, double p);
 
-  // The optimal partition of the present window; no parts if nothing was pushed. p_index < p().size().
-  Result<Partition> partition(std::size_t p_index) const;
+  // The optimal partition of the present window; no parts if nothing was pushed. p_index < p().size(). Does
+  // what push() and amend() have left to do: not const.
+  Result<Partition> partition(std::size_t p_index);
   // The same parts measured again, cell by cell in double: what is shown and archived. Every part must name a
   // node of the tree and lie in the window.
   Result<Partition> evaluate(const Partition& partition) const;
