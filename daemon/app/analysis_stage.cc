@@ -313,8 +313,8 @@ void AnalysisStage::publish(bool final) {
 void AnalysisStage::serve_control() {
   for (auto* guarded : {&remote_reports_, &remote_control_})
     if (*guarded) (*guarded)->keep_up();
-  // Whoever asks in one round is told the same, made once.
-  std::optional<wire::Report> report;
+  // Whoever asks in one round is told the same, made once; over HTTP, too.
+  std::shared_ptr<const wire::Report> report;
   const auto serve = [&](auto& socket, bool remote) {
     const TimeNs begin = clock_.monotonic();
     while (const auto frame = socket.try_receive()) {
@@ -328,7 +328,7 @@ void AnalysisStage::serve_control() {
 }
 
 void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
-                           std::optional<wire::Report>& report) {
+                           std::shared_ptr<const wire::Report>& report) {
   transport::Socket& socket = remote ? remote_control_->socket() : control_;
   wire::ControlReply reply;
   reply.set_version(wire::kWireVersion);
@@ -348,7 +348,10 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
     }
     return;  // answered when it is done
   } else if (asked.status) {
-    if (!report) report = this->report(final_);
+    if (!report) {
+      report = std::make_shared<const wire::Report>(this->report(final_));
+      exchange_.show(report);
+    }
     *reply.mutable_report() = *report;
   } else {
     ++requests_refused_;

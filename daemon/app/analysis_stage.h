@@ -46,7 +46,8 @@ class AnalysisStage {
   void publish(bool final);
   void serve_control();
   // `report` is made by the first who asks for it.
-  void answer(const transport::Socket::Frame& frame, bool remote, std::optional<wire::Report>& report);
+  void answer(const transport::Socket::Frame& frame, bool remote,
+              std::shared_ptr<const wire::Report>& report);
   void answer_finish();
   void send_findings(bool final);
   void watch_owner();

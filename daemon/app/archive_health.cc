@@ -66,6 +66,8 @@ void ArchiveHealth::set(TimeNs now, observe::Values& v) const {
   v.set(Id::commit_longest_us, static_cast<std::uint64_t>(std::max(longest_[0], longest_[1]).value / 1000));
   v.set(Id::commit_age_ms,
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, (now - good_).value) / 1'000'000));
+  if (errors_ > 0)
+    v.explain(Id::commit_errors, trouble_.empty() ? "it is written again" : "the newest: " + trouble_);
   v.set(Id::archive_unwritable, !trouble_.empty());
   if (!trouble_.empty())
     v.explain(Id::archive_unwritable,

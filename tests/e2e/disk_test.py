@@ -67,6 +67,7 @@ class Disk(E2eTest):
         self.assertLess(resident_mib(run.child("margayd")), 700)
         self.disk.well()
         well = wait_for(lambda: (s := run.status()) and not s["archive_trouble"] and s, "a disk that is well", poll=0.05)
+        self.assertIn("it is written again", self.counters(well)["commit_errors"]["detail"])
         self.assertEqual(self.counters(well)["archive_unwritable"]["value"], 0)
         self.assertNotIn("NOT WRITTEN", self.text_status(run))
         self.tell_to_end()
@@ -157,7 +158,7 @@ class UnderLoad(unittest.TestCase):
 
     def test_full_for_ten_seconds_and_background_errors(self):
         # What comes in ten seconds is to fit what an agent keeps (64 MiB, some 10 bytes a record).
-        options = argparse.Namespace(kills=0, seed=1, seconds=18, rate=300_000)
+        options = argparse.Namespace(kills=0, seed=1, seconds=18, rate=400_000)
         campaign = Campaign(options)
         self.addCleanup(lambda: campaign.clean_up(bool(os.environ.get("E2E_KEEP"))))
         campaign.capture()

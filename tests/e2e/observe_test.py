@@ -298,9 +298,8 @@ class Observe(E2eTest):
         self.assertTrue(page.startswith("DEGRADED: the archive cannot be written since"), page)
         self.assertIn("!!  archive_unwritable", page)
         self.assertLessEqual(max(len(line) for line in page.splitlines() if "/" not in line), 80)
-        # `margay status` asks; /health tells what was published last.
-        wait_for(lambda: daemon.get("/health")[0] == 503, "/health")
-        body = daemon.get("/health")[1]
+        status, body = daemon.get("/health")
+        self.assertEqual(status, 503)
         self.assertIn("the archive cannot be written", json.loads(body)["reasons"][0])
         self.assertIn(('run="night"',), parse_exposition(daemon.get("/metrics")[1])["margay_archive_unwritable"][2])
         resource.prlimit(daemon.pid, resource.RLIMIT_FSIZE, (hard, hard))
