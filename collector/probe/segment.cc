@@ -162,6 +162,7 @@ struct Unnamed {
   pid_t pid = 0;
 };
 constinit Unnamed g_unnamed;  // set before constructors of this file would run
+bool g_no_memory_at_load = false;
 
 bool still_there(const Unnamed& u) {
   struct stat now {};
@@ -214,14 +215,33 @@ void show(void* memory) {
   static_cast<SegmentHeader*>(memory)->magic.store(kMagic, std::memory_order_release);
 }
 
-// No page faults later; where the kernel cannot, no harm.
-void populate(void* memory, std::uint64_t bytes) {
+// No page faults later, and memory for all of it; an error number where that cannot be had, EINVAL where the
+// kernel does not know how.
+int populate(void* memory, std::uint64_t bytes) {
 #ifdef MADV_POPULATE_WRITE
-  madvise(memory, bytes, MADV_POPULATE_WRITE);
+  return madvise(memory, bytes, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
 #else
   static_cast<void>(memory);
   static_cast<void>(bytes);
+  return EINVAL;
 #endif
+}
+
+// Memory for a ring but the first. Through the mapping: by the file, threads that come together would wait
+// for its lock.
+int give_ring(std::uint32_t ring) {
+  const std::uint64_t bytes = records_of(ring) * sizeof(margay_record);
+  const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = ring_offset(ring) / page * page;
+  const int error = populate(reinterpret_cast<char*>(g_segment) + begin, ring_offset(ring) + bytes - begin);
+  if (error != EINVAL) return error;
+  // By name, not by a descriptor kept open: programs close descriptors they do not know and reuse the
+  // numbers.
+  const int fd = open(g_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return errno;
+  const int given = give_memory(fd, ring_offset(ring), bytes);
+  close(fd);
+  return given;
 }
 
 const char* watch_threads() {
@@ -259,6 +279,9 @@ const char* make_segment() {
   std::uint64_t start_time = 0;
   char rings[sizeof(g_path)];
   if (const char* why = look_around(start_time, rings, sizeof(rings))) return why;
+  // Giving memory to 4 MiB takes longer than an MPI call may. Where it could not be had at load either,
+  // asking for all of it again tells why.
+  if (!g_no_memory_at_load && g_most_records > kOtherRingRecords) g_most_records = kOtherRingRecords;
   const int fd = open(g_path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0)
     return errno == ENOSPC ? "no shared memory is left" : "its rings cannot be made in MARGAY_RUN_DIR";
@@ -295,7 +318,10 @@ void prepare() {
     u.fd = high;
   }
   u.pid = g_pid;
-  if (fstat(u.fd, &u.file) != 0 || furnish(u.fd, start_time, u.memory) != nullptr) return discard(u);
+  if (fstat(u.fd, &u.file) != 0 || furnish(u.fd, start_time, u.memory) != nullptr) {
+    g_no_memory_at_load = true;
+    return discard(u);
+  }
   populate(u.memory, first_bytes());
   g_unnamed = u;
 }
@@ -329,12 +355,7 @@ void claim_ring(RingWriter& writer) {
     const bool fresh = state == kFree;
     if (!c.state.compare_exchange_strong(state, kLive, std::memory_order_acq_rel)) continue;
     if (fresh && i > 0) {
-      // By name, not by a descriptor kept open: programs close descriptors they do not know and reuse the
-      // numbers.
-      const int fd = open(g_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-      const int error =
-          fd < 0 ? errno : give_memory(fd, ring_offset(i), records_of(i) * sizeof(margay_record));
-      if (fd >= 0) close(fd);
+      const int error = give_ring(i);
       if (error != 0) {
         c.state.store(kFailed, std::memory_order_release);
         continue;

@@ -2,28 +2,27 @@
 
 Two libraries lie around the probe (tests/support/blockwatch.c): what passes between them is its part, without MPI's.
 A call in which it waits for anything has a voluntary context switch; there must be none, whatever the machine is doing.
-Nor may it compute for long: what it does itself is the processor's time. Time on the wall says no more than these two, on a
-machine that others use too: a call that is long with neither was long because the kernel gave the processor to somebody else
-(an involuntary switch), or because the hypervisor took the machine away (no switch at all). It is printed, not judged.
+Time on the wall says less on a machine that others use too: there a call may be long only because the kernel gave the
+processor to somebody else, which is an involuntary switch. Or because the hypervisor took the machine away, which is no
+switch at all, and may be booked as the call's own processor time: a run in which a call is long with no switch of either kind
+is made again, three times at most, for what the probe does itself it does in each.
 """
+import contextlib
 import glob
 import json
 import os
+import shutil
 import signal
+import subprocess
 import time
 import unittest
 
-from e2e import E2eTest, MPIRUN, PROBE, PROGRAMS, end_process, wait_for
+from e2e import E2eTest, HERE, MPIRUN, PROGRAMS, end_process, wait_for
 
+PYTHON = os.environ.get("SYSTEM_PYTHON", "/usr/bin/python3")
 OUTER, INNER = os.environ["BLOCKWATCH_OUTER"], os.environ["BLOCKWATCH_INNER"]
 KINDS = ("init", "first", "call", "finalize")
 LONG_MS = 1.0
-
-
-def taken_away_ns():
-    """Processor time that the hypervisor has taken from this machine since it began, in steps of a tick (10 ms)."""
-    with open("/proc/stat", encoding="utf-8") as file:
-        return int(file.readline().split()[8]) * 10_000_000
 
 
 def micro(ns):
@@ -33,13 +32,10 @@ def micro(ns):
 class Watched(E2eTest):
     """A run whose probe lies between the two libraries."""
 
-    def setUp(self):
-        super().setUp()
-        self.taken_before = taken_away_ns()
-
     def watched(self, command, env=None):
         self.reports = os.path.join(self.place, "watch")
-        os.makedirs(self.reports, exist_ok=True)
+        shutil.rmtree(self.reports, ignore_errors=True)
+        os.makedirs(self.reports)
         # `margay run` puts its probe before what is preloaded already; the outer library must come before it.
         script = os.path.join(self.place, "between")
         with open(script, "w", encoding="utf-8") as file:
@@ -50,6 +46,9 @@ class Watched(E2eTest):
 
     def storm(self, ranks=2, threads=0):
         self.go, self.stop = os.path.join(self.place, "go"), os.path.join(self.place, "stop")
+        for path in (self.go, self.stop):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
         return [MPIRUN, "-np", str(ranks), os.path.join(PROGRAMS, "storm"), self.go, self.stop, str(threads)]
 
     @staticmethod
@@ -79,8 +78,7 @@ class Watched(E2eTest):
                   f"{micro(max(k['cpu']['p50'] for k in of))}, 99.9 % below {micro(max(k['cpu']['p999'] for k in of))}, "
                   f"all below {micro(max(k['cpu']['max'] for k in of))}; longest on the wall "
                   f"{micro(max(k['wall']['max'] for k in of))}; waited {sum(k['voluntary'] for k in of)}; above 1 ms "
-                  f"{sum(k['long_wall'] for k in of)}, of these preempted {sum(k['long_wall_preempted'] for k in of)}, the rest "
-                  "without the machine",
+                  f"{sum(k['long_wall'] for k in of)}, of these preempted {sum(k['long_wall_preempted'] for k in of)}",
                   flush=True)
         for report in reports:
             for offender in report["offenders"]:
@@ -91,19 +89,30 @@ class Watched(E2eTest):
             for kind in kinds:
                 figures = report["kinds"][kind]
                 where = f"rank {report['rank']}, {kind}: {report['offenders']}"
-                # MPI_Init names the segment, a thread's first call gets its ring: those that come together take turns in the
-                # kernel at the directory and at the file's memory, some tenths of a millisecond at most (printed). No other
-                # call waits for anything.
-                if kind not in ("init", "first"):
-                    self.assertEqual(figures["voluntary"], 0, f"waited; {where}")
-                # What is taken away in a call may be booked as its processor time: no more than that, and a tick.
-                long = [o["cpu_ns"] for o in report["offenders"] if o["kind"] == kind and o["cpu_ns"] > LONG_MS * 1e6]
-                away = taken_away_ns() - self.taken_before + 10_000_000
-                self.assertTrue(figures["long_cpu"] == len(long) and sum(long) <= away,
-                                f"computed for more than {LONG_MS} ms; {where}")
+                self.assertEqual(figures["voluntary"], 0, f"waited; {where}")
+                self.assertEqual(figures["long_cpu"], 0, f"computed for more than {LONG_MS} ms; {where}")
+                self.assertEqual(figures["long_wall"], figures["long_wall_preempted"], f"took long; {where}")
+
+
+def taken_away(report, kinds):
+    """Whether all that is wrong may be the hypervisor's doing: nothing waited, and what was long was not preempted."""
+    return all(report["kinds"][k]["voluntary"] == 0 for k in kinds) and all(
+        o["voluntary"] == 0 and o["involuntary"] == 0 for o in report["offenders"] if o["kind"] in kinds)
 
 
 class Blocking(Watched):
+    def never_blocked(self, run_it, kinds):
+        """`run_it` makes a run, and returns its ranks' reports."""
+        for again in (True, True, False):
+            reports = run_it()
+            self.tell(reports)
+            try:
+                return self.check_never_blocked(reports, kinds)
+            except AssertionError:
+                if not again or not all(taken_away(r, kinds) for r in reports):
+                    raise
+            print("  again: a call was long, without waiting and without being preempted", flush=True)
+
     def make_progress(self, run):
         before = run.produced_so_far()
         wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
@@ -126,45 +135,59 @@ class Blocking(Watched):
         self.make_progress(run)
 
     def test_everything_behind_the_probe_fails(self):
-        run = self.watched(self.storm(ranks=2))
-        self.touch(self.go)
-        run.wait_for_slices(5)
-        self.trouble(run)
-        self.touch(self.stop)
-        self.assertEqual(run.wait(), 0, run.stderr)
-        self.check_conservation(run, 2, lossless=False)
-        # The stopped agent left the rings full: those calls are among the measured ones.
-        self.assertGreater(run.summary["events"]["probe_dropped"], 0)
-        reports = self.parts(2)
-        self.tell(reports)
-        for report in reports:
-            self.assertGreater(report["kinds"]["call"]["calls"], 100_000)
-        self.check_never_blocked(reports, ["init", "call", "finalize"])
+        def run_it():
+            run = self.watched(self.storm(ranks=2))
+            self.touch(self.go)
+            run.wait_for_slices(5)
+            self.trouble(run)
+            self.touch(self.stop)
+            self.assertEqual(run.wait(), 0, run.stderr)
+            self.check_conservation(run, 2, lossless=False)
+            # The stopped agent left the rings full: those calls are among the measured ones.
+            self.assertGreater(run.summary["events"]["probe_dropped"], 0)
+            reports = self.parts(2)
+            for report in reports:
+                self.assertGreater(report["kinds"]["call"]["calls"], 100_000)
+            return reports
+        self.never_blocked(run_it, ["init", "call", "finalize"])
 
     def test_lammps_while_the_daemon_is_killed_and_stopped(self):
-        run = self.watched(self.lammps_until_told())
-        run.ranks("lmp", 4)
-        run.wait_for_slices(5)
-        self.trouble(run)
-        self.tell_to_end()
-        self.assertEqual(run.wait(), 0, run.stderr)
-        self.check_conservation(run, 4, lossless=False)
-        reports = self.parts(4)
-        self.tell(reports)
-        self.check_never_blocked(reports, ["init", "call", "finalize"])
+        def run_it():
+            run = self.watched(self.lammps_until_told())
+            run.ranks("lmp", 4)
+            run.wait_for_slices(5)
+            self.trouble(run)
+            self.tell_to_end()
+            self.assertEqual(run.wait(), 0, run.stderr)
+            self.check_conservation(run, 4, lossless=False)
+            return self.parts(4)
+        self.never_blocked(run_it, ["init", "call", "finalize"])
 
     def test_threads(self):
         # A thread's first call takes a ring: system calls, but nothing to wait for.
-        run = self.watched(self.storm(ranks=2, threads=7))
-        self.touch(self.go)
-        run.wait_for_slices(10)
-        self.touch(self.stop)
-        self.assertEqual(run.wait(), 0, run.stderr)
-        reports = self.parts(2)
-        self.tell(reports)
-        for report in reports:
-            self.assertEqual(report["kinds"]["first"]["calls"], 7)
-        self.check_never_blocked(reports, KINDS)
+        def run_it():
+            run = self.watched(self.storm(ranks=2, threads=7))
+            self.touch(self.go)
+            run.wait_for_slices(10)
+            self.touch(self.stop)
+            self.assertEqual(run.wait(), 0, run.stderr)
+            reports = self.parts(2)
+            for report in reports:
+                self.assertEqual(report["kinds"]["first"]["calls"], 7)
+            return reports
+        self.never_blocked(run_it, KINDS)
+
+    def test_mpi_that_is_found_at_run_time(self):
+        # Python opens the library when it imports mpi4py: nothing could be made before MPI_Init.
+        if subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, check=False).returncode != 0:
+            self.skipTest(f"{PYTHON} has no mpi4py (Debian: python3-mpi4py)")
+
+        def run_it():
+            run = self.watched([MPIRUN, "-np", "2", PYTHON, os.path.join(HERE, "programs", "hello_mpi.py")],
+                               env={"PYTHONDONTWRITEBYTECODE": "1"})
+            self.assertEqual(run.wait(), 0, run.stderr)
+            return self.parts(2)
+        self.never_blocked(run_it, ["init", "call", "finalize"])
 
 
 class Noticed(Watched):

@@ -27,7 +27,7 @@
  * MPI_Finalize, and all the rest.
  *
  * BLOCKWATCH_INJECT=sleep:MPI_Xxx or spin:MPI_Xxx makes the inner library sleep or compute for 2 ms inside
- * the measured part of the tenth and each later call of that function: for the test that this is noticed.
+ * the measured part of the tenth call of that function: for the test that this is noticed.
  *
  * Thread safety: all functions from any thread. Cost: about 8 us a call, four times two system calls. It
  * links no MPI library, so that it can be loaded into any process.
@@ -75,7 +75,7 @@ static atomic_int g_inject_calls;
 static _Thread_local int g_depth;
 
 static void inject(void) {
-  if (atomic_fetch_add(&g_inject_calls, 1) < 9) return;
+  if (atomic_fetch_add(&g_inject_calls, 1) != 9) return;
   if (!g_inject_spin) {
     usleep(2000);
     return;
