@@ -223,8 +223,9 @@ class Limits(LimitsTest):
         self.assertEqual(run.wait(), 0, run.stderr[-2000:])
         events = run.summary["events"]
         print(f"  {ranks} ranks in {started:.0f} s; {rate / 1e6:.1f} M events/s at once; of {events['produced']:,} events "
-              f"{events['modelled']:,} modelled, {events['probe_dropped']:,} dropped and counted; agent "
-              f"{peaks['agent'] >> 20} MiB, daemon {peaks['daemon'] >> 20} MiB; {time.monotonic() - begin:.0f} s", flush=True)
+              f"{events['modelled']:,} modelled, {events['probe_dropped']:,} dropped and counted, "
+              f"{events['late_dropped']:,} too late; agent {peaks['agent'] >> 20} MiB, daemon {peaks['daemon'] >> 20} MiB; "
+              f"{time.monotonic() - begin:.0f} s", flush=True)
         self.assertEqual((events["wire_lost"], events["rejected"]), (0, 0))
         self.assertEqual(len(live), ranks)
         self.check_exact(run, ranks)

@@ -1,8 +1,13 @@
 /* Ends in the way it is told, after all ranks have printed the same lines in every run.
  *
- *   ends exit N       rank 0 leaves with exit code N, after MPI_Finalize and after the others, which leave
- * with 0 ends abort N      rank 1 calls MPI_Abort(MPI_COMM_WORLD, N) ends signal N     rank 1 raises signal N
+ *   ends exit N       rank 0 leaves with exit code N, after MPI_Finalize and after the others (with 0)
+ *
+ *   ends abort N      rank 1 calls MPI_Abort(MPI_COMM_WORLD, N)
+ *
+ *   ends signal N     rank 1 raises signal N
+ *
  *   ends wait         computes until it is ended, and says "ready" when MPI is up
+ *
  *   ends term         the same, but every rank ends with exit code 7 upon SIGTERM, after MPI_Finalize
  */
 #include <mpi.h>
