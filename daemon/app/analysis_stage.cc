@@ -175,7 +175,11 @@ void AnalysisStage::take(const ClosedSlice& message) {
     topology_ = message.topology;
     detector_.set_topology(topology_);
   }
-  if (message.standing) standing_ = message.standing, standing_at_ = clock_.monotonic();
+  if (message.standing) {
+    --exchange_.standings;
+    standing_ = message.standing;
+    standing_at_ = clock_.monotonic();
+  }
   watermark_ = std::max(watermark_, message.watermark);
   fresh_ = true;
   if (message.column) {

@@ -68,6 +68,7 @@ struct Exchange {
   BoundedQueue<Findings> findings{64};
   transport::Gate* gate = nullptr;           // as door
   transport::Authenticator* door = nullptr;  // set before the threads start; nullptr: not on the network
+  std::atomic<int> standings{0};             // in `slices`: each has the account of every source
   std::atomic<bool> stop{false};             // end at once, in order: commit, leave the run open
   std::atomic<bool> finished{false};         // the last cut is committed (or given up)
   std::atomic<bool> archive_failed{false};   // it was given up

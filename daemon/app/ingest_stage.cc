@@ -28,6 +28,7 @@ constexpr DurationNs kAbsence = milliseconds(250);
 constexpr std::int64_t kMostClosed = 128;
 // Columns held while the analysis is behind; beyond them it misses slices.
 constexpr std::size_t kMostHeld = 2048;
+constexpr int kMostStandings = 4;
 
 ingest::Options ingest_options(const Options& o, const store::RunMeta& run, const Clock& clock) {
   ingest::Options i;
@@ -138,7 +139,8 @@ void IngestStage::run() {
     }
     poll_commits();
     send_replies();
-    if (!said_final_ && now >= next_standing_ + kStandingAlone) publish({}, false, TimeNs());
+    if (!said_final_ && now >= next_standing_ + kStandingAlone && exchange_.standings < kMostStandings)
+      publish({}, false, TimeNs());
     if (finishing()) return;
   }
   commit(false);
@@ -248,12 +250,15 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
     message.topology = std::move(topology);
   }
   const TimeNs now = clock_.monotonic();
-  if (now >= next_standing_) {
+  // A slow analysis is not sent one after the other, with thousands of sources in each.
+  const bool tell = now >= next_standing_ && exchange_.standings < kMostStandings;
+  if (tell) {
     next_standing_ = now + kStandingPeriod;
     message.standing = standing();
+    ++exchange_.standings;
     say_lost_sources(now);
   }
-  static_cast<void>(exchange_.slices.try_push(std::move(message)));
+  if (!exchange_.slices.try_push(std::move(message)) && tell) --exchange_.standings;
 }
 
 void IngestStage::send_replies() {
@@ -305,7 +310,9 @@ bool IngestStage::finishing() {
     message.watermark = end;
     message.final = true;
     message.end = end;
+    ++exchange_.standings;
     said_final_ = exchange_.slices.try_push(std::move(message));
+    if (!said_final_) --exchange_.standings;
     return false;
   }
   if (last_deadline_ == TimeNs()) return false;  // the analysis has not answered yet
