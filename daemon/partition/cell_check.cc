@@ -1,5 +1,6 @@
 #include "cell_check.h"
 
+#include <algorithm>
 #include <string>
 
 namespace margay::partition::internal {
@@ -95,8 +96,37 @@ Status check_column(const Column& column, std::size_t leaves, std::size_t states
   return {};
 }
 
-double default_tie(std::size_t leaves, std::size_t window, std::size_t states) {
-  const double n = static_cast<double>(leaves) * static_cast<double>(window);
+Status check_weights(std::span<const double> leaf_weights, std::size_t leaves, double longest_slice) {
+  if (!leaf_weights.empty() && leaf_weights.size() != leaves)
+    return fail(ErrorCode::kInvalidArgument, "partition: " + std::to_string(leaf_weights.size()) +
+                                                 " leaf weights for " + std::to_string(leaves) + " leaves");
+  for (std::size_t s = 0; s < leaf_weights.size(); ++s)
+    if (!(leaf_weights[s] > 0 && leaf_weights[s] <= kLargestFactor))
+      return fail(ErrorCode::kInvalidArgument, "partition: leaf " + std::to_string(s) + ": leaf weight " +
+                                                   std::to_string(leaf_weights[s]) + " is not positive and at most " +
+                                                   std::to_string(kLargestFactor));
+  if (!(longest_slice > 0 && longest_slice <= kLargestFactor))
+    return fail(ErrorCode::kInvalidArgument,
+                "partition: the longest slice is " + std::to_string(longest_slice) + ", not positive and at most " +
+                    std::to_string(kLargestFactor));
+  return {};
+}
+
+Status check_duration(double duration, double longest, std::int64_t slice) {
+  if (duration > 0 && duration <= longest * (1 + kSumTolerance)) return {};
+  return fail(ErrorCode::kInvalidArgument, "partition: slice " + std::to_string(slice) + ": duration " +
+                                               std::to_string(duration) + " is not positive and at most " +
+                                               std::to_string(longest));
+}
+
+Status check_compact_p(double p) {
+  if (p >= kLeastCompactP) return {};
+  return fail(ErrorCode::kInvalidArgument, "partition: p is " + std::to_string(p) + "; compact tables need at least " +
+                                               std::to_string(kLeastCompactP));
+}
+
+double default_tie(double n, std::size_t states) {
+  n = std::max(n, 1.0);
   return std::ldexp(n * (1 + std::log2(n) + std::log2(static_cast<double>(states))), -38);
 }
 

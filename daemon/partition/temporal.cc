@@ -7,35 +7,43 @@
 #include <utility>
 
 #include "cell_check.h"
+#include "kernels.h"
+#include "prefix_sums.h"
 #include "ring_triangle.h"
+#include "solver.h"
 
 namespace margay::partition {
 
-struct Temporal::Impl {
-  using Count = std::uint64_t;
+using internal::kTile;
 
-  // Sums over the leaves for one interval, in units of `quantum`.
+struct Temporal::Impl {
+  using Count = internal::PrefixSums::Count;
+
+  // Sums over the leaves for one interval, in units of 1/scale bits: integers, so that leaves can be taken out
+  // and put in again, in any order.
   struct Entry {
     std::int64_t a = 0;  // sum_s sum_x S_sx*log2(S_sx)
     std::int64_t b = 0;  // sum_s S_s*log2(W_s)
-  };
-  struct Measures {
-    double a, b;  // of one leaf, in bits
   };
 
   std::size_t leaves, states, window;
   std::vector<double> p;
   SliceIndex origin;
   double tie;
+  const internal::Kernels* kernels;
   internal::RingTriangle triangle;
-  double scale;  // an Entry is bits * scale, a power of two
+  double scale;  // a power of two
+  internal::PrefixSums sums;
   Count begin = 0, end = 0;
+  Count solved = 0;  // columns before it are right
 
-  std::vector<double> cells;        // per ring slot and leaf: v_0..v_{X-1}, w
-  std::vector<double> information;  // per ring slot: sum_s I_s
-  std::vector<Entry> entries;       // the triangle
-  std::vector<double> running;      // scratch: per leaf S_0..S_{X-1}, W
-  std::vector<double> old_cell;     // scratch of amend
+  std::vector<std::int64_t> information;  // per ring slot: sum_s I_s, in units of the sums
+  std::vector<Entry> entries;             // the triangle
+  // Scratch: of one leaf and column the measures, of a pass the sums.
+  std::vector<double> a, b;
+  std::vector<std::int64_t> sum_a[internal::kMostColumns], sum_b[internal::kMostColumns];
+  std::vector<std::uint64_t> column;
+  std::vector<std::int64_t> cell;
 
   explicit Impl(Options& o)
       : leaves(o.leaves),
@@ -43,102 +51,98 @@ struct Temporal::Impl {
         window(o.window),
         p(std::move(o.p)),
         origin(o.first_slice),
-        tie(o.tie_bits ? *o.tie_bits : internal::default_tie(leaves, window, states)),
+        tie(o.tie_bits ? *o.tie_bits : internal::default_tie(most(leaves, window), states)),
+        kernels(internal::kernels_here().back()),
         triangle(window),
         scale(fixed_point_scale(leaves, states, window)),
-        cells(window * leaves * stride(), 0.0),
-        information(window, 0.0),
+        sums(leaves, states, window, most(leaves, window), true),
+        information(window, 0),
         entries(triangle.size()),
-        running(leaves * stride()),
-        old_cell(stride()) {}
-
-  // |a| and |b| of one leaf are at most T*log2(T), or 0.54 per state where sums are below 1 (the minimum of
-  // x*log2 x is -0.531); one bit more covers the tolerances, and one the sum of rounding errors.
-  static double fixed_point_scale(std::size_t leaves, std::size_t states, std::size_t window) {
-    const double t = static_cast<double>(window);
-    const double one = std::max(t * std::log2(t), 0.54 * static_cast<double>(states)) + 1;
-    return std::ldexp(1.0, 60 - std::ilogb(one * static_cast<double>(leaves)));
+        a(rows_of(window)),
+        b(rows_of(window)),
+        column(states + 2),
+        cell(states + 2) {
+    for (auto* columns : {&sum_a, &sum_b})
+      for (auto& c : *columns) c.assign(rows_of(window), 0);
   }
 
-  std::size_t stride() const { return states + 1; }
-  double* cell(std::size_t leaf, Count t) { return cells.data() + (t % window * leaves + leaf) * stride(); }
-  const double* cell(std::size_t leaf, Count t) const {
-    return cells.data() + (t % window * leaves + leaf) * stride();
+  static double most(std::size_t leaves, std::size_t window) {
+    return static_cast<double>(leaves) * static_cast<double>(window);
+  }
+  static std::size_t rows_of(std::size_t window) { return (internal::RingTriangle(window).across() + 1) * kTile; }
+  // A leaf's measures stay below 2^50 units (what the kernels round), the sum of all below 2^61.
+  static double fixed_point_scale(std::size_t leaves, std::size_t states, std::size_t window) {
+    const double one = internal::largest_value(static_cast<double>(window), states);
+    const double all = one * static_cast<double>(leaves);
+    return std::ldexp(1.0, std::min(50 - static_cast<int>(std::ceil(std::log2(one))),
+                                    61 - static_cast<int>(std::ceil(std::log2(all)))));
   }
   std::int64_t number(Count t) const { return origin.value + static_cast<std::int64_t>(t); }
-  std::int64_t fixed(double in_bits) const { return std::llrint(in_bits * scale); }
   double bits(std::int64_t value) const { return static_cast<double>(value) / scale; }
 
-  void set_cell(std::size_t leaf, Count t, std::span<const double> v, double w) {
-    double* c = cell(leaf, t);
-    for (std::size_t x = 0; x < states; ++x) c[x] = w > 0 ? v[x] : 0.0;
-    c[states] = w;
-  }
-  void sum_information(Count t) {
-    double sum = 0;
-    for (std::size_t s = 0; s < leaves; ++s) {
-      const double* c = cell(s, t);
-      sum += internal::cell_information({c, states}, c[states]);
-    }
-    information[t % window] = sum;
-  }
-
-  // s: S_0..S_{X-1}, W.
-  Measures measure(const double* s) const {
-    double a = 0, total = 0;
-    for (std::size_t x = 0; x < states; ++x) {
-      a += internal::xlog2x(s[x]);
-      total += s[x];
-    }
-    return {a, s[states] > 0 ? total * std::log2(s[states]) : 0.0};
-  }
-
-  void push_column(const Column& column) {
+  void push_column(const Column& c) {
     if (end - begin == window) ++begin;
     const Count n = end++;
+    std::int64_t all = 0;
     for (std::size_t s = 0; s < leaves; ++s) {
-      set_cell(s, n, column.v.subspan(s * states, states), column.w[s]);
+      sums.convert(c.v.subspan(s * states, states), c.w[s], 1, cell.data());
+      sums.append(s, n, cell.data());
+      all += cell[states + 1];
     }
-    sum_information(n);
-    // As in the spatiotemporal engine, sums run from the last slice back to the first.
-    std::fill(running.begin(), running.end(), 0.0);
-    for (Count i = n + 1; i-- > begin;) {
-      Entry sum;
-      for (std::size_t s = 0; s < leaves; ++s) {
-        const double* c = cell(s, i);
-        double* r = running.data() + s * stride();
-        for (std::size_t x = 0; x < stride(); ++x) r[x] += c[x];
-        const Measures m = measure(r);
-        sum.a += fixed(m.a);
-        sum.b += fixed(m.b);
+    information[n % window] = all;
+  }
+
+  // Adds a leaf's measures of column j to the sums, those of slices before the window as well.
+  void add_leaf(std::size_t leaf, Count j, std::int64_t* to_a, std::int64_t* to_b) {
+    sums.column(leaf, j, column.data());
+    const internal::MeasureIn in{sums.blocks(leaf), sums.ring(), sums.rows(), states,      column.data(),
+                                 begin / kTile,     j / kTile,   sums.unit(), sums.unit_log2()};
+    kernels->measure(in, true, a.data(), b.data());
+    const std::size_t blocks = static_cast<std::size_t>(j / kTile - begin / kTile + 1);
+    kernels->accumulate(a.data(), scale, to_a, blocks);
+    kernels->accumulate(b.data(), scale, to_b, blocks);
+  }
+
+  // Several columns in one pass over the leaves.
+  void settle() {
+    for (Count j = std::max(solved, begin); j < end; j += internal::kMostColumns) {
+      const std::size_t n = static_cast<std::size_t>(std::min<Count>(internal::kMostColumns, end - j));
+      for (std::size_t c = 0; c < n; ++c) {
+        std::fill(sum_a[c].begin(), sum_a[c].end(), 0);
+        std::fill(sum_b[c].begin(), sum_b[c].end(), 0);
       }
-      entries[triangle.at(i, n)] = sum;
+      for (std::size_t s = 0; s < leaves; ++s)
+        for (std::size_t c = 0; c < n; ++c) add_leaf(s, j + c, sum_a[c].data(), sum_b[c].data());
+      const Count from = begin / kTile * kTile;
+      for (std::size_t c = 0; c < n; ++c)
+        for (Count i = begin; i <= j + c; ++i)
+          entries[triangle.at(i, j + c)] = {sum_a[c][i - from], sum_b[c][i - from]};
+    }
+    solved = end;
+  }
+
+  // Takes a leaf out of the entries that contain slice t, or puts it in.
+  void change_entries(Count t, std::size_t leaf, std::int64_t sign) {
+    const Count from = begin / kTile * kTile;
+    for (Count j = t; j < solved; ++j) {
+      std::fill(sum_a[0].begin(), sum_a[0].end(), 0);
+      std::fill(sum_b[0].begin(), sum_b[0].end(), 0);
+      add_leaf(leaf, j, sum_a[0].data(), sum_b[0].data());
+      for (Count i = begin; i <= t; ++i) {
+        Entry& e = entries[triangle.at(i, j)];
+        e.a += sign * sum_a[0][i - from];
+        e.b += sign * sum_b[0][i - from];
+      }
     }
   }
 
   void amend_cell(Count t, std::size_t leaf, std::span<const double> v, double w) {
-    std::copy_n(cell(leaf, t), stride(), old_cell.data());
-    set_cell(leaf, t, v, w);
-    sum_information(t);
-    double* before = running.data();
-    std::vector<double> after(stride());
-    for (Count j = t; j < end; ++j) {
-      std::fill(before, before + stride(), 0.0);
-      std::fill(after.begin(), after.end(), 0.0);
-      for (Count i = j + 1; i-- > begin;) {
-        const double* now = cell(leaf, i);
-        const double* then = i == t ? old_cell.data() : now;
-        for (std::size_t x = 0; x < stride(); ++x) {
-          before[x] += then[x];
-          after[x] += now[x];
-        }
-        if (i > t) continue;
-        const Measures was = measure(before), is = measure(after.data());
-        Entry& e = entries[triangle.at(i, j)];
-        e.a += fixed(is.a) - fixed(was.a);
-        e.b += fixed(is.b) - fixed(was.b);
-      }
-    }
+    change_entries(t, leaf, -1);
+    sums.convert(v, w, 1, cell.data());
+    for (std::size_t x = 0; x < cell.size(); ++x) cell[x] -= sums.sum(leaf, x, t, t);
+    sums.add(leaf, t, end, cell.data());
+    information[t % window] += cell[states + 1];
+    change_entries(t, leaf, 1);
   }
 
   // pIC without I, as in the spatiotemporal engine.
@@ -175,27 +179,26 @@ struct Temporal::Impl {
 
   Part part_of(Count first, Count last) const {
     const Entry& e = entries[triangle.at(first, last)];
-    double total = 0;
+    std::int64_t total = 0;
     for (Count t = first; t <= last; ++t) total += information[t % window];
-    const double loss = std::max(0.0, total - (bits(e.a) - bits(e.b)));
+    const double loss = std::max(0.0, sums.real(total) - (bits(e.a) - bits(e.b)));
     return {kAllLeaves, SliceIndex(number(first)), SliceIndex(number(last)), loss, bits(e.b) - loss};
   }
 
   void measure_exactly(Part& part, Count first, Count last) const {
     double loss = 0, top = 0;
-    std::vector<double> s(stride());
+    std::vector<double> s(states);
     for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
-      std::fill(s.begin(), s.end(), 0.0);
-      for (Count t = first; t <= last; ++t) {
-        const double* c = cell(leaf, t);
-        for (std::size_t x = 0; x < stride(); ++x) s[x] += c[x];
-      }
-      top += measure(s.data()).b;
+      double total = 0;
+      for (std::size_t x = 0; x < states; ++x) total += s[x] = sums.real(sums.sum(leaf, x, first, last));
+      const double all_w = sums.real(sums.sum(leaf, states, first, last));
+      if (all_w > 0) top += total * std::log2(all_w);
       double own = 0;
       for (Count t = first; t <= last; ++t) {
-        const double* c = cell(leaf, t);
+        const double w = sums.real(sums.sum(leaf, states, t, t));
         for (std::size_t x = 0; x < states; ++x) {
-          if (c[x] > 0) own += c[x] * std::log2((c[x] / c[states]) * (s[states] / s[x]));
+          const double v = sums.real(sums.sum(leaf, x, t, t));
+          if (v > 0) own += v * std::log2((v / w) * (all_w / s[x]));
         }
       }
       loss += std::max(0.0, own);
@@ -213,11 +216,8 @@ Temporal::~Temporal() = default;
 std::uint64_t Temporal::memory_needed(const Options& o) {
   using internal::sat_add;
   using internal::sat_mul;
-  const std::uint64_t table = sat_mul(sizeof(Impl::Entry), internal::RingTriangle(o.window).size());
-  const std::uint64_t rows =
-      sat_mul(sat_mul(sat_add(o.window, 1), o.leaves), sat_mul(sizeof(double), o.states + 1));
-  const std::uint64_t scratch = sizeof(double) * (4 * std::uint64_t{o.window} + 2 * (o.states + 1));
-  return sat_add(sat_add(table, rows), scratch);
+  return sat_add(sat_mul(sizeof(Impl::Entry), internal::RingTriangle(o.window).size()),
+                 internal::PrefixSums::memory(o.leaves, o.states, o.window));
 }
 
 Result<Temporal> Temporal::create(Options options) {
@@ -277,16 +277,22 @@ Status Temporal::set_p(std::size_t p_index, double p) {
   return {};
 }
 
-Result<Partition> Temporal::partition(std::size_t p_index) const {
+void Temporal::settle() {
+  impl_->settle();
+}
+
+Result<Partition> Temporal::partition(std::size_t p_index) {
   if (p_index >= impl_->p.size()) {
     return fail(ErrorCode::kInvalidArgument,
                 "partition: p number " + std::to_string(p_index) + " of " + std::to_string(impl_->p.size()));
   }
+  impl_->settle();
   return impl_->solve(impl_->p[p_index]);
 }
 
-Result<Partition> Temporal::partition_at(double p) const {
+Result<Partition> Temporal::partition_at(double p) {
   if (auto ok = internal::check_p(p); !ok) return tl::unexpected(ok.error());
+  impl_->settle();
   return impl_->solve(p);
 }
 

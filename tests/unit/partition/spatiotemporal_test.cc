@@ -143,8 +143,8 @@ struct Window {
   }
 };
 
-TEST(Spatiotemporal, IncrementalEqualsFreshEngine_PushDropAmendSetP) {
-  const std::uint64_t seed = 99;
+void incremental_equals_fresh(Spatiotemporal::Tables tables, const std::string& instructions,
+                              std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Rng rng(seed);
   std::size_t steps = 0;
@@ -157,7 +157,9 @@ TEST(Spatiotemporal, IncrementalEqualsFreshEngine_PushDropAmendSetP) {
     options.tree = *TreeShape::from_parents(parents_of(parents));
     options.states = window.states;
     options.window = window.capacity;
-    options.p = {0, 0.05 + 0.3 * uniform(rng), 1};
+    options.p = {tables == Spatiotemporal::Tables::kExact ? 0 : 0.001, 0.05 + 0.3 * uniform(rng), 1};
+    options.tables = tables;
+    options.instructions = instructions;
     options.first_slice = SliceIndex(window.first);
     auto engine = Spatiotemporal::create(options);
     ASSERT_TRUE(engine);
@@ -174,7 +176,7 @@ TEST(Spatiotemporal, IncrementalEqualsFreshEngine_PushDropAmendSetP) {
         ASSERT_TRUE(engine->amend(SliceIndex(window.first + static_cast<std::int64_t>(t)),
                                   LeafPosition(static_cast<std::uint32_t>(s)), v, c.w[s]));
       } else if (what == 1 && rng() % 3 == 0) {
-        options.p[1] = uniform(rng);
+        options.p[1] = 0.001 + 0.999 * uniform(rng);
         ASSERT_TRUE(engine->set_p(1, options.p[1]));
       } else {
         window.slices.push_back(random_cells(rng, kind, window.leaves, 1, window.states));
@@ -198,6 +200,14 @@ TEST(Spatiotemporal, IncrementalEqualsFreshEngine_PushDropAmendSetP) {
     }
   }
   std::printf("%zu steps, seed %llu\n", steps, static_cast<unsigned long long>(seed));
+}
+
+TEST(Spatiotemporal, IncrementalEqualsFreshEngine_PushDropAmendSetP) {
+  for (const std::string& set : Spatiotemporal::instruction_sets()) {
+    SCOPED_TRACE(set);
+    incremental_equals_fresh(Spatiotemporal::Tables::kExact, set, 99);
+    incremental_equals_fresh(Spatiotemporal::Tables::kCompact, set, 98);
+  }
 }
 
 TEST(Spatiotemporal, Refusals_NameThePlaceAndChangeNothing) {

@@ -46,7 +46,7 @@ TEST(Temporal, BruteForce_AllCompositions) {
     const std::size_t leaves = 1 + rng() % 5, slices = 1 + rng() % 12, states = 1 + rng() % 3;
     const auto kind = static_cast<Kind>(rng() % static_cast<std::size_t>(Kind::kCount));
     const Cells cells = random_cells(rng, kind, leaves, slices, states);
-    const auto engine = rebuild(options_for(leaves, states, slices), columns(cells));
+    auto engine = rebuild(options_for(leaves, states, slices), columns(cells));
     ASSERT_TRUE(engine);
     for (std::size_t q = 0; q < kP.size(); ++q) {
       const auto partition = engine->partition(q);
@@ -105,7 +105,7 @@ TEST(Temporal, IncrementalEqualsFreshEngine_PushDropAmend) {
       options.first_slice = SliceIndex(first);
       std::vector<Column> view;
       for (const Cells& c : window) view.push_back(column(c, 0));
-      const auto fresh = rebuild(options, view);
+      auto fresh = rebuild(options, view);
       ASSERT_TRUE(fresh);
       for (std::size_t q = 0; q < kP.size(); ++q) {
         const auto a = engine->partition(q), b = fresh->partition(q);
@@ -134,8 +134,8 @@ TEST(Temporal, Extremes_OrderAndScale) {
         }
       }
     }
-    const auto a = rebuild(options_for(leaves, states, slices), columns(cells));
-    const auto b = rebuild(options_for(leaves, states, slices), columns(other));
+    auto a = rebuild(options_for(leaves, states, slices), columns(cells));
+    auto b = rebuild(options_for(leaves, states, slices), columns(other));
     ASSERT_TRUE(a && b);
     for (std::size_t q = 0; q < kP.size(); ++q) {
       const auto pa = a->partition(q), pb = b->partition(q);

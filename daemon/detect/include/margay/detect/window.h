@@ -89,7 +89,7 @@ class Window {
   std::size_t engine_states_ = 0;
   bool stale_ = true;
   mutable std::optional<partition::Spatiotemporal> spatiotemporal_;  // a reading does what pushes put off
-  std::optional<partition::Temporal> temporal_;
+  mutable std::optional<partition::Temporal> temporal_;
   partition::PPolicy policy_;
   double n_eff_ = 0;
   double p_ = 0.1;

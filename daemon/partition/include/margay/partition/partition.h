@@ -48,9 +48,12 @@ namespace margay::partition {
 inline constexpr double kSumTolerance = 1e-9;
 
 // One slice of all leaves. v[leaf*X + x] and w[leaf], leaf being a LeafPosition. Borrowed for the call only.
+// Where slices differ in length, `duration` is this one's, in units of the engine's choice: proportions and
+// weights stay fractions of the slice, and count by it.
 struct Column {
   std::span<const double> v;
   std::span<const double> w;
+  double duration = 1;
 };
 
 // The node of a part of the temporal operator, whose parts are intervals of all leaves.

@@ -69,9 +69,11 @@ class Temporal {
   Status set_p(std::size_t p_index, double p);
 
   // Parts are in order of time and have node kAllLeaves.
-  Result<Partition> partition(std::size_t p_index) const;
+  // Does now what pushes have left to be done before the next reading.
+  void settle();
+  Result<Partition> partition(std::size_t p_index);
   // For any p, also one that is not in the list.
-  Result<Partition> partition_at(double p) const;
+  Result<Partition> partition_at(double p);
   Result<Partition> evaluate(const Partition& partition) const;
 
   std::span<const double> p() const;

@@ -1,0 +1,400 @@
+#include "solver.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <new>
+#include <thread>
+
+namespace margay::partition::internal {
+namespace {
+
+// Fewer nodes than this are not worth a thread's start.
+constexpr std::size_t kNodesWorthAThread = 64;
+constexpr std::size_t kCacheLine = 64;
+
+// A triangle. What is read before it was written is padding, to which kNever is added.
+template <class T>
+struct Table {
+  struct Free {
+    void operator()(T* p) const { ::operator delete[](p, std::align_val_t{kCacheLine}); }
+  };
+  std::unique_ptr<T[], Free> entries;
+
+  void allocate(std::size_t n) {
+    entries.reset(static_cast<T*>(::operator new[](n * sizeof(T), std::align_val_t{kCacheLine})));
+    std::fill_n(entries.get(), n, T{0});
+  }
+};
+
+int ceil_log2(double x) {
+  return static_cast<int>(std::ceil(std::log2(x)));
+}
+
+template <class T>
+class TableSolver final : public Solver {
+ public:
+  explicit TableSolver(Ground& ground) : g_(ground), triangle_(ground.window), tables_(ground.p.size()) {
+    reshaped();
+  }
+
+  void amended(NodeIndex k, Count t) override {
+    Changed& c = changed_[k.value];
+    c.first = std::min(c.first, t);
+    c.last = std::max(c.last, t);
+    any_changed_ = true;
+  }
+  void unknown(NodeIndex k) override {
+    if (g_.begin == g_.end) return;
+    amended(k, g_.begin);
+    amended(k, g_.end - 1);
+  }
+  void unknown_p(std::size_t q) override {
+    only_p_ = q;
+    const Count solved = std::exchange(solved_, g_.begin);
+    settle();
+    solved_ = solved;
+    only_p_ = kAllP;
+  }
+  void reshaped() override;
+  void settle() override;
+  void walk(std::size_t q, std::vector<Block>& parts) const override;
+  std::uint64_t entries_written() const override { return written_; }
+
+ private:
+  static constexpr std::size_t kAllP = ~std::size_t{0};
+
+  // Amended slices lie in [first, last]; none if first > last.
+  struct Changed {
+    Count first = std::numeric_limits<Count>::max();
+    Count last = 0;
+  };
+  // Of one thread.
+  struct Scratch {
+    std::vector<double> a[kMostColumns], b[kMostColumns];
+    std::vector<std::int64_t> split;
+    std::vector<T> base[kMostColumns], right[kMostColumns], out[kMostColumns];
+    std::vector<std::uint64_t> column;
+    std::uint64_t written = 0;
+  };
+  // How a node's values are kept: units of the node are 2^shift units of the engine.
+  struct Scale {
+    double to_units;
+    int shift;
+  };
+
+  Scale scale_of(NodeIndex k) const {
+    if constexpr (sizeof(T) == 8) return {std::ldexp(1.0, engine_bits_), 0};
+    const int shift = std::max(0, engine_bits_ - (28 - node_bits_[k.value]));
+    return {std::ldexp(1.0, engine_bits_ - shift), shift};
+  }
+  const TableKernels<T>& kernels() const {
+    if constexpr (sizeof(T) == 8)
+      return g_.kernels->exact;
+    else
+      return g_.kernels->compact;
+  }
+  T* table(std::size_t q, NodeIndex k) { return tables_[q][g_.slot_of(k)].entries.get(); }
+  const T* table(std::size_t q, NodeIndex k) const { return tables_[q][g_.slot_of(k)].entries.get(); }
+  T entry(std::size_t q, NodeIndex k, Count i, Count j) const { return table(q, k)[triangle_.at(i, j)]; }
+
+  Scratch make_scratch() const;
+  void measure(NodeIndex k, Count j, Count first, double* a, double* b, std::uint64_t* column) const;
+  void solve_node(NodeIndex k, Count fresh, Scratch& s);
+  void solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
+  void solve_columns_at(std::size_t q, NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
+  T value_of(std::size_t q, const Block& block, double* scratch) const;
+  T split_of(std::size_t q, const Block& block) const;
+
+  Ground& g_;
+  RingTriangle triangle_;
+  std::vector<std::vector<Table<T>>> tables_;  // per p and slot
+  int engine_bits_ = 0;                        // a unit of the engine is 2^-engine_bits_ bits
+  std::vector<std::int8_t> node_bits_;         // compact: log2 of the largest value of a node, rounded up
+  std::vector<Changed> changed_;               // per node
+  Count solved_ = 0;                           // columns before it are right, but for what was changed
+  bool any_changed_ = false;
+  std::size_t only_p_ = kAllP;
+  std::uint64_t written_ = 0;
+  // Work for threads: ranges of post_order() made of whole subtrees, and the nodes above them.
+  struct Range {
+    std::size_t begin, end;
+  };
+  std::vector<Range> ranges_;
+  std::vector<NodeIndex> above_;
+};
+
+template <class T>
+void TableSolver<T>::reshaped() {
+  const std::size_t nodes = g_.tree.size();
+  for (auto& tables : tables_) {
+    tables.resize(std::max(tables.size(), nodes));
+    for (const std::uint32_t slot : g_.slot)
+      if (!tables[slot].entries) tables[slot].allocate(triangle_.size());
+  }
+  changed_.assign(nodes, {});
+  any_changed_ = false;
+  // |values| < 2^50 of the engine's units.
+  engine_bits_ = 50 - ceil_log2(largest_value(g_.most, g_.states));
+
+  std::vector<double> weight(nodes, 0.0);
+  std::vector<std::size_t> below(nodes, 1);
+  for (std::uint32_t s = 0; s < g_.tree.leaf_count(); ++s)
+    weight[g_.tree.leaf_node(LeafPosition(s)).value] = g_.leaf_weights[s];
+  const std::size_t limit = std::max<std::size_t>(1, nodes / (g_.threads * 8));
+  node_bits_.assign(nodes, 0);
+  ranges_.clear();
+  above_.clear();
+  const auto order = g_.tree.post_order();
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const NodeIndex k = order[at];
+    // Rounded up, so that a sum in another order cannot exceed it.
+    node_bits_[k.value] = static_cast<std::int8_t>(
+        ceil_log2(largest_value(g_.a_leaf * weight[k.value] * (1 + 1e-9), g_.states)));
+    if (below[k.value] > limit) above_.push_back(k);
+    if (k != g_.tree.root()) {
+      weight[g_.tree.parent(k).value] += weight[k.value];
+      below[g_.tree.parent(k).value] += below[k.value];
+    }
+  }
+  // Between two nodes of `above_` the order holds whole subtrees; they are cut where a subtree ends.
+  std::size_t from = 0;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const bool is_above = below[order[at].value] > limit;
+    const bool ends = at + 1 < order.size() && !is_above &&
+                      (below[g_.tree.parent(order[at]).value] > limit) && at + 1 - from >= limit;
+    if (is_above && at > from) ranges_.push_back({from, at});
+    if (ends) ranges_.push_back({from, at + 1});
+    if (is_above || ends) from = at + 1;
+  }
+  if (from < order.size()) ranges_.push_back({from, order.size()});
+}
+
+template <class T>
+typename TableSolver<T>::Scratch TableSolver<T>::make_scratch() const {
+  Scratch s;
+  const std::size_t rows = (triangle_.across() + 1) * kRows;
+  for (std::size_t c = 0; c < kMostColumns; ++c) {
+    s.a[c].assign(rows, 0.0);
+    s.b[c].assign(rows, 0.0);
+    for (auto* v : {&s.base[c], &s.right[c], &s.out[c]}) v->assign(rows + kRows, kNever<T>);
+  }
+  s.split.assign(rows, 0);
+  s.column.assign(g_.states + 2, 0);
+  return s;
+}
+
+// Rows of the blocks of `first` to j.
+template <class T>
+void TableSolver<T>::measure(NodeIndex k, Count j, Count first, double* a, double* b,
+                             std::uint64_t* column) const {
+  const std::size_t slot = g_.slot_of(k);
+  g_.sums.column(slot, j, column);
+  const MeasureIn in{g_.sums.blocks(slot), g_.sums.ring(), g_.sums.rows(), g_.states,          column,
+                     first / kRows,        j / kRows,      g_.sums.unit(), g_.sums.unit_log2()};
+  g_.kernels->measure(in, g_.precise, a, b);
+}
+
+// Columns j to j+n-1 of node k, rows up to i_max: those above are right.
+template <class T>
+void TableSolver<T>::solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s) {
+  for (std::size_t c = 0; c < n; ++c)
+    measure(k, j + c, g_.begin, s.a[c].data(), s.b[c].data(), s.column.data());
+  if (only_p_ != kAllP) return solve_columns_at(only_p_, k, j, n, i_max, s);
+  for (std::size_t q = 0; q < g_.p.size(); ++q) solve_columns_at(q, k, j, n, i_max, s);
+}
+
+template <class T>
+void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::size_t n, Count i_max,
+                                      Scratch& s) {
+  const Count oldest = g_.begin / kTile, from = oldest * kTile;
+  const std::size_t begin = static_cast<std::size_t>(g_.begin - from);
+  const std::size_t most =
+      static_cast<std::size_t>((j + n - 1) / kTile - oldest + 1) * kRows;  // rows of the last column
+  const auto children = g_.tree.children(k);
+  const Scale scale = scale_of(k);
+  const std::size_t across = triangle_.across();
+  T* const entries = table(q, k);
+  for (std::size_t c = 0; c < n; ++c) {
+    const Count column = j + c;
+    const std::size_t blocks = static_cast<std::size_t>(column / kTile - oldest + 1);
+    if (!children.empty()) {
+      std::fill_n(s.split.begin(), blocks * kRows, 0);
+      for (const NodeIndex child : children)
+        kernels().gather(table(q, child), across, oldest, column, scale_of(child).shift, s.split.data());
+    }
+    const BaseIn<T> in{s.a[c].data(),
+                       s.b[c].data(),
+                       children.empty() ? nullptr : s.split.data(),
+                       1 - g_.p[q],
+                       g_.tie,
+                       scale.to_units,
+                       scale.shift,
+                       blocks,
+                       begin,
+                       static_cast<std::size_t>(column - from)};
+    kernels().base(in, s.base[c].data());
+    std::copy_n(s.base[c].begin(), blocks * kRows, s.out[c].begin());
+    std::fill(s.out[c].begin() + static_cast<std::ptrdiff_t>(blocks * kRows),
+              s.out[c].begin() + static_cast<std::ptrdiff_t>(most), kNever<T>);
+    std::fill_n(s.right[c].begin(), most, kNever<T>);
+    if (j > g_.begin)
+      std::copy_n(s.base[c].begin() + static_cast<std::ptrdiff_t>(begin + 1), j - g_.begin,
+                  s.right[c].begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+  const Count last_row = i_max / kTile;
+  if (j > g_.begin) {
+    ProductIn<T> in{entries, across, oldest, (j - 1) / kTile, last_row, n, {}, {}};
+    for (std::size_t c = 0; c < n; ++c) in.right[c] = s.right[c].data(), in.out[c] = s.out[c].data();
+    kernels().product(in);
+  }
+  for (std::size_t c = 0; c < n; ++c) {
+    const std::size_t last = static_cast<std::size_t>(j + c - from);
+    // The cuts at slices of this pass, whose columns are not in the table yet.
+    for (std::size_t m = 0; m < c; ++m)
+      kernels().cut(s.out[m].data(), s.base[c][last - c + m + 1], s.out[c].data(), most / kRows);
+    std::fill_n(s.out[c].begin(), begin, kNever<T>);
+    std::fill(s.out[c].begin() + static_cast<std::ptrdiff_t>(last + 1),
+              s.out[c].begin() + static_cast<std::ptrdiff_t>(most), kNever<T>);
+    kernels().store(entries, across, oldest, j + c, last_row, s.out[c].data());
+    s.written += std::min<Count>(i_max, j + c) + 1 - g_.begin;
+  }
+}
+
+template <class T>
+void TableSolver<T>::solve_node(NodeIndex k, Count fresh, Scratch& s) {
+  Changed& changed = changed_[k.value];
+  for (const NodeIndex child : g_.tree.children(k)) {
+    changed.first = std::min(changed.first, changed_[child.value].first);
+    changed.last = std::max(changed.last, changed_[child.value].last);
+  }
+  const Count first = std::max(changed.first, g_.begin);
+  if (first <= changed.last)
+    for (Count j = first; j < fresh; j += kMostColumns) {
+      // Entries that begin after all that was amended are right.
+      const std::size_t n = static_cast<std::size_t>(std::min<Count>(kMostColumns, fresh - j));
+      solve_columns(k, j, n, std::min(j + n - 1, changed.last), s);
+    }
+  for (Count j = fresh; j < g_.end; j += kMostColumns) {
+    const std::size_t n = static_cast<std::size_t>(std::min<Count>(kMostColumns, g_.end - j));
+    solve_columns(k, j, n, j + n - 1, s);
+  }
+}
+
+// Each node once, children first; subtrees by all threads, what lies above by this one. Every entry is made
+// from the same numbers whoever makes it, so the result does not depend on the threads.
+template <class T>
+void TableSolver<T>::settle() {
+  const Count fresh = std::max(solved_, g_.begin);
+  if (fresh == g_.end && !any_changed_) return;
+  const auto order = g_.tree.post_order();
+  const std::size_t threads =
+      std::min({g_.threads, ranges_.size(), std::max<std::size_t>(1, order.size() / kNodesWorthAThread)});
+  std::vector<Scratch> scratch;
+  for (std::size_t n = 0; n < threads; ++n) scratch.push_back(make_scratch());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](Scratch& s) {
+    for (std::size_t r; (r = next.fetch_add(1)) < ranges_.size();)
+      for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at) solve_node(order[at], fresh, s);
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t n = 1; n < threads; ++n) helpers.emplace_back([&, n] { work(scratch[n]); });
+    work(scratch[0]);
+  }
+  for (const NodeIndex k : above_) solve_node(k, fresh, scratch[0]);
+  for (const Scratch& s : scratch) written_ += s.written;
+  if (any_changed_) std::fill(changed_.begin(), changed_.end(), Changed{});
+  any_changed_ = false;
+  solved_ = g_.end;
+}
+
+// pIC of the block as one aggregate, in the units of its node: the very number that is in the tables' making.
+template <class T>
+T TableSolver<T>::value_of(std::size_t q, const Block& block, double* scratch) const {
+  std::vector<std::uint64_t> column(g_.states + 2);
+  const std::size_t slot = g_.slot_of(block.node);
+  g_.sums.column(slot, block.last, column.data());
+  const std::uint64_t row = block.first / kRows;
+  const MeasureIn in{
+      g_.sums.blocks(slot), g_.sums.ring(),     g_.sums.rows(), g_.states, column.data(), row, row,
+      g_.sums.unit(),       g_.sums.unit_log2()};
+  g_.kernels->measure(in, g_.precise, scratch, scratch + kRows);
+  const Scale scale = scale_of(block.node);
+  const std::size_t at = static_cast<std::size_t>(block.first % kRows);
+  T out[kRows];
+  kernels().base(
+      {scratch, scratch + kRows, nullptr, 1 - g_.p[q], g_.tie, scale.to_units, scale.shift, 1, 0, at}, out);
+  return out[at];
+}
+
+template <class T>
+T TableSolver<T>::split_of(std::size_t q, const Block& block) const {
+  std::int64_t sum = 0;
+  for (const NodeIndex child : g_.tree.children(block.node))
+    sum += static_cast<std::int64_t>(entry(q, child, block.first, block.last)) << scale_of(child).shift;
+  const int shift = scale_of(block.node).shift;
+  return static_cast<T>((sum + (shift > 0 ? std::int64_t{1} << (shift - 1) : 0)) >> shift);
+}
+
+// From the root down: what to do with a block is the first choice, in the order of the tie rule, that reaches
+// its optimum. Only comparing with the stored optimum, never candidates with each other, keeps this stable.
+template <class T>
+void TableSolver<T>::walk(std::size_t q, std::vector<Block>& parts) const {
+  if (g_.begin == g_.end) return;
+  std::vector<Block> stack{{g_.tree.root(), g_.begin, g_.end - 1}};
+  double scratch[2 * kRows];
+  while (!stack.empty()) {
+    const Block block = stack.back();
+    stack.pop_back();
+    const auto [k, first, last] = block;
+    const auto slack = static_cast<T>(tie_slack(g_.tie) * scale_of(k).to_units);
+    const T target = entry(q, k, first, last) - slack;
+    if (value_of(q, block, scratch) >= target) {
+      parts.push_back(block);
+      continue;
+    }
+    const auto children = g_.tree.children(k);
+    const T split = children.empty() ? kNever<T> : split_of(q, block);
+    // An only child has its parent's leaves: cutting in time first keeps the topmost of the two in the parts.
+    Count cut = last;  // none
+    if (split < target || children.size() == 1) {
+      T best_seen = children.size() == 1 ? target : split;
+      for (Count m = first; m < last; ++m) {
+        const T both = entry(q, k, first, m) + entry(q, k, m + 1, last);
+        if (both < best_seen) continue;
+        best_seen = both;
+        cut = m;
+        if (both >= target) break;
+      }
+    }
+    if (cut < last) {
+      stack.push_back({k, cut + 1, last});
+      stack.push_back({k, first, cut});
+    } else if (!children.empty()) {
+      for (std::size_t c = children.size(); c-- > 0;) stack.push_back({children[c], first, last});
+    } else {
+      parts.push_back(block);  // a leaf's single slice
+    }
+  }
+}
+
+}  // namespace
+
+double largest_value(double weight, std::size_t states) {
+  const double n = std::max(weight, 1.0);
+  return n * (2 + std::log2(n) + std::log2(static_cast<double>(states)));
+}
+
+std::unique_ptr<Solver> make_compact_solver(Ground& ground) {
+  return std::make_unique<TableSolver<std::int32_t>>(ground);
+}
+std::unique_ptr<Solver> make_exact_solver(Ground& ground) {
+  return std::make_unique<TableSolver<std::int64_t>>(ground);
+}
+
+std::uint64_t tables_memory(std::uint64_t nodes, std::size_t window, std::size_t p, bool exact) {
+  return sat_mul(sat_mul(nodes, p), sat_mul(RingTriangle(window).size(), exact ? 8 : 4));
+}
+
+}  // namespace margay::partition::internal
