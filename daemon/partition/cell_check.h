@@ -52,6 +52,11 @@ inline double tie_slack(double tie) {
   return tie / 16;
 }
 
+// A loss that is the difference of two large sums: what is left of nothing may be just beside 0.
+inline double real_loss(double difference, double tie) {
+  return difference > tie_slack(tie) ? difference : 0.0;
+}
+
 // Sets loss and gain of the whole, and pIC, from the parts.
 void sum_up(Partition& partition);
 

@@ -110,8 +110,7 @@ struct Spatiotemporal::Impl {
   Part part_of(const Block& block) const {
     const auto [a, b] = measure(block);
     const double information = real(block, g.states + 1);
-    // The difference of two large sums may come out just below 0.
-    const double loss = std::max(0.0, information - (a - b));
+    const double loss = internal::real_loss(information - (a - b), g.tie);
     return {block.node, SliceIndex(number(block.first)), SliceIndex(number(block.last)), loss, b - loss};
   }
   double real(const Block& b, std::size_t x) const {

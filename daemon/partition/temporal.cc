@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -27,6 +29,9 @@ struct Temporal::Impl {
   };
 
   std::size_t leaves, states, window;
+  std::vector<double> leaf_weights;
+  double longest_slice;
+  double most_leaves;  // the largest sum of leaf weights
   std::vector<double> p;
   SliceIndex origin;
   double tie;
@@ -34,9 +39,13 @@ struct Temporal::Impl {
   internal::RingTriangle triangle;
   double scale;  // a power of two
   internal::PrefixSums sums;
+  std::vector<std::uint32_t> slot;  // of each leaf, in `sums`
+  std::vector<std::uint32_t> free_slots;
+  std::size_t slots;
   Count begin = 0, end = 0;
   Count solved = 0;  // columns before it are right
 
+  std::vector<double> durations;          // of the slices, per ring slot
   std::vector<std::int64_t> information;  // per ring slot: sum_s I_s, in units of the sums
   std::vector<Entry> entries;             // the triangle
   // Scratch: of one leaf and column the measures, of a pass the sums.
@@ -49,31 +58,38 @@ struct Temporal::Impl {
       : leaves(o.leaves),
         states(o.states),
         window(o.window),
+        leaf_weights(o.leaf_weights.empty() ? std::vector<double>(o.leaves, 1.0) : std::move(o.leaf_weights)),
+        longest_slice(o.longest_slice),
+        most_leaves(std::max(std::accumulate(leaf_weights.begin(), leaf_weights.end(), 0.0),
+                             static_cast<double>(o.most_leaves))),
         p(std::move(o.p)),
         origin(o.first_slice),
-        tie(o.tie_bits ? *o.tie_bits : internal::default_tie(most(leaves, window), states)),
+        tie(o.tie_bits ? *o.tie_bits : internal::default_tie(most(), states)),
         kernels(internal::kernels_here().back()),
         triangle(window),
-        scale(fixed_point_scale(leaves, states, window)),
-        sums(leaves, states, window, most(leaves, window), true),
+        scale(fixed_point_scale()),
+        sums(leaves, states, window, most(), true),
+        slot(leaves),
+        slots(leaves),
+        durations(window, 1.0),
         information(window, 0),
         entries(triangle.size()),
         a(rows_of(window)),
         b(rows_of(window)),
         column(states + 2),
         cell(states + 2) {
+    for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) slot[leaf] = leaf;
     for (auto* columns : {&sum_a, &sum_b})
       for (auto& c : *columns) c.assign(rows_of(window), 0);
   }
 
-  static double most(std::size_t leaves, std::size_t window) {
-    return static_cast<double>(leaves) * static_cast<double>(window);
-  }
+  double most() const { return most_leaves * static_cast<double>(window) * longest_slice; }
   static std::size_t rows_of(std::size_t window) { return (internal::RingTriangle(window).across() + 1) * kTile; }
   // A leaf's measures stay below 2^50 units (what the kernels round), the sum of all below 2^61.
-  static double fixed_point_scale(std::size_t leaves, std::size_t states, std::size_t window) {
-    const double one = internal::largest_value(static_cast<double>(window), states);
-    const double all = one * static_cast<double>(leaves);
+  double fixed_point_scale() const {
+    const double heaviest = std::max(1.0, *std::max_element(leaf_weights.begin(), leaf_weights.end()));
+    const double one = internal::largest_value(heaviest * static_cast<double>(window) * longest_slice, states);
+    const double all = internal::largest_value(most(), states);
     return std::ldexp(1.0, std::min(50 - static_cast<int>(std::ceil(std::log2(one))),
                                     61 - static_cast<int>(std::ceil(std::log2(all)))));
   }
@@ -83,19 +99,20 @@ struct Temporal::Impl {
   void push_column(const Column& c) {
     if (end - begin == window) ++begin;
     const Count n = end++;
+    durations[n % window] = c.duration;
     std::int64_t all = 0;
     for (std::size_t s = 0; s < leaves; ++s) {
-      sums.convert(c.v.subspan(s * states, states), c.w[s], 1, cell.data());
-      sums.append(s, n, cell.data());
+      sums.convert(c.v.subspan(s * states, states), c.w[s], leaf_weights[s] * c.duration, cell.data());
+      sums.append(slot[s], n, cell.data());
       all += cell[states + 1];
     }
     information[n % window] = all;
   }
 
   // Adds a leaf's measures of column j to the sums, those of slices before the window as well.
-  void add_leaf(std::size_t leaf, Count j, std::int64_t* to_a, std::int64_t* to_b) {
-    sums.column(leaf, j, column.data());
-    const internal::MeasureIn in{sums.blocks(leaf), sums.ring(), sums.rows(), states,      column.data(),
+  void add_leaf(std::size_t at, Count j, std::int64_t* to_a, std::int64_t* to_b) {
+    sums.column(at, j, column.data());
+    const internal::MeasureIn in{sums.blocks(at), sums.ring(), sums.rows(), states,      column.data(),
                                  begin / kTile,     j / kTile,   sums.unit(), sums.unit_log2()};
     kernels->measure(in, true, a.data(), b.data());
     const std::size_t blocks = static_cast<std::size_t>(j / kTile - begin / kTile + 1);
@@ -112,7 +129,7 @@ struct Temporal::Impl {
         std::fill(sum_b[c].begin(), sum_b[c].end(), 0);
       }
       for (std::size_t s = 0; s < leaves; ++s)
-        for (std::size_t c = 0; c < n; ++c) add_leaf(s, j + c, sum_a[c].data(), sum_b[c].data());
+        for (std::size_t c = 0; c < n; ++c) add_leaf(slot[s], j + c, sum_a[c].data(), sum_b[c].data());
       const Count from = begin / kTile * kTile;
       for (std::size_t c = 0; c < n; ++c)
         for (Count i = begin; i <= j + c; ++i)
@@ -121,14 +138,15 @@ struct Temporal::Impl {
     solved = end;
   }
 
-  // Takes a leaf out of the entries that contain slice t, or puts it in.
-  void change_entries(Count t, std::size_t leaf, std::int64_t sign) {
+  // Takes the leaf at a slot out of the entries that begin by slice `last` and end from slice `first` on, or
+  // puts it in.
+  void change_entries(Count first, Count last, std::size_t at, std::int64_t sign) {
     const Count from = begin / kTile * kTile;
-    for (Count j = t; j < solved; ++j) {
+    for (Count j = first; j < solved; ++j) {
       std::fill(sum_a[0].begin(), sum_a[0].end(), 0);
       std::fill(sum_b[0].begin(), sum_b[0].end(), 0);
-      add_leaf(leaf, j, sum_a[0].data(), sum_b[0].data());
-      for (Count i = begin; i <= t; ++i) {
+      add_leaf(at, j, sum_a[0].data(), sum_b[0].data());
+      for (Count i = begin; i <= last && i <= j; ++i) {
         Entry& e = entries[triangle.at(i, j)];
         e.a += sign * sum_a[0][i - from];
         e.b += sign * sum_b[0][i - from];
@@ -137,12 +155,47 @@ struct Temporal::Impl {
   }
 
   void amend_cell(Count t, std::size_t leaf, std::span<const double> v, double w) {
-    change_entries(t, leaf, -1);
-    sums.convert(v, w, 1, cell.data());
-    for (std::size_t x = 0; x < cell.size(); ++x) cell[x] -= sums.sum(leaf, x, t, t);
-    sums.add(leaf, t, end, cell.data());
+    const std::size_t at = slot[leaf];
+    change_entries(t, t, at, -1);
+    sums.convert(v, w, leaf_weights[leaf] * durations[t % window], cell.data());
+    for (std::size_t x = 0; x < cell.size(); ++x) cell[x] -= sums.sum(at, x, t, t);
+    sums.add(at, t, end, cell.data());
     information[t % window] += cell[states + 1];
-    change_entries(t, leaf, 1);
+    change_entries(t, t, at, 1);
+  }
+
+  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+
+  void relabel(std::span<const LeafPosition> from, std::vector<double> weights) {
+    std::vector<bool> stays(leaves, false);
+    for (const LeafPosition old : from)
+      if (old.value != kNobody) stays[old.value] = true;
+    for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+      if (stays[leaf]) continue;
+      const std::size_t at = slot[leaf];
+      if (end > begin) change_entries(begin, end - 1, at, -1);
+      for (Count t = begin; t < end; ++t) information[t % window] -= sums.sum(at, states + 1, t, t);
+      free_slots.push_back(slot[leaf]);
+    }
+    std::vector<std::uint32_t> now;
+    for (const LeafPosition old : from) {
+      if (old.value != kNobody) {
+        now.push_back(slot[old.value]);
+        continue;
+      }
+      // Absent so far: it adds nothing to any entry.
+      if (free_slots.empty()) {
+        sums.grow(++slots);
+        free_slots.push_back(static_cast<std::uint32_t>(slots - 1));
+      }
+      now.push_back(free_slots.back());
+      free_slots.pop_back();
+      for (Count t = begin; t <= end; ++t)
+        for (std::size_t x = 0; x < cell.size(); ++x) sums.before(now.back(), x, t) = 0;
+    }
+    slot = std::move(now);
+    leaves = slot.size();
+    leaf_weights = std::move(weights);
   }
 
   // pIC without I, as in the spatiotemporal engine.
@@ -181,7 +234,7 @@ struct Temporal::Impl {
     const Entry& e = entries[triangle.at(first, last)];
     std::int64_t total = 0;
     for (Count t = first; t <= last; ++t) total += information[t % window];
-    const double loss = std::max(0.0, sums.real(total) - (bits(e.a) - bits(e.b)));
+    const double loss = internal::real_loss(sums.real(total) - (bits(e.a) - bits(e.b)), tie);
     return {kAllLeaves, SliceIndex(number(first)), SliceIndex(number(last)), loss, bits(e.b) - loss};
   }
 
@@ -190,14 +243,14 @@ struct Temporal::Impl {
     std::vector<double> s(states);
     for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
       double total = 0;
-      for (std::size_t x = 0; x < states; ++x) total += s[x] = sums.real(sums.sum(leaf, x, first, last));
-      const double all_w = sums.real(sums.sum(leaf, states, first, last));
+      for (std::size_t x = 0; x < states; ++x) total += s[x] = sums.real(sums.sum(slot[leaf], x, first, last));
+      const double all_w = sums.real(sums.sum(slot[leaf], states, first, last));
       if (all_w > 0) top += total * std::log2(all_w);
       double own = 0;
       for (Count t = first; t <= last; ++t) {
-        const double w = sums.real(sums.sum(leaf, states, t, t));
+        const double w = sums.real(sums.sum(slot[leaf], states, t, t));
         for (std::size_t x = 0; x < states; ++x) {
-          const double v = sums.real(sums.sum(leaf, x, t, t));
+          const double v = sums.real(sums.sum(slot[leaf], x, t, t));
           if (v > 0) own += v * std::log2((v / w) * (all_w / s[x]));
         }
       }
@@ -225,6 +278,8 @@ Result<Temporal> Temporal::create(Options options) {
     return tl::unexpected(ok.error());
   }
   if (options.leaves == 0) return fail(ErrorCode::kInvalidArgument, "partition: no leaves");
+  if (auto ok = internal::check_weights(options.leaf_weights, options.leaves, options.longest_slice); !ok)
+    return tl::unexpected(ok.error());
   const std::uint64_t need = memory_needed(options);
   if (auto ok = internal::check_budget(need, options.memory_budget_bytes); !ok) {
     return tl::unexpected(ok.error());
@@ -245,6 +300,7 @@ Status Temporal::push_all(std::span<const Column> columns) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const std::int64_t slice = impl_->number(impl_->end + c);
     if (auto ok = internal::check_column(columns[c], leaves(), states(), slice); !ok) return ok;
+    if (auto ok = internal::check_duration(columns[c].duration, impl_->longest_slice, slice); !ok) return ok;
   }
   for (const Column& column : columns) impl_->push_column(column);
   return {};
@@ -264,6 +320,31 @@ Status Temporal::amend(SliceIndex slice, LeafPosition leaf, std::span<const doub
   }
   if (auto ok = internal::check_cell(v, w, leaf.value, slice.value); !ok) return ok;
   impl_->amend_cell(static_cast<Impl::Count>(slice.value - impl_->origin.value), leaf.value, v, w);
+  return {};
+}
+
+Status Temporal::relabel(std::span<const LeafPosition> from, std::vector<double> leaf_weights) {
+  if (from.empty()) return fail(ErrorCode::kInvalidArgument, "partition: no leaves");
+  if (leaf_weights.empty()) leaf_weights.assign(from.size(), 1.0);
+  if (auto ok = internal::check_weights(leaf_weights, from.size(), 1); !ok) return ok;
+  const double all = std::accumulate(leaf_weights.begin(), leaf_weights.end(), 0.0);
+  if (all > impl_->most_leaves)
+    return fail(ErrorCode::kLimit, "partition: leaves of weight " + std::to_string(all) +
+                                       " in all; this engine was made for " + std::to_string(impl_->most_leaves));
+  std::vector<bool> used(leaves(), false);
+  for (std::size_t s = 0; s < from.size(); ++s) {
+    const std::uint32_t old = from[s].value;
+    if (old == Impl::kNobody) continue;
+    if (old >= leaves() || used[old])
+      return fail(ErrorCode::kInvalidArgument, "partition: leaf " + std::to_string(s) + " was leaf " +
+                                                   std::to_string(old) +
+                                                   (old >= leaves() ? ", which there is not" : ", and so was another"));
+    if (impl_->leaf_weights[old] != leaf_weights[s])
+      return fail(ErrorCode::kInvalidArgument,
+                  "partition: leaf " + std::to_string(s) + " was leaf " + std::to_string(old) + " of another weight");
+    used[old] = true;
+  }
+  impl_->relabel(from, std::move(leaf_weights));
   return {};
 }
 

@@ -165,6 +165,100 @@ TEST(Temporal, LeavesThatDifferFromEachOtherDoNotCutTime) {
   EXPECT_EQ(engine->partition(0)->loss, 0);
 }
 
+TEST(Temporal, LeavesThatJoinAndLeave_EqualAFreshEngine) {
+  const std::uint64_t seed = 78;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  std::size_t changes = 0;
+  for (int round = 0; round < 30; ++round) {
+    const auto kind = static_cast<Kind>(rng() % static_cast<std::size_t>(Kind::kCount));
+    const std::size_t states = 1 + rng() % 3, capacity = 1 + rng() % 20;
+    using Row = std::vector<std::pair<std::vector<double>, double>>;  // of a leaf: its slices
+    std::vector<Row> rows(1 + rng() % 4);
+    std::int64_t first = 0;
+    std::size_t held = 0;
+    auto options = options_for(rows.size(), states, capacity);
+    options.most_leaves = 32;
+    auto engine = Temporal::create(options);
+    ASSERT_TRUE(engine);
+    for (int step = 0; step < 40; ++step) {
+      const auto what = rng() % 5;
+      if (what == 0) {
+        std::vector<LeafPosition> from;
+        std::vector<Row> now;
+        for (std::uint32_t s = 0; s < rows.size(); ++s) {
+          if (rows.size() > 1 && rng() % 4 == 0) continue;  // leaves
+          from.emplace_back(s);
+          now.push_back(rows[s]);
+        }
+        for (std::size_t n = from.empty() ? 1 : rng() % 3; n-- > 0 && now.size() < 30;) {
+          const std::size_t at = rng() % (now.size() + 1);
+          from.insert(from.begin() + static_cast<std::ptrdiff_t>(at), Temporal::kNewLeaf);
+          now.insert(now.begin() + static_cast<std::ptrdiff_t>(at), Row(held, {std::vector<double>(states, 0.0), 0.0}));
+        }
+        ASSERT_TRUE(engine->relabel(from));
+        rows = std::move(now);
+        ++changes;
+      } else if (what == 1 && held > 0) {
+        const std::size_t s = rng() % rows.size(), t = rng() % held;
+        auto& [v, w] = rows[s][t];
+        random_cell(rng, kind, v, w);
+        ASSERT_TRUE(engine->amend(SliceIndex(first + static_cast<std::int64_t>(t)),
+                                  LeafPosition(static_cast<std::uint32_t>(s)), v, w));
+      } else {
+        std::vector<double> v, w;
+        for (Row& row : rows) {
+          std::vector<double> one(states);
+          double weight = 0;
+          random_cell(rng, kind, one, weight);
+          v.insert(v.end(), one.begin(), one.end());
+          w.push_back(weight);
+          row.push_back({one, weight});
+          if (held == capacity) row.erase(row.begin());
+        }
+        first += held == capacity;
+        held += held < capacity;
+        ASSERT_TRUE(engine->push({v, w}));
+      }
+      if (rng() % 2) continue;
+      std::vector<std::vector<double>> v(held), w(held);
+      std::vector<Column> view;
+      for (std::size_t t = 0; t < held; ++t) {
+        for (const Row& row : rows) {
+          v[t].insert(v[t].end(), row[t].first.begin(), row[t].first.end());
+          w[t].push_back(row[t].second);
+        }
+        view.push_back({v[t], w[t]});
+      }
+      auto fresh_options = options;
+      fresh_options.leaves = rows.size();
+      fresh_options.first_slice = SliceIndex(first);
+      auto fresh = rebuild(fresh_options, view);
+      ASSERT_TRUE(fresh);
+      for (std::size_t q = 0; q < kP.size(); ++q)
+        ASSERT_EQ(*engine->partition(q), *fresh->partition(q)) << "round " << round << " step " << step;
+    }
+  }
+  std::printf("%zu changes\n", changes);
+}
+
+TEST(Temporal, WeightsOfLeavesAndDurationsOfSlices) {
+  auto options = options_for(2, 1, 2);
+  options.leaf_weights = {3, 1};
+  options.longest_slice = 2;
+  auto engine = Temporal::create(options);
+  ASSERT_TRUE(engine);
+  ASSERT_TRUE(engine->push({std::vector<double>{0.5, 1}, std::vector<double>{1, 1}, 2}));
+  ASSERT_TRUE(engine->push({std::vector<double>{0.25, 0}, std::vector<double>{1, 1}, 1}));
+  const auto whole = engine->partition(kP.size() - 1);
+  ASSERT_EQ(whole->parts.size(), 1u);
+  // Leaf 0: S = 3*(0.5*2 + 0.25), W = 9; leaf 1: S = 2, W = 3.
+  EXPECT_NEAR(whole->gain + whole->loss, 3.75 * std::log2(9.0) + 2 * std::log2(3.0), 1e-9);
+  const double information = 3 * std::log2(0.5) + 0.75 * std::log2(0.25);
+  EXPECT_NEAR(whole->loss, information - 3.75 * std::log2(3.75 / 9) - 2 * std::log2(2.0 / 3), 1e-9);
+  EXPECT_NEAR(engine->evaluate(*whole)->loss, whole->loss, 1e-9);
+}
+
 TEST(Temporal, Refusals) {
   auto o = options_for(0, 1, 1);
   EXPECT_FALSE(Temporal::create(o));

@@ -16,21 +16,25 @@
 // two sums that depend on [i,j]: sum S*log2 S and sum S_s*log2 W_s), valid for every p, and best is computed
 // when a partition is asked for. A new slice adds the column [i,n]; dropping the oldest is free.
 // The triangle holds fixed-point integers scaled to the largest value possible (61 bits used): adding
-// and taking away a leaf's contribution is exact, so an amendment replaces one leaf's terms and any history
-// leads to the same bits.
+// and taking away a leaf's contribution is exact, so an amendment replaces one leaf's terms, leaves join and
+// leave, and any history leads to the same bits. Columns are made when somebody reads, up to four in one pass
+// over the leaves.
 //
 // COST, for L leaves, T slices, X states (log: a base-2 logarithm):
-//     push       O(L*T*X log)
+//     push       O(L*X log)
 //     amend      O(a * T*X log)      a = slices from the amended one to the newest
-//     partition  O(T^2)
+//     relabel    O(T^2*X log) for each leaf that leaves; a leaf that joins costs nothing
+//     partition  O(T^2), the first after n pushes O(n*L*T*X log)
 //     evaluate   O(L*T*X log)
-// MEMORY, in bytes:  16 * 64 * N*(N+1)/2  +  8 * T*L*(X+1)  + small scratch,    N = floor((T+6)/8) + 1
+// MEMORY, in bytes:  16 * 64 * N*(N+1)/2  +  64 * M * L*(X+2)  + small scratch,
+//                    N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
 //
 // Errors, thread safety, ownership: as Spatiotemporal (spatiotemporal.h). Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,7 +56,10 @@ class Temporal {
     std::vector<double> p;      // 1 to 64 values in [0,1]
     SliceIndex first_slice{0};  // the number of the first column pushed
     std::uint64_t memory_budget_bytes = std::uint64_t{1} << 30;
-    std::optional<double> tie_bits;  // overrides the default price of the tie rule; >= 0
+    std::optional<double> tie_bits;    // overrides the default price of the tie rule; >= 0
+    std::vector<double> leaf_weights;  // empty: 1 each
+    double longest_slice = 1;          // the largest duration of a column
+    std::size_t most_leaves = 0;       // reserve for relabel(): the largest sum of leaf weights
   };
 
   static Result<Temporal> create(Options options);
@@ -65,12 +72,16 @@ class Temporal {
   Status push(const Column& column);
   Status push_all(std::span<const Column> columns);
   Status amend(SliceIndex slice, LeafPosition leaf, std::span<const double> v, double w);
+  // Other leaves over the same window: from[s] is the present position of leaf s, kNewLeaf if it joins (absent
+  // so far). Those that are not named leave. kLimit if they weigh more than the engine was made for.
+  static constexpr LeafPosition kNewLeaf{std::numeric_limits<std::uint32_t>::max()};
+  Status relabel(std::span<const LeafPosition> from, std::vector<double> leaf_weights = {});
   // Free: the tables serve every p.
   Status set_p(std::size_t p_index, double p);
 
-  // Parts are in order of time and have node kAllLeaves.
   // Does now what pushes have left to be done before the next reading.
   void settle();
+  // Parts are in order of time and have node kAllLeaves.
   Result<Partition> partition(std::size_t p_index);
   // For any p, also one that is not in the list.
   Result<Partition> partition_at(double p);
