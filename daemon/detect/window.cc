@@ -1,6 +1,10 @@
 #include "margay/detect/window.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <string_view>
+#include <utility>
 
 namespace margay::detect {
 namespace {
@@ -20,7 +24,8 @@ Window::Window(WindowOptions options) : options_(options), policy_(default_polic
 }
 
 void Window::set_topology(std::shared_ptr<const Topology> topology) {
-  topology_ = std::move(topology);
+  const auto before = std::exchange(topology_, std::move(topology));
+  const std::vector<std::uint32_t> position_before = position_of_;
   leaf_count_ = topology_->hierarchy.leaf_count();
   leaf_at_.clear();
   position_of_.assign(leaf_count_, 0);
@@ -29,7 +34,48 @@ void Window::set_topology(std::shared_ptr<const Topology> topology) {
     position_of_[leaf.value] = static_cast<std::uint32_t>(leaf_at_.size());
     leaf_at_.push_back(leaf);
   }
+  // Where the engines cannot follow they are built anew.
+  if (!stale_ && spatiotemporal_ && before && follow(*before, position_before)) return;
   stale_ = true;
+}
+
+// Tells the engines of leaves that have joined: what lies above them is solved again, and nothing else.
+// Leaves never leave a topology; false if one has, or has another place.
+bool Window::follow(const Topology& before, const std::vector<std::uint32_t>& position_before) {
+  std::map<std::string_view, NodeIndex> was;
+  const auto& then = before.hierarchy.nodes();
+  for (std::uint32_t k = 0; k < then.size(); ++k) was.emplace(then[k].path, NodeIndex(k));
+  std::vector<NodeIndex> parents, from;
+  for (const auto& node : topology_->hierarchy.nodes()) {
+    parents.push_back(parents.empty() ? partition::kNoParent : node.parent);
+    const auto it = was.find(node.path);
+    from.push_back(it == was.end() ? partition::kNoParent : it->second);
+  }
+  std::vector<partition::LeafPosition> positions;
+  std::vector<LeafIndex> joined;
+  for (const LeafIndex leaf : leaf_at_) {
+    const bool known = leaf.value < position_before.size();
+    positions.push_back(known ? partition::LeafPosition(position_before[leaf.value])
+                              : partition::Temporal::kNewLeaf);
+    if (!known) joined.push_back(leaf);
+  }
+  if (position_before.size() + joined.size() != leaf_at_.size()) return false;
+  auto shape = partition::TreeShape::from_parents(parents);
+  if (!shape || !spatiotemporal_->reshape(std::move(*shape), from) || !temporal_->relabel(positions))
+    return false;
+  // Their slices may have come before the topology that names them.
+  for (const Slice& slice : slices_)
+    for (const LeafIndex leaf : joined) {
+      if (leaf.value >= slice.v.size() || slice.w[leaf.value] == 0) continue;
+      if (slice.v[leaf.value].size() > engine_states_) return false;
+      std::vector<double> v = slice.v[leaf.value];
+      v.resize(engine_states_, 0.0);
+      const partition::LeafPosition at(position_of_[leaf.value]);
+      if (!spatiotemporal_->amend(slice.index, at, v, slice.w[leaf.value]) ||
+          !temporal_->amend(slice.index, at, v, slice.w[leaf.value]))
+        return false;
+    }
+  return true;
 }
 
 Window::Slice Window::convert(const model::SliceColumn& column) {
@@ -100,6 +146,9 @@ Status Window::rebuild() {
   st.states = engine_states_;
   st.window = options_.slices;
   st.p = {p_};
+  st.tables = p_ >= partition::Spatiotemporal::kLeastCompactP ? partition::Spatiotemporal::Tables::kCompact
+                                                              : partition::Spatiotemporal::Tables::kExact;
+  st.most_leaves = std::bit_ceil(2 * leaf_count_);
   st.first_slice = first();
   st.memory_budget_bytes = options_.memory_budget_bytes;
   auto spatiotemporal = partition::Spatiotemporal::create(std::move(st));
@@ -111,6 +160,7 @@ Status Window::rebuild() {
   t.p = {p_};
   t.first_slice = first();
   t.memory_budget_bytes = options_.memory_budget_bytes;
+  t.most_leaves = std::bit_ceil(2 * leaf_count_);
   auto temporal = partition::Temporal::create(std::move(t));
   if (!temporal) return tl::unexpected(temporal.error());
   std::vector<double> v, w;

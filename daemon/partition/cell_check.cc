@@ -103,12 +103,13 @@ Status check_weights(std::span<const double> leaf_weights, std::size_t leaves, d
   for (std::size_t s = 0; s < leaf_weights.size(); ++s)
     if (!(leaf_weights[s] > 0 && leaf_weights[s] <= kLargestFactor))
       return fail(ErrorCode::kInvalidArgument, "partition: leaf " + std::to_string(s) + ": leaf weight " +
-                                                   std::to_string(leaf_weights[s]) + " is not positive and at most " +
+                                                   std::to_string(leaf_weights[s]) +
+                                                   " is not positive and at most " +
                                                    std::to_string(kLargestFactor));
   if (!(longest_slice > 0 && longest_slice <= kLargestFactor))
     return fail(ErrorCode::kInvalidArgument,
-                "partition: the longest slice is " + std::to_string(longest_slice) + ", not positive and at most " +
-                    std::to_string(kLargestFactor));
+                "partition: the longest slice is " + std::to_string(longest_slice) +
+                    ", not positive and at most " + std::to_string(kLargestFactor));
   return {};
 }
 
@@ -117,12 +118,6 @@ Status check_duration(double duration, double longest, std::int64_t slice) {
   return fail(ErrorCode::kInvalidArgument, "partition: slice " + std::to_string(slice) + ": duration " +
                                                std::to_string(duration) + " is not positive and at most " +
                                                std::to_string(longest));
-}
-
-Status check_compact_p(double p) {
-  if (p >= kLeastCompactP) return {};
-  return fail(ErrorCode::kInvalidArgument, "partition: p is " + std::to_string(p) + "; compact tables need at least " +
-                                               std::to_string(kLeastCompactP));
 }
 
 double default_tie(double n, std::size_t states) {

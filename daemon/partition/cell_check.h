@@ -28,8 +28,7 @@ inline double cell_information(std::span<const double> v, double w) {
 inline constexpr std::size_t kMaxStates = 65536;
 inline constexpr std::size_t kMaxWindow = 1u << 20;
 inline constexpr std::size_t kMaxP = 64;
-inline constexpr double kLargestFactor = 1e6;   // of leaf weights and durations
-inline constexpr double kLeastCompactP = 1e-4;
+inline constexpr double kLargestFactor = 1e6;  // of leaf weights and durations
 
 Status check_options(std::size_t states, std::size_t window, std::span<const double> p,
                      std::optional<double> tie_bits);
@@ -42,8 +41,6 @@ Status check_column(const Column& column, std::size_t leaves, std::size_t states
 // Weights of leaves (empty: 1 each) and the longest slice: finite and positive.
 Status check_weights(std::span<const double> leaf_weights, std::size_t leaves, double longest_slice);
 Status check_duration(double duration, double longest, std::int64_t slice);
-// 32-bit tables tell equal values apart from rounding only from here on.
-Status check_compact_p(double p);
 
 // The default price per aggregate (see TIE RULE in partition.h); n: leaves * slices, weighted.
 double default_tie(double n, std::size_t states);

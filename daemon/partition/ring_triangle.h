@@ -22,13 +22,14 @@ class RingTriangle {
   std::size_t across() const { return across_; }
   // Entries to allocate.
   std::size_t size() const { return kTileCells * (across_ * (across_ + 1) / 2); }
-  // The first entry of tile-diagonal d. Always inlined, for kernels.cc is compiled for several instruction sets
-  // and must leave no function that others could be linked to.
+  // The first entry of tile-diagonal d. Always inlined, for kernels.cc is compiled for several instruction
+  // sets and must leave no function that others could be linked to.
   [[gnu::always_inline]] static std::size_t before(std::size_t across, std::size_t d) {
     return kTileCells * (d * across - d * (d - 1) / 2);  // d == 0: 0 * (2^64-1) is 0
   }
   // The first entry of tile (I,M); entry (i,j) of it is at (j % 8) * 8 + i % 8.
-  [[gnu::always_inline]] static std::size_t tile(std::size_t across, std::uint64_t row, std::uint64_t column) {
+  [[gnu::always_inline]] static std::size_t tile(std::size_t across, std::uint64_t row,
+                                                 std::uint64_t column) {
     const std::size_t d = static_cast<std::size_t>(column - row);
     return before(across, d) + kTileCells * static_cast<std::size_t>(row % (across - d));
   }

@@ -21,6 +21,13 @@ double sum_of(std::span<const double> values) {
   return sum;
 }
 
+Status check_compact_p(double p) {
+  if (p >= Spatiotemporal::kLeastCompactP) return {};
+  return fail(ErrorCode::kInvalidArgument, "partition: p is " + std::to_string(p) +
+                                               "; compact tables need at least " +
+                                               std::to_string(Spatiotemporal::kLeastCompactP));
+}
+
 const internal::Kernels* kernels_named(const std::string& name) {
   const auto& here = internal::kernels_here();
   if (name.empty()) return here.back();
@@ -36,8 +43,8 @@ struct Spatiotemporal::Impl {
 
   Ground g;
   std::unique_ptr<internal::Solver> solver;
-  std::vector<double> durations;         // of the slices of the window, by t % window
-  std::vector<std::uint32_t> position;   // of each leaf's node
+  std::vector<double> durations;        // of the slices of the window, by t % window
+  std::vector<std::uint32_t> position;  // of each leaf's node
   std::vector<std::uint32_t> free_slots;
   std::size_t slots;
   std::vector<std::int64_t> cell, old_cell;  // scratch
@@ -61,13 +68,25 @@ struct Spatiotemporal::Impl {
     std::vector<std::uint32_t> slot(o.tree.size());
     for (std::uint32_t k = 0; k < slot.size(); ++k) slot[k] = k;
     const double tie = o.tie_bits ? *o.tie_bits : internal::default_tie(most, o.states);
-    return {std::move(o.tree), o.states, o.window, std::move(o.p), o.first_slice, tie, most, a_leaf,
-            std::move(o.leaf_weights), std::max<std::size_t>(1, o.threads), kernels, precise, std::move(sums),
+    return {std::move(o.tree),
+            o.states,
+            o.window,
+            std::move(o.p),
+            o.first_slice,
+            tie,
+            most,
+            a_leaf,
+            std::move(o.leaf_weights),
+            std::max<std::size_t>(1, o.threads),
+            kernels,
+            precise,
+            std::move(sums),
             std::move(slot)};
   }
   void number_leaves() {
     position.assign(g.tree.size(), 0);
-    for (std::uint32_t s = 0; s < g.tree.leaf_count(); ++s) position[g.tree.leaf_node(LeafPosition(s)).value] = s;
+    for (std::uint32_t s = 0; s < g.tree.leaf_count(); ++s)
+      position[g.tree.leaf_node(LeafPosition(s)).value] = s;
   }
   std::int64_t number(Count t) const { return g.origin.value + static_cast<std::int64_t>(t); }
   Count count(SliceIndex s) const { return static_cast<Count>(s.value - g.origin.value); }
@@ -194,17 +213,20 @@ std::vector<std::string> Spatiotemporal::instruction_sets() {
 Result<Spatiotemporal> Spatiotemporal::create(Options options) {
   if (auto ok = internal::check_options(options.states, options.window, options.p, options.tie_bits); !ok)
     return tl::unexpected(ok.error());
-  if (auto ok = internal::check_weights(options.leaf_weights, options.tree.leaf_count(), options.longest_slice); !ok)
+  if (auto ok =
+          internal::check_weights(options.leaf_weights, options.tree.leaf_count(), options.longest_slice);
+      !ok)
     return tl::unexpected(ok.error());
   if (options.tables == Tables::kCompact)
     for (const double p : options.p)
-      if (auto ok = internal::check_compact_p(p); !ok) return tl::unexpected(ok.error());
+      if (auto ok = check_compact_p(p); !ok) return tl::unexpected(ok.error());
   const auto* kernels = kernels_named(options.instructions);
   if (kernels == nullptr)
     return fail(ErrorCode::kInvalidArgument,
                 "partition: no code for the instruction set '" + options.instructions + "' here");
   const std::uint64_t need = memory_needed(options);
-  if (auto ok = internal::check_budget(need, options.memory_budget_bytes); !ok) return tl::unexpected(ok.error());
+  if (auto ok = internal::check_budget(need, options.memory_budget_bytes); !ok)
+    return tl::unexpected(ok.error());
   try {
     return Spatiotemporal(std::make_unique<Impl>(options, kernels));
   } catch (const std::bad_alloc&) {
@@ -221,7 +243,8 @@ Status Spatiotemporal::push_all(std::span<const Column> columns) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const std::int64_t slice = impl_->number(impl_->g.end + c);
     if (auto ok = internal::check_column(columns[c], tree().leaf_count(), states(), slice); !ok) return ok;
-    if (auto ok = internal::check_duration(columns[c].duration, impl_->g.longest_slice(), slice); !ok) return ok;
+    if (auto ok = internal::check_duration(columns[c].duration, impl_->g.longest_slice(), slice); !ok)
+      return ok;
   }
   for (const Column& column : columns) impl_->push_column(column);
   return {};
@@ -252,35 +275,42 @@ Status Spatiotemporal::set_p(std::size_t p_index, double p) {
   }
   if (auto ok = internal::check_p(p); !ok) return ok;
   if (!g.precise)
-    if (auto ok = internal::check_compact_p(p); !ok) return ok;
+    if (auto ok = check_compact_p(p); !ok) return ok;
   impl_->solver->settle();
   g.p[p_index] = p;
   impl_->solver->unknown_p(p_index);
   return {};
 }
 
-Status Spatiotemporal::reshape(TreeShape tree, std::span<const NodeIndex> from, std::vector<double> leaf_weights) {
+Status Spatiotemporal::reshape(TreeShape tree, std::span<const NodeIndex> from,
+                               std::vector<double> leaf_weights) {
   return impl_->reshape(std::move(tree), from, std::move(leaf_weights));
 }
 
-Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> from, std::vector<double> weights) {
+Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> from,
+                                     std::vector<double> weights) {
   if (from.size() != tree.size())
-    return fail(ErrorCode::kInvalidArgument, "partition: reshape to " + std::to_string(tree.size()) + " nodes with " +
-                                                 std::to_string(from.size()) + " former ones");
+    return fail(ErrorCode::kInvalidArgument, "partition: reshape to " + std::to_string(tree.size()) +
+                                                 " nodes with " + std::to_string(from.size()) +
+                                                 " former ones");
   if (weights.empty()) weights.assign(tree.leaf_count(), 1.0);
   const double a_leaf = g.a_leaf;
   if (auto ok = internal::check_weights(weights, tree.leaf_count(), 1); !ok) return ok;
   if (sum_of(weights) * a_leaf > g.most)
     return fail(ErrorCode::kLimit, "partition: leaves of weight " + std::to_string(sum_of(weights)) +
-                                       " in all; this engine was made for " + std::to_string(g.most / a_leaf));
+                                       " in all; this engine was made for " +
+                                       std::to_string(g.most / a_leaf));
   std::vector<bool> used(g.tree.size(), false);
   std::vector<std::uint32_t> new_position(tree.size(), 0);
-  for (std::uint32_t s = 0; s < tree.leaf_count(); ++s) new_position[tree.leaf_node(LeafPosition(s)).value] = s;
+  for (std::uint32_t s = 0; s < tree.leaf_count(); ++s)
+    new_position[tree.leaf_node(LeafPosition(s)).value] = s;
   for (std::uint32_t k = 0; k < tree.size(); ++k) {
     const NodeIndex old = from[k];
     if (old == kNoParent) continue;
-    const std::string name = "partition: reshape: node " + std::to_string(k) + " was node " + std::to_string(old.value);
-    if (old.value >= g.tree.size()) return fail(ErrorCode::kInvalidArgument, name + ", which is not in the tree");
+    const std::string name =
+        "partition: reshape: node " + std::to_string(k) + " was node " + std::to_string(old.value);
+    if (old.value >= g.tree.size())
+      return fail(ErrorCode::kInvalidArgument, name + ", which is not in the tree");
     if (used[old.value]) return fail(ErrorCode::kInvalidArgument, name + ", and so was another");
     if (g.tree.is_leaf(old) != tree.is_leaf(NodeIndex(k)))
       return fail(ErrorCode::kInvalidArgument, name + ": a leaf stays one, and an inner node");
@@ -300,7 +330,8 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
   for (std::uint32_t k = 0; k < used.size(); ++k)
     if (!used[k]) free_slots.push_back(g.slot[k]);
   std::vector<std::uint32_t> slot(tree.size());
-  for (std::uint32_t k = 0; k < tree.size(); ++k) slot[k] = from[k] == kNoParent ? take_slot() : g.slot[from[k].value];
+  for (std::uint32_t k = 0; k < tree.size(); ++k)
+    slot[k] = from[k] == kNoParent ? take_slot() : g.slot[from[k].value];
   g.tree = std::move(tree);
   g.slot = std::move(slot);
   g.leaf_weights = std::move(weights);

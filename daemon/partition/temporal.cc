@@ -21,8 +21,8 @@ using internal::kTile;
 struct Temporal::Impl {
   using Count = internal::PrefixSums::Count;
 
-  // Sums over the leaves for one interval, in units of 1/scale bits: integers, so that leaves can be taken out
-  // and put in again, in any order.
+  // Sums over the leaves for one interval, in units of 1/scale bits: integers, so that leaves can be taken
+  // out and put in again, in any order.
   struct Entry {
     std::int64_t a = 0;  // sum_s sum_x S_sx*log2(S_sx)
     std::int64_t b = 0;  // sum_s S_s*log2(W_s)
@@ -84,11 +84,14 @@ struct Temporal::Impl {
   }
 
   double most() const { return most_leaves * static_cast<double>(window) * longest_slice; }
-  static std::size_t rows_of(std::size_t window) { return (internal::RingTriangle(window).across() + 1) * kTile; }
+  static std::size_t rows_of(std::size_t window) {
+    return (internal::RingTriangle(window).across() + 1) * kTile;
+  }
   // A leaf's measures stay below 2^50 units (what the kernels round), the sum of all below 2^61.
   double fixed_point_scale() const {
     const double heaviest = std::max(1.0, *std::max_element(leaf_weights.begin(), leaf_weights.end()));
-    const double one = internal::largest_value(heaviest * static_cast<double>(window) * longest_slice, states);
+    const double one =
+        internal::largest_value(heaviest * static_cast<double>(window) * longest_slice, states);
     const double all = internal::largest_value(most(), states);
     return std::ldexp(1.0, std::min(50 - static_cast<int>(std::ceil(std::log2(one))),
                                     61 - static_cast<int>(std::ceil(std::log2(all)))));
@@ -112,8 +115,8 @@ struct Temporal::Impl {
   // Adds a leaf's measures of column j to the sums, those of slices before the window as well.
   void add_leaf(std::size_t at, Count j, std::int64_t* to_a, std::int64_t* to_b) {
     sums.column(at, j, column.data());
-    const internal::MeasureIn in{sums.blocks(at), sums.ring(), sums.rows(), states,      column.data(),
-                                 begin / kTile,     j / kTile,   sums.unit(), sums.unit_log2()};
+    const internal::MeasureIn in{sums.blocks(at), sums.ring(), sums.rows(), states,          column.data(),
+                                 begin / kTile,   j / kTile,   sums.unit(), sums.unit_log2()};
     kernels->measure(in, true, a.data(), b.data());
     const std::size_t blocks = static_cast<std::size_t>(j / kTile - begin / kTile + 1);
     kernels->accumulate(a.data(), scale, to_a, blocks);
@@ -243,7 +246,8 @@ struct Temporal::Impl {
     std::vector<double> s(states);
     for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
       double total = 0;
-      for (std::size_t x = 0; x < states; ++x) total += s[x] = sums.real(sums.sum(slot[leaf], x, first, last));
+      for (std::size_t x = 0; x < states; ++x)
+        total += s[x] = sums.real(sums.sum(slot[leaf], x, first, last));
       const double all_w = sums.real(sums.sum(slot[leaf], states, first, last));
       if (all_w > 0) top += total * std::log2(all_w);
       double own = 0;
@@ -330,18 +334,19 @@ Status Temporal::relabel(std::span<const LeafPosition> from, std::vector<double>
   const double all = std::accumulate(leaf_weights.begin(), leaf_weights.end(), 0.0);
   if (all > impl_->most_leaves)
     return fail(ErrorCode::kLimit, "partition: leaves of weight " + std::to_string(all) +
-                                       " in all; this engine was made for " + std::to_string(impl_->most_leaves));
+                                       " in all; this engine was made for " +
+                                       std::to_string(impl_->most_leaves));
   std::vector<bool> used(leaves(), false);
   for (std::size_t s = 0; s < from.size(); ++s) {
     const std::uint32_t old = from[s].value;
     if (old == Impl::kNobody) continue;
     if (old >= leaves() || used[old])
-      return fail(ErrorCode::kInvalidArgument, "partition: leaf " + std::to_string(s) + " was leaf " +
-                                                   std::to_string(old) +
-                                                   (old >= leaves() ? ", which there is not" : ", and so was another"));
-    if (impl_->leaf_weights[old] != leaf_weights[s])
       return fail(ErrorCode::kInvalidArgument,
-                  "partition: leaf " + std::to_string(s) + " was leaf " + std::to_string(old) + " of another weight");
+                  "partition: leaf " + std::to_string(s) + " was leaf " + std::to_string(old) +
+                      (old >= leaves() ? ", which there is not" : ", and so was another"));
+    if (impl_->leaf_weights[old] != leaf_weights[s])
+      return fail(ErrorCode::kInvalidArgument, "partition: leaf " + std::to_string(s) + " was leaf " +
+                                                   std::to_string(old) + " of another weight");
     used[old] = true;
   }
   impl_->relabel(from, std::move(leaf_weights));

@@ -2,8 +2,9 @@
 //
 //   build/release/tests/bench/partition_bench [--benchmark_filter=REGEX]
 //
-// ms: one slice, all included (cells, measures, tables). read_ms: the same tables read once from front to end,
-// between the measured rounds. x_read: their ratio, which is what a shared machine cannot falsify. Medians of rounds.
+// ms: one slice, all included (cells, measures, tables). read_ms: the same tables read once from front to
+// end, between the measured rounds. x_read: their ratio, which is what a shared machine cannot falsify.
+// Medians of rounds.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ TreeShape cluster(std::size_t leaves) {
   std::size_t from = 0, to = leaves;
   while (to - from > 1) {
     const std::size_t groups = (to - from + 15) / 16;
-    for (std::size_t k = from; k < to; ++k) parents[k] = NodeIndex(static_cast<std::uint32_t>(to + (k - from) / 16));
+    for (std::size_t k = from; k < to; ++k)
+      parents[k] = NodeIndex(static_cast<std::uint32_t>(to + (k - from) / 16));
     for (std::size_t g = 0; g < groups; ++g) parents.push_back(kNoParent);
     from = to;
     to += groups;
@@ -36,7 +38,8 @@ TreeShape cluster(std::size_t leaves) {
   return *TreeShape::from_parents(parents);
 }
 
-// Phases of 20 slices in which states keep their shares, with noise; a tenth of the leaves behave differently.
+// Phases of 20 slices in which states keep their shares, with noise; a tenth of the leaves behave
+// differently.
 class Cells {
  public:
   Cells(std::size_t leaves, std::size_t states, double noise, std::uint64_t seed = 1)
@@ -65,7 +68,8 @@ class Cells {
 };
 
 double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -84,7 +88,8 @@ class Reading {
     return timed([&] {
       std::vector<std::jthread> readers;
       const std::size_t each = words_.size() / threads;
-      for (std::size_t n = 1; n < threads; ++n) readers.emplace_back([&, n] { read(n * each, (n + 1) * each); });
+      for (std::size_t n = 1; n < threads; ++n)
+        readers.emplace_back([&, n] { read(n * each, (n + 1) * each); });
       read(0, each);
     });
   }
@@ -166,7 +171,8 @@ void temporal(benchmark::State& state) {
   std::vector<double> ms;
   for (auto _ : state) {
     const Column column = cells.next();
-    const double spent = timed([&] { static_cast<void>(engine->push(column)); }) + timed([&] { engine->settle(); });
+    const double spent =
+        timed([&] { static_cast<void>(engine->push(column)); }) + timed([&] { engine->settle(); });
     ms.push_back(spent);
     state.SetIterationTime(spent / 1e3);
   }
@@ -179,8 +185,20 @@ void sizes(benchmark::internal::Benchmark* b) {
       b->Args({s, t, x, 32, pass, 1, 1, 10});
 }
 BENCHMARK(push)->Name("push")->Apply(sizes)->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
-BENCHMARK(push)->Name("exact")->Args({700, 100, 8, 64, 1, 1, 1, 10})->Args({1000, 256, 8, 64, 1, 1, 1, 10})->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
-BENCHMARK(push)->Name("threads")->Args({100'000, 64, 4, 32, 1, 1, 1, 10})->Args({100'000, 64, 4, 32, 1, 2, 1, 10})->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
+BENCHMARK(push)
+    ->Name("exact")
+    ->Args({700, 100, 8, 64, 1, 1, 1, 10})
+    ->Args({1000, 256, 8, 64, 1, 1, 1, 10})
+    ->UseManualTime()
+    ->Iterations(15)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(push)
+    ->Name("threads")
+    ->Args({100'000, 64, 4, 32, 1, 1, 1, 10})
+    ->Args({100'000, 64, 4, 32, 1, 2, 1, 10})
+    ->UseManualTime()
+    ->Iterations(15)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(temporal)->Args({10'000, 1000, 8})->UseManualTime()->Iterations(3)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -194,7 +194,8 @@ TEST(Temporal, LeavesThatJoinAndLeave_EqualAFreshEngine) {
         for (std::size_t n = from.empty() ? 1 : rng() % 3; n-- > 0 && now.size() < 30;) {
           const std::size_t at = rng() % (now.size() + 1);
           from.insert(from.begin() + static_cast<std::ptrdiff_t>(at), Temporal::kNewLeaf);
-          now.insert(now.begin() + static_cast<std::ptrdiff_t>(at), Row(held, {std::vector<double>(states, 0.0), 0.0}));
+          now.insert(now.begin() + static_cast<std::ptrdiff_t>(at),
+                     Row(held, {std::vector<double>(states, 0.0), 0.0}));
         }
         ASSERT_TRUE(engine->relabel(from));
         rows = std::move(now);

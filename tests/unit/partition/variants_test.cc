@@ -50,7 +50,8 @@ TEST(Variants, CompactTablesAreWithinTheirBoundOfTheOptimum) {
     auto compact = rebuild(options, columns(cells));
     ASSERT_TRUE(exact && compact);
     for (std::size_t q = 0; q < options.p.size(); ++q) {
-      const auto best = exact->evaluate(*exact->partition(q)), found = exact->evaluate(*compact->partition(q));
+      const auto best = exact->evaluate(*exact->partition(q)),
+                 found = exact->evaluate(*compact->partition(q));
       ASSERT_TRUE(best && found);
       expect_cover(*compact, *found);
       const double less = best->pIC - found->pIC;
@@ -62,7 +63,8 @@ TEST(Variants, CompactTablesAreWithinTheirBoundOfTheOptimum) {
       same += best->parts == found->parts;
     }
   }
-  std::printf("%zu of %zu partitions the same; at worst %.2g bits less, %.2g of the bound\n", same, all, worst, share);
+  std::printf("%zu of %zu partitions the same; at worst %.2g bits less, %.2g of the bound\n", same, all,
+              worst, share);
   EXPECT_GT(same, all / 2);
 }
 
@@ -110,7 +112,8 @@ TEST(Variants, TheSameToTheBitWithAnyNumberOfThreads) {
   Rng rng(14);
   for (const std::size_t reach : {1u, 3u, 40u, 600u}) {
     Parents parents{-1};
-    for (std::size_t k = 1; k < 900; ++k) parents.push_back(static_cast<int>(k - 1 - rng() % std::min(k, reach)));
+    for (std::size_t k = 1; k < 900; ++k)
+      parents.push_back(static_cast<int>(k - 1 - rng() % std::min(k, reach)));
     const std::size_t leaves = leaf_count(parents), states = 3;
     const Cells cells = random_cells(rng, Kind::kBlocks, leaves, 30, states);
     auto options = options_of(parents, states, 20);
@@ -205,11 +208,12 @@ TEST(Variants, EntriesWrittenAreAtMostNodesTimesSlices) {
   }
 }
 
-// --- trees that change --------------------------------------------------------------------------------------
+// --- trees that change
+// --------------------------------------------------------------------------------------
 
 // A root, hosts, ranks; all have names that stay with them.
 struct Cluster {
-  std::map<int, std::vector<int>> hosts;  // host -> ranks
+  std::map<int, std::vector<int>> hosts;                                    // host -> ranks
   std::map<int, std::deque<std::pair<std::vector<double>, double>>> cells;  // rank -> its slices
 
   struct Shape {
@@ -302,7 +306,8 @@ TEST(Variants, LeavesThatJoinAndLeave_EqualAFreshEngine) {
         const auto now = c.shape();
         std::vector<NodeIndex> from(now.parents.size(), kNoParent);
         for (const auto& [name, node] : now.node)
-          if (const auto was = shape.node.find(name); was != shape.node.end()) from[node] = NodeIndex(was->second);
+          if (const auto was = shape.node.find(name); was != shape.node.end())
+            from[node] = NodeIndex(was->second);
         const auto before = engine->entries_written();
         auto tree = *TreeShape::from_parents(now.parents);
         const std::size_t nodes = tree.size();
@@ -311,7 +316,8 @@ TEST(Variants, LeavesThatJoinAndLeave_EqualAFreshEngine) {
         shape = now;
         ++reshapes;
         engine->settle();
-        ASSERT_LE(engine->entries_written() - before, nodes * window * (window + 1) / 2 * options.p.size() * 2);
+        ASSERT_LE(engine->entries_written() - before,
+                  nodes * window * (window + 1) / 2 * options.p.size() * 2);
       }
       if (rng() % 3 != 0 && step != 59) continue;
       std::vector<std::vector<double>> v(held), w(held);
@@ -376,7 +382,8 @@ TEST(Variants, ReshapeRefusals) {
     return ok ? std::string("taken") : ok.error().message;
   };
   EXPECT_THAT(refused({-1, 0, 0}, {node(0)}), testing::HasSubstr("3 nodes with 1"));
-  EXPECT_THAT(refused({-1, 0, 0}, {node(0), node(1), node(1)}), testing::HasSubstr("node 2 was node 1, and so was"));
+  EXPECT_THAT(refused({-1, 0, 0}, {node(0), node(1), node(1)}),
+              testing::HasSubstr("node 2 was node 1, and so was"));
   EXPECT_THAT(refused({-1, 0, 0}, {node(1), node(0), node(2)}), testing::HasSubstr("a leaf stays one"));
   EXPECT_THAT(refused({-1, 0, 0}, {node(0), node(9), node(2)}), testing::HasSubstr("not in the tree"));
   EXPECT_THAT(refused({-1, 0, 0, 0, 0}, {node(0), node(1), node(2), kNoParent, kNoParent}),

@@ -76,6 +76,7 @@ class Window {
   Slice convert(const model::SliceColumn& column);
   // Rows in the order of the tree's leaves, padded to the engines' states.
   void engine_column(const Slice& slice, std::vector<double>& v, std::vector<double>& w) const;
+  bool follow(const Topology& before, const std::vector<std::uint32_t>& position_before);
   Status rebuild();
 
   WindowOptions options_;

@@ -68,8 +68,10 @@ class Spatiotemporal {
  public:
   enum class Tables {
     kExact,    // 64 bits an entry
-    kCompact,  // 32 bits an entry: half the memory and half the time, within the bound told above; p >= 1e-4
+    kCompact,  // 32 bits an entry: half the memory and half the time, within the bound told above
   };
+  static constexpr double kLeastCompactP =
+      1e-4;  // compact tables tell equal cells apart from rounding from here on
   struct Options {
     TreeShape tree = TreeShape::flat(0);
     std::size_t states = 0;     // X >= 1, tested states only
@@ -77,13 +79,14 @@ class Spatiotemporal {
     std::vector<double> p;      // 1 to 64 values in [0,1]
     SliceIndex first_slice{0};  // the number of the first column pushed
     std::uint64_t memory_budget_bytes = std::uint64_t{1} << 30;
-    std::optional<double> tie_bits;    // overrides the default price of the tie rule; >= 0
+    std::optional<double> tie_bits;  // overrides the default price of the tie rule; >= 0
     Tables tables = Tables::kExact;
     std::vector<double> leaf_weights;  // by position; empty: 1 each
     double longest_slice = 1;          // the largest duration of a column
-    std::size_t most_leaves = 0;       // reserve for reshape(): the largest sum of leaf weights, if it is more than now
-    std::size_t threads = 1;           // that settle subtrees side by side
-    std::string instructions;          // one of instruction_sets(); empty: the best
+    std::size_t most_leaves =
+        0;  // reserve for reshape(): the largest sum of leaf weights, if it is more than now
+    std::size_t threads = 1;   // that settle subtrees side by side
+    std::string instructions;  // one of instruction_sets(); empty: the best
   };
 
   // Refuses wrong options (kInvalidArgument) and a model over the budget (kLimit; names need and budget).
@@ -107,10 +110,10 @@ class Spatiotemporal {
   // Replaces one value of p and rebuilds its tables. To go on serving the old p meanwhile, build a second
   // engine.
   Status set_p(std::size_t p_index, double p);
-  // Another tree over the same window: leaves have joined (absent so far: cells of weight 0) or left, or nodes
-  // have moved. from[k] is the present node that node k of the new tree is, kNoParent if it is new; a leaf
-  // stays a leaf. Only nodes whose children have changed, and those above them, are solved again. kLimit if
-  // the leaves weigh more than the engine was made for: then rebuild().
+  // Another tree over the same window: leaves have joined (absent so far: cells of weight 0) or left, or
+  // nodes have moved. from[k] is the present node that node k of the new tree is, kNoParent if it is new; a
+  // leaf stays a leaf. Only nodes whose children have changed, and those above them, are solved again. kLimit
+  // if the leaves weigh more than the engine was made for: then rebuild().
   Status reshape(TreeShape tree, std::span<const NodeIndex> from, std::vector<double> leaf_weights = {});
 
   // Does now what push(), amend() and reshape() have left to be done before the next reading.
