@@ -57,9 +57,11 @@ inline V larger(V x, V y) {
 // --- measures
 // -----------------------------------------------------------------------------------------------
 
-// An integer below 2^63 as a double. Its halves are put behind the exponents of 2^84 and 2^52, where one unit
-// in the last place is 2^32 and 1.
+// An integer below 2^63 (else 2^52) as a double. Its halves are put behind the exponents of 2^84 and 2^52,
+// where one unit in the last place is 2^32 and 1.
+template <bool kPrecise>
 inline Doubles to_double(Words x) {
+  if constexpr (!kPrecise) return bits<Doubles>(x | 0x4330000000000000u) - 0x1p52;
   const Doubles high = bits<Doubles>((x >> 32) | 0x4530000000000000u) - 0x1p84;
   const Doubles low = bits<Doubles>((x & 0xffffffffu) | 0x4330000000000000u) - 0x1p52;
   return high + low;
@@ -111,11 +113,12 @@ void measure_rows(const MeasureIn& in, double* a_out, double* b_out) {
       Doubles a{}, total{};
       for (std::size_t x = 0; x < in.states; ++x) {
         const Words sum = in.column[x] - load<Words>(rows + x * kRows + lane);
-        const Doubles s = to_double(sum);
+        const Doubles s = to_double<kPrecise>(sum);
         a += s * (log2_of<kPrecise>(s) + offset);
         total += s;
       }
-      const Doubles w = to_double(in.column[in.states] - load<Words>(rows + in.states * kRows + lane));
+      const Doubles w =
+          to_double<kPrecise>(in.column[in.states] - load<Words>(rows + in.states * kRows + lane));
       store(a_out + lane, a * unit);
       store(b_out + lane, total * (log2_of<kPrecise>(w) + offset) * unit);
     }
@@ -175,6 +178,8 @@ struct Rows {
   }
 };
 
+constexpr std::size_t kReadAhead = 2048;
+
 template <class T, std::size_t kColumns>
 void product_of(const ProductIn<T>& in) {
   const std::uint64_t span = in.newest - in.oldest;
@@ -186,6 +191,9 @@ void product_of(const ProductIn<T>& in) {
     for (std::uint64_t row = 0; row <= last; ++row) {
       const T* tile = diagonal + at * kTileCells;
       if (++at == ring) at = 0;
+      // The hardware's own reading ahead stops at each page and at each turn of a ring.
+      const char* const ahead = reinterpret_cast<const char*>(tile) + kReadAhead;
+      for (std::size_t line = 0; line < kTileCells * sizeof(T); line += 64) __builtin_prefetch(ahead + line);
       Rows<T> acc[kColumns];
       for (std::size_t n = 0; n < kColumns; ++n) acc[n] = Rows<T>::from(in.out[n] + row * kRows);
       const std::size_t first = static_cast<std::size_t>(row + d) * kTile;

@@ -263,6 +263,7 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
 
 template <class T>
 void TableSolver<T>::solve_node(NodeIndex k, Count fresh, Scratch& s) {
+  g_.append_waiting(k);
   Changed& changed = changed_[k.value];
   for (const NodeIndex child : g_.tree.children(k)) {
     changed.first = std::min(changed.first, changed_[child.value].first);
@@ -306,6 +307,7 @@ void TableSolver<T>::settle() {
   for (const Scratch& s : scratch) written_ += s.written;
   if (any_changed_) std::fill(changed_.begin(), changed_.end(), Changed{});
   any_changed_ = false;
+  g_.waiting_slices = 0;
   solved_ = g_.end;
 }
 

@@ -32,7 +32,18 @@ struct Ground {
   PrefixSums sums;
   std::vector<std::uint32_t> slot;  // of each node: where its sums and tables are
   Count begin = 0, end = 0;         // the window holds slices [begin, end)
+  // The cells of the newest slices of all nodes, not yet in `sums`: settle() puts each node's there just
+  // before it measures them, while they are at hand. [slice][node][row].
+  std::vector<std::int64_t> waiting = {};
+  std::size_t waiting_slices = 0;
 
+  std::int64_t* waiting_cell(std::size_t slice, NodeIndex k) {
+    return waiting.data() + (slice * tree.size() + k.value) * sums.rows();
+  }
+  void append_waiting(NodeIndex k) {
+    for (std::size_t n = 0; n < waiting_slices; ++n)
+      sums.append(slot_of(k), end - waiting_slices + n, waiting_cell(n, k));
+  }
   std::size_t slot_of(NodeIndex k) const { return slot[k.value]; }
   double longest_slice() const { return a_leaf / static_cast<double>(window); }
 };

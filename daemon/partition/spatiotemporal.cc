@@ -57,6 +57,7 @@ struct Spatiotemporal::Impl {
         cell(g.states + 2),
         old_cell(g.states + 2) {
     number_leaves();
+    g.waiting.assign(internal::kMostColumns * g.tree.size() * g.sums.rows(), 0);
   }
 
   static Ground ground_of(Options& o, const internal::Kernels* kernels) {
@@ -95,27 +96,31 @@ struct Spatiotemporal::Impl {
     if (g.end - g.begin == g.window) ++g.begin;
     const Count n = g.end++;
     durations[n % g.window] = column.duration;
-    std::fill(cell.begin(), cell.end(), 0);
-    for (const NodeIndex k : g.tree.post_order())
-      if (!g.tree.is_leaf(k)) g.sums.append(g.slot_of(k), n, cell.data());
+    if (g.waiting_slices == internal::kMostColumns) append_waiting(n);
+    const std::size_t at = g.waiting_slices++;
+    std::fill_n(g.waiting_cell(at, NodeIndex(0)), g.tree.size() * g.sums.rows(), 0);
     for (const NodeIndex k : g.tree.post_order()) {
-      const std::size_t slot = g.slot_of(k);
+      std::int64_t* const own = g.waiting_cell(at, k);
       if (g.tree.is_leaf(k)) {
         const std::size_t s = position[k.value];
         g.sums.convert(column.v.subspan(s * g.states, g.states), column.w[s],
-                       g.leaf_weights[s] * column.duration, cell.data());
-        g.sums.append(slot, n, cell.data());
-      } else {
-        for (std::size_t x = 0; x < cell.size(); ++x) cell[x] = g.sums.sum(slot, x, n, n);
+                       g.leaf_weights[s] * column.duration, own);
       }
       if (k == g.tree.root()) break;
-      const std::size_t above = g.slot_of(g.tree.parent(k));
-      for (std::size_t x = 0; x < cell.size(); ++x)
-        g.sums.before(above, x, n + 1) += static_cast<std::uint64_t>(cell[x]);
+      std::int64_t* const above = g.waiting_cell(at, g.tree.parent(k));
+      for (std::size_t x = 0; x < g.sums.rows(); ++x) above[x] += own[x];
     }
+  }
+  // Puts what waits into the sums, in a window whose last complete slice is before `until`.
+  void append_waiting(Count until) {
+    const Count end = std::exchange(g.end, until);
+    for (std::uint32_t k = 0; k < g.tree.size(); ++k) g.append_waiting(NodeIndex(k));
+    g.waiting_slices = 0;
+    g.end = end;
   }
 
   void amend_cell(Count t, LeafPosition leaf, std::span<const double> v, double w) {
+    append_waiting(g.end);
     NodeIndex k = g.tree.leaf_node(leaf);
     solver->amended(k, t);
     g.sums.convert(v, w, g.leaf_weights[leaf.value] * durations[t % g.window], cell.data());
@@ -200,8 +205,10 @@ Spatiotemporal::~Spatiotemporal() = default;
 std::uint64_t Spatiotemporal::memory_needed(const Options& o) {
   using internal::sat_add;
   const std::uint64_t nodes = o.tree.size();
+  const std::uint64_t waiting =
+      internal::sat_mul(nodes, internal::kMostColumns * (o.states + 2) * sizeof(std::int64_t));
   return sat_add(internal::tables_memory(nodes, o.window, o.p.size(), o.tables == Tables::kExact),
-                 internal::PrefixSums::memory(nodes, o.states, o.window));
+                 sat_add(internal::PrefixSums::memory(nodes, o.states, o.window), waiting));
 }
 
 std::vector<std::string> Spatiotemporal::instruction_sets() {
@@ -327,6 +334,7 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
                          [&](NodeIndex a, NodeIndex b) { return from[a.value] == b; });
   }
   solver->settle();
+  append_waiting(g.end);
   for (std::uint32_t k = 0; k < used.size(); ++k)
     if (!used[k]) free_slots.push_back(g.slot[k]);
   std::vector<std::uint32_t> slot(tree.size());
@@ -336,6 +344,7 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
   g.slot = std::move(slot);
   g.leaf_weights = std::move(weights);
   position = std::move(new_position);
+  g.waiting.assign(internal::kMostColumns * g.tree.size() * g.sums.rows(), 0);
   // A node's sums change with those of any node below it.
   std::vector<bool> stale(g.tree.size(), false);
   for (const NodeIndex k : g.tree.post_order()) {
@@ -369,7 +378,8 @@ Result<Partition> Spatiotemporal::partition(std::size_t p_index) {
   return out;
 }
 
-Result<Partition> Spatiotemporal::evaluate(const Partition& partition) const {
+Result<Partition> Spatiotemporal::evaluate(const Partition& partition) {
+  impl_->append_waiting(impl_->g.end);
   Partition out = partition;
   for (Part& part : out.parts) {
     if (part.node.value >= tree().size() || part.first > part.last || part.first < first_slice() ||

@@ -12,41 +12,57 @@
 //
 // WHAT MAKES IT INCREMENTAL. An entry depends only on entries inside [i,j]. A new slice n needs the entries
 // (i,n) only; the oldest slice just leaves the ring; a changed cell at slice t touches its leaf and the
-// leaf's ancestors, and entries with i <= t <= j only. Nothing of this is done before somebody reads: slices
-// that come together are solved in one pass over the tree, and of a cell amended ten times, or of a thousand
-// cells, each node above is solved once.
+// leaf's ancestors, and entries with i <= t <= j only; leaves that join or leave touch the nodes above them.
+// Nothing of this is done before somebody reads: slices that come together are solved in one pass over the
+// tree, and of a cell amended ten times, or of a thousand cells, each node above is solved once.
 //
 // THE OPTIMISATIONS.
 // - I (partition.h) is additive over any partition, so it is left out of the tables: they maximise
 //   sum_x S_x*log2(S_x) - (1-p)*S_tot*log2(W) - tie. The first two terms are shared by all p.
-// - Only `best` is stored, one triangle of doubles per node and p. Cuts are found again by walking down.
-// - base does not depend on best of the same column, so a column is a (max,+) product of triangle and vector.
-//   The triangle lies in 8x8 tiles, columns contiguous; tile (I,M) is on tile-diagonal D = M-I, which is a
-//   ring of N-D tiles indexed by I mod (N-D). So dropping a slice moves nothing.
-// - The sums of an area are accumulated from its last slice back to its first, never as differences of prefix
-//   sums: no cancellation, nothing to rebase, and the tables hold the very same bits whether they were
-//   reached by pushes, drops, amendments or from scratch.
+// - Only `best` is stored, one triangle per node and p. Cuts are found again by walking down.
+// - base does not depend on best of the same column, so a column is a (max,+) product of triangle and vector,
+//   and several new columns share one reading of the triangle. It lies in 8x8 tiles, columns contiguous; tile
+//   (I,M) is on tile-diagonal D = M-I, which is a ring of N-D tiles indexed by I mod (N-D). So dropping a
+//   slice moves nothing, and a product reads from front to end.
+// - The inner loops (kernels.h) are built for several instruction sets.
 //
-// COST, for K nodes, T slices, X states, P values of p (log: a base-2 logarithm):
-//     push       O(S*X log), no allocation               S = leaves
-//     amend      O(X log)
-//     the first partition() after these, no allocation but for the parts:
+// FIXED POINT. Everything that is kept is an integer: cells and their prefix sums over time (prefix_sums.h),
+// and the tables. Additions are exact, in any order: nothing drifts or has to be rebased, and the tables hold
+// the very same bits whether they were reached by pushes, drops, amendments, joins, by one thread or by many,
+// or from scratch. An area is worth at most M = n*(2 + log2 n + log2 X) bits, n its weight; so with n of the
+// whole window the unit is 2^-50 * M, rounded up to a power of two.
+// - Exact tables have entries of 64 bits in that unit. Each area is rounded once, by half a unit: 1/8192 of
+//   the tie rule's price.
+// - Compact tables have entries of 32 bits, in a unit of their own for each node: u_k = 2^-28 * M_k, rounded
+// up,
+//   M_k that of the node's own leaves. An area is rounded by u_k/2 at most, and so is the sum of the
+//   children's optima, in the parent's unit; cuts in time are exact. Hence the pIC of the partition found is
+//   below the optimum by at most the sum of u_k/2 over parts and spatial cuts, of this partition and of the
+//   best one. For a leaf with 100 slices and 8 states that is 3e-6 bits a part. Ties are told apart to within
+//   that bound only, so p = 0, where all is a tie, is refused; from p = 1e-4 on two equal cells gain more
+//   than the rounding.
+//
+// COST, for K nodes, S leaves, T slices, X states, P values of p (log: a base-2 logarithm):
+//     push       O(K*X + S*X log), no allocation
+//     amend      O(depth * a * X + X log)                a = slices from the amended one to the newest
+//     settle, or the first partition() after these:
 //                O(K * n * (T*X log + P*T^2/2))          n = slices pushed since the last one, and
-//                O(A * a * (T*X log + P*T^2/2))          A = nodes above amended cells, a = slices since the
-//                                                        oldest of them
+//                O(A * a * (T*X log + P*T^2/2))          A = nodes above amended cells
+//     reshape    O(K + nodes with other leaves * T*X), and in settle O(T * (T*X log + P*T^2/6)) for each node
+//     whose
+//                children have changed and those above
 //     partition  else: O(parts * depth * T * X) at worst, usually near the number of parts times T
 //     set_p      O(K * (T^2*X/2 log + T^3/6))
 //     evaluate   O(leaves * T * X log)
-// MEMORY, in bytes (memory_needed() tells it exactly):
-//     8 * K * ( P * 64 * N*(N+1)/2  +  T*(X+2) + 2 )  + small scratch,     N = floor((T+6)/8) + 1
+// Entries written: K*P*T for a slice at most (entries_written()). tests/bench/partition_bench.cc measures all
+// this. MEMORY, in bytes, all at create() but for reshape() (memory_needed() tells it exactly):
+//     K * ( E * P * 64 * N*(N+1)/2  +  64 * M*(X+2)  +  32*(X+2) )  + small scratch,
+//     E = 8 (exact) or 4 (compact), N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
 //
-// When leaves join or leave, the tree is another one: make a new engine and push the window again with
-// rebuild() (the caller keeps the window of cells, which is small beside the triangles).
-//
-// Errors: create() and push() and amend() refuse what is outside the contract with a sentence that names
-// leaf, slice and state; a refused call changes nothing. Thread safety: const calls may run together; any
-// other call needs exclusive access. Ownership: owns its tables, copies what it is given. Pure: no clock,
-// file, log or randomness.
+// Errors: create(), push(), amend() and reshape() refuse what is outside the contract with a sentence that
+// names leaf, slice and state; a refused call changes nothing. Thread safety: const calls may run together;
+// any other call needs exclusive access; settle() uses up to `threads` threads and ends them. Ownership: owns
+// its tables, copies what it is given. Pure: no clock, file, log or randomness.
 #pragma once
 
 #include <cstddef>
@@ -123,7 +139,7 @@ class Spatiotemporal {
   Result<Partition> partition(std::size_t p_index);
   // The same parts measured again, cell by cell in double: what is shown and archived. Every part must name a
   // node of the tree and lie in the window.
-  Result<Partition> evaluate(const Partition& partition) const;
+  Result<Partition> evaluate(const Partition& partition);
 
   std::span<const double> p() const;
   const TreeShape& tree() const;
