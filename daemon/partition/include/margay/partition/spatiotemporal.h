@@ -38,7 +38,7 @@
 //   M_k that of the node's own leaves. An area is rounded by u_k/2 at most, and so is the sum of the
 //   children's optima, in the parent's unit; cuts in time are exact. Hence the pIC of the partition found is
 //   below the optimum by at most the sum of u_k/2 over parts and spatial cuts, of this partition and of the
-//   best one. For a leaf with 100 slices and 8 states that is 3e-6 bits a part. Ties are told apart to within
+//   best one. For a leaf with 100 slices and 8 states that is 4e-6 bits a part. Ties are told apart to within
 //   that bound only, so p = 0, where all is a tie, is refused; from p = 1e-4 on two equal cells gain more
 //   than the rounding.
 //
