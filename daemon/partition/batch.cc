@@ -155,13 +155,14 @@ bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector
   if (!solve_tables(p, patience)) return false;
   struct Tables {
     const Impl& model;
-    double p_of(NodeIndex, double at) const { return at; }
+    static bool known(const Block&) { return false; }
+    static double p_of(NodeIndex, double at) { return at; }
     View view(NodeIndex k, double) const {
       const double* table = model.of(model.best, k);
       return {table, table, 0};
     }
   };
-  walk(Tables{*this}, p,
+  walk(Tables{*this}, whole_block(p),
        [&](NodeIndex k, std::size_t first, std::size_t last) { parts.push_back(part(k, first, last)); });
   return true;
 }
@@ -225,7 +226,7 @@ void Batch::Impl::measure_interval_exactly(Part& part, std::size_t first, std::s
   }
 }
 
-internal::Line Batch::Impl::line_of(std::span<Part> parts) const {
+internal::Line Batch::Impl::line_of(std::vector<Part> parts) const {
   internal::Line line;
   for (Part& part : parts) {
     measure_by_table(part);

@@ -150,22 +150,24 @@ struct Batch::Impl {
   void measure_exactly(Part& part) const;
   void measure_area_exactly(Part& part, std::size_t first, std::size_t last) const;
   void measure_interval_exactly(Part& part, std::size_t first, std::size_t last) const;
-  internal::Line line_of(std::span<Part> parts) const;
+  internal::Line line_of(std::vector<Part> parts) const;
 
-  // Finds the optimal parts from the root down, by the choices of spatiotemporal.h: the first, in the order
-  // of the tie rule, that reaches the block's optimum. tables.p_of(k, p) tells at which p the blocks of node
-  // k are to be decided, tables.view(k, p) its triangle there. take(k, first, last) receives the parts in
-  // order.
+  // Finds the optimal parts of a block from the top down, by the choices of spatiotemporal.h: the first, in
+  // the order of the tie rule, that reaches the block's optimum. tables.p_of(k, p) tells at which p the
+  // blocks of node k are to be decided, tables.view(k, p) its triangle there; if tables.known(block) they are
+  // left alone. take(k, first, last) receives the parts in order.
   template <class Tables, class Take>
-  void walk(const Tables& tables, double p, Take&& take) const;
+  void walk(Tables&& tables, const Block& start, Take&& take) const;
+  Block whole_block(double p) const { return {tree.root(), 0, static_cast<std::uint32_t>(slices - 1), p}; }
 };
 
 template <class Tables, class Take>
-void Batch::Impl::walk(const Tables& tables, double p_of_root, Take&& take) const {
-  std::vector<Block> stack{{tree.root(), 0, static_cast<std::uint32_t>(slices - 1), p_of_root}};
+void Batch::Impl::walk(Tables&& tables, const Block& start, Take&& take) const {
+  std::vector<Block> stack{start};
   while (!stack.empty()) {
     auto [k, first, last, p] = stack.back();
     stack.pop_back();
+    if (tables.known({k, first, last, p})) continue;
     p = tables.p_of(k, p);
     const View own = tables.view(k, p);
     const double target = own(first, last) - internal::tie_slack(tie);
