@@ -30,6 +30,13 @@ Triangles::Triangles(std::size_t count) {
   memory_.reset(static_cast<double*>(memory));
 }
 
+void WeightedLogs::flush() {
+  for (std::size_t i = count_; i % kRows != 0; ++i) ratio_[i] = 1;
+  kernels().log2((count_ + kRows - 1) / kRows * kRows, ratio_, log_);
+  for (std::size_t i = 0; i < count_; ++i) sum_ += v_[i] * log_[i];
+  count_ = 0;
+}
+
 void Triangles::Free::operator()(double* p) const {
   std::free(p);
 }
@@ -63,7 +70,11 @@ void Batch::Impl::measure_leaves(std::span<const Column> columns) {
       // A cell that weighs nothing says nothing, even if rounding left a trace of a state in it.
       for (std::size_t x = 0; x < states; ++x) c[x] = w > 0 ? v[x] : 0.0;
       c[states] = w;
-      c[states + 1] = internal::cell_information(v, w);
+      internal::WeightedLogs logs;
+      for (std::size_t x = 0; x < states; ++x) {
+        if (c[x] > 0) logs.add(c[x], c[x] / w);
+      }
+      c[states + 1] = logs.total();
       if (temporal()) information[t] += c[states + 1];
     }
   }
@@ -201,15 +212,22 @@ void Batch::Impl::measure_area_exactly(Part& part, std::size_t first, std::size_
       w += c[states];
     }
   }
-  for (const double x : s) total += x;
-  for (const LeafPosition leaf : leaves) {
-    if (leaves.size() == 1 && first == last) break;  // a cell by itself loses nothing
-    for (std::size_t t = first; t <= last; ++t) {
-      const double* c = leaf_cell(leaf, t);
-      for (std::size_t x = 0; x < states; ++x) {
-        if (c[x] > 0) loss += c[x] * std::log2((c[x] / c[states]) * (w / s[x]));
+  std::vector<double> scale(states);
+  for (std::size_t x = 0; x < states; ++x) {
+    total += s[x];
+    scale[x] = s[x] > 0 ? w / s[x] : 0.0;
+  }
+  if (leaves.size() > 1 || first < last) {  // a cell by itself loses nothing
+    internal::WeightedLogs logs;
+    for (const LeafPosition leaf : leaves) {
+      for (std::size_t t = first; t <= last; ++t) {
+        const double* c = leaf_cell(leaf, t);
+        for (std::size_t x = 0; x < states; ++x) {
+          if (c[x] > 0) logs.add(c[x], (c[x] / c[states]) * scale[x]);
+        }
       }
     }
+    loss = logs.total();
   }
   part.loss = std::max(0.0, loss);
   part.gain = (w > 0 ? total * std::log2(w) : 0.0) - part.loss;

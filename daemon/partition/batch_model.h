@@ -62,6 +62,29 @@ class Patience {
   bool ended_ = false;
 };
 
+// Sums v*log2(ratio), ratio finite and >= 0, in batches.
+class WeightedLogs {
+ public:
+  void add(double v, double ratio) {
+    v_[count_] = v;
+    ratio_[count_] = ratio;
+    if (++count_ == kBatch) flush();
+  }
+  double total() {
+    flush();
+    return sum_;
+  }
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+  void flush();
+  alignas(64) double ratio_[kBatch];
+  alignas(64) double log_[kBatch];
+  double v_[kBatch];
+  std::size_t count_ = 0;
+  double sum_ = 0;
+};
+
 // What a partition is worth at every p: pIC = p*(gain + loss) - loss, less the price of its parts.
 struct Line {
   double gain = 0, loss = 0;
