@@ -22,7 +22,7 @@ namespace internal {
 Triangles::Triangles(std::size_t count) {
   constexpr std::size_t kLine = 64, kLargePage = std::size_t{2} << 20;
   const std::size_t bytes = sat_mul(std::max<std::size_t>(count, 1), sizeof(double));
-  const std::size_t alignment = bytes >= 2 * kLargePage ? kLargePage : kLine;
+  const std::size_t alignment = bytes >= kLargePage / 2 ? kLargePage : kLine;
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment, bytes) != 0) throw std::bad_alloc();
   if (alignment == kLargePage)
@@ -62,20 +62,31 @@ Batch::Impl::Impl(Options& o, std::span<const Column> columns)
 
 void Batch::Impl::measure_leaves(std::span<const Column> columns) {
   if (temporal()) information.assign(slices, 0.0);
+  const std::size_t leaves = tree.leaf_count(), row = internal::padded_rows(states);
+  // The logarithms of a column at once. A cell that weighs nothing says nothing, even if rounding left a
+  // trace of a state in it.
+  internal::Triangles logs(2 * leaves * row);
+  double* const ratio = logs.data();
+  double* const log = ratio + leaves * row;
+  std::fill_n(ratio, leaves * row, 1.0);
   for (std::size_t t = 0; t < slices; ++t) {
-    for (std::uint32_t s = 0; s < tree.leaf_count(); ++s) {
-      const auto v = columns[t].v.subspan(s * states, states);
+    for (std::uint32_t s = 0; s < leaves; ++s) {
+      const double* v = columns[t].v.data() + s * states;
       const double w = columns[t].w[s];
       double* c = cell(temporal() ? s : tree.leaf_node(LeafPosition(s)).value, t);
-      // A cell that weighs nothing says nothing, even if rounding left a trace of a state in it.
-      for (std::size_t x = 0; x < states; ++x) c[x] = w > 0 ? v[x] : 0.0;
-      c[states] = w;
-      internal::WeightedLogs logs;
       for (std::size_t x = 0; x < states; ++x) {
-        if (c[x] > 0) logs.add(c[x], c[x] / w);
+        c[x] = w > 0 ? v[x] : 0.0;
+        ratio[s * row + x] = w > 0 ? v[x] / w : 1.0;
       }
-      c[states + 1] = logs.total();
-      if (temporal()) information[t] += c[states + 1];
+      c[states] = w;
+    }
+    internal::kernels().log2(leaves * row, ratio, log);
+    for (std::uint32_t s = 0; s < leaves; ++s) {
+      double* c = cell(temporal() ? s : tree.leaf_node(LeafPosition(s)).value, t);
+      double sum = 0;
+      for (std::size_t x = 0; x < states; ++x) sum += c[x] * log[s * row + x];
+      c[states + 1] = sum;
+      if (temporal()) information[t] += sum;
     }
   }
 }
@@ -267,7 +278,8 @@ std::uint64_t Batch::memory_needed(const Options& o, std::size_t slices) {
   const bool temporal = o.op == Operator::kTemporal;
   const std::uint64_t triangles = temporal ? 2 : sat_mul(3, o.tree.size());
   const std::uint64_t rows = temporal ? o.tree.leaf_count() : o.tree.size();
-  const std::uint64_t scratch = sat_mul(sat_add(o.states, 3), internal::padded_rows(slices));
+  const std::uint64_t scratch = sat_add(sat_mul(sat_add(o.states, 3), internal::padded_rows(slices)),
+                                        sat_mul(2 * o.tree.leaf_count(), internal::padded_rows(o.states)));
   const std::uint64_t doubles = sat_add(sat_add(sat_mul(triangles, triangle_size(slices)), scratch),
                                         sat_mul(sat_mul(rows, slices), sat_add(o.states, 2)));
   return sat_mul(sizeof(double), doubles);

@@ -94,7 +94,10 @@ int main(int argc, char** argv) {
       const auto partition = timed("solve", [&] { return model->solve(p); });
       std::printf("  p %.2f: %zu parts\n", p, partition->parts.size());
     }
-    tell(*timed("envelope", [&] { return envelope(*model); }));
+    tell(*timed("envelope 1e-3", [&] { return envelope(*model); }));
+    EnvelopeOptions fine;
+    fine.relative_error = 1e-6;
+    tell(*timed("envelope 1e-6", [&] { return envelope(*model, fine); }));
     if (exact) tell(*timed("significant_p", [&] { return significant_p(*model); }));
   }
 }

@@ -25,8 +25,9 @@
 //     solve      O(K * T^3/6) + parts * depth * T at worst + O(L*T*X log); temporal: O(T^2/2 + L*T*X log)
 // MEMORY, in bytes (memory_needed() tells it; N = 8*(q+1)*(4*q+r) with q = floor(T/8), r = T mod 8, which is
 // near T^2/2):
-//     spatiotemporal    8 * ( K * ( 3*N + T*(X+2) )  +  (X+3) * (T rounded up to 8) )
-//     temporal          8 * ( 2*N  +  L*T*(X+2)      +  (X+3) * (T rounded up to 8) )
+//     spatiotemporal    8 * ( K * ( 3*N + T*(X+2) )  +  scratch )
+//     temporal          8 * ( 2*N  +  L*T*(X+2)      +  scratch )
+//     scratch           (X+3) * T + 2*L*X, T and X rounded up to 8
 // Partitions come on top: 40 bytes a part.
 //
 // Errors: create() refuses what the engines refuse, naming leaf, slice and state (kInvalidArgument), and a
