@@ -120,9 +120,7 @@ void Batch::Impl::measure_nodes() {
 }
 
 void Batch::Impl::solve_node(NodeIndex k, double p, double* table) {
-  const internal::Kernels& kernel = internal::kernels();
-  kernel.whole(entries, of(std::as_const(a), k), of(std::as_const(b), k), 1 - p, tie, tree.is_leaf(k), table);
-  kernel.cut(slices, scratch.data(), table);
+  internal::kernels().solve(slices, of(a, k), of(b, k), 1 - p, tie, tree.is_leaf(k), scratch.data(), table);
 }
 
 bool Batch::Impl::solve_tables(double p, internal::Patience& patience) {

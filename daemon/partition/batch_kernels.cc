@@ -159,12 +159,8 @@ static void measure(std::size_t slices, const double* cells, std::size_t stride,
   }
 }
 
-static void whole(std::size_t n, const double* a, const double* b, double q, double tie, bool fresh,
-                  double* best) {
-  for (std::size_t i = 0; i < n; i += kWide) {
-    const V value = at(a + i) - at(b + i) * q - tie;
-    at(best + i) = fresh ? value : larger(at(best + i), value);
-  }
+static void whole(std::size_t n, const double* a, const double* b, double q, double tie, double* best) {
+  for (std::size_t i = 0; i < n; i += kWide) at(best + i) = at(a + i) - at(b + i) * q - tie;
 }
 
 // The candidates of the columns [from, to) for Count vectors of rows, kept in registers. base points at
@@ -208,11 +204,16 @@ MARGAY_INLINE void cut_block(const double* best, std::size_t row, std::size_t j,
   for (int c = 0; c < Count; ++c) at(now + row + c * kWide) = top[c];
 }
 
-static void cut(std::size_t slices, double* scratch, double* best) {
-  for (std::size_t j = 1; j < slices; ++j) {
-    double* now = best + triangle_column(j);
-    const std::size_t rows = (j / kRows + 1) * kRows;
-    for (std::size_t i = 0; i < rows; i += kWide) at(scratch + i) = at(now + i);
+static void solve(std::size_t slices, const double* a, const double* b, double q, double tie, bool fresh,
+                  double* scratch, double* best) {
+  for (std::size_t j = 0; j < slices; ++j) {
+    const std::size_t column = triangle_column(j), rows = (j / kRows + 1) * kRows;
+    double* now = best + column;
+    // Here and not in a pass of its own: a and b come from memory while other columns are worked on.
+    for (std::size_t i = 0; i < rows; i += kWide) {
+      const V value = at(a + column + i) - at(b + column + i) * q - tie;
+      at(scratch + i) = fresh ? value : larger(at(now + i), value);
+    }
     std::size_t row = 0;
     for (; row + 4 * kWide <= rows; row += 4 * kWide) cut_block<4>(best, row, j, scratch, now);
     switch ((rows - row) / kWide) {
@@ -272,6 +273,6 @@ static void log2_all(std::size_t n, const double* x, double* out) {
 extern const Kernels kKernels;
 #define MARGAY_TEXT(x) #x
 #define MARGAY_NAME(x) MARGAY_TEXT(x)
-const Kernels kKernels = {MARGAY_NAME(MARGAY_KERNELS), measure, whole, cut, add, on_chord, log2_all};
+const Kernels kKernels = {MARGAY_NAME(MARGAY_KERNELS), measure, whole, solve, add, on_chord, log2_all};
 
 }  // namespace margay::partition::internal::MARGAY_KERNELS

@@ -40,12 +40,14 @@ struct Kernels {
   // scratch: (states + 1) * padded_rows(T) doubles.
   void (*measure)(std::size_t slices, const double* cells, std::size_t stride, const std::size_t* which,
                   std::size_t states, std::size_t weight, bool add, double* scratch, double* a, double* b);
-  // best = max(best, a - q*b - tie), or without best's old value if it has none (`fresh`).
-  void (*whole)(std::size_t n, const double* a, const double* b, double q, double tie, bool fresh,
-                double* best);
-  // Temporal cuts: best(i,j) = max(best(i,j), max over m of best(i,m) + base(m+1,j)), base being the old
-  // best. scratch: padded_rows(T) doubles.
-  void (*cut)(std::size_t slices, double* scratch, double* best);
+  // best = a - q*b - tie.
+  void (*whole)(std::size_t n, const double* a, const double* b, double q, double tie, double* best);
+  // The recurrence (batch.h): base(i,j) = max(best(i,j), a - q*b - tie), or without best's old value if it
+  // has none
+  // (`fresh`); best(i,j) = max(base(i,j), max over m of best(i,m) + base(m+1,j)). scratch: padded_rows(T)
+  // doubles.
+  void (*solve)(std::size_t slices, const double* a, const double* b, double q, double tie, bool fresh,
+                double* scratch, double* best);
   // sum = left + t*(right - left), plus the old sum unless `fresh`.
   void (*add)(std::size_t n, const double* left, const double* right, double t, bool fresh, double* sum);
   // Does no entry of `middle` lie more than `bound` below left + t*(right - left)?

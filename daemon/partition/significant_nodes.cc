@@ -75,8 +75,8 @@ class NodeSolver final : public SignificantSearch::Solver {
     for (const NodeIndex k : all_) {
       const auto slot = pool_.take();
       if (!slot) return false;
-      internal::kernels().whole(model_.entries, model_.of(std::as_const(model_.a), k),
-                                model_.of(std::as_const(model_.b), k), 0, model_.tie, true, pool_.at(*slot));
+      internal::kernels().whole(model_.entries, model_.of(model_.a, k), model_.of(std::as_const(model_.b), k),
+                                0, model_.tie, pool_.at(*slot));
       nodes_[k.value].solved.push_back({1, *slot});
     }
     p_ = p;

@@ -38,22 +38,36 @@ TEST(BatchKernels, Logarithm) {
   }
 }
 
-TEST(BatchKernels, CutsAreTheRecurrence) {
+TEST(BatchKernels, Recurrence) {
   const std::uint64_t seed = 7;
   SCOPED_TRACE("seed " + std::to_string(seed));
   Rng rng(seed);
   for (std::size_t number = 0; const Kernels* set = usable_kernels(number); ++number) {
     SCOPED_TRACE(set->name);
     for (std::size_t slices = 1; slices <= 70; ++slices) {
-      std::vector<double> room(triangle_size(slices) + padded_rows(slices) + 16);
+      const std::size_t n = triangle_size(slices);
+      std::vector<double> room(3 * n + padded_rows(slices) + 16);
       double* best = room.data();
       while (reinterpret_cast<std::uintptr_t>(best) % 64 != 0) ++best;
-      double* scratch = best + triangle_size(slices);
-      std::fill_n(best, triangle_size(slices), kNever);
+      double *a = best + n, *b = a + n, *scratch = b + n;
+      const bool fresh = slices % 2 == 0;
+      const double q = 0.25, tie = 0.125;
+      std::fill_n(best, n, kNever);
+      std::fill_n(a, n, kNever);
+      std::fill_n(b, n, 0.0);
+      std::vector<double> base(n, kNever);
       for (std::size_t j = 0; j < slices; ++j) {
-        for (std::size_t i = 0; i <= j; ++i) best[triangle_at(i, j)] = uniform(rng) * std::sqrt(1 + j - i);
+        for (std::size_t i = 0; i <= j; ++i) {
+          const std::size_t at = triangle_at(i, j);
+          // Sums of few bits: exact in any order.
+          a[at] = std::floor(1024 * uniform(rng) * std::sqrt(1 + j - i));
+          b[at] = std::floor(1024 * uniform(rng));
+          best[at] = std::floor(1024 * uniform(rng));
+          base[at] = a[at] - q * b[at] - tie;
+          if (!fresh) base[at] = std::max(base[at], best[at]);
+        }
       }
-      std::vector<double> base(best, best + triangle_size(slices)), want = base;
+      std::vector<double> want = base;
       for (std::size_t j = 0; j < slices; ++j) {
         for (std::size_t i = 0; i <= j; ++i) {
           double& entry = want[triangle_at(i, j)];
@@ -62,7 +76,7 @@ TEST(BatchKernels, CutsAreTheRecurrence) {
           }
         }
       }
-      set->cut(slices, scratch, best);
+      set->solve(slices, a, b, q, tie, fresh, scratch, best);
       for (std::size_t e = 0; e < want.size(); ++e) ASSERT_EQ(best[e], want[e]) << slices << " slices";
     }
   }
