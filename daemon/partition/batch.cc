@@ -1,7 +1,5 @@
 #include "margay/partition/batch.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -20,13 +18,12 @@ using internal::triangle_size;
 namespace internal {
 
 Triangles::Triangles(std::size_t count) {
-  constexpr std::size_t kLine = 64, kLargePage = std::size_t{2} << 20;
-  const std::size_t bytes = sat_mul(std::max<std::size_t>(count, 1), sizeof(double));
-  const std::size_t alignment = bytes >= kLargePage / 2 ? kLargePage : kLine;
+  // posix_memalign and not new: values are not set twice.
   void* memory = nullptr;
-  if (posix_memalign(&memory, alignment, bytes) != 0) throw std::bad_alloc();
-  if (alignment == kLargePage)
-    madvise(memory, bytes, MADV_HUGEPAGE);  // where it is refused, it is only slower
+  if (posix_memalign(&memory, kRows * sizeof(double),
+                     sat_mul(std::max<std::size_t>(count, 1), sizeof(double))) != 0) {
+    throw std::bad_alloc();
+  }
   memory_.reset(static_cast<double*>(memory));
 }
 

@@ -17,8 +17,7 @@ namespace margay::partition {
 
 namespace internal {
 
-// Doubles that begin on a cache line, not set to anything; large ones on large pages, for a model is written
-// once and faults would cost as much as its logarithms. Throws std::bad_alloc.
+// Doubles that begin on a cache line, not set to anything. Throws std::bad_alloc.
 class Triangles {
  public:
   Triangles() = default;

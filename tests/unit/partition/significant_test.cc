@@ -247,6 +247,33 @@ TEST(SignificantP, Interrupted_WhatIsToldIsTrue) {
   }
 }
 
+TEST(SignificantP, LongSolution_IsInterruptedInside) {
+  Parents parents(401, 0);
+  parents[0] = -1;
+  Rng rng(12);
+  const Cells cells = random_cells(rng, Kind::kBlocks, 400, 100, 1);
+  Batch batch = make_batch(parents, cells);
+  int calls = 0;
+  const auto stop = [&] {
+    ++calls;
+    return false;
+  };
+  EnvelopeOptions options;
+  options.go_on = stop;
+  for (const auto& list : {significant_p(batch, {stop}), envelope(batch, options)}) {
+    ASSERT_TRUE(list);
+    EXPECT_FALSE(list->complete);
+    // Not even the optimum at p = 0 was ready.
+    ASSERT_EQ(list->points.size(), 1u);
+    EXPECT_EQ(list->points[0].p, 1);
+    EXPECT_EQ(list->points[0].aggregates, 1u);
+    EXPECT_EQ(list->error, batch.whole().loss > 0 ? list->points[0].loss : 0);
+  }
+  EXPECT_EQ(calls, 2);
+  // The model is as good as before.
+  EXPECT_EQ(batch.solve(1)->parts.size(), 1u);
+}
+
 TEST(SignificantP, MemoryEnds_WhatIsToldIsTrue) {
   Rng rng(11);
   const Parents parents = {-1, 0, 0, 1, 1, 2, 2};
