@@ -52,9 +52,9 @@ void Search::append(const Model& model, Curve& curve, const Known& next) {
     const double away = std::max(std::abs(priced(model, next.line, 0) - priced(model, last.line, 0)),
                                  std::abs(priced(model, next.line, 1) - priced(model, last.line, 1)));
     if (away <= grain(model)) return;
-    const double begin = std::max(curve.begin.back(), crossing(model, last, next));
-    if (begin <= curve.begin.back()) {
-      // It begins where the last did, which so is best nowhere else.
+    const double since = curve.begin.back(), begin = std::max(since, crossing(model, last, next));
+    // The lead of the last is largest where it begins. If that is rounding, it is best nowhere.
+    if (begin <= since || priced(model, last.line, since) - priced(model, next.line, since) <= grain(model)) {
       last = next;
       return;
     }
