@@ -28,9 +28,10 @@ class Pool {
  public:
   using Slot = std::uint32_t;
 
-  Pool(std::size_t entries, std::uint64_t bytes)
+  // Made in chunks of at most `most` triangles and some 4 MiB.
+  Pool(std::size_t entries, std::size_t most, std::uint64_t bytes)
       : entries_(entries),
-        per_chunk_(std::max<std::size_t>(1, (std::size_t{4} << 20) / (entries * sizeof(double)))),
+        per_chunk_(std::clamp<std::size_t>((std::size_t{4} << 20) / (entries * sizeof(double)), 1, most)),
         chunks_left_(bytes / (per_chunk_ * entries * sizeof(double))) {}
 
   std::optional<Slot> take() {
@@ -64,7 +65,7 @@ class NodeSolver final : public SignificantSearch::Solver {
   NodeSolver(Model& model, Patience& patience)
       : model_(model),
         patience_(patience),
-        pool_(model.entries, spare_bytes(model)),
+        pool_(model.entries, model.tree.size(), spare_bytes(model)),
         nodes_(model.tree.size()),
         grain_(SignificantSearch::grain(model) / static_cast<double>(model.tree.leaf_count())) {
     all_.assign(model.tree.post_order().begin(), model.tree.post_order().end());
@@ -189,7 +190,9 @@ class NodeSolver final : public SignificantSearch::Solver {
   };
 
   static std::uint64_t spare_bytes(const Model& model) {
-    const std::uint64_t held = sizeof(double) * (2 * model.tree.size() * model.entries + model.sums.size());
+    const std::uint64_t triangles = model.best.empty() ? 2 : 3;
+    const std::uint64_t held =
+        sizeof(double) * (triangles * model.tree.size() * model.entries + model.sums.size());
     return model.budget > held ? model.budget - held : 0;
   }
 

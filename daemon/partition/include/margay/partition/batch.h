@@ -16,9 +16,9 @@
 //
 // THE OPTIMISATIONS. Triangles lie by columns of j, so that the sums of all [i,j] grow by one slice at a
 // time, eight i at once, and the cuts are a (max,+) product over contiguous rows. The base-2 logarithm is a
-// polynomial (error 1.1e-15 beside the exponent). States that a node never has cost nothing. These loops are
-// compiled for AVX2 and AVX-512 too and chosen at run time; the machines' results differ in the last bits of
-// a and b, which the tie rule hides.
+// polynomial, with AVX-512 of what a table leaves (error about 1e-15). States that a node never has cost
+// nothing. These loops are compiled for AVX2 and AVX-512 too and chosen at run time; the machines' results
+// differ in the last bits of a and b, which the tie rule hides.
 //
 // COST, for K nodes, L leaves, T slices, X states (log: a base-2 logarithm):
 //     create     O(K * T^2/2 * (X+1) log)      temporal: L for K

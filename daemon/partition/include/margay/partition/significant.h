@@ -13,13 +13,16 @@
 // on the chord of its values at p1 and p2, it is linear on all of [p1,p2]. A node all of whose entries are
 // linear is not solved again inside [p1,p2], nor is anything below it: its entries are interpolated.
 //
-// COST, for B breakpoints: about 2*B solutions (batch.h), of each of which the nodes above remain
-// (node_share), and B walks. envelope(): at most most_solves whole solutions. strengths(): the search from
-// partition.p to 1, and a look at each part of each optimum found. Temporal: 2*B*T^2/2. MEMORY.
-// Spatiotemporal: two more triangles per node (p = 0 and 1), and one per node solved at each p that the
-// search is inside of, usually two to four per node in all. Taken from what the model's budget leaves; where
-// it ends, the search does (complete = false). Lists: 40 bytes a point. strengths(): a bit per part and
-// optimum.
+// COST, for B breakpoints: up to 2*B solutions (batch.h), of each of which only the nodes not known to be
+// linear are solved (node_share tells), and B walks. envelope(): at most most_solves whole solutions.
+// strengths(): the search from partition.p to 1, a walk to the parts for each optimum found, and a look at
+// each part. Temporal: 2*B*T^2/2.
+//
+// MEMORY. Spatiotemporal: triangles of N doubles (batch.h), two per node (p = 0 and 1) and one per node
+// solved at each p that the search is inside of; some ten per node in all for noisy models of hundreds of
+// breakpoints. Taken from what the model's budget leaves; where that ends, the search does (complete =
+// false). About 300 bytes a node and 3 MiB come on top. Lists: 32 bytes a point. strengths(): a bit per part
+// and optimum. envelope(): the model's own tables.
 //
 // Errors: kInvalidArgument as stated below; kLimit where the system refuses memory. Thread safety: exclusive
 // access to the model for the call (it solves), none afterwards. Ownership: the results own what they hold.
