@@ -44,6 +44,9 @@ Status check_duration(double duration, double longest, std::int64_t slice);
 
 // The default price per aggregate (see TIE RULE in partition.h); n: leaves * slices, weighted.
 double default_tie(double n, std::size_t states);
+inline double cells_of(std::size_t leaves, std::size_t slices) {
+  return static_cast<double>(leaves) * static_cast<double>(slices);
+}
 // What is equal to within this is decided by order of preference.
 inline double tie_slack(double tie) {
   return tie / 16;

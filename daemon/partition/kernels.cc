@@ -1,15 +1,15 @@
-// Compiled once for each instruction set (CMakeLists.txt sets MARGAY_ISA and the compiler's flags).
+// Compiled once for each instruction set (CMakeLists.txt sets MARGAY_KERNELS and the compiler's flags).
 #include "kernels.h"
 
 #include <cstring>
 
 #include "ring_triangle.h"
 
-#ifndef MARGAY_ISA
-#define MARGAY_ISA baseline
+#ifndef MARGAY_KERNELS
+#define MARGAY_KERNELS baseline
 #endif
 
-namespace margay::partition::internal::MARGAY_ISA {
+namespace margay::partition::internal::MARGAY_KERNELS {
 namespace {
 
 #if defined(__AVX512F__)
@@ -261,7 +261,7 @@ constexpr TableKernels<T> kTable = {base<T>, product<T>, cut<T>, gather<T>, stor
 }  // namespace
 
 extern const Kernels kKernels;
-constinit const Kernels kKernels = {MARGAY_TEXT(MARGAY_ISA), measure, accumulate, kTable<std::int32_t>,
+constinit const Kernels kKernels = {MARGAY_TEXT(MARGAY_KERNELS), measure, accumulate, kTable<std::int32_t>,
                                     kTable<std::int64_t>};
 
-}  // namespace margay::partition::internal::MARGAY_ISA
+}  // namespace margay::partition::internal::MARGAY_KERNELS
