@@ -1,0 +1,333 @@
+#include "margay/partition/batch.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "batch_model.h"
+
+namespace margay::partition {
+
+using internal::triangle_at;
+using internal::triangle_column;
+using internal::triangle_size;
+
+namespace internal {
+
+Triangles::Triangles(std::size_t count) {
+  constexpr std::size_t kLine = 64, kLargePage = std::size_t{2} << 20;
+  const std::size_t bytes = sat_mul(std::max<std::size_t>(count, 1), sizeof(double));
+  const std::size_t alignment = bytes >= 2 * kLargePage ? kLargePage : kLine;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, bytes) != 0) throw std::bad_alloc();
+  if (alignment == kLargePage)
+    madvise(memory, bytes, MADV_HUGEPAGE);  // where it is refused, it is only slower
+  memory_.reset(static_cast<double*>(memory));
+}
+
+void Triangles::Free::operator()(double* p) const {
+  std::free(p);
+}
+
+}  // namespace internal
+
+Batch::Impl::Impl(Options& o, std::span<const Column> columns)
+    : op(o.op),
+      tree(std::move(o.tree)),
+      states(o.states),
+      slices(columns.size()),
+      origin(o.first_slice),
+      budget(o.memory_budget_bytes),
+      tie(o.tie_bits ? *o.tie_bits : internal::default_tie(tree.leaf_count(), slices, states)),
+      entries(triangle_size(slices)),
+      sums((temporal() ? tree.leaf_count() : tree.size()) * slices * stride(), 0.0),
+      a((temporal() ? 1 : tree.size()) * entries),
+      b((temporal() ? 1 : tree.size()) * entries),
+      scratch((states + 1) * internal::padded_rows(slices)) {
+  measure_leaves(columns);
+  measure_nodes();
+}
+
+void Batch::Impl::measure_leaves(std::span<const Column> columns) {
+  if (temporal()) information.assign(slices, 0.0);
+  for (std::size_t t = 0; t < slices; ++t) {
+    for (std::uint32_t s = 0; s < tree.leaf_count(); ++s) {
+      const auto v = columns[t].v.subspan(s * states, states);
+      const double w = columns[t].w[s];
+      double* c = cell(temporal() ? s : tree.leaf_node(LeafPosition(s)).value, t);
+      // A cell that weighs nothing says nothing, even if rounding left a trace of a state in it.
+      for (std::size_t x = 0; x < states; ++x) c[x] = w > 0 ? v[x] : 0.0;
+      c[states] = w;
+      c[states + 1] = internal::cell_information(v, w);
+      if (temporal()) information[t] += c[states + 1];
+    }
+  }
+}
+
+void Batch::Impl::measure_nodes() {
+  const internal::Kernels& kernel = internal::kernels();
+  std::vector<std::size_t> which;
+  const auto measure = [&](std::size_t row, double* to_a, double* to_b, bool add) {
+    // States that never occur here cost nothing: of real cells most are 0.
+    which.clear();
+    for (std::size_t x = 0; x < states; ++x) {
+      bool occurs = false;
+      for (std::size_t t = 0; t < slices && !occurs; ++t) occurs = cell(row, t)[x] > 0;
+      if (occurs) which.push_back(x);
+    }
+    kernel.measure(slices, cell(row, 0), stride(), which.data(), which.size(), states, add, scratch.data(),
+                   to_a, to_b);
+  };
+  if (temporal()) {
+    for (std::size_t s = 0; s < tree.leaf_count(); ++s) measure(s, a.data(), b.data(), s > 0);
+    return;
+  }
+  for (const NodeIndex k : tree.post_order()) {
+    for (const NodeIndex child : tree.children(k)) {
+      const double* from = cell(child.value, 0);
+      double* to = cell(k.value, 0);
+      for (std::size_t i = 0; i < slices * stride(); ++i) to[i] += from[i];
+    }
+    measure(k.value, of(a, k), of(b, k), false);
+  }
+}
+
+void Batch::Impl::solve_node(NodeIndex k, double p, double* table) {
+  const internal::Kernels& kernel = internal::kernels();
+  kernel.whole(entries, of(std::as_const(a), k), of(std::as_const(b), k), 1 - p, tie, tree.is_leaf(k), table);
+  kernel.cut(slices, scratch.data(), table);
+}
+
+bool Batch::Impl::solve_tables(double p, internal::Patience& patience) {
+  if (best.empty()) best = internal::Triangles(tree.size() * entries);
+  const internal::Kernels& kernel = internal::kernels();
+  for (const NodeIndex k : tree.post_order()) {
+    double* table = of(best, k);
+    solve_node(k, p, table);
+    if (!patience.after(work_of_node())) return false;
+    // Its parent's sum is made while the triangle is in the cache.
+    const NodeIndex parent = tree.parent(k);
+    if (parent == kNoParent) continue;
+    const bool first = tree.children(parent).front() == k;
+    kernel.add(entries, table, table, 0, first, of(best, parent));
+  }
+  return true;
+}
+
+std::vector<double> Batch::Impl::solve_row(double p) const {
+  std::vector<double> row(slices + 1, 0.0);
+  for (std::size_t j = 1; j <= slices; ++j) {
+    const double* column_a = a.data() + triangle_column(j - 1);
+    const double* column_b = b.data() + triangle_column(j - 1);
+    double top = internal::kNever;
+    for (std::size_t i = 0; i < j; ++i) {
+      top = std::max(top, row[i] + (column_a[i] - (1 - p) * column_b[i] - tie));
+    }
+    row[j] = top;
+  }
+  return row;
+}
+
+std::vector<Part> Batch::Impl::parts_of_row(std::span<const double> row, double p) const {
+  std::vector<Part> parts;
+  // Backwards, taking the longest part that reaches the optimum. The last candidate is the one that must.
+  for (std::size_t j = slices; j > 0;) {
+    std::size_t i = 0;
+    while (i + 1 < j && row[i] + value(NodeIndex(0), i, j - 1, p) < row[j] - internal::tie_slack(tie)) ++i;
+    parts.push_back(part(kAllLeaves, i, j - 1));
+    j = i;
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector<Part>& parts) {
+  parts.clear();
+  if (temporal()) {
+    parts = parts_of_row(solve_row(p), p);
+    return true;
+  }
+  if (!solve_tables(p, patience)) return false;
+  struct Tables {
+    const Impl& model;
+    static bool known(const Block&) { return false; }
+    static double p_of(NodeIndex, double at) { return at; }
+    View view(NodeIndex k, double) const {
+      const double* table = model.of(model.best, k);
+      return {table, table, 0};
+    }
+  };
+  walk(Tables{*this}, whole_block(p),
+       [&](NodeIndex k, std::size_t first, std::size_t last) { parts.push_back(part(k, first, last)); });
+  return true;
+}
+
+void Batch::Impl::measure_by_table(Part& part) const {
+  const auto first = static_cast<std::size_t>(part.first.value - origin.value);
+  const auto last = static_cast<std::size_t>(part.last.value - origin.value);
+  const bool all = part.node == kAllLeaves;
+  double total = 0;
+  for (std::size_t t = first; t <= last; ++t) {
+    total += all ? information[t] : cell(part.node.value, t)[states + 1];
+  }
+  const std::size_t at = (all ? 0 : part.node.value) * entries + triangle_at(first, last);
+  const double top = b.data()[at];
+  // The difference of two large sums may come out just below 0; a cell by itself loses nothing.
+  const bool one_cell = !all && first == last && tree.is_leaf(part.node);
+  part.loss = one_cell ? 0.0 : std::max(0.0, total - (a.data()[at] - top));
+  part.gain = top - part.loss;
+}
+
+void Batch::Impl::measure_exactly(Part& part) const {
+  const auto first = static_cast<std::size_t>(part.first.value - origin.value);
+  const auto last = static_cast<std::size_t>(part.last.value - origin.value);
+  if (part.node == kAllLeaves) return measure_interval_exactly(part, first, last);
+  measure_area_exactly(part, first, last);
+}
+
+void Batch::Impl::measure_area_exactly(Part& part, std::size_t first, std::size_t last) const {
+  const auto leaves = tree.leaves_under(part.node);
+  std::vector<double> s(states, 0.0);
+  double w = 0, total = 0, loss = 0;
+  for (const LeafPosition leaf : leaves) {
+    for (std::size_t t = first; t <= last; ++t) {
+      const double* c = leaf_cell(leaf, t);
+      for (std::size_t x = 0; x < states; ++x) s[x] += c[x];
+      w += c[states];
+    }
+  }
+  for (const double x : s) total += x;
+  for (const LeafPosition leaf : leaves) {
+    if (leaves.size() == 1 && first == last) break;  // a cell by itself loses nothing
+    for (std::size_t t = first; t <= last; ++t) {
+      const double* c = leaf_cell(leaf, t);
+      for (std::size_t x = 0; x < states; ++x) {
+        if (c[x] > 0) loss += c[x] * std::log2((c[x] / c[states]) * (w / s[x]));
+      }
+    }
+  }
+  part.loss = std::max(0.0, loss);
+  part.gain = (w > 0 ? total * std::log2(w) : 0.0) - part.loss;
+}
+
+void Batch::Impl::measure_interval_exactly(Part& part, std::size_t first, std::size_t last) const {
+  part.loss = part.gain = 0;
+  Part one = part;
+  for (std::uint32_t leaf = 0; leaf < tree.leaf_count(); ++leaf) {
+    one.node = tree.leaf_node(LeafPosition(leaf));
+    measure_area_exactly(one, first, last);
+    part.loss += one.loss;
+    part.gain += one.gain;
+  }
+}
+
+internal::Line Batch::Impl::line_of(std::vector<Part> parts) const {
+  internal::Line line;
+  for (Part& part : parts) {
+    measure_by_table(part);
+    line.gain += part.gain;
+    line.loss += part.loss;
+  }
+  line.parts = parts.size();
+  return line;
+}
+
+Batch::Batch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Batch::Batch(Batch&&) noexcept = default;
+Batch& Batch::operator=(Batch&&) noexcept = default;
+Batch::~Batch() = default;
+
+std::uint64_t Batch::memory_needed(const Options& o, std::size_t slices) {
+  using internal::sat_add;
+  using internal::sat_mul;
+  if (slices > internal::kMaxWindow) return ~std::uint64_t{0};
+  const bool temporal = o.op == Operator::kTemporal;
+  const std::uint64_t triangles = temporal ? 2 : sat_mul(3, o.tree.size());
+  const std::uint64_t rows = temporal ? o.tree.leaf_count() : o.tree.size();
+  const std::uint64_t scratch = sat_mul(sat_add(o.states, 3), internal::padded_rows(slices));
+  const std::uint64_t doubles = sat_add(sat_add(sat_mul(triangles, triangle_size(slices)), scratch),
+                                        sat_mul(sat_mul(rows, slices), sat_add(o.states, 2)));
+  return sat_mul(sizeof(double), doubles);
+}
+
+Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
+  const double any_p[] = {0};
+  if (auto ok = internal::check_options(options.states, columns.size(), any_p, options.tie_bits); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const std::uint64_t need = memory_needed(options, columns.size());
+  if (auto ok = internal::check_budget(need, options.memory_budget_bytes); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  for (std::size_t t = 0; t < columns.size(); ++t) {
+    const std::int64_t slice = options.first_slice.value + static_cast<std::int64_t>(t);
+    if (auto ok = internal::check_column(columns[t], options.tree.leaf_count(), options.states, slice); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  try {
+    return Batch(std::make_unique<Impl>(options, columns));
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kLimit,
+                "partition: the system refused " + std::to_string(need) + " bytes for the tables");
+  }
+}
+
+Result<Partition> Batch::solve(double p) {
+  if (auto ok = internal::check_p(p); !ok) return tl::unexpected(ok.error());
+  const std::function<bool()> always;
+  internal::Patience patience(always);
+  Partition out;
+  out.p = p;
+  try {
+    impl_->find_parts(p, patience, out.parts);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kLimit, "partition: the system refused the memory of a solution");
+  }
+  for (Part& part : out.parts) impl_->measure_exactly(part);
+  internal::sum_up(out);
+  return out;
+}
+
+Partition Batch::whole() const {
+  Partition out;
+  out.p = 1;
+  out.parts.push_back(impl_->part(impl_->temporal() ? kAllLeaves : impl_->tree.root(), 0, impl_->slices - 1));
+  impl_->measure_exactly(out.parts[0]);
+  internal::sum_up(out);
+  return out;
+}
+
+Partition Batch::microscopic() const {
+  Partition out;
+  const auto add = [&](NodeIndex node) {
+    for (std::size_t t = 0; t < impl_->slices; ++t) {
+      out.parts.push_back(impl_->part(node, t, t));
+      impl_->measure_exactly(out.parts.back());
+    }
+  };
+  if (impl_->temporal()) {
+    add(kAllLeaves);
+  } else {
+    for (const LeafPosition leaf : tree().leaves_under(tree().root())) add(tree().leaf_node(leaf));
+  }
+  internal::sum_up(out);
+  return out;
+}
+
+const TreeShape& Batch::tree() const {
+  return impl_->tree;
+}
+std::size_t Batch::states() const {
+  return impl_->states;
+}
+std::size_t Batch::slices() const {
+  return impl_->slices;
+}
+
+}  // namespace margay::partition

@@ -1,0 +1,208 @@
+// What the batch solver and the search for significant p share: the measured model, the plain solution at one
+// p, and the walk that finds the parts again. Private to the module.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "batch_kernels.h"
+#include "cell_check.h"
+#include "margay/partition/batch.h"
+
+namespace margay::partition {
+
+namespace internal {
+
+// Doubles that begin on a cache line, not set to anything; large ones on large pages, for a model is written
+// once and faults would cost as much as its logarithms. Throws std::bad_alloc.
+class Triangles {
+ public:
+  Triangles() = default;
+  explicit Triangles(std::size_t count);
+  double* data() { return memory_.get(); }
+  const double* data() const { return memory_.get(); }
+  bool empty() const { return memory_ == nullptr; }
+
+ private:
+  struct Free {
+    void operator()(double* p) const;
+  };
+  std::unique_ptr<double[], Free> memory_;
+};
+
+// Asks a caller's go_on now and then: before each solution, and within one after kStep entries were combined.
+class Patience {
+ public:
+  explicit Patience(const std::function<bool()>& go_on) : go_on_(go_on) {}
+  // Both false from the first refusal on.
+  bool next_solution() {
+    work_ = 0;
+    return ask();
+  }
+  bool after(double work) {
+    work_ += work;
+    if (work_ < kStep) return !ended_;
+    work_ = 0;
+    return ask();
+  }
+  bool ended() const { return ended_; }
+
+ private:
+  static constexpr double kStep = 5e7;  // some 10 to 30 ms
+  bool ask() {
+    if (!ended_ && go_on_ && !go_on_()) ended_ = true;
+    return !ended_;
+  }
+  const std::function<bool()>& go_on_;
+  double work_ = 0;
+  bool ended_ = false;
+};
+
+// What a partition is worth at every p: pIC = p*(gain + loss) - loss, less the price of its parts.
+struct Line {
+  double gain = 0, loss = 0;
+  std::size_t parts = 0;
+};
+
+}  // namespace internal
+
+struct Batch::Impl {
+  // The triangle of one node at some p: left + t*(right - left).
+  struct View {
+    const double* left;
+    const double* right;
+    double t;
+    double operator()(std::size_t i, std::size_t j) const {
+      const std::size_t at = internal::triangle_at(i, j);
+      return left[at] + t * (right[at] - left[at]);
+    }
+  };
+  struct Block {
+    NodeIndex node;
+    std::uint32_t first, last;
+    double p;
+  };
+
+  Operator op;
+  TreeShape tree;
+  std::size_t states, slices;
+  SliceIndex origin;
+  std::uint64_t budget;
+  double tie;
+  std::size_t entries;              // doubles of one triangle
+  std::vector<double> sums;         // per row and slice: S_0..S_{X-1}, W, I. Rows: nodes; temporal: leaves
+  std::vector<double> information;  // temporal: I of all leaves, per slice
+  internal::Triangles a, b;         // per node; temporal: one, of all leaves
+  internal::Triangles best;         // per node, at the p solved last; made by the first solution
+  internal::Triangles scratch;
+
+  Impl(Options& options, std::span<const Column> columns);
+
+  bool temporal() const { return op == Operator::kTemporal; }
+  std::size_t stride() const { return states + 2; }
+  double* cell(std::size_t row, std::size_t t) { return sums.data() + (row * slices + t) * stride(); }
+  const double* cell(std::size_t row, std::size_t t) const {
+    return sums.data() + (row * slices + t) * stride();
+  }
+  const double* leaf_cell(LeafPosition leaf, std::size_t t) const {
+    return cell(temporal() ? leaf.value : tree.leaf_node(leaf).value, t);
+  }
+  double* of(internal::Triangles& triangles, NodeIndex k) const {
+    return triangles.data() + k.value * entries;
+  }
+  const double* of(const internal::Triangles& triangles, NodeIndex k) const {
+    return triangles.data() + k.value * entries;
+  }
+  // pIC of an area without I, less the price (spatiotemporal.h).
+  double value(NodeIndex k, std::size_t i, std::size_t j, double p) const {
+    const std::size_t at = k.value * entries + internal::triangle_at(i, j);
+    return a.data()[at] - (1 - p) * b.data()[at] - tie;
+  }
+  // Entries combined by the cuts of one node.
+  double work_of_node() const {
+    const double t = static_cast<double>(slices);
+    return t * t * t / 6 + t * t;
+  }
+
+  void measure_leaves(std::span<const Column> columns);
+  void measure_nodes();
+  // Completes the triangle `table` of node k, which holds the sum of its children's (nothing for a leaf).
+  void solve_node(NodeIndex k, double p, double* table);
+  // Spatiotemporal: all of `best`. False if patience ended.
+  bool solve_tables(double p, internal::Patience& patience);
+  // Temporal: the optimum of the first j slices, j = 0..T (equation 8 of RR-8524).
+  std::vector<double> solve_row(double p) const;
+
+  // The parts at p, without measures. False if patience ended.
+  bool find_parts(double p, internal::Patience& patience, std::vector<Part>& parts);
+  std::vector<Part> parts_of_row(std::span<const double> row, double p) const;
+  Part part(NodeIndex k, std::size_t first, std::size_t last) const {
+    return {k, SliceIndex(origin.value + static_cast<std::int64_t>(first)),
+            SliceIndex(origin.value + static_cast<std::int64_t>(last))};
+  }
+  // Loss and gain from the triangles: O(slices of the part).
+  void measure_by_table(Part& part) const;
+  // Cell by cell: every term of the loss is small where the cells are alike.
+  void measure_exactly(Part& part) const;
+  void measure_area_exactly(Part& part, std::size_t first, std::size_t last) const;
+  void measure_interval_exactly(Part& part, std::size_t first, std::size_t last) const;
+  internal::Line line_of(std::vector<Part> parts) const;
+
+  // Finds the optimal parts of a block from the top down, by the choices of spatiotemporal.h: the first, in
+  // the order of the tie rule, that reaches the block's optimum. tables.p_of(k, p) tells at which p the
+  // blocks of node k are to be decided, tables.view(k, p) its triangle there; if tables.known(block) they are
+  // left alone. take(k, first, last) receives the parts in order.
+  template <class Tables, class Take>
+  void walk(Tables&& tables, const Block& start, Take&& take) const;
+  Block whole_block(double p) const { return {tree.root(), 0, static_cast<std::uint32_t>(slices - 1), p}; }
+};
+
+template <class Tables, class Take>
+void Batch::Impl::walk(Tables&& tables, const Block& start, Take&& take) const {
+  std::vector<Block> stack{start};
+  while (!stack.empty()) {
+    auto [k, first, last, p] = stack.back();
+    stack.pop_back();
+    if (tables.known({k, first, last, p})) continue;
+    p = tables.p_of(k, p);
+    const View own = tables.view(k, p);
+    const double target = own(first, last) - internal::tie_slack(tie);
+    if (value(k, first, last, p) >= target) {
+      take(k, first, last);
+      continue;
+    }
+    const auto children = tree.children(k);
+    double split = internal::kNever;
+    if (!children.empty()) {
+      split = 0;
+      for (const NodeIndex child : children) split += tables.view(child, p)(first, last);
+    }
+    // An only child has its parent's leaves: cutting in time first keeps the topmost of the two in the parts.
+    std::uint32_t cut = last;  // none
+    if (split < target || children.size() == 1) {
+      double best_seen = children.size() == 1 ? target : split;
+      for (std::uint32_t m = first; m < last; ++m) {
+        const double both = own(first, m) + own(m + 1, last);
+        if (both >= best_seen) {
+          best_seen = both;
+          cut = m;
+          if (both >= target) break;
+        }
+      }
+    }
+    if (cut < last) {
+      stack.push_back({k, cut + 1, last, p});
+      stack.push_back({k, first, cut, p});
+    } else if (!children.empty()) {
+      for (std::size_t c = children.size(); c-- > 0;) stack.push_back({children[c], first, last, p});
+    } else {
+      take(k, first, last);  // a leaf's single slice
+    }
+  }
+}
+
+}  // namespace margay::partition

@@ -1,0 +1,95 @@
+// A whole model at once: every interval of every node is measured once, then solved for as many p as wanted.
+// What `margay partition`, the list of significant p and the quality curves are made from; the live engines
+// (spatiotemporal.h, temporal.h) keep a sliding window instead. Both give the same partition of the same
+// cells at the same p.
+//
+// THE IDEA. Of an area only two numbers depend on how it lies: a = sum_x S_x*log2(S_x) and b = (sum_x
+// S_x)*log2(W) (partition.h). Without I, which every partition has, pIC(A) = p*gain - (1-p)*loss (RR-8524,
+// equation 6) is a - (1-p)*b, so one table of a and b serves all p. A solution is the recurrence of
+// spatiotemporal.h (spatiotemporal-aggregation, section III.E), with the price `tie` of the tie rule:
+//
+//     base_k(i,j) = max( a - (1-p)*b - tie,  sum over c of best_c(i,j) )
+//     best_k(i,j) = max( base_k(i,j),  max over i <= m < j of best_k(i,m) + base_k(m+1,j) )
+//
+// and the temporal operator's is the one of temporal.h (RR-8524, equations 7 and 8), a and b being sums over
+// leaves. The parts are found from the whole downwards by the engines' choices.
+//
+// THE OPTIMISATIONS. Triangles lie by columns of j, so that the sums of all [i,j] grow by one slice at a
+// time, eight i at once, and the cuts are a (max,+) product over contiguous rows. The base-2 logarithm is a
+// polynomial (error 1.1e-15 beside the exponent). States that a node never has cost nothing. These loops are
+// compiled for AVX2 and AVX-512 too and chosen at run time; the machines' results differ in the last bits of
+// a and b, which the tie rule hides.
+//
+// COST, for K nodes, L leaves, T slices, X states (log: a base-2 logarithm):
+//     create     O(K * T^2/2 * (X+1) log)      temporal: L for K
+//     solve      O(K * T^3/6) + parts * depth * T at worst + O(L*T*X log); temporal: O(T^2/2 + L*T*X log)
+// MEMORY, in bytes (memory_needed() tells it; N = 8*(q+1)*(4*q+r) with q = floor(T/8), r = T mod 8, which is
+// near T^2/2):
+//     spatiotemporal    8 * ( K * ( 3*N + T*(X+2) )  +  (X+3) * (T rounded up to 8) )
+//     temporal          8 * ( 2*N  +  L*T*(X+2)      +  (X+3) * (T rounded up to 8) )
+// Partitions come on top: 40 bytes a part.
+//
+// Errors: create() refuses what the engines refuse, naming leaf, slice and state (kInvalidArgument), and a
+// model over the budget, naming need and budget (kLimit); solve() refuses p outside [0,1]. Thread safety:
+// const calls may run together; solve() writes the tables and needs exclusive access. Ownership: owns copies
+// of the cells; columns are borrowed for the call. Pure: no clock, file, log or randomness.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "margay/base/result.h"
+#include "margay/partition/partition.h"
+#include "margay/partition/tree_shape.h"
+
+namespace margay::partition {
+
+enum class Operator {
+  kTemporal,        // RR-8524: one list of cuts in time for all leaves, each of which keeps its own row
+  kSpatiotemporal,  // areas are node x interval
+};
+
+class Batch {
+ public:
+  struct Options {
+    Operator op = Operator::kSpatiotemporal;
+    TreeShape tree = TreeShape::flat(0);
+    std::size_t states = 0;
+    SliceIndex first_slice{0};
+    std::uint64_t memory_budget_bytes = std::uint64_t{4} << 30;
+    std::optional<double> tie_bits;  // as in the engines
+  };
+  // Checks as the engines do (cell_check.h), measures every interval. columns: one per slice, oldest first,
+  // at least one; borrowed for the call.
+  static Result<Batch> create(Options options, std::span<const Column> columns);
+  // Bytes the tables of such a model take; 2^64-1 if that does not fit. The search for significant p uses
+  // what the budget leaves above this.
+  static std::uint64_t memory_needed(const Options& options, std::size_t slices);
+
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) noexcept;
+  ~Batch();
+
+  // The optimal partition at p in [0,1]; parts, gain and loss measured cell by cell.
+  Result<Partition> solve(double p);
+  // The whole window as one part of the root (temporal: of all leaves), whatever p.
+  Partition whole() const;
+  // Every cell its own part (temporal: every slice).
+  Partition microscopic() const;
+
+  const TreeShape& tree() const;
+  std::size_t states() const;
+  std::size_t slices() const;
+
+ private:
+  struct Impl;
+  explicit Batch(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+  friend struct SignificantSearch;  // significant.cc
+};
+
+}  // namespace margay::partition

@@ -1,0 +1,72 @@
+// The loops of the batch solver, each set of them that this machine can run, against plain ones.
+#include "batch_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "models.h"
+
+namespace margay::partition::internal {
+namespace {
+
+TEST(BatchKernels, Logarithm) {
+  const std::uint64_t seed = 6;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  for (std::size_t number = 0; const Kernels* set = usable_kernels(number); ++number) {
+    SCOPED_TRACE(set->name);
+    alignas(64) double x[kRows], y[kRows];
+    for (int round = 0; round < 20'000; ++round) {
+      for (double& v : x) {
+        v = round % 2 ? std::ldexp(0.5 + uniform(rng), static_cast<int>(rng() % 80) - 40)
+                      : 1 + 1e-3 * (uniform(rng) - 0.5);
+      }
+      set->log2(kRows, x, y);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        const double want = std::log2(x[i]);
+        // Near 1, where the logarithm is near 0, it is exact in proportion.
+        const double scale = round % 2 ? std::max(1.0, std::abs(want)) : std::abs(want);
+        ASSERT_NEAR(y[i], want, 4e-15 * scale) << x[i];
+      }
+    }
+    std::fill_n(x, kRows, 1.0);
+    set->log2(kRows, x, y);
+    EXPECT_EQ(y[0], 0);
+  }
+}
+
+TEST(BatchKernels, CutsAreTheRecurrence) {
+  const std::uint64_t seed = 7;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  for (std::size_t number = 0; const Kernels* set = usable_kernels(number); ++number) {
+    SCOPED_TRACE(set->name);
+    for (std::size_t slices = 1; slices <= 70; ++slices) {
+      std::vector<double> room(triangle_size(slices) + padded_rows(slices) + 16);
+      double* best = room.data();
+      while (reinterpret_cast<std::uintptr_t>(best) % 64 != 0) ++best;
+      double* scratch = best + triangle_size(slices);
+      std::fill_n(best, triangle_size(slices), kNever);
+      for (std::size_t j = 0; j < slices; ++j) {
+        for (std::size_t i = 0; i <= j; ++i) best[triangle_at(i, j)] = uniform(rng) * std::sqrt(1 + j - i);
+      }
+      std::vector<double> base(best, best + triangle_size(slices)), want = base;
+      for (std::size_t j = 0; j < slices; ++j) {
+        for (std::size_t i = 0; i <= j; ++i) {
+          double& entry = want[triangle_at(i, j)];
+          for (std::size_t m = i; m < j; ++m) {
+            entry = std::max(entry, want[triangle_at(i, m)] + base[triangle_at(m + 1, j)]);
+          }
+        }
+      }
+      set->cut(slices, scratch, best);
+      for (std::size_t e = 0; e < want.size(); ++e) ASSERT_EQ(best[e], want[e]) << slices << " slices";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace margay::partition::internal
