@@ -13,6 +13,7 @@
 #include "margay/terminal/watch.h"
 #include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
+#include "partition/partition_command.h"
 #include "run/run_command.h"
 
 namespace {
@@ -126,7 +127,8 @@ int run(int argc, char** argv) {
       "  margay run -- mpirun -np 4 ./app      watch a job: phases and alerts as they happen, an archive at "
       "the end\n"
       "  margay watch                          the live view of it, in another terminal\n"
-      "  margay status                         where every event went, and how the daemon is"};
+      "  margay status                         where every event went, and how the daemon is\n"
+      "  margay partition model.csv            the optimal partition of a model in a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
 
@@ -180,6 +182,10 @@ int run(int argc, char** argv) {
   margay::app::add_keys_command(app, keys_request);
   auto* keys_app = app.get_subcommand("keys");
 
+  margay::app::PartitionRequest partition_request;
+  margay::app::add_partition_command(app, partition_request);
+  auto* partition_app = app.get_subcommand("partition");
+
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
   auto* env_app = app.add_subcommand(
@@ -215,6 +221,7 @@ int run(int argc, char** argv) {
     return status(status_where, check_only ? StatusAs::kCheck : json ? StatusAs::kJson : StatusAs::kText);
   if (finish_app->parsed()) return finish(finish_where);
   if (keys_app->parsed()) return margay::app::keys_command(keys_request);
+  if (partition_app->parsed()) return margay::app::partition_command(partition_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;

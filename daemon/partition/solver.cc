@@ -1,10 +1,8 @@
 #include "solver.h"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <new>
-#include <thread>
 
 namespace margay::partition::internal {
 namespace {
@@ -293,15 +291,13 @@ void TableSolver<T>::settle() {
       std::min({g_.threads, ranges_.size(), std::max<std::size_t>(1, order.size() / kNodesWorthAThread)});
   std::vector<Scratch> scratch;
   for (std::size_t n = 0; n < threads; ++n) scratch.push_back(make_scratch());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&](Scratch& s) {
-    for (std::size_t r; (r = next.fetch_add(1)) < ranges_.size();)
-      for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at) solve_node(order[at], fresh, s);
+  const auto work = [&](std::size_t worker, std::size_t r) {
+    for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at) solve_node(order[at], fresh, scratch[worker]);
   };
-  {
-    std::vector<std::jthread> helpers;
-    for (std::size_t n = 1; n < threads; ++n) helpers.emplace_back([&, n] { work(scratch[n]); });
-    work(scratch[0]);
+  if (threads > 1 && g_.parallel) {
+    g_.parallel(threads, ranges_.size(), work);
+  } else {
+    for (std::size_t r = 0; r < ranges_.size(); ++r) work(0, r);
   }
   for (const NodeIndex k : above_) solve_node(k, fresh, scratch[0]);
   for (const Scratch& s : scratch) written_ += s.written;

@@ -27,6 +27,7 @@ struct Ground {
   double a_leaf;                     // the largest that a leaf of weight 1 can have in it
   std::vector<double> leaf_weights;  // per position
   std::size_t threads;
+  Spatiotemporal::Parallel parallel;
   const Kernels* kernels;
   bool precise;
   PrefixSums sums;

@@ -79,6 +79,7 @@ struct Spatiotemporal::Impl {
             a_leaf,
             std::move(o.leaf_weights),
             std::max<std::size_t>(1, o.threads),
+            std::move(o.parallel),
             kernels,
             precise,
             std::move(sums),

@@ -17,6 +17,7 @@
 
 #include "margay/partition/spatiotemporal.h"
 #include "margay/partition/temporal.h"
+#include "support/parallel.h"
 
 namespace margay::partition {
 namespace {
@@ -136,6 +137,7 @@ void push(benchmark::State& state) {
   o.states = arg(2);
   o.tables = arg(3) == 32 ? Spatiotemporal::Tables::kCompact : Spatiotemporal::Tables::kExact;
   o.threads = arg(5);
+  o.parallel = support::parallel;
   for (std::size_t q = 0; q < arg(6); ++q) o.p.push_back(0.02 * static_cast<double>(q + 1));
   o.memory_budget_bytes = std::uint64_t{16} << 30;
   const std::size_t nodes = o.tree.size();

@@ -384,6 +384,23 @@ void archive() {
   put("raw-key", 11, store::RawKey{TimeNs(5), LeafIndex(2), 77}.encode());
 }
 
+void models() {
+  const auto put = [](const std::string& name, const std::string& text) {
+    seed("partition_model", name, text);
+  };
+  put("text", "3 2 2 5\n3 3 4\n4 -1\n0.1 0.9 0.2 0.8\n0.3 0.7 0.4 0.6\n0.5 0.5 1 0\n");
+  put("counts", "1 3 2 1\r\n-1\r\n1 3\t1e1 0 +0 0\r\n");
+  put("short", "2 3 2 3\n2 2 -1\n0.1 0.9\n");
+  put("huge", "2000000 1000000 65536 2000001\n");
+  put("cycle", "3 2 2 6\n3 3 5 4 3 -1\n");
+  put("csv",
+      "resource,slice,state,value\n/a/y/2,5,run,0.25\n/b/z,5,wait,0.5\n/a/x,6,run,1\n/a/y/1,5,wait,0.75\n");
+  put("csv-quoted", "\"/a/x,\"\"1\"\"\" , -3 ,\"two\nlines\",1\r\n\r\nb//c/,-1,s,0.5\r\n/b/c,-3,s,12\n");
+  put("csv-twice", "/a,0,s,1\n/b,0,s,1\n/a,0,s,1\n");
+  put("csv-inner", "/a/b,0,s,1\n/a,0,s,1\n");
+  put("csv-far", "/a,0,s,1\n/a,999999,t,1\n/b,9007199254740992,s,1\n");
+}
+
 void files() {
   std::string text = config::default_text();
   // Without its comments: a small input changes faster.
@@ -492,6 +509,7 @@ int main(int argc, char** argv) {
   agent_replies();
   viewers();
   archive();
+  models();
   files();
   strangers();
   return 0;

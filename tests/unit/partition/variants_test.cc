@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engines.h"
+#include "support/parallel.h"
 
 namespace margay::partition {
 namespace {
@@ -123,6 +124,7 @@ TEST(Variants, TheSameToTheBitWithAnyNumberOfThreads) {
       std::vector<std::vector<Partition>> seen;
       for (const std::size_t threads : {1u, 2u, 5u, 14u}) {
         options.threads = threads;
+        options.parallel = support::parallel;
         auto engine = Spatiotemporal::create(options);
         ASSERT_TRUE(engine);
         std::vector<Partition> partitions;

@@ -61,12 +61,13 @@
 //
 // Errors: create(), push(), amend() and reshape() refuse what is outside the contract with a sentence that
 // names leaf, slice and state; a refused call changes nothing. Thread safety: const calls may run together;
-// any other call needs exclusive access; settle() uses up to `threads` threads and ends them. Ownership: owns
+// any other call needs exclusive access; settle() works in those that `parallel` has. Ownership: owns
 // its tables, copies what it is given. Pure: no clock, file, log or randomness.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -88,6 +89,10 @@ class Spatiotemporal {
   };
   static constexpr double kLeastCompactP =
       1e-4;  // compact tables tell equal cells apart from rounding from here on
+  // Calls work(worker, task) once for each task < tasks, in any order and side by side, a worker < threads for
+  // one task at a time; returns when all are done. Threads are the caller's: this module makes none.
+  using Work = std::function<void(std::size_t worker, std::size_t task)>;
+  using Parallel = std::function<void(std::size_t threads, std::size_t tasks, const Work& work)>;
   struct Options {
     TreeShape tree = TreeShape::flat(0);
     std::size_t states = 0;     // X >= 1, tested states only
@@ -101,7 +106,8 @@ class Spatiotemporal {
     double longest_slice = 1;          // the largest duration of a column
     std::size_t most_leaves =
         0;  // reserve for reshape(): the largest sum of leaf weights, if it is more than now
-    std::size_t threads = 1;   // that settle subtrees side by side
+    std::size_t threads = 1;  // for settle(), which gives whole subtrees to each of them through `parallel`
+    Parallel parallel;        // empty: one after the other
     std::string instructions;  // one of instruction_sets(); empty: the best
   };
 

@@ -1,0 +1,66 @@
+// The models that `margay partition` reads: who spends how much in which state, slice by slice, and the
+// hierarchy of who. Two inputs, told apart by the first line (one with a comma is CSV):
+//
+//     text   S T X H                        leaves, slices, states, nodes: on the first line
+//            H parents                      nodes 0 to S-1 are the leaves; the root's parent is -1
+//            S*T*X values                   by leaf, then slice, then state
+//     CSV    resource,slice,state,value     RFC 4180, with or without a header; what is missing is 0
+//
+// Values are finite and not negative. Where a row (the states of one leaf in one slice) sums to more than 1,
+// all values are divided by the largest such sum, `unit`: the measures of partition.h are linear in the
+// values, so they are those of the file once multiplied by `unit`. Every cell weighs 1.
+//
+// Errors: kInvalidArgument for what is wrong with the text and kLimit for what is too large for the bounds
+// below, each beginning "NAME:LINE: ". Sizes are checked before anything is allocated for them, and what is
+// allocated is in proportion to the text or within the budget. Pure, but for read_input(). Thread safety:
+// functions are safe. Cost: linear in the text and in S*T*X.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margay/base/ids.h"
+#include "margay/base/result.h"
+#include "margay/partition/tree_shape.h"
+
+namespace margay::app {
+
+inline constexpr std::uint64_t kMostModelNodes = 1u << 21;
+inline constexpr std::uint64_t kMostModelSlices = 1'000'000;
+inline constexpr std::uint64_t kMostModelStates = 65536;
+inline constexpr std::size_t kMostModelDepth = 64;          // CSV: names in a path
+inline constexpr std::size_t kMostModelField = 4096;        // CSV: bytes of a field
+inline constexpr std::int64_t kMostModelSlice = 1ll << 53;  // CSV: slices lie within -this to this
+inline constexpr double kMostModelValue = 1e280;            // so that no sum and no measure overflows
+
+struct Model {
+  partition::TreeShape tree = partition::TreeShape::flat(0);
+  std::size_t slices = 0;
+  std::size_t states = 0;
+  SliceIndex first_slice{0};
+  std::vector<double> values;  // [slice][leaf by position][state]; each row sums to at most 1 (to 1e-9)
+  double unit = 1;             // what the values were divided by
+  // CSV only: each node's own name (the root's is empty), and the states'.
+  std::vector<std::string> node_names;
+  std::vector<std::string> state_names;
+
+  std::size_t leaves() const { return tree.leaf_count(); }
+  std::size_t depth() const;  // steps from the root to the deepest leaf
+  bool has_names() const { return !node_names.empty(); }
+  // "/site/host", the root "/"; REQUIRES has_names().
+  std::string path(NodeIndex node) const;
+  // The path or, in a model without names, "leaf 3" or "node 7".
+  std::string label(NodeIndex node) const;
+  std::string state_label(std::size_t state) const;
+};
+
+// `name` begins the errors. The values may take memory_bytes.
+Result<Model> parse_model(std::string_view text, const std::string& name, std::uint64_t memory_bytes);
+
+// The bytes of a file; of standard input for "-". Errors: kNotFound, kIo, and kLimit beyond `most` bytes.
+Result<std::string> read_input(const std::string& path, std::uint64_t most);
+
+}  // namespace margay::app
