@@ -152,12 +152,12 @@ std::vector<double> Batch::Impl::solve_row(double p) const {
   return row;
 }
 
-std::vector<Part> Batch::Impl::parts_of_row(std::span<const double> row, double p) const {
+std::vector<Part> Batch::Impl::parts_of_row(std::span<const double> row, double p, double slack) const {
   std::vector<Part> parts;
   // Backwards, taking the longest part that reaches the optimum. The last candidate is the one that must.
   for (std::size_t j = slices; j > 0;) {
     std::size_t i = 0;
-    while (i + 1 < j && row[i] + value(NodeIndex(0), i, j - 1, p) < row[j] - internal::tie_slack(tie)) ++i;
+    while (i + 1 < j && row[i] + value(NodeIndex(0), i, j - 1, p) < row[j] - slack) ++i;
     parts.push_back(part(kAllLeaves, i, j - 1));
     j = i;
   }
@@ -168,13 +168,14 @@ std::vector<Part> Batch::Impl::parts_of_row(std::span<const double> row, double 
 bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector<Part>& parts) {
   parts.clear();
   if (temporal()) {
-    parts = parts_of_row(solve_row(p), p);
+    parts = parts_of_row(solve_row(p), p, internal::tie_slack(tie));
     return true;
   }
   if (!solve_tables(p, patience)) return false;
   struct Tables {
     const Impl& model;
     static bool known(const Block&) { return false; }
+    double slack(const Block&) const { return internal::tie_slack(model.tie); }
     static double p_of(NodeIndex, double at) { return at; }
     View view(NodeIndex k, double) const {
       const double* table = model.of(model.best, k);

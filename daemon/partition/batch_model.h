@@ -161,7 +161,7 @@ struct Batch::Impl {
 
   // The parts at p, without measures. False if patience ended.
   bool find_parts(double p, internal::Patience& patience, std::vector<Part>& parts);
-  std::vector<Part> parts_of_row(std::span<const double> row, double p) const;
+  std::vector<Part> parts_of_row(std::span<const double> row, double p, double slack) const;
   Part part(NodeIndex k, std::size_t first, std::size_t last) const {
     return {k, SliceIndex(origin.value + static_cast<std::int64_t>(first)),
             SliceIndex(origin.value + static_cast<std::int64_t>(last))};
@@ -192,7 +192,7 @@ void Batch::Impl::walk(Tables&& tables, const Block& start, Take&& take) const {
     if (tables.known({k, first, last, p})) continue;
     p = tables.p_of(k, p);
     const View own = tables.view(k, p);
-    const double target = own(first, last) - internal::tie_slack(tie);
+    const double target = own(first, last) - tables.slack({k, first, last, p});
     if (value(k, first, last, p) >= target) {
       take(k, first, last);
       continue;

@@ -201,6 +201,13 @@ class NodeSolver final : public SignificantSearch::Solver {
     const NodeSolver& solver;
     double p_of(NodeIndex k, double p) const { return solver.p_of(k, p); }
     Model::View view(NodeIndex k, double p) const { return solver.view(k, p); }
+    // Not the slack of the tie rule: of tens of thousands of parts, each may fall short of its optimum by
+    // that, and lines of such partitions would not cross where the optimum changes. By the cells of the
+    // block, it is some 500 times the rounding of its entries, and small in all.
+    double slack(const Model::Block& block) const {
+      return 4 * solver.grain_ * static_cast<double>(solver.model_.tree.leaves_under(block.node).size()) *
+             static_cast<double>(block.last - block.first + 1) / static_cast<double>(solver.model_.slices);
+    }
   };
 
   // Its triangle at p if it was solved there. A frozen node is not solved at the present p.
@@ -410,7 +417,9 @@ class NodeSolver final : public SignificantSearch::Solver {
 
 class RowSolver final : public SignificantSearch::Solver {
  public:
-  explicit RowSolver(Model& model) : model_(model) {}
+  explicit RowSolver(Model& model)
+      : model_(model),
+        slack_(SignificantSearch::grain(model) * std::max(1.0 / 16, 4 / static_cast<double>(model.slices))) {}
   bool begin(double p) override { return solve(0, p, 0); }
   bool solve(double, double p, double) override {
     row_ = model_.solve_row(p);
@@ -422,12 +431,13 @@ class RowSolver final : public SignificantSearch::Solver {
   void right() override {}
   void leave() override {}
   double value() const override { return row_.back(); }
-  Line line() override { return model_.line_of(model_.parts_of_row(row_, p_)); }
-  void parts(std::vector<Part>& out) const override { out = model_.parts_of_row(row_, p_); }
+  Line line() override { return model_.line_of(model_.parts_of_row(row_, p_, slack_)); }
+  void parts(std::vector<Part>& out) const override { out = model_.parts_of_row(row_, p_, slack_); }
   double node_share() const override { return static_cast<double>(solved_); }
 
  private:
   Model& model_;
+  double slack_;
   std::vector<double> row_;
   double p_ = 0;
   std::uint64_t solved_ = 0;

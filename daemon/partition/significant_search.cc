@@ -35,8 +35,8 @@ double Search::gap(const Model& model, const Known& first, const Known& second) 
   if (!(second.at > first.at)) return 0;
   const double p = crossing(model, first, second);
   const double t = (p - first.at) / (second.at - first.at);
-  const double low = pic(first.line, first.at), high = pic(second.line, second.at);
-  const double shown = std::max(pic(first.line, p), pic(second.line, p));
+  const double low = priced(model, first.line, first.at), high = priced(model, second.line, second.at);
+  const double shown = std::max(priced(model, first.line, p), priced(model, second.line, p));
   return std::max(0.0, low + t * (high - low) - shown);
 }
 
@@ -133,6 +133,8 @@ Search::Curve Search::exact(Model& model, double from, Patience& patience, const
             stack.push_back({frame.first, frame.middle, {}});
             continue;
           }
+          // What is left is the slack of the walk.
+          curve.error = std::max(curve.error, solver->value() - information - shown);
         }
         solver->leave();
       } else {

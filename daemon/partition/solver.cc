@@ -292,7 +292,8 @@ void TableSolver<T>::settle() {
   std::vector<Scratch> scratch;
   for (std::size_t n = 0; n < threads; ++n) scratch.push_back(make_scratch());
   const auto work = [&](std::size_t worker, std::size_t r) {
-    for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at) solve_node(order[at], fresh, scratch[worker]);
+    for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at)
+      solve_node(order[at], fresh, scratch[worker]);
   };
   if (threads > 1 && g_.parallel) {
     g_.parallel(threads, ranges_.size(), work);

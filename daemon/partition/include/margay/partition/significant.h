@@ -9,6 +9,10 @@
 // partitions whose lines are the same to within rounding one is listed; one that is optimal at a single p
 // only is not.
 //
+// Batch::solve() accepts each aggregate within tie/16 of its optimum, the search within a small share of
+// that: where breakpoints lie closer together than this tells apart (noisy models of thousands of parts),
+// solve(p) may give a neighbour of the point below p, worth less by no more than that for each decision.
+//
 // THE OPTIMISATION. An entry (node, interval) is convex in p too: if its value at one inner p of [p1,p2] lies
 // on the chord of its values at p1 and p2, it is linear on all of [p1,p2]. A node all of whose entries are
 // linear is not solved again inside [p1,p2], nor is anything below it: its entries are interpolated.

@@ -89,8 +89,8 @@ class Spatiotemporal {
   };
   static constexpr double kLeastCompactP =
       1e-4;  // compact tables tell equal cells apart from rounding from here on
-  // Calls work(worker, task) once for each task < tasks, in any order and side by side, a worker < threads for
-  // one task at a time; returns when all are done. Threads are the caller's: this module makes none.
+  // Calls work(worker, task) once for each task < tasks, in any order and side by side, a worker < threads
+  // for one task at a time; returns when all are done. Threads are the caller's: this module makes none.
   using Work = std::function<void(std::size_t worker, std::size_t task)>;
   using Parallel = std::function<void(std::size_t threads, std::size_t tasks, const Work& work)>;
   struct Options {
@@ -106,8 +106,8 @@ class Spatiotemporal {
     double longest_slice = 1;          // the largest duration of a column
     std::size_t most_leaves =
         0;  // reserve for reshape(): the largest sum of leaf weights, if it is more than now
-    std::size_t threads = 1;  // for settle(), which gives whole subtrees to each of them through `parallel`
-    Parallel parallel;        // empty: one after the other
+    std::size_t threads = 1;   // for settle(), which gives whole subtrees to each of them through `parallel`
+    Parallel parallel;         // empty: one after the other
     std::string instructions;  // one of instruction_sets(); empty: the best
   };
 
