@@ -5,31 +5,11 @@
 
 #include <cstdint>
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
-#ifndef MARGAY_KERNELS
-#define MARGAY_KERNELS baseline
-#endif
+#include "vector_log.h"
 
 namespace margay::partition::internal::MARGAY_KERNELS {
-namespace {
 
-#if defined(__AVX512F__)
-constexpr std::size_t kWide = 8;
-#elif defined(__AVX2__)
-constexpr std::size_t kWide = 4;
-#else
-constexpr std::size_t kWide = 2;
-#endif
-
-typedef double V __attribute__((vector_size(kWide * 8), may_alias));
-typedef std::uint64_t U __attribute__((vector_size(kWide * 8), may_alias));
-
-#define MARGAY_INLINE static inline __attribute__((always_inline))
-
-}  // namespace
+using V = Doubles;
 
 MARGAY_INLINE const V& at(const double* p) {
   return *reinterpret_cast<const V*>(p);
@@ -43,82 +23,6 @@ MARGAY_INLINE V all(double x) {
 MARGAY_INLINE V larger(const V& a, const V& b) {
   return a > b ? a : b;
 }
-
-#if defined(__AVX512F__)
-// By table: log2 of x = 2^k * m, m in [1,2), is k - log2(c) + log2(m*c), where c is near 1/m by the upper
-// four bits of m; 1 and 1/2 at the ends, so that the logarithm near 1 has no cancellation. log2(1+r)/r on
-// [-1/32, 1/16] is interpolated at the Chebyshev points, to within 1e-16.
-alignas(64) constexpr double kInverse[16] = {0x1p+0,    0x1.d4p-1, 0x1.bap-1, 0x1.a4p-1, 0x1.9p-1,  0x1.7ep-1,
-                                             0x1.6cp-1, 0x1.5cp-1, 0x1.4ep-1, 0x1.42p-1, 0x1.36p-1, 0x1.2ap-1,
-                                             0x1.2p-1,  0x1.16p-1, 0x1.0cp-1, 0x1p-1};
-alignas(64) constexpr double kInverseLog[16] = {  // -log2(c)
-    0x0p+0,
-    0x1.097e38ce60649p-3,
-    0x1.b2602497d5346p-3,
-    0x1.249cd2b13cd6cp-2,
-    0x1.6cb0f6865c8eap-2,
-    0x1.b0b67f4f46810p-2,
-    0x1.f804ae8d0cd02p-2,
-    0x1.1d368296b5255p-1,
-    0x1.3b8b1c68fa6edp-1,
-    0x1.5692101d9b4a6p-1,
-    0x1.729fd26b707c8p-1,
-    0x1.8fc924c89ac84p-1,
-    0x1.a8ff971810a5ep-1,
-    0x1.c31a27dd00b4ap-1,
-    0x1.de298ec0bac0dp-1,
-    0x1p+0};
-constexpr double kLog[9] = {0x1.71547652b82fep+0,  -0x1.71547652b86e1p-1, 0x1.ec709dc3a6c15p-2,
-                            -0x1.71547645f8808p-2, 0x1.2776c435da02bp-2,  -0x1.ec714227098b6p-3,
-                            0x1.a626b47d7c817p-3,  -0x1.70612902fa190p-3, 0x1.22af571e722f2p-3};
-
-// Of 0 it is some finite number, which 0 is then multiplied by.
-MARGAY_INLINE V log2_of(const V& given) {
-  const __m512d x = _mm512_max_pd(given, all(0x1p-1000));
-  const __m512i index = _mm512_srli_epi64(_mm512_castpd_si512(x), 48);  // its low four bits are looked at
-  const V c = _mm512_permutex2var_pd(at(kInverse), index, at(kInverse + 8));
-  const V log_c = _mm512_permutex2var_pd(at(kInverseLog), index, at(kInverseLog + 8));
-  const V k = _mm512_getexp_pd(x);
-  const V r = _mm512_fmsub_pd(_mm512_getmant_pd(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src), c, all(1.0));
-  const V r2 = r * r;
-  V even = all(kLog[8]), odd = all(kLog[7]);
-#pragma GCC unroll 4
-  for (int term = 6; term >= 2; term -= 2) {
-    even = even * r2 + kLog[term];
-    odd = odd * r2 + kLog[term - 1];
-  }
-  even = even * r2 + kLog[0];
-  return (k + log_c) + r * (even + r * odd);
-}
-#else
-// log2(1+f)/f on [sqrt(1/2)-1, sqrt(2)-1], interpolated at the Chebyshev points; error of f*P(f) at
-// most 1.1e-15.
-constexpr double kLog[18] = {
-    0x1.71547652b82f3p+0, -0x1.71547652b82bcp-1, 0x1.ec709dc3af0b7p-2, -0x1.71547652d750ep-2,
-    0x1.2776c50267394p-2, -0x1.ec709d88a96abp-3, 0x1.a6176ab8bc49dp-3, -0x1.71548c8922853p-3,
-    0x1.4849d58c47829p-3, -0x1.2772b1d9c7c10p-3, 0x1.0cb3c157018d5p-3, -0x1.ed3c387595020p-4,
-    0x1.c4aaadc3877c1p-4, -0x1.9b6dd1e83db29p-4, 0x1.8d802a1a38021p-4, -0x1.b6ed0b678b57bp-4,
-    0x1.9d9a01e4e501cp-4, -0x1.808f0bb5ab844p-5,
-};
-
-// x = 2^k * m with m in [sqrt(1/2), sqrt(2)) by adding 1 - sqrt(1/2) to the bits (as fdlibm does), so that
-// the logarithm near 1 has no cancellation. Of 0 it is some finite number, which 0 is then multiplied by.
-MARGAY_INLINE V log2_of(const V& x) {
-  constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000;
-  const U bits = __builtin_bit_cast(U, x) + (kOne - kRootHalf);
-  // k + 1023 as the low bits of 2^52: a conversion that needs no instruction for it.
-  const V k = __builtin_bit_cast(V, (bits >> 52) | 0x4330000000000000u) - (0x1p52 + 1023);
-  const V f = __builtin_bit_cast(V, (bits & 0x000fffffffffffffu) + kRootHalf) - 1.0;
-  const V f2 = f * f;
-  V even = all(kLog[16]), odd = all(kLog[17]);
-#pragma GCC unroll 8
-  for (int c = 14; c >= 0; c -= 2) {
-    even = even * f2 + kLog[c];
-    odd = odd * f2 + kLog[c + 1];
-  }
-  return k + f * (even + f * odd);
-}
-#endif
 
 static void measure(std::size_t slices, const double* cells, std::size_t stride, const std::size_t* which,
                     std::size_t states, std::size_t weight, bool add, double* scratch, double* a, double* b) {
@@ -139,12 +43,12 @@ static void measure(std::size_t slices, const double* cells, std::size_t stride,
       for (std::size_t x = 0; x < states; ++x) {
         const V now = at(s + x * kWide) + mask * cell[which[x]];
         at(s + x * kWide) = now;
-        sum_a += now * log2_of(now);
+        sum_a += now * log2_of<true>(now);
         total += now;
       }
       const V w = at(s + states * kWide) + mask * cell[weight];
       at(s + states * kWide) = w;
-      const V sum_b = total * log2_of(w);
+      const V sum_b = total * log2_of<true>(w);
       if (add) {
         at(a + i) += sum_a;
         at(b + i) += sum_b;
@@ -265,7 +169,7 @@ static bool on_chord(std::size_t n, const double* left, const double* right, dou
 
 static void log2_all(std::size_t n, const double* x, double* out) {
   for (std::size_t i = 0; i < n; i += kWide) {
-    const V value = log2_of(at(x + i));
+    const V value = log2_of<true>(at(x + i));
     at(out + i) = value;
   }
 }

@@ -5,32 +5,10 @@
 
 #include "ring_triangle.h"
 
-#ifndef MARGAY_KERNELS
-#define MARGAY_KERNELS baseline
-#endif
+#include "vector_log.h"
 
 namespace margay::partition::internal::MARGAY_KERNELS {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr std::size_t kBytes = 64;
-#elif defined(__AVX2__)
-constexpr std::size_t kBytes = 32;
-#else
-constexpr std::size_t kBytes = 16;
-#endif
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kBytes)));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-using Doubles = Vector<double>;
-using Words = Vector<std::uint64_t>;
-using Longs = Vector<std::int64_t>;
-
-constexpr std::size_t kWide = kBytes / 8;  // doubles in a vector
 
 template <class V, class T>
 inline V load(const T* from) {
@@ -65,41 +43,6 @@ inline Doubles to_double(Words x) {
   const Doubles high = bits<Doubles>((x >> 32) | 0x4530000000000000u) - 0x1p84;
   const Doubles low = bits<Doubles>((x & 0xffffffffu) | 0x4330000000000000u) - 0x1p52;
   return high + low;
-}
-
-// Of f in [sqrt(1/2)-1, sqrt(2)-1]: log2(1+f)/f, near-minimax.
-template <bool kPrecise>
-inline Doubles log2_poly(Doubles f) {
-  if constexpr (kPrecise) {
-    constexpr double c[] = {
-        0x1.71547652b82fep+0, -0x1.71547652b8235p-1, 0x1.ec709dc3a07e3p-2, -0x1.71547652e904bp-2,
-        0x1.2776c50ef4007p-2, -0x1.ec709d8c37b26p-3, 0x1.a6176270160aep-3, -0x1.7154845e58c58p-3,
-        0x1.484b2d535e5eap-3, -0x1.2774ea5e497fap-3, 0x1.0c95cf27f2e4ap-3, -0x1.ecb45940d9ba3p-4,
-        0x1.c772de4513cfdp-4, -0x1.a3b3b04b9a8d0p-4, 0x1.7e879908bcee0p-4, -0x1.769ad1d5eaaccp-4,
-        0x1.a3165ff8364a0p-4, -0x1.8663f16da460ap-4, 0x1.618cc0ff3a33ap-5};
-    Doubles r = c[18] * f + c[17];
-    for (int i = 16; i >= 0; --i) r = r * f + c[i];
-    return r;
-  } else {
-    constexpr double c[] = {0x1.71547652a44d8p+0,  -0x1.715476572ccb0p-1, 0x1.ec709ea6a2f27p-2,
-                            -0x1.71546f486869ep-2, 0x1.277658c146391p-2,  -0x1.ec7352cd2929dp-3,
-                            0x1.a63df159b5b57p-3,  -0x1.7131efa49184cp-3, 0x1.45304ea489318p-3,
-                            -0x1.25de457da6b50p-3, 0x1.28dbe036d477ep-3,  -0x1.21af91ae1d3e1p-3,
-                            0x1.356762bddfde3p-4};
-    Doubles r = c[12] * f + c[11];
-    for (int i = 10; i >= 0; --i) r = r * f + c[i];
-    return r;
-  }
-}
-
-// log2 of x >= 0; of 0 something finite, for it is multiplied by 0.
-template <bool kPrecise>
-inline Doubles log2_of(Doubles x) {
-  constexpr std::uint64_t kRoot = 0x3fe6a09e00000000u;  // sqrt(1/2), nearly
-  const Words t = bits<Words>(x) + (0x3ff0000000000000u - kRoot);
-  const Doubles exponent = bits<Doubles>((t >> 52) | 0x4330000000000000u) - (0x1p52 + 1023);
-  const Doubles f = bits<Doubles>((t & 0x000fffffffffffffu) + kRoot) - 1.0;
-  return exponent + f * log2_poly<kPrecise>(f);
 }
 
 template <bool kPrecise>

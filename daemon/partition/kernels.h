@@ -78,7 +78,7 @@ struct TableKernels {
 struct Kernels {
   const char* name;
   // a = sum_x S_x*log2(S_x), b = (sum_x S_x)*log2(W) of [i,j], in bits, for all rows. `precise`: to 1e-15 of
-  // S*log2(S), else to 1.3e-11 of S and less than half the time (sums below 2^52).
+  // S*log2(S), else to 4e-11 of S and in less than half the time (sums below 2^52).
   void (*measure)(const MeasureIn&, bool precise, double* a, double* b);
   // sum(i) += round(value(i)*scale); |value*scale| < 2^51.
   void (*accumulate)(const double* value, double scale, std::int64_t* sum, std::size_t blocks);

@@ -1,6 +1,7 @@
 // What a new slice costs the partition engines, beside reading their triangles once in the same run:
 //
 //   build/release/tests/bench/partition_bench [--benchmark_filter=REGEX]
+//   build/release/tests/bench/partition_bench --benchmark_format=json | tests/bench/plot.py OUT.svg
 //
 // ms: one slice, all included (cells, measures, tables). read_ms: the same tables read once from front to
 // end, between the measured rounds. x_read: their ratio, which is what a shared machine cannot falsify.
@@ -199,27 +200,51 @@ void temporal(benchmark::State& state) {
   state.counters["ms"] = median(ms);
 }
 
+// What is promised: sizes one by one, one slice a pass and four.
 void sizes(benchmark::internal::Benchmark* b) {
   for (const int pass : {1, 4})
     for (const auto& [s, t, x] : {std::tuple{700, 100, 8}, {1000, 256, 8}, {1000, 512, 4}, {100'000, 64, 4}})
       b->Args({s, t, x, 32, pass, 1, 1, 10});
 }
-BENCHMARK(push)->Name("push")->Apply(sizes)->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
-BENCHMARK(push)
-    ->Name("exact")
-    ->Args({700, 100, 8, 64, 1, 1, 1, 10})
-    ->Args({1000, 256, 8, 64, 1, 1, 1, 10})
-    ->UseManualTime()
-    ->Iterations(15)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(push)
-    ->Name("threads")
-    ->Args({100'000, 64, 4, 32, 1, 1, 1, 10})
-    ->Args({100'000, 64, 4, 32, 1, 2, 1, 10})
-    ->UseManualTime()
-    ->Iterations(15)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(temporal)->Args({10'000, 1000, 8})->UseManualTime()->Iterations(3)->Unit(benchmark::kMillisecond);
+void exact_sizes(benchmark::internal::Benchmark* b) {
+  b->Args({700, 100, 8, 64, 1, 1, 1, 10})->Args({1000, 256, 8, 64, 1, 1, 1, 10});
+}
+void two_threads(benchmark::internal::Benchmark* b) {
+  for (const int threads : {1, 2}) b->Args({100'000, 64, 4, 32, 1, threads, 1, 10});
+}
+// For plot.py: one size varies, the others stay.
+void sweep_leaves(benchmark::internal::Benchmark* b) {
+  for (const int s : {100, 300, 1000, 3000, 10'000, 30'000}) b->Args({s, 64, 4, 32, 1, 1, 1, 10});
+}
+void sweep_slices(benchmark::internal::Benchmark* b) {
+  for (const int t : {16, 32, 64, 128, 256, 512}) b->Args({500, t, 4, 32, 1, 1, 1, 10});
+}
+void sweep_states(benchmark::internal::Benchmark* b) {
+  for (const int x : {2, 4, 8, 16, 32, 64}) b->Args({1000, 64, x, 32, 1, 1, 1, 10});
+}
+void sweep_p(benchmark::internal::Benchmark* b) {
+  for (const int p : {1, 2, 4, 8}) b->Args({1000, 64, 4, 32, 1, 1, p, 10});
+}
+void sweep_noise(benchmark::internal::Benchmark* b) {
+  for (const int noise : {0, 5, 10, 20, 50, 100}) b->Args({1000, 64, 4, 32, 1, 1, 1, noise});
+}
+void sweep_pass(benchmark::internal::Benchmark* b) {
+  for (const int pass : {1, 2, 4, 8}) b->Args({1000, 128, 4, 32, pass, 1, 1, 10});
+}
+
+benchmark::internal::Benchmark* rounds(benchmark::internal::Benchmark* b, int n) {
+  return b->UseManualTime()->Iterations(n)->Unit(benchmark::kMillisecond);
+}
+BENCHMARK(push)->Name("push")->Apply(sizes)->Apply([](auto* b) { rounds(b, 15); });
+BENCHMARK(push)->Name("exact")->Apply(exact_sizes)->Apply([](auto* b) { rounds(b, 15); });
+BENCHMARK(push)->Name("threads")->Apply(two_threads)->Apply([](auto* b) { rounds(b, 15); });
+BENCHMARK(temporal)->Args({10'000, 1000, 8})->Apply([](auto* b) { rounds(b, 3); });
+BENCHMARK(push)->Name("leaves")->Apply(sweep_leaves)->Apply([](auto* b) { rounds(b, 9); });
+BENCHMARK(push)->Name("slices")->Apply(sweep_slices)->Apply([](auto* b) { rounds(b, 9); });
+BENCHMARK(push)->Name("states")->Apply(sweep_states)->Apply([](auto* b) { rounds(b, 9); });
+BENCHMARK(push)->Name("values_of_p")->Apply(sweep_p)->Apply([](auto* b) { rounds(b, 9); });
+BENCHMARK(push)->Name("noise")->Apply(sweep_noise)->Apply([](auto* b) { rounds(b, 9); });
+BENCHMARK(push)->Name("slices_a_pass")->Apply(sweep_pass)->Apply([](auto* b) { rounds(b, 9); });
 
 }  // namespace
 }  // namespace margay::partition
