@@ -95,6 +95,74 @@ TEST(Spatiotemporal, BruteForce_AllSmallTrees) {
               static_cast<unsigned long long>(seed));
 }
 
+// Trees by their leaves: every node but the leaves has two children at least. As text: "(..(.))" would have
+// one of three leaves; siblings in descending order, so that each shape is made once.
+std::vector<std::string> shapes(std::size_t leaves, const std::string& largest = "~");
+
+// Forests of `leaves` leaves whose trees descend from `largest` on.
+std::vector<std::string> forests(std::size_t leaves, const std::string& largest) {
+  if (leaves == 0) return {""};
+  std::vector<std::string> out;
+  for (std::size_t first = 1; first <= leaves; ++first)
+    for (const std::string& tree : shapes(first, largest))
+      for (const std::string& rest : forests(leaves - first, tree)) out.push_back(tree + rest);
+  return out;
+}
+
+std::vector<std::string> shapes(std::size_t leaves, const std::string& largest) {
+  if (leaves == 1)
+    return std::string(".") <= largest ? std::vector<std::string>{"."} : std::vector<std::string>{};
+  std::vector<std::string> out;
+  for (std::size_t first = 1; first < leaves; ++first)
+    for (const std::string& tree : shapes(first))
+      for (const std::string& rest : forests(leaves - first, tree))
+        if (const std::string shape = "(" + tree + rest + ")"; shape <= largest) out.push_back(shape);
+  return out;
+}
+
+Parents parents_of_shape(const std::string& shape) {
+  Parents parents;
+  std::vector<int> open{-1};
+  for (const char c : shape) {
+    if (c == ')') {
+      open.pop_back();
+      continue;
+    }
+    parents.push_back(open.back());
+    if (c == '(') open.push_back(static_cast<int>(parents.size()) - 1);
+  }
+  return parents;
+}
+
+TEST(Spatiotemporal, BruteForce_EveryShapeOfUpTo5LeavesAnd4Slices) {
+  const std::uint64_t seed = 1234;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  std::vector<std::size_t> count;
+  std::size_t most = 0, kind = 0;
+  for (std::size_t leaves = 1; leaves <= 5; ++leaves) {
+    count.push_back(shapes(leaves).size());
+    for (const std::string& shape : shapes(leaves)) {
+      for (std::size_t slices = 1; slices <= 4; ++slices) {
+        const Parents parents = parents_of_shape(shape);
+        const Covers covers(parents, slices);
+        most = std::max(most, covers.count());
+        for (int model = 0; model < 2; ++model) {
+          SCOPED_TRACE(shape);
+          const auto cells =
+              random_cells(rng, static_cast<Kind>(kind++ % static_cast<std::size_t>(Kind::kCount)), leaves,
+                           slices, 1 + rng() % 3);
+          auto engine = make(parents, cells.states, slices, {0, 0.1, 0.4, 1});
+          ASSERT_TRUE(engine.push_all(columns(cells)));
+          ASSERT_NO_FATAL_FAILURE(expect_optimal(parents, covers, cells, engine));
+        }
+      }
+    }
+  }
+  EXPECT_THAT(count, testing::ElementsAre(1, 1, 2, 5, 12));  // OEIS A000669
+  std::printf("up to %zu covers\n", most);
+}
+
 TEST(Spatiotemporal, BruteForce_ManyModelsOfLargerTrees) {
   const std::uint64_t seed = 815;
   SCOPED_TRACE("seed " + std::to_string(seed));
