@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@ namespace {
 // States the engines are built for beyond those seen, so that the first occurrence of a state seldom rebuilds
 // them.
 constexpr std::size_t kSpareStates = 8;
+constexpr std::uint32_t kNoLeaf = std::numeric_limits<std::uint32_t>::max();
 
 partition::PPolicy default_policy() {
   return *partition::PPolicy::create({});
@@ -42,14 +44,29 @@ void Window::set_topology(std::shared_ptr<const Topology> topology) {
 // Tells the engines of leaves that have joined: what lies above them is solved again, and nothing else.
 // Leaves never leave a topology; false if one has, or has another place.
 bool Window::follow(const Topology& before, const std::vector<std::uint32_t>& position_before) {
-  std::map<std::string_view, NodeIndex> was;
+  // Leaves are known by their number, for they may get another name (a process whose rank is told); the nodes
+  // above by their path.
+  const auto leaf_of = [](const model::Hierarchy& h, const model::Hierarchy::Node& node) {
+    return node.children.empty() && node.leaf_count == 1 ? h.leaf_order()[node.first_leaf].value : kNoLeaf;
+  };
+  std::map<std::string_view, NodeIndex> inner;
+  std::map<std::uint32_t, NodeIndex> leaves;
   const auto& then = before.hierarchy.nodes();
-  for (std::uint32_t k = 0; k < then.size(); ++k) was.emplace(then[k].path, NodeIndex(k));
+  for (std::uint32_t k = 0; k < then.size(); ++k) {
+    if (const std::uint32_t leaf = leaf_of(before.hierarchy, then[k]); leaf != kNoLeaf)
+      leaves.emplace(leaf, NodeIndex(k));
+    else
+      inner.emplace(then[k].path, NodeIndex(k));
+  }
   std::vector<NodeIndex> parents, from;
+  const auto find = [](const auto& in, const auto& key) {
+    const auto it = in.find(key);
+    return it == in.end() ? partition::kNoParent : it->second;
+  };
   for (const auto& node : topology_->hierarchy.nodes()) {
     parents.push_back(parents.empty() ? partition::kNoParent : node.parent);
-    const auto it = was.find(node.path);
-    from.push_back(it == was.end() ? partition::kNoParent : it->second);
+    const std::uint32_t leaf = leaf_of(topology_->hierarchy, node);
+    from.push_back(leaf != kNoLeaf ? find(leaves, leaf) : find(inner, std::string_view(node.path)));
   }
   std::vector<partition::LeafPosition> positions;
   std::vector<LeafIndex> joined;

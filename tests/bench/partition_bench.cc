@@ -176,6 +176,37 @@ void push(benchmark::State& state) {
   state.counters["parts"] = static_cast<double>(parts);
 }
 
+// A whole model at once: an engine made, all slices pushed and solved. Arguments: leaves, slices, states,
+// bits.
+void whole(benchmark::State& state) {
+  Spatiotemporal::Options o;
+  o.tree = cluster(static_cast<std::size_t>(state.range(0)));
+  o.window = static_cast<std::size_t>(state.range(1));
+  o.states = static_cast<std::size_t>(state.range(2));
+  o.tables = state.range(3) == 32 ? Spatiotemporal::Tables::kCompact : Spatiotemporal::Tables::kExact;
+  o.p = {0.02};
+  o.memory_budget_bytes = std::uint64_t{16} << 30;
+  std::vector<std::vector<double>> v;
+  const std::vector<double> w(o.tree.leaf_count(), 1.0);
+  Cells cells(o.tree.leaf_count(), o.states, 0.1);
+  for (std::size_t t = 0; t < o.window; ++t) {
+    const Column c = cells.next();
+    v.emplace_back(c.v.begin(), c.v.end());
+  }
+  std::vector<Column> columns;
+  for (const auto& one : v) columns.push_back({one, w});
+  std::vector<double> ms;
+  for (auto _ : state) {
+    const double spent = timed([&] {
+      auto engine = rebuild(o, columns);
+      benchmark::DoNotOptimize(engine->partition(0)->parts.size());
+    });
+    ms.push_back(spent);
+    state.SetIterationTime(spent / 1e3);
+  }
+  state.counters["ms"] = median(ms);
+}
+
 void temporal(benchmark::State& state) {
   Temporal::Options o;
   o.leaves = static_cast<std::size_t>(state.range(0));
@@ -209,6 +240,10 @@ void sizes(benchmark::internal::Benchmark* b) {
 void exact_sizes(benchmark::internal::Benchmark* b) {
   b->Args({700, 100, 8, 64, 1, 1, 1, 10})->Args({1000, 256, 8, 64, 1, 1, 1, 10});
 }
+void whole_models(benchmark::internal::Benchmark* b) {
+  for (const int bits : {32, 64})
+    for (const auto& [s, t] : {std::pair{700, 30}, {700, 100}, {1000, 200}}) b->Args({s, t, 8, bits});
+}
 void two_threads(benchmark::internal::Benchmark* b) {
   for (const int threads : {1, 2}) b->Args({100'000, 64, 4, 32, 1, threads, 1, 10});
 }
@@ -238,6 +273,7 @@ benchmark::internal::Benchmark* rounds(benchmark::internal::Benchmark* b, int n)
 BENCHMARK(push)->Name("push")->Apply(sizes)->Apply([](auto* b) { rounds(b, 15); });
 BENCHMARK(push)->Name("exact")->Apply(exact_sizes)->Apply([](auto* b) { rounds(b, 15); });
 BENCHMARK(push)->Name("threads")->Apply(two_threads)->Apply([](auto* b) { rounds(b, 15); });
+BENCHMARK(whole)->Apply(whole_models)->Apply([](auto* b) { rounds(b, 7); });
 BENCHMARK(temporal)->Args({10'000, 1000, 8})->Apply([](auto* b) { rounds(b, 3); });
 BENCHMARK(push)->Name("leaves")->Apply(sweep_leaves)->Apply([](auto* b) { rounds(b, 9); });
 BENCHMARK(push)->Name("slices")->Apply(sweep_slices)->Apply([](auto* b) { rounds(b, 9); });

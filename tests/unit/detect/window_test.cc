@@ -12,10 +12,12 @@ constexpr DurationNs kSlice = milliseconds(100);
 constexpr std::uint16_t kFirst = 2;  // Compute
 constexpr std::uint16_t kStates = 6;
 
-std::shared_ptr<const Topology> topology_of(std::uint32_t leaves) {
+// The rank of the last `nameless` is not known yet.
+std::shared_ptr<const Topology> topology_of(std::uint32_t leaves, std::uint32_t nameless = 0) {
   std::vector<model::Attributes> attributes;
   for (std::uint32_t l = 0; l < leaves; ++l)
-    attributes.push_back({{"host", "node" + std::to_string(l % 3)}, {"rank", std::to_string(l)}});
+    attributes.push_back({{"host", "node" + std::to_string(l % 3)},
+                          {l + nameless < leaves ? "rank" : "process", std::to_string(1000 + l)}});
   auto t = std::make_shared<Topology>();
   t->version = leaves;
   t->hierarchy = model::Hierarchy(attributes, model::Hierarchy::default_view());
@@ -68,8 +70,9 @@ TEST(Window, RanksThatJoinAreFollowed) {
       c = column_of(c.index.value, c.leaves(), rng);
       ASSERT_TRUE(followed.amend(c));
     }
-    if (t % 3 == 0 && told != leaves) followed.set_topology(topology_of(told = leaves));
-    if (t % 4 != 3 || told != leaves) continue;
+    if (t % 3 == 0 && told != leaves) followed.set_topology(topology_of(told = leaves, 2));
+    if (t % 3 == 1 && told == leaves) followed.set_topology(topology_of(leaves));  // their ranks are told
+    if (t % 4 != 3 || t % 3 == 0 || told != leaves) continue;
     Window anew(options);
     anew.set_topology(topology_of(leaves));
     for (const auto& c : kept) ASSERT_TRUE(anew.push(c));
