@@ -76,13 +76,14 @@ void measure(const MeasureIn& in, bool precise, double* a, double* b) {
 
 // Rounds to an integer: behind the exponent of 2^52 the last place is 1.
 constexpr double kRound = 0x1.8p52;
-inline Longs rounded(Doubles x) {
-  return bits<Longs>(x + kRound) - bits<Longs>(Doubles{} + kRound);
+// Rows of padding may hold anything, and wrap.
+inline Words rounded(Doubles x) {
+  return bits<Words>(x + kRound) - bits<Words>(Doubles{} + kRound);
 }
 
 void accumulate(const double* value, double scale, std::int64_t* sum, std::size_t blocks) {
   for (std::size_t i = 0; i < blocks * kRows; i += kWide)
-    store(sum + i, load<Longs>(sum + i) + rounded(load<Doubles>(value + i) * scale));
+    store(sum + i, load<Words>(sum + i) + rounded(load<Doubles>(value + i) * scale));
 }
 
 // --- tables
@@ -90,11 +91,11 @@ void accumulate(const double* value, double scale, std::int64_t* sum, std::size_
 
 template <class T>
 void base(const BaseIn<T>& in, T* out) {
-  const std::int64_t half = in.shift > 0 ? std::int64_t{1} << (in.shift - 1) : 0;
+  const std::uint64_t half = in.shift > 0 ? std::uint64_t{1} << (in.shift - 1) : 0;
   for (std::size_t i = 0; i < in.blocks * kRows; i += kWide) {
     const Doubles value = load<Doubles>(in.a + i) - in.one_minus_p * load<Doubles>(in.b + i) - in.tie;
-    Longs best = rounded(value * in.scale);
-    if (in.split != nullptr) best = larger(best, (load<Longs>(in.split + i) + half) >> in.shift);
+    Longs best = bits<Longs>(rounded(value * in.scale));
+    if (in.split != nullptr) best = larger(best, bits<Longs>(load<Words>(in.split + i) + half) >> in.shift);
     for (std::size_t e = 0; e < kWide; ++e) out[i + e] = static_cast<T>(best[e]);
   }
   for (std::size_t i = 0; i < in.begin; ++i) out[i] = kNever<T>;
