@@ -88,7 +88,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::gate_accepted, g.accepted);
   v.set(Id::gate_refused, g.refused_full + g.refused_address + g.refused_rate + g.out_of_descriptors);
   v.set(Id::gate_evicted, g.evicted + g.handshake_timeouts);
-  v.set(Id::gate_strangers_refused, g.not_zmtp + g.too_chatty + g.handshake_failures);
+  v.set(Id::gate_strangers_refused, g.not_zmtp + g.too_chatty + g.handshake_failures + g.handshake_abandoned);
   v.set(Id::gate_server_away, g.backend_unavailable);
   const store::KeeperReport kept = keeper_.report();
   s->retention = retention_sentence(kept, options_);
