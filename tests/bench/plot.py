@@ -12,7 +12,7 @@ PANELS = [("leaves", 0, "leaves (64 slices, 4 states)"), ("slices", 1, "slices i
           ("noise", 7, "noise in percent (1000 leaves, 64 slices)"),
           ("slices_a_pass", 4, "slices a pass (1000 leaves, 128 slices)")]
 LINES = [("ms", "a new slice", "#1b6ca8"), ("read_ms", "reading the tables once", "#b8860b")]
-WIDTH, HEIGHT, MARGIN, COLUMNS = 380, 250, 56, 2
+WIDTH, HEIGHT, MARGIN, COLUMNS = 440, 250, 56, 2
 
 
 def ticks(low, high, logarithmic):
@@ -43,7 +43,7 @@ def panel(points, title, left, top):
     def at(x, y):
         return (left + MARGIN + place(x, min(xs), max(xs), log_x) * (WIDTH - MARGIN - 20),
                 top + HEIGHT - 44 - place(y, y_ticks[0], y_ticks[-1], log_y) * (HEIGHT - 84))
-    out = [f'<text x="{left + MARGIN}" y="{top + 22}" class="title">ms a slice, against {title}</text>']
+    out = [f'<text x="{left + MARGIN}" y="{top + 22}" class="title">ms a slice against {title}</text>']
     for y in y_ticks:
         _, v = at(xs[0], y)
         out.append(f'<line x1="{left + MARGIN}" x2="{left + WIDTH - 20}" y1="{v:.1f}" y2="{v:.1f}" class="grid"/>')
