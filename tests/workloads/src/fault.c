@@ -136,8 +136,9 @@ double fault_point(struct workload* w) {
     }
     if (!fault->begun) {
       fault->begun = true;
+      fault->begun_s = now;
       fault->begin_ns = realtime_ns();
-    } else if (now >= fault->at_s + fault->for_s) {
+    } else if (now >= fault->begun_s + fault->for_s) {
       fault->end_ns = realtime_ns();
       finish(w, fault);
       continue;
