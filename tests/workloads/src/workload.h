@@ -32,7 +32,7 @@ struct fault {
   int rank;
   double at_s, for_s; /* after the start of the plan, and for how long */
   bool begun, done;   /* on this rank */
-  double begun_s; /* slow, imbalance: after the start of the plan; later than at_s where the rank waited */
+  double begun_s;     /* slow, imbalance: after the start of the plan, later than at_s where it waited */
   int64_t begin_ns, end_ns; /* truth, on the rank concerned; 0 = did not happen */
   int helper_fd;            /* stop: socket to the helper that sends SIGCONT, -1 = none */
   int helper_pid;
