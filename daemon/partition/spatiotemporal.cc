@@ -47,15 +47,16 @@ struct Spatiotemporal::Impl {
   std::vector<std::uint32_t> position;  // of each leaf's node
   std::vector<std::uint32_t> free_slots;
   std::size_t slots;
-  std::vector<std::int64_t> cell, old_cell;  // scratch
+  std::uint64_t budget;
+  std::vector<std::int64_t> cell;  // scratch
 
   Impl(Options& o, const internal::Kernels* kernels)
       : g(ground_of(o, kernels)),
         solver(g.precise ? internal::make_exact_solver(g) : internal::make_compact_solver(g)),
         durations(o.window, 1.0),
         slots(g.tree.size()),
-        cell(g.states + 2),
-        old_cell(g.states + 2) {
+        budget(o.memory_budget_bytes),
+        cell(g.states + 2) {
     number_leaves();
     g.waiting.assign(internal::kMostColumns * g.tree.size() * g.sums.rows(), 0);
   }
@@ -203,13 +204,21 @@ Spatiotemporal::Spatiotemporal(Spatiotemporal&&) noexcept = default;
 Spatiotemporal& Spatiotemporal::operator=(Spatiotemporal&&) noexcept = default;
 Spatiotemporal::~Spatiotemporal() = default;
 
-std::uint64_t Spatiotemporal::memory_needed(const Options& o) {
+namespace {
+
+std::uint64_t memory_of(std::uint64_t nodes, std::size_t states, std::size_t window, std::size_t p,
+                        bool exact) {
   using internal::sat_add;
-  const std::uint64_t nodes = o.tree.size();
   const std::uint64_t waiting =
-      internal::sat_mul(nodes, internal::kMostColumns * (o.states + 2) * sizeof(std::int64_t));
-  return sat_add(internal::tables_memory(nodes, o.window, o.p.size(), o.tables == Tables::kExact),
-                 sat_add(internal::PrefixSums::memory(nodes, o.states, o.window), waiting));
+      internal::sat_mul(nodes, internal::kMostColumns * (states + 2) * sizeof(std::int64_t));
+  return sat_add(internal::tables_memory(nodes, window, p, exact),
+                 sat_add(internal::PrefixSums::memory(nodes, states, window), waiting));
+}
+
+}  // namespace
+
+std::uint64_t Spatiotemporal::memory_needed(const Options& o) {
+  return memory_of(o.tree.size(), o.states, o.window, o.p.size(), o.tables == Tables::kExact);
 }
 
 std::vector<std::string> Spatiotemporal::instruction_sets() {
@@ -308,6 +317,10 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
     return fail(ErrorCode::kLimit, "partition: leaves of weight " + std::to_string(sum_of(weights)) +
                                        " in all; this engine was made for " +
                                        std::to_string(g.most / a_leaf));
+  // Places of nodes that leave are kept for others.
+  const std::uint64_t need =
+      memory_of(std::max(tree.size(), slots), g.states, g.window, g.p.size(), g.precise);
+  if (auto ok = internal::check_budget(need, budget); !ok) return ok;
   std::vector<bool> used(g.tree.size(), false);
   std::vector<std::uint32_t> new_position(tree.size(), 0);
   for (std::uint32_t s = 0; s < tree.leaf_count(); ++s)

@@ -32,6 +32,7 @@ struct Temporal::Impl {
   std::vector<double> leaf_weights;
   double longest_slice;
   double most_leaves;  // the largest sum of leaf weights
+  std::uint64_t budget;
   std::vector<double> p;
   SliceIndex origin;
   double tie;
@@ -62,6 +63,7 @@ struct Temporal::Impl {
         longest_slice(o.longest_slice),
         most_leaves(std::max(std::accumulate(leaf_weights.begin(), leaf_weights.end(), 0.0),
                              static_cast<double>(o.most_leaves))),
+        budget(o.memory_budget_bytes),
         p(std::move(o.p)),
         origin(o.first_slice),
         tie(o.tie_bits ? *o.tie_bits : internal::default_tie(most(), states)),
@@ -336,6 +338,11 @@ Status Temporal::relabel(std::span<const LeafPosition> from, std::vector<double>
     return fail(ErrorCode::kLimit, "partition: leaves of weight " + std::to_string(all) +
                                        " in all; this engine was made for " +
                                        std::to_string(impl_->most_leaves));
+  Options now;
+  now.leaves = std::max(from.size(), impl_->slots);  // places of leaves that leave are kept for others
+  now.states = states();
+  now.window = window();
+  if (auto ok = internal::check_budget(memory_needed(now), impl_->budget); !ok) return ok;
   std::vector<bool> used(leaves(), false);
   for (std::size_t s = 0; s < from.size(); ++s) {
     const std::uint32_t old = from[s].value;

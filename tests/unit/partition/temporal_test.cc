@@ -243,6 +243,18 @@ TEST(Temporal, LeavesThatJoinAndLeave_EqualAFreshEngine) {
   std::printf("%zu changes\n", changes);
 }
 
+TEST(Temporal, RelabelKeepsWithinTheBudget) {
+  auto options = options_for(2, 1, 4);
+  options.most_leaves = 8;
+  options.memory_budget_bytes = Temporal::memory_needed(options);
+  auto engine = Temporal::create(options);
+  ASSERT_TRUE(engine);
+  const std::vector<LeafPosition> three = {LeafPosition(0), LeafPosition(1), Temporal::kNewLeaf};
+  EXPECT_THAT(engine->relabel(three).error().message, testing::HasSubstr("budget"));
+  const std::vector<LeafPosition> other = {LeafPosition(1), Temporal::kNewLeaf};
+  EXPECT_TRUE(engine->relabel(other));
+}
+
 TEST(Temporal, WeightsOfLeavesAndDurationsOfSlices) {
   auto options = options_for(2, 1, 2);
   options.leaf_weights = {3, 1};
@@ -292,8 +304,12 @@ TEST(Temporal, PushCost_100x1000x8) {
   // Holes are cheap to push: they fill the window.
   const std::vector<double> v(800, 0.0), w(100, 0.0);
   for (int t = 0; t < 990; ++t) ASSERT_TRUE(engine->push({v, w}));
+  engine->settle();
   const auto start = std::chrono::steady_clock::now();
-  for (std::size_t t = 0; t < 30; ++t) ASSERT_TRUE(engine->push(column(cells, t)));
+  for (std::size_t t = 0; t < 30; ++t) {
+    ASSERT_TRUE(engine->push(column(cells, t)));
+    engine->settle();
+  }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(engine->partition(2));

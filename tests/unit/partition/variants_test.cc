@@ -391,6 +391,12 @@ TEST(Variants, ReshapeRefusals) {
   EXPECT_THAT(refused({-1, 0, 0, 0, 0}, {node(0), node(1), node(2), kNoParent, kNoParent}),
               testing::HasSubstr("made for 3"));
   EXPECT_EQ(refused({-1, 0, 0, 0}, {node(0), node(1), node(2), kNoParent}), "taken");
+  // And what create() would refuse.
+  options.memory_budget_bytes = Spatiotemporal::memory_needed(options);
+  engine = Spatiotemporal::create(options);
+  ASSERT_TRUE(engine);
+  EXPECT_THAT(refused({-1, 0, 0, 0}, {node(0), node(1), node(2), kNoParent}),
+              testing::HasSubstr("budget is " + std::to_string(options.memory_budget_bytes)));
 }
 
 }  // namespace

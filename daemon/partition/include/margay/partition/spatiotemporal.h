@@ -135,7 +135,8 @@ class Spatiotemporal {
   // Another tree over the same window: leaves have joined (absent so far: cells of weight 0) or left, or
   // nodes have moved. from[k] is the present node that node k of the new tree is, kNoParent if it is new; a
   // leaf stays a leaf. Only nodes whose children have changed, and those above them, are solved again. kLimit
-  // if the leaves weigh more than the engine was made for: then rebuild().
+  // if the leaves weigh more than the engine was made for (then rebuild()), or the memory budget would be
+  // exceeded.
   Status reshape(TreeShape tree, std::span<const NodeIndex> from, std::vector<double> leaf_weights = {});
 
   // Does now what push(), amend() and reshape() have left to be done before the next reading.

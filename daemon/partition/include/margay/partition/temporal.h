@@ -73,7 +73,8 @@ class Temporal {
   Status push_all(std::span<const Column> columns);
   Status amend(SliceIndex slice, LeafPosition leaf, std::span<const double> v, double w);
   // Other leaves over the same window: from[s] is the present position of leaf s, kNewLeaf if it joins
-  // (absent so far). Those that are not named leave. kLimit if they weigh more than the engine was made for.
+  // (absent so far). Those that are not named leave. kLimit if they weigh more than the engine was made for,
+  // or the memory budget would be exceeded.
   static constexpr LeafPosition kNewLeaf{std::numeric_limits<std::uint32_t>::max()};
   Status relabel(std::span<const LeafPosition> from, std::vector<double> leaf_weights = {});
   // Free: the tables serve every p.
