@@ -181,6 +181,12 @@ bool Batch::Impl::find_parts(double p, internal::Patience& patience, std::vector
       const double* table = model.of(model.best, k);
       return {table, table, 0};
     }
+    double split(const Block& block) const {
+      double sum = 0;
+      for (const NodeIndex child : model.tree.children(block.node))
+        sum += view(child, block.p)(block.first, block.last);
+      return sum;
+    }
   };
   walk(Tables{*this}, whole_block(p),
        [&](NodeIndex k, std::size_t first, std::size_t last) { parts.push_back(part(k, first, last)); });

@@ -176,8 +176,9 @@ struct Batch::Impl {
 
   // Finds the optimal parts of a block from the top down, by the choices of spatiotemporal.h: the first, in
   // the order of the tie rule, that reaches the block's optimum. tables.p_of(k, p) tells at which p the
-  // blocks of node k are to be decided, tables.view(k, p) its triangle there; if tables.known(block) they are
-  // left alone. take(k, first, last) receives the parts in order.
+  // blocks of node k are to be decided, tables.view(k, p) its triangle there, tables.split(block) the sum
+  // over its children; if tables.known(block) they are left alone. take(k, first, last) receives the parts in
+  // order.
   template <class Tables, class Take>
   void walk(Tables&& tables, const Block& start, Take&& take) const;
   Block whole_block(double p) const { return {tree.root(), 0, static_cast<std::uint32_t>(slices - 1), p}; }
@@ -199,10 +200,7 @@ void Batch::Impl::walk(Tables&& tables, const Block& start, Take&& take) const {
     }
     const auto children = tree.children(k);
     double split = internal::kBatchNever;
-    if (!children.empty()) {
-      split = 0;
-      for (const NodeIndex child : children) split += tables.view(child, p)(first, last);
-    }
+    if (!children.empty()) split = tables.split({k, first, last, p});
     // An only child has its parent's leaves: cutting in time first keeps the topmost of the two in the parts.
     std::uint32_t cut = last;  // none
     if (split < target || children.size() == 1) {

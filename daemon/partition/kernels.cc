@@ -1,36 +1,12 @@
 // Compiled once for each instruction set (CMakeLists.txt sets MARGAY_KERNELS and the compiler's flags).
 #include "kernels.h"
 
-#include <cstring>
-
-#include "ring_triangle.h"
-
+#include "pruned_product.h"
 #include "vector_log.h"
+#include "vector_rows.h"
 
 namespace margay::partition::internal::MARGAY_KERNELS {
 namespace {
-
-template <class V, class T>
-inline V load(const T* from) {
-  V v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-template <class V, class T>
-inline void store(T* to, V v) {
-  std::memcpy(to, &v, sizeof v);
-}
-template <class To, class From>
-inline To bits(From from) {
-  To to;
-  static_assert(sizeof to == sizeof from);
-  std::memcpy(&to, &from, sizeof to);
-  return to;
-}
-template <class V>
-inline V larger(V x, V y) {
-  return x > y ? x : y;
-}
 
 // --- measures
 // -----------------------------------------------------------------------------------------------
@@ -45,8 +21,9 @@ inline Doubles to_double(Words x) {
   return high + low;
 }
 
-template <bool kPrecise>
-void measure_rows(const MeasureIn& in, double* a_out, double* b_out) {
+// kAll: all states occur.
+template <bool kPrecise, bool kAll>
+void measure_blocks(const MeasureIn& in, std::size_t occurring, double* a_out, double* b_out) {
   const Doubles offset = Doubles{} + in.unit_log2, unit = Doubles{} + in.unit;
   std::size_t at = static_cast<std::size_t>(in.oldest % in.ring);
   for (std::uint64_t block = in.oldest; block <= in.newest; ++block) {
@@ -54,7 +31,8 @@ void measure_rows(const MeasureIn& in, double* a_out, double* b_out) {
     if (++at == in.ring) at = 0;
     for (std::size_t lane = 0; lane < kRows; lane += kWide) {
       Doubles a{}, total{};
-      for (std::size_t x = 0; x < in.states; ++x) {
+      for (std::size_t n = 0; n < (kAll ? in.states : occurring); ++n) {
+        const std::size_t x = kAll ? n : in.occurring[n];
         const Words sum = in.column[x] - load<Words>(rows + x * kRows + lane);
         const Doubles s = to_double<kPrecise>(sum);
         a += s * (log2_of<kPrecise>(s) + offset);
@@ -70,6 +48,22 @@ void measure_rows(const MeasureIn& in, double* a_out, double* b_out) {
   }
 }
 
+// States that do not occur cost nothing: of many states most nodes show few.
+template <bool kPrecise>
+void measure_rows(const MeasureIn& in, double* a, double* b) {
+  const std::uint64_t* const first =
+      in.blocks + in.first / kRows % in.ring * in.rows * kRows + in.first % kRows;
+  std::size_t occurring = 0;
+  for (std::size_t x = 0; x < in.states; ++x) {
+    in.occurring[occurring] = static_cast<std::uint32_t>(x);
+    occurring += in.column[x] != first[x * kRows];
+  }
+  if (occurring == in.states)
+    measure_blocks<kPrecise, true>(in, occurring, a, b);
+  else
+    measure_blocks<kPrecise, false>(in, occurring, a, b);
+}
+
 void measure(const MeasureIn& in, bool precise, double* a, double* b) {
   return precise ? measure_rows<true>(in, a, b) : measure_rows<false>(in, a, b);
 }
@@ -79,6 +73,37 @@ constexpr double kRound = 0x1.8p52;
 // Rows of padding may hold anything, and wrap.
 inline Words rounded(Doubles x) {
   return bits<Words>(x + kRound) - bits<Words>(Doubles{} + kRound);
+}
+
+inline double sum_of(Doubles x) {
+  double sum = 0;
+  for (std::size_t e = 0; e < kWide; ++e) sum += x[e];
+  return sum;
+}
+
+// A cell that weighs nothing says nothing, even if rounding left a trace of a state in it.
+void convert(const double* v, std::size_t states, double w, double to, std::int64_t* cell) {
+  const std::int64_t weight = __builtin_llrint(w * to);
+  if (weight <= 0) to = 0;
+  const bool small = to < 0x1p50;
+  const Doubles whole = Doubles{} + static_cast<double>(weight > 0 ? weight : 1);
+  Doubles information{};
+  for (std::size_t x = 0; x < states; x += kWide) {
+    Words part{};
+    if (x + kWide <= states && small) {
+      part = rounded(load<Doubles>(v + x) * to);
+      store(cell + x, part);
+    } else {
+      for (std::size_t e = 0; e < kWide && x + e < states; ++e) {
+        cell[x + e] = __builtin_llrint(v[x + e] * to);
+        part[e] = static_cast<std::uint64_t>(cell[x + e]);
+      }
+    }
+    const Doubles c = to_double<true>(part);
+    information += c * log2_of<true>(c / whole);
+  }
+  cell[states] = weight;
+  cell[states + 1] = __builtin_llrint(sum_of(information));
 }
 
 void accumulate(const double* value, double scale, std::int64_t* sum, std::size_t blocks) {
@@ -102,52 +127,9 @@ void base(const BaseIn<T>& in, T* out) {
   for (std::size_t i = in.last + 1; i < in.blocks * kRows; ++i) out[i] = kNever<T>;
 }
 
-// Eight rows of a column.
-template <class T>
-struct Rows {
-  static constexpr std::size_t kEach = kRows * sizeof(T) < kBytes ? kRows * sizeof(T) : kBytes;
-  static constexpr std::size_t kCount = kRows * sizeof(T) / kEach;
-  typedef T V __attribute__((vector_size(kEach)));
-  V v[kCount];
-
-  static Rows from(const T* p) {
-    Rows r;
-    std::memcpy(r.v, p, sizeof r.v);
-    return r;
-  }
-  void to(T* p) const { std::memcpy(p, v, sizeof v); }
-  // Each row: the larger of itself and the other plus `add`.
-  void improve(const Rows& other, T add) {
-    for (std::size_t n = 0; n < kCount; ++n) v[n] = larger(v[n], other.v[n] + add);
-  }
-};
-
-constexpr std::size_t kReadAhead = 2048;
-
 template <class T, std::size_t kColumns>
 void product_of(const ProductIn<T>& in) {
-  const std::uint64_t span = in.newest - in.oldest;
-  for (std::uint64_t d = 0; d <= span; ++d) {
-    const std::size_t ring = in.across - static_cast<std::size_t>(d);
-    const T* const diagonal = in.table + RingTriangle::before(in.across, static_cast<std::size_t>(d));
-    std::size_t at = static_cast<std::size_t>(in.oldest % ring);
-    const std::uint64_t last = in.last_row - in.oldest < span - d ? in.last_row - in.oldest : span - d;
-    for (std::uint64_t row = 0; row <= last; ++row) {
-      const T* tile = diagonal + at * kTileCells;
-      if (++at == ring) at = 0;
-      // The hardware's own reading ahead stops at each page and at each turn of a ring.
-      const char* const ahead = reinterpret_cast<const char*>(tile) + kReadAhead;
-      for (std::size_t line = 0; line < kTileCells * sizeof(T); line += 64) __builtin_prefetch(ahead + line);
-      Rows<T> acc[kColumns];
-      for (std::size_t n = 0; n < kColumns; ++n) acc[n] = Rows<T>::from(in.out[n] + row * kRows);
-      const std::size_t first = static_cast<std::size_t>(row + d) * kTile;
-      for (std::size_t c = 0; c < kTile; ++c) {
-        const auto left = Rows<T>::from(tile + c * kTile);
-        for (std::size_t n = 0; n < kColumns; ++n) acc[n].improve(left, in.right[n][first + c]);
-      }
-      for (std::size_t n = 0; n < kColumns; ++n) acc[n].to(in.out[n] + row * kRows);
-    }
-  }
+  Product<T, kColumns>(in).run();
 }
 
 template <class T>
@@ -174,26 +156,17 @@ void cut(const T* left, T right, T* out, std::size_t blocks) {
 }
 
 template <class T>
-void gather(const T* table, std::size_t across, std::uint64_t oldest, std::uint64_t j, int shift,
-            std::int64_t* sum) {
-  const std::uint64_t newest = j / kTile;
-  const T* const column = table + (j % kTile) * kTile;
-  for (std::uint64_t row = oldest; row <= newest; ++row, sum += kRows) {
-    const T* from = column + RingTriangle::tile(across, row, newest);
+void gather(const T* table, const Place& place, int shift, std::int64_t* sum) {
+  const std::size_t blocks = static_cast<std::size_t>(place.j / kTile - place.oldest) + 1;
+  const std::uint32_t* const tiles = place.places + (blocks - 1) * place.across;
+  const T* const column = table + (place.j % kTile) * kTile;
+  for (std::size_t row = 0; row < blocks; ++row, sum += kRows) {
+    const T* from = column + std::size_t{tiles[row]} * kTileCells;
     for (std::size_t e = 0; e < kRows; ++e)
       sum[e] = static_cast<std::int64_t>(
           static_cast<std::uint64_t>(sum[e]) +
           (static_cast<std::uint64_t>(static_cast<std::int64_t>(from[e])) << shift));
   }
-}
-
-template <class T>
-void store_column(T* table, std::size_t across, std::uint64_t oldest, std::uint64_t j, std::uint64_t last_row,
-                  const T* rows) {
-  const std::uint64_t newest = j / kTile;
-  T* const column = table + (j % kTile) * kTile;
-  for (std::uint64_t row = oldest; row <= newest && row <= last_row; ++row, rows += kRows)
-    std::memcpy(column + RingTriangle::tile(across, row, newest), rows, kRows * sizeof(T));
 }
 
 #define MARGAY_TEXT_(x) #x
@@ -205,7 +178,7 @@ constexpr TableKernels<T> kTable = {base<T>, product<T>, cut<T>, gather<T>, stor
 }  // namespace
 
 extern const Kernels kKernels;
-constinit const Kernels kKernels = {MARGAY_TEXT(MARGAY_KERNELS), measure, accumulate, kTable<std::int32_t>,
-                                    kTable<std::int64_t>};
+constinit const Kernels kKernels = {
+    MARGAY_TEXT(MARGAY_KERNELS), convert, measure, accumulate, kTable<std::int32_t>, kTable<std::int64_t>};
 
 }  // namespace margay::partition::internal::MARGAY_KERNELS

@@ -20,16 +20,21 @@ inline constexpr std::size_t kRows = 8;
 // Never better than anything, and far enough from the end of the type to be added to.
 template <class T>
 inline constexpr T kNever = std::numeric_limits<T>::min() / 2;
+// Never less than anything.
+template <class T>
+inline constexpr T kAlways = std::numeric_limits<T>::max() / 2;
 
 struct MeasureIn {
-  const std::uint64_t* blocks;   // of one node (prefix_sums.h)
-  std::size_t ring;              // blocks in the ring
-  std::size_t rows;              // 8-row groups in a block
-  std::size_t states;            // the first of them; the next is the weight
+  const std::uint64_t* blocks;  // of one node (prefix_sums.h)
+  std::size_t ring;             // blocks in the ring
+  std::size_t rows;             // 8-row groups in a block: the states, the weight, what may follow
+  std::size_t states;
   const std::uint64_t* column;   // sums up to the end of slice j: states, weight
+  std::uint64_t first;           // slice: what is before it may be measured or not
   std::uint64_t oldest, newest;  // blocks to measure, both inclusive, not wrapped
   double unit;                   // what 1 of a sum stands for: a power of two
   double unit_log2;
+  std::uint32_t* occurring;  // scratch, for each state
 };
 
 template <class T>
@@ -46,18 +51,35 @@ struct BaseIn {
   std::size_t last;    // row j
 };
 
+inline constexpr std::size_t kMostColumns = 4;
+
+inline constexpr std::size_t kNoCut = ~std::size_t{0};
+
 template <class T>
 struct ProductIn {
   const T* table;
-  std::size_t across;      // of its RingTriangle
-  std::uint64_t oldest;    // tile row
-  std::uint64_t newest;    // tile column of the last solved column
-  std::uint64_t last_row;  // no tile row beyond this
-  std::size_t columns;     // 1 to kMostColumns
-  const T* right[4];       // base(m+1,j) at row m; kNever where m is not a solved slice of the window
-  T* out[4];
+  std::size_t across;            // of its RingTriangle
+  const std::uint32_t* places;   // RingTriangle::places()
+  std::uint64_t oldest;          // tile row
+  std::uint64_t newest;          // tile column of the last solved column
+  std::uint64_t last_row;        // no tile row beyond this
+  std::size_t columns;           // 1 to kMostColumns
+  const T* right[kMostColumns];  // base(m+1,j) at row m; kNever where m is not a solved slice of the window
+  T* reach[kMostColumns];        // scratch, for each tile column
+  std::uint32_t* kept;           // scratch, for each tile column
+  T* out[kMostColumns];          // rows before the window being kAlways
+  T below[kMostColumns];         // best of the first row below last_row, if there is one
+  std::size_t* cut;              // a slice where a cut may be good (0: the first row of the oldest tile), or
+                                 // kNoCut; then where one was
 };
-inline constexpr std::size_t kMostColumns = 4;
+
+// A column of a table.
+struct Place {
+  std::size_t across;
+  const std::uint32_t* places;  // RingTriangle::places()
+  std::uint64_t oldest;         // tile row
+  std::uint64_t j;
+};
 
 template <class T>
 struct TableKernels {
@@ -68,15 +90,17 @@ struct TableKernels {
   // out(i) = max(out(i), left(i) + right): one more cut.
   void (*cut)(const T* left, T right, T* out, std::size_t blocks);
   // sum(i) += table(i,j) << shift.
-  void (*gather)(const T* table, std::size_t across, std::uint64_t oldest, std::uint64_t j, int shift,
-                 std::int64_t* sum);
-  // The other way: rows of column j into the table, tile rows up to last_row.
-  void (*store)(T* table, std::size_t across, std::uint64_t oldest, std::uint64_t j, std::uint64_t last_row,
-                const T* rows);
+  void (*gather)(const T* table, const Place& place, int shift, std::int64_t* sum);
+  // The other way: rows of column j into the table and what goes with it, tile rows up to last_row. `fresh`:
+  // no column of this tile column is there yet.
+  void (*store)(T* table, const Place& place, std::uint64_t last_row, bool fresh, const T* rows);
 };
 
 struct Kernels {
   const char* name;
+  // A cell as integers: v*to and w*to, rounded, and of these sum v*log2(v/w). cell: states, weight,
+  // information.
+  void (*convert)(const double* v, std::size_t states, double w, double to, std::int64_t* cell);
   // a = sum_x S_x*log2(S_x), b = (sum_x S_x)*log2(W) of [i,j], in bits, for all rows. `precise`: to 1e-15 of
   // S*log2(S), else to 4e-11 of S and in less than half the time (sums below 2^52).
   void (*measure)(const MeasureIn&, bool precise, double* a, double* b);

@@ -7,8 +7,9 @@
 // n) (50 where only 32-bit tables are made from it), so a cell is off by less than 2^-58 * n of its slice.
 //
 // Layout: per slot (a node's place) a ring of blocks of eight slices; in a block, for each row (state 0 to
-// X-1, weight, information) the eight sums of all slices before slice i, contiguous. So the measures of
-// eight intervals that end together are read from one place.
+// X-1, weight) the eight sums of all slices before slice i, contiguous. So the measures of eight intervals
+// that end together are read from one place. Behind it, a ring of eight sums a block for the row that no
+// measure needs: information.
 #pragma once
 
 #include <bit>
@@ -40,7 +41,10 @@ class PrefixSums {
     return sat_mul(slots, sat_mul((states + 2) * kRows * sizeof(std::uint64_t), blocks_of(window)));
   }
 
+  // Of a cell: states, weight, information.
   std::size_t rows() const { return states_ + 2; }
+  // Of a block.
+  std::size_t measured_rows() const { return states_ + 1; }
   std::size_t ring() const { return ring_; }
   double unit() const { return std::ldexp(1.0, -bits_); }
   double unit_log2() const { return -bits_; }
@@ -56,40 +60,38 @@ class PrefixSums {
   double real(std::int64_t sum) const { return static_cast<double>(sum) * unit(); }
 
   // The cell as integers: X states, weight, information. `scale` is its leaf's weight times its slice's
-  // duration. A cell that weighs nothing says nothing, even if rounding left a trace of a state in it.
-  void convert(std::span<const double> v, double w, double scale, std::int64_t* cell) const {
-    const double to = std::ldexp(scale, bits_);
-    const std::int64_t weight = std::llrint(w * to);
-    double information = 0;
-    for (std::size_t x = 0; x < states_; ++x) {
-      cell[x] = weight > 0 ? std::llrint(v[x] * to) : 0;
-      if (cell[x] > 0)
-        information += static_cast<double>(cell[x]) *
-                       std::log2(static_cast<double>(cell[x]) / static_cast<double>(weight));
-    }
-    cell[states_] = weight;
-    cell[states_ + 1] = std::llrint(information);
+  // duration.
+  void convert(const Kernels& kernels, std::span<const double> v, double w, double scale,
+               std::int64_t* cell) const {
+    kernels.convert(v.data(), states_, w, std::ldexp(scale, bits_), cell);
   }
   // Slice n is what it was before it, plus the cell.
   void append(std::size_t slot, Count n, const std::int64_t* cell) {
-    for (std::size_t x = 0; x < rows(); ++x)
-      before(slot, x, n + 1) = before(slot, x, n) + static_cast<std::uint64_t>(cell[x]);
+    const std::uint64_t* const from = &sums_[index(slot, 0, n)];
+    std::uint64_t* const to = &sums_[index(slot, 0, n + 1)];
+    for (std::size_t x = 0; x <= states_; ++x)
+      to[x * kRows] = from[x * kRows] + static_cast<std::uint64_t>(cell[x]);
+    const std::size_t information = states_ + 1;
+    before(slot, information, n + 1) =
+        before(slot, information, n) + static_cast<std::uint64_t>(cell[information]);
   }
   // Adds to slice t, in a window that ends at `end`.
   void add(std::size_t slot, Count t, Count end, const std::int64_t* change) {
     for (Count i = t + 1; i <= end; ++i)
       for (std::size_t x = 0; x < rows(); ++x) before(slot, x, i) += static_cast<std::uint64_t>(change[x]);
   }
-  // The sums up to the end of slice j of all rows, for the kernels.
+  // The sums up to the end of slice j of the measured rows, for the kernels.
   void column(std::size_t slot, Count j, std::uint64_t* out) const {
-    for (std::size_t x = 0; x < rows(); ++x) out[x] = before(slot, x, j + 1);
+    const std::uint64_t* const from = &sums_[index(slot, 0, j + 1)];
+    for (std::size_t x = 0; x <= states_; ++x) out[x] = from[x * kRows];
   }
 
  private:
   std::size_t slot_words() const { return ring_ * rows() * kRows; }
   std::size_t index(std::size_t slot, std::size_t x, Count i) const {
-    return slot * slot_words() + (static_cast<std::size_t>(i / kRows % ring_) * rows() + x) * kRows +
-           static_cast<std::size_t>(i % kRows);
+    const std::size_t block = static_cast<std::size_t>(i / kRows % ring_);
+    const std::size_t row = x <= states_ ? block * measured_rows() + x : ring_ * measured_rows() + block;
+    return slot * slot_words() + row * kRows + static_cast<std::size_t>(i % kRows);
   }
 
   std::size_t states_, ring_;

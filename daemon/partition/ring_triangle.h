@@ -4,10 +4,15 @@
 // (one j, eight i) are contiguous. Tile (I,M) lies on tile-diagonal D = M-I. A window of T slices meets at
 // most N tile rows, so at most N-D tiles of diagonal D are alive, with consecutive I: a ring indexed by I mod
 // (N-D). A tile that comes alive takes the place of one that has left the window; nothing is ever moved.
+//
+// Behind the triangle lies what tells which of its tiles need not be read (pruned_product.h): *ceilings*,
+// eight for each tile, a ring of rings by M and I; then, eight for each tile row in rings by I, the ceilings
+// of the tiles on the diagonal, the *crest* (entries (8I,8I..8I+7) once more) and the *leads*.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace margay::partition::internal {
 
@@ -21,7 +26,8 @@ class RingTriangle {
   // N: the tile rows a window meets at most.
   std::size_t across() const { return across_; }
   // Entries to allocate.
-  std::size_t size() const { return kTileCells * (across_ * (across_ + 1) / 2); }
+  std::size_t size() const { return before(across_, across_); }
+  std::size_t size_with_bounds() const { return leads(across_) + kTile * across_; }
   // The first entry of tile-diagonal d. Always inlined, for kernels.cc is compiled for several instruction
   // sets and must leave no function that others could be linked to.
   [[gnu::always_inline]] static std::size_t before(std::size_t across, std::size_t d) {
@@ -33,7 +39,29 @@ class RingTriangle {
     const std::size_t d = static_cast<std::size_t>(column - row);
     return before(across, d) + kTileCells * static_cast<std::size_t>(row % (across - d));
   }
+  // Of tile column M; those of tile row I < M are kTile * (I % across) behind.
+  [[gnu::always_inline]] static std::size_t ceilings(std::size_t across, std::uint64_t column) {
+    return before(across, across) + kTile * across * static_cast<std::size_t>(column % across);
+  }
+  // Rings, each kTile * across long.
+  [[gnu::always_inline]] static std::size_t diagonal(std::size_t across) {
+    return before(across, across) + kTile * across * across;
+  }
+  [[gnu::always_inline]] static std::size_t crest(std::size_t across) {
+    return diagonal(across) + kTile * across;
+  }
+  [[gnu::always_inline]] static std::size_t leads(std::size_t across) {
+    return crest(across) + kTile * across;
+  }
   std::size_t tile(std::uint64_t row, std::uint64_t column) const { return tile(across_, row, column); }
+  // Where the tiles of a window that begins in tile row `oldest` are, by kTileCells: tile (oldest+I,oldest+M)
+  // at [M * across + I].
+  void places(std::uint64_t oldest, std::vector<std::uint32_t>& out) const {
+    out.resize(across_ * across_);
+    for (std::size_t m = 0; m < across_; ++m)
+      for (std::size_t i = 0; i <= m; ++i)
+        out[m * across_ + i] = static_cast<std::uint32_t>(tile(oldest + i, oldest + m) / kTileCells);
+  }
   std::size_t at(std::uint64_t i, std::uint64_t j) const {
     return tile(i / kTile, j / kTile) + (j % kTile) * kTile + i % kTile;
   }

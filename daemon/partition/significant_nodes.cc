@@ -10,6 +10,7 @@
 // found linear, where all below it was solved or was frozen before: an optimum there lies on the line, and so
 // is one everywhere on it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -67,7 +68,9 @@ class NodeSolver final : public SignificantSearch::Solver {
         patience_(patience),
         pool_(model.entries, model.tree.size(), spare_bytes(model)),
         nodes_(model.tree.size()),
-        grain_(SignificantSearch::grain(model) / static_cast<double>(model.tree.leaf_count())) {
+        grain_(SignificantSearch::grain(model) / static_cast<double>(model.tree.leaf_count())),
+        memory_bits_(memory_bits(model)),
+        memory_(std::size_t{1} << memory_bits_) {
     all_.assign(model.tree.post_order().begin(), model.tree.post_order().end());
   }
 
@@ -189,10 +192,15 @@ class NodeSolver final : public SignificantSearch::Solver {
     std::vector<OldSum> old_sums;
   };
 
+  // A few blocks of each cell, so that most find a place of their own.
+  static int memory_bits(const Model& model) {
+    return std::clamp(static_cast<int>(std::bit_width(4 * model.tree.size() * model.slices)), 10, 20);
+  }
   static std::uint64_t spare_bytes(const Model& model) {
     const std::uint64_t triangles = model.best.empty() ? 2 : 3;
     const std::uint64_t held =
-        sizeof(double) * (triangles * model.tree.size() * model.entries + model.sums.size());
+        sizeof(double) * (triangles * model.tree.size() * model.entries + model.sums.size()) +
+        (sizeof(Remembered) << memory_bits(model));
     return model.budget > held ? model.budget - held : 0;
   }
 
@@ -201,6 +209,19 @@ class NodeSolver final : public SignificantSearch::Solver {
     const NodeSolver& solver;
     double p_of(NodeIndex k, double p) const { return solver.p_of(k, p); }
     Model::View view(NodeIndex k, double p) const { return solver.view(k, p); }
+    // By the sum of frozen children, as its triangle was made: each child lies in another place of memory.
+    double split(const Model::Block& block) const {
+      const Node& node = solver.nodes_[block.node.value];
+      const bool summed = node.sum.on && block.p == solver.p_;
+      double total = 0;
+      if (summed)
+        total = Model::View{solver.pool_.at(node.sum.left), solver.pool_.at(node.sum.right),
+                            share(node.sum, block.p)}(block.first, block.last);
+      for (const NodeIndex child : solver.model_.tree.children(block.node))
+        if (!summed || !solver.nodes_[child.value].summed)
+          total += solver.view(child, block.p)(block.first, block.last);
+      return total;
+    }
     // Not the slack of the tie rule: of tens of thousands of parts, each may fall short of its optimum by
     // that, and lines of such partitions would not cross where the optimum changes. By the cells of the
     // block, it is some 500 times the rounding of its entries, and small in all.
@@ -365,7 +386,7 @@ class NodeSolver final : public SignificantSearch::Solver {
     std::uint64_t h = (std::uint64_t{nodes_[block.node.value].frozen.frost} << 32) ^
                       (std::uint64_t{block.first} << 16) ^ block.last;
     h *= 0x9e3779b97f4a7c15u;
-    return memory_[h >> (64 - kMemoryBits)];
+    return memory_[h >> (64 - memory_bits_)];
   }
 
   // Adds the lines of the parts of a block. `outer`: blocks of frozen nodes are remembered.
@@ -411,8 +432,8 @@ class NodeSolver final : public SignificantSearch::Solver {
   double p_ = 0;
   std::uint64_t solved_ = 0;
   std::uint32_t frosts_ = 0;
-  static constexpr int kMemoryBits = 16;
-  std::vector<Remembered> memory_{std::size_t{1} << kMemoryBits};
+  int memory_bits_;
+  std::vector<Remembered> memory_;
 };
 
 class RowSolver final : public SignificantSearch::Solver {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace margay::partition::internal {
 namespace {
@@ -10,19 +11,17 @@ namespace {
 // Fewer nodes than this are not worth a thread's start.
 constexpr std::size_t kNodesWorthAThread = 64;
 constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kPrefetchedSums = 4096;
 
-// A triangle. What is read before it was written is padding, to which kNever is added.
+// Not set to anything.
 template <class T>
-struct Table {
+struct Slab {
   struct Free {
     void operator()(T* p) const { ::operator delete[](p, std::align_val_t{kCacheLine}); }
   };
+  explicit Slab(std::size_t n)
+      : entries(static_cast<T*>(::operator new[](n * sizeof(T), std::align_val_t{kCacheLine}))) {}
   std::unique_ptr<T[], Free> entries;
-
-  void allocate(std::size_t n) {
-    entries.reset(static_cast<T*>(::operator new[](n * sizeof(T), std::align_val_t{kCacheLine})));
-    std::fill_n(entries.get(), n, T{0});
-  }
 };
 
 int ceil_log2(double x) {
@@ -71,9 +70,12 @@ class TableSolver final : public Solver {
   struct Scratch {
     std::vector<double> a[kMostColumns], b[kMostColumns];
     std::vector<std::int64_t> split;
-    std::vector<T> base[kMostColumns], right[kMostColumns], out[kMostColumns];
+    std::vector<T> base[kMostColumns], right[kMostColumns], out[kMostColumns], reach[kMostColumns];
+    std::vector<std::uint32_t> kept;
     std::vector<std::uint64_t> column;
+    std::vector<std::uint32_t> occurring;
     std::uint64_t written = 0;
+    std::size_t cut = kNoCut;
   };
   // How a node's values are kept: units of the node are 2^shift units of the engine.
   struct Scale {
@@ -92,12 +94,14 @@ class TableSolver final : public Solver {
     else
       return g_.kernels->compact;
   }
-  T* table(std::size_t q, NodeIndex k) { return tables_[q][g_.slot_of(k)].entries.get(); }
-  const T* table(std::size_t q, NodeIndex k) const { return tables_[q][g_.slot_of(k)].entries.get(); }
+  T* table(std::size_t q, NodeIndex k) { return tables_[q][g_.slot_of(k)]; }
+  const T* table(std::size_t q, NodeIndex k) const { return tables_[q][g_.slot_of(k)]; }
   T entry(std::size_t q, NodeIndex k, Count i, Count j) const { return table(q, k)[triangle_.at(i, j)]; }
 
   Scratch make_scratch() const;
-  void measure(NodeIndex k, Count j, Count first, double* a, double* b, std::uint64_t* column) const;
+  void measure(NodeIndex k, Count j, Count first, double* a, double* b, Scratch& s) const;
+  // Inlined by order: a function that only prefetches is nothing to GCC, which drops its calls.
+  [[gnu::always_inline]] inline void prefetch(NodeIndex k, std::size_t cut) const;
   void solve_node(NodeIndex k, Count fresh, Scratch& s);
   void solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
   void solve_columns_at(std::size_t q, NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
@@ -106,11 +110,13 @@ class TableSolver final : public Solver {
 
   Ground& g_;
   RingTriangle triangle_;
-  std::vector<std::vector<Table<T>>> tables_;  // per p and slot
-  int engine_bits_ = 0;                        // a unit of the engine is 2^-engine_bits_ bits
-  std::vector<std::int8_t> node_bits_;         // compact: log2 of the largest value of a node, rounded up
-  std::vector<Changed> changed_;               // per node
-  Count solved_ = 0;                           // columns before it are right, but for what was changed
+  std::vector<Slab<T>> slabs_;
+  std::vector<std::vector<T*>> tables_;  // per p and slot: a RingTriangle
+  std::vector<std::uint32_t> places_;    // of its tiles
+  int engine_bits_ = 0;                  // a unit of the engine is 2^-engine_bits_ bits
+  std::vector<std::int8_t> node_bits_;   // compact: log2 of the largest value of a node, rounded up
+  std::vector<Changed> changed_;         // per node
+  Count solved_ = 0;                     // columns before it are right, but for what was changed
   bool any_changed_ = false;
   std::size_t only_p_ = kAllP;
   std::uint64_t written_ = 0;
@@ -126,9 +132,14 @@ template <class T>
 void TableSolver<T>::reshaped() {
   const std::size_t nodes = g_.tree.size();
   for (auto& tables : tables_) {
-    tables.resize(std::max(tables.size(), nodes));
+    tables.resize(std::max(tables.size(), nodes), nullptr);
+    std::size_t missing = 0;
+    for (const std::uint32_t slot : g_.slot) missing += tables[slot] == nullptr;
+    if (missing == 0) continue;
+    const std::size_t each = triangle_.size_with_bounds();
+    T* at = slabs_.emplace_back(missing * each).entries.get();
     for (const std::uint32_t slot : g_.slot)
-      if (!tables[slot].entries) tables[slot].allocate(triangle_.size());
+      if (tables[slot] == nullptr) tables[slot] = std::exchange(at, at + each);
   }
   changed_.assign(nodes, {});
   any_changed_ = false;
@@ -176,28 +187,33 @@ typename TableSolver<T>::Scratch TableSolver<T>::make_scratch() const {
     s.a[c].assign(rows, 0.0);
     s.b[c].assign(rows, 0.0);
     for (auto* v : {&s.base[c], &s.right[c], &s.out[c]}) v->assign(rows + kRows, kNever<T>);
+    s.reach[c].assign(triangle_.across() + 1, 0);
   }
+  s.kept.assign(triangle_.across() + 1, 0);
   s.split.assign(rows, 0);
   s.column.assign(g_.states + 2, 0);
+  s.occurring.assign(g_.states + 1, 0);
   return s;
 }
 
 // Rows of the blocks of `first` to j.
 template <class T>
-void TableSolver<T>::measure(NodeIndex k, Count j, Count first, double* a, double* b,
-                             std::uint64_t* column) const {
+void TableSolver<T>::measure(NodeIndex k, Count j, Count first, double* a, double* b, Scratch& s) const {
   const std::size_t slot = g_.slot_of(k);
-  g_.sums.column(slot, j, column);
-  const MeasureIn in{g_.sums.blocks(slot), g_.sums.ring(), g_.sums.rows(), g_.states,          column,
-                     first / kRows,        j / kRows,      g_.sums.unit(), g_.sums.unit_log2()};
+  g_.sums.column(slot, j, s.column.data());
+  const MeasureIn in{g_.sums.blocks(slot),    g_.sums.ring(),
+                     g_.sums.measured_rows(), g_.states,
+                     s.column.data(),         first,
+                     first / kRows,           j / kRows,
+                     g_.sums.unit(),          g_.sums.unit_log2(),
+                     s.occurring.data()};
   g_.kernels->measure(in, g_.precise, a, b);
 }
 
 // Columns j to j+n-1 of node k, rows up to i_max: those above are right.
 template <class T>
 void TableSolver<T>::solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s) {
-  for (std::size_t c = 0; c < n; ++c)
-    measure(k, j + c, g_.begin, s.a[c].data(), s.b[c].data(), s.column.data());
+  for (std::size_t c = 0; c < n; ++c) measure(k, j + c, g_.begin, s.a[c].data(), s.b[c].data(), s);
   if (only_p_ != kAllP) return solve_columns_at(only_p_, k, j, n, i_max, s);
   for (std::size_t q = 0; q < g_.p.size(); ++q) solve_columns_at(q, k, j, n, i_max, s);
 }
@@ -219,7 +235,8 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
     if (!children.empty()) {
       std::fill_n(s.split.begin(), blocks * kRows, 0);
       for (const NodeIndex child : children)
-        kernels().gather(table(q, child), across, oldest, column, scale_of(child).shift, s.split.data());
+        kernels().gather(table(q, child), {across, places_.data(), oldest, column}, scale_of(child).shift,
+                         s.split.data());
     }
     const BaseIn<T> in{s.a[c].data(),
                        s.b[c].data(),
@@ -242,8 +259,16 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
   }
   const Count last_row = i_max / kTile;
   if (j > g_.begin) {
-    ProductIn<T> in{entries, across, oldest, (j - 1) / kTile, last_row, n, {}, {}};
-    for (std::size_t c = 0; c < n; ++c) in.right[c] = s.right[c].data(), in.out[c] = s.out[c].data();
+    ProductIn<T> in{
+        entries, across, places_.data(), oldest, (j - 1) / kTile, last_row, n, {}, {}, s.kept.data(),
+        {},      {},     &s.cut};
+    for (std::size_t c = 0; c < n; ++c) {
+      in.right[c] = s.right[c].data();
+      in.reach[c] = s.reach[c].data();
+      in.out[c] = s.out[c].data();
+      std::fill_n(s.out[c].begin(), begin, kAlways<T>);
+      if ((last_row + 1) * kTile <= j + c) in.below[c] = entries[triangle_.at((last_row + 1) * kTile, j + c)];
+    }
     kernels().product(in);
   }
   for (std::size_t c = 0; c < n; ++c) {
@@ -254,9 +279,40 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
     std::fill_n(s.out[c].begin(), begin, kNever<T>);
     std::fill(s.out[c].begin() + static_cast<std::ptrdiff_t>(last + 1),
               s.out[c].begin() + static_cast<std::ptrdiff_t>(most), kNever<T>);
-    kernels().store(entries, across, oldest, j + c, last_row, s.out[c].data());
+    const bool fresh = (j + c) % kTile == 0 || j + c == g_.begin;
+    kernels().store(entries, {across, places_.data(), oldest, j + c}, last_row, fresh, s.out[c].data());
     s.written += std::min<Count>(i_max, j + c) + 1 - g_.begin;
   }
+}
+
+// What a new slice needs of a node: scattered in small pieces, which are in no cache where nodes are many.
+// Waiting for one after the other would be most of the time.
+template <class T>
+void TableSolver<T>::prefetch(NodeIndex k, std::size_t cut) const {
+  const auto lines = [](const void* from, std::size_t bytes) __attribute__((always_inline)) {
+    for (const char* at = static_cast<const char*>(from); bytes > 0;
+         at += 64, bytes -= std::min<std::size_t>(bytes, 64))
+      __builtin_prefetch(at);
+  };
+  const std::size_t across = triangle_.across();
+  const Count newest = (g_.end - 1) / kTile, oldest = g_.begin / kTile;
+  const std::uint32_t* const tiles = places_.data() + (newest - oldest) * across;
+  const std::size_t ring = across * kTile * sizeof(T);
+  for (std::size_t q = 0; q < g_.p.size(); ++q) {
+    const T* const t = table(q, k);
+    lines(t + RingTriangle::diagonal(across), 3 * ring);
+    lines(t + RingTriangle::ceilings(across, newest), ring);
+    for (std::size_t row = 0; row <= newest - oldest; ++row)
+      __builtin_prefetch(t + std::size_t{tiles[row]} * kTileCells + (g_.end - 1) % kTile * kTile, 1);
+    if (cut != kNoCut)
+      for (std::size_t row = 0; row <= cut / kTile; ++row)
+        __builtin_prefetch(t + std::size_t{places_[cut / kTile * across + row]} * kTileCells +
+                           cut % kTile * kTile);
+  }
+  // The rest follows in order, which the hardware sees.
+  lines(g_.sums.blocks(g_.slot_of(k)),
+        std::min<std::size_t>(kPrefetchedSums,
+                              g_.sums.ring() * g_.sums.rows() * kRows * sizeof(std::uint64_t)));
 }
 
 template <class T>
@@ -286,14 +342,17 @@ template <class T>
 void TableSolver<T>::settle() {
   const Count fresh = std::max(solved_, g_.begin);
   if (fresh == g_.end && !any_changed_) return;
+  triangle_.places(g_.begin / kTile, places_);
   const auto order = g_.tree.post_order();
   const std::size_t threads =
       std::min({g_.threads, ranges_.size(), std::max<std::size_t>(1, order.size() / kNodesWorthAThread)});
   std::vector<Scratch> scratch;
   for (std::size_t n = 0; n < threads; ++n) scratch.push_back(make_scratch());
   const auto work = [&](std::size_t worker, std::size_t r) {
-    for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at)
+    for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at) {
+      if (fresh < g_.end && at + 1 < ranges_[r].end) prefetch(order[at + 1], scratch[worker].cut);
       solve_node(order[at], fresh, scratch[worker]);
+    }
   };
   if (threads > 1 && g_.parallel) {
     g_.parallel(threads, ranges_.size(), work);
@@ -312,12 +371,21 @@ void TableSolver<T>::settle() {
 template <class T>
 T TableSolver<T>::value_of(std::size_t q, const Block& block, double* scratch) const {
   std::vector<std::uint64_t> column(g_.states + 2);
+  std::vector<std::uint32_t> occurring(g_.states + 1);
   const std::size_t slot = g_.slot_of(block.node);
   g_.sums.column(slot, block.last, column.data());
   const std::uint64_t row = block.first / kRows;
-  const MeasureIn in{
-      g_.sums.blocks(slot), g_.sums.ring(),     g_.sums.rows(), g_.states, column.data(), row, row,
-      g_.sums.unit(),       g_.sums.unit_log2()};
+  const MeasureIn in{g_.sums.blocks(slot),
+                     g_.sums.ring(),
+                     g_.sums.measured_rows(),
+                     g_.states,
+                     column.data(),
+                     block.first,
+                     row,
+                     row,
+                     g_.sums.unit(),
+                     g_.sums.unit_log2(),
+                     occurring.data()};
   g_.kernels->measure(in, g_.precise, scratch, scratch + kRows);
   const Scale scale = scale_of(block.node);
   const std::size_t at = static_cast<std::size_t>(block.first % kRows);
@@ -393,7 +461,7 @@ std::unique_ptr<Solver> make_exact_solver(Ground& ground) {
 }
 
 std::uint64_t tables_memory(std::uint64_t nodes, std::size_t window, std::size_t p, bool exact) {
-  return sat_mul(sat_mul(nodes, p), sat_mul(RingTriangle(window).size(), exact ? 8 : 4));
+  return sat_mul(sat_mul(nodes, p), sat_mul(RingTriangle(window).size_with_bounds(), exact ? 8 : 4));
 }
 
 }  // namespace margay::partition::internal

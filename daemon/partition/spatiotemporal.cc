@@ -105,7 +105,7 @@ struct Spatiotemporal::Impl {
       std::int64_t* const own = g.waiting_cell(at, k);
       if (g.tree.is_leaf(k)) {
         const std::size_t s = position[k.value];
-        g.sums.convert(column.v.subspan(s * g.states, g.states), column.w[s],
+        g.sums.convert(*g.kernels, column.v.subspan(s * g.states, g.states), column.w[s],
                        g.leaf_weights[s] * column.duration, own);
       }
       if (k == g.tree.root()) break;
@@ -125,7 +125,7 @@ struct Spatiotemporal::Impl {
     append_waiting(g.end);
     NodeIndex k = g.tree.leaf_node(leaf);
     solver->amended(k, t);
-    g.sums.convert(v, w, g.leaf_weights[leaf.value] * durations[t % g.window], cell.data());
+    g.sums.convert(*g.kernels, v, w, g.leaf_weights[leaf.value] * durations[t % g.window], cell.data());
     for (std::size_t x = 0; x < cell.size(); ++x) cell[x] -= g.sums.sum(g.slot_of(k), x, t, t);
     for (;; k = g.tree.parent(k)) {
       g.sums.add(g.slot_of(k), t, g.end, cell.data());

@@ -53,6 +53,7 @@ struct Temporal::Impl {
   std::vector<double> a, b;
   std::vector<std::int64_t> sum_a[internal::kMostColumns], sum_b[internal::kMostColumns];
   std::vector<std::uint64_t> column;
+  std::vector<std::uint32_t> occurring;
   std::vector<std::int64_t> cell;
 
   explicit Impl(Options& o)
@@ -79,6 +80,7 @@ struct Temporal::Impl {
         a(rows_of(window)),
         b(rows_of(window)),
         column(states + 2),
+        occurring(states + 1),
         cell(states + 2) {
     for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) slot[leaf] = leaf;
     for (auto* columns : {&sum_a, &sum_b})
@@ -107,7 +109,8 @@ struct Temporal::Impl {
     durations[n % window] = c.duration;
     std::int64_t all = 0;
     for (std::size_t s = 0; s < leaves; ++s) {
-      sums.convert(c.v.subspan(s * states, states), c.w[s], leaf_weights[s] * c.duration, cell.data());
+      sums.convert(*kernels, c.v.subspan(s * states, states), c.w[s], leaf_weights[s] * c.duration,
+                   cell.data());
       sums.append(slot[s], n, cell.data());
       all += cell[states + 1];
     }
@@ -117,8 +120,9 @@ struct Temporal::Impl {
   // Adds a leaf's measures of column j to the sums, those of slices before the window as well.
   void add_leaf(std::size_t at, Count j, std::int64_t* to_a, std::int64_t* to_b) {
     sums.column(at, j, column.data());
-    const internal::MeasureIn in{sums.blocks(at), sums.ring(), sums.rows(), states,          column.data(),
-                                 begin / kTile,   j / kTile,   sums.unit(), sums.unit_log2()};
+    const internal::MeasureIn in{
+        sums.blocks(at), sums.ring(), sums.measured_rows(), states,           column.data(),   begin,
+        begin / kTile,   j / kTile,   sums.unit(),          sums.unit_log2(), occurring.data()};
     kernels->measure(in, true, a.data(), b.data());
     const std::size_t blocks = static_cast<std::size_t>(j / kTile - begin / kTile + 1);
     kernels->accumulate(a.data(), scale, to_a, blocks);
@@ -162,7 +166,7 @@ struct Temporal::Impl {
   void amend_cell(Count t, std::size_t leaf, std::span<const double> v, double w) {
     const std::size_t at = slot[leaf];
     change_entries(t, t, at, -1);
-    sums.convert(v, w, leaf_weights[leaf] * durations[t % window], cell.data());
+    sums.convert(*kernels, v, w, leaf_weights[leaf] * durations[t % window], cell.data());
     for (std::size_t x = 0; x < cell.size(); ++x) cell[x] -= sums.sum(at, x, t, t);
     sums.add(at, t, end, cell.data());
     information[t % window] += cell[states + 1];

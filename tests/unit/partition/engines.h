@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,16 @@ inline void expect_cover(Spatiotemporal& engine, const Partition& partition) {
     }
   }
   ASSERT_THAT(times, testing::Each(1));
+}
+
+// What 32-bit tables may cost (spatiotemporal.h): half a unit for each part and each cut in space, of the
+// partition found and of the best.
+inline double compact_bound(const Partition& found, const Partition& best, std::size_t leaves,
+                            std::size_t slices, std::size_t states, std::size_t depth) {
+  const double n = static_cast<double>(leaves * slices);
+  const double largest = n * (2 + std::log2(n) + std::log2(static_cast<double>(states)));
+  const double unit = std::ldexp(largest, -27);
+  return unit / 2 * static_cast<double>((found.parts.size() + best.parts.size()) * (1 + depth));
 }
 
 inline support::Parents random_tree(Rng& rng, std::size_t nodes) {

@@ -24,16 +24,6 @@ Spatiotemporal::Options options_of(const Parents& parents, std::size_t states, s
   return o;
 }
 
-// What 32-bit tables may cost (spatiotemporal.h): half a unit for each part and each cut in space, of the
-// partition found and of the best.
-double compact_bound(const Partition& found, const Partition& best, std::size_t leaves, std::size_t slices,
-                     std::size_t states, std::size_t depth) {
-  const double n = static_cast<double>(leaves * slices);
-  const double largest = n * (2 + std::log2(n) + std::log2(static_cast<double>(states)));
-  const double unit = std::ldexp(largest, -27);
-  return unit / 2 * static_cast<double>((found.parts.size() + best.parts.size()) * (1 + depth));
-}
-
 TEST(Variants, CompactTablesAreWithinTheirBoundOfTheOptimum) {
   const std::uint64_t seed = 11;
   SCOPED_TRACE("seed " + std::to_string(seed));

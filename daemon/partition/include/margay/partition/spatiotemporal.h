@@ -21,9 +21,11 @@
 //   sum_x S_x*log2(S_x) - (1-p)*S_tot*log2(W) - tie. The first two terms are shared by all p.
 // - Only `best` is stored, one triangle per node and p. Cuts are found again by walking down.
 // - base does not depend on best of the same column, so a column is a (max,+) product of triangle and vector,
-//   and several new columns share one reading of the triangle. It lies in 8x8 tiles, columns contiguous; tile
-//   (I,M) is on tile-diagonal D = M-I, which is a ring of N-D tiles indexed by I mod (N-D). So dropping a
-//   slice moves nothing, and a product reads from front to end.
+//   and several new columns share one pass. The triangle lies in 8x8 tiles, columns contiguous; tile (I,M) is
+//   on tile-diagonal D = M-I, which is a ring of N-D tiles indexed by I mod (N-D). So dropping a slice moves
+//   nothing.
+// - Few of the tiles are read: bounds that are kept beside them tell which may hold a better cut
+//   (pruned_product.h). Where the model has phases, a new slice costs O(T) for each node, and not O(T^2).
 // - The inner loops (kernels.h) are built for several instruction sets.
 //
 // FIXED POINT. Everything that is kept is an integer: cells and their prefix sums over time (prefix_sums.h),
@@ -46,17 +48,17 @@
 //     push       O(K*X + S*X log), no allocation
 //     amend      O(depth * a * X + X log)                a = slices from the amended one to the newest
 //     settle, or the first partition() after these:
-//                O(K * n * (T*X log + P*T^2/2))          n = slices pushed since the last one, and
-//                O(A * a * (T*X log + P*T^2/2))          A = nodes above amended cells
-//     reshape    O(K + nodes with other leaves * T*X), and in settle O(T * (T*X log + P*T^2/6)) for each node
-//     whose
+//                O(K * n * (T*X log + P*R))              n = slices pushed since the last one, and
+//                O(A * a * (T*X log + P*R))              A = nodes above amended cells, R = tiles read:
+//                                                        from O(T) where phases are clear to T^2/2
+//     reshape    O(K + nodes with other leaves * T*X), and in settle a whole window for each node whose
 //                children have changed and those above
 //     partition  else: O(parts * depth * T * X) at worst, usually near the number of parts times T
-//     set_p      O(K * (T^2*X/2 log + T^3/6))
+//     set_p      a whole window, O(K * T * (T*X/2 log + R)), for one p
 //     evaluate   O(leaves * T * X log)
 // Entries written: K*P*T for a slice at most (entries_written()). tests/bench/partition_bench.cc measures all
 // this. MEMORY, in bytes, all at create() but for reshape() (memory_needed() tells it exactly):
-//     K * ( E * P * 64 * N*(N+1)/2  +  64 * M*(X+2)  +  32*(X+2) )  + small scratch,
+//     K * ( E * P * (32*N*(N+1) + 8*(N*N + 3*N))  +  64 * M*(X+2)  +  32*(X+2) )  + small scratch,
 //     E = 8 (exact) or 4 (compact), N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
 //
 // Errors: create(), push(), amend() and reshape() refuse what is outside the contract with a sentence that
@@ -166,7 +168,7 @@ class Spatiotemporal {
 };
 
 // A new engine (another tree, other p) over a window the caller kept: columns[0] is options.first_slice.
-// Cost: one push per column, O(K * (T^2*X/2 log + P*T^3/6)) in all.
+// Cost: one push per column, O(K * T * (T*X/2 log + P*R)) in all.
 Result<Spatiotemporal> rebuild(Spatiotemporal::Options options, std::span<const Column> columns);
 
 }  // namespace margay::partition
