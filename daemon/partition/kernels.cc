@@ -35,9 +35,11 @@ void measure_blocks(const MeasureIn& in, std::size_t occurring, double* a_out, d
         const std::size_t x = kAll ? n : in.occurring[n];
         const Words sum = in.column[x] - load<Words>(rows + x * kRows + lane);
         const Doubles s = to_double<kPrecise>(sum);
-        a += s * (log2_of<kPrecise>(s) + offset);
+        // The offset is of the size of the logarithm: to take it out of the sum costs some bits.
+        a += s * (kPrecise ? log2_of<kPrecise>(s) + offset : log2_of<kPrecise>(s));
         total += s;
       }
+      if constexpr (!kPrecise) a += total * offset;
       const Doubles w =
           to_double<kPrecise>(in.column[in.states] - load<Words>(rows + in.states * kRows + lane));
       store(a_out + lane, a * unit);

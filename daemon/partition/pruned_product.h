@@ -63,7 +63,8 @@ class Product {
         if (cut_[n] != kNoCut && cut_[n] / kTile >= row)
           out[n].improve(column(row, cut_[n]), in_.right[n][cut_[n]]);
       }
-      if (promise(row, out)) search(row, out);
+      if (promises(row, row, out)) improve(row, row, out);
+      if (promises_behind(row, out)) search(row, out);
       for (std::size_t n = 0; n < kColumns; ++n) {
         below_[n] = out[n].first();
         out[n].to(in_.out[n] + row * kRows);
@@ -93,15 +94,11 @@ class Product {
     }
   }
 
-  // Whether any cut could be better than `out`: in the tile on the diagonal, or in the tiles right of it.
-  bool promise(std::size_t row, const Row (&out)[kColumns]) const {
+  // Whether any cut right of the tile on the diagonal could be better than `out`.
+  bool promises_behind(std::size_t row, const Row (&out)[kColumns]) const {
     const auto lead = ring(RingTriangle::leads(in_.across), row);
-    const auto own = ring(RingTriangle::diagonal(in_.across), row);
-    for (std::size_t n = 0; n < kColumns; ++n) {
-      auto most = lead.plus(below_[n]);
-      most.improve(own, in_.reach[n][row]);
-      if (most.exceeds(out[n])) return true;
-    }
+    for (std::size_t n = 0; n < kColumns; ++n)
+      if (lead.plus(below_[n]).exceeds(out[n])) return true;
     return false;
   }
 
@@ -112,20 +109,20 @@ class Product {
     return false;
   }
 
-  // Reads the tiles that promise any row more than it has; first the one that promises the first row most,
-  // for often no other is left then.
+  // Reads the tiles right of the diagonal that promise any row more than it has; first the one that promises
+  // the first row most, for often no other is left then.
   void search(std::size_t row, Row (&out)[kColumns]) {
     for (std::size_t n = 0; n < kColumns; ++n) {
       std::size_t best = row;
       T most = kNever<T>;
-      for (std::size_t c = row; c < columns_; ++c) {
+      for (std::size_t c = row + 1; c < columns_; ++c) {
         const T first = ceiling(row, c).first() + in_.reach[n][c];
         if (first > most) most = first, best = c;
       }
-      if (promises(row, best, out)) improve(row, best, out);
+      if (best > row && promises(row, best, out)) improve(row, best, out);
     }
     std::size_t count = 0;
-    for (std::size_t c = row; c < columns_; ++c) {
+    for (std::size_t c = row + 1; c < columns_; ++c) {
       in_.kept[count] = static_cast<std::uint32_t>(c);
       count += promises(row, c, out);
     }

@@ -150,7 +150,7 @@ void TableSolver<T>::reshaped() {
   std::vector<std::size_t> below(nodes, 1);
   for (std::uint32_t s = 0; s < g_.tree.leaf_count(); ++s)
     weight[g_.tree.leaf_node(LeafPosition(s)).value] = g_.leaf_weights[s];
-  const std::size_t limit = std::max<std::size_t>(1, nodes / (g_.threads * 8));
+  const std::size_t limit = std::max<std::size_t>(1, nodes / (g_.threads * 32));
   node_bits_.assign(nodes, 0);
   ranges_.clear();
   above_.clear();

@@ -2,6 +2,8 @@
 // the module.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,19 +33,44 @@ struct Ground {
   const Kernels* kernels;
   bool precise;
   PrefixSums sums;
-  std::vector<std::uint32_t> slot;  // of each node: where its sums and tables are
-  Count begin = 0, end = 0;         // the window holds slices [begin, end)
-  // The cells of the newest slices of all nodes, not yet in `sums`: settle() puts each node's there just
-  // before it measures them, while they are at hand. [slice][node][row].
+  std::vector<std::uint32_t> slot;      // of each node: where its sums and tables are
+  Count begin = 0, end = 0;             // the window holds slices [begin, end)
+  std::vector<std::uint32_t> position;  // of each leaf's node
+  // The newest slices, not yet in `sums`: as they came, [slice][leaf][state, weight], and as cells of all
+  // nodes, [slice][node][row]. settle() makes each node's cells and sums just before it measures it, while
+  // they are at hand, children first.
+  std::vector<double> arrived = {};
   std::vector<std::int64_t> waiting = {};
+  std::array<double, kMostColumns> waiting_durations = {};
   std::size_t waiting_slices = 0;
 
+  double* arrived_at(std::size_t slice) { return arrived.data() + slice * tree.leaf_count() * (states + 1); }
   std::int64_t* waiting_cell(std::size_t slice, NodeIndex k) {
     return waiting.data() + (slice * tree.size() + k.value) * sums.rows();
   }
+  void make_room_for_waiting() {
+    arrived.assign(kMostColumns * tree.leaf_count() * (states + 1), 0);
+    waiting.assign(kMostColumns * tree.size() * sums.rows(), 0);
+  }
+  static std::uint64_t waiting_memory(std::uint64_t nodes, std::size_t states) {
+    return sat_mul(nodes, kMostColumns * (2 * states + 3) * sizeof(std::int64_t));
+  }
   void append_waiting(NodeIndex k) {
-    for (std::size_t n = 0; n < waiting_slices; ++n)
-      sums.append(slot_of(k), end - waiting_slices + n, waiting_cell(n, k));
+    for (std::size_t n = 0; n < waiting_slices; ++n) {
+      std::int64_t* const cell = waiting_cell(n, k);
+      if (tree.is_leaf(k)) {
+        const std::size_t leaf = position[k.value];
+        const double* const v = arrived_at(n) + leaf * (states + 1);
+        sums.convert(*kernels, {v, states}, v[states], leaf_weights[leaf] * waiting_durations[n], cell);
+      } else {
+        std::fill_n(cell, sums.rows(), 0);
+        for (const NodeIndex child : tree.children(k)) {
+          const std::int64_t* const below = waiting_cell(n, child);
+          for (std::size_t x = 0; x < sums.rows(); ++x) cell[x] += below[x];
+        }
+      }
+      sums.append(slot_of(k), end - waiting_slices + n, cell);
+    }
   }
   std::size_t slot_of(NodeIndex k) const { return slot[k.value]; }
   double longest_slice() const { return a_leaf / static_cast<double>(window); }

@@ -43,8 +43,7 @@ struct Spatiotemporal::Impl {
 
   Ground g;
   std::unique_ptr<internal::Solver> solver;
-  std::vector<double> durations;        // of the slices of the window, by t % window
-  std::vector<std::uint32_t> position;  // of each leaf's node
+  std::vector<double> durations;  // of the slices of the window, by t % window
   std::vector<std::uint32_t> free_slots;
   std::size_t slots;
   std::uint64_t budget;
@@ -57,8 +56,7 @@ struct Spatiotemporal::Impl {
         slots(g.tree.size()),
         budget(o.memory_budget_bytes),
         cell(g.states + 2) {
-    number_leaves();
-    g.waiting.assign(internal::kMostColumns * g.tree.size() * g.sums.rows(), 0);
+    g.make_room_for_waiting();
   }
 
   static Ground ground_of(Options& o, const internal::Kernels* kernels) {
@@ -67,7 +65,7 @@ struct Spatiotemporal::Impl {
     const double most = std::max(sum_of(o.leaf_weights), static_cast<double>(o.most_leaves)) * a_leaf;
     const bool precise = o.tables == Tables::kExact;
     internal::PrefixSums sums(o.tree.size(), o.states, o.window, most, precise);
-    std::vector<std::uint32_t> slot(o.tree.size());
+    std::vector<std::uint32_t> slot(o.tree.size()), position = positions(o.tree);
     for (std::uint32_t k = 0; k < slot.size(); ++k) slot[k] = k;
     const double tie = o.tie_bits ? *o.tie_bits : internal::default_tie(most, o.states);
     return {std::move(o.tree),
@@ -84,12 +82,15 @@ struct Spatiotemporal::Impl {
             kernels,
             precise,
             std::move(sums),
-            std::move(slot)};
+            std::move(slot),
+            0,
+            0,
+            std::move(position)};
   }
-  void number_leaves() {
-    position.assign(g.tree.size(), 0);
-    for (std::uint32_t s = 0; s < g.tree.leaf_count(); ++s)
-      position[g.tree.leaf_node(LeafPosition(s)).value] = s;
+  static std::vector<std::uint32_t> positions(const TreeShape& tree) {
+    std::vector<std::uint32_t> out(tree.size(), 0);
+    for (std::uint32_t s = 0; s < tree.leaf_count(); ++s) out[tree.leaf_node(LeafPosition(s)).value] = s;
+    return out;
   }
   std::int64_t number(Count t) const { return g.origin.value + static_cast<std::int64_t>(t); }
   Count count(SliceIndex s) const { return static_cast<Count>(s.value - g.origin.value); }
@@ -100,23 +101,17 @@ struct Spatiotemporal::Impl {
     durations[n % g.window] = column.duration;
     if (g.waiting_slices == internal::kMostColumns) append_waiting(n);
     const std::size_t at = g.waiting_slices++;
-    std::fill_n(g.waiting_cell(at, NodeIndex(0)), g.tree.size() * g.sums.rows(), 0);
-    for (const NodeIndex k : g.tree.post_order()) {
-      std::int64_t* const own = g.waiting_cell(at, k);
-      if (g.tree.is_leaf(k)) {
-        const std::size_t s = position[k.value];
-        g.sums.convert(*g.kernels, column.v.subspan(s * g.states, g.states), column.w[s],
-                       g.leaf_weights[s] * column.duration, own);
-      }
-      if (k == g.tree.root()) break;
-      std::int64_t* const above = g.waiting_cell(at, g.tree.parent(k));
-      for (std::size_t x = 0; x < g.sums.rows(); ++x) above[x] += own[x];
+    g.waiting_durations[at] = column.duration;
+    double* to = g.arrived_at(at);
+    for (std::size_t s = 0; s < column.w.size(); ++s) {
+      to = std::copy_n(column.v.data() + s * g.states, g.states, to);
+      *to++ = column.w[s];
     }
   }
   // Puts what waits into the sums, in a window whose last complete slice is before `until`.
   void append_waiting(Count until) {
     const Count end = std::exchange(g.end, until);
-    for (std::uint32_t k = 0; k < g.tree.size(); ++k) g.append_waiting(NodeIndex(k));
+    for (const NodeIndex k : g.tree.post_order()) g.append_waiting(k);
     g.waiting_slices = 0;
     g.end = end;
   }
@@ -209,10 +204,9 @@ namespace {
 std::uint64_t memory_of(std::uint64_t nodes, std::size_t states, std::size_t window, std::size_t p,
                         bool exact) {
   using internal::sat_add;
-  const std::uint64_t waiting =
-      internal::sat_mul(nodes, internal::kMostColumns * (states + 2) * sizeof(std::int64_t));
-  return sat_add(internal::tables_memory(nodes, window, p, exact),
-                 sat_add(internal::PrefixSums::memory(nodes, states, window), waiting));
+  return sat_add(
+      internal::tables_memory(nodes, window, p, exact),
+      sat_add(internal::PrefixSums::memory(nodes, states, window), Ground::waiting_memory(nodes, states)));
 }
 
 }  // namespace
@@ -322,9 +316,7 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
       memory_of(std::max(tree.size(), slots), g.states, g.window, g.p.size(), g.precise);
   if (auto ok = internal::check_budget(need, budget); !ok) return ok;
   std::vector<bool> used(g.tree.size(), false);
-  std::vector<std::uint32_t> new_position(tree.size(), 0);
-  for (std::uint32_t s = 0; s < tree.leaf_count(); ++s)
-    new_position[tree.leaf_node(LeafPosition(s)).value] = s;
+  std::vector<std::uint32_t> new_position = positions(tree);
   for (std::uint32_t k = 0; k < tree.size(); ++k) {
     const NodeIndex old = from[k];
     if (old == kNoParent) continue;
@@ -335,7 +327,7 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
     if (used[old.value]) return fail(ErrorCode::kInvalidArgument, name + ", and so was another");
     if (g.tree.is_leaf(old) != tree.is_leaf(NodeIndex(k)))
       return fail(ErrorCode::kInvalidArgument, name + ": a leaf stays one, and an inner node");
-    if (g.tree.is_leaf(old) && g.leaf_weights[position[old.value]] != weights[new_position[k]])
+    if (g.tree.is_leaf(old) && g.leaf_weights[g.position[old.value]] != weights[new_position[k]])
       return fail(ErrorCode::kInvalidArgument, name + ": its weight has changed");
     used[old.value] = true;
   }
@@ -357,8 +349,8 @@ Status Spatiotemporal::Impl::reshape(TreeShape tree, std::span<const NodeIndex> 
   g.tree = std::move(tree);
   g.slot = std::move(slot);
   g.leaf_weights = std::move(weights);
-  position = std::move(new_position);
-  g.waiting.assign(internal::kMostColumns * g.tree.size() * g.sums.rows(), 0);
+  g.position = std::move(new_position);
+  g.make_room_for_waiting();
   // A node's sums change with those of any node below it.
   std::vector<bool> stale(g.tree.size(), false);
   for (const NodeIndex k : g.tree.post_order()) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what partition_bench measured: the cost of a new slice against each size, beside reading the tables once.
+"""Draws what partition_bench measured: the cost of a new slice against each size, beside reading the triangles once.
 
     partition_bench --benchmark_format=json | plot.py OUT.svg
 """
@@ -11,7 +11,7 @@ PANELS = [("leaves", 0, "leaves (64 slices, 4 states)"), ("slices", 1, "slices i
           ("states", 2, "states (1000 leaves, 64 slices)"), ("values_of_p", 6, "values of p (1000 leaves, 64 slices)"),
           ("noise", 7, "noise in percent (1000 leaves, 64 slices)"),
           ("slices_a_pass", 4, "slices a pass (1000 leaves, 128 slices)")]
-LINES = [("ms", "a new slice", "#1b6ca8"), ("read_ms", "reading the tables once", "#b8860b")]
+LINES = [("ms", "a new slice", "#1b6ca8"), ("read_ms", "reading the triangles once", "#b8860b")]
 WIDTH, HEIGHT, MARGIN, COLUMNS = 440, 250, 56, 2
 
 

@@ -45,7 +45,8 @@
 //   than the rounding.
 //
 // COST, for K nodes, S leaves, T slices, X states, P values of p (log: a base-2 logarithm):
-//     push       O(K*X + S*X log), no allocation
+//     push       O(S*X), no allocation; every fourth without a reading between, the cells of four slices
+//                O(K*X + S*X log)
 //     amend      O(depth * a * X + X log)                a = slices from the amended one to the newest
 //     settle, or the first partition() after these:
 //                O(K * n * (T*X log + P*R))              n = slices pushed since the last one, and
@@ -58,7 +59,7 @@
 //     evaluate   O(leaves * T * X log)
 // Entries written: K*P*T for a slice at most (entries_written()). tests/bench/partition_bench.cc measures all
 // this. MEMORY, in bytes, all at create() but for reshape() (memory_needed() tells it exactly):
-//     K * ( E * P * (32*N*(N+1) + 8*(N*N + 3*N))  +  64 * M*(X+2)  +  32*(X+2) )  + small scratch,
+//     K * ( E * P * (32*N*(N+1) + 8*(N*N + 3*N))  +  64 * M*(X+2)  +  32*(2*X+3) )  + small scratch,
 //     E = 8 (exact) or 4 (compact), N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
 //
 // Errors: create(), push(), amend() and reshape() refuse what is outside the contract with a sentence that
