@@ -26,9 +26,11 @@ template <bool kPrecise, bool kAll>
 void measure_blocks(const MeasureIn& in, std::size_t occurring, double* a_out, double* b_out) {
   const Doubles offset = Doubles{} + in.unit_log2, unit = Doubles{} + in.unit;
   std::size_t at = static_cast<std::size_t>(in.oldest % in.ring);
-  for (std::uint64_t block = in.oldest; block <= in.newest; ++block) {
+  const std::size_t blocks = static_cast<std::size_t>(in.newest - in.oldest) + 1;
+  for (std::size_t block = 0; block < blocks; ++block, a_out += kRows, b_out += kRows) {
     const std::uint64_t* rows = in.blocks + at * in.rows * kRows;
     if (++at == in.ring) at = 0;
+    if (in.awake != nullptr && !in.awake[block]) continue;
     for (std::size_t lane = 0; lane < kRows; lane += kWide) {
       Doubles a{}, total{};
       for (std::size_t n = 0; n < (kAll ? in.states : occurring); ++n) {
@@ -45,8 +47,6 @@ void measure_blocks(const MeasureIn& in, std::size_t occurring, double* a_out, d
       store(a_out + lane, a * unit);
       store(b_out + lane, total * (log2_of<kPrecise>(w) + offset) * unit);
     }
-    a_out += kRows;
-    b_out += kRows;
   }
 }
 
@@ -117,16 +117,36 @@ void accumulate(const double* value, double scale, std::int64_t* sum, std::size_
 // -------------------------------------------------------------------------------------------------
 
 template <class T>
+Longs value_at(const BaseIn<T>& in, std::size_t i) {
+  const Doubles value = load<Doubles>(in.a + i) - in.one_minus_p * load<Doubles>(in.b + i) - in.tie;
+  return bits<Longs>(rounded(value * in.scale));
+}
+
+template <class T>
 void base(const BaseIn<T>& in, T* out) {
   const std::uint64_t half = in.shift > 0 ? std::uint64_t{1} << (in.shift - 1) : 0;
   for (std::size_t i = 0; i < in.blocks * kRows; i += kWide) {
-    const Doubles value = load<Doubles>(in.a + i) - in.one_minus_p * load<Doubles>(in.b + i) - in.tie;
-    Longs best = bits<Longs>(rounded(value * in.scale));
+    Longs best = Longs{} + std::int64_t{kNever<T>};
+    if (in.awake == nullptr || in.awake[i / kRows]) best = value_at(in, i);
     if (in.split != nullptr) best = larger(best, bits<Longs>(load<Words>(in.split + i) + half) >> in.shift);
     for (std::size_t e = 0; e < kWide; ++e) out[i + e] = static_cast<T>(best[e]);
   }
   for (std::size_t i = 0; i < in.begin; ++i) out[i] = kNever<T>;
   for (std::size_t i = in.last + 1; i < in.blocks * kRows; ++i) out[i] = kNever<T>;
+}
+
+template <class T>
+T gap(const BaseIn<T>& in, std::size_t block, const T* out) {
+  T least = kAlways<T>;
+  for (std::size_t lane = 0; lane < kRows; lane += kWide) {
+    const std::size_t i = block * kRows + lane;
+    const Longs value = value_at(in, i);
+    for (std::size_t e = i < in.begin ? in.begin - i : 0; e < kWide; ++e) {
+      const T more = out[i + e] - static_cast<T>(value[e]);
+      if (more < least) least = more;
+    }
+  }
+  return least;
 }
 
 template <class T, std::size_t kColumns>
@@ -175,7 +195,7 @@ void gather(const T* table, const Place& place, int shift, std::int64_t* sum) {
 #define MARGAY_TEXT(x) MARGAY_TEXT_(x)
 
 template <class T>
-constexpr TableKernels<T> kTable = {base<T>, product<T>, cut<T>, gather<T>, store_column<T>};
+constexpr TableKernels<T> kTable = {base<T>, gap<T>, product<T>, cut<T>, gather<T>, store_column<T>};
 
 }  // namespace
 

@@ -32,6 +32,7 @@ struct MeasureIn {
   const std::uint64_t* column;   // sums up to the end of slice j: states, weight
   std::uint64_t first;           // slice: what is before it may be measured or not
   std::uint64_t oldest, newest;  // blocks to measure, both inclusive, not wrapped
+  const std::uint8_t* awake;     // which of them, counted from the oldest; nullptr: all
   double unit;                   // what 1 of a sum stands for: a power of two
   double unit_log2;
   std::uint32_t* occurring;  // scratch, for each state
@@ -43,12 +44,13 @@ struct BaseIn {
   const double* b;
   const std::int64_t* split;  // sum over the children, in units of the engine; nullptr: a leaf
   double one_minus_p;
-  double tie;          // bits
-  double scale;        // bits to units of the node
-  int shift;           // units of the engine to units of the node
-  std::size_t blocks;  // rows to work on: 8 * blocks
-  std::size_t begin;   // the first row of the window
-  std::size_t last;    // row j
+  double tie;                 // bits
+  double scale;               // bits to units of the node
+  int shift;                  // units of the engine to units of the node
+  std::size_t blocks;         // rows to work on: 8 * blocks
+  std::size_t begin;          // the first row of the window
+  std::size_t last;           // row j
+  const std::uint8_t* awake;  // blocks that were measured (others have their split only); nullptr: all
 };
 
 inline constexpr std::size_t kMostColumns = 4;
@@ -85,6 +87,9 @@ template <class T>
 struct TableKernels {
   // base_k(i,j) of all rows, padding as kNever.
   void (*base)(const BaseIn<T>&, T* out);
+  // The least by which `out` exceeds the value of an area as one aggregate, over the rows of a block that was
+  // measured.
+  T (*gap)(const BaseIn<T>&, std::size_t block, const T* out);
   // out(i) = max(out(i), table(i,m) + right(m)) over all m: the temporal cuts.
   void (*product)(const ProductIn<T>&);
   // out(i) = max(out(i), left(i) + right): one more cut.

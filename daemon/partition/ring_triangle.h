@@ -27,7 +27,7 @@ class RingTriangle {
   std::size_t across() const { return across_; }
   // Entries to allocate.
   std::size_t size() const { return before(across_, across_); }
-  std::size_t size_with_bounds() const { return leads(across_) + kTile * across_; }
+  std::size_t size_with_bounds() const { return rests(across_) + (across_ + 15) / 16 * 16; }
   // The first entry of tile-diagonal d. Always inlined, for kernels.cc is compiled for several instruction
   // sets and must leave no function that others could be linked to.
   [[gnu::always_inline]] static std::size_t before(std::size_t across, std::size_t d) {
@@ -54,6 +54,10 @@ class RingTriangle {
     return crest(across) + kTile * across;
   }
   std::size_t tile(std::uint64_t row, std::uint64_t column) const { return tile(across_, row, column); }
+  // A ring, across long.
+  [[gnu::always_inline]] static std::size_t rests(std::size_t across) {
+    return leads(across) + kTile * across;
+  }
   // Where the tiles of a window that begins in tile row `oldest` are, by kTileCells: tile (oldest+I,oldest+M)
   // at [M * across + I].
   void places(std::uint64_t oldest, std::vector<std::uint32_t>& out) const {

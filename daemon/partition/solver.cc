@@ -11,7 +11,7 @@ namespace {
 // Fewer nodes than this are not worth a thread's start.
 constexpr std::size_t kNodesWorthAThread = 64;
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kPrefetchedSums = 4096;
+constexpr std::size_t kPrefetchedSums = 1024;  // what follows in order, the hardware sees
 
 // Not set to anything.
 template <class T>
@@ -32,6 +32,11 @@ template <class T>
 class TableSolver final : public Solver {
  public:
   explicit TableSolver(Ground& ground) : g_(ground), triangle_(ground.window), tables_(ground.p.size()) {
+    for (std::size_t n = 1; n <= ground.window; ++n)
+      for (std::size_t e = 0; e < kRests; ++e) {
+        const double now = static_cast<double>(n), more = std::ldexp(1.0, static_cast<int>(e));
+        rest_cost_.push_back(now * std::log2(1 + more / now) + more * std::log2(1 + now / more));
+      }
     reshaped();
   }
 
@@ -60,6 +65,8 @@ class TableSolver final : public Solver {
 
  private:
   static constexpr std::size_t kAllP = ~std::size_t{0};
+  static constexpr std::size_t kRests = 12;  // 1, 2, 4, ... slices
+  static constexpr T kRounding = 16;         // more than measures and roundings of three values are off by
 
   // Amended slices lie in [first, last]; none if first > last.
   struct Changed {
@@ -72,6 +79,7 @@ class TableSolver final : public Solver {
     std::vector<std::int64_t> split;
     std::vector<T> base[kMostColumns], right[kMostColumns], out[kMostColumns], reach[kMostColumns];
     std::vector<std::uint32_t> kept;
+    std::vector<std::uint8_t> awake[kMostColumns];  // tile rows
     std::vector<std::uint64_t> column;
     std::vector<std::uint32_t> occurring;
     std::uint64_t written = 0;
@@ -99,9 +107,12 @@ class TableSolver final : public Solver {
   T entry(std::size_t q, NodeIndex k, Count i, Count j) const { return table(q, k)[triangle_.at(i, j)]; }
 
   Scratch make_scratch() const;
-  void measure(NodeIndex k, Count j, Count first, double* a, double* b, Scratch& s) const;
+  void measure(NodeIndex k, Count j, std::size_t c, Scratch& s) const;
+  bool rests(std::size_t q, NodeIndex k, Count row, Count j) const;
+  void rest(std::size_t q, NodeIndex k, Count row, Count until);
+  Count rest_of(std::size_t q, NodeIndex k, Count row, Count j, T gap) const;
   // Inlined by order: a function that only prefetches is nothing to GCC, which drops its calls.
-  [[gnu::always_inline]] inline void prefetch(NodeIndex k, std::size_t cut) const;
+  [[gnu::always_inline]] inline void prefetch(NodeIndex k, const Scratch& s) const;
   void solve_node(NodeIndex k, Count fresh, Scratch& s);
   void solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
   void solve_columns_at(std::size_t q, NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
@@ -115,6 +126,8 @@ class TableSolver final : public Solver {
   std::vector<std::uint32_t> places_;    // of its tiles
   int engine_bits_ = 0;                  // a unit of the engine is 2^-engine_bits_ bits
   std::vector<std::int8_t> node_bits_;   // compact: log2 of the largest value of a node, rounded up
+  std::vector<double> slice_weight_;     // of each node, the most it weighs in a slice
+  std::vector<double> rest_cost_;        // [slices - 1][e]: of 2^e more slices, by p and weight of a slice
   std::vector<Changed> changed_;         // per node
   Count solved_ = 0;                     // columns before it are right, but for what was changed
   bool any_changed_ = false;
@@ -152,6 +165,7 @@ void TableSolver<T>::reshaped() {
     weight[g_.tree.leaf_node(LeafPosition(s)).value] = g_.leaf_weights[s];
   const std::size_t limit = std::max<std::size_t>(1, nodes / (g_.threads * 32));
   node_bits_.assign(nodes, 0);
+  slice_weight_.assign(nodes, 0);
   ranges_.clear();
   above_.clear();
   const auto order = g_.tree.post_order();
@@ -160,6 +174,7 @@ void TableSolver<T>::reshaped() {
     // Rounded up, so that a sum in another order cannot exceed it.
     node_bits_[k.value] = static_cast<std::int8_t>(
         ceil_log2(largest_value(g_.a_leaf * weight[k.value] * (1 + 1e-9), g_.states)));
+    slice_weight_[k.value] = weight[k.value] * g_.longest_slice() * (1 + 1e-6);
     if (below[k.value] > limit) above_.push_back(k);
     if (k != g_.tree.root()) {
       weight[g_.tree.parent(k).value] += weight[k.value];
@@ -188,6 +203,7 @@ typename TableSolver<T>::Scratch TableSolver<T>::make_scratch() const {
     s.b[c].assign(rows, 0.0);
     for (auto* v : {&s.base[c], &s.right[c], &s.out[c]}) v->assign(rows + kRows, kNever<T>);
     s.reach[c].assign(triangle_.across() + 1, 0);
+    s.awake[c].assign(triangle_.across() + 1, 1);
   }
   s.kept.assign(triangle_.across() + 1, 0);
   s.split.assign(rows, 0);
@@ -196,26 +212,58 @@ typename TableSolver<T>::Scratch TableSolver<T>::make_scratch() const {
   return s;
 }
 
-// Rows of the blocks of `first` to j.
+// Rows of the blocks of the window to j that are awake.
 template <class T>
-void TableSolver<T>::measure(NodeIndex k, Count j, Count first, double* a, double* b, Scratch& s) const {
+void TableSolver<T>::measure(NodeIndex k, Count j, std::size_t c, Scratch& s) const {
   const std::size_t slot = g_.slot_of(k);
   g_.sums.column(slot, j, s.column.data());
-  const MeasureIn in{g_.sums.blocks(slot),    g_.sums.ring(),
-                     g_.sums.measured_rows(), g_.states,
-                     s.column.data(),         first,
-                     first / kRows,           j / kRows,
-                     g_.sums.unit(),          g_.sums.unit_log2(),
-                     s.occurring.data()};
-  g_.kernels->measure(in, g_.precise, a, b);
+  const MeasureIn in{g_.sums.blocks(slot), g_.sums.ring(), g_.sums.measured_rows(), g_.states,
+                     s.column.data(),      g_.begin,       g_.begin / kRows,        j / kRows,
+                     s.awake[c].data(),    g_.sums.unit(), g_.sums.unit_log2(),     s.occurring.data()};
+  g_.kernels->measure(in, g_.precise, s.a[c].data(), s.b[c].data());
+}
+
+// Slices may be counted for longer than an entry has bits.
+template <class T>
+bool TableSolver<T>::rests(std::size_t q, NodeIndex k, Count row, Count j) const {
+  const T until = table(q, k)[RingTriangle::rests(triangle_.across()) + row % triangle_.across()];
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(until) - static_cast<std::uint32_t>(j)) >= 0;
+}
+
+template <class T>
+void TableSolver<T>::rest(std::size_t q, NodeIndex k, Count row, Count until) {
+  table(q, k)[RingTriangle::rests(triangle_.across()) + row % triangle_.across()] =
+      static_cast<T>(static_cast<std::int32_t>(static_cast<std::uint32_t>(until)));
+}
+
+// How long a tile row need not be measured after slice j, if all its rows then have a better way by `gap`.
+template <class T>
+typename TableSolver<T>::Count TableSolver<T>::rest_of(std::size_t q, NodeIndex k, Count row, Count j,
+                                                       T gap) const {
+  const double spare = static_cast<double>(gap - kRounding) / scale_of(k).to_units - g_.tie;
+  const Count slices = j + 1 - std::max(row * kTile, g_.begin);
+  const double* const cost = rest_cost_.data() + (slices - 1) * kRests;
+  Count rest = 0;
+  for (std::size_t e = 0; e < kRests && g_.p[q] * slice_weight_[k.value] * cost[e] <= spare; ++e)
+    rest = Count{1} << e;
+  return rest;
 }
 
 // Columns j to j+n-1 of node k, rows up to i_max: those above are right.
 template <class T>
 void TableSolver<T>::solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s) {
-  for (std::size_t c = 0; c < n; ++c) measure(k, j + c, g_.begin, s.a[c].data(), s.b[c].data(), s);
-  if (only_p_ != kAllP) return solve_columns_at(only_p_, k, j, n, i_max, s);
-  for (std::size_t q = 0; q < g_.p.size(); ++q) solve_columns_at(q, k, j, n, i_max, s);
+  const std::size_t q_begin = only_p_ != kAllP ? only_p_ : 0;
+  const std::size_t q_end = only_p_ != kAllP ? only_p_ + 1 : g_.p.size();
+  const Count oldest = g_.begin / kTile;
+  for (std::size_t c = 0; c < n; ++c) {
+    for (Count row = oldest; row <= (j + c) / kTile; ++row) {
+      bool awake = row >= j / kTile;
+      for (std::size_t q = q_begin; q < q_end && !awake; ++q) awake = !rests(q, k, row, j + c);
+      s.awake[c][row - oldest] = awake;
+    }
+    measure(k, j + c, c, s);
+  }
+  for (std::size_t q = q_begin; q < q_end; ++q) solve_columns_at(q, k, j, n, i_max, s);
 }
 
 template <class T>
@@ -229,6 +277,7 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
   const Scale scale = scale_of(k);
   const std::size_t across = triangle_.across();
   T* const entries = table(q, k);
+  BaseIn<T> bases[kMostColumns];
   for (std::size_t c = 0; c < n; ++c) {
     const Count column = j + c;
     const std::size_t blocks = static_cast<std::size_t>(column / kTile - oldest + 1);
@@ -238,17 +287,18 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
         kernels().gather(table(q, child), {across, places_.data(), oldest, column}, scale_of(child).shift,
                          s.split.data());
     }
-    const BaseIn<T> in{s.a[c].data(),
-                       s.b[c].data(),
-                       children.empty() ? nullptr : s.split.data(),
-                       1 - g_.p[q],
-                       g_.tie,
-                       scale.to_units,
-                       scale.shift,
-                       blocks,
-                       begin,
-                       static_cast<std::size_t>(column - from)};
-    kernels().base(in, s.base[c].data());
+    bases[c] = {s.a[c].data(),
+                s.b[c].data(),
+                children.empty() ? nullptr : s.split.data(),
+                1 - g_.p[q],
+                g_.tie,
+                scale.to_units,
+                scale.shift,
+                blocks,
+                begin,
+                static_cast<std::size_t>(column - from),
+                s.awake[c].data()};
+    kernels().base(bases[c], s.base[c].data());
     std::copy_n(s.base[c].begin(), blocks * kRows, s.out[c].begin());
     std::fill(s.out[c].begin() + static_cast<std::ptrdiff_t>(blocks * kRows),
               s.out[c].begin() + static_cast<std::ptrdiff_t>(most), kNever<T>);
@@ -282,13 +332,17 @@ void TableSolver<T>::solve_columns_at(std::size_t q, NodeIndex k, Count j, std::
     const bool fresh = (j + c) % kTile == 0 || j + c == g_.begin;
     kernels().store(entries, {across, places_.data(), oldest, j + c}, last_row, fresh, s.out[c].data());
     s.written += std::min<Count>(i_max, j + c) + 1 - g_.begin;
+    for (Count row = oldest; row <= last_row && row * kTile + kTile - 1 <= j + c; ++row)
+      if (s.awake[c][row - oldest])
+        rest(q, k, row,
+             j + c + rest_of(q, k, row, j + c, kernels().gap(bases[c], row - oldest, s.out[c].data())));
   }
 }
 
-// What a new slice needs of a node: scattered in small pieces, which are in no cache where nodes are many.
-// Waiting for one after the other would be most of the time.
+// What a new slice needs of a node, if it is like the one before: scattered in small pieces, which are in no
+// cache where nodes are many. Waiting for one after the other would be most of the time.
 template <class T>
-void TableSolver<T>::prefetch(NodeIndex k, std::size_t cut) const {
+void TableSolver<T>::prefetch(NodeIndex k, const Scratch& s) const {
   const auto lines = [](const void* from, std::size_t bytes) __attribute__((always_inline)) {
     for (const char* at = static_cast<const char*>(from); bytes > 0;
          at += 64, bytes -= std::min<std::size_t>(bytes, 64))
@@ -300,19 +354,21 @@ void TableSolver<T>::prefetch(NodeIndex k, std::size_t cut) const {
   const std::size_t ring = across * kTile * sizeof(T);
   for (std::size_t q = 0; q < g_.p.size(); ++q) {
     const T* const t = table(q, k);
-    lines(t + RingTriangle::diagonal(across), 3 * ring);
+    lines(t + RingTriangle::diagonal(across), 3 * ring + across * sizeof(T));
     lines(t + RingTriangle::ceilings(across, newest), ring);
     for (std::size_t row = 0; row <= newest - oldest; ++row)
       __builtin_prefetch(t + std::size_t{tiles[row]} * kTileCells + (g_.end - 1) % kTile * kTile, 1);
-    if (cut != kNoCut)
-      for (std::size_t row = 0; row <= cut / kTile; ++row)
-        __builtin_prefetch(t + std::size_t{places_[cut / kTile * across + row]} * kTileCells +
-                           cut % kTile * kTile);
+    if (s.cut != kNoCut)
+      for (std::size_t row = 0; row <= s.cut / kTile; ++row)
+        __builtin_prefetch(t + std::size_t{places_[s.cut / kTile * across + row]} * kTileCells +
+                           s.cut % kTile * kTile);
   }
-  // The rest follows in order, which the hardware sees.
-  lines(g_.sums.blocks(g_.slot_of(k)),
-        std::min<std::size_t>(kPrefetchedSums,
-                              g_.sums.ring() * g_.sums.rows() * kRows * sizeof(std::uint64_t)));
+  const std::uint64_t* const blocks = g_.sums.blocks(g_.slot_of(k));
+  const std::size_t words = g_.sums.measured_rows() * kRows;
+  for (std::size_t row = 0; row <= newest - oldest; ++row)
+    if (s.awake[0][row])
+      lines(blocks + (oldest + row) % g_.sums.ring() * words,
+            std::min(kPrefetchedSums, words * sizeof(std::uint64_t)));
 }
 
 template <class T>
@@ -324,12 +380,15 @@ void TableSolver<T>::solve_node(NodeIndex k, Count fresh, Scratch& s) {
     changed.last = std::max(changed.last, changed_[child.value].last);
   }
   const Count first = std::max(changed.first, g_.begin);
-  if (first <= changed.last)
+  if (first <= changed.last) {
+    for (std::size_t q = 0; q < g_.p.size(); ++q)
+      for (Count row = g_.begin / kTile; row <= (g_.end - 1) / kTile; ++row) rest(q, k, row, g_.begin - 1);
     for (Count j = first; j < fresh; j += kMostColumns) {
       // Entries that begin after all that was amended are right.
       const std::size_t n = static_cast<std::size_t>(std::min<Count>(kMostColumns, fresh - j));
       solve_columns(k, j, n, std::min(j + n - 1, changed.last), s);
     }
+  }
   for (Count j = fresh; j < g_.end; j += kMostColumns) {
     const std::size_t n = static_cast<std::size_t>(std::min<Count>(kMostColumns, g_.end - j));
     solve_columns(k, j, n, j + n - 1, s);
@@ -350,7 +409,7 @@ void TableSolver<T>::settle() {
   for (std::size_t n = 0; n < threads; ++n) scratch.push_back(make_scratch());
   const auto work = [&](std::size_t worker, std::size_t r) {
     for (std::size_t at = ranges_[r].begin; at < ranges_[r].end; ++at) {
-      if (fresh < g_.end && at + 1 < ranges_[r].end) prefetch(order[at + 1], scratch[worker].cut);
+      if (fresh < g_.end && at + 1 < ranges_[r].end) prefetch(order[at + 1], scratch[worker]);
       solve_node(order[at], fresh, scratch[worker]);
     }
   };
@@ -383,6 +442,7 @@ T TableSolver<T>::value_of(std::size_t q, const Block& block, double* scratch) c
                      block.first,
                      row,
                      row,
+                     nullptr,
                      g_.sums.unit(),
                      g_.sums.unit_log2(),
                      occurring.data()};
@@ -390,8 +450,9 @@ T TableSolver<T>::value_of(std::size_t q, const Block& block, double* scratch) c
   const Scale scale = scale_of(block.node);
   const std::size_t at = static_cast<std::size_t>(block.first % kRows);
   T out[kRows];
-  kernels().base(
-      {scratch, scratch + kRows, nullptr, 1 - g_.p[q], g_.tie, scale.to_units, scale.shift, 1, 0, at}, out);
+  kernels().base({scratch, scratch + kRows, nullptr, 1 - g_.p[q], g_.tie, scale.to_units, scale.shift, 1, 0,
+                  at, nullptr},
+                 out);
   return out[at];
 }
 

@@ -85,6 +85,18 @@ struct Block {
   Ground::Count first, last;
 };
 
+// RESTING. Most areas that end with the new slice are worth nothing as one aggregate: their rows lie before
+// the last change. How little that can have become better is known. With A = [i,j0], B = [j0+1,j] and pIC as
+// in spatiotemporal.h, since the entropy of (S_A,S_B) is at most its cross entropy with (W_A,W_B):
+//
+//     pIC([i,j]) <= pIC(A) + pIC(B) + tie + p * ( S_A*log2(S/S_A) + S_B*log2(S/S_B) )
+//     best(i,j)  >= best(i,j0) + pIC(B)
+//
+// So if best(i,j0) - pIC(A) exceeds the rest of it, which grows with S_A and S_B and is bounded by what the
+// node can weigh, row i is cut better than it is whole. Then pIC([i,j]) is of no use for the rows before it
+// either (what is left of i goes on to the better cut), and need not be measured. A tile row rests for 1, 2,
+// 4, ... slices, as long as its gap allows; then it is measured again. Nothing that is kept depends on it:
+// best is the same to the bit.
 class Solver {
  public:
   using Count = Ground::Count;

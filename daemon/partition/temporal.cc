@@ -120,9 +120,9 @@ struct Temporal::Impl {
   // Adds a leaf's measures of column j to the sums, those of slices before the window as well.
   void add_leaf(std::size_t at, Count j, std::int64_t* to_a, std::int64_t* to_b) {
     sums.column(at, j, column.data());
-    const internal::MeasureIn in{
-        sums.blocks(at), sums.ring(), sums.measured_rows(), states,           column.data(),   begin,
-        begin / kTile,   j / kTile,   sums.unit(),          sums.unit_log2(), occurring.data()};
+    const internal::MeasureIn in{sums.blocks(at), sums.ring(), sums.measured_rows(), states,
+                                 column.data(),   begin,       begin / kTile,        j / kTile,
+                                 nullptr,         sums.unit(), sums.unit_log2(),     occurring.data()};
     kernels->measure(in, true, a.data(), b.data());
     const std::size_t blocks = static_cast<std::size_t>(j / kTile - begin / kTile + 1);
     kernels->accumulate(a.data(), scale, to_a, blocks);

@@ -26,6 +26,9 @@
 //   nothing.
 // - Few of the tiles are read: bounds that are kept beside them tell which may hold a better cut
 //   (pruned_product.h). Where the model has phases, a new slice costs O(T) for each node, and not O(T^2).
+// - Areas that begin before the last change and end with the new slice are not measured for a while: how
+// little
+//   they can have gained as one aggregate is known (solver.h, RESTING).
 // - The inner loops (kernels.h) are built for several instruction sets.
 //
 // FIXED POINT. Everything that is kept is an integer: cells and their prefix sums over time (prefix_sums.h),
@@ -49,18 +52,19 @@
 //                O(K*X + S*X log)
 //     amend      O(depth * a * X + X log)                a = slices from the amended one to the newest
 //     settle, or the first partition() after these:
-//                O(K * n * (T*X log + P*R))              n = slices pushed since the last one, and
-//                O(A * a * (T*X log + P*R))              A = nodes above amended cells, R = tiles read:
-//                                                        from O(T) where phases are clear to T^2/2
+//                O(K * n * (L*X log + P*R))              n = slices pushed since the last one, and
+//                O(A * a * (L*X log + P*R))              A = nodes above amended cells; L = slices measured,
+//                                                        from those since the last change to T; R = entries
+//                                                        read, from O(T) where phases are clear to T^2/2
 //     reshape    O(K + nodes with other leaves * T*X), and in settle a whole window for each node whose
 //                children have changed and those above
 //     partition  else: O(parts * depth * T * X) at worst, usually near the number of parts times T
-//     set_p      a whole window, O(K * T * (T*X/2 log + R)), for one p
+//     set_p      a whole window, O(K * T * (L*X log + R)), for one p
 //     evaluate   O(leaves * T * X log)
 // Entries written: K*P*T for a slice at most (entries_written()). tests/bench/partition_bench.cc measures all
 // this. MEMORY, in bytes, all at create() but for reshape() (memory_needed() tells it exactly):
-//     K * ( E * P * (32*N*(N+1) + 8*(N*N + 3*N))  +  64 * M*(X+2)  +  32*(2*X+3) )  + small scratch,
-//     E = 8 (exact) or 4 (compact), N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
+//     K * ( E * P * (32*N*(N+1) + 8*(N*N + 3*N) + 16*floor((N+15)/16))  +  64 * M*(X+2)  +  32*(2*X+3) )  +
+//     small scratch, E = 8 (exact) or 4 (compact), N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
 //
 // Errors: create(), push(), amend() and reshape() refuse what is outside the contract with a sentence that
 // names leaf, slice and state; a refused call changes nothing. Thread safety: const calls may run together;
@@ -169,7 +173,7 @@ class Spatiotemporal {
 };
 
 // A new engine (another tree, other p) over a window the caller kept: columns[0] is options.first_slice.
-// Cost: one push per column, O(K * T * (T*X/2 log + P*R)) in all.
+// Cost: one push per column, O(K * T * (L*X log + P*R)) in all.
 Result<Spatiotemporal> rebuild(Spatiotemporal::Options options, std::span<const Column> columns);
 
 }  // namespace margay::partition
