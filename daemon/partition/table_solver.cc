@@ -1,8 +1,6 @@
-#include "solver.h"
+#include "table_solver.h"
 
 #include <algorithm>
-#include <limits>
-#include <new>
 #include <utility>
 
 namespace margay::partition::internal {
@@ -10,136 +8,23 @@ namespace {
 
 // Fewer nodes than this are not worth a thread's start.
 constexpr std::size_t kNodesWorthAThread = 64;
-constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kPrefetchedSums = 1024;  // what follows in order, the hardware sees
-
-// Not set to anything.
-template <class T>
-struct Slab {
-  struct Free {
-    void operator()(T* p) const { ::operator delete[](p, std::align_val_t{kCacheLine}); }
-  };
-  explicit Slab(std::size_t n)
-      : entries(static_cast<T*>(::operator new[](n * sizeof(T), std::align_val_t{kCacheLine}))) {}
-  std::unique_ptr<T[], Free> entries;
-};
 
 int ceil_log2(double x) {
   return static_cast<int>(std::ceil(std::log2(x)));
 }
 
+}  // namespace
+
 template <class T>
-class TableSolver final : public Solver {
- public:
-  explicit TableSolver(Ground& ground) : g_(ground), triangle_(ground.window), tables_(ground.p.size()) {
-    for (std::size_t n = 1; n <= ground.window; ++n)
-      for (std::size_t e = 0; e < kRests; ++e) {
-        const double now = static_cast<double>(n), more = std::ldexp(1.0, static_cast<int>(e));
-        rest_cost_.push_back(now * std::log2(1 + more / now) + more * std::log2(1 + now / more));
-      }
-    reshaped();
-  }
-
-  void amended(NodeIndex k, Count t) override {
-    Changed& c = changed_[k.value];
-    c.first = std::min(c.first, t);
-    c.last = std::max(c.last, t);
-    any_changed_ = true;
-  }
-  void unknown(NodeIndex k) override {
-    if (g_.begin == g_.end) return;
-    amended(k, g_.begin);
-    amended(k, g_.end - 1);
-  }
-  void unknown_p(std::size_t q) override {
-    only_p_ = q;
-    const Count solved = std::exchange(solved_, g_.begin);
-    settle();
-    solved_ = solved;
-    only_p_ = kAllP;
-  }
-  void reshaped() override;
-  void settle() override;
-  void walk(std::size_t q, std::vector<Block>& parts) const override;
-  std::uint64_t entries_written() const override { return written_; }
-
- private:
-  static constexpr std::size_t kAllP = ~std::size_t{0};
-  static constexpr std::size_t kRests = 12;  // 1, 2, 4, ... slices
-  static constexpr T kRounding = 16;         // more than measures and roundings of three values are off by
-
-  // Amended slices lie in [first, last]; none if first > last.
-  struct Changed {
-    Count first = std::numeric_limits<Count>::max();
-    Count last = 0;
-  };
-  // Of one thread.
-  struct Scratch {
-    std::vector<double> a[kMostColumns], b[kMostColumns];
-    std::vector<std::int64_t> split;
-    std::vector<T> base[kMostColumns], right[kMostColumns], out[kMostColumns], reach[kMostColumns];
-    std::vector<std::uint32_t> kept;
-    std::vector<std::uint8_t> awake[kMostColumns];  // tile rows
-    std::vector<std::uint64_t> column;
-    std::vector<std::uint32_t> occurring;
-    std::uint64_t written = 0;
-    std::size_t cut = kNoCut;
-  };
-  // How a node's values are kept: units of the node are 2^shift units of the engine.
-  struct Scale {
-    double to_units;
-    int shift;
-  };
-
-  Scale scale_of(NodeIndex k) const {
-    if constexpr (sizeof(T) == 8) return {std::ldexp(1.0, engine_bits_), 0};
-    const int shift = std::max(0, engine_bits_ - (28 - node_bits_[k.value]));
-    return {std::ldexp(1.0, engine_bits_ - shift), shift};
-  }
-  const TableKernels<T>& kernels() const {
-    if constexpr (sizeof(T) == 8)
-      return g_.kernels->exact;
-    else
-      return g_.kernels->compact;
-  }
-  T* table(std::size_t q, NodeIndex k) { return tables_[q][g_.slot_of(k)]; }
-  const T* table(std::size_t q, NodeIndex k) const { return tables_[q][g_.slot_of(k)]; }
-  T entry(std::size_t q, NodeIndex k, Count i, Count j) const { return table(q, k)[triangle_.at(i, j)]; }
-
-  Scratch make_scratch() const;
-  void measure(NodeIndex k, Count j, std::size_t c, Scratch& s) const;
-  bool rests(std::size_t q, NodeIndex k, Count row, Count j) const;
-  void rest(std::size_t q, NodeIndex k, Count row, Count until);
-  Count rest_of(std::size_t q, NodeIndex k, Count row, Count j, T gap) const;
-  // Inlined by order: a function that only prefetches is nothing to GCC, which drops its calls.
-  [[gnu::always_inline]] inline void prefetch(NodeIndex k, const Scratch& s) const;
-  void solve_node(NodeIndex k, Count fresh, Scratch& s);
-  void solve_columns(NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
-  void solve_columns_at(std::size_t q, NodeIndex k, Count j, std::size_t n, Count i_max, Scratch& s);
-  T value_of(std::size_t q, const Block& block, double* scratch) const;
-  T split_of(std::size_t q, const Block& block) const;
-
-  Ground& g_;
-  RingTriangle triangle_;
-  std::vector<Slab<T>> slabs_;
-  std::vector<std::vector<T*>> tables_;  // per p and slot: a RingTriangle
-  std::vector<std::uint32_t> places_;    // of its tiles
-  int engine_bits_ = 0;                  // a unit of the engine is 2^-engine_bits_ bits
-  std::vector<std::int8_t> node_bits_;   // compact: log2 of the largest value of a node, rounded up
-  std::vector<double> slice_weight_;     // of each node, the most it weighs in a slice
-  std::vector<double> rest_cost_;        // [slices - 1][e]: of 2^e more slices, by p and weight of a slice
-  std::vector<Changed> changed_;         // per node
-  Count solved_ = 0;                     // columns before it are right, but for what was changed
-  bool any_changed_ = false;
-  std::size_t only_p_ = kAllP;
-  std::uint64_t written_ = 0;
-  // Work for threads: ranges of post_order() made of whole subtrees, and the nodes above them.
-  struct Range {
-    std::size_t begin, end;
-  };
-  std::vector<Range> ranges_;
-  std::vector<NodeIndex> above_;
-};
+TableSolver<T>::TableSolver(Ground& ground) : g_(ground), triangle_(ground.window), tables_(ground.p.size()) {
+  for (std::size_t n = 1; n <= ground.window; ++n)
+    for (std::size_t e = 0; e < kRests; ++e) {
+      const double now = static_cast<double>(n), more = std::ldexp(1.0, static_cast<int>(e));
+      rest_cost_.push_back(now * std::log2(1 + more / now) + more * std::log2(1 + now / more));
+    }
+  reshaped();
+}
 
 template <class T>
 void TableSolver<T>::reshaped() {
@@ -426,93 +311,13 @@ void TableSolver<T>::settle() {
   solved_ = g_.end;
 }
 
-// pIC of the block as one aggregate, in the units of its node: the very number that is in the tables' making.
-template <class T>
-T TableSolver<T>::value_of(std::size_t q, const Block& block, double* scratch) const {
-  std::vector<std::uint64_t> column(g_.states + 2);
-  std::vector<std::uint32_t> occurring(g_.states + 1);
-  const std::size_t slot = g_.slot_of(block.node);
-  g_.sums.column(slot, block.last, column.data());
-  const std::uint64_t row = block.first / kRows;
-  const MeasureIn in{g_.sums.blocks(slot),
-                     g_.sums.ring(),
-                     g_.sums.measured_rows(),
-                     g_.states,
-                     column.data(),
-                     block.first,
-                     row,
-                     row,
-                     nullptr,
-                     g_.sums.unit(),
-                     g_.sums.unit_log2(),
-                     occurring.data()};
-  g_.kernels->measure(in, g_.precise, scratch, scratch + kRows);
-  const Scale scale = scale_of(block.node);
-  const std::size_t at = static_cast<std::size_t>(block.first % kRows);
-  T out[kRows];
-  kernels().base({scratch, scratch + kRows, nullptr, 1 - g_.p[q], g_.tie, scale.to_units, scale.shift, 1, 0,
-                  at, nullptr},
-                 out);
-  return out[at];
-}
-
-template <class T>
-T TableSolver<T>::split_of(std::size_t q, const Block& block) const {
-  std::int64_t sum = 0;
-  for (const NodeIndex child : g_.tree.children(block.node))
-    sum += static_cast<std::int64_t>(entry(q, child, block.first, block.last)) << scale_of(child).shift;
-  const int shift = scale_of(block.node).shift;
-  return static_cast<T>((sum + (shift > 0 ? std::int64_t{1} << (shift - 1) : 0)) >> shift);
-}
-
-// From the root down: what to do with a block is the first choice, in the order of the tie rule, that reaches
-// its optimum. Only comparing with the stored optimum, never candidates with each other, keeps this stable.
-template <class T>
-void TableSolver<T>::walk(std::size_t q, std::vector<Block>& parts) const {
-  if (g_.begin == g_.end) return;
-  std::vector<Block> stack{{g_.tree.root(), g_.begin, g_.end - 1}};
-  double scratch[2 * kRows];
-  while (!stack.empty()) {
-    const Block block = stack.back();
-    stack.pop_back();
-    const auto [k, first, last] = block;
-    const auto slack = static_cast<T>(tie_slack(g_.tie) * scale_of(k).to_units);
-    const T target = entry(q, k, first, last) - slack;
-    if (value_of(q, block, scratch) >= target) {
-      parts.push_back(block);
-      continue;
-    }
-    const auto children = g_.tree.children(k);
-    const T split = children.empty() ? kNever<T> : split_of(q, block);
-    // An only child has its parent's leaves: cutting in time first keeps the topmost of the two in the parts.
-    Count cut = last;  // none
-    if (split < target || children.size() == 1) {
-      T best_seen = children.size() == 1 ? target : split;
-      for (Count m = first; m < last; ++m) {
-        const T both = entry(q, k, first, m) + entry(q, k, m + 1, last);
-        if (both < best_seen) continue;
-        best_seen = both;
-        cut = m;
-        if (both >= target) break;
-      }
-    }
-    if (cut < last) {
-      stack.push_back({k, cut + 1, last});
-      stack.push_back({k, first, cut});
-    } else if (!children.empty()) {
-      for (std::size_t c = children.size(); c-- > 0;) stack.push_back({children[c], first, last});
-    } else {
-      parts.push_back(block);  // a leaf's single slice
-    }
-  }
-}
-
-}  // namespace
-
 double largest_value(double weight, std::size_t states) {
   const double n = std::max(weight, 1.0);
   return n * (2 + std::log2(n) + std::log2(static_cast<double>(states)));
 }
+
+template class TableSolver<std::int32_t>;
+template class TableSolver<std::int64_t>;
 
 std::unique_ptr<Solver> make_compact_solver(Ground& ground) {
   return std::make_unique<TableSolver<std::int32_t>>(ground);
