@@ -1,5 +1,5 @@
-// Solutions at one p inside nested intervals: plain ones (temporal), and ones that leave out what is known to
-// be linear (spatiotemporal).
+// Solutions at one p inside nested intervals, of the spatiotemporal operator: what is known to be linear is
+// left out.
 //
 // Each entry of each node's triangle is a maximum of lines in p, hence convex: if its value at one inner p of
 // [p1,p2] is that of the chord between its values at p1 and p2, it is linear on all of [p1,p2]. A node all of
@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "significant_search.h"
+#include "triangle_pool.h"
 
 namespace margay::partition {
 namespace {
@@ -22,44 +23,7 @@ namespace {
 using Model = SignificantSearch::Model;
 using internal::Line;
 using internal::Patience;
-using internal::Triangles;
-
-// Triangles that are taken and given back, within a number of bytes.
-class Pool {
- public:
-  using Slot = std::uint32_t;
-
-  // Made in chunks of at most `most` triangles and some 4 MiB.
-  Pool(std::size_t entries, std::size_t most, std::uint64_t bytes)
-      : entries_(entries),
-        per_chunk_(std::clamp<std::size_t>((std::size_t{4} << 20) / (entries * sizeof(double)), 1, most)),
-        chunks_left_(bytes / (per_chunk_ * entries * sizeof(double))) {}
-
-  std::optional<Slot> take() {
-    if (free_.empty()) {
-      if (chunks_left_ == 0) return std::nullopt;
-      --chunks_left_;
-      chunks_.emplace_back(per_chunk_ * entries_);
-      for (std::size_t i = per_chunk_; i-- > 0;) {
-        free_.push_back(static_cast<Slot>((chunks_.size() - 1) * per_chunk_ + i));
-      }
-    }
-    const Slot slot = free_.back();
-    free_.pop_back();
-    return slot;
-  }
-  void give(Slot slot) { free_.push_back(slot); }
-  double* at(Slot slot) { return chunks_[slot / per_chunk_].data() + slot % per_chunk_ * entries_; }
-  const double* at(Slot slot) const {
-    return chunks_[slot / per_chunk_].data() + slot % per_chunk_ * entries_;
-  }
-
- private:
-  std::size_t entries_, per_chunk_;
-  std::uint64_t chunks_left_;
-  std::vector<Triangles> chunks_;
-  std::vector<Slot> free_;
-};
+using Pool = internal::TrianglePool;
 
 class NodeSolver final : public SignificantSearch::Solver {
  public:
@@ -436,38 +400,9 @@ class NodeSolver final : public SignificantSearch::Solver {
   std::vector<Remembered> memory_;
 };
 
-class RowSolver final : public SignificantSearch::Solver {
- public:
-  explicit RowSolver(Model& model)
-      : model_(model),
-        slack_(SignificantSearch::grain(model) * std::max(1.0 / 16, 4 / static_cast<double>(model.slices))) {}
-  bool begin(double p) override { return solve(0, p, 0); }
-  bool solve(double, double p, double) override {
-    row_ = model_.solve_row(p);
-    p_ = p;
-    ++solved_;
-    return true;
-  }
-  void left() override {}
-  void right() override {}
-  void leave() override {}
-  double value() const override { return row_.back(); }
-  Line line() override { return model_.line_of(model_.parts_of_row(row_, p_, slack_)); }
-  void parts(std::vector<Part>& out) const override { out = model_.parts_of_row(row_, p_, slack_); }
-  double node_share() const override { return static_cast<double>(solved_); }
-
- private:
-  Model& model_;
-  double slack_;
-  std::vector<double> row_;
-  double p_ = 0;
-  std::uint64_t solved_ = 0;
-};
-
 }  // namespace
 
-std::unique_ptr<SignificantSearch::Solver> SignificantSearch::solver_for(Model& model, Patience& patience) {
-  if (model.temporal()) return std::make_unique<RowSolver>(model);
+std::unique_ptr<SignificantSearch::Solver> SignificantSearch::node_solver(Model& model, Patience& patience) {
   return std::make_unique<NodeSolver>(model, patience);
 }
 

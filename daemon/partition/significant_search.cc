@@ -72,7 +72,7 @@ Search::Curve Search::exact(Model& model, double from, Patience& patience, const
   };
   Curve curve;
   const double information = information_of(model), least = grain(model);
-  const auto solver = solver_for(model, patience);
+  const auto solver = model.temporal() ? row_solver(model) : node_solver(model, patience);
   std::vector<Part> parts;
   const auto known = [&](double p) {
     Known out{solver->line(), p, 0};

@@ -47,7 +47,8 @@ struct SignificantSearch {
     // Nodes solved so far, by the number of nodes.
     virtual double node_share() const = 0;
   };
-  static std::unique_ptr<Solver> solver_for(Model& model, Patience& patience);
+  static std::unique_ptr<Solver> node_solver(Model& model, Patience& patience);  // spatiotemporal
+  static std::unique_ptr<Solver> row_solver(Model& model);                       // temporal
 
   struct Curve {
     std::vector<Known> known;  // optimal from begin[i] on
