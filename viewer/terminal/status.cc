@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "alerts.h"
+#include "margay/terminal/table.h"
 #include "margay/terminal/text.h"
 #include "palette.h"
 #include "picture.h"
@@ -16,35 +17,6 @@ namespace {
 constexpr int kMostListed = 200;
 constexpr int kDeepestAlert = 16;
 constexpr int kMostAlerts = 1000;
-
-// A table whose columns are as wide as their widest cell; numbers to the right.
-class Table {
- public:
-  Table(std::vector<std::string> head, std::vector<bool> right) : right_(std::move(right)) {
-    rows_.push_back(std::move(head));
-  }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string text() const {
-    std::vector<std::size_t> widths(right_.size(), 0);
-    for (const auto& row : rows_)
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line = " ";
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string pad(widths[i] - width_of(row[i]), ' ');
-        line += " " + (right_[i] ? pad + row[i] : row[i] + pad) + " ";
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::vector<bool> right_;
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string shares_text(const Palette& palette,
                         const google::protobuf::RepeatedPtrField<wire::StateShare>& shares) {
@@ -84,7 +56,7 @@ std::string head_text(const wire::Report& r) {
 
 std::string phases_text(const wire::Report& r, const Palette& palette) {
   if (r.phases().empty()) return "\nphases: none recognised yet\n";
-  Table t({"phase", "time", "began", "lasted", "usual", "states"}, {false, true, true, true, true, false});
+  Table t({"phase", ">time", ">began", ">lasted", ">usual", "states"});
   const int first = std::max(0, r.phases_size() - kMostListed);
   for (int i = first; i < r.phases_size(); ++i) {
     const auto& p = r.phases(i);
@@ -118,8 +90,7 @@ std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
 std::string sources_text(const wire::Report& r) {
   const auto& list = r.health().sources();
   if (list.empty()) return {};
-  Table t({"source", "produced", "modelled", "late", "dropped", "lost", "rejected", "in flight", ""},
-          {false, true, true, true, true, true, true, true, false});
+  Table t({"source", ">produced", ">modelled", ">late", ">dropped", ">lost", ">rejected", ">in flight", ""});
   wire::SourceAccount sum;
   int n = 0;
   const auto row = [&t](const std::string& name, const wire::SourceAccount& s) {

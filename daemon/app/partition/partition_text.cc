@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "margay/terminal/table.h"
 #include "margay/terminal/text.h"
 #include "part_states.h"
 #include "partition_output.h"
@@ -35,40 +36,6 @@ std::string plural(std::size_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// Columns as wide as their widest cell; the head says with a leading '>' which go to the right.
-class Table {
- public:
-  explicit Table(std::vector<std::string> head) {
-    for (std::string& h : head) {
-      right_.push_back(h.starts_with('>'));
-      if (right_.back()) h.erase(0, 1);
-    }
-    rows_.push_back(std::move(head));
-  }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string text() const {
-    std::vector<std::size_t> widths(right_.size(), 0);
-    for (const auto& row : rows_)
-      for (std::size_t i = 0; i < row.size(); ++i)
-        widths[i] = std::max(widths[i], terminal::width_of(row[i]));
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string pad(widths[i] - terminal::width_of(row[i]), ' ');
-        line += "  " + (right_[i] ? pad + row[i] : row[i] + pad);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::vector<bool> right_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
 std::string range(SliceIndex first, SliceIndex last) {
   return first == last ? std::to_string(first.value)
                        : std::to_string(first.value) + ".." + std::to_string(last.value);
@@ -95,7 +62,7 @@ std::string measures_text(const PartitionReport& r, const partition::Partition& 
   const double lost = std::min(1.0, share_of(p.loss, r.whole.loss));
   std::string out = plural(p.parts.size(), "part") + " of " + printf_text("%.0f", cells) +
                     (r.op == partition::Operator::kTemporal ? " slices" : " cells") + "\n";
-  Table table({"", ">", ""});
+  terminal::Table table({"", ">", ""});
   table.add({"pIC", number(p.pIC), "bits"});
   table.add({"gain", number(p.gain),
              "bits, " + percent(share_of(p.gain, r.whole.gain)) + " % of the complexity reduced"});
@@ -132,7 +99,7 @@ std::string text_of(const PartitionReport& r, const ShownPartition& shown, bool 
   std::vector<std::string> head = {"resource", "slices", ">gain", ">loss"};
   if (shown.strengths) head.emplace_back(">merges at p");
   for (const char* h : {"mode", ">share", "mean of a cell"}) head.emplace_back(h);
-  Table table(head);
+  terminal::Table table(head);
   const std::size_t lines = all ? p.parts.size() : std::min(p.parts.size(), kMostLines);
   for (std::size_t i = 0; i < lines; ++i) table.add(part_row(r, shown, i));
   out += table.text();
@@ -156,7 +123,8 @@ std::string text_of(const PartitionReport& r, const ShownList& shown, bool all) 
     out += list.complete ? ", every one that is optimal at some p" : "";
   if (!list.complete) out += "; the search ended early, and there may be others between these";
   out += "\n\n";
-  Table table({">from p", ">parts", ">gain", ">loss", ">complexity reduced", ">information lost", ""});
+  terminal::Table table(
+      {">from p", ">parts", ">gain", ">loss", ">complexity reduced", ">information lost", ""});
   // Where there are too many: every difference shown, and then the simplest ones.
   const std::size_t left_out = all || list.points.size() <= kMostLines ? 0 : list.points.size() - kMostLines;
   for (std::size_t i = 0; i < list.points.size(); ++i) {
