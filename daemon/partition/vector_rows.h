@@ -89,12 +89,19 @@ struct Rows {
   T largest() const {
     V most = v[0];
     for (std::size_t n = 1; n < kCount; ++n) most = larger(most, v[n]);
+    // Each half with the other, quarter with quarter, neighbours.
     constexpr std::size_t kLanes = kEach / sizeof(T);
-    V lane{};
-    for (std::size_t e = 0; e < kLanes; ++e) lane[e] = static_cast<T>(e);
-#pragma GCC unroll 4
-    for (std::size_t step = kLanes / 2; step > 0; step /= 2)
-      most = larger(most, __builtin_shuffle(most, lane ^ static_cast<T>(step)));
+    static_assert(kLanes == 2 || kLanes == 4 || kLanes == 8);
+    if constexpr (kLanes == 8) {
+      most = larger(most, __builtin_shufflevector(most, most, 4, 5, 6, 7, 0, 1, 2, 3));
+      most = larger(most, __builtin_shufflevector(most, most, 2, 3, 0, 1, 6, 7, 4, 5));
+      most = larger(most, __builtin_shufflevector(most, most, 1, 0, 3, 2, 5, 4, 7, 6));
+    } else if constexpr (kLanes == 4) {
+      most = larger(most, __builtin_shufflevector(most, most, 2, 3, 0, 1));
+      most = larger(most, __builtin_shufflevector(most, most, 1, 0, 3, 2));
+    } else {
+      most = larger(most, __builtin_shufflevector(most, most, 1, 0));
+    }
     return most[0];
   }
   // In any row.
