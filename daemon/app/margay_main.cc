@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "archive/archive_command.h"
 #include "command_options.h"
 #include "keys_command.h"
 #include "margay/config/config.h"
@@ -128,6 +129,7 @@ int run(int argc, char** argv) {
       "the end\n"
       "  margay watch                          the live view of it, in another terminal\n"
       "  margay status                         where every event went, and how the daemon is\n"
+      "  margay archive ls                     what is kept of runs that were watched\n"
       "  margay partition model.csv            the optimal partition of a model in a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
@@ -186,6 +188,10 @@ int run(int argc, char** argv) {
   margay::app::add_partition_command(app, partition_request);
   auto* partition_app = app.get_subcommand("partition");
 
+  margay::app::ArchiveRequest archive_request;
+  margay::app::add_archive_command(app, archive_request);
+  auto* archive_app = app.get_subcommand("archive");
+
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
   auto* env_app = app.add_subcommand(
@@ -222,6 +228,7 @@ int run(int argc, char** argv) {
   if (finish_app->parsed()) return finish(finish_where);
   if (keys_app->parsed()) return margay::app::keys_command(keys_request);
   if (partition_app->parsed()) return margay::app::partition_command(partition_request);
+  if (archive_app->parsed()) return margay::app::archive_command(archive_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;

@@ -1,0 +1,68 @@
+#include "archive_facts.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace margay::app {
+namespace {
+
+void add(store::StreamRecord& sum, const std::vector<store::StreamRecord>& streams) {
+  for (const store::StreamRecord& s : streams) {
+    sum.produced += s.produced;
+    sum.recorded += s.recorded;
+    sum.modelled += s.modelled;
+    sum.late_dropped += s.late_dropped;
+    sum.probe_dropped += s.probe_dropped;
+    sum.wire_lost += s.wire_lost;
+    sum.rejected += s.rejected;
+  }
+}
+
+}  // namespace
+
+bool is_archive(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(std::filesystem::path(path) / "MARGAY", ignored);
+}
+
+Result<ArchiveFacts> archive_facts(const std::string& path) {
+  const auto archive = store::Archive::open(path, store::Mode::kReadOnly);
+  if (!archive) return tl::unexpected(archive.error());
+  return archive_facts(**archive);
+}
+
+Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
+  const auto all = archive.load();
+  if (!all) return tl::unexpected(all.error());
+  ArchiveFacts facts;
+  facts.path = archive.path();
+  facts.run = all->run;
+  facts.until = facts.run.begin;
+  for (std::size_t level = 0; level < facts.run.levels.size(); ++level) {
+    const auto kept = archive.column_range(LevelIndex(static_cast<std::uint8_t>(level)));
+    if (!kept) return tl::unexpected(kept.error());
+    facts.levels.push_back({facts.run.levels[level], *kept});
+  }
+  if (!facts.levels.empty() && facts.levels[0].kept)
+    facts.until = slice_end(facts.levels[0].kept->second, facts.levels[0].slice);
+  const auto raw = archive.oldest(store::Shelf::kRaw, LevelIndex(0));
+  if (!raw) return tl::unexpected(raw.error());
+  facts.raw_from = *raw;
+  for (std::size_t s = 0; s < all->states.size(); ++s)
+    facts.states.push_back(all->states[StateId(static_cast<std::uint16_t>(s))].name);
+  facts.leaves = all->leaves.size();
+  facts.sources = all->sources.size();
+  facts.phases = all->phases.size();
+  for (const store::PhaseRecord& p : all->phases)
+    if (std::find(facts.phase_names.begin(), facts.phase_names.end(), p.name) == facts.phase_names.end())
+      facts.phase_names.push_back(p.name);
+  for (const store::AlertRecord& a : all->alerts) ++facts.alerts[a.status];
+  add(facts.events, all->streams);
+  add(facts.events, all->former);
+  const auto use = archive.disk_use();
+  if (!use) return tl::unexpected(use.error());
+  facts.bytes = use->archive;
+  return facts;
+}
+
+}  // namespace margay::app

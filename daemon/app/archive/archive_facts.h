@@ -1,0 +1,43 @@
+// What an archive is, for `margay archive ls` and `info`: what it is of, what it keeps of it, what that
+// takes.
+//
+// Thread safety: functions of what they read. Cost: the archive's small records, two seeks a level.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "margay/base/result.h"
+#include "margay/store/archive.h"
+
+namespace margay::app {
+
+struct ArchiveFacts {
+  struct Level {
+    DurationNs slice{};
+    std::optional<std::pair<SliceIndex, SliceIndex>> kept;  // both inside
+  };
+  std::string path;
+  store::RunMeta run;
+  TimeNs until{};  // trace time up to which the finest level is kept; the run's begin if nothing is
+  std::vector<Level> levels;
+  std::optional<TimeNs> raw_from;  // begin of the oldest raw events kept
+  std::vector<std::string> states;
+  std::size_t leaves = 0, sources = 0, phases = 0;
+  std::vector<std::string> phase_names;       // each once, as they came
+  std::map<std::string, std::size_t> alerts;  // by status
+  store::StreamRecord events;                 // sums over all streams that ever were
+  std::uint64_t bytes = 0;                    // on the disk
+};
+
+// Is there an archive at `path`, whatever its state?
+bool is_archive(const std::string& path);
+// Opens it read-only. Errors: those of store::Archive::open and of its reading calls.
+Result<ArchiveFacts> archive_facts(const std::string& path);
+Result<ArchiveFacts> archive_facts(const store::Archive& archive);
+
+}  // namespace margay::app
