@@ -1,0 +1,52 @@
+// A trace as a stream: what every importer makes of its file, and what an archive's raw events are read back
+// as. Producers (Pajé, Margay's capture, an archive) call a Consumer (the archive writer, the re-slicer, an
+// exporter), on one thread.
+//
+// Names (states, variables, events, links, regions) and leaves are declared before the first record that uses
+// them and numbered densely from 0, so that a record needs nothing but numbers. A name is not a StateId: a
+// consumer that models states interns those of kind kState itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "margay/base/ids.h"
+#include "margay/base/record.h"
+#include "margay/base/result.h"
+#include "margay/model/hierarchy.h"
+#include "margay/model/state_table.h"
+
+namespace margay::trace {
+
+struct Name {
+  enum class Kind : std::uint8_t { kState, kRegion, kVariable, kMark, kLink };
+  Kind kind = Kind::kState;
+  std::string text;
+  model::StateFamily family = model::StateFamily::kOther;  // of states
+};
+
+// A resource whose records follow.
+struct Leaf {
+  model::Attributes attributes;
+  // The state (a Name index) that it is in while it exists and no state is open; nothing: Compute.
+  std::optional<std::uint16_t> base;
+};
+
+class Consumer {
+ public:
+  virtual ~Consumer() = default;
+  // `index` is 0, 1, 2 ... Errors (of all): the trace cannot be taken (kLimit, kIo ...); the producer stops
+  // and passes them on.
+  virtual Status on_name(std::uint16_t index, const Name& name) = 0;
+  virtual Status on_leaf(LeafIndex index, const Leaf& leaf) = 0;
+  // Some records of one leaf; each leaf's come in the order of their times (equal times: in the order in
+  // which they happened). `time_ns` is trace time, `state` a Name index, `kind` one of MARGAY_*: the first of
+  // a leaf makes it exist. Valid during the call.
+  virtual Status on_records(LeafIndex leaf, std::span<const EventRecord> records) = 0;
+  // No record before `t`, of any leaf, will come any more. Grows.
+  virtual Status on_covered(TimeNs t) = 0;
+};
+
+}  // namespace margay::trace
