@@ -135,6 +135,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
     if (Status s = encode_blob(cut.report->bytes, value); !s) return s;
     batch.Put(f[kReports], report_key(cut.report->watermark), value);
   }
+  if (Status s = impl_->put_journal(cut, batch); !s) return s;
   batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
   if (Status s = impl_->write(batch, sync); !s) return s;
   impl_->last_sequence = cut.sequence;

@@ -79,7 +79,7 @@ pid_t lock_holder(const std::string& path) {
 // The marker goes to the disk before RocksDB begins: a directory with a database and no marker is not ours.
 Status write_marker(const std::string& path) {
   const std::string text = kMarkerText + std::to_string(Archive::kFormat) + "\n";
-  const std::string name = marker(path);
+  const std::string name = marker(path) + ".new";
   const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return system_error(name, errno);
   const bool good =
@@ -87,6 +87,7 @@ Status write_marker(const std::string& path) {
   const int error = errno;
   ::close(fd);
   if (!good) return system_error(name, error);
+  if (::rename(name.c_str(), marker(path).c_str()) != 0) return system_error(name, errno);
   // The entries in the directories too, or a loss of power could take away what `sync` promised.
   for (const fs::path& dir : {fs::path(path), fs::absolute(path).parent_path()}) {
     const int d = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -97,7 +98,8 @@ Status write_marker(const std::string& path) {
   return {};
 }
 
-Status check_marker(const std::string& path) {
+// The format of the archive in `path`.
+Result<std::uint32_t> check_marker(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) {
     if (errno == ENOENT) return fail(ErrorCode::kNotFound, path + ": no such archive");
@@ -129,7 +131,7 @@ Status check_marker(const std::string& path) {
     return fail(ErrorCode::kVersion, path + ": was written by a newer Margay: format " +
                                          std::to_string(format) + ", this one reads up to " +
                                          std::to_string(Archive::kFormat));
-  return {};
+  return format;
 }
 
 class NoLog final : public rocksdb::Logger {
@@ -240,11 +242,12 @@ Status Archive::Impl::open(bool create) {
 Status Archive::Impl::open_database(bool create) {
   rocksdb::Options r = database_options(settings, errors);
   r.create_if_missing = create;
-  r.create_missing_column_families = create;
+  r.create_missing_column_families = mode == Mode::kWrite;  // an older format has fewer
   const auto cache = rocksdb::NewLRUCache(settings.memory_bytes / 3);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, family_options(kMeta, settings, cache));
-  for (std::size_t f = 0; f < kFamilies; ++f)
+  const std::size_t count = mode == Mode::kReadOnly && format < 2 ? kFirstFamilies : kFamilies;
+  for (std::size_t f = 0; f < count; ++f)
     descriptors.emplace_back(kFamilyNames[f], family_options(static_cast<Family>(f), settings, cache));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* raw = nullptr;
@@ -282,6 +285,7 @@ Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const 
                 path + ": is not empty; an archive wants a directory of its own");
   if (Status s = write_marker(path); !s) return fail(s.error().code, s.error().message);
   auto impl = std::make_unique<Impl>();
+  impl->format = kFormat;
   impl->path = path;
   impl->mode = Mode::kWrite;
   impl->settings = options;
@@ -299,12 +303,19 @@ Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const 
 
 Result<std::unique_ptr<Archive>> Archive::open(const std::string& path, Mode mode,
                                                const ArchiveOptions& options) {
-  if (Status s = check_marker(path); !s) return fail(s.error().code, s.error().message);
+  const auto format = check_marker(path);
+  if (!format) return fail(format.error().code, format.error().message);
   auto impl = std::make_unique<Impl>();
+  impl->format = *format;
   impl->path = path;
   impl->mode = mode;
   impl->settings = options;
   if (Status s = impl->open(false); !s) return fail(s.error().code, s.error().message);
+  // From here on an older Margay could not open it.
+  if (mode == Mode::kWrite && *format < kFormat) {
+    if (Status s = write_marker(path); !s) return fail(s.error().code, s.error().message);
+    impl->format = kFormat;
+  }
   if (Status s = impl->read_writer_state(); !s) return fail(s.error(), path);
   return std::unique_ptr<Archive>(new Archive(std::move(impl)));
 }

@@ -81,12 +81,10 @@ bool sane(const std::pair<std::int64_t, std::int64_t>& range, DurationNs unit) {
          range.first <= range.second;
 }
 
-Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t before) {
+Status drop_range(Archive::Impl& impl, Family of, const std::string& from, const std::string& to) {
   if (Status s = impl.writable(); !s) return s;
   if (Status s = impl.recover(); !s) return s;
-  const std::string from = key_at(shelf, level, kLow);
-  const std::string to = key_at(shelf, level, before);
-  rocksdb::ColumnFamilyHandle* family = impl.families[family_of(shelf)];
+  rocksdb::ColumnFamilyHandle* family = impl.families[of];
   // The mark goes into a file of its own: one that also held the newest things would reach over everything in
   // between, and its compaction would write all of that anew.
   auto s = impl.db->Flush(rocksdb::FlushOptions(), family);
@@ -108,10 +106,20 @@ Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t bef
   return rocks_error(s, impl.path);
 }
 
+Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t before) {
+  return drop_range(impl, family_of(shelf), key_at(shelf, level, kLow), key_at(shelf, level, before));
+}
+
 }  // namespace
 
 Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
-  return drop(*impl_, Shelf::kSlices, level, before.value);
+  if (Status s = drop(*impl_, Shelf::kSlices, level, before.value); !s || level != LevelIndex(0)) return s;
+  for (const char letter : {kEntryKey, kVersionKey})
+    if (Status s = drop_range(*impl_, kJournal, journal_key(letter, SliceIndex(kLow), 0),
+                              journal_key(letter, before, 0));
+        !s)
+      return s;
+  return {};
 }
 Status Archive::drop_raw_before(TimeNs time) {
   return drop(*impl_, Shelf::kRaw, {}, time.value);

@@ -17,9 +17,11 @@
 namespace margay::store {
 
 // Column families, in the order of kFamilyNames.
-enum Family : std::size_t { kMeta, kSlices, kRaw, kReports, kSources, kFamilies };
+enum Family : std::size_t { kMeta, kSlices, kRaw, kReports, kSources, kJournal, kFamilies };
 inline constexpr std::array<const char*, kFamilies> kFamilyNames = {"meta", "slices", "raw", "reports",
-                                                                    "sources"};
+                                                                    "sources", "journal"};
+// Families that archives of format 1 have; of those, a reader finds no journal.
+inline constexpr std::size_t kFirstFamilies = kJournal;
 
 // Keeps the newest error of a background job until writing works again.
 class ErrorKeeper final : public rocksdb::EventListener {
@@ -56,6 +58,7 @@ struct Archive::Impl {
   std::string registered;  // canonical path in the list of archives this process writes
   Mode mode = Mode::kReadOnly;
   ArchiveOptions settings;
+  std::uint32_t format = 0;  // of the directory, when it was opened
   std::shared_ptr<ErrorKeeper> errors = std::make_shared<ErrorKeeper>();
   // Readers hold it shared, and open anew (after an error) wants it alone: `db` and `families` change only
   // there. `db` is null when opening anew failed so far.
@@ -77,6 +80,7 @@ struct Archive::Impl {
   Status writable() const;
   Status recover();  // after a failed write
   Status write(rocksdb::WriteBatch& batch, bool sync);
+  Status put_journal(const Cut& cut, rocksdb::WriteBatch& batch);
 
   // Reads one value; false when there is none.
   Result<bool> get(const rocksdb::ReadOptions& options, Family family, std::string_view key,

@@ -68,6 +68,21 @@ struct RawKey {
   }
 };
 
+// journal: 'e' newest slice i64 | sequence u64, and 'v' slice i64 | sequence u64 | chunk u16
+inline constexpr char kEntryKey = 'e';
+inline constexpr char kVersionKey = 'v';
+inline std::string journal_key(char letter, SliceIndex slice, std::uint64_t sequence) {
+  std::string k(1, letter);
+  put_time(slice.value, k);
+  put_big_endian(sequence, k);
+  return k;
+}
+inline std::string version_key(SliceIndex slice, std::uint64_t sequence, std::uint16_t chunk) {
+  std::string k = journal_key(kVersionKey, slice, sequence);
+  put_big_endian(chunk, k);
+  return k;
+}
+
 // meta, reports and sources: a small letter, then an integer or a name; single values have a capital.
 inline constexpr char kStateKey = 's';                    // meta: state id u16
 inline constexpr char kLeafKey = 'l';                     // meta: leaf u32

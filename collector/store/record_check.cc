@@ -86,6 +86,15 @@ Status check(const Cut& cut) {
       return refuse("phase " + std::to_string(p.index) + " has too long a name");
   if (Status s = check_blobs(cut.signatures, "signature"); !s) return s;
   if (Status s = check_blobs(cut.state, "state"); !s) return s;
+  for (const JournalEntry& e : cut.journal) {
+    bool good = e.leaves <= kMostLeaves && e.changed.size() <= kMostLeaves &&
+                e.states <= model::StateTable::kMostStates && e.region.size() <= kLongestText &&
+                fits(e.settings);
+    for (const auto& [leaf, attributes] : e.changed) good = good && leaf.value < kMostLeaves && fits(attributes);
+    if (!good) return refuse("journal entry " + std::to_string(e.sequence) + " is beyond the bounds");
+  }
+  for (const KeptSlice& k : cut.kept)
+    if (!k.column) return refuse("a cut keeps a null column");
   if (cut.report && cut.report->bytes.size() > kLargestBlob) return refuse("a report of more than 16 MiB");
   return {};
 }

@@ -266,6 +266,73 @@ Status decode_untrusted(std::string_view bytes, std::vector<ClosedThrough>& v) {
   });
 }
 
+std::string encode(const JournalEntry& v) {
+  using Kind = JournalEntry::Kind;
+  std::string out;
+  ByteWriter w = begin(out);
+  w.u8(static_cast<std::uint8_t>(v.kind));
+  switch (v.kind) {
+    case Kind::kClosed:
+    case Kind::kAmended:
+      // A slice is mostly the newest one, and closes a little after its end: small numbers.
+      w.signed_varint(wrapping_sub(v.at.value, v.slice.value));
+      w.signed_varint(v.watermark.value);
+      w.string(v.region);
+      break;
+    case Kind::kEnd:
+      w.signed_varint(v.watermark.value);
+      w.signed_varint(v.time.value);
+      break;
+    case Kind::kStart:
+      w.signed_varint(v.slice.value);
+      w.u8(v.whole ? 1 : 0);
+      put_texts(w, v.settings);
+      [[fallthrough]];
+    case Kind::kTopology:
+      w.varint(v.states);
+      w.varint(v.leaves);
+      w.varint(v.changed.size());
+      for (const auto& [leaf, attributes] : v.changed) {
+        w.varint(leaf.value);
+        put_texts(w, attributes);
+      }
+      break;
+  }
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, JournalEntry& v) {
+  using Kind = JournalEntry::Kind;
+  return decode(bytes, "a journal entry", [&](ByteReader& in) {
+    v.kind = static_cast<Kind>(in.bounded(static_cast<std::uint64_t>(Kind::kEnd)));
+    switch (v.kind) {
+      case Kind::kClosed:
+      case Kind::kAmended:
+        v.slice = SliceIndex(wrapping_sub(v.at.value, in.signed_varint()));
+        v.watermark = time(in);
+        v.region = text(in);
+        break;
+      case Kind::kEnd:
+        v.watermark = time(in);
+        v.time = time(in);
+        break;
+      case Kind::kStart:
+        v.slice = SliceIndex(in.signed_varint());
+        v.whole = in.bounded(1) == 1;
+        get_texts(in, v.settings);
+        [[fallthrough]];
+      case Kind::kTopology:
+        v.states = static_cast<std::uint32_t>(in.bounded(model::StateTable::kMostStates));
+        v.leaves = static_cast<std::uint32_t>(in.bounded(kMostLeaves));
+        v.changed.resize(in.count(kMostLeaves));
+        for (auto& [leaf, attributes] : v.changed) {
+          leaf = LeafIndex(static_cast<std::uint32_t>(in.bounded(kMostLeaves - 1)));
+          get_texts(in, attributes);
+        }
+        break;
+    }
+  });
+}
+
 std::string encode(const CutMark& v) {
   std::string out;
   ByteWriter w = begin(out);

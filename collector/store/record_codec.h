@@ -20,6 +20,8 @@ std::string encode(const StreamRecord& v);
 std::string encode(const AlertRecord& v);
 std::string encode(const PhaseRecord& v);
 std::string encode(const std::vector<ClosedThrough>& v);
+// `sequence` and `at` are the key's.
+std::string encode(const JournalEntry& v);
 
 Status decode_untrusted(std::string_view bytes, RunMeta& v);
 Status decode_untrusted(std::string_view bytes, model::StateInfo& v);
@@ -30,6 +32,7 @@ Status decode_untrusted(std::string_view bytes, StreamRecord& v);
 Status decode_untrusted(std::string_view bytes, AlertRecord& v);
 Status decode_untrusted(std::string_view bytes, PhaseRecord& v);
 Status decode_untrusted(std::string_view bytes, std::vector<ClosedThrough>& v);
+Status decode_untrusted(std::string_view bytes, JournalEntry& v);
 
 // The last cut.
 struct CutMark {

@@ -38,7 +38,7 @@ struct ArchiveOptions {
 class Archive {
  public:
   // The format that this code writes and the newest it reads.
-  static constexpr std::uint32_t kFormat = 1;
+  static constexpr std::uint32_t kFormat = 2;
   // A read of columns that would take more memory than this is refused.
   static constexpr std::size_t kLargestRead = std::size_t{1} << 30;
 
@@ -79,6 +79,13 @@ class Archive {
   // The oldest and the newest slice kept; nothing when there is none.
   Result<std::optional<std::pair<SliceIndex, SliceIndex>>> column_range(LevelIndex level) const;
 
+  // The journal's entries whose newest slice is `from` or later, in order. Nothing in archives of format 1.
+  Status read_journal(SliceIndex from, const std::function<bool(JournalEntry&&)>& take) const;
+  // A slice of level 0 as journal entry `sequence` showed it, but for its region; nothing if it is not kept.
+  Result<std::optional<model::SliceColumn>> read_shown(SliceIndex slice, std::uint64_t sequence) const;
+  // Whether it was kept apart: it has changed since.
+  Result<bool> is_superseded(SliceIndex slice, std::uint64_t sequence) const;
+
   // Raw blocks that touch the time [from, to), by begin time; of one leaf, or of all. Cost: the blocks that
   // begin in [from - S, to) are visited, S being the longest time any block of the archive covers.
   Status read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
@@ -86,7 +93,7 @@ class Archive {
   // Reports with a watermark in [from, to), oldest first.
   Status read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const;
 
-  // Retention. Slices below `slice` / blocks that begin before `time` / reports with a watermark before
+  // Retention. Slices below `slice` (and the journal of those of level 0) / blocks that begin before `time` / reports with a watermark before
   // `time` are gone after this; whole files at once, so that the disk gets most of the room back now and the
   // rest with a compaction of what lies beside. Who reads meanwhile sees all or nothing of it, and holds the
   // files it reads. Cost: small, whatever is dropped. Errors: kIo, as of commit.

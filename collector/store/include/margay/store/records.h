@@ -16,6 +16,7 @@
 #include "margay/model/hierarchy.h"
 #include "margay/model/slice_column.h"
 #include "margay/model/state_table.h"
+#include "margay/store/journal.h"
 
 namespace margay::store {
 
@@ -181,6 +182,9 @@ struct Cut {
   std::vector<Blob> signatures;
   std::vector<Blob> state;  // the detector's; an empty value removes the name
   std::optional<ReportRecord> report;
+  std::vector<JournalEntry> journal;  // ascending
+  std::vector<SupersededSlice> superseded;
+  std::vector<KeptSlice> kept;
 };
 
 // What a restarted daemon, or a replay, begins with. Index order everywhere.

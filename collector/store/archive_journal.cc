@@ -1,0 +1,110 @@
+// The journal: entries, and slices as they were shown.
+#include <rocksdb/write_batch.h>
+
+#include <limits>
+
+#include "impl.h"
+#include "keys.h"
+#include "margay/store/column_codec.h"
+#include "record_codec.h"
+
+namespace margay::store {
+namespace {
+
+constexpr LevelIndex kFinest{0};
+
+tl::unexpected<Error> corrupt(const std::string& what) {
+  return fail(ErrorCode::kCorrupt, what);
+}
+
+}  // namespace
+
+Status Archive::Impl::put_journal(const Cut& cut, rocksdb::WriteBatch& batch) {
+  std::string value;
+  rocksdb::ColumnFamilyHandle* family = families[kJournal];
+  for (const JournalEntry& e : cut.journal)
+    batch.Put(family, journal_key(kEntryKey, e.at, e.sequence), encode(e));
+  const DurationNs slice_ns = (cut.run ? cut.run->levels : levels)[0];
+  for (const KeptSlice& k : cut.kept)
+    for (std::uint32_t chunk = 0; chunk < chunk_count(k.column->leaves()); ++chunk) {
+      if (Status s = encode_chunk(*k.column, chunk, slice_ns, value); !s)
+        return fail(s.error(), "slice " + std::to_string(k.column->index.value) + " as it was shown");
+      batch.Put(family, version_key(k.column->index, k.sequence, static_cast<std::uint16_t>(chunk)), value);
+    }
+  // The batch replaces these slices: what the archive holds of them until then is what was shown.
+  for (const SupersededSlice& s : cut.superseded) {
+    // There already: the same cut is written again, and may be in the archive.
+    const auto kept = get({}, kJournal, version_key(s.slice, s.sequence, 0), value);
+    if (!kept) return fail(kept.error().code, kept.error().message);
+    if (*kept) continue;
+    for (std::uint16_t chunk = 0;; ++chunk) {
+      const auto found = get({}, kSlices, SliceKey{kFinest, s.slice, chunk}.encode(), value);
+      if (!found) return fail(found.error().code, found.error().message);
+      if (!*found) break;
+      batch.Put(family, version_key(s.slice, s.sequence, chunk), value);
+      if (chunk == std::numeric_limits<std::uint16_t>::max()) break;
+    }
+  }
+  return {};
+}
+
+Status Archive::read_journal(SliceIndex from, const std::function<bool(JournalEntry&&)>& take) const {
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  if (impl_->families[kJournal] == nullptr) return {};
+  return impl_->scan(
+      reading.options(), kJournal, journal_key(kEntryKey, from, 0),
+      std::string(1, static_cast<char>(kEntryKey + 1)),
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (key.size() != 17) return corrupt("a journal key has a wrong length");
+        JournalEntry e;
+        e.at = SliceIndex(get_time(key.substr(1, 8)));
+        e.sequence = get_big_endian(key.substr(9));
+        if (Status s = decode_untrusted(value, e); !s)
+          return fail(s.error(), "journal entry " + std::to_string(e.sequence));
+        return take(std::move(e));
+      });
+}
+
+Result<bool> Archive::is_superseded(SliceIndex slice_index, std::uint64_t sequence) const {
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  if (impl_->families[kJournal] == nullptr) return false;
+  std::string value;
+  return impl_->get(reading.options(), kJournal, version_key(slice_index, sequence, 0), value);
+}
+
+Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice_index,
+                                                              std::uint64_t sequence) const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  std::string value;
+  bool apart = false;
+  if (impl_->families[kJournal] != nullptr) {
+    const auto found =
+        impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, 0), value);
+    if (!found) return tl::unexpected(found.error());
+    apart = *found;
+  }
+  model::SliceColumn column(kFinest, slice_index, 0, 0);
+  std::uint32_t total = 0;
+  for (std::uint32_t chunk = 0; chunk == 0 || chunk < chunk_count(total); ++chunk) {
+    const auto number = static_cast<std::uint16_t>(chunk);
+    const auto found =
+        apart ? impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, number), value)
+              : impl_->get(snapshot.options(), kSlices, SliceKey{kFinest, slice_index, number}.encode(), value);
+    if (!found) return tl::unexpected(found.error());
+    const std::string place = path() + ": slice " + std::to_string(slice_index.value);
+    if (!*found) {
+      if (chunk == 0) return std::optional<model::SliceColumn>();
+      return corrupt(place + ": a chunk is missing");
+    }
+    const auto told = decode_chunk_untrusted(value, chunk, column);
+    if (!told) return fail(told.error(), place);
+    if (chunk > 0 && *told != total) return corrupt(place + ": its chunks disagree");
+    total = *told;
+  }
+  return std::optional(std::move(column));
+}
+
+}  // namespace margay::store
