@@ -48,22 +48,22 @@ Status Archive::Impl::put_journal(const Cut& cut, rocksdb::WriteBatch& batch) {
   return {};
 }
 
-Status Archive::read_journal(SliceIndex from, const std::function<bool(JournalEntry&&)>& take) const {
+Status Archive::read_journal(SliceIndex from, std::uint64_t least,
+                             const std::function<bool(JournalEntry&&)>& take) const {
   const Reading reading(*impl_);
   if (!reading) return fail(impl_->not_ready().error(), "reading");
   if (impl_->families[kJournal] == nullptr) return {};
-  return impl_->scan(
-      reading.options(), kJournal, journal_key(kEntryKey, from, 0),
-      std::string(1, static_cast<char>(kEntryKey + 1)),
-      [&](std::string_view key, std::string_view value) -> Result<bool> {
-        if (key.size() != 17) return corrupt("a journal key has a wrong length");
-        JournalEntry e;
-        e.at = SliceIndex(get_time(key.substr(1, 8)));
-        e.sequence = get_big_endian(key.substr(9));
-        if (Status s = decode_untrusted(value, e); !s)
-          return fail(s.error(), "journal entry " + std::to_string(e.sequence));
-        return take(std::move(e));
-      });
+  return impl_->scan(reading.options(), kJournal, journal_key(kEntryKey, from, least),
+                     std::string(1, static_cast<char>(kEntryKey + 1)),
+                     [&](std::string_view key, std::string_view value) -> Result<bool> {
+                       if (key.size() != 17) return corrupt("a journal key has a wrong length");
+                       JournalEntry e;
+                       e.at = SliceIndex(get_time(key.substr(1, 8)));
+                       e.sequence = get_big_endian(key.substr(9));
+                       if (Status s = decode_untrusted(value, e); !s)
+                         return fail(s.error(), "journal entry " + std::to_string(e.sequence));
+                       return take(std::move(e));
+                     });
 }
 
 Result<bool> Archive::is_superseded(SliceIndex slice_index, std::uint64_t sequence) const {
@@ -81,8 +81,7 @@ Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice_i
   std::string value;
   bool apart = false;
   if (impl_->families[kJournal] != nullptr) {
-    const auto found =
-        impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, 0), value);
+    const auto found = impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, 0), value);
     if (!found) return tl::unexpected(found.error());
     apart = *found;
   }
@@ -91,8 +90,9 @@ Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice_i
   for (std::uint32_t chunk = 0; chunk == 0 || chunk < chunk_count(total); ++chunk) {
     const auto number = static_cast<std::uint16_t>(chunk);
     const auto found =
-        apart ? impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, number), value)
-              : impl_->get(snapshot.options(), kSlices, SliceKey{kFinest, slice_index, number}.encode(), value);
+        apart
+            ? impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, number), value)
+            : impl_->get(snapshot.options(), kSlices, SliceKey{kFinest, slice_index, number}.encode(), value);
     if (!found) return tl::unexpected(found.error());
     const std::string place = path() + ": slice " + std::to_string(slice_index.value);
     if (!*found) {

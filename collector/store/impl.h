@@ -18,8 +18,8 @@ namespace margay::store {
 
 // Column families, in the order of kFamilyNames.
 enum Family : std::size_t { kMeta, kSlices, kRaw, kReports, kSources, kJournal, kFamilies };
-inline constexpr std::array<const char*, kFamilies> kFamilyNames = {"meta", "slices", "raw", "reports",
-                                                                    "sources", "journal"};
+inline constexpr std::array<const char*, kFamilies> kFamilyNames = {"meta",    "slices",  "raw",
+                                                                    "reports", "sources", "journal"};
 // Families that archives of format 1 have; of those, a reader finds no journal.
 inline constexpr std::size_t kFirstFamilies = kJournal;
 

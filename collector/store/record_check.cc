@@ -90,7 +90,8 @@ Status check(const Cut& cut) {
     bool good = e.leaves <= kMostLeaves && e.changed.size() <= kMostLeaves &&
                 e.states <= model::StateTable::kMostStates && e.region.size() <= kLongestText &&
                 fits(e.settings);
-    for (const auto& [leaf, attributes] : e.changed) good = good && leaf.value < kMostLeaves && fits(attributes);
+    for (const auto& [leaf, attributes] : e.changed)
+      good = good && leaf.value < kMostLeaves && fits(attributes);
     if (!good) return refuse("journal entry " + std::to_string(e.sequence) + " is beyond the bounds");
   }
   for (const KeptSlice& k : cut.kept)

@@ -1,5 +1,6 @@
 #include "margay/alert/alert.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace margay::alert {
@@ -48,6 +49,14 @@ std::string to_json(const Alert& a) {
   j["lost_events"] = a.lost_events;
   j["message"] = a.message;
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::int64_t detected_ns(const std::string& json) {
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+  const auto j = nlohmann::json::parse(json, nullptr, false);
+  if (!j.is_object()) return kNone;
+  const auto at = j.find("detected_ns");
+  return at != j.end() && at->is_number_integer() ? at->get<std::int64_t>() : kNone;
 }
 
 }  // namespace margay::alert

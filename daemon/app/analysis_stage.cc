@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "control.h"
+#include "history.h"
 #include "margay/log/log.h"
 #include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
@@ -23,24 +24,7 @@ constexpr DurationNs kReportPeriod = milliseconds(100);
 // Also when nothing is new: how the daemon stands may be.
 constexpr DurationNs kReportAnyway = seconds(1);
 constexpr DurationNs kArchivedPeriod = seconds(1);
-// Slices that a restarted daemon looks back through to know the run's phases again.
-constexpr std::int64_t kReplayedSlices = 36'000;
 constexpr DurationNs kOwnerGonePatience = seconds(5);
-
-detect::DetectorOptions detector_options(const Options& o) {
-  detect::DetectorOptions d;
-  d.run = o.run;
-  d.window.slice = o.levels[0];
-  d.window.slices = o.window_slices;
-  d.window.p = o.p;
-  d.window.lost_after = d.lost_after = o.lost_after;
-  d.window.memory_budget_bytes = o.window_memory_bytes;
-  d.min_effect = o.min_effect;
-  d.stop_slices = o.min_duration_slices;
-  d.stall_slices = o.min_duration_slices + 2;
-  d.idle_states = {o.idle_states.begin(), o.idle_states.end()};
-  return d;
-}
 
 std::uint64_t milliseconds_since(TimeNs then, TimeNs now) {
   return then < now ? static_cast<std::uint64_t>((now - then).value / 1'000'000) : 0;
@@ -50,8 +34,9 @@ std::uint64_t milliseconds_since(TimeNs then, TimeNs now) {
 
 Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& options, zmq::context_t& context,
                                                            const store::Archive& archive,
-                                                           const store::Resume& resume, Exchange& exchange,
-                                                           const Clock& clock, RemoteViewers remote) {
+                                                           const store::Resume& resume, const LookBack& back,
+                                                           Exchange& exchange, const Clock& clock,
+                                                           RemoteViewers remote) {
   auto reports = transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint(),
                                          {}, transport::kSubscriptions);
   if (!reports) return tl::unexpected(reports.error());
@@ -68,7 +53,7 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
     if (!sink) return tl::unexpected(sink.error());
     stage->sink_.emplace(std::move(*sink));
   }
-  stage->take_over(archive, resume);
+  stage->take_over(archive, resume, back);
   return stage;
 }
 
@@ -80,9 +65,7 @@ AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, 
       run_(run),
       reports_(std::move(reports)),
       control_(std::move(control)),
-      detector_(detector_options(options)),
-      topology_(std::make_shared<detect::Topology>()),
-      watermark_(run.begin),
+      analyst_(options, run.begin),
       standing_at_(clock.monotonic()),
       started_(clock.monotonic()),
       started_wall_(clock.realtime()) {}
@@ -102,58 +85,53 @@ void AnalysisStage::join() {
 }
 
 // What the archive knows already, and where the analysis has to begin.
-void AnalysisStage::take_over(const store::Archive& archive, const store::Resume& resume) {
+void AnalysisStage::take_over(const store::Archive& archive, const store::Resume& resume,
+                              const LookBack& back) {
+  analyst_.set_position(back.sequence);
+  const TimeNs begin = slice_begin(back.first, options_.levels[0]);
+  std::vector<std::pair<std::int64_t, std::string>> before;  // alerts from before what is looked back on
+  std::map<std::string, std::string> said;
   for (const auto& a : resume.alerts) {
     known_alerts_.insert(a.id + '/' + a.status);
     if (a.status == "resolved")
       known_alerts_.insert(a.id + "/firing");  // one record per alert: its last status
     alert_ids_.insert(a.id);
-    recent_alerts_.push_back(a.json);
-    if (recent_alerts_.size() > kMostReportedAlerts) recent_alerts_.pop_front();
+    said[a.id + '/' + a.status] = a.json;
+    const std::int64_t detected = alert::detected_ns(a.json);
+    if (!back.whole && detected < begin.value) before.emplace_back(detected, a.json);
   }
+  std::sort(before.begin(), before.end());
+  for (auto& [detected, json] : before) analyst_.remember(std::move(json));
   if (resume.leaves.empty()) return;
-  auto topology = std::make_shared<detect::Topology>();
-  std::vector<model::Attributes> leaves;
-  for (const auto& l : resume.leaves) leaves.push_back(l.attributes);
-  topology->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
-  topology->states = resume.states.states();
-  topology_ = topology;
-  detector_.set_topology(topology_);
-  SliceIndex through = slice_of(run_.begin, options_.levels[0]) - 1;
-  for (const auto& c : resume.closed)
-    if (c.level == LevelIndex(0)) through = c.through;
-  replay_archive_ = &archive;
-  replay_first_ = std::max(slice_of(run_.begin, options_.levels[0]), through - kReplayedSlices);
-  if (const auto kept = archive.column_range(LevelIndex(0)); kept && *kept)
-    replay_first_ = std::max(replay_first_, (*kept)->first);  // older ones went by retention
-  replay_last_ = through;
+  past_ = std::make_unique<Past>(Past{archive, resume, back, std::move(said)});
   // Phases from before the slices looked at stay as they are in the archive; numbering goes on behind them.
-  const TimeNs begin = slice_begin(replay_first_, options_.levels[0]);
-  if (replay_first_ > slice_of(run_.begin, options_.levels[0]))
+  if (back.first > slice_of(run_.begin, options_.levels[0]))
     for (const auto& p : resume.phases)
       if (p.begin < begin) phases_before_ = std::max(phases_before_, p.index + 1);
 }
 
-// Detection is a function of the slices: run over what the archive holds, it comes to where it was. What it
-// raised then stands in the archive and is not raised again. Events are taken meanwhile (margay-ingest); the
-// slices they close wait in the queue.
-void AnalysisStage::replay() {
-  if (replay_archive_ == nullptr) return;
-  replaying_ = true;
-  const auto scanned = replay_archive_->scan_columns(
-      LevelIndex(0), replay_first_, replay_last_, [&](model::SliceColumn&& column) {
-        ++exchange_.beats.analysis;
-        watermark_ = slice_end(column.index, options_.levels[0]);
-        emit(detector_.on_slice(column, watermark_));
-        return !exchange_.stop;
-      });
-  replaying_ = false;
-  if (!scanned)
-    log::error("phases of the past are not known: the archive could not be read: " + scanned.error().message);
+// Detection is a function of what it was shown: shown again, it comes to where it was. What it raised then
+// stands in the archive and is not raised again. Events are taken meanwhile (margay-ingest); the slices they
+// close wait in the queue.
+void AnalysisStage::look_back() {
+  if (!past_) return;
+  History history(past_->archive, past_->resume);
+  History::Range range{past_->back.first, past_->back.sequence, nullptr};
+  if (!past_->back.whole) range.topology = history.whole_topology();
+  const Status read = history.read(range, [&](const store::JournalEntry* entry, ClosedSlice&& message) {
+    ++exchange_.beats.analysis;
+    // Another daemon's beginning, or its end: this one goes on.
+    if (entry == nullptr || (entry->kind != store::JournalEntry::Kind::kStart && !message.final))
+      take(message, true);
+    return !exchange_.stop;
+  });
+  if (!read)
+    log::error("phases of the past are not known: the archive could not be read: " + read.error().message);
+  past_.reset();
 }
 
 void AnalysisStage::run() {
-  replay();
+  look_back();
   while (!exchange_.stop) {
     ++exchange_.beats.analysis;
     if (auto message = exchange_.slices.pop(questions_wait_ ? kNoWait : kPoll)) {
@@ -165,62 +143,61 @@ void AnalysisStage::run() {
     serve_control();
     watch_owner();
     const TimeNs now = clock_.monotonic();
-    if (!final_ && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
-    if (final_) answer_finish();
+    if (!analyst_.final() && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
+    if (analyst_.final()) answer_finish();
   }
 }
 
-void AnalysisStage::take(const ClosedSlice& message) {
-  if (message.topology) {
-    topology_ = message.topology;
-    detector_.set_topology(topology_);
-  }
+void AnalysisStage::take(const ClosedSlice& message, bool past) {
   if (message.standing) {
     --exchange_.standings;
     standing_ = message.standing;
     standing_at_ = clock_.monotonic();
   }
-  watermark_ = std::max(watermark_, message.watermark);
   fresh_ = true;
-  if (message.column) {
-    if (message.amended)
-      emit(detector_.on_amended(*message.column, message.watermark));
-    else
-      emit(detector_.on_slice(*message.column, message.watermark));
-    send_findings(false);
-  }
+  emit(analyst_.take(message), past);
+  if (past) return;
+  if (message.column) send_findings(false);
   if (message.final) {
-    end_ = message.end;
-    emit(detector_.finish(message.end, message.watermark));
-    final_ = true;
     publish(true);
     send_findings(true);
   }
 }
 
-void AnalysisStage::emit(std::vector<alert::Alert> alerts) {
+void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
+  bool raised = false;
   for (alert::Alert& a : alerts) {
     const std::string status = alert::to_string(a.status);
-    if (!known_alerts_.insert(a.id + '/' + status)) continue;
+    const bool known = !known_alerts_.insert(a.id + '/' + status);
+    if (known) {
+      // Said by a daemon before: viewers see it again, in its place, as it was said.
+      if (!past) {
+        analyst_.remember(alert::to_json(a));
+        continue;
+      }
+      const auto said = past_->said.find(a.id + '/' + status);
+      analyst_.remember(said != past_->said.end() ? said->second : alert::to_json(a));
+      continue;
+    }
     alert_ids_.insert(a.id);
     a.emitted_wall = clock_.realtime();
     std::string json = alert::to_json(a);
     if (sink_) sink_->write(a.id, status, json);
-    recent_alerts_.push_back(json);
-    if (recent_alerts_.size() > kMostReportedAlerts) recent_alerts_.pop_front();
+    analyst_.remember(json);
     findings_.alerts.push_back({a.id, std::move(json), status});
-    if (!replaying_) publish(false);  // an alert waits for nothing
+    raised = true;
   }
+  if (raised && !past) publish(analyst_.final());  // an alert waits for nothing
 }
 
 void AnalysisStage::send_findings(bool final) {
-  for (const auto& p : detector_.phases().spans()) {
+  for (const auto& p : analyst_.detector().phases().spans()) {
     if (p.index < phases_sent_) continue;
     findings_.phases.push_back(
         {phases_before_ + p.index, p.name, p.label, p.begin, p.end, p.occurrence, p.current});
   }
   // The last two may still change (an edge moves, a transition is taken back).
-  const auto& spans = detector_.phases().spans();
+  const auto& spans = analyst_.detector().phases().spans();
   if (spans.size() > 2) phases_sent_ = spans[spans.size() - 2].index;
   findings_.final = final;
   if (findings_.alerts.empty() && findings_.phases.empty() && !findings_.report && !final) return;
@@ -240,19 +217,19 @@ void AnalysisStage::observe() {
   values_.set(Id::standing_age_ms, milliseconds_since(standing_at_, now));
   values_.set(Id::slices_queued, exchange_.slices.size());
   values_.set(Id::findings_queued, exchange_.findings.size());
-  values_.set(Id::watermark_lag_ms, milliseconds_since(watermark_, now + run_.wall_offset));
-  values_.set(Id::window_slices, detector_.window().size());
-  values_.set(Id::not_partitioned, !detector_.error().empty());
-  if (!detector_.error().empty())
-    values_.explain(Id::not_partitioned, "the window is not partitioned: " + detector_.error());
+  values_.set(Id::watermark_lag_ms, milliseconds_since(analyst_.watermark(), now + run_.wall_offset));
+  values_.set(Id::window_slices, analyst_.detector().window().size());
+  values_.set(Id::not_partitioned, !analyst_.detector().error().empty());
+  if (!analyst_.detector().error().empty())
+    values_.explain(Id::not_partitioned, "the window is not partitioned: " + analyst_.detector().error());
   values_.set(Id::alerts_raised, alert_ids_.inserted());
-  values_.set(Id::alerts_suppressed, detector_.suppressed());
+  values_.set(Id::alerts_suppressed, analyst_.detector().suppressed());
   values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);
   values_.set(Id::reports_published, sequence_);
   values_.set(Id::requests_refused, requests_refused_ + control_.malformed() +
                                         (remote_control_ ? remote_control_->malformed() : 0));
   const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
-  values_.set(Id::ingest_stalled, stalled && !final_);
+  values_.set(Id::ingest_stalled, stalled && !analyst_.final());
   if (stalled)
     values_.explain(Id::ingest_stalled, "the thread margay-ingest does not go on for " +
                                             std::to_string(ingest_pulse_.quiet(now).value / 1'000'000'000) +
@@ -277,20 +254,14 @@ void AnalysisStage::observe() {
 
 wire::Report AnalysisStage::report(bool final) {
   observe();
-  ReportInput in{options_,
-                 detector_,
-                 *topology_,
-                 standing_.get(),
-                 recent_alerts_,
-                 run_.begin,
-                 watermark_,
-                 clock_.realtime(),
-                 clock_.monotonic() + run_.wall_offset,
-                 sequence_,
-                 final,
-                 true,
-                 &values_,
-                 &verdict_};
+  ReportInput in = analyst_.input();
+  in.standing = standing_.get();
+  in.now_wall = clock_.realtime();
+  in.now_trace = clock_.monotonic() + run_.wall_offset;
+  in.sequence = sequence_;
+  in.final = final;
+  in.values = &values_;
+  in.verdict = &verdict_;
   return build_report(in);
 }
 
@@ -305,7 +276,7 @@ void AnalysisStage::publish(bool final) {
   exchange_.show(kept);
   if (final || begin >= next_archived_) {
     // Once a second; large ones less often, so that they take 64 KiB/s of the archive at most.
-    findings_.report = {watermark_, shown.SerializeAsString()};
+    findings_.report = {analyst_.watermark(), shown.SerializeAsString()};
     const auto kib = static_cast<std::int64_t>(findings_.report->bytes.size() >> 10);
     next_archived_ = begin + std::max(kArchivedPeriod, seconds(1) * (kib / 64));
   }
@@ -353,7 +324,7 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
     return;  // answered when it is done
   } else if (asked.status) {
     if (!report) {
-      report = std::make_shared<const wire::Report>(this->report(final_));
+      report = std::make_shared<const wire::Report>(this->report(analyst_.final()));
       exchange_.show(report);
     }
     *reply.mutable_report() = *report;
@@ -380,9 +351,9 @@ void AnalysisStage::answer_finish() {
       if (!exchange_.archive_error.empty()) trouble += ": " + exchange_.archive_error;
       reply.set_error(trouble);
     }
-    SummaryInput in{
-        finish_->exit_code,    run_.begin, end_, *topology_, standing_.get(), detector_.phases().spans(),
-        alert_ids_.inserted(), trouble};
+    SummaryInput in{finish_->exit_code,    run_.begin,      analyst_.end(),
+                    analyst_.topology(),   standing_.get(), analyst_.detector().phases().spans(),
+                    alert_ids_.inserted(), trouble};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
     static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)

@@ -2,13 +2,15 @@
 // the sockets that viewers and `margay` talk to.
 #pragma once
 
-#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "analyst.h"
 #include "exchange.h"
+#include "history.h"
 #include "margay/alert/jsonl_sink.h"
 #include "margay/base/recent_set.h"
 #include "margay/detect/detector.h"
@@ -29,8 +31,9 @@ class AnalysisStage {
  public:
   static Result<std::unique_ptr<AnalysisStage>> make(const Options& options, zmq::context_t& context,
                                                      const store::Archive& archive,
-                                                     const store::Resume& resume, Exchange& exchange,
-                                                     const Clock& clock, RemoteViewers remote = {});
+                                                     const store::Resume& resume, const LookBack& back,
+                                                     Exchange& exchange, const Clock& clock,
+                                                     RemoteViewers remote = {});
   ~AnalysisStage();
   void start();
   void join();
@@ -38,11 +41,11 @@ class AnalysisStage {
  private:
   AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
                 Exchange& exchange, const Clock& clock, const store::RunMeta& run);
-  void take_over(const store::Archive& archive, const store::Resume& resume);
-  void replay();
+  void take_over(const store::Archive& archive, const store::Resume& resume, const LookBack& back);
+  void look_back();
   void run();
-  void take(const ClosedSlice& message);
-  void emit(std::vector<alert::Alert> alerts);
+  void take(const ClosedSlice& message, bool past = false);
+  void emit(std::vector<alert::Alert> alerts, bool past);
   void publish(bool final);
   void serve_control();
   // `report` is made by the first who asks for it.
@@ -63,28 +66,28 @@ class AnalysisStage {
   std::uint32_t reports_port_ = 0;  // that the network sees
   std::optional<transport::GuardedSocket> remote_reports_, remote_control_;
   std::optional<alert::JsonlSink> sink_;
-  detect::Detector detector_;
-  std::shared_ptr<const detect::Topology> topology_;
+  Analyst analyst_;
   std::shared_ptr<const Standing> standing_;
-  std::deque<std::string> recent_alerts_;  // JSON, newest last, bounded
   static constexpr std::size_t kMostRememberedAlerts = 65'536;
   RecentSet<std::string> known_alerts_{kMostRememberedAlerts};  // id + status, already in the archive
   RecentSet<std::string> alert_ids_{kMostRememberedAlerts};     // fired in this run
   Findings findings_;
   std::uint32_t phases_sent_ = 0;  // index of the oldest phase that may still change
-  TimeNs watermark_{};
   std::uint64_t sequence_ = 0;
   std::uint64_t requests_refused_ = 0;
   TimeNs next_report_{};
   TimeNs next_archived_{};
   bool fresh_ = false;           // something new to report
   bool questions_wait_ = false;  // more than one round answered
-  bool final_ = false;
-  bool replaying_ = false;
-  const store::Archive* replay_archive_ = nullptr;  // nullptr: nothing to look back on
-  SliceIndex replay_first_{}, replay_last_{};       // both inside
+  // What a daemon that is started again looks back on: gone when it has.
+  struct Past {
+    const store::Archive& archive;
+    store::Resume resume;
+    LookBack back;
+    std::map<std::string, std::string> said;  // id/status -> the alert's JSON, as it was written then
+  };
+  std::unique_ptr<Past> past_;
   std::uint32_t phases_before_ = 0;
-  TimeNs end_{};
   bool finish_remote_ = false;
   std::string finish_from_;  // who asked for the end, to be answered when it is reached
   std::optional<FinishRequest> finish_;

@@ -24,6 +24,16 @@ class BoundedQueue {
     changed_.notify_one();
     return true;
   }
+  // Waits for room at most `timeout`; false, and `value` untouched, when there was none.
+  bool push(T&& value, std::chrono::milliseconds timeout) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!taken_.wait_for(lock, timeout, [&] { return items_.size() < capacity_; })) return false;
+      items_.push_back(std::move(value));
+    }
+    changed_.notify_one();
+    return true;
+  }
   std::size_t room() const {
     const std::lock_guard lock(mutex_);
     return capacity_ - items_.size();
@@ -38,13 +48,15 @@ class BoundedQueue {
     if (!changed_.wait_for(lock, timeout, [&] { return !items_.empty(); })) return std::nullopt;
     T value = std::move(items_.front());
     items_.pop_front();
+    lock.unlock();
+    taken_.notify_one();
     return value;
   }
 
  private:
   const std::size_t capacity_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, taken_;
   std::deque<T> items_;
 };
 

@@ -43,6 +43,7 @@ struct Standing {
 struct ClosedSlice {
   std::shared_ptr<const model::SliceColumn> column;  // nullptr: only standing, or the end
   bool amended = false;
+  std::uint64_t position = 0;  // number of the journal's entry that tells of it; 0: nothing new
   TimeNs watermark{};
   std::shared_ptr<const detect::Topology> topology;  // new since the last one, or nullptr
   std::shared_ptr<const Standing> standing;          // or nullptr

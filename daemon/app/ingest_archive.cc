@@ -147,6 +147,7 @@ void IngestStage::put_pending(model::SliceColumn column) {
 
 // Copies of what has changed, so that they can be written however late the disk is.
 void IngestStage::collect_changes() {
+  note_amended();
   for (const SliceIndex s : slicer_.take_changed())
     if (const auto* c = slicer_.column(s)) put_pending(*c);
   while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
@@ -204,6 +205,9 @@ void IngestStage::commit(bool last) {
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
+  cut.journal = {pending_journal_.begin(), pending_journal_.end()};
+  cut.superseded = {pending_superseded_.begin(), pending_superseded_.end()};
+  cut.kept = {pending_kept_.begin(), pending_kept_.end()};
   if (!start_counted_)
     cut.state.push_back({kStartsBlob, std::to_string(options_.restarts + 1)});  // this one among them
   if (last) {
@@ -229,6 +233,7 @@ void IngestStage::commit(bool last) {
   pending_phases_.clear();
   pending_raw_.clear();
   pending_raw_bytes_ = 0;
+  journal_submitted();
 }
 
 void IngestStage::poll_commits() {

@@ -49,7 +49,8 @@ ingest::Options ingest_options(const Options& o, const store::RunMeta& run, cons
 
 Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, zmq::context_t& context,
                                                        store::Archive& archive, const store::Resume& resume,
-                                                       Exchange& exchange, const Clock& clock,
+                                                       const LookBack& back, Exchange& exchange,
+                                                       const Clock& clock,
                                                        std::optional<transport::GuardedSocket> remote) {
   auto socket =
       transport::Socket::bind(context, zmq::socket_type::router, options.directory.ingest_endpoint());
@@ -60,6 +61,7 @@ Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, z
       new IngestStage(options, std::move(*socket), archive, exchange, clock, std::move(*levels), resume.run));
   if (remote) stage->remote_.emplace(std::move(*remote));
   if (auto ok = stage->restore(resume); !ok) return fail(ok.error(), archive.path());
+  if (auto ok = stage->restore_journal(resume, back); !ok) return fail(ok.error(), archive.path());
   return stage;
 }
 
@@ -204,11 +206,7 @@ void IngestStage::close_slices(TimeNs watermark) {
 // then, and only while it has nothing else to do: slices that close are never kept waiting by a flood of late
 // events.
 void IngestStage::take_amended(TimeNs watermark, bool all) {
-  for (const SliceIndex s : slicer_.take_amended())
-    if (const auto* c = slicer_.column(s)) {
-      keep(*c);
-      amended_.insert(s);
-    }
+  note_amended();
   const TimeNs now = clock_.monotonic();
   if (now < next_amended_ && !all) return;
   const std::size_t room = all ? 64 : kNearlyIdle;
@@ -240,11 +238,12 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
   message.column = std::move(column);
   message.amended = amended;
   message.watermark = watermark;
-  if (topology_published_ != ingest_.topology_version() || states_published_ != states_.size()) {
-    topology_published_ = ingest_.topology_version();
-    states_published_ = states_.size();
+  message.position = journal_sequence_;
+  const bool known = topology_published_ == ingest_.topology_version() && states_published_ == states_.size();
+  if (!known) {
+    ++message.position;
     auto topology = std::make_shared<detect::Topology>();
-    topology->version = topology_published_;
+    topology->version = ingest_.topology_version();
     topology->hierarchy = model::Hierarchy(ingest_.leaves(), model::Hierarchy::default_view());
     topology->states = states_.states();
     message.topology = std::move(topology);
@@ -258,7 +257,13 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
     ++exchange_.standings;
     say_lost_sources(now);
   }
-  if (!exchange_.slices.try_push(std::move(message)) && tell) --exchange_.standings;
+  if (message.column) ++message.position;
+  ClosedSlice sent = message;  // pointers
+  if (!exchange_.slices.try_push(std::move(sent))) {
+    if (tell) --exchange_.standings;
+    return;
+  }
+  journal_shown(message);
 }
 
 void IngestStage::send_replies() {
@@ -310,9 +315,14 @@ bool IngestStage::finishing() {
     message.watermark = end;
     message.final = true;
     message.end = end;
+    message.position = journal_sequence_ + 1;
     ++exchange_.standings;
-    said_final_ = exchange_.slices.try_push(std::move(message));
-    if (!said_final_) --exchange_.standings;
+    ClosedSlice sent = message;
+    said_final_ = exchange_.slices.try_push(std::move(sent));
+    if (said_final_)
+      journal_shown(message);
+    else
+      --exchange_.standings;
     return false;
   }
   if (last_deadline_ == TimeNs()) return false;  // the analysis has not answered yet

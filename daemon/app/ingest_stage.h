@@ -2,6 +2,7 @@
 // waits for a disk or for the analysis.
 #pragma once
 
+#include <deque>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "archive_health.h"
 #include "exchange.h"
+#include "history.h"
 #include "margay/ingest/ingest.h"
 #include "margay/slicer/levels.h"
 #include "margay/slicer/slicer.h"
@@ -27,7 +29,8 @@ class IngestStage {
   // (empty for a new one).
   static Result<std::unique_ptr<IngestStage>> make(const Options& options, zmq::context_t& context,
                                                    store::Archive& archive, const store::Resume& resume,
-                                                   Exchange& exchange, const Clock& clock,
+                                                   const LookBack& back, Exchange& exchange,
+                                                   const Clock& clock,
                                                    std::optional<transport::GuardedSocket> remote = {});
   ~IngestStage();
   void start();
@@ -37,12 +40,17 @@ class IngestStage {
   IngestStage(const Options& options, transport::Socket socket, store::Archive& archive, Exchange& exchange,
               const Clock& clock, slicer::Levels levels, const store::RunMeta& run);
   Status restore(const store::Resume& resume);
+  Status restore_journal(const store::Resume& resume, const LookBack& back);
   void run();
   void receive();
   void take(const transport::Socket::Frame& frame, char way);
   void close_slices(TimeNs watermark);
+  void note_amended();
   void take_amended(TimeNs watermark, bool all);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
+  void journal_shown(const ClosedSlice& message);
+  void add_to_journal(store::JournalEntry entry);
+  void journal_submitted();
   void keep(const model::SliceColumn& column);
   void put_pending(model::SliceColumn column);
   std::shared_ptr<const Standing> standing() const;
@@ -83,6 +91,20 @@ class IngestStage {
   bool told_full_ = false;
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
+  // The journal: what the analysis was shown (store/journal.h).
+  struct Shown {
+    std::uint64_t sequence = 0;  // of the entry
+    std::shared_ptr<const model::SliceColumn>
+        column;  // until a cut has it; then the archive holds it as shown
+  };
+  std::map<SliceIndex, Shown> shown_;   // slices that can still change, and have not since they were shown
+  std::uint64_t journal_sequence_ = 0;  // of the last entry
+  SliceIndex newest_shown_{};
+  std::vector<model::Attributes> journal_leaves_;  // as the journal knows them
+  std::deque<store::JournalEntry> pending_journal_;
+  std::deque<store::SupersededSlice> pending_superseded_;
+  std::deque<store::KeptSlice> pending_kept_;
+  std::uint64_t journal_lost_ = 0;
   std::set<SliceIndex> amended_;  // not yet shown to the analysis
   TimeNs next_amended_{};
   std::uint64_t alerts_lost_ = 0;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "history.h"
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/transport/dial.h"
@@ -105,13 +106,15 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   if (resume->run.boot_id != boot_id())
     resume->run.wall_offset = p->clock_.realtime() - p->clock_.monotonic();
 
+  const auto back = look_back(*p->archive_, *resume);
+  if (!back) return tl::unexpected(back.error());
   auto remote = p->open_door();
   if (!remote) return tl::unexpected(remote.error());
-  auto ingest = IngestStage::make(o, p->context_, *p->archive_, *resume, p->exchange_, p->clock_,
+  auto ingest = IngestStage::make(o, p->context_, *p->archive_, *resume, *back, p->exchange_, p->clock_,
                                   std::move(remote->ingest));
   if (!ingest) return tl::unexpected(ingest.error());
   p->ingest_ = std::move(*ingest);
-  auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, *resume, p->exchange_, p->clock_,
+  auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, *resume, *back, p->exchange_, p->clock_,
                                       std::move(remote->viewers));
   if (!analysis) return tl::unexpected(analysis.error());
   p->analysis_ = std::move(*analysis);

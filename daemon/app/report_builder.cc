@@ -135,6 +135,7 @@ wire::Report build_report(const ReportInput& in) {
   report.set_emitted_wall_ns(in.now_wall.value);
   report.set_run_begin_ns(in.run_begin.value);
   report.set_final(in.final);
+  report.set_position(in.position);
   for (const auto& s : in.topology.states) {
     auto* name = report.add_states();
     name->set_name(s.name);
@@ -163,6 +164,21 @@ wire::Report build_report(const ReportInput& in) {
     add_partition(in.detector.window().temporal(), nodes, report.mutable_temporal());
   }
   return report;
+}
+
+wire::Report content_of(const wire::Report& report) {
+  wire::Report content = report;
+  content.clear_sequence();
+  content.clear_emitted_wall_ns();
+  content.clear_health();
+  for (auto& node : *content.mutable_nodes()) node.clear_condition();
+  for (std::string& alert : *content.mutable_alerts()) {
+    auto json = nlohmann::ordered_json::parse(alert, nullptr, false);
+    if (!json.is_object()) continue;
+    json.erase("emitted_wall_ns");
+    alert = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return content;
 }
 
 std::string build_summary(const SummaryInput& in) {

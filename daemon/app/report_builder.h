@@ -34,8 +34,12 @@ struct ReportInput {
   bool partitions;  // with the spatiotemporal and temporal partition
   const observe::Values* values = nullptr;
   const observe::Verdict* verdict = nullptr;
+  std::uint64_t position = 0;  // in the journal
 };
 wire::Report build_report(const ReportInput& in);
+// The part of a report that a replay repeats to the byte: without its number, wall times and how the daemon
+// was.
+wire::Report content_of(const wire::Report& report);
 
 struct SummaryInput {
   std::int32_t exit_code = 0;

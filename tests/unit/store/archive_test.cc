@@ -325,7 +325,8 @@ TEST(ArchiveErrors, NewerFormatSaysSo) {
   const auto r = Archive::open(dir / "a", Mode::kReadOnly);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kVersion);
-  EXPECT_EQ(message(r), (dir / "a") + ": was written by a newer Margay: format 3, this one reads up to " + std::to_string(Archive::kFormat));
+  EXPECT_EQ(message(r), (dir / "a") + ": was written by a newer Margay: format 3, this one reads up to " +
+                            std::to_string(Archive::kFormat));
 }
 
 TEST(ArchiveErrors, CreationCutShortIsTold) {

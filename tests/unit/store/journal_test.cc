@@ -65,7 +65,7 @@ std::vector<JournalEntry> some_entries() {
 }
 std::vector<JournalEntry> read(const Archive& archive, std::int64_t from = -1000) {
   std::vector<JournalEntry> out;
-  expect_ok(archive.read_journal(SliceIndex(from), [&](JournalEntry&& e) {
+  expect_ok(archive.read_journal(SliceIndex(from), 0, [&](JournalEntry&& e) {
     out.push_back(std::move(e));
     return true;
   }));
@@ -165,8 +165,7 @@ TEST(Journal, OlderFormatIsReadAndGetsAJournalWhenItIsWritten) {
   const TempDir dir;
   const std::string path = dir / "a";
   std::mt19937_64 random(kSeed);
-  const auto column =
-      testing::random_column(random, LevelIndex(0), SliceIndex(7), 3, 5, milliseconds(100));
+  const auto column = testing::random_column(random, LevelIndex(0), SliceIndex(7), 3, 5, milliseconds(100));
   Cut cut;
   cut.sequence = 1;
   cut.columns = {column};

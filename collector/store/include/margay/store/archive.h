@@ -79,8 +79,10 @@ class Archive {
   // The oldest and the newest slice kept; nothing when there is none.
   Result<std::optional<std::pair<SliceIndex, SliceIndex>>> column_range(LevelIndex level) const;
 
-  // The journal's entries whose newest slice is `from` or later, in order. Nothing in archives of format 1.
-  Status read_journal(SliceIndex from, const std::function<bool(JournalEntry&&)>& take) const;
+  // The journal's entries from the newest slice `from` and number `least` on, in order. Nothing in archives
+  // of format 1. The callback must not call the archive.
+  Status read_journal(SliceIndex from, std::uint64_t least,
+                      const std::function<bool(JournalEntry&&)>& take) const;
   // A slice of level 0 as journal entry `sequence` showed it, but for its region; nothing if it is not kept.
   Result<std::optional<model::SliceColumn>> read_shown(SliceIndex slice, std::uint64_t sequence) const;
   // Whether it was kept apart: it has changed since.
@@ -93,10 +95,11 @@ class Archive {
   // Reports with a watermark in [from, to), oldest first.
   Status read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const;
 
-  // Retention. Slices below `slice` (and the journal of those of level 0) / blocks that begin before `time` / reports with a watermark before
-  // `time` are gone after this; whole files at once, so that the disk gets most of the room back now and the
-  // rest with a compaction of what lies beside. Who reads meanwhile sees all or nothing of it, and holds the
-  // files it reads. Cost: small, whatever is dropped. Errors: kIo, as of commit.
+  // Retention. Slices below `slice` (and the journal of those of level 0) / blocks that begin before `time` /
+  // reports with a watermark before `time` are gone after this; whole files at once, so that the disk gets
+  // most of the room back now and the rest with a compaction of what lies beside. Who reads meanwhile sees
+  // all or nothing of it, and holds the files it reads. Cost: small, whatever is dropped. Errors: kIo, as of
+  // commit.
   Status drop_columns_before(LevelIndex level, SliceIndex slice);
   Status drop_raw_before(TimeNs time);
   Status drop_reports_before(TimeNs time);

@@ -1,10 +1,10 @@
 // The journal: what the analysis was shown, in order, with everything that depended on the time at which it
-// happened: when slices closed, which were changed afterwards and shown again, when resources and states became
-// known, when a daemon began, and with which settings. Detection is a function of it: a replay that is fed the
-// journal says what was said live.
+// happened: when slices closed, which were changed afterwards and shown again, when resources and states
+// became known, when a daemon began, and with which settings. Detection is a function of it: a replay that is
+// fed the journal says what was said live.
 //
-// A slice that changed after it was shown is kept as it was shown, too, under the number of the entry that showed
-// it (Cut::superseded, Cut::kept). Thread safety: values.
+// A slice that changed after it was shown is kept as it was shown, too, under the number of the entry that
+// showed it (Cut::superseded, Cut::kept). Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct JournalEntry {
   TimeNs watermark{};          // kClosed, kAmended, kEnd
   TimeNs time{};               // kEnd
   std::string region;          // kClosed, kAmended: SliceColumn::region, which slices do not hold
-  std::uint32_t states = 0, leaves = 0;                         // kStart, kTopology
+  std::uint32_t states = 0, leaves = 0;                          // kStart, kTopology
   std::vector<std::pair<LeafIndex, model::Attributes>> changed;  // kStart: all leaves
   std::map<std::string, std::string> settings;                   // kStart
   bool operator==(const JournalEntry&) const = default;

@@ -51,5 +51,7 @@ struct Alert {
 
 // One line without the newline.
 std::string to_json(const Alert& alert);
+// `detected_ns` of such a line, or the smallest number there is if it is none.
+std::int64_t detected_ns(const std::string& json);
 
 }  // namespace margay::alert

@@ -1,0 +1,62 @@
+// What the analysis makes of what it is shown: detection, and the content of reports. Live and replay are
+// this class, fed the same messages; no thread, socket, file or clock.
+//
+// The same messages give the same alerts and the same report content, to the byte, for the same build and
+// kind of processor. What depends on when it was computed (wall times, how the daemon is) is outside the
+// content. Thread safety: none. Cost: that of detect::Detector.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exchange.h"
+#include "margay/base/recent_set.h"
+#include "margay/detect/detector.h"
+#include "margay/wire/margay.pb.h"
+#include "options.h"
+#include "report_builder.h"
+
+namespace margay::app {
+
+class Analyst {
+ public:
+  // `options` must outlive it.
+  Analyst(const Options& options, TimeNs run_begin);
+
+  // Takes what happened next. Returns alerts that began or ended by it, each once; each is to be remembered.
+  std::vector<alert::Alert> take(const ClosedSlice& message);
+  // For reports: the newest alerts, as JSON.
+  void remember(std::string json);
+
+  const detect::Detector& detector() const { return detector_; }
+  const detect::Topology& topology() const { return *topology_; }
+  TimeNs watermark() const { return watermark_; }
+  // The number of the journal's entry that was taken last.
+  std::uint64_t position() const { return position_; }
+  void set_position(std::uint64_t p) { position_ = p; }
+  bool final() const { return final_; }
+  TimeNs end() const { return end_; }
+
+  // A report as it stands; what is not content is left empty.
+  wire::Report report() const { return build_report(input()); }
+  // For the caller to fill in what is not content.
+  ReportInput input() const;
+
+ private:
+  const Options& options_;
+  TimeNs run_begin_{};
+  detect::Detector detector_;
+  std::shared_ptr<const detect::Topology> topology_;
+  static constexpr std::size_t kMostKnown = 65'536;
+  RecentSet<std::string> raised_{kMostKnown};  // id/status
+  std::deque<std::string> recent_;             // JSON, newest last, bounded
+  TimeNs watermark_{};
+  std::uint64_t position_ = 0;
+  bool final_ = false;
+  TimeNs end_{};
+};
+
+}  // namespace margay::app

@@ -1,0 +1,86 @@
+#include "detector_settings.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace margay::app {
+namespace {
+
+template <class T>
+std::string text_of(T value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  return {text, end};
+}
+
+template <class T>
+bool read(const std::string& text, T least, T most, T& value) {
+  T got{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), got);
+  if (error != std::errc() || end != text.data() + text.size() || !(got >= least && got <= most))
+    return false;
+  value = got;
+  return true;
+}
+
+}  // namespace
+
+detect::DetectorOptions detector_options(const Options& o) {
+  detect::DetectorOptions d;
+  d.run = o.run;
+  d.window.slice = o.levels[0];
+  d.window.slices = o.window_slices;
+  d.window.p = o.p;
+  d.window.lost_after = d.lost_after = o.lost_after;
+  d.window.memory_budget_bytes = o.window_memory_bytes;
+  d.min_effect = o.min_effect;
+  d.stop_slices = o.min_duration_slices;
+  d.stall_slices = o.min_duration_slices + 2;
+  d.idle_states = {o.idle_states.begin(), o.idle_states.end()};
+  return d;
+}
+
+std::map<std::string, std::string> to_settings(const Options& o) {
+  return {{"window_slices", text_of(o.window_slices)},
+          {"window_memory_bytes", text_of(o.window_memory_bytes)},
+          {"lost_after_ns", text_of(o.lost_after.value)},
+          {"p", o.p ? text_of(*o.p) : "auto"},
+          {"min_effect", text_of(o.min_effect)},
+          {"min_duration_slices", text_of(o.min_duration_slices)},
+          {"idle_states",
+           nlohmann::json(o.idle_states).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+}
+
+Status apply_settings(const std::map<std::string, std::string>& settings, Options& o) {
+  for (const auto& [name, value] : settings) {
+    bool good = true;
+    if (name == "window_slices")
+      good = read<std::uint32_t>(value, 2, 1u << 20, o.window_slices);
+    else if (name == "window_memory_bytes")
+      good = read<std::uint64_t>(value, 1, UINT64_MAX, o.window_memory_bytes);
+    else if (name == "lost_after_ns")
+      good = read<std::int64_t>(value, 1, INT64_MAX / 4, o.lost_after.value);
+    else if (name == "min_effect")
+      good = read<double>(value, 0, 1, o.min_effect);
+    else if (name == "min_duration_slices")
+      good = read<std::uint32_t>(value, 1, 1u << 20, o.min_duration_slices);
+    else if (name == "p" && value == "auto")
+      o.p.reset();
+    else if (name == "p")
+      good = read<double>(value, 0, 1, o.p.emplace());
+    else if (name == "idle_states") {
+      const auto json = nlohmann::json::parse(value, nullptr, false);
+      good = json.is_array();
+      o.idle_states.clear();
+      for (std::size_t i = 0; good && i < json.size(); ++i) {
+        good = json[i].is_string();
+        if (good) o.idle_states.push_back(json[i].get<std::string>());
+      }
+    }
+    if (!good) return fail(ErrorCode::kCorrupt, "the setting " + name + " = '" + value + "' does not read");
+  }
+  return {};
+}
+
+}  // namespace margay::app

@@ -1,0 +1,22 @@
+// The part of the options that detection depends on: as the detector takes them, and as the journal keeps
+// them, so that a replay runs with what the run was watched with. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "margay/base/result.h"
+#include "margay/detect/detector.h"
+#include "options.h"
+
+namespace margay::app {
+
+detect::DetectorOptions detector_options(const Options& options);
+
+// Exact: numbers come back bit for bit.
+std::map<std::string, std::string> to_settings(const Options& options);
+// Names that are not there leave `options` as they are; names of a newer Margay are ignored. Errors: kCorrupt
+// (a value that does not read, or is out of range), naming it.
+Status apply_settings(const std::map<std::string, std::string>& settings, Options& options);
+
+}  // namespace margay::app
