@@ -104,6 +104,7 @@ void AnalysisStage::take_over(const store::Archive& archive, const store::Resume
   for (auto& [detected, json] : before) analyst_.remember(std::move(json));
   if (resume.leaves.empty()) return;
   past_ = std::make_unique<Past>(Past{archive, resume, back, std::move(said)});
+  for (const auto& p : resume.phases) phases_end_ = std::max(phases_end_, p.index + 1);
   // Phases from before the slices looked at stay as they are in the archive; numbering goes on behind them.
   if (back.first > slice_of(run_.begin, options_.levels[0]))
     for (const auto& p : resume.phases)
@@ -191,13 +192,19 @@ void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
 }
 
 void AnalysisStage::send_findings(bool final) {
-  for (const auto& p : analyst_.detector().phases().spans()) {
+  const auto& spans = analyst_.detector().phases().spans();
+  const std::uint32_t end = phases_before_ + (spans.empty() ? 0 : spans.back().index + 1);
+  if (end < phases_end_) {
+    std::erase_if(findings_.phases, [&](const store::PhaseRecord& p) { return p.index >= end; });
+    findings_.phases_end = end;
+  }
+  phases_end_ = end;
+  for (const auto& p : spans) {
     if (p.index < phases_sent_) continue;
     findings_.phases.push_back(
         {phases_before_ + p.index, p.name, p.label, p.begin, p.end, p.occurrence, p.current});
   }
   // The last two may still change (an edge moves, a transition is taken back).
-  const auto& spans = analyst_.detector().phases().spans();
   if (spans.size() > 2) phases_sent_ = spans[spans.size() - 2].index;
   findings_.final = final;
   if (findings_.alerts.empty() && findings_.phases.empty() && !findings_.report && !final) return;

@@ -88,6 +88,7 @@ class AnalysisStage {
   };
   std::unique_ptr<Past> past_;
   std::uint32_t phases_before_ = 0;
+  std::uint32_t phases_end_ = 0;  // one past the last index that the archive was told of
   bool finish_remote_ = false;
   std::string finish_from_;  // who asked for the end, to be answered when it is reached
   std::optional<FinishRequest> finish_;

@@ -204,6 +204,7 @@ void IngestStage::commit(bool last) {
   cut.raw = pending_raw_;
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
+  cut.phases_end = pending_phases_end_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
   cut.journal = {pending_journal_.begin(), pending_journal_.end()};
   cut.superseded = {pending_superseded_.begin(), pending_superseded_.end()};
@@ -230,6 +231,7 @@ void IngestStage::commit(bool last) {
   pending_column_bytes_ = 0;
   pending_alerts_.clear();
   pending_report_.reset();
+  pending_phases_end_.reset();
   pending_phases_.clear();
   pending_raw_.clear();
   pending_raw_bytes_ = 0;

@@ -130,6 +130,10 @@ void IngestStage::run() {
           pending_alerts_.push_back(std::move(a));
         else
           ++alerts_lost_;
+      if (f->phases_end) {
+        pending_phases_.erase(pending_phases_.lower_bound(*f->phases_end), pending_phases_.end());
+        pending_phases_end_ = std::min(pending_phases_end_.value_or(*f->phases_end), *f->phases_end);
+      }
       for (const auto& p : f->phases) pending_phases_[p.index] = p;
       if (f->report) pending_report_ = std::move(f->report);
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);

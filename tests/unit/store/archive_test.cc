@@ -207,6 +207,26 @@ TEST(Archive, RunsEndAndEmptyStateBlobRemovesTheName) {
   EXPECT_EQ(r->run.end, TimeNs(77));
 }
 
+TEST(Archive, APhaseThatWasTakenBackIsGone) {
+  const TempDir dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  const auto phase = [](std::uint32_t index, const char* name) {
+    return PhaseRecord{index, name, "", TimeNs(index), TimeNs(index + 1), 1, false};
+  };
+  Cut c;
+  c.sequence = 1;
+  c.phases = {phase(0, "A"), phase(1, "B"), phase(2, "C"), phase(3, "D")};
+  c.alerts = {{"x", "{}", "firing"}};
+  expect_ok(archive->commit(c, false));
+  c = {};
+  c.sequence = 2;
+  c.phases_end = 2;
+  c.phases = {phase(1, "B"), phase(2, "E")};  // and another one in the place of the third
+  expect_ok(archive->commit(c, false));
+  EXPECT_EQ(*archive->phases(), (std::vector{phase(0, "A"), phase(1, "B"), phase(2, "E")}));
+  EXPECT_EQ(archive->alerts()->size(), 1u);
+}
+
 TEST(Archive, AForgottenSourceIsGoneAndItsCountersStandWithTheLeaf) {
   const TempDir dir;
   std::mt19937_64 random(kSeed);

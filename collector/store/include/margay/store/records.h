@@ -179,6 +179,7 @@ struct Cut {
   std::vector<RawBlock> raw;
   std::vector<AlertRecord> alerts;
   std::vector<PhaseRecord> phases;
+  std::optional<std::uint32_t> phases_end;  // phases from this index on are none (any more)
   std::vector<Blob> signatures;
   std::vector<Blob> state;  // the detector's; an empty value removes the name
   std::optional<ReportRecord> report;

@@ -1,0 +1,128 @@
+"""A replay says what was said live: the same reports, alerts and phases, to the byte."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import unittest
+
+from e2e import LONG, E2eTest, alive, end_process, wait_for
+
+CHECK = os.environ["REPLAY_CHECK"]
+SEED = 20261121
+
+
+class Replay(E2eTest):
+    def check_replay(self, run, reports=3):
+        """The run against a replay of a copy of its archive, in which no report is left."""
+        copy = run.archive + ".copy"
+        shutil.copytree(run.archive, copy)
+        done = subprocess.run([CHECK, run.archive, copy], capture_output=True, text=True, timeout=LONG, check=False)
+        print(f"  {run.name}: {done.stdout.strip()}", flush=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreaterEqual(int(done.stdout.split()[0]), reports, "too little was compared")
+        shutil.rmtree(copy)
+        return done.stdout
+
+    def test_ten_runs(self):
+        print(f"  seed {SEED}", flush=True)
+        chance = random.Random(SEED)
+        for number in range(10):
+            ranks = chance.choice([2, 3, 4])
+            plan = [(chance.choice("ABDF"), chance.choice([1, 1.5, 2])) for _ in range(2)]
+            options = ["--plan", ",".join(f"{name}:{seconds}" for name, seconds in plan)]
+            if number % 2 == 0:
+                options += ["--pcontrol"]
+            if number % 3 == 0:
+                options += ["--fault", f"stop:{chance.randrange(ranks)}:{chance.uniform(0.5, 1.5):.2f}:0.6"]
+            if number % 3 == 1:
+                options += ["--fault", f"slow:{chance.randrange(ranks)}:0.8:0.7"]
+            run = self.run_margay(self.workload(*options, ranks=ranks), name=f"run{number}",
+                                  slice_text=chance.choice(["50ms", "100ms"]))
+            self.assertEqual(run.wait(), 0, run.stderr)
+            self.check_replay(run)
+
+    def test_spoiled_replay_is_noticed(self):
+        run = self.run_margay(self.workload("--plan", "A:1.5,B:1.5", ranks=2))
+        self.assertEqual(run.wait(), 0)
+        copy = run.archive + ".copy"
+        shutil.copytree(run.archive, copy)
+        done = subprocess.run([CHECK, "--spoil", run.archive, copy], capture_output=True, text=True, timeout=LONG,
+                              check=False)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+
+    def test_slices_that_changed_after_they_were_shown(self):
+        # The agent is stopped for longer than a silent source holds up the slices: they close drawn out, and change
+        # when it speaks again.
+        run = self.run_margay(self.lammps_until_told())
+        run.ranks("lmp", 4)
+        run.wait_for_slices(5)
+        agent = run.child("margay-node")
+        for _ in range(2):
+            end_process(agent, signal.SIGSTOP)
+            try:
+                now = run.status()["watermark_ns"]
+                wait_for(lambda now=now: run.status()["watermark_ns"] >= now + 1_200_000_000, "slices go by unheard")
+            finally:
+                end_process(agent, signal.SIGCONT)
+            run.wait_for_slices(5)
+            before = run.produced_so_far()
+            wait_for(lambda before=before: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0)
+        self.check_conservation(run, 4)
+        self.check_replay(run)
+        done = subprocess.run([self.margay_program, "replay", "--json", run.archive], capture_output=True, text=True,
+                              timeout=LONG, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_daemon_killed(self):
+        # What was shown since the last cut is lost with the daemon, and so is what was said of it.
+        run = self.run_margay(self.lammps_until_told(), name="killed")
+        run.ranks("lmp", 4)
+        run.wait_for_slices(12)
+        for _ in range(3):
+            pid, before = run.child("margayd"), run.produced_so_far()
+            end_process(pid, signal.SIGKILL)
+            wait_for(lambda pid=pid: run.child("margayd") not in (None, pid), "margayd is started again")
+            wait_for(lambda before=before: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+            rank = run.ranks("lmp", 4)[1]
+            end_process(rank, signal.SIGSTOP)
+            try:
+                alerts = len(run.alerts) if os.path.exists(run.alerts_path) else 0
+                wait_for(lambda alerts=alerts: os.path.exists(run.alerts_path) and len(run.alerts) > alerts, "an alert")
+            finally:
+                end_process(rank, signal.SIGCONT)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0)
+        self.check_conservation(run, 4)
+        self.check_cells(run)
+        said = self.check_replay(run)
+        self.assertIn("of 4 daemons", said)
+
+    def test_daemon_killed_while_slices_change(self):
+        # Changed in the archive, not yet shown again: its successor shows it.
+        run = self.run_margay(self.lammps_until_told(), name="changed")
+        run.ranks("lmp", 4)
+        run.wait_for_slices(5)
+        agent, daemon = run.child("margay-node"), run.child("margayd")
+        end_process(agent, signal.SIGSTOP)
+        try:
+            now = run.status()["watermark_ns"]
+            wait_for(lambda: run.status()["watermark_ns"] >= now + 1_000_000_000, "slices go by unheard")
+        finally:
+            end_process(agent, signal.SIGCONT)
+        before = run.produced_so_far()
+        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.002)
+        end_process(daemon, signal.SIGKILL)
+        wait_for(lambda: not alive(daemon) and run.child("margayd") not in (None, daemon), "another daemon")
+        run.wait_for_slices(40)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0)
+        self.check_conservation(run, 4)
+        self.check_cells(run)
+        self.check_replay(run)
+
+
+if __name__ == "__main__":
+    unittest.main()
