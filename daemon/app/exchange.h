@@ -55,7 +55,7 @@ struct ClosedSlice {
 struct Findings {
   std::vector<store::AlertRecord> alerts;
   std::vector<store::PhaseRecord> phases;
-  std::optional<std::uint32_t> phases_end;   // there are none from this index on: one was taken back
+  std::optional<std::uint32_t> phases_end;    // there are none from this index on: one was taken back
   std::optional<store::ReportRecord> report;  // what viewers saw
   bool final = false;
 };

@@ -15,6 +15,7 @@
 #include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
 #include "partition/partition_command.h"
+#include "replay/replay_command.h"
 #include "run/run_command.h"
 
 namespace {
@@ -130,6 +131,7 @@ int run(int argc, char** argv) {
       "  margay watch                          the live view of it, in another terminal\n"
       "  margay status                         where every event went, and how the daemon is\n"
       "  margay archive ls                     what is kept of runs that were watched\n"
+      "  margay replay margay-RUN              phases and alerts again, from an archive; what if, too\n"
       "  margay partition model.csv            the optimal partition of a model in a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
@@ -192,6 +194,10 @@ int run(int argc, char** argv) {
   margay::app::add_archive_command(app, archive_request);
   auto* archive_app = app.get_subcommand("archive");
 
+  margay::app::ReplayRequest replay_request;
+  margay::app::add_replay_command(app, replay_request);
+  auto* replay_app = app.get_subcommand("replay");
+
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
   auto* env_app = app.add_subcommand(
@@ -229,6 +235,7 @@ int run(int argc, char** argv) {
   if (keys_app->parsed()) return margay::app::keys_command(keys_request);
   if (partition_app->parsed()) return margay::app::partition_command(partition_request);
   if (archive_app->parsed()) return margay::app::archive_command(archive_request);
+  if (replay_app->parsed()) return margay::app::replay_command(replay_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;

@@ -34,6 +34,14 @@ std::optional<Key> plain_key(char c) {
     case 'h':
     case '?':
       return Key::kHelp;
+    case 'r':
+      return Key::kPlay;
+    case 'n':
+      return Key::kStep;
+    case '[':
+      return Key::kBack;
+    case ']':
+      return Key::kForward;
     case 12:
       return Key::kRedraw;
     default:

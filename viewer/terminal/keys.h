@@ -22,6 +22,10 @@ enum class Key : std::uint8_t {
   kHold,
   kHelp,
   kRedraw,
+  kPlay,  // of a replay: play or pause
+  kStep,
+  kBack,
+  kForward,
 };
 
 class KeyDecoder {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "margay/terminal/text.h"
 
@@ -88,6 +89,19 @@ void draw_title(Scene& s, int line) {
       state = dot + "live, " + duration_text(lag_ns(s.report, s.now)) + " behind";
       if (lag_ns(s.report, s.now) > 5'000'000'000) style = Palette::bad_text();
       break;
+  }
+  if (s.report.has_replay() && s.view.link == Link::kLive) {
+    const auto& replay = s.report.replay();
+    char speed[32] = "as fast as it goes";
+    if (replay.speed() > 0 && std::isfinite(replay.speed()))
+      std::snprintf(speed, sizeof speed, "%gx", replay.speed());
+    state = dot + "replay, " +
+            (replay.seeking()  ? "on its way"
+             : replay.at_end() ? "at its end"
+             : replay.paused() ? "paused"
+                               : speed) +
+            ", at " + duration_text(minus(s.report.watermark_ns(), s.report.run_begin_ns()));
+    style = Palette::strong();
   }
   if (s.report.final()) {
     state = s.sign("\u25A0 finished", "# finished");
@@ -322,9 +336,11 @@ void draw_footer(Scene& s, int line) {
   const int w = s.canvas.width();
   const char* keys = s.sign("q quit  \u2191\u2193 scroll  \u2190\u2192 depth  p hold  h help",
                             "q quit  up/down scroll  left/right depth  p hold  h help");
-  if (w < 56) keys = "q quit  h help";
+  const bool replay = s.report.has_replay();
+  if (replay) keys = "q quit  r play/pause  n next slice  [ ] 10 s back, on  h help";
+  if (w < 56 || (replay && w < 66)) keys = "q quit  h help";
   const int x = s.canvas.put(0, line, keys, Palette::faint());
-  std::string right = s.report.final() ? "" : "  " + lag;
+  std::string right = s.report.final() || replay ? "" : "  " + lag;
   if (s.report.has_spatiotemporal() && w >= 72) {
     char p[32];
     const double value = s.report.spatiotemporal().p();
@@ -354,6 +370,8 @@ void draw_help(Scene& s, int line, int lines) {
     if (lines-- <= 0) return;
     s.canvas.put(0, line++, text);
   }
+  if (s.report.has_replay() && lines > 0)
+    s.canvas.put(0, line, "  r               replay: play, pause  n          one slice; [ ] 10 s back, on");
 }
 
 }  // namespace margay::terminal

@@ -29,6 +29,7 @@ using transport::Socket;
 constexpr DurationNs kFramePeriod = margay::milliseconds(100);
 constexpr DurationNs kAskPeriod = seconds(1);  // silence after which the daemon is asked for its status
 constexpr DurationNs kGoneAfter = seconds(3);  // silence, answers included, that is called gone
+constexpr DurationNs kJump = seconds(10);      // of a replay, by one key
 constexpr DurationNs kClockTick = seconds(1);  // ages on the screen move on even without reports
 
 std::int64_t utc_offset_s() {
@@ -87,6 +88,8 @@ class Feed {
     control_->socket().try_send(request);  // unanswered, it is asked again
     asked_at_ = mono;
   }
+
+  void send(const wire::ControlRequest& request) { static_cast<void>(control_->socket().try_send(request)); }
 
   Link link(TimeNs mono) const {
     if (have_ && report_.final()) return Link::kLive;
@@ -203,9 +206,36 @@ void apply(Key key, View& view, const Frame& shown) {
     case Key::kHold:
     case Key::kQuit:
     case Key::kRedraw:
+    case Key::kPlay:
+    case Key::kStep:
+    case Key::kBack:
+    case Key::kForward:
       break;
   }
   view.scroll = std::clamp(view.scroll, 0, shown.scroll_most);
+}
+
+// What a key asks of a replay; false: nothing.
+bool replay_request(Key key, const wire::Report& report, wire::ControlRequest& request) {
+  if (!report.has_replay()) return false;
+  request.set_version(wire::kWireVersion);
+  switch (key) {
+    case Key::kPlay:
+      request.set_kind(report.replay().paused() ? wire::ControlRequest::PLAY : wire::ControlRequest::PAUSE);
+      return true;
+    case Key::kStep:
+      request.set_kind(wire::ControlRequest::STEP);
+      request.set_steps(1);
+      return true;
+    case Key::kBack:
+    case Key::kForward:
+      request.set_kind(wire::ControlRequest::JUMP);
+      request.set_jump_ns(key == Key::kBack ? minus(report.watermark_ns(), kJump.value)
+                                            : plus(report.watermark_ns(), kJump.value));
+      return true;
+    default:
+      return false;
+  }
 }
 
 int watch_screen(const WatchOptions& options, Feed& feed, Signals& signals) {
@@ -250,6 +280,7 @@ int watch_screen(const WatchOptions& options, Feed& feed, Signals& signals) {
         if (key == Key::kRedraw) on_screen.clear();
         if (key == Key::kHold && (view.held = !view.held)) held = feed.report(), held_at = clock.realtime();
         apply(key, view, shown);
+        if (wire::ControlRequest request; replay_request(key, feed.report(), request)) feed.send(request);
         dirty = true;
       }
 

@@ -1,0 +1,26 @@
+// `margay replay`: detection over an archive, again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace margay::app {
+
+struct ReplayRequest {
+  std::string archive;
+  std::string slice, level, p, from, to, speed = "max", alerts;
+  std::vector<std::string> idle_states;
+  bool serve = false, json = false, quiet = false;
+  std::string name;
+};
+void add_replay_command(CLI::App& app, ReplayRequest& request);
+// The exit code: 0; 1 if the archive is damaged or something fails on the way; 2 for what is wrong with the
+// call; 128 + signal. What went wrong is said on stderr. REQUIRES: the request was parsed.
+int replay_command(const ReplayRequest& request);
+
+}  // namespace margay::app
