@@ -116,13 +116,14 @@ class TableSolver final : public Solver {
   RingTriangle triangle_;
   std::vector<Slab<T>> slabs_;
   std::vector<std::vector<T*>> tables_;  // per p and slot: a RingTriangle
-  std::vector<std::uint32_t> places_;    // of its tiles
-  int engine_bits_ = 0;                  // a unit of the engine is 2^-engine_bits_ bits
-  std::vector<std::int8_t> node_bits_;   // compact: log2 of the largest value of a node, rounded up
-  std::vector<double> slice_weight_;     // of each node, the most it weighs in a slice
-  std::vector<double> rest_cost_;        // [slices - 1][e]: of 2^e more slices, by p and weight of a slice
-  std::vector<Changed> changed_;         // per node
-  Count solved_ = 0;                     // columns before it are right, but for what was changed
+  std::vector<std::uint32_t> places_;    // of its tiles, in a window whose oldest tile row is this one:
+  Count places_oldest_ = 0;
+  int engine_bits_ = 0;                 // a unit of the engine is 2^-engine_bits_ bits
+  std::vector<std::int8_t> node_bits_;  // compact: log2 of the largest value of a node, rounded up
+  std::vector<double> slice_weight_;    // of each node, the most it weighs in a slice
+  std::vector<double> rest_cost_;       // [slices - 1][e]: of 2^e more slices, by p and weight of a slice
+  std::vector<Changed> changed_;        // per node
+  Count solved_ = 0;                    // columns before it are right, but for what was changed
   bool any_changed_ = false;
   std::size_t only_p_ = kAllP;
   std::uint64_t written_ = 0;
