@@ -59,7 +59,10 @@ class TableSolver final : public Solver {
  private:
   static constexpr std::size_t kAllP = ~std::size_t{0};
   static constexpr std::size_t kRests = 12;  // 1, 2, 4, ... slices
-  static constexpr T kRounding = 16;         // more than measures and roundings of three values are off by
+  // More than what measures and roundings make the comparison of three values wrong by: in exact tables about
+  // 12 units at worst, for their unit is 2^-50 of the largest value and doubles have 53 bits. A margin that
+  // is too wide only lets a tile row rest a little shorter.
+  static constexpr T kRounding = 32;
 
   // Amended slices lie in [first, last]; none if first > last.
   struct Changed {
