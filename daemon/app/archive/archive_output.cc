@@ -1,6 +1,5 @@
 #include "archive_output.h"
 
-#include <array>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 using terminal::duration_text;
+using terminal::size_text;
 
 constexpr std::size_t kWidest = 60;
 
@@ -22,16 +22,6 @@ std::string date_text(TimeNs wall) {
   std::tm local{};
   char text[32] = "";
   if (localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double size = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (size >= 1024 && unit + 1 < kUnits.size()) size /= 1024, ++unit;
-  char text[32];
-  std::snprintf(text, sizeof text, size < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", size, kUnits[unit]);
   return text;
 }
 
