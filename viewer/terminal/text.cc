@@ -174,5 +174,11 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
   if (!__builtin_add_overflow(a, b, &r)) return r;
   return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  if (!__builtin_mul_overflow(a, b, &r)) return r;
+  return (a < 0) != (b < 0) ? std::numeric_limits<std::int64_t>::min()
+                            : std::numeric_limits<std::int64_t>::max();
+}
 
 }  // namespace margay::terminal

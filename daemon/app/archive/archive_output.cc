@@ -144,9 +144,10 @@ std::string info_text(const ArchiveFacts& f) {
     if (!level.kept) {
       text += "none";
     } else {
-      const auto slices = static_cast<std::uint64_t>(level.kept->second.value - level.kept->first.value + 1);
-      text += grouped(slices) + ", the last " +
-              duration_text(static_cast<std::int64_t>(slices) * level.slice.value);
+      const std::int64_t slices =
+          terminal::plus(terminal::minus(level.kept->second.value, level.kept->first.value), 1);
+      text += grouped(static_cast<std::uint64_t>(slices)) + ", the last " +
+              duration_text(terminal::times(slices, level.slice.value));
     }
     line(("level " + std::to_string(i)).c_str(), text);
   }

@@ -47,8 +47,9 @@ std::string size_text(std::uint64_t bytes);
 std::string clock_text(std::int64_t unix_ns, std::int64_t utc_offset_s);
 // "1st", "2nd", "3rd", "14th".
 std::string ordinal(std::uint64_t n);
-// a - b without overflow.
+// a - b, a + b, a * b; the nearest number that there is where that would overflow.
 std::int64_t minus(std::int64_t a, std::int64_t b);
 std::int64_t plus(std::int64_t a, std::int64_t b);
+std::int64_t times(std::int64_t a, std::int64_t b);
 
 }  // namespace margay::terminal
