@@ -53,6 +53,22 @@ class Commands(E2eTest):
         self.assertEqual(self.margay("runs").stdout, "")
         self.assertEqual(self.margay("status", "night").returncode, 3)
 
+    def test_archives_that_are_none(self):
+        for arguments in (["ls", "nowhere"], ["ls", "--json", "nowhere"], ["info", "nowhere"], ["verify", self.place]):
+            done = self.margay("archive", *arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertEqual(done.stdout, "")
+            self.assertTrue(done.stderr.startswith("margay: "), done.stderr)
+        # A directory that cannot be read does not hide the others.
+        os.mkdir(os.path.join(self.place, "half"))
+        with open(os.path.join(self.place, "half", "MARGAY"), "w", encoding="utf-8") as file:
+            file.write("Margay archive, format 999\n")
+        done = self.margay("archive", "ls", "nowhere", ".")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("newer Margay", done.stdout)
+        self.assertIn("nowhere", done.stderr)
+        self.assertEqual(self.margay("archive", "ls").returncode, 0)
+
     def test_config_is_what_config_reads(self):
         text = self.margay("config")
         self.assertEqual(text.returncode, 0)
