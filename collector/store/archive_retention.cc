@@ -120,6 +120,22 @@ Status Archive::drop_reports_before(TimeNs time) {
   return drop(*impl_, Shelf::kReports, {}, time.value);
 }
 
+Status Archive::compact() {
+  if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
+  rocksdb::CompactRangeOptions o;
+  // Also what lies at the bottom already: marks of what was dropped are only applied by writing it anew.
+  o.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  for (rocksdb::ColumnFamilyHandle* family : impl_->families) {
+    auto s = impl_->db->Flush(rocksdb::FlushOptions(), family);
+    if (s.ok()) s = impl_->db->CompactRange(o, family, nullptr, nullptr);
+    if (s.ok()) continue;
+    impl_->failed = true;
+    return rocks_error(s, impl_->path);
+  }
+  return {};
+}
+
 Result<DiskUse> Archive::disk_use() const {
   const std::string place = path() + "/db";
   struct statvfs fs {};

@@ -50,6 +50,13 @@ class Archive {
   // Margay), kUnavailable (locked by a writer, whose pid is told), kCorrupt, kIo (permission, disk full).
   static Result<std::unique_ptr<Archive>> open(const std::string& path, Mode mode,
                                                const ArchiveOptions& options = {});
+  // Takes an archive away, whatever its format, with its directory. First its marker gets another name, so
+  // that no half of an archive ever looks whole; called again after a crash, it goes on. Nothing is followed
+  // out of the directory. Errors: kNotFound; kInvalidArgument (not an archive, or a directory that also holds
+  // what is not the store's, which is named: nothing is taken away then); kUnavailable (being written); kIo.
+  static Status remove(const std::string& path);
+  // What of these would be in the way; takes nothing away.
+  static Status check_removable(const std::string& path);
   ~Archive();
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
@@ -93,6 +100,11 @@ class Archive {
   Status drop_columns_before(LevelIndex level, SliceIndex slice);
   Status drop_raw_before(TimeNs time);
   Status drop_reports_before(TimeNs time);
+
+  // Writes all files anew, without what was dropped or replaced: the archive then takes what its contents
+  // need. Cost: reads and writes the whole archive, and takes its size once more meanwhile. Errors: as of
+  // drop_*.
+  Status compact();
 
   // Makes an archive of its own in the new directory `path` that holds the last cut: hard links where the
   // file system allows, so cheap. It can be read while this one is written on.
