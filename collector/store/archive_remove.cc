@@ -87,7 +87,8 @@ tl::unexpected<Error> foreign(const std::string& path, const std::string& name) 
 struct Doomed {
   Descriptor top, database;
   bool has_marker = false;
-  std::vector<std::string> files;  // of the database
+  std::vector<std::string> files;   // of the database
+  std::vector<std::string> beside;  // of the archive's directory, to go with it
 
   explicit Doomed(const std::string& path) : top(::open(path.c_str(), kFlags)), database(inside()) {}
   static constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -96,7 +97,7 @@ struct Doomed {
   int inside() const { return top.get() < 0 ? -1 : ::openat(top.get(), kDatabase, kFlags); }
 };
 
-Status look(const std::string& path, Doomed& d, int error) {
+Status look(const std::string& path, Doomed& d, const std::vector<std::string>& also, int error) {
   if (d.top.get() < 0) {
     if (error == ENOENT) return fail(ErrorCode::kNotFound, path + ": no such archive");
     if (error == ENOTDIR || error == ELOOP)
@@ -114,7 +115,10 @@ Status look(const std::string& path, Doomed& d, int error) {
     return fail(ErrorCode::kInvalidArgument,
                 path + ": is not a Margay archive (it has no file '" + kMarker + "')");
   for (const std::string& name : files)
-    if (name != kMarker && name != kRemoving) return foreign(path, name);
+    if (std::find(also.begin(), also.end(), name) != also.end())
+      d.beside.push_back(name);
+    else if (name != kMarker && name != kRemoving)
+      return foreign(path, name);
   for (const std::string& name : others)
     if (name != kDatabase || d.database.get() < 0) return foreign(path, name);
   if (d.database.get() < 0) return {};
@@ -140,20 +144,20 @@ Status unlink_in(const Descriptor& directory, const std::string& path, const std
 
 }  // namespace
 
-Status Archive::check_removable(const std::string& given) {
+Status Archive::check_removable(const std::string& given, const std::vector<std::string>& also) {
   const std::string path = without_slash(given);
   errno = 0;
   Doomed d(path);
-  if (Status s = look(path, d, errno); !s) return s;
+  if (Status s = look(path, d, also, errno); !s) return s;
   return refuse_written(path);
 }
 
-Status Archive::remove(const std::string& given) {
+Status Archive::remove(const std::string& given, const std::vector<std::string>& also) {
   const std::string path = without_slash(given);
-  if (Status s = check_removable(path); !s) return s;
+  if (Status s = check_removable(path, also); !s) return s;
   errno = 0;
   Doomed d(path);
-  if (Status s = look(path, d, errno); !s) return s;
+  if (Status s = look(path, d, also, errno); !s) return s;
   // Held until the end, so that no writer begins meanwhile.
   const Descriptor lock(d.database.get() < 0 ? -1 : ::openat(d.database.get(), kLock, O_RDWR | O_CLOEXEC));
   if (lock.get() >= 0) {
@@ -175,6 +179,8 @@ Status Archive::remove(const std::string& given) {
     if (Status s = unlink_in(d.database, path, kLock, 0); !s) return s;
     if (Status s = unlink_in(d.top, path, kDatabase, AT_REMOVEDIR); !s) return s;
   }
+  for (const std::string& name : d.beside)
+    if (Status s = unlink_in(d.top, path, name, 0); !s) return s;
   if (Status s = unlink_in(d.top, path, kRemoving, 0); !s) return s;
   if (::rmdir(path.c_str()) != 0) return system_error(path, errno);
   return {};

@@ -69,6 +69,28 @@ class Commands(E2eTest):
         self.assertIn("nowhere", done.stderr)
         self.assertEqual(self.margay("archive", "ls").returncode, 0)
 
+    def test_an_archive_is_pruned_compacted_and_taken_away(self):
+        run = self.run_margay(self.workload("--plan", "A:1.5", ranks=2), name="old")
+        run.wait_for_slices(5)
+        done = self.margay("archive", "rm", "--force", run.archive)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is being written by process", done.stderr)
+        self.assertEqual(run.wait(), 0)
+        verified, _ = self.check_archive(run)
+        self.assertGreater(verified["raw_events"], 0)
+        done = self.margay("archive", "prune", run.archive, "--keep-raw", "0", "--keep-level", "100ms=1s", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([g["what"] for g in json.loads(done.stdout)["gone"]][0], "raw")
+        verified, _ = self.check_archive(run)
+        self.assertEqual(verified["raw_events"], 0)
+        self.assertEqual(self.margay("archive", "compact", run.archive).returncode, 0)
+        self.check_archive(run)
+        done = self.margay("archive", "rm", run.archive)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--force", done.stderr)
+        self.assertEqual(self.margay("archive", "rm", "--force", run.archive).returncode, 0)
+        self.assertFalse(os.path.exists(run.archive))
+
     def test_config_is_what_config_reads(self):
         text = self.margay("config")
         self.assertEqual(text.returncode, 0)

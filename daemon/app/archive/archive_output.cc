@@ -17,14 +17,6 @@ using terminal::size_text;
 
 constexpr std::size_t kWidest = 60;
 
-std::string date_text(TimeNs wall) {
-  const std::time_t seconds = static_cast<std::time_t>(wall.value / 1'000'000'000);
-  std::tm local{};
-  char text[32] = "";
-  if (localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
-
 std::string safe(const std::string& text, std::size_t columns = kWidest) {
   return terminal::shortened(terminal::printable(text, true, 4 * columns), columns);
 }
@@ -88,6 +80,14 @@ json facts_json(const ArchiveFacts& f) {
 }
 
 }  // namespace
+
+std::string date_text(TimeNs wall) {
+  const std::time_t seconds = static_cast<std::time_t>(wall.value / 1'000'000'000);
+  std::tm local{};
+  char text[32] = "";
+  if (localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
 
 std::string list_text(const std::vector<ListedArchive>& archives) {
   if (archives.empty()) return "no archives here; margay run makes one, archive ls DIR looks elsewhere\n";

@@ -85,6 +85,18 @@ TEST_F(Remove, WhatHoldsSomethingElseIsRefusedAndStaysWhole) {
   EXPECT_TRUE(fs::exists(dir_ / "elsewhere/CURRENT"));
 }
 
+TEST_F(Remove, FilesThatTheCallerNamesGoAsWell) {
+  const std::string path = make("a");
+  write(path + "/log");
+  refused(path, ErrorCode::kInvalidArgument, "'log'");
+  write(path + "/notes");
+  EXPECT_FALSE(Archive::remove(path, {"log"}));
+  fs::remove(path + "/notes");
+  ASSERT_TRUE(fs::exists(path + "/log"));
+  EXPECT_TRUE(Archive::remove(path, {"log", "more"}));
+  EXPECT_FALSE(fs::exists(path));
+}
+
 TEST_F(Remove, WhatIsBeingWrittenIsRefused) {
   const std::string path = make("a");
   const auto writer = Archive::open(path, Mode::kWrite);
