@@ -7,6 +7,7 @@
 
 #include "archive/archive_command.h"
 #include "command_options.h"
+#include "export/export_command.h"
 #include "keys_command.h"
 #include "margay/config/config.h"
 #include "margay/terminal/status.h"
@@ -130,6 +131,7 @@ int run(int argc, char** argv) {
       "  margay watch                          the live view of it, in another terminal\n"
       "  margay status                         where every event went, and how the daemon is\n"
       "  margay archive ls                     what is kept of runs that were watched\n"
+      "  margay export night.margay --format paje  what an archive holds, for other programs\n"
       "  margay partition model.csv            the optimal partition of a model in a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
@@ -192,6 +194,10 @@ int run(int argc, char** argv) {
   margay::app::add_archive_command(app, archive_request);
   auto* archive_app = app.get_subcommand("archive");
 
+  margay::app::ExportRequest export_request;
+  margay::app::add_export_command(app, export_request);
+  auto* export_app = app.get_subcommand("export");
+
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
   auto* env_app = app.add_subcommand(
@@ -229,6 +235,7 @@ int run(int argc, char** argv) {
   if (keys_app->parsed()) return margay::app::keys_command(keys_request);
   if (partition_app->parsed()) return margay::app::partition_command(partition_request);
   if (archive_app->parsed()) return margay::app::archive_command(archive_request);
+  if (export_app->parsed()) return margay::app::export_command(export_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;
