@@ -207,6 +207,12 @@ tl::unexpected<Error> rocks_error(const rocksdb::Status& status, const std::stri
   return fail(ErrorCode::kIo, path + ": " + text);
 }
 
+Status refuse_written(const std::string& path) {
+  if (written_here(canonical(path))) return locked(path, "this process");
+  if (const pid_t pid = lock_holder(path); pid != 0) return locked(path, "process " + std::to_string(pid));
+  return {};
+}
+
 Archive::Impl::~Impl() {
   close_database();
   if (!registered.empty()) {
@@ -232,9 +238,8 @@ Status Archive::Impl::open(bool create) {
     if (!register_written(name)) return locked(path, "this process");
     registered = name;
     if (::access(path.c_str(), W_OK | X_OK) != 0) return system_error(path, errno);
-  } else {
-    if (written_here(name)) return locked(path, "this process");
-    if (const pid_t pid = lock_holder(path); pid != 0) return locked(path, "process " + std::to_string(pid));
+  } else if (Status s = refuse_written(path); !s) {
+    return s;
   }
   return open_database(create);
 }

@@ -317,9 +317,9 @@ Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
   std::string value;
   const auto found = impl_->get(reading.options(), kMeta, kRawSpanKey, value);
   if (!found) return fail(found.error().code, found.error().message);
-  if (!*found) return {};
-  if (value.size() != 8) return corrupt(path() + ": the raw blocks' span does not decode");
-  const std::int64_t span = std::max<std::int64_t>(0, get_time(value));
+  if (*found && value.size() != 8) return corrupt(path() + ": the raw blocks' span does not decode");
+  // Not told: no block covers more than a moment.
+  const std::int64_t span = *found ? std::max<std::int64_t>(0, get_time(value)) : 0;
   const std::int64_t low = std::numeric_limits<std::int64_t>::min();
   const TimeNs begin(from.value < low + span ? low : from.value - span);
   if (to <= begin) return {};

@@ -128,8 +128,37 @@ Status Archive::drop_reports_before(TimeNs time) {
   return drop(*impl_, Shelf::kReports, {}, time.value);
 }
 
+Status Archive::flush() {
+  if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
+  for (rocksdb::ColumnFamilyHandle* family : impl_->families)
+    if (const auto s = impl_->db->Flush(rocksdb::FlushOptions(), family); !s.ok()) {
+      impl_->failed = true;
+      return rocks_error(s, impl_->path);
+    }
+  return {};
+}
+
+Status Archive::compact() {
+  if (Status s = flush(); !s) return s;
+  rocksdb::CompactRangeOptions o;
+  // Also what lies at the bottom already: marks of what was dropped are only applied by writing it anew.
+  o.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  for (rocksdb::ColumnFamilyHandle* family : impl_->families) {
+    const auto s = impl_->db->CompactRange(o, family, nullptr, nullptr);
+    if (s.ok()) continue;
+    impl_->failed = true;
+    return rocks_error(s, impl_->path);
+  }
+  return {};
+}
+
 Result<DiskUse> Archive::disk_use() const {
-  const std::string place = path() + "/db";
+  return disk_use_of(path());
+}
+
+Result<DiskUse> Archive::disk_use_of(const std::string& path) {
+  const std::string place = path + "/db";
   struct statvfs fs {};
   if (::statvfs(place.c_str(), &fs) != 0) return fail(ErrorCode::kIo, place + ": " + std::strerror(errno));
   DiskUse use;

@@ -51,6 +51,9 @@ class ErrorKeeper final : public rocksdb::EventListener {
 // A sentence for a person: what was tried, and what is in the way.
 tl::unexpected<Error> rocks_error(const rocksdb::Status& status, const std::string& path);
 
+// kUnavailable if some process, which is told, has this archive open for writing.
+Status refuse_written(const std::string& path);
+
 struct Archive::Impl {
   ~Impl();
 

@@ -55,34 +55,66 @@ std::vector<Stock> Keeper::stocks(Status& status) const {
   return all;
 }
 
-Status Keeper::drop(std::uint64_t need, KeeperReport& report) {
+Status Keeper::drop(const Drop& d, bool for_age, KeeperReport& report) {
+  Status status;
+  switch (d.shelf) {
+    case Shelf::kRaw:
+      if (status = archive_.drop_raw_before(d.before); !status) return status;
+      report.raw_bytes_dropped += d.bytes;
+      report.raw_for_age = for_age;
+      break;
+    case Shelf::kReports:
+      if (status = archive_.drop_reports_before(d.before); !status) return status;
+      report.reports_bytes_dropped += d.bytes;
+      report.reports_for_age = for_age;
+      break;
+    case Shelf::kSlices: {
+      const SliceIndex before = slice_of(d.before, options_.levels[d.level.value]);
+      const auto range = archive_.column_range(d.level);
+      if (!range) return fail(range.error().code, range.error().message);
+      if (status = archive_.drop_columns_before(d.level, before); !status) return status;
+      if (*range && (*range)->first < before)
+        report.slices_dropped += static_cast<std::uint64_t>(before.value - (*range)->first.value);
+      if (d.level == LevelIndex(0)) report.slices_for_age = for_age;
+      break;
+    }
+  }
+  return {};
+}
+
+Status Keeper::drop_old(KeeperReport& report) {
+  const TimeNs newest = slice_end(*closed_, options_.levels[0]);
+  bool any = false;
+  const auto look_at = [&](Shelf shelf, LevelIndex level, std::optional<DurationNs> age,
+                           TimeNs keep_from) -> Status {
+    if (!age) return {};
+    const auto oldest = archive_.oldest(shelf, level);
+    if (!oldest) return fail(oldest.error().code, oldest.error().message);
+    const auto before = *oldest ? too_old(age, newest, keep_from, **oldest) : std::nullopt;
+    if (!before) return {};
+    const auto extents = archive_.extents(shelf, level, *before, 1);
+    if (!extents) return fail(extents.error().code, extents.error().message);
+    any = true;
+    return drop({shelf, level, *before, extents->empty() ? 0 : extents->front().bytes}, true, report);
+  };
+  Status status = look_at(Shelf::kRaw, {}, options_.ages.raw, newest - kNewest);
+  if (status) status = look_at(Shelf::kReports, {}, options_.ages.reports, newest - kNewest);
+  for (std::size_t i = 0; status && i < std::min(options_.ages.levels.size(), options_.floor_slices.size());
+       ++i)
+    status =
+        look_at(Shelf::kSlices, LevelIndex(static_cast<std::uint8_t>(i)), options_.ages.levels[i], floor(i));
+  report.times += any;
+  return status;
+}
+
+Status Keeper::drop_for_room(std::uint64_t need, KeeperReport& report) {
   Status status;
   const std::vector<Stock> all = stocks(status);
   if (!status) return status;
   const DropPlan plan = plan_drops(need, all);
   report.full = !plan.enough;
-  for (const Drop& d : plan.drops) {
-    switch (d.shelf) {
-      case Shelf::kRaw:
-        if (status = archive_.drop_raw_before(d.before); !status) return status;
-        report.raw_bytes_dropped += d.bytes;
-        break;
-      case Shelf::kReports:
-        if (status = archive_.drop_reports_before(d.before); !status) return status;
-        report.reports_bytes_dropped += d.bytes;
-        break;
-      case Shelf::kSlices: {
-        const DurationNs slice = options_.levels[d.level.value];
-        const SliceIndex before = slice_of(d.before, slice);
-        const auto range = archive_.column_range(d.level);
-        if (!range) return fail(range.error().code, range.error().message);
-        if (status = archive_.drop_columns_before(d.level, before); !status) return status;
-        if (*range && (*range)->first < before)
-          report.slices_dropped += static_cast<std::uint64_t>(before.value - (*range)->first.value);
-        break;
-      }
-    }
-  }
+  for (const Drop& d : plan.drops)
+    if (status = drop(d, false, report); !status) return status;
   if (!plan.drops.empty()) ++report.times;
   return {};
 }
@@ -101,14 +133,16 @@ void Keeper::measure(KeeperReport& report) const {
 
 void Keeper::look() {
   KeeperReport r = report();
+  r.error.clear();
+  if (closed_)
+    if (const Status s = drop_old(r); !s) r.error = s.error().message;
   measure(r);
   const std::uint64_t need = bytes_to_drop(options_.rules, r.use);
-  r.error.clear();
   if (need == 0) {
     r.full = false;
   } else if (closed_) {
     r.for_free_space = bytes_to_drop({options_.rules.budget, 0}, r.use) == 0;
-    if (const Status s = drop(need, r); !s) r.error = s.error().message;
+    if (const Status s = drop_for_room(need, r); !s) r.error = s.error().message;
     measure(r);
   }
   full_.store(r.full, std::memory_order_relaxed);

@@ -4,6 +4,27 @@
 
 namespace margay::store {
 
+std::optional<std::size_t> AgeRules::level_out_of_order() const {
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i)
+    if (levels[i + 1] && (!levels[i] || *levels[i + 1] < *levels[i])) return i;
+  return std::nullopt;
+}
+
+std::vector<std::int64_t> restart_floor(const std::vector<DurationNs>& levels, std::int64_t window,
+                                        std::int64_t amendable) {
+  std::vector<std::int64_t> floor(levels.size(), window);
+  if (!levels.empty()) floor[0] = std::max(window, levels.back().value / levels[0].value) + 2 * amendable;
+  return floor;
+}
+
+std::optional<TimeNs> too_old(std::optional<DurationNs> age, TimeNs newest, TimeNs keep_from, TimeNs oldest) {
+  if (!age) return std::nullopt;
+  const TimeNs before = std::min(newest - *age, keep_from);
+  const DurationNs slack = std::max(DurationNs(age->value / 16), seconds(10));
+  if (before <= oldest + slack) return std::nullopt;
+  return before;
+}
+
 std::uint64_t bytes_to_drop(const DiskRules& rules, const DiskUse& use) {
   std::uint64_t need = 0;
   if (rules.budget != 0 && use.archive > rules.budget / 8 * 7) need = use.archive - rules.budget / 16 * 13;

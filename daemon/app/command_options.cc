@@ -54,6 +54,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
     if (*d < milliseconds(10) || *d > seconds(600))
       return fail(ErrorCode::kInvalidArgument, "--slice " + *f.slice + ": expected 10ms to 10min");
     // Coarser levels that the new slice does not divide give way to multiples of it.
+    const config::Config before = c;
     c.slice.duration = *d;
     std::vector<DurationNs> levels;
     DurationNs below = *d;
@@ -63,6 +64,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
         below = level;
       }
     c.slice.levels = levels;
+    c.store.keep_levels = before.level_ages(c.level_durations());
   }
   if (f.p) {
     if (*f.p == "auto") {
@@ -85,6 +87,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.store_memory_bytes = c.store.memory.value;
   o.disk_budget_bytes = c.limits.disk.value;
   o.disk_keep_free_bytes = c.store.keep_free.value;
+  o.keep = {c.store.keep_raw, c.store.keep_reports, c.level_ages(o.levels)};
   o.window_memory_bytes = c.limits.memory.value;
   o.limits.sources = c.limits.sources;
   o.limits.leaves = c.limits.leaves;

@@ -7,6 +7,7 @@
 
 #include "archive/archive_command.h"
 #include "command_options.h"
+#include "export/export_command.h"
 #include "keys_command.h"
 #include "margay/config/config.h"
 #include "margay/terminal/status.h"
@@ -132,6 +133,7 @@ int run(int argc, char** argv) {
       "  margay status                         where every event went, and how the daemon is\n"
       "  margay archive ls                     what is kept of runs that were watched\n"
       "  margay replay margay-RUN              phases and alerts again, from an archive; what if, too\n"
+      "  margay export night.margay --format paje  what an archive holds, for other programs\n"
       "  margay partition model.csv            the optimal partition of a model in a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
@@ -197,6 +199,9 @@ int run(int argc, char** argv) {
   margay::app::ReplayRequest replay_request;
   margay::app::add_replay_command(app, replay_request);
   auto* replay_app = app.get_subcommand("replay");
+  margay::app::ExportRequest export_request;
+  margay::app::add_export_command(app, export_request);
+  auto* export_app = app.get_subcommand("export");
 
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
@@ -236,6 +241,7 @@ int run(int argc, char** argv) {
   if (partition_app->parsed()) return margay::app::partition_command(partition_request);
   if (archive_app->parsed()) return margay::app::archive_command(archive_request);
   if (replay_app->parsed()) return margay::app::replay_command(replay_request);
+  if (export_app->parsed()) return margay::app::export_command(export_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;

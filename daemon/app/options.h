@@ -9,6 +9,7 @@
 #include "margay/base/time.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/log/log.h"
+#include "margay/store/retention.h"
 #include "margay/transport/rundir.h"
 
 namespace margay::app {
@@ -37,6 +38,7 @@ struct Options {
   std::uint64_t raw_backlog_bytes = std::uint64_t{64} << 20;
   std::uint64_t disk_budget_bytes = std::uint64_t{20} << 30;    // of the archive; 0: no bound
   std::uint64_t disk_keep_free_bytes = std::uint64_t{1} << 30;  // of its file system
+  store::AgeRules keep;                                         // how long things stay in it
   std::uint64_t window_memory_bytes = std::uint64_t{512} << 20;
   ingest::Limits limits;
   std::optional<double> p;  // nothing: from the noise floor

@@ -1,6 +1,7 @@
 #include "retention_words.h"
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "margay/config/units.h"
 
@@ -20,6 +21,9 @@ std::string bound(const store::KeeperReport& r, const Options& o) {
   if (r.for_free_space) return "store.keep_free is " + to_text(config::SizeBytes(o.disk_keep_free_bytes));
   return "limits.disk is " + to_text(config::SizeBytes(o.disk_budget_bytes));
 }
+std::string age(const char* key, const std::optional<DurationNs>& age) {
+  return std::string(key) + " is " + (age ? config::to_text(*age) : "forever");
+}
 
 }  // namespace
 
@@ -27,15 +31,14 @@ store::KeeperOptions keeper_options(const Options& o) {
   store::KeeperOptions k;
   k.rules = {o.disk_budget_bytes, o.disk_keep_free_bytes};
   k.levels = o.levels;
-  const std::int64_t amendable = o.amendable_slices;
-  const std::int64_t merged = o.levels.back().value / o.levels[0].value;
-  for (std::size_t i = 0; i < o.levels.size(); ++i)
-    k.floor_slices.push_back(i == 0 ? std::max<std::int64_t>(o.window_slices, merged) + 2 * amendable
-                                    : std::int64_t{o.window_slices});
+  k.ages = o.keep;
+  k.floor_slices = store::restart_floor(o.levels, o.window_slices, o.amendable_slices);
   return k;
 }
 
 std::string retention_cause(const store::KeeperReport& r, const Options& o) {
+  if (r.raw_for_age || r.reports_for_age || r.slices_for_age)
+    return "what it holds has come to its age (store.keep_raw, keep_reports, keep_levels)";
   if (r.for_free_space) return "its file system has little room left (" + bound(r, o) + ")";
   return "it has come near its bound (" + bound(r, o) + ")";
 }
@@ -43,14 +46,24 @@ std::string retention_cause(const store::KeeperReport& r, const Options& o) {
 std::string retention_sentence(const store::KeeperReport& r, const Options& o) {
   if (r.full) return "has no room for raw events: nothing more may go (" + bound(r, o) + ")";
   if (r.times == 0 && r.error.empty()) return {};
-  std::string s;
-  if (r.raw_bytes_dropped != 0 && o.raw_events)
-    s = r.raw_kept ? "keeps the raw events of the last " + about(*r.raw_kept) : "keeps no raw events";
+  // What is kept, and which key asks for it; the key once where it is the same.
+  std::vector<std::pair<std::string, std::string>> kept;
+  if ((r.raw_bytes_dropped != 0 || r.raw_for_age) && o.raw_events)
+    kept.emplace_back(r.raw_kept ? "the raw events of the last " + about(*r.raw_kept) : "no raw events",
+                      r.raw_for_age ? age("store.keep_raw", o.keep.raw) : bound(r, o));
   if (r.slices_dropped != 0 && r.fine_kept)
-    s +=
-        (s.empty() ? "keeps" : " and") + std::string(" the finest slices of the last ") + about(*r.fine_kept);
-  if (s.empty()) s = "gives up old reports";
-  s += " (" + bound(r, o) + ")";
+    kept.emplace_back("the finest slices of the last " + about(*r.fine_kept),
+                      r.slices_for_age && !o.keep.levels.empty()
+                          ? age("store.keep_levels", o.keep.levels.front())
+                          : bound(r, o));
+  std::string s;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    s += (i == 0 ? "keeps " : " and ") + kept[i].first;
+    if (i + 1 == kept.size() || kept[i + 1].second != kept[i].second) s += " (" + kept[i].second + ")";
+  }
+  if (s.empty())
+    s = "gives up old reports (" +
+        (r.reports_for_age ? age("store.keep_reports", o.keep.reports) : bound(r, o)) + ")";
   if (!r.error.empty()) s += "; dropping failed: " + r.error;
   return s;
 }

@@ -1,4 +1,5 @@
-// The archive's bounds as options, and what they cost in words. Pure. Thread safety: functions are safe.
+// The archive's ages and bounds as options, and what they cost in words. Pure. Thread safety: functions are
+// safe.
 #pragma once
 
 #include <string>
@@ -12,10 +13,12 @@ namespace margay::app {
 // coarsest is merged anew after a restart; of every coarser level the window.
 store::KeeperOptions keeper_options(const Options& options);
 
-// "it has reached seven eighths of limits.disk (20GiB)", or that the file system is short of room.
+// "it has come near its bound (limits.disk is 20GiB)", that the file system is short of room, or that what it
+// holds is too old.
 std::string retention_cause(const store::KeeperReport& report, const Options& options);
 
-// "keeps the raw events of the last 12 min (limits.disk is 20GiB)"; "" while nothing was dropped.
+// "keeps the raw events of the last 12 min (limits.disk is 20GiB)", or "... of the last 7 d (store.keep_raw
+// is 7d)"; "" while nothing was dropped.
 std::string retention_sentence(const store::KeeperReport& report, const Options& options);
 
 }  // namespace margay::app

@@ -7,7 +7,8 @@
 //
 // Behind the triangle lies what tells which of its tiles need not be read (pruned_product.h): *ceilings*,
 // eight for each tile, a ring of rings by M and I; then, eight for each tile row in rings by I, the ceilings
-// of the tiles on the diagonal, the *crest* (entries (8I,8I..8I+7) once more) and the *leads*.
+// of the tiles on the diagonal, the *crest* (entries (8I,8I..8I+7) once more) and the *leads*; and one for
+// each tile row, until when it *rests* (solver.h).
 #pragma once
 
 #include <cstddef>

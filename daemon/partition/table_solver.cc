@@ -286,7 +286,11 @@ template <class T>
 void TableSolver<T>::settle() {
   const Count fresh = std::max(solved_, g_.begin);
   if (fresh == g_.end && !any_changed_) return;
-  triangle_.places(g_.begin / kTile, places_);
+  // Tiles move with the oldest tile row only.
+  if (const Count oldest = g_.begin / kTile; places_.empty() || places_oldest_ != oldest) {
+    triangle_.places(oldest, places_);
+    places_oldest_ = oldest;
+  }
   const auto order = g_.tree.post_order();
   const std::size_t threads =
       std::min({g_.threads, ranges_.size(), std::max<std::size_t>(1, order.size() / kNodesWorthAThread)});

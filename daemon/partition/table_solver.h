@@ -59,7 +59,10 @@ class TableSolver final : public Solver {
  private:
   static constexpr std::size_t kAllP = ~std::size_t{0};
   static constexpr std::size_t kRests = 12;  // 1, 2, 4, ... slices
-  static constexpr T kRounding = 16;         // more than measures and roundings of three values are off by
+  // More than what measures and roundings make the comparison of three values wrong by: in exact tables about
+  // 12 units at worst, for their unit is 2^-50 of the largest value and doubles have 53 bits. A margin that
+  // is too wide only lets a tile row rest a little shorter.
+  static constexpr T kRounding = 32;
 
   // Amended slices lie in [first, last]; none if first > last.
   struct Changed {
@@ -116,13 +119,14 @@ class TableSolver final : public Solver {
   RingTriangle triangle_;
   std::vector<Slab<T>> slabs_;
   std::vector<std::vector<T*>> tables_;  // per p and slot: a RingTriangle
-  std::vector<std::uint32_t> places_;    // of its tiles
-  int engine_bits_ = 0;                  // a unit of the engine is 2^-engine_bits_ bits
-  std::vector<std::int8_t> node_bits_;   // compact: log2 of the largest value of a node, rounded up
-  std::vector<double> slice_weight_;     // of each node, the most it weighs in a slice
-  std::vector<double> rest_cost_;        // [slices - 1][e]: of 2^e more slices, by p and weight of a slice
-  std::vector<Changed> changed_;         // per node
-  Count solved_ = 0;                     // columns before it are right, but for what was changed
+  std::vector<std::uint32_t> places_;    // of its tiles, in a window whose oldest tile row is this one:
+  Count places_oldest_ = 0;
+  int engine_bits_ = 0;                 // a unit of the engine is 2^-engine_bits_ bits
+  std::vector<std::int8_t> node_bits_;  // compact: log2 of the largest value of a node, rounded up
+  std::vector<double> slice_weight_;    // of each node, the most it weighs in a slice
+  std::vector<double> rest_cost_;       // [slices - 1][e]: of 2^e more slices, by p and weight of a slice
+  std::vector<Changed> changed_;        // per node
+  Count solved_ = 0;                    // columns before it are right, but for what was changed
   bool any_changed_ = false;
   std::size_t only_p_ = kAllP;
   std::uint64_t written_ = 0;

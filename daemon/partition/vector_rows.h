@@ -36,7 +36,7 @@ inline V larger(V x, V y) {
   return x > y ? x : y;
 }
 
-// Whether any of `bytes` bytes is set.
+// Whether any of the kCount bytes at `at` is set.
 template <std::size_t kCount>
 inline bool any_set(const void* at) {
 #if defined(__AVX512F__)

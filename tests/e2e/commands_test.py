@@ -53,6 +53,44 @@ class Commands(E2eTest):
         self.assertEqual(self.margay("runs").stdout, "")
         self.assertEqual(self.margay("status", "night").returncode, 3)
 
+    def test_archives_that_are_none(self):
+        for arguments in (["ls", "nowhere"], ["ls", "--json", "nowhere"], ["info", "nowhere"], ["verify", self.place]):
+            done = self.margay("archive", *arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertEqual(done.stdout, "")
+            self.assertTrue(done.stderr.startswith("margay: "), done.stderr)
+        # A directory that cannot be read does not hide the others.
+        os.mkdir(os.path.join(self.place, "half"))
+        with open(os.path.join(self.place, "half", "MARGAY"), "w", encoding="utf-8") as file:
+            file.write("Margay archive, format 999\n")
+        done = self.margay("archive", "ls", "nowhere", ".")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("newer Margay", done.stdout)
+        self.assertIn("nowhere", done.stderr)
+        self.assertEqual(self.margay("archive", "ls").returncode, 0)
+
+    def test_an_archive_is_pruned_compacted_and_taken_away(self):
+        run = self.run_margay(self.workload("--plan", "A:1.5", ranks=2), name="old")
+        run.wait_for_slices(5)
+        done = self.margay("archive", "rm", "--force", run.archive)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is being written by process", done.stderr)
+        self.assertEqual(run.wait(), 0)
+        verified, _ = self.check_archive(run)
+        self.assertGreater(verified["raw_events"], 0)
+        done = self.margay("archive", "prune", run.archive, "--keep-raw", "0", "--keep-level", "100ms=1s", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([g["what"] for g in json.loads(done.stdout)["gone"]][0], "raw")
+        verified, _ = self.check_archive(run)
+        self.assertEqual(verified["raw_events"], 0)
+        self.assertEqual(self.margay("archive", "compact", run.archive).returncode, 0)
+        self.check_archive(run)
+        done = self.margay("archive", "rm", run.archive)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--force", done.stderr)
+        self.assertEqual(self.margay("archive", "rm", "--force", run.archive).returncode, 0)
+        self.assertFalse(os.path.exists(run.archive))
+
     def test_config_is_what_config_reads(self):
         text = self.margay("config")
         self.assertEqual(text.returncode, 0)

@@ -399,6 +399,23 @@ class E2eTest(unittest.TestCase):
         self.assertGreater(rows, 0)
         return rows
 
+    def check_archive(self, run):
+        """`margay archive` finds the archive whole, and its account is that of the run's summary."""
+        def archive(command):
+            done = subprocess.run([MARGAY, "archive", command, "--json", run.archive], env=self.environment,
+                                  capture_output=True, text=True, timeout=LONG, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return json.loads(done.stdout)
+        verified, info, summary = archive("verify"), archive("info"), run.summary
+        self.assertEqual(verified["damages"], 0, verified)
+        self.assertGreater(verified["slices"], 0)
+        self.assertGreater(verified["cells"], 0)
+        for term, count in info["events"].items():
+            self.assertEqual(count, summary["events"][term], term)
+        self.assertEqual(info["leaves"], len(summary["sources"]))
+        self.assertEqual(info["run"], run.name)
+        return verified, info
+
     def check_alert_lines(self, run):
         lines = [(a["id"], a["status"]) for a in run.alerts]
         self.assertEqual(len(lines), len(set(lines)), f"said twice: {lines}")

@@ -43,6 +43,8 @@ class Kills(E2eTest):
         for rank, account in run.by_rank().items():
             self.assertEqual(account["produced"], account["modelled"], f"rank {rank}")
         self.check_cells(run)
+        verified, _ = self.check_archive(run)
+        self.assertEqual(verified["raw_events"], run.summary["events"]["produced"])
         self.check_alert_lines(run)
         self.assertEqual({s["epoch"] for s in run.meta()["streams"]}, {run.meta()["streams"][0]["epoch"]})
 
@@ -75,6 +77,7 @@ class Kills(E2eTest):
             self.assertGreater(account["wire_lost"], 0, f"rank {rank}")
             self.assertLess(account["wire_lost"], account["produced"], f"rank {rank}")
         self.check_cells(run)
+        self.check_archive(run)
         self.check_alert_lines(run)
         # The slices say what was lost in them.
         lost = sum(int(row["lost_events"]) for row in csv.DictReader(dump("slices", run.archive).splitlines()))

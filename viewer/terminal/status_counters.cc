@@ -43,16 +43,6 @@ std::string wrapped(const std::string& text, std::size_t first, std::size_t inde
   return out + "\n";
 }
 
-std::string size_text(std::uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double v = static_cast<double>(bytes);
-  std::size_t u = 0;
-  while (v >= 1024 && u + 1 < std::size(kUnits)) v /= 1024, ++u;
-  char text[32];
-  std::snprintf(text, sizeof text, u == 0 ? "%.0f %s" : "%.1f %s", v, kUnits[u]);
-  return text;
-}
-
 std::string value_text(const wire::Counter& c) {
   const std::uint64_t v = std::min<std::uint64_t>(c.value(), 9'000'000'000'000'000'000u / 1'000'000'000u);
   if (c.unit() == "bytes") return size_text(c.value());

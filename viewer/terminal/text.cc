@@ -135,6 +135,16 @@ std::string slice_text(std::int64_t ns) {
   return text;
 }
 
+std::string size_text(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double v = static_cast<double>(bytes);
+  std::size_t u = 0;
+  while (v >= 1024 && u + 1 < std::size(kUnits)) v /= 1024, ++u;
+  char text[32];
+  std::snprintf(text, sizeof text, u == 0 ? "%.0f %s" : "%.1f %s", v, kUnits[u]);
+  return text;
+}
+
 std::string clock_text(std::int64_t unix_ns, std::int64_t utc_offset_s) {
   std::int64_t s = unix_ns / 1'000'000'000 - (unix_ns % 1'000'000'000 < 0 ? 1 : 0);
   s = (s % 86400 + utc_offset_s % 86400 + 2 * 86400) % 86400;
@@ -163,6 +173,12 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   if (!__builtin_add_overflow(a, b, &r)) return r;
   return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  if (!__builtin_mul_overflow(a, b, &r)) return r;
+  return (a < 0) != (b < 0) ? std::numeric_limits<std::int64_t>::min()
+                            : std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace margay::terminal

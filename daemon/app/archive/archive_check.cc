@@ -1,5 +1,6 @@
 #include "archive_check.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -7,6 +8,11 @@ namespace margay::app {
 namespace {
 
 constexpr std::uint64_t kProgressEvery = 256;
+
+std::optional<SliceIndex> after(SliceIndex s) {
+  if (s.value == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+  return s + 1;
+}
 
 class Checker {
  public:
@@ -46,13 +52,14 @@ class Checker {
     for (const store::ClosedThrough& c : all_.closed)
       if (c.level == level) closed = c.through;
     const std::string where = "level " + std::to_string(level.value) + ", slice ";
-    SliceIndex next = (*kept)->first;
+    // The next one that is wanted; nothing after the last slice that can be.
+    std::optional<SliceIndex> next = (*kept)->first;
     const auto ok =
         archive_.scan_columns(level, (*kept)->first, (*kept)->second, [&](model::SliceColumn&& column) {
           if (column.index != next)
-            damage(where + std::to_string(next.value) + ": it and those up to " +
+            damage(where + std::to_string(next->value) + ": it and those up to " +
                    std::to_string(column.index.value) + " are missing");
-          next = column.index + 1;
+          next = after(column.index);
           if (column.leaves() > all_.leaves.size() || column.states() > all_.states.size())
             damage(where + std::to_string(column.index.value) + ": it has " +
                    std::to_string(column.leaves()) + " leaves and " + std::to_string(column.states()) +
@@ -64,25 +71,25 @@ class Checker {
           return true;
         });
     if (!ok) return damage(ok.error().message);
-    if (next <= (*kept)->second)
-      damage(where + std::to_string(next.value) + ": it and those up to " +
+    if (next && *next <= (*kept)->second)
+      damage(where + std::to_string(next->value) + ": it and those up to " +
              std::to_string((*kept)->second.value) + " are missing");
   }
 
   void rows(const model::SliceColumn& column, DurationNs duration, const std::string& where) {
     for (std::uint32_t leaf = 0; leaf < column.leaves(); ++leaf) {
       std::int64_t sum = 0;
-      bool negative = false;
+      bool negative = false, too_much = false;
       for (const std::int64_t ns : column.duration_ns(LeafIndex(leaf))) {
         found_.cells += ns != 0;
         negative = negative || ns < 0 || ns > duration.value;
-        sum += negative ? 0 : ns;
+        if (!negative) too_much = __builtin_add_overflow(sum, ns, &sum) || too_much;
       }
-      if (negative || sum != duration.value)
-        damage(where + std::to_string(column.index.value) + ", leaf " + std::to_string(leaf) +
-               (negative ? ": a time is negative or longer than the slice"
-                         : ": its times sum to " + std::to_string(sum) + " ns, not " +
-                               std::to_string(duration.value)));
+      if (!negative && !too_much && sum == duration.value) continue;
+      const std::string total = too_much ? "more than a number can tell" : std::to_string(sum) + " ns";
+      damage(where + std::to_string(column.index.value) + ", leaf " + std::to_string(leaf) +
+             (negative ? ": a time is negative or longer than the slice"
+                       : ": its times sum to " + total + ", not " + std::to_string(duration.value)));
     }
   }
 
@@ -118,7 +125,14 @@ class Checker {
   }
 
   void account(const store::StreamRecord& s) {
-    if (s.modelled + s.late_dropped + s.probe_dropped + s.wire_lost + s.rejected > s.produced)
+    // One after the other: the sum of counters that are wrong may be too large for a number.
+    std::uint64_t left = s.produced;
+    bool too_many = false;
+    for (const std::uint64_t term : {s.modelled, s.late_dropped, s.probe_dropped, s.wire_lost, s.rejected}) {
+      too_many = too_many || term > left;
+      left -= std::min(term, left);
+    }
+    if (too_many)
       damage("source " + std::to_string(s.source.value) + ", stream " + std::to_string(s.stream) +
              ": more events were modelled, dropped, lost and rejected than produced");
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "archive_change.h"
 #include "archive_output.h"
 #include "margay/base/text.h"
 #include "margay/terminal/text.h"
@@ -16,11 +17,6 @@ namespace {
 
 constexpr int kDamaged = 1;
 constexpr int kUnreadable = 2;
-
-int complain(const std::string& sentence) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
-  return kUnreadable;
-}
 
 ListedArchive listed(const std::string& path) {
   auto facts = archive_facts(path);
@@ -90,6 +86,9 @@ void add_archive_command(CLI::App& app, ArchiveRequest& r) {
                          "  margay archive info night.margay      what one holds, and how much of it\n"
                          "  margay archive verify night.margay    reads all of it: is every slice there, "
                          "does every time add up?\n"
+                         "  margay archive prune night.margay --keep-raw 7d\n"
+                         "                                        gives up what is old; compact makes it "
+                         "small, rm takes it away\n"
                          "Exit code: 0; 1 if it is damaged; 2 if it cannot be read.");
   archive->require_subcommand(1);
   r.list = archive->add_subcommand("ls", "The archives in directories, oldest run first.");
@@ -101,11 +100,15 @@ void add_archive_command(CLI::App& app, ArchiveRequest& r) {
       "to the nanosecond, the account of events. Changes nothing.");
   for (auto* s : {r.info, r.verify}) s->add_option("archive", r.path, "its directory")->required();
   for (auto* s : {r.list, r.info, r.verify}) s->add_flag("--json", r.json, "for programs");
+  add_change_commands(*archive, r);
 }
 
 int archive_command(const ArchiveRequest& r) {
   if (r.list->parsed()) return list(r);
   if (r.info->parsed()) return info(r);
+  if (r.prune->parsed()) return prune_command(r);
+  if (r.compact->parsed()) return compact_command(r);
+  if (r.remove->parsed()) return remove_command(r);
   return verify(r);
 }
 

@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "margay/terminal/text.h"
+
 namespace margay::app {
 namespace {
 
+// What an archive holds is not trusted: sums and products stop at the largest number there is.
 void add(store::StreamRecord& sum, const std::vector<store::StreamRecord>& streams) {
-  for (const store::StreamRecord& s : streams) {
-    sum.produced += s.produced;
-    sum.recorded += s.recorded;
-    sum.modelled += s.modelled;
-    sum.late_dropped += s.late_dropped;
-    sum.probe_dropped += s.probe_dropped;
-    sum.wire_lost += s.wire_lost;
-    sum.rejected += s.rejected;
-  }
+  using Counter = std::uint64_t store::StreamRecord::*;
+  constexpr Counter kCounters[] = {&store::StreamRecord::produced,      &store::StreamRecord::recorded,
+                                   &store::StreamRecord::modelled,      &store::StreamRecord::late_dropped,
+                                   &store::StreamRecord::probe_dropped, &store::StreamRecord::wire_lost,
+                                   &store::StreamRecord::rejected};
+  for (const store::StreamRecord& s : streams)
+    for (const Counter c : kCounters)
+      if (__builtin_add_overflow(sum.*c, s.*c, &(sum.*c))) sum.*c = ~std::uint64_t{0};
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
     facts.levels.push_back({facts.run.levels[level], *kept});
   }
   if (!facts.levels.empty() && facts.levels[0].kept)
-    facts.until = slice_end(facts.levels[0].kept->second, facts.levels[0].slice);
+    facts.until = TimeNs(
+        terminal::times(terminal::plus(facts.levels[0].kept->second.value, 1), facts.levels[0].slice.value));
   const auto raw = archive.oldest(store::Shelf::kRaw, LevelIndex(0));
   if (!raw) return tl::unexpected(raw.error());
   facts.raw_from = *raw;

@@ -1,6 +1,5 @@
 #include "archive_output.h"
 
-#include <array>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -14,26 +13,9 @@ namespace {
 
 using nlohmann::json;
 using terminal::duration_text;
+using terminal::size_text;
 
 constexpr std::size_t kWidest = 60;
-
-std::string date_text(TimeNs wall) {
-  const std::time_t seconds = static_cast<std::time_t>(wall.value / 1'000'000'000);
-  std::tm local{};
-  char text[32] = "";
-  if (localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double size = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (size >= 1024 && unit + 1 < kUnits.size()) size /= 1024, ++unit;
-  char text[32];
-  std::snprintf(text, sizeof text, size < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", size, kUnits[unit]);
-  return text;
-}
 
 std::string safe(const std::string& text, std::size_t columns = kWidest) {
   return terminal::shortened(terminal::printable(text, true, 4 * columns), columns);
@@ -99,6 +81,14 @@ json facts_json(const ArchiveFacts& f) {
 
 }  // namespace
 
+std::string date_text(TimeNs wall) {
+  const std::time_t seconds = static_cast<std::time_t>(wall.value / 1'000'000'000);
+  std::tm local{};
+  char text[32] = "";
+  if (localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
+
 std::string list_text(const std::vector<ListedArchive>& archives) {
   if (archives.empty()) return "no archives here; margay run makes one, archive ls DIR looks elsewhere\n";
   terminal::Table table({"archive", "run", "began", ">lasted", ">leaves", ">alerts", ">size", "state"});
@@ -154,9 +144,10 @@ std::string info_text(const ArchiveFacts& f) {
     if (!level.kept) {
       text += "none";
     } else {
-      const auto slices = static_cast<std::uint64_t>(level.kept->second.value - level.kept->first.value + 1);
-      text += grouped(slices) + ", the last " +
-              duration_text(static_cast<std::int64_t>(slices) * level.slice.value);
+      const std::int64_t slices =
+          terminal::plus(terminal::minus(level.kept->second.value, level.kept->first.value), 1);
+      text += grouped(static_cast<std::uint64_t>(slices)) + ", the last " +
+              duration_text(terminal::times(slices, level.slice.value));
     }
     line(("level " + std::to_string(i)).c_str(), text);
   }

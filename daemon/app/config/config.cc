@@ -156,6 +156,17 @@ std::vector<DurationNs> Config::level_durations() const {
   return all;
 }
 
+std::vector<std::optional<DurationNs>> Config::level_ages(const std::vector<DurationNs>& levels) const {
+  const std::vector<DurationNs> own = level_durations();
+  std::vector<std::optional<DurationNs>> ages;
+  for (const DurationNs level : levels) {
+    std::size_t at = 0;
+    while (at + 1 < own.size() && own[at + 1] <= level) ++at;
+    ages.push_back(at < store.keep_levels.size() ? store.keep_levels[at] : std::nullopt);
+  }
+  return ages;
+}
+
 Result<Config> parse(std::string_view text, const std::string& name) {
   if (text.size() > kLargestFile) return fail(ErrorCode::kLimit, name + ": is larger than 1 MiB");
   Config config;

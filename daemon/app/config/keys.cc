@@ -154,6 +154,54 @@ std::string show_list(const List& list, Show show) {
   return out + "]";
 }
 
+constexpr DurationNs kLeastAge = seconds(10);
+constexpr DurationNs kMostAge = seconds(std::int64_t{100} * 365 * 86'400);
+
+// Nothing where `text` is no age; an age of nothing is for ever.
+std::optional<std::optional<DurationNs>> age(const std::string& text) {
+  if (text.empty() || text == "forever") return std::optional<DurationNs>();
+  const auto d = duration(text, kLeastAge, kMostAge);
+  if (!d) return std::nullopt;
+  return d;
+}
+std::string show_age(const std::optional<DurationNs>& d) {
+  return d ? to_text(*d) : "forever";
+}
+template <class At>
+Key age_key(const char* section, const char* name, At at, const char* help) {
+  return {section,
+          name,
+          help,
+          "\"forever\" or a duration from " + to_text(kLeastAge) + " to " + to_text(kMostAge),
+          [=](const Value& v, Config& c) {
+            const auto* text = std::get_if<std::string>(&v);
+            const auto d = text ? age(*text) : std::nullopt;
+            if (d) at(c) = *d;
+            return d.has_value();
+          },
+          [=](const Config& c) { return quoted(show_age(at(c))); }};
+}
+Key keep_levels_key() {
+  return {"store",
+          "keep_levels",
+          "The same for slices, level by level: slice.duration first, then slice.levels. A coarser level is "
+          "kept for as long as a finer one, or longer; levels that are not named are kept forever. What a "
+          "restart needs is always kept.",
+          "a list of at most 16 ages, such as [\"7d\", \"30d\", \"forever\"]",
+          [](const Value& v, Config& c) {
+            const auto* texts = std::get_if<Texts>(&v);
+            if (!texts || texts->size() > kMostLevelsAbove + 1) return false;
+            std::vector<std::optional<DurationNs>> ages;
+            for (const std::string& text : *texts) {
+              const auto d = age(text);
+              if (!d) return false;
+              ages.push_back(*d);
+            }
+            c.store.keep_levels = std::move(ages);
+            return true;
+          },
+          [](const Config& c) { return show_list(c.store.keep_levels, show_age); }};
+}
 Key levels_key() {
   const DurationNs least = milliseconds(20);
   const DurationNs most = seconds(86'400);
@@ -251,6 +299,14 @@ std::vector<Key> make_keys() {
       size_key("store", "keep_free", AT(store.keep_free), SizeBytes(0), mebibytes(1u << 20),
                "Room on the archive's file system that is left to others (at most a twentieth of it): where "
                "less is left, the archive gives up what is old, as for limits.disk."),
+      age_key(
+          "store", "keep_raw", AT(store.keep_raw),
+          "How long raw events are kept, at least, before the newest slice; they may go up to a sixteenth "
+          "later (10 s at least), or earlier where limits.disk asks for it. A run that stands still loses "
+          "nothing."),
+      age_key("store", "keep_reports", AT(store.keep_reports),
+              "The same for reports, from which past live views are shown. Phases and alerts always stay."),
+      keep_levels_key(),
 
       count_key("limits", "sources", AT(limits.sources), 1, 1u << 20,
                 "Probe processes in a run. More are refused with a message, and counted."),
@@ -355,6 +411,17 @@ std::optional<Conflict> find_conflict(const Config& c) {
     below = level;
     name = "the level before";
   }
+  const std::vector<DurationNs> levels = c.level_durations();
+  const auto& ages = c.store.keep_levels;
+  if (ages.size() > levels.size())
+    return Conflict{"store.keep_levels", "has " + std::to_string(ages.size()) + " ages for " +
+                                             std::to_string(levels.size()) +
+                                             " levels (slice.duration and slice.levels)"};
+  for (std::size_t i = 0; i + 1 < ages.size(); ++i)
+    if (ages[i + 1] && (!ages[i] || *ages[i + 1] < *ages[i]))
+      return Conflict{"store.keep_levels", "slices of " + to_text(levels[i]) + " would be kept longer (" +
+                                               show_age(ages[i]) + ") than the coarser ones of " +
+                                               to_text(levels[i + 1]) + " (" + show_age(ages[i + 1]) + ")"};
   if (c.limits.disk != SizeBytes(0) && c.limits.disk < mebibytes(64))
     return Conflict{"limits.disk", to_text(c.limits.disk) +
                                        " is too little for an archive; expected 64MiB or more, or 0 for no "

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -85,6 +86,46 @@ TEST(Retention, WordsTellHowFarBackTheArchiveReachesAndWhy) {
   EXPECT_THAT(retention_sentence(r, o), HasSubstr("; dropping failed: a: the disk is full"));
   r.full = true;
   EXPECT_THAT(retention_sentence(r, o), HasSubstr("no room for raw events"));
+}
+
+TEST(Retention, WordsNameTheKeyThatAskedForIt) {
+  Options o;
+  o.keep = {seconds(7 * 86'400), seconds(86'400), {seconds(30 * 86'400)}};
+  store::KeeperReport r;
+  r.times = 1;
+  r.reports_for_age = true;
+  EXPECT_EQ(retention_sentence(r, o), "gives up old reports (store.keep_reports is 1d)");
+  r.raw_for_age = true;
+  r.raw_kept = seconds(7 * 86'400 + 3600);
+  EXPECT_EQ(retention_sentence(r, o), "keeps the raw events of the last 7 d (store.keep_raw is 7d)");
+  r.slices_dropped = 1;
+  r.fine_kept = seconds(86'400 * 3);
+  EXPECT_EQ(
+      retention_sentence(r, o),
+      "keeps the raw events of the last 7 d (store.keep_raw is 7d) and the finest slices of the last 3 d "
+      "(limits.disk is 20GiB)");
+  r.slices_for_age = true;
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr("last 3 d (store.keep_levels is 30d)"));
+  EXPECT_THAT(retention_cause(r, o), HasSubstr("has come to its age"));
+}
+
+TEST(CommandOptions, AgesGoWithTheLevelsThatAreLeft) {
+  const std::string path = testing::TempDir() + "/ages.toml";
+  std::ofstream(path) << "[store]\nkeep_raw = \"1h\"\nkeep_levels = [\"1d\", \"2d\", \"3d\"]\n";
+  CommonFlags f;
+  f.config = path;
+  Options o;
+  ASSERT_TRUE(apply_flags(f, o));
+  const auto day = [](std::int64_t n) { return std::optional(seconds(n * 86'400)); };
+  EXPECT_EQ(o.keep.raw, seconds(3600));
+  EXPECT_EQ(o.keep.reports, std::nullopt);
+  EXPECT_THAT(o.keep.levels, ElementsAre(day(1), day(2), day(3), std::nullopt));
+  f.slice = "2s";  // what is left is 10 s and 60 s
+  ASSERT_TRUE(apply_flags(f, o));
+  EXPECT_THAT(o.keep.levels, ElementsAre(day(2), day(3), std::nullopt));
+  f.slice = "50ms";
+  ASSERT_TRUE(apply_flags(f, o));
+  EXPECT_THAT(o.keep.levels, ElementsAre(day(1), day(2), day(3), std::nullopt));
 }
 
 TEST(CommandOptions, FlagsBecomeOptionsAndArguments) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -150,6 +151,41 @@ TEST_F(ArchiveCommand, DamageIsToldWithItsPlace) {
     EXPECT_EQ(found.damages, *c.said == 0 ? 0u : 1u) << testing::PrintToString(found.damaged);
     EXPECT_THAT(check_text(c.name, found), HasSubstr(*c.said == 0 ? "whole" : c.said));
   }
+}
+
+TEST_F(ArchiveCommand, ImpossibleNumbersAreShownAndFound) {
+  // What no run writes, but a file can say: slices and durations at the ends of the numbers.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  std::mt19937_64 random(12);
+  Cut cut = whole_cut(12);
+  cut.run = example_run();
+  cut.run->begin = TimeNs(kLeast);
+  cut.run->end = TimeNs(kMost);
+  cut.run->levels = {DurationNs(kMost)};
+  cut.columns.clear();
+  for (const std::int64_t s : {kLeast, std::int64_t{0}, kMost - 1})
+    cut.columns.push_back(random_column(random, LevelIndex(0), SliceIndex(s), kLeaves, kStates, kSlice));
+  auto full = std::make_shared<model::SliceColumn>(*cut.columns[1]);
+  for (std::int64_t& ns : full->duration_ns(LeafIndex(2))) ns = kMost;
+  cut.columns[1] = full;
+  cut.raw.clear();
+  cut.closed = {{LevelIndex(0), SliceIndex(kMost)}};
+  cut.streams[0].modelled = ~std::uint64_t{0};
+  cut.streams.push_back(cut.streams[0]);
+  cut.streams[1].stream = 1;
+  const std::string path = make("a", cut);
+  const ArchiveCheck found = check(path);
+  // Rows of three slices, two holes, two streams.
+  EXPECT_EQ(found.damages, 3u * kLeaves + 2 + 2) << testing::PrintToString(found.damaged);
+  const auto facts = archive_facts(path);
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(facts->until, TimeNs(kMost));
+  EXPECT_EQ(facts->events.modelled, ~std::uint64_t{0});
+  EXPECT_EQ(facts->events.produced, 200u);
+  EXPECT_THAT(info_text(*facts), HasSubstr("9,223,372,036,854,775,807, the last 106751 d"));
+  EXPECT_EQ(nlohmann::json::parse(info_json(*facts))["events"]["modelled"], ~std::uint64_t{0});
+  EXPECT_THAT(list_text({{path, *facts, {}}}), HasSubstr("job-4711"));
 }
 
 TEST_F(ArchiveCommand, DamageBeyondTheListIsCounted) {

@@ -76,6 +76,8 @@ TEST(Config, EveryKindOfValueIsTaken) {
   c.slice.window = 2048;
   c.store.sync = true;
   c.store.memory = mebibytes(16);
+  c.store.keep_raw = seconds(90);
+  c.store.keep_levels = {seconds(3600), std::nullopt};
   c.detect.min_effect = 0.3;
   c.detect.idle_states = {"MPI_Probe", "a \"quoted\" \\ name"};
   c.detect.p = 0.25;
@@ -84,6 +86,9 @@ TEST(Config, EveryKindOfValueIsTaken) {
   EXPECT_EQ(c.level_durations(), (std::vector{milliseconds(50), milliseconds(500)}));
   EXPECT_EQ(value_of("detect.p = 1\ndetect.min_effect = 1").detect.p, 1.0);
   EXPECT_EQ(value_of("slice.levels = []").slice.levels.size(), 0u);
+  EXPECT_EQ(value_of("store.keep_raw = \"7d\"").store.keep_raw, seconds(7 * 86'400));
+  for (const char* text : {"store.keep_raw = \"\"", "store.keep_raw = \"forever\""})
+    EXPECT_EQ(value_of(text).store.keep_raw, std::nullopt);
 }
 
 TEST(Config, ErrorsTellFileLineKeyAndWhatWasExpected) {
@@ -128,6 +133,15 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(
       error_of("[slice]\nlevels = [\"100ms\"]"),
       "margay.toml:2: slice.levels: 100ms is not a multiple (2 times or more) of 100ms (slice.duration)");
+  EXPECT_EQ(error_of("[store]\nkeep_levels = [\"30d\", \"7d\"]"),
+            "margay.toml:2: store.keep_levels: slices of 100ms would be kept longer (30d) than the coarser "
+            "ones of 1s (7d)");
+  EXPECT_NE(error_of("[store]\nkeep_levels = [\"1d\", \"\", \"7d\"]").find("(forever)"), std::string::npos);
+  EXPECT_NE(
+      error_of("[store]\nkeep_levels = [\"1d\", \"1d\", \"1d\", \"1d\", \"1d\"]").find("5 ages for 4 levels"),
+      std::string::npos);
+  EXPECT_NE(error_of("[store]\nkeep_raw = \"1s\"").find("\"forever\" or a duration from 10s"),
+            std::string::npos);
   EXPECT_NE(error_of("[limits]\nleaves = 10").find("limits.leaves"), std::string::npos);
   EXPECT_NE(error_of("[limits]\ndisk = \"1MiB\"").find("limits.disk"), std::string::npos);
   EXPECT_TRUE(parse("[limits]\ndisk = \"0\"", "f")) << "no bound";

@@ -166,6 +166,21 @@ TEST(Archive, RawBlocksThatTouchTheWindowAreFoundAlsoWhenTheyBeginBeforeIt) {
   EXPECT_EQ(seen, 2) << "the callback ends the scan";
 }
 
+TEST(Archive, RawBlocksOfOneMomentAreFound) {
+  const TempDir dir;
+  const auto archive = Archive::create(dir / "a", example_run());
+  ASSERT_TRUE(archive);
+  Cut cut;
+  cut.sequence = 1;
+  cut.raw = {{LeafIndex(1), 0, TimeNs(500), TimeNs(500), 1, "columns"}};
+  ASSERT_TRUE((*archive)->commit(cut, false));
+  int seen = 0;
+  ASSERT_TRUE((*archive)->read_raw({}, TimeNs(0), TimeNs(1000), [&](RawBlock&&) { return ++seen > 0; }));
+  EXPECT_EQ(seen, 1);
+  ASSERT_TRUE((*archive)->read_raw({}, TimeNs(501), TimeNs(1000), [&](RawBlock&&) { return ++seen > 0; }));
+  EXPECT_EQ(seen, 1);
+}
+
 TEST(Archive, DroppingTakesWhatLiesBeforeAndNothingElse) {
   const TempDir dir;
   std::mt19937_64 random(kSeed);

@@ -85,6 +85,38 @@ TEST(RetentionPolicy, OldestFirstShelfByShelfNeverBeyondTheFloor) {
   }
 }
 
+TEST(RetentionPolicy, WhatIsTooOldGoesNowAndThenAndNeverBeyondTheFloor) {
+  const TimeNs newest = TimeNs(0) + seconds(100'000);
+  const TimeNs floor = newest - seconds(50);
+  const auto before = [&](std::optional<DurationNs> age, DurationNs oldest) {
+    return too_old(age, newest, floor, newest - oldest);
+  };
+  EXPECT_EQ(before({}, seconds(99'999)), std::nullopt) << "no bound";
+  EXPECT_EQ(before(seconds(1600), seconds(1700)), std::nullopt) << "a sixteenth more is not worth it";
+  EXPECT_EQ(before(seconds(1600), seconds(1701)), newest - seconds(1600));
+  EXPECT_EQ(before(seconds(60), seconds(70)), std::nullopt) << "nor are 10 s";
+  EXPECT_EQ(before(seconds(60), seconds(71)), newest - seconds(60));
+  EXPECT_EQ(before(seconds(0), seconds(61)), floor);
+  EXPECT_EQ(before(seconds(0), seconds(60)), std::nullopt);
+  EXPECT_EQ(before(seconds(200'000), seconds(99'999)), std::nullopt);
+
+  AgeRules rules;
+  EXPECT_EQ(rules.level_out_of_order(), std::nullopt);
+  rules.levels = {seconds(5), seconds(5), std::nullopt};
+  EXPECT_EQ(rules.level_out_of_order(), std::nullopt);
+  rules.levels = {seconds(4), seconds(6), seconds(5)};
+  EXPECT_EQ(rules.level_out_of_order(), 1u);
+  rules.levels = {std::nullopt, seconds(6)};
+  EXPECT_EQ(rules.level_out_of_order(), 0u);
+}
+
+TEST(RetentionPolicy, TheFloorIsTheWindowAndWhatTheCoarsestIsMergedFrom) {
+  EXPECT_EQ(restart_floor({milliseconds(100), seconds(1), seconds(60)}, 256, 64),
+            (std::vector<std::int64_t>{600 + 128, 256, 256}));
+  EXPECT_EQ(restart_floor({seconds(1)}, 256, 64), (std::vector<std::int64_t>{256 + 128}));
+  EXPECT_TRUE(restart_floor({}, 256, 64).empty());
+}
+
 // Cuts of 100 ms each, as a daemon makes them: raw events that do not compress, slices, a report.
 class Filling {
  public:
@@ -162,6 +194,73 @@ TEST(Keeper, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
   EXPECT_EQ((*archive)->phases()->size(), 1u);
   const auto range = (*archive)->column_range(LevelIndex(0));
   EXPECT_EQ((*range)->second.value - (*range)->first.value, 299) << "every slice is there";
+}
+
+TEST(Keeper, WhatIsTooOldGoesEachShelfAtItsAge) {
+  const TempDir dir;
+  auto archive = Archive::create(dir / "a", example_run());
+  ASSERT_TRUE(archive);
+  Filling filling(**archive, 1 << 10);
+  KeeperOptions o = options(0);  // no bound but age
+  o.ages = {seconds(20), seconds(40), {seconds(60), std::nullopt}};
+  Keeper keeper(**archive, o, filling.clock);
+  for (int i = 0; i < 1200; ++i) {  // two minutes
+    ASSERT_TRUE(filling.commit(keeper));
+    const KeeperReport r = keeper.report();
+    ASSERT_EQ(r.error, "");
+    // Each is kept for its age at least, and 10 s and a look more at most.
+    ASSERT_LE(r.raw_kept.value_or(DurationNs()), seconds(32));
+    ASSERT_LE(r.fine_kept.value_or(DurationNs()), seconds(72));
+    ASSERT_TRUE(i < 400 || *r.raw_kept >= seconds(20)) << i;
+    ASSERT_TRUE(i < 800 || *r.fine_kept >= seconds(60)) << i;
+  }
+  const KeeperReport r = keeper.report();
+  EXPECT_TRUE(r.raw_for_age && r.reports_for_age && r.slices_for_age);
+  EXPECT_FALSE(r.full);
+  EXPECT_GT(r.slices_dropped, 450u);
+  EXPECT_GE(r.times, 8u);
+  EXPECT_LE(r.times, 30u) << "not for every slice";
+  EXPECT_EQ((*archive)->alerts()->size(), 1u);
+  EXPECT_EQ((*archive)->phases()->size(), 1u);
+  const auto coarse = (*archive)->column_range(LevelIndex(1));
+  EXPECT_EQ((*coarse)->second.value - (*coarse)->first.value, 119) << "no age, no bound";
+  const TimeNs newest = slice_end((*archive)->column_range(LevelIndex(0))->value().second, milliseconds(100));
+  const TimeNs report = (*archive)->oldest(Shelf::kReports, {})->value();
+  EXPECT_GE(newest - report, seconds(40));
+  EXPECT_LE(newest - report, seconds(52));
+
+  // The clock goes on, the trace does not: nothing goes.
+  const auto before = (*archive)->oldest(Shelf::kRaw, {})->value();
+  Cut nothing;
+  for (int i = 0; i < 10; ++i) {
+    filling.clock.mono = filling.clock.mono + seconds(1000);
+    keeper.after_commit(nothing);
+  }
+  EXPECT_EQ((*archive)->oldest(Shelf::kRaw, {})->value(), before);
+  EXPECT_EQ(keeper.report().times, r.times);
+}
+
+TEST(Keeper, NoAgeReachesBelowTheFloorOrHoldsUpTheBudget) {
+  const TempDir dir;
+  constexpr std::uint64_t kBudget = 32 * kMiB;
+  ArchiveOptions archive_options;
+  archive_options.disk_budget = kBudget;
+  auto archive = Archive::create(dir / "a", example_run(), archive_options);
+  ASSERT_TRUE(archive);
+  Filling filling(**archive, 256 << 10);
+  KeeperOptions o = options(kBudget);
+  o.floor_slices = {200, 20, 20};
+  o.ages = {seconds(1000), {}, {seconds(1), seconds(1), seconds(1)}};
+  Keeper keeper(**archive, o, filling.clock);
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(filling.commit(keeper));
+  const KeeperReport r = keeper.report();
+  EXPECT_LE(r.use.archive, kBudget);
+  EXPECT_GT(r.raw_bytes_dropped, 20 * kMiB) << "though it is to be kept for longer";
+  EXPECT_FALSE(r.raw_for_age);
+  EXPECT_TRUE(r.slices_for_age);
+  EXPECT_GE(*r.fine_kept, seconds(20)) << "the floor, though the age is 1 s";
+  EXPECT_LE(*r.fine_kept, seconds(32));
+  EXPECT_LE(*r.raw_kept, seconds(20));
 }
 
 TEST(Keeper, MuchAtOnceIsLookedAtAtOnce) {

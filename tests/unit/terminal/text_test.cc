@@ -53,6 +53,9 @@ TEST(Text, NumbersAndDurations) {
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(duration_text(31'800'000'000), "31.8 s");
+  EXPECT_EQ(size_text(117), "117 B");
+  EXPECT_EQ(size_text(1536), "1.5 KiB");
+  EXPECT_EQ(size_text(~std::uint64_t{0}), "16777216.0 TiB");
   EXPECT_EQ(duration_text(-5), "0.0 s");
   EXPECT_EQ(duration_text(843'000'000'000), "14 min 3 s");
   EXPECT_EQ(clock_text(1'700'000'000'000'000'000, 3600), "23:13:20");

@@ -50,6 +50,14 @@ class Archive {
   // Margay), kUnavailable (locked by a writer, whose pid is told), kCorrupt, kIo (permission, disk full).
   static Result<std::unique_ptr<Archive>> open(const std::string& path, Mode mode,
                                                const ArchiveOptions& options = {});
+  // Takes an archive away, whatever its format, with its directory. First its marker gets another name, so
+  // that no half of an archive ever looks whole; called again after a crash, it goes on. Nothing is followed
+  // out of the directory. `also`: names of files beside the store's that go with it, where they are there.
+  // Errors: kNotFound; kInvalidArgument (not an archive, or a directory that also holds something else, which
+  // is named: nothing is taken away then); kUnavailable (being written); kIo.
+  static Status remove(const std::string& path, const std::vector<std::string>& also = {});
+  // What of these would be in the way; takes nothing away.
+  static Status check_removable(const std::string& path, const std::vector<std::string>& also = {});
   ~Archive();
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
@@ -104,6 +112,14 @@ class Archive {
   Status drop_raw_before(TimeNs time);
   Status drop_reports_before(TimeNs time);
 
+  // Writes into files what so far only the log has, which then goes (when the archive is closed at the
+  // latest). Errors: as of drop_*.
+  Status flush();
+  // Writes all files anew, without what was dropped or replaced: the archive then takes what its contents
+  // need. Cost: reads and writes the whole archive, and takes its size once more meanwhile. Errors: as of
+  // drop_*.
+  Status compact();
+
   // Makes an archive of its own in the new directory `path` that holds the last cut: hard links where the
   // file system allows, so cheap. It can be read while this one is written on.
   Status checkpoint(const std::string& path);
@@ -111,6 +127,9 @@ class Archive {
   // What the archive's files take on the disk, the log and RocksDB's own included, and what the file system
   // has. Cost: a stat for each file. Errors: kIo.
   Result<DiskUse> disk_use() const;
+  // The same of an archive that need not be open. One that is open for writing takes some more than what it
+  // holds: RocksDB takes room for its log beforehand.
+  static Result<DiskUse> disk_use_of(const std::string& path);
   // How much of a shelf lies before `until`, in at most `parts` pieces of about the same duration, oldest
   // first. Sizes are those of what is in files, without what only the log has. Cost: two seeks, and some
   // index blocks a piece.

@@ -1,6 +1,6 @@
-// Keeps an archive within its bounds on the disk: looks once a second (every ten while it is full) and
-// after each 32nd part of the budget that was committed, on the
-// thread that commits, and drops what retention.h says.
+// Keeps an archive within its ages and its bounds on the disk: looks once a second (every ten while it is
+// full) and after each 32nd part of the budget that was committed, on the thread that commits, and drops what
+// retention.h says.
 //
 // When nothing more may go, `full()` is true: raw events should then not be committed until it is false
 // again. Thread safety: after_commit is for the thread that commits; full and report for any. Cost: a look is
@@ -19,6 +19,7 @@ namespace margay::store {
 
 struct KeeperOptions {
   DiskRules rules;
+  AgeRules ages;
   std::vector<DurationNs> levels;          // slice durations, the finest first
   std::vector<std::int64_t> floor_slices;  // of each level: that many of the newest never go
   DurationNs period = seconds(1);
@@ -32,7 +33,9 @@ struct KeeperReport {
   std::uint64_t times = 0;              // that something was dropped
   std::optional<DurationNs> raw_kept;   // how far back the raw events reach
   std::optional<DurationNs> fine_kept;  // how far back the finest slices reach
-  bool for_free_space = false;          // the last time was for the file system, not for the budget
+  // Whether what went last of each was too old; else it went for want of room.
+  bool raw_for_age = false, reports_for_age = false, slices_for_age = false;
+  bool for_free_space = false;  // the last time for want of room was for the file system's
   bool full = false;
   std::string error;  // why dropping failed, the last time it was tried; "": it did not
 };
@@ -49,7 +52,9 @@ class Keeper {
 
  private:
   void look();
-  Status drop(std::uint64_t need, KeeperReport& report);
+  Status drop_old(KeeperReport& report);
+  Status drop_for_room(std::uint64_t need, KeeperReport& report);
+  Status drop(const Drop& what, bool for_age, KeeperReport& report);
   std::vector<Stock> stocks(Status& status) const;
   TimeNs floor(std::size_t level) const;
   void measure(KeeperReport& report) const;

@@ -61,8 +61,10 @@
 //     partition  else: O(parts * depth * T * X) at worst, usually near the number of parts times T
 //     set_p      a whole window, O(K * T * (L*X log + R)), for one p
 //     evaluate   O(leaves * T * X log)
-// Entries written: K*P*T for a slice at most (entries_written()). tests/bench/partition_bench.cc measures all
-// this. MEMORY, in bytes, all at create() but for reshape() (memory_needed() tells it exactly):
+// Entries written: K*P*T for a slice at most (entries_written()). Not counted there: what tells which tiles
+// need not be read (ceilings, crest, leads: up to 2T more for a slice, node and p) and until when rows rest.
+// tests/bench/partition_bench.cc measures all this. MEMORY, in bytes, all at create() but for reshape()
+// (memory_needed() tells it exactly):
 //     K * ( E * P * (32*N*(N+1) + 8*(N*N + 3*N) + 16*floor((N+15)/16))  +  64 * M*(X+2)  +  32*(2*X+3) )  +
 //     small scratch, E = 8 (exact) or 4 (compact), N = floor((T+6)/8) + 1, M = floor((T+7)/8) + 1
 //
@@ -163,7 +165,8 @@ class Spatiotemporal {
   SliceIndex first_slice() const;  // the oldest held; equals end_slice() if none is
   SliceIndex end_slice() const;    // one past the newest
   double tie_bits() const;
-  // Entries of tables written since the beginning: at most (nodes x T x number of p) for a slice.
+  // Entries of tables written since the beginning: at most (nodes x T x number of p) for a slice. Bounds
+  // beside the entries (COST) are not counted.
   std::uint64_t entries_written() const;
 
  private:

@@ -41,12 +41,15 @@ std::string shortened(std::string_view printable_text, std::size_t columns, bool
 std::string duration_text(std::int64_t ns);
 // "100 ms", "1 s", "60 s": the length of a slice.
 std::string slice_text(std::int64_t ns);
+// "117 B", "1.5 KiB", "117.7 MiB": bytes.
+std::string size_text(std::uint64_t bytes);
 // "13:02:11", `utc_offset_s` seconds east of Greenwich.
 std::string clock_text(std::int64_t unix_ns, std::int64_t utc_offset_s);
 // "1st", "2nd", "3rd", "14th".
 std::string ordinal(std::uint64_t n);
-// a - b without overflow.
+// a - b, a + b, a * b; the nearest number that there is where that would overflow.
 std::int64_t minus(std::int64_t a, std::int64_t b);
 std::int64_t plus(std::int64_t a, std::int64_t b);
+std::int64_t times(std::int64_t a, std::int64_t b);
 
 }  // namespace margay::terminal

@@ -32,6 +32,9 @@ struct Store {
   bool raw_events = true;
   SizeBytes memory = mebibytes(96);
   SizeBytes keep_free = mebibytes(1024);
+  std::optional<DurationNs> keep_raw, keep_reports;  // nothing: for ever
+  std::vector<std::optional<DurationNs>>
+      keep_levels;  // of each level, the finest first; fewer: the others for ever
   bool operator==(const Store&) const = default;
 };
 struct Limits {
@@ -92,6 +95,9 @@ struct Config {
 
   // Slice durations of all levels, the finest first.
   std::vector<DurationNs> level_durations() const;
+  // store.keep_levels for these levels, which may be others than those of the file (--slice): each is kept as
+  // the coarsest of the file that is not coarser, or as the finest.
+  std::vector<std::optional<DurationNs>> level_ages(const std::vector<DurationNs>& levels) const;
 };
 
 // The defaults, changed by what the file says. At most 1 MiB is read.
