@@ -7,6 +7,7 @@
 
 #include "archive/archive_command.h"
 #include "command_options.h"
+#include "import/import_command.h"
 #include "keys_command.h"
 #include "margay/config/config.h"
 #include "margay/terminal/status.h"
@@ -130,6 +131,7 @@ int run(int argc, char** argv) {
       "  margay watch                          the live view of it, in another terminal\n"
       "  margay status                         where every event went, and how the daemon is\n"
       "  margay archive ls                     what is kept of runs that were watched\n"
+      "  margay import lu.trace --archive lu   an archive of another tool's trace\n"
       "  margay partition model.csv            the optimal partition of a model in a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
@@ -192,6 +194,10 @@ int run(int argc, char** argv) {
   margay::app::add_archive_command(app, archive_request);
   auto* archive_app = app.get_subcommand("archive");
 
+  margay::app::ImportRequest import_request;
+  margay::app::add_import_command(app, import_request);
+  auto* import_app = app.get_subcommand("import");
+
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
   auto* env_app = app.add_subcommand(
@@ -229,6 +235,7 @@ int run(int argc, char** argv) {
   if (keys_app->parsed()) return margay::app::keys_command(keys_request);
   if (partition_app->parsed()) return margay::app::partition_command(partition_request);
   if (archive_app->parsed()) return margay::app::archive_command(archive_request);
+  if (import_app->parsed()) return margay::app::import_command(import_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;
