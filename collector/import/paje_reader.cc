@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "margay/base/text.h"
 #include "paje.h"
@@ -47,8 +48,15 @@ Status Reader::take_line(std::string_view line) {
   ++counts_.lines;
   event_.clear();
   is_late_ = false;
-  auto ok = take(line);
-  return ok ? ok : problem(counts_.lines, ok.error());
+  if (auto ok = take(line); !ok)
+    if (auto told = problem(counts_.lines, ok.error()); !told) return told;
+  if (late_.empty()) return {};
+  // No line that comes may be as early as this any more.
+  if (auto ok = release(newest_ - options_.lateness.value); !ok) return ok;
+  if (late_.bytes() <= kMostLateBytes) return {};
+  return fail(ErrorCode::kLimit,
+              name_ + ":" + std::to_string(counts_.lines) +
+                  ": more than 512 MiB of lines lie within the lateness; expected a shorter --lateness");
 }
 
 Status Reader::take_long_line() {
@@ -93,35 +101,29 @@ Status Reader::take(std::string_view line) {
                     " is no number of seconds; expected one like 12.5 or 1.25e-3, "
                     "within 146 years of 0");
   }
-  if (options_.lateness.value > 0) return hold_back(whole, *time);
+  if (options_.lateness.value > 0) {
+    newest_ = any_time_ ? std::max(newest_, *time) : *time;
+    any_time_ = true;
+    late_.push(*time, counts_.lines, whole);
+    return {};
+  }
   return happen(*def, *time);
 }
 
-// Everything earlier than the newest time less the lateness can happen now.
-Status Reader::hold_back(std::string_view line, std::int64_t time_ns) {
-  newest_ = any_time_ ? std::max(newest_, time_ns) : time_ns;
-  any_time_ = true;
-  const std::uint64_t number = counts_.lines;
-  late_.push(time_ns, number, line);
-  Status result;
-  while (result && !late_.empty() && newest_ - late_.earliest() >= options_.lateness.value) {
+Status Reader::release(std::int64_t until) {
+  while (!late_.empty() && late_.earliest() <= until) {
     const LateLines::Line held = late_.top();
     std::string_view rest = held.text;
     const EventDef* const def = header_.find(event_id(take_word(rest)));
     event_.clear();
-    result = split(rest, *def, values_);  // it could be before
-    if (result) result = happen(*def, held.time_ns);
-    if (!result) {
-      // Said of the line that it is about.
-      result = problem(held.number, result.error());
-      if (!result) return result;
-    }
+    is_late_ = false;
+    Status ok = split(rest, *def, values_);  // it could be before
+    if (ok) ok = happen(*def, held.time_ns);
+    if (!ok) ok = problem(held.number, ok.error());
+    if (!ok) return ok;
     late_.pop();
   }
-  if (late_.bytes() > kMostLateBytes)
-    return fail(ErrorCode::kUnavailable,
-                "more than 512 MiB of lines lie within the lateness; expected a shorter --lateness");
-  return result;
+  return {};
 }
 
 Status Reader::happen(const EventDef& def, std::int64_t time_ns) {
@@ -157,17 +159,7 @@ Status Reader::finish() {
                                           "the trace ends within a definition; expected %EndEventDef"});
         !ok)
       return ok;
-  while (!late_.empty()) {
-    const LateLines::Line held = late_.top();
-    std::string_view rest = held.text;
-    const EventDef* const def = header_.find(event_id(take_word(rest)));
-    event_.clear();
-    Status ok = split(rest, *def, values_);
-    if (ok) ok = happen(*def, held.time_ns);
-    if (!ok) ok = problem(held.number, ok.error());
-    if (!ok) return ok;
-    late_.pop();
-  }
+  if (auto ok = release(std::numeric_limits<std::int64_t>::max()); !ok) return ok;
   counts_.half_links = half_links_.size();
   return end_all();
 }

@@ -41,7 +41,8 @@ class Reader {
   };
 
   Status take(std::string_view line);
-  Status hold_back(std::string_view line, std::int64_t time_ns);
+  // What was held back and happened at this time or before.
+  Status release(std::int64_t until);
   Status happen(const EventDef& def, std::int64_t time_ns);
   Status dispatch(const EventDef& def, std::int64_t time_ns);
   Status define(const EventDef& def);
