@@ -57,7 +57,8 @@ Result<DurationNs> duration_of(const char* option, const std::string& text, Dura
   if (!d) return fail(d.error(), std::string("import: ") + option + " " + text);
   if (*d < least || *d > most)
     return fail(ErrorCode::kInvalidArgument, std::string("import: ") + option + " " + text + ": expected " +
-                                                 config::to_text(least) + " to " + config::to_text(most));
+                                                 (least.value == 0 ? "0s" : config::to_text(least)) + " to " +
+                                                 config::to_text(most));
   return *d;
 }
 
