@@ -134,9 +134,11 @@ Status Header::begin(std::string_view name, std::string_view id) {
   if (id_ > kGreatestId)
     return wrong("the event " + quoted(name) + " has the number " + quoted(id) +
                  "; expected one from 0 to 2147483647");
-  if (find(id_) != nullptr)
-    return wrong("the number " + std::to_string(id_) + " of " + quoted(name) + " is that of " +
-                 quoted(find(id_)->name) + " already");
+  if (const EventDef* const first = find(id_)) {
+    id_ = kGreatestId + 1;  // the first one stays
+    return wrong("the number " + std::string(id) + " of " + quoted(name) + " is that of " +
+                 quoted(first->name) + " already");
+  }
   return {};
 }
 

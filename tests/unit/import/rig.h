@@ -11,6 +11,7 @@
 
 #include "margay/import/format.h"
 #include "paje.h"
+#include "support/paje_header.h"
 
 namespace margay::trace::testing {
 
@@ -82,38 +83,9 @@ class Notebook final : public Consumer {
   TimeNs covered{std::numeric_limits<std::int64_t>::min()};
 };
 
-// Events 0 to 17 in the order of the format, fields in a plain order.
 inline std::string header() {
-  const std::pair<const char*, std::vector<const char*>> events[] = {
-      {"DefineContainerType", {"Alias", "Type", "Name"}},
-      {"DefineStateType", {"Alias", "Type", "Name"}},
-      {"DefineVariableType", {"Alias", "Type", "Name"}},
-      {"DefineEventType", {"Alias", "Type", "Name"}},
-      {"DefineLinkType", {"Alias", "Type", "StartContainerType", "EndContainerType", "Name"}},
-      {"DefineEntityValue", {"Alias", "Type", "Name"}},
-      {"CreateContainer", {"Time", "Alias", "Type", "Container", "Name"}},
-      {"DestroyContainer", {"Time", "Type", "Name"}},
-      {"SetState", {"Time", "Type", "Container", "Value"}},
-      {"PushState", {"Time", "Type", "Container", "Value"}},
-      {"PopState", {"Time", "Type", "Container"}},
-      {"ResetState", {"Time", "Type", "Container"}},
-      {"SetVariable", {"Time", "Type", "Container", "Value"}},
-      {"AddVariable", {"Time", "Type", "Container", "Value"}},
-      {"SubVariable", {"Time", "Type", "Container", "Value"}},
-      {"NewEvent", {"Time", "Type", "Container", "Value"}},
-      {"StartLink", {"Time", "Type", "Container", "StartContainer", "Value", "Key"}},
-      {"EndLink", {"Time", "Type", "Container", "EndContainer", "Value", "Key"}},
-  };
-  std::string out;
-  int number = 0;
-  for (const auto& [name, fields] : events) {
-    out += "%EventDef Paje" + std::string(name) + " " + std::to_string(number++) + "\n";
-    for (const char* f : fields) out += "% " + std::string(f) + " string\n";
-    out += "%EndEventDef\n";
-  }
-  return out;
+  return test_support::paje_header();
 }
-inline constexpr int kHeaderLines = 110;
 
 // Types P > T, states S of T, variables V, events E, links L; containers p > t, u. All at time 0.
 inline std::string start() {
