@@ -25,9 +25,7 @@ class NameMap {
     for (std::size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at] == kNone) return kNone;
       const Entry& e = entries_[slots_[at]];
-      if (e.hash == hash && e.scope == scope && e.size == text.size() &&
-          std::memcmp(e.text, text.data(), text.size()) == 0)
-        return e.value;
+      if (e.hash == hash && e.scope == scope && std::string_view(e.text, e.size) == text) return e.value;
     }
   }
   // Replaces the value of a key that is there.
@@ -36,8 +34,7 @@ class NameMap {
     std::size_t at = hash & (slots_.size() - 1);
     for (; slots_[at] != kNone; at = (at + 1) & (slots_.size() - 1)) {
       Entry& e = entries_[slots_[at]];
-      if (e.hash == hash && e.scope == scope && e.size == text.size() &&
-          std::memcmp(e.text, text.data(), text.size()) == 0) {
+      if (e.hash == hash && e.scope == scope && std::string_view(e.text, e.size) == text) {
         e.value = value;
         return;
       }
