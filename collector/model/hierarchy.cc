@@ -11,10 +11,26 @@ bool is_number(const std::string& s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-std::string component(const std::string& attribute, const std::string& value) {
-  std::string name = is_number(value) ? attribute + value : value;
+std::string without_slash(std::string name) {
   std::replace(name.begin(), name.end(), '/', '_');  // a path is made of components
   return name;
+}
+std::string component(const std::string& attribute, const std::string& value) {
+  return without_slash(is_number(value) ? attribute + value : value);
+}
+
+// Calls `take` with what a leaf shows for a level of the view: nothing, one component, or a path of them.
+template <class Take>
+void each_component(const Attributes& leaf, const std::string& level, Take take) {
+  if (level != "path") {
+    if (const auto it = leaf.find(level); it != leaf.end()) take(component(level, it->second));
+    return;
+  }
+  for (std::size_t i = 1;; ++i) {
+    const auto it = leaf.find("path" + std::to_string(i));
+    if (it == leaf.end()) return;
+    take(without_slash(it->second));
+  }
 }
 
 // "rank2" before "rank10".
@@ -42,8 +58,11 @@ bool natural_less(const std::string& a, const std::string& b) {
   return a.size() - i < b.size() - j;
 }
 
+// Names that only differ in leading zeros are two names.
 struct NaturalLess {
-  bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
+  bool operator()(const std::string& a, const std::string& b) const {
+    return natural_less(a, b) || (a < b && !natural_less(b, a));
+  }
 };
 
 // The tree before it is laid out in depth-first order.
@@ -59,8 +78,7 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
   const auto prefix_key = [&](const Attributes& a) {
     std::string key;
     for (const std::string& level : view)
-      if (level != "thread")
-        if (const auto it = a.find(level); it != a.end()) key += component(level, it->second) + '/';
+      if (level != "thread") each_component(a, level, [&key](const std::string& c) { key += c + '/'; });
     return key;
   };
   std::map<std::string, int> threads;
@@ -71,10 +89,8 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
   for (std::uint32_t i = 0; i < leaves.size(); ++i) {
     std::vector<std::string> components;
     for (const std::string& level : view) {
-      const auto it = leaves[i].find(level);
-      if (it == leaves[i].end()) continue;
-      if (level == "thread" && threads[prefix_key(leaves[i])] == 1) continue;
-      components.push_back(component(level, it->second));
+      if (level == "thread" && leaves[i].contains(level) && threads[prefix_key(leaves[i])] == 1) continue;
+      each_component(leaves[i], level, [&](std::string c) { components.push_back(std::move(c)); });
     }
     if (components.empty()) components.push_back("unnamed");
     const auto child = [&](std::uint32_t at, const std::string& name) {

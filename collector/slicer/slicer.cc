@@ -150,11 +150,11 @@ Outcome Slicer::advance(LeafIndex leaf, TimeNs& t) {
   return outcome;
 }
 
-Outcome Slicer::begin(LeafIndex leaf, TimeNs t) {
+Outcome Slicer::begin(LeafIndex leaf, TimeNs t, StateId base) {
   const Outcome outcome = advance(leaf, t);
   LeafState& l = leaves_[leaf.value];
   l.stack.clear();
-  l.base = kCompute;
+  l.base = base;
   l.base_since = t;
   visit_begins(leaf, t);
   return outcome;

@@ -68,6 +68,10 @@ Status check(const Cut& cut) {
   for (const SourceRecord& s : cut.sources) {
     bool good = fits(s.attributes) && s.names.size() <= kMostNames;
     for (const StateId id : s.names) good = good && known(id);
+    good = good && s.texts.size() <= s.names.size();
+    for (const NameText& t : s.texts)
+      good = good && t.index < s.names.size() && t.text.size() <= kLongestText &&
+             t.kind >= NameText::Kind::kRegion && t.kind <= NameText::Kind::kLink;
     if (!good) return refuse("source " + std::to_string(s.source.value) + " is beyond the bounds");
   }
   if (cut.closed.size() > kMostLevels) return refuse("more than 16 levels are closed");

@@ -8,25 +8,30 @@ namespace margay::store {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kSourceVersion = 2;  // since then with the texts of names that are no states
 
-ByteWriter begin(std::string& out) {
+ByteWriter begin(std::string& out, std::uint8_t version = kVersion) {
   ByteWriter w(out);
-  w.u8(kVersion);
+  w.u8(version);
   return w;
 }
 
-Status other_version(std::uint8_t version, const char* what) {
+Status other_version(std::uint8_t version, const char* what, std::uint8_t newest = kVersion) {
   return fail(ErrorCode::kVersion, std::string(what) + " of version " + std::to_string(version) +
-                                       "; this one reads version " + std::to_string(kVersion));
+                                       "; this one reads version " + (newest > 1 ? "1 to " : "") +
+                                       std::to_string(newest));
 }
 
-// Runs `read` behind the version byte and wants every byte used.
+// Runs `read` behind the version byte, 1 to `newest`, and wants every byte used.
 template <class Read>
-Status decode(std::string_view bytes, const char* what, Read read) {
+Status decode(std::string_view bytes, const char* what, Read read, std::uint8_t newest = kVersion) {
   ByteReader in(bytes);
   const std::uint8_t version = in.u8();
-  if (in.ok() && version != kVersion) return other_version(version, what);
-  read(in);
+  if (in.ok() && (version < 1 || version > newest)) return other_version(version, what, newest);
+  if constexpr (std::is_invocable_v<Read, ByteReader&, std::uint8_t>)
+    read(in, version);
+  else
+    read(in);
   if (!in.done()) return fail(ErrorCode::kCorrupt, std::string(what) + " does not decode");
   return {};
 }
@@ -167,7 +172,7 @@ Status decode_untrusted(std::string_view bytes, LeafState& v) {
 
 std::string encode(const SourceRecord& v) {
   std::string out;
-  ByteWriter w = begin(out);
+  ByteWriter w = begin(out, kSourceVersion);
   w.varint(v.epoch);
   put_texts(w, v.attributes);
   w.varint(v.names.size());
@@ -176,10 +181,16 @@ std::string encode(const SourceRecord& v) {
   w.signed_varint(v.clock_error.value);
   w.varint(v.goodbye);
   put_optional_time(w, v.end);
+  w.varint(v.texts.size());
+  for (const NameText& t : v.texts) {
+    w.varint(t.index);
+    w.u8(static_cast<std::uint8_t>(t.kind));
+    w.string(t.text);
+  }
   return out;
 }
 Status decode_untrusted(std::string_view bytes, SourceRecord& v) {
-  return decode(bytes, "a source", [&](ByteReader& in) {
+  const auto read = [&](ByteReader& in, std::uint8_t version) {
     v.epoch = word(in);
     get_texts(in, v.attributes);
     v.names.resize(in.count(kMostNames));
@@ -188,7 +199,18 @@ Status decode_untrusted(std::string_view bytes, SourceRecord& v) {
     v.clock_error = duration(in);
     v.goodbye = word(in);
     v.end = optional_time(in);
-  });
+    v.texts.clear();
+    if (version < 2) return;
+    v.texts.resize(in.count(v.names.size()));
+    for (NameText& t : v.texts) {
+      t.index = static_cast<std::uint16_t>(in.bounded(kMostNames - 1));
+      t.kind = static_cast<NameText::Kind>(in.u8());
+      if (t.index >= v.names.size() || t.kind < NameText::Kind::kRegion || t.kind > NameText::Kind::kLink)
+        in.refuse();
+      t.text = text(in);
+    }
+  };
+  return decode(bytes, "a source", read, kSourceVersion);
 }
 
 std::string encode(const StreamRecord& v) {

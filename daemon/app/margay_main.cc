@@ -8,6 +8,7 @@
 #include "archive/archive_command.h"
 #include "command_options.h"
 #include "export/export_command.h"
+#include "import/import_command.h"
 #include "keys_command.h"
 #include "margay/config/config.h"
 #include "margay/terminal/status.h"
@@ -134,6 +135,7 @@ int run(int argc, char** argv) {
       "  margay archive ls                     what is kept of runs that were watched\n"
       "  margay replay margay-RUN              phases and alerts again, from an archive; what if, too\n"
       "  margay export night.margay --format paje  what an archive holds, for other programs\n"
+      "  margay import lu.trace --archive lu   an archive of another tool's trace\n"
       "  margay partition model.csv            the optimal partition of a model in a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
@@ -202,6 +204,9 @@ int run(int argc, char** argv) {
   margay::app::ExportRequest export_request;
   margay::app::add_export_command(app, export_request);
   auto* export_app = app.get_subcommand("export");
+  margay::app::ImportRequest import_request;
+  margay::app::add_import_command(app, import_request);
+  auto* import_app = app.get_subcommand("import");
 
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
   std::string env_run;
@@ -242,6 +247,7 @@ int run(int argc, char** argv) {
   if (archive_app->parsed()) return margay::app::archive_command(archive_request);
   if (replay_app->parsed()) return margay::app::replay_command(replay_request);
   if (export_app->parsed()) return margay::app::export_command(export_request);
+  if (import_app->parsed()) return margay::app::import_command(import_request);
   if (runs_app->parsed()) {
     for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
     return 0;

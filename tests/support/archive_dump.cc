@@ -5,7 +5,8 @@
 //   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty
 //                             ones
 //   archive_dump records DIR  CSV leaf,kind,records,bytes of the raw records that were kept
-//   archive_dump alerts DIR   the alerts, a JSON object a line
+//   archive_dump events DIR   every raw record that was kept, by leaf:
+//   [leaf,time_ns,kind,name,bytes,peer,tag] archive_dump alerts DIR   the alerts, a JSON object a line
 //   archive_dump reports DIR  the reports that were kept, a JSON object a line
 //
 // Exit code: 0; 1 if the archive cannot be read; 2 for a wrong call.
@@ -91,6 +92,48 @@ int dump_columns(const store::Archive& archive, bool cells) {
   return scanned ? 0 : complain(scanned.error());
 }
 
+constexpr const char* kKinds[] = {"?",    "enter",      "leave",   "region_enter", "region_leave",
+                                  "gap",  "stack",      "begin",   "end",          "variable",
+                                  "mark", "link_begin", "link_end"};
+const char* kind_name(unsigned kind) {
+  return kKinds[kind < std::size(kKinds) ? kind : 0];
+}
+
+// A JSON array a line. Names are those of the record's source: states, and texts of those that are none.
+int dump_events(const store::Archive& archive) {
+  const auto resume = archive.load();
+  if (!resume) return complain(resume.error());
+  std::map<SourceId, std::vector<std::string>> names;
+  for (const auto& s : resume->sources) {
+    for (const StateId id : s.names) names[s.source].push_back(resume->states[id].name);
+    for (const auto& t : s.texts) names[s.source][t.index] = t.text;
+  }
+  Status decoded{};
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  for (const auto& leaf : resume->leaves) {
+    const auto& table = names[leaf.source];
+    const Status read =
+        archive.read_raw(leaf.leaf, TimeNs(-kFar), TimeNs(kFar), [&](store::RawBlock&& block) {
+          std::vector<EventRecord> records;
+          decoded = wire::decode_columns_untrusted(block.columns, block.count, records);
+          for (const EventRecord& r : records) {
+            const nlohmann::json line = {leaf.leaf.value,
+                                         r.time_ns,
+                                         kind_name(r.kind),
+                                         r.state < table.size() ? table[r.state] : std::string(),
+                                         r.bytes,
+                                         r.peer,
+                                         r.tag};
+            std::puts(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+          }
+          return bool(decoded);
+        });
+    if (!read) return complain(read.error());
+    if (!decoded) return complain(decoded.error());
+  }
+  return 0;
+}
+
 // What kinds of records there are: of the gaps, `bytes` are the records that were dropped.
 int dump_records(const store::Archive& archive) {
   struct Sum {
@@ -112,11 +155,9 @@ int dump_records(const store::Archive& archive) {
       });
   if (!read) return complain(read.error());
   if (!decoded) return complain(decoded.error());
-  static constexpr const char* kKinds[] = {"?",   "enter", "leave", "region_enter", "region_leave",
-                                           "gap", "stack"};
   std::puts("leaf,kind,records,bytes");
   for (const auto& [key, sum] : sums)
-    std::printf("%u,%s,%llu,%llu\n", key.first, kKinds[key.second < std::size(kKinds) ? key.second : 0],
+    std::printf("%u,%s,%llu,%llu\n", key.first, kind_name(key.second),
                 static_cast<unsigned long long>(sum.records), static_cast<unsigned long long>(sum.bytes));
   return 0;
 }
@@ -146,15 +187,16 @@ int dump_reports(const store::Archive& archive) {
 
 int main(int argc, char** argv) {
   const std::string what = argc == 3 ? argv[1] : "";
-  if (what != "meta" && what != "slices" && what != "cells" && what != "records" && what != "alerts" &&
-      what != "reports") {
-    std::fputs("archive_dump meta|slices|cells|records|alerts|reports DIR\n", stderr);
+  if (what != "meta" && what != "slices" && what != "cells" && what != "records" && what != "events" &&
+      what != "alerts" && what != "reports") {
+    std::fputs("archive_dump meta|slices|cells|records|events|alerts|reports DIR\n", stderr);
     return 2;
   }
   const auto archive = store::Archive::open(argv[2], store::Mode::kReadOnly);
   if (!archive) return complain(archive.error());
   if (what == "meta") return dump_meta(**archive);
   if (what == "records") return dump_records(**archive);
+  if (what == "events") return dump_events(**archive);
   if (what == "alerts") return dump_alerts(**archive);
   if (what == "reports") return dump_reports(**archive);
   return dump_columns(**archive, what == "cells");

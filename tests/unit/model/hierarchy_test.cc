@@ -73,6 +73,18 @@ TEST(Hierarchy, ManyLeavesOfOneNameAreNumbered) {
   EXPECT_EQ(h.path_of(LeafIndex(8191)), "/n#8192");
 }
 
+TEST(Hierarchy, PathOfAnImportedLeafShowsAsItIs) {
+  const std::vector<Attributes> leaves = {{{"path1", "cluster"}, {"path2", "7"}, {"path3", "a/b"}},
+                                          {{"path1", "cluster"}, {"path2", "07"}},
+                                          {{"path1", "cluster"}},
+                                          {{"path2", "no first"}}};
+  const Hierarchy h(leaves, Hierarchy::default_view());
+  EXPECT_EQ(h.path_of(LeafIndex(0)), "/cluster/7/a_b");
+  EXPECT_EQ(h.path_of(LeafIndex(1)), "/cluster/07");
+  EXPECT_EQ(h.path_of(LeafIndex(2)), "/cluster/self");
+  EXPECT_EQ(h.path_of(LeafIndex(3)), "/unnamed");
+}
+
 TEST(Hierarchy, ALeafThatIsCalledSelfLosesNobodyItsPlace) {
   const std::vector<Attributes> leaves = {{{"host", "n"}}, {{"host", "n"}, {"rank", "self"}}};
   const Hierarchy h(leaves, Hierarchy::default_view());

@@ -23,14 +23,19 @@ namespace margay::trace {
 struct Name {
   enum class Kind : std::uint8_t { kState, kRegion, kVariable, kMark, kLink };
   Kind kind = Kind::kState;
+  // Of an imported mark or link: its type, a line break, its value (neither has one). Not trusted to be
+  // printable beyond being UTF-8 without control characters but this.
   std::string text;
   model::StateFamily family = model::StateFamily::kOther;  // of states
 };
 
 // A resource whose records follow.
 struct Leaf {
+  // Of an imported leaf: "path1", "path2" ... from the root down, shown as they are (hierarchy.h); what else
+  // an export needs (collector/import/IMPORT.md); and "base", the text of the name below.
   model::Attributes attributes;
-  // The state (a Name index) that it is in while it exists and no state is open; nothing: Compute.
+  // The state (a Name index) that it is in while it exists and no state is open; nothing: Compute. The name
+  // "Absent" makes a leaf that has records (variables, marks, links), but no time.
   std::optional<std::uint16_t> base;
 };
 

@@ -33,12 +33,13 @@ class Hierarchy {
 
   // `leaves[i]` are the attributes of LeafIndex(i). Values of attribute `a` show as a + value for numbers
   // ("rank3"), as the value itself otherwise ("node7"). A leaf without an attribute of the view skips that
-  // level. Cost: O(leaves * view * log).
+  // level. "path" in a view stands for "path1", "path2" ... up to the first that a leaf does not have, whose
+  // values show as they are, numbers too: the path of an imported leaf. Cost: O(leaves * view * log).
   Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view);
   Hierarchy() : Hierarchy({}, {}) {}
 
   // "process" is the level of those that have no rank.
-  static std::vector<std::string> default_view() { return {"host", "rank", "process", "thread"}; }
+  static std::vector<std::string> default_view() { return {"host", "rank", "process", "thread", "path"}; }
 
   static constexpr NodeIndex kRoot{0};
   std::size_t node_count() const { return nodes_.size(); }

@@ -77,7 +77,8 @@ class Slicer {
 
   // Events of one leaf come in order; a time before the leaf's last event is taken as that event's time
   // (and counted in `backwards()`).
-  Outcome begin(LeafIndex leaf, TimeNs t);                 // starts to exist: Compute
+  // Starts to exist: it is in `base` whenever no state is open. kAbsent: events only, and no time.
+  Outcome begin(LeafIndex leaf, TimeNs t, StateId base = kCompute);
   Outcome enter(LeafIndex leaf, StateId state, TimeNs t);  // the innermost open state is now `state`
   Outcome leave(LeafIndex leaf, StateId state, TimeNs t);  // and no longer
   Outcome end(LeafIndex leaf, TimeNs t);                   // ceases to exist: Absent

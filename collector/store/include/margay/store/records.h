@@ -72,6 +72,15 @@ struct LeafState {
   bool operator==(const LeafState&) const = default;
 };
 
+// A name of a source's records that is no state.
+struct NameText {
+  enum class Kind : std::uint8_t { kRegion = 1, kVariable = 2, kMark = 3, kLink = 4 };
+  std::uint16_t index = 0;  // in the source's name table
+  Kind kind = Kind::kRegion;
+  std::string text;
+  bool operator==(const NameText&) const = default;
+};
+
 // What changes seldom about a source; written when it changes.
 struct SourceRecord {
   SourceId source{};
@@ -82,6 +91,9 @@ struct SourceRecord {
   DurationNs clock_error{};    // at most, each way
   std::uint32_t goodbye = 0;   // wire::Goodbye::Reason; meaningful with `end`
   std::optional<TimeNs> end;   // it has said goodbye
+  // Those of `names` that are no states (kUnknown there), as far as they are kept. Of an imported trace, all:
+  // the text of a mark or link is its type, a line break, its value.
+  std::vector<NameText> texts;
   bool operator==(const SourceRecord&) const = default;
 };
 

@@ -1,0 +1,212 @@
+#include "import_command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "import_output.h"
+#include "margay/config/units.h"
+#include "margay/terminal/text.h"
+
+namespace margay::app {
+namespace {
+
+constexpr int kTrouble = 1, kBadInput = 2, kSignalled = 128;
+constexpr DurationNs kShortestSlice{1000};
+constexpr DurationNs kLongestSlice = seconds(24 * 3600);
+
+volatile sig_atomic_t g_signal = 0;
+
+// While it lives, the signals that end a program only say that it is to end: what was begun is taken away.
+class Signals {
+ public:
+  Signals() {
+    g_signal = 0;
+    struct sigaction take {};
+    take.sa_handler = [](int n) { g_signal = n; };  // no SA_RESTART: a read that waits ends
+    for (std::size_t i = 0; i < std::size(kTaken); ++i) ::sigaction(kTaken[i], &take, &before_[i]);
+  }
+  ~Signals() {
+    for (std::size_t i = 0; i < std::size(kTaken); ++i) ::sigaction(kTaken[i], &before_[i], nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+ private:
+  static constexpr int kTaken[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction before_[std::size(kTaken)]{};
+};
+
+void say(const std::string& sentence) {
+  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+}
+
+int complain(const Error& error) {
+  say(error.message);
+  if (g_signal != 0) return kSignalled + g_signal;
+  return error.code == ErrorCode::kIo || error.code == ErrorCode::kInternal ? kTrouble : kBadInput;
+}
+
+Result<DurationNs> duration_of(const char* option, const std::string& text, DurationNs least,
+                               DurationNs most) {
+  const auto d = config::parse_duration(text);
+  if (!d) return fail(d.error(), std::string("import: ") + option + " " + text);
+  if (*d < least || *d > most)
+    return fail(ErrorCode::kInvalidArgument, std::string("import: ") + option + " " + text + ": expected " +
+                                                 (least.value == 0 ? "0s" : config::to_text(least)) + " to " +
+                                                 config::to_text(most));
+  return *d;
+}
+
+store::RunMeta run_of(const ImportRequest& r, const trace::Input& input, std::string_view format,
+                      DurationNs slice, DurationNs lateness) {
+  store::RunMeta run;
+  run.run = r.file == "-" ? "imported" : std::filesystem::path(r.file).filename().string();
+  run.command = "import " + r.file;
+  run.host = "imported";
+  run.margay_version = MARGAY_VERSION;
+  // As of runs: 100 ms, 1 s, 10 s and 60 s.
+  for (const std::int64_t times : {1, 10, 100, 600}) run.levels.push_back(slice * times);
+  run.lateness = lateness;
+  run.settings = {{"import.file", input.name()},
+                  {"import.format", std::string(format)},
+                  {"import.lateness", config::to_text(lateness)},
+                  {"import.keep_going", r.keep_going ? "true" : "false"},
+                  {"slice.duration", config::to_text(slice)},
+                  {"store.raw_events", r.no_raw ? "false" : "true"}};
+  return run;
+}
+
+// Lines on a terminal that replace each other, a few times a second.
+class Progress {
+ public:
+  explicit Progress(std::uint64_t size) : size_(size), terminal_(isatty(STDERR_FILENO) == 1) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(const trace::ReadCounts& counts) {
+    const double now = seconds();
+    if (!terminal_ || now < next_) return;
+    next_ = now + 0.25;
+    shown_ = true;
+    std::fprintf(stderr, "\r\033[K%s", progress_text(counts, size_, now).c_str());
+    std::fflush(stderr);
+  }
+  void clear() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+    shown_ = false;
+  }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const std::uint64_t size_;
+  const bool terminal_;
+  bool shown_ = false;
+  double next_ = 0.5;
+};
+
+Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationNs slice,
+                          DurationNs lateness) {
+  const auto format = trace::choose_format(r.format, input);
+  if (!format) return tl::unexpected(format.error());
+  trace::ArchiveWriter::Options options;
+  options.run = run_of(r, input, (*format)->name, slice, lateness);
+  options.raw = !r.no_raw;
+  auto writer = trace::ArchiveWriter::create(r.archive, std::move(options));
+  if (!writer) return tl::unexpected(writer.error());
+
+  Progress progress(input.size());
+  trace::ReadOptions read;
+  read.lateness = lateness;
+  read.keep_going = r.keep_going;
+  read.problem = [&](const std::string& sentence) {
+    progress.clear();
+    say(sentence);
+  };
+  read.step = [&](const trace::ReadCounts& counts) -> Status {
+    if (g_signal != 0) return fail(ErrorCode::kUnavailable, "interrupted; nothing is left of " + r.archive);
+    progress.show(counts);
+    return {};
+  };
+  const auto counts = (*format)->read(input, read, **writer);
+  if (!counts) return tl::unexpected(counts.error());
+  if (const std::uint64_t bad = counts->rejected + counts->late; bad > trace::ReadOptions::kMostTold)
+    read.problem("and " + std::to_string(bad - trace::ReadOptions::kMostTold) +
+                 " lines more could not be taken");
+  if (g_signal != 0) return fail(ErrorCode::kUnavailable, "interrupted; nothing is left of " + r.archive);
+  const auto outcome = (*writer)->finish(counts->late, counts->rejected);
+  if (!outcome) return fail(outcome.error(), r.archive);
+  ImportDone done;
+  done.archive = r.archive;
+  done.file = input.name();
+  done.format = (*format)->name;
+  done.counts = *counts;
+  done.outcome = *outcome;
+  done.leaves = outcome->leaves;
+  done.slice = slice;
+  done.seconds = progress.seconds();
+  return done;
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, ImportRequest& r) {
+  std::string names;
+  for (const trace::Format& f : trace::formats())
+    names += "  " + std::string(f.name) + std::string(f.name.size() < 10 ? 10 - f.name.size() : 1, ' ') +
+             std::string(f.what) + "\n";
+  auto* import = app.add_subcommand(
+      "import",
+      "Make an archive of a trace of another tool: the same model, phases and views as of a run that was "
+      "watched.\n\n"
+      "  margay import lu.trace --archive lu.margay\n"
+      "  zcat big.trace.gz | margay import - --archive big.margay --slice 10ms --no-raw\n"
+      "  margay import ring.trace --archive ring.margay --lateness 2s --keep-going\n\n"
+      "Formats:\n" +
+          names +
+          "The archive is written to DIR.partial and gets its name when it is whole; after an error or a\n"
+          "signal nothing is left, after a kill -9 DIR.partial.\n"
+          "Exit code: 0; 2 if the trace or the options are wrong; 1 if the disk is; 128 + N if signal N "
+          "ended it.");
+  import->add_option("file", r.file, "the trace; - is standard input")->required();
+  import->add_option("--archive", r.archive, "directory for the archive; must not be there yet")->required();
+  import->add_option("--format", r.format, "the trace's format (default: auto, by its first bytes)");
+  import->add_option(
+      "--slice", r.slice,
+      "duration of a timeslice, 1us to 1d (default: 100ms): what is shorter is not told apart; "
+      "levels of 10, 100 and 600 slices are kept as well");
+  import->add_option("--lateness", r.lateness,
+                     "how late a line may be, in the trace's time: lines are sorted within it, 1h at most "
+                     "(default: 0s, times must not decrease)");
+  import->add_flag("--keep-going", r.keep_going,
+                   "leave out lines that are wrong or too late, count them, tell the first 20");
+  import->add_flag("--no-raw", r.no_raw, "keep the model only, not every single event");
+  import->add_flag("--json", r.json, "the summary for programs");
+}
+
+int import_command(const ImportRequest& r) {
+  const Signals signals;
+  const auto slice = duration_of("--slice", r.slice, kShortestSlice, kLongestSlice);
+  if (!slice) return complain(slice.error());
+  const auto lateness = duration_of("--lateness", r.lateness, DurationNs(0), seconds(3600));
+  if (!lateness) return complain(lateness.error());
+  auto input = trace::Input::open(r.file, [] { return g_signal != 0; });
+  if (!input) {
+    say(input.error().message);
+    return kBadInput;
+  }
+  const auto done = import(r, *input, *slice, *lateness);
+  if (!done) return complain(done.error());
+  std::fputs((r.json ? done_json(*done) : done_text(*done)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace margay::app

@@ -1,0 +1,28 @@
+// `margay import`: traces of other tools become archives.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace margay::app {
+
+struct ImportRequest {
+  std::string file;
+  std::string archive;
+  std::string format = "auto";
+  std::string slice = "100ms";
+  std::string lateness = "0s";
+  bool keep_going = false;
+  bool no_raw = false;
+  bool json = false;
+};
+void add_import_command(CLI::App& app, ImportRequest& request);
+// The exit code: 0; 2 if the trace or the options are wrong; 1 if the machine is (the disk ...); 128 + N if
+// signal N ended it. What went wrong is said on stderr, and nothing is left then.
+// REQUIRES: the request was parsed. SIGINT, SIGTERM and SIGHUP are its own until it returns.
+int import_command(const ImportRequest& request);
+
+}  // namespace margay::app
