@@ -270,17 +270,17 @@ Status Reslicer::finish(TimeNs until) {
   for (Leaf& leaf : leaves_) {
     if (leaf.stride < columns_.size())
       if (Status ok = widen(leaf); !ok) return ok;
-    const std::int64_t t = std::max(until.value, leaf.cursor.at);
-    switch (options_.op.measure) {
-      case Measure::kDuration:
+    // Then, to the end of the range, nobody knows.
+    for (const std::int64_t end : {until.value, options_.grid.to.value}) {
+      const std::int64_t t = std::max(end, leaf.cursor.at);
+      if (options_.op.measure == Measure::kDuration)
         pass<Measure::kDuration>(leaf, leaf.cursor, t);
-        break;
-      case Measure::kMean:
+      else if (options_.op.measure == Measure::kMean)
         pass<Measure::kMean>(leaf, leaf.cursor, t);
-        break;
-      default:  // the others count time where nobody is there, and nothing else
+      else  // the others count time where nobody is there, and nothing else
         pass<Measure::kOccurrences>(leaf, leaf.cursor, t);
-        break;
+      leaf.cursor.top = kNotThere;
+      leaf.cursor.has_value = false;
     }
   }
   return {};

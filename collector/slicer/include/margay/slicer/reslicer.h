@@ -57,7 +57,8 @@ class Reslicer {
   // Records of a leaf, in order. Errors: kInvalidArgument (no such leaf or name; a value of the variable that
   // is negative or no number), kLimit.
   Status take(LeafIndex leaf, std::span<const EventRecord> records);
-  // What is open goes on to here, in every leaf that was not taken further. Call once, at the end.
+  // What is open goes on to here, in every leaf that was not taken further; what is left of the range is
+  // Unknown. Call once, at the end.
   Status finish(TimeNs until);
   // Takes the leaves l with l % parts == part from `other`, which has the same names and leaves.
   Status adopt(Reslicer& other, std::uint32_t part, std::uint32_t parts);
