@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numeric>
 
 #include "margay/config/units.h"
+#include "margay/import/capture.h"
 #include "model_scan.h"
 #include "zoom_parts.h"
 
@@ -216,7 +218,14 @@ Result<Model> model_of(const trace::Resampler& trace, TimeNs zero, const ZoomReq
 ZoomInput zoom_input(const std::string& path) {
   struct stat s {};
   if (path == "-" || stat(path.c_str(), &s) != 0) return ZoomInput::kNone;
-  return S_ISDIR(s.st_mode) ? ZoomInput::kArchive : ZoomInput::kNone;
+  if (S_ISDIR(s.st_mode)) return ZoomInput::kArchive;
+  if (!S_ISREG(s.st_mode)) return ZoomInput::kNone;  // what can be read once only
+  std::array<char, 2048> head{};
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return ZoomInput::kNone;
+  const std::size_t got = std::fread(head.data(), 1, head.size(), file);
+  static_cast<void>(std::fclose(file));
+  return trace::looks_like_capture({head.data(), got}) ? ZoomInput::kCapture : ZoomInput::kNone;
 }
 
 Result<Zoomed> zoom(const ZoomRequest& request) {
@@ -224,6 +233,7 @@ Result<Zoomed> zoom(const ZoomRequest& request) {
     case ZoomInput::kArchive:
       return internal::zoom_archive(request);
     case ZoomInput::kCapture:
+      return internal::zoom_capture(request);
     case ZoomInput::kNone:
       break;
   }
