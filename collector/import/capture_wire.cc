@@ -48,11 +48,14 @@ class Fields {
     return false;
   }
   bool key(Field& f) {
-    std::uint64_t tag = 0;
-    if (!varint(tag) || tag >> 32 != 0 || tag >> 3 == 0) return false;
-    f.number = static_cast<std::uint32_t>(tag >> 3);
-    f.type = static_cast<std::uint32_t>(tag & 7);
-    return true;
+    // Five bytes at most; as the parser does, what is over 32 bits is not looked at.
+    const std::size_t before = rest_.size();
+    std::uint64_t wide = 0;
+    if (!varint(wide) || before - rest_.size() > 5) return false;
+    const auto tag = static_cast<std::uint32_t>(wide);
+    f.number = tag >> 3;
+    f.type = tag & 7;
+    return f.number != 0;
   }
   bool value(Field& f) {
     const std::size_t fixed = f.type == kFixed64 ? 8 : f.type == kFixed32 ? 4 : 0;
