@@ -141,7 +141,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   if (attributes != source.attributes) {
     source.attributes = std::move(attributes);
     for (const auto& [index, stream] : source.streams) {
-      leaves_[stream.leaf.value] = leaf_attributes(source, index);
+      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, id, index);
       ++topology_version_;
     }
   }
@@ -194,13 +194,6 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   }
 }
 
-model::Attributes Ingest::leaf_attributes(const Source& source, std::uint32_t stream) const {
-  model::Attributes a = source.attributes;
-  a["thread"] = std::to_string(stream);
-  if (!a.contains("rank")) a["process"] = a.contains("pid") ? a["pid"] : std::to_string(source.id.value);
-  return a;
-}
-
 std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream) {
   const bool full = leaves_.size() >= options_.limits.leaves ||
                     !options_.limits.cells_fit(leaves_.size() + 1, states_.size());
@@ -208,7 +201,7 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
     ++counters_.refused_by_limit;
     return std::nullopt;
   }
-  model::Attributes attributes = leaf_attributes(source, stream);
+  model::Attributes attributes = leaf_attributes(source.attributes, source.id, stream);
   // A job made of several MPI programs one after the other has each rank several times: the same resource.
   for (std::uint32_t i = 0; i < leaves_.size(); ++i) {
     const auto owner = sources_.find(leaf_owner_[i].first);  // forgotten ones have ended

@@ -9,15 +9,6 @@ namespace {
 constexpr DurationNs kTellTaken = milliseconds(200);
 }
 
-bool Ingest::same_resource(const model::Attributes& a, const model::Attributes& b) {
-  if (!b.contains("rank")) return false;
-  for (const char* key : {"host", "rank", "thread"}) {
-    const auto x = a.find(key), y = b.find(key);
-    if ((x == a.end()) != (y == b.end()) || (x != a.end() && x->second != y->second)) return false;
-  }
-  return true;
-}
-
 TimeNs Ingest::latest(TimeNs now) const {
   return now + options_.clock_offset + options_.future;
 }
@@ -186,7 +177,7 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
     for (auto& [index, stream] : source.streams) {
       const std::pair mine(id, index);
       if (stream.leaf.value < leaf_owner_.size() && leaf_owner_[stream.leaf.value] == mine) continue;
-      const model::Attributes attributes = leaf_attributes(source, index);
+      const model::Attributes attributes = leaf_attributes(source.attributes, source.id, index);
       for (std::uint32_t i = 0; i < leaves_.size(); ++i)
         if (same_resource(leaves_[i], attributes)) stream.leaf = LeafIndex(i);
     }

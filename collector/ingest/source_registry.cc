@@ -38,4 +38,20 @@ Condition Source::condition(TimeNs now, DurationNs silent_after, DurationNs lost
   return Condition::kLive;
 }
 
+model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, std::uint32_t stream) {
+  model::Attributes a = source;
+  a["thread"] = std::to_string(stream);
+  if (!a.contains("rank")) a["process"] = a.contains("pid") ? a["pid"] : std::to_string(id.value);
+  return a;
+}
+
+bool same_resource(const model::Attributes& a, const model::Attributes& b) {
+  if (!b.contains("rank")) return false;
+  for (const char* key : {"host", "rank", "thread"}) {
+    const auto x = a.find(key), y = b.find(key);
+    if ((x == a.end()) != (y == b.end()) || (x != a.end() && x->second != y->second)) return false;
+  }
+  return true;
+}
+
 }  // namespace margay::ingest

@@ -84,46 +84,63 @@ void encode_column(std::size_t count, Get get, std::string& out) {
   }
 }
 
-template <class Word, class Set>
-void read_words(const char* from, std::size_t count, std::uint64_t base, Set set) {
-  for (std::size_t i = 0; i < count; ++i) {
-    Word word;
-    std::memcpy(&word, from + i * sizeof(Word), sizeof(Word));
-    set(i, base + word);
-  }
-}
+// A column of a batch, found and checked, not yet read.
+struct ColumnAt {
+  const char* from = nullptr;
+  std::uint64_t base = 0;
+  std::size_t width = 0;
+};
 
-template <class Set>
-Status decode_column(std::span<const char>& bytes, std::size_t count, const char* name, Set set) {
+Status find_column(std::span<const char>& bytes, std::size_t count, const char* name, ColumnAt& out) {
   if (bytes.size() < kColumnHeader)
     return fail(ErrorCode::kCorrupt, std::string("column '") + name + "' has no header");
   const auto width = static_cast<std::uint8_t>(bytes[0]);
-  std::uint64_t base;
-  std::memcpy(&base, bytes.data() + 1, sizeof(base));
+  std::memcpy(&out.base, bytes.data() + 1, sizeof(out.base));
   bytes = bytes.subspan(kColumnHeader);
   if (width != 0 && width != 1 && width != 2 && width != 4 && width != 8)
     return fail(ErrorCode::kCorrupt, std::string("column '") + name + "' has width " + std::to_string(width));
   if (bytes.size() / (width == 0 ? 1 : width) < count && width != 0)
     return fail(ErrorCode::kCorrupt, std::string("column '") + name + "' is cut short");
-  switch (width) {
-    case 0:
-      for (std::size_t i = 0; i < count; ++i) set(i, base);
-      break;
-    case 1:
-      read_words<std::uint8_t>(bytes.data(), count, base, set);
-      break;
-    case 2:
-      read_words<std::uint16_t>(bytes.data(), count, base, set);
-      break;
-    case 4:
-      read_words<std::uint32_t>(bytes.data(), count, base, set);
-      break;
-    default:
-      read_words<std::uint64_t>(bytes.data(), count, base, set);
-      break;
-  }
+  out.from = bytes.data();
+  out.width = width;
   bytes = bytes.subspan(width * count);
   return {};
+}
+
+// Records are made some at a time: what their columns become stays in the nearest cache until they are
+// joined, and each loop is one that a compiler makes vectors of.
+constexpr std::size_t kTile = 128;
+using Tile = std::array<std::uint64_t, kTile>;
+
+template <class Word>
+void widen(const char* from, std::size_t count, std::uint64_t base, Tile& to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, from + i * sizeof(Word), sizeof(Word));
+    to[i] = base + word;
+  }
+}
+
+// Values [first, first + count) of a column; of a constant one they are there since the first tile.
+void widen(const ColumnAt& column, std::size_t first, std::size_t count, Tile& to) {
+  const char* const from = column.from + first * column.width;
+  switch (column.width) {
+    case 0:
+      if (first == 0) to.fill(column.base);
+      break;
+    case 1:
+      widen<std::uint8_t>(from, count, column.base, to);
+      break;
+    case 2:
+      widen<std::uint16_t>(from, count, column.base, to);
+      break;
+    case 4:
+      widen<std::uint32_t>(from, count, column.base, to);
+      break;
+    default:
+      widen<std::uint64_t>(from, count, column.base, to);
+      break;
+  }
 }
 
 }  // namespace
@@ -154,37 +171,47 @@ void encode_columns(std::span<const EventRecord> records, std::string& out) {
 
 Status decode_columns_untrusted(std::span<const char> bytes, std::uint32_t count,
                                 std::vector<EventRecord>& out) {
-  out.clear();
+  const auto refuse = [&](tl::unexpected<Error> error) -> Status {
+    out.clear();
+    return error;
+  };
   if (count > kMaxBatchRecords)
-    return fail(ErrorCode::kLimit, "a batch of " + std::to_string(count) + " records; at most " +
-                                       std::to_string(kMaxBatchRecords) + " are accepted");
+    return refuse(fail(ErrorCode::kLimit, "a batch of " + std::to_string(count) + " records; at most " +
+                                              std::to_string(kMaxBatchRecords) + " are accepted"));
   if (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kColumnsVersion)
-    return fail(ErrorCode::kVersion, "columns are not of version " + std::to_string(kColumnsVersion));
+    return refuse(fail(ErrorCode::kVersion, "columns are not of version " + std::to_string(kColumnsVersion)));
   if (bytes.size() < 1 + sizeof(std::int64_t))
-    return fail(ErrorCode::kCorrupt, "columns end before the first time");
+    return refuse(fail(ErrorCode::kCorrupt, "columns end before the first time"));
   std::int64_t time;
   std::memcpy(&time, bytes.data() + 1, sizeof(time));
   bytes = bytes.subspan(1 + sizeof(time));
-  out.resize(count);
-  for (EventRecord& r : out) r.flags = 0;
-  Status status;
-  const auto column = [&](int index, auto set) {
-    if (status) status = decode_column(bytes, count, kColumnNames[static_cast<std::size_t>(index)], set);
-  };
-  column(0, [&](std::size_t i, std::uint64_t v) {
-    time = wrapping_sum(time, unzigzag(v));
-    out[i].time_ns = time;
-  });
-  column(1, [&](std::size_t i, std::uint64_t v) { out[i].bytes = v; });
-  column(2, [&](std::size_t i, std::uint64_t v) { out[i].peer = static_cast<std::int32_t>(unzigzag(v)); });
-  column(3, [&](std::size_t i, std::uint64_t v) { out[i].tag = static_cast<std::int32_t>(unzigzag(v)); });
-  column(4, [&](std::size_t i, std::uint64_t v) { out[i].comm = static_cast<std::uint32_t>(v); });
-  column(5, [&](std::size_t i, std::uint64_t v) { out[i].state = static_cast<std::uint16_t>(v); });
-  column(6, [&](std::size_t i, std::uint64_t v) { out[i].kind = static_cast<std::uint8_t>(v); });
-  if (status && !bytes.empty())
-    status = fail(ErrorCode::kCorrupt, std::to_string(bytes.size()) + " bytes after the last column");
-  if (!status) out.clear();
-  return status;
+  std::array<ColumnAt, kColumnNames.size()> columns;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    if (Status ok = find_column(bytes, count, kColumnNames[c], columns[c]); !ok)
+      return refuse(tl::unexpected(std::move(ok.error())));
+  if (!bytes.empty())
+    return refuse(fail(ErrorCode::kCorrupt, std::to_string(bytes.size()) + " bytes after the last column"));
+
+  out.resize(count);  // what is in it already is written over
+  std::array<Tile, kColumnNames.size()> tiles;
+  for (std::size_t first = 0; first < count; first += kTile) {
+    const std::size_t n = std::min<std::size_t>(kTile, count - first);
+    for (std::size_t c = 0; c < columns.size(); ++c) widen(columns[c], first, n, tiles[c]);
+    const auto& [times, sizes, peers, tags, comms, states, kinds] = tiles;
+    EventRecord* const to = out.data() + first;
+    for (std::size_t i = 0; i < n; ++i) {
+      time = wrapping_sum(time, unzigzag(times[i]));
+      to[i] = {time,
+               sizes[i],
+               static_cast<std::int32_t>(unzigzag(peers[i])),
+               static_cast<std::int32_t>(unzigzag(tags[i])),
+               static_cast<std::uint32_t>(comms[i]),
+               static_cast<std::uint16_t>(states[i]),
+               static_cast<std::uint8_t>(kinds[i]),
+               0};
+    }
+  }
+  return {};
 }
 
 }  // namespace margay::wire

@@ -61,8 +61,6 @@ Status Source::check_values(std::uint64_t line, std::uint64_t leaves, std::uint6
 
 }  // namespace internal
 
-namespace {
-
 // Rows that sum to at most 1, whatever the units of the file.
 void normalise(Model& model) {
   double largest = 0;
@@ -75,8 +73,6 @@ void normalise(Model& model) {
   model.unit = largest;
   for (double& v : model.values) v /= largest;
 }
-
-}  // namespace
 
 std::size_t Model::depth() const {
   // Parents come before their children when post-order is read backwards.
@@ -105,6 +101,13 @@ std::string Model::label(NodeIndex node) const {
 
 std::string Model::state_label(std::size_t state) const {
   return state < state_names.size() ? state_names[state] : "state " + std::to_string(state);
+}
+
+DurationNs Model::begin_of(SliceIndex slice) const {
+  const auto k = static_cast<unsigned __int128>(slice.value - first_slice.value);
+  const auto length =
+      static_cast<std::uint64_t>(times->to.value) - static_cast<std::uint64_t>(times->from.value);
+  return times->from - times->zero + DurationNs(static_cast<std::int64_t>(k * length / slices));
 }
 
 Result<Model> parse_model(std::string_view text, const std::string& name, std::uint64_t memory_bytes) {

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,13 @@ struct Model {
   SliceIndex first_slice{0};
   std::vector<double> values;  // [slice][leaf by position][state]; each row sums to at most 1 (to 1e-9)
   double unit = 1;             // what the values were divided by
+  // [slice][leaf by position]: the part of the slice in which the leaf was there and observed; empty: 1.
+  std::vector<double> weights;
+  // The time that the slices cut, of models that were made of one; and the time that it is counted from.
+  struct Times {
+    TimeNs from{}, to{}, zero{};
+  };
+  std::optional<Times> times;
   // CSV only: each node's own name (the root's is empty), and the states'.
   std::vector<std::string> node_names;
   std::vector<std::string> state_names;
@@ -55,7 +63,12 @@ struct Model {
   // The path or, in a model without names, "leaf 3" or "node 7".
   std::string label(NodeIndex node) const;
   std::string state_label(std::size_t state) const;
+  // Begin of a slice, from `zero` on; REQUIRES times.
+  DurationNs begin_of(SliceIndex slice) const;
 };
+
+// Divides all values by the largest sum of a row, where that is more than 1.
+void normalise(Model& model);
 
 // `name` begins the errors. The values may take memory_bytes.
 Result<Model> parse_model(std::string_view text, const std::string& name, std::uint64_t memory_bytes);

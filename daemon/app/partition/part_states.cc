@@ -21,7 +21,12 @@ std::vector<StateShare> largest_states(const Model& model, const partition::Part
                    [](const StateShare& a, const StateShare& b) { return a.share > b.share; });
   sums.resize(std::min(most, sums.size()));
   while (!sums.empty() && sums.back().share == 0) sums.pop_back();
-  const double cells = static_cast<double>(leaves.size()) * static_cast<double>(last - first + 1);
+  double cells = static_cast<double>(leaves.size()) * static_cast<double>(last - first + 1);
+  if (!model.weights.empty()) {
+    cells = 0;
+    for (std::size_t t = first; t <= last; ++t)
+      for (const partition::LeafPosition s : leaves) cells += model.weights[t * model.leaves() + s.value];
+  }
   for (StateShare& s : sums) {
     s.mean = s.share / cells * model.unit;
     s.share /= total;

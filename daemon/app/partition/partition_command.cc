@@ -1,14 +1,19 @@
 #include "partition_command.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "margay/config/units.h"
+#include "margay/terminal/text.h"
 #include "partition_output.h"
+#include "zoom.h"
 
 namespace margay::app {
 namespace {
@@ -21,6 +26,7 @@ struct Wanted {
   std::vector<double> p;
   std::uint64_t memory_bytes = 0;
   partition::Operator op = partition::Operator::kSpatiotemporal;
+  ZoomRequest zoom;
 };
 
 std::optional<double> number_of(const std::string& text) {
@@ -62,12 +68,37 @@ Result<Wanted> make_sense(const PartitionRequest& r) {
       out.p.push_back(p);
     }
   }
-  if (models.size() != 1) return wrong("give one MODEL: a file, or - for standard input");
+  if (models.size() != 1)
+    return wrong("give one INPUT: an archive, a capture, a file with a model, or - for standard input");
   out.model = models.front();
   const auto memory = config::parse_size(r.memory);
   if (!memory) return fail(memory.error(), "partition: --memory " + r.memory);
   out.memory_bytes = memory->value;
-  if (r.op == "temporal") out.op = partition::Operator::kTemporal;
+  out.zoom.input = out.model;
+  out.zoom.memory_bytes = memory->value;
+  bool aggregates = false, measures = false;
+  for (const std::string& word : r.operators) {
+    const bool aggregating = word == "temporal" || word == "spatiotemporal";
+    if (std::exchange(aggregating ? aggregates : measures, true))
+      return wrong("--operator " + word + ": a second one of its kind");
+    if (aggregating) {
+      if (word == "temporal") out.op = partition::Operator::kTemporal;
+      continue;
+    }
+    const auto op = slicer::Operator::parse(word);
+    if (!op)
+      return wrong("--operator " + word + ": " + op.error().message + ", or temporal or spatiotemporal");
+    out.zoom.op = *op;
+  }
+  const auto given = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  out.zoom.from = given(r.from);
+  out.zoom.to = given(r.to);
+  out.zoom.level = given(r.level);
+  out.zoom.node = r.node;
+  out.zoom.states = r.states;
+  if (r.slices > 0) out.zoom.slices = r.slices;
   return out;
 }
 
@@ -85,10 +116,32 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-Result<Model> read_model(const Wanted& wanted) {
-  const auto text = read_input(wanted.model, wanted.memory_bytes);
-  if (!text) return tl::unexpected(text.error());
-  return parse_model(*text, wanted.model, wanted.memory_bytes);
+Result<Zoomed> read_model(Wanted& wanted) {
+  if (zoom_input(wanted.model) == ZoomInput::kNone) {
+    if (wanted.zoom.asks())
+      return wrong(wanted.model +
+                   ": has its slices already; --from, --to, --slices, --state, --node, --level and what is "
+                   "measured are for archives and captures");
+    const auto text = read_input(wanted.model, wanted.memory_bytes);
+    if (!text) return tl::unexpected(text.error());
+    auto model = parse_model(*text, wanted.model, wanted.memory_bytes);
+    if (!model) return tl::unexpected(model.error());
+    return Zoomed{std::move(*model), {}, 0};
+  }
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  int shown = -1;
+  if (terminal)
+    wanted.zoom.progress = [&shown](double part) {
+      if (const int percent = static_cast<int>(100 * part); percent != shown)
+        std::fprintf(stderr, "\rreading events: %d %%", shown = percent);
+    };
+  auto out = zoom(wanted.zoom);
+  if (shown >= 0) std::fputs("\r\033[K", stderr);
+  if (out)
+    for (const std::string& note : out->notes)
+      std::fprintf(stderr, "margay: %s: %s\n", terminal::printable(wanted.model, true, 200).c_str(),
+                   note.c_str());
+  return out;
 }
 
 Result<partition::Batch> measure(const Model& model, const Wanted& wanted) {
@@ -96,14 +149,17 @@ Result<partition::Batch> measure(const Model& model, const Wanted& wanted) {
   const std::vector<double> ones(leaves, 1.0);
   std::vector<partition::Column> columns(model.slices);
   for (std::size_t t = 0; t < model.slices; ++t)
-    columns[t] = {std::span(model.values).subspan(t * leaves * model.states, leaves * model.states), ones};
+    columns[t] = {
+        std::span(model.values).subspan(t * leaves * model.states, leaves * model.states),
+        model.weights.empty() ? std::span(ones) : std::span(model.weights).subspan(t * leaves, leaves)};
   partition::Batch::Options options;
   options.op = wanted.op;
   options.tree = model.tree;
   options.states = model.states;
   options.first_slice = model.first_slice;
   // The reader saw to it that the values fit.
-  options.memory_budget_bytes = wanted.memory_bytes - model.values.size() * sizeof(double);
+  options.memory_budget_bytes =
+      wanted.memory_bytes - (model.values.size() + model.weights.size()) * sizeof(double);
   return partition::Batch::create(std::move(options), columns);
 }
 
@@ -175,20 +231,47 @@ int complain(const Error& error, const std::string& where = {}) {
 void add_partition_command(CLI::App& app, PartitionRequest& r) {
   auto* a = app.add_subcommand(
       "partition",
-      "The optimal partition of a model in a file: which resources behave alike, and from when to when.\n"
+      "The optimal partition of a run that was kept, or of a model in a file: which resources behave alike, "
+      "and\n"
+      "from when to when.\n"
       "What a part hides is its loss, what it spares the reader its gain; p says how much gain is worth, "
       "from\n"
       "0 (every difference is shown) to 1 (everything is one part).\n\n"
+      "  margay partition night.margay                 the whole run in 30 slices\n"
+      "  margay partition night.margay --from 12.5 --to 2min --slices 100\n"
+      "                                                a closer look: any range, any number of slices\n"
+      "  margay partition night.margay --node /host7 --state MPI_Wait MPI_Send --level 1s\n"
+      "  margay partition night.margay --operator bytes\n"
+      "                                                not where the time goes, but where the bytes go\n"
       "  margay partition model.csv                    the partition just above the noise, as a table\n"
       "  margay partition model.csv --p-list           from which p on which partition is the best\n"
       "  margay partition model.txt --p 0.1 0.5 --json\n\n"
-      "MODEL is CSV (resource,slice,state,value; a resource is a path such as /site/host/rank) or text: a "
+      "INPUT is an archive (a directory), or a capture of events (margay run --capture). A time is counted "
+      "from the\n"
+      "begin of the run's first slice: 12.5, 12.5s, 1min. Where all boundaries fall on slices that the "
+      "archive keeps,\n"
+      "only those are read; otherwise its events are.\n"
+      "Or it is a model: CSV (resource,slice,state,value; a resource is a path such as /site/host/rank) or "
+      "text: a "
       "line\n"
       "S T X H (leaves, slices, states, nodes), H parents (leaves first, the root's is -1), then S*T*X "
       "values by\n"
       "leaf, slice, state. daemon/partition/PARTITION.md has both, the numbers and the JSON.\n"
-      "Exit code: 0; 2 if something is wrong with the model or the options.");
-  a->add_option("model", r.models, "file with the model, or - for standard input")->option_text("MODEL");
+      "Exit code: 0; 2 if something is wrong with the input or the options.");
+  a->add_option("input", r.models, "archive, capture or file with a model; - for a model on standard input")
+      ->option_text("INPUT");
+  a->add_option("--from", r.from,
+                "begin of the range (default: that of the run); @ and a number is trace time in ns");
+  a->add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
+  a->add_option("--slices", r.slices, "into how many slices the range is cut (default: 30)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{kMostModelSlices}));
+  a->add_option("--state", r.states, "only these states, by name; the others count as time that is not shown")
+      ->option_text("NAME ...");
+  a->add_option("--node", r.node, "only what is below this resource, such as /host7");
+  a->add_option(
+      "--level", r.level,
+      "the archive's slices of this duration, spread in proportion where a boundary cuts one; without\n"
+      "--slices each is a slice");
   auto* p = a->add_option("--p", r.p, "gain/loss ratio, 0 to 1; several give several partitions")
                 ->option_text("P ...");
   auto* policy = a->add_option("--p-policy", r.policy,
@@ -204,10 +287,14 @@ void add_partition_command(CLI::App& app, PartitionRequest& r) {
   auto* strength =
       a->add_flag("--strength", r.strength, "for each part the p at which it merges with what is around it");
   for (auto* l : {list, envelope}) l->excludes(p)->excludes(policy)->excludes(strength);
-  a->add_option("--operator", r.op,
-                "spatiotemporal (the default): parts are a node of the hierarchy over some slices;\n"
-                "temporal: cuts in time only, the same for all")
-      ->check(CLI::IsMember({"temporal", "spatiotemporal"}));
+  a->add_option(
+       "--operator", r.operators,
+       "spatiotemporal (the default): parts are a node of the hierarchy over some slices;\n"
+       "temporal: cuts in time only, the same for all.\n"
+       "And what a cell tells: duration (the default) of states, occurrences of events, mean:VARIABLE,\n"
+       "bytes or messages of communications; the last four read events. One of each may be given")
+      ->allow_extra_args(false)
+      ->option_text("WORD");
   a->add_option("--memory", r.memory, "most memory to take (default: 4GiB)");
   auto* json = a->add_flag("--json", r.json, "for programs: one line");
   auto* csv = a->add_flag("--csv", r.csv, "for tables: one line for each part, or each point of the list")
@@ -219,17 +306,19 @@ void add_partition_command(CLI::App& app, PartitionRequest& r) {
 }
 
 int partition_command(const PartitionRequest& r) {
-  const auto wanted = make_sense(r);
+  auto wanted = make_sense(r);
   if (!wanted) return complain(wanted.error());
   Stopwatch watch;
-  const auto model = read_model(*wanted);
-  if (!model) return complain(model.error());
+  const auto zoomed = read_model(*wanted);
+  if (!zoomed) return complain(zoomed.error());
+  const Model* const model = &zoomed->model;
   const double reading = watch.lap();
   auto batch = measure(*model, *wanted);
   if (!batch) return complain(batch.error(), wanted->model);
   const double measuring = watch.lap();
 
-  PartitionReport report{*model, wanted->model, wanted->op, batch->whole(), {}, {}};
+  PartitionReport report{*model, wanted->model, wanted->op, batch->whole(), {}, {}, {}};
+  if (model->times) report.measures = wanted->zoom.op.text();
   to_units(report.whole, model->unit);
   const Status solved =
       r.list || r.envelope ? search(report, *batch, r.envelope) : solve_all(report, *batch, r, wanted->p);

@@ -1,6 +1,8 @@
-// `margay partition`: the optimal partition of a model in a file (daemon/partition/PARTITION.md).
+// `margay partition`: the optimal partition of a model in a file, or of any stretch of a run that was kept
+// (daemon/partition/PARTITION.md).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,11 @@ namespace margay::app {
 
 struct PartitionRequest {
   std::vector<std::string> models, p;  // as written
-  std::string op = "spatiotemporal", policy = "noise", memory = "4GiB";
+  std::vector<std::string> operators;  // one that aggregates, one that measures, or both
+  std::string policy = "noise", memory = "4GiB";
+  std::string from, to, node, level;  // of a zoom (zoom.h), as written
+  std::vector<std::string> states;
+  std::uint64_t slices = 0;
   bool list = false, envelope = false, strength = false, all = false;
   bool json = false, csv = false, timing = false;
 };

@@ -39,6 +39,14 @@ json json_of(const PartitionReport& report, const ShownPartition& shown) {
               {"gain", p.gain + 0.0},
               {"loss", p.loss + 0.0},
               {"parts", std::move(parts)}};
+  if (report.model.times) {
+    out["from_ns"] = report.model.times->from.value;
+    out["to_ns"] = report.model.times->to.value;
+    out["zero_ns"] = report.model.times->zero.value;
+    out["slices"] = report.model.slices;
+    out["states"] = report.model.state_names;
+    out["operator"] = report.measures;
+  }
   if (shown.chosen) {
     out["p_policy"] = shown.chosen->policy;
     out["p_reason"] = shown.chosen->why;

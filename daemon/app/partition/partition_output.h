@@ -34,6 +34,7 @@ struct PartitionReport {
   partition::Partition whole;  // everything as one part: what shares are shares of
   std::vector<ShownPartition> partitions;
   std::optional<ShownList> list;
+  std::string measures;  // what a cell tells, of a zoom
 };
 
 inline constexpr std::size_t kMostLines = 200;

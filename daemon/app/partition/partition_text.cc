@@ -41,6 +41,13 @@ std::string range(SliceIndex first, SliceIndex last) {
                        : std::to_string(first.value) + ".." + std::to_string(last.value);
 }
 
+// Seconds, to what a person can compare; ns where there is less than that.
+std::string time_text(DurationNs d) {
+  const double s = static_cast<double>(d.value) / 1e9;
+  return d.value % 1000 != 0 && std::abs(s) < 1e-3 ? std::to_string(d.value) + " ns"
+                                                   : printf_text("%.6g", s) + " s";
+}
+
 std::string head_text(const PartitionReport& r) {
   const Model& m = r.model;
   std::string out = terminal::printable(r.name, true, 200) + ": " +
@@ -49,7 +56,12 @@ std::string head_text(const PartitionReport& r) {
                     range(m.first_slice, m.first_slice + static_cast<std::int64_t>(m.slices) - 1) + "), " +
                     plural(m.states, "state") + "; a hierarchy of " + plural(m.tree.size(), "node") +
                     ", depth " + std::to_string(m.depth()) + "\n";
+  if (m.times)
+    out += "from " + time_text(m.times->from - m.times->zero) + " to " +
+           time_text(m.times->to - m.times->zero) + ", slices of " +
+           time_text(m.begin_of(m.first_slice + 1) - m.begin_of(m.first_slice)) + "; ";
   out += r.op == partition::Operator::kTemporal ? "operator temporal" : "operator spatiotemporal";
+  if (!r.measures.empty()) out += ", " + name_text(r.measures);
   if (number(m.unit) != "1")
     out += "; values up to " + number(m.unit) + " a cell, gain and loss in their units";
   return out + "\n";
@@ -76,7 +88,13 @@ std::vector<std::string> part_row(const PartitionReport& r, const ShownPartition
   const partition::Part& part = shown.partition.parts[i];
   const auto states = internal::largest_states(r.model, part, 3);
   std::vector<std::string> row = {name_text(r.model.label(internal::node_of(r.model, part))),
-                                  range(part.first, part.last), number(part.gain), number(part.loss)};
+                                  range(part.first, part.last)};
+  if (r.model.times) {
+    row.push_back(time_text(r.model.begin_of(part.first)));
+    row.push_back(time_text(r.model.begin_of(part.last + 1)));
+  }
+  row.push_back(number(part.gain));
+  row.push_back(number(part.loss));
   if (shown.strengths) {
     const double s = (*shown.strengths)[i];
     row.push_back(std::isfinite(s) ? number(s) : "never");
@@ -96,7 +114,10 @@ std::string text_of(const PartitionReport& r, const ShownPartition& shown, bool 
   std::string out = "\np " + number(p.p);
   if (shown.chosen) out += " (" + shown.chosen->policy + ": " + shown.chosen->why + ")";
   out += ": " + measures_text(r, p) + "\n";
-  std::vector<std::string> head = {"resource", "slices", ">gain", ">loss"};
+  std::vector<std::string> head = {"resource", "slices"};
+  for (const char* h : {">from", ">to"})
+    if (r.model.times) head.emplace_back(h);
+  for (const char* h : {">gain", ">loss"}) head.emplace_back(h);
   if (shown.strengths) head.emplace_back(">merges at p");
   for (const char* h : {"mode", ">share", "mean of a cell"}) head.emplace_back(h);
   terminal::Table table(head);

@@ -38,7 +38,7 @@ bool Player::before(TimeNs watermark) {
       if (watermark <= *target_) return true;
       target_.reset();
       pace_anew();
-      next_report_ = {};
+      if (shown_ != nullptr && reports_) publish(*shown_);  // it is there
     }
     if (paused_ && steps_ == 0) {
       transport::Socket* const one[] = {control_ ? &*control_ : nullptr};
@@ -64,6 +64,7 @@ bool Player::before(TimeNs watermark) {
 
 void Player::after(const Analyst& analyst) {
   now_ = analyst.watermark();
+  shown_ = &analyst;
   if (!reports_) return;
   // Whoever steps wants to see each slice.
   if (clock_.monotonic() >= next_report_ || (paused_ && !target_)) publish(analyst);
@@ -88,6 +89,7 @@ bool Player::at_end(const Analyst& analyst) {
 bool Player::rewind() {
   const bool wanted = rewind_ && !stop_ && !finished_;
   rewind_ = false;
+  shown_ = nullptr;
   pace_anew();
   return wanted;
 }

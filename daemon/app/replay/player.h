@@ -63,7 +63,7 @@ class Player {
   std::optional<Pace> pace_from_;
   std::uint64_t sequence_ = 0;
   TimeNs next_report_{};
-  const Analyst* shown_ = nullptr;  // during serve()
+  const Analyst* shown_ = nullptr;  // of the replay that is going on
   wire::Report newest_;
 };
 

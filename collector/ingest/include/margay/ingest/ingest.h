@@ -151,8 +151,6 @@ class Ingest {
   void take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
   TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);
-  // The same rank of two MPI programs of one job, one after the other.
-  static bool same_resource(const model::Attributes& a, const model::Attributes& b);
   void wants_hello(const std::string& agent, SourceId source);
   bool know_agent(const std::string& agent, TimeNs now);
   void forget(std::map<SourceId, Source>::iterator it);
@@ -170,7 +168,6 @@ class Ingest {
   wire::ToAgent& reply(const std::string& agent);
   void tell_taken();
   std::optional<LeafIndex> leaf_for(const Source& source, std::uint32_t stream);
-  model::Attributes leaf_attributes(const Source& source, std::uint32_t stream) const;
 
   Options options_;
   slicer::Slicer& slicer_;

@@ -110,4 +110,9 @@ struct Source {
   Condition condition(TimeNs now, DurationNs silent_after, DurationNs lost_after) const;
 };
 
+// What the leaf of a source's stream says of itself.
+model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, std::uint32_t stream);
+// The same rank of two MPI programs of one job, one after the other.
+bool same_resource(const model::Attributes& a, const model::Attributes& b);
+
 }  // namespace margay::ingest

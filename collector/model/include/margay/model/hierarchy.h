@@ -38,8 +38,11 @@ class Hierarchy {
   Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view);
   Hierarchy() : Hierarchy({}, {}) {}
 
-  // "process" is the level of those that have no rank.
-  static std::vector<std::string> default_view() { return {"host", "rank", "process", "thread", "path"}; }
+  // "process" is the level of those that have no rank; "site" and "cluster" are there where leaves say so, "path" is
+  // that of imported resources.
+  static std::vector<std::string> default_view() {
+    return {"site", "cluster", "host", "rank", "process", "thread", "path"};
+  }
 
   static constexpr NodeIndex kRoot{0};
   std::size_t node_count() const { return nodes_.size(); }

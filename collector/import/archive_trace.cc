@@ -1,0 +1,331 @@
+#include "margay/import/archive_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "margay/wire/columns.h"
+
+namespace margay::trace {
+namespace {
+
+// Blocks that begin before a time go whole: how much of what follows it they may have held.
+constexpr DurationNs kLongestBlock = seconds(10);
+constexpr std::int64_t kSlicesBack = 32;  // read at once
+constexpr std::uint64_t kStepBlocks = 256;
+constexpr TimeNs kFirst{std::numeric_limits<std::int64_t>::min()};
+
+std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+EventRecord plain(std::uint8_t kind, TimeNs t, std::uint64_t bytes = 0, std::uint16_t state = 0) {
+  return {t.value, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
+}
+
+// From where a leaf is read, and what is open there.
+struct Start {
+  TimeNs at = kFirst;
+  std::optional<model::OpenState> open;  // nothing: Absent
+  bool known = false;
+};
+
+struct LeafProgress {
+  Start start;
+  std::vector<StateId> names;
+  std::optional<TimeNs> goodbye;
+  std::optional<std::uint64_t> next;   // ordinal
+  std::optional<std::uint64_t> total;  // ordinals there are
+  TimeNs last{};
+  bool exists = false;
+};
+
+class Reader {
+ public:
+  Reader(const store::Archive& archive, const store::Resume& resume, const ArchiveTraceOptions& options,
+         Consumer& consumer)
+      : archive_(archive), resume_(resume), options_(options), consumer_(consumer) {}
+
+  Result<ArchiveTraceCounts> read();
+
+ private:
+  Status declare();
+  Status find_starts();
+  Status seed(std::uint32_t leaf);
+  Status take(store::RawBlock&& block);
+  Status convert(const store::RawBlock& block, LeafProgress& leaf);
+  Status finish_leaf(std::uint32_t leaf);
+  Result<std::uint16_t> name_of(Name::Kind kind, StateId state);
+  bool wanted(std::uint32_t leaf) const { return !options_.wanted || options_.wanted(LeafIndex(leaf)); }
+  Status pass_on(std::uint32_t leaf) {
+    if (out_.empty()) return {};
+    counts_.records += out_.size();
+    return consumer_.on_records(LeafIndex(leaf), out_);
+  }
+
+  const store::Archive& archive_;
+  const store::Resume& resume_;
+  const ArchiveTraceOptions& options_;
+  Consumer& consumer_;
+  ArchiveTraceCounts counts_;
+  std::vector<LeafProgress> leaves_;
+  std::map<std::pair<Name::Kind, std::uint16_t>, std::uint16_t> more_names_;
+  std::uint16_t finalize_ = 0;  // the state whose end is the leaf's; 0: there is none
+  std::vector<EventRecord> decoded_, out_;
+};
+
+Status Reader::declare() {
+  const auto& states = resume_.states.states();
+  for (std::uint16_t i = 0; i < states.size(); ++i) {
+    if (states[i].name == "MPI_Finalize") finalize_ = i;
+    if (Status ok = consumer_.on_name(i, {Name::Kind::kState, states[i].name, states[i].family}); !ok)
+      return ok;
+  }
+  std::map<SourceId, const store::SourceRecord*> sources;
+  for (const auto& s : resume_.sources) sources[s.source] = &s;
+  std::map<std::pair<SourceId, std::uint32_t>, std::uint64_t> totals;
+  for (const auto& s : resume_.streams) totals[{s.source, s.stream}] = s.next;
+  for (const auto& l : resume_.leaves) {
+    if (Status ok = consumer_.on_leaf(l.leaf, {l.attributes, {}}); !ok) return ok;
+    LeafProgress& leaf = leaves_.emplace_back();
+    if (const auto s = sources.find(l.source); s != sources.end()) {
+      leaf.names = s->second->names;
+      leaf.goodbye = s->second->end;
+    }
+    if (const auto t = totals.find({l.source, l.stream}); t != totals.end()) leaf.total = t->second;
+  }
+  // Of a source that was forgotten the names are gone; those of another one do, for probes name alike.
+  for (LeafProgress& leaf : leaves_)
+    if (leaf.names.empty() && !resume_.sources.empty()) leaf.names = resume_.sources.front().names;
+  return {};
+}
+
+// Back from `from`, slice by slice, to where nothing was open in a leaf.
+Status Reader::find_starts() {
+  const DurationNs slice = resume_.run.levels[0];
+  std::size_t open = leaves_.size();
+  const auto settle = [&](LeafProgress& leaf, TimeNs at, std::optional<model::OpenState> state) {
+    leaf.start = {at, state, true};
+    --open;
+  };
+  const auto raw = archive_.oldest(store::Shelf::kRaw, LevelIndex(0));
+  if (!raw) return tl::unexpected(raw.error());
+  const SliceIndex begin = slice_of(resume_.run.begin, slice);
+  for (SliceIndex last = slice_of(options_.from, slice) - 1; open > 0 && last >= begin;
+       last = last - kSlicesBack) {
+    auto columns = archive_.read_columns(LevelIndex(0), std::max(begin, last - (kSlicesBack - 1)), last);
+    if (!columns) return tl::unexpected(columns.error());
+    for (auto c = columns->rbegin(); c != columns->rend() && open > 0; ++c) {
+      const TimeNs at = slice_end(c->index, slice);
+      // Beyond it there is no more to be read: what is open here has to do.
+      const bool farthest =
+          (*raw && slice_begin(c->index, slice) < **raw) &&
+          std::any_of(leaves_.begin(), leaves_.end(), [](const auto& l) { return !l.start.known; });
+      for (std::uint32_t l = 0; l < leaves_.size(); ++l) {
+        if (leaves_[l].start.known) continue;
+        if (l >= c->leaves() || c->open(LeafIndex(l)).state == kAbsent) {
+          settle(leaves_[l], at, {});
+        } else if (const model::OpenState& state = c->open(LeafIndex(l)); state.state <= kCompute) {
+          settle(leaves_[l], at, state);
+        } else if (farthest && c->index > begin) {
+          settle(leaves_[l], at, state);
+          counts_.exact = false;
+        }
+      }
+    }
+    if (!columns->empty()) continue;
+    counts_.exact = counts_.exact && open == 0;
+    break;
+  }
+  return {};  // the others begin with the run
+}
+
+Status Reader::seed(std::uint32_t index) {
+  LeafProgress& leaf = leaves_[index];
+  if (leaf.start.at == kFirst) leaf.next = 0;
+  if (!leaf.start.open) return {};
+  leaf.exists = true;
+  leaf.last = leaf.start.at;
+  out_.clear();
+  if (leaf.start.open->state == kUnknown)
+    out_.push_back(plain(MARGAY_GAP, leaf.start.at));
+  else if (leaf.start.open->state == kCompute)
+    out_.push_back(plain(MARGAY_BEGIN, leaf.start.at));
+  else
+    out_.push_back(plain(MARGAY_STACK, leaf.start.at, 0, leaf.start.open->state.value));
+  return pass_on(index);
+}
+
+Result<std::uint16_t> Reader::name_of(Name::Kind kind, StateId state) {
+  const auto known = more_names_.find({kind, state.value});
+  if (known != more_names_.end()) return known->second;
+  const std::size_t index = resume_.states.size() + more_names_.size();
+  if (index > 65535) return fail(ErrorCode::kLimit, archive_.path() + ": more than 65536 names");
+  const auto number = static_cast<std::uint16_t>(index);
+  if (Status ok = consumer_.on_name(number, {kind, resume_.states[state].name, resume_.states[state].family});
+      !ok)
+    return tl::unexpected(ok.error());
+  more_names_.emplace(std::pair(kind, state.value), number);
+  return number;
+}
+
+// decoded_, in host time and the source's names, becomes out_.
+Status Reader::convert(const store::RawBlock& block, LeafProgress& leaf) {
+  const auto [least, most] =
+      std::minmax_element(decoded_.begin(), decoded_.end(),
+                          [](const EventRecord& a, const EventRecord& b) { return a.time_ns < b.time_ns; });
+  const std::int64_t host = least->time_ns, length = wrapping_difference(most->time_ns, host);
+  const std::int64_t offset = wrapping_difference(block.begin.value, host);
+  std::int64_t drift = wrapping_difference(wrapping_difference(block.end.value, most->time_ns), offset);
+  // An end that is much too early is that of a clock that ran ahead: what lies beyond it was not taken.
+  if (drift < -(length / 1000 + 1000)) drift = 0;
+  for (const EventRecord& r : decoded_) {
+    EventRecord e = r;
+    e.time_ns = wrapping_sum(r.time_ns, offset);
+    if (drift != 0 && length > 0)
+      e.time_ns =
+          wrapping_sum(e.time_ns, static_cast<std::int64_t>(static_cast<__int128>(drift) *
+                                                            wrapping_difference(r.time_ns, host) / length));
+    if (r.kind < MARGAY_ENTER || r.kind > MARGAY_LINK_END || e.time_ns > block.end.value) {
+      ++counts_.rejected;
+      continue;
+    }
+    if (e.time_ns < leaf.start.at.value) continue;
+    if (r.kind == MARGAY_REGION_ENTER || r.kind == MARGAY_REGION_LEAVE) continue;
+    if (r.kind == MARGAY_GAP || r.kind == MARGAY_BEGIN || r.kind == MARGAY_END) {
+      e.state = 0;
+    } else {
+      if (r.state >= leaf.names.size() || leaf.names[r.state].value >= resume_.states.size()) {
+        ++counts_.rejected;
+        continue;
+      }
+      const StateId state = leaf.names[r.state];
+      e.state = r.kind == MARGAY_STACK && r.state == 0 ? kCompute.value : state.value;
+      if (r.kind >= MARGAY_VARIABLE) {
+        const auto name = name_of(r.kind == MARGAY_VARIABLE ? Name::Kind::kVariable
+                                  : r.kind == MARGAY_MARK   ? Name::Kind::kMark
+                                                            : Name::Kind::kLink,
+                                  state);
+        if (!name) return tl::unexpected(name.error());
+        e.state = *name;
+      }
+    }
+    if (e.time_ns >= options_.to.value) continue;
+    leaf.last = std::max(leaf.last, TimeNs(e.time_ns));
+    leaf.exists = r.kind != MARGAY_END;
+    out_.push_back(e);
+    if (finalize_ != 0 && r.kind == MARGAY_LEAVE && e.state == finalize_) {
+      out_.push_back(plain(MARGAY_END, TimeNs(e.time_ns)));
+      leaf.exists = false;
+    }
+  }
+  return {};
+}
+
+Status Reader::take(store::RawBlock&& block) {
+  ++counts_.blocks;
+  if (options_.step && counts_.blocks % kStepBlocks == 0)
+    if (Status ok = options_.step(block.begin); !ok) return ok;
+  if (block.leaf.value >= leaves_.size())
+    return fail(ErrorCode::kCorrupt, archive_.path() + ": raw events of leaf " +
+                                         std::to_string(block.leaf.value) + ", which is not there");
+  LeafProgress& leaf = leaves_[block.leaf.value];
+  if (!wanted(block.leaf.value) || block.count == 0) return {};
+  if (block.end < leaf.start.at) return {};
+  if (Status ok = wire::decode_columns_untrusted(block.columns, block.count, decoded_); !ok)
+    return fail(ok.error(), archive_.path() + ": raw events of leaf " + std::to_string(block.leaf.value) +
+                                " from " + std::to_string(block.begin.value) + " ns");
+  out_.clear();
+  // Ordinals that begin anew are those of the leaf's next program.
+  if (leaf.next && block.first > *leaf.next && block.begin < options_.to) {
+    ++counts_.holes;
+    out_.push_back(plain(MARGAY_GAP, block.begin, block.first - *leaf.next));
+    leaf.exists = true;
+  }
+  leaf.next = block.first + block.count;
+  if (Status ok = convert(block, leaf); !ok) return ok;
+  return pass_on(block.leaf.value);
+}
+
+// What the records do not say: that a source went without MPI_Finalize, or that its last records are not
+// there.
+Status Reader::finish_leaf(std::uint32_t index) {
+  LeafProgress& leaf = leaves_[index];
+  out_.clear();
+  if (leaf.exists && leaf.goodbye && *leaf.goodbye < options_.to) {
+    const TimeNs end = std::max(*leaf.goodbye, leaf.last);
+    if (leaf.next && leaf.total && *leaf.next < *leaf.total) {
+      ++counts_.holes;
+      out_.push_back(plain(MARGAY_GAP, end, *leaf.total - *leaf.next));
+    }
+    out_.push_back(plain(MARGAY_END, end));
+  }
+  return pass_on(index);
+}
+
+Result<ArchiveTraceCounts> Reader::read() {
+  Status ok = declare();
+  if (ok) ok = find_starts();
+  for (std::uint32_t l = 0; ok && l < leaves_.size(); ++l)
+    if (wanted(l)) ok = seed(l);
+  if (!ok) return tl::unexpected(ok.error());
+
+  TimeNs from = options_.from;
+  std::optional<LeafIndex> only;
+  std::uint32_t some = 0;
+  for (std::uint32_t l = 0; l < leaves_.size(); ++l) {
+    if (!wanted(l)) continue;
+    from = std::min(from, leaves_[l].start.at);
+    only = LeafIndex(l);
+    ++some;
+  }
+  if (some != 1) only.reset();
+  if (some > 0) {
+    Status inside;
+    ok = archive_.read_raw(only, from, options_.to, [&](store::RawBlock&& block) {
+      inside = take(std::move(block));
+      return inside.has_value();
+    });
+    if (!inside) return tl::unexpected(inside.error());
+  }
+  for (std::uint32_t l = 0; ok && l < leaves_.size(); ++l)
+    if (wanted(l)) ok = finish_leaf(l);
+  // The model reaches to the last closed slice, and so do its events.
+  TimeNs until = resume_.run.end.value_or(resume_.run.begin);
+  for (const auto& c : resume_.closed)
+    if (c.level == LevelIndex(0)) until = std::max(until, slice_end(c.through, resume_.run.levels[0]));
+  if (ok) ok = consumer_.on_covered(std::min(options_.to, until));
+  if (!ok) return tl::unexpected(ok.error());
+  return counts_;
+}
+
+}  // namespace
+
+Result<bool> has_raw(const store::Archive& archive, const store::Resume& resume, TimeNs from) {
+  const auto oldest = archive.oldest(store::Shelf::kRaw, LevelIndex(0));
+  if (!oldest) return tl::unexpected(oldest.error());
+  if (!*oldest) return false;
+  const DurationNs slice = resume.run.levels[0];
+  const SliceIndex before = slice_of(**oldest, slice) - 1;
+  if (slice_end(before, slice) <= resume.run.begin) return true;
+  // Before the oldest that is kept nobody existed, or it was dropped.
+  const auto column = archive.read_columns(LevelIndex(0), before, before);
+  if (!column) return tl::unexpected(column.error());
+  bool nobody = !column->empty();
+  if (nobody)
+    for (std::uint32_t l = 0; l < column->front().leaves(); ++l)
+      nobody = nobody && column->front().open(LeafIndex(l)).state == kAbsent;
+  return nobody || from >= **oldest + kLongestBlock;
+}
+
+Result<ArchiveTraceCounts> read_archive(const store::Archive& archive, const store::Resume& resume,
+                                        const ArchiveTraceOptions& options, Consumer& consumer) {
+  if (resume.run.levels.empty() || options.to <= options.from)
+    return fail(ErrorCode::kInvalidArgument, archive.path() + ": an empty range of time");
+  return Reader(archive, resume, options, consumer).read();
+}
+
+}  // namespace margay::trace

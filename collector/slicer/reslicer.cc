@@ -1,0 +1,316 @@
+#include "margay/slicer/reslicer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace margay::slicer {
+namespace {
+
+using Measure = Operator::Measure;
+
+constexpr std::size_t kMostNames = 65536;
+// Columns come one by one; rows have room for some more, so that they are seldom moved.
+constexpr std::size_t kSpare = 8;
+
+std::size_t stride_for(std::size_t columns) {
+  return (columns / kSpare + 1) * kSpare;
+}
+std::uint64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
+}
+
+}  // namespace
+
+Reslicer::Reslicer(Options options) : options_(std::move(options)) {
+  for (std::uint32_t k = 0; k <= options_.grid.slices; ++k) ends_.push_back(options_.grid.boundary(k).value);
+  ends_.push_back(std::numeric_limits<std::int64_t>::max());
+  columns_ = {"", ""};
+  names_.emplace_back();
+  for (const model::StateInfo& state : states_.states())
+    state_column_.push_back(state.family == model::StateFamily::kCompute ? column_for(state.name)
+                                                                         : kNotThere);
+  if (options_.op.measure == Measure::kMean) columns_.push_back(options_.op.variable);
+}
+
+std::uint16_t Reslicer::column_for(std::string_view name) {
+  if (options_.op.measure == Measure::kMean || (options_.wanted && !options_.wanted(name))) return kUnwanted;
+  columns_.emplace_back(name);
+  return static_cast<std::uint16_t>(columns_.size() - 1);
+}
+
+Status Reslicer::add_name(NameKind kind, const std::string& text, model::StateFamily family) {
+  if (names_.size() > kMostNames || columns_.size() >= kMostNames - 1)
+    return fail(ErrorCode::kLimit, "more than 65536 names");
+  NameInfo info;
+  info.kind = kind;
+  if (kind == NameKind::kState) {
+    const bool known = states_.knows(text);
+    const auto id = states_.intern(text, family);
+    if (!id) return fail(id.error(), "the state '" + text.substr(0, 64) + "'");
+    if (!known) state_column_.push_back(column_for(text));
+    info.state = id->value;
+  } else if (kind == NameKind::kVariable) {
+    info.column = text == options_.op.variable ? kFirst : kUnwanted;
+  } else if ((kind == NameKind::kMark && options_.op.measure == Measure::kOccurrences) ||
+             (kind == NameKind::kLink && options_.op.measure != Measure::kDuration &&
+              options_.op.measure != Measure::kOccurrences)) {
+    info.column = column_for(text);
+  }
+  names_.back() = info;
+  names_.emplace_back();
+  return {};
+}
+
+Status Reslicer::add_leaf(std::optional<std::uint16_t> base) {
+  Leaf leaf;
+  if (base) {
+    if (*base >= names_.size() - 1 || names_[*base].kind != NameKind::kState)
+      return fail(ErrorCode::kInvalidArgument,
+                  "leaf " + std::to_string(leaves_.size()) + ": its base state has no name");
+    leaf.own_base = names_[*base].state;
+  }
+  leaf.cursor.slice_end = ends_[0];
+  leaves_.push_back(std::move(leaf));
+  return {};
+}
+
+// Makes the leaf's rows as wide as there are columns.
+Status Reslicer::widen(Leaf& leaf) {
+  const std::size_t stride = stride_for(columns_.size()), rows = ends_.size();
+  const bool mean = options_.op.measure == Measure::kMean;
+  const std::uint64_t more = (stride - leaf.stride + (mean && leaf.stride == 0 ? 1 : 0)) * rows * 8;
+  if (more > options_.memory_bytes - std::min(bytes_, options_.memory_bytes))
+    return fail(ErrorCode::kLimit, std::to_string(leaves_.size()) + " leaves x " +
+                                       std::to_string(options_.grid.slices) + " slices x " +
+                                       std::to_string(columns_.size() - kFirst) +
+                                       " states take more than the memory budget of " +
+                                       std::to_string(options_.memory_bytes) + " bytes");
+  bytes_ += more;
+  std::vector<std::uint64_t> cells(stride * rows);
+  for (std::size_t r = 0; r < rows && leaf.stride > 0; ++r)
+    std::copy_n(leaf.cells.data() + r * leaf.stride, leaf.stride, cells.data() + r * stride);
+  leaf.cells = std::move(cells);
+  leaf.stride = stride;
+  if (mean) leaf.integral.resize(rows);
+  leaf.cursor.row = leaf.cells.data() + leaf.cursor.row_index * stride;
+  return {};
+}
+
+template <Measure M>
+void Reslicer::add_time(Leaf& leaf, const Cursor& at, std::uint64_t ns) {
+  if constexpr (M == Measure::kDuration) {
+    at.row[at.top] += ns;
+  } else {
+    if (at.top == kNotThere) at.row[kNotThere] += ns;
+    if constexpr (M == Measure::kMean)
+      if (at.has_value) {
+        at.row[kFirst] += ns;
+        leaf.integral[at.row_index] += at.value * static_cast<double>(ns);
+      }
+  }
+}
+
+// The state that counts goes on to `t`, within the slice or beyond it.
+template <Measure M>
+inline void Reslicer::pass(Leaf& leaf, Cursor& at, std::int64_t t) {
+  if (t < at.slice_end) [[likely]] {
+    add_time<M>(leaf, at, difference(t, at.at));
+    at.at = t;
+  } else {
+    at = pass_far<M>(leaf, at, t);
+  }
+}
+
+template <Measure M>
+Reslicer::Cursor Reslicer::pass_far(Leaf& leaf, Cursor at, std::int64_t t) const {
+  while (t >= at.slice_end && at.row_index + 1 < ends_.size()) {
+    add_time<M>(leaf, at, difference(at.slice_end, at.at));
+    at.at = at.slice_end;
+    at.row += leaf.stride;
+    at.slice_end = ends_[++at.row_index];
+  }
+  add_time<M>(leaf, at, difference(t, at.at));
+  at.at = t;
+  return at;
+}
+
+template <Measure M>
+inline void Reslicer::leave(Leaf& leaf, Cursor& at, const EventRecord& r, std::uint16_t state) {
+  std::size_t depth = leaf.stack.size();
+  while (depth > 0 && leaf.stack[depth - 1].state != state) --depth;
+  if (depth > 0) {
+    if constexpr (M == Measure::kBytes || M == Measure::kMessages) {
+      const Open& open = leaf.stack[depth - 1];
+      const std::uint64_t bytes = r.bytes != 0 ? r.bytes : open.bytes;
+      const bool moved = bytes != 0 || open.peer || r.peer != MARGAY_NO_PEER;
+      at.row[state_column_[state]] += M == Measure::kBytes ? bytes : moved ? 1 : 0;
+    }
+    leaf.stack.resize(depth - 1);  // and whatever was left open inside it
+  } else if (leaf.base == kUnknown.value && leaf.stack.empty()) {
+    leaf.base = leaf.own_base;  // entered in the gap
+  }
+}
+
+template <Measure M>
+Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
+  Cursor at = leaf.cursor;
+  const NameInfo* const names = names_.data();
+  const std::uint16_t* const column_of = state_column_.data();
+  std::uint64_t backwards = 0;
+  for (const EventRecord& r : records) {
+    std::int64_t t = r.time_ns;
+    if (t < at.at) {
+      t = at.at;
+      ++backwards;
+    }
+    const NameInfo& name = names[r.state];
+    switch (r.kind) {
+      case MARGAY_ENTER:
+        pass<M>(leaf, at, t);
+        if (leaf.stack.size() >= kDeepest) break;
+        if (leaf.base <= kUnknown.value) leaf.base = leaf.own_base;
+        leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
+        at.top = column_of[name.state];
+        if constexpr (M == Measure::kOccurrences) ++at.row[at.top];
+        break;
+      case MARGAY_LEAVE:
+        pass<M>(leaf, at, t);
+        leave<M>(leaf, at, r, name.state);
+        at.top = top_of(leaf);
+        break;
+      case MARGAY_GAP:
+        // From the record before on nobody knows; of one that did not exist, from here on.
+        leaf.stack.clear();
+        at.top = kNotThere;
+        at.has_value = false;
+        pass<M>(leaf, at, t);
+        leaf.base = kUnknown.value;
+        break;
+      case MARGAY_STACK:
+      case MARGAY_BEGIN:
+        pass<M>(leaf, at, t);
+        leaf.stack.clear();
+        leaf.base = leaf.own_base;
+        if (r.kind == MARGAY_STACK && name.state != kCompute.value && name.state != leaf.own_base)
+          leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
+        at.top = top_of(leaf);
+        break;
+      case MARGAY_END:
+        pass<M>(leaf, at, t);
+        leaf.stack.clear();
+        leaf.base = kAbsent.value;
+        at.top = kNotThere;
+        at.has_value = false;
+        break;
+      case MARGAY_VARIABLE:
+      case MARGAY_MARK:
+      case MARGAY_LINK_BEGIN:
+      case MARGAY_LINK_END:
+        pass<M>(leaf, at, t);
+        if (!leaf.seen) {
+          leaf.base = leaf.own_base;
+          at.top = column_of[leaf.base];
+        }
+        if (M == Measure::kMean && r.kind == MARGAY_VARIABLE && name.column == kFirst) {
+          at.value = std::bit_cast<double>(r.bytes);
+          at.has_value = true;
+          if (!(at.value >= 0) || !std::isfinite(at.value))
+            return fail(ErrorCode::kInvalidArgument,
+                        "the variable '" + options_.op.variable + "' has the value " +
+                            std::to_string(at.value) + ": a partition is made of values that are 0 or more");
+        }
+        if (M == Measure::kOccurrences && r.kind == MARGAY_MARK) ++at.row[name.column];
+        if (r.kind == MARGAY_LINK_BEGIN) {
+          if (M == Measure::kBytes) at.row[name.column] += r.bytes;
+          if (M == Measure::kMessages) ++at.row[name.column];
+        }
+        break;
+      default:  // regions: they change no state
+        continue;
+    }
+    leaf.seen = true;
+  }
+  leaf.cursor = at;
+  backwards_ += backwards;
+  return {};
+}
+
+Status Reslicer::take(LeafIndex index, std::span<const EventRecord> records) {
+  if (index.value >= leaves_.size())
+    return fail(ErrorCode::kInvalidArgument,
+                "records of leaf " + std::to_string(index.value) + ", which was not told");
+  Leaf& leaf = leaves_[index.value];
+  if (leaf.stride < columns_.size())
+    if (Status ok = widen(leaf); !ok) return ok;
+  std::uint16_t greatest = 0;
+  for (const EventRecord& r : records) greatest = std::max(greatest, r.state);
+  // Records that name nothing say 0, also before there are names.
+  if (greatest > 0 && greatest >= names_.size() - 1)
+    return fail(ErrorCode::kInvalidArgument, "a record of leaf " + std::to_string(index.value) +
+                                                 " has name " + std::to_string(greatest) +
+                                                 ", which was not told");
+  records_ += records.size();
+  switch (options_.op.measure) {
+    case Measure::kDuration:
+      return walk<Measure::kDuration>(leaf, records);
+    case Measure::kOccurrences:
+      return walk<Measure::kOccurrences>(leaf, records);
+    case Measure::kMean:
+      return walk<Measure::kMean>(leaf, records);
+    case Measure::kBytes:
+      return walk<Measure::kBytes>(leaf, records);
+    case Measure::kMessages:
+      return walk<Measure::kMessages>(leaf, records);
+  }
+  return fail(ErrorCode::kInternal, "an operator without a name");
+}
+
+Status Reslicer::finish(TimeNs until) {
+  for (Leaf& leaf : leaves_) {
+    if (leaf.stride < columns_.size())
+      if (Status ok = widen(leaf); !ok) return ok;
+    // Then, to the end of the range, nobody knows.
+    for (const std::int64_t end : {until.value, options_.grid.to.value}) {
+      const std::int64_t t = std::max(end, leaf.cursor.at);
+      if (options_.op.measure == Measure::kDuration)
+        pass<Measure::kDuration>(leaf, leaf.cursor, t);
+      else if (options_.op.measure == Measure::kMean)
+        pass<Measure::kMean>(leaf, leaf.cursor, t);
+      else  // the others count time where nobody is there, and nothing else
+        pass<Measure::kOccurrences>(leaf, leaf.cursor, t);
+      leaf.cursor.top = kNotThere;
+      leaf.cursor.has_value = false;
+    }
+  }
+  return {};
+}
+
+Status Reslicer::adopt(Reslicer& other, std::uint32_t part, std::uint32_t parts) {
+  if (other.leaves_.size() != leaves_.size() || other.columns_ != columns_)
+    return fail(ErrorCode::kInternal, "two readings of one trace disagree on its leaves or names");
+  for (std::size_t l = part; l < leaves_.size(); l += parts) leaves_[l] = std::move(other.leaves_[l]);
+  bytes_ += other.bytes_;
+  records_ += other.records_;
+  backwards_ += other.backwards_;
+  return {};
+}
+
+std::uint64_t Reslicer::count(LeafIndex leaf, std::uint32_t slice, std::size_t column) const {
+  const Leaf& l = leaves_[leaf.value];
+  const std::size_t c = column + kFirst;
+  return c < l.stride ? l.cells[(slice + 1) * l.stride + c] : 0;
+}
+
+double Reslicer::value(LeafIndex leaf, std::uint32_t slice, std::size_t column) const {
+  const auto whole = static_cast<double>(count(leaf, slice, column));
+  if (options_.op.measure != Measure::kMean) return whole;
+  return whole > 0 ? leaves_[leaf.value].integral[slice + 1] / whole : 0;
+}
+
+std::uint64_t Reslicer::not_there(LeafIndex leaf, std::uint32_t slice) const {
+  const Leaf& l = leaves_[leaf.value];
+  return l.stride > 0 ? l.cells[(slice + 1) * l.stride + kNotThere] : ends_[slice + 1] - ends_[slice];
+}
+
+}  // namespace margay::slicer

@@ -1,0 +1,64 @@
+// A zoom: any range of time of a run, in any number of slices, as a model that can be partitioned.
+//
+// Two inputs: an archive (a directory) and a capture (what `margay run --capture` keeps; collector/import,
+// capture.h). Times are counted from `zero`: of an archive the begin of the run's first slice (so that round
+// times fall on slices; the run itself begins at most one slice later), of a capture its first record.
+//
+// Of an archive, where every boundary falls on slices of the finest level, only cells are read, the coarsest
+// that fit between two boundaries; that is exact. Otherwise the raw events are read, which is exact too.
+// Where raw events are not kept, the cells of the finest level are spread in proportion to the time that a
+// boundary cuts off, and a note says so; so they are where a level is asked for by name. Operators other than
+// duration want raw events.
+//
+// States of the model are those that occur in the range, but for Absent and Unknown, which weigh nothing: a
+// cell's weight is the part of the slice in which the resource existed and was observed (of other operators:
+// 1 where it did for any time).
+//
+// Errors: each a sentence that names the input, the option or the place; kInvalidArgument for what was asked
+// for, kNotFound, kLimit (memory_bytes, slices), kCorrupt, kIo, kUnavailable. Thread safety: functions are
+// safe; a capture is read by two threads. Cost: the cells or events of the range.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/slicer/operator.h"
+#include "model_file.h"
+
+namespace margay::app {
+
+struct ZoomRequest {
+  std::string input;
+  std::optional<std::string> from, to;  // as written: "12.5", "1min", "@" and trace time in ns
+  std::optional<std::uint64_t> slices;  // nothing: 30, or with a level one for each of its slices
+  std::vector<std::string> states;      // nothing: all
+  std::string node;                     // path; "": all
+  slicer::Operator op;
+  std::optional<std::string> level;  // a slice duration
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+  // Told now and then how much of the input was read, 0 to 1.
+  std::function<void(double)> progress;
+
+  static constexpr std::uint64_t kUsualSlices = 30;
+  // Whether anything but the input was asked for.
+  bool asks() const {
+    return from || to || slices || !states.empty() || !node.empty() || level || op != slicer::Operator{};
+  }
+};
+
+struct Zoomed {
+  Model model;
+  std::vector<std::string> notes;  // sentences for stderr
+  std::uint64_t events = 0;        // that were read; 0: cells only
+};
+
+// Whether `path` is an archive or looks like a capture; what is neither is a model, or nothing.
+enum class ZoomInput { kNone, kArchive, kCapture };
+ZoomInput zoom_input(const std::string& path);
+
+Result<Zoomed> zoom(const ZoomRequest& request);
+
+}  // namespace margay::app

@@ -1,0 +1,363 @@
+// A zoom into an archive: cells where they fit, raw events where they do not.
+#include <algorithm>
+#include <limits>
+
+#include "margay/config/units.h"
+#include "margay/import/archive_trace.h"
+#include "margay/store/archive.h"
+#include "zoom_parts.h"
+
+namespace margay::app::internal {
+namespace {
+
+using slicer::Grid;
+
+// A source that is silent for so long is lost: what it did is unknown (as detect::WindowOptions::lost_after).
+constexpr DurationNs kLostAfter = seconds(10);
+
+tl::unexpected<Error> wrong(const std::string& what) {
+  return fail(ErrorCode::kInvalidArgument, "partition: " + what);
+}
+
+// Sums of cells over the slices of a grid.
+class CellSums {
+ public:
+  CellSums(const Grid& grid, std::uint32_t leaves, std::uint32_t states)
+      : grid_(grid),
+        leaves_(leaves),
+        states_(states),
+        values_(std::size_t{grid.slices} * leaves * states),
+        there_(std::size_t{grid.slices} * leaves) {}
+
+  static std::uint64_t bytes(const Grid& grid, std::uint64_t leaves, std::uint64_t states) {
+    return grid.slices * leaves * (states + 1) * 8;
+  }
+
+  void add(const model::SliceColumn& c, DurationNs duration) {
+    const TimeNs begin = slice_begin(c.index, duration), end = slice_end(c.index, duration);
+    std::uint32_t k = slice_at(begin);
+    while (k < grid_.slices && grid_.boundary(k) < end) {
+      add_part(c, duration, k, std::max(begin, grid_.boundary(k)), std::min(end, grid_.boundary(k + 1)));
+      ++k;
+    }
+  }
+
+  std::uint64_t value(LeafIndex l, std::uint32_t k, std::size_t x) const {
+    return values_[(std::size_t{k} * leaves_ + l.value) * states_ + x];
+  }
+  std::uint64_t not_there(LeafIndex l, std::uint32_t k) const {
+    const auto length = static_cast<std::uint64_t>((grid_.boundary(k + 1) - grid_.boundary(k)).value);
+    return length - std::min(length, there_[std::size_t{k} * leaves_ + l.value]);
+  }
+
+ private:
+  // The first slice that ends after t.
+  std::uint32_t slice_at(TimeNs t) const {
+    std::uint32_t low = 0, high = grid_.slices;
+    while (low < high) {
+      const std::uint32_t mid = low + (high - low) / 2;
+      if (grid_.boundary(mid + 1) <= t)
+        low = mid + 1;
+      else
+        high = mid;
+    }
+    return low;
+  }
+  void add_part(const model::SliceColumn& c, DurationNs d, std::uint32_t k, TimeNs a, TimeNs b) {
+    const TimeNs begin = slice_begin(c.index, d);
+    const bool whole = b - a == d;
+    // What is cut is cut so that the pieces sum up to the cell.
+    const auto share = [&](std::int64_t ns) -> std::uint64_t {
+      if (ns <= 0) return 0;
+      if (whole) return static_cast<std::uint64_t>(ns);
+      const auto until = [&](TimeNs t) {
+        return static_cast<std::uint64_t>(static_cast<__int128>(ns) * (t - begin).value / d.value);
+      };
+      return until(b) - until(a);
+    };
+    const std::uint32_t leaves = std::min(c.leaves(), leaves_), states = std::min(c.states(), states_);
+    for (std::uint32_t l = 0; l < leaves; ++l) {
+      const model::NodeEvidence& e = c.evidence(LeafIndex(l));
+      if (e.drawn_out && e.silent_since != TimeNs() && slice_end(c.index, d) - e.silent_since >= kLostAfter)
+        continue;
+      const auto durations = c.duration_ns(LeafIndex(l));
+      std::uint64_t* row = values_.data() + (std::size_t{k} * leaves_ + l) * states_;
+      std::uint64_t sum = 0;
+      for (std::uint32_t x = kCompute.value; x < states; ++x) {
+        const std::uint64_t ns = share(durations[x]);
+        row[x] += ns;
+        sum += ns;
+      }
+      there_[std::size_t{k} * leaves_ + l] += sum;
+    }
+  }
+
+  Grid grid_;
+  std::uint32_t leaves_, states_;
+  std::vector<std::uint64_t> values_, there_;
+};
+
+class ArchiveZoom {
+ public:
+  ArchiveZoom(const ZoomRequest& request, const store::Archive& archive, const store::Resume& resume)
+      : request_(request), archive_(archive), resume_(resume), levels_(resume.run.levels) {}
+
+  Result<Zoomed> read();
+
+ private:
+  struct Kept {
+    SliceIndex first{}, last{};
+    bool any = false;
+  };
+  Status look();
+  Result<Grid> grid();
+  bool aligned(const Grid& g) const;
+  Status sum(TimeNs a, TimeNs b, std::size_t coarsest);
+  Status sum_run(std::size_t level, SliceIndex first, SliceIndex last);
+  Result<Zoomed> from_raw(const Grid& g);
+  Result<Zoomed> from_cells(const Grid& g, std::optional<std::size_t> level);
+  bool durations() const { return request_.op.measure == slicer::Operator::Measure::kDuration; }
+
+  const ZoomRequest& request_;
+  const store::Archive& archive_;
+  const store::Resume& resume_;
+  const std::vector<DurationNs>& levels_;
+  std::vector<Kept> kept_;
+  TimeNs zero_{}, end_{};
+  Grid grid_;
+  std::optional<CellSums> sums_;
+  std::uint64_t missing_ = 0;  // slices of the finest level that are not there
+};
+
+Status ArchiveZoom::look() {
+  zero_ = slice_begin(slice_of(resume_.run.begin, levels_[0]), levels_[0]);
+  end_ = zero_;
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    const auto range = archive_.column_range(LevelIndex(static_cast<std::uint8_t>(l)));
+    if (!range) return tl::unexpected(range.error());
+    Kept& k = kept_.emplace_back();
+    if (!*range) continue;
+    k = {(*range)->first, (*range)->second, true};
+    for (const auto& c : resume_.closed)
+      if (c.level.value == l) k.last = std::min(k.last, c.through);
+    k.any = k.first <= k.last;
+    if (k.any) end_ = std::max(end_, slice_end(k.last, levels_[l]));
+  }
+  return {};
+}
+
+Result<Grid> ArchiveZoom::grid() {
+  if (!request_.level || request_.slices)
+    return range_of(request_, zero_, end_, request_.slices.value_or(ZoomRequest::kUsualSlices));
+  // Each slice of the level is one.
+  const auto rough = range_of(request_, zero_, end_, 1);
+  if (!rough) return rough;
+  const auto d = config::parse_duration(*request_.level);
+  if (!d || d->value <= 0) return wrong("--level " + *request_.level + ": expected a duration, such as 1s");
+  const TimeNs from = slice_begin(slice_of(rough->from, *d), *d);
+  const TimeNs to = slice_end(slice_of(TimeNs(rough->to.value - 1), *d), *d);
+  const auto out = Grid::make(from, to, static_cast<std::uint64_t>((to - from).value / d->value));
+  if (!out) return fail(out.error(), "partition: --level " + *request_.level);
+  return *out;
+}
+
+bool ArchiveZoom::aligned(const Grid& g) const {
+  const std::int64_t d = levels_[0].value;
+  const auto length = (g.to - g.from).value;
+  return g.from.value % d == 0 && length % g.slices == 0 && (length / g.slices) % d == 0;
+}
+
+// [a, b), with slices of `coarsest` and finer ones that lie within one slice of the grid each.
+Status ArchiveZoom::sum(TimeNs a, TimeNs b, std::size_t coarsest) {
+  struct Run {
+    std::size_t level;
+    SliceIndex first, last;
+  };
+  std::optional<Run> run;
+  const auto flush = [&]() -> Status {
+    if (!run) return {};
+    const Run r = *std::exchange(run, std::nullopt);
+    return sum_run(r.level, r.first, r.last);
+  };
+  std::uint32_t k = 0;
+  while (a < b) {
+    while (k < grid_.slices && grid_.boundary(k + 1) <= a) ++k;
+    const TimeNs until = std::min(b, grid_.boundary(std::min(k + 1, grid_.slices)));
+    std::size_t level = coarsest;
+    const auto fits = [&](std::size_t l) {
+      const SliceIndex s = slice_of(a, levels_[l]);
+      return slice_begin(s, levels_[l]) == a && slice_end(s, levels_[l]) <= until && kept_[l].any &&
+             s >= kept_[l].first && s <= kept_[l].last;
+    };
+    while (level > 0 && !fits(level)) --level;
+    const SliceIndex s = slice_of(a, levels_[level]);
+    if (run && run->level == level && run->last + 1 == s) {
+      run->last = s;
+    } else {
+      if (Status ok = flush(); !ok) return ok;
+      run = Run{level, s, s};
+    }
+    a = slice_end(s, levels_[level]);
+  }
+  return flush();
+}
+
+Status ArchiveZoom::sum_run(std::size_t level, SliceIndex first, SliceIndex last) {
+  SliceIndex next = first;
+  Status inside;
+  const auto missing = [&](SliceIndex until) {  // not inside
+    if (!inside || next >= until) return;
+    if (level == 0)  // what lies beyond the run is not missing
+      missing_ += static_cast<std::uint64_t>(
+          std::max<std::int64_t>(0, std::min(until, slice_of(end_, levels_[0])).value -
+                                        std::max(next, slice_of(zero_, levels_[0])).value));
+    else
+      inside = sum(slice_begin(next, levels_[level]), slice_begin(until, levels_[level]), level - 1);
+  };
+  const SliceIndex readable = kept_[level].any ? std::min(last, kept_[level].last) : first - 1;
+  const Status ok = archive_.scan_columns(LevelIndex(static_cast<std::uint8_t>(level)), first, readable,
+                                          [&](model::SliceColumn&& c) {
+                                            missing(c.index);
+                                            sums_->add(c, levels_[level]);
+                                            next = c.index + 1;
+                                            return inside.has_value();
+                                          });
+  if (!ok) return ok;
+  missing(last + 1);
+  return inside;
+}
+
+Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t> level) {
+  grid_ = g;
+  const auto states = static_cast<std::uint32_t>(resume_.states.size());
+  const auto leaves = static_cast<std::uint32_t>(resume_.leaves.size());
+  if (CellSums::bytes(g, leaves, states) > request_.memory_bytes / 2)
+    return fail(ErrorCode::kLimit, "partition: " + std::to_string(leaves) + " leaves x " +
+                                       std::to_string(g.slices) + " slices x " + std::to_string(states) +
+                                       " states take more than the memory budget");
+  sums_.emplace(g, leaves, states);
+  Status ok;
+  if (level) {
+    ok =
+        sum_run(*level, slice_of(g.from, levels_[*level]), slice_of(TimeNs(g.to.value - 1), levels_[*level]));
+  } else if (aligned(g)) {
+    ok = sum(g.from, g.to, levels_.size() - 1);
+  } else {
+    ok = sum_run(0, slice_of(g.from, levels_[0]), slice_of(TimeNs(g.to.value - 1), levels_[0]));
+  }
+  if (!ok) return tl::unexpected(ok.error());
+
+  std::vector<model::Attributes> attributes;
+  for (const auto& l : resume_.leaves) attributes.push_back(l.attributes);
+  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
+  const auto node = find_node(hierarchy, request_.node);
+  if (!node) return tl::unexpected(node.error());
+  const auto wanted = state_filter(request_);
+  std::vector<std::size_t> ids;
+  Cells cells{g, zero_, hierarchy, *node, {}, {}, {}, true};
+  for (std::size_t x = kCompute.value; x < states; ++x) {
+    const std::string& name = resume_.states[StateId(static_cast<std::uint16_t>(x))].name;
+    if (wanted && !wanted(name)) continue;
+    ids.push_back(x);
+    cells.columns.push_back(name);
+  }
+  cells.value = [&](LeafIndex l, std::uint32_t k, std::size_t x) {
+    return static_cast<double>(sums_->value(l, k, ids[x]));
+  };
+  cells.not_there = [&](LeafIndex l, std::uint32_t k) { return sums_->not_there(l, k); };
+  auto model = model_of(cells, request_);
+  if (!model) return tl::unexpected(model.error());
+  Zoomed out{std::move(*model), {}, 0};
+  if (missing_ > 0)
+    out.notes.push_back(std::to_string(missing_) + (missing_ == 1 ? " slice" : " slices") + " of " +
+                        config::to_text(levels_[0]) + " in this range " + (missing_ == 1 ? "is" : "are") +
+                        " not kept any more: nothing is known of that time");
+  return out;
+}
+
+Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
+  trace::Resampler trace({g, request_.op, state_filter(request_), request_.memory_bytes / 2});
+  std::vector<model::Attributes> attributes;
+  for (const auto& l : resume_.leaves) attributes.push_back(l.attributes);
+  const model::Hierarchy hierarchy(attributes, model::Hierarchy::default_view());
+  const auto node = find_node(hierarchy, request_.node);
+  if (!node) return tl::unexpected(node.error());
+  std::vector<bool> below(resume_.leaves.size());
+  for (const LeafIndex l : hierarchy.leaves_below(*node)) below[l.value] = true;
+  trace::ArchiveTraceOptions options;
+  options.from = g.from;
+  options.to = g.to;
+  options.wanted = [&](LeafIndex l) { return below[l.value]; };
+  if (request_.progress)
+    options.step = [&](TimeNs t) -> Status {
+      request_.progress(std::clamp(
+          static_cast<double>((t - g.from).value) / static_cast<double>((g.to - g.from).value), 0.0, 1.0));
+      return {};
+    };
+  const auto counts = trace::read_archive(archive_, resume_, options, trace);
+  if (!counts) return tl::unexpected(counts.error());
+  if (Status ok = trace.finish(); !ok) return fail(ok.error(), request_.input);
+  if (request_.op.measure == slicer::Operator::Measure::kMean) {
+    std::vector<std::string> variables;
+    for (const trace::Name& n : trace.names())
+      if (n.kind == trace::Name::Kind::kVariable) variables.push_back(n.text);
+    if (std::find(variables.begin(), variables.end(), request_.op.variable) == variables.end())
+      return wrong("--operator mean:" + request_.op.variable + ": " + request_.input +
+                   " has no such variable in this range" + hint(request_.op.variable, variables));
+  }
+  auto model = model_of(trace, zero_, request_);
+  if (!model) return tl::unexpected(model.error());
+  Zoomed out{std::move(*model), {}, counts->records};
+  if (!counts->exact)
+    out.notes.emplace_back(
+        "older events are not kept: of states that were open then only the innermost is known");
+  return out;
+}
+
+Result<Zoomed> ArchiveZoom::read() {
+  if (levels_.empty()) return fail(ErrorCode::kCorrupt, request_.input + ": no level in it");
+  if (Status ok = look(); !ok) return tl::unexpected(ok.error());
+  std::vector<std::string> names;
+  for (const auto& s : resume_.states.states()) names.push_back(s.name);
+  if (durations())
+    if (Status ok = check_states(request_, names); !ok) return tl::unexpected(ok.error());
+  std::optional<std::size_t> level;
+  if (request_.level) {
+    const auto d = config::parse_duration(*request_.level);
+    std::string known;
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      if (d && levels_[l] == *d) level = l;
+      known += (l > 0 ? ", " : "") + config::to_text(levels_[l]);
+    }
+    if (!level)
+      return wrong("--level " + *request_.level + ": " + request_.input + " has the levels " + known);
+    if (!durations())
+      return wrong("--level: slices hold durations only; --operator " + request_.op.text() + " reads events");
+  }
+  const auto g = grid();
+  if (!g) return tl::unexpected(g.error());
+  if (durations() && (level || aligned(*g))) return from_cells(*g, level);
+  const auto raw = trace::has_raw(archive_, resume_, g->from);
+  if (!raw) return tl::unexpected(raw.error());
+  if (*raw) return from_raw(*g);
+  if (!durations())
+    return wrong("--operator " + request_.op.text() + ": " + request_.input +
+                 " keeps no events of this time, only durations");
+  auto out = from_cells(*g, std::nullopt);
+  if (out)
+    out->notes.push_back("events of this time are not kept: where a boundary cuts a slice of " +
+                         config::to_text(levels_[0]) + ", its times are spread in proportion");
+  return out;
+}
+
+}  // namespace
+
+Result<Zoomed> zoom_archive(const ZoomRequest& request) {
+  const auto archive = store::Archive::open(request.input, store::Mode::kReadOnly);
+  if (!archive) return tl::unexpected(archive.error());
+  const auto resume = (*archive)->load();
+  if (!resume) return tl::unexpected(resume.error());
+  return ArchiveZoom(request, **archive, *resume).read();
+}
+
+}  // namespace margay::app::internal
