@@ -10,6 +10,7 @@
 
 #include "detector_settings.h"
 #include "margay/store/archive.h"
+#include "margay/wire/columns.h"
 #include "player.h"
 #include "replay.h"
 #include "support/synthetic_job.h"
