@@ -400,7 +400,7 @@ Status PajeWriter::take(const RawEvent& e) {
       clear(leaf, t);
       leaf.unknown = true;
       push(leaf, t, kUnknown);
-      ++counts_.gaps;
+      counts_.gaps += shown_;
       break;
     case MARGAY_END:
       end(leaf, t);
