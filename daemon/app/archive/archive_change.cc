@@ -156,7 +156,7 @@ std::string pruned_text(const std::string& path, const Pruned& p, const PruneRul
         "\n" + out;
   if (!p.enough)
     out += "  " + size_text(*rules.to_size) +
-           (rules.dry_run ? " would not be reached" : " were not reached") +
+           (rules.dry_run ? " might not be reached" : " were not reached") +
            ": the newest slices, phases and alerts stay\n";
   return out;
 }

@@ -31,6 +31,9 @@ class Pruner {
   Result<Pruned> run() {
     if (Status s = read_rules(); !s) return tl::unexpected(s.error());
     found_.bytes_after = found_.bytes_before;
+    // Of what only the log has, nobody knows how much room each part takes.
+    if (rules_.dry_run)
+      if (Status s = measure(); !s) return tl::unexpected(s.error());
     if (Status s = find_ends(); !s) return tl::unexpected(s.error());
     if (!levels_.empty() && newest_)
       if (Status s = by_age(); !s) return tl::unexpected(s.error());
@@ -215,7 +218,7 @@ class Pruner {
 
 Result<Pruned> prune_archive(const std::string& path, const PruneRules& rules) {
   const auto use = store::Archive::disk_use_of(path);  // before it is opened: that takes room for a log
-  auto archive = store::Archive::open(path, rules.dry_run ? store::Mode::kReadOnly : store::Mode::kWrite);
+  auto archive = store::Archive::open(path, store::Mode::kWrite);
   if (!archive) return tl::unexpected(archive.error());
   const auto all = (*archive)->load();
   if (!all) return tl::unexpected(all.error());

@@ -20,7 +20,7 @@ struct PruneRules {
   std::optional<DurationNs> keep_raw, keep_reports;
   std::vector<std::pair<DurationNs, DurationNs>> keep_levels;  // duration of the level's slices, age
   std::optional<std::uint64_t> to_size;                        // bytes on the disk
-  bool dry_run = false;                                        // only says what would go
+  bool dry_run = false;  // only says what would go; what the archive holds does not change, its files may
 };
 
 struct Pruned {

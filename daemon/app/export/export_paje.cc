@@ -41,8 +41,8 @@ Status write_paje(const Job& job, const std::string& output) {
   if (c.gaps != 0)
     std::fprintf(
         stderr,
-        "margay: %s times events were lost or are not in the archive: the state Unknown follows, and "
-        "what was open before may have ended earlier\n",
+        "margay: events were lost, or are not in the archive, at %s points: the state Unknown follows, "
+        "and what was open before may have ended earlier\n",
         grouped(c.gaps).c_str());
   if (c.links_left_out != 0)
     std::fprintf(stderr, "margay: %s ends of links were left out, whose begin is not there\n",

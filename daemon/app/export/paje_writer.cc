@@ -111,7 +111,7 @@ std::string alias(char letter, std::uint32_t n) {
 }
 
 // By family, as in the live view; the states of a family in shades.
-std::string color(model::StateFamily family, std::uint16_t state) {
+std::string color(model::StateFamily family, std::uint32_t number) {
   struct Rgb {
     double r, g, b;
   };
@@ -120,7 +120,7 @@ std::string color(model::StateFamily family, std::uint16_t state) {
                                     {0.40, 0.75, 0.80}, {0.95, 0.95, 0.95}, {0.20, 0.20, 0.20}};
   const auto at = static_cast<std::size_t>(family);
   const Rgb c = kColors[at < std::size(kColors) ? at : 0];
-  const double shade = 0.8 + 0.05 * (state % 5);
+  const double shade = 0.8 + 0.05 * (number % 5);
   char text[48];
   std::snprintf(text, sizeof text, "\"%.3f %.3f %.3f\"", c.r * shade, c.g * shade, c.b * shade);
   return text;
@@ -161,6 +161,15 @@ PajeWriter::PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, Time
       const auto type = l.attributes.find("type" + std::to_string(i));
       leaf.names.push_back(name->second);
       leaf.types.push_back(type != l.attributes.end() ? type->second : "level " + std::to_string(i));
+    }
+    // Of several state types of a container each is a leaf, whose path ends with it.
+    const auto state_type = l.attributes.find("state_type");
+    if (state_type != l.attributes.end()) {
+      leaf.state_type = state_type->second;
+      const std::size_t depth = leaf.names.size();
+      if (depth > 1 && leaf.names.back() == leaf.state_type &&
+          !l.attributes.contains("type" + std::to_string(depth)))
+        leaf.names.pop_back(), leaf.types.pop_back();
     }
     if (!leaf.names.empty()) continue;
     leaf.names = components(hierarchy.path_of(l.leaf));
@@ -209,13 +218,13 @@ std::uint32_t PajeWriter::sub_type(char letter, std::uint32_t type, const std::s
   return at->second;
 }
 
-std::uint32_t PajeWriter::value_of(char letter, std::uint32_t type, StateId state) {
-  const auto [at, fresh] = values_.try_emplace({letter, type, state.value}, aliases_ + 1);
+std::uint32_t PajeWriter::value_of(char letter, std::uint32_t type, const std::string& name,
+                                   model::StateFamily family) {
+  const auto [at, fresh] = values_.try_emplace({letter, type, name}, aliases_ + 1);
   if (fresh) {
     ++aliases_;
-    const model::StateInfo& info = all_.states[state];
-    text_ += "5 " + alias('V', at->second) + " " + alias(letter, type) + " " + quoted(info.name) + " " +
-             color(info.family, state.value) + "\n";
+    text_ += "5 " + alias('V', at->second) + " " + alias(letter, type) + " " + quoted(name) + " " +
+             color(family, at->second) + "\n";
   }
   return at->second;
 }
@@ -243,8 +252,9 @@ void PajeWriter::destroy(std::uint32_t container, std::uint32_t type, TimeNs t) 
 
 void PajeWriter::push(const Leaf& leaf, TimeNs t, StateId state) {
   if (!shown_) return;
-  const std::uint32_t type = sub_type('S', leaf.type, "State");
-  const std::uint32_t value = value_of('S', type, state);
+  const std::uint32_t type = state_type(leaf);
+  const model::StateInfo& info = all_.states[state];
+  const std::uint32_t value = value_of('S', type, info.name, info.family);
   text_ += "8 " + time(t) + " " + alias('S', type) + " " + alias('c', leaf.container) + " " +
            alias('V', value) + "\n";
   ++counts_.states;
@@ -252,8 +262,7 @@ void PajeWriter::push(const Leaf& leaf, TimeNs t, StateId state) {
 
 void PajeWriter::pop(const Leaf& leaf, TimeNs t) {
   if (!shown_) return;
-  text_ += "9 " + time(t) + " " + alias('S', sub_type('S', leaf.type, "State")) + " " +
-           alias('c', leaf.container) + "\n";
+  text_ += "9 " + time(t) + " " + alias('S', state_type(leaf)) + " " + alias('c', leaf.container) + "\n";
 }
 
 void PajeWriter::show(Leaf& leaf, TimeNs t) {
@@ -323,7 +332,9 @@ void PajeWriter::leave(Leaf& leaf, TimeNs t, StateId state) {
 
 void PajeWriter::special(Leaf& leaf, const RawEvent& e) {
   if (!shown_) return;
-  const std::string& name = all_.states[e.state].name;
+  // Of marks and links the type and, on a line of its own, the value.
+  const std::string name(e.name.substr(0, e.name.find('\n')));
+  const std::string what(e.name.substr(name.size() < e.name.size() ? name.size() + 1 : 0));
   const std::string here = alias('c', leaf.container), at = time(e.time);
   switch (e.record.kind) {
     case MARGAY_VARIABLE: {
@@ -337,8 +348,8 @@ void PajeWriter::special(Leaf& leaf, const RawEvent& e) {
       return;
     }
     case MARGAY_MARK: {
-      const std::uint32_t type = sub_type('E', leaf.type, "Event");
-      const std::uint32_t value = value_of('E', type, e.state);
+      const std::uint32_t type = sub_type('E', leaf.type, name);
+      const std::uint32_t value = value_of('E', type, what, model::StateFamily::kOther);
       text_ += "11 " + at + " " + alias('E', type) + " " + here + " " + alias('V', value) + "\n";
       ++counts_.marks;
       return;
@@ -352,7 +363,7 @@ void PajeWriter::special(Leaf& leaf, const RawEvent& e) {
         return;
       }
       const std::uint32_t type = begins ? sub_type('L', leaf.type, name) : open->second;
-      const std::uint32_t value = value_of('L', type, e.state);
+      const std::uint32_t value = value_of('L', type, what, model::StateFamily::kOther);
       text_ += std::string(begins ? "12 " : "13 ") + at + " " + alias('L', type) + " 0 " + here + " " +
                alias('V', value) + " " + quoted(std::to_string(e.record.tag)) + "\n";
       if (begins)
@@ -400,7 +411,7 @@ Status PajeWriter::take(const RawEvent& e) {
       clear(leaf, t);
       leaf.unknown = true;
       push(leaf, t, kUnknown);
-      ++counts_.gaps;
+      counts_.gaps += shown_;
       break;
     case MARGAY_END:
       end(leaf, t);

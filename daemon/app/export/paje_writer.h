@@ -3,7 +3,8 @@
 // CONTAINERS. The hierarchy of the leaves: types host, rank, process, thread; of imported traces (attributes
 // path1, path2, ... and type1, type2, ...) the path and the types they had. A container is created with the
 // first event of a leaf below it, and destroyed when the leaf ends; those that are no leaf with the trace. A
-// leaf that begins to exist again is another container of the same name.
+// leaf that begins to exist again is another container of the same name. A container with several types of
+// states is several leaves of an imported archive, and one container again.
 //
 // STATES. Nested, as push and pop. Live runs: what lies between MPI calls is the state Compute, popped before
 // a call is pushed, so that the outermost states of a container follow each other without a hole, and sum to
@@ -51,7 +52,8 @@ class PajeWriter {
  private:
   struct Leaf {
     std::vector<std::string> types, names;  // from the root down
-    std::vector<StateId> stack;             // outermost first
+    std::string state_type = "State";
+    std::vector<StateId> stack;  // outermost first
     bool alive = false, unknown = false, base = false;
     std::uint32_t container = 0, type = 0;  // meaningful while alive and shown
     std::optional<TimeNs> goodbye;
@@ -78,7 +80,8 @@ class PajeWriter {
   void destroy(std::uint32_t container, std::uint32_t type, TimeNs t);
   std::uint32_t container_type(std::uint32_t above, const std::string& name);
   std::uint32_t sub_type(char letter, std::uint32_t container_type, const std::string& name);
-  std::uint32_t value_of(char letter, std::uint32_t type, StateId state);
+  std::uint32_t state_type(const Leaf& leaf) { return sub_type('S', leaf.type, leaf.state_type); }
+  std::uint32_t value_of(char letter, std::uint32_t type, const std::string& name, model::StateFamily family);
   std::string time(TimeNs t) const;
   Status flush(bool all);
 
@@ -94,7 +97,7 @@ class PajeWriter {
   std::map<std::uint32_t, std::uint32_t> created_;  // container: type; those to be destroyed, in their order
   std::map<TypeKey, std::uint32_t> container_types_;
   std::map<std::tuple<char, std::uint32_t, std::string>, std::uint32_t> sub_types_;
-  std::map<std::tuple<char, std::uint32_t, std::uint16_t>, std::uint32_t> values_;
+  std::map<std::tuple<char, std::uint32_t, std::string>, std::uint32_t> values_;
   std::unordered_map<std::int32_t, std::uint32_t> open_links_;  // by number: the type
   std::uint32_t aliases_ = 0;
   std::string text_;

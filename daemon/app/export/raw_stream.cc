@@ -29,13 +29,26 @@ std::uint64_t hole_before(const std::optional<std::uint64_t>& next, std::uint64_
   return first > expected ? first - expected : 0;
 }
 
+// Names that are no states, by their index in the source's name table; of archives that keep them.
+using Texts = std::map<std::uint16_t, std::string_view>;
+template <class Source>
+Texts texts_of(const Source& source) {
+  Texts out;
+  if constexpr (requires { source.texts; })
+    for (const auto& t : source.texts) out.emplace(t.index, t.text);
+  return out;
+}
+
 class Merge {
  public:
   Merge(const store::Archive& archive, const store::Resume& all, const RawStreamOptions& options,
         const std::function<Status(const RawEvent&)>& take)
-      : archive_(archive), options_(options), take_(take), states_(all.states.size()) {
+      : archive_(archive), options_(options), take_(take), states_(all.states) {
     std::map<SourceId, const store::SourceRecord*> sources;
-    for (const auto& s : all.sources) sources[s.source] = &s;
+    for (const auto& s : all.sources) {
+      sources[s.source] = &s;
+      texts_[&s.names] = texts_of(s);
+    }
     for (const auto& l : all.leaves) {
       Leaf& leaf = leaves_.emplace_back();
       // Of a source that was forgotten the names are gone; those of another one do, for probes name alike.
@@ -98,10 +111,16 @@ class Merge {
     leaf.last = std::max(leaf.last, t);
     StateId state = kUnknown;
     if (leaf.names != nullptr && record.state < leaf.names->size() &&
-        (*leaf.names)[record.state].value < states_)
+        (*leaf.names)[record.state].value < states_.size())
       state = (*leaf.names)[record.state];
     if (record.kind == MARGAY_STACK && record.state == 0) state = kCompute;
-    leaf.waiting.push_back({leaf.last, index, state, record});
+    std::string_view name;
+    if (record.kind >= MARGAY_VARIABLE) {
+      name = states_[state].name;
+      const Texts& texts = texts_[leaf.names];
+      if (const auto text = texts.find(record.state); text != texts.end()) name = text->second;
+    }
+    leaf.waiting.push_back({leaf.last, index, state, name, record});
     ++waiting_;
   }
 
@@ -143,7 +162,8 @@ class Merge {
   const store::Archive& archive_;
   const RawStreamOptions& options_;
   const std::function<Status(const RawEvent&)>& take_;
-  const std::size_t states_;
+  const model::StateTable& states_;
+  std::map<const std::vector<StateId>*, Texts> texts_;  // by the source's name table
   std::vector<Leaf> leaves_;
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
   std::vector<EventRecord> decoded_;

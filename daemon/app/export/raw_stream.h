@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "margay/base/record.h"
@@ -41,6 +42,8 @@ struct RawEvent {
   TimeNs time{};
   LeafIndex leaf{};
   StateId state{};  // kUnknown where the source's name table does not tell
+  // Of variables, marks and links: the type or, behind a line break, the type's value. Valid during the call.
+  std::string_view name;
   EventRecord record{};
 };
 

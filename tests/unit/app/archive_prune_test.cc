@@ -140,6 +140,12 @@ TEST_F(ArchivePrune, ToASizeTheOldestGoesRawEventsFirst) {
   const std::string path = make("a", true);
   PruneRules rules;
   rules.to_size = 2'000'000;
+  rules.dry_run = true;
+  const Pruned would = prune(path, rules);
+  EXPECT_TRUE(would.enough);
+  EXPECT_LE(would.bytes_after, 2'000'000u);
+  EXPECT_EQ(left(path), (Left{1000, 100, 100, 100}));
+  rules.dry_run = false;
   const Pruned done = prune(path, rules);
   EXPECT_TRUE(done.enough) << done.bytes_after << " of " << done.bytes_before;
   EXPECT_LE(archive_facts(path)->bytes, 2'000'000u);

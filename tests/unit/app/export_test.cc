@@ -217,6 +217,25 @@ TEST_F(Export, AnImportedTraceKeepsItsTimesTypesVariablesMarksAndLinks) {
   EXPECT_THAT(text, Not(HasSubstr("Compute")));
 }
 
+TEST_F(Export, SeveralStateTypesOfAContainerAreOneContainerAgain) {
+  Cut cut = first_cut(true);
+  for (std::uint32_t l = 0; l < 2; ++l) {
+    const std::string type = l == 0 ? "Program" : "MPI";
+    cut.leaves[l].attributes = {{"path1", "p"}, {"type1", "Process"}, {"path2", type}, {"state_type", type}};
+  }
+  cut.raw = {block(0, 0,
+                   {record(-999'000'000'000, MARGAY_ENTER, 1), record(-996'000'000'000, MARGAY_LEAVE, 1),
+                    record(-995'000'000'000, MARGAY_END)}),
+             block(1, 0,
+                   {record(-998'000'000'000, MARGAY_ENTER, 2), record(-997'000'000'000, MARGAY_LEAVE, 2),
+                    record(-994'000'000'000, MARGAY_END)})};
+  EXPECT_THAT(paje(make("a", cut, TimeNs(500'000'000))),
+              ElementsAre("6 1.000000000 c2 T1 0 \"p\"", "8 1.000000000 S3 c2 V4", "8 2.000000000 S5 c2 V6",
+                          "9 3.000000000 S5 c2", "9 4.000000000 S3 c2", "7 6.000000000 T1 c2"));
+  EXPECT_THAT(text_of(dir_ / "out.paje"),
+              testing::AllOf(HasSubstr("1 S3 T1 \"Program\""), HasSubstr("1 S5 T1 \"MPI\"")));
+}
+
 TEST_F(Export, WhatWasLostIsUnknownUntilTheNextEvent) {
   Cut cut = first_cut(false);
   cut.raw = {block(0, 0, {record(1'000'000'000, MARGAY_ENTER, 1)}),

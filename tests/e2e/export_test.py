@@ -1,0 +1,128 @@
+"""`margay export` of a real run: held against pj_dump, against the archive's cells, and read by R and pandas."""
+import collections
+import csv
+import os
+import shutil
+import subprocess
+import unittest
+
+from e2e import E2eTest, HERE, LONG, MARGAY, dump
+
+EXAMPLES = os.path.join(os.path.dirname(HERE), "examples")
+SYSTEM_PYTHON = os.environ["SYSTEM_PYTHON"]
+
+
+def nanoseconds(text):
+    whole, _, part = text.lstrip("-").partition(".")
+    value = int(whole) * 10**9 + int(part)
+    return -value if text.startswith("-") else value
+
+
+def time_in_states(path):
+    """{state: ns} of a Pajé trace: of nested states, the innermost. Its times never go back."""
+    names, stacks, sums, last = {}, collections.defaultdict(list), collections.Counter(), None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line[0] in "%#":
+                continue
+            fields = line.split()
+            if fields[0] == "5":
+                names[fields[1]] = line.split('"')[1]
+            if int(fields[0]) < 6:
+                continue
+            t = nanoseconds(fields[1])
+            assert last is None or t >= last, line
+            last = t
+            if fields[0] not in ("8", "9"):
+                continue
+            stack = stacks[fields[3]]
+            if stack:
+                sums[stack[-1][0]] += t - stack[-1][1]
+            if fields[0] == "8":
+                stack.append([names[fields[4]], t])
+            else:
+                stack.pop()
+            if stack:
+                stack[-1][1] = t
+    assert not any(stacks.values()), "states that do not end"
+    return sums
+
+
+class Export(E2eTest):
+    def export(self, run, *arguments, code=0):
+        done = subprocess.run([MARGAY, "export", run.archive, *arguments], env=self.environment, cwd=self.place,
+                              capture_output=True, text=True, timeout=LONG, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def example(self, *command):
+        done = subprocess.run(command, env=self.environment, cwd=self.place, capture_output=True, text=True, timeout=LONG,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {}
+        for line in done.stdout.splitlines():
+            phase, state, share = line.split()
+            rows[phase, state] = float(share)
+        return rows
+
+    def test_a_real_run(self):
+        run = self.run_margay(self.workload("--plan", "A:3,B:3,A:3", "--truth", os.path.join(self.place, "truth")))
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)
+
+        with self.subTest("Pajé sums to the cells"):
+            done = self.export(run, "--format", "paje", "--output", "run.paje")
+            self.assertEqual((done.stdout, done.stderr), ("", ""))
+            cells = collections.Counter()
+            for row in csv.DictReader(dump("cells", run.archive).splitlines()):
+                cells[row["state"]] += int(row["duration_ns"])
+            del cells["Absent"]
+            self.assertEqual(time_in_states(os.path.join(self.place, "run.paje")), cells)
+            self.assertGreater(len(cells), 5)
+
+        with self.subTest("pj_dump"):
+            if shutil.which("pj_dump") is None:
+                self.skipTest("pj_dump is not installed")
+            done = subprocess.run(["pj_dump", "run.paje"], cwd=self.place, capture_output=True, text=True, timeout=LONG,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            rows = [line.split(", ") for line in done.stdout.splitlines()]
+            self.assertEqual({r[6] for r in rows if r[:3:2] == ["Container", "rank"]}, {f"rank{i}" for i in range(4)})
+            calls = sum(r[0] == "State" and r[-1].startswith("MPI_") for r in rows)
+            self.assertEqual(2 * calls, run.summary["events"]["produced"])
+
+        with self.subTest("a part of it, on standard output"):
+            done = self.export(run, "--format", "paje", "--from", "3", "--to", "3.5")
+            times = [nanoseconds(line.split()[1]) for line in done.stdout.splitlines()
+                     if line[0] not in "%#" and int(line.split()[0]) > 5]
+            self.assertEqual((times[0], times[-1]), (3_000_000_000, 3_500_000_000))
+
+        with self.subTest("tables, read by pandas and R"):
+            self.export(run, "--format", "csv", "--output", "tables")
+            self.assertEqual(sorted(os.listdir(os.path.join(self.place, "tables"))),
+                             ["alerts.jsonl", "cells.csv", "partition.csv", "phases.csv"])
+            missing = [p for p in ("Rscript",) if shutil.which(p) is None]
+            if subprocess.run([SYSTEM_PYTHON, "-c", "import pandas"], capture_output=True, check=False).returncode != 0:
+                missing.append("pandas")
+            if missing:
+                self.skipTest(f"{', '.join(missing)} not installed")
+            python = self.example(SYSTEM_PYTHON, os.path.join(EXAMPLES, "phases.py"), "tables")
+            r = self.example("Rscript", os.path.join(EXAMPLES, "phases.R"), "tables")
+            self.assertEqual(python, r)
+            for phase in ("A", "B"):
+                self.assertAlmostEqual(sum(v for (p, _), v in python.items() if p == phase), 1, places=4)
+
+        with self.subTest("without raw events"):
+            pruned = subprocess.run([MARGAY, "archive", "prune", run.archive, "--keep-raw", "2s"], env=self.environment,
+                                    capture_output=True, text=True, timeout=LONG, check=False)
+            self.assertEqual(pruned.returncode, 0, pruned.stderr)
+            done = self.export(run, "--format", "paje", "--output", "none.paje", code=2)
+            self.assertIn("--from", done.stderr)
+            begin = done.stderr.split("--from ")[1].split()[0]
+            self.assertFalse(os.path.exists(os.path.join(self.place, "none.paje")))
+            self.export(run, "--format", "paje", "--from", begin, "--output", "some.paje")
+            self.assertGreater(sum(time_in_states(os.path.join(self.place, "some.paje")).values()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
