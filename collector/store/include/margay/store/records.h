@@ -92,7 +92,7 @@ struct SourceRecord {
   std::optional<TimeNs> end;   // it has said goodbye
   // Those of `names` that are no states (kUnknown there), as far as they are kept. Of an imported trace, all:
   // the text of a mark or link is its type, a line break, its value.
-  std::vector<NameText> texts;
+  std::vector<NameText> texts = {};
   bool operator==(const SourceRecord&) const = default;
 };
 
