@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,12 @@ class Judge:
                       for c, t, b, e, _, depth, v in self.kinds["State"])
 
 
+    def variables(self):
+        """Container, type, begin: value; without those that were replaced at the same time."""
+        return {(c, t, f"{float(b):.6f}"): float(value) for c, t, b, _, lasts, value in self.kinds["Variable"]
+                if float(lasts) > 0}
+
+
 class Imported:
     """An archive as its raw events tell it."""
 
@@ -77,6 +84,10 @@ class Imported:
 
     def count(self, kind):
         return sum(1 for e in self.events if e[2] == kind)
+
+    def variables(self):
+        return {(self.name(leaf)[0], name, seconds(t)): struct.unpack("<d", struct.pack("<Q", bits))[0]
+                for leaf, t, kind, name, bits, _, _ in self.events if kind == "variable"}
 
     def links(self):
         begins = {e[6]: e for e in self.events if e[2] == "link_begin"}
@@ -119,6 +130,7 @@ class Import(unittest.TestCase):
     def test_states_variables_events_and_links_are_those_of_pj_dump(self):
         for seed in range(1, 9):
             with self.subTest(seed=seed):
+                shutil.rmtree(self.archive, ignore_errors=True)
                 self.write(paje_generator.trace(seed, 3000))
                 judge = Judge(self.trace)
                 said = json.loads(self.import_trace("--slice", "10ms", "--json").stdout)
@@ -129,11 +141,15 @@ class Import(unittest.TestCase):
                 self.assertEqual(said["records"]["produced"], said["records"]["modelled"])
                 mine = Imported(self.archive)
                 self.assertEqual(mine.states(), judge.states())
+                values = mine.variables()
+                self.assertGreater(len(judge.variables()), 50)
+                for key, value in judge.variables().items():
+                    # It computes them in single precision.
+                    self.assertAlmostEqual(values[key], value, delta=1e-6 * max(1, abs(value)), msg=key)
                 self.assertEqual(mine.count("mark"), len(judge.kinds["Event"]))
                 self.assertEqual(mine.links(), sorted((t, f"{float(b):.6f}", f"{float(e):.6f}", v, s, d) for _, t, b, e, _, v,
                                                       s, d, _ in judge.kinds["Link"]))
                 self.assertEqual(len(mine.events), said["records"]["modelled"], "every record is in the archive")
-                shutil.rmtree(self.archive)
 
     def test_time_in_states_is_that_of_pj_dump(self):
         """The model: innermost states, and None where none is open."""
