@@ -26,6 +26,7 @@ MARGAY = os.environ["MARGAY"]
 ARCHIVE_DUMP = os.environ["ARCHIVE_DUMP"]
 PJ_DUMP = shutil.which("pj_dump")
 LONG = 120
+EXAMPLES = "/usr/share/doc/pajeng/examples/traces"
 
 
 def seconds(ns):
@@ -36,7 +37,7 @@ class Judge:
     """What pj_dump says of a trace. Times are rounded to microseconds: it computes with doubles."""
 
     def __init__(self, path):
-        out = subprocess.run([PJ_DUMP, "-l", "9", path], capture_output=True, text=True, check=True, timeout=LONG).stdout
+        out = subprocess.run([PJ_DUMP, "-n", "-l", "9", path], capture_output=True, text=True, check=True, timeout=LONG).stdout
         self.kinds = collections.defaultdict(list)
         for line in out.splitlines():
             fields = line.split(", ")
@@ -150,6 +151,25 @@ class Import(unittest.TestCase):
                 self.assertEqual(mine.links(), sorted((t, f"{float(b):.6f}", f"{float(e):.6f}", v, s, d) for _, t, b, e, _, v,
                                                       s, d, _ in judge.kinds["Link"]))
                 self.assertEqual(len(mine.events), said["records"]["modelled"], "every record is in the archive")
+
+    @unittest.skipUnless(os.path.isdir(EXAMPLES), "the examples of pajeng are not installed")
+    def test_the_examples_of_pajeng(self):
+        """Traces of real tools. Of those that it takes itself."""
+        taken = 0
+        for name in sorted(os.listdir(EXAMPLES)):
+            path = os.path.join(EXAMPLES, name)
+            if not name.endswith(".trace") or subprocess.run([PJ_DUMP, "-n", "-q", path], capture_output=True, check=False,
+                                                             timeout=LONG).returncode != 0:
+                continue
+            with self.subTest(name):
+                shutil.rmtree(self.archive, ignore_errors=True)
+                judge = Judge(path)
+                said = json.loads(self.import_trace("--slice", "1s", "--lateness", "1h", "--json", trace=path).stdout)
+                self.assertEqual([said[k] for k in ("states", "events", "links")],
+                                 [len(judge.kinds[k]) for k in ("State", "Event", "Link")])
+                self.assertEqual(said["containers"] + 1, len(judge.kinds["Container"]))
+                taken += 1
+        self.assertGreater(taken, 5)
 
     def test_time_in_states_is_that_of_pj_dump(self):
         """The model: innermost states, and None where none is open."""
