@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kTrouble = 1, kBadInput = 2, kSignalled = 128;
 constexpr DurationNs kShortestSlice{1000};
-constexpr DurationNs kLongestSlice = seconds(24 * 3600);
+constexpr DurationNs kLongestSlice = seconds(86'400);
 
 volatile sig_atomic_t g_signal = 0;
 
