@@ -404,6 +404,8 @@ Result<ArchiveWriter::Outcome> ArchiveWriter::finish(std::uint64_t late, std::ui
   i.options.run.exit_code = 0;
   i.cut.run = i.options.run;
   if (auto ok = i.commit(true); !ok) return tl::unexpected(ok.error());
+  // What was committed before may have met a full disk since.
+  if (auto ok = i.archive->health(); !ok) return tl::unexpected(ok.error());
   i.archive.reset();
   // The name must still be free: two imports may run at once.
   const bool renamed =

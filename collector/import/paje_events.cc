@@ -116,7 +116,7 @@ Status Reader::destroy_container() {
 Result<OpenLeaf*> Reader::leaf_of(std::uint32_t container, std::uint32_t state_type) {
   for (OpenLeaf& leaf : containers_[container].leaves)
     if (leaf.type == state_type) return &leaf;
-  const auto leaf = containers_.add_leaf(container, state_type, consumer_);
+  auto leaf = containers_.add_leaf(container, state_type, consumer_);
   if (!leaf) return leaf;
   if (auto ok = emit((*leaf)->index, record(MARGAY_BEGIN, 0)); !ok) return tl::unexpected(ok.error());
   return leaf;

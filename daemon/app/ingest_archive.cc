@@ -193,7 +193,7 @@ void IngestStage::commit(bool last) {
   for (const auto& [id, s] : ingest_.sources()) {
     if (!s.dirty) continue;
     cut.sources.push_back(
-        {id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end, {}});
+        {id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end});
     for (const auto& [index, stream] : s.streams)
       cut.streams.push_back(to_record(id, index, stream.epoch, stream.account));
   }

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ MARGAY = os.environ["MARGAY"]
 ARCHIVE_DUMP = os.environ["ARCHIVE_DUMP"]
 PJ_DUMP = shutil.which("pj_dump")
 LONG = 120
+EXAMPLES = "/usr/share/doc/pajeng/examples/traces"
 
 
 def seconds(ns):
@@ -35,7 +37,7 @@ class Judge:
     """What pj_dump says of a trace. Times are rounded to microseconds: it computes with doubles."""
 
     def __init__(self, path):
-        out = subprocess.run([PJ_DUMP, "-l", "9", path], capture_output=True, text=True, check=True, timeout=LONG).stdout
+        out = subprocess.run([PJ_DUMP, "-n", "-l", "9", path], capture_output=True, text=True, check=True, timeout=LONG).stdout
         self.kinds = collections.defaultdict(list)
         for line in out.splitlines():
             fields = line.split(", ")
@@ -45,6 +47,12 @@ class Judge:
         """Container, state type, begin, end, depth, value."""
         return sorted((c, t, f"{float(b):.6f}", f"{float(e):.6f}", int(float(depth)), v)
                       for c, t, b, e, _, depth, v in self.kinds["State"])
+
+
+    def variables(self):
+        """Container, type, begin: value; without those that were replaced at the same time."""
+        return {(c, t, f"{float(b):.6f}"): float(value) for c, t, b, _, lasts, value in self.kinds["Variable"]
+                if float(lasts) > 0}
 
 
 class Imported:
@@ -77,6 +85,10 @@ class Imported:
 
     def count(self, kind):
         return sum(1 for e in self.events if e[2] == kind)
+
+    def variables(self):
+        return {(self.name(leaf)[0], name, seconds(t)): struct.unpack("<d", struct.pack("<Q", bits))[0]
+                for leaf, t, kind, name, bits, _, _ in self.events if kind == "variable"}
 
     def links(self):
         begins = {e[6]: e for e in self.events if e[2] == "link_begin"}
@@ -119,6 +131,7 @@ class Import(unittest.TestCase):
     def test_states_variables_events_and_links_are_those_of_pj_dump(self):
         for seed in range(1, 9):
             with self.subTest(seed=seed):
+                shutil.rmtree(self.archive, ignore_errors=True)
                 self.write(paje_generator.trace(seed, 3000))
                 judge = Judge(self.trace)
                 said = json.loads(self.import_trace("--slice", "10ms", "--json").stdout)
@@ -129,11 +142,34 @@ class Import(unittest.TestCase):
                 self.assertEqual(said["records"]["produced"], said["records"]["modelled"])
                 mine = Imported(self.archive)
                 self.assertEqual(mine.states(), judge.states())
+                values = mine.variables()
+                self.assertGreater(len(judge.variables()), 50)
+                for key, value in judge.variables().items():
+                    # It computes them in single precision.
+                    self.assertAlmostEqual(values[key], value, delta=1e-6 * max(1, abs(value)), msg=key)
                 self.assertEqual(mine.count("mark"), len(judge.kinds["Event"]))
                 self.assertEqual(mine.links(), sorted((t, f"{float(b):.6f}", f"{float(e):.6f}", v, s, d) for _, t, b, e, _, v,
                                                       s, d, _ in judge.kinds["Link"]))
                 self.assertEqual(len(mine.events), said["records"]["modelled"], "every record is in the archive")
-                shutil.rmtree(self.archive)
+
+    @unittest.skipUnless(os.path.isdir(EXAMPLES), "the examples of pajeng are not installed")
+    def test_the_examples_of_pajeng(self):
+        """Traces of real tools. Of those that it takes itself."""
+        taken = 0
+        for name in sorted(os.listdir(EXAMPLES)):
+            path = os.path.join(EXAMPLES, name)
+            if not name.endswith(".trace") or subprocess.run([PJ_DUMP, "-n", "-q", path], capture_output=True, check=False,
+                                                             timeout=LONG).returncode != 0:
+                continue
+            with self.subTest(name):
+                shutil.rmtree(self.archive, ignore_errors=True)
+                judge = Judge(path)
+                said = json.loads(self.import_trace("--slice", "1s", "--lateness", "1h", "--json", trace=path).stdout)
+                self.assertEqual([said[k] for k in ("states", "events", "links")],
+                                 [len(judge.kinds[k]) for k in ("State", "Event", "Link")])
+                self.assertEqual(said["containers"] + 1, len(judge.kinds["Container"]))
+                taken += 1
+        self.assertGreater(taken, 5)
 
     def test_time_in_states_is_that_of_pj_dump(self):
         """The model: innermost states, and None where none is open."""

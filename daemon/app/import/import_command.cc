@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kTrouble = 1, kBadInput = 2, kSignalled = 128;
 constexpr DurationNs kShortestSlice{1000};
-constexpr DurationNs kLongestSlice = seconds(24 * 3600);
+constexpr DurationNs kLongestSlice = seconds(86'400);
 
 volatile sig_atomic_t g_signal = 0;
 
@@ -165,7 +165,7 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
              std::string(f.what) + "\n";
   auto* import = app.add_subcommand(
       "import",
-      "Make an archive of a trace of another tool: the same model, phases and views as of a run that was "
+      "Make an archive of a trace of another tool: the same model and raw events as of a run that was "
       "watched.\n\n"
       "  margay import lu.trace --archive lu.margay\n"
       "  zcat big.trace.gz | margay import - --archive big.margay --slice 10ms --no-raw\n"
@@ -174,7 +174,8 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
           names +
           "The archive is written to DIR.partial and gets its name when it is whole; after an error or a\n"
           "signal nothing is left, after a kill -9 DIR.partial.\n"
-          "Exit code: 0; 2 if the trace or the options are wrong; 1 if the disk is; 128 + N if signal N "
+          "Exit code: 0, also where --keep-going left something out; 2 if the trace or the options are "
+          "wrong; 1 if the disk is; 128 + N if signal N "
           "ended it.");
   import->add_option("file", r.file, "the trace; - is standard input")->required();
   import->add_option("--archive", r.archive, "directory for the archive; must not be there yet")->required();

@@ -174,6 +174,46 @@ TEST_F(Writing, WhatWasRejectedIsInTheAccount) {
   EXPECT_EQ(accounted, produced);
 }
 
+TEST_F(Writing, AProducerThatBreaksItsPromisesLosesOnlyWhatItBroke) {
+  auto writer = ArchiveWriter::create(dir_ / "a", options());
+  ASSERT_TRUE(writer);
+  ArchiveWriter& w = **writer;
+  const auto record = [](std::int64_t ms, std::uint8_t kind, std::uint16_t name) {
+    EventRecord r{};
+    r.time_ns = ms * 1'000'000;
+    r.kind = kind;
+    r.state = name;
+    return r;
+  };
+  const auto give = [&](LeafIndex leaf, const EventRecord& r) {
+    return w.on_records(leaf, std::span(&r, 1));
+  };
+  EXPECT_FALSE(w.on_name(3, {Name::Kind::kState, "x", {}}));
+  ASSERT_TRUE(w.on_name(0, {Name::Kind::kState, "x", {}}));
+  EXPECT_FALSE(w.on_leaf(LeafIndex(1), {}));
+  EXPECT_FALSE(w.on_leaf(LeafIndex(0), {{}, 1}));
+  ASSERT_TRUE(w.on_leaf(LeafIndex(0), {}));
+  EXPECT_FALSE(give(LeafIndex(1), record(0, MARGAY_ENTER, 0)));
+  EXPECT_FALSE(give(LeafIndex(0), record(0, MARGAY_ENTER, 1)));
+  // No begin: the first record makes the leaf exist, in Compute.
+  ASSERT_TRUE(give(LeafIndex(0), record(10, MARGAY_ENTER, 0)));
+  ASSERT_TRUE(w.on_covered(TimeNs(500'000'000)));
+  EXPECT_TRUE(give(LeafIndex(0), record(300, MARGAY_LEAVE, 0))) << "too late: counted";
+  ASSERT_TRUE(give(LeafIndex(0), record(600, MARGAY_LEAVE, 0)));
+  ASSERT_TRUE(give(LeafIndex(0), record(650, MARGAY_END, 0)));
+  const auto outcome = w.finish(0, 0);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->late_dropped, 1u);
+  EXPECT_EQ(outcome->modelled, 3u);
+  const auto archive = open();
+  const auto all = archive->load();
+  const auto fine = archive->read_columns(LevelIndex(0), SliceIndex(0), SliceIndex(9));
+  ASSERT_EQ(fine->size(), 7u);
+  using Row = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(row(*all, (*fine)[3], LeafIndex(0)), (Row{{"x", 100'000'000}}));
+  EXPECT_EQ(row(*all, (*fine)[6], LeafIndex(0)), (Row{{"Compute", 50'000'000}, {"Absent", 50'000'000}}));
+}
+
 TEST_F(Writing, NothingIsLeftOfAnImportThatFails) {
   const auto outcome = import(start() + "9 1 S t a\n9 9 S t \"" + std::string(200, 'x') + "\"\n");
   ASSERT_FALSE(outcome);

@@ -62,6 +62,26 @@ void apply(Slicer& s, LeafIndex leaf, const ReferenceEvent& e) {
   }
 }
 
+TEST(Slicer, TimeWithoutAStateIsTheBases) {
+  Slicer s({kSlice});
+  const LeafIndex leaf = s.add_leaf(), carrier = s.add_leaf();
+  s.start(TimeNs(0));
+  s.begin(leaf, TimeNs(10), kSend);
+  s.begin(carrier, TimeNs(10), kAbsent);
+  s.enter(leaf, kRecv, TimeNs(30));
+  s.leave(leaf, kRecv, TimeNs(50));
+  s.end(leaf, TimeNs(80));
+  s.end(carrier, TimeNs(80));
+  for (const LeafIndex l : {leaf, carrier}) s.cover(l, TimeNs(100));
+  const auto closed = s.close_through(TimeNs(100));
+  ASSERT_EQ(closed.size(), 1u);
+  EXPECT_EQ(closed[0]->duration_ns(leaf)[kSend.value], 50);
+  EXPECT_EQ(closed[0]->duration_ns(leaf)[kRecv.value], 20);
+  EXPECT_EQ(closed[0]->duration_ns(leaf)[kAbsent.value], 30);
+  EXPECT_EQ(closed[0]->duration_ns(carrier)[kAbsent.value], 100);
+  EXPECT_EQ(closed[0]->visits(carrier)[kAbsent.value], 0u);
+}
+
 TEST(Slicer, OpenStateCountsBeforeItReturns) {
   Slicer s({kSlice, 8, 64});
   const LeafIndex leaf = s.add_leaf();

@@ -56,6 +56,8 @@ TEST(RecordCodec, EveryRecordComesBackAndNoPartOfItDoes) {
   source.goodbye = 3;
   source.end = TimeNs(99);
   expect_exact(source, SourceRecord());
+  source.texts = {{1, NameText::Kind::kVariable, "heat"}, {2, NameText::Kind::kLink, "message\nhalo"}};
+  expect_exact(source, SourceRecord());
   StreamRecord stream;
   stream.epoch = 1;
   stream.next = ~0ull;
@@ -66,6 +68,39 @@ TEST(RecordCodec, EveryRecordComesBackAndNoPartOfItDoes) {
   expect_exact(PhaseRecord{0, "B", "solve", TimeNs(5), TimeNs(7), 14, true}, PhaseRecord());
   expect_exact(std::vector<ClosedThrough>{{LevelIndex(0), SliceIndex(-3)}, {LevelIndex(1), SliceIndex(9)}},
                {});
+}
+
+TEST(RecordCodec, SourcesOfVersion1AreRead) {
+  SourceRecord source;
+  source.epoch = 4;
+  source.names = {StateId(2), StateId(5)};
+  source.end = TimeNs(99);
+  std::string old = encode(source);
+  ASSERT_EQ(old[0], 2);
+  old[0] = 1;
+  old.pop_back();  // it ended before the texts, of which there are none
+  SourceRecord back;
+  back.texts = {{0, NameText::Kind::kMark, "left from before"}};
+  const Status ok = decode_untrusted(old, back);
+  ASSERT_TRUE(ok) << ok.error().message;
+  EXPECT_EQ(back, source);
+  old[0] = 3;
+  EXPECT_EQ(decode_untrusted(old, back).error().message,
+            "a source of version 3; this one reads version 1 to 2");
+}
+
+TEST(RecordCodec, TextsOfNamesThatAreNotThereAreRefused) {
+  SourceRecord source;
+  source.names = {StateId(2)};
+  source.texts = {{1, NameText::Kind::kMark, "x"}};
+  SourceRecord back;
+  EXPECT_EQ(decode_untrusted(encode(source), back).error().code, ErrorCode::kCorrupt);
+  source.texts = {{0, static_cast<NameText::Kind>(0), "x"}};
+  EXPECT_EQ(decode_untrusted(encode(source), back).error().code, ErrorCode::kCorrupt);
+  Cut cut;
+  cut.sequence = 1;
+  cut.sources = {source};
+  EXPECT_EQ(check(cut).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(RecordCodec, BlobsAndRawBlocksComeBack) {
