@@ -35,6 +35,8 @@ constexpr std::size_t kMostStreams = 256;
 constexpr std::size_t kMostAttributes = 64;
 constexpr std::size_t kLongestText = 256;
 constexpr std::uint16_t kNoName = 0xffff;
+// Of one message: constant columns have no bytes, and a small message can claim any number of records.
+constexpr std::uint32_t kMostRecords = 1u << 21;
 // Host times and offsets are whatever their sender says: kept where sums of two cannot overflow.
 constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
 // No record is from later than its message's arrival, give or take the clocks.
@@ -163,6 +165,7 @@ class Reader {
   std::map<std::pair<Name::Kind, std::string>, std::uint16_t> names_;
   std::unordered_map<std::string, std::pair<LeafIndex, std::uint64_t>> ranks_;  // and the source that has it
   std::vector<EventRecord> decoded_, out_;
+  std::uint32_t records_left_ = 0;              // of the message
   std::optional<std::int64_t> arrival_offset_;  // trace time less arrival
   std::int64_t latest_ = kFarthestNs;           // trace time
 };
@@ -224,6 +227,7 @@ Status Reader::message(std::int64_t arrival, std::string_view body) {
     ++counts_.undecodable;
     return {};
   }
+  records_left_ = kMostRecords;
   if (arrival_offset_) latest_ = arrival + *arrival_offset_ + kFutureNs;
   if (!parts_.hello.empty())
     if (Status ok = hello(h, arrival); !ok) return ok;
@@ -344,6 +348,12 @@ Status Reader::batch(const BatchView& b, std::int64_t arrival) {
   if (!found) return tl::unexpected(found.error());
   if (*found == nullptr) return {};
   Stream& stream = **found;
+  // Not taken: an agent sends them again.
+  if (b.count > wire::kMaxBatchRecords || b.count > records_left_) {
+    ++counts_.bad_batches;
+    return {};
+  }
+  records_left_ -= b.count;
   const std::int64_t covered = to_trace(source, b.covered_until_ns);
   std::optional<std::int64_t> first;  // time of the first record
   if (b.count > 0 && b.columns.size() >= 9)
