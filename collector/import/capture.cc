@@ -1,7 +1,6 @@
 #include "margay/import/capture.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture_bytes.h"
 #include "capture_wire.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/wire/columns.h"
@@ -22,12 +22,14 @@ namespace margay::trace {
 namespace {
 
 using internal::BatchView;
+using internal::Bytes;
+using internal::FileBytes;
+using internal::MemoryBytes;
 using internal::MessageView;
 
 constexpr std::size_t kHead = 16;
 constexpr std::uint32_t kLargestBody = 16 << 20;   // transport::kLargestMessage
 constexpr std::uint32_t kLongestRoutingId = 1024;  // ZeroMQ's have 255 bytes at most
-constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr std::uint64_t kStepBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kMostNames = 65535;
 constexpr std::size_t kMostNamesOfASource = 1024;
@@ -52,60 +54,6 @@ T little_endian(const char* from) {
   std::memcpy(&v, from, sizeof v);
   return v;
 }
-
-// Bytes of a file, a message's at a time.
-class Bytes {
- public:
-  virtual ~Bytes() = default;
-  // The next n bytes, or fewer at the end. Valid until the next call. Errors: kIo.
-  virtual Result<std::string_view> take(std::size_t n) = 0;
-};
-
-class MemoryBytes final : public Bytes {
- public:
-  explicit MemoryBytes(std::string_view bytes) : rest_(bytes) {}
-  Result<std::string_view> take(std::size_t n) override {
-    const std::string_view out = rest_.substr(0, n);
-    rest_.remove_prefix(out.size());
-    return out;
-  }
-
- private:
-  std::string_view rest_;
-};
-
-class FileBytes final : public Bytes {
- public:
-  FileBytes(int fd, std::string path) : fd_(fd), path_(std::move(path)), buffer_(kBuffer) {}
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
-  ~FileBytes() override { ::close(fd_); }
-
-  Result<std::string_view> take(std::size_t n) override {
-    if (end_ - at_ < n) {
-      std::memmove(buffer_.data(), buffer_.data() + at_, end_ - at_);
-      end_ -= at_;
-      at_ = 0;
-      if (buffer_.size() < n) buffer_.resize(n);
-      while (end_ < n) {
-        const ssize_t got = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail(ErrorCode::kIo, path_ + ": " + std::system_category().message(errno));
-        if (got == 0) break;
-        end_ += static_cast<std::size_t>(got);
-      }
-    }
-    const std::string_view out(buffer_.data() + at_, std::min(n, end_ - at_));
-    at_ += out.size();
-    return out;
-  }
-
- private:
-  int fd_;
-  std::string path_;
-  std::vector<char> buffer_;
-  std::size_t at_ = 0, end_ = 0;
-};
 
 struct Stream {
   LeafIndex leaf{};

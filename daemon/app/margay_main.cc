@@ -130,7 +130,8 @@ int run(int argc, char** argv) {
       "  margay watch                          the live view of it, in another terminal\n"
       "  margay status                         where every event went, and how the daemon is\n"
       "  margay archive ls                     what is kept of runs that were watched\n"
-      "  margay partition model.csv            the optimal partition of a model in a file"};
+      "  margay partition night.margay         the optimal partition of any stretch of one, or of a model in "
+      "a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
 

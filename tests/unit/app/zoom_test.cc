@@ -4,14 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <fstream>
-#include <limits>
 #include <map>
 
 #include "../store/store_support.h"
 #include "margay/partition/batch.h"
 #include "margay/slicer/reslicer.h"
 #include "margay/store/archive.h"
+#include "margay/wire/columns.h"
 #include "partition/partition_command.h"
 #include "support/synthetic_archive.h"
 #include "support/synthetic_capture.h"
@@ -290,6 +291,70 @@ TEST_F(Zoom, TheCommandTellsOperatorsApart) {
   EXPECT_THAT(said(r), testing::StartsWith("0{"));
   r.from = "3";
   EXPECT_THAT(said(r), HasSubstr("has its slices already"));
+}
+
+// An archive as of an imported trace: trace time, punctual events, a variable.
+TEST(ZoomImported, VariablesAndMarksAreMeasured) {
+  const TempDir dir;
+  const TimeNs begin(1'000'000'000);
+  store::RunMeta run;
+  run.run = "imported";
+  run.host = "nowhere";
+  run.begin = begin;
+  run.levels = {kSlice};
+  auto archive = store::Archive::create(dir / "a", run);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto record = [&](std::uint8_t kind, std::uint16_t name, std::int64_t ms, double value = 0) {
+    return EventRecord{begin.value + ms * 1'000'000,
+                       std::bit_cast<std::uint64_t>(value),
+                       MARGAY_NO_PEER,
+                       MARGAY_NO_TAG,
+                       0,
+                       name,
+                       kind,
+                       0};
+  };
+  const std::vector<EventRecord> records = {record(MARGAY_BEGIN, 0, 0),  record(MARGAY_VARIABLE, 1, 0, 2),
+                                            record(MARGAY_MARK, 2, 30),  record(MARGAY_VARIABLE, 1, 75, 6),
+                                            record(MARGAY_MARK, 2, 130), record(MARGAY_MARK, 2, 131),
+                                            record(MARGAY_END, 0, 150)};
+  store::Cut cut;
+  cut.sequence = 1;
+  cut.states = {{StateId(3), {"load", model::StateFamily::kOther}},
+                {StateId(4), {"checkpoint", model::StateFamily::kOther}}};
+  cut.leaves = {{LeafIndex(0), SourceId(1), 0, {{"host", "h"}}}};
+  store::SourceRecord source;
+  source.source = SourceId(1);
+  source.names = {kCompute, StateId(3), StateId(4)};
+  cut.sources = {source};
+  for (std::int64_t k = 10; k < 12; ++k)
+    cut.columns.push_back(std::make_shared<model::SliceColumn>(LevelIndex(0), SliceIndex(k), 1, 5));
+  cut.closed = {{LevelIndex(0), SliceIndex(11)}};
+  store::RawBlock block{LeafIndex(0), 0, begin, TimeNs(records.back().time_ns), 7, {}};
+  wire::encode_columns(records, block.columns);
+  cut.raw = {block};
+  ASSERT_TRUE((*archive)->commit(cut, true));
+  archive->reset();
+
+  ZoomRequest r;
+  r.input = dir / "a";
+  r.slices = 2;
+  r.op = *slicer::Operator::parse("mean:load");
+  const auto mean = zoom(r);
+  ASSERT_TRUE(mean) << mean.error().message;
+  EXPECT_EQ(mean->model.state_names, std::vector<std::string>{"load"});
+  EXPECT_DOUBLE_EQ(mean->model.values[0] * mean->model.unit, (75 * 2 + 25 * 6) / 100.0);
+  EXPECT_DOUBLE_EQ(mean->model.values[1] * mean->model.unit, 6);
+  r.op = *slicer::Operator::parse("occurrences");
+  const auto events = zoom(r);
+  ASSERT_TRUE(events) << events.error().message;
+  EXPECT_EQ(events->model.state_names, std::vector<std::string>{"checkpoint"});
+  EXPECT_DOUBLE_EQ(events->model.values[0] * events->model.unit, 1);
+  EXPECT_DOUBLE_EQ(events->model.values[1] * events->model.unit, 2);
+  r.op = *slicer::Operator::parse("mean:laod");
+  const auto wrong = zoom(r);
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message, HasSubstr("did you mean 'load'?"));
 }
 
 // Case C of the spatiotemporal paper, small: the partition at 30 slices shows what was planted.
