@@ -1,7 +1,6 @@
 #include "margay/import/capture.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture_bytes.h"
 #include "capture_wire.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/wire/columns.h"
@@ -22,12 +22,14 @@ namespace margay::trace {
 namespace {
 
 using internal::BatchView;
+using internal::Bytes;
+using internal::FileBytes;
+using internal::MemoryBytes;
 using internal::MessageView;
 
 constexpr std::size_t kHead = 16;
 constexpr std::uint32_t kLargestBody = 16 << 20;   // transport::kLargestMessage
 constexpr std::uint32_t kLongestRoutingId = 1024;  // ZeroMQ's have 255 bytes at most
-constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr std::uint64_t kStepBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kMostNames = 65535;
 constexpr std::size_t kMostNamesOfASource = 1024;
@@ -35,6 +37,8 @@ constexpr std::size_t kMostStreams = 256;
 constexpr std::size_t kMostAttributes = 64;
 constexpr std::size_t kLongestText = 256;
 constexpr std::uint16_t kNoName = 0xffff;
+// Of one message: constant columns have no bytes, and a small message can claim any number of records.
+constexpr std::uint32_t kMostRecords = 1u << 21;
 // Host times and offsets are whatever their sender says: kept where sums of two cannot overflow.
 constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
 // No record is from later than its message's arrival, give or take the clocks.
@@ -50,60 +54,6 @@ T little_endian(const char* from) {
   std::memcpy(&v, from, sizeof v);
   return v;
 }
-
-// Bytes of a file, a message's at a time.
-class Bytes {
- public:
-  virtual ~Bytes() = default;
-  // The next n bytes, or fewer at the end. Valid until the next call. Errors: kIo.
-  virtual Result<std::string_view> take(std::size_t n) = 0;
-};
-
-class MemoryBytes final : public Bytes {
- public:
-  explicit MemoryBytes(std::string_view bytes) : rest_(bytes) {}
-  Result<std::string_view> take(std::size_t n) override {
-    const std::string_view out = rest_.substr(0, n);
-    rest_.remove_prefix(out.size());
-    return out;
-  }
-
- private:
-  std::string_view rest_;
-};
-
-class FileBytes final : public Bytes {
- public:
-  FileBytes(int fd, std::string path) : fd_(fd), path_(std::move(path)), buffer_(kBuffer) {}
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
-  ~FileBytes() override { ::close(fd_); }
-
-  Result<std::string_view> take(std::size_t n) override {
-    if (end_ - at_ < n) {
-      std::memmove(buffer_.data(), buffer_.data() + at_, end_ - at_);
-      end_ -= at_;
-      at_ = 0;
-      if (buffer_.size() < n) buffer_.resize(n);
-      while (end_ < n) {
-        const ssize_t got = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail(ErrorCode::kIo, path_ + ": " + std::system_category().message(errno));
-        if (got == 0) break;
-        end_ += static_cast<std::size_t>(got);
-      }
-    }
-    const std::string_view out(buffer_.data() + at_, std::min(n, end_ - at_));
-    at_ += out.size();
-    return out;
-  }
-
- private:
-  int fd_;
-  std::string path_;
-  std::vector<char> buffer_;
-  std::size_t at_ = 0, end_ = 0;
-};
 
 struct Stream {
   LeafIndex leaf{};
@@ -163,6 +113,7 @@ class Reader {
   std::map<std::pair<Name::Kind, std::string>, std::uint16_t> names_;
   std::unordered_map<std::string, std::pair<LeafIndex, std::uint64_t>> ranks_;  // and the source that has it
   std::vector<EventRecord> decoded_, out_;
+  std::uint32_t records_left_ = 0;              // of the message
   std::optional<std::int64_t> arrival_offset_;  // trace time less arrival
   std::int64_t latest_ = kFarthestNs;           // trace time
 };
@@ -224,6 +175,7 @@ Status Reader::message(std::int64_t arrival, std::string_view body) {
     ++counts_.undecodable;
     return {};
   }
+  records_left_ = kMostRecords;
   if (arrival_offset_) latest_ = arrival + *arrival_offset_ + kFutureNs;
   if (!parts_.hello.empty())
     if (Status ok = hello(h, arrival); !ok) return ok;
@@ -344,6 +296,12 @@ Status Reader::batch(const BatchView& b, std::int64_t arrival) {
   if (!found) return tl::unexpected(found.error());
   if (*found == nullptr) return {};
   Stream& stream = **found;
+  // Not taken: an agent sends them again.
+  if (b.count > wire::kMaxBatchRecords || b.count > records_left_) {
+    ++counts_.bad_batches;
+    return {};
+  }
+  records_left_ -= b.count;
   const std::int64_t covered = to_trace(source, b.covered_until_ns);
   std::optional<std::int64_t> first;  // time of the first record
   if (b.count > 0 && b.columns.size() >= 9)

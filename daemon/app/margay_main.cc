@@ -136,7 +136,8 @@ int run(int argc, char** argv) {
       "  margay replay margay-RUN              phases and alerts again, from an archive; what if, too\n"
       "  margay export night.margay --format paje  what an archive holds, for other programs\n"
       "  margay import lu.trace --archive lu   an archive of another tool's trace\n"
-      "  margay partition model.csv            the optimal partition of a model in a file"};
+      "  margay partition night.margay         the optimal partition of any stretch of one, or of a model in "
+      "a file"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
 

@@ -31,6 +31,7 @@ WORKLOAD = os.environ["WORKLOAD"]
 CALLCOUNT = os.environ["CALLCOUNT"]
 ARCHIVE_DUMP = os.environ["ARCHIVE_DUMP"]
 CAPTURE_CHECK = os.environ["CAPTURE_CHECK"]
+ZOOM_CHECK = os.environ["ZOOM_CHECK"]
 PROGRAMS = os.environ["E2E_PROGRAMS"]  # folder of the small MPI programs of these tests
 PROBE = os.environ["PROBE"]
 

@@ -458,6 +458,46 @@ void files() {
   segment("zeros", 1, ring(1, 0));
 }
 
+// What a run's --capture keeps: whole, with a hole that is filled and one that is not, cut off, damaged.
+void captures() {
+  const auto file = [](const std::vector<wire::ToCollector>& messages) {
+    InputWriter w;
+    std::int64_t arrival = 4'000'000'000;
+    for (const wire::ToCollector& m : messages) {
+      const std::string body = m.SerializeAsString();
+      w.integer(arrival += 6'000'000'000)
+          .integer(std::uint32_t{5})
+          .integer(static_cast<std::uint32_t>(body.size()));
+      w.bytes("agent").bytes(body);
+    }
+    return w.text();
+  };
+  const auto batch = [](std::uint64_t source, std::uint64_t first, const std::vector<EventRecord>& records) {
+    wire::ToCollector m = message();
+    add_batch(m, source, first, records, 400);
+    return m;
+  };
+  // Maps have no order: one attribute makes a file the same every time.
+  const auto named = [](std::uint64_t source, const std::string& rank) {
+    wire::ToCollector m = hello(source, rank);
+    m.mutable_hello()->mutable_attributes()->erase("host");
+    m.mutable_hello()->mutable_attributes()->erase("boot_id");
+    return m;
+  };
+  const auto records = life(0, true);
+  const std::string whole = file({named(1, "0"), batch(1, 0, records), named(3, "1"),
+                                  batch(3, 0, life(5, false)), goodbye(1, records.size(), 300)});
+  seed("capture", "whole", whole);
+  seed("capture", "holes",
+       file({named(1, "0"), batch(1, 3, {records[3]}), batch(1, 0, records), batch(1, 0, records),
+             batch(1, 90, records), batch(1, 90, records), batch(1, 90, records)}));
+  seed("capture", "cut-off", whole.substr(0, whole.size() - 30));
+  std::string damaged = whole;
+  for (std::size_t i = 40; i < damaged.size(); i += 97) damaged[i] = static_cast<char>(damaged[i] ^ 0x20);
+  seed("capture", "damaged", damaged);
+  seed("capture", "no-capture", "resource,slice,state,value\n/a,0,s,1\n");
+}
+
 // A handshake as a CURVE server answers it, and a gate's day. The keys are nobody's: made for this.
 void strangers() {
   std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\1CURVE", 17);
@@ -511,6 +551,7 @@ int main(int argc, char** argv) {
   archive();
   models();
   files();
+  captures();
   strangers();
   return 0;
 }

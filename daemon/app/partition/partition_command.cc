@@ -220,6 +220,9 @@ int complain(const Error& error, const std::string& where = {}) {
     case ErrorCode::kNotFound:
     case ErrorCode::kIo:
     case ErrorCode::kLimit:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kVersion:
+    case ErrorCode::kUnavailable:  // an archive that is being written
       return kBadInput;
     default:
       return kTrouble;
@@ -257,7 +260,7 @@ void add_partition_command(CLI::App& app, PartitionRequest& r) {
       "S T X H (leaves, slices, states, nodes), H parents (leaves first, the root's is -1), then S*T*X "
       "values by\n"
       "leaf, slice, state. daemon/partition/PARTITION.md has both, the numbers and the JSON.\n"
-      "Exit code: 0; 2 if something is wrong with the input or the options.");
+      "Exit code: 0; 2 if something is wrong with the input or the options; 1 for anything else.");
   a->add_option("input", r.models, "archive, capture or file with a model; - for a model on standard input")
       ->option_text("INPUT");
   a->add_option("--from", r.from,

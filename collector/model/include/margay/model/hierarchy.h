@@ -3,7 +3,8 @@
 // A leaf is a set of attributes; the tree is a *view*, an order of attributes ("host", "rank", "thread").
 // Changing the view needs no event: cells are stored by leaf. A level whose attribute has one value below
 // every parent is left out only for "thread" (a rank with one thread is itself the leaf), so that paths are
-// stable: /host/rank3, and /host/rank3/thread1 where a rank has several threads.
+// stable: /host/rank3, and /host/rank3/thread1 where a rank has several threads; /site/cluster/host/rank3
+// where the leaf says of which cluster and site it is.
 #pragma once
 
 #include <cstdint>
