@@ -5,51 +5,62 @@
 
 namespace margay::detect {
 
+// At least so many leaves and columns; new ones are 0.
+void Distribution::reach(std::size_t leaves, std::size_t columns) {
+  leaves = std::max(leaves, weight_.size());
+  if (columns > columns_) {
+    std::vector<double> wider(leaves * columns, 0.0);
+    for (std::size_t l = 0; l < weight_.size(); ++l)
+      std::copy_n(sum_.data() + l * columns_, columns_, wider.data() + l * columns);
+    sum_ = std::move(wider);
+    columns_ = columns;
+  } else if (leaves > weight_.size()) {
+    sum_.resize(leaves * columns_, 0.0);
+  }
+  weight_.resize(leaves, 0.0);
+}
+
 void Distribution::add(const Window& window, SliceIndex slice, double weight) {
-  if (sum_.size() < window.leaves()) {
-    sum_.resize(window.leaves());
-    weight_.resize(window.leaves(), 0.0);
+  const Window::Rows rows = window.rows(slice);
+  reach(std::max(window.leaves(), rows.weights.size()), rows.columns);
+  if (rows.columns == columns_) {  // mostly: one straight run
+    double* const to = sum_.data();
+    const double* const from = rows.values.data();
+    for (std::size_t i = 0; i < rows.values.size(); ++i) to[i] += weight * from[i];
+  } else {
+    for (std::size_t l = 0; l < rows.weights.size(); ++l)
+      for (std::size_t x = 0; x < rows.columns; ++x)
+        sum_[l * columns_ + x] += weight * rows.values[l * rows.columns + x];
   }
-  for (std::uint32_t l = 0; l < window.leaves(); ++l) {
-    const auto row = window.row(slice, LeafIndex(l));
-    if (sum_[l].size() < row.size()) sum_[l].resize(row.size(), 0.0);
-    for (std::size_t x = 0; x < row.size(); ++x) sum_[l][x] += weight * row[x];
-    weight_[l] += weight * window.weight(slice, LeafIndex(l));
-  }
+  for (std::size_t l = 0; l < rows.weights.size(); ++l) weight_[l] += weight * rows.weights[l];
   slices_ += weight;
 }
 
 void Distribution::add(const Distribution& o) {
-  if (sum_.size() < o.sum_.size()) {
-    sum_.resize(o.sum_.size());
-    weight_.resize(o.sum_.size(), 0.0);
-  }
-  for (std::size_t l = 0; l < o.sum_.size(); ++l) {
-    if (sum_[l].size() < o.sum_[l].size()) sum_[l].resize(o.sum_[l].size(), 0.0);
-    for (std::size_t x = 0; x < o.sum_[l].size(); ++x) sum_[l][x] += o.sum_[l][x];
+  reach(o.leaves(), o.columns_);
+  for (std::size_t l = 0; l < o.leaves(); ++l) {
+    for (std::size_t x = 0; x < o.columns_; ++x) sum_[l * columns_ + x] += o.sum_[l * o.columns_ + x];
     weight_[l] += o.weight_[l];
   }
   slices_ += o.slices_;
 }
 
 void Distribution::scale(double factor) {
-  for (auto& leaf : sum_)
-    for (double& v : leaf) v *= factor;
+  for (double& v : sum_) v *= factor;
   for (double& w : weight_) w *= factor;
   slices_ *= factor;
 }
 
 double Distribution::share(LeafIndex leaf, std::size_t column) const {
-  if (leaf.value >= sum_.size() || column >= sum_[leaf.value].size() || weight_[leaf.value] <= 0) return 0.0;
-  return sum_[leaf.value][column] / weight_[leaf.value];
+  if (leaf.value >= leaves() || column >= columns_ || weight_[leaf.value] <= 0) return 0.0;
+  return sum_[leaf.value * columns_ + column] / weight_[leaf.value];
 }
 
 std::vector<double> Distribution::pooled() const {
-  std::vector<double> out;
+  std::vector<double> out(columns_, 0.0);
   double weight = 0;
-  for (std::size_t l = 0; l < sum_.size(); ++l) {
-    if (out.size() < sum_[l].size()) out.resize(sum_[l].size(), 0.0);
-    for (std::size_t x = 0; x < sum_[l].size(); ++x) out[x] += sum_[l][x];
+  for (std::size_t l = 0; l < leaves(); ++l) {
+    for (std::size_t x = 0; x < columns_; ++x) out[x] += sum_[l * columns_ + x];
     weight += weight_[l];
   }
   if (weight > 0)
@@ -59,13 +70,14 @@ std::vector<double> Distribution::pooled() const {
 
 double distance_bits(const Distribution& a, const Distribution& b) {
   const auto term = [](double v, double m) { return v > 0 ? v * std::log2(v / m) : 0.0; };
+  const std::size_t columns = std::max(a.columns_, b.columns_);
   double sum = 0;
   std::size_t compared = 0;
-  for (std::size_t l = 0; l < std::min(a.sum_.size(), b.sum_.size()); ++l) {
+  for (std::size_t l = 0; l < std::min(a.leaves(), b.leaves()); ++l) {
     if (a.weight_[l] <= 0 || b.weight_[l] <= 0) continue;
     const LeafIndex leaf(static_cast<std::uint32_t>(l));
     double bits = 0;
-    for (std::size_t x = 0; x < std::max(a.sum_[l].size(), b.sum_[l].size()); ++x) {
+    for (std::size_t x = 0; x < columns; ++x) {
       const double u = a.share(leaf, x), v = b.share(leaf, x), m = (u + v) / 2;
       bits += 0.5 * (term(u, m) + term(v, m));
     }
@@ -76,13 +88,14 @@ double distance_bits(const Distribution& a, const Distribution& b) {
 }
 
 double merge_loss_bits(const Distribution& a, const Distribution& b) {
+  const std::size_t columns = std::max(a.columns_, b.columns_);
   double bits = 0;
-  for (std::size_t l = 0; l < std::min(a.sum_.size(), b.sum_.size()); ++l) {
+  for (std::size_t l = 0; l < std::min(a.leaves(), b.leaves()); ++l) {
     const double wa = a.weight_[l], wb = b.weight_[l];
     if (wa <= 0 || wb <= 0) continue;
-    for (std::size_t x = 0; x < std::max(a.sum_[l].size(), b.sum_[l].size()); ++x) {
-      const double sa = x < a.sum_[l].size() ? a.sum_[l][x] : 0.0;
-      const double sb = x < b.sum_[l].size() ? b.sum_[l][x] : 0.0;
+    for (std::size_t x = 0; x < columns; ++x) {
+      const double sa = x < a.columns_ ? a.sum_[l * a.columns_ + x] : 0.0;
+      const double sb = x < b.columns_ ? b.sum_[l * b.columns_ + x] : 0.0;
       if (sa + sb <= 0) continue;
       const double together = (sa + sb) / (wa + wb);
       if (sa > 0) bits += sa * std::log2(sa / wa / together);

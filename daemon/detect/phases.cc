@@ -252,17 +252,15 @@ std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
   if (const auto temporal = window.temporal())
     for (const auto& part : temporal->parts) cuts.insert(part.first);
   for (std::int64_t n = options_.shortest; n <= lag(window); n = n * 3 / 2) cuts.insert(end - n);
+  const SliceIndex unsettled = std::max({settled_, begin_, window.first()});
   const auto before_of = [&](SliceIndex cut) {
     Distribution d = recent_;
-    d.add(gather(window, std::max(settled_, begin_), cut, kMostCompared));
+    d.add(gather(window, unsettled, cut, kMostCompared));
     return d;
   };
   const auto least = static_cast<double>(options_.shortest);
-  const auto apart = [&](SliceIndex cut) {
-    const Distribution after = gather(window, cut, end, kMostCompared);
-    if (after.slices() < least) return false;
-    const Distribution before = before_of(cut);
-    if (before.slices() <= 0) return false;
+  const auto apart = [&](SliceIndex cut, const Distribution& before, const Distribution& after) {
+    if (after.slices() < least || before.slices() <= 0) return false;
     const double bits = distance_bits(after, before);
     if (bits <= options_.apart_bits) return false;
     // Chance moves both sides, the shorter one more.
@@ -274,9 +272,31 @@ std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
     const Distribution newer = gather(window, end - (end.value - cut.value) / 2, end, kMostCompared);
     return newer.slices() <= 0 || distance_bits(newer, before) > options_.apart_bits;
   };
-  const bool any = std::any_of(cuts.begin(), cuts.end(), [&](SliceIndex cut) {
-    return cut >= oldest && end.value - cut.value >= options_.shortest && apart(cut);
-  });
+  std::erase_if(cuts,
+                [&](SliceIndex cut) { return cut < oldest || end.value - cut.value < options_.shortest; });
+  // What lies before each cut, and behind it, differs from cut to cut by the slices between them.
+  std::map<SliceIndex, Distribution> befores;
+  Distribution so_far = recent_;
+  SliceIndex from = unsettled;
+  for (const SliceIndex cut : cuts) {
+    if (cut.value - unsettled.value > kMostCompared) {
+      befores[cut] = before_of(cut);
+      continue;
+    }
+    for (; from < cut; ++from)
+      if (!abnormal_.contains(from)) so_far.add(window, from);
+    befores[cut] = so_far;
+  }
+  bool any = false;
+  Distribution behind;
+  SliceIndex down_to = end;
+  for (auto cut = cuts.rbegin(); cut != cuts.rend() && !any; ++cut) {
+    while (down_to > *cut && static_cast<std::int64_t>(behind.slices()) < kMostCompared) {
+      down_to = down_to - 1;
+      if (!abnormal_.contains(down_to)) behind.add(window, down_to);
+    }
+    any = apart(*cut, befores[*cut], behind);
+  }
   if (!any) return std::nullopt;
 
   std::vector<Distribution> before{before_of(oldest)};  // [cut - oldest]
@@ -296,7 +316,9 @@ std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
       best = cut;
     }
   }
-  if (most < 0 || end.value - best.value < options_.shortest || !apart(best)) return std::nullopt;
+  if (most < 0 || end.value - best.value < options_.shortest ||
+      !apart(best, before_of(best), gather(window, best, end, kMostCompared)))
+    return std::nullopt;
   return best;
 }
 

@@ -83,9 +83,10 @@ bool Window::follow(const Topology& before, const std::vector<std::uint32_t>& po
   // Their slices may have come before the topology that names them.
   for (const Slice& slice : slices_)
     for (const LeafIndex leaf : joined) {
-      if (leaf.value >= slice.v.size() || slice.w[leaf.value] == 0) continue;
-      if (slice.v[leaf.value].size() > engine_states_) return false;
-      std::vector<double> v = slice.v[leaf.value];
+      if (leaf.value >= slice.w.size() || slice.w[leaf.value] == 0) continue;
+      if (slice.columns > engine_states_) return false;
+      const auto row = slice.row(leaf.value);
+      std::vector<double> v(row.begin(), row.end());
       v.resize(engine_states_, 0.0);
       const partition::LeafPosition at(position_of_[leaf.value]);
       if (!spatiotemporal_->amend(slice.index, at, v, slice.w[leaf.value]) ||
@@ -95,10 +96,29 @@ bool Window::follow(const Topology& before, const std::vector<std::uint32_t>& po
   return true;
 }
 
+bool Window::unheard(const model::SliceColumn& column, LeafIndex leaf) const {
+  const model::NodeEvidence& e = column.evidence(leaf);
+  return e.drawn_out && e.silent_since != TimeNs() &&
+         slice_end(column.index, options_.slice) - e.silent_since >= options_.lost_after;
+}
+
 Window::Slice Window::convert(const model::SliceColumn& column) {
+  // States that occur for the first time get a column each.
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const auto durations = column.duration_ns(LeafIndex(l));
+    if (unheard(column, LeafIndex(l))) continue;
+    for (std::size_t x = kCompute.value; x < durations.size(); ++x) {
+      if (durations[x] <= 0 || (x < column_of_state_.size() && column_of_state_[x] >= 0)) continue;
+      if (x >= column_of_state_.size()) column_of_state_.resize(x + 1, -1);
+      column_of_state_[x] = static_cast<int>(state_of_column_.size());
+      state_of_column_.push_back(StateId(static_cast<std::uint16_t>(x)));
+      if (state_of_column_.size() > engine_states_) stale_ = true;
+    }
+  }
   Slice out;
   out.index = column.index;
-  out.v.resize(column.leaves());
+  out.columns = state_of_column_.size();
+  out.v.resize(column.leaves() * out.columns);
   out.w.resize(column.leaves());
   out.unknown.resize(column.leaves());
   const double scale = 1.0 / static_cast<double>(options_.slice.value);
@@ -106,26 +126,17 @@ Window::Slice Window::convert(const model::SliceColumn& column) {
     const auto durations = column.duration_ns(LeafIndex(l));
     if (durations.size() > kUnknown.value)
       out.unknown[l] = std::max(0.0, static_cast<double>(durations[kUnknown.value]) * scale);
-    // Of a source that is lost nobody knows what it does.
-    const model::NodeEvidence& e = column.evidence(LeafIndex(l));
-    if (e.drawn_out && e.silent_since != TimeNs() &&
-        slice_end(column.index, options_.slice) - e.silent_since >= options_.lost_after) {
+    if (unheard(column, LeafIndex(l))) {
       out.unknown[l] = 1;
       continue;
     }
     double sum = 0;
+    double* const row = out.v.data() + l * out.columns;
     for (std::size_t x = kCompute.value; x < durations.size(); ++x) {  // Absent and Unknown are not tested
       if (durations[x] <= 0) continue;
-      if (x >= column_of_state_.size()) column_of_state_.resize(x + 1, -1);
-      if (column_of_state_[x] < 0) {
-        column_of_state_[x] = static_cast<int>(state_of_column_.size());
-        state_of_column_.push_back(StateId(static_cast<std::uint16_t>(x)));
-        if (state_of_column_.size() > engine_states_) stale_ = true;
-      }
-      const auto at = static_cast<std::size_t>(column_of_state_[x]);
-      if (out.v[l].size() <= at) out.v[l].resize(at + 1, 0.0);
-      out.v[l][at] = static_cast<double>(durations[x]) * scale;
-      sum += out.v[l][at];
+      const double share = static_cast<double>(durations[x]) * scale;
+      row[column_of_state_[x]] = share;
+      sum += share;
     }
     out.w[l] = std::min(1.0, sum);
   }
@@ -137,9 +148,9 @@ void Window::engine_column(const Slice& slice, std::vector<double>& v, std::vect
   w.assign(leaf_at_.size(), 0.0);
   for (std::size_t pos = 0; pos < leaf_at_.size(); ++pos) {
     const std::size_t leaf = leaf_at_[pos].value;
-    if (leaf >= slice.v.size()) continue;
-    std::copy(slice.v[leaf].begin(), slice.v[leaf].end(),
-              v.begin() + static_cast<std::ptrdiff_t>(pos * engine_states_));
+    if (leaf >= slice.w.size()) continue;
+    const auto row = slice.row(leaf);
+    std::copy(row.begin(), row.end(), v.begin() + static_cast<std::ptrdiff_t>(pos * engine_states_));
     w[pos] = slice.w[leaf];
   }
 }
@@ -236,8 +247,12 @@ Status Window::amend(const model::SliceColumn& column) {
 
 std::span<const double> Window::row(SliceIndex s, LeafIndex leaf) const {
   const Slice& slice = slices_[static_cast<std::size_t>(s.value - first().value)];
-  return leaf.value < slice.v.size() ? std::span<const double>(slice.v[leaf.value])
-                                     : std::span<const double>();
+  return slice.row(leaf.value);
+}
+
+Window::Rows Window::rows(SliceIndex s) const {
+  const Slice& slice = slices_[static_cast<std::size_t>(s.value - first().value)];
+  return {slice.v, slice.w, slice.columns};
 }
 
 double Window::weight(SliceIndex s, LeafIndex leaf) const {

@@ -15,7 +15,7 @@ class Distribution {
   void scale(double factor);
   // Slices added, as weight.
   double slices() const { return slices_; }
-  std::size_t leaves() const { return sum_.size(); }
+  std::size_t leaves() const { return weight_.size(); }
   // The leaf's mean proportion in a column; 0 where unknown.
   double share(LeafIndex leaf, std::size_t column) const;
   double weight(LeafIndex leaf) const { return leaf.value < weight_.size() ? weight_[leaf.value] : 0.0; }
@@ -25,8 +25,10 @@ class Distribution {
  private:
   friend double distance_bits(const Distribution&, const Distribution&);
   friend double merge_loss_bits(const Distribution&, const Distribution&);
-  std::vector<std::vector<double>> sum_;  // [leaf][column]
-  std::vector<double> weight_;            // [leaf]
+  void reach(std::size_t leaves, std::size_t columns);
+  std::size_t columns_ = 0;
+  std::vector<double> sum_;     // [leaf * columns_ + column]
+  std::vector<double> weight_;  // [leaf]
   double slices_ = 0;
 };
 

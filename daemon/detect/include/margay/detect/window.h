@@ -53,6 +53,13 @@ class Window {
   // cell.
   std::span<const double> row(SliceIndex s, LeafIndex leaf) const;
   double weight(SliceIndex s, LeafIndex leaf) const;
+  // All of them at once: leaves x columns values, leaf by leaf, and a weight each. Leaves that joined later,
+  // and columns that came up later, are left out.
+  struct Rows {
+    std::span<const double> values, weights;
+    std::size_t columns = 0;
+  };
+  Rows rows(SliceIndex s) const;
   // The part of the slice in which what the leaf did is unknown.
   double unknown(SliceIndex s, LeafIndex leaf) const;
 
@@ -69,10 +76,16 @@ class Window {
  private:
   struct Slice {
     SliceIndex index{};
-    std::vector<std::vector<double>> v;  // [leaf][column]
-    std::vector<double> w;               // [leaf]
-    std::vector<double> unknown;         // [leaf]
+    std::size_t columns = 0;      // known when it came
+    std::vector<double> v;        // [leaf * columns + column]
+    std::vector<double> w;        // [leaf]
+    std::vector<double> unknown;  // [leaf]
+    std::span<const double> row(std::size_t leaf) const {
+      return leaf < w.size() ? std::span(v).subspan(leaf * columns, columns) : std::span<const double>();
+    }
   };
+  // Of a source that is lost nobody knows what it does.
+  bool unheard(const model::SliceColumn& column, LeafIndex leaf) const;
   Slice convert(const model::SliceColumn& column);
   // Rows in the order of the tree's leaves, padded to the engines' states.
   void engine_column(const Slice& slice, std::vector<double>& v, std::vector<double>& w) const;
