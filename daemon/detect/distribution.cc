@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace margay::detect {
 
@@ -85,6 +86,30 @@ double distance_bits(const Distribution& a, const Distribution& b) {
     ++compared;
   }
   return compared > 0 ? sum / static_cast<double>(compared) : 0.0;
+}
+
+double distance_bound_bits(const Distribution& a, const Distribution& b) {
+  const std::size_t both = std::min(a.columns_, b.columns_);
+  double sum = 0;
+  std::size_t compared = 0;
+  for (std::size_t l = 0; l < std::min(a.leaves(), b.leaves()); ++l) {
+    if (a.weight_[l] <= 0 || b.weight_[l] <= 0) continue;
+    const double one_a = 1 / a.weight_[l], one_b = 1 / b.weight_[l];
+    const double* const in_a = a.sum_.data() + l * a.columns_;
+    const double* const in_b = b.sum_.data() + l * b.columns_;
+    double terms = 0;
+    for (std::size_t x = 0; x < both; ++x) {
+      const double u = in_a[x] * one_a, v = in_b[x] * one_b;
+      // A state that neither shows: 0, not 0 / 0.
+      terms += (u - v) * (u - v) / std::max(u + v, std::numeric_limits<double>::min());
+    }
+    for (std::size_t x = both; x < a.columns_; ++x) terms += in_a[x] * one_a;
+    for (std::size_t x = both; x < b.columns_; ++x) terms += in_b[x] * one_b;
+    sum += terms;
+    ++compared;
+  }
+  // Some roundings may not turn the comparison round.
+  return compared > 0 ? 0.5 * sum / static_cast<double>(compared) * (1 + 1e-9) + 1e-12 : 0.0;
 }
 
 double merge_loss_bits(const Distribution& a, const Distribution& b) {

@@ -261,6 +261,7 @@ std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
   const auto least = static_cast<double>(options_.shortest);
   const auto apart = [&](SliceIndex cut, const Distribution& before, const Distribution& after) {
     if (after.slices() < least || before.slices() <= 0) return false;
+    if (distance_bound_bits(after, before) <= options_.apart_bits) return false;
     const double bits = distance_bits(after, before);
     if (bits <= options_.apart_bits) return false;
     // Chance moves both sides, the shorter one more.

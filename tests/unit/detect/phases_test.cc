@@ -35,6 +35,38 @@ TEST(Phases, AbacaIsRecognisedAndItsEdgesAreWithinASlice) {
               worst);
 }
 
+// The quick bound decides as the distance would: it is never below it.
+TEST(Distribution, TheBoundIsNotBelowTheDistanceAndNearItWhereBothAreSmall) {
+  JobPlan plan;
+  plan.ranks = 5;
+  plan.ranks_per_host = 5;
+  plan.n_eff = 3;
+  plan.phases = {
+      {4'000, kA, ""}, {4'000, kB, ""}, {2'000, {1, 0, 0, 0, 0}, ""}, {2'000, {0, 0, 0, 1, 0}, ""}};
+  plan.leave_ms = {0, 6'000, 0, 0, 0};
+  WindowOptions options;
+  options.slice = plan.slice;
+  Window window(options);
+  window.set_topology(job_topology(plan));
+  for (const auto& c : make_job(plan)) ASSERT_TRUE(window.push(c));
+  std::size_t pairs = 0, apart = 0;
+  for (SliceIndex i = window.first(); i <= window.last(); i = i + 3)
+    for (SliceIndex j = window.first(); j <= window.last(); ++j) {
+      Distribution a, b;
+      a.add(window, i);
+      a.add(window, std::min(i + 1, window.last()));
+      b.add(window, j);
+      const double distance = distance_bits(a, b), bound = distance_bound_bits(a, b);
+      ASSERT_GE(bound, distance) << i.value << " and " << j.value;
+      ASSERT_LE(bound, 2 * distance * std::log(2.0) + 1e-9)
+          << "JS is at least a quarter of the discrimination, in nats";
+      ++pairs;
+      apart += distance > 0.5 ? 1 : 0;
+    }
+  EXPECT_GT(pairs, 1000u);
+  EXPECT_GT(apart, 100u) << "both near and far pairs were compared";
+}
+
 TEST(Phases, NearPhasesAreToldApart) {
   // 0.05 bits of Jensen-Shannon divergence and a little more, with little noise and with much.
   const Shares a = {0.60, 0.15, 0.15, 0.05, 0.05};

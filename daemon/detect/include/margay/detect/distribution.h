@@ -24,6 +24,7 @@ class Distribution {
 
  private:
   friend double distance_bits(const Distribution&, const Distribution&);
+  friend double distance_bound_bits(const Distribution&, const Distribution&);
   friend double merge_loss_bits(const Distribution&, const Distribution&);
   void reach(std::size_t leaves, std::size_t columns);
   std::size_t columns_ = 0;
@@ -35,6 +36,10 @@ class Distribution {
 // The Jensen-Shannon divergence of each leaf's two distributions, in bits, mean over the leaves that both
 // know: 0 for equal, 1 for nothing in common.
 double distance_bits(const Distribution& a, const Distribution& b);
+
+// Not less than distance_bits, for a tenth of its cost: half the triangular discrimination, the sum of
+// (u - v)^2 / (u + v). (Topsoe, Some inequalities for information divergence, 2000; it holds term by term.)
+double distance_bound_bits(const Distribution& a, const Distribution& b);
 
 // The information lost by merging the two, leaf by leaf, in bits: equation 4 of RR-8524 for two aggregates,
 // each homogeneous. Weighs both by how many slices they hold.
