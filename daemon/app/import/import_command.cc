@@ -206,7 +206,7 @@ int import_command(const ImportRequest& r) {
   }
   const auto done = import(r, *input, *slice, *lateness);
   if (!done) return complain(done.error());
-  std::fputs((r.json ? done_json(*done) : done_text(*done)).c_str(), stdout);
+  if (!r.quiet) std::fputs((r.json ? done_json(*done) : done_text(*done)).c_str(), stdout);
   return 0;
 }
 

@@ -18,6 +18,7 @@ struct ImportRequest {
   bool keep_going = false;
   bool no_raw = false;
   bool json = false;
+  bool quiet = false;  // says nothing of what it made (of another command, on its way)
 };
 void add_import_command(CLI::App& app, ImportRequest& request);
 // The exit code: 0; 2 if the trace or the options are wrong; 1 if the machine is (the disk ...); 128 + N if

@@ -5,14 +5,19 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "margay/alert/jsonl_sink.h"
 #include "margay/base/text.h"
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
+#include "import/import_command.h"
 #include "margay/terminal/text.h"
 #include "player.h"
 #include "replay.h"
@@ -287,12 +292,15 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
       "  margay replay night.margay                      all of it, as fast as it goes\n"
       "  margay replay night.margay --level 1s           what would slices of a second have shown?\n"
       "  margay replay night.margay --from 90 --to 3min  a part of it (since the begin of the run)\n"
+      "  margay replay lu.trace --slice 10ms             a trace of another tool\n"
       "  margay replay night.margay --serve --speed 10   to be watched: margay watch; r pauses, n steps, [ ] "
       "jump\n\n"
       "Exit code: 0; 1 if the archive is damaged or the alerts cannot be written; 2 for a wrong call; 128 + "
       "N by\n"
       "signal N.");
-  replay->add_option("archive", r.archive, "an archive's directory")->required();
+  replay->add_option("archive", r.archive,
+                     "an archive's directory; or a trace, which is imported on the way (margay import --help)")
+      ->required();
   auto* slice = replay->add_option(
       "--slice", r.slice, "duration of a timeslice: a multiple of one that the archive keeps, e.g. 500ms");
   replay
@@ -304,6 +312,7 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
   replay->add_option("--from", r.from,
                      "begin here: seconds since the begin of the run, or with a unit (3min)");
   replay->add_option("--to", r.to, "and end here");
+  replay->add_option("--lateness", r.lateness, "of a trace: how late a line may be (default: 0s)");
   replay->add_option("--speed", r.speed, "max (the default), or how many times real time: 1, 10");
   replay->add_option("--alerts", r.alerts,
                      "file for alerts: one JSON object a line, as margay run writes it");
@@ -313,7 +322,33 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
   replay->add_flag("-q,--quiet", r.quiet, "say nothing but errors");
 }
 
-int replay_command(const ReplayRequest& r) {
+namespace {
+
+// A directory that goes away, for what is imported on the way.
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  Status make() {
+    std::error_code error;
+    std::string name = (std::filesystem::temp_directory_path(error) / "margay-replay-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr)
+      return fail(ErrorCode::kIo, name + ": cannot be made, for the trace's model: " + std::strerror(errno));
+    path_ = name;
+    return {};
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+int replay_archive(const ReplayRequest& r) {
   const auto archive = store::Archive::open(r.archive, store::Mode::kReadOnly);
   if (!archive) return complain(archive.error().message), archive.error().code == ErrorCode::kCorrupt ? 1 : 2;
   const auto resume = (*archive)->load();
@@ -324,6 +359,27 @@ int replay_command(const ReplayRequest& r) {
   action.sa_handler = on_signal;
   for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
   return Session(r, **archive, *resume, std::move(*wanted)).run();
+}
+
+}  // namespace
+
+int replay_command(const ReplayRequest& r) {
+  std::error_code error;
+  if (r.archive != "-" && !std::filesystem::is_regular_file(r.archive, error)) return replay_archive(r);
+  // A trace: its model is what is wanted, at this slice, and only for now.
+  Scratch scratch;
+  if (const auto ok = scratch.make(); !ok) return complain(ok.error().message);
+  ImportRequest import;
+  import.file = r.archive;
+  import.archive = scratch.path() + "/" + (r.archive == "-" ? "trace" : std::filesystem::path(r.archive).filename().string());
+  if (!r.slice.empty()) import.slice = r.slice;
+  import.lateness = r.lateness;
+  import.no_raw = import.quiet = true;
+  if (const int code = import_command(import); code != 0) return code;
+  ReplayRequest inside = r;
+  inside.archive = import.archive;
+  inside.slice.clear();
+  return replay_archive(inside);
 }
 
 }  // namespace margay::app
