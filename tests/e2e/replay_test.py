@@ -1,15 +1,57 @@
 """A replay says what was said live: the same reports, alerts and phases, to the byte."""
+import csv
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import unittest
 
-from e2e import LONG, E2eTest, alive, end_process, wait_for
+from e2e import LONG, E2eTest, alive, dump, end_process, wait_for
 
 CHECK = os.environ["REPLAY_CHECK"]
 SEED = 20261121
+
+
+TRACE = """%EventDef PajeDefineContainerType 0
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeDefineStateType 1
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeCreateContainer 2
+% Time date
+% Alias string
+% Type string
+% Container string
+% Name string
+%EndEventDef
+%EventDef PajeSetState 3
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+0 P 0 Process
+1 S P State
+2 0.0 p0 P 0 p0
+2 0.0 p1 P 0 p1
+3 0.0 S p0 run
+3 0.5 S p1 run
+3 2.0 S p0 wait
+3 3.0 S p1 wait
+3 4.0 S p0 run
+"""
+
+
+def csv_column(text, name):
+    return [row[name] for row in csv.DictReader(text.splitlines())]
 
 
 class Replay(E2eTest):
@@ -71,10 +113,73 @@ class Replay(E2eTest):
         self.tell_to_end()
         self.assertEqual(run.wait(), 0)
         self.check_conservation(run, 4)
-        self.check_replay(run)
-        done = subprocess.run([self.margay_program, "replay", "--json", run.archive], capture_output=True, text=True,
-                              timeout=LONG, check=False)
+        said = self.check_replay(run)
+        self.assertGreater(int(re.search(r"(\d+) slices shown again", said)[1]), 4, said)
+
+    def margay_replay(self, *arguments):
+        return subprocess.run([self.margay_program, "replay", *arguments], capture_output=True, text=True, timeout=LONG,
+                              check=False)
+
+    def test_command(self):
+        run = self.run_margay(self.workload("--plan", "A:2,B:2", "--fault", "stop:1:1:0.7", ranks=3))
+        self.assertEqual(run.wait(), 0)
+        again = os.path.join(self.place, "again.jsonl")
+        done = self.margay_replay(run.archive, "--alerts", again)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("as it was said live", done.stdout)
+
+        def said(path):
+            with open(path, encoding="utf-8") as file:
+                return [{**json.loads(line), "emitted_wall_ns": 0} for line in file]
+        self.assertEqual(said(again), said(run.alerts_path))
+        self.assertGreaterEqual(len(said(again)), 2)
+        # What if: said so, and the archive is as it was.
+        before = dump("cells", run.archive)
+        done = self.margay_replay(run.archive, "--slice", "200ms", "--p", "0.3", "--idle-state", "MPI_Recv", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary = json.loads(done.stdout)
+        self.assertFalse(summary["exact"])
+        self.assertAlmostEqual(summary["slices"], len(set(csv_column(before, "slice"))) / 2, delta=2)
+        self.assertEqual(dump("cells", run.archive), before)
+        for wrong, words in ((["--slice", "150ms"], "no level of it divides a slice"),
+                             (["--level", "3s"], "the archive has the levels 100 ms, 1 s, 10 s"),
+                             (["--from", "soon"], "expected a time since the begin of the run"),
+                             (["--from", "3", "--to", "2"], "the range ends before it begins"),
+                             (["--p", "7"], "expected a number from 0 to 1"),
+                             (["--speed", "0"], "how many times real time")):
+            done = self.margay_replay(run.archive, *wrong)
+            self.assertEqual(done.returncode, 2, wrong)
+            self.assertIn(words, done.stderr)
+        done = self.margay_replay(os.path.join(self.place, "none"))
+        self.assertEqual((done.returncode, "no such archive" in done.stderr), (2, True), done.stderr)
+
+    def test_trace_is_imported_on_the_way(self):
+        path = os.path.join(self.place, "two.trace")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(TRACE)
+        scratch = os.path.join(self.place, "scratch")
+        os.mkdir(scratch)
+        done = subprocess.run([self.margay_program, "replay", path, "--slice", "50ms", "--json"], capture_output=True,
+                              text=True, timeout=LONG, check=False, env={**os.environ, "TMPDIR": scratch})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["slices"], 81)
+        self.assertEqual(os.listdir(scratch), [], "nothing is left")
+        done = self.margay_replay("/etc/hostname")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+    def test_watched(self):
+        run = self.run_margay(self.workload("--plan", "A:2,B:2", ranks=2))
+        self.assertEqual(run.wait(), 0)
+        served = self.start([self.margay_program, "replay", run.archive, "--serve", "--name", "served"])
+        status = [self.margay_program, "status", "--json", "served"]
+
+        def there():
+            done = subprocess.run(status, env=self.environment, capture_output=True, text=True, timeout=LONG, check=False)
+            return done.returncode == 0 and len(json.loads(done.stdout)["phases"]) >= 2
+        wait_for(there, "the replay is at its end")
+        end_process(served.process.pid, signal.SIGTERM)
+        self.assertEqual(served.wait(), 128 + signal.SIGTERM)
+        self.assertFalse(os.path.exists(os.path.join(self.runtime, f"margay-{os.geteuid()}", "served")))
 
     def test_daemon_killed(self):
         # What was shown since the last cut is lost with the daemon, and so is what was said of it.

@@ -132,6 +132,14 @@ void draw_vitals(Scene& s, int line) {
     if (x > 0) x = s.canvas.put(x, line, s.sign(" \u00B7 ", " | "), Palette::faint());
     x = s.canvas.put(x, line, text, style);
   };
+  if (s.report.has_replay()) {
+    // What was lost, and how the sources were, an archive tells of the whole run only (margay archive info).
+    const auto& replay = s.report.replay();
+    part("from an archive", Palette::strong());
+    part(duration_text(minus(replay.end_ns(), replay.begin_ns())) + " in all", {});
+    if (s.report.slice_ns() > 0) part("slice " + slice_text(s.report.slice_ns()), {});
+    return;
+  }
   if (h.lost_events() > 0)
     part("lost " + grouped(h.lost_events()), Palette::bad());
   else

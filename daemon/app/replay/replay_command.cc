@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -13,11 +13,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "import/import_command.h"
 #include "margay/alert/jsonl_sink.h"
 #include "margay/base/text.h"
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
-#include "import/import_command.h"
 #include "margay/terminal/text.h"
 #include "player.h"
 #include "replay.h"
@@ -298,8 +298,9 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
       "Exit code: 0; 1 if the archive is damaged or the alerts cannot be written; 2 for a wrong call; 128 + "
       "N by\n"
       "signal N.");
-  replay->add_option("archive", r.archive,
-                     "an archive's directory; or a trace, which is imported on the way (margay import --help)")
+  replay
+      ->add_option("archive", r.archive,
+                   "an archive's directory; or a trace, which is imported on the way (margay import --help)")
       ->required();
   auto* slice = replay->add_option(
       "--slice", r.slice, "duration of a timeslice: a multiple of one that the archive keeps, e.g. 500ms");
@@ -371,7 +372,8 @@ int replay_command(const ReplayRequest& r) {
   if (const auto ok = scratch.make(); !ok) return complain(ok.error().message);
   ImportRequest import;
   import.file = r.archive;
-  import.archive = scratch.path() + "/" + (r.archive == "-" ? "trace" : std::filesystem::path(r.archive).filename().string());
+  import.archive = scratch.path() + "/" +
+                   (r.archive == "-" ? "trace" : std::filesystem::path(r.archive).filename().string());
   if (!r.slice.empty()) import.slice = r.slice;
   import.lateness = r.lateness;
   import.no_raw = import.quiet = true;
