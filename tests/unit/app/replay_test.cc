@@ -41,7 +41,8 @@ class Place {
 
 JobPlan disturbed_job() {
   JobPlan plan;
-  plan.phases = {{6000, {0.70, 0.10, 0.10, 0.05, 0.05}, "a"}, {6000, {0.20, 0.35, 0.35, 0.05, 0.05}, "b"},
+  plan.phases = {{6000, {0.70, 0.10, 0.10, 0.05, 0.05}, "a"},
+                 {6000, {0.20, 0.35, 0.35, 0.05, 0.05}, "b"},
                  {6000, {0.70, 0.10, 0.10, 0.05, 0.05}, "a"}};
   plan.faults = {{JobFault::kStop, {3}, 3000, 3900},
                  {JobFault::kStop, {6}, 8050, 8800},
@@ -65,10 +66,11 @@ void make_archive(const std::string& path, const JobPlan& plan, const std::vecto
   for (std::uint16_t s = 3; s < topology->states.size(); ++s)
     cut.states.push_back({StateId(s), topology->states[s]});
   for (std::uint32_t l = 0; l < plan.ranks; ++l)
-    cut.leaves.push_back({LeafIndex(l),
-                          SourceId(l + 1),
-                          0,
-                          {{"host", "node" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
+    cut.leaves.push_back(
+        {LeafIndex(l),
+         SourceId(l + 1),
+         0,
+         {{"host", "node" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
   for (std::size_t i = 0; i < count; ++i) cut.columns.push_back(std::make_shared<model::SliceColumn>(job[i]));
   cut.closed = {{LevelIndex(0), job[count - 1].index}};
   cut.journal = journal;
@@ -130,7 +132,8 @@ TEST(Replay, ArchiveWithoutAJournalIsShownAsItIs) {
   detector.set_topology(job_topology(plan));
   std::vector<std::string> expected;
   for (const auto& c : job)
-    for (const auto& a : detector.on_slice(c, slice_end(c.index, plan.slice))) expected.push_back(alert::to_json(a));
+    for (const auto& a : detector.on_slice(c, slice_end(c.index, plan.slice)))
+      expected.push_back(alert::to_json(a));
   EXPECT_GE(expected.size(), 6u) << "the job is disturbed four times";
   EXPECT_EQ(said.alerts, expected);
 }
@@ -208,7 +211,8 @@ TEST(Replay, WishesThatCannotBeAreRefused) {
   EXPECT_EQ(said.result.end, *part.to);
 }
 
-// The journal of a run of one daemon after another: `restart_at` slices in, with other settings if `p` is given.
+// The journal of a run of one daemon after another: `restart_at` slices in, with other settings if `p` is
+// given.
 std::vector<store::JournalEntry> journal_of(const JobPlan& plan, const std::vector<model::SliceColumn>& job,
                                             std::size_t restart_at, bool whole, std::optional<double> p) {
   std::vector<store::JournalEntry> out;
@@ -327,7 +331,8 @@ TEST(Settings, ComeBackBitForBitAndNonsenseIsRefused) {
 class Viewer {
  public:
   explicit Viewer(const transport::RunDirectory& directory) {
-    auto socket = transport::Socket::connect(context_, zmq::socket_type::dealer, directory.control_endpoint());
+    auto socket =
+        transport::Socket::connect(context_, zmq::socket_type::dealer, directory.control_endpoint());
     EXPECT_TRUE(socket) << socket.error().message;
     socket_.emplace(std::move(*socket));
   }
@@ -405,7 +410,8 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   jump.set_kind(wire::ControlRequest::JUMP);
   jump.set_jump_ns(slice_end(job[70].index, plan.slice).value);
   viewer.ask(jump);
-  r = viewer.until([&](const wire::Report& x) { return x.slice_index() == job[70].index.value && !x.replay().seeking(); });
+  r = viewer.until(
+      [&](const wire::Report& x) { return x.slice_index() == job[70].index.value && !x.replay().seeking(); });
   EXPECT_TRUE(r.replay().paused());
 
   wire::ControlRequest step;
@@ -413,7 +419,8 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   step.set_steps(3);
   viewer.ask(step);
   r = viewer.until([&](const wire::Report& x) { return x.slice_index() == job[73].index.value; });
-  EXPECT_EQ(viewer.ask(wire::ControlRequest::STATUS).report().slice_index(), job[73].index.value) << "and no further";
+  EXPECT_EQ(viewer.ask(wire::ControlRequest::STATUS).report().slice_index(), job[73].index.value)
+      << "and no further";
 
   wire::ControlRequest beyond;
   beyond.set_kind(wire::ControlRequest::JUMP);

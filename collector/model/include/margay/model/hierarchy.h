@@ -39,8 +39,8 @@ class Hierarchy {
   Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view);
   Hierarchy() : Hierarchy({}, {}) {}
 
-  // "process" is the level of those that have no rank; "site" and "cluster" are there where leaves say so, "path" is
-  // that of imported resources.
+  // "process" is the level of those that have no rank; "site" and "cluster" are there where leaves say so,
+  // "path" is that of imported resources.
   static std::vector<std::string> default_view() {
     return {"site", "cluster", "host", "rank", "process", "thread", "path"};
   }
