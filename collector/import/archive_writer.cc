@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
 #include "cells.h"
 #include "margay/slicer/slicer.h"
@@ -24,6 +25,7 @@ constexpr std::int64_t kBlockSlices = 256;                      // a block cover
 constexpr std::size_t kCutBytes = 8 << 20;
 constexpr std::size_t kLeavesPerCut = 16384;
 constexpr SourceId kSource{1};
+constexpr std::uint64_t kFewestOpenSlices = 4;
 
 Status io_error(const std::string& path) {
   return fail(ErrorCode::kIo, path + ": " + std::strerror(errno));
@@ -72,6 +74,7 @@ struct ArchiveWriter::Impl {
 
   Status start(TimeNs t);
   Status close_through(TimeNs t);
+  Status make_room(TimeNs t);
   Status cells_fit(std::size_t leaves, std::size_t states) const;
   Status apply(LeafPart& part, LeafIndex leaf, const EventRecord& r);
   void flush(std::uint32_t leaf);
@@ -94,7 +97,9 @@ struct ArchiveWriter::Impl {
   std::vector<store::NameText> texts;
   std::vector<LeafPart> leaves;
   bool started = false, finished = false;
+  std::optional<TimeNs> earliest;  // record
   TimeNs begin{}, covered{}, last{}, next_close{};
+  TimeNs room{};  // records before it need no columns beyond the bound
   SliceIndex first_slice{};
   std::int64_t flush_at = 0;  // slice
   std::uint64_t slices = 0;
@@ -158,6 +163,7 @@ Status ArchiveWriter::on_name(std::uint16_t index, const Name& name) {
   }
   if (!i.states.knows(name.text))
     if (auto ok = i.cells_fit(i.leaves.size(), i.states.size() + 1); !ok) return ok;
+  i.room = i.begin;
   const auto id = i.states.intern(name.text, name.family);
   if (!id) return tl::unexpected(id.error());
   i.names.push_back(*id);
@@ -173,6 +179,7 @@ Status ArchiveWriter::on_leaf(LeafIndex index, const Leaf& leaf) {
   if (leaf.attributes.size() > store::kMostAttributes)
     return fail(ErrorCode::kLimit, "leaf " + std::to_string(index.value) + " has more than 256 attributes");
   i.leaves.emplace_back();
+  i.room = i.begin;  // the same bytes hold fewer slices now
   if (leaf.base) i.leaves.back().base = i.names[*leaf.base];
   i.slicer.add_leaf();
   i.cut.leaves.push_back({index, kSource, index.value, leaf.attributes});
@@ -182,7 +189,7 @@ Status ArchiveWriter::on_leaf(LeafIndex index, const Leaf& leaf) {
 
 Status ArchiveWriter::Impl::start(TimeNs t) {
   started = true;
-  begin = covered = last = t;
+  begin = covered = last = room = t;
   first_slice = slice_of(t, slice);
   next_close = slice_end(first_slice, slice);
   flush_at = first_slice.value + kBlockSlices;
@@ -219,8 +226,27 @@ Status ArchiveWriter::Impl::close_through(TimeNs t) {
   return {};
 }
 
+// A producer that says late what is covered, or never, shall not take all memory: slices that lie too far
+// behind are closed, and what then comes for them is late.
+Status ArchiveWriter::Impl::make_room(TimeNs t) {
+  const std::uint64_t column = std::max<std::uint64_t>(1, leaves.size() * (states.size() * 20 + 128));
+  const auto most = static_cast<std::int64_t>(
+      std::clamp<std::uint64_t>(options.cell_bytes / 2 / column, kFewestOpenSlices, kMostSlices));
+  const SliceIndex first = slice_of(t, slice) - (most - 1);
+  if (slice_begin(first, slice) >= next_close) {
+    if (auto ok = close_through(slice_begin(first, slice)); !ok) return ok;
+    covered = std::max(covered, slice_begin(first, slice));
+  }
+  room = slice_begin(slicer.next_open() + most, slice);
+  return {};
+}
+
 void ArchiveWriter::Impl::add_column(model::SliceColumn column) {
   std::vector<model::SliceColumn> complete;
+  if (earliest && slices == 0) {
+    if (slice_end(column.index, slice) <= *earliest) return;  // nothing is in it
+    begin = std::max(begin, *earliest);
+  }
   coarse.add(column, complete);
   complete.push_back(std::move(column));
   ++slices;
@@ -240,13 +266,20 @@ Status ArchiveWriter::on_records(LeafIndex leaf, std::span<const EventRecord> re
     const TimeNs t(r.time_ns);
     if (!i.started)
       if (auto ok = i.start(t); !ok) return ok;
+    if (t >= i.room)
+      if (auto ok = i.make_room(t); !ok) return ok;
+    i.earliest = std::min(i.earliest.value_or(t), t);
     if (t < i.covered) {
+      // As live: its time is over, what it changes is kept from here on.
       ++part.late;
-      continue;
+      EventRecord now = r;
+      now.time_ns = i.covered.value;
+      if (auto ok = i.apply(part, leaf, now); !ok) return ok;
+    } else {
+      i.last = std::max(i.last, t);
+      if (auto ok = i.apply(part, leaf, r); !ok) return ok;
+      ++part.taken;
     }
-    i.last = std::max(i.last, t);
-    if (auto ok = i.apply(part, leaf, r); !ok) return ok;
-    ++part.taken;
     if (!i.options.raw) continue;
     part.held.push_back(r);
     ++i.held_records;

@@ -1,18 +1,15 @@
 #include "margay/import/capture.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
-#include <system_error>
 #include <unordered_map>
 #include <vector>
 
 #include "capture_bytes.h"
+#include "capture_sources.h"
 #include "capture_wire.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/wire/columns.h"
@@ -23,9 +20,14 @@ namespace {
 
 using internal::BatchView;
 using internal::Bytes;
-using internal::FileBytes;
+using internal::InputBytes;
+using internal::kFarthestNs;
+using internal::kNever;
+using internal::kNoName;
 using internal::MemoryBytes;
 using internal::MessageView;
+using internal::Source;
+using internal::Stream;
 
 constexpr std::size_t kHead = 16;
 constexpr std::uint32_t kLargestBody = 16 << 20;   // transport::kLargestMessage
@@ -36,11 +38,11 @@ constexpr std::size_t kMostNamesOfASource = 1024;
 constexpr std::size_t kMostStreams = 256;
 constexpr std::size_t kMostAttributes = 64;
 constexpr std::size_t kLongestText = 256;
-constexpr std::uint16_t kNoName = 0xffff;
 // Of one message: constant columns have no bytes, and a small message can claim any number of records.
 constexpr std::uint32_t kMostRecords = 1u << 21;
-// Host times and offsets are whatever their sender says: kept where sums of two cannot overflow.
-constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
+constexpr std::uint64_t kCoverBatches = 256;
+// What begins to be heard of only now may have begun before.
+constexpr std::int64_t kJoinNs = 1'000'000'000;
 // No record is from later than its message's arrival, give or take the clocks.
 constexpr std::int64_t kFutureNs = 10'000'000'000;
 
@@ -54,27 +56,6 @@ T little_endian(const char* from) {
   std::memcpy(&v, from, sizeof v);
   return v;
 }
-
-struct Stream {
-  LeafIndex leaf{};
-  std::uint64_t next = 0;
-  std::uint32_t epoch = 0;
-  bool began = false;
-  bool ended = false;
-  bool mine = false;  // its records are passed on
-  std::optional<std::int64_t> gap_since;
-  std::int64_t covered = -kFarthestNs;  // trace time
-};
-
-struct Source {
-  model::Attributes attributes;
-  std::vector<std::uint16_t> names;  // global; kNoName: cannot be named
-  std::uint16_t finalize = kNoName;  // index of MPI_Finalize
-  std::int64_t offset = 0;
-  std::uint32_t epoch = 0;
-  bool ended = false;
-  std::map<std::uint32_t, Stream> streams;
-};
 
 class Reader {
  public:
@@ -100,6 +81,7 @@ class Reader {
   std::int64_t to_trace(const Source& source, std::int64_t host) const {
     return std::min(bounded(host) + source.offset, latest_);
   }
+  Status tell_covered(std::int64_t arrival);
   void seen(std::int64_t t) { counts_.end = std::max(counts_.end, TimeNs(t)); }
 
   const CaptureOptions& options_;
@@ -116,6 +98,8 @@ class Reader {
   std::uint32_t records_left_ = 0;              // of the message
   std::optional<std::int64_t> arrival_offset_;  // trace time less arrival
   std::int64_t latest_ = kFarthestNs;           // trace time
+  std::uint64_t batches_ = 0;                   // since it was told what is covered
+  TimeNs told_ = kNever;                        // covered
 };
 
 Result<CaptureCounts> Reader::read(Bytes& bytes, const std::string& path) {
@@ -150,7 +134,7 @@ Result<CaptureCounts> Reader::read(Bytes& bytes, const std::string& path) {
       if (Status ok = options_.step(told); !ok) return tl::unexpected(ok.error());
     }
   }
-  if (Status ok = consumer_.on_covered(counts_.end); !ok) return tl::unexpected(ok.error());
+  if (Status ok = consumer_.on_covered(std::max(counts_.end, told_)); !ok) return tl::unexpected(ok.error());
   return std::move(counts_);
 }
 
@@ -181,7 +165,26 @@ Status Reader::message(std::int64_t arrival, std::string_view body) {
     if (Status ok = hello(h, arrival); !ok) return ok;
   for (const BatchView& b : parts_.batches)
     if (Status ok = batch(b, arrival); !ok) return ok;
-  return parts_.goodbye.empty() ? Status() : goodbye(g, arrival);
+  if (!parts_.goodbye.empty())
+    if (Status ok = goodbye(g, arrival); !ok) return ok;
+  batches_ += parts_.batches.size();
+  // Looking at all sources costs as much as they are.
+  if (scan_ || batches_ < std::max<std::uint64_t>(kCoverBatches, sources_.size())) return {};
+  batches_ = 0;
+  return tell_covered(arrival);
+}
+
+// As the collector's watermark: what every source that goes on is covered to, but one that is behind holds it
+// for so long only.
+Status Reader::tell_covered(std::int64_t arrival) {
+  if (!arrival_offset_) return {};
+  const std::int64_t now = arrival + *arrival_offset_;
+  const std::int64_t least_held = now - bounded(options_.give_up.value);
+  const std::int64_t least = internal::covered_by_all(sources_, least_held, std::min(now, counts_.end.value));
+  const TimeNs t(least - kJoinNs);
+  if (told_ == kNever || t <= told_) return {};
+  told_ = t;
+  return consumer_.on_covered(t);
 }
 
 Result<std::uint16_t> Reader::name_of(Name::Kind kind, const std::string& text, std::uint32_t family) {
@@ -214,6 +217,7 @@ Status Reader::hello(const wire::Hello& hello, std::int64_t arrival) {
     source.offset = !options_.boot_id.empty() && id == options_.boot_id
                         ? bounded(options_.clock_offset.value)
                         : offsets_.try_emplace(id, told).first->second;
+    source.met = bounded(bounded(hello.clock().monotonic_ns()) + source.offset);
     if (!arrival_offset_) {
       arrival_offset_ = bounded(bounded(hello.clock().monotonic_ns()) + source.offset) - arrival;
       latest_ = arrival + *arrival_offset_ + kFutureNs;
@@ -325,6 +329,11 @@ Status Reader::batch(const BatchView& b, std::int64_t arrival) {
     if (first && (!counts_.begin || TimeNs(*first) < *counts_.begin) && b.columns.size() >= 9 &&
         little_endian<std::int64_t>(b.columns.data() + 1) > 0)
       counts_.begin = TimeNs(*first);
+    // Other streams may have begun before the first that is heard of.
+    if (counts_.begin && told_ == kNever && !scan_) {
+      told_ = *counts_.begin - DurationNs(kJoinNs);
+      if (Status ok = consumer_.on_covered(told_); !ok) return ok;
+    }
     if (Status ok = records(source, stream, b, skip); !ok) return ok;
     stream.next = b.first + b.count;
   }
@@ -435,11 +444,9 @@ Status Reader::goodbye(const wire::Goodbye& g, std::int64_t arrival) {
 
 Result<CaptureCounts> read_file(const std::string& path, const CaptureOptions& options, Consumer& consumer,
                                 bool scan) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
-                path + ": " + std::system_category().message(errno));
-  FileBytes bytes(fd, path);
+  auto input = Input::open(path == "-" ? "./-" : path);
+  if (!input) return tl::unexpected(input.error());
+  InputBytes bytes(*input);
   return Reader(options, consumer, scan).read(bytes, path);
 }
 
@@ -461,6 +468,10 @@ Result<CaptureCounts> read_capture(const std::string& path, const CaptureOptions
 Result<CaptureCounts> scan_capture(const std::string& path, const CaptureOptions& options,
                                    Consumer& consumer) {
   return read_file(path, options, consumer, true);
+}
+Result<CaptureCounts> read_capture(Input& input, const CaptureOptions& options, Consumer& consumer) {
+  InputBytes bytes(input);
+  return Reader(options, consumer, false).read(bytes, input.name());
 }
 Result<CaptureCounts> read_capture_bytes(std::string_view bytes, const std::string& name,
                                          const CaptureOptions& options, Consumer& consumer) {

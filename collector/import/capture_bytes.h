@@ -1,17 +1,15 @@
-// Where a capture's bytes come from: memory, or a file read from its begin to its end. Private to the folder.
+// Where a capture's bytes come from: memory, or an input read from its begin to its end. Private to the
+// folder.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <string>
+#include <span>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "margay/base/result.h"
+#include "margay/import/input.h"
 
 namespace margay::trace::internal {
 
@@ -35,12 +33,9 @@ class MemoryBytes final : public Bytes {
   std::string_view rest_;
 };
 
-class FileBytes final : public Bytes {
+class InputBytes final : public Bytes {
  public:
-  FileBytes(int fd, std::string path) : fd_(fd), path_(std::move(path)), buffer_(std::size_t{1} << 20) {}
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
-  ~FileBytes() override { ::close(fd_); }
+  explicit InputBytes(Input& input) : input_(input), buffer_(std::size_t{1} << 20) {}
 
   Result<std::string_view> take(std::size_t n) override {
     if (end_ - at_ < n) {
@@ -49,11 +44,10 @@ class FileBytes final : public Bytes {
       at_ = 0;
       if (buffer_.size() < n) buffer_.resize(n);
       while (end_ < n) {
-        const ssize_t got = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail(ErrorCode::kIo, path_ + ": " + std::system_category().message(errno));
-        if (got == 0) break;
-        end_ += static_cast<std::size_t>(got);
+        const auto got = input_.read(std::span(buffer_).subspan(end_));
+        if (!got) return tl::unexpected(got.error());
+        if (*got == 0) break;
+        end_ += *got;
       }
     }
     const std::string_view out(buffer_.data() + at_, std::min(n, end_ - at_));
@@ -62,8 +56,7 @@ class FileBytes final : public Bytes {
   }
 
  private:
-  int fd_;
-  std::string path_;
+  Input& input_;
   std::vector<char> buffer_;
   std::size_t at_ = 0, end_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "margay/import/format.h"
 
+#include "capture_format.h"
 #include "paje.h"
 
 namespace margay::trace {
@@ -8,6 +9,8 @@ namespace {
 // In the order in which they are asked whether they know a trace.
 constexpr Format kFormats[] = {
     {"paje", "the text of Paje, PajeNG, ViTE, SimGrid and others", paje::detect, paje::read},
+    {"capture", "what margay run --capture FILE kept: every message as it came", capture_format::detect,
+     capture_format::read},
 };
 
 }  // namespace

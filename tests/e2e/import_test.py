@@ -1,7 +1,7 @@
 """`margay import` from the outside: what becomes of Paje traces, with pj_dump as the judge; and that there never is half an
 archive.
 
-No job and no MPI here. The traces are made by chance (tests/support/paje_generator.py, seeds are told on failure).
+No job and no MPI here, but for captures. The traces are made by chance (tests/support/paje_generator.py, seeds are told on failure).
 """
 import array
 import collections
@@ -18,6 +18,8 @@ import termios
 import threading
 import time
 import unittest
+
+from e2e import E2eTest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import paje_generator  # pylint: disable=wrong-import-position
@@ -233,7 +235,7 @@ class Import(unittest.TestCase):
                 (("--slice", "100"), "--slice 100"),
                 (("--slice", "1ns"), "expected 1us to 1d"),
                 (("--lateness", "2h"), "--lateness 2h: expected 0s to 1h"),
-                (("--format", "otf3"), "no format is called 'otf3'; expected auto or one of: paje")]:
+                (("--format", "otf3"), "no format is called 'otf3'; expected auto or one of: paje, capture")]:
             self.assertIn(sentence, self.import_trace(*arguments, code=2).stderr)
         self.assertIn("no/such: No such file", self.import_trace(code=2, trace="no/such").stderr)
         self.assertIn("is a directory", self.import_trace(code=2, trace=self.place).stderr)
@@ -295,6 +297,70 @@ class Import(unittest.TestCase):
         self.assertIn("a.partial: is there already: another import is writing it, or one was killed", done.stderr)
         shutil.rmtree(self.archive + ".partial")
         self.import_trace()
+
+
+class Captured(E2eTest):
+    """A run's capture, imported, beside the archive that the run made itself."""
+
+    def cells(self, path, leaves):
+        """{(rank, slice since the begin of time, state): ns}, without Absent."""
+        out = {}
+        for line in dump("cells", path).splitlines()[1:]:
+            number, leaf, state, duration, _, _ = line.split(",")
+            if state != "Absent":
+                out[leaves[int(leaf)]["rank"], int(number), state] = int(duration)
+        return out
+
+    def events(self, path, leaves, offset):
+        out = collections.defaultdict(list)
+        for line in dump("events", path).splitlines():
+            leaf, t, kind, name, count, peer, tag = json.loads(line)
+            if kind != "end":  # the import's own
+                out[leaves[leaf]["rank"]].append((t + offset, kind, "" if kind.startswith("region") else name, count, peer, tag))
+        return out
+
+    def test_a_capture_becomes_the_archive_of_its_run(self):
+        capture, imported = os.path.join(self.place, "capture"), os.path.join(self.place, "imported")
+        run = self.run_margay(self.workload("--plan", "A:2,B:2,A:1"), flags=["--capture", capture])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        for source in run.summary["sources"]:
+            self.assertEqual(source["late_dropped"], 0)
+        done = subprocess.run([MARGAY, "import", capture, "--archive", imported, "--json"], capture_output=True, text=True,
+                              timeout=LONG, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        said = json.loads(done.stdout)
+        self.assertEqual((said["format"], said["records"]["late_dropped"], said["records"]["rejected"]), ("capture", 0, 0))
+        verified = subprocess.run([MARGAY, "archive", "verify", imported, "--json"], capture_output=True, text=True,
+                                  timeout=LONG, check=True)
+        self.assertEqual(json.loads(verified.stdout)["damages"], 0)
+
+        live, mine = run.meta(), json.loads(dump("meta", imported))
+        self.assertEqual(len(mine["leaves"]), 4)
+        events = self.events(imported, mine["leaves"], 0)
+        # Both have read the wall clock once, some moments apart: that is the only difference of their times.
+        theirs = self.events(run.archive, live["leaves"], live["wall_offset_ns"])
+        apart = events["0"][0][0] - theirs["0"][0][0]
+        self.assertLess(abs(apart), 50_000_000)
+        self.assertEqual(events, {rank: [(e[0] + apart, *e[1:]) for e in all_of_it] for rank, all_of_it in theirs.items()})
+
+        a, b = self.cells(run.archive, live["leaves"]), self.cells(imported, mine["leaves"])
+        total = [collections.Counter(), collections.Counter()]
+        for cells, sums in ((a, total[0]), (b, total[1])):
+            for (rank, _, state), ns in cells.items():
+                sums[rank, state] += ns
+        self.assertEqual(total[1], total[0], "to the nanosecond")
+        worst = max(abs(a.get(key, 0) - b.get(key, 0)) for key in set(a) | set(b))
+        print(f"  {len(b)} cells, the clocks {apart} ns apart, cells {worst} ns at most", flush=True)
+        self.assertGreater(len(b), 500)
+        self.assertLessEqual(worst, abs(apart), "what a slice loses at one end and gains at the other")
+
+        # From a pipe it is the same.
+        piped = os.path.join(self.place, "piped")
+        with open(capture, "rb") as file:
+            subprocess.run([MARGAY, "import", "-", "--archive", piped], stdin=file, stdout=subprocess.PIPE, check=True,
+                           timeout=LONG)
+        self.assertEqual(dump("events", piped), dump("events", imported))
+        self.assertEqual(dump("cells", piped), dump("cells", imported))
 
 
 def taken(pipe):

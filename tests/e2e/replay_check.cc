@@ -142,11 +142,13 @@ int run(bool spoil, const std::string& live_path, const std::string& copy_path) 
         spans[i].end != live_phases[i].end)
       differences.tell("phase " + std::to_string(i) + " differs");
   std::printf(
-      "%zu reports of %zu bytes, %zu alerts, %zu phases, %llu decisions of %llu daemons, %llu lost: %d "
+      "%zu reports of %zu bytes, %zu alerts, %zu phases, %llu slices shown again, %llu decisions of %llu "
+      "daemons, %llu lost: %d "
       "differ\n",
       compared, bytes, live_alerts.size(), live_phases.size(),
-      static_cast<unsigned long long>(result->decisions), static_cast<unsigned long long>(result->starts),
-      static_cast<unsigned long long>(result->missing), differences.count);
+      static_cast<unsigned long long>(result->amended), static_cast<unsigned long long>(result->decisions),
+      static_cast<unsigned long long>(result->starts), static_cast<unsigned long long>(result->missing),
+      differences.count);
   if (compared == 0) return complain("nothing was compared");
   return differences.count == 0 ? 0 : 1;
 }

@@ -127,7 +127,9 @@ Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationN
   trace::ReadOptions read;
   read.lateness = lateness;
   read.keep_going = r.keep_going;
+  std::uint64_t told = 0;
   read.problem = [&](const std::string& sentence) {
+    ++told;
     progress.clear();
     say(sentence);
   };
@@ -138,7 +140,8 @@ Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationN
   };
   const auto counts = (*format)->read(input, read, **writer);
   if (!counts) return tl::unexpected(counts.error());
-  if (const std::uint64_t bad = counts->rejected + counts->late; bad > trace::ReadOptions::kMostTold)
+  if (const std::uint64_t bad = counts->rejected + counts->late;
+      bad > told && told >= trace::ReadOptions::kMostTold)
     read.problem("and " + std::to_string(bad - trace::ReadOptions::kMostTold) +
                  " lines more could not be taken");
   if (g_signal != 0) return fail(ErrorCode::kUnavailable, "interrupted; nothing is left of " + r.archive);
@@ -165,11 +168,13 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
              std::string(f.what) + "\n";
   auto* import = app.add_subcommand(
       "import",
-      "Make an archive of a trace of another tool: the same model and raw events as of a run that was "
+      "Make an archive of a trace of another tool, or of a capture: the same model and raw events as of a "
+      "run that was "
       "watched.\n\n"
       "  margay import lu.trace --archive lu.margay\n"
       "  zcat big.trace.gz | margay import - --archive big.margay --slice 10ms --no-raw\n"
-      "  margay import ring.trace --archive ring.margay --lateness 2s --keep-going\n\n"
+      "  margay import ring.trace --archive ring.margay --lateness 2s --keep-going\n"
+      "  margay import night.capture --archive night.margay   # of margay run --capture night.capture\n\n"
       "Formats:\n" +
           names +
           "The archive is written to DIR.partial and gets its name when it is whole; after an error or a\n"

@@ -50,8 +50,9 @@ std::string seconds_text(TimeNs t) {
 }  // namespace
 
 std::string progress_text(const trace::ReadCounts& counts, std::uint64_t size, double seconds) {
-  std::string out =
-      grouped(counts.lines) + " lines, " + rate_text(per_second(counts.lines, seconds)) + " a second";
+  const std::uint64_t done = counts.lines > 0 ? counts.lines : counts.records;
+  std::string out = grouped(done) + (counts.lines > 0 ? " lines, " : " records, ") +
+                    rate_text(per_second(done, seconds)) + " a second";
   if (size > 0 && counts.bytes > 0) {
     const double part = static_cast<double>(counts.bytes) / static_cast<double>(size);
     char percent[16];
@@ -79,8 +80,9 @@ std::string done_text(const ImportDone& d) {
   line("records", grouped(d.outcome.produced) + " = " + grouped(d.outcome.modelled) + " modelled + " +
                       grouped(d.outcome.late_dropped) + " too late + " + grouped(d.outcome.rejected) +
                       " rejected");
-  line("took", terminal::duration_text(static_cast<std::int64_t>(d.seconds * 1e9)) + ", " + grouped(c.lines) +
-                   " lines, " + rate_text(per_second(c.records, d.seconds)) + " records a second");
+  line("took", terminal::duration_text(static_cast<std::int64_t>(d.seconds * 1e9)) + ", " +
+                   (c.lines > 0 ? grouped(c.lines) + " lines, " : "") +
+                   rate_text(per_second(c.records, d.seconds)) + " records a second");
   std::string text = table.text();
   text = text.substr(text.find('\n') + 1);  // its head is empty
   constexpr std::uint64_t kFewSlices = 10;

@@ -196,6 +196,7 @@ class Replay {
         if (result_.slices++ == 0) result_.begin = slice_begin(m.column->index, options_.levels[0]);
         result_.end = slice_end(m.column->index, options_.levels[0]);
       }
+      result_.amended += m.amended ? 1 : 0;
       take(m, false);
       if (listener_.after) listener_.after(*analyst_);
     }

@@ -35,6 +35,7 @@ struct WhatIf {
 struct ReplayResult {
   std::uint64_t slices = 0;     // shown
   std::uint64_t decisions = 0;  // entries of the journal
+  std::uint64_t amended = 0;    // slices that had changed, and were shown again
   std::uint64_t missing = 0;    // entries that the journal has lost
   std::uint64_t starts = 0;     // of daemons
   bool exact = false;

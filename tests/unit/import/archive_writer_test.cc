@@ -214,6 +214,36 @@ TEST_F(Writing, AProducerThatBreaksItsPromisesLosesOnlyWhatItBroke) {
   EXPECT_EQ(row(*all, (*fine)[6], LeafIndex(0)), (Row{{"Compute", 50'000'000}, {"Absent", 50'000'000}}));
 }
 
+TEST_F(Writing, ATraceThatNeverSaysWhatIsCoveredTakesBoundedMemory) {
+  auto o = options();
+  o.cell_bytes = (o.run.levels.size() + 2) * 2 * (5 * 20 + 128);  // and no more than four open slices
+  auto writer = ArchiveWriter::create(dir_ / "a", o);
+  ASSERT_TRUE(writer);
+  ArchiveWriter& w = **writer;
+  ASSERT_TRUE(w.on_name(0, {Name::Kind::kState, "x", {}}));
+  for (std::uint32_t l = 0; l < 2; ++l) ASSERT_TRUE(w.on_leaf(LeafIndex(l), {}));
+  const auto give = [&](std::uint32_t leaf, std::int64_t ms, std::uint8_t kind) {
+    const EventRecord r{ms * 1'000'000, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, kind, 0};
+    return w.on_records(LeafIndex(leaf), std::span(&r, 1)).has_value();
+  };
+  ASSERT_TRUE(give(0, 0, MARGAY_ENTER) && give(1, 10, MARGAY_ENTER));
+  ASSERT_TRUE(give(0, 100'000, MARGAY_LEAVE));
+  ASSERT_TRUE(give(1, 50'000, MARGAY_LEAVE)) << "late: its slices are closed";
+  ASSERT_TRUE(give(1, 99'950, MARGAY_END)) << "among the last four";
+  const auto outcome = w.finish(0, 0);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->late_dropped, 1u);
+  EXPECT_EQ(outcome->slices, 1001u);
+  const auto archive = open();
+  const auto all = archive->load();
+  const auto columns = archive->read_columns(LevelIndex(0), SliceIndex(700), SliceIndex(1000));
+  using Row = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(row(*all, (*columns)[0], LeafIndex(1)), (Row{{"x", 100'000'000}}));
+  // What the late record changed is kept from the end of what was closed on: 99.7 s.
+  EXPECT_EQ(row(*all, (*columns)[297], LeafIndex(1)), (Row{{"Compute", 100'000'000}}));
+  EXPECT_EQ(row(*all, (*columns)[299], LeafIndex(1)), (Row{{"Compute", 50'000'000}, {"Absent", 50'000'000}}));
+}
+
 TEST_F(Writing, NothingIsLeftOfAnImportThatFails) {
   const auto outcome = import(start() + "9 1 S t a\n9 9 S t \"" + std::string(200, 'x') + "\"\n");
   ASSERT_FALSE(outcome);

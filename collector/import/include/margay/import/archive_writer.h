@@ -5,6 +5,10 @@
 // on the disk. Without finish() it is removed; after a kill -9 it stays, by a name that says what it is, and
 // its run has no end. Slices begin with the trace; what comes behind its end is Absent.
 //
+// A record that is earlier than what was said to be covered is counted (late_dropped) and its change of state
+// kept from there on. Slices are open until they are covered, as many as half of cell_bytes holds: a record
+// further on closes the first ones.
+//
 // Thread safety: none. Memory: cells up to Options::cell_bytes, and about 100 MiB for raw events and buffers.
 #pragma once
 

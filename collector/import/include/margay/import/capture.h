@@ -16,9 +16,12 @@
 // moments before: times of a capture and of the archive beside it differ by how the two readings do, mostly
 // microseconds. Clocks of several machines agree as well as their wall clocks do.
 //
-// on_covered is told once, at the end. Thread safety: functions are safe; several may read one file, each the
-// leaves of its part. Cost: one pass; columns are decoded where they lie. Memory: one message (16 MiB at
-// most), names and sources.
+// COVERED. Before the first record it is told that all is covered to 1 s before it. Every 256 batches it is
+// told what all streams that have not ended are covered to, less 1 s for what is not heard of yet; a stream
+// that is silent or far behind holds it for `give_up`. So a record may come that is earlier than what was
+// told, after a hole that was filled late: its consumer decides. The last is told at the end. Thread safety:
+// functions are safe; several may read one file, each the leaves of its part. Cost: one pass; columns are
+// decoded where they lie. Memory: one message (16 MiB at most), names and sources.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +31,7 @@
 
 #include "margay/base/result.h"
 #include "margay/base/time.h"
+#include "margay/import/input.h"
 #include "margay/import/trace.h"
 
 namespace margay::trace {
@@ -73,6 +77,8 @@ bool looks_like_capture(std::string_view head);
 // no capture, or a damaged one); kLimit (leaves, names); those of the consumer and of `step`.
 Result<CaptureCounts> read_capture(const std::string& path, const CaptureOptions& options,
                                    Consumer& consumer);
+// Once from where `input` stands to its end; it may be a pipe.
+Result<CaptureCounts> read_capture(Input& input, const CaptureOptions& options, Consumer& consumer);
 // The same from memory, for tests and fuzzing.
 Result<CaptureCounts> read_capture_bytes(std::string_view bytes, const std::string& name,
                                          const CaptureOptions& options, Consumer& consumer);

@@ -1,0 +1,71 @@
+#include "capture_format.h"
+
+#include <algorithm>
+
+#include "margay/base/text.h"
+#include "margay/import/capture.h"
+
+namespace margay::trace::capture_format {
+namespace {
+
+// Passes everything on and counts what goes by.
+class Counting final : public Consumer {
+ public:
+  Counting(Consumer& next, ReadCounts& counts) : next_(next), counts_(counts) {}
+
+  Status on_name(std::uint16_t index, const Name& name) override { return next_.on_name(index, name); }
+  Status on_leaf(LeafIndex index, const Leaf& leaf) override {
+    ++counts_.containers;
+    return next_.on_leaf(index, leaf);
+  }
+  Status on_records(LeafIndex leaf, std::span<const EventRecord> records) override {
+    counts_.records += records.size();
+    counts_.states += static_cast<std::uint64_t>(std::count_if(
+        records.begin(), records.end(), [](const EventRecord& r) { return r.kind == MARGAY_ENTER; }));
+    return next_.on_records(leaf, records);
+  }
+  Status on_covered(TimeNs t) override { return next_.on_covered(t); }
+
+ private:
+  Consumer& next_;
+  ReadCounts& counts_;
+};
+
+void tell(const std::string& name, const CaptureCounts& c, const ReadOptions& options) {
+  const auto say = [&](std::uint64_t n, const char* what) {
+    if (n > 0 && options.problem) options.problem(name + ": " + grouped(n) + " " + what);
+  };
+  say(c.cut_off, "bytes at the end are a part of a message; what is before them was read");
+  say(c.undecodable, "messages do not decode, and were left out");
+  say(c.foreign, "messages are of another run or version, and were left out");
+  say(c.nameless, "messages are of sources that had not said who they are, and were left out");
+  say(c.rejected, "records make no sense, and were left out");
+  say(c.lost, "records were lost on the way; what they hid is Unknown");
+}
+
+}  // namespace
+
+bool detect(std::string_view head) {
+  return looks_like_capture(head);
+}
+
+Result<ReadCounts> read(Input& input, const ReadOptions& options, Consumer& consumer) {
+  ReadCounts counts;
+  Counting counting(consumer, counts);
+  CaptureOptions how;
+  if (options.step)
+    how.step = [&](std::uint64_t bytes) {
+      counts.bytes = bytes;
+      return options.step(counts);
+    };
+  const auto read = read_capture(input, how, counting);
+  if (!read) return tl::unexpected(read.error());
+  tell(input.name(), *read, options);
+  counts.bytes = read->bytes + read->cut_off;
+  counts.rejected = read->rejected;
+  counts.begin = read->begin;
+  counts.end = read->end;
+  return counts;
+}
+
+}  // namespace margay::trace::capture_format
