@@ -1,6 +1,7 @@
 #!/bin/sh
 # A capture of 218 million events of 700 processes (case C of Table II of the spatiotemporal paper, which took
-# 50 min to load it), from file to partition at 30 slices, beside a plain read and decoding alone.
+# 50 min to load it), from file to partition at 30 slices, and through detection at slices of 100 ms, beside a plain
+# read and decoding alone.
 #
 #   tests/bench/case_c.sh DIR [EVENTS]     DIR takes about 1.8 GB, given back at the end
 #
@@ -28,5 +29,9 @@ whole, out = timed([margay, "partition", file, "--slices", "30", "--p", "0.02", 
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 print(f"partition {whole:6.2f} s  {events / whole / 1e6:6.1f} M events/s  x cat {whole / read:5.1f}  peak {peak:.0f} MiB")
 print(out.stderr.strip())
+detected, phases = timed([margay, "replay", file, "--slice", "100ms"])
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+print(f"detection {detected:6.2f} s  {events / detected / 1e6:6.1f} M events/s  x cat {detected / read:5.1f}  peak {peak:.0f} MiB")
+print(phases.stdout.strip())
 print("\n".join(out.stdout.splitlines()[:4]))
 PYTHON

@@ -127,6 +127,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 14:
       chunk(index, value);
       break;
+    case 15:
+      record<JournalEntry>(value);
+      break;
     default:
       break;
   }

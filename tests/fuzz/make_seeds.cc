@@ -380,6 +380,21 @@ void archive() {
                            std::string("\x01\x05\x00\x01\x01\x01\x02\x01\x09", 9) + std::string(6, '\0');
   seed("archive_values", "chunk-body",
        InputWriter().u8(0x80 | 14).integer(std::int64_t{5}).piece(front).bytes(body).text());
+  store::JournalEntry entry;
+  entry.slice = entry.at = SliceIndex(5);
+  entry.watermark = TimeNs(612);
+  entry.region = "solve";
+  put("journal-closed", 15, store::encode(entry));
+  entry.kind = store::JournalEntry::Kind::kStart;
+  entry.whole = true;
+  entry.states = 5;
+  entry.leaves = 1;
+  entry.changed = {{LeafIndex(0), leaf.attributes}};
+  entry.settings = {{"p", "auto"}};
+  put("journal-start", 15, store::encode(entry));
+  entry.kind = store::JournalEntry::Kind::kEnd;
+  entry.time = TimeNs(700);
+  put("journal-end", 15, store::encode(entry));
   put("slice-key", 10, store::SliceKey{LevelIndex(1), SliceIndex(-5), 3}.encode());
   put("raw-key", 11, store::RawKey{TimeNs(5), LeafIndex(2), 77}.encode());
 }
