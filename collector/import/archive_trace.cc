@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "margay/wire/columns.h"
+#include "margay/import/raw_block.h"
 
 namespace margay::trace {
 namespace {
@@ -14,13 +14,6 @@ constexpr DurationNs kLongestBlock = seconds(10);
 constexpr std::int64_t kSlicesBack = 32;  // read at once
 constexpr std::uint64_t kStepBlocks = 256;
 constexpr TimeNs kFirst{std::numeric_limits<std::int64_t>::min()};
-
-std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
 
 EventRecord plain(std::uint8_t kind, TimeNs t, std::uint64_t bytes = 0, std::uint16_t state = 0) {
   return {t.value, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
@@ -35,7 +28,7 @@ struct Start {
 
 struct LeafProgress {
   Start start;
-  std::vector<StateId> names;
+  StateId base = kCompute;  // while nothing is open
   std::optional<TimeNs> goodbye;
   std::optional<std::uint64_t> next;   // ordinal
   std::optional<std::uint64_t> total;  // ordinals there are
@@ -47,7 +40,7 @@ class Reader {
  public:
   Reader(const store::Archive& archive, const store::Resume& resume, const ArchiveTraceOptions& options,
          Consumer& consumer)
-      : archive_(archive), resume_(resume), options_(options), consumer_(consumer) {}
+      : archive_(archive), resume_(resume), options_(options), consumer_(consumer), names_(resume) {}
 
   Result<ArchiveTraceCounts> read();
 
@@ -56,9 +49,9 @@ class Reader {
   Status find_starts();
   Status seed(std::uint32_t leaf);
   Status take(store::RawBlock&& block);
-  Status convert(const store::RawBlock& block, LeafProgress& leaf);
+  Status convert(LeafIndex index, LeafProgress& leaf);
   Status finish_leaf(std::uint32_t leaf);
-  Result<std::uint16_t> name_of(Name::Kind kind, StateId state);
+  Result<std::uint16_t> name_of(Name::Kind kind, std::string_view text);
   bool wanted(std::uint32_t leaf) const { return !options_.wanted || options_.wanted(LeafIndex(leaf)); }
   Status pass_on(std::uint32_t leaf) {
     if (out_.empty()) return {};
@@ -72,15 +65,21 @@ class Reader {
   Consumer& consumer_;
   ArchiveTraceCounts counts_;
   std::vector<LeafProgress> leaves_;
-  std::map<std::pair<Name::Kind, std::uint16_t>, std::uint16_t> more_names_;
+  const RawNames names_;
+  std::map<std::pair<Name::Kind, std::string_view>, std::uint16_t> more_names_;
   std::uint16_t finalize_ = 0;  // the state whose end is the leaf's; 0: there is none
   std::vector<EventRecord> decoded_, out_;
 };
 
 Status Reader::declare() {
   const auto& states = resume_.states.states();
+  std::map<std::string_view, std::uint16_t> ids;
+  // Of an imported trace it is a state like others.
+  const bool imported = std::any_of(resume_.leaves.begin(), resume_.leaves.end(),
+                                    [](const auto& l) { return l.attributes.contains("path1"); });
   for (std::uint16_t i = 0; i < states.size(); ++i) {
-    if (states[i].name == "MPI_Finalize") finalize_ = i;
+    ids.emplace(states[i].name, i);
+    if (states[i].name == "MPI_Finalize" && !imported) finalize_ = i;
     if (Status ok = consumer_.on_name(i, {Name::Kind::kState, states[i].name, states[i].family}); !ok)
       return ok;
   }
@@ -89,22 +88,26 @@ Status Reader::declare() {
   std::map<std::pair<SourceId, std::uint32_t>, std::uint64_t> totals;
   for (const auto& s : resume_.streams) totals[{s.source, s.stream}] = s.next;
   for (const auto& l : resume_.leaves) {
-    if (Status ok = consumer_.on_leaf(l.leaf, {l.attributes, {}}); !ok) return ok;
     LeafProgress& leaf = leaves_.emplace_back();
-    if (const auto s = sources.find(l.source); s != sources.end()) {
-      leaf.names = s->second->names;
-      leaf.goodbye = s->second->end;
-    }
+    std::optional<std::uint16_t> base;
+    if (const auto a = l.attributes.find("base"); a != l.attributes.end())
+      if (const auto id = ids.find(a->second); id != ids.end()) base = id->second;
+    if (base) leaf.base = StateId(*base);
+    if (Status ok = consumer_.on_leaf(l.leaf, {l.attributes, base}); !ok) return ok;
+    if (const auto s = sources.find(l.source); s != sources.end()) leaf.goodbye = s->second->end;
     if (const auto t = totals.find({l.source, l.stream}); t != totals.end()) leaf.total = t->second;
   }
-  // Of a source that was forgotten the names are gone; those of another one do, for probes name alike.
-  for (LeafProgress& leaf : leaves_)
-    if (leaf.names.empty() && !resume_.sources.empty()) leaf.names = resume_.sources.front().names;
   return {};
 }
 
 // Back from `from`, slice by slice, to where nothing was open in a leaf.
 Status Reader::find_starts() {
+  if (options_.values) {
+    const auto whole = has_raw(archive_, resume_, resume_.run.begin);
+    if (!whole) return tl::unexpected(whole.error());
+    if (*whole) return {};
+    counts_.exact = false;
+  }
   const DurationNs slice = resume_.run.levels[0];
   std::size_t open = leaves_.size();
   const auto settle = [&](LeafProgress& leaf, TimeNs at, std::optional<model::OpenState> state) {
@@ -128,7 +131,8 @@ Status Reader::find_starts() {
         if (leaves_[l].start.known) continue;
         if (l >= c->leaves() || c->open(LeafIndex(l)).state == kAbsent) {
           settle(leaves_[l], at, {});
-        } else if (const model::OpenState& state = c->open(LeafIndex(l)); state.state <= kCompute) {
+        } else if (const model::OpenState& state = c->open(LeafIndex(l));
+                   state.state == kUnknown || state.state == leaves_[l].base) {
           settle(leaves_[l], at, state);
         } else if (farthest && c->index > begin) {
           settle(leaves_[l], at, state);
@@ -152,72 +156,70 @@ Status Reader::seed(std::uint32_t index) {
   out_.clear();
   if (leaf.start.open->state == kUnknown)
     out_.push_back(plain(MARGAY_GAP, leaf.start.at));
-  else if (leaf.start.open->state == kCompute)
+  else if (leaf.start.open->state == leaf.base)
     out_.push_back(plain(MARGAY_BEGIN, leaf.start.at));
   else
     out_.push_back(plain(MARGAY_STACK, leaf.start.at, 0, leaf.start.open->state.value));
   return pass_on(index);
 }
 
-Result<std::uint16_t> Reader::name_of(Name::Kind kind, StateId state) {
-  const auto known = more_names_.find({kind, state.value});
+Result<std::uint16_t> Reader::name_of(Name::Kind kind, std::string_view text) {
+  const auto known = more_names_.find({kind, text});
   if (known != more_names_.end()) return known->second;
   const std::size_t index = resume_.states.size() + more_names_.size();
   if (index > 65535) return fail(ErrorCode::kLimit, archive_.path() + ": more than 65536 names");
   const auto number = static_cast<std::uint16_t>(index);
-  if (Status ok = consumer_.on_name(number, {kind, resume_.states[state].name, resume_.states[state].family});
-      !ok)
+  if (Status ok = consumer_.on_name(number, {kind, std::string(text), model::StateFamily::kOther}); !ok)
     return tl::unexpected(ok.error());
-  more_names_.emplace(std::pair(kind, state.value), number);
+  more_names_.emplace(std::pair(kind, text), number);
   return number;
 }
 
-// decoded_, in host time and the source's names, becomes out_.
-Status Reader::convert(const store::RawBlock& block, LeafProgress& leaf) {
-  const auto [least, most] =
-      std::minmax_element(decoded_.begin(), decoded_.end(),
-                          [](const EventRecord& a, const EventRecord& b) { return a.time_ns < b.time_ns; });
-  const std::int64_t host = least->time_ns, length = wrapping_difference(most->time_ns, host);
-  const std::int64_t offset = wrapping_difference(block.begin.value, host);
-  std::int64_t drift = wrapping_difference(wrapping_difference(block.end.value, most->time_ns), offset);
-  // An end that is much too early is that of a clock that ran ahead: what lies beyond it was not taken.
-  if (drift < -(length / 1000 + 1000)) drift = 0;
-  for (const EventRecord& r : decoded_) {
-    EventRecord e = r;
-    e.time_ns = wrapping_sum(r.time_ns, offset);
-    if (drift != 0 && length > 0)
-      e.time_ns =
-          wrapping_sum(e.time_ns, static_cast<std::int64_t>(static_cast<__int128>(drift) *
-                                                            wrapping_difference(r.time_ns, host) / length));
-    if (r.kind < MARGAY_ENTER || r.kind > MARGAY_LINK_END || e.time_ns > block.end.value) {
-      ++counts_.rejected;
-      continue;
-    }
+// What a record that is about no state is about; nothing: it is about a state, or about nothing.
+std::optional<Name::Kind> kind_of(const EventRecord& r) {
+  switch (r.kind) {
+    case MARGAY_REGION_ENTER:
+    case MARGAY_REGION_LEAVE:
+      return Name::Kind::kRegion;
+    case MARGAY_VARIABLE:
+      return Name::Kind::kVariable;
+    case MARGAY_MARK:
+      return Name::Kind::kMark;
+    case MARGAY_LINK_BEGIN:
+    case MARGAY_LINK_END:
+      return Name::Kind::kLink;
+    default:
+      return {};
+  }
+}
+
+// decoded_, in the source's names, becomes out_.
+Status Reader::convert(LeafIndex index, LeafProgress& leaf) {
+  for (EventRecord e : decoded_) {
     if (e.time_ns < leaf.start.at.value) continue;
-    if (r.kind == MARGAY_REGION_ENTER || r.kind == MARGAY_REGION_LEAVE) continue;
-    if (r.kind == MARGAY_GAP || r.kind == MARGAY_BEGIN || r.kind == MARGAY_END) {
+    if (e.kind == MARGAY_GAP || e.kind == MARGAY_BEGIN || e.kind == MARGAY_END) {
       e.state = 0;
     } else {
-      if (r.state >= leaf.names.size() || leaf.names[r.state].value >= resume_.states.size()) {
+      const auto state = names_.state(index, e.state);
+      if (!state) {
         ++counts_.rejected;
         continue;
       }
-      const StateId state = leaf.names[r.state];
-      e.state = r.kind == MARGAY_STACK && r.state == 0 ? kCompute.value : state.value;
-      if (r.kind >= MARGAY_VARIABLE) {
-        const auto name = name_of(r.kind == MARGAY_VARIABLE ? Name::Kind::kVariable
-                                  : r.kind == MARGAY_MARK   ? Name::Kind::kMark
-                                                            : Name::Kind::kLink,
-                                  state);
+      if (const auto kind = kind_of(e)) {
+        const auto text = names_.text(index, e.state);
+        if (!text && *kind == Name::Kind::kRegion) continue;
+        const auto name = name_of(*kind, text ? *text : std::string_view(resume_.states[*state].name));
         if (!name) return tl::unexpected(name.error());
         e.state = *name;
+      } else {
+        e.state = e.kind == MARGAY_STACK && e.state == 0 ? kCompute.value : state->value;
       }
     }
     if (e.time_ns >= options_.to.value) continue;
     leaf.last = std::max(leaf.last, TimeNs(e.time_ns));
-    leaf.exists = r.kind != MARGAY_END;
+    leaf.exists = e.kind != MARGAY_END;
     out_.push_back(e);
-    if (finalize_ != 0 && r.kind == MARGAY_LEAVE && e.state == finalize_) {
+    if (finalize_ != 0 && e.kind == MARGAY_LEAVE && e.state == finalize_) {
       out_.push_back(plain(MARGAY_END, TimeNs(e.time_ns)));
       leaf.exists = false;
     }
@@ -235,9 +237,7 @@ Status Reader::take(store::RawBlock&& block) {
   LeafProgress& leaf = leaves_[block.leaf.value];
   if (!wanted(block.leaf.value) || block.count == 0) return {};
   if (block.end < leaf.start.at) return {};
-  if (Status ok = wire::decode_columns_untrusted(block.columns, block.count, decoded_); !ok)
-    return fail(ok.error(), archive_.path() + ": raw events of leaf " + std::to_string(block.leaf.value) +
-                                " from " + std::to_string(block.begin.value) + " ns");
+  if (Status ok = decode_block(archive_.path(), block, decoded_, counts_.rejected); !ok) return ok;
   out_.clear();
   // Ordinals that begin anew are those of the leaf's next program.
   if (leaf.next && block.first > *leaf.next && block.begin < options_.to) {
@@ -246,7 +246,7 @@ Status Reader::take(store::RawBlock&& block) {
     leaf.exists = true;
   }
   leaf.next = block.first + block.count;
-  if (Status ok = convert(block, leaf); !ok) return ok;
+  if (Status ok = convert(block.leaf, leaf); !ok) return ok;
   return pass_on(block.leaf.value);
 }
 

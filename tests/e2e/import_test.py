@@ -201,6 +201,16 @@ class Import(unittest.TestCase):
         for key in set(cells) | set(judged):
             self.assertAlmostEqual(cells[key] / 1e9, judged[key], delta=2e-3, msg=key)
 
+    def test_zooms_know_variables_and_events(self):
+        self.write(paje_generator.trace(21, 3000))
+        self.import_trace("--slice", "10ms")
+        report = json.loads(self.margay("partition", self.archive, "--operator", "mean:Memory", "--p", "1", "--json").stdout)
+        self.assertEqual(report["states"], ["Memory"])
+        report = json.loads(self.margay("partition", self.archive, "--operator", "occurrences", "--p", "1", "--json").stdout)
+        marks = {json.loads(line)[3] for line in dump("events", self.archive).splitlines() if json.loads(line)[2] == "mark"}
+        self.assertGreater(len(marks), 0)
+        self.assertLessEqual(marks, set(report["states"]))
+
     def test_standard_input_is_the_same(self):
         text = paje_generator.trace(5, 2000)
         self.write(text)

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <map>
 #include <queue>
 
-#include "margay/wire/columns.h"
+#include "margay/import/raw_block.h"
 
 namespace margay::app {
 namespace {
@@ -15,13 +14,6 @@ constexpr TimeNs kFirst{std::numeric_limits<std::int64_t>::min()};
 constexpr TimeNs kLast{std::numeric_limits<std::int64_t>::max()};
 constexpr std::uint64_t kProgressEvery = 64;
 
-std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
 // Events of `first` that are not there, the leaf being at `next`. Ordinals that begin anew are those of the
 // leaf's next program.
 std::uint64_t hole_before(const std::optional<std::uint64_t>& next, std::uint64_t first) {
@@ -29,36 +21,16 @@ std::uint64_t hole_before(const std::optional<std::uint64_t>& next, std::uint64_
   return first > expected ? first - expected : 0;
 }
 
-// Names that are no states, by their index in the source's name table; of archives that keep them.
-using Texts = std::map<std::uint16_t, std::string_view>;
-template <class Source>
-Texts texts_of(const Source& source) {
-  Texts out;
-  if constexpr (requires { source.texts; })
-    for (const auto& t : source.texts) out.emplace(t.index, t.text);
-  return out;
-}
-
 class Merge {
  public:
   Merge(const store::Archive& archive, const store::Resume& all, const RawStreamOptions& options,
         const std::function<Status(const RawEvent&)>& take)
-      : archive_(archive), options_(options), take_(take), states_(all.states) {
-    std::map<SourceId, const store::SourceRecord*> sources;
-    for (const auto& s : all.sources) {
-      sources[s.source] = &s;
-      texts_[&s.names] = texts_of(s);
-    }
-    for (const auto& l : all.leaves) {
-      Leaf& leaf = leaves_.emplace_back();
-      // Of a source that was forgotten the names are gone; those of another one do, for probes name alike.
-      const auto found = sources.find(l.source);
-      if (found != sources.end())
-        leaf.names = &found->second->names;
-      else if (!all.sources.empty())
-        leaf.names = &all.sources.front().names;
-    }
-  }
+      : archive_(archive),
+        options_(options),
+        take_(take),
+        states_(all.states),
+        names_(all),
+        leaves_(all.leaves.size()) {}
 
   Status run() {
     Status inside;
@@ -73,7 +45,6 @@ class Merge {
 
  private:
   struct Leaf {
-    const std::vector<StateId>* names = nullptr;
     std::optional<std::uint64_t> next;  // ordinal
     TimeNs last = kFirst;
     std::deque<RawEvent> waiting;
@@ -89,9 +60,8 @@ class Merge {
                                            std::to_string(block.leaf.value) + ", which is not there");
     if (Status s = release(block.begin); !s) return s;
     if (block.count == 0) return {};
-    if (Status s = wire::decode_columns_untrusted(block.columns, block.count, decoded_); !s)
-      return fail(s.error(), archive_.path() + ": raw events of leaf " + std::to_string(block.leaf.value) +
-                                 " from event " + std::to_string(block.first) + " on");
+    std::uint64_t rejected = 0;  // nothing can be said of them
+    if (Status s = trace::decode_block(archive_.path(), block, decoded_, rejected); !s) return s;
     Leaf& leaf = leaves_[block.leaf.value];
     const bool idle = leaf.waiting.empty();
     if (const std::uint64_t hole = hole_before(leaf.next, block.first); hole > 0) {
@@ -99,7 +69,8 @@ class Merge {
       add(leaf, block.leaf, block.begin, gap);
     }
     leaf.next = block.first + block.count;
-    convert(block, leaf);
+    for (const EventRecord& r : decoded_)
+      if (r.time_ns < options_.to.value) add(leaf, block.leaf, TimeNs(r.time_ns), r);
     if (waiting_ > kMostWaiting)
       return fail(ErrorCode::kLimit, archive_.path() + ": more than " + std::to_string(kMostWaiting) +
                                          " events lie in blocks that overlap; they cannot be put in order");
@@ -109,40 +80,15 @@ class Merge {
 
   void add(Leaf& leaf, LeafIndex index, TimeNs t, const EventRecord& record) {
     leaf.last = std::max(leaf.last, t);
-    StateId state = kUnknown;
-    if (leaf.names != nullptr && record.state < leaf.names->size() &&
-        (*leaf.names)[record.state].value < states_.size())
-      state = (*leaf.names)[record.state];
+    StateId state = names_.state(index, record.state).value_or(kUnknown);
     if (record.kind == MARGAY_STACK && record.state == 0) state = kCompute;
     std::string_view name;
-    if (record.kind >= MARGAY_VARIABLE) {
-      name = states_[state].name;
-      const Texts& texts = texts_[leaf.names];
-      if (const auto text = texts.find(record.state); text != texts.end()) name = text->second;
-    }
+    if (record.kind >= MARGAY_VARIABLE)
+      name = names_.text(index, record.state).value_or(std::string_view(states_[state].name));
+    else if (record.kind == MARGAY_REGION_ENTER || record.kind == MARGAY_REGION_LEAVE)
+      name = names_.text(index, record.state).value_or(std::string_view());
     leaf.waiting.push_back({leaf.last, index, state, name, record});
     ++waiting_;
-  }
-
-  void convert(const store::RawBlock& block, Leaf& leaf) {
-    const auto [least, most] =
-        std::minmax_element(decoded_.begin(), decoded_.end(),
-                            [](const EventRecord& a, const EventRecord& b) { return a.time_ns < b.time_ns; });
-    const std::int64_t host = least->time_ns, length = wrapping_difference(most->time_ns, host);
-    const std::int64_t offset = wrapping_difference(block.begin.value, host);
-    std::int64_t drift = wrapping_difference(wrapping_difference(block.end.value, most->time_ns), offset);
-    // An end that is much too early is that of a clock that ran ahead: what lies beyond it was not taken.
-    if (drift < -(length / 1000 + 1000)) drift = 0;
-    for (const EventRecord& r : decoded_) {
-      std::int64_t t = wrapping_sum(r.time_ns, offset);
-      __extension__ using Wide = __int128;
-      if (drift != 0 && length > 0)
-        t = wrapping_sum(
-            t, static_cast<std::int64_t>(Wide{drift} * wrapping_difference(r.time_ns, host) / length));
-      if (t > block.end.value || t >= options_.to.value) continue;
-      if (r.kind < MARGAY_ENTER || r.kind > MARGAY_LINK_END) continue;
-      add(leaf, block.leaf, TimeNs(t), r);
-    }
   }
 
   // Everything before `t` goes: no block that is still to come holds anything as early.
@@ -163,7 +109,7 @@ class Merge {
   const RawStreamOptions& options_;
   const std::function<Status(const RawEvent&)>& take_;
   const model::StateTable& states_;
-  std::map<const std::vector<StateId>*, Texts> texts_;  // by the source's name table
+  const trace::RawNames names_;
   std::vector<Leaf> leaves_;
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
   std::vector<EventRecord> decoded_;

@@ -4,13 +4,8 @@
 // after the one that is read, so whatever lies before its begin may go; the rest waits. Memory: the events of
 // the blocks that overlap at a moment, at most kMostWaiting.
 //
-// CLOCKS. A block's events hold their source's host time, its key the trace time that its first and last
-// event got when they were taken: the difference is the offset, and where it is another one at the end (a
-// clock of another machine that drifts) events in between are mapped along the line. Times of a leaf that run
-// backwards are taken at the time before, as by the slicer.
-//
-// WHO. A block does not say which program of a leaf it comes from: names are those of the leaf's newest
-// source.
+// Times and names are those of margay/import/raw_block.h. Times of a leaf that run backwards are taken at the
+// time before, as by the slicer.
 //
 // Thread safety: none. Errors, of both: those of Archive::read_raw; kCorrupt (columns that do not decode, a
 // leaf that is not there), kLimit (more than kMostWaiting).
@@ -42,7 +37,8 @@ struct RawEvent {
   TimeNs time{};
   LeafIndex leaf{};
   StateId state{};  // kUnknown where the source's name table does not tell
-  // Of variables, marks and links: the type or, behind a line break, the type's value. Valid during the call.
+  // Of variables, marks and links: the type or, behind a line break, the type's value. Of regions their name,
+  // "" where the archive does not keep it. Valid during the call.
   std::string_view name;
   EventRecord record{};
 };

@@ -288,6 +288,7 @@ Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
   options.from = g.from;
   options.to = g.to;
   options.wanted = [&](LeafIndex l) { return below[l.value]; };
+  options.values = request_.op.measure == slicer::Operator::Measure::kMean;
   if (request_.progress)
     options.step = [&](TimeNs t) -> Status {
       request_.progress(std::clamp(

@@ -1,22 +1,14 @@
 // An archive's raw events as a trace: what zoom, replay and export read.
 //
 // Names are the archive's states, in the order of its state table (Absent, Unknown and Compute first); names
-// of variables, marks and links follow when they first occur. Leaves are the archive's. Regions are left out:
-// their names are not in the archive.
-//
-// CLOCKS. The records of a block hold their source's host time, the block's key the trace time that its first
-// and last record got when they were taken. The difference is the block's clock offset; where it is another
-// one at the end (a clock of another machine that drifts), records in between are mapped along the line. So a
-// block's ends are exact, and within a block the map is off by what the drift itself changed in it, far below
-// the error that SourceRecord.clock_error tells. Imported archives hold trace time already: the offset is 0.
+// of regions, variables, marks and links follow when they first occur. Leaves are the archive's, with the
+// base that an imported trace gave them. Regions whose names the archive does not keep are left out. Times
+// and names are those of raw_block.h.
 //
 // THE BEGIN. A leaf's nested states are known only from its records. To begin at `from`, each leaf is read
 // from the last moment before it at which no state was open (the open states of the finest slices tell), back
 // to the begin of the run if need be. Where that is no longer kept, what is open then is taken as the only
 // open state, and `exact` is false.
-//
-// WHO. A block does not say which program of a leaf it comes from: names are those of the leaf's newest
-// source. Programs that use the same probe have the same names in the same order.
 //
 // Thread safety: none. Cost: the blocks from there to `to`, one pass. Memory: one block.
 #pragma once
@@ -34,6 +26,8 @@ struct ArchiveTraceOptions {
   TimeNs from{};  // records of [from, to), and of each leaf what it takes to know what is open at `from`
   TimeNs to{};
   std::function<bool(LeafIndex)> wanted;  // leaves; nothing: all. The others are named and have no records.
+  // Also the value that each variable has at `from`: every leaf is read from the begin of the run.
+  bool values = false;
   // Called now and then with the time that was reached. An error ends the reading with it.
   std::function<Status(TimeNs)> step;
 };
