@@ -141,8 +141,17 @@ class Replay(E2eTest):
         self.assertFalse(summary["exact"])
         self.assertAlmostEqual(summary["slices"], len(set(csv_column(before, "slice"))) / 2, delta=2)
         self.assertEqual(dump("cells", run.archive), before)
-        for wrong, words in ((["--slice", "150ms"], "no level of it divides a slice"),
-                             (["--level", "3s"], "the archive has the levels 100 ms, 1 s, 10 s"),
+        # A slice that no level divides: the events are sliced again.
+        done = self.margay_replay(run.archive, "--slice", "30ms", "--from", "1", "--to", "4", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary = json.loads(done.stdout)
+        self.assertAlmostEqual(summary["slices"], 100, delta=2)
+        self.assertGreaterEqual(len(summary["phases"]), 1)
+        bare = self.run_margay(self.workload("--plan", "A:0.5", ranks=2), flags=["--no-raw"])
+        self.assertEqual(bare.wait(), 0)
+        done = self.margay_replay(bare.archive, "--slice", "30ms")
+        self.assertEqual((done.returncode, "the events themselves are not kept" in done.stderr), (2, True), done.stderr)
+        for wrong, words in ((["--level", "3s"], "the archive has the levels 100 ms, 1 s, 10 s"),
                              (["--from", "soon"], "expected a time since the begin of the run"),
                              (["--from", "3", "--to", "2"], "the range ends before it begins"),
                              (["--p", "7"], "expected a number from 0 to 1"),

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "import/import_command.h"
+#include "level_source.h"
 #include "margay/alert/jsonl_sink.h"
 #include "margay/base/text.h"
 #include "margay/config/units.h"
@@ -21,6 +22,7 @@
 #include "margay/terminal/text.h"
 #include "player.h"
 #include "replay.h"
+#include "resample.h"
 
 namespace margay::app {
 namespace {
@@ -254,7 +256,7 @@ class Session {
                   terminal::printable(analyst.detector().error(), true, 400).c_str());
     if (result.exact)
       std::puts("margay: as it was said live");
-    else if (wishes_.what_if.any())
+    else if (wishes_.what_if.any() || r_.resampled)
       std::puts("margay: what if: not what was said live");
     else if (result.decisions == 0)
       std::puts(
@@ -302,8 +304,9 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
       ->add_option("archive", r.archive,
                    "an archive's directory; or a trace, which is imported on the way (margay import --help)")
       ->required();
-  auto* slice = replay->add_option(
-      "--slice", r.slice, "duration of a timeslice: a multiple of one that the archive keeps, e.g. 500ms");
+  auto* slice = replay->add_option("--slice", r.slice,
+                                   "duration of a timeslice, e.g. 500ms; where it is no multiple of one that "
+                                   "is kept, the events are sliced again");
   replay
       ->add_option("--level", r.level,
                    "look at this level of the archive: 1s, 10s (margay archive info lists them)")
@@ -325,30 +328,6 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
 
 namespace {
 
-// A directory that goes away, for what is imported on the way.
-class Scratch {
- public:
-  Scratch() = default;
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  Status make() {
-    std::error_code error;
-    std::string name = (std::filesystem::temp_directory_path(error) / "margay-replay-XXXXXX").string();
-    if (error || mkdtemp(name.data()) == nullptr)
-      return fail(ErrorCode::kIo, name + ": cannot be made, for the trace's model: " + std::strerror(errno));
-    path_ = name;
-    return {};
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 int replay_archive(const ReplayRequest& r) {
   const auto archive = store::Archive::open(r.archive, store::Mode::kReadOnly);
   if (!archive) return complain(archive.error().message), archive.error().code == ErrorCode::kCorrupt ? 1 : 2;
@@ -359,7 +338,28 @@ int replay_archive(const ReplayRequest& r) {
   struct sigaction action {};
   action.sa_handler = on_signal;
   for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
-  return Session(r, **archive, *resume, std::move(*wanted)).run();
+  const WhatIf& what_if = wanted->what_if;
+  if (!what_if.slice || internal::level_for(resume->run, *what_if.slice))
+    return Session(r, **archive, *resume, std::move(*wanted)).run();
+  // A slice that no level divides: the events are sliced again, for now.
+  Scratch scratch;
+  if (const auto ok = scratch.make(); !ok) return complain(ok.error().message);
+  ReplayRequest inside = r;
+  inside.archive = scratch.path() + "/" + resume->run.run;
+  const auto made = resample(**archive, *resume, what_if, inside.archive);
+  if (!made) return complain(made.error().message);
+  if (!made->exact)
+    std::fputs(
+        "margay: of some nested states the archive does not keep the begin: before their ends, they are\n"
+        "margay: taken for the only ones\n",
+        stderr);
+  inside.slice.clear();
+  // Some leaves were read from before the range, to know what was open.
+  if (what_if.from)
+    inside.from = std::to_string(std::max<std::int64_t>(0, (*what_if.from - made->begin).value)) + "ns";
+  inside.to.clear();
+  inside.resampled = true;
+  return replay_archive(inside);
 }
 
 }  // namespace
