@@ -152,7 +152,7 @@ class Replay(E2eTest):
         done = self.margay_replay(bare.archive, "--slice", "30ms")
         self.assertEqual((done.returncode, "the events themselves are not kept" in done.stderr), (2, True), done.stderr)
         for wrong, words in ((["--level", "3s"], "the archive has the levels 100 ms, 1 s, 10 s"),
-                             (["--from", "soon"], "expected a time since the begin of the run"),
+                             (["--from", "soon"], "expected seconds from the begin"),
                              (["--from", "3", "--to", "2"], "the range ends before it begins"),
                              (["--p", "7"], "expected a number from 0 to 1"),
                              (["--speed", "0"], "how many times real time")):

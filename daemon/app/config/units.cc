@@ -1,6 +1,7 @@
 #include "margay/config/units.h"
 
 #include <array>
+#include <charconv>
 #include <limits>
 #include <span>
 
@@ -67,6 +68,27 @@ Result<DurationNs> parse_duration(std::string_view text) {
   const auto v = parse(text, kTimes, "a duration such as \"100ms\" (units: ns us ms s min h d)");
   if (!v) return fail(v.error().code, v.error().message);
   return DurationNs(*v);
+}
+
+Result<TimeNs> parse_moment(std::string_view text, TimeNs zero) {
+  if (text.starts_with('@')) {
+    std::int64_t ns = 0;
+    const char* const end = text.data() + text.size();
+    if (const auto r = std::from_chars(text.data() + 1, end, ns); r.ec == std::errc() && r.ptr == end)
+      return TimeNs(ns);
+    return fail(ErrorCode::kInvalidArgument, "after @ comes trace time in whole nanoseconds");
+  }
+  const bool bare = text.find_first_not_of("0123456789.") == std::string_view::npos;
+  const auto d = text.empty() ? parse_duration(text)
+                              : parse_duration(bare ? std::string(text) + "s" : std::string(text));
+  if (!d)
+    return fail(ErrorCode::kInvalidArgument,
+                "expected seconds from the begin (12.5, 12.5s), another unit (ms, min, h), or @ and trace "
+                "time in ns");
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(zero.value, d->value, &sum))
+    return fail(ErrorCode::kInvalidArgument, "is after the end of time");
+  return TimeNs(sum);
 }
 
 Result<SizeBytes> parse_size(std::string_view text) {

@@ -27,22 +27,10 @@ int complain(const std::string& sentence) {
   return kTrouble;
 }
 
-// "12.5" and "12.5s" since `origin`, "3min", or "@" and nanoseconds of trace time.
 Result<TimeNs> time_of(const char* option, const std::string& text, TimeNs origin) {
-  if (text.starts_with("@")) {
-    std::int64_t ns = 0;
-    const char* const end = text.data() + text.size();
-    if (const auto r = std::from_chars(text.data() + 1, end, ns); r.ec == std::errc() && r.ptr == end)
-      return TimeNs(ns);
-  } else {
-    const bool bare = !text.empty() && std::isdigit(static_cast<unsigned char>(text.back())) != 0;
-    if (const auto d = config::parse_duration(bare ? text + "s" : text))
-      return TimeNs(terminal::plus(origin.value, d->value));
-  }
-  return fail(
-      ErrorCode::kInvalidArgument,
-      std::string(option) + " " + text +
-          ": expected seconds from the begin (12.5), another unit (ms, min, h), or @ and trace time in ns");
+  auto t = config::parse_moment(text, origin);
+  if (!t) return fail(t.error(), std::string(option) + " " + text);
+  return *t;
 }
 
 std::function<void(double)> progress_bar() {

@@ -63,22 +63,9 @@ std::string hint(const std::string& word, const std::vector<std::string>& names)
 }
 
 Result<TimeNs> time_of(const std::string& text, const char* option, TimeNs zero) {
-  const std::string place = std::string(option) + " " + quoted(text) + ": ";
-  if (text.starts_with('@')) {
-    std::int64_t ns = 0;
-    if (!read_integer(std::string_view(text).substr(1), ns))
-      return wrong(place + "after @ comes trace time in whole nanoseconds");
-    return TimeNs(ns);
-  }
-  const bool bare = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
-  const auto d = config::parse_duration(bare ? text + "s" : text);
-  if (!d || text.empty())
-    return wrong(place +
-                 "expected seconds from the begin (12.5, 12.5s), another unit (ms, min, h), or @ and trace "
-                 "time in ns");
-  if (d->value > std::numeric_limits<std::int64_t>::max() - std::max<std::int64_t>(zero.value, 0))
-    return wrong(place + "is after the end of time");
-  return zero + *d;
+  auto t = config::parse_moment(text, zero);
+  if (!t) return wrong(std::string(option) + " " + quoted(text) + ": " + t.error().message);
+  return *t;
 }
 
 Result<slicer::Grid> range_of(const ZoomRequest& r, TimeNs zero, TimeNs end, std::uint64_t slices) {

@@ -48,17 +48,6 @@ bool number(const std::string& text, double& value) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
-// "12.5", "12.5s", "3min": since the begin of the run.
-Result<DurationNs> since_begin(const std::string& option, const std::string& text) {
-  double s = 0;
-  if (number(text, s) && s >= 0 && s < 9e9) return DurationNs(std::llround(s * 1e9));
-  if (const auto d = config::parse_duration(text); d && d->value >= 0) return *d;
-  return fail(ErrorCode::kInvalidArgument,
-              option + " " + text +
-                  ": expected a time since the begin of the run: seconds (12.5), or a "
-                  "number with a unit (90s, 3min)");
-}
-
 Result<DurationNs> slice_of_option(const std::string& option, const std::string& text) {
   const auto d = config::parse_duration(text);
   if (!d) return fail(d.error(), option + " " + text);
@@ -102,9 +91,9 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
   for (const auto& [option, text, to] :
        {std::tuple("--from", &r.from, &w.what_if.from), std::tuple("--to", &r.to, &w.what_if.to)}) {
     if (text->empty()) continue;
-    const auto d = since_begin(option, *text);
-    if (!d) return tl::unexpected(d.error());
-    *to = run.begin + *d;
+    const auto t = config::parse_moment(*text, run.begin);
+    if (!t) return fail(t.error(), std::string(option) + " " + *text);
+    *to = *t;
   }
   if (r.speed != "max" && (!number(r.speed, w.speed) || w.speed <= 0 || w.speed > 1e9))
     return fail(ErrorCode::kInvalidArgument,
@@ -314,7 +303,8 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
   replay->add_option("--idle-state", r.idle_states, "a state in which being is not waiting; repeatable");
   replay->add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise");
   replay->add_option("--from", r.from,
-                     "begin here: seconds since the begin of the run, or with a unit (3min)");
+                     "begin here: seconds since the begin of the run, or with a unit (3min); @ and a number "
+                     "is trace time in ns");
   replay->add_option("--to", r.to, "and end here");
   replay->add_option("--lateness", r.lateness, "of a trace: how late a line may be (default: 0s)");
   replay->add_option("--speed", r.speed, "max (the default), or how many times real time: 1, 10");
@@ -355,8 +345,7 @@ int replay_archive(const ReplayRequest& r) {
         stderr);
   inside.slice.clear();
   // Some leaves were read from before the range, to know what was open.
-  if (what_if.from)
-    inside.from = std::to_string(std::max<std::int64_t>(0, (*what_if.from - made->begin).value)) + "ns";
+  if (what_if.from) inside.from = "@" + std::to_string(what_if.from->value);
   inside.to.clear();
   inside.resampled = true;
   return replay_archive(inside);

@@ -157,5 +157,20 @@ TEST(Config, MissingFileIsNotFoundAndADirectoryIsAnError) {
   EXPECT_FALSE(parse(std::string(2 << 20, '#'), "x"));
 }
 
+TEST(Units, MomentsAreSecondsUnitsOrTraceTime) {
+  const TimeNs zero(1'000'000'000);
+  EXPECT_EQ(parse_moment("12.5", zero)->value, 13'500'000'000);
+  EXPECT_EQ(parse_moment("12.5s", zero)->value, 13'500'000'000);
+  EXPECT_EQ(parse_moment("3min", zero)->value, 181'000'000'000);
+  EXPECT_EQ(parse_moment("@-5", zero)->value, -5);
+  EXPECT_EQ(parse_moment("0", TimeNs(-7))->value, -7);
+  for (const char* bad : {"", "@", "@1.5", "@1x", "-3", "1 s", "soon", "1..2", "."}) {
+    const auto t = parse_moment(bad, zero);
+    EXPECT_FALSE(t) << bad;
+  }
+  const auto late = parse_moment("200000d", TimeNs(INT64_MAX - 5));
+  ASSERT_FALSE(late);
+}
+
 }  // namespace
 }  // namespace margay::config

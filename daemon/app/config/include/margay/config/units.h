@@ -27,6 +27,9 @@ constexpr SizeBytes mebibytes(std::uint64_t n) {
 
 // Not negative, below 2^63 ns (292 years). Errors: kInvalidArgument, telling what was expected.
 Result<DurationNs> parse_duration(std::string_view text);
+// A moment of a run: seconds since `zero` ("12.5"), a duration since then ("90s", "3min"), or "@" and trace
+// time in ns. Errors: kInvalidArgument, as above; beyond the end of time.
+Result<TimeNs> parse_moment(std::string_view text, TimeNs zero);
 // Below 2^63. Errors: kInvalidArgument.
 Result<SizeBytes> parse_size(std::string_view text);
 
