@@ -236,6 +236,24 @@ TEST_F(Export, SeveralStateTypesOfAContainerAreOneContainerAgain) {
               testing::AllOf(HasSubstr("1 S3 T1 \"Program\""), HasSubstr("1 S5 T1 \"MPI\"")));
 }
 
+TEST_F(Export, RegionsAreStatesOfATypeOfTheirOwn) {
+  Cut cut = first_cut(false);
+  cut.sources[0].names.push_back(kUnknown);
+  cut.sources[0].texts = {{5, store::NameText::Kind::kRegion, "solve"}};
+  cut.raw = {block(0, 0,
+                   {record(1'000'000'000, MARGAY_REGION_ENTER, 5), record(2'000'000'000, MARGAY_ENTER, 1),
+                    record(3'000'000'000, MARGAY_LEAVE, 1), record(4'000'000'000, MARGAY_REGION_LEAVE, 5)})};
+  static_cast<void>(paje(make("a", cut)));
+  const std::string text = text_of(dir_ / "out.paje");
+  const std::size_t type = text.find("\"Region\""), value = text.find("\"solve\"");
+  ASSERT_NE(type, std::string::npos) << text;
+  ASSERT_NE(value, std::string::npos);
+  const std::string line = text.substr(text.rfind('\n', type) + 1, 6);  // 1 S8 T4
+  const std::string alias = line.substr(2, line.find(' ', 2) - 2);
+  EXPECT_THAT(text, HasSubstr("8 1.000000000 " + alias + " "));
+  EXPECT_THAT(text, HasSubstr("9 4.000000000 " + alias + " "));
+}
+
 TEST_F(Export, WhatWasLostIsUnknownUntilTheNextEvent) {
   Cut cut = first_cut(false);
   cut.raw = {block(0, 0, {record(1'000'000'000, MARGAY_ENTER, 1)}),
