@@ -180,6 +180,12 @@ PajeWriter::PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, Time
   for (std::uint16_t s = 0; s < all.states.size(); ++s)
     if (!imported_ && all.states[StateId(s)].name == "MPI_Finalize") finalize_ = StateId(s);
   header();
+  // Who reads it again makes leaves by the types of states that it knows when a container begins.
+  for (std::size_t l = 0; l < leaves_.size(); ++l) {
+    if (!all.leaves[l].attributes.contains("state_type")) continue;
+    for (const std::string& t : leaves_[l].types) leaves_[l].type = container_type(leaves_[l].type, t);
+    state_type(leaves_[l]);
+  }
 }
 
 void PajeWriter::header() {

@@ -230,10 +230,10 @@ TEST_F(Export, SeveralStateTypesOfAContainerAreOneContainerAgain) {
                    {record(-998'000'000'000, MARGAY_ENTER, 2), record(-997'000'000'000, MARGAY_LEAVE, 2),
                     record(-994'000'000'000, MARGAY_END)})};
   EXPECT_THAT(paje(make("a", cut, TimeNs(500'000'000))),
-              ElementsAre("6 1.000000000 c2 T1 0 \"p\"", "8 1.000000000 S3 c2 V4", "8 2.000000000 S5 c2 V6",
-                          "9 3.000000000 S5 c2", "9 4.000000000 S3 c2", "7 6.000000000 T1 c2"));
+              ElementsAre("6 1.000000000 c4 T1 0 \"p\"", "8 1.000000000 S2 c4 V5", "8 2.000000000 S3 c4 V6",
+                          "9 3.000000000 S3 c4", "9 4.000000000 S2 c4", "7 6.000000000 T1 c4"));
   EXPECT_THAT(text_of(dir_ / "out.paje"),
-              testing::AllOf(HasSubstr("1 S3 T1 \"Program\""), HasSubstr("1 S5 T1 \"MPI\"")));
+              testing::AllOf(HasSubstr("1 S2 T1 \"Program\""), HasSubstr("1 S3 T1 \"MPI\"")));
 }
 
 TEST_F(Export, RegionsAreStatesOfATypeOfTheirOwn) {
