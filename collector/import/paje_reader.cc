@@ -131,9 +131,13 @@ Status Reader::happen(const EventDef& def, std::int64_t time_ns) {
   if (began_ && time_ns < now_) {
     event_ = def.name;
     is_late_ = true;
-    return fail(ErrorCode::kInvalidArgument,
-                "its time, " + seconds_text(time_ns) + ", is " + seconds_text(now_ - time_ns) +
-                    " before that of the lines above; --lateness puts lines that are late in their place");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "its time, " + seconds_text(time_ns) + ", is " + seconds_text(now_ - time_ns) +
+            " before that of the lines above; --lateness puts lines that are up to 1 h late in their place; "
+            "of "
+            "a trace that holds one process after the other, sort the lines behind its definitions by "
+            "time first");
   }
   if (!began_ || time_ns > now_)
     if (auto ok = advance(time_ns); !ok) return ok;

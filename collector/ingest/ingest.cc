@@ -147,11 +147,13 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   }
 
   if (hello.names_size() > static_cast<int>(source.states.size())) source.nameless_since.reset();
-  // Name tables only grow; a state keeps its number. The archive does not keep the names of regions, so that
-  // after a restart they are learnt again here.
+  // Name tables only grow; a state keeps its number. Archives of older versions do not keep the names of
+  // regions, so that after a restart they are learnt again here.
   for (std::size_t i = 0; i < source.names.size() && i < static_cast<std::size_t>(hello.names_size()); ++i)
-    if (hello.names(static_cast<int>(i)).family() == wire::FAMILY_REGION && source.states[i] == kUnknown)
+    if (hello.names(static_cast<int>(i)).family() == wire::FAMILY_REGION && source.states[i] == kUnknown) {
       source.names[i] = clipped(hello.names(static_cast<int>(i)).name());
+      source.regions[i] = true;
+    }
   for (int i = static_cast<int>(source.states.size()); i < hello.names_size(); ++i) {
     if (source.states.size() >= options_.limits.names_per_source) {
       ++counters_.refused_by_limit;
@@ -176,6 +178,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     }
     source.states.push_back(state);
     source.names.push_back(clipped(name.name()));
+    source.regions.push_back(name.family() == wire::FAMILY_REGION && !name.name().empty());
     source.ends_leaf.push_back(name.name() == "MPI_Finalize");
   }
 

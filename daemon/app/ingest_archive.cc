@@ -43,6 +43,14 @@ slicer::LeafState from_record(const store::LeafState& r) {
   return s;
 }
 
+store::SourceRecord to_record(SourceId id, const ingest::Source& s) {
+  store::SourceRecord r{id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end};
+  for (std::size_t i = 0; i < s.regions.size(); ++i)
+    if (s.regions[i])
+      r.texts.push_back({static_cast<std::uint16_t>(i), store::NameText::Kind::kRegion, s.names[i]});
+  return r;
+}
+
 store::StreamRecord to_record(SourceId source, std::uint32_t stream, std::uint32_t epoch,
                               const ingest::Account& a) {
   return {source,     stream,         epoch,           a.next,      a.produced, a.recorded,
@@ -100,10 +108,16 @@ Status IngestStage::restore(const store::Resume& resume) {
     s.states = r.names;
     s.names.resize(r.names.size());
     s.ends_leaf.resize(r.names.size());
+    s.regions.resize(r.names.size());
     for (std::size_t i = 0; i < r.names.size(); ++i)
       if (r.names[i].value < states_.size()) {
         s.names[i] = states_[r.names[i]].name;
         s.ends_leaf[i] = s.names[i] == "MPI_Finalize";
+      }
+    for (const store::NameText& t : r.texts)
+      if (t.index < s.names.size() && t.kind == store::NameText::Kind::kRegion) {
+        s.names[t.index] = t.text;
+        s.regions[t.index] = true;
       }
     s.clock_offset = r.clock_offset;
     s.clock_error = r.clock_error;
@@ -192,8 +206,7 @@ void IngestStage::commit(bool last) {
   }
   for (const auto& [id, s] : ingest_.sources()) {
     if (!s.dirty) continue;
-    cut.sources.push_back(
-        {id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end});
+    cut.sources.push_back(to_record(id, s));
     for (const auto& [index, stream] : s.streams)
       cut.streams.push_back(to_record(id, index, stream.epoch, stream.account));
   }

@@ -326,12 +326,12 @@ class Captured(E2eTest):
         for line in dump("events", path).splitlines():
             leaf, t, kind, name, count, peer, tag = json.loads(line)
             if kind != "end":  # the import's own
-                out[leaves[leaf]["rank"]].append((t + offset, kind, "" if kind.startswith("region") else name, count, peer, tag))
+                out[leaves[leaf]["rank"]].append((t + offset, kind, name, count, peer, tag))
         return out
 
     def test_a_capture_becomes_the_archive_of_its_run(self):
         capture, imported = os.path.join(self.place, "capture"), os.path.join(self.place, "imported")
-        run = self.run_margay(self.workload("--plan", "A:2,B:2,A:1"), flags=["--capture", capture])
+        run = self.run_margay(self.workload("--plan", "A:2,B:2,A:1", "--pcontrol"), flags=["--capture", capture])
         self.assertEqual(run.wait(), 0, run.stderr)
         for source in run.summary["sources"]:
             self.assertEqual(source["late_dropped"], 0)
@@ -352,6 +352,9 @@ class Captured(E2eTest):
         apart = events["0"][0][0] - theirs["0"][0][0]
         self.assertLess(abs(apart), 50_000_000)
         self.assertEqual(events, {rank: [(e[0] + apart, *e[1:]) for e in all_of_it] for rank, all_of_it in theirs.items()})
+
+        regions = {e[2] for e in events["0"] if e[1] == "region_enter"}
+        self.assertEqual(regions, {"A", "B"})
 
         a, b = self.cells(run.archive, live["leaves"]), self.cells(imported, mine["leaves"])
         total = [collections.Counter(), collections.Counter()]

@@ -180,6 +180,12 @@ PajeWriter::PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, Time
   for (std::uint16_t s = 0; s < all.states.size(); ++s)
     if (!imported_ && all.states[StateId(s)].name == "MPI_Finalize") finalize_ = StateId(s);
   header();
+  // Who reads it again makes leaves by the types of states that it knows when a container begins.
+  for (std::size_t l = 0; l < leaves_.size(); ++l) {
+    if (!all.leaves[l].attributes.contains("state_type")) continue;
+    for (const std::string& t : leaves_[l].types) leaves_[l].type = container_type(leaves_[l].type, t);
+    state_type(leaves_[l]);
+  }
 }
 
 void PajeWriter::header() {
@@ -293,6 +299,7 @@ void PajeWriter::revive(Leaf& leaf, TimeNs t) {
 void PajeWriter::end(Leaf& leaf, TimeNs t) {
   if (!leaf.alive) return;
   clear(leaf, t);
+  leave_regions(leaf, t, 0);
   leaf.alive = false;
   if (!shown_) return;
   const auto node = nodes_.find(leaf.names);
@@ -313,7 +320,36 @@ void PajeWriter::begin_showing() {
     if (leaf.unknown) push(leaf, from_, kUnknown);
     if (leaf.base) push(leaf, from_, kCompute);
     for (const StateId s : leaf.stack) push(leaf, from_, s);
+    for (const std::string& r : leaf.regions) push_region(leaf, from_, r);
   }
+}
+
+void PajeWriter::push_region(const Leaf& leaf, TimeNs t, const std::string& name) {
+  if (!shown_) return;
+  const std::uint32_t type = sub_type('S', leaf.type, "Region");
+  const std::uint32_t value = value_of('S', type, name, model::StateFamily::kOther);
+  text_ += "8 " + time(t) + " " + alias('S', type) + " " + alias('c', leaf.container) + " " +
+           alias('V', value) + "\n";
+}
+
+void PajeWriter::leave_regions(Leaf& leaf, TimeNs t, std::size_t depth) {
+  for (; leaf.regions.size() > depth; leaf.regions.pop_back())
+    if (shown_)
+      text_ += "9 " + time(t) + " " + alias('S', sub_type('S', leaf.type, "Region")) + " " +
+               alias('c', leaf.container) + "\n";
+}
+
+void PajeWriter::region(Leaf& leaf, const RawEvent& e) {
+  if (e.name.empty()) return;
+  if (e.record.kind == MARGAY_REGION_ENTER) {
+    if (leaf.regions.size() >= kDeepestRegion) return;
+    leaf.regions.emplace_back(e.name);
+    push_region(leaf, e.time, leaf.regions.back());
+    return;
+  }
+  const auto open = std::find(leaf.regions.rbegin(), leaf.regions.rend(), e.name);
+  if (open != leaf.regions.rend())
+    leave_regions(leaf, e.time, static_cast<std::size_t>(leaf.regions.rend() - open) - 1);
 }
 
 void PajeWriter::leave(Leaf& leaf, TimeNs t, StateId state) {
@@ -407,8 +443,17 @@ Status PajeWriter::take(const RawEvent& e) {
         push(leaf, t, e.state);
       }
       break;
+    case MARGAY_REGION_ENTER:
+    case MARGAY_REGION_LEAVE: {
+      if (fresh) to_base(leaf, t);
+      RawEvent now = e;
+      now.time = t;
+      region(leaf, now);
+      break;
+    }
     case MARGAY_GAP:
       clear(leaf, t);
+      leave_regions(leaf, t, 0);
       leaf.unknown = true;
       push(leaf, t, kUnknown);
       counts_.gaps += shown_;

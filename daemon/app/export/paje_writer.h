@@ -12,6 +12,9 @@
 // were lost, or are not in the archive) closes what was open and is the state Unknown until the next event;
 // how long before the gap that was no longer true, nobody knows. Variables, events and links as they are.
 //
+// REGIONS, the program's own names of its sections (MPI_Pcontrol), are the states of another type, Region, of
+// the same containers; a gap ends them, too.
+//
 // TIMES are decimal seconds with 9 digits, exact: of a live run since its begin (a comment tells when that
 // was), of an imported one as they were. In the order of the file they never go back.
 //
@@ -35,6 +38,7 @@ namespace margay::app {
 class PajeWriter {
  public:
   static constexpr std::size_t kMostLinks = 1 << 20;
+  static constexpr std::size_t kDeepestRegion = 256;  // regions inside it are left out
   struct Counts {
     std::uint64_t states = 0, variables = 0, marks = 0, links = 0, gaps = 0;
     std::uint64_t links_left_out = 0;  // ends without a begin, or beyond kMostLinks
@@ -54,6 +58,7 @@ class PajeWriter {
     std::vector<std::string> types, names;  // from the root down
     std::string state_type = "State";
     std::vector<StateId> stack;  // outermost first
+    std::vector<std::string> regions;
     bool alive = false, unknown = false, base = false;
     std::uint32_t container = 0, type = 0;  // meaningful while alive and shown
     std::optional<TimeNs> goodbye;
@@ -76,6 +81,9 @@ class PajeWriter {
   void pop(const Leaf& leaf, TimeNs t);
   void leave(Leaf& leaf, TimeNs t, StateId state);
   void special(Leaf& leaf, const RawEvent& e);
+  void region(Leaf& leaf, const RawEvent& e);
+  void push_region(const Leaf& leaf, TimeNs t, const std::string& name);
+  void leave_regions(Leaf& leaf, TimeNs t, std::size_t depth);
   Node& node_of(const Leaf& leaf, std::size_t depth, TimeNs t);
   void destroy(std::uint32_t container, std::uint32_t type, TimeNs t);
   std::uint32_t container_type(std::uint32_t above, const std::string& name);

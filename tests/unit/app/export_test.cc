@@ -230,10 +230,28 @@ TEST_F(Export, SeveralStateTypesOfAContainerAreOneContainerAgain) {
                    {record(-998'000'000'000, MARGAY_ENTER, 2), record(-997'000'000'000, MARGAY_LEAVE, 2),
                     record(-994'000'000'000, MARGAY_END)})};
   EXPECT_THAT(paje(make("a", cut, TimeNs(500'000'000))),
-              ElementsAre("6 1.000000000 c2 T1 0 \"p\"", "8 1.000000000 S3 c2 V4", "8 2.000000000 S5 c2 V6",
-                          "9 3.000000000 S5 c2", "9 4.000000000 S3 c2", "7 6.000000000 T1 c2"));
+              ElementsAre("6 1.000000000 c4 T1 0 \"p\"", "8 1.000000000 S2 c4 V5", "8 2.000000000 S3 c4 V6",
+                          "9 3.000000000 S3 c4", "9 4.000000000 S2 c4", "7 6.000000000 T1 c4"));
   EXPECT_THAT(text_of(dir_ / "out.paje"),
-              testing::AllOf(HasSubstr("1 S3 T1 \"Program\""), HasSubstr("1 S5 T1 \"MPI\"")));
+              testing::AllOf(HasSubstr("1 S2 T1 \"Program\""), HasSubstr("1 S3 T1 \"MPI\"")));
+}
+
+TEST_F(Export, RegionsAreStatesOfATypeOfTheirOwn) {
+  Cut cut = first_cut(false);
+  cut.sources[0].names.push_back(kUnknown);
+  cut.sources[0].texts = {{5, store::NameText::Kind::kRegion, "solve"}};
+  cut.raw = {block(0, 0,
+                   {record(1'000'000'000, MARGAY_REGION_ENTER, 5), record(2'000'000'000, MARGAY_ENTER, 1),
+                    record(3'000'000'000, MARGAY_LEAVE, 1), record(4'000'000'000, MARGAY_REGION_LEAVE, 5)})};
+  static_cast<void>(paje(make("a", cut)));
+  const std::string text = text_of(dir_ / "out.paje");
+  const std::size_t type = text.find("\"Region\""), value = text.find("\"solve\"");
+  ASSERT_NE(type, std::string::npos) << text;
+  ASSERT_NE(value, std::string::npos);
+  const std::string line = text.substr(text.rfind('\n', type) + 1, 6);  // 1 S8 T4
+  const std::string alias = line.substr(2, line.find(' ', 2) - 2);
+  EXPECT_THAT(text, HasSubstr("8 1.000000000 " + alias + " "));
+  EXPECT_THAT(text, HasSubstr("9 4.000000000 " + alias + " "));
 }
 
 TEST_F(Export, WhatWasLostIsUnknownUntilTheNextEvent) {

@@ -39,7 +39,9 @@ TEST(PajeErrors, EachIsASentenceWithItsLine) {
                "1.25e-3, within 146 years of 0");
   expect_error("9 0.5 S t a",
                "PajePushState: its time, 0.5 s, is 0.5 s before that of the lines above; --lateness "
-               "puts lines that are late in their place");
+               "puts lines that are up to 1 h late in their place; of a trace that holds one process after "
+               "the other, sort "
+               "the lines behind its definitions by time first");
   expect_error("9 2 S nobody a",
                "PajePushState: the container 'nobody' is not known; expected one that was created before");
   expect_error("9 2 Q t a", "PajePushState: the state type 'Q' is not defined");

@@ -89,6 +89,7 @@ struct Source {
   model::Attributes attributes;
   std::vector<StateId> states;  // local name index -> state; kUnknown for regions
   std::vector<std::string> names;
+  std::vector<bool> regions;    // by local name index: it is a region's
   std::vector<bool> ends_leaf;  // leaving this state, the resource ceases to exist (MPI_Finalize)
   DurationNs clock_offset{};    // trace time less host time
   DurationNs clock_error{};
