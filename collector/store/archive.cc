@@ -8,6 +8,7 @@
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
+#include "raw_columns.h"
 #include "record_codec.h"
 
 namespace margay::store {
@@ -117,7 +118,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   if (!cut.closed.empty()) batch.Put(f[kMeta], slice(kClosedKey), encode(cut.closed));
   std::string value;
   std::int64_t span = impl_->raw_span;
-  for (const RawBlock& b : cut.raw) {
+  for (const RawBlock& b : join_raw(cut.raw)) {
     if (Status s = encode_raw(b, value); !s) return s;
     batch.Put(f[kRaw], RawKey{b.begin, b.leaf, b.first}.encode(), value);
     span = std::max(span, (b.end - b.begin).value);
