@@ -12,7 +12,6 @@
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
-#include "raw_columns.h"
 #include "record_codec.h"
 
 namespace margay::store {
@@ -83,9 +82,9 @@ void encode_all(std::vector<EncodedChunk>& chunks) {
       c.status = encode_chunk(*c.column, c.chunk, c.duration, c.value);
     }
   };
-  std::thread second;
+  std::jthread second;  // joined also when this one runs out of memory
   if (chunks.size() >= kWorthAThread) try {
-      second = std::thread([&] {
+      second = std::jthread([&] {
         try {
           work();
         } catch (const std::bad_alloc&) {
@@ -96,7 +95,6 @@ void encode_all(std::vector<EncodedChunk>& chunks) {
       // No thread to be had: this one does all.
     }
   work();
-  if (second.joinable()) second.join();
 }
 
 Status put_columns(const Cut& cut, const std::vector<DurationNs>& levels, rocksdb::ColumnFamilyHandle* family,
@@ -170,7 +168,8 @@ Status Archive::commit(const Cut& cut, bool sync) {
   if (!cut.closed.empty()) batch.Put(f[kMeta], slice(kClosedKey), encode(cut.closed));
   std::string value;
   std::int64_t span = impl_->raw_span;
-  for (const RawBlock& b : join_raw(cut.raw)) {
+  const std::vector<RawBlock> raw = impl_->tails.extend(cut.sequence, cut.raw);
+  for (const RawBlock& b : raw) {
     if (Status s = encode_raw(b, value); !s) return s;
     batch.Put(f[kRaw], RawKey{b.begin, b.leaf, b.first}.encode(), value);
     span = std::max(span, (b.end - b.begin).value);
@@ -193,6 +192,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   if (Status s = impl_->put_journal(cut, batch); !s) return s;
   batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
   if (Status s = impl_->write(batch, sync); !s) return s;
+  impl_->tails.committed(cut.sequence, raw);
   impl_->last_sequence = cut.sequence;
   impl_->raw_span = span;
   if (cut.run) impl_->levels = cut.run->levels;

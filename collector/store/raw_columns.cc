@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "bytes.h"
 
@@ -245,7 +245,8 @@ std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks) {
     Part part{&b, {}};
     const bool good = b.count != 0 && parse_columns_untrusted(b.columns, b.count, part.columns);
     const auto o = open.find(b.leaf.value);
-    if (good && o != open.end() && o->second.next == b.first && b.count <= kMostJoined - o->second.count) {
+    if (good && o != open.end() && o->second.next == b.first && b.begin >= o->second.begin &&
+        b.count <= kMostJoined - o->second.count) {
       const TimeNs from = std::min(o->second.begin, b.begin), to = std::max(o->second.end, b.end);
       // As unsigned numbers: times of broken clocks may be any 64 bits apart.
       if (static_cast<std::uint64_t>(wrapping_sub(to.value, from.value)) <=
@@ -265,6 +266,45 @@ std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks) {
   joined.reserve(groups.size());
   for (const auto& g : groups) joined.push_back(join(g));
   return joined;
+}
+
+std::vector<RawBlock> RawTails::extend(std::uint64_t sequence, const std::vector<RawBlock>& blocks) {
+  const Tails& tails = sequence == sequence_ ? before_ : tails_;
+  std::vector<RawBlock> all;
+  all.reserve(blocks.size());
+  std::unordered_set<std::uint32_t> seen;
+  for (const RawBlock& b : blocks) {
+    const auto t = tails.find(b.leaf.value);
+    if (seen.insert(b.leaf.value).second && t != tails.end() &&
+        t->second.block.first + t->second.block.count == b.first && b.begin >= t->second.block.begin)
+      all.push_back(t->second.block);
+    all.push_back(b);
+  }
+  return join_raw(all);
+}
+
+void RawTails::committed(std::uint64_t sequence, const std::vector<RawBlock>& written) {
+  if (sequence == sequence_)
+    tails_ = before_;
+  else
+    before_ = tails_;
+  sequence_ = sequence;
+  for (const RawBlock& b : written) {
+    std::uint32_t extensions = 0;
+    if (const auto t = tails_.find(b.leaf.value); t != tails_.end()) {
+      if (t->second.block.first == b.first) extensions = t->second.extensions + 1;
+      tails_.erase(t);
+    }
+    if (b.count < kEnough && extensions < kMostExtensions) tails_.insert({b.leaf.value, {b, extensions}});
+  }
+  std::size_t bytes = 0;
+  for (const auto& [leaf, tail] : tails_) bytes += tail.block.columns.size() + sizeof(Tail);
+  if (bytes > kMostBytes) tails_.clear();
+}
+
+void RawTails::clear() {
+  before_.clear();
+  tails_.clear();
 }
 
 }  // namespace margay::store

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "margay/store/records.h"
@@ -42,11 +43,40 @@ std::size_t put_raw_planes(const RawColumns& columns, std::uint32_t count, std::
 // The columns, of exactly `size` bytes, from the archived form, of which all must be used.
 bool get_raw_planes_untrusted(std::string_view body, std::uint32_t count, std::size_t size, std::string& out);
 
-// Blocks where those that go on from each other (same leaf, next ordinal) are one, as long as it has at most
-// kMostJoined records and covers at most kLongestJoined. A block that is not columns stays as it is. The
-// result's blocks are in the order of their first parts. Cost: proportional to the bytes.
+// Blocks where those that go on from each other (same leaf, next ordinal, no earlier begin) are one, as long
+// as it has at most kMostJoined records and covers at most kLongestJoined. A block that is not columns stays
+// as it is. The result's blocks are in the order of their first parts. Cost: proportional to the bytes.
 inline constexpr std::uint32_t kMostJoined = 16384;
 inline constexpr DurationNs kLongestJoined{1'000'000'000};
 std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks);
+
+// The newest blocks of the leaves, while they are small: the next cut writes them again, under their key,
+// with what goes on from them. A source that says little would else fill an archive with headers. A block is
+// written at most 1 + kMostExtensions times, which bounds what a commit writes in addition. Not thread safe;
+// of the one thread that commits.
+class RawTails {
+ public:
+  static constexpr std::uint32_t kMostExtensions = 8;
+  static constexpr std::uint32_t kEnough = 512;  // records
+  static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+
+  // What cut `sequence` is to write for these blocks. The same again for the same sequence, whether that cut
+  // is in the archive or not: a repeat replaces.
+  std::vector<RawBlock> extend(std::uint64_t sequence, const std::vector<RawBlock>& blocks);
+  // The cut that `extend` was asked for last is in the archive, with these blocks.
+  void committed(std::uint64_t sequence, const std::vector<RawBlock>& written);
+  // Blocks were dropped: none of them must come back.
+  void clear();
+
+ private:
+  struct Tail {
+    RawBlock block;
+    std::uint32_t extensions = 0;
+  };
+  using Tails = std::unordered_map<std::uint32_t, Tail>;  // by leaf
+  std::uint64_t sequence_ = 0;                            // of the last cut
+  Tails before_;                                          // as they were before it
+  Tails tails_;
+};
 
 }  // namespace margay::store

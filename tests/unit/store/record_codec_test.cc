@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <random>
 
 #include "bytes.h"
@@ -265,6 +266,35 @@ TEST(RecordCodec, RawBlocksThatDoNotGoOnStayApart) {
   RawBlock elsewhere = block(10, 20, 5);
   elsewhere.leaf = LeafIndex(2);
   EXPECT_EQ(join_raw({a, elsewhere, block(10, 20, 5)}).size(), 2u);
+}
+
+TEST(RecordCodec, SmallRawBlocksAreExtendedByTheNextCuts) {
+  constexpr std::uint64_t kSeed = 15;
+  std::mt19937_64 random(kSeed);
+  RawTails tails;
+  std::map<std::pair<std::int64_t, std::uint64_t>, RawBlock> archive;  // by begin and first: the key
+  std::vector<Row> expected;
+  std::uint64_t next = 0;
+  for (std::uint64_t cut = 1; cut <= 100; ++cut) {
+    const auto count = static_cast<std::uint32_t>(1 + random() % 100);
+    const auto begin = static_cast<std::int64_t>(20'000'000 * cut);
+    const RawBlock b{LeafIndex(3),      next,  TimeNs(begin),
+                     TimeNs(begin + 9), count, random_columns(random, count, begin)};
+    next += count;
+    for (const Row& r : rows_of(b)) expected.push_back(r);
+    // Some commits fail, some of those after they were written; then the same cut comes again.
+    for (int attempt = static_cast<int>(random() % 3); attempt >= 0; --attempt) {
+      const std::vector<RawBlock> written = tails.extend(cut, {b});
+      for (const RawBlock& w : written) archive[{w.begin.value, w.first}] = w;
+      if (attempt != 1) tails.committed(cut, written);
+    }
+    if (cut == 50) tails.clear();
+  }
+  std::vector<Row> rows;
+  for (const auto& [key, b] : archive)
+    for (const Row& r : rows_of(b)) rows.push_back(r);
+  EXPECT_EQ(rows, expected) << "every record once, seed " << kSeed;
+  EXPECT_LT(archive.size(), 20u);
 }
 
 TEST(Keys, ByteOrderIsTimeOrder) {
