@@ -122,6 +122,7 @@ Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
   return {};
 }
 Status Archive::drop_raw_before(TimeNs time) {
+  impl_->tails.clear();
   return drop(*impl_, Shelf::kRaw, {}, time.value);
 }
 Status Archive::drop_reports_before(TimeNs time) {

@@ -8,6 +8,7 @@ namespace margay::store {
 namespace {
 
 constexpr int kLevel = 1;
+constexpr std::size_t kBlockHeader = 32;  // of a frame's further blocks, generously
 
 struct FreeCompressor {
   void operator()(ZSTD_CCtx* c) const { ZSTD_freeCCtx(c); }
@@ -19,19 +20,37 @@ struct FreeExpander {
 }  // namespace
 
 Status compress(std::string_view bytes, std::string& out) {
+  return compress(std::span(&bytes, 1), out);
+}
+
+Status compress(std::span<const std::string_view> parts, std::string& out) {
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
   if (!context) return fail(ErrorCode::kInternal, "zstd: out of memory");
+  std::size_t size = 0;
+  std::size_t most = 0;
+  for (const std::string_view p : parts) {
+    size += p.size();
+    most += ZSTD_compressBound(p.size()) + kBlockHeader;
+  }
+  ZSTD_CCtx_reset(context.get(), ZSTD_reset_session_only);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  ZSTD_CCtx_setPledgedSrcSize(context.get(), size);
   const std::size_t at = out.size();
-  out.resize(at + ZSTD_compressBound(bytes.size()));
-  const std::size_t n =
-      ZSTD_compress2(context.get(), out.data() + at, out.size() - at, bytes.data(), bytes.size());
-  if (ZSTD_isError(n)) {
-    out.resize(at);
-    return fail(ErrorCode::kInternal, std::string("zstd: ") + ZSTD_getErrorName(n));
+  out.resize(at + most);
+  ZSTD_outBuffer to{out.data() + at, most, 0};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    ZSTD_inBuffer from{parts[i].data(), parts[i].size(), 0};
+    const bool last = i + 1 == parts.size();
+    const std::size_t left =
+        ZSTD_compressStream2(context.get(), &to, &from, last ? ZSTD_e_end : ZSTD_e_flush);
+    if (left != 0) {  // the room is enough: never but for an error
+      out.resize(at);
+      return fail(ErrorCode::kInternal,
+                  std::string("zstd: ") + (ZSTD_isError(left) ? ZSTD_getErrorName(left) : "too little room"));
+    }
   }
-  out.resize(at + n);
+  out.resize(at + to.pos);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "margay/store/archive.h"
+#include "raw_columns.h"
 
 namespace margay::store {
 
@@ -72,6 +73,7 @@ struct Archive::Impl {
   std::vector<DurationNs> levels;
   std::uint64_t last_sequence = 0;
   std::int64_t raw_span = 0;
+  RawTails tails;
   bool failed = false;  // the last write did: open anew before the next
 
   Status open(bool create);           // takes the archive and opens its database

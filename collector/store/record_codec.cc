@@ -1,14 +1,22 @@
 #include "record_codec.h"
 
+#include <array>
+
 #include "bytes.h"
 #include "compress.h"
 #include "margay/store/column_codec.h"
+#include "raw_columns.h"
 
 namespace margay::store {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kSourceVersion = 2;  // since then with the texts of names that are no states
+constexpr std::uint8_t kRawVersion = 2;     // byte planes; 1 are the wire's columns, or bytes that are none
+// The planes' header is smaller than the columns' but for its varints of up to ten bytes.
+constexpr std::size_t kMostRawHeader = 128;
+// A plane of time with fewer bytes is not worth a code of its own.
+constexpr std::uint32_t kLeastPlane = 1024;
 
 ByteWriter begin(std::string& out, std::uint8_t version = kVersion) {
   ByteWriter w(out);
@@ -386,17 +394,31 @@ Status decode_blob_untrusted(std::string_view value, std::string& bytes) {
 
 Status encode_raw(const RawBlock& v, std::string& out) {
   out.clear();
-  ByteWriter w = begin(out);
+  RawColumns columns;
+  const bool planes = parse_columns_untrusted(v.columns, v.count, columns);
+  // What is not columns is kept as it is: the store need not understand it.
+  ByteWriter w = begin(out, planes ? kRawVersion : kVersion);
   w.signed_varint(v.end.value);
   w.varint(v.count);
   w.varint(v.columns.size());
-  return compress(v.columns, out);
+  if (!planes) return compress(v.columns, out);
+  std::string body;
+  body.reserve(v.columns.size() + kMostRawHeader);
+  const std::size_t time = put_raw_planes(columns, v.count, body);
+  w.varint(body.size());
+  if (v.count < kLeastPlane) return compress(body, out);
+  std::array<std::string_view, 9> parts;
+  std::size_t n = 0;
+  parts[n++] = std::string_view(body).substr(0, time);
+  for (std::size_t at = time; at < body.size(); at += v.count)
+    parts[n++] = std::string_view(body).substr(at, v.count);
+  return compress(std::span(parts).first(n), out);
 }
 namespace {
-Result<std::size_t> raw_header(ByteReader& in, RawBlock& v) {
-  const std::uint8_t version = in.u8();
-  if (in.ok() && version != kVersion) {
-    Status s = other_version(version, "a raw block");
+Result<std::size_t> raw_header(ByteReader& in, RawBlock& v, std::uint8_t& version) {
+  version = in.u8();
+  if (in.ok() && (version < 1 || version > kRawVersion)) {
+    Status s = other_version(version, "a raw block", kRawVersion);
     return fail(s.error().code, s.error().message);
   }
   v.end = time(in);
@@ -408,14 +430,23 @@ Result<std::size_t> raw_header(ByteReader& in, RawBlock& v) {
 }  // namespace
 Status decode_raw_untrusted(std::string_view value, RawBlock& v) {
   ByteReader in(value);
-  const auto size = raw_header(in, v);
+  std::uint8_t version = 0;
+  const auto size = raw_header(in, v, version);
   if (!size) return fail(size.error().code, size.error().message);
-  return expand_untrusted(in.rest(), *size, v.columns);
+  if (version == 1) return expand_untrusted(in.rest(), *size, v.columns);
+  const auto body_size = static_cast<std::size_t>(in.bounded(kLargestBlob + kMostRawHeader));
+  if (!in.ok()) return fail(ErrorCode::kCorrupt, "a raw block's header is broken");
+  thread_local std::string body;  // as large as one block: a scan takes the memory once
+  if (Status s = expand_untrusted(in.rest(), body_size, body); !s) return s;
+  if (!get_raw_planes_untrusted(body, v.count, *size, v.columns))
+    return fail(ErrorCode::kCorrupt, "a raw block's columns are broken");
+  return {};
 }
 Status decode_raw_end_untrusted(std::string_view value, TimeNs& end) {
   ByteReader in(value);
   RawBlock v;
-  const auto size = raw_header(in, v);
+  std::uint8_t version = 0;
+  const auto size = raw_header(in, v, version);
   if (!size) return fail(size.error().code, size.error().message);
   end = v.end;
   return {};

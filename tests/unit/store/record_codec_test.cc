@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
 #include <random>
 
+#include "bytes.h"
 #include "keys.h"
+#include "raw_columns.h"
 #include "store_support.h"
 
 namespace margay::store {
@@ -120,6 +124,177 @@ TEST(RecordCodec, BlobsAndRawBlocksComeBack) {
   EXPECT_EQ(raw, block);
   for (std::size_t n = 0; n < value.size(); ++n)
     EXPECT_FALSE(decode_raw_untrusted(std::string_view(value).substr(0, n), raw));
+}
+
+// Columns of the wire, of random widths and values.
+std::string random_columns(std::mt19937_64& random, std::uint32_t count, std::int64_t first_time) {
+  std::string out(1, '\1');
+  const auto put = [&](std::uint64_t v, unsigned width) {
+    for (unsigned k = 0; k < width; ++k) out.push_back(static_cast<char>(v >> (8 * k)));
+  };
+  put(static_cast<std::uint64_t>(first_time), 8);
+  for (int c = 0; c < 7; ++c) {
+    const unsigned width = std::array{0u, 1u, 2u, 4u, 8u}[random() % 5];
+    out.push_back(static_cast<char>(width));
+    put(random() >> (random() % 64), 8);
+    for (std::uint32_t i = 0; i < count; ++i) put(random() >> (random() % 64), width);
+  }
+  return out;
+}
+
+TEST(RecordCodec, RawColumnsOfAnyWidthComeBackToTheByte) {
+  constexpr std::uint64_t kSeed = 11;
+  std::mt19937_64 random(kSeed);
+  for (const std::uint32_t count : {0u, 1u, 15u, 16u, 17u, 100u, 1023u, 1024u, 3000u})
+    for (int i = 0; i < 20; ++i) {
+      const RawBlock block{LeafIndex(), 0,
+                           TimeNs(),    TimeNs(42),
+                           count,       random_columns(random, count, static_cast<std::int64_t>(random()))};
+      std::string value;
+      ASSERT_TRUE(encode_raw(block, value));
+      EXPECT_EQ(value[0], 2) << "well-formed columns are kept as planes";
+      RawBlock back;
+      const Status s = decode_raw_untrusted(value, back);
+      ASSERT_TRUE(s) << s.error().message << ", seed " << kSeed;
+      EXPECT_EQ(back, block) << count << " records, seed " << kSeed;
+    }
+}
+
+TEST(RecordCodec, DamagedRawPlanesAreRefused) {
+  constexpr std::uint64_t kSeed = 12;
+  std::mt19937_64 random(kSeed);
+  const RawBlock block{LeafIndex(), 0, TimeNs(), TimeNs(42), 50, random_columns(random, 50, 7)};
+  std::string value;
+  ASSERT_TRUE(encode_raw(block, value));
+  RawBlock back;
+  for (std::size_t n = 0; n < value.size(); ++n)
+    EXPECT_FALSE(decode_raw_untrusted(std::string_view(value).substr(0, n), back)) << n << " bytes";
+  EXPECT_FALSE(decode_raw_untrusted(value + '\0', back)) << "a byte too many";
+  for (std::size_t bit = 0; bit < 8 * value.size(); ++bit) {
+    std::string broken = value;
+    broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
+    if (decode_raw_untrusted(broken, back)) {
+      EXPECT_EQ(back.columns, block.columns) << "bit " << bit << " changed records unseen";
+    }
+  }
+  value[0] = 3;
+  EXPECT_EQ(decode_raw_untrusted(value, back).error().code, ErrorCode::kVersion);
+}
+
+// Three records as version 1 wrote them: archives of before must stay readable.
+constexpr char kRawVersion1[] =
+    "\x01\x80\x89\x7a\x03\x5d\x28\xb5\x2f\xfd\x24\x5d\xad\x01\x00\x14\x02\x01\x70\x3a"
+    "\x0f\x00\x02\x00\x78\x05\x28\x0a\x01\x00\x10\x00\x04\x01\x02\x00\x02\x01\x01\x00"
+    "\x0d\x0d\x00\x01\x05\x00\x01\x00\x01\x00\x08\x00\x44\x15\x01\xc8\x00\x65\x80\x41"
+    "\x00\x21\x20\x73\x50\x38\x00\x5a\x25\x29\x60\xd4";
+TEST(RecordCodec, RawBlocksOfVersion1StayReadable) {
+  const std::string_view value(kRawVersion1, sizeof(kRawVersion1) - 1);
+  RawBlock back;
+  const Status s = decode_raw_untrusted(value, back);
+  ASSERT_TRUE(s) << s.error().message;
+  EXPECT_EQ(back.end, TimeNs(1'000'000));
+  EXPECT_EQ(back.count, 3u);
+  RawColumns columns;
+  ASSERT_TRUE(parse_columns_untrusted(back.columns, 3, columns));
+  EXPECT_EQ(columns.first_time, 998'000);
+  EXPECT_EQ(columns.columns[0].width, 2);
+  EXPECT_EQ(columns.columns[1].base, 4096u);
+  EXPECT_EQ(columns.columns[6].width, 1);
+}
+
+// What a reader makes of columns: absolute times, and the other fields.
+using Row = std::array<std::uint64_t, kRawColumns>;
+std::vector<Row> rows_of(const RawBlock& b) {
+  RawColumns columns;
+  EXPECT_TRUE(parse_columns_untrusted(b.columns, b.count, columns));
+  std::vector<Row> rows(b.count);
+  std::int64_t now = columns.first_time;
+  for (std::size_t c = 0; c < kRawColumns; ++c)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::uint64_t v = 0;
+      const std::size_t width = columns.columns[c].width;
+      for (std::size_t k = 0; k < width; ++k)
+        v |= std::uint64_t{static_cast<std::uint8_t>(columns.columns[c].from[i * width + k])} << (8 * k);
+      v += columns.columns[c].base;
+      if (c == 0) v = static_cast<std::uint64_t>(now = wrapping_add(now, unzigzag(v)));
+      rows[i][c] = v;
+    }
+  return rows;
+}
+
+TEST(RecordCodec, RawBlocksOfOneCommitAreJoinedWithoutChangingARecord) {
+  constexpr std::uint64_t kSeed = 13;
+  std::mt19937_64 random(kSeed);
+  std::vector<RawBlock> blocks;
+  std::array<std::uint64_t, 3> next{};
+  std::array<std::vector<Row>, 3> expected;
+  for (int i = 0; i < 60; ++i) {
+    const auto leaf = static_cast<std::uint32_t>(random() % 3);
+    const auto count = static_cast<std::uint32_t>(1 + random() % 50);
+    RawBlock b{LeafIndex(leaf),
+               next[leaf],
+               TimeNs(1000 * i),
+               TimeNs(1000 * i + 999),
+               count,
+               random_columns(random, count, static_cast<std::int64_t>(random()))};
+    next[leaf] += count;
+    for (const Row& r : rows_of(b)) expected[leaf].push_back(r);
+    blocks.push_back(std::move(b));
+  }
+  const std::vector<RawBlock> joined = join_raw(blocks);
+  ASSERT_EQ(joined.size(), 3u);
+  for (const RawBlock& b : joined) {
+    EXPECT_EQ(b.first, 0u);
+    EXPECT_EQ(rows_of(b), expected[b.leaf.value]) << "seed " << kSeed;
+  }
+}
+
+TEST(RecordCodec, RawBlocksThatDoNotGoOnStayApart) {
+  std::mt19937_64 random(14);
+  const auto block = [&](std::uint64_t first, std::int64_t begin, std::uint32_t count) {
+    return RawBlock{LeafIndex(1),  first, TimeNs(begin),
+                    TimeNs(begin), count, random_columns(random, count, 5)};
+  };
+  RawBlock strange = block(10, 20, 10);
+  strange.columns = "no columns";
+  const RawBlock a = block(0, 10, 10), gap = block(11, 20, 5),
+                 late = block(10, 10 + 2 * kLongestJoined.value, 5), full = block(10, 20, kMostJoined);
+  for (const RawBlock& other : {strange, gap, late, full})
+    EXPECT_EQ(join_raw({a, other}), (std::vector{a, other}));
+  EXPECT_EQ(join_raw({}), std::vector<RawBlock>());
+  // The same ordinals of another leaf in between are no reason to part.
+  RawBlock elsewhere = block(10, 20, 5);
+  elsewhere.leaf = LeafIndex(2);
+  EXPECT_EQ(join_raw({a, elsewhere, block(10, 20, 5)}).size(), 2u);
+}
+
+TEST(RecordCodec, SmallRawBlocksAreExtendedByTheNextCuts) {
+  constexpr std::uint64_t kSeed = 15;
+  std::mt19937_64 random(kSeed);
+  RawTails tails;
+  std::map<std::pair<std::int64_t, std::uint64_t>, RawBlock> archive;  // by begin and first: the key
+  std::vector<Row> expected;
+  std::uint64_t next = 0;
+  for (std::uint64_t cut = 1; cut <= 100; ++cut) {
+    const auto count = static_cast<std::uint32_t>(1 + random() % 100);
+    const auto begin = static_cast<std::int64_t>(20'000'000 * cut);
+    const RawBlock b{LeafIndex(3),      next,  TimeNs(begin),
+                     TimeNs(begin + 9), count, random_columns(random, count, begin)};
+    next += count;
+    for (const Row& r : rows_of(b)) expected.push_back(r);
+    // Some commits fail, some of those after they were written; then the same cut comes again.
+    for (int attempt = static_cast<int>(random() % 3); attempt >= 0; --attempt) {
+      const std::vector<RawBlock> written = tails.extend(cut, {b});
+      for (const RawBlock& w : written) archive[{w.begin.value, w.first}] = w;
+      if (attempt != 1) tails.committed(cut, written);
+    }
+    if (cut == 50) tails.clear();
+  }
+  std::vector<Row> rows;
+  for (const auto& [key, b] : archive)
+    for (const Row& r : rows_of(b)) rows.push_back(r);
+  EXPECT_EQ(rows, expected) << "every record once, seed " << kSeed;
+  EXPECT_LT(archive.size(), 20u);
 }
 
 TEST(Keys, ByteOrderIsTimeOrder) {
