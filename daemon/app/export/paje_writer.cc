@@ -394,6 +394,11 @@ void PajeWriter::special(Leaf& leaf, const RawEvent& e) {
     case MARGAY_LINK_END: {
       const bool begins = e.record.kind == MARGAY_LINK_BEGIN;
       const auto open = open_links_.find(e.record.tag);
+      if (!begins && open == open_links_.end() && early_ends_.size() < kMostEarlyEnds) {
+        // Of the same moment as its begin, perhaps, on a leaf that comes first.
+        early_ends_.insert_or_assign(e.record.tag, EarlyEnd{e.time, here, what});
+        return;
+      }
       if (begins ? open_links_.size() >= kMostLinks : open == open_links_.end()) {
         ++counts_.links_left_out;
         return;
@@ -407,6 +412,13 @@ void PajeWriter::special(Leaf& leaf, const RawEvent& e) {
       else
         open_links_.erase(open);
       counts_.links += begins;
+      if (const auto early = early_ends_.find(e.record.tag); begins && early != early_ends_.end()) {
+        text_ += "13 " + at + " " + alias('L', type) + " 0 " + early->second.here + " " +
+                 alias('V', value_of('L', type, early->second.what, model::StateFamily::kOther)) + " " +
+                 quoted(std::to_string(e.record.tag)) + "\n";
+        early_ends_.erase(early);
+        open_links_.erase(e.record.tag);
+      }
       return;
     }
     default:
@@ -414,8 +426,15 @@ void PajeWriter::special(Leaf& leaf, const RawEvent& e) {
   }
 }
 
+void PajeWriter::drop_early_ends(TimeNs before) {
+  if (early_ends_.empty() || early_ends_.begin()->second.time >= before) return;
+  counts_.links_left_out += early_ends_.size();
+  early_ends_.clear();
+}
+
 Status PajeWriter::take(const RawEvent& e) {
   const TimeNs t = std::max(e.time, shown_ ? last_ : e.time);
+  drop_early_ends(e.time);  // they are all of one moment
   if (t >= from_) begin_showing();
   if (shown_) last_ = t;
   Leaf& leaf = leaves_[e.leaf.value];
@@ -475,6 +494,7 @@ void PajeWriter::clear_outside(Leaf& leaf, TimeNs t) {
 }
 
 Status PajeWriter::finish() {
+  drop_early_ends(TimeNs(INT64_MAX));
   begin_showing();
   TimeNs until = std::max(last_, all_.run.end.value_or(last_));
   for (const Leaf& leaf : leaves_)

@@ -107,6 +107,14 @@ class PajeWriter {
   std::map<std::tuple<char, std::uint32_t, std::string>, std::uint32_t> sub_types_;
   std::map<std::tuple<char, std::uint32_t, std::string>, std::uint32_t> values_;
   std::unordered_map<std::int32_t, std::uint32_t> open_links_;  // by number: the type
+  // Ends of links whose begin has not come, all of one moment; by number.
+  static constexpr std::size_t kMostEarlyEnds = 4096;
+  struct EarlyEnd {
+    TimeNs time{};
+    std::string here, what;
+  };
+  std::unordered_map<std::int32_t, EarlyEnd> early_ends_;
+  void drop_early_ends(TimeNs before);
   std::uint32_t aliases_ = 0;
   std::string text_;
   Counts counts_;
