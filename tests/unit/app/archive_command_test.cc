@@ -164,8 +164,12 @@ TEST_F(ArchiveCommand, ImpossibleNumbersAreShownAndFound) {
   cut.run->end = TimeNs(kMost);
   cut.run->levels = {DurationNs(kMost)};
   cut.columns.clear();
-  for (const std::int64_t s : {kLeast, std::int64_t{0}, kMost - 1})
-    cut.columns.push_back(random_column(random, LevelIndex(0), SliceIndex(s), kLeaves, kStates, kSlice));
+  for (const std::int64_t s : {kLeast, std::int64_t{0}, kMost - 1}) {
+    // Of a possible slice, and said to be of an impossible one.
+    const auto column = random_column(random, LevelIndex(0), SliceIndex(0), kLeaves, kStates, kSlice);
+    column->index = SliceIndex(s);
+    cut.columns.push_back(column);
+  }
   auto full = std::make_shared<model::SliceColumn>(*cut.columns[1]);
   for (std::int64_t& ns : full->duration_ns(LeafIndex(2))) ns = kMost;
   cut.columns[1] = full;
