@@ -298,7 +298,10 @@ Status Reader::batch(const BatchView& b, std::int64_t arrival) {
   source.epoch = b.epoch;
   const auto found = stream_of(b.source, source, b.stream);
   if (!found) return tl::unexpected(found.error());
-  if (*found == nullptr) return {};
+  if (*found == nullptr) {  // a stream beyond the bound
+    counts_.rejected += b.count;
+    return {};
+  }
   Stream& stream = **found;
   // Not taken: an agent sends them again.
   if (b.count > wire::kMaxBatchRecords || b.count > records_left_) {

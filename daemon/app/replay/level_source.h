@@ -12,7 +12,7 @@ namespace margay::app::internal {
 std::optional<LevelIndex> level_for(const store::RunMeta& run, DurationNs slice);
 
 // Each slice that lies in [from, to) whole, closing at its end; one that the archive does not have to its end
-// is left out. `regions` as the journal has them.
+// is left out.
 Status read_slices(const store::Archive& archive, const store::Resume& resume, DurationNs slice, TimeNs from,
                    TimeNs to, const std::function<bool(ClosedSlice&&)>& take);
 

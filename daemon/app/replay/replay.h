@@ -28,8 +28,6 @@ struct WhatIf {
   std::optional<std::optional<double>> p;  // given; inside nothing: from the noise floor
   std::optional<TimeNs> from, to;          // [from, to), trace time
   bool any() const { return slice || idle_states || p || from || to; }
-  // Whether slices other than those of the journal are shown.
-  bool other_slices() const { return slice.has_value(); }
 };
 
 struct ReplayResult {
