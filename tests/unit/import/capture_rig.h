@@ -92,11 +92,12 @@ class File {
     return put(m);
   }
   File& batch(std::uint64_t source, std::uint64_t first, const std::vector<EventRecord>& records,
-              std::int64_t covered_ms, std::uint32_t epoch = 0) {
+              std::int64_t covered_ms, std::uint32_t epoch = 0, std::uint32_t stream = 0) {
     wire::ToCollector m = message();
     auto& b = *m.add_batches();
     b.set_source(source);
     b.set_epoch(epoch);
+    b.set_stream(stream);
     b.set_first(first);
     b.set_count(static_cast<std::uint32_t>(records.size()));
     b.set_covered_until_ns(kMono + covered_ms * 1'000'000);

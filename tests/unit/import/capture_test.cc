@@ -174,6 +174,20 @@ TEST(Capture, WhatNoSenderShouldSendIsCountedAndLeftOut) {
   EXPECT_EQ(k.story(0), (Story{"ENTER MPI_Send 4", "GAP 3 9", "LEAVE MPI_Send 10"}));
 }
 
+TEST(Capture, RecordsOfMoreStreamsThanASourceMayHaveAreCounted) {
+  File f;
+  f.hello(7, 0);
+  for (std::uint32_t stream = 0; stream < 256; ++stream)
+    f.batch(7, 0, {record(MARGAY_ENTER, 1, 1)}, 5, 0, stream);
+  f.batch(7, 0, {record(MARGAY_ENTER, 1, 2), record(MARGAY_LEAVE, 1, 3)}, 5, 0, 256);
+  f.batch(7, 1, {record(MARGAY_LEAVE, 1, 4)}, 5, 0, 255);
+  Keeper k;
+  const auto counts = f.read(k);
+  EXPECT_EQ(counts.rejected, 2u);
+  EXPECT_EQ(k.leaves.size(), 256u);
+  EXPECT_EQ(k.story(255), (Story{"ENTER MPI_Send 1", "LEAVE MPI_Send 4"}));
+}
+
 TEST(Capture, PartsAreTheWhole) {
   test::SyntheticCapture what{20'000, 20, 3};
   std::string bytes;
