@@ -33,8 +33,10 @@ Status write_paje(const Job& job, const std::string& output) {
   options.progress = [&](std::uint64_t blocks) {
     if (job.progress) job.progress(static_cast<double>(blocks) / static_cast<double>(survey->blocks));
   };
-  Status s = stream_raw(job.archive, job.all, options, [&](const RawEvent& e) { return writer.take(e); });
-  if (s) s = writer.finish();
+  const auto left_out =
+      stream_raw(job.archive, job.all, options, [&](const RawEvent& e) { return writer.take(e); });
+  if (!left_out) return tl::unexpected(left_out.error());
+  Status s = writer.finish();
   if (s) s = (*out)->commit();
   if (!s) return s;
   const PajeWriter::Counts& c = writer.counts();
@@ -44,6 +46,11 @@ Status write_paje(const Job& job, const std::string& output) {
         "margay: events were lost, or are not in the archive, at %s points: the state Unknown follows, "
         "and what was open before may have ended earlier\n",
         grouped(c.gaps).c_str());
+  if (*left_out != 0)
+    std::fprintf(stderr,
+                 "margay: %s records were left out: of kinds that this Margay does not know, or behind the "
+                 "end of their block\n",
+                 grouped(*left_out).c_str());
   if (c.links_left_out != 0)
     std::fprintf(stderr, "margay: %s ends of links were left out, whose begin is not there\n",
                  grouped(c.links_left_out).c_str());

@@ -32,15 +32,17 @@ class Merge {
         names_(all),
         leaves_(all.leaves.size()) {}
 
-  Status run() {
+  // How many records were left out.
+  Result<std::uint64_t> run() {
     Status inside;
     const Status read = archive_.read_raw(std::nullopt, kFirst, options_.to, [&](store::RawBlock&& block) {
       inside = take_block(block);
       return inside.has_value();
     });
-    if (!inside) return inside;
-    if (!read) return read;
-    return release(kLast);
+    if (!inside) return tl::unexpected(inside.error());
+    if (!read) return tl::unexpected(read.error());
+    if (Status s = release(kLast); !s) return tl::unexpected(s.error());
+    return rejected_;
   }
 
  private:
@@ -60,8 +62,7 @@ class Merge {
                                            std::to_string(block.leaf.value) + ", which is not there");
     if (Status s = release(block.begin); !s) return s;
     if (block.count == 0) return {};
-    std::uint64_t rejected = 0;  // nothing can be said of them
-    if (Status s = trace::decode_block(archive_.path(), block, decoded_, rejected); !s) return s;
+    if (Status s = trace::decode_block(archive_.path(), block, decoded_, rejected_); !s) return s;
     Leaf& leaf = leaves_[block.leaf.value];
     const bool idle = leaf.waiting.empty();
     if (const std::uint64_t hole = hole_before(leaf.next, block.first); hole > 0) {
@@ -115,6 +116,7 @@ class Merge {
   std::vector<EventRecord> decoded_;
   std::size_t waiting_ = 0;
   std::uint64_t blocks_ = 0;
+  std::uint64_t rejected_ = 0;
 };
 
 }  // namespace
@@ -146,8 +148,9 @@ Result<RawSurvey> survey_raw(const store::Archive& archive, const store::Resume&
   return found;
 }
 
-Status stream_raw(const store::Archive& archive, const store::Resume& all, const RawStreamOptions& options,
-                  const std::function<Status(const RawEvent&)>& take) {
+Result<std::uint64_t> stream_raw(const store::Archive& archive, const store::Resume& all,
+                                 const RawStreamOptions& options,
+                                 const std::function<Status(const RawEvent&)>& take) {
   return Merge(archive, all, options, take).run();
 }
 

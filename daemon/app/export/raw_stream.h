@@ -49,8 +49,10 @@ struct RawStreamOptions {
 };
 inline constexpr std::size_t kMostWaiting = std::size_t{1} << 23;  // 512 MiB
 
-// `take` is called with one event after the other; its error ends the reading.
-Status stream_raw(const store::Archive& archive, const store::Resume& all, const RawStreamOptions& options,
-                  const std::function<Status(const RawEvent&)>& take);
+// `take` is called with one event after the other; its error ends the reading. Returns how many records were
+// left out because nothing can be said of them (raw_block.h, `rejected`).
+Result<std::uint64_t> stream_raw(const store::Archive& archive, const store::Resume& all,
+                                 const RawStreamOptions& options,
+                                 const std::function<Status(const RawEvent&)>& take);
 
 }  // namespace margay::app

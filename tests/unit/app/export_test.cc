@@ -150,12 +150,24 @@ TEST_F(Export, EventsOfOverlappingBlocksComeInTheOrderOfTheirTimes) {
   std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint64_t>> got;
   RawStreamOptions options;
   options.to = TimeNs(1) + seconds(100'000);
-  ASSERT_TRUE(stream_raw(**archive, *all, options, [&](const RawEvent& e) {
+  const auto left_out = stream_raw(**archive, *all, options, [&](const RawEvent& e) {
     EXPECT_EQ(e.state, kSend);
     got.emplace_back(e.time.value, e.leaf.value, e.record.bytes);
     return Status();
-  }));
+  });
+  ASSERT_TRUE(left_out);
+  EXPECT_EQ(*left_out, 0u);
   EXPECT_EQ(got, expected);
+}
+
+TEST_F(Export, RecordsOfUnknownKindsAreLeftOutAndSaid) {
+  Cut cut = first_cut(false);
+  cut.raw = {block(0, 0,
+                   {record(1'000'000'001, MARGAY_ENTER, 1), record(1'000'000'003, 99, 1),
+                    record(1'000'000'004, 98, 2), record(1'000'000'009, MARGAY_LEAVE, 1)})};
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(paje(make("a", cut)), Contains(HasSubstr("8 1.000000001 S5")));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("2 records were left out"));
 }
 
 TEST_F(Export, ALiveRunIsComputeBetweenItsCallsAndTimesCountFromItsBegin) {
