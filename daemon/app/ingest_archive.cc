@@ -219,9 +219,7 @@ void IngestStage::commit(bool last) {
   cut.report = pending_report_;
   cut.phases_end = pending_phases_end_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
-  cut.journal = {pending_journal_.begin(), pending_journal_.end()};
-  cut.superseded = {pending_superseded_.begin(), pending_superseded_.end()};
-  cut.kept = {pending_kept_.begin(), pending_kept_.end()};
+  journal_.put_into(cut);
   if (!start_counted_)
     cut.state.push_back({kStartsBlob, std::to_string(options_.restarts + 1)});  // this one among them
   if (last) {
@@ -248,7 +246,7 @@ void IngestStage::commit(bool last) {
   pending_phases_.clear();
   pending_raw_.clear();
   pending_raw_bytes_ = 0;
-  journal_submitted();
+  journal_.submitted(slicer_.next_open() - static_cast<std::int64_t>(slicer_.held()));
 }
 
 void IngestStage::poll_commits() {

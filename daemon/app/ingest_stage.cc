@@ -242,7 +242,7 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
   message.column = std::move(column);
   message.amended = amended;
   message.watermark = watermark;
-  message.position = journal_sequence_;
+  message.position = journal_.sequence();
   const bool known = topology_published_ == ingest_.topology_version() && states_published_ == states_.size();
   if (!known) {
     ++message.position;
@@ -319,7 +319,7 @@ bool IngestStage::finishing() {
     message.watermark = end;
     message.final = true;
     message.end = end;
-    message.position = journal_sequence_ + 1;
+    message.position = journal_.sequence() + 1;
     ++exchange_.standings;
     ClosedSlice sent = message;
     said_final_ = exchange_.slices.try_push(std::move(sent));

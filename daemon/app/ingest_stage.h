@@ -20,6 +20,7 @@
 #include "margay/store/keeper.h"
 #include "margay/transport/guarded.h"
 #include "options.h"
+#include "shown_journal.h"
 
 namespace margay::app {
 
@@ -49,8 +50,6 @@ class IngestStage {
   void take_amended(TimeNs watermark, bool all);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void journal_shown(const ClosedSlice& message);
-  void add_to_journal(store::JournalEntry entry);
-  void journal_submitted();
   void keep(const model::SliceColumn& column);
   void put_pending(model::SliceColumn column);
   std::shared_ptr<const Standing> standing() const;
@@ -92,20 +91,7 @@ class IngestStage {
   bool told_full_ = false;
   std::uint64_t slices_unseen_ = 0;
   std::uint64_t amendments_unseen_ = 0;
-  // The journal: what the analysis was shown (store/journal.h).
-  struct Shown {
-    std::uint64_t sequence = 0;  // of the entry
-    std::shared_ptr<const model::SliceColumn>
-        column;  // until a cut has it; then the archive holds it as shown
-  };
-  std::map<SliceIndex, Shown> shown_;   // slices that can still change, and have not since they were shown
-  std::uint64_t journal_sequence_ = 0;  // of the last entry
-  SliceIndex newest_shown_{};
-  std::vector<model::Attributes> journal_leaves_;  // as the journal knows them
-  std::deque<store::JournalEntry> pending_journal_;
-  std::deque<store::SupersededSlice> pending_superseded_;
-  std::deque<store::KeptSlice> pending_kept_;
-  std::uint64_t journal_lost_ = 0;
+  ShownJournal journal_;
   std::set<SliceIndex> amended_;  // not yet shown to the analysis
   TimeNs next_amended_{};
   std::uint64_t alerts_lost_ = 0;

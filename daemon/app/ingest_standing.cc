@@ -70,7 +70,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::raw_not_archived, raw_lost_ + ingest_.raw_dropped());
   v.set(Id::alerts_not_archived, alerts_lost_);
   v.set(Id::columns_not_archived, columns_lost_);
-  v.set(Id::decisions_not_archived, journal_lost_);
+  v.set(Id::decisions_not_archived, journal_.lost());
   v.set(Id::slices_unseen, slices_unseen_);
   v.set(Id::amendments_unseen, amendments_unseen_);
   v.set(Id::slices_held, slicer_.held());
