@@ -1,5 +1,6 @@
 // The whole daemon in this process, without sources: what it tells of itself, and taking a run up again.
 #include "pipeline.h"
+#include "support/runtime_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,16 +19,13 @@ namespace {
 using testing::HasSubstr;
 
 struct PipelineTest : testing::Test {
-  std::string place;
+  test::RuntimePlace runtime;
+  const std::string& place = runtime.path;
   Options options;
   void SetUp() override {
     log::Options quiet;
     quiet.level = log::Level::kOff;
     log::start(quiet);
-    char name[] = "/tmp/mp-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    place = name;
-    setenv("MARGAY_RUNTIME_DIR", place.c_str(), 1);
     auto directory = transport::make_run_directory("r");
     ASSERT_TRUE(directory) << directory.error().message;
     options.run = "r";
@@ -35,11 +33,7 @@ struct PipelineTest : testing::Test {
     options.archive = place + "/archive";
     options.commit_period = milliseconds(10);
   }
-  void TearDown() override {
-    unsetenv("MARGAY_RUNTIME_DIR");
-    std::filesystem::remove_all(place);
-    log::start({});
-  }
+  void TearDown() override { log::start({}); }
   // The status once it knows what the ingest says and something has been committed.
   wire::Report status() const {
     zmq::context_t context(1);

@@ -13,6 +13,7 @@
 #include "margay/wire/columns.h"
 #include "player.h"
 #include "replay.h"
+#include "support/runtime_place.h"
 #include "support/synthetic_job.h"
 
 namespace margay::app {
@@ -22,22 +23,6 @@ using namespace margay::test;
 using Kind = store::JournalEntry::Kind;
 
 constexpr std::uint64_t kSeed = 20261121;
-
-class Place {
- public:
-  Place() {
-    std::string name = "/tmp/margay-replay-XXXXXX";
-    if (mkdtemp(name.data())) path = name;
-    setenv("MARGAY_RUNTIME_DIR", path.c_str(), 1);
-  }
-  ~Place() {
-    std::error_code ec;
-    std::filesystem::remove_all(path, ec);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  std::string path;
-};
 
 JobPlan disturbed_job() {
   JobPlan plan;
@@ -116,7 +101,7 @@ std::vector<model::SliceColumn> job_without_regions(const JobPlan& plan) {
 }
 
 TEST(Replay, ArchiveWithoutAJournalIsShownAsItIs) {
-  const Place place;
+  const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
   const auto job = job_without_regions(plan);
   make_archive(place.path + "/a", plan, job, job.size());
@@ -140,7 +125,7 @@ TEST(Replay, ArchiveWithoutAJournalIsShownAsItIs) {
 
 // What is said by t depends on nothing that happened later.
 TEST(Replay, ATraceCutAtAnyTimeSaysWhatTheWholeHadSaidByThen) {
-  const Place place;
+  const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
   const auto job = job_without_regions(plan);
   make_archive(place.path + "/whole", plan, job, job.size());
@@ -163,7 +148,7 @@ TEST(Replay, ATraceCutAtAnyTimeSaysWhatTheWholeHadSaidByThen) {
 }
 
 TEST(Replay, CoarserSlicesAreSumsOfFinerOnes) {
-  const Place place;
+  const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
   const auto job = job_without_regions(plan);
   make_archive(place.path + "/a", plan, job, job.size());
@@ -191,7 +176,7 @@ TEST(Replay, CoarserSlicesAreSumsOfFinerOnes) {
 }
 
 TEST(Replay, WishesThatCannotBeAreRefused) {
-  const Place place;
+  const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
   const auto job = make_job(plan);
   make_archive(place.path + "/a", plan, job, 20);
@@ -257,7 +242,7 @@ std::vector<store::JournalEntry> journal_of(const JobPlan& plan, const std::vect
 }
 
 TEST(Replay, ADaemonThatBeganAgainWithAllThereWasChangesNothing) {
-  const Place place;
+  const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
   const auto job = make_job(plan);
   make_archive(place.path + "/one", plan, job, job.size(), journal_of(plan, job, SIZE_MAX, true, {}));
@@ -280,7 +265,7 @@ TEST(Replay, ADaemonThatBeganAgainWithAllThereWasChangesNothing) {
 }
 
 TEST(Replay, ADaemonWithOtherSettingsOrLessToLookBackOnIsFollowed) {
-  const Place place;
+  const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
   const auto job = make_job(plan);
   make_archive(place.path + "/p", plan, job, job.size(), journal_of(plan, job, 95, true, 0.5));
@@ -368,7 +353,7 @@ class Viewer {
 };
 
 TEST(Player, PausesStepsJumpsAndEnds) {
-  const Place place;
+  const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
   const auto job = make_job(plan);
   make_archive(place.path + "/a", plan, job, job.size());

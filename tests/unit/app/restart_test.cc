@@ -12,27 +12,12 @@
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
 #include "pipeline.h"
+#include "support/runtime_place.h"
 
 namespace margay::app {
 namespace {
 
 constexpr DurationNs kSlice = milliseconds(100);
-
-class Place {
- public:
-  Place() {
-    std::string name = "/tmp/margay-restart-XXXXXX";
-    if (mkdtemp(name.data())) path = name;
-    setenv("MARGAY_RUNTIME_DIR", path.c_str(), 1);
-  }
-  ~Place() {
-    std::error_code ec;
-    std::filesystem::remove_all(path, ec);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  std::string path;
-};
 
 std::string boot_id() {
   std::ifstream in("/proc/sys/kernel/random/boot_id");
@@ -81,7 +66,7 @@ void finish(const std::string& endpoint) {
 }
 
 TEST(Restart, SlicesThatWentByRetentionAreNotMissed) {
-  const Place place;
+  const test::RuntimePlace place;
   const SystemClock clock;
   Options o;
   o.run = "r";
