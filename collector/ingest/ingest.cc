@@ -347,6 +347,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
     }
   }
   stream->gap_since.reset();
+  if (batch.count() > skip || batch.dropped() > account.probe_dropped) stream->moved = now;
   account.produced = std::max(account.produced, batch.produced());
   account.probe_dropped = std::max(account.probe_dropped, batch.dropped());
   account.recorded = std::max(account.recorded, batch.recorded());
@@ -429,6 +430,7 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
         stream.regions.erase(it.base() - 1, stream.regions.end());
       break;
     case MARGAY_GAP:
+      stream.told_dropped += record.bytes;
       outcome = slicer_.gap(stream.leaf, t, record.bytes);
       break;
     case MARGAY_STACK:

@@ -61,8 +61,13 @@ TimeNs Ingest::watermark(TimeNs now) const {
       if (source.process.stopped_since != TimeNs()) covered = std::max(covered, source.process.at);
       if (!catching_up) {
         // Records that are known to be on their way are worth waiting for: without them their slices would
-        // close with guesses, and what comes later than can be amended is lost.
-        const bool behind = !source.silent && stream.account.recorded > stream.account.next;
+        // close with guesses, and what comes later than can be amended is lost. So is, for a while, the word
+        // where dropped ones were: the last records of an overloaded program come before its goodbye, and all
+        // that was waited for would close in between.
+        const Account& account = stream.account;
+        const bool untold = account.next > 0 && account.probe_dropped > stream.told_dropped &&
+                            now - stream.moved < options_.untold_hold;
+        const bool behind = !source.silent && (account.recorded > account.next || untold);
         covered = std::max(covered, now_trace - (behind ? options_.behind_hold : options_.silence_hold));
       }
       least = std::min(least, covered);
@@ -178,6 +183,7 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
   // The archive tells whose a leaf is now; what fed it before that is found by what it was.
   for (auto& [id, source] : sources_)
     for (auto& [index, stream] : source.streams) {
+      stream.told_dropped = stream.account.probe_dropped;  // or nobody knows
       const std::pair mine(id, index);
       if (stream.leaf.value < leaf_owner_.size() && leaf_owner_[stream.leaf.value] == mine) continue;
       const model::Attributes attributes = leaf_attributes(source.attributes, source.id, index);

@@ -404,6 +404,46 @@ TEST(Ingest, RecordsOnTheirWayAreWaitedForAsLongAsTheirSourceIsHeard) {
   EXPECT_EQ(other.ingest.watermark(at(1500)), trace(at(1300)) - lateness);  // silence_hold is 200 ms
 }
 
+TEST(Ingest, WhereRecordsWereDroppedIsWaitedForAfterTheLastRecord) {
+  Rig rig;
+  FakeSource s;
+  s.add(MARGAY_ENTER, kSend, at(10));
+  s.add(MARGAY_LEAVE, kSend, at(30));
+  s.add(MARGAY_GAP, 0, at(50), 5);
+  s.add(MARGAY_STACK, 0, at(50));
+  rig.now = at(9'000);  // overloaded: nine seconds late
+  rig.receive(s.hello());
+  const auto batch = [&](std::uint64_t first, std::uint32_t count, std::uint64_t dropped) {
+    wire::ToCollector m = s.batch(first, count, at(30));
+    m.mutable_batches(0)->set_dropped(dropped);
+    rig.receive(m);
+  };
+  batch(0, 2, 7);
+  const DurationNs lateness = Rig::options().lateness;
+  rig.ingest.tick(at(9'400));
+  // Without the wait all slices up to now would close before the goodbye could say what is unknown.
+  EXPECT_EQ(rig.ingest.watermark(at(9'400)), trace(at(30)) - lateness);
+  rig.now = at(9'900);
+  batch(2, 2, 7);  // five of seven are told: two were dropped after that
+  EXPECT_EQ(rig.ingest.watermark(at(9'950)), trace(at(30)) - lateness);
+  EXPECT_EQ(rig.ingest.watermark(at(11'800)), trace(at(1'800)) - lateness) << "behind_hold is 10 s";
+  for (int ms = 10'400; ms <= 12'400; ms += 500) {  // heard, but nothing moves any more: it computes
+    rig.now = at(ms);
+    batch(4, 0, 7);
+    rig.ingest.tick(rig.now);
+  }
+  EXPECT_EQ(rig.ingest.watermark(at(12'400)), trace(at(12'200)) - lateness) << "untold_hold is 2 s";
+  // What threads without a ring drop is told by the goodbye alone; nobody waits for that.
+  Rig other;
+  other.now = at(100);
+  other.receive(s.hello());
+  wire::ToCollector m = s.batch(0, 0, at(90));
+  m.mutable_batches(0)->set_recorded(0);
+  m.mutable_batches(0)->set_dropped(7);
+  other.receive(m);
+  EXPECT_EQ(other.ingest.watermark(at(500)), trace(at(300)) - lateness);
+}
+
 TEST(Ingest, AStoppedProcessDoesNotHoldTheWatermark) {
   Rig rig;
   const FakeSource s = two_calls();

@@ -36,6 +36,8 @@ struct Options {
   DurationNs lateness = milliseconds(10);
   DurationNs silence_hold = milliseconds(200);  // how long a silent source holds the watermark
   DurationNs behind_hold = seconds(10);         // one that is heard, and whose records are on their way
+  DurationNs untold_hold =
+      seconds(2);  // of behind_hold, for a GAP or goodbye to tell where records were dropped
   DurationNs silent_after = seconds(1);
   DurationNs lost_after = seconds(10);
   DurationNs give_up_gap = seconds(10);

@@ -72,6 +72,8 @@ struct Stream {
   // A batch that begins after `account.next`: something is missing, since then (host time of the collector).
   std::optional<TimeNs> gap_since;
   std::vector<std::uint16_t> regions;  // open named regions, innermost last
+  std::uint64_t told_dropped = 0;      // of account.probe_dropped: those whose GAP has come
+  TimeNs moved{};                      // records came, or more were dropped (host time of the collector)
 };
 
 // What the node sampler last said of a process.
