@@ -31,7 +31,10 @@ Result<LevelIndex> level_for(const Job& job) {
   return chosen_level(job, best);
 }
 
-// Shares of the slice, by leaf position; Absent and Unknown are states like others.
+constexpr std::size_t kTested = kCompute.value;  // states before it weigh nothing
+
+// Shares of the slice, by leaf position. As `margay partition` and the daemon see it: Absent and Unknown are
+// no states, but what a cell's weight is short of 1.
 Result<Model> model_of(const Job& job, LevelIndex level, SliceIndex first, SliceIndex last) {
   Model m;
   std::vector<NodeIndex> parents;
@@ -46,22 +49,26 @@ Result<Model> model_of(const Job& job, LevelIndex level, SliceIndex first, Slice
   for (std::uint32_t p = 0; p < m.tree.leaf_count(); ++p)
     position[m.tree.leaf_node(partition::LeafPosition(p)).value] = p;
   m.slices = static_cast<std::size_t>(last.value - first.value) + 1;
-  m.states = job.all.states.size();
+  m.states = job.all.states.size() - kTested;
   m.first_slice = first;
-  for (const auto& s : job.all.states.states()) m.state_names.push_back(s.name);
+  for (std::size_t x = kTested; x < job.all.states.size(); ++x)
+    m.state_names.push_back(job.all.states[StateId(static_cast<std::uint16_t>(x))].name);
   const std::size_t leaves = m.leaves();
-  if (m.slices > kMemory / sizeof(double) / std::max<std::size_t>(1, leaves * m.states))
+  if (m.slices > kMemory / sizeof(double) / std::max<std::size_t>(1, leaves * (m.states + 1)))
     return fail(ErrorCode::kLimit,
                 "partition: " + std::to_string(m.slices) + " slices are too many; give a coarser --level");
   m.values.assign(m.slices * leaves * m.states, 0.0);
+  m.weights.assign(m.slices * leaves, 0.0);
   const double slice = static_cast<double>(job.all.run.levels[level.value].value);
   const Status read = job.archive.scan_columns(level, first, last, [&](model::SliceColumn&& c) {
     const auto t = static_cast<std::size_t>(c.index.value - first.value);
     for (std::uint32_t l = 0; l < c.leaves() && l < job.hierarchy.leaf_count(); ++l) {
       const std::size_t at = position[job.hierarchy.node_of(LeafIndex(l)).value];
       double* const row = m.values.data() + (t * leaves + at) * m.states;
-      for (std::size_t x = 0; x < c.states() && x < m.states; ++x)
-        row[x] = std::max(0.0, static_cast<double>(c.duration_ns(LeafIndex(l))[x]) / slice);
+      double sum = 0;
+      for (std::size_t x = kTested; x < c.states() && x - kTested < m.states; ++x)
+        sum += row[x - kTested] = std::max(0.0, static_cast<double>(c.duration_ns(LeafIndex(l))[x]) / slice);
+      m.weights[t * leaves + at] = std::min(1.0, sum);
     }
     return true;
   });
@@ -80,11 +87,11 @@ Status write_partition(const Job& job, OutFile& out) {
   if (!*range || job.hierarchy.leaf_count() == 0) return {};
   const auto model = model_of(job, *level, (*range)->first, (*range)->second);
   if (!model) return tl::unexpected(model.error());
-  const std::vector<double> ones(model->leaves(), 1.0);
   std::vector<partition::Column> columns(model->slices);
   const std::size_t size = model->leaves() * model->states;
   for (std::size_t t = 0; t < model->slices; ++t)
-    columns[t] = {std::span(model->values).subspan(t * size, size), ones};
+    columns[t] = {std::span(model->values).subspan(t * size, size),
+                  std::span(model->weights).subspan(t * model->leaves(), model->leaves())};
   partition::Batch::Options options;
   options.tree = model->tree;
   options.states = model->states;

@@ -340,6 +340,24 @@ TEST_F(Export, TablesAreTidyAndExact) {
   EXPECT_THAT(some, Not(HasSubstr(",10007,")));
 }
 
+TEST_F(Export, InPartitionsNobodyIsInTheStateOfNotBeingThere) {
+  Cut cut = first_cut(false);
+  const SliceIndex begin(10'000);  // 1000 s
+  for (int s = 0; s < 20; ++s) {
+    auto c = std::make_shared<model::SliceColumn>(LevelIndex(0), begin + s, 2, 3);
+    for (std::uint32_t l = 0; l < 2; ++l) {
+      c->duration_ns(LeafIndex(l))[kAbsent.value] = 70'000'000;
+      c->duration_ns(LeafIndex(l))[kUnknown.value] = 20'000'000;
+      c->duration_ns(LeafIndex(l))[kCompute.value] = 10'000'000;
+    }
+    cut.columns.push_back(std::move(c));
+  }
+  const std::string out = dir_ / "partition.csv";
+  ASSERT_EQ(run({make("a", cut), "--format", "csv", "--table", "partition", "--output", out}), 0);
+  EXPECT_THAT(text_of(out), HasSubstr(",Compute,1.0\n")) << "as `margay partition` says";
+  EXPECT_THAT(text_of(out), Not(HasSubstr("Absent")));
+}
+
 TEST_F(Export, WhatMakesNoSenseIsRefused) {
   const std::string archive = make("a", first_cut(false));
   const auto said = [&](std::vector<std::string> more) {
