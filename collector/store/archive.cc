@@ -19,6 +19,9 @@ namespace margay::store {
 Archive::Archive(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Archive::~Archive() = default;
 
+bool Archive::is_live() const {
+  return impl_->live;
+}
 const std::string& Archive::path() const {
   return impl_->path;
 }

@@ -24,6 +24,7 @@ namespace margay::store {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr int kAttempts = 5;  // to open what somebody is writing
 constexpr const char* kMarkerName = "MARGAY";
 constexpr const char* kMarkerText = "Margay archive, format ";
 
@@ -239,26 +240,40 @@ Status Archive::Impl::open(bool create) {
     registered = name;
     if (::access(path.c_str(), W_OK | X_OK) != 0) return system_error(path, errno);
   } else if (Status s = refuse_written(path); !s) {
-    return s;
+    if (mode != Mode::kBeside || s.error().code != ErrorCode::kUnavailable) return s;
+    live = true;
   }
-  return open_database(create);
+  if (!live) return open_database(create);
+  // Files that the writer deletes between our reading of its list and our opening of them are in none of its
+  // next lists.
+  Status opened;
+  for (int i = 0; i < kAttempts && !(opened = open_database(create)); ++i)
+    if (opened.error().code == ErrorCode::kVersion) return opened;
+  if (!opened)
+    return fail(ErrorCode::kUnavailable, path + ": is being written, and changed " +
+                                             std::to_string(kAttempts) + " times while it was opened (" +
+                                             opened.error().message + ")");
+  return {};
 }
 
 Status Archive::Impl::open_database(bool create) {
   rocksdb::Options r = database_options(settings, errors);
   r.create_if_missing = create;
+  if (live) r.max_open_files = -1;  // a file that the writer deletes stays readable for whoever has it open
   r.create_missing_column_families = mode == Mode::kWrite;  // an older format has fewer
   const auto cache = rocksdb::NewLRUCache(settings.memory_bytes / 3);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, family_options(kMeta, settings, cache));
-  const std::size_t count = mode == Mode::kReadOnly && format < 2 ? kFirstFamilies : kFamilies;
+  const std::size_t count = mode != Mode::kWrite && format < 2 ? kFirstFamilies : kFamilies;
   for (std::size_t f = 0; f < count; ++f)
     descriptors.emplace_back(kFamilyNames[f], family_options(static_cast<Family>(f), settings, cache));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* raw = nullptr;
+  // The second directory would be that of its diary.
   const rocksdb::Status s =
       mode == Mode::kWrite ? rocksdb::DB::Open(r, database(path), descriptors, &handles, &raw)
-                           : rocksdb::DB::OpenForReadOnly(r, database(path), descriptors, &handles, &raw);
+      : live ? rocksdb::DB::OpenAsSecondary(r, database(path), database(path), descriptors, &handles, &raw)
+             : rocksdb::DB::OpenForReadOnly(r, database(path), descriptors, &handles, &raw);
   if (!s.ok()) {
     if (mode == Mode::kWrite && s.ToString().find("LOCK") != std::string::npos) {
       const pid_t pid = lock_holder(path);

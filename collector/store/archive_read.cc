@@ -24,10 +24,11 @@ std::string after(char letter) {
 }  // namespace
 
 Snapshot::Snapshot(const Archive::Impl& impl) : Reading(impl) {
-  if (db_) options_.snapshot = db_->GetSnapshot();
+  // A secondary stays as it was opened, and knows no snapshots.
+  if (db_ && !impl.live) options_.snapshot = db_->GetSnapshot();
 }
 Snapshot::~Snapshot() {
-  if (db_) db_->ReleaseSnapshot(options_.snapshot);
+  if (options_.snapshot != nullptr) db_->ReleaseSnapshot(options_.snapshot);
 }
 
 Result<bool> Archive::Impl::get(const rocksdb::ReadOptions& options, Family family, std::string_view key,

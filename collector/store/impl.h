@@ -61,6 +61,7 @@ struct Archive::Impl {
   std::string path;
   std::string registered;  // canonical path in the list of archives this process writes
   Mode mode = Mode::kReadOnly;
+  bool live = false;  // kBeside, and there is a writer: `db` is a secondary that is never brought up to date
   ArchiveOptions settings;
   std::uint32_t format = 0;  // of the directory, when it was opened
   std::shared_ptr<ErrorKeeper> errors = std::make_shared<ErrorKeeper>();

@@ -237,6 +237,34 @@ class Replay(E2eTest):
         self.check_cells(run)
         self.check_replay(run)
 
+    def test_an_archive_that_is_being_written_is_read_beside_its_daemon(self):
+        run = self.run_margay(self.lammps_until_told(ranks=2))
+        run.ranks("lmp", 2)
+        run.wait_for_slices(10)
+        seen = []
+        for _ in range(2):
+            done = self.margay_replay(run.archive, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("is being written; this is what it holds now", done.stderr)
+            seen.append(json.loads(done.stdout)["slices"])
+            run.wait_for_slices(seen[-1] + 10)
+        self.assertGreaterEqual(seen[0], 5)
+        self.assertGreater(seen[1], seen[0])
+        for what in (("partition", run.archive, "--slices", "10", "--p", "0.1"),
+                     ("export", run.archive, "--format", "csv", "--table", "cells"),
+                     ("export", run.archive, "--format", "paje")):
+            done = subprocess.run([self.margay_program, *what], capture_output=True, text=True, timeout=LONG, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("is being written; this is what it holds now", done.stderr)
+            self.assertIn("Compute", done.stdout)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 2)
+        done = self.margay_replay(run.archive, "--json")
+        self.assertNotIn("being written", done.stderr)
+        self.assertGreater(json.loads(done.stdout)["slices"], seen[1])
+        self.check_replay(run)
+
 
 if __name__ == "__main__":
     unittest.main()

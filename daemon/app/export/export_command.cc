@@ -112,10 +112,12 @@ int export_command(const ExportRequest& given) {
   if (r.output.empty()) r.output = "-";
   if (r.format == "paje" && (!r.table.empty() || !r.level.empty()))
     return complain("--table and --level are for --format csv");
-  const auto archive = store::Archive::open(r.archive, store::Mode::kReadOnly);
+  const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
   if (!archive) return complain(archive.error().message);
   const auto all = (*archive)->load();
   if (!all) return complain(all.error().message);
+  if ((*archive)->is_live())
+    static_cast<void>(complain(r.archive + ": is being written; this is what it holds now"));
   std::vector<model::Attributes> leaves;
   for (const auto& l : all->leaves) leaves.push_back(l.attributes);
   const auto view = model::Hierarchy::default_view();

@@ -354,11 +354,15 @@ Result<Zoomed> ArchiveZoom::read() {
 }  // namespace
 
 Result<Zoomed> zoom_archive(const ZoomRequest& request) {
-  const auto archive = store::Archive::open(request.input, store::Mode::kReadOnly);
+  const auto archive = store::Archive::open(request.input, store::Mode::kBeside);
   if (!archive) return tl::unexpected(archive.error());
   const auto resume = (*archive)->load();
   if (!resume) return tl::unexpected(resume.error());
-  return ArchiveZoom(request, **archive, *resume).read();
+  auto zoomed = ArchiveZoom(request, **archive, *resume).read();
+  if (zoomed && (*archive)->is_live())
+    zoomed->notes.insert(zoomed->notes.begin(),
+                         request.input + ": is being written; this is what it holds now");
+  return zoomed;
 }
 
 }  // namespace margay::app::internal

@@ -319,10 +319,12 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
 namespace {
 
 int replay_archive(const ReplayRequest& r) {
-  const auto archive = store::Archive::open(r.archive, store::Mode::kReadOnly);
+  const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
   if (!archive) return complain(archive.error().message), archive.error().code == ErrorCode::kCorrupt ? 1 : 2;
   const auto resume = (*archive)->load();
   if (!resume) return complain(resume.error().message), 1;
+  if ((*archive)->is_live() && !r.quiet)
+    static_cast<void>(complain(r.archive + ": is being written; this is what it holds now"));
   auto wanted = wishes(r, resume->run);
   if (!wanted) return complain(wanted.error().message);
   struct sigaction action {};

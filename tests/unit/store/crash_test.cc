@@ -77,8 +77,8 @@ class Child {
 };
 
 // The archive holds the cut `n` = its sequence, in every value.
-void expect_one_whole_cut(const std::string& path, std::uint64_t* sequence) {
-  const auto archive = Archive::open(path, Mode::kReadOnly);
+void expect_one_whole_cut(const std::string& path, std::uint64_t* sequence, Mode mode = Mode::kReadOnly) {
+  const auto archive = Archive::open(path, mode);
   ASSERT_TRUE(archive) << archive.error().message;
   const auto r = (*archive)->load();
   ASSERT_TRUE(r) << r.error().message;
@@ -151,6 +151,43 @@ TEST(ArchiveErrors, LockedByAnotherProcessTellsItsPid) {
   }
   child.kill();
   EXPECT_TRUE(Archive::open(path, Mode::kWrite)) << "a killed writer leaves no lock behind";
+}
+
+TEST(ArchiveBeside, EachReaderSeesOneWholeCutOfAWriterAtFullSpeed) {
+  const TempDir dir;
+  const std::string path = dir / "a";
+  ASSERT_TRUE(Archive::create(path, example_run()));
+  Child child("commit", path);
+  ASSERT_TRUE(child.hear(1));
+  std::uint64_t last = 0, committed = 1;
+  std::unique_ptr<Archive> early;
+  std::uint64_t early_sequence = 0;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(child.hear(10)) << "it goes on";
+    committed += 10;
+    std::uint64_t sequence = 0;
+    expect_one_whole_cut(path, &sequence, Mode::kBeside);
+    EXPECT_GE(sequence, std::max(last, committed)) << "all that was committed when it was opened";
+    last = sequence;
+    if (early) continue;
+    auto archive = Archive::open(path, Mode::kBeside);
+    ASSERT_TRUE(archive) << archive.error().message;
+    EXPECT_TRUE((*archive)->is_live());
+    early = std::move(*archive);
+    early_sequence = early->load()->sequence;
+  }
+  // Megabytes later, files of that time are long gone.
+  EXPECT_GT(last, early_sequence + 100);
+  EXPECT_EQ(early->load()->sequence, early_sequence);
+  const auto columns = early->read_columns(LevelIndex(0), SliceIndex(0), SliceIndex(0));
+  ASSERT_TRUE(columns) << columns.error().message;
+  EXPECT_EQ(columns->at(0).lost_events, early_sequence);
+  EXPECT_FALSE(early->commit(testing::numbered_cut(early_sequence + 1), false));
+  child.kill();
+  const auto after = Archive::open(path, Mode::kBeside);
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_FALSE((*after)->is_live());
+  EXPECT_TRUE(Archive::open(path, Mode::kWrite)) << "who reads beside is in nobody's way";
 }
 
 }  // namespace

@@ -24,7 +24,15 @@
 
 namespace margay::store {
 
-enum class Mode { kWrite, kReadOnly };
+enum class Mode {
+  kWrite,
+  kReadOnly,  // of an archive that nobody writes
+  // Also of one that a daemon is writing: what its log and files held when it was opened, a whole cut, and
+  // that alone, however long it is open. The writer is not told, waits for nothing, and may delete what it
+  // likes: files that are open stay readable, and take room on the disk until this is closed. All of them are
+  // kept open.
+  kBeside,
+};
 
 struct ArchiveOptions {
   // For buffers and caches, split half and a third; the rest is left for RocksDB's own. At least 8 MiB.
@@ -47,7 +55,8 @@ class Archive {
   static Result<std::unique_ptr<Archive>> create(const std::string& path, const RunMeta& run,
                                                  const ArchiveOptions& options = {});
   // Errors: kNotFound (no such archive), kInvalidArgument (not an archive), kVersion (written by a newer
-  // Margay), kUnavailable (locked by a writer, whose pid is told), kCorrupt, kIo (permission, disk full).
+  // Margay), kUnavailable (kWrite, kReadOnly: locked by a writer, whose pid is told; kBeside: the writer
+  // changed its files at each of some attempts), kCorrupt, kIo (permission, disk full).
   static Result<std::unique_ptr<Archive>> open(const std::string& path, Mode mode,
                                                const ArchiveOptions& options = {});
   // Takes an archive away, whatever its format, with its directory. First its marker gets another name, so
@@ -63,6 +72,8 @@ class Archive {
   Archive& operator=(const Archive&) = delete;
 
   const std::string& path() const;
+  // Somebody was writing it when it was opened beside them: it is the state of that moment.
+  bool is_live() const;
 
   // Writes the cut in one atomic batch; with `sync` it is on the disk when this returns. After an error the
   // same cut may be committed again: the database is then opened anew. The archive then holds this cut or
