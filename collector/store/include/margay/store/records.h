@@ -154,6 +154,8 @@ struct RawBlock {
   TimeNs end{};
   std::uint32_t count = 0;
   std::string columns;
+  // Whose they are, and so whose names they use; nothing in blocks that were written before this was kept.
+  std::optional<SourceId> source = {};
   bool operator==(const RawBlock&) const = default;
 };
 
