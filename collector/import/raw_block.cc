@@ -46,35 +46,48 @@ Status decode_block(const std::string& archive, const store::RawBlock& block, st
   return {};
 }
 
-RawNames::RawNames(const store::Resume& resume) : resume_(resume) {
-  std::map<SourceId, std::size_t> by_source;
-  for (const store::SourceRecord& s : resume.sources) {
-    by_source.emplace(s.source, tables_.size());
-    Table& table = tables_.emplace_back();
-    table.states = &s.names;
-    for (const store::NameText& t : s.texts) {
-      table.texts.resize(std::max<std::size_t>(table.texts.size(), t.index + std::size_t{1}));
-      table.texts[t.index] = &t.text;
+RawNames::RawNames(const store::Resume& resume) : states_(resume.states.size()) {
+  // What is there of a source now goes before what was kept of it when it was forgotten.
+  for (const auto* sources : {&resume.sources, &resume.gone})
+    for (const store::SourceRecord& s : *sources) {
+      if (!table_of_source_.emplace(s.source.value, tables_.size()).second) continue;
+      Table& table = tables_.emplace_back();
+      table.states = &s.names;
+      for (const store::NameText& t : s.texts) {
+        table.texts.resize(std::max<std::size_t>(table.texts.size(), t.index + std::size_t{1}));
+        table.texts[t.index] = &t.text;
+      }
     }
-  }
   for (const store::LeafRecord& l : resume.leaves) {
-    const auto source = by_source.find(l.source);
-    table_of_.push_back(source == by_source.end() ? 0 : source->second);
+    const auto source = table_of_source_.find(l.source.value);
+    table_of_leaf_.push_back(source == table_of_source_.end() ? 0 : source->second);
   }
 }
 
-std::optional<StateId> RawNames::state(LeafIndex leaf, std::uint16_t name) const {
-  if (leaf.value >= table_of_.size() || table_of_[leaf.value] >= tables_.size()) return {};
-  const std::vector<StateId>& states = *tables_[table_of_[leaf.value]].states;
-  if (name >= states.size() || states[name].value >= resume_.states.size()) return {};
+RawNames::OfBlock RawNames::of(const store::RawBlock& block) const {
+  OfBlock names;
+  names.states_ = states_;
+  if (block.leaf.value >= table_of_leaf_.size() || tables_.empty()) return names;
+  names.table_ = &tables_[table_of_leaf_[block.leaf.value]];
+  if (!block.source) return names;
+  const auto source = table_of_source_.find(block.source->value);
+  if (source != table_of_source_.end())
+    names.table_ = &tables_[source->second];
+  else
+    names.own_ = false;
+  return names;
+}
+
+std::optional<StateId> RawNames::OfBlock::state(std::uint16_t name) const {
+  if (table_ == nullptr) return {};
+  const std::vector<StateId>& states = *table_->states;
+  if (name >= states.size() || states[name].value >= states_) return {};
   return states[name];
 }
 
-std::optional<std::string_view> RawNames::text(LeafIndex leaf, std::uint16_t name) const {
-  if (leaf.value >= table_of_.size() || table_of_[leaf.value] >= tables_.size()) return {};
-  const auto& texts = tables_[table_of_[leaf.value]].texts;
-  if (name >= texts.size() || texts[name] == nullptr) return {};
-  return *texts[name];
+std::optional<std::string_view> RawNames::OfBlock::text(std::uint16_t name) const {
+  if (table_ == nullptr || !own_ || name >= table_->texts.size() || table_->texts[name] == nullptr) return {};
+  return *table_->texts[name];
 }
 
 }  // namespace margay::trace

@@ -181,7 +181,7 @@ void IngestStage::collect_changes() {
       continue;
     }
     pending_raw_bytes_ += b.columns.size();
-    pending_raw_.push_back({b.leaf, b.first, b.begin, b.end, b.count, std::move(b.columns)});
+    pending_raw_.push_back({b.leaf, b.first, b.begin, b.end, b.count, std::move(b.columns), b.source});
   }
 }
 

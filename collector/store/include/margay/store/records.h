@@ -211,6 +211,9 @@ struct Resume {
   std::vector<LeafRecord> leaves;      // element i is LeafIndex(i)
   std::vector<LeafState> leaf_states;  // only of leaves that have one
   std::vector<SourceRecord> sources;
+  // Sources that were forgotten, while raw events may be kept that use their names: source, names, texts,
+  // end.
+  std::vector<SourceRecord> gone;
   std::vector<StreamRecord> streams;
   std::vector<StreamRecord> former;  // see Cut
   std::vector<ClosedThrough> closed;
