@@ -17,11 +17,11 @@ std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Status decode_block(const std::string& archive, const store::RawBlock& block, std::vector<EventRecord>& out,
-                    std::uint64_t& rejected) {
-  if (Status ok = wire::decode_columns_untrusted(block.columns, block.count, out); !ok)
-    return fail(ok.error(), archive + ": raw events of leaf " + std::to_string(block.leaf.value) + " from " +
-                                std::to_string(block.begin.value) + " ns");
+namespace {
+
+// The block's records in trace time, all of them.
+Status decode_all(const store::RawBlock& block, std::vector<EventRecord>& out) {
+  if (Status ok = wire::decode_columns_untrusted(block.columns, block.count, out); !ok) return ok;
   if (out.empty()) return {};
   const auto [least, most] =
       std::minmax_element(out.begin(), out.end(),
@@ -32,17 +32,38 @@ Status decode_block(const std::string& archive, const store::RawBlock& block, st
   // An end that is much too early is that of a clock that ran ahead: what lies beyond it was not taken.
   if (drift < -(length / 1000 + 1000)) drift = 0;
   __extension__ using Wide = __int128;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    EventRecord r = out[i];
+  for (EventRecord& r : out) {
     const std::int64_t since = wrapping_difference(r.time_ns, host);
     r.time_ns = wrapping_sum(r.time_ns, offset);
     if (drift != 0 && length > 0)
       r.time_ns = wrapping_sum(r.time_ns, static_cast<std::int64_t>(Wide{drift} * since / length));
-    if (r.kind >= MARGAY_ENTER && r.kind <= MARGAY_LINK_END && r.time_ns <= block.end.value) out[kept++] = r;
   }
+  return {};
+}
+
+}  // namespace
+
+Status decode_block(const std::string& archive, const store::RawBlock& block, std::vector<EventRecord>& out,
+                    std::uint64_t& rejected) {
+  if (Status ok = decode_all(block, out); !ok)
+    return fail(ok.error(), archive + ": raw events of leaf " + std::to_string(block.leaf.value) + " from " +
+                                std::to_string(block.begin.value) + " ns");
+  std::size_t kept = 0;
+  for (const EventRecord& r : out)
+    if (r.kind >= MARGAY_ENTER && r.kind <= MARGAY_LINK_END && r.time_ns <= block.end.value) out[kept++] = r;
   rejected += out.size() - kept;
   out.resize(kept);
+  return {};
+}
+
+Status round_times(store::RawBlock& block, DurationNs grid, std::vector<EventRecord>& scratch) {
+  if (Status ok = decode_all(block, scratch); !ok) return ok;
+  const auto down = [mask = -grid.value](std::int64_t t) { return t & mask; };
+  for (EventRecord& r : scratch) r.time_ns = down(r.time_ns);
+  block.begin = TimeNs(down(block.begin.value));
+  block.end = TimeNs(down(block.end.value));
+  block.columns.clear();
+  wire::encode_columns(scratch, block.columns);
   return {};
 }
 

@@ -29,6 +29,10 @@ inline constexpr std::size_t kMostNames = 65536;       // of a source's name tab
 inline constexpr std::size_t kLargestBlob = 16 << 20;  // state, signature, report or raw block, in bytes
 inline constexpr std::size_t kLongestBlobName = 256;
 
+// In RunMeta::settings: what the times of raw events were rounded down to, such as "16ns"; none is 1ns. Of a
+// run that was gone on with under another one, the coarsest.
+inline constexpr const char* kResolutionSetting = "store.resolution";
+
 // Written once, when the archive is made; exit code and end when the run ends (Cut::run).
 struct RunMeta {
   std::string run;
