@@ -65,7 +65,7 @@ std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks);
 class RawTails {
  public:
   static constexpr std::uint32_t kMostExtensions = 8;
-  static constexpr std::uint32_t kEnough = 512;  // records
+  static constexpr std::uint32_t kEnough = 1024;  // records: less than a few hundred cost their code tables
   static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
   // What cut `sequence` is to write for these blocks. The same again for the same sequence, whether that cut
