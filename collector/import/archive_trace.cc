@@ -30,7 +30,8 @@ struct LeafProgress {
   Start start;
   StateId base = kCompute;  // while nothing is open
   std::optional<TimeNs> goodbye;
-  std::optional<std::uint64_t> next;   // ordinal
+  std::optional<std::uint64_t> next;   // ordinal, of `source`
+  std::optional<SourceId> source;      // of the last block
   std::optional<std::uint64_t> total;  // ordinals there are
   TimeNs last{};
   bool exists = false;
@@ -49,7 +50,7 @@ class Reader {
   Status find_starts();
   Status seed(std::uint32_t leaf);
   Status take(store::RawBlock&& block);
-  Status convert(LeafIndex index, LeafProgress& leaf);
+  Status convert(const RawNames::OfBlock& names, LeafProgress& leaf);
   Status finish_leaf(std::uint32_t leaf);
   Result<std::uint16_t> name_of(Name::Kind kind, std::string_view text);
   bool wanted(std::uint32_t leaf) const { return !options_.wanted || options_.wanted(LeafIndex(leaf)); }
@@ -194,19 +195,19 @@ std::optional<Name::Kind> kind_of(const EventRecord& r) {
 }
 
 // decoded_, in the source's names, becomes out_.
-Status Reader::convert(LeafIndex index, LeafProgress& leaf) {
+Status Reader::convert(const RawNames::OfBlock& names, LeafProgress& leaf) {
   for (EventRecord e : decoded_) {
     if (e.time_ns < leaf.start.at.value) continue;
     if (e.kind == MARGAY_GAP || e.kind == MARGAY_BEGIN || e.kind == MARGAY_END) {
       e.state = 0;
     } else {
-      const auto state = names_.state(index, e.state);
+      const auto state = names.state(e.state);
       if (!state) {
         ++counts_.rejected;
         continue;
       }
       if (const auto kind = kind_of(e)) {
-        const auto text = names_.text(index, e.state);
+        const auto text = names.text(e.state);
         if (!text && *kind == Name::Kind::kRegion) continue;
         const auto name = name_of(*kind, text ? *text : std::string_view(resume_.states[*state].name));
         if (!name) return tl::unexpected(name.error());
@@ -240,13 +241,15 @@ Status Reader::take(store::RawBlock&& block) {
   if (Status ok = decode_block(archive_.path(), block, decoded_, counts_.rejected); !ok) return ok;
   out_.clear();
   // Ordinals that begin anew are those of the leaf's next program.
+  if (leaf.source && block.source && *leaf.source != *block.source) leaf.next = 0;
+  leaf.source = block.source;
   if (leaf.next && block.first > *leaf.next && block.begin < options_.to) {
     ++counts_.holes;
     out_.push_back(plain(MARGAY_GAP, block.begin, block.first - *leaf.next));
     leaf.exists = true;
   }
   leaf.next = block.first + block.count;
-  if (Status ok = convert(block.leaf, leaf); !ok) return ok;
+  if (Status ok = convert(names_.of(block), leaf); !ok) return ok;
   return pass_on(block.leaf.value);
 }
 

@@ -327,6 +327,7 @@ void ArchiveWriter::Impl::flush(std::uint32_t leaf) {
   if (part.held.empty()) return;
   store::RawBlock block;
   block.leaf = LeafIndex(leaf);
+  block.source = kSource;
   block.first = part.archived;
   block.begin = TimeNs(part.held.front().time_ns);
   block.end = TimeNs(part.held.back().time_ns);

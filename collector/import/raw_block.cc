@@ -17,11 +17,11 @@ std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Status decode_block(const std::string& archive, const store::RawBlock& block, std::vector<EventRecord>& out,
-                    std::uint64_t& rejected) {
-  if (Status ok = wire::decode_columns_untrusted(block.columns, block.count, out); !ok)
-    return fail(ok.error(), archive + ": raw events of leaf " + std::to_string(block.leaf.value) + " from " +
-                                std::to_string(block.begin.value) + " ns");
+namespace {
+
+// The block's records in trace time, all of them.
+Status decode_all(const store::RawBlock& block, std::vector<EventRecord>& out) {
+  if (Status ok = wire::decode_columns_untrusted(block.columns, block.count, out); !ok) return ok;
   if (out.empty()) return {};
   const auto [least, most] =
       std::minmax_element(out.begin(), out.end(),
@@ -32,49 +32,83 @@ Status decode_block(const std::string& archive, const store::RawBlock& block, st
   // An end that is much too early is that of a clock that ran ahead: what lies beyond it was not taken.
   if (drift < -(length / 1000 + 1000)) drift = 0;
   __extension__ using Wide = __int128;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    EventRecord r = out[i];
+  for (EventRecord& r : out) {
     const std::int64_t since = wrapping_difference(r.time_ns, host);
     r.time_ns = wrapping_sum(r.time_ns, offset);
     if (drift != 0 && length > 0)
       r.time_ns = wrapping_sum(r.time_ns, static_cast<std::int64_t>(Wide{drift} * since / length));
-    if (r.kind >= MARGAY_ENTER && r.kind <= MARGAY_LINK_END && r.time_ns <= block.end.value) out[kept++] = r;
   }
+  return {};
+}
+
+}  // namespace
+
+Status decode_block(const std::string& archive, const store::RawBlock& block, std::vector<EventRecord>& out,
+                    std::uint64_t& rejected) {
+  if (Status ok = decode_all(block, out); !ok)
+    return fail(ok.error(), archive + ": raw events of leaf " + std::to_string(block.leaf.value) + " from " +
+                                std::to_string(block.begin.value) + " ns");
+  std::size_t kept = 0;
+  for (const EventRecord& r : out)
+    if (r.kind >= MARGAY_ENTER && r.kind <= MARGAY_LINK_END && r.time_ns <= block.end.value) out[kept++] = r;
   rejected += out.size() - kept;
   out.resize(kept);
   return {};
 }
 
-RawNames::RawNames(const store::Resume& resume) : resume_(resume) {
-  std::map<SourceId, std::size_t> by_source;
-  for (const store::SourceRecord& s : resume.sources) {
-    by_source.emplace(s.source, tables_.size());
-    Table& table = tables_.emplace_back();
-    table.states = &s.names;
-    for (const store::NameText& t : s.texts) {
-      table.texts.resize(std::max<std::size_t>(table.texts.size(), t.index + std::size_t{1}));
-      table.texts[t.index] = &t.text;
+Status round_times(store::RawBlock& block, DurationNs grid, std::vector<EventRecord>& scratch) {
+  if (Status ok = decode_all(block, scratch); !ok) return ok;
+  const auto down = [mask = -grid.value](std::int64_t t) { return t & mask; };
+  for (EventRecord& r : scratch) r.time_ns = down(r.time_ns);
+  block.begin = TimeNs(down(block.begin.value));
+  block.end = TimeNs(down(block.end.value));
+  block.columns.clear();
+  wire::encode_columns(scratch, block.columns);
+  return {};
+}
+
+RawNames::RawNames(const store::Resume& resume) : states_(resume.states.size()) {
+  // What is there of a source now goes before what was kept of it when it was forgotten.
+  for (const auto* sources : {&resume.sources, &resume.gone})
+    for (const store::SourceRecord& s : *sources) {
+      if (!table_of_source_.emplace(s.source.value, tables_.size()).second) continue;
+      Table& table = tables_.emplace_back();
+      table.states = &s.names;
+      for (const store::NameText& t : s.texts) {
+        table.texts.resize(std::max<std::size_t>(table.texts.size(), t.index + std::size_t{1}));
+        table.texts[t.index] = &t.text;
+      }
     }
-  }
   for (const store::LeafRecord& l : resume.leaves) {
-    const auto source = by_source.find(l.source);
-    table_of_.push_back(source == by_source.end() ? 0 : source->second);
+    const auto source = table_of_source_.find(l.source.value);
+    table_of_leaf_.push_back(source == table_of_source_.end() ? 0 : source->second);
   }
 }
 
-std::optional<StateId> RawNames::state(LeafIndex leaf, std::uint16_t name) const {
-  if (leaf.value >= table_of_.size() || table_of_[leaf.value] >= tables_.size()) return {};
-  const std::vector<StateId>& states = *tables_[table_of_[leaf.value]].states;
-  if (name >= states.size() || states[name].value >= resume_.states.size()) return {};
+RawNames::OfBlock RawNames::of(const store::RawBlock& block) const {
+  OfBlock names;
+  names.states_ = states_;
+  if (block.leaf.value >= table_of_leaf_.size() || tables_.empty()) return names;
+  names.table_ = &tables_[table_of_leaf_[block.leaf.value]];
+  if (!block.source) return names;
+  const auto source = table_of_source_.find(block.source->value);
+  if (source != table_of_source_.end())
+    names.table_ = &tables_[source->second];
+  else
+    names.own_ = false;
+  return names;
+}
+
+std::optional<StateId> RawNames::OfBlock::state(std::uint16_t name) const {
+  if (table_ == nullptr) return {};
+  const std::vector<StateId>& states = *table_->states;
+  if (name >= states.size() || states[name].value >= states_) return {};
   return states[name];
 }
 
-std::optional<std::string_view> RawNames::text(LeafIndex leaf, std::uint16_t name) const {
-  if (leaf.value >= table_of_.size() || table_of_[leaf.value] >= tables_.size()) return {};
-  const auto& texts = tables_[table_of_[leaf.value]].texts;
-  if (name >= texts.size() || texts[name] == nullptr) return {};
-  return *texts[name];
+std::optional<std::string_view> RawNames::OfBlock::text(std::uint16_t name) const {
+  if (table_ == nullptr || !own_ || name >= table_->texts.size() || table_->texts[name] == nullptr) return {};
+  return *table_->texts[name];
 }
 
 }  // namespace margay::trace

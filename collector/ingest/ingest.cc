@@ -324,6 +324,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
       if (raw_limit_ > 0) {
         AcceptedBatch raw;
         raw.leaf = stream->leaf;
+        raw.source = source.id;
         raw.first = batch.first() + skip;
         raw.count = static_cast<std::uint32_t>(batch.count() - skip);
         // The clock of a source may run backwards, or ahead; an archive wants blocks that begin before they

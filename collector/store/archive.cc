@@ -143,6 +143,29 @@ Status put_blobs(const std::vector<Blob>& blobs, char letter, rocksdb::ColumnFam
   return {};
 }
 
+// The names of sources that are removed stay for as long as raw events may use them.
+Status put_names(const Archive::Impl& impl, const Cut& cut, rocksdb::WriteBatch& batch) {
+  for (const ForgottenSource& f : cut.forgotten) {
+    SourceRecord names;
+    const auto now = std::find_if(cut.sources.begin(), cut.sources.end(),
+                                  [&](const SourceRecord& s) { return s.source == f.source; });
+    if (now != cut.sources.end()) {
+      names = *now;
+    } else {
+      std::string value;
+      const auto found =
+          impl.get(rocksdb::ReadOptions(), kSources, key_of(kSourceKey, f.source.value), value);
+      if (!found) return fail(found.error().code, found.error().message);
+      if (!*found) continue;
+      if (Status s = decode_untrusted(value, names); !s) return s;
+    }
+    if (names.names.empty()) continue;
+    names.attributes.clear();
+    batch.Put(impl.families[kSources], names_key(names.end.value_or(cut.wall), f.source), encode(names));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status Archive::commit(const Cut& cut, bool sync) {
@@ -163,6 +186,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   for (const SourceRecord& s : cut.sources)
     batch.Put(f[kSources], key_of(kSourceKey, s.source.value), encode(s));
   for (const StreamRecord& s : cut.streams) batch.Put(f[kSources], stream_key(s.source, s.stream), encode(s));
+  if (Status s = put_names(*impl_, cut, batch); !s) return s;
   for (const ForgottenSource& s : cut.forgotten) {
     batch.Delete(f[kSources], key_of(kSourceKey, s.source.value));
     for (const std::uint32_t stream : s.streams) batch.Delete(f[kSources], stream_key(s.source, stream));

@@ -148,6 +148,9 @@ Result<Resume> Archive::load() const {
     s = many(kSources, kSourceKey, 8, r.sources,
              [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id)); });
   if (s)
+    s = many(kSources, kNamesKey, 16, r.gone,
+             [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id.substr(8))); });
+  if (s)
     s = many(kSources, kStreamKey, 12, r.streams, [](StreamRecord& v, std::string_view id) {
       v.source = SourceId(get_big_endian(id.substr(0, 8)));
       v.stream = static_cast<std::uint32_t>(get_big_endian(id.substr(8)));

@@ -123,7 +123,13 @@ Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
 }
 Status Archive::drop_raw_before(TimeNs time) {
   impl_->tails.clear();
-  return drop(*impl_, Shelf::kRaw, {}, time.value);
+  if (Status s = drop(*impl_, Shelf::kRaw, {}, time.value); !s) return s;
+  // Names that none of what is left can use: too few for files of their own.
+  const auto s = impl_->db->DeleteRange(rocksdb::WriteOptions(), impl_->families[kSources],
+                                        names_key(TimeNs(kLow), SourceId()), names_key(time, SourceId()));
+  if (s.ok()) return {};
+  impl_->failed = true;
+  return rocks_error(s, impl_->path);
 }
 Status Archive::drop_reports_before(TimeNs time) {
   return drop(*impl_, Shelf::kReports, {}, time.value);

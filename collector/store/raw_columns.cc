@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "bytes.h"
+#include "raw_times.h"
 
 namespace margay::store {
 namespace {
@@ -16,6 +17,8 @@ static_assert(std::endian::native == std::endian::little, "columns are little-en
 constexpr char kColumnsVersion = 1;
 constexpr std::size_t kHeader = 1 + sizeof(std::int64_t);
 constexpr std::size_t kColumnHeader = 1 + sizeof(std::uint64_t);
+constexpr std::size_t kStateColumn = 5;
+constexpr std::size_t kKindColumn = 6;
 
 bool is_width(std::size_t w) {
   return w == 0 || w == 1 || w == 2 || w == 4 || w == 8;
@@ -63,6 +66,22 @@ void gather(const char* from, std::size_t count, char* to) {
     }
   for (; i < count; ++i)
     for (std::size_t k = 0; k < sizeof(Word); ++k) to[i * sizeof(Word) + k] = from[k * count + i];
+}
+
+void put_planes(const RawColumns::Column& c, std::uint32_t count, std::string& out) {
+  const std::size_t at = out.size();
+  out.resize(at + std::size_t{c.width} * count);
+  char* const to = out.data() + at;
+  if (c.width == 1) spread<std::uint8_t>(c.from, count, to);
+  if (c.width == 2) spread<std::uint16_t>(c.from, count, to);
+  if (c.width == 4) spread<std::uint32_t>(c.from, count, to);
+  if (c.width == 8) spread<std::uint64_t>(c.from, count, to);
+}
+void get_planes(const RawColumns::Column& c, std::uint32_t count, char* to) {
+  if (c.width == 1) std::memcpy(to, c.from, count);
+  if (c.width == 2) gather<std::uint16_t>(c.from, count, to);
+  if (c.width == 4) gather<std::uint32_t>(c.from, count, to);
+  if (c.width == 8) gather<std::uint64_t>(c.from, count, to);
 }
 
 template <class Word>
@@ -173,29 +192,40 @@ bool parse_columns_untrusted(std::string_view bytes, std::uint32_t count, RawCol
   return bytes.empty();
 }
 
-std::size_t put_raw_planes(const RawColumns& columns, std::uint32_t count, std::string& out) {
+void put_raw_body(const RawColumns& columns, std::uint32_t count, std::string& out,
+                  std::vector<std::size_t>& ends) {
   ByteWriter w(out);
   w.signed_varint(columns.first_time);
   for (const RawColumns::Column& c : columns.columns) {
     w.u8(c.width);
     w.varint(c.base);
   }
-  std::size_t at = out.size();
-  for (std::size_t i = 1; i <= kRawColumns; ++i) {
-    const RawColumns::Column& c = columns.columns[i % kRawColumns];
-    at = out.size();
-    out.resize(at + std::size_t{c.width} * count);
-    char* const to = out.data() + at;
-    if (c.width == 1) spread<std::uint8_t>(c.from, count, to);
-    if (c.width == 2) spread<std::uint16_t>(c.from, count, to);
-    if (c.width == 4) spread<std::uint32_t>(c.from, count, to);
-    if (c.width == 8) spread<std::uint64_t>(c.from, count, to);
+  const std::size_t code_at = out.size();
+  out.append(2, '\0');
+  std::array<std::size_t, 2> groups_at{};  // the lowest planes of state and kind
+  for (std::size_t i = 1; i < kRawColumns; ++i) {
+    if (i >= kStateColumn) groups_at[i - kStateColumn] = out.size();
+    put_planes(columns.columns[i], count, out);
   }
-  return at;
+  ends.assign(1, out.size());
+  const RawColumns::Column& time = columns.columns[0];
+  if (time.width == 0) return;
+  thread_local std::vector<std::uint8_t> groups;
+  const auto plane = [&](std::size_t i) {
+    return columns.columns[i].width == 0 ? nullptr : out.data() + groups_at[i - kStateColumn];
+  };
+  time_groups(plane(kKindColumn), plane(kStateColumn), count, groups);
+  const TimeCode code = put_times(time, groups, out, ends);
+  out[code_at] = static_cast<char>(code.threshold);
+  out[code_at + 1] = static_cast<char>(code.shift);
+  if (code.threshold == 0) {
+    for (std::size_t k = 1; k <= time.width; ++k) ends.push_back(out.size() + k * count);
+    put_planes(time, count, out);
+  }
 }
 
-bool get_raw_planes_untrusted(std::string_view body, std::uint32_t count, std::size_t size,
-                              std::string& out) {
+bool get_raw_body_untrusted(std::string_view body, RawForm form, std::uint32_t count, std::size_t size,
+                            std::string& out) {
   ByteReader in(body);
   const std::int64_t first_time = in.signed_varint();
   std::array<RawColumns::Column, kRawColumns> columns;
@@ -206,26 +236,39 @@ bool get_raw_planes_untrusted(std::string_view body, std::uint32_t count, std::s
     if (!is_width(c.width)) return false;
     total += kColumnHeader + std::size_t{c.width} * count;
   }
-  // The values are as many bytes in both forms: what is there bounds what is taken.
-  if (!in.ok() || total != size) return false;
-  for (std::size_t i = 1; i <= kRawColumns; ++i) {
-    RawColumns::Column& c = columns[i % kRawColumns];
-    c.from = in.bytes(std::size_t{c.width} * count).data();
+  TimeCode code;
+  if (form == RawForm::kTimeClasses) {
+    code.threshold = in.u8();
+    code.shift = in.u8();
   }
-  if (!in.done()) return false;
+  const bool classes = code.threshold != 0;
+  if (!in.ok() || total != size) return false;
+  for (std::size_t i = 1; i < kRawColumns; ++i)
+    columns[i].from = in.bytes(std::size_t{columns[i].width} * count).data();
+  std::string_view times = in.rest();
+  // Each value takes a byte at least, or none: what is there bounds what is taken, but for a factor of eight.
+  const std::size_t least = classes ? std::size_t{count} : std::size_t{columns[0].width} * count;
+  if (!in.ok() || (classes ? times.size() < least || columns[0].width == 0 : times.size() != least))
+    return false;
+  columns[0].from = times.data();
   out.resize(size);
   char* to = out.data();
   *to++ = kColumnsVersion;
   std::memcpy(to, &first_time, sizeof(first_time));
   to += sizeof(first_time);
-  for (const RawColumns::Column& c : columns) {
+  for (std::size_t i = 0; i < kRawColumns; ++i) {
+    const RawColumns::Column& c = columns[i];
     *to++ = static_cast<char>(c.width);
     std::memcpy(to, &c.base, sizeof(c.base));
     to += sizeof(c.base);
-    if (c.width == 1) std::memcpy(to, c.from, count);
-    if (c.width == 2) gather<std::uint16_t>(c.from, count, to);
-    if (c.width == 4) gather<std::uint32_t>(c.from, count, to);
-    if (c.width == 8) gather<std::uint64_t>(c.from, count, to);
+    if (i == 0 && classes) {
+      thread_local std::vector<std::uint8_t> groups;
+      time_groups(columns[kKindColumn].width == 0 ? nullptr : columns[kKindColumn].from,
+                  columns[kStateColumn].width == 0 ? nullptr : columns[kStateColumn].from, count, groups);
+      if (!get_times_untrusted(times, code, c.width, groups, to)) return false;
+    } else {
+      get_planes(c, count, to);
+    }
     to += std::size_t{c.width} * count;
   }
   return true;
@@ -235,6 +278,7 @@ std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks) {
   std::vector<std::vector<Part>> groups;
   struct Open {
     std::size_t group = 0;
+    std::optional<SourceId> source;
     std::uint64_t next = 0;
     std::uint32_t count = 0;
     TimeNs begin{};
@@ -245,19 +289,19 @@ std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks) {
     Part part{&b, {}};
     const bool good = b.count != 0 && parse_columns_untrusted(b.columns, b.count, part.columns);
     const auto o = open.find(b.leaf.value);
-    if (good && o != open.end() && o->second.next == b.first && b.begin >= o->second.begin &&
-        b.count <= kMostJoined - o->second.count) {
+    if (good && o != open.end() && o->second.source == b.source && o->second.next == b.first &&
+        b.begin >= o->second.begin && b.count <= kMostJoined - o->second.count) {
       const TimeNs from = std::min(o->second.begin, b.begin), to = std::max(o->second.end, b.end);
       // As unsigned numbers: times of broken clocks may be any 64 bits apart.
       if (static_cast<std::uint64_t>(wrapping_sub(to.value, from.value)) <=
           static_cast<std::uint64_t>(kLongestJoined.value)) {
         groups[o->second.group].push_back(part);
-        o->second = {o->second.group, b.first + b.count, o->second.count + b.count, from, to};
+        o->second = {o->second.group, b.source, b.first + b.count, o->second.count + b.count, from, to};
         continue;
       }
     }
     if (good && b.count < kMostJoined)
-      open[b.leaf.value] = {groups.size(), b.first + b.count, b.count, b.begin, b.end};
+      open[b.leaf.value] = {groups.size(), b.source, b.first + b.count, b.count, b.begin, b.end};
     else
       open.erase(b.leaf.value);
     groups.push_back({part});
@@ -275,7 +319,7 @@ std::vector<RawBlock> RawTails::extend(std::uint64_t sequence, const std::vector
   std::unordered_set<std::uint32_t> seen;
   for (const RawBlock& b : blocks) {
     const auto t = tails.find(b.leaf.value);
-    if (seen.insert(b.leaf.value).second && t != tails.end() &&
+    if (seen.insert(b.leaf.value).second && t != tails.end() && t->second.block.source == b.source &&
         t->second.block.first + t->second.block.count == b.first && b.begin >= t->second.block.begin)
       all.push_back(t->second.block);
     all.push_back(b);
@@ -292,7 +336,8 @@ void RawTails::committed(std::uint64_t sequence, const std::vector<RawBlock>& wr
   for (const RawBlock& b : written) {
     std::uint32_t extensions = 0;
     if (const auto t = tails_.find(b.leaf.value); t != tails_.end()) {
-      if (t->second.block.first == b.first) extensions = t->second.extensions + 1;
+      if (t->second.block.first == b.first && t->second.block.source == b.source)
+        extensions = t->second.extensions + 1;
       tails_.erase(t);
     }
     if (b.count < kEnough && extensions < kMostExtensions) tails_.insert({b.leaf.value, {b, extensions}});

@@ -1,9 +1,10 @@
-// Raw events as the archive keeps them: the wire's columns with the bytes of a column's values apart. Pure.
+// Raw events as the archive keeps them: the wire's columns with the bytes of a column's values apart, and
+// times as classes and low bits. Pure.
 //
 // The columns of a batch (margay/wire/columns.h) are made for a socket: bases of eight bytes, and values
 // whose bytes lie beside each other. A compressor finds more when byte k of all values lies together (the
 // high bytes of small numbers are runs), and small batches cost less when their headers are small and when
-// the batches of one commit are joined. Nothing is lost: to the nanosecond, the same columns come back.
+// the batches of one commit are joined. Nothing is lost: to the byte, the same columns come back.
 //
 // Thread safety: functions. Cost: one pass over the bytes. Errors: false, when bytes are not what they should
 // be; outputs hold no promise then.
@@ -36,16 +37,23 @@ struct RawColumns {
 // False when `bytes` are not the columns of `count` records.
 bool parse_columns_untrusted(std::string_view bytes, std::uint32_t count, RawColumns& out);
 
-// Appends the archived form of `columns`: their widths and bases, the planes of all columns but the first,
-// and in the end, as they are what is hardest to compress, the planes of time. Returns where those begin in
-// `out`.
-std::size_t put_raw_planes(const RawColumns& columns, std::uint32_t count, std::string& out);
-// The columns, of exactly `size` bytes, from the archived form, of which all must be used.
-bool get_raw_planes_untrusted(std::string_view body, std::uint32_t count, std::size_t size, std::string& out);
+// Which archived form: raw blocks of version 2 have all columns as planes, those of version 3 their times as
+// classes and low bits where that can be (raw_times.h).
+enum class RawForm : std::uint8_t { kPlanes = 2, kTimeClasses = 3 };
 
-// Blocks where those that go on from each other (same leaf, next ordinal, no earlier begin) are one, as long
-// as it has at most kMostJoined records and covers at most kLongestJoined. A block that is not columns stays
-// as it is. The result's blocks are in the order of their first parts. Cost: proportional to the bytes.
+// Appends the newest archived form of `columns`: their widths and bases, the planes of all columns but the
+// first, and in the end, as they are what is hardest to compress, the times. Replaces `ends` by the places in
+// `out` at which the statistics of the bytes change: ascending, the last is out's size.
+void put_raw_body(const RawColumns& columns, std::uint32_t count, std::string& out,
+                  std::vector<std::size_t>& ends);
+// The columns, of exactly `size` bytes, from an archived form, of which all must be used.
+bool get_raw_body_untrusted(std::string_view body, RawForm form, std::uint32_t count, std::size_t size,
+                            std::string& out);
+
+// Blocks where those that go on from each other (same leaf and source, next ordinal, no earlier begin) are
+// one, as long as it has at most kMostJoined records and covers at most kLongestJoined. A block that is not
+// columns stays as it is. The result's blocks are in the order of their first parts. Cost: proportional to
+// the bytes.
 inline constexpr std::uint32_t kMostJoined = 16384;
 inline constexpr DurationNs kLongestJoined{1'000'000'000};
 std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks);
@@ -57,7 +65,7 @@ std::vector<RawBlock> join_raw(const std::vector<RawBlock>& blocks);
 class RawTails {
  public:
   static constexpr std::uint32_t kMostExtensions = 8;
-  static constexpr std::uint32_t kEnough = 512;  // records
+  static constexpr std::uint32_t kEnough = 1024;  // records: less than a few hundred cost their code tables
   static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
   // What cut `sequence` is to write for these blocks. The same again for the same sequence, whether that cut

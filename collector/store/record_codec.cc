@@ -12,11 +12,8 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kSourceVersion = 2;  // since then with the texts of names that are no states
-constexpr std::uint8_t kRawVersion = 2;     // byte planes; 1 are the wire's columns, or bytes that are none
-// The planes' header is smaller than the columns' but for its varints of up to ten bytes.
-constexpr std::size_t kMostRawHeader = 128;
-// A plane of time with fewer bytes is not worth a code of its own.
-constexpr std::uint32_t kLeastPlane = 1024;
+// 3: times as classes and low bits, and the source; 2: byte planes; 1: the wire's columns.
+constexpr std::uint8_t kRawVersion = 3;
 
 ByteWriter begin(std::string& out, std::uint8_t version = kVersion) {
   ByteWriter w(out);
@@ -395,59 +392,72 @@ Status decode_blob_untrusted(std::string_view value, std::string& bytes) {
 Status encode_raw(const RawBlock& v, std::string& out) {
   out.clear();
   RawColumns columns;
-  const bool planes = parse_columns_untrusted(v.columns, v.count, columns);
-  // What is not columns is kept as it is: the store need not understand it.
-  ByteWriter w = begin(out, planes ? kRawVersion : kVersion);
+  const bool well_formed = parse_columns_untrusted(v.columns, v.count, columns);
+  ByteWriter w = begin(out, kRawVersion);
   w.signed_varint(v.end.value);
   w.varint(v.count);
   w.varint(v.columns.size());
-  if (!planes) return compress(v.columns, out);
-  std::string body;
-  body.reserve(v.columns.size() + kMostRawHeader);
-  const std::size_t time = put_raw_planes(columns, v.count, body);
+  w.u8(v.source ? 1 : 0);
+  if (v.source) w.varint(v.source->value);
+  if (!well_formed) {  // what is not columns is kept as it is: the store need not understand it
+    w.varint(0);
+    return compress(v.columns, out);
+  }
+  thread_local std::string body;
+  thread_local std::vector<std::size_t> ends;
+  thread_local std::vector<std::string_view> parts;
+  body.clear();
+  put_raw_body(columns, v.count, body, ends);
   w.varint(body.size());
-  if (v.count < kLeastPlane) return compress(body, out);
-  std::array<std::string_view, 9> parts;
-  std::size_t n = 0;
-  parts[n++] = std::string_view(body).substr(0, time);
-  for (std::size_t at = time; at < body.size(); at += v.count)
-    parts[n++] = std::string_view(body).substr(at, v.count);
-  return compress(std::span(parts).first(n), out);
+  parts.clear();
+  std::size_t at = 0;
+  for (const std::size_t end : ends) {
+    parts.push_back(std::string_view(body).substr(at, end - at));
+    at = end;
+  }
+  return compress(parts, out);
 }
 namespace {
-Result<std::size_t> raw_header(ByteReader& in, RawBlock& v, std::uint8_t& version) {
-  version = in.u8();
-  if (in.ok() && (version < 1 || version > kRawVersion)) {
-    Status s = other_version(version, "a raw block", kRawVersion);
+struct RawHeader {
+  std::uint8_t version = 0;
+  std::size_t size = 0;  // of the columns
+  std::size_t body = 0;  // 0: the columns, or what they are, are kept as they are
+};
+Result<RawHeader> raw_header(ByteReader& in, RawBlock& v) {
+  RawHeader h;
+  h.version = in.u8();
+  if (in.ok() && (h.version < 1 || h.version > kRawVersion)) {
+    Status s = other_version(h.version, "a raw block", kRawVersion);
     return fail(s.error().code, s.error().message);
   }
   v.end = time(in);
   v.count = word(in);
-  const std::uint64_t size = in.bounded(kLargestBlob);
-  if (!in.ok()) return fail(ErrorCode::kCorrupt, "a raw block's header is broken");
-  return static_cast<std::size_t>(size);
+  h.size = static_cast<std::size_t>(in.bounded(kLargestBlob));
+  v.source.reset();
+  if (h.version >= 3 && in.bounded(1) == 1) v.source = SourceId(in.varint());
+  if (h.version >= 2) h.body = static_cast<std::size_t>(in.bounded(2 * kLargestBlob));
+  if (!in.ok() || (h.version == 2 && h.body == 0))
+    return fail(ErrorCode::kCorrupt, "a raw block's header is broken");
+  return h;
 }
 }  // namespace
 Status decode_raw_untrusted(std::string_view value, RawBlock& v) {
   ByteReader in(value);
-  std::uint8_t version = 0;
-  const auto size = raw_header(in, v, version);
-  if (!size) return fail(size.error().code, size.error().message);
-  if (version == 1) return expand_untrusted(in.rest(), *size, v.columns);
-  const auto body_size = static_cast<std::size_t>(in.bounded(kLargestBlob + kMostRawHeader));
-  if (!in.ok()) return fail(ErrorCode::kCorrupt, "a raw block's header is broken");
+  const auto h = raw_header(in, v);
+  if (!h) return fail(h.error().code, h.error().message);
+  if (h->body == 0) return expand_untrusted(in.rest(), h->size, v.columns);
   thread_local std::string body;  // as large as one block: a scan takes the memory once
-  if (Status s = expand_untrusted(in.rest(), body_size, body); !s) return s;
-  if (!get_raw_planes_untrusted(body, v.count, *size, v.columns))
+  if (Status s = expand_untrusted(in.rest(), h->body, body); !s) return s;
+  const RawForm form = h->version == 2 ? RawForm::kPlanes : RawForm::kTimeClasses;
+  if (!get_raw_body_untrusted(body, form, v.count, h->size, v.columns))
     return fail(ErrorCode::kCorrupt, "a raw block's columns are broken");
   return {};
 }
 Status decode_raw_end_untrusted(std::string_view value, TimeNs& end) {
   ByteReader in(value);
   RawBlock v;
-  std::uint8_t version = 0;
-  const auto size = raw_header(in, v, version);
-  if (!size) return fail(size.error().code, size.error().message);
+  const auto h = raw_header(in, v);
+  if (!h) return fail(h.error().code, h.error().message);
   end = v.end;
   return {};
 }

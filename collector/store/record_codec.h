@@ -45,7 +45,7 @@ Status decode_untrusted(std::string_view bytes, CutMark& v);
 // A blob or report: version, size, zstd. Errors of encode: kInternal.
 Status encode_blob(std::string_view bytes, std::string& out);
 Status decode_blob_untrusted(std::string_view value, std::string& bytes);
-// A raw block's value: version, end, count, size, zstd of the columns as byte planes (raw_columns.h).
+// A raw block's value: version, end, count, size, source, zstd of the columns' archived form (raw_columns.h).
 Status encode_raw(const RawBlock& v, std::string& out);
 Status decode_raw_untrusted(std::string_view value, RawBlock& v);
 // Only when the block ends: what a scan needs to pass over it without expanding it.

@@ -84,6 +84,11 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.commit_period = c.store.commit;
   o.sync = c.store.sync;
   o.raw_events = c.store.raw_events && !f.no_raw;
+  o.raw_resolution = c.store.resolution;
+  if (o.levels[0].value % o.raw_resolution.value != 0)
+    return fail(ErrorCode::kInvalidArgument, "store.resolution of " + config::to_text(o.raw_resolution) +
+                                                 " does not divide slices of " +
+                                                 config::to_text(o.levels[0]));
   o.store_memory_bytes = c.store.memory.value;
   o.disk_budget_bytes = c.limits.disk.value;
   o.disk_keep_free_bytes = c.store.keep_free.value;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ingest_stage.h"
+#include "margay/import/raw_block.h"
 #include "margay/log/log.h"
 #include "retention_words.h"
 
@@ -180,8 +181,12 @@ void IngestStage::collect_changes() {
       raw_lost_ += b.count;
       continue;
     }
-    pending_raw_bytes_ += b.columns.size();
-    pending_raw_.push_back({b.leaf, b.first, b.begin, b.end, b.count, std::move(b.columns)});
+    store::RawBlock block{b.leaf, b.first, b.begin, b.end, b.count, std::move(b.columns), b.source};
+    // The cells are made of exact times; what cannot be rounded is kept as it came.
+    if (options_.raw_resolution > DurationNs(1))
+      static_cast<void>(trace::round_times(block, options_.raw_resolution, raw_scratch_));
+    pending_raw_bytes_ += block.columns.size();
+    pending_raw_.push_back(std::move(block));
   }
 }
 

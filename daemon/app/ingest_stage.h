@@ -85,6 +85,7 @@ class IngestStage {
   std::optional<store::ReportRecord> pending_report_;
   ingest::Ingest::Forgotten pending_forgotten_;
   std::vector<store::RawBlock> pending_raw_;
+  std::vector<EventRecord> raw_scratch_;
   std::size_t pending_raw_bytes_ = 0;
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room
   std::uint64_t retained_ = 0;  // times that retention worked, as far as it was told

@@ -34,6 +34,8 @@ struct Options {
   DurationNs commit_period = milliseconds(100);
   bool sync = false;
   bool raw_events = true;
+  DurationNs raw_resolution{
+      1};  // raw events' times are rounded down to it; a power of two, divides levels[0]
   std::uint64_t store_memory_bytes = std::uint64_t{96} << 20;
   std::uint64_t raw_backlog_bytes = std::uint64_t{64} << 20;
   std::uint64_t disk_budget_bytes = std::uint64_t{20} << 30;    // of the archive; 0: no bound

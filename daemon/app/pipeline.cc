@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "history.h"
+#include "margay/config/units.h"
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/transport/dial.h"
@@ -40,6 +41,7 @@ store::RunMeta new_run(const Options& o, const Clock& clock) {
   run.levels = o.levels;
   run.lateness = o.lateness;
   run.silence_hold_slices = o.silence_hold_slices;
+  if (o.raw_events) run.settings[store::kResolutionSetting] = config::to_text(o.raw_resolution);
   return run;
 }
 
@@ -103,6 +105,15 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
                 o.archive + ": this run is over; a new run needs a directory of its own");
   o.restarts = std::max(o.restarts, starts_before(*resume));
   o.levels = resume->run.levels;
+  if (!o.levels.empty() && o.levels[0].value % o.raw_resolution.value != 0)
+    return fail(ErrorCode::kInvalidArgument,
+                o.archive + ": store.resolution of " + config::to_text(o.raw_resolution) +
+                    " does not divide its slices of " + config::to_text(o.levels[0]));
+  // The run's is that of the least exact events in it.
+  std::string& resolution = resume->run.settings[store::kResolutionSetting];
+  const auto before = config::parse_duration(resolution);
+  if (o.raw_events && (!before || *before < o.raw_resolution)) resolution = config::to_text(o.raw_resolution);
+  if (resolution.empty()) resume->run.settings.erase(store::kResolutionSetting);
   if (resume->run.boot_id != boot_id())
     resume->run.wall_offset = p->clock_.realtime() - p->clock_.monotonic();
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <vector>
 
+#include "bytes.h"
 #include "fuzz.h"
 #include "ingest_script.h"
 #include "keys.h"
@@ -16,6 +17,7 @@
 #include "margay/probe/segment.h"
 #include "margay/store/column_codec.h"
 #include "margay/wire/columns.h"
+#include "raw_columns.h"
 #include "record_codec.h"
 #include "synthetic_report.h"
 
@@ -360,6 +362,29 @@ void archive() {
   raw.columns = columns_of(life(0, true));
   static_cast<void>(store::encode_raw(raw, value));
   put("raw", 13, value);
+  // Enough records that their times lie in groups, with a body that can be changed: version, end, count, size
+  // of the columns, source.
+  std::vector<EventRecord> calls;
+  for (std::int64_t i = 0; i < 40; ++i)
+    calls.push_back({i * i * 1'000, 64, 1, 7, 0, static_cast<std::uint16_t>(i / 2 % 3),
+                     static_cast<std::uint8_t>(i % 2 == 0 ? MARGAY_ENTER : MARGAY_LEAVE), 0});
+  raw.columns = columns_of(calls);
+  raw.count = static_cast<std::uint32_t>(calls.size());
+  raw.source = SourceId(77);
+  static_cast<void>(store::encode_raw(raw, value));
+  put("raw-grouped", 13, value);
+  store::RawColumns found;
+  std::string bare, header(1, '\3');
+  std::vector<std::size_t> ends;
+  if (store::parse_columns_untrusted(raw.columns, raw.count, found))
+    store::put_raw_body(found, raw.count, bare, ends);
+  store::ByteWriter w(header);
+  w.signed_varint(99);
+  w.varint(raw.count);
+  w.varint(raw.columns.size());
+  w.u8(1);
+  w.varint(77);
+  seed("archive_values", "raw-body", InputWriter().u8(0x80 | 13).piece(header).bytes(bare).text());
   // Two leaves, four states; as written, and with the body bare.
   model::SliceColumn column(LevelIndex(0), SliceIndex(17'000'000'000), 2, 4);
   for (std::uint32_t l = 0; l < 2; ++l) {

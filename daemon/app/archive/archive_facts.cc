@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "margay/config/units.h"
 #include "margay/terminal/text.h"
 
 namespace margay::app {
@@ -51,6 +52,8 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
   const auto raw = archive.oldest(store::Shelf::kRaw, LevelIndex(0));
   if (!raw) return tl::unexpected(raw.error());
   facts.raw_from = *raw;
+  if (const auto s = facts.run.settings.find(store::kResolutionSetting); s != facts.run.settings.end())
+    facts.raw_resolution = config::parse_duration(s->second).value_or(DurationNs(1));
   for (std::size_t s = 0; s < all->states.size(); ++s)
     facts.states.push_back(all->states[StateId(static_cast<std::uint16_t>(s))].name);
   facts.leaves = all->leaves.size();

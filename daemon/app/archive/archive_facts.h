@@ -26,6 +26,7 @@ struct ArchiveFacts {
   TimeNs until{};  // trace time up to which the finest level is kept; the run's begin if nothing is
   std::vector<Level> levels;
   std::optional<TimeNs> raw_from;  // begin of the oldest raw events kept
+  DurationNs raw_resolution{1};    // what their times were rounded down to
   std::vector<std::string> states;
   std::size_t leaves = 0, sources = 0, phases = 0;
   std::vector<std::string> phase_names;       // each once, as they came

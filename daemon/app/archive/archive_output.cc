@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "margay/base/text.h"
+#include "margay/config/units.h"
 #include "margay/terminal/table.h"
 #include "margay/terminal/text.h"
 
@@ -75,7 +76,10 @@ json facts_json(const ArchiveFacts& f) {
                 {"rejected", f.events.rejected}}}};
   if (f.run.end) out["end_ns"] = f.run.end->value;
   if (f.run.exit_code) out["exit_code"] = *f.run.exit_code;
-  if (f.raw_from) out["raw_from_ns"] = f.raw_from->value;
+  if (f.raw_from) {
+    out["raw_from_ns"] = f.raw_from->value;
+    out["raw_resolution_ns"] = f.raw_resolution.value;
+  }
   return out;
 }
 
@@ -151,7 +155,11 @@ std::string info_text(const ArchiveFacts& f) {
     }
     line(("level " + std::to_string(i)).c_str(), text);
   }
-  line("raw events", f.raw_from ? "from " + date_text(*f.raw_from) + " on" : "none kept");
+  line("raw events", f.raw_from ? "from " + date_text(*f.raw_from) + " on, times " +
+                                      (f.raw_resolution > DurationNs(1)
+                                           ? "rounded down to " + config::to_text(f.raw_resolution)
+                                           : "exact to 1ns")
+                                : "none kept");
   line("size", size_text(f.bytes));
   const std::string text = table.text();
   return text.substr(text.find('\n') + 1);  // its head is empty

@@ -1,6 +1,7 @@
 #include "keys.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -181,6 +182,22 @@ Key age_key(const char* section, const char* name, At at, const char* help) {
           },
           [=](const Config& c) { return quoted(show_age(at(c))); }};
 }
+// Times lie on a grid of this: it divides what is a multiple of it, and costs whole bits.
+template <class At>
+Key grid_key(const char* section, const char* name, At at, DurationNs most, const char* help) {
+  return {section,
+          name,
+          help,
+          "a power of two of nanoseconds, 1ns, 2ns, 4ns ... " + std::to_string(most.value) + "ns",
+          [=](const Value& v, Config& c) {
+            const auto* text = std::get_if<std::string>(&v);
+            const auto d = text ? duration(*text, DurationNs(1), most) : std::nullopt;
+            if (!d || !std::has_single_bit(static_cast<std::uint64_t>(d->value))) return false;
+            at(c) = *d;
+            return true;
+          },
+          [=](const Config& c) { return quoted(to_text(at(c))); }};
+}
 Key keep_levels_key() {
   return {"store",
           "keep_levels",
@@ -294,6 +311,11 @@ std::vector<Key> make_keys() {
                "does."),
       bool_key("store", "raw_events", AT(store.raw_events),
                "Keep every event (about 2 bytes each), for Gantt views and other parameters at replay."),
+      grid_key(
+          "store", "resolution", AT(store.resolution), DurationNs(1024),
+          "What the times of raw events are rounded down to, 1ns (exact), 2ns, 4ns ... Each doubling saves "
+          "up to a bit an event: 16ns about half a byte. Must divide slice.duration, so that no event "
+          "changes its slice. Slices are not affected: they are made before, and exact."),
       size_key("store", "memory", AT(store.memory), mebibytes(8), mebibytes(65536),
                "Buffers and caches of the archive."),
       size_key("store", "keep_free", AT(store.keep_free), SizeBytes(0), mebibytes(1u << 20),
@@ -411,6 +433,11 @@ std::optional<Conflict> find_conflict(const Config& c) {
     below = level;
     name = "the level before";
   }
+  if (c.slice.duration.value % c.store.resolution.value != 0)
+    return Conflict{"store.resolution",
+                    to_text(c.store.resolution) + " does not divide " + to_text(c.slice.duration) +
+                        " (slice.duration); of powers of two it is divided by 1ns to " +
+                        std::to_string(c.slice.duration.value & -c.slice.duration.value) + "ns"};
   const std::vector<DurationNs> levels = c.level_durations();
   const auto& ages = c.store.keep_levels;
   if (ages.size() > levels.size())

@@ -47,7 +47,8 @@ class Merge {
 
  private:
   struct Leaf {
-    std::optional<std::uint64_t> next;  // ordinal
+    std::optional<std::uint64_t> next;  // ordinal, of `source`
+    std::optional<SourceId> source;     // of the last block
     TimeNs last = kFirst;
     std::deque<RawEvent> waiting;
   };
@@ -65,6 +66,9 @@ class Merge {
     if (Status s = trace::decode_block(archive_.path(), block, decoded_, rejected_); !s) return s;
     Leaf& leaf = leaves_[block.leaf.value];
     const bool idle = leaf.waiting.empty();
+    if (leaf.source && block.source && *leaf.source != *block.source) leaf.next = 0;
+    leaf.source = block.source;
+    names_of_block_ = names_.of(block);
     if (const std::uint64_t hole = hole_before(leaf.next, block.first); hole > 0) {
       EventRecord gap{block.begin.value, hole, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_GAP, 0};
       add(leaf, block.leaf, block.begin, gap);
@@ -81,13 +85,13 @@ class Merge {
 
   void add(Leaf& leaf, LeafIndex index, TimeNs t, const EventRecord& record) {
     leaf.last = std::max(leaf.last, t);
-    StateId state = names_.state(index, record.state).value_or(kUnknown);
+    StateId state = names_of_block_.state(record.state).value_or(kUnknown);
     if (record.kind == MARGAY_STACK && record.state == 0) state = kCompute;
     std::string_view name;
     if (record.kind >= MARGAY_VARIABLE)
-      name = names_.text(index, record.state).value_or(std::string_view(states_[state].name));
+      name = names_of_block_.text(record.state).value_or(std::string_view(states_[state].name));
     else if (record.kind == MARGAY_REGION_ENTER || record.kind == MARGAY_REGION_LEAVE)
-      name = names_.text(index, record.state).value_or(std::string_view());
+      name = names_of_block_.text(record.state).value_or(std::string_view());
     leaf.waiting.push_back({leaf.last, index, state, name, record});
     ++waiting_;
   }
@@ -111,6 +115,7 @@ class Merge {
   const std::function<Status(const RawEvent&)>& take_;
   const model::StateTable& states_;
   const trace::RawNames names_;
+  trace::RawNames::OfBlock names_of_block_;
   std::vector<Leaf> leaves_;
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
   std::vector<EventRecord> decoded_;

@@ -95,6 +95,12 @@ TEST_F(ArchiveCommand, FactsAreWhatWasCommitted) {
   EXPECT_EQ(json["levels"][0]["last"], 19);
   EXPECT_EQ(json["events"]["probe_dropped"], 7);
   EXPECT_FALSE(json.contains("end_ns"));
+  EXPECT_THAT(text, HasSubstr(" on, times exact to 1ns"));
+  EXPECT_EQ(json["raw_resolution_ns"], 1);
+  // What the run lost in precision is said.
+  ArchiveFacts rounded = *facts;
+  rounded.raw_resolution = DurationNs(16);
+  EXPECT_THAT(info_text(rounded), HasSubstr(" on, times rounded down to 16ns"));
 }
 
 TEST_F(ArchiveCommand, ListShowsWhatCannotBeRead) {

@@ -170,6 +170,47 @@ TEST_F(Export, RecordsOfUnknownKindsAreLeftOutAndSaid) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("2 records were left out"));
 }
 
+// Two programs one after the other under the same rank, whose probes number their names differently; the
+// first one is forgotten by the end.
+TEST_F(Export, EventsBearTheNamesOfTheProgramThatSentThem) {
+  for (const bool forgotten : {false, true}) {
+    Cut cut = first_cut(false);
+    store::SourceRecord& before = cut.sources[0];
+    before.names.push_back(kUnknown);
+    before.texts = {{5, store::NameText::Kind::kRegion, "warm"}};
+    before.end = TimeNs(3'500'000'000) + kOffset;
+    store::SourceRecord after = before;
+    after.source = SourceId(2);
+    after.names = {kCompute, kWait, kHot, kSend, kHop, kUnknown};
+    after.texts = {{5, store::NameText::Kind::kRegion, "solve"}};
+    for (auto& leaf : cut.leaves) leaf.source = after.source;  // the newest
+    cut.raw = {block(0, 0,
+                     {record(1'000'000'000, MARGAY_ENTER, 1), record(2'000'000'000, MARGAY_LEAVE, 1),
+                      record(3'000'000'000, MARGAY_REGION_ENTER, 5)}),
+               block(0, 0,
+                     {record(4'000'000'000, MARGAY_ENTER, 1), record(5'000'000'000, MARGAY_LEAVE, 1),
+                      record(6'000'000'000, MARGAY_REGION_ENTER, 5)})};
+    cut.raw[0].source = SourceId(1);
+    cut.raw[1].source = SourceId(2);
+    cut.sources.push_back(after);
+    if (forgotten) cut.forgotten = {{SourceId(1), {0}}};
+    const auto archive = Archive::open(make(forgotten ? "b" : "a", cut), store::Mode::kReadOnly);
+    const auto all = (*archive)->load();
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ(all->sources.size(), forgotten ? 1u : 2u);
+    std::vector<std::pair<StateId, std::string>> got;
+    RawStreamOptions options;
+    options.to = TimeNs(1) + seconds(100'000);
+    ASSERT_TRUE(stream_raw(**archive, *all, options, [&](const RawEvent& e) {
+      got.emplace_back(e.state, e.name);
+      return Status();
+    }));
+    const std::vector<std::pair<StateId, std::string>> expected = {
+        {kSend, ""}, {kSend, ""}, {kUnknown, "warm"}, {kWait, ""}, {kWait, ""}, {kUnknown, "solve"}};
+    EXPECT_EQ(got, expected) << (forgotten ? "forgotten" : "");
+  }
+}
+
 TEST_F(Export, ALiveRunIsComputeBetweenItsCallsAndTimesCountFromItsBegin) {
   Cut cut = first_cut(false);
   cut.raw = {block(0, 0,

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "margay/store/archive.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 
@@ -88,6 +89,26 @@ TEST_F(PipelineTest, ARunThatIsOpenIsTakenUpAndTheStartsAreCounted) {
   auto pipeline = Pipeline::start(options);
   ASSERT_TRUE(pipeline) << pipeline.error().message;
   EXPECT_EQ(value(status(), "restarts"), 7u);
+}
+
+TEST_F(PipelineTest, TheResolutionOfRawEventsIsKeptWithTheRunAndMustDivideItsSlices) {
+  options.raw_resolution = DurationNs(16);
+  {
+    auto pipeline = Pipeline::start(options);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+  }
+  {
+    const auto archive = store::Archive::open(options.archive, store::Mode::kReadOnly);
+    ASSERT_TRUE(archive) << archive.error().message;
+    const auto all = (*archive)->load();
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ(all->run.settings.at(store::kResolutionSetting), "16ns");
+  }
+  options.raw_resolution = DurationNs(512);
+  const auto refused = Pipeline::start(options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("store.resolution of 512ns does not divide its slices of 100ms"));
 }
 
 TEST_F(PipelineTest, AnAddressThatMakesNoSenseIsRefusedAndATakenPortIsNot) {

@@ -357,6 +357,62 @@ TEST(ZoomImported, VariablesAndMarksAreMeasured) {
   EXPECT_THAT(wrong.error().message, HasSubstr("did you mean 'load'?"));
 }
 
+// Two programs that fed one leaf, and number their states differently.
+TEST(ZoomArchive, EventsBearTheNamesOfTheProgramThatSentThem) {
+  const TempDir dir;
+  const TimeNs begin(1'000'000'000);
+  store::RunMeta run;
+  run.run = "two";
+  run.host = "nowhere";
+  run.begin = begin;
+  run.levels = {kSlice};
+  auto archive = store::Archive::create(dir / "a", run);
+  ASSERT_TRUE(archive) << archive.error().message;
+  store::Cut cut;
+  cut.sequence = 1;
+  cut.states = {{StateId(3), {"MPI_Send", model::StateFamily::kPointToPoint}},
+                {StateId(4), {"MPI_Wait", model::StateFamily::kWait}}};
+  cut.leaves = {{LeafIndex(0), SourceId(2), 0, {{"rank", "0"}}}};
+  for (const std::uint64_t id : {1, 2}) {
+    store::SourceRecord source;
+    source.source = SourceId(id);
+    source.names = id == 1 ? std::vector{kCompute, StateId(3), StateId(4)}
+                           : std::vector{kCompute, StateId(4), StateId(3)};
+    cut.sources.push_back(source);
+    // 40 ms of its name 1 each, in a slice of its own.
+    const std::int64_t at = begin.value + static_cast<std::int64_t>(id - 1) * kSlice.value;
+    const std::vector<EventRecord> records = {
+        {at, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 1, MARGAY_ENTER, 0},
+        {at + 40'000'000, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 1, MARGAY_LEAVE, 0}};
+    store::RawBlock block{LeafIndex(0), 0, TimeNs(at), TimeNs(at + 40'000'000), 2, {}, SourceId(id)};
+    wire::encode_columns(records, block.columns);
+    cut.raw.push_back(block);
+  }
+  for (std::int64_t k = 10; k < 12; ++k)
+    cut.columns.push_back(std::make_shared<model::SliceColumn>(LevelIndex(0), SliceIndex(k), 1, 5));
+  cut.closed = {{LevelIndex(0), SliceIndex(11)}};
+  ASSERT_TRUE((*archive)->commit(cut, true));
+  archive->reset();
+
+  ZoomRequest r;
+  r.input = dir / "a";
+  r.slices = 4;  // slices of 50 ms: no boundary of the cells, so the events are read
+  const auto z = zoom(r);
+  ASSERT_TRUE(z) << z.error().message;
+  const Model& m = z->model;
+  const auto share = [&](std::size_t slice, const std::string& state) {
+    const auto s = std::find(m.state_names.begin(), m.state_names.end(), state);
+    EXPECT_NE(s, m.state_names.end()) << state;
+    const auto x = static_cast<std::size_t>(s - m.state_names.begin());
+    return m.values[slice * m.leaves() * m.states + x] * m.unit;
+  };
+  EXPECT_GT(z->events, 0u);
+  EXPECT_NEAR(share(0, "MPI_Send"), 0.8, 1e-9);
+  EXPECT_NEAR(share(0, "MPI_Wait"), 0, 1e-9);
+  EXPECT_NEAR(share(2, "MPI_Send"), 0, 1e-9);
+  EXPECT_NEAR(share(2, "MPI_Wait"), 0.8, 1e-9);
+}
+
 // Case C of the spatiotemporal paper, small: the partition at 30 slices shows what was planted.
 TEST(ZoomCapture, CaseCIsFound) {
   const TempDir dir;

@@ -77,6 +77,7 @@ TEST(Config, EveryKindOfValueIsTaken) {
   c.store.sync = true;
   c.store.memory = mebibytes(16);
   c.store.keep_raw = seconds(90);
+  c.store.resolution = DurationNs(16);
   c.store.keep_levels = {seconds(3600), std::nullopt};
   c.detect.min_effect = 0.3;
   c.detect.idle_states = {"MPI_Probe", "a \"quoted\" \\ name"};
@@ -89,6 +90,26 @@ TEST(Config, EveryKindOfValueIsTaken) {
   EXPECT_EQ(value_of("store.keep_raw = \"7d\"").store.keep_raw, seconds(7 * 86'400));
   for (const char* text : {"store.keep_raw = \"\"", "store.keep_raw = \"forever\""})
     EXPECT_EQ(value_of(text).store.keep_raw, std::nullopt);
+}
+
+TEST(Config, TheResolutionOfRawEventsIsAPowerOfTwoThatDividesTheSlices) {
+  EXPECT_EQ(value_of("").store.resolution, DurationNs(1));
+  for (const int ns : {1, 2, 16, 256})
+    EXPECT_EQ(value_of("store.resolution = \"" + std::to_string(ns) + "ns\"").store.resolution,
+              DurationNs(ns));
+  for (const char* bad : {"\"10ns\"", "\"1us\"", "\"0\"", "\"2048ns\"", "16"})
+    EXPECT_EQ(
+        error_of(std::string("[store]\nresolution = ") + bad),
+        std::string("margay.toml:2: store.resolution: expected a power of two of nanoseconds, 1ns, 2ns, "
+                    "4ns ... 1024ns, got ") +
+            bad);
+  EXPECT_EQ(
+      error_of("[store]\nresolution = \"512ns\""),
+      "margay.toml:2: store.resolution: 512ns does not divide 100ms (slice.duration); of powers of two it "
+      "is divided by 1ns to 256ns");
+  EXPECT_EQ(
+      value_of("slice.duration = \"1s\"\nslice.levels = []\nstore.resolution = \"512ns\"").store.resolution,
+      DurationNs(512));
 }
 
 TEST(Config, ErrorsTellFileLineKeyAndWhatWasExpected) {

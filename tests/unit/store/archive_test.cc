@@ -244,6 +244,7 @@ TEST(Archive, APhaseThatWasTakenBackIsGone) {
 
 TEST(Archive, AForgottenSourceIsGoneAndItsCountersStandWithTheLeaf) {
   const TempDir dir;
+  std::vector<StateId> names;
   std::mt19937_64 random(kSeed);
   {
     const auto archive = must(Archive::create(dir / "a", example_run()));
@@ -256,6 +257,7 @@ TEST(Archive, AForgottenSourceIsGoneAndItsCountersStandWithTheLeaf) {
     Cut next;
     next.sequence = 2;
     next.forgotten = {{SourceId(~0ull), {1}}, {SourceId(8), {}}};
+    names = cut.sources[0].names;
     next.former = {{SourceId(), 299, 0, 4711, 4711, 4711, 4700, 11}};
     expect_ok(archive->commit(next, false));
   }
@@ -268,6 +270,41 @@ TEST(Archive, AForgottenSourceIsGoneAndItsCountersStandWithTheLeaf) {
   EXPECT_EQ(resume->streams[0].source, SourceId(7));
   const std::vector<StreamRecord> former = {{SourceId(), 299, 0, 4711, 4711, 4711, 4700, 11}};
   EXPECT_EQ(resume->former, former);
+  // But its raw events stay, and use its names.
+  ASSERT_EQ(resume->gone.size(), 1u);
+  EXPECT_EQ(resume->gone[0].source, SourceId(~0ull));
+  EXPECT_EQ(resume->gone[0].names, names);
+  EXPECT_FALSE(names.empty());
+  EXPECT_TRUE(resume->gone[0].attributes.empty());
+}
+
+TEST(Archive, NamesOfAForgottenSourceGoWithTheRawEventsOfItsTime) {
+  const TempDir dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  Cut cut;
+  cut.sequence = 1;
+  for (const std::uint64_t s : {1, 2, 3}) {
+    SourceRecord source;
+    source.source = SourceId(s);
+    source.names = {kCompute};
+    if (s < 3) source.end = TimeNs(static_cast<std::int64_t>(1000 * s));
+    cut.sources.push_back(source);
+    cut.forgotten.push_back({SourceId(s), {}});
+  }
+  cut.wall = TimeNs(3000);  // the third went without a word
+  expect_ok(archive->commit(cut, false));
+  const auto left = [&] {
+    std::vector<std::uint64_t> ids;
+    const auto all = archive->load();
+    EXPECT_TRUE(all);
+    for (const SourceRecord& s : all->gone) ids.push_back(s.source.value);
+    return ids;
+  };
+  EXPECT_EQ(left(), (std::vector<std::uint64_t>{1, 2, 3}));
+  expect_ok(archive->drop_raw_before(TimeNs(2000)));
+  EXPECT_EQ(left(), (std::vector<std::uint64_t>{2, 3}));
+  expect_ok(archive->drop_raw_before(TimeNs(3001)));
+  EXPECT_EQ(left(), std::vector<std::uint64_t>{});
 }
 
 TEST(Archive, CutBeyondABoundIsRefusedWholeAndNamed) {

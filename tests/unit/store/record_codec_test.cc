@@ -117,7 +117,7 @@ TEST(RecordCodec, BlobsAndRawBlocksComeBack) {
   EXPECT_EQ(back, text);
   for (std::size_t n = 0; n < value.size(); ++n)
     EXPECT_FALSE(decode_blob_untrusted(std::string_view(value).substr(0, n), back));
-  const RawBlock block{LeafIndex(), 0, TimeNs(), TimeNs(42), 7, text};
+  const RawBlock block{LeafIndex(), 0, TimeNs(), TimeNs(42), 7, text, SourceId(~std::uint64_t{0})};
   ASSERT_TRUE(encode_raw(block, value));
   RawBlock raw;
   ASSERT_TRUE(decode_raw_untrusted(value, raw));
@@ -152,7 +152,6 @@ TEST(RecordCodec, RawColumnsOfAnyWidthComeBackToTheByte) {
                            count,       random_columns(random, count, static_cast<std::int64_t>(random()))};
       std::string value;
       ASSERT_TRUE(encode_raw(block, value));
-      EXPECT_EQ(value[0], 2) << "well-formed columns are kept as planes";
       RawBlock back;
       const Status s = decode_raw_untrusted(value, back);
       ASSERT_TRUE(s) << s.error().message << ", seed " << kSeed;
@@ -177,7 +176,7 @@ TEST(RecordCodec, DamagedRawPlanesAreRefused) {
       EXPECT_EQ(back.columns, block.columns) << "bit " << bit << " changed records unseen";
     }
   }
-  value[0] = 3;
+  value[0] = 4;
   EXPECT_EQ(decode_raw_untrusted(value, back).error().code, ErrorCode::kVersion);
 }
 
@@ -187,13 +186,22 @@ constexpr char kRawVersion1[] =
     "\x0f\x00\x02\x00\x78\x05\x28\x0a\x01\x00\x10\x00\x04\x01\x02\x00\x02\x01\x01\x00"
     "\x0d\x0d\x00\x01\x05\x00\x01\x00\x01\x00\x08\x00\x44\x15\x01\xc8\x00\x65\x80\x41"
     "\x00\x21\x20\x73\x50\x38\x00\x5a\x25\x29\x60\xd4";
-TEST(RecordCodec, RawBlocksOfVersion1StayReadable) {
+// The same three as version 2 wrote them.
+constexpr char kRawVersion2[] =
+    "\x02\x80\x89\x7a\x03\x5d\x27\x28\xb5\x2f\xfd\x24\x27\x39\x01\x00\xe0\xe9\x79\x02"
+    "\x00\x01\x80\x20\x01\x02\x01\x01\x00\x00\x01\x05\x01\x01\x00\x00\x04\x00\x00\x02"
+    "\x0d\x0d\x00\x00\x00\x01\x00\x01\x00\x00\x78\x28\x00\x05\x0a\x34\x1b\x5b\x7b";
+TEST(RecordCodec, RawBlocksOfVersion1And2StayReadable) {
   const std::string_view value(kRawVersion1, sizeof(kRawVersion1) - 1);
   RawBlock back;
   const Status s = decode_raw_untrusted(value, back);
   ASSERT_TRUE(s) << s.error().message;
+  RawBlock later;
+  ASSERT_TRUE(decode_raw_untrusted({kRawVersion2, sizeof(kRawVersion2) - 1}, later));
+  EXPECT_EQ(later, back);
   EXPECT_EQ(back.end, TimeNs(1'000'000));
   EXPECT_EQ(back.count, 3u);
+  EXPECT_EQ(back.source, std::nullopt) << "whose they are was not kept";
   RawColumns columns;
   ASSERT_TRUE(parse_columns_untrusted(back.columns, 3, columns));
   EXPECT_EQ(columns.first_time, 998'000);
@@ -266,6 +274,13 @@ TEST(RecordCodec, RawBlocksThatDoNotGoOnStayApart) {
   RawBlock elsewhere = block(10, 20, 5);
   elsewhere.leaf = LeafIndex(2);
   EXPECT_EQ(join_raw({a, elsewhere, block(10, 20, 5)}).size(), 2u);
+  // Another source has names of its own.
+  RawBlock other = block(10, 20, 5);
+  other.source = SourceId(7);
+  EXPECT_EQ(join_raw({a, other}), (std::vector{a, other}));
+  RawTails tails;
+  tails.committed(1, {a});
+  EXPECT_EQ(tails.extend(2, {other}), std::vector{other});
 }
 
 TEST(RecordCodec, SmallRawBlocksAreExtendedByTheNextCuts) {

@@ -5,11 +5,14 @@
 // and last record got when they were taken. The difference is the block's clock offset; where it is another
 // one at the end (a clock of another machine that drifts), records in between are mapped along the line. So a
 // block's ends are exact, and within a block the map is off by what the drift itself changed in it, far below
-// the error that SourceRecord.clock_error tells. Imported archives hold trace time already: the offset is 0.
+// the error that SourceRecord.clock_error tells. Imported archives, and blocks whose times were
+// rounded, hold trace time already: the offset is 0.
 //
-// WHO. A block does not say which program of a leaf it comes from: names are those of the leaf's newest
-// source. Of a source that was forgotten the names are gone; those of another one do, for programs that use
-// the same probe have the same names in the same order.
+// WHO. Names are those of the source that a block tells. Blocks of before that was kept (raw values of
+// version 1 and 2) do not say which program of a leaf they come from: for them names are those of the leaf's
+// newest source, or of any, for programs that use the same probe have the same states in the same order. So
+// it is with the states of a source whose names an older Margay forgot; its texts, which are a program's own,
+// are gone.
 //
 // Thread safety: of RawNames, reading; functions are safe.
 #pragma once
@@ -18,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "margay/base/record.h"
@@ -32,27 +36,48 @@ namespace margay::trace {
 Status decode_block(const std::string& archive, const store::RawBlock& block, std::vector<EventRecord>& out,
                     std::uint64_t& rejected);
 
-// Of a record that is read from an archive; an unknown leaf has no names.
+// Rounds the block's times down to multiples of `grid` (a power of two) in trace time, which its records then
+// hold themselves (a clock offset of 0): what is in a slice of a multiple of `grid` stays in it, and no order
+// is changed. Errors: kCorrupt, kLimit (the columns are broken); the block is as it was. `scratch` is for
+// reuse. Cost: decoding and encoding, some 20 ns a record.
+Status round_times(store::RawBlock& block, DurationNs grid, std::vector<EventRecord>& scratch);
+
+// What the names of records that are read from an archive mean.
 class RawNames {
- public:
-  // `resume` must outlive it. Cost: one pass over sources and leaves.
-  explicit RawNames(const store::Resume& resume);
-
-  // The state of name `name` of the leaf's source: kUnknown for what is no state; nothing if there is no such
-  // name.
-  std::optional<StateId> state(LeafIndex leaf, std::uint16_t name) const;
-  // The text of a region, variable, mark or link (of a mark or link: its type, a line break, its value);
-  // nothing where the archive keeps none. Valid as long as `resume`.
-  std::optional<std::string_view> text(LeafIndex leaf, std::uint16_t name) const;
-
  private:
   struct Table {
     const std::vector<StateId>* states = nullptr;
     std::vector<const std::string*> texts;  // by name; empty where there are none
   };
-  const store::Resume& resume_;
-  std::vector<Table> tables_;          // of the sources
-  std::vector<std::size_t> table_of_;  // by leaf; beyond tables_: none
+
+ public:
+  // Of the records of one block. Valid as long as the RawNames it is from.
+  class OfBlock {
+   public:
+    // The state of name `name`: kUnknown for what is no state; nothing if there is no such name.
+    std::optional<StateId> state(std::uint16_t name) const;
+    // The text of a region, variable, mark or link (of a mark or link: its type, a line break, its value);
+    // nothing where the archive keeps none. Valid as long as `resume`.
+    std::optional<std::string_view> text(std::uint16_t name) const;
+
+   private:
+    friend class RawNames;
+    const Table* table_ = nullptr;  // none: no name means anything
+    std::size_t states_ = 0;        // of the run
+    bool own_ = true;               // the block's source's, so that texts are, too
+  };
+
+  // `resume` must outlive it. Cost: one pass over sources and leaves.
+  explicit RawNames(const store::Resume& resume);
+
+  // An unknown leaf has no names. Cost: a look-up.
+  OfBlock of(const store::RawBlock& block) const;
+
+ private:
+  std::size_t states_;
+  std::vector<Table> tables_;  // of the sources
+  std::unordered_map<std::uint64_t, std::size_t> table_of_source_;
+  std::vector<std::size_t> table_of_leaf_;  // of its newest source; beyond tables_: none
 };
 
 }  // namespace margay::trace

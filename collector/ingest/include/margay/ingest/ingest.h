@@ -76,6 +76,7 @@ struct MessageCounters {
 // Accepted records, for the archive of raw events.
 struct AcceptedBatch {
   LeafIndex leaf{};
+  SourceId source{};
   std::uint64_t first = 0;
   TimeNs begin{}, end{};
   std::uint32_t count = 0;

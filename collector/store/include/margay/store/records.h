@@ -29,6 +29,10 @@ inline constexpr std::size_t kMostNames = 65536;       // of a source's name tab
 inline constexpr std::size_t kLargestBlob = 16 << 20;  // state, signature, report or raw block, in bytes
 inline constexpr std::size_t kLongestBlobName = 256;
 
+// In RunMeta::settings: what the times of raw events were rounded down to, such as "16ns"; none is 1ns. Of a
+// run that was gone on with under another one, the coarsest.
+inline constexpr const char* kResolutionSetting = "store.resolution";
+
 // Written once, when the archive is made; exit code and end when the run ends (Cut::run).
 struct RunMeta {
   std::string run;
@@ -154,6 +158,8 @@ struct RawBlock {
   TimeNs end{};
   std::uint32_t count = 0;
   std::string columns;
+  // Whose they are, and so whose names they use; nothing in blocks that were written before this was kept.
+  std::optional<SourceId> source = {};
   bool operator==(const RawBlock&) const = default;
 };
 
@@ -209,6 +215,9 @@ struct Resume {
   std::vector<LeafRecord> leaves;      // element i is LeafIndex(i)
   std::vector<LeafState> leaf_states;  // only of leaves that have one
   std::vector<SourceRecord> sources;
+  // Sources that were forgotten, while raw events may be kept that use their names: source, names, texts,
+  // end.
+  std::vector<SourceRecord> gone;
   std::vector<StreamRecord> streams;
   std::vector<StreamRecord> former;  // see Cut
   std::vector<ClosedThrough> closed;

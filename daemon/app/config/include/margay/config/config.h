@@ -30,6 +30,7 @@ struct Store {
   DurationNs commit = milliseconds(100);
   bool sync = false;
   bool raw_events = true;
+  DurationNs resolution{1};  // of the times of raw events: a power of two that divides slice.duration
   SizeBytes memory = mebibytes(96);
   SizeBytes keep_free = mebibytes(1024);
   std::optional<DurationNs> keep_raw, keep_reports;  // nothing: for ever
