@@ -72,6 +72,23 @@ struct LeafState {
   bool operator==(const LeafState&) const = default;
 };
 
+// What the operator of the run needs beside that: of communication what the open states were entered with, of
+// the mean the variable's value. Written where the operator is one of these (slicer::StackEntry,
+// CurrentValue).
+struct MeasureState {
+  struct Entered {
+    std::uint64_t bytes = 0;
+    bool peer = false;
+    bool operator==(const Entered&) const = default;
+  };
+  LeafIndex leaf{};
+  std::vector<Entered> stack;  // of the open states, outermost first, without the base
+  bool known = false;
+  TimeNs settled{};
+  double value = 0, integral = 0;  // finite, >= 0
+  bool operator==(const MeasureState&) const = default;
+};
+
 // A name of a source's records that is no state.
 struct NameText {
   enum class Kind : std::uint8_t { kRegion = 1, kVariable = 2, kMark = 3, kLink = 4 };
@@ -183,6 +200,7 @@ struct Cut {
   std::vector<StateRecord> states;
   std::vector<LeafRecord> leaves;
   std::vector<LeafState> leaf_states;
+  std::vector<MeasureState> measure_states;
   std::vector<SourceRecord> sources;
   std::vector<StreamRecord> streams;
   std::vector<ForgottenSource> forgotten;  // removed, after `sources` and `streams` were written
@@ -206,8 +224,9 @@ struct Resume {
   std::uint64_t sequence = 0;  // of the last cut; 0 when there is none
   TimeNs wall{};
   model::StateTable states;
-  std::vector<LeafRecord> leaves;      // element i is LeafIndex(i)
-  std::vector<LeafState> leaf_states;  // only of leaves that have one
+  std::vector<LeafRecord> leaves;            // element i is LeafIndex(i)
+  std::vector<LeafState> leaf_states;        // only of leaves that have one
+  std::vector<MeasureState> measure_states;  // likewise
   std::vector<SourceRecord> sources;
   std::vector<StreamRecord> streams;
   std::vector<StreamRecord> former;  // see Cut
