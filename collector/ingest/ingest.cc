@@ -412,12 +412,13 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
   }
   slicer::Outcome outcome = slicer::Outcome::kModelled;
   const StateId state = source.states[record.state];
+  const slicer::Carried carried{record.bytes, record.peer != MARGAY_NO_PEER};
   switch (record.kind) {
     case MARGAY_ENTER:
-      outcome = slicer_.enter(stream.leaf, state, t);
+      outcome = slicer_.enter(stream.leaf, state, t, carried);
       break;
     case MARGAY_LEAVE:
-      outcome = slicer_.leave(stream.leaf, state, t);
+      outcome = slicer_.leave(stream.leaf, state, t, carried);
       if (source.ends_leaf[record.state]) static_cast<void>(slicer_.end(stream.leaf, t));
       break;
     case MARGAY_REGION_ENTER:
@@ -432,7 +433,7 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
       outcome = slicer_.gap(stream.leaf, t, record.bytes);
       break;
     case MARGAY_STACK:
-      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t);
+      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t, carried);
       break;
     default:
       break;

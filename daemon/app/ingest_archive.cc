@@ -24,10 +24,28 @@ store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   return r;
 }
 
+// The part of it that the operator goes on from.
+store::MeasureState to_measure_record(LeafIndex leaf, const slicer::LeafState& s) {
+  store::MeasureState m;
+  m.leaf = leaf;
+  for (const auto& e : s.stack) m.stack.push_back({e.carried.bytes, e.carried.peer});
+  m.known = s.value.known;
+  m.settled = s.value.settled;
+  m.value = s.value.value;
+  m.integral = s.value.integral;
+  return m;
+}
+
+void add_measure_record(const store::MeasureState& m, slicer::LeafState& s) {
+  for (std::size_t i = 0; i < std::min(m.stack.size(), s.stack.size()); ++i)
+    s.stack[i].carried = {m.stack[i].bytes, m.stack[i].peer};
+  s.value = {m.known, m.value, m.settled, m.integral};
+}
+
 std::size_t bytes_of(const model::SliceColumn& c) {
   constexpr std::size_t kCell = 8 + 8 + 4;
-  return c.leaves() * (c.states() * kCell + sizeof(model::OpenState) + sizeof(model::NodeEvidence) +
-                       sizeof(std::uint32_t));
+  return c.leaves() * (c.states() * kCell + c.plane_columns() * sizeof(std::uint64_t) +
+                       sizeof(model::OpenState) + sizeof(model::NodeEvidence) + sizeof(std::uint32_t));
 }
 
 slicer::LeafState from_record(const store::LeafState& r) {
@@ -84,6 +102,8 @@ Status IngestStage::restore(const store::Resume& resume) {
   std::vector<slicer::LeafState> leaf_states(resume.leaves.size());
   for (const auto& r : resume.leaf_states)
     if (r.leaf.value < leaf_states.size()) leaf_states[r.leaf.value] = from_record(r);
+  for (const auto& m : resume.measure_states)
+    if (m.leaf.value < leaf_states.size()) add_measure_record(m, leaf_states[m.leaf.value]);
   if (auto ok = slicer_.restore(std::move(*columns), next_open, std::move(leaf_states)); !ok) return ok;
   slicer_.start(run_.begin);  // if the archive holds leaves, but no slice yet
 
@@ -203,6 +223,8 @@ void IngestStage::commit(bool last) {
     if (topology_committed_ != ingest_.topology_version())
       cut.leaves.push_back({leaf, source, stream, ingest_.leaves()[i]});
     cut.leaf_states.push_back(to_record(leaf, slicer_.leaf_state(leaf)));
+    if (options_.op != slicer::Operator{} && options_.op.measure != slicer::Operator::Measure::kOccurrences)
+      cut.measure_states.push_back(to_measure_record(leaf, slicer_.leaf_state(leaf)));
   }
   for (const auto& [id, s] : ingest_.sources()) {
     if (!s.dirty) continue;

@@ -74,7 +74,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       archive_(archive),
       run_(run),
       socket_(std::move(socket)),
-      slicer_({options.levels[0], options.amendable_slices, 64}),
+      slicer_({options.levels[0], options.amendable_slices, 64, options.op}),
       levels_(std::move(levels)),
       ingest_(ingest_options(options, run, clock), slicer_, states_),
       disk_(archive.path()),

@@ -29,13 +29,15 @@ struct Limits {
   std::uint32_t names_per_source = 1024;
   // Constant columns have no bytes: a small message can claim any number of records, each of which costs.
   std::uint32_t records_per_message = 1u << 21;
-  // Of the slices that are held: leaves x states x kCellBytes in each of up to kHeldSlices. Whatever leaves
-  // and states are allowed, what does not fit in here is refused.
+  // Of the slices that are held: leaves x states x kCellBytes (and kMeasuredBytes) in each of up to
+  // kHeldSlices. Whatever leaves and states are allowed, what does not fit in here is refused.
   std::uint64_t cell_bytes = std::uint64_t{1} << 30;
-  static constexpr std::uint64_t kCellBytes = 20;
+  bool measured = false;  // slices have a plane of another operator, too
+  static constexpr std::uint64_t kCellBytes = 20, kMeasuredBytes = 8;
   static constexpr std::uint64_t kHeldSlices = 80;
   bool cells_fit(std::uint64_t with_leaves, std::uint64_t with_states) const {
-    return with_leaves * with_states <= cell_bytes / (kCellBytes * kHeldSlices);
+    return with_leaves * with_states <=
+           cell_bytes / ((kCellBytes + (measured ? kMeasuredBytes : 0)) * kHeldSlices);
   }
 };
 
