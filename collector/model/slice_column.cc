@@ -62,6 +62,17 @@ void SliceColumn::measure(Plane plane) {
   integral_.assign(plane == Plane::kMean ? leaves_ : 0, 0.0);
 }
 
+void SliceColumn::take_plane(const SliceColumn& other) {
+  resize(0, other.states());
+  measure(Plane::kNone);
+  measure(other.plane());
+  for (std::uint32_t l = 0; l < std::min(leaves_, other.leaves()); ++l) {
+    const auto from = other.measured(LeafIndex(l));
+    std::copy(from.begin(), from.end(), measured(LeafIndex(l)).begin());
+    if (plane_ == Plane::kMean) integral(LeafIndex(l)) = other.integral(LeafIndex(l));
+  }
+}
+
 double SliceColumn::measured_value(LeafIndex leaf, std::size_t column) const {
   const auto whole = static_cast<double>(measured(leaf)[column]);
   if (plane_ != Plane::kMean) return whole;

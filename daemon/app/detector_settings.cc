@@ -48,7 +48,7 @@ detect::WindowOptions measured_window_options(const Options& o) {
 }
 
 Result<slicer::Operator> run_operator(const store::RunMeta& run) {
-  const auto told = run.settings.find(kOperatorSetting);
+  const auto told = run.settings.find(store::kOperatorSetting);
   if (told == run.settings.end()) return slicer::Operator{};
   auto op = slicer::Operator::parse(told->second);
   if (!op) return fail(ErrorCode::kCorrupt, "the run's operator '" + told->second + "' does not read");
@@ -65,7 +65,7 @@ std::map<std::string, std::string> to_settings(const Options& o) {
       {"min_duration_slices", text_of(o.min_duration_slices)},
       {"idle_states",
        nlohmann::json(o.idle_states).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
-  if (o.op != slicer::Operator{}) settings[kOperatorSetting] = o.op.text();
+  if (o.op != slicer::Operator{}) settings[store::kOperatorSetting] = o.op.text();
   return settings;
 }
 
@@ -73,7 +73,7 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
   o.op = {};  // where it is not told
   for (const auto& [name, value] : settings) {
     bool good = true;
-    if (name == kOperatorSetting) {
+    if (name == store::kOperatorSetting) {
       const auto op = slicer::Operator::parse(value);
       good = op.has_value();
       if (op) o.op = *op;

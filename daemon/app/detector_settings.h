@@ -15,8 +15,6 @@ namespace margay::app {
 detect::DetectorOptions detector_options(const Options& options);
 // Of the window that is shown where the operator is another one than duration.
 detect::WindowOptions measured_window_options(const Options& options);
-// In the journal's settings and the run's: the operator, where it is another one than duration.
-inline constexpr const char* kOperatorSetting = "operator";
 // The operator that a run was begun with. Errors: kCorrupt.
 Result<slicer::Operator> run_operator(const store::RunMeta& run);
 

@@ -41,7 +41,7 @@ store::RunMeta new_run(const Options& o, const Clock& clock) {
   run.levels = o.levels;
   run.lateness = o.lateness;
   run.silence_hold_slices = o.silence_hold_slices;
-  if (o.op != slicer::Operator{}) run.settings[kOperatorSetting] = o.op.text();
+  if (o.op != slicer::Operator{}) run.settings[store::kOperatorSetting] = o.op.text();
   return run;
 }
 

@@ -102,6 +102,9 @@ class SliceColumn {
   // The variable's value times nanoseconds, of kMean only.
   double& integral(LeafIndex leaf) { return integral_[leaf.value]; }
   double integral(LeafIndex leaf) const { return integral_[leaf.value]; }
+  // Takes the plane of another column of the same slice, which may know more states: the leaves that both
+  // have.
+  void take_plane(const SliceColumn& other);
   // What the leaf's cell says: the count, or the mean (0 where there is no value).
   double measured_value(LeafIndex leaf, std::size_t column) const;
   static void add(std::uint64_t& to, std::uint64_t n) {

@@ -29,6 +29,10 @@ inline constexpr std::size_t kMostNames = 65536;       // of a source's name tab
 inline constexpr std::size_t kLargestBlob = 16 << 20;  // state, signature, report or raw block, in bytes
 inline constexpr std::size_t kLongestBlobName = 256;
 
+// In RunMeta::settings and JournalEntry::settings: the operator's word (margay/slicer/operator.h), where it
+// is another one than duration.
+inline constexpr const char* kOperatorSetting = "operator";
+
 // Written once, when the archive is made; exit code and end when the run ends (Cut::run).
 struct RunMeta {
   std::string run;
