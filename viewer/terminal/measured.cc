@@ -52,15 +52,15 @@ std::string bars_title(const wire::Report& report) {
   if (!report.has_measured()) return "where the time goes, newest slices";
   const wire::Measured& m = report.measured();
   if (!m.note().empty()) return printable(m.note(), true, kLongestNote);
-  return (is_mean(m) ? "mean of " : "") + rate_unit(m) + ", newest slices; a full bar is " + amount_text(m.full()) +
-         (is_mean(m) ? "" : " of one resource");
+  return (is_mean(m) ? "mean of " : "") + rate_unit(m) + ", newest slices; a full bar is " +
+         amount_text(m.full()) + (is_mean(m) ? "" : " of one resource");
 }
 
 std::string measured_text(const wire::Report& report) {
   if (!report.has_measured()) return {};
   const wire::Measured& m = report.measured();
-  std::string out = "shown: " + printable(m.operator_(), true, kLongestName) + " (operator); phases and alerts " +
-                    "rest on time\n";
+  std::string out = "shown: " + printable(m.operator_(), true, kLongestName) +
+                    " (operator); phases and alerts " + "rest on time\n";
   if (!m.note().empty()) out += "!! " + printable(m.note(), true, kLongestNote) + "\n";
   return out;
 }
