@@ -12,6 +12,13 @@ namespace {
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
 
+// Names that are no states.
+constexpr std::pair<ingest::NameKind, store::NameText::Kind> kTexts[] = {
+    {ingest::NameKind::kOther, store::NameText::Kind::kRegion},
+    {ingest::NameKind::kVariable, store::NameText::Kind::kVariable},
+    {ingest::NameKind::kMark, store::NameText::Kind::kMark},
+    {ingest::NameKind::kLink, store::NameText::Kind::kLink}};
+
 // The stack as the archive keeps it: what the leaf does when nothing is open, then the open states.
 store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   store::LeafState r;
@@ -63,9 +70,9 @@ slicer::LeafState from_record(const store::LeafState& r) {
 
 store::SourceRecord to_record(SourceId id, const ingest::Source& s) {
   store::SourceRecord r{id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end};
-  for (std::size_t i = 0; i < s.regions.size(); ++i)
-    if (s.regions[i])
-      r.texts.push_back({static_cast<std::uint16_t>(i), store::NameText::Kind::kRegion, s.names[i]});
+  for (std::size_t i = 0; i < s.kinds.size(); ++i)
+    for (const auto& [kind, kept] : kTexts)
+      if (s.kinds[i] == kind) r.texts.push_back({static_cast<std::uint16_t>(i), kept, s.names[i]});
   return r;
 }
 
@@ -128,17 +135,18 @@ Status IngestStage::restore(const store::Resume& resume) {
     s.states = r.names;
     s.names.resize(r.names.size());
     s.ends_leaf.resize(r.names.size());
-    s.regions.resize(r.names.size());
+    s.kinds.resize(r.names.size(), ingest::NameKind::kState);
     for (std::size_t i = 0; i < r.names.size(); ++i)
       if (r.names[i].value < states_.size()) {
         s.names[i] = states_[r.names[i]].name;
         s.ends_leaf[i] = s.names[i] == "MPI_Finalize";
       }
     for (const store::NameText& t : r.texts)
-      if (t.index < s.names.size() && t.kind == store::NameText::Kind::kRegion) {
-        s.names[t.index] = t.text;
-        s.regions[t.index] = true;
-      }
+      for (const auto& [kind, kept] : kTexts)
+        if (t.index < s.names.size() && t.kind == kept) {
+          s.names[t.index] = t.text;
+          s.kinds[t.index] = kind;
+        }
     s.clock_offset = r.clock_offset;
     s.clock_error = r.clock_error;
     s.goodbye = r.goodbye;

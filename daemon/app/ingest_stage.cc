@@ -42,6 +42,7 @@ ingest::Options ingest_options(const Options& o, const store::RunMeta& run, cons
   // Another one after each restart: the wall clock serves, and 0 is nobody.
   i.instance = static_cast<std::uint64_t>(clock.realtime().value) | 1u;
   i.limits = o.limits;
+  i.op = o.op;
   return i;
 }
 

@@ -16,6 +16,7 @@
 #include "margay/ingest/clock_map.h"
 #include "margay/model/hierarchy.h"
 #include "margay/model/state_table.h"
+#include "margay/slicer/reslicer.h"
 #include "margay/wire/margay.pb.h"
 
 namespace margay::ingest {
@@ -85,15 +86,18 @@ struct Process {
   std::uint64_t run_delay_ns = 0;
 };
 
+using NameKind = slicer::Reslicer::NameKind;
+
 struct Source {
   SourceId id{};
   std::uint32_t epoch = 0;
   model::Attributes attributes;
-  std::vector<StateId> states;  // local name index -> state; kUnknown for regions
+  std::vector<StateId> states;  // local name index -> state; kUnknown for names that are no states
   std::vector<std::string> names;
-  std::vector<bool> regions;    // by local name index: it is a region's
-  std::vector<bool> ends_leaf;  // leaving this state, the resource ceases to exist (MPI_Finalize)
-  DurationNs clock_offset{};    // trace time less host time
+  std::vector<NameKind> kinds;     // by local name index; kOther: a region
+  std::vector<StateId> stand_ins;  // by local name index, of names that are no states (slicer/stand_in.h)
+  std::vector<bool> ends_leaf;     // leaving this state, the resource ceases to exist (MPI_Finalize)
+  DurationNs clock_offset{};       // trace time less host time
   DurationNs clock_error{};
   std::shared_ptr<ClockMap> clock;       // of its machine; nullptr: this one
   TimeNs met{};                          // host time of the collector at its first hello
