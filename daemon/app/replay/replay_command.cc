@@ -250,6 +250,10 @@ class Session {
                 stretches == 1 ? "" : "es", grouped(alerts_).c_str(), s(alerts_),
                 terminal::duration_text((result.end - result.begin).value).c_str(), seconds,
                 seconds > 0 ? length / seconds : 0);
+    const wire::Report shown = analyst.report();
+    if (!shown.measured().note().empty())
+      std::printf("margay: %s: %s\n", terminal::printable(shown.measured().operator_(), true, 300).c_str(),
+                  terminal::printable(shown.measured().note(), true, 400).c_str());
     if (!analyst.detector().error().empty())
       std::printf("margay: the window is not partitioned: %s\n",
                   terminal::printable(analyst.detector().error(), true, 400).c_str());
