@@ -7,10 +7,27 @@ import subprocess
 import unittest
 
 from e2e import E2eTest, LONG, MARGAY, MPIRUN, end_process
+from replay_test import TRACE
 
 CHECK = os.environ["OPERATOR_CHECK"]
 REPLAY = os.environ["REPLAY_CHECK"]
 KNOWN = os.environ["CALLCOUNT_KNOWN"]  # tests/workloads/callcount_known.c
+HEAT = """%EventDef PajeDefineVariableType 4
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeSetVariable 5
+% Time date
+% Type string
+% Container string
+% Value double
+%EndEventDef
+4 V P Heat
+5 4.5 V p0 2
+5 5.0 V p1 3
+5 6.0 V p0 8
+"""
 
 
 class Operators(E2eTest):
@@ -79,6 +96,25 @@ class Operators(E2eTest):
                                timeout=LONG, check=False)
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("which are not kept (without --operator it is messages, as the run had it)", wrong.stderr)
+
+    def test_a_trace_with_a_variable(self):
+        trace = os.path.join(self.place, "heat.trace")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write(TRACE + HEAT)
+        for archive in (trace, self.imported(trace)):  # measured on the way; in the archive's raw events
+            self.assertEqual(self.replay(archive, "--operator", "mean:Heat")["operator"], "mean:Heat")
+            for variable, said in (("Heat", False), ("Cold", True)):
+                done = subprocess.run([MARGAY, "replay", archive, "--operator", f"mean:{variable}"], capture_output=True,
+                                      text=True, timeout=LONG, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(f"no value of {variable} so far" in done.stdout, said, done.stdout)
+
+    def imported(self, trace):
+        archive = trace + ".margay"
+        done = subprocess.run([MARGAY, "import", trace, "--archive", archive], capture_output=True, text=True, timeout=LONG,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return archive
 
     def test_a_killed_daemon_goes_on(self):
         run = self.run_margay(self.lammps_until_told(), flags=["--operator", "bytes"])
