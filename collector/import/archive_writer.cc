@@ -13,7 +13,9 @@
 
 #include "cells.h"
 #include "margay/slicer/slicer.h"
+#include "margay/slicer/stand_in.h"
 #include "margay/wire/columns.h"
+#include "name_kind.h"
 
 namespace margay::trace {
 namespace fs = std::filesystem;
@@ -69,14 +71,18 @@ struct ArchiveWriter::Impl {
         partial(path + ".partial"),
         options(std::move(options_)),
         slice(options.run.levels[0]),
-        slicer({slice, 0, static_cast<std::uint32_t>(store::kDeepestStack) - 1}),
+        slicer({slice, 0, static_cast<std::uint32_t>(store::kDeepestStack) - 1, options.op}),
         coarse(options.run.levels) {}
 
   Status start(TimeNs t);
   Status close_through(TimeNs t);
   Status make_room(TimeNs t);
   Status cells_fit(std::size_t leaves, std::size_t states) const;
+  // Of a cell in memory.
+  std::uint64_t cell_bytes() const { return options.op == slicer::Operator{} ? 20 : 28; }
   Status apply(LeafPart& part, LeafIndex leaf, const EventRecord& r);
+  Status note(LeafIndex leaf, const EventRecord& r);
+  Result<StateId> stand_in(const Name& name);
   void flush(std::uint32_t leaf);
   void flush_all();
   void add_column(model::SliceColumn column);
@@ -94,6 +100,7 @@ struct ArchiveWriter::Impl {
   model::StateTable states;
   std::size_t states_written = 3;
   std::vector<StateId> names;
+  std::vector<StateId> stands_for;  // likewise; of names that are no states (slicer/stand_in.h)
   std::vector<store::NameText> texts;
   std::vector<LeafPart> leaves;
   bool started = false, finished = false;
@@ -125,6 +132,8 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::create(const std::string& 
   if (fs::exists(fs::symlink_status(name, error)))
     return fail(ErrorCode::kInvalidArgument, name + ": is there already; expected a new directory");
   if (options.run.levels.empty()) return fail(ErrorCode::kInvalidArgument, "no slice duration");
+  options.run.settings.erase(store::kOperatorSetting);
+  if (options.op != slicer::Operator{}) options.run.settings[store::kOperatorSetting] = options.op.text();
   auto impl = std::make_unique<Impl>(name, std::move(options));
   if (fs::exists(fs::symlink_status(impl->partial, error)))
     return fail(ErrorCode::kInvalidArgument,
@@ -144,11 +153,23 @@ void ArchiveWriter::set(const std::string& setting, std::string value) {
 // A column for each level, and two that the slicer holds.
 Status ArchiveWriter::Impl::cells_fit(std::size_t leaf_count, std::size_t state_count) const {
   const std::uint64_t columns = options.run.levels.size() + 2;
-  const std::uint64_t need = columns * leaf_count * (state_count * 20 + 128);
+  const std::uint64_t need = columns * leaf_count * (state_count * cell_bytes() + 128);
   if (need <= options.cell_bytes) return {};
   return fail(ErrorCode::kLimit, std::to_string(leaf_count) + " leaves with " + std::to_string(state_count) +
                                      " states take more than the " +
                                      std::to_string(options.cell_bytes >> 20) + " MiB that cells may take");
+}
+
+// A mark or link that is measured gets a state of its own.
+Result<StateId> ArchiveWriter::Impl::stand_in(const Name& name) {
+  const auto kind = reslicer_kind(name.kind);
+  if (slicer::is_operand(options.op, kind, name.text)) return slicer::kOperand;
+  const auto state = slicer::stand_in_name(options.op, kind, name.text);
+  if (!state) return slicer::kNothing;
+  if (!states.knows(*state))
+    if (auto ok = cells_fit(leaves.size(), states.size() + 1); !ok) return tl::unexpected(ok.error());
+  room = begin;
+  return states.intern(*state, model::StateFamily::kOther);
 }
 
 Status ArchiveWriter::on_name(std::uint16_t index, const Name& name) {
@@ -157,8 +178,12 @@ Status ArchiveWriter::on_name(std::uint16_t index, const Name& name) {
     return fail(ErrorCode::kInvalidArgument, "name " + std::to_string(index) + " is not the next one");
   if (name.kind != Name::Kind::kState) {
     if (name.text.size() > store::kLongestText) return fail(ErrorCode::kLimit, "a name is longer than 1 MiB");
+    const auto state = i.stand_in(name);
+    if (!state) return tl::unexpected(state.error());
     i.texts.push_back({index, text_kind(name.kind), name.text});
     i.names.push_back(kUnknown);
+    i.stands_for.resize(i.names.size(), slicer::kNothing);
+    i.stands_for.back() = *state;
     return {};
   }
   if (!i.states.knows(name.text))
@@ -229,7 +254,8 @@ Status ArchiveWriter::Impl::close_through(TimeNs t) {
 // A producer that says late what is covered, or never, shall not take all memory: slices that lie too far
 // behind are closed, and what then comes for them is late.
 Status ArchiveWriter::Impl::make_room(TimeNs t) {
-  const std::uint64_t column = std::max<std::uint64_t>(1, leaves.size() * (states.size() * 20 + 128));
+  const std::uint64_t column =
+      std::max<std::uint64_t>(1, leaves.size() * (states.size() * cell_bytes() + 128));
   const auto most = static_cast<std::int64_t>(
       std::clamp<std::uint64_t>(options.cell_bytes / 2 / column, kFewestOpenSlices, kMostSlices));
   const SliceIndex first = slice_of(t, slice) - (most - 1);
@@ -295,16 +321,17 @@ Status ArchiveWriter::Impl::apply(LeafPart& part, LeafIndex leaf, const EventRec
     part.exists = true;
     slicer.begin(leaf, t, part.base);
   }
+  const slicer::Carried carried{r.bytes, r.peer != MARGAY_NO_PEER};
   const bool named = r.kind == MARGAY_ENTER || r.kind == MARGAY_LEAVE || r.kind == MARGAY_STACK;
   if (named && r.state >= names.size())
     return fail(ErrorCode::kInvalidArgument,
                 "a record with the name " + std::to_string(r.state) + ", which was not told");
   switch (r.kind) {
     case MARGAY_ENTER:
-      slicer.enter(leaf, names[r.state], t);
+      slicer.enter(leaf, names[r.state], t, carried);
       break;
     case MARGAY_LEAVE:
-      slicer.leave(leaf, names[r.state], t);
+      slicer.leave(leaf, names[r.state], t, carried);
       break;
     case MARGAY_END:
       slicer.end(leaf, t);
@@ -314,11 +341,24 @@ Status ArchiveWriter::Impl::apply(LeafPart& part, LeafIndex leaf, const EventRec
       slicer.gap(leaf, t, r.bytes);
       break;
     case MARGAY_STACK:
-      slicer.stack(leaf, names[r.state], t);
+      slicer.stack(leaf, names[r.state], t, carried);
       break;
+    case MARGAY_VARIABLE:
+    case MARGAY_MARK:
+    case MARGAY_LINK_BEGIN:
+    case MARGAY_LINK_END:
+      return note(leaf, r);
     default:  // they change no state
       break;
   }
+  return {};
+}
+
+Status ArchiveWriter::Impl::note(LeafIndex leaf, const EventRecord& r) {
+  const auto note =
+      slicer::note_of(options.op, r, r.state < stands_for.size() ? stands_for[r.state] : slicer::kNothing);
+  if (!note) return tl::unexpected(note.error());
+  if (*note) slicer.note(leaf, **note, TimeNs(r.time_ns));
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "margay/ingest/source_registry.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
+#include "name_kind.h"
 
 namespace margay::trace {
 namespace {
@@ -226,10 +227,10 @@ Status Reader::hello(const wire::Hello& hello, std::int64_t arrival) {
   for (int i = static_cast<int>(source.names.size());
        i < hello.names_size() && source.names.size() < kMostNamesOfASource; ++i) {
     const wire::Name& name = hello.names(i);
-    const bool region = name.family() == wire::FAMILY_REGION;
-    const auto index = name_of(region ? Name::Kind::kRegion : Name::Kind::kState, name.name(), name.family());
+    const Name::Kind kind = kind_of_family(name.family());
+    const auto index = name_of(kind, name.name(), name.family());
     if (!index) return tl::unexpected(index.error());
-    if (name.name() == "MPI_Finalize" && !region)
+    if (name.name() == "MPI_Finalize" && kind == Name::Kind::kState)
       source.finalize = static_cast<std::uint16_t>(source.names.size());
     source.names.push_back(*index);
   }
@@ -381,9 +382,10 @@ void Reader::convert_slowly(const Source& source, Stream& stream, std::size_t sk
   out_.clear();
   for (std::size_t i = skip; i < decoded_.size(); ++i) {
     EventRecord r = decoded_[i];
-    if (r.time_ns <= 0 || r.time_ns > kFarthestNs || r.kind < MARGAY_ENTER || r.kind > MARGAY_STACK ||
-        r.state >= source.names.size() || r.time_ns + source.offset > latest_ ||
-        (source.names[r.state] == kNoName && r.kind != MARGAY_GAP)) {
+    const bool noted = r.kind >= MARGAY_VARIABLE && r.kind <= MARGAY_LINK_END;
+    if (r.time_ns <= 0 || r.time_ns > kFarthestNs || r.kind < MARGAY_ENTER ||
+        (r.kind > MARGAY_STACK && !noted) || r.state >= source.names.size() ||
+        r.time_ns + source.offset > latest_ || (source.names[r.state] == kNoName && r.kind != MARGAY_GAP)) {
       ++counts_.rejected;
       continue;
     }

@@ -1,33 +1,14 @@
 #include "margay/import/resampler.h"
 
+#include "name_kind.h"
+
 namespace margay::trace {
-namespace {
-
-using Kind = slicer::Reslicer::NameKind;
-
-Kind kind_of(Name::Kind kind) {
-  switch (kind) {
-    case Name::Kind::kState:
-      return Kind::kState;
-    case Name::Kind::kVariable:
-      return Kind::kVariable;
-    case Name::Kind::kMark:
-      return Kind::kMark;
-    case Name::Kind::kLink:
-      return Kind::kLink;
-    case Name::Kind::kRegion:
-      break;
-  }
-  return Kind::kOther;
-}
-
-}  // namespace
 
 Status Resampler::on_name(std::uint16_t index, const Name& name) {
   if (index != names_.size())
     return fail(ErrorCode::kInvalidArgument, "name " + std::to_string(index) + " is not the next one");
   names_.push_back(name);
-  return cells_.add_name(kind_of(name.kind), name.text, name.family);
+  return cells_.add_name(reslicer_kind(name.kind), name.text, name.family);
 }
 
 Status Resampler::on_leaf(LeafIndex index, const Leaf& leaf) {

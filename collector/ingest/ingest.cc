@@ -152,34 +152,14 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   for (std::size_t i = 0; i < source.names.size() && i < static_cast<std::size_t>(hello.names_size()); ++i)
     if (hello.names(static_cast<int>(i)).family() == wire::FAMILY_REGION && source.states[i] == kUnknown) {
       source.names[i] = clipped(hello.names(static_cast<int>(i)).name());
-      source.regions[i] = true;
+      source.kinds[i] = NameKind::kOther;
     }
   for (int i = static_cast<int>(source.states.size()); i < hello.names_size(); ++i) {
     if (source.states.size() >= options_.limits.names_per_source) {
       ++counters_.refused_by_limit;
       break;
     }
-    const wire::Name& name = hello.names(i);
-    StateId state = kUnknown;
-    if (name.family() != wire::FAMILY_REGION && !name.name().empty()) {
-      const bool known_family = name.family() <= wire::FAMILY_START_END;
-      // A state that is known costs nothing more, however full the table is.
-      auto interned =
-          (states_.size() < options_.limits.states &&
-           options_.limits.cells_fit(leaves_.size(), states_.size() + 1)) ||
-                  states_.knows(name.name())
-              ? states_.intern(name.name(), known_family ? static_cast<model::StateFamily>(name.family())
-                                                         : model::StateFamily::kOther)
-              : Result<StateId>(fail(ErrorCode::kLimit, "too many states"));
-      if (interned)
-        state = *interned;
-      else
-        ++counters_.refused_by_limit;
-    }
-    source.states.push_back(state);
-    source.names.push_back(clipped(name.name()));
-    source.regions.push_back(name.family() == wire::FAMILY_REGION && !name.name().empty());
-    source.ends_leaf.push_back(name.name() == "MPI_Finalize");
+    take_name(source, hello.names(i), clipped(hello.names(i).name()));
   }
 
   if (const auto boot = source.attributes.find("boot_id");
@@ -402,8 +382,9 @@ void Ingest::take_records(Source& source, Stream& stream, std::size_t skip, Time
 
 void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until) {
   Account& account = stream.account;
+  const bool noted = record.kind >= MARGAY_VARIABLE && record.kind <= MARGAY_LINK_END;
   if (record.time_ns <= 0 || record.state >= source.states.size() || record.kind < MARGAY_ENTER ||
-      record.kind > MARGAY_STACK) {
+      (record.kind > MARGAY_STACK && !noted)) {
     ++account.rejected;
     return;
   }
@@ -414,12 +395,13 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
   }
   slicer::Outcome outcome = slicer::Outcome::kModelled;
   const StateId state = source.states[record.state];
+  const slicer::Carried carried{record.bytes, record.peer != MARGAY_NO_PEER};
   switch (record.kind) {
     case MARGAY_ENTER:
-      outcome = slicer_.enter(stream.leaf, state, t);
+      outcome = slicer_.enter(stream.leaf, state, t, carried);
       break;
     case MARGAY_LEAVE:
-      outcome = slicer_.leave(stream.leaf, state, t);
+      outcome = slicer_.leave(stream.leaf, state, t, carried);
       if (source.ends_leaf[record.state]) static_cast<void>(slicer_.end(stream.leaf, t));
       break;
     case MARGAY_REGION_ENTER:
@@ -435,9 +417,15 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
       outcome = slicer_.gap(stream.leaf, t, record.bytes);
       break;
     case MARGAY_STACK:
-      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t);
+      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t, carried);
       break;
     default:
+      const auto taken = apply_note(source, stream, record, t);
+      if (!taken) {
+        ++account.rejected;
+        return;
+      }
+      outcome = *taken;
       break;
   }
   switch (outcome) {

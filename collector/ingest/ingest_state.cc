@@ -171,8 +171,7 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
   for (Source& s : sources) {
     const SourceId id = s.id;
     // What an archive does not tell of a name is learnt again from the next hello.
-    for (auto* told : {&s.regions, &s.ends_leaf}) told->resize(s.states.size(), false);
-    s.names.resize(s.states.size());
+    restore_names(s);
     const auto boot = s.attributes.find("boot_id");
     if (boot == s.attributes.end() || boot->second != options_.boot_id)
       s.clock = clock_of(boot == s.attributes.end() ? "" : boot->second, s.clock_offset, s.clock_error);

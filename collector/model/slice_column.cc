@@ -44,14 +44,44 @@ void SliceColumn::resize(std::uint32_t leaves, std::uint32_t states) {
   reshape(duration_ns_, leaves_, states_, leaves, states);
   reshape(longest_ns_, leaves_, states_, leaves, states);
   reshape(visits_, leaves_, states_, leaves, states);
+  if (plane_ == Plane::kCounts) reshape(measured_, leaves_, states_, leaves, states);
+  if (plane_ == Plane::kMean) {
+    measured_.resize(leaves);
+    integral_.resize(leaves);
+  }
   open_.resize(leaves);
   evidence_.resize(leaves);
   leaves_ = leaves;
   states_ = states;
 }
 
+void SliceColumn::measure(Plane plane) {
+  if (plane == plane_) return;
+  plane_ = plane;
+  measured_.assign(static_cast<std::size_t>(leaves_) * plane_columns(), 0);
+  integral_.assign(plane == Plane::kMean ? leaves_ : 0, 0.0);
+}
+
+void SliceColumn::take_plane(const SliceColumn& other) {
+  resize(0, other.states());
+  measure(Plane::kNone);
+  measure(other.plane());
+  for (std::uint32_t l = 0; l < std::min(leaves_, other.leaves()); ++l) {
+    const auto from = other.measured(LeafIndex(l));
+    std::copy(from.begin(), from.end(), measured(LeafIndex(l)).begin());
+    if (plane_ == Plane::kMean) integral(LeafIndex(l)) = other.integral(LeafIndex(l));
+  }
+}
+
+double SliceColumn::measured_value(LeafIndex leaf, std::size_t column) const {
+  const auto whole = static_cast<double>(measured(leaf)[column]);
+  if (plane_ != Plane::kMean) return whole;
+  return whole > 0 ? integral(leaf) / whole : 0;
+}
+
 void SliceColumn::merge(const SliceColumn& finer) {
   resize(finer.leaves(), finer.states());
+  if (plane_ == Plane::kNone) measure(finer.plane());
   lost_events += finer.lost_events;
   provisional = provisional || finer.provisional;
   region = finer.region;
@@ -67,6 +97,12 @@ void SliceColumn::merge(const SliceColumn& finer) {
       to_duration[x] += from_duration[x];
       to_longest[x] = std::max(to_longest[x], from_longest[x]);
       to_visits[x] += from_visits[x];
+    }
+    if (plane_ == finer.plane() && plane_ != Plane::kNone) {
+      const auto from_measured = finer.measured(leaf);
+      const auto to_measured = measured(leaf);
+      for (std::size_t x = 0; x < from_measured.size(); ++x) add(to_measured[x], from_measured[x]);
+      if (plane_ == Plane::kMean) integral(leaf) += finer.integral(leaf);
     }
     open(leaf) = finer.open(leaf);
     NodeEvidence& to = evidence(leaf);

@@ -6,7 +6,13 @@ namespace margay::slicer {
 
 using model::SliceColumn;
 
-Slicer::Slicer(Options options) : options_(options) {}
+Slicer::Slicer(Options options) : options_(std::move(options)), measurer_(options_.op) {}
+
+SliceColumn Slicer::new_column(SliceIndex slice, std::uint32_t states) const {
+  SliceColumn column(LevelIndex(0), slice, leaf_count(), states);
+  column.measure(measurer_.plane());
+  return column;
+}
 
 LeafIndex Slicer::add_leaf() {
   leaves_.emplace_back();
@@ -26,8 +32,9 @@ void Slicer::start(TimeNs t) {
   if (!started_) static_cast<void>(column_at(slice_of(t, options_.slice), kAbsent));
 }
 
-StackEntry Slicer::top(const LeafState& leaf) const {
-  return leaf.stack.empty() ? StackEntry{leaf.base, leaf.base_since} : leaf.stack.back();
+model::OpenState Slicer::top(const LeafState& leaf) const {
+  if (leaf.stack.empty()) return {leaf.base, leaf.base_since};
+  return {leaf.stack.back().state, leaf.stack.back().since};
 }
 StateId Slicer::current(LeafIndex leaf) const {
   return top(leaves_[leaf.value]).state;
@@ -42,12 +49,12 @@ SliceColumn& Slicer::column_at(SliceIndex slice, StateId at_least) {
   if (!started_) {
     started_ = true;
     next_open_ = slice;
-    columns_.emplace_back(LevelIndex(0), slice, leaf_count(), 0);
+    columns_.push_back(new_column(slice, 0));
     for (LeafState& l : leaves_)
       l.position = l.last_event = l.base_since = slice_begin(slice, options_.slice);
   }
   while (columns_.back().index < slice)
-    columns_.emplace_back(LevelIndex(0), columns_.back().index + 1, leaf_count(), columns_.back().states());
+    columns_.push_back(new_column(columns_.back().index + 1, columns_.back().states()));
   SliceColumn& column = columns_[static_cast<std::size_t>(slice.value - columns_.front().index.value)];
   column.resize(leaf_count(), std::max<std::uint32_t>(column.states(), at_least.value + 1u));
   return column;
@@ -65,7 +72,7 @@ void Slicer::touch(SliceIndex slice) {
 
 // Adds the open state's time in [from, to).
 void Slicer::fill(LeafIndex leaf, TimeNs from, TimeNs to) {
-  const StackEntry open = top(leaves_[leaf.value]);
+  const model::OpenState open = top(leaves_[leaf.value]);
   while (from < to) {
     const SliceIndex slice = slice_of(from, options_.slice);
     const TimeNs until = std::min(to, slice_end(slice, options_.slice));
@@ -74,6 +81,9 @@ void Slicer::fill(LeafIndex leaf, TimeNs from, TimeNs to) {
     std::int64_t& longest = column.longest_ns(leaf)[open.state.value];
     longest = std::max(longest, (until - open.since).value);
     column.open(leaf) = {open.state, open.since};
+    if (measurer_.needs_time())
+      measurer_.fill(column, leaf, leaves_[leaf.value].value, slice_begin(slice, options_.slice), from,
+                     until);
     touch(slice);
     from = until;
   }
@@ -82,7 +92,7 @@ void Slicer::fill(LeafIndex leaf, TimeNs from, TimeNs to) {
 // Undoes fill over [from, position): all of it is the open state, for no event lies in it.
 void Slicer::take_back(LeafIndex leaf, TimeNs from) {
   LeafState& l = leaves_[leaf.value];
-  const StackEntry open = top(l);
+  const model::OpenState open = top(l);
   for (TimeNs at = from; at < l.position;) {
     const SliceIndex slice = slice_of(at, options_.slice);
     const TimeNs until = std::min(l.position, slice_end(slice, options_.slice));
@@ -99,6 +109,8 @@ void Slicer::take_back(LeafIndex leaf, TimeNs from) {
     } else {
       longest = at == from && slice_of(open.since, options_.slice) == slice ? l.longest_before_ns : 0;
     }
+    if (measurer_.needs_time())
+      measurer_.take_back(column, leaf, l.value, slice_begin(slice, options_.slice), at, until);
     touch(slice);
     at = until;
   }
@@ -118,6 +130,14 @@ void Slicer::visit_ended(LeafIndex leaf, TimeNs t) {
   const SliceIndex slice = slice_of(t, options_.slice);
   ++column_at(slice, state).visits(leaf)[state.value];
   touch(slice);
+}
+
+// An event, at which the value's integral is known for good.
+void Slicer::settle(LeafIndex leaf, TimeNs t) {
+  CurrentValue& value = leaves_[leaf.value].value;
+  const SliceColumn* column = this->column(slice_of(t, options_.slice));
+  value.settled = t;
+  value.integral = column != nullptr && leaf.value < column->leaves() ? column->integral(leaf) : 0;
 }
 
 // Fills up to the event, or takes back to it.
@@ -147,6 +167,7 @@ Outcome Slicer::advance(LeafIndex leaf, TimeNs& t) {
     l.position = t;
   }
   l.last_event = t;
+  if (measurer_.needs_time()) settle(leaf, t);
   return outcome;
 }
 
@@ -160,7 +181,7 @@ Outcome Slicer::begin(LeafIndex leaf, TimeNs t, StateId base) {
   return outcome;
 }
 
-Outcome Slicer::enter(LeafIndex leaf, StateId state, TimeNs t) {
+Outcome Slicer::enter(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried) {
   const Outcome outcome = advance(leaf, t);
   LeafState& l = leaves_[leaf.value];
   if (l.stack.size() >= options_.deepest) {
@@ -174,12 +195,16 @@ Outcome Slicer::enter(LeafIndex leaf, StateId state, TimeNs t) {
   } else if (outcome != Outcome::kLateDropped) {
     visit_ended(leaf, t);
   }
-  l.stack.push_back({state, t});
+  l.stack.push_back({state, t, measurer_.needs_carried() ? carried : Carried{}});
   visit_begins(leaf, t);
+  if (measurer_.active() && outcome != Outcome::kLateDropped)
+    if (const SliceIndex slice = slice_of(t, options_.slice);
+        measurer_.entered(column_at(slice, state), leaf, state))
+      touch(slice);
   return outcome;
 }
 
-Outcome Slicer::leave(LeafIndex leaf, StateId state, TimeNs t) {
+Outcome Slicer::leave(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried) {
   const Outcome outcome = advance(leaf, t);
   LeafState& l = leaves_[leaf.value];
   const auto it =
@@ -196,6 +221,10 @@ Outcome Slicer::leave(LeafIndex leaf, StateId state, TimeNs t) {
     return outcome;
   }
   if (outcome != Outcome::kLateDropped) visit_ended(leaf, t);
+  if (measurer_.active() && outcome != Outcome::kLateDropped)
+    if (const SliceIndex slice = slice_of(t, options_.slice);
+        measurer_.left(column_at(slice, state), leaf, state, it->carried, carried))
+      touch(slice);
   l.stack.erase(it.base() - 1, l.stack.end());  // and whatever was left open inside it
   // The state around goes on: a new visit of it begins.
   if (l.stack.empty())
@@ -213,7 +242,24 @@ Outcome Slicer::end(LeafIndex leaf, TimeNs t) {
   l.stack.clear();
   l.base = kAbsent;
   l.base_since = t;
+  l.value.known = false;
   visit_begins(leaf, t);
+  return outcome;
+}
+
+Outcome Slicer::note(LeafIndex leaf, const Note& note, TimeNs t) {
+  const Outcome outcome = advance(leaf, t);
+  if (note.kind == Note::Kind::kVariable) {
+    // Also of a late record: the value goes on from here.
+    CurrentValue& value = leaves_[leaf.value].value;
+    value.known = measurer_.needs_time();
+    value.value = note.value;
+    return outcome;
+  }
+  if (outcome != Outcome::kLateDropped)
+    if (const SliceIndex slice = slice_of(t, options_.slice);
+        measurer_.active() && measurer_.noted(column_at(slice, note.name), leaf, note))
+      touch(slice);
   return outcome;
 }
 
@@ -226,6 +272,7 @@ Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
   Outcome outcome = advance(leaf, from);
   const bool absent = l.base == kAbsent;
   l.stack.clear();
+  l.value.known = false;
   l.base = kUnknown;
   l.base_since = from;
   visit_begins(leaf, from);
@@ -243,13 +290,13 @@ Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
   return late ? Outcome::kLateDropped : outcome;
 }
 
-Outcome Slicer::stack(LeafIndex leaf, StateId state, TimeNs t) {
+Outcome Slicer::stack(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried) {
   const Outcome outcome = advance(leaf, t);
   LeafState& l = leaves_[leaf.value];
   l.stack.clear();
   l.base = kCompute;
   l.base_since = t;
-  if (state != kCompute) l.stack.push_back({state, t});
+  if (state != kCompute) l.stack.push_back({state, t, measurer_.needs_carried() ? carried : Carried{}});
   visit_begins(leaf, t);
   return outcome;
 }
@@ -361,13 +408,13 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
   leaves_ = std::move(leaves);
   if (columns.empty()) return {};
   if (columns.front().index > next_open)
-    columns.emplace(columns.begin(), LevelIndex(0), next_open, leaf_count(), columns.front().states());
+    columns.insert(columns.begin(), new_column(next_open, columns.front().states()));
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
     if (columns[i].index + 1 == columns[i + 1].index) continue;
     // A slice that is still open and that nothing has touched is not in an archive.
     if (columns[i].index >= next_open - 1 && columns[i].index < columns[i + 1].index)
-      columns.emplace(columns.begin() + static_cast<std::ptrdiff_t>(i) + 1, LevelIndex(0),
-                      columns[i].index + 1, leaf_count(), columns[i].states());
+      columns.insert(columns.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     new_column(columns[i].index + 1, columns[i].states()));
     else if (columns[i].index < columns[i + 1].index && columns[i + 1].index <= next_open) {
       // Slices are missing (the disk was away for too long to keep them): what is before them cannot be
       // amended any more.
@@ -379,6 +426,7 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
   }
   for (SliceColumn& c : columns) {
     c.resize(leaf_count(), c.states());
+    c.measure(measurer_.plane());
     columns_.push_back(std::move(c));
   }
   for (SliceColumn& c : columns_)

@@ -12,6 +12,7 @@
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
+#include "plane_codec.h"
 #include "record_codec.h"
 
 namespace margay::store {
@@ -69,7 +70,7 @@ namespace {
 // takes its time for.
 struct EncodedChunk {
   const model::SliceColumn* column = nullptr;
-  std::uint32_t chunk = 0;
+  std::uint16_t chunk = 0;  // as in its key
   DurationNs duration;
   std::string value;
   Status status;
@@ -82,7 +83,8 @@ void encode_all(std::vector<EncodedChunk>& chunks) {
   const auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks.size();) {
       EncodedChunk& c = chunks[i];
-      c.status = encode_chunk(*c.column, c.chunk, c.duration, c.value);
+      c.status = is_plane(c.chunk) ? encode_plane(*c.column, c.chunk - kPlaneChunk, c.value)
+                                   : encode_chunk(*c.column, c.chunk, c.duration, c.value);
     }
   };
   std::jthread second;  // joined also when this one runs out of memory
@@ -111,7 +113,7 @@ Status put_columns(const Cut& cut, const std::vector<DurationNs>& levels, rocksd
           "level " + std::to_string(column.level.value) + ", slice " + std::to_string(column.index.value);
       if (!c.status) return fail(c.status.error(), place);
       if (c.value.empty()) return fail(ErrorCode::kInternal, place + ": out of memory");
-      const SliceKey key{column.level, column.index, static_cast<std::uint16_t>(c.chunk)};
+      const SliceKey key{column.level, column.index, c.chunk};
       batch.Put(family, key.encode(), c.value);
     }
     chunks.clear();
@@ -120,7 +122,10 @@ Status put_columns(const Cut& cut, const std::vector<DurationNs>& levels, rocksd
   for (const auto& column : cut.columns) {
     const DurationNs duration =
         column->level.value < levels.size() ? levels[column->level.value] : DurationNs();
-    for (std::uint32_t chunk = 0; chunk < chunk_count(column->leaves()); ++chunk) {
+    const bool plane = column->plane() != model::Plane::kNone;
+    const std::uint32_t count = chunk_count(column->leaves());
+    for (std::uint32_t i = 0; i < (plane ? 2 * count : count); ++i) {
+      const auto chunk = static_cast<std::uint16_t>(i < count ? i : kPlaneChunk + (i - count));
       chunks.push_back({column.get(), chunk, duration, {}, {}});
       if (chunks.size() < kChunksAtOnce) continue;
       if (Status s = put(); !s) return s;
@@ -183,6 +188,8 @@ Status Archive::commit(const Cut& cut, bool sync) {
   for (const StateRecord& s : cut.states) batch.Put(f[kMeta], key_of(kStateKey, s.id.value), encode(s.info));
   for (const LeafRecord& l : cut.leaves) batch.Put(f[kMeta], key_of(kLeafKey, l.leaf.value), encode(l));
   for (const LeafState& l : cut.leaf_states) batch.Put(f[kMeta], key_of(kOpenKey, l.leaf.value), encode(l));
+  for (const MeasureState& m : cut.measure_states)
+    batch.Put(f[kMeta], key_of(kMeasureKey, m.leaf.value), encode(m));
   for (const SourceRecord& s : cut.sources)
     batch.Put(f[kSources], key_of(kSourceKey, s.source.value), encode(s));
   for (const StreamRecord& s : cut.streams) batch.Put(f[kSources], stream_key(s.source, s.stream), encode(s));

@@ -6,6 +6,7 @@
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
+#include "plane_codec.h"
 #include "record_codec.h"
 
 namespace margay::store {
@@ -26,10 +27,14 @@ Status Archive::Impl::put_journal(const Cut& cut, rocksdb::WriteBatch& batch) {
     batch.Put(family, journal_key(kEntryKey, e.at, e.sequence), encode(e));
   const DurationNs slice_ns = (cut.run ? cut.run->levels : levels)[0];
   for (const KeptSlice& k : cut.kept)
-    for (std::uint32_t chunk = 0; chunk < chunk_count(k.column->leaves()); ++chunk) {
-      if (Status s = encode_chunk(*k.column, chunk, slice_ns, value); !s)
-        return fail(s.error(), "slice " + std::to_string(k.column->index.value) + " as it was shown");
-      batch.Put(family, version_key(k.column->index, k.sequence, static_cast<std::uint16_t>(chunk)), value);
+    for (std::uint32_t i = 0; i < chunk_count(k.column->leaves()); ++i) {
+      const auto chunk = static_cast<std::uint16_t>(i);
+      const std::string place = "slice " + std::to_string(k.column->index.value) + " as it was shown";
+      if (Status s = encode_chunk(*k.column, chunk, slice_ns, value); !s) return fail(s.error(), place);
+      batch.Put(family, version_key(k.column->index, k.sequence, chunk), value);
+      if (k.column->plane() == model::Plane::kNone) continue;
+      if (Status s = encode_plane(*k.column, chunk, value); !s) return fail(s.error(), place);
+      batch.Put(family, version_key(k.column->index, k.sequence, chunk | kPlaneChunk), value);
     }
   // The batch replaces these slices: what the archive holds of them until then is what was shown.
   for (const SupersededSlice& s : cut.superseded) {
@@ -37,13 +42,14 @@ Status Archive::Impl::put_journal(const Cut& cut, rocksdb::WriteBatch& batch) {
     const auto kept = get({}, kJournal, version_key(s.slice, s.sequence, 0), value);
     if (!kept) return fail(kept.error().code, kept.error().message);
     if (*kept) continue;
-    for (std::uint16_t chunk = 0;; ++chunk) {
-      const auto found = get({}, kSlices, SliceKey{kFinest, s.slice, chunk}.encode(), value);
-      if (!found) return fail(found.error().code, found.error().message);
-      if (!*found) break;
-      batch.Put(family, version_key(s.slice, s.sequence, chunk), value);
-      if (chunk == std::numeric_limits<std::uint16_t>::max()) break;
-    }
+    for (const std::uint16_t kind : {std::uint16_t{0}, kPlaneChunk})
+      for (std::uint16_t i = 0; i < kPlaneChunk; ++i) {
+        const auto chunk = static_cast<std::uint16_t>(kind | i);
+        const auto found = get({}, kSlices, SliceKey{kFinest, s.slice, chunk}.encode(), value);
+        if (!found) return fail(found.error().code, found.error().message);
+        if (!*found) break;
+        batch.Put(family, version_key(s.slice, s.sequence, chunk), value);
+      }
   }
   return {};
 }
@@ -87,12 +93,13 @@ Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice_i
   }
   model::SliceColumn column(kFinest, slice_index, 0, 0);
   std::uint32_t total = 0;
+  const auto get = [&](std::uint16_t number) {
+    return apart ? impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, number), value)
+                 : impl_->get(snapshot.options(), kSlices, SliceKey{kFinest, slice_index, number}.encode(),
+                              value);
+  };
   for (std::uint32_t chunk = 0; chunk == 0 || chunk < chunk_count(total); ++chunk) {
-    const auto number = static_cast<std::uint16_t>(chunk);
-    const auto found =
-        apart
-            ? impl_->get(snapshot.options(), kJournal, version_key(slice_index, sequence, number), value)
-            : impl_->get(snapshot.options(), kSlices, SliceKey{kFinest, slice_index, number}.encode(), value);
+    const auto found = get(static_cast<std::uint16_t>(chunk));
     if (!found) return tl::unexpected(found.error());
     const std::string place = path() + ": slice " + std::to_string(slice_index.value);
     if (!*found) {
@@ -103,6 +110,14 @@ Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice_i
     if (!told) return fail(told.error(), place);
     if (chunk > 0 && *told != total) return corrupt(place + ": its chunks disagree");
     total = *told;
+  }
+  for (std::uint32_t chunk = 0; chunk < chunk_count(total); ++chunk) {
+    const auto found = get(static_cast<std::uint16_t>(kPlaneChunk + chunk));
+    if (!found) return tl::unexpected(found.error());
+    if (!*found && chunk == 0) break;  // nothing was measured
+    const std::string place = path() + ": slice " + std::to_string(slice_index.value);
+    if (!*found) return corrupt(place + ": a chunk of what was measured is missing");
+    if (Status s = decode_plane_untrusted(value, chunk, column); !s) return fail(s.error(), place);
   }
   return std::optional(std::move(column));
 }

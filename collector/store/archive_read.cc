@@ -5,6 +5,7 @@
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
+#include "plane_codec.h"
 #include "record_codec.h"
 
 namespace margay::store {
@@ -14,7 +15,8 @@ tl::unexpected<Error> corrupt(const std::string& what) {
   return fail(ErrorCode::kCorrupt, what);
 }
 std::size_t column_bytes(const model::SliceColumn& c) {
-  return sizeof(c) + std::size_t{c.leaves()} * (std::size_t{c.states()} * 20 + sizeof(model::OpenState));
+  return sizeof(c) + std::size_t{c.leaves()} * (std::size_t{c.states()} * 20 + sizeof(model::OpenState) +
+                                                std::size_t{c.plane_columns()} * 8);
 }
 // The smallest key above all keys that begin with `letter`.
 std::string after(char letter) {
@@ -145,6 +147,9 @@ Result<Resume> Archive::load() const {
     s = many(kMeta, kOpenKey, 4, r.leaf_states,
              [&](LeafState& l, std::string_view id) { l.leaf = leaf_of(id); });
   if (s)
+    s = many(kMeta, kMeasureKey, 4, r.measure_states,
+             [&](MeasureState& m, std::string_view id) { m.leaf = leaf_of(id); });
+  if (s)
     s = many(kSources, kSourceKey, 8, r.sources,
              [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id)); });
   if (s)
@@ -174,6 +179,10 @@ Result<Resume> Archive::load() const {
     if (l.leaf.value >= r.leaves.size())
       return corrupt(path() + ": open states of leaf " + std::to_string(l.leaf.value) +
                      ", which is not there");
+  for (const MeasureState& m : r.measure_states)
+    if (m.leaf.value >= r.leaves.size())
+      return corrupt(path() + ": what leaf " + std::to_string(m.leaf.value) +
+                     " goes on from, which is not there");
   for (const StreamRecord& f : r.former)
     if (f.stream >= r.leaves.size())
       return corrupt(path() + ": counters of leaf " + std::to_string(f.stream) + ", which is not there");
@@ -222,6 +231,7 @@ Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last
   model::SliceColumn column;
   std::uint32_t expected = 0;  // chunk
   std::uint32_t total = 0;     // leaves, as chunk 0 told
+  std::uint32_t planes = 0;    // chunks of the plane that have come
   bool begun = false;
   bool stopped = false;
   const auto place = [&] {
@@ -231,38 +241,48 @@ Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last
   const auto finish = [&]() -> Result<bool> {
     if (!begun) return true;
     begun = false;
-    if (column.leaves() != total) return corrupt(place() + ": a chunk is missing");
+    if (column.leaves() != total || (planes > 0 && planes != chunk_count(total)))
+      return corrupt(place() + ": a chunk is missing");
     return take(std::move(column));
   };
   const Reading reading(*impl_);
   if (!reading) return fail(impl_->not_ready().error(), "reading");
-  Status s = impl_->scan(reading.options(), kSlices, from, to,
-                         [&](std::string_view bytes, std::string_view value) -> Result<bool> {
-                           const auto key = SliceKey::decode(bytes);
-                           if (!key) return corrupt("a slice's key has a wrong length");
-                           if (!begun || key->slice != column.index) {
-                             Result<bool> more = finish();
-                             if (!more || !*more) {
-                               stopped = true;
-                               return more;
-                             }
-                             column = model::SliceColumn(level, key->slice, 0, 0);
-                             begun = true;
-                             expected = 0;
-                             total = 0;
-                           }
-                           // Chunks behind the end are left from a writing with more leaves; they are
-                           // not part of it.
-                           if (expected > 0 && expected >= chunk_count(total)) return true;
-                           if (key->chunk != expected) return corrupt(place() + ": a chunk is missing");
-                           const auto told = decode_chunk_untrusted(value, expected, column);
-                           if (!told) return fail(told.error(), place());
-                           if (expected > 0 && *told != total)
-                             return corrupt(place() + ": its chunks disagree");
-                           total = *told;
-                           ++expected;
-                           return true;
-                         });
+  Status s =
+      impl_->scan(reading.options(), kSlices, from, to,
+                  [&](std::string_view bytes, std::string_view value) -> Result<bool> {
+                    const auto key = SliceKey::decode(bytes);
+                    if (!key) return corrupt("a slice's key has a wrong length");
+                    if (!begun || key->slice != column.index) {
+                      Result<bool> more = finish();
+                      if (!more || !*more) {
+                        stopped = true;
+                        return more;
+                      }
+                      column = model::SliceColumn(level, key->slice, 0, 0);
+                      begun = true;
+                      expected = planes = 0;
+                      total = 0;
+                    }
+                    if (is_plane(key->chunk)) {
+                      const std::uint32_t chunk = key->chunk - kPlaneChunk;
+                      if (expected > 0 && chunk >= chunk_count(total)) return true;  // as of cells, below
+                      if (expected != chunk_count(total) || column.leaves() != total || chunk != planes++)
+                        return corrupt(place() + ": a chunk is missing");
+                      if (Status p = decode_plane_untrusted(value, chunk, column); !p)
+                        return fail(p.error(), place());
+                      return true;
+                    }
+                    // Chunks behind the end are left from a writing with more leaves; they are
+                    // not part of it.
+                    if (expected > 0 && expected >= chunk_count(total)) return true;
+                    if (key->chunk != expected) return corrupt(place() + ": a chunk is missing");
+                    const auto told = decode_chunk_untrusted(value, expected, column);
+                    if (!told) return fail(told.error(), place());
+                    if (expected > 0 && *told != total) return corrupt(place() + ": its chunks disagree");
+                    total = *told;
+                    ++expected;
+                    return true;
+                  });
   if (!s || stopped) return s;
   if (const Result<bool> more = finish(); !more) return fail(more.error(), path());
   return {};

@@ -1,4 +1,6 @@
 // The bounds of records.h, checked before anything is written: what is written can be read again.
+#include <cmath>
+
 #include "margay/store/column_codec.h"
 #include "record_codec.h"
 
@@ -65,6 +67,10 @@ Status check(const Cut& cut) {
     if (!good)
       return refuse("the open states of leaf " + std::to_string(l.leaf.value) + " are beyond the bounds");
   }
+  for (const MeasureState& m : cut.measure_states)
+    if (m.leaf.value >= kMostLeaves || m.stack.size() > kDeepestStack || !(m.value >= 0) ||
+        !(m.integral >= 0) || std::isinf(m.value) || std::isinf(m.integral))
+      return refuse("what leaf " + std::to_string(m.leaf.value) + " goes on from is beyond the bounds");
   for (const SourceRecord& s : cut.sources) {
     bool good = fits(s.attributes) && s.names.size() <= kMostNames;
     for (const StateId id : s.names) good = good && known(id);

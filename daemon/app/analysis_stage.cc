@@ -226,9 +226,11 @@ void AnalysisStage::observe() {
   values_.set(Id::findings_queued, exchange_.findings.size());
   values_.set(Id::watermark_lag_ms, milliseconds_since(analyst_.watermark(), now + run_.wall_offset));
   values_.set(Id::window_slices, analyst_.detector().window().size());
-  values_.set(Id::not_partitioned, !analyst_.detector().error().empty());
-  if (!analyst_.detector().error().empty())
-    values_.explain(Id::not_partitioned, "the window is not partitioned: " + analyst_.detector().error());
+  const std::string& unpartitioned =
+      analyst_.detector().error().empty() ? analyst_.measured_error() : analyst_.detector().error();
+  values_.set(Id::not_partitioned, !unpartitioned.empty());
+  if (!unpartitioned.empty())
+    values_.explain(Id::not_partitioned, "the window is not partitioned: " + unpartitioned);
   values_.set(Id::alerts_raised, alert_ids_.inserted());
   values_.set(Id::alerts_suppressed, analyst_.detector().suppressed());
   values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);

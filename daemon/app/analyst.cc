@@ -11,19 +11,30 @@ Analyst::Analyst(const Options& options, TimeNs run_begin)
       run_begin_(run_begin),
       detector_(detector_options(options)),
       topology_(std::make_shared<detect::Topology>()),
-      watermark_(run_begin) {}
+      watermark_(run_begin) {
+  if (options.op != slicer::Operator{}) measured_.emplace(measured_window_options(options));
+}
 
 std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
   std::vector<alert::Alert> out;
   if (message.topology) {
     topology_ = message.topology;
     detector_.set_topology(topology_);
+    if (measured_) measured_->set_topology(topology_);
   }
   position_ = std::max(position_, message.position);
   watermark_ = std::max(watermark_, message.watermark);
   if (message.column)
     out = message.amended ? detector_.on_amended(*message.column, message.watermark)
                           : detector_.on_slice(*message.column, message.watermark);
+  if (message.column && measured_) {
+    const Status ok = message.amended ? measured_->amend(*message.column) : measured_->push(*message.column);
+    if (!ok) measured_error_ = ok.error().message;
+    // Noise is that of slices which detection takes for homogeneous.
+    if (const auto& steady = detector_.steady();
+        steady && !message.amended && measured_->holds(steady->first))
+      measured_->learn_noise(steady->first, std::min(steady->second, measured_->last() + 1));
+  }
   if (message.final) {
     end_ = message.end;
     final_ = true;
@@ -43,6 +54,8 @@ ReportInput Analyst::input() const {
   ReportInput in{options_,   detector_, *topology_, nullptr, recent_, run_begin_,
                  watermark_, {},        {},         0,       final_,  true};
   in.position = position_;
+  in.measured = measured_ ? &*measured_ : nullptr;
+  in.measured_error = measured_error_;
   return in;
 }
 

@@ -1,14 +1,18 @@
 // What the analysis makes of what it is shown: detection, and the content of reports. Live and replay are
 // this class, fed the same messages; no thread, socket, file or clock.
 //
+// Phases and alerts rest on durations. With another operator (Options::op) a second window, fed with the same
+// slices, holds what was measured, and is what reports show.
+//
 // The same messages give the same alerts and the same report content, to the byte, for the same build and
 // kind of processor. What depends on when it was computed (wall times, how the daemon is) is outside the
-// content. Thread safety: none. Cost: that of detect::Detector.
+// content. Thread safety: none. Cost: that of detect::Detector, and of a second detect::Window.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +36,8 @@ class Analyst {
   void remember(std::string json);
 
   const detect::Detector& detector() const { return detector_; }
+  // Why what is measured is not partitioned, or "".
+  const std::string& measured_error() const { return measured_error_; }
   const detect::Topology& topology() const { return *topology_; }
   TimeNs watermark() const { return watermark_; }
   // The number of the journal's entry that was taken last.
@@ -49,6 +55,8 @@ class Analyst {
   const Options& options_;
   TimeNs run_begin_{};
   detect::Detector detector_;
+  std::optional<detect::Window> measured_;
+  std::string measured_error_;
   std::shared_ptr<const detect::Topology> topology_;
   static constexpr std::size_t kMostKnown = 65'536;
   RecentSet<std::string> raised_{kMostKnown};  // id/status

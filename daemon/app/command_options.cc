@@ -19,6 +19,10 @@ void add_common_flags(CLI::App& app, CommonFlags& f) {
       "--p", f.p,
       "gain/loss ratio of the partition shown, 0 (every detail) to 1 (one aggregate), or auto (the default): "
       "just above the noise");
+  app.add_option(
+      "--operator", f.op,
+      "what the model shown is made of: duration (time in states, the default), occurrences, bytes, "
+      "messages, mean:VARIABLE. Phases and alerts rest on durations all the same");
   app.add_flag("--no-raw", f.no_raw, "keep the model only, not every single event");
   app.add_option("--capture", f.capture, "file for every message as it came in (to find faults in Margay)")
       ->group("");
@@ -36,6 +40,7 @@ std::vector<std::string> CommonFlags::to_arguments() const {
   add("--archive", archive);
   add("--alerts", alerts);
   add("--p", p.value_or(""));
+  add("--operator", op.value_or(""));
   add("--capture", capture);
   if (no_raw) out.emplace_back("--no-raw");
   return out;
@@ -77,6 +82,9 @@ Status apply_flags(const CommonFlags& f, Options& o) {
       c.detect.p = p;
     }
   }
+  const auto op = slicer::Operator::parse(f.op.value_or(c.model.op));
+  if (!op) return fail(op.error(), f.op ? "--operator " + *f.op : "model.operator");
+  o.op = *op;
   o.levels = c.level_durations();
   o.window_slices = c.slice.window;
   o.lateness = c.slice.lateness;
@@ -98,6 +106,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.limits.leaves = c.limits.leaves;
   o.limits.states = c.limits.states;
   o.limits.cell_bytes = c.limits.cells.value;
+  o.limits.measured = o.op != slicer::Operator{};
   o.p = c.detect.p;
   o.min_effect = c.detect.min_effect;
   o.min_duration_slices = c.detect.min_duration_slices;

@@ -23,6 +23,7 @@ struct CommonFlags {
   std::string capture;
   bool no_raw = false;
   std::optional<std::string> p;
+  std::optional<std::string> op;
   // As they were given, to be handed on to a daemon.
   std::vector<std::string> to_arguments() const;
 };

@@ -41,20 +41,43 @@ detect::DetectorOptions detector_options(const Options& o) {
   return d;
 }
 
+detect::WindowOptions measured_window_options(const Options& o) {
+  detect::WindowOptions w = detector_options(o).window;
+  w.measured = true;
+  return w;
+}
+
+Result<slicer::Operator> run_operator(const store::RunMeta& run) {
+  const auto told = run.settings.find(store::kOperatorSetting);
+  if (told == run.settings.end()) return slicer::Operator{};
+  auto op = slicer::Operator::parse(told->second);
+  if (!op) return fail(ErrorCode::kCorrupt, "the run's operator '" + told->second + "' does not read");
+  return op;
+}
+
 std::map<std::string, std::string> to_settings(const Options& o) {
-  return {{"window_slices", text_of(o.window_slices)},
-          {"window_memory_bytes", text_of(o.window_memory_bytes)},
-          {"lost_after_ns", text_of(o.lost_after.value)},
-          {"p", o.p ? text_of(*o.p) : "auto"},
-          {"min_effect", text_of(o.min_effect)},
-          {"min_duration_slices", text_of(o.min_duration_slices)},
-          {"idle_states",
-           nlohmann::json(o.idle_states).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+  std::map<std::string, std::string> settings = {
+      {"window_slices", text_of(o.window_slices)},
+      {"window_memory_bytes", text_of(o.window_memory_bytes)},
+      {"lost_after_ns", text_of(o.lost_after.value)},
+      {"p", o.p ? text_of(*o.p) : "auto"},
+      {"min_effect", text_of(o.min_effect)},
+      {"min_duration_slices", text_of(o.min_duration_slices)},
+      {"idle_states",
+       nlohmann::json(o.idle_states).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+  if (o.op != slicer::Operator{}) settings[store::kOperatorSetting] = o.op.text();
+  return settings;
 }
 
 Status apply_settings(const std::map<std::string, std::string>& settings, Options& o) {
+  o.op = {};  // where it is not told
   for (const auto& [name, value] : settings) {
     bool good = true;
+    if (name == store::kOperatorSetting) {
+      const auto op = slicer::Operator::parse(value);
+      good = op.has_value();
+      if (op) o.op = *op;
+    }
     if (name == "window_slices")
       good = read<std::uint32_t>(value, 2, 1u << 20, o.window_slices);
     else if (name == "window_memory_bytes")

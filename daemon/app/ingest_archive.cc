@@ -13,6 +13,13 @@ namespace {
 constexpr std::size_t kMostPendingColumns = 4096;
 constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
 
+// Names that are no states.
+constexpr std::pair<ingest::NameKind, store::NameText::Kind> kTexts[] = {
+    {ingest::NameKind::kOther, store::NameText::Kind::kRegion},
+    {ingest::NameKind::kVariable, store::NameText::Kind::kVariable},
+    {ingest::NameKind::kMark, store::NameText::Kind::kMark},
+    {ingest::NameKind::kLink, store::NameText::Kind::kLink}};
+
 // The stack as the archive keeps it: what the leaf does when nothing is open, then the open states.
 store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   store::LeafState r;
@@ -25,10 +32,28 @@ store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   return r;
 }
 
+// The part of it that the operator goes on from.
+store::MeasureState to_measure_record(LeafIndex leaf, const slicer::LeafState& s) {
+  store::MeasureState m;
+  m.leaf = leaf;
+  for (const auto& e : s.stack) m.stack.push_back({e.carried.bytes, e.carried.peer});
+  m.known = s.value.known;
+  m.settled = s.value.settled;
+  m.value = s.value.value;
+  m.integral = s.value.integral;
+  return m;
+}
+
+void add_measure_record(const store::MeasureState& m, slicer::LeafState& s) {
+  for (std::size_t i = 0; i < std::min(m.stack.size(), s.stack.size()); ++i)
+    s.stack[i].carried = {m.stack[i].bytes, m.stack[i].peer};
+  s.value = {m.known, m.value, m.settled, m.integral};
+}
+
 std::size_t bytes_of(const model::SliceColumn& c) {
   constexpr std::size_t kCell = 8 + 8 + 4;
-  return c.leaves() * (c.states() * kCell + sizeof(model::OpenState) + sizeof(model::NodeEvidence) +
-                       sizeof(std::uint32_t));
+  return c.leaves() * (c.states() * kCell + c.plane_columns() * sizeof(std::uint64_t) +
+                       sizeof(model::OpenState) + sizeof(model::NodeEvidence) + sizeof(std::uint32_t));
 }
 
 slicer::LeafState from_record(const store::LeafState& r) {
@@ -46,9 +71,9 @@ slicer::LeafState from_record(const store::LeafState& r) {
 
 store::SourceRecord to_record(SourceId id, const ingest::Source& s) {
   store::SourceRecord r{id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end};
-  for (std::size_t i = 0; i < s.regions.size(); ++i)
-    if (s.regions[i])
-      r.texts.push_back({static_cast<std::uint16_t>(i), store::NameText::Kind::kRegion, s.names[i]});
+  for (std::size_t i = 0; i < s.kinds.size(); ++i)
+    for (const auto& [kind, kept] : kTexts)
+      if (s.kinds[i] == kind) r.texts.push_back({static_cast<std::uint16_t>(i), kept, s.names[i]});
   return r;
 }
 
@@ -85,6 +110,8 @@ Status IngestStage::restore(const store::Resume& resume) {
   std::vector<slicer::LeafState> leaf_states(resume.leaves.size());
   for (const auto& r : resume.leaf_states)
     if (r.leaf.value < leaf_states.size()) leaf_states[r.leaf.value] = from_record(r);
+  for (const auto& m : resume.measure_states)
+    if (m.leaf.value < leaf_states.size()) add_measure_record(m, leaf_states[m.leaf.value]);
   if (auto ok = slicer_.restore(std::move(*columns), next_open, std::move(leaf_states)); !ok) return ok;
   slicer_.start(run_.begin);  // if the archive holds leaves, but no slice yet
 
@@ -109,17 +136,18 @@ Status IngestStage::restore(const store::Resume& resume) {
     s.states = r.names;
     s.names.resize(r.names.size());
     s.ends_leaf.resize(r.names.size());
-    s.regions.resize(r.names.size());
+    s.kinds.resize(r.names.size(), ingest::NameKind::kState);
     for (std::size_t i = 0; i < r.names.size(); ++i)
       if (r.names[i].value < states_.size()) {
         s.names[i] = states_[r.names[i]].name;
         s.ends_leaf[i] = s.names[i] == "MPI_Finalize";
       }
     for (const store::NameText& t : r.texts)
-      if (t.index < s.names.size() && t.kind == store::NameText::Kind::kRegion) {
-        s.names[t.index] = t.text;
-        s.regions[t.index] = true;
-      }
+      for (const auto& [kind, kept] : kTexts)
+        if (t.index < s.names.size() && t.kind == kept) {
+          s.names[t.index] = t.text;
+          s.kinds[t.index] = kind;
+        }
     s.clock_offset = r.clock_offset;
     s.clock_error = r.clock_error;
     s.goodbye = r.goodbye;
@@ -208,6 +236,8 @@ void IngestStage::commit(bool last) {
     if (topology_committed_ != ingest_.topology_version())
       cut.leaves.push_back({leaf, source, stream, ingest_.leaves()[i]});
     cut.leaf_states.push_back(to_record(leaf, slicer_.leaf_state(leaf)));
+    if (options_.op != slicer::Operator{} && options_.op.measure != slicer::Operator::Measure::kOccurrences)
+      cut.measure_states.push_back(to_measure_record(leaf, slicer_.leaf_state(leaf)));
   }
   for (const auto& [id, s] : ingest_.sources()) {
     if (!s.dirty) continue;

@@ -42,6 +42,7 @@ ingest::Options ingest_options(const Options& o, const store::RunMeta& run, cons
   // Another one after each restart: the wall clock serves, and 0 is nobody.
   i.instance = static_cast<std::uint64_t>(clock.realtime().value) | 1u;
   i.limits = o.limits;
+  i.op = o.op;
   return i;
 }
 
@@ -74,7 +75,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       archive_(archive),
       run_(run),
       socket_(std::move(socket)),
-      slicer_({options.levels[0], options.amendable_slices, 64}),
+      slicer_({options.levels[0], options.amendable_slices, 64, options.op}),
       levels_(std::move(levels)),
       ingest_(ingest_options(options, run, clock), slicer_, states_),
       disk_(archive.path()),

@@ -9,6 +9,7 @@
 #include "margay/base/time.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/log/log.h"
+#include "margay/slicer/operator.h"
 #include "margay/store/retention.h"
 #include "margay/transport/rundir.h"
 
@@ -25,6 +26,7 @@ struct Options {
 
   // Level 0 first, each a multiple of the one before.
   std::vector<DurationNs> levels = {milliseconds(100), seconds(1), seconds(10), seconds(60)};
+  slicer::Operator op;  // what the model that is shown is made of; a run keeps it
   std::uint32_t window_slices = 256;
   std::uint32_t amendable_slices = 64;
   DurationNs lateness = milliseconds(10);

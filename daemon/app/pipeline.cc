@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "detector_settings.h"
 #include "history.h"
 #include "margay/config/units.h"
 #include "margay/log/log.h"
@@ -42,6 +43,7 @@ store::RunMeta new_run(const Options& o, const Clock& clock) {
   run.lateness = o.lateness;
   run.silence_hold_slices = o.silence_hold_slices;
   if (o.raw_events) run.settings[store::kResolutionSetting] = config::to_text(o.raw_resolution);
+  if (o.op != slicer::Operator{}) run.settings[store::kOperatorSetting] = o.op.text();
   return run;
 }
 
@@ -59,16 +61,17 @@ std::string mebibytes_text(std::uint64_t bytes) {
 // What a person wants to know of a start.
 void say_start(const Options& o, const store::Resume& resume, bool exists) {
   const std::uint64_t rest = std::uint64_t{64} << 20;  // code, stacks, sockets
-  const std::uint64_t sum =
-      o.window_memory_bytes + o.store_memory_bytes + o.raw_backlog_bytes + o.limits.cell_bytes + rest;
+  // What is shown with another operator than duration has a window of its own.
+  const std::uint64_t windows = o.window_memory_bytes * (o.op == slicer::Operator{} ? 1 : 2);
+  const std::uint64_t sum = windows + o.store_memory_bytes + o.raw_backlog_bytes + o.limits.cell_bytes + rest;
   log::info("version " MARGAY_VERSION ", run " + o.run + ", archive " + o.archive + ", slice " +
             std::to_string(o.levels[0].value / 1'000'000) + " ms, pid " + std::to_string(getpid()));
-  log::info("memory: about " + mebibytes_text(sum) + " at most: window " +
-            mebibytes_text(o.window_memory_bytes) + ", store " + mebibytes_text(o.store_memory_bytes) +
-            ", slices that can still change " + mebibytes_text(o.limits.cell_bytes) +
-            ", events that wait for the disk " + mebibytes_text(o.raw_backlog_bytes) + ", the rest about " +
-            mebibytes_text(rest) + "; up to " + std::to_string(o.limits.sources) + " sources, " +
-            std::to_string(o.limits.leaves) + " leaves, " + std::to_string(o.limits.states) + " states");
+  log::info("memory: about " + mebibytes_text(sum) + " at most: window " + mebibytes_text(windows) +
+            ", store " + mebibytes_text(o.store_memory_bytes) + ", slices that can still change " +
+            mebibytes_text(o.limits.cell_bytes) + ", events that wait for the disk " +
+            mebibytes_text(o.raw_backlog_bytes) + ", the rest about " + mebibytes_text(rest) + "; up to " +
+            std::to_string(o.limits.sources) + " sources, " + std::to_string(o.limits.leaves) + " leaves, " +
+            std::to_string(o.limits.states) + " states");
   if (exists)
     log::info("takes up the run at cut " + std::to_string(resume.sequence) + ": " +
               std::to_string(resume.leaves.size()) + " leaves, " + std::to_string(resume.alerts.size()) +
@@ -114,6 +117,14 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   const auto before = config::parse_duration(resolution);
   if (o.raw_events && (!before || *before < o.raw_resolution)) resolution = config::to_text(o.raw_resolution);
   if (resolution.empty()) resume->run.settings.erase(store::kResolutionSetting);
+  if (exists) {
+    const auto kept = run_operator(resume->run);
+    if (!kept) return fail(kept.error(), o.archive);
+    if (*kept != o.op)
+      log::warning(o.archive + ": the run was begun with the operator " + kept->text() + " and keeps it");
+    o.op = *kept;
+    o.limits.measured = o.op != slicer::Operator{};
+  }
   if (resume->run.boot_id != boot_id())
     resume->run.wall_offset = p->clock_.realtime() - p->clock_.monotonic();
 

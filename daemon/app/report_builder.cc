@@ -5,6 +5,7 @@
 
 #include "margay/base/text.h"
 #include "margay/wire/columns.h"
+#include "report_measured.h"
 
 namespace margay::app {
 namespace {
@@ -30,12 +31,27 @@ void add_partition(const std::optional<partition::Partition>& p, std::size_t nod
   }
 }
 
+std::int64_t bar_slices(const ReportInput& in) {
+  return std::max<std::int64_t>(1, kBarNs / in.options.levels[0].value);
+}
+
+// How the sources of leaves are.
+void add_conditions(const ReportInput& in, wire::Report& report) {
+  if (in.standing == nullptr) return;
+  const model::Hierarchy& h = in.topology.hierarchy;
+  for (int n = 0; n < report.nodes_size(); ++n)
+    if (const NodeIndex node(static_cast<std::uint32_t>(n)); h[node].children.empty())
+      for (const LeafIndex l : h.leaves_below(node))
+        if (l.value < in.standing->conditions.size())
+          report.mutable_nodes(n)->set_condition(in.standing->conditions[l.value]);
+}
+
 void add_nodes(const ReportInput& in, wire::Report& report) {
   const model::Hierarchy& h = in.topology.hierarchy;
   const detect::Window& window = in.detector.window();
   const std::size_t count = std::min(h.node_count(), kMostReportedNodes);
   if (window.size() == 0) return;
-  const std::int64_t slices = std::max<std::int64_t>(1, kBarNs / in.options.levels[0].value);
+  const std::int64_t slices = bar_slices(in);
   const SliceIndex from = std::max(window.first(), window.last() + 1 - slices);
   // Leaves first; a node is the sum of its leaves.
   std::vector<std::vector<double>> leaf(h.leaf_count());
@@ -77,9 +93,6 @@ void add_nodes(const ReportInput& in, wire::Report& report) {
       share->set_share(static_cast<float>(shares[i].first));
       share->set_state(shares[i].second);
     }
-    if (in.standing != nullptr && node.children.empty())
-      for (const LeafIndex l : h.leaves_below(NodeIndex(static_cast<std::uint32_t>(n))))
-        if (l.value < in.standing->conditions.size()) bar->set_condition(in.standing->conditions[l.value]);
   }
 }
 
@@ -141,7 +154,11 @@ wire::Report build_report(const ReportInput& in) {
     name->set_name(s.name);
     name->set_family(static_cast<std::uint32_t>(s.family));
   }
-  add_nodes(in, report);
+  if (in.measured != nullptr)
+    add_measured(in, bar_slices(in), report);
+  else
+    add_nodes(in, report);
+  add_conditions(in, report);
   const auto& spans = in.detector.phases().spans();
   const std::size_t skip = spans.size() > kMostReportedPhases ? spans.size() - kMostReportedPhases : 0;
   // A stretch that has just begun may still turn out to be a transition: it is not shown yet.
@@ -160,8 +177,9 @@ wire::Report build_report(const ReportInput& in) {
   add_health(in, report);
   if (in.partitions) {
     const auto nodes = static_cast<std::size_t>(report.nodes_size());
-    add_partition(in.detector.window().spatiotemporal(), nodes, report.mutable_spatiotemporal());
-    add_partition(in.detector.window().temporal(), nodes, report.mutable_temporal());
+    const detect::Window& shown = in.measured != nullptr ? *in.measured : in.detector.window();
+    add_partition(shown.spatiotemporal(), nodes, report.mutable_spatiotemporal());
+    add_partition(shown.temporal(), nodes, report.mutable_temporal());
   }
   return report;
 }

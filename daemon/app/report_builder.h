@@ -35,6 +35,9 @@ struct ReportInput {
   const observe::Values* values = nullptr;
   const observe::Verdict* verdict = nullptr;
   std::uint64_t position = 0;  // in the journal
+  // With another operator than duration, what is shown of it; otherwise null.
+  const detect::Window* measured = nullptr;
+  std::string measured_error = {};  // why it is not partitioned, or ""
 };
 wire::Report build_report(const ReportInput& in);
 // The part of a report that a replay repeats to the byte: without its number, wall times and how the daemon

@@ -93,6 +93,7 @@ bool Detector::progress_usual() const {
 std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, TimeNs watermark) {
   std::vector<alert::Alert> out;
   if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
+  steady_.reset();
   const DurationNs slice = options_.window.slice;
 
   // 1. Facts: stopped processes. A stop that an open alert blames already is explained.
@@ -202,9 +203,11 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       for (const std::uint32_t v : column.visits(LeafIndex(l))) ended += v;
     progress_.push_back(ended);
     if (progress_.size() > kProgressMemory) progress_.pop_front();
-    if (column.index.value % 10 == 0)
-      window_.learn_noise(std::max({phases_.current_begin() + 1, window_.last() - 60, last_touched_ + 1}),
-                          window_.last() + 1);
+    if (column.index.value % 10 == 0) {
+      steady_.emplace(std::max({phases_.current_begin() + 1, window_.last() - 60, last_touched_ + 1}),
+                      window_.last() + 1);
+      window_.learn_noise(steady_->first, steady_->second);
+    }
   }
   return out;
 }

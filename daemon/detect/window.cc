@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace {
 // States the engines are built for beyond those seen, so that the first occurrence of a state seldom rebuilds
 // them.
 constexpr std::size_t kSpareStates = 8;
+// Measured rows this much smaller than the scale have the engines built anew with a smaller one: their tables
+// have a fixed unit.
+constexpr double kMuchSmaller = 64;
 constexpr std::uint32_t kNoLeaf = std::numeric_limits<std::uint32_t>::max();
 
 partition::PPolicy default_policy() {
@@ -87,6 +91,7 @@ bool Window::follow(const Topology& before, const std::vector<std::uint32_t>& po
       if (slice.columns > engine_states_) return false;
       const auto row = slice.row(leaf.value);
       std::vector<double> v(row.begin(), row.end());
+      for (double& x : v) x /= scale_;
       v.resize(engine_states_, 0.0);
       const partition::LeafPosition at(position_of_[leaf.value]);
       if (!spatiotemporal_->amend(slice.index, at, v, slice.w[leaf.value]) ||
@@ -102,18 +107,71 @@ bool Window::unheard(const model::SliceColumn& column, LeafIndex leaf) const {
          slice_end(column.index, options_.slice) - e.silent_since >= options_.lost_after;
 }
 
+// A state gets a column when it occurs for the first time.
+void Window::appeared(std::size_t state) {
+  if (state < column_of_state_.size() && column_of_state_[state] >= 0) return;
+  if (state >= column_of_state_.size()) column_of_state_.resize(state + 1, -1);
+  column_of_state_[state] = static_cast<int>(state_of_column_.size());
+  state_of_column_.push_back(StateId(static_cast<std::uint16_t>(state)));
+  if (state_of_column_.size() > engine_states_) stale_ = true;
+}
+
+Window::Slice Window::convert_measured(const model::SliceColumn& column) {
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const auto measured = column.measured(LeafIndex(l));
+    for (std::size_t x = 0; x < measured.size(); ++x)
+      if (measured[x] > 0 && !unheard(column, LeafIndex(l))) appeared(x);
+  }
+  Slice out;
+  out.index = column.index;
+  out.columns = state_of_column_.size();
+  out.v.resize(column.leaves() * out.columns);
+  out.w.resize(column.leaves());
+  out.unknown.resize(column.leaves());
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const LeafIndex leaf(l);
+    const auto durations = column.duration_ns(leaf);
+    if (durations.size() > kUnknown.value)
+      out.unknown[l] = std::clamp(
+          static_cast<double>(durations[kUnknown.value]) / static_cast<double>(options_.slice.value), 0.0,
+          1.0);
+    if (unheard(column, leaf)) {
+      out.unknown[l] = 1;
+      continue;
+    }
+    double sum = 0;
+    double* const row = out.v.data() + l * out.columns;
+    for (std::size_t x = 0; x < column.plane_columns(); ++x) {
+      if (column.measured(leaf)[x] == 0) continue;
+      row[column_of_state_[x]] = column.measured_value(leaf, x);
+      sum += row[column_of_state_[x]];
+    }
+    const bool there =
+        durations.size() > kCompute.value && std::any_of(durations.begin() + kCompute.value, durations.end(),
+                                                         [](std::int64_t ns) { return ns > 0; });
+    out.w[l] = there || sum > 0 ? 1 : 0;
+    out.greatest = std::max(out.greatest, sum);
+  }
+  return out;
+}
+
+// Powers of two, so that dividing changes no digit.
+void Window::rescale() {
+  double greatest = 0;
+  for (const Slice& s : slices_) greatest = std::max(greatest, s.greatest);
+  if (greatest == 0 || (greatest <= scale_ && greatest * kMuchSmaller > scale_)) return;
+  scale_ = std::ldexp(1.0, std::ilogb(greatest) + 2);
+  stale_ = true;
+}
+
 Window::Slice Window::convert(const model::SliceColumn& column) {
+  if (options_.measured) return convert_measured(column);
   // States that occur for the first time get a column each.
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
     const auto durations = column.duration_ns(LeafIndex(l));
     if (unheard(column, LeafIndex(l))) continue;
-    for (std::size_t x = kCompute.value; x < durations.size(); ++x) {
-      if (durations[x] <= 0 || (x < column_of_state_.size() && column_of_state_[x] >= 0)) continue;
-      if (x >= column_of_state_.size()) column_of_state_.resize(x + 1, -1);
-      column_of_state_[x] = static_cast<int>(state_of_column_.size());
-      state_of_column_.push_back(StateId(static_cast<std::uint16_t>(x)));
-      if (state_of_column_.size() > engine_states_) stale_ = true;
-    }
+    for (std::size_t x = kCompute.value; x < durations.size(); ++x)
+      if (durations[x] > 0) appeared(x);
   }
   Slice out;
   out.index = column.index;
@@ -151,6 +209,8 @@ void Window::engine_column(const Slice& slice, std::vector<double>& v, std::vect
     if (leaf >= slice.w.size()) continue;
     const auto row = slice.row(leaf);
     std::copy(row.begin(), row.end(), v.begin() + static_cast<std::ptrdiff_t>(pos * engine_states_));
+    if (options_.measured)
+      for (std::size_t x = 0; x < row.size(); ++x) v[pos * engine_states_ + x] /= scale_;
     w[pos] = slice.w[leaf];
   }
 }
@@ -217,6 +277,7 @@ Status Window::push(const model::SliceColumn& column) {
   }
   slices_.push_back(convert(column));
   if (slices_.size() > options_.slices) slices_.pop_front();
+  if (options_.measured) rescale();
   if (stale_ || !spatiotemporal_) return rebuild();
   std::vector<double> v, w;
   engine_column(slices_.back(), v, w);
@@ -229,6 +290,7 @@ Status Window::amend(const model::SliceColumn& column) {
   Slice& slice = slices_[static_cast<std::size_t>(column.index.value - first().value)];
   const Slice before = std::move(slice);
   slice = convert(column);
+  if (options_.measured) rescale();
   if (stale_ || !spatiotemporal_) return {};
   std::vector<double> v, w, old_v, old_w;
   engine_column(before, old_v, old_w);
@@ -286,6 +348,7 @@ void Window::learn_noise(SliceIndex from, SliceIndex to) {
   std::vector<double> estimates;
   const std::size_t step = std::max<std::size_t>(1, leaf_count_ / 64);
   std::vector<double> rows;
+  double mass = 0, cells = 0;
   for (std::size_t l = 0; l < leaf_count_; l += step) {
     rows.clear();
     for (SliceIndex s = from; s < to; ++s) {
@@ -293,6 +356,9 @@ void Window::learn_noise(SliceIndex from, SliceIndex to) {
       rows.insert(rows.end(), r.begin(), r.end());
       rows.resize(rows.size() + columns() - r.size(), 0.0);
     }
+    if (options_.measured)
+      for (double& x : rows) mass += x /= scale_;
+    cells += static_cast<double>(to.value - from.value);
     const auto estimate = partition::estimate_neff(rows, columns());
     if (estimate) estimates.push_back(estimate->n_eff);
   }
@@ -303,7 +369,9 @@ void Window::learn_noise(SliceIndex from, SliceIndex to) {
   if (options_.p) return;
   const auto alpha = partition::alpha_per_window(leaf_count_, options_.slices);
   if (!alpha) return;
-  const auto raw = partition::noise_floor_p(n_eff_, columns(), *alpha);
+  // Proportions have a mass of 1; of measured rows it is what the scale leaves of them.
+  const double mean_mass = options_.measured ? std::min(1.0, mass / cells) : 1.0;
+  const auto raw = partition::noise_floor_p(n_eff_, columns(), *alpha, mean_mass);
   if (!raw) return;
   const double p = policy_.update(*raw);
   if (p == p_) return;

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
+#include "plane_codec.h"
 #include "record_codec.h"
 
 namespace {
@@ -73,6 +74,15 @@ void chunk(std::int64_t index, std::string_view value) {
   }
 }
 
+void plane(std::string_view value) {
+  model::SliceColumn column(LevelIndex(0), SliceIndex(0), 20, 7);
+  if (!decode_plane_untrusted(value, 0, column)) return;
+  std::string again;
+  model::SliceColumn back(LevelIndex(0), SliceIndex(0), 20, 7);
+  FUZZ_CHECK(encode_plane(column, 0, again), "a plane that was read can be kept");
+  FUZZ_CHECK(decode_plane_untrusted(again, 0, back) && back == column, "and comes back");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -129,6 +139,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 15:
       record<JournalEntry>(value);
+      break;
+    case 16:
+      plane(value);
+      break;
+    case 17:
+      record<store::MeasureState>(value);
       break;
     default:
       break;

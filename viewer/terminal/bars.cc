@@ -4,6 +4,7 @@
 #include <map>
 
 #include "margay/terminal/text.h"
+#include "measured.h"
 #include "sections.h"
 
 namespace margay::terminal {
@@ -114,6 +115,11 @@ std::string percent_text(double share) {
   return std::string(4 - std::min<std::size_t>(text.size(), 4), ' ') + text;
 }
 
+std::string measured_column(double value) {
+  const std::string text = amount_text(value);
+  return std::string(4 - std::min<std::size_t>(text.size(), 4), ' ') + text;
+}
+
 std::string row_label(const Scene& s, const Row& row) {
   const auto& node = s.report.nodes(row.node);
   std::string label(std::min<std::size_t>(node.depth(), 12), ' ');
@@ -164,7 +170,8 @@ void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_col
   for (const Share& share : clean_shares(node.shares())) {
     const int room = s.canvas.width() - x;
     if (room < 11) break;
-    s.canvas.put(x, line, percent_text(share.share), Palette::strong());
+    s.canvas.put(x, line, s.report.has_measured() ? measured_column(share.value) : percent_text(share.share),
+                 Palette::strong());
     s.canvas.put(x + 5, line,
                  shortened(short_state(s, s.palette.look(share.state).name),
                            static_cast<std::size_t>(std::min(room, entry) - 6), s.view.unicode));

@@ -28,7 +28,7 @@ std::vector<Share> clean_shares(const google::protobuf::RepeatedPtrField<wire::S
     if (same != out.end())
       same->share = std::min(same->share + std::min(v, 1.0), 1.0);
     else if (out.size() < kMostShares)
-      out.push_back({s.state(), std::min(v, 1.0)});
+      out.push_back({s.state(), std::min(v, 1.0), s.value()});
   }
   std::stable_sort(out.begin(), out.end(), [](const Share& a, const Share& b) { return a.share > b.share; });
   double sum = 0;

@@ -14,7 +14,8 @@ namespace margay::terminal {
 
 struct Share {
   std::uint32_t state;
-  double share;  // in (0, 1]; those of a node sum to at most 1
+  double share;      // in (0, 1]; those of a node sum to at most 1
+  double value = 0;  // what was measured, as the report tells it
 };
 // Finite and positive ones, largest first, the same state once; at most 64.
 std::vector<Share> clean_shares(const google::protobuf::RepeatedPtrField<wire::StateShare>& shares);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "margay/terminal/text.h"
+#include "measured.h"
 #include "sections.h"
 
 namespace margay::terminal {
@@ -92,7 +93,7 @@ Frame draw(const wire::Report& report, const View& view, TimeNs now) {
       draw_ribbon(s, y, l.axis > 0 ? y + 1 : -1);
       y += l.ribbon + l.axis;
     }
-    if (l.nodes_rule > 0) draw_rule(s, y++, "where the time goes, newest slices");
+    if (l.nodes_rule > 0) draw_rule(s, y++, s.safe(bars_title(s.report)));
     const Scrolled scrolled = draw_nodes(s, y, l.nodes);
     frame.scroll = scrolled.scroll;
     frame.scroll_most = scrolled.scroll_most;

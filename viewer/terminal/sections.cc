@@ -125,6 +125,8 @@ void draw_title(Scene& s, int line) {
 void draw_vitals(Scene& s, int line) {
   const auto& h = s.report.health();
   int x = 0;
+  const bool measured = s.report.has_measured();
+  const std::string shown = measured ? "shown: " + s.safe(s.report.measured().operator_(), 40) : "";
   // Whole facts only: what does not fit is left out, the most telling first.
   const auto part = [&](const std::string& text, const Style& style) {
     const int columns = static_cast<int>(width_of(text)) + (x > 0 ? 3 : 0);
@@ -138,6 +140,7 @@ void draw_vitals(Scene& s, int line) {
     part("from an archive", Palette::strong());
     part(duration_text(minus(replay.end_ns(), replay.begin_ns())) + " in all", {});
     if (s.report.slice_ns() > 0) part("slice " + slice_text(s.report.slice_ns()), {});
+    if (measured) part(shown, Palette::strong());
     return;
   }
   if (h.lost_events() > 0)
@@ -153,6 +156,7 @@ void draw_vitals(Scene& s, int line) {
              duration_text(minus(s.report.watermark_ns(), s.report.run_begin_ns())),
          {});
   if (s.report.slice_ns() > 0) part("slice " + slice_text(s.report.slice_ns()), {});
+  if (measured) part(shown, Palette::strong());
   if (h.restarts() == 0) part("restarts 0", {});
 }
 
@@ -374,9 +378,15 @@ void draw_help(Scene& s, int line, int lines) {
       "  PgUp/PgDn       scroll a page        a          depth that fits by itself",
       "  left/right, -/+ less, more depth     Ctrl-L     draw anew",
   };
+  static constexpr const char* kMeasured[] = {
+      "Each bar is a part of the machine: what was measured in its states in the newest",
+      "slices, against the most that one resource came to (a bar above others: their",
+      "mean); the figures are sums a second. Hue tells the family of a state, shade the"};
+  int at = 0;
   for (const char* text : kHelp) {
     if (lines-- <= 0) return;
-    s.canvas.put(0, line++, text);
+    s.canvas.put(0, line++, s.report.has_measured() && at < 3 ? kMeasured[at] : text);
+    ++at;
   }
   if (s.report.has_replay() && lines > 0)
     s.canvas.put(0, line, "  r               replay: play, pause  n          one slice; [ ] 10 s back, on");

@@ -7,6 +7,7 @@
 #include "alerts.h"
 #include "margay/terminal/table.h"
 #include "margay/terminal/text.h"
+#include "measured.h"
 #include "palette.h"
 #include "picture.h"
 #include "status_counters.h"
@@ -50,6 +51,7 @@ std::string head_text(const wire::Report& r) {
            duration_text(minus(h.archive_trouble_since_ns(), r.run_begin_ns())) + ": " +
            printable(h.archive_trouble(), true, 400) + "\n";
   out += h.lost_events() == 0 ? "no event was lost\n" : "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
+  out += measured_text(r);
   if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
   return out;
 }
@@ -122,8 +124,10 @@ nlohmann::json finite(double d) {
 nlohmann::json shares_json(const Palette& palette,
                            const google::protobuf::RepeatedPtrField<wire::StateShare>& shares) {
   auto out = nlohmann::json::array();
-  for (const Share& s : clean_shares(shares))
+  for (const Share& s : clean_shares(shares)) {
     out.push_back({{"state", palette.look(s.state).name}, {"share", finite(s.share)}});
+    if (s.value > 0) out.back()["value"] = finite(s.value);
+  }
   return out;
 }
 
@@ -163,6 +167,11 @@ std::string status_json(const wire::Report& r) {
              {{"p", finite(r.spatiotemporal().p())},
               {"gain_bits", finite(r.spatiotemporal().gain())},
               {"loss_bits", finite(r.spatiotemporal().loss())}}}};
+  if (r.has_measured())
+    j["measured"] = {{"operator", r.measured().operator_()},
+                     {"unit", r.measured().unit()},
+                     {"full", finite(r.measured().full())},
+                     {"note", r.measured().note()}};
   for (const auto& p : r.phases())
     j["phases"].push_back({{"name", p.name()},
                            {"label", p.label()},

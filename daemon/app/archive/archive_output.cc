@@ -49,6 +49,7 @@ json facts_json(const ArchiveFacts& f) {
     if (level.kept) one["first"] = level.kept->first.value, one["last"] = level.kept->second.value;
     levels.push_back(std::move(one));
   }
+  const auto op = f.run.settings.find(store::kOperatorSetting);
   json states = json::array(), phases = json::array();
   for (const std::string& s : f.states) states.push_back(clean_utf8(s));
   for (const std::string& p : f.phase_names) phases.push_back(clean_utf8(p));
@@ -62,6 +63,7 @@ json facts_json(const ArchiveFacts& f) {
               {"levels", levels},
               {"leaves", f.leaves},
               {"sources", f.sources},
+              {"operator", op != f.run.settings.end() ? clean_utf8(op->second) : "duration"},
               {"states", states},
               {"phases", f.phases},
               {"phase_names", phases},
@@ -131,6 +133,8 @@ std::string info_text(const ArchiveFacts& f) {
   line("states", std::to_string(f.states.size()) + ": " + safe(states, 100));
   std::string names;
   for (const std::string& p : f.phase_names) names += (names.empty() ? "" : ", ") + p;
+  if (const auto op = f.run.settings.find(store::kOperatorSetting); op != f.run.settings.end())
+    line("operator", safe(op->second, 100));
   line("phases", grouped(f.phases) + (names.empty() ? "" : ": " + safe(names, 100)));
   std::string alerts;
   for (const auto& [status, n] : f.alerts) alerts += ", " + grouped(n) + " " + safe(status, 20);

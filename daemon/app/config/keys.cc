@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kMostListEntries = 256;
 constexpr std::size_t kMostLevelsAbove = 15;  // 16 levels in an archive, with the finest
 constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kLongestOperator = 261;  // "mean:" and the longest name that is kept of a live source
 
 std::string quoted(const std::string& s) {
   std::string out = "\"";
@@ -155,6 +156,14 @@ std::string show_list(const List& list, Show show) {
   return out + "]";
 }
 
+// As slicer::Operator::parse, which this folder may not use; a test holds them together.
+bool is_operator(const std::string& word) {
+  for (const char* plain : {"duration", "occurrences", "bytes", "messages"})
+    if (word == plain) return true;
+  return word.starts_with("mean:") && word.size() > 5 && word.size() <= kLongestOperator &&
+         std::all_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20; });
+}
+
 constexpr DurationNs kLeastAge = seconds(10);
 constexpr DurationNs kMostAge = seconds(std::int64_t{100} * 365 * 86'400);
 
@@ -242,6 +251,25 @@ Key levels_key() {
           },
           [](const Config& c) { return show_list(c.slice.levels, [](DurationNs d) { return to_text(d); }); }};
 }
+Key operator_key() {
+  return {
+      "model",
+      "operator",
+      "What the model that is partitioned and shown is made of, per resource, state and slice: \"duration\" "
+      "(time spent in it), \"occurrences\" (visits that begin, punctual events), \"bytes\" and \"messages\" "
+      "(of the calls that end), or \"mean:VARIABLE\" (the mean of a variable that the program tells). Phases "
+      "and alerts are about time, and rest on durations with any. A run keeps its operator; other ones can "
+      "be had afterwards, from raw events (margay replay --operator, margay partition --operator). With "
+      "another one than duration a second window is kept, of limits.memory at most, too.",
+      "\"duration\", \"occurrences\", \"bytes\", \"messages\" or \"mean:VARIABLE\"",
+      [](const Value& v, Config& c) {
+        const auto* s = std::get_if<std::string>(&v);
+        if (!s || !is_operator(*s)) return false;
+        c.model.op = *s;
+        return true;
+      },
+      [](const Config& c) { return quoted(c.model.op); }};
+}
 Key idle_states_key() {
   return {"detect",
           "idle_states",
@@ -301,6 +329,8 @@ std::vector<Key> make_keys() {
       count_key("slice", "silence_hold", AT(slice.silence_hold), 0, 100,
                 "Slices for which a silent source holds up the others; then its open states are drawn out "
                 "and marked."),
+
+      operator_key(),
 
       duration_key(
           "store", "commit", AT(store.commit), milliseconds(10), seconds(60),
@@ -404,6 +434,7 @@ std::vector<Key> make_keys() {
 const std::vector<Section>& sections() {
   static const std::vector<Section> all = {
       {"slice", "The microscopic model: who spends how much time in which state, slice by slice."},
+      {"model", "What of it is partitioned and shown."},
       {"store", "The archive."},
       {"limits", "Bounds. What goes beyond is refused or dropped, counted and shown, never kept."},
       {"detect", "Phases and perturbations."},

@@ -120,6 +120,11 @@ Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationN
   trace::ArchiveWriter::Options options;
   options.run = run_of(r, input, (*format)->name, slice, lateness);
   options.raw = !r.no_raw;
+  if (!r.op.empty()) {
+    const auto op = slicer::Operator::parse(r.op);
+    if (!op) return fail(op.error(), "--operator " + r.op);
+    options.op = *op;
+  }
   auto writer = trace::ArchiveWriter::create(r.archive, std::move(options));
   if (!writer) return tl::unexpected(writer.error());
 

@@ -15,6 +15,7 @@ struct ImportRequest {
   std::string format = "auto";
   std::string slice = "100ms";
   std::string lateness = "0s";
+  std::string op = {};  // what the slices also hold; "": nothing. Not an option
   bool keep_going = false;
   bool no_raw = false;
   bool json = false;

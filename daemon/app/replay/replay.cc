@@ -30,15 +30,19 @@ struct Step {
 class Reader {
  public:
   using Read = std::function<Status(const History::Take&)>;
-  explicit Reader(Read read)
-      : thread_([this, read = std::move(read)] {
+  // `planes` (null: none) are put into what is read.
+  Reader(Read read, Planes* planes)
+      : thread_([this, planes, read = std::move(read)] {
           pthread_setname_np(pthread_self(), "margay-read");
-          status_ = read([this](const store::JournalEntry* entry, ClosedSlice&& message) {
+          Status attached;
+          status_ = read([&](const store::JournalEntry* entry, ClosedSlice&& message) {
             Step step;
             if (entry != nullptr) step.entry = *entry;
             step.message = std::move(message);
-            return push(std::move(step));
+            if (planes != nullptr) attached = planes->attach(step.message);
+            return attached.has_value() && push(std::move(step));
           });
+          if (status_) status_ = attached;
           Step end;
           end.last = true;
           push(std::move(end));
@@ -81,7 +85,9 @@ class Replay {
         analyst_(analyst) {}
 
   Result<ReplayResult> run() {
-    if (Status s = settle({}); !s) return tl::unexpected(s.error());
+    std::map<std::string, std::string> settings;
+    if (options_.op != slicer::Operator{}) settings[store::kOperatorSetting] = options_.op.text();
+    if (Status s = settle(settings); !s) return tl::unexpected(s.error());
     renew();
     const DurationNs finest = resume_.run.levels[0];
     History history(archive_, resume_);
@@ -93,23 +99,28 @@ class Replay {
     if (what_if_.from) range.topology = history.whole_topology();
     if (what_if_.slice) {
       const auto whole = history.whole_topology();
-      Reader reader([&](const History::Take& take) {
-        ClosedSlice message;
-        message.topology = whole;
-        if (!take(nullptr, std::move(message))) return Status{};
-        return internal::read_slices(
-            archive_, resume_, *what_if_.slice, what_if_.from.value_or(resume_.run.begin),
-            what_if_.to.value_or(end_of_run()), [&](ClosedSlice&& m) { return take(nullptr, std::move(m)); });
-      });
+      Reader reader(
+          [&](const History::Take& take) {
+            ClosedSlice message;
+            message.topology = whole;
+            if (!take(nullptr, std::move(message))) return Status{};
+            return internal::read_slices(archive_, resume_, *what_if_.slice,
+                                         what_if_.from.value_or(resume_.run.begin),
+                                         what_if_.to.value_or(end_of_run()),
+                                         [&](ClosedSlice&& m) { return take(nullptr, std::move(m)); });
+          },
+          what_if_.planes.get());
       return follow(reader, history);
     }
-    Reader reader([&](const History::Take& take) {
-      return history.read(range, [&](const store::JournalEntry* entry, ClosedSlice&& message) {
-        if (message.column && message.column->index > last) return message.amended;
-        if (message.final && what_if_.to) return false;
-        return take(entry, std::move(message));
-      });
-    });
+    Reader reader(
+        [&](const History::Take& take) {
+          return history.read(range, [&](const store::JournalEntry* entry, ClosedSlice&& message) {
+            if (message.column && message.column->index > last) return message.amended;
+            if (message.final && what_if_.to) return false;
+            return take(entry, std::move(message));
+          });
+        },
+        what_if_.planes.get());
     return follow(reader, history);
   }
 
@@ -128,6 +139,7 @@ class Replay {
     if (what_if_.slice) options_.levels[0] = *what_if_.slice;
     if (what_if_.idle_states) options_.idle_states = *what_if_.idle_states;
     if (what_if_.p) options_.p = *what_if_.p;
+    if (what_if_.op) options_.op = *what_if_.op;
     return {};
   }
   void renew() { analyst_ = std::make_unique<Analyst>(options_, what_if_.from.value_or(resume_.run.begin)); }
@@ -165,10 +177,14 @@ class Replay {
       History history(archive_, resume_);
       History::Range range{e.slice, e.sequence, nullptr};
       if (!e.whole) range.topology = message.topology;
-      const Status s = history.read(range, [&](const store::JournalEntry* entry, ClosedSlice&& m) {
+      Status attached;
+      Status s = history.read(range, [&](const store::JournalEntry* entry, ClosedSlice&& m) {
+        if (what_if_.planes) attached = what_if_.planes->attach(m);
+        if (!attached) return false;
         if (entry == nullptr || (entry->kind != Kind::kStart && !m.final)) take(m, true);
         return true;
       });
+      if (s) s = attached;
       if (!s) return s;
     }
     analyst_->set_position(e.sequence);
@@ -227,6 +243,9 @@ Result<ReplayResult> replay(const store::Archive& archive, const store::Resume& 
   options.run = resume.run.run;
   options.command = resume.run.command;
   options.levels = resume.run.levels;
+  const auto op = run_operator(resume.run);  // of archives without a journal; others tell it, too
+  if (!op) return fail(op.error(), archive.path());
+  options.op = *op;
   if (what_if.slice && (what_if.slice->value <= 0 || !internal::level_for(resume.run, *what_if.slice)))
     return fail(ErrorCode::kInvalidArgument, archive.path() + ": no level of it divides a slice of " +
                                                  std::to_string(what_if.slice->value) +

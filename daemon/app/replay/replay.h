@@ -5,6 +5,9 @@
 // kind of processor. Where the archive has given up its beginning (retention), or has no journal (imported),
 // what is left is shown; `exact` says whether it is a repetition.
 //
+// With another operator phases and alerts are the same (they rest on durations), the partitions and bars of
+// reports are those of what the operator measures.
+//
 // What if: other settings, another slice (a multiple of one that the archive keeps), a range of time.
 //
 // Thread safety: none; reads the archive on a thread of its own. Memory: the window, and a queue of 64
@@ -19,6 +22,7 @@
 
 #include "analyst.h"
 #include "margay/store/archive.h"
+#include "planes.h"
 
 namespace margay::app {
 
@@ -27,7 +31,9 @@ struct WhatIf {
   std::optional<std::vector<std::string>> idle_states;
   std::optional<std::optional<double>> p;  // given; inside nothing: from the noise floor
   std::optional<TimeNs> from, to;          // [from, to), trace time
-  bool any() const { return slice || idle_states || p || from || to; }
+  std::optional<slicer::Operator> op;      // of what is shown; another one than the run's
+  std::shared_ptr<Planes> planes;          // of `op`, in slices of `slice` (or the run's); not of duration
+  bool any() const { return slice || idle_states || p || from || to || op; }
 };
 
 struct ReplayResult {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "detector_settings.h"
 #include "import/import_command.h"
 #include "level_source.h"
 #include "margay/alert/jsonl_sink.h"
@@ -80,6 +81,13 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
     w.what_if.slice = *d;
   }
   if (!r.idle_states.empty()) w.what_if.idle_states = r.idle_states;
+  if (!r.op.empty()) {
+    const auto op = slicer::Operator::parse(r.op);
+    if (!op) return fail(op.error(), "--operator " + r.op);
+    const auto kept = run_operator(run);
+    if (!kept) return tl::unexpected(kept.error());
+    if (*op != *kept) w.what_if.op = *op;
+  }
   if (r.p == "auto") {
     w.what_if.p.emplace(std::nullopt);
   } else if (!r.p.empty()) {
@@ -101,10 +109,11 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
   return w;
 }
 
-std::string summary_json(const store::RunMeta& run, const ReplayResult& result, const Analyst& analyst,
-                         std::uint64_t alerts, double seconds) {
+std::string summary_json(const store::RunMeta& run, const slicer::Operator& op, const ReplayResult& result,
+                         const Analyst& analyst, std::uint64_t alerts, double seconds) {
   nlohmann::ordered_json j;
   j["run"] = run.run;
+  if (op != slicer::Operator{}) j["operator"] = op.text();
   j["exact"] = result.exact;
   j["begin_ns"] = result.begin.value;
   j["end_ns"] = result.end.value;
@@ -191,6 +200,7 @@ class Session {
         if (g_stop) return 128 + g_signal;
       }
       const double seconds = static_cast<double>((clock_.monotonic() - started).value) * 1e-9;
+      shown_op_ = settings.op;
       finish(*result, *analyst, seconds);
       return sink_ && sink_->failed() > 0 ? 1 : 0;
     }
@@ -228,7 +238,7 @@ class Session {
 
   void finish(const ReplayResult& result, const Analyst& analyst, double seconds) {
     if (r_.json) {
-      std::printf("%s\n", summary_json(resume_.run, result, analyst, alerts_, seconds).c_str());
+      std::printf("%s\n", summary_json(resume_.run, shown_op_, result, analyst, alerts_, seconds).c_str());
       return;
     }
     if (r_.quiet) return;
@@ -240,6 +250,10 @@ class Session {
                 stretches == 1 ? "" : "es", grouped(alerts_).c_str(), s(alerts_),
                 terminal::duration_text((result.end - result.begin).value).c_str(), seconds,
                 seconds > 0 ? length / seconds : 0);
+    const wire::Report shown = analyst.report();
+    if (!shown.measured().note().empty())
+      std::printf("margay: %s: %s\n", terminal::printable(shown.measured().operator_(), true, 300).c_str(),
+                  terminal::printable(shown.measured().note(), true, 400).c_str());
     if (!analyst.detector().error().empty())
       std::printf("margay: the window is not partitioned: %s\n",
                   terminal::printable(analyst.detector().error(), true, 400).c_str());
@@ -264,6 +278,7 @@ class Session {
   std::optional<alert::JsonlSink> sink_;
   terminal::LiveLines lines_{false};
   std::set<std::string> counted_;
+  slicer::Operator shown_op_;
   std::uint64_t alerts_ = 0;
   std::uint64_t since_look_ = 0;
   DurationNs total_{};
@@ -279,10 +294,12 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
       "Go through an archive again: phases, perturbations and alerts, computed anew from what was recorded.\n"
       "Without options it says what was said live. With them it is a what-if: another slice, another p, "
       "other\n"
-      "idle states, a range of time. The archive is not changed.\n\n"
+      "idle states, a range of time, another operator. The archive is not changed.\n\n"
       "  margay replay night.margay                      all of it, as fast as it goes\n"
       "  margay replay night.margay --level 1s           what would slices of a second have shown?\n"
       "  margay replay night.margay --from 90 --to 3min  a part of it (since the begin of the run)\n"
+      "  margay replay night.margay --operator bytes --serve   who moved how much? to be watched: margay "
+      "watch\n"
       "  margay replay lu.trace --slice 10ms             a trace of another tool\n"
       "  margay replay night.margay --serve --speed 10   to be watched: margay watch; r pauses, n steps, [ ] "
       "jump\n\n"
@@ -302,6 +319,11 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
       ->excludes(slice);
   replay->add_option("--idle-state", r.idle_states, "a state in which being is not waiting; repeatable");
   replay->add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise");
+  replay->add_option(
+      "--operator", r.op,
+      "what is partitioned and shown: duration, occurrences, bytes, messages, mean:VARIABLE (default: as the "
+      "run "
+      "had it). Another one than the run's is measured in the raw events, which takes a while");
   replay->add_option("--from", r.from,
                      "begin here: seconds since the begin of the run, or with a unit (3min); @ and a number "
                      "is trace time in ns");
@@ -318,6 +340,28 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
 
 namespace {
 
+// The raw events, measured by another operator.
+Result<std::shared_ptr<Planes>> measure(const store::Archive& archive, const store::Resume& resume,
+                                        ResampleRequest request, const Scratch& scratch) {
+  const std::string path = scratch.path() + "/measured";
+  const TimeNs begin = resume.run.begin;
+  TimeNs end = begin;
+  for (const auto& c : resume.closed)
+    if (c.level == LevelIndex(0)) end = slice_end(c.through, resume.run.levels[0]);
+  const bool tell = isatty(STDERR_FILENO) == 1 && end > begin;
+  if (tell)
+    request.progress = [begin, end](TimeNs t) {
+      const double part = static_cast<double>((t - begin).value) / static_cast<double>((end - begin).value);
+      std::fprintf(stderr, "\rmeasuring the events, %.0f %%", 100 * std::clamp(part, 0.0, 1.0));
+    };
+  const auto made = resample(archive, resume, request, path);
+  if (tell) std::fputs("\r\033[K", stderr);
+  if (!made) return tl::unexpected(made.error());
+  auto planes = Planes::open(path);
+  if (!planes) return tl::unexpected(planes.error());
+  return std::shared_ptr<Planes>(std::move(*planes));
+}
+
 int replay_archive(const ReplayRequest& r) {
   const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
   if (!archive) return complain(archive.error().message), archive.error().code == ErrorCode::kCorrupt ? 1 : 2;
@@ -331,14 +375,31 @@ int replay_archive(const ReplayRequest& r) {
   action.sa_handler = on_signal;
   for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
   const WhatIf& what_if = wanted->what_if;
-  if (!what_if.slice || internal::level_for(resume->run, *what_if.slice))
+  ResampleRequest resampling;
+  resampling.slice = what_if.slice.value_or(resume->run.levels[0]);
+  resampling.from = what_if.from;
+  resampling.to = what_if.to;
+  if (!what_if.slice || internal::level_for(resume->run, *what_if.slice)) {
+    Scratch measured;
+    if (what_if.op && *what_if.op != slicer::Operator{}) {
+      resampling.op = *what_if.op;
+      resampling.planes_only = true;
+      if (const auto ok = measured.make(); !ok) return complain(ok.error().message);
+      auto planes = measure(**archive, *resume, resampling, measured);
+      if (!planes) return complain(planes.error().message);
+      wanted->what_if.planes = std::move(*planes);
+    }
     return Session(r, **archive, *resume, std::move(*wanted)).run();
+  }
   // A slice that no level divides: the events are sliced again, for now.
   Scratch scratch;
   if (const auto ok = scratch.make(); !ok) return complain(ok.error().message);
   ReplayRequest inside = r;
   inside.archive = scratch.path() + "/" + resume->run.run;
-  const auto made = resample(**archive, *resume, what_if, inside.archive);
+  const auto kept = run_operator(resume->run);
+  if (!kept) return complain(kept.error().message);
+  resampling.op = what_if.op.value_or(*kept);
+  const auto made = resample(**archive, *resume, resampling, inside.archive);
   if (!made) return complain(made.error().message);
   if (!made->exact)
     std::fputs(
@@ -346,6 +407,7 @@ int replay_archive(const ReplayRequest& r) {
         "margay: taken for the only ones\n",
         stderr);
   inside.slice.clear();
+  inside.op.clear();
   // Some leaves were read from before the range, to know what was open.
   if (what_if.from) inside.from = "@" + std::to_string(what_if.from->value);
   inside.to.clear();
@@ -367,11 +429,13 @@ int replay_command(const ReplayRequest& r) {
                    (r.archive == "-" ? "trace" : std::filesystem::path(r.archive).filename().string());
   if (!r.slice.empty()) import.slice = r.slice;
   import.lateness = r.lateness;
+  import.op = r.op;
   import.no_raw = import.quiet = true;
   if (const int code = import_command(import); code != 0) return code;
   ReplayRequest inside = r;
   inside.archive = import.archive;
   inside.slice.clear();
+  inside.op.clear();
   return replay_archive(inside);
 }
 

@@ -13,7 +13,7 @@ namespace margay::app {
 
 struct ReplayRequest {
   std::string archive;
-  std::string slice, level, p, from, to, speed = "max", alerts, lateness = "0s";
+  std::string slice, level, op, p, from, to, speed = "max", alerts, lateness = "0s";
   std::vector<std::string> idle_states;
   bool resampled = false;  // of events, on the way; not an option
   bool serve = false, json = false, quiet = false;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
+#include <set>
 
 namespace margay::detect {
 namespace {
@@ -79,6 +81,103 @@ TEST(Window, RanksThatJoinAreFollowed) {
     expect_same(followed.spatiotemporal(), anew.spatiotemporal());
     expect_same(followed.temporal(), anew.temporal());
   }
+}
+
+model::SliceColumn measured_of(std::int64_t index, std::uint32_t leaves, std::mt19937_64& rng,
+                               std::uint64_t factor) {
+  model::SliceColumn c = column_of(index, leaves, rng);
+  c.measure(model::Plane::kCounts);
+  // Two regimes, so that there is something to find.
+  for (std::uint32_t l = 0; l < leaves; ++l)
+    for (std::uint16_t x = kFirst; x < kStates; ++x)
+      c.measured(LeafIndex(l))[x] =
+          factor * ((index / 8 + l / 3) % 2 == 0 ? 40u + rng() % 20 : x * x * x * x + rng() % 9);
+  return c;
+}
+
+// Equal, but for the rounding of the engines' tables: what is worth the same within it may be cut otherwise.
+void expect_worth_the_same(const std::optional<partition::Partition>& a, double scale_a,
+                           const std::optional<partition::Partition>& b, double scale_b) {
+  ASSERT_TRUE(a && b);
+  EXPECT_NEAR(a->pIC * scale_a, b->pIC * scale_b, 1e-3 * std::max(1.0, a->pIC * scale_a));
+}
+
+// What is measured a thousand times over is partitioned alike.
+TEST(MeasuredWindow, TheScaleDoesNotMatter) {
+  for (const std::uint64_t factor : {std::uint64_t{2}, std::uint64_t{1000}, std::uint64_t{1} << 50}) {
+    SCOPED_TRACE("seed 7, factor " + std::to_string(factor));
+    std::mt19937_64 rng(7), same(7);
+    WindowOptions options;
+    options.slices = 32;
+    options.p = 0.03;
+    options.measured = true;
+    Window small(options), large(options);
+    small.set_topology(topology_of(9));
+    large.set_topology(topology_of(9));
+    for (std::int64_t t = 0; t < 60; ++t) {
+      ASSERT_TRUE(small.push(measured_of(t, 9, rng, 1)));
+      ASSERT_TRUE(large.push(measured_of(t, 9, same, factor)));
+    }
+    EXPECT_GT(small.spatiotemporal()->parts.size(), 3u);
+    const auto f = static_cast<double>(factor);
+    if (std::exp2(std::ilogb(f)) == f) {
+      expect_same(small.spatiotemporal(), large.spatiotemporal());
+      expect_same(small.temporal(), large.temporal());
+      EXPECT_EQ(large.scale(), small.scale() * f);
+    } else {
+      expect_worth_the_same(small.spatiotemporal(), small.scale() * f, large.spatiotemporal(), large.scale());
+      expect_worth_the_same(small.temporal(), small.scale() * f, large.temporal(), large.scale());
+    }
+  }
+}
+
+// The scale follows what comes, also by an amendment: always as one that was made anew from the same slices.
+TEST(MeasuredWindow, TheScaleGrowsAndShrinksWithTheWindow) {
+  SCOPED_TRACE("seed 11");
+  std::mt19937_64 rng(11);
+  WindowOptions options;
+  options.slices = 16;
+  options.p = 0.15;
+  options.measured = true;
+  Window window(options);
+  window.set_topology(topology_of(6));
+  std::vector<model::SliceColumn> kept;
+  std::set<double> scales;
+  for (std::int64_t t = 0; t < 100; ++t) {
+    const std::uint64_t factor = t < 10 ? 1 : t < 30 ? 100'000 : 3;
+    kept.push_back(measured_of(t, 6, rng, factor));
+    ASSERT_TRUE(window.push(kept.back()));
+    if (t == 60) {
+      kept[55] = measured_of(55, 6, rng, 50'000);
+      ASSERT_TRUE(window.amend(kept[55]));
+    } else if (t > 0) {
+      Window anew(options);
+      anew.set_topology(topology_of(6));
+      for (const auto& c : kept) ASSERT_TRUE(anew.push(c));
+      expect_worth_the_same(window.spatiotemporal(), window.scale(), anew.spatiotemporal(), anew.scale());
+      expect_worth_the_same(window.temporal(), window.scale(), anew.temporal(), anew.scale());
+    }
+    scales.insert(window.scale());
+    EXPECT_EQ(std::exp2(std::ilogb(window.scale())), window.scale()) << "a power of two";
+  }
+  EXPECT_GE(scales.size(), 3u);
+  EXPECT_LE(window.scale(), 64 * 2048) << "what was large has left the window";
+}
+
+TEST(MeasuredWindow, WhereNothingWasMeasuredThereIsNoColumn) {
+  std::mt19937_64 rng(3);
+  WindowOptions options;
+  options.measured = true;
+  Window window(options);
+  window.set_topology(topology_of(2));
+  for (std::int64_t t = 0; t < 10; ++t) {
+    auto c = column_of(t, 2, rng);
+    if (t % 2 == 0) c.measure(model::Plane::kMean);  // slices without a plane are slices in which nothing was
+    ASSERT_TRUE(window.push(c));
+  }
+  EXPECT_EQ(window.columns(), 0u);
+  EXPECT_EQ(window.weight(SliceIndex(9), LeafIndex(1)), 1);
+  EXPECT_EQ(window.scale(), 1);
 }
 
 }  // namespace

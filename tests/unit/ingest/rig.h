@@ -45,7 +45,7 @@ struct Rig {
     o.instance = 7;
     return o;
   }
-  explicit Rig(const Options& o = options()) : slicer({kSlice, 256, 64}), ingest(o, slicer, states) {
+  explicit Rig(const Options& o = options()) : slicer({kSlice, 256, 64, o.op}), ingest(o, slicer, states) {
     slicer.start(trace(kRunBegin));
   }
   // What a daemon comes back with after a cut of `old` (daemon/app/ingest_stage.cc): no names of regions, no

@@ -13,6 +13,7 @@
 
 #include "hostile_report.h"
 #include "margay/terminal/status.h"
+#include "measured.h"
 #include "screen_text.h"
 #include "synthetic_report.h"
 
@@ -113,6 +114,61 @@ TEST(RenderGolden, DaemonGoneAndHeld) {
   v.gone_since = TimeNs(r.emitted_wall_ns());
   v.held = true;
   expect_golden("gone_held_80x8", joined(render(r, v, TimeNs(r.emitted_wall_ns() + 12'300'000'000))));
+}
+// Every share as bytes: the full bar is the one of the rank that moved most.
+wire::Report measured_report() {
+  auto r = synthetic_report({}, 20);
+  auto* m = r.mutable_measured();
+  m->set_operator_("bytes");
+  m->set_unit("bytes");
+  m->set_full(2.5e6);
+  for (auto& node : *r.mutable_nodes())
+    for (auto& share : *node.mutable_shares()) {
+      share.set_share(share.share() / 2);
+      share.set_value(static_cast<double>(share.share()) * 2.5e6 * node.leaves());
+    }
+  return r;
+}
+TEST(RenderGolden, Measured80x24) {
+  const auto r = measured_report();
+  expect_golden("measured_80x24", joined(render(r, view_of(80, 24), now_of(r))));
+  View v = view_of(80, 24);
+  v.help = true;
+  EXPECT_NE(joined(render(r, v, now_of(r))).find("the most that one resource came to"), std::string::npos);
+}
+TEST(Render, WhatIsMeasuredIsSaidWhereThereIsNothing) {
+  auto r = measured_report();
+  r.mutable_measured()->set_operator_("mean:heat");
+  r.mutable_measured()->set_note("no value of heat so far");
+  r.clear_nodes();
+  EXPECT_NE(joined(render(r, view_of(80, 24), now_of(r))).find("no value of heat so far"), std::string::npos);
+  EXPECT_NE(status_text(r).find("!! no value of heat so far"), std::string::npos);
+  EXPECT_NE(status_text(r).find("shown: mean:heat"), std::string::npos);
+}
+TEST(Render, AmountsTakeFourColumns) {
+  const std::pair<double, const char*> amounts[] = {{0, "0"},
+                                                    {0.001, "<.01"},
+                                                    {0.123, "0.12"},
+                                                    {0.999, "1.0"},
+                                                    {7, "7"},
+                                                    {7.25, "7.2"},
+                                                    {12.5, "12"},
+                                                    {999, "999"},
+                                                    {999.6, "1.0k"},
+                                                    {1234, "1.2k"},
+                                                    {45'600, "46k"},
+                                                    {999'499, "999k"},
+                                                    {1e6, "1.0M"},
+                                                    {2.5e9, "2.5G"},
+                                                    {1e18, "1.0E"},
+                                                    {3e21, "3e21"},
+                                                    {1e200, "huge"},
+                                                    {-1, "?"},
+                                                    {std::numeric_limits<double>::quiet_NaN(), "?"}};
+  for (const auto& [value, text] : amounts) {
+    EXPECT_EQ(amount_text(value), text) << value;
+    EXPECT_LE(amount_text(value).size(), 4u);
+  }
 }
 TEST(RenderGolden, StatusText) {
   expect_golden("status", status_text(synthetic_report({}, 62)));

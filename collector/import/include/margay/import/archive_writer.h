@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "margay/import/trace.h"
+#include "margay/slicer/operator.h"
 #include "margay/store/archive.h"
 
 namespace margay::trace {
@@ -28,8 +29,9 @@ class ArchiveWriter final : public Consumer {
   static constexpr std::int64_t kMostSlices = 1 << 22;
 
   struct Options {
-    store::RunMeta run;  // begin and end are set from the records
-    bool raw = true;     // keep the records
+    store::RunMeta run;        // begin and end are set from the records
+    bool raw = true;           // keep the records
+    slicer::Operator op = {};  // slices also hold what it measures; the run's settings say so
     std::uint64_t cell_bytes = std::uint64_t{1} << 30;
   };
   struct Outcome {
@@ -49,7 +51,8 @@ class ArchiveWriter final : public Consumer {
   ArchiveWriter& operator=(const ArchiveWriter&) = delete;
 
   // Errors: kLimit (cells, slices, states; said with what would help), kInvalidArgument (a name or leaf that
-  // was not declared; a state's name of more than 128 bytes), kIo.
+  // was not declared; a state's name of more than 128 bytes; a value of the operator's variable that is
+  // negative or no number), kIo.
   Status on_name(std::uint16_t index, const Name& name) override;
   Status on_leaf(LeafIndex index, const Leaf& leaf) override;
   Status on_records(LeafIndex leaf, std::span<const EventRecord> records) override;

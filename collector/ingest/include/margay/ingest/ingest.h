@@ -46,6 +46,7 @@ struct Options {
   DurationNs future = seconds(1);          // records later than now plus this are rejected
   std::uint64_t instance = 0;              // of this collector; another one makes agents say hello again
   Limits limits;
+  slicer::Operator op;  // the slicer's
 };
 
 // Counters of what happened to messages, not to events (those are in the accounts).
@@ -165,6 +166,12 @@ class Ingest {
   bool make_room_for_source(TimeNs now);
   bool answer_for_forgotten(SourceId id, std::uint32_t epoch, std::uint32_t stream, std::uint64_t next,
                             const std::string& agent);
+  StateId intern(const std::string& name, model::StateFamily family);
+  StateId stand_in(NameKind kind, const std::string& text);
+  void take_name(Source& source, const wire::Name& name, std::string text);
+  void restore_names(Source& source);
+  std::optional<slicer::Outcome> apply_note(const Source& source, const Stream& stream,
+                                            const EventRecord& record, TimeNs t);
   void apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until);
   // Trace time beyond which nothing can have happened yet.
   TimeNs latest(TimeNs now) const;

@@ -16,6 +16,7 @@
 #include "margay/ingest/clock_map.h"
 #include "margay/model/hierarchy.h"
 #include "margay/model/state_table.h"
+#include "margay/slicer/reslicer.h"
 #include "margay/wire/margay.pb.h"
 
 namespace margay::ingest {
@@ -29,13 +30,15 @@ struct Limits {
   std::uint32_t names_per_source = 1024;
   // Constant columns have no bytes: a small message can claim any number of records, each of which costs.
   std::uint32_t records_per_message = 1u << 21;
-  // Of the slices that are held: leaves x states x kCellBytes in each of up to kHeldSlices. Whatever leaves
-  // and states are allowed, what does not fit in here is refused.
+  // Of the slices that are held: leaves x states x kCellBytes (and kMeasuredBytes) in each of up to
+  // kHeldSlices. Whatever leaves and states are allowed, what does not fit in here is refused.
   std::uint64_t cell_bytes = std::uint64_t{1} << 30;
-  static constexpr std::uint64_t kCellBytes = 20;
+  bool measured = false;  // slices have a plane of another operator, too
+  static constexpr std::uint64_t kCellBytes = 20, kMeasuredBytes = 8;
   static constexpr std::uint64_t kHeldSlices = 80;
   bool cells_fit(std::uint64_t with_leaves, std::uint64_t with_states) const {
-    return with_leaves * with_states <= cell_bytes / (kCellBytes * kHeldSlices);
+    return with_leaves * with_states <=
+           cell_bytes / ((kCellBytes + (measured ? kMeasuredBytes : 0)) * kHeldSlices);
   }
 };
 
@@ -85,15 +88,18 @@ struct Process {
   std::uint64_t run_delay_ns = 0;
 };
 
+using NameKind = slicer::Reslicer::NameKind;
+
 struct Source {
   SourceId id{};
   std::uint32_t epoch = 0;
   model::Attributes attributes;
-  std::vector<StateId> states;  // local name index -> state; kUnknown for regions
+  std::vector<StateId> states;  // local name index -> state; kUnknown for names that are no states
   std::vector<std::string> names;
-  std::vector<bool> regions;    // by local name index: it is a region's
-  std::vector<bool> ends_leaf;  // leaving this state, the resource ceases to exist (MPI_Finalize)
-  DurationNs clock_offset{};    // trace time less host time
+  std::vector<NameKind> kinds;     // by local name index; kOther: a region
+  std::vector<StateId> stand_ins;  // by local name index, of names that are no states (slicer/stand_in.h)
+  std::vector<bool> ends_leaf;     // leaving this state, the resource ceases to exist (MPI_Finalize)
+  DurationNs clock_offset{};       // trace time less host time
   DurationNs clock_error{};
   std::shared_ptr<ClockMap> clock;       // of its machine; nullptr: this one
   TimeNs met{};                          // host time of the collector at its first hello

@@ -12,6 +12,14 @@
 
 namespace margay::model {
 
+// What a slice holds beside durations, where the model is measured by another operator
+// (margay/slicer/operator.h).
+enum class Plane : std::uint8_t {
+  kNone,    // nothing: durations are what is wanted
+  kCounts,  // per leaf and state: occurrences, bytes or messages
+  kMean,  // per leaf: nanoseconds in which the variable has a value, and the integral of the value over them
+};
+
 // What a leaf was in the middle of at the end of a slice.
 struct OpenState {
   StateId state = kAbsent;
@@ -42,6 +50,10 @@ class SliceColumn {
   template <class V>
   auto row(V& v, LeafIndex leaf) const {
     return std::span(v).subspan(static_cast<std::size_t>(leaf.value) * states_, states_);
+  }
+  template <class V>
+  auto plane_row(V& v, LeafIndex leaf) const {
+    return std::span(v).subspan(static_cast<std::size_t>(leaf.value) * plane_columns(), plane_columns());
   }
 
  public:
@@ -76,10 +88,34 @@ class SliceColumn {
   NodeEvidence& evidence(LeafIndex leaf) { return evidence_[leaf.value]; }
   const NodeEvidence& evidence(LeafIndex leaf) const { return evidence_[leaf.value]; }
 
+  // The measured plane. Its rows have plane_columns() values: states() of kCounts, one of kMean, none of
+  // kNone. Marks and links have states of their own, in which nobody ever is. Sums end at the largest number
+  // there is.
+  Plane plane() const { return plane_; }
+  // From now on the slice holds this plane; a new one is all zero. Cost: a fill.
+  void measure(Plane plane);
+  std::uint32_t plane_columns() const {
+    return plane_ == Plane::kCounts ? states_ : plane_ == Plane::kMean ? 1 : 0;
+  }
+  std::span<std::uint64_t> measured(LeafIndex leaf) { return plane_row(measured_, leaf); }
+  std::span<const std::uint64_t> measured(LeafIndex leaf) const { return plane_row(measured_, leaf); }
+  // The variable's value times nanoseconds, of kMean only.
+  double& integral(LeafIndex leaf) { return integral_[leaf.value]; }
+  double integral(LeafIndex leaf) const { return integral_[leaf.value]; }
+  // Takes the plane of another column of the same slice, which may know more states: the leaves that both
+  // have.
+  void take_plane(const SliceColumn& other);
+  // What the leaf's cell says: the count, or the mean (0 where there is no value).
+  double measured_value(LeafIndex leaf, std::size_t column) const;
+  static void add(std::uint64_t& to, std::uint64_t n) {
+    if (__builtin_add_overflow(to, n, &to)) to = ~std::uint64_t{0};
+  }
+
   // Grows to at least this many leaves and states; new cells are zero. Cost: a copy when `states` grows.
   void resize(std::uint32_t leaves, std::uint32_t states);
   // Adds a finer slice that lies inside this one: durations and visits add, longest is the maximum, open is
-  // taken over when `finer` is the last in it (the caller adds in time order).
+  // taken over when `finer` is the last in it (the caller adds in time order). Measured planes add; one that
+  // has none takes the finer slice's kind.
   void merge(const SliceColumn& finer);
 
   bool operator==(const SliceColumn&) const = default;
@@ -92,6 +128,9 @@ class SliceColumn {
   std::vector<std::uint32_t> visits_;
   std::vector<OpenState> open_;
   std::vector<NodeEvidence> evidence_;
+  Plane plane_ = Plane::kNone;
+  std::vector<std::uint64_t> measured_;
+  std::vector<double> integral_;
 };
 
 }  // namespace margay::model

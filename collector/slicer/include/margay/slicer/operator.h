@@ -9,7 +9,11 @@
 //   messages       x: as for bytes. Calls that end in the slice and moved bytes or had a peer; links.
 //
 // A visit that goes on around a nested one is one occurrence. A call that never ends moved nothing.
-// Thread safety: values and functions.
+//
+// Chosen live (model.operator, margay run --operator: the slicer measures as events come, measurer.h), at
+// replay and at zoom (margay replay, margay partition --operator: from raw events, also by other operators
+// than the run's). All three give the same cells. Detection is about time, and rests on durations with any
+// operator. Thread safety: values and functions.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,11 @@
 // from the event to the position is taken back and filled anew. Only the innermost state counts, never two at
 // once.
 //
-// Cost: O(1 + slices overlapped) per event. Memory: `retained` columns of leaves x states x 20 bytes. Thread
-// safety: none; values are owned by the slicer.
+// With another operator than duration (Options::op) the slices carry a measured plane as well (measurer.h);
+// durations are the same with any.
+//
+// Cost: O(1 + slices overlapped) per event. Memory: `retained` columns of leaves x states x 20 bytes (28 with
+// a plane of counts). Thread safety: none; values are owned by the slicer.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,7 @@
 #include "margay/base/ids.h"
 #include "margay/base/result.h"
 #include "margay/model/slice_column.h"
+#include "margay/slicer/measurer.h"
 
 namespace margay::slicer {
 
@@ -33,6 +37,7 @@ struct Options {
   std::uint32_t retained = 64;
   // Stack depth per leaf; deeper states count as the one at the limit.
   std::uint32_t deepest = 64;
+  Operator op = {};
 };
 
 // What became of an event.
@@ -46,6 +51,7 @@ enum class Outcome {
 struct StackEntry {
   StateId state;
   TimeNs since;
+  Carried carried = {};  // where the operator needs it
   bool operator==(const StackEntry&) const = default;
 };
 
@@ -61,6 +67,7 @@ struct LeafState {
   bool drawn_out = false;
   TimeNs promised{};      // meaningful while drawn_out
   TimeNs silent_since{};  // 0: its source is heard
+  CurrentValue value;     // where the operator is a mean
   bool operator==(const LeafState&) const = default;
 };
 
@@ -79,14 +86,17 @@ class Slicer {
   // (and counted in `backwards()`).
   // Starts to exist: it is in `base` whenever no state is open. kAbsent: events only, and no time.
   Outcome begin(LeafIndex leaf, TimeNs t, StateId base = kCompute);
-  Outcome enter(LeafIndex leaf, StateId state, TimeNs t);  // the innermost open state is now `state`
-  Outcome leave(LeafIndex leaf, StateId state, TimeNs t);  // and no longer
-  Outcome end(LeafIndex leaf, TimeNs t);                   // ceases to exist: Absent
+  // `carried` matters to operators that tell of communication, and to no other.
+  Outcome enter(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried = {});  // is innermost now
+  Outcome leave(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried = {});  // and no longer
+  Outcome end(LeafIndex leaf, TimeNs t);  // ceases to exist: Absent
+  // Something that changes no state: only for operators that measure it. Of a variable: the operator's.
+  Outcome note(LeafIndex leaf, const Note& note, TimeNs t);
   // Records were lost between the leaf's last event and `t`: that stretch is Unknown, and what is open
   // afterwards is Unknown as well until `stack` or an event tells.
   Outcome gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events);
-  Outcome stack(LeafIndex leaf, StateId state,
-                TimeNs t);  // after a gap: `state` is open now (kCompute: none)
+  // After a gap: `state` is open now (kCompute: none).
+  Outcome stack(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried = {});
 
   // No event of this leaf before `until` will come any more: its open state is drawn out to there.
   void cover(LeafIndex leaf, TimeNs until);
@@ -125,7 +135,8 @@ class Slicer {
   std::uint64_t unbalanced() const { return unbalanced_; }  // leaves of a state that was not open
 
   // Restores what an archive holds: the columns, ascending, and the leaves. Call on a fresh slicer. Before a
-  // hole in the closed columns nothing can be amended any more. Errors: kCorrupt (not in order).
+  // hole in the closed columns nothing can be amended any more. Columns without the operator's plane get an
+  // empty one. Errors: kCorrupt (not in order).
   Status restore(std::vector<model::SliceColumn> columns, SliceIndex next_open,
                  std::vector<LeafState> leaves);
 
@@ -138,11 +149,14 @@ class Slicer {
   void visit_ended(LeafIndex leaf, TimeNs t);
   void visit_begins(LeafIndex leaf, TimeNs t);
   model::SliceColumn& column_at(SliceIndex slice, StateId at_least);
+  model::SliceColumn new_column(SliceIndex slice, std::uint32_t states) const;
+  void settle(LeafIndex leaf, TimeNs t);
   void touch(SliceIndex slice);
-  StackEntry top(const LeafState& leaf) const;
+  model::OpenState top(const LeafState& leaf) const;
   TimeNs horizon() const;
 
   Options options_;
+  Measurer measurer_;
   std::vector<LeafState> leaves_;
   std::deque<model::SliceColumn> columns_;  // consecutive slices, oldest first
   bool started_ = false;

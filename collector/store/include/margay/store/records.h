@@ -32,6 +32,9 @@ inline constexpr std::size_t kLongestBlobName = 256;
 // In RunMeta::settings: what the times of raw events were rounded down to, such as "16ns"; none is 1ns. Of a
 // run that was gone on with under another one, the coarsest.
 inline constexpr const char* kResolutionSetting = "store.resolution";
+// In RunMeta::settings and JournalEntry::settings: the operator's word (margay/slicer/operator.h), where it
+// is another one than duration.
+inline constexpr const char* kOperatorSetting = "operator";
 
 // Written once, when the archive is made; exit code and end when the run ends (Cut::run).
 struct RunMeta {
@@ -74,6 +77,23 @@ struct LeafState {
   TimeNs last_event{};                  // time of the last record
   std::int64_t longest_before_ns = 0;   // see slicer::LeafState
   bool operator==(const LeafState&) const = default;
+};
+
+// What the operator of the run needs beside that: of communication what the open states were entered with, of
+// the mean the variable's value. Written where the operator is one of these (slicer::StackEntry,
+// CurrentValue).
+struct MeasureState {
+  struct Entered {
+    std::uint64_t bytes = 0;
+    bool peer = false;
+    bool operator==(const Entered&) const = default;
+  };
+  LeafIndex leaf{};
+  std::vector<Entered> stack;  // of the open states, outermost first, without the base
+  bool known = false;
+  TimeNs settled{};
+  double value = 0, integral = 0;  // finite, >= 0
+  bool operator==(const MeasureState&) const = default;
 };
 
 // A name of a source's records that is no state.
@@ -189,6 +209,7 @@ struct Cut {
   std::vector<StateRecord> states;
   std::vector<LeafRecord> leaves;
   std::vector<LeafState> leaf_states;
+  std::vector<MeasureState> measure_states;
   std::vector<SourceRecord> sources;
   std::vector<StreamRecord> streams;
   std::vector<ForgottenSource> forgotten;  // removed, after `sources` and `streams` were written
@@ -212,8 +233,9 @@ struct Resume {
   std::uint64_t sequence = 0;  // of the last cut; 0 when there is none
   TimeNs wall{};
   model::StateTable states;
-  std::vector<LeafRecord> leaves;      // element i is LeafIndex(i)
-  std::vector<LeafState> leaf_states;  // only of leaves that have one
+  std::vector<LeafRecord> leaves;            // element i is LeafIndex(i)
+  std::vector<LeafState> leaf_states;        // only of leaves that have one
+  std::vector<MeasureState> measure_states;  // likewise
   std::vector<SourceRecord> sources;
   // Sources that were forgotten, while raw events may be kept that use their names: source, names, texts,
   // end.

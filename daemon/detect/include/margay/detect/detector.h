@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "margay/alert/alert.h"
@@ -77,6 +78,9 @@ class Detector {
 
   const PhaseTracker& phases() const { return phases_; }
   const Window& window() const { return window_; }
+  // The slices [from, to) of the current phase, none of them disturbed, from which the last slice that was
+  // taken had the noise estimated; nothing if it had not. For whoever keeps a window of other values.
+  const std::optional<std::pair<SliceIndex, SliceIndex>>& steady() const { return steady_; }
   const std::vector<Incident>& open() const { return open_; }
   std::uint64_t suppressed() const { return suppressed_; }  // alerts beyond most_open
   const std::string& error() const { return error_; }       // of the partition engine; "" if well
@@ -118,6 +122,7 @@ class Detector {
   std::set<std::uint16_t> idle_;    // state ids of options_.idle_states
   std::vector<Evidence> evidence_;  // by leaf
   SliceIndex last_touched_{-1};     // the newest slice that was not in order
+  std::optional<std::pair<SliceIndex, SliceIndex>> steady_;
   std::optional<Incident> loss_;
   std::map<SliceIndex, std::uint64_t> lost_in_;  // events lost, by slice of the window
   std::vector<Incident> absent_;                 // sources that are lost, alerts open

@@ -5,6 +5,13 @@
 // occurrence
 // (*columns*), so that rows only ever grow at the end.
 //
+// MEASURED. Instead of durations the window can hold what another operator measured (the slices' plane;
+// margay/slicer/operator.h). A cell then weighs 1 where the leaf existed for any time, otherwise 0. The
+// engines want rows of at most 1 in sum: they get them divided by a power of two, the *scale*, which every
+// cell of the window shares. (The optimal partition at a p does not depend on a common factor; gains and
+// losses are those of the divided values.) It grows when a row is greater than it, with room to spare, and
+// shrinks when all rows have been a great deal smaller for a whole window; the engines are built anew then.
+//
 // Cost of push: that of the partition engines; when leaves join or states appear, the engines are built anew
 // (T pushes). Thread safety: none.
 #pragma once
@@ -29,6 +36,7 @@ struct WindowOptions {
   std::size_t slices = 256;  // T
   std::optional<double> p;   // fixed; otherwise from the noise floor
   std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
+  bool measured = false;  // of the slices' plane, not of durations
 };
 
 class Window {
@@ -47,10 +55,13 @@ class Window {
   bool holds(SliceIndex s) const { return !slices_.empty() && s >= first() && s <= last(); }
   std::size_t leaves() const { return leaf_count_; }
   std::size_t columns() const { return state_of_column_.size(); }
+  // Of a mean, whose rows have one column: the variable, as kAbsent.
   StateId state_of(std::size_t column) const { return state_of_column_[column]; }
+  // What measured values are divided by for the engines; 1 for durations, and before anything was measured.
+  double scale() const { return scale_; }
 
-  // Proportions of the tested states (may be shorter than columns(): the rest is 0), and the weight of the
-  // cell.
+  // Proportions of the tested states, or what was measured (may be shorter than columns(): the rest is 0),
+  // and the weight of the cell.
   std::span<const double> row(SliceIndex s, LeafIndex leaf) const;
   double weight(SliceIndex s, LeafIndex leaf) const;
   // All of them at once: leaves x columns values, leaf by leaf, and a weight each. Leaves that joined later,
@@ -80,6 +91,7 @@ class Window {
     std::vector<double> v;        // [leaf * columns + column]
     std::vector<double> w;        // [leaf]
     std::vector<double> unknown;  // [leaf]
+    double greatest = 0;          // sum of a row, of a measured one
     std::span<const double> row(std::size_t leaf) const {
       return leaf < w.size() ? std::span(v).subspan(leaf * columns, columns) : std::span<const double>();
     }
@@ -87,6 +99,9 @@ class Window {
   // Of a source that is lost nobody knows what it does.
   bool unheard(const model::SliceColumn& column, LeafIndex leaf) const;
   Slice convert(const model::SliceColumn& column);
+  Slice convert_measured(const model::SliceColumn& column);
+  void rescale();
+  void appeared(std::size_t state);
   // Rows in the order of the tree's leaves, padded to the engines' states.
   void engine_column(const Slice& slice, std::vector<double>& v, std::vector<double>& w) const;
   bool follow(const Topology& before, const std::vector<std::uint32_t>& position_before);
@@ -101,6 +116,7 @@ class Window {
   std::vector<LeafIndex> leaf_at_;          // position in the engines -> leaf
   std::vector<std::uint32_t> position_of_;  // and back
   std::size_t engine_states_ = 0;
+  double scale_ = 1;
   bool stale_ = true;
   mutable std::optional<partition::Spatiotemporal> spatiotemporal_;  // a reading does what pushes put off
   mutable std::optional<partition::Temporal> temporal_;

@@ -18,9 +18,10 @@ enum {
   MARGAY_REGION_LEAVE = 4, /* left it */
   MARGAY_GAP = 5,          /* `bytes` records were dropped since the previous record of this stream */
   MARGAY_STACK = 6,        /* after a gap: `state` is open now (the source's compute name where none is) */
-  /* Of imported traces only (collector/import); a source of events may not send them. */
-  MARGAY_BEGIN = 7,    /* the resource begins to exist */
-  MARGAY_END = 8,      /* it ceases to exist */
+  /* Of imported traces only (collector/import); a source of events may not send these two. */
+  MARGAY_BEGIN = 7, /* the resource begins to exist */
+  MARGAY_END = 8,   /* it ceases to exist */
+  /* They change no state. A name of another kind (variable, mark, link) makes no sense, and is rejected. */
   MARGAY_VARIABLE = 9, /* the variable `state` has the value in `bytes` (the bits of a double) from here on */
   MARGAY_MARK = 10,    /* the punctual event `state` */
   MARGAY_LINK_BEGIN = 11, /* the link `state` begins: `bytes` sent; `tag` is the number of the link */

@@ -26,6 +26,10 @@ struct Slice {
   std::uint32_t silence_hold = 2;  // slices
   bool operator==(const Slice&) const = default;
 };
+struct Model {
+  std::string op = "duration";  // operator: duration, occurrences, mean:VARIABLE, bytes, messages
+  bool operator==(const Model&) const = default;
+};
 struct Store {
   DurationNs commit = milliseconds(100);
   bool sync = false;
@@ -84,6 +88,7 @@ struct Log {
 
 struct Config {
   Slice slice;
+  Model model;
   Store store;
   Limits limits;
   Detect detect;

@@ -1,0 +1,86 @@
+// Names of a source, and the records about those that are no states: variables, marks, links.
+#include <algorithm>
+#include <bit>
+
+#include "margay/ingest/ingest.h"
+#include "margay/slicer/stand_in.h"
+
+namespace margay::ingest {
+namespace {
+
+NameKind kind_of(std::uint32_t family) {
+  switch (family) {
+    case wire::FAMILY_REGION:
+      return NameKind::kOther;
+    case wire::FAMILY_VARIABLE:
+      return NameKind::kVariable;
+    case wire::FAMILY_MARK:
+      return NameKind::kMark;
+    case wire::FAMILY_LINK:
+      return NameKind::kLink;
+    default:
+      return NameKind::kState;
+  }
+}
+
+}  // namespace
+
+// A state that is known costs nothing more, however full the table is.
+StateId Ingest::intern(const std::string& name, model::StateFamily family) {
+  const bool room = states_.size() < options_.limits.states &&
+                    options_.limits.cells_fit(leaves_.size(), states_.size() + 1);
+  if (room || states_.knows(name))
+    if (const auto id = states_.intern(name, family)) return *id;
+  ++counters_.refused_by_limit;
+  return kUnknown;
+}
+
+// What the operator needs of a name that is no state.
+StateId Ingest::stand_in(NameKind kind, const std::string& text) {
+  if (slicer::is_operand(options_.op, kind, text)) return slicer::kOperand;
+  const auto name = slicer::stand_in_name(options_.op, kind, text);
+  return name ? intern(*name, model::StateFamily::kOther) : slicer::kNothing;
+}
+
+// `text` is the name, cut to what is kept of it.
+void Ingest::take_name(Source& source, const wire::Name& name, std::string text) {
+  const NameKind kind = name.name().empty() ? NameKind::kState : kind_of(name.family());
+  StateId state = kUnknown;
+  if (kind == NameKind::kState && !name.name().empty())
+    state = intern(name.name(), name.family() <= wire::FAMILY_START_END
+                                    ? static_cast<model::StateFamily>(name.family())
+                                    : model::StateFamily::kOther);
+  source.states.push_back(state);
+  source.stand_ins.push_back(stand_in(kind, text));
+  source.names.push_back(std::move(text));
+  source.kinds.push_back(kind);
+  source.ends_leaf.push_back(name.name() == "MPI_Finalize");
+}
+
+void Ingest::restore_names(Source& source) {
+  source.kinds.resize(source.states.size(), NameKind::kState);
+  source.ends_leaf.resize(source.states.size(), false);
+  source.names.resize(source.states.size());
+  source.stand_ins.clear();
+  for (std::size_t i = 0; i < source.states.size(); ++i)
+    source.stand_ins.push_back(stand_in(source.kinds[i], source.names[i]));
+}
+
+// A record that changes no state. Nothing: it makes no sense.
+std::optional<slicer::Outcome> Ingest::apply_note(const Source& source, const Stream& stream,
+                                                  const EventRecord& record, TimeNs t) {
+  const NameKind wanted = record.kind == MARGAY_VARIABLE ? NameKind::kVariable
+                          : record.kind == MARGAY_MARK   ? NameKind::kMark
+                                                         : NameKind::kLink;
+  if (source.kinds[record.state] != wanted) return std::nullopt;
+  const auto note = slicer::note_of(options_.op, record, source.stand_ins[record.state]);
+  if (!note) return std::nullopt;
+  auto outcome = slicer::Outcome::kModelled;
+  // The first thing that is heard of it: it exists.
+  if (stream.account.modelled + stream.account.late_dropped == 0 && slicer_.current(stream.leaf) == kAbsent)
+    outcome = slicer_.begin(stream.leaf, t);
+  if (*note) outcome = slicer_.note(stream.leaf, **note, t);
+  return outcome;
+}
+
+}  // namespace margay::ingest
