@@ -47,6 +47,13 @@ struct SliceKey {
   }
 };
 
+// Joined slices lie behind the levels, by the last of them: the first join at or behind a slice is the only
+// one that can hold it.
+inline constexpr std::uint8_t kJoinedLevels = 0x80;
+inline std::string join_key(LevelIndex level, SliceIndex last) {
+  return SliceKey{LevelIndex(static_cast<std::uint8_t>(level.value | kJoinedLevels)), last, 0}.encode();
+}
+
 // raw: begin i64 | leaf u32 | first ordinal u64
 struct RawKey {
   TimeNs begin{};

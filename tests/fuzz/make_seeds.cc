@@ -15,6 +15,7 @@
 #include "margay/config/config.h"
 #include "margay/probe/segment.h"
 #include "margay/store/column_codec.h"
+#include "margay/store/joined_codec.h"
 #include "margay/wire/columns.h"
 #include "record_codec.h"
 #include "synthetic_report.h"
@@ -378,6 +379,13 @@ void archive() {
   const std::string front("\x01\x01\x02\x00\x00\x64\x00", 7);
   const std::string body = std::string("\x01\x00\x00", 3) +
                            std::string("\x01\x05\x00\x01\x01\x01\x02\x01\x09", 9) + std::string(6, '\0');
+  std::vector<model::SliceColumn> joined(3, column);
+  for (std::size_t i = 0; i < joined.size(); ++i)
+    joined[i].index = column.index + static_cast<std::int64_t>(i);
+  std::string join;
+  static_cast<void>(store::encode_joined(joined, milliseconds(100), join));
+  join.resize(join.size() - 4);  // the target makes the check
+  seed("archive_values", "join", InputWriter().u8(16).integer(joined.back().index.value).bytes(join).text());
   seed("archive_values", "chunk-body",
        InputWriter().u8(0x80 | 14).integer(std::int64_t{5}).piece(front).bytes(body).text());
   store::JournalEntry entry;
