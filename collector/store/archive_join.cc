@@ -131,6 +131,22 @@ Status Archive::Impl::trim_join(LevelIndex level, SliceIndex before) {
   return write(batch, false);
 }
 
+Result<std::uint64_t> Archive::stored_bytes(LevelIndex level, SliceIndex first, SliceIndex last) const {
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  std::uint64_t bytes = 0;
+  const auto add = [&](std::string_view key, std::string_view value) -> Result<bool> {
+    bytes += key.size() + value.size();
+    return true;
+  };
+  Status s = impl_->scan(reading.options(), kSlices, SliceKey{level, first, 0}.encode(),
+                         SliceKey{level, last, 0xffff}.encode() + '\0', add);
+  if (s)
+    s = impl_->scan(reading.options(), kSlices, join_key(level, first), join_key(level, last) + '\0', add);
+  if (!s) return fail(s.error().code, s.error().message);
+  return bytes;
+}
+
 Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(LevelIndex level) const {
   using Range = std::optional<std::pair<SliceIndex, SliceIndex>>;
   const Reading reading(*impl_);

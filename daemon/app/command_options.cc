@@ -83,6 +83,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.silence_hold_slices = c.slice.silence_hold;
   o.commit_period = c.store.commit;
   o.sync = c.store.sync;
+  o.compact = c.store.cells == "compact";
   o.raw_events = c.store.raw_events && !f.no_raw;
   o.store_memory_bytes = c.store.memory.value;
   o.disk_budget_bytes = c.limits.disk.value;

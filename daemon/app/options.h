@@ -33,6 +33,7 @@ struct Options {
   DurationNs lost_after = seconds(10);
   DurationNs commit_period = milliseconds(100);
   bool sync = false;
+  bool compact = false;  // cells (slicer/rounding.h)
   bool raw_events = true;
   std::uint64_t store_memory_bytes = std::uint64_t{96} << 20;
   std::uint64_t raw_backlog_bytes = std::uint64_t{64} << 20;

@@ -94,6 +94,10 @@ class Archive {
   // The oldest and the newest slice kept; nothing when there is none.
   Result<std::optional<std::pair<SliceIndex, SliceIndex>>> column_range(LevelIndex level) const;
 
+  // What the slices of `level` in [first, last] take, keys and values, before the database's own blocks. A
+  // join counts if it ends in the range. Cost: reads them.
+  Result<std::uint64_t> stored_bytes(LevelIndex level, SliceIndex first, SliceIndex last) const;
+
   // The journal's entries from the newest slice `from` and number `least` on, in order. Nothing in archives
   // of format 1. The callback must not call the archive.
   Status read_journal(SliceIndex from, std::uint64_t least,

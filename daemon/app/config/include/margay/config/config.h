@@ -29,6 +29,7 @@ struct Slice {
 struct Store {
   DurationNs commit = milliseconds(100);
   bool sync = false;
+  std::string cells = "exact";
   bool raw_events = true;
   SizeBytes memory = mebibytes(96);
   SizeBytes keep_free = mebibytes(1024);
