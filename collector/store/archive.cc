@@ -156,7 +156,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   if (Status s = put_columns(cut, levels, f[kSlices], batch); !s) return s;
   for (const StateRecord& s : cut.states) batch.Put(f[kMeta], key_of(kStateKey, s.id.value), encode(s.info));
   for (const LeafRecord& l : cut.leaves) batch.Put(f[kMeta], key_of(kLeafKey, l.leaf.value), encode(l));
-  for (const LeafState& l : cut.leaf_states) batch.Put(f[kMeta], key_of(kOpenKey, l.leaf.value), encode(l));
+  const Impl::Standing standing = impl_->put_leaf_states(cut, batch);
   for (const SourceRecord& s : cut.sources)
     batch.Put(f[kSources], key_of(kSourceKey, s.source.value), encode(s));
   for (const StreamRecord& s : cut.streams) batch.Put(f[kSources], stream_key(s.source, s.stream), encode(s));
@@ -193,6 +193,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
   if (Status s = impl_->write(batch, sync); !s) return s;
   impl_->tails.committed(cut.sequence, raw);
+  impl_->standing = standing;
   impl_->last_sequence = cut.sequence;
   impl_->raw_span = span;
   if (cut.run) impl_->levels = cut.run->levels;

@@ -73,6 +73,7 @@ Status Archive::Impl::read_writer_state() {
     if (Status s = decode_untrusted(value, mark); !s) return s;
     last_sequence = mark.sequence;
   }
+  if (Status s = read_standing(); !s) return s;
   const auto span = get({}, kMeta, kRawSpanKey, value);
   if (!span) return fail(span.error().code, span.error().message);
   if (*span) {
@@ -140,9 +141,7 @@ Result<Resume> Archive::load() const {
   if (s) s = states();
   if (s)
     s = many(kMeta, kLeafKey, 4, r.leaves, [&](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
-  if (s)
-    s = many(kMeta, kOpenKey, 4, r.leaf_states,
-             [&](LeafState& l, std::string_view id) { l.leaf = leaf_of(id); });
+  if (s) s = impl_->load_leaf_states(o, r.leaf_states);
   if (s)
     s = many(kSources, kSourceKey, 8, r.sources,
              [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id)); });

@@ -87,6 +87,16 @@ struct Archive::Impl {
   Status recover();  // after a failed write
   Status write(rocksdb::WriteBatch& batch, bool sync);
   Status put_journal(const Cut& cut, rocksdb::WriteBatch& batch);
+  // Where the leaves stand: packed when the cut has all of them (all that are packed, at least), one by one
+  // else. One by one counts instead of packed.
+  struct Standing {
+    std::size_t packed = 0;  // leaves
+    bool single = false;     // there may be some
+  };
+  Standing standing;
+  Standing put_leaf_states(const Cut& cut, rocksdb::WriteBatch& batch) const;
+  Status read_standing();
+  Status load_leaf_states(const rocksdb::ReadOptions& options, std::vector<LeafState>& leaves) const;
   // Of a level, the last slice that is in a join; nothing: none is. Read once, then kept.
   std::array<std::optional<std::optional<SliceIndex>>, kMostLevels> joined_through;
   Result<std::optional<SliceIndex>> last_joined(LevelIndex level);

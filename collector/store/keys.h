@@ -94,6 +94,7 @@ inline std::string version_key(SliceIndex slice, std::uint64_t sequence, std::ui
 inline constexpr char kStateKey = 's';                    // meta: state id u16
 inline constexpr char kLeafKey = 'l';                     // meta: leaf u32
 inline constexpr char kOpenKey = 'o';                     // meta: leaf u32
+inline constexpr char kPackedOpenKey = 'w';               // meta: chunk u16
 inline constexpr char kBlobKey = 'b';                     // meta: name
 inline constexpr char kSignatureKey = 'g';                // meta: name
 inline constexpr char kAlertKey = 'a';                    // reports: id

@@ -53,6 +53,23 @@ std::shared_ptr<model::SliceColumn> column(std::mt19937_64& random, SliceIndex i
   return c;
 }
 
+// Where the leaves stand, as the daemon writes it with every cut: all of them, for all were heard of.
+std::vector<LeafState> leaf_states(std::mt19937_64& random, const model::SliceColumn& c) {
+  std::vector<LeafState> all;
+  const TimeNs end = slice_end(c.index, kSlice);
+  for (std::uint32_t l = 0; l < c.leaves(); ++l) {
+    LeafState s;
+    s.leaf = LeafIndex(l);
+    s.position = end + DurationNs(5'000'000);
+    s.last_event = s.position - DurationNs(static_cast<std::int64_t>(random() % 30'000'000));
+    s.stack = {{kCompute, s.last_event}};
+    if (random() % 2 == 0) s.stack.push_back({c.open(LeafIndex(l)).state, s.last_event});
+    s.longest_before_ns = static_cast<std::int64_t>(random() % 30'000'000);
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
 std::size_t present_cells(const model::SliceColumn& c) {
   std::size_t n = 0;
   for (std::uint32_t l = 0; l < c.leaves(); ++l)
@@ -94,6 +111,7 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
     Cut cut;
     cut.sequence = static_cast<std::uint64_t>(i) + 1;
     cut.columns = {column(random, SliceIndex(17'000'000'000 + i), leaves, states, busy)};
+    cut.leaf_states = leaf_states(random, *cut.columns[0]);
     auto begin = Steady::now();
     std::string all;
     std::string chunk;
