@@ -2,9 +2,6 @@
 // the cells.
 #include <rocksdb/write_batch.h>
 
-#include <algorithm>
-#include <span>
-
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
@@ -33,9 +30,6 @@ Archive::Impl::Standing Archive::Impl::put_leaf_states(const Cut& cut, rocksdb::
     return {standing.packed, true};
   }
   if (standing.single) batch.DeleteRange(family, single_keys_begin(), single_keys_end());
-  for (std::size_t i = 0; i < all.size(); i += kChunkLeaves)
-    batch.Put(family, key_of(kPackedOpenKey, static_cast<std::uint16_t>(i / kChunkLeaves)),
-              encode_packed(std::span(all).subspan(i, std::min<std::size_t>(kChunkLeaves, all.size() - i))));
   return {all.size(), false};
 }
 

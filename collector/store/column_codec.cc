@@ -146,6 +146,8 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   });
   Values open_state;
   Values open_since;
+  open_state.reserve(s.leaves);
+  open_since.reserve(s.leaves);
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::OpenState& open = column.open(leaf_at(l));
     if (open.state.value >= kMostColumnStates)
@@ -156,6 +158,7 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
     open_since.push_back(zigzag(wrapping_sub(end, open.since.value)));
   }
   std::array<Values, kEvidence> evidence;
+  for (Values& field : evidence) field.reserve(s.leaves);
   const auto since = [end](TimeNs t) { return t == TimeNs() ? 0 : zigzag(wrapping_sub(end, t.value)) + 1; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::NodeEvidence& e = column.evidence(leaf_at(l));

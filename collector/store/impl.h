@@ -88,7 +88,8 @@ struct Archive::Impl {
   Status write(rocksdb::WriteBatch& batch, bool sync);
   Status put_journal(const Cut& cut, rocksdb::WriteBatch& batch);
   // Where the leaves stand: packed when the cut has all of them (all that are packed, at least), one by one
-  // else. One by one counts instead of packed.
+  // else. One by one counts instead of packed. put_leaf_states leaves the packed ones to commit(), which
+  // encodes them beside the columns: they are to be put if what it returns has no single ones.
   struct Standing {
     std::size_t packed = 0;  // leaves
     bool single = false;     // there may be some

@@ -40,6 +40,7 @@ store::RunMeta new_run(const Options& o, const Clock& clock) {
   run.levels = o.levels;
   run.lateness = o.lateness;
   run.silence_hold_slices = o.silence_hold_slices;
+  run.settings["store.cells"] = o.compact ? "compact" : "exact";
   return run;
 }
 

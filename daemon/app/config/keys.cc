@@ -295,7 +295,7 @@ std::vector<Key> make_keys() {
       choice_key(
           "store", "cells", AT(store.cells), {"exact", "compact"},
           "How the time spent in a state is kept, slice by slice. exact: to the nanosecond, some 7 bytes a "
-          "cell. compact: some 1 byte a cell; durations are rounded to a two-hundredth of the slice, "
+          "cell. compact: some 1 byte a cell; durations are rounded to a hundredth of the slice, "
           "without bias, visits to 3 bits (up to 7 exact), the longest visit up to a power of two, since "
           "when a state is open to a fiftieth, CPU shares to a tenth of the slice. Rounded once, when a "
           "slice closes: alerts, views and replays rest on the same cells. Raw events stay exact."),

@@ -1,16 +1,13 @@
 // Compact cells: what a closed slice keeps of its times, so that a cell takes a byte in an archive and not
 // seven. Pure.
 //
-// | what                          | becomes                                               | off by less than
-// |
-// |-------------------------------|-------------------------------------------------------|---------------------|
-// | duration                      | a multiple of slice / 200, the row's sum as it was    | slice / 200 | |
-// visits                        | its 3 highest bits (up to 7: exact)                   | a quarter | |
-// longest visit                 | the duration or the open visit's age, where it was    | a factor of 2, or |
-// |                               | that; else up to a power of 2 of at least slice / 128 | slice / 64 | |
-// begin of the open visit       | down to a multiple of slice / 50                      | slice / 50 | | CPU
-// time, run delay, stopped, | a multiple of slice / 10                              | slice / 10          |
-// | sampled                       |                                                       | |
+//   duration           a multiple of slice / 100; off by less than that; the row's sum as it was
+//   visits             the 3 highest bits, up to 7 exact; off by less than a quarter
+//   longest visit      the duration or the open visit's age, where it was that; else up to a power of 2 of at
+//                      least slice / 128: no more than slice / 64, or than twice what it was
+//   open visit         its begin down to a multiple of slice / 50
+//   CPU time, run delay, stopped, sampled
+//                      a multiple of slice / 10; off by less than that
 //
 // States, since when a process is stopped or silent, its letter, lost events and regions stay exact.
 //
@@ -31,7 +28,7 @@
 
 namespace margay::slicer {
 
-inline constexpr std::int64_t kCompactUnits = 200;         // of duration, in a slice
+inline constexpr std::int64_t kCompactUnits = 100;         // of duration, in a slice
 inline constexpr std::int64_t kCompactSinceUnits = 50;     // of the open visit's begin
 inline constexpr std::int64_t kCompactEvidenceUnits = 10;  // of node evidence
 inline constexpr unsigned kCompactVisitBits = 3;
