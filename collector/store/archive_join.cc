@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "bytes.h"
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
@@ -141,8 +142,24 @@ Result<std::uint64_t> Archive::stored_bytes(LevelIndex level, SliceIndex first, 
   };
   Status s = impl_->scan(reading.options(), kSlices, SliceKey{level, first, 0}.encode(),
                          SliceKey{level, last, 0xffff}.encode() + '\0', add);
-  if (s)
-    s = impl_->scan(reading.options(), kSlices, join_key(level, first), join_key(level, last) + '\0', add);
+  // The first join that ends behind the range is the last that may be in it.
+  const auto add_part = [&](std::string_view key, std::string_view value) -> Result<bool> {
+    const auto k = SliceKey::decode(key);
+    ByteReader in(value);
+    in.u8();
+    in.varint();
+    const std::uint64_t span = in.varint();
+    if (!k || !in.ok()) return fail(ErrorCode::kCorrupt, "joined slices are broken");
+    const double slices = static_cast<double>(span) + 1;
+    const double end = static_cast<double>(k->slice.value) + 1;
+    const double from = std::max(static_cast<double>(first.value), end - slices);
+    const double to = std::min(static_cast<double>(last.value) + 1, end);
+    if (to > from)
+      bytes += static_cast<std::uint64_t>(static_cast<double>(key.size() + value.size()) *
+                                          std::min(1.0, (to - from) / slices));
+    return k->slice < last;
+  };
+  if (s) s = impl_->scan(reading.options(), kSlices, join_key(level, first), behind_joins(level), add_part);
   if (!s) return fail(s.error().code, s.error().message);
   return bytes;
 }

@@ -152,21 +152,19 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   for (std::size_t i = 0; i < present; ++i)
     if (codes[i] == kLongestStored) longests[stored++] = longests[i];
   longests.resize(stored);
-  Values open_state;
-  Values open_since;
-  open_state.reserve(s.leaves);
-  open_since.reserve(s.leaves);
+  Values open_state(s.leaves);
+  Values open_since(s.leaves);
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::OpenState& open = column.open(leaf_at(l));
     if (open.state.value >= kMostColumnStates)
       return fail(ErrorCode::kInvalidArgument, "leaf " + std::to_string(leaf_at(l).value) + " is in state " +
                                                    std::to_string(open.state.value) +
                                                    "; at most 1024 states are kept");
-    open_state.push_back(open.state.value);
-    open_since.push_back(zigzag(wrapping_sub(end, open.since.value)));
+    open_state[l] = open.state.value;
+    open_since[l] = zigzag(wrapping_sub(end, open.since.value));
   }
   std::array<Values, kEvidence> evidence;
-  for (Values& field : evidence) field.reserve(s.leaves);
+  for (Values& field : evidence) field.resize(s.leaves);
   const auto since = [end](TimeNs t) { return t == TimeNs() ? 0 : zigzag(wrapping_sub(end, t.value)) + 1; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::NodeEvidence& e = column.evidence(leaf_at(l));
@@ -178,7 +176,7 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
                                     zigzag(e.stopped_ns),
                                     since(e.silent_since),
                                     e.drawn_out ? 1u : 0u};
-    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i].push_back(fields[i]);
+    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i][l] = fields[i];
   }
   body = std::move(mask);
   body += codes;

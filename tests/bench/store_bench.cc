@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -78,6 +79,13 @@ std::size_t present_cells(const model::SliceColumn& c) {
   return n;
 }
 
+// Of all threads of this process: what a commit takes where nothing else runs, in a core or two.
+double cpu_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
+}
+
 struct Times {
   std::vector<double> ms;
   void add(Steady::time_point begin) {
@@ -103,6 +111,7 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
   if (fd < 0) return 1;
   std::mt19937_64 random(kSeed);
   Times commit;
+  Times cpu;
   Times encode;
   Times plain;
   std::size_t bytes = 0;
@@ -124,12 +133,14 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
     if (::write(fd, all.data(), all.size()) != static_cast<ssize_t>(all.size()) || ::fdatasync(fd) != 0)
       return 1;
     plain.add(begin);
+    const double cpu_before = cpu_ms();
     begin = Steady::now();
     if (const Status s = (*archive)->commit(cut, true); !s) {
       std::fprintf(stderr, "%s\n", s.error().message.c_str());
       return 1;
     }
     commit.add(begin);
+    cpu.ms.push_back(cpu_ms() - cpu_before);
     bytes += all.size();
     cells += present_cells(*cut.columns[0]);
   }
@@ -138,6 +149,8 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
   std::printf("%s %ux%u, %d commits, seed %llu\n", busy ? "busy  " : "steady", leaves, states, commits,
               static_cast<unsigned long long>(kSeed));
   std::printf("  commit with sync   p50 %.3f ms  p99 %.3f ms\n", commit.quantile(0.5), commit.quantile(0.99));
+  std::printf("    CPU time         p50 %.3f ms  p99 %.3f ms, of all threads\n", cpu.quantile(0.5),
+              cpu.quantile(0.99));
   std::printf("    of it encoding   p50 %.3f ms  p99 %.3f ms\n", encode.quantile(0.5), encode.quantile(0.99));
   std::printf("  write + fdatasync  p50 %.3f ms  p99 %.3f ms   commit / plain: %.2f\n", plain.quantile(0.5),
               plain.quantile(0.99), commit.quantile(0.5) / plain.quantile(0.5));

@@ -207,6 +207,21 @@ TEST_F(JoinedArchive, ShowsTheSameSlices) {
   expect_holds(columns_);
 }
 
+TEST_F(JoinedArchive, StoredBytes_AreThoseOfTheRange) {
+  const SliceIndex low(INT64_MIN), high(INT64_MAX);
+  const std::uint64_t apart = *archive_->stored_bytes(kFinest, low, high);
+  join(high, 2, 256, 100);
+  const std::uint64_t joined = *archive_->stored_bytes(kFinest, low, high);
+  EXPECT_LT(joined, apart);
+  const SliceIndex middle = columns_[50].index;
+  const std::uint64_t before = *archive_->stored_bytes(kFinest, low, middle - 1),
+                      behind = *archive_->stored_bytes(kFinest, middle, high);
+  EXPECT_GT(before, joined / 3);
+  EXPECT_GT(behind, joined / 3);
+  EXPECT_LE(before + behind, joined);
+  EXPECT_GE(before + behind + 2, joined);
+}
+
 TEST_F(JoinedArchive, SliceWrittenAgain_CountsInsteadOfTheJoinedOne) {
   join(columns_[79].index, 2, 40, 40);
   join(columns_[79].index, 2, 40, 40);
