@@ -26,6 +26,7 @@ std::size_t Joiner::most(const Level& level) const {
 Status Joiner::after_commit(const Cut& cut) {
   for (const auto& column : cut.columns) {
     Level& level = levels_[column->level.value];
+    level.leaves = column->leaves();
     level.cells = std::size_t{column->leaves()} * column->states();
     if (column->level != LevelIndex(0)) level.newest = std::max(level.newest, column->index);
   }
@@ -37,8 +38,10 @@ Status Joiner::after_commit(const Cut& cut) {
     const SliceIndex through =
         end ? SliceIndex(std::numeric_limits<std::int64_t>::max()) : level.newest - amendable_[number];
     const std::size_t many = most(level);
-    if (!end && level.through && (through.value - level.through->value) < static_cast<std::int64_t>(many))
-      continue;
+    // A look that finds too few reads these: not with every cut. The large are not joined at all.
+    const bool soon =
+        level.through && through.value - level.through->value < static_cast<std::int64_t>(many / 4);
+    if (!end && (soon || level.leaves > kMostJoinedLeaves)) continue;
     for (bool more = true; more;) {
       const auto joined = archive_.join_columns(index, through, end ? 2 : many, many);
       if (!joined) return tl::unexpected(joined.error());

@@ -8,6 +8,7 @@
 #include "margay/store/archive.h"
 #include "margay/store/column_codec.h"
 #include "margay/store/joined_codec.h"
+#include "margay/store/joiner.h"
 #include "store_support.h"
 
 namespace margay::store {
@@ -262,6 +263,58 @@ TEST_F(JoinedArchive, Retention_GoesThroughTheMiddleOfAJoin) {
             0u);
   open_again();
   expect_holds({columns_.begin() + 55, columns_.end()});
+}
+
+TEST(Joiner, JoinsWhatCannotChange_AndAtTheEndTheRest) {
+  RecordProperty("seed", std::to_string(kSeed + 3));
+  std::mt19937_64 random(kSeed + 3);
+  const TempDir dir;
+  RunMeta run = example_run();
+  run.levels = {kSlice, seconds(1)};
+  auto archive = Archive::create(dir / "a", run);
+  ASSERT_TRUE(archive);
+  Joiner joiner(**archive, Joiner::amendable(run.levels, 64));
+  std::vector<SliceColumn> columns;
+  const auto range_bytes = [&](std::size_t from, std::size_t to) {
+    return *(*archive)->stored_bytes(kFinest, columns[from].index, columns[to].index);
+  };
+  std::uint64_t sequence = 0;
+  const auto commit = [&](Cut cut) {
+    cut.sequence = ++sequence;
+    const Status s = (*archive)->commit(cut, false);
+    ASSERT_TRUE(s) << s.error().message;
+    const Status joined = joiner.after_commit(cut);
+    ASSERT_TRUE(joined) << joined.error().message;
+  };
+  constexpr std::int64_t kFirst = 1000;
+  std::uint64_t apart = 0;
+  for (std::int64_t i = 0; i < 400; ++i) {
+    columns.push_back(*random_column(random, kFinest, SliceIndex(kFirst + i), 4, 8, kSlice));
+    std::string bytes;
+    ASSERT_TRUE(encode_chunk(columns.back(), 0, kSlice, bytes));
+    apart += bytes.size() + 11;
+    Cut cut;
+    cut.columns = {std::make_shared<SliceColumn>(columns.back())};
+    cut.closed = {{kFinest, SliceIndex(kFirst + i)}};
+    commit(std::move(cut));
+  }
+  // What can still be amended stands by itself, to the byte.
+  std::uint64_t newest = 0;
+  for (std::size_t i = 400 - 64; i < 400; ++i) {
+    std::string bytes;
+    ASSERT_TRUE(encode_chunk(columns[i], 0, kSlice, bytes));
+    newest += bytes.size() + 11;
+  }
+  EXPECT_EQ(range_bytes(400 - 64, 399), newest);
+  EXPECT_LT(range_bytes(0, 399), apart * 9 / 10) << "a first join was due after 256 slices and the amendable";
+  run.end = TimeNs(1);
+  Cut last;
+  last.run = run;
+  commit(std::move(last));
+  EXPECT_LT(range_bytes(400 - 64, 399), newest);
+  const auto all = (*archive)->read_columns(kFinest, SliceIndex(INT64_MIN), SliceIndex(INT64_MAX));
+  ASSERT_TRUE(all);
+  EXPECT_EQ(*all, columns);
 }
 
 }  // namespace

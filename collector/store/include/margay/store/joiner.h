@@ -29,7 +29,8 @@ class Joiner {
   struct Level {
     SliceIndex newest{};                // closed
     std::optional<SliceIndex> through;  // that were looked at, the last time
-    std::size_t cells = 0;              // of the newest
+    std::uint32_t leaves = 0;           // of the newest
+    std::size_t cells = 0;              // likewise
   };
   std::size_t most(const Level& level) const;
 
