@@ -9,7 +9,8 @@ namespace margay::store {
 namespace {
 
 constexpr std::size_t kCells = std::size_t{1} << 18;  // in a join: what it takes its time for
-constexpr std::size_t kLeast = 16;                    // slices; fewer are joined at the end only
+constexpr std::size_t kSlices = 256;
+constexpr std::size_t kLeast = 16;  // slices; fewer are joined at the end only
 
 }  // namespace
 
@@ -20,7 +21,7 @@ std::vector<std::int64_t> Joiner::amendable(const std::vector<DurationNs>& level
 }
 
 std::size_t Joiner::most(const Level& level) const {
-  return std::clamp(kCells / std::max<std::size_t>(1, level.cells), kLeast, kMostJoinedSlices);
+  return std::clamp(kCells / std::max<std::size_t>(1, level.cells), kLeast, kSlices);
 }
 
 Status Joiner::after_commit(const Cut& cut) {
@@ -43,7 +44,8 @@ Status Joiner::after_commit(const Cut& cut) {
         level.through && through.value - level.through->value < static_cast<std::int64_t>(many / 4);
     if (!end && (soon || level.leaves > kMostJoinedLeaves)) continue;
     for (bool more = true; more;) {
-      const auto joined = archive_.join_columns(index, through, end ? 2 : many, many);
+      // At the end twice as many, so that no few are left that would pay for a join of their own.
+      const auto joined = archive_.join_columns(index, through, end ? 2 : many, end ? 2 * many : many);
       if (!joined) return tl::unexpected(joined.error());
       more = *joined != 0;
     }

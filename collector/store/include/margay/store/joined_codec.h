@@ -19,7 +19,7 @@
 namespace margay::store {
 
 // Bounds of what is joined and accepted. Larger columns have cells enough to pay for a value of their own.
-inline constexpr std::size_t kMostJoinedSlices = 256;  // slices
+inline constexpr std::size_t kMostJoinedSlices = 512;  // slices
 inline constexpr std::uint32_t kMostJoinedLeaves = 1024;
 inline constexpr std::size_t kMostJoinedCells = std::size_t{1} << 20;  // leaves x states, over all slices
 
