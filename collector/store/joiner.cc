@@ -8,7 +8,7 @@
 namespace margay::store {
 namespace {
 
-constexpr std::size_t kCells = std::size_t{1} << 18;  // in a join: what it takes its time for
+constexpr std::size_t kCells = std::size_t{1} << 17;  // in a join: what it takes its time for
 constexpr std::size_t kSlices = 256;
 constexpr std::size_t kLeast = 16;  // slices; fewer are joined at the end only
 

@@ -1,8 +1,9 @@
 // Joins slices once nothing changes them any more: after each commit it looks whether a level has enough of
 // them, and at the end of the run it joins what is left. On the thread that commits, between cuts.
 //
-// Cost: nothing for most cuts; a join takes some 0.2 us a cell, of which it has 2^18 at most: 25 ms for 46
-// slices of 700 leaves and 8 states. Bounded by what a join may be (joined_codec.h). Thread safety: none.
+// Cost: nothing for most cuts; a join takes 0.5 to 1 us a non-empty cell, and has 2^17 cells at most, empty
+// ones with them: some 50 ms for 23 slices of 700 leaves and 8 states, for which a next cut waits. Bounded by
+// what a join may be (joined_codec.h). Thread safety: none.
 #pragma once
 
 #include <cstdint>
