@@ -89,6 +89,23 @@ void Slicer::fill(LeafIndex leaf, TimeNs from, TimeNs to) {
   }
 }
 
+namespace {
+
+// Takes `amount` from state x. Cells restored from a compact archive (rounding.h) may hold a little less of
+// it than was filled: others then hold that much more, and give it, so that rows keep their sum and nothing
+// becomes negative.
+void take_from(std::span<std::int64_t> duration, std::size_t x, std::int64_t amount) {
+  while (amount > duration[x]) {
+    amount -= duration[x];
+    duration[x] = 0;
+    x = static_cast<std::size_t>(std::max_element(duration.begin(), duration.end()) - duration.begin());
+    if (duration[x] <= 0) return;
+  }
+  duration[x] -= amount;
+}
+
+}  // namespace
+
 // Undoes fill over [from, position): all of it is the open state, for no event lies in it.
 void Slicer::take_back(LeafIndex leaf, TimeNs from) {
   LeafState& l = leaves_[leaf.value];
@@ -97,7 +114,7 @@ void Slicer::take_back(LeafIndex leaf, TimeNs from) {
     const SliceIndex slice = slice_of(at, options_.slice);
     const TimeNs until = std::min(l.position, slice_end(slice, options_.slice));
     SliceColumn& column = column_at(slice, open.state);
-    column.duration_ns(leaf)[open.state.value] -= (until - at).value;
+    take_from(column.duration_ns(leaf), open.state.value, (until - at).value);
     // The longest visit cannot be subtracted; what it was without the part taken back is known all the same:
     // in a slice that the visit entered from before, the visit itself up to `from`; in the slice in which it
     // began, also the visits before it, remembered when it began (longest_before_ns); in later slices

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -66,10 +67,11 @@ Status Archive::health() const {
 
 namespace {
 
-// Chunks of a cut's columns, encoded. Many of them in two threads: at 100,000 leaves that is what a commit
-// takes its time for.
+// Chunks of a cut's columns, and of where its leaves stand, encoded. Many of them in two threads: at 100,000
+// leaves that is what a commit takes its time for.
 struct EncodedChunk {
-  const model::SliceColumn* column = nullptr;
+  const model::SliceColumn* column = nullptr;  // null: of `leaves`
+  std::span<const LeafState> leaves;
   std::uint16_t chunk = 0;  // as in its key
   DurationNs duration;
   std::string value;
@@ -83,8 +85,12 @@ void encode_all(std::vector<EncodedChunk>& chunks) {
   const auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks.size();) {
       EncodedChunk& c = chunks[i];
-      c.status = is_plane(c.chunk) ? encode_plane(*c.column, c.chunk - kPlaneChunk, c.value)
-                                   : encode_chunk(*c.column, c.chunk, c.duration, c.value);
+      if (c.column == nullptr)
+        c.value = encode_packed(c.leaves);
+      else if (is_plane(c.chunk))
+        c.status = encode_plane(*c.column, c.chunk - kPlaneChunk, c.value);
+      else
+        c.status = encode_chunk(*c.column, c.chunk, c.duration, c.value);
     }
   };
   std::jthread second;  // joined also when this one runs out of memory
@@ -102,23 +108,42 @@ void encode_all(std::vector<EncodedChunk>& chunks) {
   work();
 }
 
-Status put_columns(const Cut& cut, const std::vector<DurationNs>& levels, rocksdb::ColumnFamilyHandle* family,
-                   rocksdb::WriteBatch& batch) {
+// `packed`: the leaves' states, that they are all there.
+Status put_chunks(const Cut& cut, bool packed, const std::vector<DurationNs>& levels,
+                  rocksdb::ColumnFamilyHandle* slices, rocksdb::ColumnFamilyHandle* meta,
+                  rocksdb::WriteBatch& batch) {
   std::vector<EncodedChunk> chunks;
   const auto put = [&]() -> Status {
     encode_all(chunks);
     for (const EncodedChunk& c : chunks) {
+      if (c.column == nullptr) {
+        if (c.value.empty()) return fail(ErrorCode::kInternal, "open states: out of memory");
+        batch.Put(meta, key_of(kPackedOpenKey, c.chunk), c.value);
+        continue;
+      }
       const model::SliceColumn& column = *c.column;
       const std::string place =
           "level " + std::to_string(column.level.value) + ", slice " + std::to_string(column.index.value);
       if (!c.status) return fail(c.status.error(), place);
       if (c.value.empty()) return fail(ErrorCode::kInternal, place + ": out of memory");
       const SliceKey key{column.level, column.index, c.chunk};
-      batch.Put(family, key.encode(), c.value);
+      batch.Put(slices, key.encode(), c.value);
     }
     chunks.clear();
     return {};
   };
+  if (packed)
+    for (std::size_t i = 0; i < cut.leaf_states.size(); i += kChunkLeaves) {
+      const auto leaves = std::span(cut.leaf_states).subspan(i);
+      chunks.push_back({nullptr,
+                        leaves.first(std::min<std::size_t>(kChunkLeaves, leaves.size())),
+                        static_cast<std::uint16_t>(i / kChunkLeaves),
+                        {},
+                        {},
+                        {}});
+      if (chunks.size() < kChunksAtOnce) continue;
+      if (Status s = put(); !s) return s;
+    }
   for (const auto& column : cut.columns) {
     const DurationNs duration =
         column->level.value < levels.size() ? levels[column->level.value] : DurationNs();
@@ -126,7 +151,7 @@ Status put_columns(const Cut& cut, const std::vector<DurationNs>& levels, rocksd
     const std::uint32_t count = chunk_count(column->leaves());
     for (std::uint32_t i = 0; i < (plane ? 2 * count : count); ++i) {
       const auto chunk = static_cast<std::uint16_t>(i < count ? i : kPlaneChunk + (i - count));
-      chunks.push_back({column.get(), chunk, duration, {}, {}});
+      chunks.push_back({column.get(), {}, chunk, duration, {}, {}});
       if (chunks.size() < kChunksAtOnce) continue;
       if (Status s = put(); !s) return s;
     }
@@ -184,10 +209,11 @@ Status Archive::commit(const Cut& cut, bool sync) {
   const std::vector<DurationNs>& levels = cut.run ? cut.run->levels : impl_->levels;
   rocksdb::WriteBatch batch;
   if (cut.run) batch.Put(f[kMeta], slice(kRunKey), encode(*cut.run));
-  if (Status s = put_columns(cut, levels, f[kSlices], batch); !s) return s;
+  const Impl::Standing standing = impl_->put_leaf_states(cut, batch);
+  const bool packed = !cut.leaf_states.empty() && !standing.single;
+  if (Status s = put_chunks(cut, packed, levels, f[kSlices], f[kMeta], batch); !s) return s;
   for (const StateRecord& s : cut.states) batch.Put(f[kMeta], key_of(kStateKey, s.id.value), encode(s.info));
   for (const LeafRecord& l : cut.leaves) batch.Put(f[kMeta], key_of(kLeafKey, l.leaf.value), encode(l));
-  for (const LeafState& l : cut.leaf_states) batch.Put(f[kMeta], key_of(kOpenKey, l.leaf.value), encode(l));
   for (const MeasureState& m : cut.measure_states)
     batch.Put(f[kMeta], key_of(kMeasureKey, m.leaf.value), encode(m));
   for (const SourceRecord& s : cut.sources)
@@ -227,6 +253,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
   if (Status s = impl_->write(batch, sync); !s) return s;
   impl_->tails.committed(cut.sequence, raw);
+  impl_->standing = standing;
   impl_->last_sequence = cut.sequence;
   impl_->raw_span = span;
   if (cut.run) impl_->levels = cut.run->levels;

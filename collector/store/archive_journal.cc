@@ -47,6 +47,15 @@ Status Archive::Impl::put_journal(const Cut& cut, rocksdb::WriteBatch& batch) {
         const auto chunk = static_cast<std::uint16_t>(kind | i);
         const auto found = get({}, kSlices, SliceKey{kFinest, s.slice, chunk}.encode(), value);
         if (!found) return fail(found.error().code, found.error().message);
+        if (!*found && chunk == 0) {
+          const auto joined = read_joined({}, kFinest, s.slice);
+          if (!joined) return fail(joined.error().code, joined.error().message);
+          if (!*joined) break;
+          if (Status e = encode_chunk(**joined, 0, slice_ns, value); !e)
+            return e;  // of one chunk, as all joined
+          batch.Put(family, version_key(s.slice, s.sequence, 0), value);
+          break;
+        }
         if (!*found) break;
         batch.Put(family, version_key(s.slice, s.sequence, chunk), value);
       }
@@ -103,7 +112,7 @@ Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice_i
     if (!found) return tl::unexpected(found.error());
     const std::string place = path() + ": slice " + std::to_string(slice_index.value);
     if (!*found) {
-      if (chunk == 0) return std::optional<model::SliceColumn>();
+      if (chunk == 0) return impl_->read_joined(snapshot.options(), kFinest, slice_index);
       return corrupt(place + ": a chunk is missing");
     }
     const auto told = decode_chunk_untrusted(value, chunk, column);

@@ -76,6 +76,7 @@ Status Archive::Impl::read_writer_state() {
     if (Status s = decode_untrusted(value, mark); !s) return s;
     last_sequence = mark.sequence;
   }
+  if (Status s = read_standing(); !s) return s;
   const auto span = get({}, kMeta, kRawSpanKey, value);
   if (!span) return fail(span.error().code, span.error().message);
   if (*span) {
@@ -143,9 +144,7 @@ Result<Resume> Archive::load() const {
   if (s) s = states();
   if (s)
     s = many(kMeta, kLeafKey, 4, r.leaves, [&](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
-  if (s)
-    s = many(kMeta, kOpenKey, 4, r.leaf_states,
-             [&](LeafState& l, std::string_view id) { l.leaf = leaf_of(id); });
+  if (s) s = impl_->load_leaf_states(o, r.leaf_states);
   if (s)
     s = many(kMeta, kMeasureKey, 4, r.measure_states,
              [&](MeasureState& m, std::string_view id) { m.leaf = leaf_of(id); });
@@ -225,67 +224,80 @@ Result<std::vector<PhaseRecord>> Archive::phases() const {
 Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last,
                              const std::function<bool(model::SliceColumn&&)>& take) const {
   if (last < first) return {};
-  const std::string from = SliceKey{level, first, 0}.encode();
-  // The key behind the last chunk of `last`: one byte longer than it, so that no slice number overflows.
-  const std::string to = SliceKey{level, last, 0xffff}.encode() + '\0';
-  model::SliceColumn column;
-  std::uint32_t expected = 0;  // chunk
-  std::uint32_t total = 0;     // leaves, as chunk 0 told
-  std::uint32_t planes = 0;    // chunks of the plane that have come
-  bool begun = false;
-  bool stopped = false;
-  const auto place = [&] {
-    return "level " + std::to_string(level.value) + ", slice " + std::to_string(column.index.value);
-  };
-  // Hands over a column whose chunks are all there.
-  const auto finish = [&]() -> Result<bool> {
-    if (!begun) return true;
-    begun = false;
-    if (column.leaves() != total || (planes > 0 && planes != chunk_count(total)))
-      return corrupt(place() + ": a chunk is missing");
-    return take(std::move(column));
-  };
   const Reading reading(*impl_);
   if (!reading) return fail(impl_->not_ready().error(), "reading");
-  Status s =
-      impl_->scan(reading.options(), kSlices, from, to,
-                  [&](std::string_view bytes, std::string_view value) -> Result<bool> {
-                    const auto key = SliceKey::decode(bytes);
-                    if (!key) return corrupt("a slice's key has a wrong length");
-                    if (!begun || key->slice != column.index) {
-                      Result<bool> more = finish();
-                      if (!more || !*more) {
-                        stopped = true;
-                        return more;
-                      }
-                      column = model::SliceColumn(level, key->slice, 0, 0);
-                      begun = true;
-                      expected = planes = 0;
-                      total = 0;
-                    }
-                    if (is_plane(key->chunk)) {
-                      const std::uint32_t chunk = key->chunk - kPlaneChunk;
-                      if (expected > 0 && chunk >= chunk_count(total)) return true;  // as of cells, below
-                      if (expected != chunk_count(total) || column.leaves() != total || chunk != planes++)
-                        return corrupt(place() + ": a chunk is missing");
-                      if (Status p = decode_plane_untrusted(value, chunk, column); !p)
-                        return fail(p.error(), place());
-                      return true;
-                    }
-                    // Chunks behind the end are left from a writing with more leaves; they are
-                    // not part of it.
-                    if (expected > 0 && expected >= chunk_count(total)) return true;
-                    if (key->chunk != expected) return corrupt(place() + ": a chunk is missing");
-                    const auto told = decode_chunk_untrusted(value, expected, column);
-                    if (!told) return fail(told.error(), place());
-                    if (expected > 0 && *told != total) return corrupt(place() + ": its chunks disagree");
-                    total = *told;
-                    ++expected;
-                    return true;
-                  });
-  if (!s || stopped) return s;
-  if (const Result<bool> more = finish(); !more) return fail(more.error(), path());
-  return {};
+  rocksdb::ReadOptions options = reading.options();
+  // The key behind the last chunk of `last`: one byte longer than it, so that no slice number overflows.
+  const std::string end = SliceKey{level, last, 0xffff}.encode() + '\0';
+  const std::unique_ptr<rocksdb::Iterator> it(impl_->db->NewIterator(options, impl_->families[kSlices]));
+  std::optional<model::SliceColumn> single;  // the next one that stands by itself
+  // Reads it from where the iterator is, and leaves that at the one after.
+  const auto next_single = [&]() -> Status {
+    single.reset();
+    std::uint32_t expected = 0;  // chunk
+    std::uint32_t total = 0;     // leaves, as chunk 0 told
+    std::uint32_t planes = 0;    // chunks of the plane that have come
+    for (; it->Valid() && view(it->key()) < end; it->Next()) {
+      const auto key = SliceKey::decode(view(it->key()));
+      if (!key) return corrupt(path() + ": a slice's key has a wrong length");
+      if (!single)
+        single.emplace(level, key->slice, 0, 0);
+      else if (key->slice != single->index)
+        break;
+      const std::string place = path() + ": level " + std::to_string(level.value) + ", slice " +
+                                std::to_string(single->index.value);
+      if (is_plane(key->chunk)) {
+        const std::uint32_t chunk = key->chunk - kPlaneChunk;
+        if (expected > 0 && chunk >= chunk_count(total)) continue;  // as of cells, below
+        if (expected != chunk_count(total) || single->leaves() != total || chunk != planes++)
+          return corrupt(place + ": a chunk is missing");
+        if (Status p = decode_plane_untrusted(view(it->value()), chunk, *single); !p)
+          return fail(p.error(), place);
+        continue;
+      }
+      // Chunks behind the end are left from a writing with more leaves; they are not part of it.
+      if (expected > 0 && expected >= chunk_count(total)) continue;
+      if (key->chunk != expected) return corrupt(place + ": a chunk is missing");
+      const auto told = decode_chunk_untrusted(view(it->value()), expected, *single);
+      if (!told) return fail(told.error(), place);
+      if (expected > 0 && *told != total) return corrupt(place + ": its chunks disagree");
+      total = *told;
+      ++expected;
+    }
+    if (!it->status().ok()) return rocks_error(it->status(), path());
+    if (single && (single->leaves() != total || (planes > 0 && planes != chunk_count(total))))
+      return corrupt(path() + ": level " + std::to_string(level.value) + ", slice " +
+                     std::to_string(single->index.value) + ": a chunk is missing");
+    return {};
+  };
+  // Stretch by stretch: up to the end of a join, from both; behind the last join what stands by itself.
+  for (SliceIndex from = first;;) {
+    const auto join = impl_->find_join(*it, level, from);
+    if (!join) return fail(join.error(), path());
+    it->Seek(SliceKey{level, from, 0}.encode());
+    if (Status s = next_single(); !s) return s;
+    const SliceIndex through = *join ? std::min(last, (*join)->back().index) : last;
+    if (*join)
+      for (const model::SliceColumn& c : **join) {
+        if (c.index < from) continue;
+        while (single && single->index < c.index) {
+          if (!take(std::move(*single))) return {};
+          if (Status s = next_single(); !s) return s;
+        }
+        if (c.index > through) break;
+        const bool again = single && single->index == c.index;  // written after it was joined
+        if (!take(again ? std::move(*single) : model::SliceColumn(c))) return {};
+        if (!again) continue;
+        if (Status s = next_single(); !s) return s;
+      }
+    else
+      while (single) {
+        if (!take(std::move(*single))) return {};
+        if (Status s = next_single(); !s) return s;
+      }
+    if (through >= last) return {};
+    from = through + 1;
+  }
 }
 
 Result<std::vector<model::SliceColumn>> Archive::read_columns(LevelIndex level, SliceIndex first,
@@ -305,33 +317,6 @@ Result<std::vector<model::SliceColumn>> Archive::read_columns(LevelIndex level, 
                                        std::to_string(level.value) +
                                        " take more than 1 GiB; read fewer at a time");
   return out;
-}
-
-Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(LevelIndex level) const {
-  using Range = std::optional<std::pair<SliceIndex, SliceIndex>>;
-  const SliceIndex low(std::numeric_limits<std::int64_t>::min());
-  const SliceIndex high(std::numeric_limits<std::int64_t>::max());
-  const std::string from = SliceKey{level, low, 0}.encode();
-  const std::string to = SliceKey{level, high, 0xffff}.encode();
-  const Reading reading(*impl_);
-  if (!reading) return fail(impl_->not_ready().error(), "reading");
-  rocksdb::ReadOptions o = reading.options();
-  const rocksdb::Slice lower(from);
-  const rocksdb::Slice upper(to);
-  o.iterate_lower_bound = &lower;
-  o.iterate_upper_bound = &upper;
-  const std::unique_ptr<rocksdb::Iterator> it(impl_->db->NewIterator(o, impl_->families[kSlices]));
-  it->SeekToFirst();
-  if (!it->Valid()) {
-    if (!it->status().ok()) return rocks_error(it->status(), path());
-    return Range();
-  }
-  const auto first = SliceKey::decode(view(it->key()));
-  it->SeekToLast();
-  if (!it->Valid()) return rocks_error(it->status(), path());
-  const auto last = SliceKey::decode(view(it->key()));
-  if (!first || !last) return corrupt(path() + ": a slice's key has a wrong length");
-  return Range(std::pair(first->slice, last->slice));
 }
 
 Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,

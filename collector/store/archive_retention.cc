@@ -50,9 +50,17 @@ std::optional<std::int64_t> time_of(Shelf shelf, std::string_view key) {
 }
 
 // The times of the first and the last key of a shelf; nothing when it is empty.
-Result<std::optional<std::pair<std::int64_t, std::int64_t>>> range_of(const Archive::Impl& impl, Shelf shelf,
+Result<std::optional<std::pair<std::int64_t, std::int64_t>>> range_of(const Archive& archive,
+                                                                      const Archive::Impl& impl, Shelf shelf,
                                                                       LevelIndex level) {
   using Range = std::optional<std::pair<std::int64_t, std::int64_t>>;
+  if (shelf == Shelf::kSlices) {
+    const auto slices = archive.column_range(level);
+    if (!slices) return tl::unexpected(slices.error());
+    return *slices ? Range(std::pair((*slices)->first.value, (*slices)->second.value)) : Range();
+  }
+  const std::shared_lock lock(impl.mutex);
+  if (!impl.db) return fail(impl.not_ready().error(), "reading");
   const std::string from = key_at(shelf, level, kLow);
   const std::string to = key_at(shelf, level, kHigh);
   rocksdb::ReadOptions o;
@@ -113,6 +121,11 @@ Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t bef
 }  // namespace
 
 Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
+  if (Status s = impl_->writable(); !s) return s;
+  if (Status s = impl_->recover(); !s) return s;
+  if (Status s = impl_->trim_join(level, before); !s) return s;
+  if (Status s = drop_range(*impl_, kSlices, join_key(level, SliceIndex(kLow)), join_key(level, before)); !s)
+    return s;
   if (Status s = drop(*impl_, Shelf::kSlices, level, before.value); !s || level != LevelIndex(0)) return s;
   for (const char letter : {kEntryKey, kVersionKey})
     if (Status s = drop_range(*impl_, kJournal, journal_key(letter, SliceIndex(kLow), 0),
@@ -186,14 +199,14 @@ Result<DiskUse> Archive::disk_use_of(const std::string& path) {
 
 Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, TimeNs until,
                                              unsigned parts) const {
+  const auto range = range_of(*this, *impl_, shelf, level);
+  if (!range) return tl::unexpected(range.error());
   const std::shared_lock lock(impl_->mutex);
   if (!impl_->db) return fail(impl_->not_ready().error(), "reading");
   // Slices are counted in slices.
   const bool slices = shelf == Shelf::kSlices;
   if (slices && level.value >= impl_->levels.size()) return std::vector<Extent>();
   const DurationNs unit = slices ? impl_->levels[level.value] : DurationNs(1);
-  const auto range = range_of(*impl_, shelf, level);
-  if (!range) return tl::unexpected(range.error());
   if (!*range) return std::vector<Extent>();
   if (!sane(**range, unit)) return fail(ErrorCode::kCorrupt, path() + ": a key has an impossible time");
   const std::int64_t begin = (*range)->first;
@@ -213,6 +226,19 @@ Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, Time
       impl_->db->GetApproximateSizes(rocksdb::SizeApproximationOptions(), impl_->families[family_of(shelf)],
                                      ranges.data(), static_cast<int>(ranges.size()), sizes.data());
   if (!s.ok()) return rocks_error(s, path());
+  if (slices) {
+    // Joins count where they end.
+    std::vector<std::string> ends;
+    for (const std::int64_t t : edges) ends.push_back(join_key(level, SliceIndex(t)));
+    std::vector<rocksdb::Range> joins;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) joins.emplace_back(ends[i], ends[i + 1]);
+    std::vector<std::uint64_t> joined(joins.size(), 0);
+    const auto j =
+        impl_->db->GetApproximateSizes(rocksdb::SizeApproximationOptions(), impl_->families[kSlices],
+                                       joins.data(), static_cast<int>(joins.size()), joined.data());
+    if (!j.ok()) return rocks_error(j, path());
+    for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] += joined[i];
+  }
   std::vector<Extent> out;
   for (std::size_t i = 0; i < ranges.size(); ++i)
     out.push_back({TimeNs(edges[i] * unit.value), TimeNs(edges[i + 1] * unit.value), sizes[i]});
@@ -220,9 +246,7 @@ Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, Time
 }
 
 Result<std::optional<TimeNs>> Archive::oldest(Shelf shelf, LevelIndex level) const {
-  const std::shared_lock lock(impl_->mutex);
-  if (!impl_->db) return fail(impl_->not_ready().error(), "reading");
-  const auto range = range_of(*impl_, shelf, level);
+  const auto range = range_of(*this, *impl_, shelf, level);
   if (!range) return tl::unexpected(range.error());
   if (!*range) return std::optional<TimeNs>();
   const bool slices = shelf == Shelf::kSlices;

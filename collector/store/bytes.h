@@ -31,11 +31,11 @@ class ByteWriter {
   explicit ByteWriter(std::string& out) : out_(out) {}
   void u8(std::uint8_t v) { out_.push_back(static_cast<char>(v)); }
   void varint(std::uint64_t v) {
-    while (v >= 0x80) {
-      u8(static_cast<std::uint8_t>(v | 0x80));
-      v >>= 7;
-    }
-    u8(static_cast<std::uint8_t>(v));
+    char bytes[10];
+    std::size_t n = 0;
+    for (; v >= 0x80; v >>= 7) bytes[n++] = static_cast<char>(v | 0x80);
+    bytes[n++] = static_cast<char>(v);
+    out_.append(bytes, n);
   }
   void signed_varint(std::int64_t v) { varint(zigzag(v)); }
   void string(std::string_view s) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <vector>
 
 #include "bytes.h"
@@ -106,6 +107,8 @@ std::vector<std::uint32_t> first_present(const std::string& mask, const Shape& s
 Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, std::string& body) {
   std::string mask(s.states * mask_bytes(s.leaves), '\0');
   const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
+  // Cells are read leaf by leaf, as they lie, and written state by state: where the next one of each goes.
+  std::vector<std::uint32_t> next(s.states + 1, 0);
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const auto duration = column.duration_ns(leaf_at(l));
     const auto longest = column.longest_ns(leaf_at(l));
@@ -114,48 +117,54 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
       if (duration[x] != 0 || longest[x] != 0 || visits[x] != 0) {
         char& byte = mask[x * mask_bytes(s.leaves) + l / 8];
         byte = static_cast<char>(byte | (1 << (l % 8)));
+        ++next[x + 1];
       }
   }
-  const std::vector<std::uint32_t> first = first_present(mask, s);
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  const std::size_t present = next.back();
   const std::int64_t end = end_of_slice(column.index, slice);
-  std::size_t present = 0;
-  for (const char byte : mask)
-    present += static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(byte)));
-  std::string codes;
-  Values durations;
-  Values longests;
-  Values visits;
-  codes.reserve(present);
-  for (Values* v : {&durations, &longests, &visits}) v->reserve(present);
-  for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
+  std::string codes(present, '\0');
+  Values durations(present);
+  Values longests(present);
+  Values visits(present);
+  for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const LeafIndex leaf = leaf_at(l);
-    const std::int64_t duration = column.duration_ns(leaf)[x];
-    const std::int64_t longest = column.longest_ns(leaf)[x];
+    const auto duration = column.duration_ns(leaf);
+    const auto longest = column.longest_ns(leaf);
+    const auto visited = column.visits(leaf);
     const model::OpenState& open = column.open(leaf);
-    const std::int64_t predicted = x == first[l] ? rest_of_slice(column.duration_ns(leaf), x, slice) : 0;
-    durations.push_back(zigzag(wrapping_sub(duration, predicted)));
-    visits.push_back(column.visits(leaf)[x]);
-    if (longest == duration) {
-      codes.push_back(kLongestIsDuration);
-    } else if (open.state.value == x && longest == wrapping_sub(end, open.since.value)) {
-      codes.push_back(kLongestIsOpen);
-    } else {
-      codes.push_back(kLongestStored);
-      longests.push_back(zigzag(longest));
+    bool first = true;
+    for (std::uint32_t x = 0; x < s.states; ++x) {
+      if (duration[x] == 0 && longest[x] == 0 && visited[x] == 0) continue;
+      const std::size_t at = next[x]++;
+      durations[at] = zigzag(wrapping_sub(duration[x], first ? rest_of_slice(duration, x, slice) : 0));
+      first = false;
+      visits[at] = visited[x];
+      longests[at] = zigzag(longest[x]);
+      codes[at] = longest[x] == duration[x] ? kLongestIsDuration
+                  : open.state.value == x && longest[x] == wrapping_sub(end, open.since.value)
+                      ? kLongestIsOpen
+                      : kLongestStored;
     }
-  });
-  Values open_state;
-  Values open_since;
+  }
+  // Only the stored ones stay.
+  std::size_t stored = 0;
+  for (std::size_t i = 0; i < present; ++i)
+    if (codes[i] == kLongestStored) longests[stored++] = longests[i];
+  longests.resize(stored);
+  Values open_state(s.leaves);
+  Values open_since(s.leaves);
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::OpenState& open = column.open(leaf_at(l));
     if (open.state.value >= kMostColumnStates)
       return fail(ErrorCode::kInvalidArgument, "leaf " + std::to_string(leaf_at(l).value) + " is in state " +
                                                    std::to_string(open.state.value) +
                                                    "; at most 1024 states are kept");
-    open_state.push_back(open.state.value);
-    open_since.push_back(zigzag(wrapping_sub(end, open.since.value)));
+    open_state[l] = open.state.value;
+    open_since[l] = zigzag(wrapping_sub(end, open.since.value));
   }
   std::array<Values, kEvidence> evidence;
+  for (Values& field : evidence) field.resize(s.leaves);
   const auto since = [end](TimeNs t) { return t == TimeNs() ? 0 : zigzag(wrapping_sub(end, t.value)) + 1; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::NodeEvidence& e = column.evidence(leaf_at(l));
@@ -167,7 +176,7 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
                                     zigzag(e.stopped_ns),
                                     since(e.silent_since),
                                     e.drawn_out ? 1u : 0u};
-    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i].push_back(fields[i]);
+    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i][l] = fields[i];
   }
   body = std::move(mask);
   body += codes;

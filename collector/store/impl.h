@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -87,6 +88,33 @@ struct Archive::Impl {
   Status recover();  // after a failed write
   Status write(rocksdb::WriteBatch& batch, bool sync);
   Status put_journal(const Cut& cut, rocksdb::WriteBatch& batch);
+  // Where the leaves stand: packed when the cut has all of them (all that are packed, at least), one by one
+  // else. One by one counts instead of packed. put_leaf_states leaves the packed ones to commit(), which
+  // encodes them beside the columns: they are to be put if what it returns has no single ones.
+  struct Standing {
+    std::size_t packed = 0;  // leaves
+    bool single = false;     // there may be some
+  };
+  Standing standing;
+  Standing put_leaf_states(const Cut& cut, rocksdb::WriteBatch& batch) const;
+  Status read_standing();
+  Status load_leaf_states(const rocksdb::ReadOptions& options, std::vector<LeafState>& leaves) const;
+  // Of a level, the last slice that is in a join; nothing: none is. Read once, then kept.
+  std::array<std::optional<std::optional<SliceIndex>>, kMostLevels> joined_through;
+  Result<std::optional<SliceIndex>> last_joined(LevelIndex level);
+  // Takes what lies before `before` out of the join that goes on behind it.
+  Status trim_join(LevelIndex level, SliceIndex before);
+  // The slices of the first join that ends at `from` or later; nothing if there is none. One iterator may
+  // serve joins and single slices: one state of both. The join read last is kept: a replay asks slice by
+  // slice.
+  using Joined = std::shared_ptr<const std::vector<model::SliceColumn>>;
+  Result<Joined> find_join(rocksdb::Iterator& it, LevelIndex level, SliceIndex from) const;
+  // One slice out of its join; nothing if it is in none.
+  Result<std::optional<model::SliceColumn>> read_joined(const rocksdb::ReadOptions& options, LevelIndex level,
+                                                        SliceIndex slice) const;
+  mutable std::mutex kept_mutex;
+  mutable std::string kept_key, kept_value;  // guarded by kept_mutex
+  mutable Joined kept_join;                  // likewise
 
   // Reads one value; false when there is none.
   Result<bool> get(const rocksdb::ReadOptions& options, Family family, std::string_view key,

@@ -47,6 +47,13 @@ struct SliceKey {
   }
 };
 
+// Joined slices lie behind the levels, by the last of them: the first join at or behind a slice is the only
+// one that can hold it.
+inline constexpr std::uint8_t kJoinedLevels = 0x80;
+inline std::string join_key(LevelIndex level, SliceIndex last) {
+  return SliceKey{LevelIndex(static_cast<std::uint8_t>(level.value | kJoinedLevels)), last, 0}.encode();
+}
+
 // raw: begin i64 | leaf u32 | first ordinal u64
 struct RawKey {
   TimeNs begin{};
@@ -84,19 +91,20 @@ inline std::string version_key(SliceIndex slice, std::uint64_t sequence, std::ui
 }
 
 // meta, reports and sources: a small letter, then an integer or a name; single values have a capital.
-inline constexpr char kStateKey = 's';      // meta: state id u16
-inline constexpr char kLeafKey = 'l';       // meta: leaf u32
-inline constexpr char kOpenKey = 'o';       // meta: leaf u32
-inline constexpr char kMeasureKey = 'm';    // meta: leaf u32
-inline constexpr char kBlobKey = 'b';       // meta: name
-inline constexpr char kSignatureKey = 'g';  // meta: name
-inline constexpr char kAlertKey = 'a';      // reports: id
-inline constexpr char kPhaseKey = 'p';      // reports: index u32
-inline constexpr char kReportKey = 'r';     // reports: watermark i64
-inline constexpr char kSourceKey = 's';     // sources: source u64
-inline constexpr char kStreamKey = 't';     // sources: source u64 | stream u32
-inline constexpr char kFormerKey = 'f';     // sources: leaf u32
-inline constexpr char kNamesKey = 'n';      // sources: end i64 | source u64
+inline constexpr char kStateKey = 's';       // meta: state id u16
+inline constexpr char kLeafKey = 'l';        // meta: leaf u32
+inline constexpr char kOpenKey = 'o';        // meta: leaf u32
+inline constexpr char kPackedOpenKey = 'w';  // meta: chunk u16
+inline constexpr char kMeasureKey = 'm';     // meta: leaf u32
+inline constexpr char kBlobKey = 'b';        // meta: name
+inline constexpr char kSignatureKey = 'g';   // meta: name
+inline constexpr char kAlertKey = 'a';       // reports: id
+inline constexpr char kPhaseKey = 'p';       // reports: index u32
+inline constexpr char kReportKey = 'r';      // reports: watermark i64
+inline constexpr char kSourceKey = 's';      // sources: source u64
+inline constexpr char kStreamKey = 't';      // sources: source u64 | stream u32
+inline constexpr char kFormerKey = 'f';      // sources: leaf u32
+inline constexpr char kNamesKey = 'n';       // sources: end i64 | source u64
 inline std::string names_key(TimeNs end, SourceId source) {
   std::string k(1, kNamesKey);
   put_time(end.value, k);

@@ -2,6 +2,7 @@
 // Pure. Decoding trusts nothing: every count is bounded, every byte must be used. Errors: kCorrupt, kVersion.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,11 @@ struct CutMark {
 };
 std::string encode(const CutMark& v);
 Status decode_untrusted(std::string_view bytes, CutMark& v);
+
+// Up to kChunkLeaves leaves one after the other, the first of which the key tells.
+std::string encode_packed(std::span<const LeafState> leaves);
+// Appends them. `first`: their first leaf.
+Status decode_packed_untrusted(std::string_view bytes, LeafIndex first, std::vector<LeafState>& leaves);
 
 // A blob or report: version, size, zstd. Errors of encode: kInternal.
 Status encode_blob(std::string_view bytes, std::string& out);

@@ -91,6 +91,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.silence_hold_slices = c.slice.silence_hold;
   o.commit_period = c.store.commit;
   o.sync = c.store.sync;
+  o.compact = c.store.cells == "compact";
   o.raw_events = c.store.raw_events && !f.no_raw;
   o.raw_resolution = c.store.resolution;
   if (o.levels[0].value % o.raw_resolution.value != 0)

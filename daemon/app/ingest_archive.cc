@@ -181,18 +181,20 @@ Status IngestStage::restore(const store::Resume& resume) {
   return {};
 }
 
-void IngestStage::put_pending(model::SliceColumn column) {
-  auto& place = pending_columns_[{column.level.value, column.index.value}];
+void IngestStage::put_pending(std::shared_ptr<const model::SliceColumn> column) {
+  auto& place = pending_columns_[{column->level.value, column->index.value}];
   if (place) pending_column_bytes_ -= bytes_of(*place);
-  pending_column_bytes_ += bytes_of(column);
-  place = std::make_shared<model::SliceColumn>(std::move(column));
+  pending_column_bytes_ += bytes_of(*column);
+  place = std::move(column);
 }
 
 // Copies of what has changed, so that they can be written however late the disk is.
 void IngestStage::collect_changes() {
   note_amended();
   for (const SliceIndex s : slicer_.take_changed())
-    if (const auto* c = slicer_.column(s)) put_pending(*c);
+    if (const auto* c = slicer_.column(s))
+      // An open one is exact: a restart goes on with it.
+      put_pending(s < slicer_.next_open() ? closed_copy(*c) : std::make_shared<model::SliceColumn>(*c));
   while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
     pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
     pending_columns_.erase(pending_columns_.begin());

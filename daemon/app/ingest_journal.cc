@@ -52,7 +52,7 @@ void IngestStage::note_amended() {
   for (const SliceIndex s : slicer_.take_amended()) {
     const auto* column = slicer_.column(s);
     if (column == nullptr) continue;
-    keep(*column);
+    keep(*closed_copy(*column));
     amended_.insert(s);
     journal_.changed(s);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "margay/slicer/rounding.h"
 #include "retention_words.h"
 
 namespace margay::app {
@@ -58,6 +59,8 @@ Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, z
   if (!socket) return tl::unexpected(socket.error());
   auto levels = slicer::Levels::make(options.levels, options.amendable_slices);
   if (!levels) return tl::unexpected(levels.error());
+  if (options.compact)
+    if (auto ok = slicer::check_compact(options.levels[0]); !ok) return fail(ok.error(), "store.cells");
   std::unique_ptr<IngestStage> stage(
       new IngestStage(options, std::move(*socket), archive, exchange, clock, std::move(*levels), resume.run));
   if (remote) stage->remote_.emplace(std::move(*remote));
@@ -80,13 +83,16 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       ingest_(ingest_options(options, run, clock), slicer_, states_),
       disk_(archive.path()),
       archive_health_(archive.path(), clock.monotonic()),
-      keeper_(archive, keeper_options(options), clock) {
+      keeper_(archive, keeper_options(options), clock),
+      joiner_(archive, store::Joiner::amendable(options.levels, options.amendable_slices)) {
   store::CommitQueueOptions queue;
   queue.sync = options.sync;
   commits_ = std::make_unique<store::CommitQueue>(
       [this](const store::Cut& cut, bool sync) {
         const Status status = archive_.commit(cut, sync);
         if (status) keeper_.after_commit(cut);
+        // What cannot be joined stays as it is: an error here is met by the next commit, and told there.
+        if (status) static_cast<void>(joiner_.after_commit(cut));
         disk_.refresh(clock_.monotonic(), [this] {
           const auto use = archive_.disk_use();
           return use ? use->archive : std::uint64_t{0};
@@ -197,12 +203,14 @@ void IngestStage::close_slices(TimeNs watermark) {
   }
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
   const auto closed = slicer_.close_through(watermark);
-  for (const model::SliceColumn* c : closed) keep(*c);
+  // As they leave the slicer they are rounded, if at all: levels, analysis and archive hold the same.
+  std::vector<std::shared_ptr<const model::SliceColumn>> leaving;
+  for (const model::SliceColumn* c : closed) leaving.push_back(closed_copy(*c));
+  for (const auto& c : leaving) keep(*c);
   if (behind) {
     slices_unseen_ += closed.size();  // archived, but the analysis is too slow for this job: it sees a hole
   } else {
-    for (const model::SliceColumn* c : closed)
-      publish(std::make_shared<model::SliceColumn>(*c), false, watermark);
+    for (auto& c : leaving) publish(std::move(c), false, watermark);
   }
   take_amended(watermark, false);
 }
@@ -219,7 +227,7 @@ void IngestStage::take_amended(TimeNs watermark, bool all) {
     const auto* c = slicer_.column(*amended_.rbegin());
     amended_.erase(std::prev(amended_.end()));
     if (c != nullptr)
-      publish(std::make_shared<model::SliceColumn>(*c), true, watermark);
+      publish(closed_copy(*c), true, watermark);
     else
       ++amendments_unseen_;
     if (amended_.empty()) next_amended_ = now + kAmendedPeriod;
@@ -235,7 +243,14 @@ void IngestStage::take_amended(TimeNs watermark, bool all) {
 void IngestStage::keep(const model::SliceColumn& column) {
   std::vector<model::SliceColumn> coarse;
   levels_.update(column, coarse);
-  for (auto& c : coarse) put_pending(std::move(c));
+  for (auto& c : coarse) put_pending(std::make_shared<model::SliceColumn>(std::move(c)));
+}
+
+// A closed slice as everybody but the slicer sees it.
+std::shared_ptr<const model::SliceColumn> IngestStage::closed_copy(const model::SliceColumn& column) const {
+  auto copy = std::make_shared<model::SliceColumn>(column);
+  if (options_.compact) slicer::make_compact(*copy, options_.levels[0]);
+  return copy;
 }
 
 void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark) {

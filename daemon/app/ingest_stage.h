@@ -17,6 +17,7 @@
 #include "margay/slicer/slicer.h"
 #include "margay/store/archive.h"
 #include "margay/store/commit_queue.h"
+#include "margay/store/joiner.h"
 #include "margay/store/keeper.h"
 #include "margay/transport/guarded.h"
 #include "options.h"
@@ -50,8 +51,9 @@ class IngestStage {
   void take_amended(TimeNs watermark, bool all);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
   void journal_shown(const ClosedSlice& message);
+  std::shared_ptr<const model::SliceColumn> closed_copy(const model::SliceColumn& column) const;
   void keep(const model::SliceColumn& column);
-  void put_pending(model::SliceColumn column);
+  void put_pending(std::shared_ptr<const model::SliceColumn> column);
   std::shared_ptr<const Standing> standing() const;
   void say_lost_sources(TimeNs now);
   void collect_changes();
@@ -75,7 +77,8 @@ class IngestStage {
   observe::DiskGauge disk_;  // measured by margay-store, the thread of commits_
   ArchiveHealth archive_health_;
   store::Keeper keeper_;
-  std::unique_ptr<store::CommitQueue> commits_;  // uses archive_ and keeper_ on its thread
+  store::Joiner joiner_;
+  std::unique_ptr<store::CommitQueue> commits_;  // uses archive_, keeper_ and joiner_ on its thread
 
   // What the next cut will hold, beyond what it reads from the stages above.
   std::map<std::pair<std::uint8_t, std::int64_t>, std::shared_ptr<const model::SliceColumn>> pending_columns_;

@@ -35,6 +35,7 @@ struct Options {
   DurationNs lost_after = seconds(10);
   DurationNs commit_period = milliseconds(100);
   bool sync = false;
+  bool compact = false;  // cells (slicer/rounding.h)
   bool raw_events = true;
   DurationNs raw_resolution{
       1};  // raw events' times are rounded down to it; a power of two, divides levels[0]

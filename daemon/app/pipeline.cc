@@ -44,6 +44,7 @@ store::RunMeta new_run(const Options& o, const Clock& clock) {
   run.silence_hold_slices = o.silence_hold_slices;
   if (o.raw_events) run.settings[store::kResolutionSetting] = config::to_text(o.raw_resolution);
   if (o.op != slicer::Operator{}) run.settings[store::kOperatorSetting] = o.op.text();
+  run.settings["store.cells"] = o.compact ? "compact" : "exact";
   return run;
 }
 

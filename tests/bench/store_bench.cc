@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -53,12 +54,36 @@ std::shared_ptr<model::SliceColumn> column(std::mt19937_64& random, SliceIndex i
   return c;
 }
 
+// Where the leaves stand, as the daemon writes it with every cut: all of them, for all were heard of.
+std::vector<LeafState> leaf_states(std::mt19937_64& random, const model::SliceColumn& c) {
+  std::vector<LeafState> all;
+  const TimeNs end = slice_end(c.index, kSlice);
+  for (std::uint32_t l = 0; l < c.leaves(); ++l) {
+    LeafState s;
+    s.leaf = LeafIndex(l);
+    s.position = end + DurationNs(5'000'000);
+    s.last_event = s.position - DurationNs(static_cast<std::int64_t>(random() % 30'000'000));
+    s.stack = {{kCompute, s.last_event}};
+    if (random() % 2 == 0) s.stack.push_back({c.open(LeafIndex(l)).state, s.last_event});
+    s.longest_before_ns = static_cast<std::int64_t>(random() % 30'000'000);
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
 std::size_t present_cells(const model::SliceColumn& c) {
   std::size_t n = 0;
   for (std::uint32_t l = 0; l < c.leaves(); ++l)
     for (std::uint32_t x = 0; x < c.states(); ++x)
       if (c.duration_ns(LeafIndex(l))[x] != 0 || c.visits(LeafIndex(l))[x] != 0) ++n;
   return n;
+}
+
+// Of all threads of this process: what a commit takes where nothing else runs, in a core or two.
+double cpu_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
 }
 
 struct Times {
@@ -86,6 +111,7 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
   if (fd < 0) return 1;
   std::mt19937_64 random(kSeed);
   Times commit;
+  Times cpu;
   Times encode;
   Times plain;
   std::size_t bytes = 0;
@@ -94,6 +120,7 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
     Cut cut;
     cut.sequence = static_cast<std::uint64_t>(i) + 1;
     cut.columns = {column(random, SliceIndex(17'000'000'000 + i), leaves, states, busy)};
+    cut.leaf_states = leaf_states(random, *cut.columns[0]);
     auto begin = Steady::now();
     std::string all;
     std::string chunk;
@@ -106,12 +133,14 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
     if (::write(fd, all.data(), all.size()) != static_cast<ssize_t>(all.size()) || ::fdatasync(fd) != 0)
       return 1;
     plain.add(begin);
+    const double cpu_before = cpu_ms();
     begin = Steady::now();
     if (const Status s = (*archive)->commit(cut, true); !s) {
       std::fprintf(stderr, "%s\n", s.error().message.c_str());
       return 1;
     }
     commit.add(begin);
+    cpu.ms.push_back(cpu_ms() - cpu_before);
     bytes += all.size();
     cells += present_cells(*cut.columns[0]);
   }
@@ -120,6 +149,8 @@ int run(std::uint32_t leaves, std::uint32_t states, int commits, const std::stri
   std::printf("%s %ux%u, %d commits, seed %llu\n", busy ? "busy  " : "steady", leaves, states, commits,
               static_cast<unsigned long long>(kSeed));
   std::printf("  commit with sync   p50 %.3f ms  p99 %.3f ms\n", commit.quantile(0.5), commit.quantile(0.99));
+  std::printf("    CPU time         p50 %.3f ms  p99 %.3f ms, of all threads\n", cpu.quantile(0.5),
+              cpu.quantile(0.99));
   std::printf("    of it encoding   p50 %.3f ms  p99 %.3f ms\n", encode.quantile(0.5), encode.quantile(0.99));
   std::printf("  write + fdatasync  p50 %.3f ms  p99 %.3f ms   commit / plain: %.2f\n", plain.quantile(0.5),
               plain.quantile(0.99), commit.quantile(0.5) / plain.quantile(0.5));

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import unittest
 
-from e2e import LONG, E2eTest, alive, dump, end_process, wait_for
+from e2e import LONG, E2eTest, alive, dump, end_process, read_text, wait_for
 
 CHECK = os.environ["REPLAY_CHECK"]
 SEED = 20261121
@@ -190,9 +190,34 @@ class Replay(E2eTest):
         self.assertEqual(served.wait(), 128 + signal.SIGTERM)
         self.assertFalse(os.path.exists(os.path.join(self.runtime, f"margay-{os.geteuid()}", "served")))
 
+    def compact(self):
+        """Flags for cells that are rounded once, when their slice closes."""
+        path = os.path.join(self.place, "compact.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('[store]\ncells = "compact"\n')
+        return ("--config", path)
+
+    def check_compact(self, run):
+        """Durations are hundredths of a slice, and the archive says why."""
+        done = subprocess.run([self.margay_program, "export", run.archive, "--format", "csv", "--table", "cells", "-o",
+                               run.archive + ".csv"],
+                              capture_output=True, text=True, timeout=LONG, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        durations = [int(d) for d in csv_column(read_text(run.archive + ".csv"), "duration_ns")]
+        self.assertGreater(len(durations), 100)
+        # The newest slice was open when the run ended: it is exact.
+        exact = sum(d % 1_000_000 != 0 for d in durations)
+        self.assertLess(exact, len(durations) / 10)
+
     def test_daemon_killed(self):
+        self.killed()
+
+    def test_daemon_killed_compact(self):
+        self.killed(self.compact())
+
+    def killed(self, flags=()):
         # What was shown since the last cut is lost with the daemon, and so is what was said of it.
-        run = self.run_margay(self.lammps_until_told(), name="killed")
+        run = self.run_margay(self.lammps_until_told(), name="killed", flags=flags)
         run.ranks("lmp", 4)
         run.wait_for_slices(12)
         for _ in range(3):
@@ -210,13 +235,22 @@ class Replay(E2eTest):
         self.tell_to_end()
         self.assertEqual(run.wait(), 0)
         self.check_conservation(run, 4)
-        self.check_cells(run)
+        if flags:
+            self.check_compact(run)
+        else:
+            self.check_cells(run)
         said = self.check_replay(run)
         self.assertIn("of 4 daemons", said)
 
     def test_daemon_killed_while_slices_change(self):
+        self.killed_while_slices_change()
+
+    def test_daemon_killed_while_slices_change_compact(self):
+        self.killed_while_slices_change(self.compact())
+
+    def killed_while_slices_change(self, flags=()):
         # Changed in the archive, not yet shown again: its successor shows it.
-        run = self.run_margay(self.lammps_until_told(), name="changed")
+        run = self.run_margay(self.lammps_until_told(), name="changed", flags=flags)
         run.ranks("lmp", 4)
         run.wait_for_slices(5)
         agent, daemon = run.child("margay-node"), run.child("margayd")
@@ -234,7 +268,10 @@ class Replay(E2eTest):
         self.tell_to_end()
         self.assertEqual(run.wait(), 0)
         self.check_conservation(run, 4)
-        self.check_cells(run)
+        if flags:
+            self.check_compact(run)
+        else:
+            self.check_cells(run)
         self.check_replay(run)
 
     def test_an_archive_that_is_being_written_is_read_beside_its_daemon(self):

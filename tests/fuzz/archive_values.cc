@@ -4,6 +4,7 @@
 #include "bytes.h"
 #include "compress.h"
 #include "fuzz.h"
+#include "joined_walk.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
 #include "plane_codec.h"
@@ -83,12 +84,28 @@ void plane(std::string_view value) {
   FUZZ_CHECK(decode_plane_untrusted(again, 0, back) && back == column, "and comes back");
 }
 
+// No fuzzer guesses the check behind joined slices: it is made here.
+void join(std::int64_t last, std::string_view body) {
+  std::string value(body);
+  const std::uint32_t check = joined::check_of(body);
+  for (std::size_t i = 0; i < joined::kCheckBytes; ++i) value += static_cast<char>(check >> (8 * i));
+  std::vector<model::SliceColumn> columns;
+  if (!decode_joined_untrusted(value, LevelIndex(0), SliceIndex(last), columns)) return;
+  FUZZ_CHECK(!columns.empty() && columns.back().index == SliceIndex(last), "a join ends where it says");
+  std::string again;
+  // What no slicer makes may have been told; it need not be joined again.
+  if (!encode_joined(columns, milliseconds(100), again)) return;
+  std::vector<model::SliceColumn> back;
+  FUZZ_CHECK(decode_joined_untrusted(again, LevelIndex(0), SliceIndex(last), back) && back == columns,
+             "joined slices come back");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input in(data, size);
   const unsigned kind = in.u8();
-  const auto index = (kind & 0x7fu) == 14 ? in.integer<std::int64_t>() : 0;
+  const auto index = (kind & 0x7fu) == 14 || (kind & 0x7fu) == 16 ? in.integer<std::int64_t>() : 0;
   const std::string own = (kind & 0x80u) != 0 ? packed(in) : std::string();
   const std::string_view value = (kind & 0x80u) != 0 ? std::string_view(own) : in.rest();
   switch (kind & 0x7fu) {
@@ -141,9 +158,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       record<JournalEntry>(value);
       break;
     case 16:
-      plane(value);
+      join(index, value);
       break;
     case 17:
+      plane(value);
+      break;
+    case 18:
       record<store::MeasureState>(value);
       break;
     default:

@@ -54,7 +54,7 @@ int list(const ArchiveRequest& r) {
 }
 
 int info(const ArchiveRequest& r) {
-  const auto facts = archive_facts(r.path);
+  const auto facts = archive_facts_counted(r.path);
   if (!facts) return complain(facts.error().message);
   std::fputs((r.json ? info_json(*facts) : info_text(*facts)).c_str(), stdout);
   return 0;

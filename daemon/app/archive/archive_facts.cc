@@ -34,6 +34,34 @@ Result<ArchiveFacts> archive_facts(const std::string& path) {
   return archive_facts(**archive);
 }
 
+Result<ArchiveFacts> archive_facts_counted(const std::string& path) {
+  constexpr std::int64_t kSlices = 1024;
+  constexpr std::uint64_t kCells = 1 << 20;
+  const auto archive = store::Archive::open(path, store::Mode::kReadOnly);
+  if (!archive) return tl::unexpected(archive.error());
+  auto facts = archive_facts(**archive);
+  if (!facts || facts->levels.empty() || !facts->levels[0].kept) return facts;
+  const auto [oldest, newest] = *facts->levels[0].kept;
+  ArchiveFacts::Cells counted;
+  const SliceIndex first(std::max(oldest.value, terminal::minus(newest.value, kSlices - 1)));
+  SliceIndex last = first;
+  const Status read = (*archive)->scan_columns(LevelIndex(0), first, newest, [&](model::SliceColumn&& c) {
+    last = c.index;
+    ++counted.slices;
+    for (std::uint32_t l = 0; l < c.leaves(); ++l)
+      for (std::uint32_t x = 0; x < c.states(); ++x)
+        counted.cells += c.duration_ns(LeafIndex(l))[x] != 0 || c.longest_ns(LeafIndex(l))[x] != 0 ||
+                         c.visits(LeafIndex(l))[x] != 0;
+    return counted.cells < kCells;
+  });
+  if (!read) return tl::unexpected(read.error());
+  const auto bytes = (*archive)->stored_bytes(LevelIndex(0), first, last);
+  if (!bytes) return tl::unexpected(bytes.error());
+  counted.bytes = *bytes;
+  facts->newest = counted;
+  return facts;
+}
+
 Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
   const auto all = archive.load();
   if (!all) return tl::unexpected(all.error());
@@ -41,6 +69,8 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
   facts.path = archive.path();
   facts.run = all->run;
   facts.until = facts.run.begin;
+  const auto cells = facts.run.settings.find("store.cells");
+  facts.compact = cells != facts.run.settings.end() && cells->second == "compact";
   for (std::size_t level = 0; level < facts.run.levels.size(); ++level) {
     const auto kept = archive.column_range(LevelIndex(static_cast<std::uint8_t>(level)));
     if (!kept) return tl::unexpected(kept.error());

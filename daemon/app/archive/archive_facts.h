@@ -33,6 +33,13 @@ struct ArchiveFacts {
   std::map<std::string, std::size_t> alerts;  // by status
   store::StreamRecord events;                 // sums over all streams that ever were
   std::uint64_t bytes = 0;                    // on the disk
+  // Of the newest slices of the finest level, where they were counted: non-empty cells, and the bytes that
+  // these slices take.
+  struct Cells {
+    std::uint64_t slices = 0, cells = 0, bytes = 0;
+  };
+  std::optional<Cells> newest;
+  bool compact = false;  // its cells are rounded (store.cells)
 };
 
 // Is there an archive at `path`, whatever its state?
@@ -40,5 +47,7 @@ bool is_archive(const std::string& path);
 // Opens it read-only. Errors: those of store::Archive::open and of its reading calls.
 Result<ArchiveFacts> archive_facts(const std::string& path);
 Result<ArchiveFacts> archive_facts(const store::Archive& archive);
+// The same with ArchiveFacts::newest. Cost: reads at most 1024 slices and about a million cells.
+Result<ArchiveFacts> archive_facts_counted(const std::string& path);
 
 }  // namespace margay::app

@@ -76,6 +76,10 @@ json facts_json(const ArchiveFacts& f) {
                 {"probe_dropped", f.events.probe_dropped},
                 {"wire_lost", f.events.wire_lost},
                 {"rejected", f.events.rejected}}}};
+  out["cells"] = f.compact ? "compact" : "exact";
+  if (f.newest)
+    out["newest_cells"] = {
+        {"slices", f.newest->slices}, {"cells", f.newest->cells}, {"bytes", f.newest->bytes}};
   if (f.run.end) out["end_ns"] = f.run.end->value;
   if (f.run.exit_code) out["exit_code"] = *f.run.exit_code;
   if (f.raw_from) {
@@ -159,6 +163,16 @@ std::string info_text(const ArchiveFacts& f) {
     }
     line(("level " + std::to_string(i)).c_str(), text);
   }
+  std::string cells =
+      f.compact ? "compact: durations to a hundredth of a slice (store.cells)" : "exact to the nanosecond";
+  if (f.newest && f.newest->cells != 0) {
+    char each[32];
+    std::snprintf(each, sizeof each, "%.2f",
+                  static_cast<double>(f.newest->bytes) / static_cast<double>(f.newest->cells));
+    cells +=
+        std::string("; ") + each + " bytes each in the newest " + count(f.newest->slices, "slice", "slices");
+  }
+  line("cells", cells);
   line("raw events", f.raw_from ? "from " + date_text(*f.raw_from) + " on, times " +
                                       (f.raw_resolution > DurationNs(1)
                                            ? "rounded down to " + config::to_text(f.raw_resolution)

@@ -339,6 +339,13 @@ std::vector<Key> make_keys() {
                "Wait for the disk at each commit: then also a loss of power loses nothing committed. kill -9 "
                "never "
                "does."),
+      choice_key(
+          "store", "cells", AT(store.cells), {"exact", "compact"},
+          "How the time spent in a state is kept, slice by slice. exact: to the nanosecond, some 7 bytes a "
+          "cell. compact: some 1 byte a cell; durations are rounded to a hundredth of the slice, "
+          "without bias, visits to 3 bits (up to 7 exact), the longest visit up to a power of two, since "
+          "when a state is open to a fiftieth, CPU shares to a tenth of the slice. Rounded once, when a "
+          "slice closes: alerts, views and replays rest on the same cells. Raw events stay exact."),
       bool_key("store", "raw_events", AT(store.raw_events),
                "Keep every event (about 2 bytes each), for Gantt views and other parameters at replay."),
       grid_key(

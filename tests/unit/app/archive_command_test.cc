@@ -94,6 +94,8 @@ TEST_F(ArchiveCommand, FactsAreWhatWasCommitted) {
   const auto json = nlohmann::json::parse(info_json(*facts));
   EXPECT_EQ(json["levels"][0]["last"], 19);
   EXPECT_EQ(json["events"]["probe_dropped"], 7);
+  EXPECT_EQ(json["cells"], "exact");
+  EXPECT_FALSE(json.contains("newest_cells")) << "for info alone: it reads slices";
   EXPECT_FALSE(json.contains("end_ns"));
   EXPECT_THAT(text, HasSubstr(" on, times exact to 1ns"));
   EXPECT_EQ(json["raw_resolution_ns"], 1);
@@ -101,6 +103,18 @@ TEST_F(ArchiveCommand, FactsAreWhatWasCommitted) {
   ArchiveFacts rounded = *facts;
   rounded.raw_resolution = DurationNs(16);
   EXPECT_THAT(info_text(rounded), HasSubstr(" on, times rounded down to 16ns"));
+}
+
+TEST_F(ArchiveCommand, InfoTellsWhatACellTakes) {
+  const auto facts = archive_facts_counted(make("counted", whole_cut(1)));
+  ASSERT_TRUE(facts) << facts.error().message;
+  ASSERT_TRUE(facts->newest);
+  EXPECT_EQ(facts->newest->slices, 20u);
+  EXPECT_GT(facts->newest->cells, 0u);
+  EXPECT_GT(facts->newest->bytes, 0u);
+  EXPECT_THAT(info_text(*facts), HasSubstr("exact to the nanosecond; "));
+  EXPECT_THAT(info_text(*facts), HasSubstr(" bytes each in the newest 20 slices"));
+  EXPECT_EQ(nlohmann::json::parse(info_json(*facts))["newest_cells"]["slices"], 20);
 }
 
 TEST_F(ArchiveCommand, ListShowsWhatCannotBeRead) {

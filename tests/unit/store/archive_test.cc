@@ -393,11 +393,11 @@ TEST(ArchiveErrors, NoSuchArchiveAndNotAnArchive) {
 TEST(ArchiveErrors, NewerFormatSaysSo) {
   const TempDir dir;
   static_cast<void>(must(Archive::create(dir / "a", example_run())));
-  std::ofstream(dir / "a/MARGAY") << "Margay archive, format 3\n";
+  std::ofstream(dir / "a/MARGAY") << "Margay archive, format 4\n";
   const auto r = Archive::open(dir / "a", Mode::kReadOnly);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kVersion);
-  EXPECT_EQ(message(r), (dir / "a") + ": was written by a newer Margay: format 3, this one reads up to " +
+  EXPECT_EQ(message(r), (dir / "a") + ": was written by a newer Margay: format 4, this one reads up to " +
                             std::to_string(Archive::kFormat));
 }
 

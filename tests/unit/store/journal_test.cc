@@ -202,7 +202,7 @@ TEST(Journal, OlderFormatIsReadAndGetsAJournalWhenItIsWritten) {
   }
   {
     const auto archive = must(Archive::open(path, Mode::kWrite));
-    EXPECT_EQ(format(), "Margay archive, format 2");
+    EXPECT_EQ(format(), "Margay archive, format 3");
     cut.sequence = 2;
     cut.journal = some_entries();
     expect_ok(archive->commit(cut, true));

@@ -33,6 +33,7 @@ struct Model {
 struct Store {
   DurationNs commit = milliseconds(100);
   bool sync = false;
+  std::string cells = "exact";
   bool raw_events = true;
   DurationNs resolution{1};  // of the times of raw events: a power of two that divides slice.duration
   SizeBytes memory = mebibytes(96);
