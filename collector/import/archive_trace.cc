@@ -103,9 +103,9 @@ Status Reader::declare() {
 
 // Back from `from`, slice by slice, to where nothing was open in a leaf.
 Status Reader::find_starts() {
+  const auto whole = has_raw(archive_, resume_, resume_.run.begin);
+  if (!whole) return tl::unexpected(whole.error());
   if (options_.values) {
-    const auto whole = has_raw(archive_, resume_, resume_.run.begin);
-    if (!whole) return tl::unexpected(whole.error());
     if (*whole) return {};
     counts_.exact = false;
   }
@@ -124,9 +124,10 @@ Status Reader::find_starts() {
     if (!columns) return tl::unexpected(columns.error());
     for (auto c = columns->rbegin(); c != columns->rend() && open > 0; ++c) {
       const TimeNs at = slice_end(c->index, slice);
-      // Beyond it there is no more to be read: what is open here has to do.
+      // Beyond it there is no more to be read: what is open here has to do. Where nothing was given up it is
+      // the first event of all, and they begin with it.
       const bool farthest =
-          (*raw && slice_begin(c->index, slice) < **raw) &&
+          !*whole && (*raw && slice_begin(c->index, slice) < **raw) &&
           std::any_of(leaves_.begin(), leaves_.end(), [](const auto& l) { return !l.start.known; });
       for (std::uint32_t l = 0; l < leaves_.size(); ++l) {
         if (leaves_[l].start.known) continue;

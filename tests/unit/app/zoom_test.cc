@@ -413,6 +413,71 @@ TEST(ZoomArchive, EventsBearTheNamesOfTheProgramThatSentThem) {
   EXPECT_NEAR(share(2, "MPI_Wait"), 0.8, 1e-9);
 }
 
+// A rank that is inside of some call at the end of every slice: nothing was given up, so its events from the
+// first on say all.
+TEST(ZoomArchive, OfWholeArchivesEveryRangeIsExact) {
+  const TempDir dir;
+  const TimeNs begin(1'000'000'000);
+  store::RunMeta run;
+  run.run = "nested";
+  run.host = "nowhere";
+  run.begin = begin - milliseconds(500);  // nobody is there yet
+  run.levels = {kSlice};
+  auto archive = store::Archive::create(dir / "a", run);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const StateId outer(3), inner(4);
+  store::Cut cut;
+  cut.sequence = 1;
+  cut.states = {{outer, {"MPI_File_write_all", model::StateFamily::kIo}},
+                {inner, {"MPI_Wait", model::StateFamily::kWait}}};
+  cut.leaves = {{LeafIndex(0), SourceId(1), 0, {{"rank", "0"}}}};
+  store::SourceRecord source;
+  source.source = SourceId(1);
+  source.names = {kCompute, outer, inner};
+  cut.sources = {source};
+  std::vector<EventRecord> records;
+  const auto event = [&](std::int64_t ms, std::uint8_t kind, std::uint16_t name) {
+    records.push_back({begin.value + ms * 1'000'000, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, name, kind, 0});
+  };
+  event(10, MARGAY_ENTER, 1);
+  for (const std::int64_t ms : {150, 350}) {
+    event(ms, MARGAY_ENTER, 2);
+    event(ms + 100, MARGAY_LEAVE, 2);
+  }
+  event(480, MARGAY_LEAVE, 1);
+  store::RawBlock block{
+      LeafIndex(0), 0, TimeNs(records.front().time_ns), TimeNs(records.back().time_ns), 6, {}, SourceId(1)};
+  wire::encode_columns(records, block.columns);
+  cut.raw = {block};
+  const model::OpenState open[] = {{outer, begin + milliseconds(10)},
+                                   {inner, begin + milliseconds(150)},
+                                   {outer, begin + milliseconds(250)},
+                                   {inner, begin + milliseconds(350)},
+                                   {kCompute, begin + milliseconds(480)}};
+  for (std::int64_t k = -5; k < 5; ++k) {
+    auto column = std::make_shared<model::SliceColumn>(LevelIndex(0), SliceIndex(10 + k), 1, 5);
+    if (k >= 0) column->open(LeafIndex(0)) = open[k];
+    cut.columns.push_back(column);
+  }
+  cut.closed = {{LevelIndex(0), SliceIndex(14)}};
+  ASSERT_TRUE((*archive)->commit(cut, true));
+  archive->reset();
+
+  ZoomRequest r;
+  r.input = dir / "a";
+  r.from = "0.86";
+  r.to = "0.97";
+  r.slices = 11;
+  const auto z = zoom(r);
+  ASSERT_TRUE(z) << z.error().message;
+  EXPECT_TRUE(z->notes.empty()) << z->notes.front();
+  // Behind the inner state's end the outer one goes on.
+  const auto at = std::find(z->model.state_names.begin(), z->model.state_names.end(), "MPI_File_write_all");
+  ASSERT_NE(at, z->model.state_names.end());
+  const auto x = static_cast<std::size_t>(at - z->model.state_names.begin());
+  EXPECT_NEAR(z->model.values[10 * z->model.states + x] * z->model.unit, 1, 1e-9);
+}
+
 // Case C of the spatiotemporal paper, small: the partition at 30 slices shows what was planted.
 TEST(ZoomCapture, CaseCIsFound) {
   const TempDir dir;
