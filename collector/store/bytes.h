@@ -47,6 +47,23 @@ class ByteWriter {
   std::string& out_;
 };
 
+// The same into room that the caller has made; for what is written a hundred thousand times a cut.
+class RoomWriter {
+ public:
+  static constexpr std::size_t kLongestVarint = 10;
+  explicit RoomWriter(char* room) : at_(room) {}
+  void u8(std::uint8_t v) { *at_++ = static_cast<char>(v); }
+  void varint(std::uint64_t v) {
+    for (; v >= 0x80; v >>= 7) *at_++ = static_cast<char>(v | 0x80);
+    *at_++ = static_cast<char>(v);
+  }
+  void signed_varint(std::int64_t v) { varint(zigzag(v)); }
+  const char* end() const { return at_; }
+
+ private:
+  char* at_;
+};
+
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -42,8 +43,33 @@ void put_planes(const Values& values, std::string& out) {
   const std::size_t at = out.size();
   out.resize(at + width * values.size());
   char* to = out.data() + at;
-  for (unsigned k = 0; k < width; ++k)
-    for (const std::uint64_t v : values) *to++ = static_cast<char>(v >> (8 * k));
+  // Eight values at a time.
+  using Words = std::uint64_t __attribute__((vector_size(64)));
+  using Bytes = std::uint8_t __attribute__((vector_size(8)));
+  for (unsigned k = 0; k < width; ++k) {
+    std::size_t i = 0;
+    for (; i + 8 <= values.size(); i += 8) {
+      Words words;
+      std::memcpy(&words, values.data() + i, sizeof words);
+      const Bytes bytes = __builtin_convertvector(words >> (8 * k), Bytes);
+      std::memcpy(to, &bytes, sizeof bytes);
+      to += sizeof bytes;
+    }
+    for (; i < values.size(); ++i) *to++ = static_cast<char>(values[i] >> (8 * k));
+  }
+}
+
+// What encoding needs, kept from chunk to chunk: there are a hundred in a cut, and making room costs as much
+// as filling it.
+struct Scratch {
+  std::vector<std::uint32_t> next;
+  std::string mask, codes, body;
+  Values durations, longests, visits, open_state, open_since;
+  std::array<Values, kEvidence> evidence;
+};
+Scratch& scratch() {
+  thread_local Scratch s;
+  return s;
 }
 
 // False when the bytes are not there.
@@ -104,17 +130,18 @@ std::vector<std::uint32_t> first_present(const std::string& mask, const Shape& s
   return first;
 }
 
-Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, std::string& body) {
-  std::string mask(s.states * mask_bytes(s.leaves), '\0');
+Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, Scratch& room) {
+  auto& [next, mask, codes, body, durations, longests, visits, open_state, open_since, evidence] = room;
+  mask.assign(s.states * mask_bytes(s.leaves), '\0');
   const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
   // Cells are read leaf by leaf, as they lie, and written state by state: where the next one of each goes.
-  std::vector<std::uint32_t> next(s.states + 1, 0);
+  next.assign(s.states + 1, 0);
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const auto duration = column.duration_ns(leaf_at(l));
     const auto longest = column.longest_ns(leaf_at(l));
-    const auto visits = column.visits(leaf_at(l));
+    const auto visited = column.visits(leaf_at(l));
     for (std::uint32_t x = 0; x < s.states; ++x)
-      if (duration[x] != 0 || longest[x] != 0 || visits[x] != 0) {
+      if (duration[x] != 0 || longest[x] != 0 || visited[x] != 0) {
         char& byte = mask[x * mask_bytes(s.leaves) + l / 8];
         byte = static_cast<char>(byte | (1 << (l % 8)));
         ++next[x + 1];
@@ -123,10 +150,8 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   std::partial_sum(next.begin(), next.end(), next.begin());
   const std::size_t present = next.back();
   const std::int64_t end = end_of_slice(column.index, slice);
-  std::string codes(present, '\0');
-  Values durations(present);
-  Values longests(present);
-  Values visits(present);
+  codes.resize(present);
+  for (Values* v : {&durations, &longests, &visits}) v->resize(present);
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const LeafIndex leaf = leaf_at(l);
     const auto duration = column.duration_ns(leaf);
@@ -152,8 +177,7 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   for (std::size_t i = 0; i < present; ++i)
     if (codes[i] == kLongestStored) longests[stored++] = longests[i];
   longests.resize(stored);
-  Values open_state(s.leaves);
-  Values open_since(s.leaves);
+  for (Values* v : {&open_state, &open_since}) v->resize(s.leaves);
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
     const model::OpenState& open = column.open(leaf_at(l));
     if (open.state.value >= kMostColumnStates)
@@ -163,7 +187,6 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
     open_state[l] = open.state.value;
     open_since[l] = zigzag(wrapping_sub(end, open.since.value));
   }
-  std::array<Values, kEvidence> evidence;
   for (Values& field : evidence) field.resize(s.leaves);
   const auto since = [end](TimeNs t) { return t == TimeNs() ? 0 : zigzag(wrapping_sub(end, t.value)) + 1; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
@@ -178,7 +201,7 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
                                     e.drawn_out ? 1u : 0u};
     for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i][l] = fields[i];
   }
-  body = std::move(mask);
+  body.assign(mask);
   body += codes;
   put_planes(durations, body);
   put_planes(longests, body);
@@ -286,8 +309,8 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
                                                  " states; at most 1048576 and 1024 are kept");
   if (chunk >= chunk_count(column.leaves())) return fail(ErrorCode::kInvalidArgument, "no such chunk");
   const Shape s = shape_of(column.leaves(), column.states(), chunk);
-  std::string body;
-  if (Status st = encode_body(column, s, slice.value, body); !st) return st;
+  Scratch& room = scratch();
+  if (Status st = encode_body(column, s, slice.value, room); !st) return st;
   ByteWriter w(out);
   w.u8(kVersion);
   w.varint(column.leaves());
@@ -297,8 +320,8 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   w.varint(static_cast<std::uint64_t>(slice.value));
   w.varint(std::min(column.region.size(), kLongestRegion));
   out.append(column.region, 0, kLongestRegion);
-  w.varint(body.size());
-  return compress(body, out);
+  w.varint(room.body.size());
+  return compress(room.body, out);
 }
 
 Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32_t chunk,

@@ -9,7 +9,6 @@
 
 namespace margay::store {
 namespace {
-
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kSourceVersion = 2;  // since then with the texts of names that are no states
 // 3: times as classes and low bits, and the source; 2: byte planes; 1: the wire's columns.
@@ -79,7 +78,6 @@ std::optional<TimeNs> optional_time(ByteReader& in) {
   if (in.bounded(1) == 0) return std::nullopt;
   return time(in);
 }
-
 }  // namespace
 
 std::string encode(const RunMeta& v) {
@@ -150,8 +148,8 @@ Status decode_untrusted(std::string_view bytes, LeafRecord& v) {
 }
 
 namespace {
-
-void put(ByteWriter& w, const LeafState& v, TimeNs near) {
+template <class Writer>
+void put(Writer& w, const LeafState& v, TimeNs near) {
   w.signed_varint(wrapping_sub(v.position.value, near.value));
   w.varint(v.stack.size());
   for (const model::OpenState& s : v.stack) {
@@ -171,7 +169,6 @@ void get(ByteReader& in, LeafState& v, TimeNs near) {
   v.last_event = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
   v.longest_before_ns = in.signed_varint();
 }
-
 }  // namespace
 
 std::string encode(const LeafState& v) {
@@ -185,9 +182,11 @@ Status decode_untrusted(std::string_view bytes, LeafState& v) {
 }
 
 std::string encode_packed(std::span<const LeafState> leaves) {
-  std::string out;
-  out.reserve(32 * leaves.size());
-  ByteWriter w = begin(out);
+  std::size_t most = 1 + RoomWriter::kLongestVarint;
+  for (const LeafState& v : leaves) most += RoomWriter::kLongestVarint * (4 + 2 * v.stack.size());
+  std::string out(most, '\0');
+  RoomWriter w(out.data());
+  w.u8(kVersion);
   w.varint(leaves.size());
   // Leaves stand at about the same time.
   TimeNs near;
@@ -195,6 +194,7 @@ std::string encode_packed(std::span<const LeafState> leaves) {
     put(w, v, near);
     near = v.position;
   }
+  out.resize(static_cast<std::size_t>(w.end() - out.data()));
   return out;
 }
 Status decode_packed_untrusted(std::string_view bytes, LeafIndex first, std::vector<LeafState>& leaves) {
