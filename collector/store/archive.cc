@@ -4,11 +4,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
-#include <atomic>
-#include <new>
 #include <span>
-#include <system_error>
-#include <thread>
 
 #include "impl.h"
 #include "keys.h"
@@ -37,10 +33,10 @@ Status Archive::Impl::writable() const {
   return {};
 }
 
-Status Archive::Impl::write(rocksdb::WriteBatch& batch, bool sync) {
+Status Archive::Impl::write(rocksdb::WriteBatch& what, bool sync) {
   rocksdb::WriteOptions o;
   o.sync = sync;
-  if (const auto s = db->Write(o, &batch); !s.ok()) {
+  if (const auto s = db->Write(o, &what); !s.ok()) {
     failed = true;
     return rocks_error(s, path);
   }
@@ -67,97 +63,69 @@ Status Archive::health() const {
 
 namespace {
 
-// Chunks of a cut's columns, and of where its leaves stand, encoded. Many of them in two threads: at 100,000
-// leaves that is what a commit takes its time for.
-struct EncodedChunk {
-  const model::SliceColumn* column = nullptr;  // null: of `leaves`
-  std::span<const LeafState> leaves;
-  std::uint16_t chunk = 0;  // as in its key
-  DurationNs duration;
-  std::string value;
-  Status status;
-};
-constexpr std::size_t kWorthAThread = 16;
-constexpr std::size_t kChunksAtOnce = 256;  // encoded and not yet in the batch
+// Of a batch; room for it is kept from cut to cut.
+constexpr std::size_t kKeptBatch = std::size_t{16} << 20;
 
-void encode_all(std::vector<EncodedChunk>& chunks) {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks.size();) {
-      EncodedChunk& c = chunks[i];
-      if (c.column == nullptr)
-        c.value = encode_packed(c.leaves);
-      else if (is_plane(c.chunk))
-        c.status = encode_plane(*c.column, c.chunk - kPlaneChunk, c.value);
-      else
-        c.status = encode_chunk(*c.column, c.chunk, c.duration, c.value);
+// Adds what the encoder holds to the batch. False where leaves do not lie in order: nothing was added.
+Result<bool> put_encoded(ChunkEncoder& encoder, rocksdb::ColumnFamilyHandle* slices,
+                         rocksdb::ColumnFamilyHandle* meta, rocksdb::WriteBatch& batch) {
+  const auto chunks = encoder.encode();
+  for (const ChunkEncoder::Chunk& c : chunks)
+    if (!c.in_order) return false;
+  for (const ChunkEncoder::Chunk& c : chunks) {
+    if (c.column == nullptr) {
+      if (!c.status) return fail(c.status.error().code, c.status.error().message);
+      batch.Put(meta, key_of(kPackedOpenKey, c.number), c.value);
+      continue;
     }
-  };
-  std::jthread second;  // joined also when this one runs out of memory
-  if (chunks.size() >= kWorthAThread) try {
-      second = std::jthread([&] {
-        try {
-          work();
-        } catch (const std::bad_alloc&) {
-          // What it did not finish has no value, which is seen below.
-        }
-      });
-    } catch (const std::system_error&) {
-      // No thread to be had: this one does all.
-    }
-  work();
+    const model::SliceColumn& column = *c.column;
+    if (!c.status)
+      return fail(c.status.error(), "level " + std::to_string(column.level.value) + ", slice " +
+                                        std::to_string(column.index.value));
+    batch.Put(slices, SliceKey{column.level, column.index, c.number}.encode(), c.value);
+  }
+  return true;
 }
 
-// `packed`: the leaves' states, that they are all there.
-Status put_chunks(const Cut& cut, bool packed, const std::vector<DurationNs>& levels,
-                  rocksdb::ColumnFamilyHandle* slices, rocksdb::ColumnFamilyHandle* meta,
-                  rocksdb::WriteBatch& batch) {
-  std::vector<EncodedChunk> chunks;
-  const auto put = [&]() -> Status {
-    encode_all(chunks);
-    for (const EncodedChunk& c : chunks) {
-      if (c.column == nullptr) {
-        if (c.value.empty()) return fail(ErrorCode::kInternal, "open states: out of memory");
-        batch.Put(meta, key_of(kPackedOpenKey, c.chunk), c.value);
-        continue;
-      }
-      const model::SliceColumn& column = *c.column;
-      const std::string place =
-          "level " + std::to_string(column.level.value) + ", slice " + std::to_string(column.index.value);
-      if (!c.status) return fail(c.status.error(), place);
-      if (c.value.empty()) return fail(ErrorCode::kInternal, place + ": out of memory");
-      const SliceKey key{column.level, column.index, c.chunk};
-      batch.Put(slices, key.encode(), c.value);
-    }
-    chunks.clear();
-    return {};
+}  // namespace
+
+// With the leaves' states, all of them, if `packed`.
+Result<bool> Archive::Impl::put_chunks(const Cut& cut, bool packed) {
+  const auto room = [&]() -> Result<bool> {
+    return encoder.full() ? put_encoded(encoder, families[kSlices], families[kMeta], cut_batch) : true;
   };
-  if (packed)
-    for (std::size_t i = 0; i < cut.leaf_states.size(); i += kChunkLeaves) {
-      const auto leaves = std::span(cut.leaf_states).subspan(i);
-      chunks.push_back({nullptr,
-                        leaves.first(std::min<std::size_t>(kChunkLeaves, leaves.size())),
-                        static_cast<std::uint16_t>(i / kChunkLeaves),
-                        {},
-                        {},
-                        {}});
-      if (chunks.size() < kChunksAtOnce) continue;
-      if (Status s = put(); !s) return s;
-    }
+  for (std::size_t i = 0; packed && i < cut.leaf_states.size(); i += kChunkLeaves) {
+    const auto leaves = std::span(cut.leaf_states).subspan(i);
+    encoder.add(leaves.first(std::min<std::size_t>(kChunkLeaves, leaves.size())),
+                static_cast<std::uint16_t>(i / kChunkLeaves));
+    if (auto r = room(); !r || !*r) return r;
+  }
+  const std::vector<DurationNs>& durations = cut.run ? cut.run->levels : levels;
   for (const auto& column : cut.columns) {
-    const DurationNs duration =
-        column->level.value < levels.size() ? levels[column->level.value] : DurationNs();
-    const bool plane = column->plane() != model::Plane::kNone;
+    const DurationNs slice =
+        column->level.value < durations.size() ? durations[column->level.value] : DurationNs();
     const std::uint32_t count = chunk_count(column->leaves());
-    for (std::uint32_t i = 0; i < (plane ? 2 * count : count); ++i) {
-      const auto chunk = static_cast<std::uint16_t>(i < count ? i : kPlaneChunk + (i - count));
-      chunks.push_back({column.get(), {}, chunk, duration, {}, {}});
-      if (chunks.size() < kChunksAtOnce) continue;
-      if (Status s = put(); !s) return s;
+    for (std::uint32_t i = 0; i < (column->plane() == model::Plane::kNone ? count : 2 * count); ++i) {
+      encoder.add(*column, static_cast<std::uint16_t>(i < count ? i : kPlaneChunk + (i - count)), slice);
+      if (auto r = room(); !r || !*r) return r;
     }
   }
-  return put();
+  return put_encoded(encoder, families[kSlices], families[kMeta], cut_batch);
 }
+
+Result<Archive::Impl::Standing> Archive::Impl::put_columns(const Cut& cut) {
+  bool packed = may_be_all(cut.leaf_states);
+  auto put = put_chunks(cut, packed);
+  if (put && !*put) {
+    packed = false;
+    cut_batch.Clear();
+    put = put_chunks(cut, packed);
+  }
+  if (!put) return fail(put.error().code, put.error().message);
+  return put_standing(cut, packed);
+}
+
+namespace {
 
 Status put_blobs(const std::vector<Blob>& blobs, char letter, rocksdb::ColumnFamilyHandle* family,
                  rocksdb::WriteBatch& batch) {
@@ -200,18 +168,18 @@ Status put_names(const Archive::Impl& impl, const Cut& cut, rocksdb::WriteBatch&
 
 Status Archive::commit(const Cut& cut, bool sync) {
   if (Status s = impl_->writable(); !s) return s;
-  if (Status s = check(cut); !s) return fail(s.error(), "cut " + std::to_string(cut.sequence));
+  const auto place = [&cut] { return "cut " + std::to_string(cut.sequence); };
+  if (Status s = check(cut, false); !s) return fail(s.error(), place());
   if (cut.sequence < impl_->last_sequence)
     return fail(ErrorCode::kInvalidArgument, "cut " + std::to_string(cut.sequence) + " is older than cut " +
                                                  std::to_string(impl_->last_sequence) + " in the archive");
   if (Status s = impl_->recover(); !s) return s;
   const auto& f = impl_->families;
-  const std::vector<DurationNs>& levels = cut.run ? cut.run->levels : impl_->levels;
-  rocksdb::WriteBatch batch;
+  rocksdb::WriteBatch& batch = impl_->cut_batch;
+  batch.Clear();
+  const auto standing = impl_->put_columns(cut);
+  if (!standing) return fail(standing.error(), place());
   if (cut.run) batch.Put(f[kMeta], slice(kRunKey), encode(*cut.run));
-  const Impl::Standing standing = impl_->put_leaf_states(cut, batch);
-  const bool packed = !cut.leaf_states.empty() && !standing.single;
-  if (Status s = put_chunks(cut, packed, levels, f[kSlices], f[kMeta], batch); !s) return s;
   for (const StateRecord& s : cut.states) batch.Put(f[kMeta], key_of(kStateKey, s.id.value), encode(s.info));
   for (const LeafRecord& l : cut.leaves) batch.Put(f[kMeta], key_of(kLeafKey, l.leaf.value), encode(l));
   for (const MeasureState& m : cut.measure_states)
@@ -249,11 +217,12 @@ Status Archive::commit(const Cut& cut, bool sync) {
     if (Status s = encode_blob(cut.report->bytes, value); !s) return s;
     batch.Put(f[kReports], report_key(cut.report->watermark), value);
   }
-  if (Status s = impl_->put_journal(cut, batch); !s) return s;
+  if (Status s = impl_->put_journal(cut); !s) return s;
   batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
   if (Status s = impl_->write(batch, sync); !s) return s;
+  if (batch.GetDataSize() > kKeptBatch) batch = rocksdb::WriteBatch();
   impl_->tails.committed(cut.sequence, raw);
-  impl_->standing = standing;
+  impl_->standing = *standing;
   impl_->last_sequence = cut.sequence;
   impl_->raw_span = span;
   if (cut.run) impl_->levels = cut.run->levels;

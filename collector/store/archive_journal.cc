@@ -20,21 +20,21 @@ tl::unexpected<Error> corrupt(const std::string& what) {
 
 }  // namespace
 
-Status Archive::Impl::put_journal(const Cut& cut, rocksdb::WriteBatch& batch) {
+Status Archive::Impl::put_journal(const Cut& cut) {
   std::string value;
   rocksdb::ColumnFamilyHandle* family = families[kJournal];
   for (const JournalEntry& e : cut.journal)
-    batch.Put(family, journal_key(kEntryKey, e.at, e.sequence), encode(e));
+    cut_batch.Put(family, journal_key(kEntryKey, e.at, e.sequence), encode(e));
   const DurationNs slice_ns = (cut.run ? cut.run->levels : levels)[0];
   for (const KeptSlice& k : cut.kept)
     for (std::uint32_t i = 0; i < chunk_count(k.column->leaves()); ++i) {
       const auto chunk = static_cast<std::uint16_t>(i);
       const std::string place = "slice " + std::to_string(k.column->index.value) + " as it was shown";
       if (Status s = encode_chunk(*k.column, chunk, slice_ns, value); !s) return fail(s.error(), place);
-      batch.Put(family, version_key(k.column->index, k.sequence, chunk), value);
+      cut_batch.Put(family, version_key(k.column->index, k.sequence, chunk), value);
       if (k.column->plane() == model::Plane::kNone) continue;
       if (Status s = encode_plane(*k.column, chunk, value); !s) return fail(s.error(), place);
-      batch.Put(family, version_key(k.column->index, k.sequence, chunk | kPlaneChunk), value);
+      cut_batch.Put(family, version_key(k.column->index, k.sequence, chunk | kPlaneChunk), value);
     }
   // The batch replaces these slices: what the archive holds of them until then is what was shown.
   for (const SupersededSlice& s : cut.superseded) {
@@ -53,11 +53,11 @@ Status Archive::Impl::put_journal(const Cut& cut, rocksdb::WriteBatch& batch) {
           if (!*joined) break;
           if (Status e = encode_chunk(**joined, 0, slice_ns, value); !e)
             return e;  // of one chunk, as all joined
-          batch.Put(family, version_key(s.slice, s.sequence, 0), value);
+          cut_batch.Put(family, version_key(s.slice, s.sequence, 0), value);
           break;
         }
         if (!*found) break;
-        batch.Put(family, version_key(s.slice, s.sequence, chunk), value);
+        cut_batch.Put(family, version_key(s.slice, s.sequence, chunk), value);
       }
   }
   return {};

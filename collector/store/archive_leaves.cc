@@ -19,18 +19,24 @@ std::string single_keys_end() {
 
 }  // namespace
 
-Archive::Impl::Standing Archive::Impl::put_leaf_states(const Cut& cut, rocksdb::WriteBatch& batch) const {
+bool Archive::Impl::may_be_all(const std::vector<LeafState>& all) const {
+  return !all.empty() && all.size() >= standing.packed && all.front().leaf.value == 0 &&
+         all.back().leaf.value == all.size() - 1;
+}
+
+Result<Archive::Impl::Standing> Archive::Impl::put_standing(const Cut& cut, bool packed) {
   const std::vector<LeafState>& all = cut.leaf_states;
   if (all.empty()) return standing;
-  bool whole = all.size() >= standing.packed;
-  for (std::size_t i = 0; whole && i < all.size(); ++i) whole = all[i].leaf.value == i;
   rocksdb::ColumnFamilyHandle* family = families[kMeta];
-  if (!whole) {
-    for (const LeafState& l : all) batch.Put(family, key_of(kOpenKey, l.leaf.value), encode(l));
-    return {standing.packed, true};
+  if (packed) {
+    if (standing.single) cut_batch.DeleteRange(family, single_keys_begin(), single_keys_end());
+    return Standing{all.size(), false};
   }
-  if (standing.single) batch.DeleteRange(family, single_keys_begin(), single_keys_end());
-  return {all.size(), false};
+  for (const LeafState& l : all) {
+    if (Status s = check(l); !s) return fail(s.error().code, s.error().message);
+    cut_batch.Put(family, key_of(kOpenKey, l.leaf.value), encode(l));
+  }
+  return Standing{standing.packed, true};
 }
 
 Status Archive::Impl::read_standing() {

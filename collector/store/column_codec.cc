@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "byte_planes.h"
 #include "bytes.h"
 #include "compress.h"
 
@@ -17,11 +18,13 @@
 //   open state, open since                             one entry per leaf, byte planes
 //   node evidence: state, stopped since, sampled, cpu, run delay, stopped,
 //   silent since, drawn out (the last two since version 2)                   likewise
-// A byte plane holds byte k of every entry: the high bytes of small numbers are runs of zeros.
+// Planes that would not shrink are apart, behind the body (byte_planes.h).
 namespace margay::store {
 namespace {
 
-constexpr std::uint8_t kVersion = 2;  // 1 had no silence
+constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kNothingApart = 2;  // as 3, and all planes together; 1 had no silence
+constexpr std::size_t kPlaneSets = 13;
 constexpr std::size_t kEvidence = 8;
 constexpr std::size_t kEvidenceOfVersion1 = 6;
 constexpr std::size_t kLongestRegion = 256;
@@ -32,38 +35,11 @@ enum : std::uint8_t {
   kLongestStored = 2,
 };
 
-using Values = std::vector<std::uint64_t>;
-
-void put_planes(const Values& values, std::string& out) {
-  std::uint64_t all = 0;
-  for (const std::uint64_t v : values) all |= v;
-  unsigned width = 0;
-  for (; all != 0; all >>= 8) ++width;
-  out.push_back(static_cast<char>(width));
-  const std::size_t at = out.size();
-  out.resize(at + width * values.size());
-  char* to = out.data() + at;
-  // Eight values at a time.
-  using Words = std::uint64_t __attribute__((vector_size(64)));
-  using Bytes = std::uint8_t __attribute__((vector_size(8)));
-  for (unsigned k = 0; k < width; ++k) {
-    std::size_t i = 0;
-    for (; i + 8 <= values.size(); i += 8) {
-      Words words;
-      std::memcpy(&words, values.data() + i, sizeof words);
-      const Bytes bytes = __builtin_convertvector(words >> (8 * k), Bytes);
-      std::memcpy(to, &bytes, sizeof bytes);
-      to += sizeof bytes;
-    }
-    for (; i < values.size(); ++i) *to++ = static_cast<char>(values[i] >> (8 * k));
-  }
-}
-
 // What encoding needs, kept from chunk to chunk: there are a hundred in a cut, and making room costs as much
 // as filling it.
 struct Scratch {
   std::vector<std::uint32_t> next;
-  std::string mask, codes, body;
+  std::string mask, codes, packed, plain;
   Values durations, longests, visits, open_state, open_since;
   std::array<Values, kEvidence> evidence;
 };
@@ -72,27 +48,13 @@ Scratch& scratch() {
   return s;
 }
 
-// False when the bytes are not there.
-bool get_planes(ByteReader& in, std::size_t count, Values& values) {
-  values.assign(count, 0);
-  const unsigned width = in.u8();
-  if (width > 8) in.refuse();
-  for (unsigned k = 0; in.ok() && k < width; ++k) {
-    const std::string_view plane = in.bytes(count);
-    if (!in.ok()) return false;
-    for (std::size_t i = 0; i < count; ++i)
-      values[i] |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(plane[i])) << (8 * k);
-  }
-  return in.ok();
-}
-
 std::size_t mask_bytes(std::size_t leaves) {
   return (leaves + 7) / 8;
 }
 // The largest body that `leaves` x `states` cells can have.
 std::size_t most_body(std::size_t leaves, std::size_t states) {
   return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8 + 1 + 6 * 8 + 1) +
-         13;
+         2 * kPlaneSets;
 }
 
 // What the cells of a leaf leave of the slice. A prediction for the leaf's first present cell.
@@ -130,67 +92,96 @@ std::vector<std::uint32_t> first_present(const std::string& mask, const Shape& s
   return first;
 }
 
-Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, Scratch& room) {
-  auto& [next, mask, codes, body, durations, longests, visits, open_state, open_since, evidence] = room;
-  mask.assign(s.states * mask_bytes(s.leaves), '\0');
-  const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
-  // Cells are read leaf by leaf, as they lie, and written state by state: where the next one of each goes.
+// The rows of a chunk's leaves, which lie one behind the other.
+struct Rows {
+  const std::int64_t* duration;
+  const std::int64_t* longest;
+  const std::uint32_t* visits;
+
+  Rows(const model::SliceColumn& column, const Shape& s)
+      : duration(column.duration_ns(s.first).data()),
+        longest(column.longest_ns(s.first).data()),
+        visits(column.visits(s.first).data()) {}
+  bool present(std::size_t i) const { return (duration[i] | longest[i] | visits[i]) != 0; }
+};
+
+// The presence of all cells, and in next[x] where the cells of state x begin. Returns how many there are.
+std::size_t find_cells(const Rows& row, const Shape& s, std::string& mask, std::vector<std::uint32_t>& next) {
+  const std::size_t stride = mask_bytes(s.leaves);
+  mask.resize(s.states * stride);
   next.assign(s.states + 1, 0);
-  for (std::uint32_t l = 0; l < s.leaves; ++l) {
-    const auto duration = column.duration_ns(leaf_at(l));
-    const auto longest = column.longest_ns(leaf_at(l));
-    const auto visited = column.visits(leaf_at(l));
-    for (std::uint32_t x = 0; x < s.states; ++x)
-      if (duration[x] != 0 || longest[x] != 0 || visited[x] != 0) {
-        char& byte = mask[x * mask_bytes(s.leaves) + l / 8];
-        byte = static_cast<char>(byte | (1 << (l % 8)));
-        ++next[x + 1];
-      }
-  }
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  const std::size_t present = next.back();
-  const std::int64_t end = end_of_slice(column.index, slice);
-  codes.resize(present);
-  for (Values* v : {&durations, &longests, &visits}) v->resize(present);
-  for (std::uint32_t l = 0; l < s.leaves; ++l) {
-    const LeafIndex leaf = leaf_at(l);
-    const auto duration = column.duration_ns(leaf);
-    const auto longest = column.longest_ns(leaf);
-    const auto visited = column.visits(leaf);
-    const model::OpenState& open = column.open(leaf);
-    bool first = true;
+  for (std::uint32_t l = 0; l < s.leaves; l += 8) {
+    const std::uint32_t leaves = std::min(8u, s.leaves - l);
+    const std::size_t at = std::size_t{l} * s.states;
     for (std::uint32_t x = 0; x < s.states; ++x) {
-      if (duration[x] == 0 && longest[x] == 0 && visited[x] == 0) continue;
-      const std::size_t at = next[x]++;
-      durations[at] = zigzag(wrapping_sub(duration[x], first ? rest_of_slice(duration, x, slice) : 0));
-      first = false;
-      visits[at] = visited[x];
-      longests[at] = zigzag(longest[x]);
-      codes[at] = longest[x] == duration[x] ? kLongestIsDuration
-                  : open.state.value == x && longest[x] == wrapping_sub(end, open.since.value)
-                      ? kLongestIsOpen
-                      : kLongestStored;
+      unsigned byte = 0;
+      for (std::uint32_t k = 0; k < leaves; ++k)
+        byte |= (row.present(at + std::size_t{k} * s.states + x) ? 1u : 0u) << k;
+      mask[x * stride + l / 8] = static_cast<char>(byte);
+      next[x + 1] += static_cast<std::uint32_t>(std::popcount(byte));
     }
   }
-  // Only the stored ones stay.
-  std::size_t stored = 0;
-  for (std::size_t i = 0; i < present; ++i)
-    if (codes[i] == kLongestStored) longests[stored++] = longests[i];
-  longests.resize(stored);
-  for (Values* v : {&open_state, &open_since}) v->resize(s.leaves);
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  return next.back();
+}
+
+// Cells are read leaf by leaf, as they lie, and written state by state.
+void gather_cells(const model::SliceColumn& column, const Shape& s, std::int64_t slice, Scratch& room) {
+  Rows row(column, s);
+  const std::size_t present = find_cells(row, s, room.mask, room.next);
+  const std::int64_t end = end_of_slice(column.index, slice);
+  room.codes.resize(present);
+  for (Values* v : {&room.durations, &room.longests, &room.visits}) v->resize(present);
+  // Plain pointers, for whoever writes a byte may write anything, as far as the compiler knows.
+  char* const codes = room.codes.data();
+  std::uint64_t* const durations = room.durations.data();
+  std::uint64_t* const longests = room.longests.data();
+  std::uint64_t* const visits = room.visits.data();
+  std::uint32_t* const next = room.next.data();
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
-    const model::OpenState& open = column.open(leaf_at(l));
-    if (open.state.value >= kMostColumnStates)
-      return fail(ErrorCode::kInvalidArgument, "leaf " + std::to_string(leaf_at(l).value) + " is in state " +
-                                                   std::to_string(open.state.value) +
-                                                   "; at most 1024 states are kept");
-    open_state[l] = open.state.value;
-    open_since[l] = zigzag(wrapping_sub(end, open.since.value));
+    const model::OpenState open = column.open(s.first + l);
+    const std::int64_t age = wrapping_sub(end, open.since.value);
+    std::int64_t rest = slice;
+    for (std::uint32_t x = 0; x < s.states; ++x) rest = wrapping_sub(rest, row.duration[x]);
+    // Of the first cell, less what the others leave of the slice: its duration and the rest.
+    bool first = true;
+    for (std::uint32_t x = 0; x < s.states; ++x) {
+      if (!row.present(x)) continue;
+      const std::size_t at = next[x]++;
+      const std::int64_t duration = row.duration[x];
+      const std::int64_t longest = row.longest[x];
+      durations[at] = zigzag(first ? wrapping_sub(0, rest) : duration);
+      first = false;
+      visits[at] = row.visits[x];
+      longests[at] = zigzag(longest);
+      const bool is_open = open.state.value == x && longest == age;
+      codes[at] = static_cast<char>(longest == duration ? kLongestIsDuration
+                                    : is_open           ? kLongestIsOpen
+                                                        : kLongestStored);
+    }
+    row.duration += s.states;
+    row.longest += s.states;
+    row.visits += s.states;
   }
+  std::size_t stored = 0;  // only these longest visits stay
+  for (std::size_t i = 0; i < present; ++i) {
+    longests[stored] = longests[i];
+    stored += codes[i] == kLongestStored ? 1 : 0;
+  }
+  room.longests.resize(stored);
+}
+
+// False where there is none: nobody was sampled, nobody was silent.
+bool gather_evidence(const model::SliceColumn& column, const Shape& s, std::int64_t end,
+                     std::array<Values, kEvidence>& evidence) {
+  bool any = false;
+  for (std::uint32_t l = 0; l < s.leaves && !any; ++l)
+    any = column.evidence(s.first + l) != model::NodeEvidence();
+  if (!any) return false;
   for (Values& field : evidence) field.resize(s.leaves);
   const auto since = [end](TimeNs t) { return t == TimeNs() ? 0 : zigzag(wrapping_sub(end, t.value)) + 1; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
-    const model::NodeEvidence& e = column.evidence(leaf_at(l));
+    const model::NodeEvidence& e = column.evidence(s.first + l);
     const std::uint64_t fields[] = {static_cast<std::uint8_t>(e.process_state),
                                     since(e.stopped_since),
                                     zigzag(e.sampled_ns),
@@ -201,20 +192,39 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
                                     e.drawn_out ? 1u : 0u};
     for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i][l] = fields[i];
   }
-  body.assign(mask);
-  body += codes;
-  put_planes(durations, body);
-  put_planes(longests, body);
-  put_planes(visits, body);
-  put_planes(open_state, body);
-  put_planes(open_since, body);
-  for (const Values& field : evidence) put_planes(field, body);
+  return true;
+}
+
+Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, Scratch& room) {
+  gather_cells(column, s, slice, room);
+  auto& [next, mask, codes, packed, plain, durations, longests, visits, open_state, open_since, evidence] =
+      room;
+  const std::int64_t end = end_of_slice(column.index, slice);
+  for (Values* v : {&open_state, &open_since}) v->resize(s.leaves);
+  for (std::uint32_t l = 0; l < s.leaves; ++l) {
+    const model::OpenState& open = column.open(s.first + l);
+    if (open.state.value >= kMostColumnStates)
+      return fail(ErrorCode::kInvalidArgument, "leaf " + std::to_string((s.first + l).value) +
+                                                   " is in state " + std::to_string(open.state.value) +
+                                                   "; at most 1024 states are kept");
+    open_state[l] = open.state.value;
+    open_since[l] = zigzag(wrapping_sub(end, open.since.value));
+  }
+  packed.assign(mask);
+  packed += codes;
+  plain.clear();
+  for (const Values* v : {&durations, &longests, &visits, &open_state, &open_since})
+    put_planes(v->data(), v->size(), packed, plain);
+  if (gather_evidence(column, s, end, evidence))
+    for (const Values& field : evidence) put_planes(field.data(), field.size(), packed, plain);
+  else
+    packed.append(kEvidence, '\0');  // no planes
   return {};
 }
 
-bool decode_body(const std::string& body, std::uint8_t version, const Shape& s, std::int64_t slice,
-                 model::SliceColumn& column) {
-  ByteReader in(body);
+bool decode_body(std::string_view packed, std::string_view apart, std::uint8_t version, const Shape& s,
+                 std::int64_t slice, model::SliceColumn& column) {
+  ByteReader in(packed), plain(apart);
   const std::string mask(in.bytes(s.states * mask_bytes(s.leaves)));
   if (!in.ok()) return false;
   // Bits behind the last leaf of a state must be zero: one column has one encoding.
@@ -235,17 +245,17 @@ bool decode_body(const std::string& body, std::uint8_t version, const Shape& s, 
   Values visits;
   Values open_state;
   Values open_since;
-  if (!get_planes(in, present, durations) || !get_planes(in, stored, longests) ||
-      !get_planes(in, present, visits) || !get_planes(in, s.leaves, open_state) ||
-      !get_planes(in, s.leaves, open_since))
+  if (!get_planes(in, plain, present, durations) || !get_planes(in, plain, stored, longests) ||
+      !get_planes(in, plain, present, visits) || !get_planes(in, plain, s.leaves, open_state) ||
+      !get_planes(in, plain, s.leaves, open_since))
     return false;
   std::array<Values, kEvidence> evidence;
   for (std::size_t i = 0; i < kEvidence; ++i)
     if (version == 1 && i >= kEvidenceOfVersion1)
       evidence[i].assign(s.leaves, 0);
-    else if (!get_planes(in, s.leaves, evidence[i]))
+    else if (!get_planes(in, plain, s.leaves, evidence[i]))
       return false;
-  if (!in.done()) return false;
+  if (!in.done() || !plain.done()) return false;
   const std::int64_t end = end_of_slice(column.index, slice);
   const auto leaf_at = [&](std::uint32_t l) { return s.first + l; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
@@ -312,7 +322,7 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   Scratch& room = scratch();
   if (Status st = encode_body(column, s, slice.value, room); !st) return st;
   ByteWriter w(out);
-  w.u8(kVersion);
+  w.u8(room.plain.empty() ? kNothingApart : kVersion);
   w.varint(column.leaves());
   w.varint(column.states());
   w.u8(column.provisional ? kProvisional : 0);
@@ -320,8 +330,11 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   w.varint(static_cast<std::uint64_t>(slice.value));
   w.varint(std::min(column.region.size(), kLongestRegion));
   out.append(column.region, 0, kLongestRegion);
-  w.varint(room.body.size());
-  return compress(room.body, out);
+  w.varint(room.packed.size());
+  if (room.plain.empty()) return compress(room.packed, out);
+  w.varint(room.plain.size());
+  if (Status st = compress(room.packed, out); !st) return st;
+  return seal(room.plain, out);
 }
 
 Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32_t chunk,
@@ -330,7 +343,7 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
   const std::uint8_t version = in.u8();
   if (in.ok() && (version == 0 || version > kVersion))
     return fail(ErrorCode::kVersion,
-                "a slice chunk of version " + std::to_string(version) + "; this one reads 1 and 2");
+                "a slice chunk of version " + std::to_string(version) + "; this one reads 1 to 3");
   const auto total = static_cast<std::uint32_t>(in.bounded(kMostLeaves));
   const auto states = static_cast<std::uint32_t>(in.bounded(kMostColumnStates));
   const std::uint8_t flags = in.u8();
@@ -340,7 +353,9 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
   if (!in.ok() || flags > kProvisional) return fail(ErrorCode::kCorrupt, "a slice chunk's header is broken");
   if (chunk >= chunk_count(total)) return fail(ErrorCode::kCorrupt, "a slice chunk behind its column's end");
   const Shape s = shape_of(total, states, chunk);
-  const auto size = static_cast<std::size_t>(in.bounded(most_body(s.leaves, s.states)));
+  const std::size_t most = most_body(s.leaves, s.states);
+  const auto size = static_cast<std::size_t>(in.bounded(most));
+  const auto plain = static_cast<std::size_t>(version > kNothingApart ? in.bounded(most) : 0);
   if (!in.ok()) return fail(ErrorCode::kCorrupt, "a slice chunk's header is broken");
   if (chunk == 0) {
     column = model::SliceColumn(column.level, column.index, s.leaves, states);
@@ -354,8 +369,10 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
     column.resize(s.first.value + s.leaves, states);
   }
   std::string body;
-  if (Status st = expand_untrusted(in.rest(), size, body); !st) return fail(st.error(), "slice chunk");
-  if (!decode_body(body, version, s, slice, column))
+  if (Status st = expand_untrusted(in.rest(), size + plain, body, version > kNothingApart ? 2 : 1); !st)
+    return fail(st.error(), "slice chunk");
+  const std::string_view all = body;
+  if (!decode_body(all.substr(0, size), all.substr(size), version, s, slice, column))
     return fail(ErrorCode::kCorrupt, "a slice chunk's cells are broken");
   return total;
 }

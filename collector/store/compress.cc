@@ -8,6 +8,7 @@ namespace margay::store {
 namespace {
 
 constexpr int kLevel = 1;
+constexpr int kSeal = -50;                // looks for repetitions only here and there
 constexpr std::size_t kBlockHeader = 32;  // of a frame's further blocks, generously
 
 struct FreeCompressor {
@@ -19,11 +20,10 @@ struct FreeExpander {
 
 }  // namespace
 
-Status compress(std::string_view bytes, std::string& out) {
-  return compress(std::span(&bytes, 1), out);
-}
+namespace {
 
-Status compress(std::span<const std::string_view> parts, std::string& out) {
+// One frame of all parts, appended.
+Status compress_at(int level, std::span<const std::string_view> parts, std::string& out) {
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
   if (!context) return fail(ErrorCode::kInternal, "zstd: out of memory");
   std::size_t size = 0;
@@ -33,7 +33,7 @@ Status compress(std::span<const std::string_view> parts, std::string& out) {
     most += ZSTD_compressBound(p.size()) + kBlockHeader;
   }
   ZSTD_CCtx_reset(context.get(), ZSTD_reset_session_only);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   ZSTD_CCtx_setPledgedSrcSize(context.get(), size);
   const std::size_t at = out.size();
@@ -54,14 +54,34 @@ Status compress(std::span<const std::string_view> parts, std::string& out) {
   return {};
 }
 
-Status expand_untrusted(std::string_view frame, std::size_t size, std::string& out) {
+}  // namespace
+
+Status compress(std::string_view bytes, std::string& out) {
+  return compress_at(kLevel, std::span(&bytes, 1), out);
+}
+Status compress(std::span<const std::string_view> parts, std::string& out) {
+  return compress_at(kLevel, parts, out);
+}
+Status seal(std::string_view bytes, std::string& out) {
+  return compress_at(kSeal, std::span(&bytes, 1), out);
+}
+
+Status expand_untrusted(std::string_view frames, std::size_t size, std::string& out, unsigned count) {
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeExpander> context(ZSTD_createDCtx());
   if (!context) return fail(ErrorCode::kInternal, "zstd: out of memory");
-  // One frame and nothing behind it: several would also expand.
-  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
-    return fail(ErrorCode::kCorrupt, "the compressed part is not one whole frame");
+  // So many frames and nothing behind them: more would also expand.
+  std::size_t whole = 0;
+  unsigned found = 0;
+  for (; found < count && whole < frames.size(); ++found) {
+    const std::size_t n = ZSTD_findFrameCompressedSize(frames.data() + whole, frames.size() - whole);
+    if (ZSTD_isError(n)) break;
+    whole += n;
+  }
+  if (found != count || whole != frames.size())
+    return fail(ErrorCode::kCorrupt, count == 1 ? "the compressed part is not one whole frame"
+                                                : "the compressed parts are not whole");
   out.resize(size);
-  const std::size_t n = ZSTD_decompressDCtx(context.get(), out.data(), size, frame.data(), frame.size());
+  const std::size_t n = ZSTD_decompressDCtx(context.get(), out.data(), size, frames.data(), frames.size());
   if (ZSTD_isError(n) || n != size) {
     out.clear();
     return fail(ErrorCode::kCorrupt, ZSTD_isError(n)

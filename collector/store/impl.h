@@ -3,6 +3,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/write_batch.h>
 
 #include <array>
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "chunk_encoder.h"
 #include "margay/store/archive.h"
 #include "raw_columns.h"
 
@@ -76,6 +78,8 @@ struct Archive::Impl {
   std::uint64_t last_sequence = 0;
   std::int64_t raw_span = 0;
   RawTails tails;
+  ChunkEncoder encoder;
+  rocksdb::WriteBatch cut_batch;
   bool failed = false;  // the last write did: open anew before the next
 
   Status open(bool create);           // takes the archive and opens its database
@@ -86,17 +90,21 @@ struct Archive::Impl {
   Status read_writer_state();
   Status writable() const;
   Status recover();  // after a failed write
-  Status write(rocksdb::WriteBatch& batch, bool sync);
-  Status put_journal(const Cut& cut, rocksdb::WriteBatch& batch);
+  Status write(rocksdb::WriteBatch& what, bool sync);
+  Status put_journal(const Cut& cut);
   // Where the leaves stand: packed when the cut has all of them (all that are packed, at least), one by one
-  // else. One by one counts instead of packed. put_leaf_states leaves the packed ones to commit(), which
-  // encodes them beside the columns: they are to be put if what it returns has no single ones.
+  // else. One by one counts instead of packed.
   struct Standing {
     std::size_t packed = 0;  // leaves
     bool single = false;     // there may be some
   };
   Standing standing;
-  Standing put_leaf_states(const Cut& cut, rocksdb::WriteBatch& batch) const;
+  // A cut's columns and where its leaves stand go into `cut_batch`, which is empty: returned is how they
+  // stand then.
+  Result<Standing> put_columns(const Cut& cut);
+  Result<bool> put_chunks(const Cut& cut, bool packed);         // false: the leaves do not lie in order
+  bool may_be_all(const std::vector<LeafState>& leaves) const;  // what is in between is not looked at
+  Result<Standing> put_standing(const Cut& cut, bool packed);
   Status read_standing();
   Status load_leaf_states(const rocksdb::ReadOptions& options, std::vector<LeafState>& leaves) const;
   // Of a level, the last slice that is in a join; nothing: none is. Read once, then kept.

@@ -45,7 +45,15 @@ Status check(const RunMeta& run) {
   return {};
 }
 
-Status check(const Cut& cut) {
+Status check(const LeafState& l) {
+  bool good = l.leaf.value < kMostLeaves && l.stack.size() <= kDeepestStack;
+  for (const model::OpenState& s : l.stack) good = good && known(s.state);
+  if (!good)
+    return refuse("the open states of leaf " + std::to_string(l.leaf.value) + " are beyond the bounds");
+  return {};
+}
+
+Status check(const Cut& cut, bool leaf_states) {
   if (cut.sequence == 0) return refuse("a cut's sequence begins at 1");
   if (cut.run)
     if (Status s = check(*cut.run); !s) return s;
@@ -61,12 +69,9 @@ Status check(const Cut& cut) {
   for (const LeafRecord& l : cut.leaves)
     if (l.leaf.value >= kMostLeaves || !fits(l.attributes))
       return refuse("leaf " + std::to_string(l.leaf.value) + " is beyond the bounds");
-  for (const LeafState& l : cut.leaf_states) {
-    bool good = l.leaf.value < kMostLeaves && l.stack.size() <= kDeepestStack;
-    for (const model::OpenState& s : l.stack) good = good && known(s.state);
-    if (!good)
-      return refuse("the open states of leaf " + std::to_string(l.leaf.value) + " are beyond the bounds");
-  }
+  if (leaf_states)
+    for (const LeafState& l : cut.leaf_states)
+      if (Status good = check(l); !good) return good;
   for (const MeasureState& m : cut.measure_states)
     if (m.leaf.value >= kMostLeaves || m.stack.size() > kDeepestStack || !(m.value >= 0) ||
         !(m.integral >= 0) || std::isinf(m.value) || std::isinf(m.integral))

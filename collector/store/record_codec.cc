@@ -147,10 +147,10 @@ Status decode_untrusted(std::string_view bytes, LeafRecord& v) {
   });
 }
 
-namespace {
-template <class Writer>
-void put(Writer& w, const LeafState& v, TimeNs near) {
-  w.signed_varint(wrapping_sub(v.position.value, near.value));
+std::string encode(const LeafState& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.signed_varint(v.position.value);
   w.varint(v.stack.size());
   for (const model::OpenState& s : v.stack) {
     w.varint(s.state.value);
@@ -158,55 +158,18 @@ void put(Writer& w, const LeafState& v, TimeNs near) {
   }
   w.signed_varint(wrapping_sub(v.position.value, v.last_event.value));
   w.signed_varint(v.longest_before_ns);
-}
-void get(ByteReader& in, LeafState& v, TimeNs near) {
-  v.position = TimeNs(wrapping_add(near.value, in.signed_varint()));
-  v.stack.resize(in.count(kDeepestStack));
-  for (model::OpenState& s : v.stack) {
-    s.state = state_id(in);
-    s.since = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
-  }
-  v.last_event = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
-  v.longest_before_ns = in.signed_varint();
-}
-}  // namespace
-
-std::string encode(const LeafState& v) {
-  std::string out;
-  ByteWriter w = begin(out);
-  put(w, v, TimeNs());
   return out;
 }
 Status decode_untrusted(std::string_view bytes, LeafState& v) {
-  return decode(bytes, "a leaf's open states", [&](ByteReader& in) { get(in, v, TimeNs()); });
-}
-
-std::string encode_packed(std::span<const LeafState> leaves) {
-  std::size_t most = 1 + RoomWriter::kLongestVarint;
-  for (const LeafState& v : leaves) most += RoomWriter::kLongestVarint * (4 + 2 * v.stack.size());
-  std::string out(most, '\0');
-  RoomWriter w(out.data());
-  w.u8(kVersion);
-  w.varint(leaves.size());
-  // Leaves stand at about the same time.
-  TimeNs near;
-  for (const LeafState& v : leaves) {
-    put(w, v, near);
-    near = v.position;
-  }
-  out.resize(static_cast<std::size_t>(w.end() - out.data()));
-  return out;
-}
-Status decode_packed_untrusted(std::string_view bytes, LeafIndex first, std::vector<LeafState>& leaves) {
-  return decode(bytes, "the leaves' open states", [&](ByteReader& in) {
-    const std::uint64_t count = in.count(kChunkLeaves);
-    TimeNs near;
-    for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
-      LeafState& v = leaves.emplace_back();
-      v.leaf = first + static_cast<std::uint32_t>(i);
-      get(in, v, near);
-      near = v.position;
+  return decode(bytes, "a leaf's open states", [&](ByteReader& in) {
+    v.position = time(in);
+    v.stack.resize(in.count(kDeepestStack));
+    for (model::OpenState& s : v.stack) {
+      s.state = state_id(in);
+      s.since = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
     }
+    v.last_event = TimeNs(wrapping_sub(v.position.value, in.signed_varint()));
+    v.longest_before_ns = in.signed_varint();
   });
 }
 

@@ -44,7 +44,8 @@ std::string encode(const CutMark& v);
 Status decode_untrusted(std::string_view bytes, CutMark& v);
 
 // Up to kChunkLeaves leaves one after the other, the first of which the key tells.
-std::string encode_packed(std::span<const LeafState> leaves);
+// Replaces `out`. Errors: kInvalidArgument (check(LeafState)).
+Status encode_packed(std::span<const LeafState> leaves, std::string& out);
 // Appends them. `first`: their first leaf.
 Status decode_packed_untrusted(std::string_view bytes, LeafIndex first, std::vector<LeafState>& leaves);
 
@@ -59,6 +60,8 @@ Status decode_raw_end_untrusted(std::string_view value, TimeNs& end);
 
 // Refuses a cut with anything beyond the bounds of records.h, naming it. Errors: kInvalidArgument.
 Status check(const RunMeta& run);
-Status check(const Cut& cut);
+Status check(const LeafState& leaf);
+// All of the cut, or all but where its leaves stand.
+Status check(const Cut& cut, bool leaf_states = true);
 
 }  // namespace margay::store

@@ -150,7 +150,7 @@ TEST(ColumnCodec, NewerVersionIsNamed) {
   SliceColumn column(LevelIndex(0), SliceIndex(7), 1, 1);
   std::string bytes;
   ASSERT_TRUE(encode_chunk(column, 0, DurationNs(0), bytes));
-  bytes[0] = 3;
+  bytes[0] = 4;
   const auto r = decode_chunk_untrusted(bytes, 0, column);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kVersion);
@@ -187,6 +187,39 @@ TEST(ColumnCodec, ReadsTheVersionBefore) {
   const auto r = decode_chunk_untrusted(bytes, 0, got);
   ASSERT_TRUE(r) << r.error().message;
   EXPECT_EQ(got, want);
+}
+
+// Exact durations: the low bytes of a thousand of them do not compress, and are apart.
+TEST(ColumnCodec, RandomPlanesAreApart_ComeBackAndAreChecked) {
+  RecordProperty("seed", std::to_string(kSeed + 7));
+  std::mt19937_64 random(kSeed + 7);
+  SliceColumn column(LevelIndex(0), SliceIndex(9), 700, 3);
+  for (std::uint32_t l = 0; l < 700; ++l) {
+    const auto part = static_cast<std::int64_t>(random() % 100'000'000);
+    column.duration_ns(LeafIndex(l))[0] = part;
+    column.duration_ns(LeafIndex(l))[2] = 100'000'000 - part;
+    column.longest_ns(LeafIndex(l))[0] = part / 2;
+    column.longest_ns(LeafIndex(l))[2] = 100'000'000 - part;
+    column.visits(LeafIndex(l))[0] = 2;
+    column.open(LeafIndex(l)) = {StateId(2), TimeNs(900'000'000 + part)};
+  }
+  std::size_t size = 0;
+  ASSERT_EQ(round_trip(column, milliseconds(100), &size), column);
+  // Of a leaf: two durations, the longer of which follows, the shorter's longest visit and the age of the
+  // open one: 27 bits each.
+  EXPECT_LT(size, 700u * 15);
+  std::string bytes;
+  ASSERT_TRUE(encode_chunk(column, 0, milliseconds(100), bytes));
+  ASSERT_EQ(bytes[0], 3);
+  std::size_t wrong = 0;
+  for (std::size_t i = 16; i < bytes.size(); ++i) {
+    std::string broken = bytes;
+    broken[i] = static_cast<char>(broken[i] ^ (1 << (i % 8)));
+    SliceColumn back(column.level, column.index, 0, 0);
+    if (decode_chunk_untrusted(broken, 0, back) && !(back == column)) ++wrong;
+    EXPECT_FALSE(decode_chunk_untrusted(std::string_view(bytes).substr(0, i), 0, back)) << i;
+  }
+  EXPECT_EQ(wrong, 0u) << "behind the header every byte is in a sum";
 }
 
 TEST(ColumnCodec, RefusesToWriteWhatItWouldNotRead) {
