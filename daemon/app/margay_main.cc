@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "alerts/alerts_command.h"
 #include "archive/archive_command.h"
 #include "command_options.h"
 #include "export/export_command.h"
@@ -132,6 +133,7 @@ int run(int argc, char** argv) {
       "the end\n"
       "  margay watch                          the live view of it, in another terminal\n"
       "  margay status                         where every event went, and how the daemon is\n"
+      "  margay alerts ls                      what disturbed runs that were watched, and are\n"
       "  margay archive ls                     what is kept of runs that were watched\n"
       "  margay replay margay-RUN              phases and alerts again, from an archive; what if, too\n"
       "  margay export night.margay --format paje  what an archive holds, for other programs\n"
@@ -195,6 +197,10 @@ int run(int argc, char** argv) {
   margay::app::add_partition_command(app, partition_request);
   auto* partition_app = app.get_subcommand("partition");
 
+  margay::app::AlertsRequest alerts_request;
+  margay::app::add_alerts_command(app, alerts_request);
+  auto* alerts_app = app.get_subcommand("alerts");
+
   margay::app::ArchiveRequest archive_request;
   margay::app::add_archive_command(app, archive_request);
   auto* archive_app = app.get_subcommand("archive");
@@ -245,6 +251,7 @@ int run(int argc, char** argv) {
   if (finish_app->parsed()) return finish(finish_where);
   if (keys_app->parsed()) return margay::app::keys_command(keys_request);
   if (partition_app->parsed()) return margay::app::partition_command(partition_request);
+  if (alerts_app->parsed()) return margay::app::alerts_command(alerts_request);
   if (archive_app->parsed()) return margay::app::archive_command(archive_request);
   if (replay_app->parsed()) return margay::app::replay_command(replay_request);
   if (export_app->parsed()) return margay::app::export_command(export_request);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include <chrono>
 #include <csignal>
@@ -50,9 +51,14 @@ class Watch : public testing::Test {
   // Starts watch() in a child on a pseudo-terminal of 80 x 24 (before any ZeroMQ thread exists here).
   void start(bool exit_at_end = false, bool plain = false) {
     winsize size{24, 80, 0, 0};
-    child_ = forkpty(&master_, nullptr, nullptr, &size);
+    int terminal = -1;
+    ASSERT_EQ(openpty(&master_, &terminal, nullptr, nullptr, &size), 0);
+    tcgetattr(master_, &before_);  // now, for the child changes it at once
+    child_ = fork();
     ASSERT_GE(child_, 0);
     if (child_ == 0) {
+      close(master_);
+      if (login_tty(terminal) != 0) _exit(3);
       setenv("TERM", "xterm-256color", 1);
       WatchOptions options;
       options.dir = dir_;
@@ -60,7 +66,7 @@ class Watch : public testing::Test {
       options.plain = plain;
       _exit(watch(options));
     }
-    tcgetattr(master_, &before_);
+    close(terminal);
     context_.emplace(1);
     auto reports = Socket::bind(*context_, zmq::socket_type::pub, dir_.reports_endpoint());
     auto control = Socket::bind(*context_, zmq::socket_type::router, dir_.control_endpoint());

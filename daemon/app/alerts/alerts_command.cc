@@ -1,0 +1,141 @@
+#include "alerts_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "alerts_output.h"
+#include "archive/archive_facts.h"
+#include "evidence.h"
+#include "margay/terminal/text.h"
+
+namespace margay::app {
+namespace {
+
+constexpr int kNotSo = 1;
+constexpr int kUnreadable = 2;
+
+int complain(const std::string& sentence) {
+  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  return kUnreadable;
+}
+
+// Archives among the paths, and in directories among them.
+std::vector<std::string> find_archives(const std::vector<std::string>& paths, bool& wrong) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  for (const std::string& path : paths) {
+    if (is_archive(path)) {
+      found.push_back(path);
+      continue;
+    }
+    std::error_code error;
+    std::vector<std::string> inside;
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+      if (is_archive(at->path())) inside.push_back(path == "." ? at->path().filename() : at->path());
+    if (error) {
+      complain(path + ": " + error.message());
+      wrong = true;
+    } else if (inside.empty() && path != ".") {
+      complain(path + ": is not an archive, and has none in it");
+      wrong = true;
+    }
+    std::sort(inside.begin(), inside.end());
+    found.insert(found.end(), inside.begin(), inside.end());
+  }
+  return found;
+}
+
+int list(const AlertsRequest& r) {
+  bool wrong = false;
+  const std::vector<std::string> archives = find_archives(r.paths, wrong);
+  std::vector<ListedAlert> all;
+  for (const std::string& path : archives) {
+    const auto archive = store::Archive::open(path, store::Mode::kBeside);
+    const auto resume = archive ? (*archive)->load() : tl::unexpected(archive.error());
+    auto alerts = resume ? read_alerts(**archive) : tl::unexpected(resume.error());
+    if (!alerts) {
+      complain(alerts.error().message);
+      wrong = true;
+      continue;
+    }
+    for (alert::Alert& a : *alerts) {
+      if (!r.kind.empty() && r.kind != alert::to_string(a.kind)) continue;
+      if (r.firing && a.status != alert::Status::kFiring) continue;
+      all.push_back({path, resume->run.begin, std::move(a)});
+    }
+  }
+  if (!wrong || !all.empty())
+    std::fputs((r.json ? alerts_json(all) : alerts_text(all, archives.size() > 1)).c_str(), stdout);
+  return wrong ? kUnreadable : 0;
+}
+
+int show(const AlertsRequest& r) {
+  const auto archive = store::Archive::open(r.path, store::Mode::kBeside);
+  if (!archive) return complain(archive.error().message);
+  const auto alerts = read_alerts(**archive);
+  if (!alerts) return complain(alerts.error().message);
+  // The whole id, or how it ends, if only one does.
+  const alert::Alert* found = nullptr;
+  std::size_t fitting = 0;
+  for (const alert::Alert& a : *alerts) {
+    if (a.id == r.id) {
+      found = &a;
+      fitting = 1;
+      break;
+    }
+    if (!a.id.ends_with(r.id)) continue;
+    found = &a;
+    ++fitting;
+  }
+  if (fitting != 1) {
+    complain(r.path + ": " +
+             (fitting == 0 ? "no alert '" + r.id + "'; it has " + std::to_string(alerts->size()) +
+                                 ": margay alerts ls " + r.path
+                           : std::to_string(fitting) + " alerts end with '" + r.id + "'"));
+    return kNotSo;
+  }
+  const auto resume = (*archive)->load();
+  if (!resume) return complain(resume.error().message);
+  const auto evidence = collect_evidence(**archive, *found);
+  if (!evidence) return complain(evidence.error().message);
+  std::fputs((r.json ? evidence_json(*evidence) : evidence_text(*evidence, resume->run.begin)).c_str(),
+             stdout);
+  return evidence->again.exact && !evidence->again.same ? kNotSo : 0;
+}
+
+}  // namespace
+
+void add_alerts_command(CLI::App& app, AlertsRequest& r) {
+  auto* alerts = app.add_subcommand(
+      "alerts",
+      "The alerts that archives keep, also of runs that are being watched.\n\n"
+      "  margay alerts ls                        of all archives in this directory, by their onset\n"
+      "  margay alerts ls night.margay --kind stall\n"
+      "  margay alerts show night.margay 13900-3 what one rests on: cells, phase, score, settings; and "
+      "whether "
+      "it\n"
+      "                                          comes out again of what was recorded\n"
+      "Exit code: 0; 1 if there is no such alert, or it does not come out again; 2 if an archive cannot be "
+      "read.");
+  alerts->require_subcommand(1);
+  r.list = alerts->add_subcommand("ls", "Alerts, one a line: since when, how long, how strong, and why.");
+  r.list->add_option("archive", r.paths, "archives, or directories with some (default: this one)");
+  r.list->add_option("--kind", r.kind, "only of this kind")
+      ->check(CLI::IsMember({"perturbation", "stall", "phase_duration", "source_lost", "loss"}));
+  r.list->add_flag("--firing", r.firing, "only those that have not ended");
+  r.show = alerts->add_subcommand(
+      "show",
+      "One alert with all it rests on. It is derived again from what was recorded, by the same steps, and\n"
+      "compared: so whoever doubts it can check it.");
+  r.show->add_option("archive", r.path, "its archive")->required();
+  r.show->add_option("alert", r.id, "its id, or how the id ends")->required();
+  for (auto* s : {r.list, r.show}) s->add_flag("--json", r.json, "for programs");
+}
+
+int alerts_command(const AlertsRequest& r) {
+  return r.list->parsed() ? list(r) : show(r);
+}
+
+}  // namespace margay::app

@@ -1,0 +1,23 @@
+// What `margay alerts` prints. Pure. Names come from other people's programs: in text they are made
+// printable, in JSON they are valid UTF-8.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evidence.h"
+
+namespace margay::app {
+
+struct ListedAlert {
+  std::string archive;
+  TimeNs run_begin{};
+  alert::Alert alert;
+};
+// `archives`: more than one was asked for.
+std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives);
+std::string alerts_json(const std::vector<ListedAlert>& alerts);
+std::string evidence_text(const Evidence& evidence, TimeNs run_begin);
+std::string evidence_json(const Evidence& evidence);
+
+}  // namespace margay::app
