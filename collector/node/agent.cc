@@ -210,7 +210,10 @@ bool Agent::drain_ring(Source& source, std::uint32_t index) {
       say_hello(source);
     batch.set_count(static_cast<std::uint32_t>(n));
     batch.set_covered_until_ns(ring.covered_until(*look).value);
-    wire::encode_columns(records_, *batch.mutable_columns());
+    // Copied, for a string that has grown holds up to twice what is in it, and many batches may have to wait.
+    columns_.clear();
+    wire::encode_columns(records_, columns_);
+    batch.set_columns(columns_);
     outbox_.put_batch(std::move(batch));
   }
   const bool empty = ring.tail() == look->head;

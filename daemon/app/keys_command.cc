@@ -52,6 +52,16 @@ int list(const std::string& dir, bool json) {
   return problems.empty() ? 0 : 1;
 }
 
+int trust(const KeysRequest& r) {
+  std::vector<std::string> keys = r.trust->remaining();
+  if (!r.key.empty()) keys.push_back(r.key);
+  if (keys.size() != 1) {
+    std::fprintf(stderr, "margay: keys trust: expected the client's file and one key, in quotes: '...'\n");
+    return 2;
+  }
+  return done(t::trust_server(r.dir, keys.front()), r.dir + ": knows that key of the daemon");
+}
+
 }  // namespace
 
 void add_keys_command(CLI::App& app, KeysRequest& r) {
@@ -95,7 +105,10 @@ void add_keys_command(CLI::App& app, KeysRequest& r) {
   r.retire = sub("retire", "Drop the older of a client's two keys.", true);
   r.trust = keys->add_subcommand("trust", "On a client: add the daemon's next public key to its file.");
   r.trust->add_option("file", r.dir, "the client's file")->required();
-  r.trust->add_option("key", r.key, "what `margay keys rotate DIR --begin` printed")->required();
+  r.trust->add_option("key", r.key, "what `margay keys rotate DIR --begin` printed, in '...' for the shell");
+  // A key may begin with '-', and is none of the options then.
+  r.trust->set_help_flag("--help", "Print this help message and exit");
+  r.trust->allow_extras();
 }
 
 int keys_command(const KeysRequest& r) {
@@ -107,7 +120,7 @@ int keys_command(const KeysRequest& r) {
   if (r.revoke->parsed()) return done(t::revoke_client(r.dir, r.name), r.name + " is let in no more");
   if (r.retire->parsed())
     return done(t::retire_client(r.dir, r.name), "the older key of " + r.name + " is dropped");
-  if (r.trust->parsed()) return done(t::trust_server(r.dir, r.key), r.dir + ": knows that key of the daemon");
+  if (r.trust->parsed()) return trust(r);
   if (!r.name.empty() && !r.begin && !r.finish) return done(t::rotate_client(r.dir, r.name, file), carry);
   if (r.name.empty() && r.begin) {
     const auto key = t::begin_server_rotation(r.dir);

@@ -97,6 +97,12 @@ class Security(E2eTest):
             return sum(s["modelled"] for s in self.status()["sources"])
         return wait_for(lambda: modelled() > more_than and modelled(), "events", poll=0.05)
 
+    def test_a_key_that_begins_like_an_option(self):
+        # One in 85 does: a key may hold any sign of Z85.
+        self.margay("keys", "trust", self.key("eve"), "-h" + "0" * 38)
+        for keys in ((), ("-x", "0" * 40)):
+            self.margay("keys", "trust", self.key("eve"), *keys, code=2)
+
     def test_a_job_watched_from_afar_and_keys_changed_meanwhile(self):
         agent = self.agent(self.key("node"))
         watch = Job(self, [MARGAY, "watch", "--exit-at-end", "--connect", self.at("control"), "--key", self.key("eve")])

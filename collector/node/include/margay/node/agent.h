@@ -77,6 +77,7 @@ class Agent {
   std::set<std::string> unreadable_;
   std::vector<std::string> messages_;
   std::vector<EventRecord> records_;
+  std::string columns_;  // of the batch that is being made
   SamplePace look_pace_;
   SamplePace sample_pace_;
   bool sample_at_once_ = false;
