@@ -206,17 +206,24 @@ class Sinks(E2eTest):
 
     def test_a_daemon_that_is_killed_sends_nothing_twice_and_forgets_nothing(self):
         webhook = Receiver(self)
-        config = self.config(webhook=webhook.url)
+        manager = Alertmanager(self) if ALERTMANAGER else None
+        config = self.config(webhook=webhook.url, **({"alertmanager": manager.url} if manager else {}))
         run = self.run_margay(self.job(), flags=["--config", config])
         alert = self.stop_a_rank(run)
         wait_for(lambda: webhook.told(alert) == ["firing"], "the webhook")
-        wait_for(lambda: self.counters(run).get("alerts_sent", {}).get("value") == 1, "the count")
+        wait_for(lambda: self.counters(run).get("alerts_sent", {}).get("value") == (2 if manager else 1), "the count")
+        before = wait_for(manager.alerts, "Alertmanager") if manager else []
         daemon = run.child("margayd")
         end_process(daemon, signal.SIGKILL)
         wait_for(lambda: run.child("margayd") not in (None, daemon), "another daemon")
         wait_for(lambda: self.counters(run).get("restarts", {}).get("value") == 1, "it answers")
+        if manager:  # is told again that it fires, and takes it for the same
+            wait_for(lambda: (now := manager.alerts()) and now[0]["updatedAt"] > before[0]["updatedAt"], "Alertmanager")
+            self.assertEqual([a["fingerprint"] for a in manager.alerts()], [before[0]["fingerprint"]])
         self.resume()
         wait_for(lambda: "resolved" in webhook.told(alert), "the end")
+        if manager:
+            wait_for(lambda: manager.alerts() == [], "the end at Alertmanager")
         self.end_job(run)
         self.assertEqual(webhook.told(alert), ["firing", "resolved"])
 
