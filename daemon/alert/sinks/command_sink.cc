@@ -32,8 +32,10 @@ bool is_program(const std::string& name) {
   std::string rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   for (std::size_t at = 0; at <= rest.size();) {
     const std::size_t end = std::min(rest.find(':', at), rest.size());
-    const std::string folder = end == at ? "." : rest.substr(at, end - at);
-    if (may_run(folder + "/" + name)) return true;
+    std::string candidate = end == at ? "." : rest.substr(at, end - at);
+    candidate += '/';
+    candidate += name;
+    if (may_run(candidate)) return true;
     at = end + 1;
   }
   return false;
@@ -76,7 +78,7 @@ std::vector<std::pair<std::string, std::string>> alert_environment(const Notice&
       {"END", n.end ? rfc3339(*n.end) : ""},
   };
   for (auto& [name, value] : out) {
-    name = "MARGAY_ALERT_" + name;
+    name.insert(0, "MARGAY_ALERT_");
     value = fit(std::move(value), kLongestValue);
   }
   return out;
@@ -117,7 +119,7 @@ int CommandSink::spawn(const Notice& notice, int input, int errors) {
   std::vector<std::string> words;
   for (char** e = environ; *e != nullptr; ++e)
     if (std::strncmp(*e, "MARGAY_ALERT_", 13) != 0) words.emplace_back(*e);
-  for (const auto& [name, value] : alert_environment(notice)) words.push_back(name + "=" + value);
+  for (auto& [name, value] : alert_environment(notice)) words.push_back(name.append("=").append(value));
   std::vector<char*> environment, argv;
   for (std::string& w : words) environment.push_back(w.data());
   environment.push_back(nullptr);

@@ -80,6 +80,7 @@ void JournalSink::begin(const Notice& notice, TimeNs) {
   }
   const std::vector<std::string> fields = journal_fields(notice);
   std::vector<iovec> parts;
+  parts.reserve(fields.size());
   for (const std::string& f : fields) parts.push_back({const_cast<char*>(f.data()), f.size()});
   if (const int r = sd_journal_sendv(parts.data(), static_cast<int>(parts.size())); r < 0)
     done_ = Outcome{Outcome::Kind::kRetry, std::strerror(-r), {}};
