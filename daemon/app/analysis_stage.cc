@@ -53,6 +53,23 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
     if (!sink) return tl::unexpected(sink.error());
     stage->sink_.emplace(std::move(*sink));
   }
+  if (options.sinks.any()) {
+    auto sinks = sinks::make_sinks(options.sinks, clock);
+    if (!sinks) return tl::unexpected(sinks.error());
+    sinks::Dispatcher::Options ways;
+    ways.log_path = options.archive + "/" + kSentFile;
+    ways.time_limit = options.sinks.time_limit;
+    ways.retry_for = options.sinks.retry_for;
+    ways.wall_offset = resume.run.wall_offset;
+    // On lines of their own: each has its share of the log.
+    using Weight = sinks::Dispatcher::Weight;
+    ways.say = [](Weight weight, const std::string& sentence) {
+      if (weight == Weight::kError) log::error(sentence);
+      if (weight == Weight::kWarning) log::warning(sentence);
+      if (weight == Weight::kInfo) log::info(sentence);
+    };
+    stage->dispatcher_ = std::make_unique<sinks::Dispatcher>(std::move(*sinks), std::move(ways), clock);
+  }
   stage->take_over(archive, resume, back);
   return stage;
 }
@@ -133,6 +150,7 @@ void AnalysisStage::look_back() {
 
 void AnalysisStage::run() {
   look_back();
+  if (dispatcher_) dispatcher_->start();
   while (!exchange_.stop) {
     ++exchange_.beats.analysis;
     if (auto message = exchange_.slices.pop(questions_wait_ ? kNoWait : kPoll)) {
@@ -147,6 +165,7 @@ void AnalysisStage::run() {
     if (!analyst_.final() && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
     if (analyst_.final()) answer_finish();
   }
+  if (dispatcher_) dispatcher_->stop();
 }
 
 void AnalysisStage::take(const ClosedSlice& message, bool past) {
@@ -171,19 +190,21 @@ void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
     const std::string status = alert::to_string(a.status);
     const bool known = !known_alerts_.insert(a.id + '/' + status);
     if (known) {
-      // Said by a daemon before: viewers see it again, in its place, as it was said.
-      if (!past) {
-        analyst_.remember(alert::to_json(a));
-        continue;
-      }
-      const auto said = past_->said.find(a.id + '/' + status);
-      analyst_.remember(said != past_->said.end() ? said->second : alert::to_json(a));
+      // Said by a daemon before: viewers see it again, in its place, as it was said. Whether every sink has
+      // had it is not known here.
+      std::string json = alert::to_json(a);
+      if (past)
+        if (const auto said = past_->said.find(a.id + '/' + status); said != past_->said.end())
+          json = said->second;
+      if (dispatcher_) dispatcher_->push(a, json);
+      analyst_.remember(std::move(json));
       continue;
     }
     alert_ids_.insert(a.id);
     a.emitted_wall = clock_.realtime();
     std::string json = alert::to_json(a);
     if (sink_) sink_->write(a.id, status, json);
+    if (dispatcher_) dispatcher_->push(a, json);
     analyst_.remember(json);
     findings_.alerts.push_back({a.id, std::move(json), status});
     raised = true;
@@ -234,6 +255,14 @@ void AnalysisStage::observe() {
   values_.set(Id::alerts_raised, alert_ids_.inserted());
   values_.set(Id::alerts_suppressed, analyst_.detector().suppressed());
   values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);
+  const sinks::Dispatcher::Standing sent =
+      dispatcher_ ? dispatcher_->standing() : sinks::Dispatcher::Standing();
+  values_.set(Id::alerts_sent, sent.sent);
+  values_.set(Id::alerts_waiting, sent.waiting);
+  values_.set(Id::alerts_send_errors, sent.failed);
+  values_.explain(Id::alerts_send_errors, sent.trouble);
+  values_.set(Id::alerts_not_sent, sent.given_up);
+  values_.explain(Id::alerts_not_sent, sent.lost);
   values_.set(Id::reports_published, sequence_);
   values_.set(Id::requests_refused, requests_refused_ + control_.malformed() +
                                         (remote_control_ ? remote_control_->malformed() : 0));

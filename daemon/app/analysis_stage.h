@@ -15,6 +15,7 @@
 #include "margay/base/recent_set.h"
 #include "margay/detect/detector.h"
 #include "margay/observe/health.h"
+#include "margay/sinks/dispatcher.h"
 #include "margay/store/archive.h"
 #include "margay/transport/guarded.h"
 #include "options.h"
@@ -66,6 +67,7 @@ class AnalysisStage {
   std::uint32_t reports_port_ = 0;  // that the network sees
   std::optional<transport::GuardedSocket> remote_reports_, remote_control_;
   std::optional<alert::JsonlSink> sink_;
+  std::unique_ptr<sinks::Dispatcher> dispatcher_;  // nullptr: no other sinks
   Analyst analyst_;
   std::shared_ptr<const Standing> standing_;
   static constexpr std::size_t kMostRememberedAlerts = 65'536;

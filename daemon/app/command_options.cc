@@ -119,6 +119,18 @@ Status apply_flags(const CommonFlags& f, Options& o) {
               c.listen.keys,   c.listen.connections, c.listen.per_address};
   o.archive = f.archive;
   o.alerts_file = f.alerts.empty() ? c.alerts.file : f.alerts;
+  o.sinks = {c.alerts.command,
+             c.alerts.webhook,
+             c.alerts.webhook_headers,
+             c.alerts.alertmanager,
+             c.alerts.alertmanager_headers,
+             c.alerts.ca_file,
+             c.alerts.journal,
+             c.alerts.time_limit,
+             c.alerts.retry_for};
+  // What is not there now is said now, also by `margay run`.
+  if (const auto sinks = sinks::make_sinks(o.sinks, SystemClock()); !sinks)
+    return f.config.empty() ? fail(sinks.error().code, sinks.error().message) : fail(sinks.error(), f.config);
   o.http_listen = c.http.listen;
   o.log_level = log::parse_level(c.log.level).value_or(log::Level::kInfo);
   o.log_file_bytes = c.log.file_size.value;

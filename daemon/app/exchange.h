@@ -28,6 +28,8 @@ namespace margay::app {
 
 // In the archive: how many daemons have committed to this run.
 inline constexpr const char* kStartsBlob = "margayd.starts";
+// Beside its database: which sink has had which alert (daemon/alert/sinks).
+inline constexpr const char* kSentFile = "alerts.sent";
 
 // How things stand when a slice closes.
 struct Standing {

@@ -9,6 +9,7 @@
 #include "margay/base/time.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/log/log.h"
+#include "margay/sinks/settings.h"
 #include "margay/slicer/operator.h"
 #include "margay/store/retention.h"
 #include "margay/transport/rundir.h"
@@ -21,6 +22,7 @@ struct Options {
   transport::RunDirectory directory;
   std::string archive;
   std::string alerts_file;     // "" for none
+  sinks::Settings sinks;       // where else alerts go
   int owner_pid = 0;           // ends when this process has gone and no source is left; 0: never
   std::uint32_t restarts = 0;  // how often this daemon was restarted, for people
 

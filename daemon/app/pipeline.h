@@ -8,6 +8,8 @@
 //                           window: the optimal partitions                 (daemon/partition)  \.
 //                           phases, perturbations                          (daemon/detect) margay-analyse
 //                           alerts: file, archive; reports: ZeroMQ         (daemon/alert, app) /
+//                             |  a bounded queue
+//                           command, webhook, Alertmanager, journal   (daemon/alert/sinks) margay-alerts
 #pragma once
 
 #include <memory>

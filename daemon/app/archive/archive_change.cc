@@ -37,7 +37,7 @@ std::string what(const Pruned::Gone& g) {
 
 // What `margay run` and margayd leave beside the database.
 const std::vector<std::string>& own_files() {
-  static const std::vector<std::string> names = {"log"};
+  static const std::vector<std::string> names = {"log", "alerts.sent", "alerts.sent.new"};
   return names;
 }
 

@@ -1,160 +1,16 @@
 #include "keys.h"
 
-#include <algorithm>
 #include <bit>
-#include <charconv>
-#include <cmath>
+#include <iterator>
+
+#include "key_builders.h"
 
 namespace margay::config {
 namespace {
 
 constexpr std::size_t kMostListEntries = 256;
-constexpr std::size_t kMostLevelsAbove = 15;  // 16 levels in an archive, with the finest
-constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kMostLevelsAbove = 15;   // 16 levels in an archive, with the finest
 constexpr std::size_t kLongestOperator = 261;  // "mean:" and the longest name that is kept of a live source
-
-std::string quoted(const std::string& s) {
-  std::string out = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      constexpr char kHex[] = "0123456789abcdef";
-      out += std::string("\\u00") + kHex[(c >> 4) & 7] + kHex[c & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-std::string number(double v) {
-  char text[64];
-  const auto r = std::to_chars(text, text + sizeof(text), v);
-  std::string s(text, r.ptr);
-  return s.find_first_of(".e") == std::string::npos ? s + ".0" : s;
-}
-std::optional<double> real(const Value& v) {
-  if (const auto* i = std::get_if<std::int64_t>(&v)) return static_cast<double>(*i);
-  if (const auto* d = std::get_if<double>(&v)) return *d;
-  return std::nullopt;
-}
-std::optional<DurationNs> duration(const std::string& text, DurationNs least, DurationNs most) {
-  const auto d = parse_duration(text);
-  if (!d || *d < least || most < *d) return std::nullopt;
-  return *d;
-}
-
-// Builders: `at` tells the member, of a Config or a const Config.
-template <class At>
-Key duration_key(const char* section, const char* name, At at, DurationNs least, DurationNs most,
-                 const char* help) {
-  return {section,
-          name,
-          help,
-          "a duration from " + to_text(least) + " to " + to_text(most),
-          [=](const Value& v, Config& c) {
-            const auto* text = std::get_if<std::string>(&v);
-            const auto d = text ? duration(*text, least, most) : std::nullopt;
-            if (d) at(c) = *d;
-            return d.has_value();
-          },
-          [=](const Config& c) { return quoted(to_text(at(c))); }};
-}
-template <class At>
-Key size_key(const char* section, const char* name, At at, SizeBytes least, SizeBytes most,
-             const char* help) {
-  return {section,
-          name,
-          help,
-          "a size from " + to_text(least) + " to " + to_text(most),
-          [=](const Value& v, Config& c) {
-            const auto* text = std::get_if<std::string>(&v);
-            if (!text) return false;
-            const auto s = parse_size(*text);
-            if (!s || *s < least || most < *s) return false;
-            at(c) = *s;
-            return true;
-          },
-          [=](const Config& c) { return quoted(to_text(at(c))); }};
-}
-template <class At>
-Key count_key(const char* section, const char* name, At at, std::uint32_t least, std::uint32_t most,
-              const char* help) {
-  return {section,
-          name,
-          help,
-          "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-          [=](const Value& v, Config& c) {
-            const auto* i = std::get_if<std::int64_t>(&v);
-            if (!i || *i < least || *i > most) return false;
-            at(c) = static_cast<std::uint32_t>(*i);
-            return true;
-          },
-          [=](const Config& c) { return std::to_string(at(c)); }};
-}
-template <class At>
-Key real_key(const char* section, const char* name, At at, double least, double most, const char* help) {
-  return {section,
-          name,
-          help,
-          "a number from " + number(least) + " to " + number(most),
-          [=](const Value& v, Config& c) {
-            const auto d = real(v);
-            if (!d || !(*d >= least && *d <= most)) return false;  // not NaN either
-            at(c) = *d;
-            return true;
-          },
-          [=](const Config& c) { return number(at(c)); }};
-}
-template <class At>
-Key bool_key(const char* section, const char* name, At at, const char* help) {
-  return {section,
-          name,
-          help,
-          "true or false",
-          [=](const Value& v, Config& c) {
-            const auto* b = std::get_if<bool>(&v);
-            if (b) at(c) = *b;
-            return b != nullptr;
-          },
-          [=](const Config& c) { return std::string(at(c) ? "true" : "false"); }};
-}
-template <class At>
-Key text_key(const char* section, const char* name, At at, const char* expected, const char* help) {
-  return {section,
-          name,
-          help,
-          expected,
-          [=](const Value& v, Config& c) {
-            const auto* s = std::get_if<std::string>(&v);
-            if (!s || s->size() > kLongestText || s->find('\0') != std::string::npos) return false;
-            at(c) = *s;
-            return true;
-          },
-          [=](const Config& c) { return quoted(at(c)); }};
-}
-template <class At>
-Key choice_key(const char* section, const char* name, At at, std::vector<std::string> choices,
-               const char* help) {
-  std::string expected;
-  for (const std::string& c : choices) expected += (expected.empty() ? "" : ", ") + quoted(c);
-  return {section,
-          name,
-          help,
-          "one of " + expected,
-          [=](const Value& v, Config& c) {
-            const auto* s = std::get_if<std::string>(&v);
-            if (!s || std::find(choices.begin(), choices.end(), *s) == choices.end()) return false;
-            at(c) = *s;
-            return true;
-          },
-          [=](const Config& c) { return quoted(at(c)); }};
-}
-template <class List, class Show>
-std::string show_list(const List& list, Show show) {
-  std::string out = "[";
-  for (const auto& v : list) out += (out.size() > 1 ? ", " : "") + quoted(show(v));
-  return out + "]";
-}
 
 // As slicer::Operator::parse, which this folder may not use; a test holds them together.
 bool is_operator(const std::string& word) {
@@ -308,10 +164,7 @@ Key p_key() {
           [](const Config& c) { return c.detect.p ? number(*c.detect.p) : std::string("\"auto\""); }};
 }
 
-#define AT(member)       \
-  [](auto& c) -> auto& { \
-    return c.member;     \
-  }
+#define AT MARGAY_AT
 
 constexpr const char* kEndpoint = "tcp://ADDRESS:PORT, or \"\" for none";
 
@@ -400,9 +253,6 @@ std::vector<Key> make_keys() {
       size_key("node", "memory", AT(node.memory), mebibytes(1), mebibytes(65536),
                "Records that the agent keeps until the collector has committed them."),
 
-      text_key("alerts", "file", AT(alerts.file), "a path, or \"\" for none",
-               "Append each alert to this file, one JSON object a line."),
-
       text_key(
           "http", "listen", AT(http.listen),
           "an address such as \"127.0.0.1:9464\" or \"[::1]:9464\", a port for the loopback, or \"\" for "
@@ -446,7 +296,9 @@ const std::vector<Section>& sections() {
       {"limits", "Bounds. What goes beyond is refused or dropped, counted and shown, never kept."},
       {"detect", "Phases and perturbations."},
       {"node", "The agent on each node."},
-      {"alerts", "Where alerts go, beside viewers and the archive."},
+      {"alerts",
+       "Where alerts go, beside viewers and the archive (daemon/alert/SINKS.md). A sink that is slow or away "
+       "holds up nothing."},
       {"http", "For monitoring."},
       {"log",
        "What the daemon says of itself. No more than 60 lines a minute are; it tells how many it left out."},
@@ -457,7 +309,12 @@ const std::vector<Section>& sections() {
 }
 
 const std::vector<Key>& keys() {
-  static const std::vector<Key> all = make_keys();
+  static const std::vector<Key> all = [] {
+    std::vector<Key> list = make_keys();
+    std::vector<Key> alerts = alert_keys();
+    std::move(alerts.begin(), alerts.end(), std::back_inserter(list));
+    return list;
+  }();
   return all;
 }
 
@@ -497,6 +354,12 @@ std::optional<Conflict> find_conflict(const Config& c) {
   const std::pair<const char*, const std::string*> places[] = {{"listen.ingest", &c.listen.ingest},
                                                                {"listen.reports", &c.listen.reports},
                                                                {"listen.control", &c.listen.control}};
+  const std::pair<const char*, bool> headers[] = {
+      {"alerts.webhook_headers", !c.alerts.webhook_headers.empty() && c.alerts.webhook.empty()},
+      {"alerts.alertmanager_headers",
+       !c.alerts.alertmanager_headers.empty() && c.alerts.alertmanager.empty()}};
+  for (const auto& [key, alone] : headers)
+    if (alone) return Conflict{key, "there is no URL to send them to"};
   for (const auto& [key, place] : places) {
     if (place->empty()) continue;
     const std::size_t colon = place->rfind(':');

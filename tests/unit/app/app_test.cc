@@ -128,6 +128,27 @@ TEST(CommandOptions, AgesGoWithTheLevelsThatAreLeft) {
   EXPECT_THAT(o.keep.levels, ElementsAre(day(1), day(2), day(3), std::nullopt));
 }
 
+TEST(CommandOptions, SinksOfAlertsAreLookedAtBeforeAnythingStarts) {
+  const std::string path = testing::TempDir() + "/sinks.toml";
+  CommonFlags f;
+  f.config = path;
+  Options o;
+  ASSERT_TRUE(apply_flags({}, o));
+  EXPECT_FALSE(o.sinks.any());
+  std::ofstream(path)
+      << "[alerts]\ncommand = [\"true\"]\nalertmanager = \"http://h:9093\"\ntime_limit = \"5s\"\n";
+  ASSERT_TRUE(apply_flags(f, o));
+  EXPECT_THAT(o.sinks.command, ElementsAre("true"));
+  EXPECT_EQ(o.sinks.alertmanager, "http://h:9093");
+  EXPECT_EQ(o.sinks.time_limit, seconds(5));
+  std::ofstream(path) << "[alerts]\ncommand = [\"/no/such/program\"]\n";
+  const auto status = apply_flags(f, o);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(status.error().message,
+            path + ": alerts.command: '/no/such/program' is no program that may be run");
+}
+
 TEST(CommandOptions, FlagsBecomeOptionsAndArguments) {
   CommonFlags f;
   f.slice = "50ms";

@@ -83,6 +83,12 @@ TEST(Config, EveryKindOfValueIsTaken) {
   c.detect.idle_states = {"MPI_Probe", "a \"quoted\" \\ name"};
   c.detect.p = 0.25;
   c.alerts.file = "/var/log/al\terts.jsonl";
+  c.alerts.command = {"sh", "-c", "mail -s \"$MARGAY_ALERT_MESSAGE\" me"};
+  c.alerts.webhook = "https://example.org:8443/hook?team=hpc";
+  c.alerts.webhook_headers = "/etc/margay/headers";
+  c.alerts.alertmanager = "http://[::1]:9093";
+  c.alerts.journal = true;
+  c.alerts.retry_for = DurationNs(0);
   EXPECT_EQ(value_of(to_text(c)), c) << to_text(c);
   EXPECT_EQ(c.level_durations(), (std::vector{milliseconds(50), milliseconds(500)}));
   EXPECT_EQ(value_of("detect.p = 1\ndetect.min_effect = 1").detect.p, 1.0);
@@ -167,6 +173,42 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
   EXPECT_NE(error_of("[limits]\ndisk = \"1MiB\"").find("limits.disk"), std::string::npos);
   EXPECT_TRUE(parse("[limits]\ndisk = \"0\"", "f")) << "no bound";
   EXPECT_TRUE(parse("[limits]\ndisk = \"64MiB\"", "f"));
+}
+
+TEST(Config, UrlsOfSinksAreCheckedWhereTheyStand) {
+  for (const char* url :
+       {"http://h", "https://h/", "http://h:1/x?y=z", "https://a-b.c_d.example.org:65535/p/q",
+        "http://127.0.0.1:9093", "http://[fe80::1]:80/", "http://[::1]"})
+    EXPECT_EQ(value_of("[alerts]\nwebhook = \"" + std::string(url) + "\"").alerts.webhook, url);
+  for (const char* bad : {"h:80",
+                          "//h",
+                          "ftp://h",
+                          "HTTP//h",
+                          "http://",
+                          "http:///x",
+                          "http://:80",
+                          "http://h:",
+                          "http://h:0",
+                          "http://h:65536",
+                          "http://h:80x",
+                          "http://me:secret@h/",
+                          "http://h h/",
+                          "http://h/\\u0007",
+                          "http://h#x",
+                          "http://[::1",
+                          "http://[]",
+                          "http://[::1]x",
+                          "file:///etc/passwd",
+                          "http://h\u00e9"})
+    EXPECT_EQ(error_of("[alerts]\n\nalertmanager = \"" + std::string(bad) + "\"").substr(0, 73),
+              "margay.toml:3: alerts.alertmanager: expected an http:// or https:// URL w")
+        << bad;
+  EXPECT_EQ(error_of("[alerts]\nwebhook_headers = \"/x\""),
+            "margay.toml:2: alerts.webhook_headers: there is no URL to send them to");
+  EXPECT_NE(error_of("[alerts]\ncommand = [\"\", \"x\"]").find("alerts.command: expected a list of texts"),
+            std::string::npos);
+  EXPECT_NE(error_of("[alerts]\ntime_limit = \"1h\"").find("alerts.time_limit: expected a duration"),
+            std::string::npos);
 }
 
 TEST(Config, MissingFileIsNotFoundAndADirectoryIsAnError) {

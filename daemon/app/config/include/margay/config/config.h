@@ -73,7 +73,14 @@ struct Listen {
   bool operator==(const Listen&) const = default;
 };
 struct Alerts {
-  std::string file;  // "": none
+  std::string file;                                // "": none; as all texts here
+  std::vector<std::string> command;                // the program first
+  std::string webhook, webhook_headers;            // URL, file
+  std::string alertmanager, alertmanager_headers;  // URL, file
+  std::string ca_file;
+  bool journal = false;
+  DurationNs time_limit = seconds(10);
+  DurationNs retry_for = seconds(600);
   bool operator==(const Alerts&) const = default;
 };
 

@@ -1,0 +1,166 @@
+// How the kinds of keys are made: what a value must be, how it is read and written. Of this folder only.
+// `at` tells the member, of a Config or a const Config. Pure.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "keys.h"
+
+namespace margay::config {
+
+constexpr std::size_t kLongestText = 4096;
+
+inline std::string quoted(const std::string& s) {
+  std::string out = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      constexpr char kHex[] = "0123456789abcdef";
+      out += std::string("\\u00") + kHex[(c >> 4) & 7] + kHex[c & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+inline std::string number(double v) {
+  char text[64];
+  const auto r = std::to_chars(text, text + sizeof(text), v);
+  std::string s(text, r.ptr);
+  return s.find_first_of(".e") == std::string::npos ? s + ".0" : s;
+}
+inline std::optional<double> real(const Value& v) {
+  if (const auto* i = std::get_if<std::int64_t>(&v)) return static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(&v)) return *d;
+  return std::nullopt;
+}
+inline std::optional<DurationNs> duration(const std::string& text, DurationNs least, DurationNs most) {
+  const auto d = parse_duration(text);
+  if (!d || *d < least || most < *d) return std::nullopt;
+  return *d;
+}
+
+template <class At>
+Key duration_key(const char* section, const char* name, At at, DurationNs least, DurationNs most,
+                 const char* help) {
+  return {section,
+          name,
+          help,
+          "a duration from " + to_text(least) + " to " + to_text(most),
+          [=](const Value& v, Config& c) {
+            const auto* text = std::get_if<std::string>(&v);
+            const auto d = text ? duration(*text, least, most) : std::nullopt;
+            if (d) at(c) = *d;
+            return d.has_value();
+          },
+          [=](const Config& c) { return quoted(to_text(at(c))); }};
+}
+template <class At>
+Key size_key(const char* section, const char* name, At at, SizeBytes least, SizeBytes most,
+             const char* help) {
+  return {section,
+          name,
+          help,
+          "a size from " + to_text(least) + " to " + to_text(most),
+          [=](const Value& v, Config& c) {
+            const auto* text = std::get_if<std::string>(&v);
+            if (!text) return false;
+            const auto s = parse_size(*text);
+            if (!s || *s < least || most < *s) return false;
+            at(c) = *s;
+            return true;
+          },
+          [=](const Config& c) { return quoted(to_text(at(c))); }};
+}
+template <class At>
+Key count_key(const char* section, const char* name, At at, std::uint32_t least, std::uint32_t most,
+              const char* help) {
+  return {section,
+          name,
+          help,
+          "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+          [=](const Value& v, Config& c) {
+            const auto* i = std::get_if<std::int64_t>(&v);
+            if (!i || *i < least || *i > most) return false;
+            at(c) = static_cast<std::uint32_t>(*i);
+            return true;
+          },
+          [=](const Config& c) { return std::to_string(at(c)); }};
+}
+template <class At>
+Key real_key(const char* section, const char* name, At at, double least, double most, const char* help) {
+  return {section,
+          name,
+          help,
+          "a number from " + number(least) + " to " + number(most),
+          [=](const Value& v, Config& c) {
+            const auto d = real(v);
+            if (!d || !(*d >= least && *d <= most)) return false;  // not NaN either
+            at(c) = *d;
+            return true;
+          },
+          [=](const Config& c) { return number(at(c)); }};
+}
+template <class At>
+Key bool_key(const char* section, const char* name, At at, const char* help) {
+  return {section,
+          name,
+          help,
+          "true or false",
+          [=](const Value& v, Config& c) {
+            const auto* b = std::get_if<bool>(&v);
+            if (b) at(c) = *b;
+            return b != nullptr;
+          },
+          [=](const Config& c) { return std::string(at(c) ? "true" : "false"); }};
+}
+template <class At>
+Key text_key(const char* section, const char* name, At at, const char* expected, const char* help) {
+  return {section,
+          name,
+          help,
+          expected,
+          [=](const Value& v, Config& c) {
+            const auto* s = std::get_if<std::string>(&v);
+            if (!s || s->size() > kLongestText || s->find('\0') != std::string::npos) return false;
+            at(c) = *s;
+            return true;
+          },
+          [=](const Config& c) { return quoted(at(c)); }};
+}
+template <class At>
+Key choice_key(const char* section, const char* name, At at, std::vector<std::string> choices,
+               const char* help) {
+  std::string expected;
+  for (const std::string& c : choices) expected += (expected.empty() ? "" : ", ") + quoted(c);
+  return {section,
+          name,
+          help,
+          "one of " + expected,
+          [=](const Value& v, Config& c) {
+            const auto* s = std::get_if<std::string>(&v);
+            if (!s || std::find(choices.begin(), choices.end(), *s) == choices.end()) return false;
+            at(c) = *s;
+            return true;
+          },
+          [=](const Config& c) { return quoted(at(c)); }};
+}
+template <class List, class Show>
+std::string show_list(const List& list, Show show) {
+  std::string out = "[";
+  for (const auto& v : list) out += (out.size() > 1 ? ", " : "") + quoted(show(v));
+  return out + "]";
+}
+
+// The member of both, for `at`.
+#define MARGAY_AT(member) \
+  [](auto& c) -> auto& {  \
+    return c.member;      \
+  }
+
+// Keys of [alerts] (keys_alerts.cc).
+std::vector<Key> alert_keys();
+
+}  // namespace margay::config

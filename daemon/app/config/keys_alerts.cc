@@ -1,0 +1,115 @@
+// The keys of [alerts].
+#include "key_builders.h"
+
+namespace margay::config {
+namespace {
+
+constexpr std::size_t kMostArguments = 64;
+
+bool is_host(std::string_view host) {
+  if (host.size() > 253) return false;
+  if (host.starts_with('['))  // IPv6
+    return host.size() > 3 && host.ends_with(']') &&
+           host.find_first_not_of("0123456789abcdefABCDEF:.", 1) == host.size() - 1;
+  return !host.empty() && std::all_of(host.begin(), host.end(), [](unsigned char c) {
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '-' || c == '.' || c == '_';
+  });
+}
+
+// http or https, a host, perhaps a port, a path, a query. No user: a secret belongs into a file. The library
+// that sends takes a closer look.
+bool is_url(std::string_view url) {
+  if (url.size() > 2048) return false;
+  const std::size_t skip = url.starts_with("http://") ? 7 : url.starts_with("https://") ? 8 : 0;
+  if (skip == 0) return false;
+  if (!std::all_of(url.begin(), url.end(), [](unsigned char c) { return c > 0x20 && c < 0x7f; }))
+    return false;
+  url.remove_prefix(skip);
+  std::string_view host = url.substr(0, url.find_first_of("/?"));
+  if (url.find('#') != std::string_view::npos) return false;
+  const std::size_t bracket = host.rfind(']');
+  const std::size_t colon = host.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  if (colon != std::string_view::npos) {
+    const std::string_view port = host.substr(colon + 1);
+    unsigned n = 0;
+    const auto r = std::from_chars(port.data(), port.data() + port.size(), n);
+    if (r.ec != std::errc() || r.ptr != port.data() + port.size() || n < 1 || n > 65535) return false;
+    host = host.substr(0, colon);
+  }
+  return is_host(host);
+}
+
+template <class At>
+Key url_key(const char* name, At at, const char* example, const char* help) {
+  return {
+      "alerts",
+      name,
+      help,
+      std::string("an http:// or https:// URL without a user, such as \"") + example + "\", or \"\" for none",
+      [=](const Value& v, Config& c) {
+        const auto* s = std::get_if<std::string>(&v);
+        if (!s || (!s->empty() && !is_url(*s))) return false;
+        at(c) = *s;
+        return true;
+      },
+      [=](const Config& c) { return quoted(at(c)); }};
+}
+
+Key command_key() {
+  return {
+      "alerts",
+      "command",
+      "A program to run for each alert, with its arguments: first when it begins to fire, again when it "
+      "is resolved. It reads the alert as a JSON object from stdin and has MARGAY_ALERT_STATUS, _KIND, "
+      "_SEVERITY, _MESSAGE, _NODE, _LIKELY_CAUSE, _RUN, _PHASE, _BEGIN, _END and _ID in its "
+      "environment. One runs at a time. Exit code 0 says that it went well; else it is run again later. "
+      "No shell is between: name one if you want one, [\"sh\", \"-c\", \"mail -s "
+      "\\\"$MARGAY_ALERT_MESSAGE\\\" me\"].",
+      "a list of texts, the program first, such as [\"/usr/local/bin/notify\", \"--team\", \"hpc\"], or "
+      "[] for none",
+      [](const Value& v, Config& c) {
+        const auto* texts = std::get_if<Texts>(&v);
+        if (!texts || texts->size() > kMostArguments) return false;
+        for (const std::string& t : *texts)
+          if (t.size() > kLongestText || t.find('\0') != std::string::npos) return false;
+        if (!texts->empty() && texts->front().empty()) return false;
+        c.alerts.command = *texts;
+        return true;
+      },
+      [](const Config& c) { return show_list(c.alerts.command, [](const std::string& s) { return s; }); }};
+}
+
+}  // namespace
+
+std::vector<Key> alert_keys() {
+  return {
+      text_key("alerts", "file", MARGAY_AT(alerts.file), "a path, or \"\" for none",
+               "Append each alert to this file, one JSON object a line."),
+      command_key(),
+      url_key("webhook", MARGAY_AT(alerts.webhook), "https://example.org/hook",
+              "POST each alert to this URL, as a JSON object: when it begins to fire, and when it is "
+              "resolved. A status of 200 to 299 says that it was taken."),
+      text_key("alerts", "webhook_headers", MARGAY_AT(alerts.webhook_headers), "a path, or \"\" for none",
+               "Headers for the webhook, from a file that not everybody may read: a line each, such as "
+               "Authorization: Bearer TOKEN. It is read anew for each request."),
+      url_key("alertmanager", MARGAY_AT(alerts.alertmanager), "http://127.0.0.1:9093",
+              "A Prometheus Alertmanager, by the URL below which it has /api/v2/alerts. What fires is told "
+              "to it each minute; it ends there when it is resolved, or five minutes after the daemon was "
+              "last heard."),
+      text_key("alerts", "alertmanager_headers", MARGAY_AT(alerts.alertmanager_headers),
+               "a path, or \"\" for none", "Headers for it, as for the webhook."),
+      text_key("alerts", "ca_file", MARGAY_AT(alerts.ca_file), "a path, or \"\" for the system's",
+               "Certificates (PEM) of those whom https trusts, for both."),
+      bool_key("alerts", "journal", MARGAY_AT(alerts.journal),
+               "Write each alert to the systemd journal, with fields: journalctl -t margay, journalctl "
+               "MARGAY_ALERT_KIND=stall."),
+      duration_key("alerts", "time_limit", MARGAY_AT(alerts.time_limit), milliseconds(100), seconds(600),
+                   "How long one attempt to send may take. A command that takes longer is ended."),
+      duration_key("alerts", "retry_for", MARGAY_AT(alerts.retry_for), DurationNs(0), seconds(86'400),
+                   "What was not taken is tried again for so long since the alert came, first after half a "
+                   "second, then less and less often, at least each minute. Then it is given up for that "
+                   "sink, and counted (alerts_not_sent); the archive has it all the same."),
+  };
+}
+
+}  // namespace margay::config
