@@ -63,6 +63,7 @@ TimeNs Channel::next(TimeNs now) const {
 
 void Channel::hurry() {
   hurry_ = true;
+  dead_ = !trouble_.empty();
   pause_ = kFirstPause;
   not_before_ = TimeNs(std::numeric_limits<std::int64_t>::min());
 }
@@ -80,6 +81,7 @@ void Channel::finish(const Outcome& outcome, TimeNs now, const std::function<voi
     return;
   }
   ++failed_;
+  hopeless_ = hurry_ && dead_;
   trouble_ = outcome.why.empty() ? "failed" : outcome.why;
   if (outcome.kind == Outcome::Kind::kRefused && !repeating_) {
     give_up(trouble_, fate);

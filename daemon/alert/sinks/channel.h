@@ -40,8 +40,10 @@ class Channel {
   void step(TimeNs now, const std::function<void(const Fate&)>& fate);
   // When it wants its next step: `now` while something is under way, Sink::kNever if nothing is to be done.
   TimeNs next(TimeNs now) const;
-  // Pauses end here, and no repeats are begun: the last chance for what waits.
+  // Pauses end here, and no repeats are begun: the last chance for what waits. A sink that did not work
+  // before has one: hopeless() then.
   void hurry();
+  bool hopeless() const { return hopeless_; }
   // Gives up what is under way or waits.
   void end(TimeNs now, const std::function<void(const Fate&)>& fate);
 
@@ -69,7 +71,7 @@ class Channel {
   Random random_;
   std::deque<Waiting> waiting_;  // the front is what is under way, if anything is
   std::deque<Fate> overflown_;   // to be told at the next step
-  bool busy_ = false, repeating_ = false, cut_ = false, hurry_ = false;
+  bool busy_ = false, repeating_ = false, cut_ = false, hurry_ = false, dead_ = false, hopeless_ = false;
   TimeNs began_{};
   TimeNs not_before_{std::numeric_limits<std::int64_t>::min()};
   DurationNs pause_ = kFirstPause;

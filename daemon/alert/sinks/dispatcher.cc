@@ -178,9 +178,10 @@ void Dispatcher::loop() {
     for (const auto& way : ways_) step(*way, then, false);
     publish();
     if (!stopping) continue;
-    const bool idle =
-        std::all_of(ways_.begin(), ways_.end(), [](const auto& way) { return way->channel.idle(); });
-    if (!idle && then < deadline) continue;
+    const bool over = std::all_of(ways_.begin(), ways_.end(), [](const auto& way) {
+      return way->channel.idle() || way->channel.hopeless();
+    });
+    if (!over && then < deadline) continue;
     for (const auto& way : ways_) step(*way, then, true);
     publish();
     return;

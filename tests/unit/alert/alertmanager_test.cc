@@ -25,7 +25,10 @@ using Kind = Outcome::Kind;
 constexpr const char* kProgram = "/usr/bin/prometheus-alertmanager";
 
 TEST(AlertmanagerJson, LabelsAreTheSameFromTheFirstWordToTheLast) {
-  auto firing = a_notice("night-1"), resolved = a_notice("night-1", alert::Status::kResolved);
+  const auto firing = a_notice("night-1");
+  const auto resolved = std::make_shared<Notice>(*firing);
+  resolved->alert.status = alert::Status::kResolved;
+  resolved->end = firing->began + seconds(1);
   resolved->alert.node = "/";  // more resources are blamed by now
   resolved->alert.message = "it is over";
   const TimeNs now = firing->began + seconds(10);

@@ -221,6 +221,11 @@ TEST_F(ChannelTest, AtTheEndPausesAreOverAndTheRestIsGivenUp) {
   step();
   EXPECT_EQ(script_.begun.size(), before + 1);
   EXPECT_FALSE(channel_.idle());
+  EXPECT_FALSE(channel_.hopeless());
+  step();
+  EXPECT_TRUE(channel_.hopeless()) << "it did not work before either";
+  now_ = channel_.next(now_);
+  step();  // under way again
   channel_.end(now_, [&](const Channel::Fate& f) { fates_.push_back(f.why); });
   EXPECT_THAT(fates_, ElementsAre("away", "away"));
   EXPECT_TRUE(channel_.idle());

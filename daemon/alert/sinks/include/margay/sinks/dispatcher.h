@@ -62,8 +62,8 @@ class Dispatcher {
 
   void push(const alert::Alert& alert, const std::string& json);
   void start();
-  // Sends what waits, for kPatienceAtEnd at most; then the rest is given up. Nothing may be pushed
-  // afterwards.
+  // Sends what waits, for kPatienceAtEnd at most (a sink that does not work has one attempt); then the rest
+  // is given up. Nothing may be pushed afterwards.
   void stop();
   Standing standing() const;
 
