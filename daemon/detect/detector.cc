@@ -99,10 +99,15 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   // 1. Facts: stopped processes. A stop that an open alert blames already is explained.
   take_evidence(column);
   const auto stopped = stopped_leaves(column, slice * options_.stop_slices);
-  std::set<std::uint32_t> still_stopped;
+  std::set<std::uint32_t> still_stopped, stopped_now;
+  // Also for less than that, if it has done nothing since: who samples anew, after a restart, knows only
+  // since when it looks.
+  for (const Stopped& s : stopped_leaves(column, DurationNs(0)))
+    if (s.since == evidence_[s.leaf].last.stopped_since) stopped_now.insert(s.leaf);
   std::vector<Stopped> fresh;
   for (const Stopped& s : stopped) {
     still_stopped.insert(s.leaf);
+    stopped_now.insert(s.leaf);
     const bool explained = std::any_of(open_.begin(), open_.end(), [&](const Incident& i) {
       return i.by_stop && i.culprits.contains(s.leaf) && (i.quiet == 0 || s.since < i.quiet_since);
     });
@@ -158,7 +163,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   // 3. What is over?
   for (auto it = open_.begin(); it != open_.end();) {
     const bool goes_on = it->by_stop ? std::any_of(it->culprits.begin(), it->culprits.end(),
-                                                   [&](std::uint32_t l) { return still_stopped.contains(l); })
+                                                   [&](std::uint32_t l) { return stopped_now.contains(l); })
                                      : without_progress_ > 0;
     if (goes_on) {
       it->quiet = 0;

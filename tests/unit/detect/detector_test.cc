@@ -83,6 +83,22 @@ TEST(Detector, AStopIsOneAlertEvenWhereSamplesAreMissing) {
     }
 }
 
+// After a restart of the daemon: the first sample says that the process is stopped, and not since when.
+TEST(Detector, AStopIsOneAlertAlsoWhereItsBeginIsForgotten) {
+  for (std::int64_t again = 10'300; again < 11'200; again += 50) {
+    SCOPED_TRACE(again);
+    JobPlan plan = steady();
+    plan.faults = {{JobFault::kStop, {3}, 10'040, 11'500}};
+    auto job = make_job(plan);
+    for (auto& c : job) {
+      auto& e = c.evidence(LeafIndex(3));
+      if (e.stopped_since != TimeNs() && slice_end(c.index, plan.slice) > job_time(plan, again))
+        e.stopped_since = job_time(plan, again);
+    }
+    expect_one_stop(plan, watch(plan, job), plan.faults[0]);
+  }
+}
+
 TEST(Detector, TwoStopsFiveSecondsApartAreTwoAlerts) {
   JobPlan plan = steady();
   plan.faults = {{JobFault::kStop, {2}, 8'030, 9'000}, {JobFault::kStop, {2}, 14'000, 15'000}};
