@@ -194,6 +194,10 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
   const DurationNs age = now - incident.alert.onset;
   if (incident.by_stop)
     return who + (n == 1 ? " has" : " have") + " been stopped for " + seconds_text(age) + meanwhile;
+  if (incident.by_departure) {
+    std::string text = who;
+    return text + (n == 1 ? " departs" : " depart") + " from the usual for " + seconds_text(age) + meanwhile;
+  }
   const auto& open = column.open(LeafIndex(*incident.culprits.begin()));
   const std::string state = open.state.value < topology_->states.size()
                                 ? topology_->states[open.state.value].name

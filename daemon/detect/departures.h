@@ -1,0 +1,129 @@
+// Who departs from what is usual, together, and for how long: perturbations of resources that go on. Pure.
+//
+// 1. What each leaf does otherwise than usual and otherwise than the others (contrast.h), and its mean over
+//    the leaves of each inner node: a shift too weak for any rank shows on its machine.
+// 2. Of each node (all but the root) and of the last 1, 2, 4 and 8 slices the score: the sum over columns of
+//    the mean departure, squared, in units of the variance that the node has had when it was quiet (shared
+//    with the nodes of its depth while it is young), of the spread of all leaves in these slices, and of a
+//    part of the common shift: where everything moves, leaves follow imperfectly.
+// 3. A score beyond the limit of its depth (tail_limit.h), whose departure is of `min_effect` at least, is an
+//    alarm. While the whole job moves, two slices in a row are.
+// 4. Blamed are the leaves that go the way of the strongest; where some work longer and others wait longer,
+//    those that work.
+// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile.
+//
+// Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 100 bytes. Thread safety: none.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "contrast.h"
+#include "margay/detect/topology.h"
+#include "tail_limit.h"
+
+namespace margay::detect {
+
+// Whether a resource in this state does something, rather than wait for somebody else: by its family, and
+// where that is not told (imported traces) by its name.
+bool is_work(const model::StateInfo& state);
+
+class Departures {
+ public:
+  struct Options {
+    DurationNs slice = milliseconds(100);
+    double min_effect = 0.1;          // share of the time
+    double false_alarms_per_day = 1;  // expected, over all nodes
+    std::uint32_t back_slices = 2;    // slices back in order until an episode is over
+  };
+  struct Episode {
+    std::set<std::uint32_t> leaves;  // blamed
+    SliceIndex onset{};
+    SliceIndex end{};  // first slice back in order, of one that has been
+    bool over = false;
+    double score = 0, limit = 0;  // of the alarm
+    std::uint16_t state = 0;      // in which the time goes that is missing
+    bool works = false;           // that state is work
+    double times = 0;             // how many times as long its visits take, where that is known; else 0
+  };
+
+  explicit Departures(Options options);
+
+  void set_topology(std::shared_ptr<const Topology> topology);
+  enum class Look : std::uint8_t {
+    kNormal,
+    kHeld,     // nobody makes progress: goes on with what has begun to be seen, and begins nothing
+    kNothing,  // something else explains this slice: nothing is tested or learned
+  };
+  // The newest slice of the window.
+  // Returns the episode that is going on, or that has just ended (`over`); nothing otherwise.
+  const Episode* on_slice(const Window& window, const model::SliceColumn& column,
+                          const std::set<std::uint16_t>& idle, Look look);
+  // The open episode is somebody else's: it ends unsaid.
+  void drop();
+
+  static constexpr std::array<int, 4> kSpans = {1, 2, 4, 8};
+
+ private:
+  static constexpr std::size_t kRing = 8;
+  // Departures of nodes in one measure.
+  struct Aspect {
+    std::array<Grid, kRing> ring;                  // of the last slices
+    std::array<Grid, 4> sum;                       // over each span
+    std::array<std::vector<float>, kRing> common;  // of the last slices
+    Grid variance;                                 // of one slice, of each node
+    std::vector<std::array<std::vector<double>, 4>>
+        pooled;  // [depth][span][column]: variance of the span's mean
+  };
+  struct Best {
+    float score = 0;
+    std::uint8_t span = 0;  // index into kSpans
+  };
+  void lay_out(std::size_t leaves, std::size_t columns);
+  void take(Aspect& aspect, const Grid& leaves, const std::vector<float>& common);
+  void score();
+  double effect(std::size_t item, std::size_t span) const;
+  void learn();
+  bool works(std::size_t column) const;
+  void begin(const Window& window, const std::vector<std::uint32_t>& alarmed);
+  void blame(const Window& window);
+  bool goes_on() const;
+
+  Options options_;
+  std::shared_ptr<const Topology> topology_;
+  Contrast contrast_;
+  // Items: the leaves, by number, then the inner nodes below the root that hold more than one.
+  struct Inner {
+    std::uint32_t first, count;  // in leaf_order
+    std::uint32_t group;
+  };
+  std::vector<Inner> inner_;
+  std::vector<std::uint32_t> group_;  // of each item: its depth
+  std::size_t groups_ = 0;
+  std::size_t items_ = 0, columns_ = 0;
+  std::array<Aspect, 2> aspects_;  // share, excess
+  std::uint64_t slices_ = 0;       // taken
+  std::uint64_t run_ = 0;          // taken since the last one that was not
+  std::vector<float> n_;           // slices an item's variance rests on
+  std::vector<double> pooled_n_;   // by group
+  std::vector<Best> best_;
+  std::vector<float> greatest_;              // by group, of this slice
+  std::vector<TailLimit> limits_;            // by group
+  std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
+  std::uint32_t alarms_in_a_row_ = 0;
+  std::vector<std::uint16_t> state_of_;  // by column
+  std::vector<char> work_;               // by column
+
+  std::optional<Episode> episode_;
+  std::array<Grid, 2> since_;  // departures of leaves, summed since the onset
+  double since_slices_ = 0, strength_ = 0;
+  std::vector<float> way_;  // of the strongest, share then excess
+  std::uint32_t back_ = 0;
+  bool worker_ = false;
+};
+
+}  // namespace margay::detect
