@@ -17,6 +17,12 @@ constexpr float kWinsor = 9;  // a square moves a variance by no more than so ma
 constexpr float kLeastDeviation = 0.012f;
 // The part of a common shift that single leaves may miss.
 constexpr float kImperfect = 0.15f;
+// The effect at which a score counts half.
+constexpr float kLarge = 0.25f;
+// Slices that look like a perturbation are not learned, but not for ever.
+constexpr std::uint32_t kMostSuspicious = 24;
+constexpr double kSuspicious = 0.35;  // of the limit
+constexpr double kFewLeaves = 8;
 constexpr double kLeastHistory = 4;
 constexpr std::size_t kLate = 8;  // slices until a maximum is learned
 constexpr double kBelongs = 0.5;  // of the strongest's way, to be blamed with it
@@ -191,6 +197,10 @@ void Departures::score() {
       }
     }
     for (std::size_t i = 0; i < items_; ++i) {
+      if (total[i] <= 0) continue;
+      // What takes little time is of little interest, however sure it is.
+      const auto large = static_cast<float>(effect(i, w));
+      total[i] *= large / (large + kLarge);
       if (total[i] > best_[i].score) best_[i] = {total[i], static_cast<std::uint8_t>(w)};
       greatest_[group_[i]] = std::max(greatest_[group_[i]], total[i]);
     }
@@ -252,7 +262,7 @@ void Departures::learn() {
   for (std::size_t i = 0; i < items_; ++i)
     if (i >= topology_->hierarchy.leaf_count() || (i < contrast_.leaves() && contrast_.known(i))) n_[i] += 1;
   pending_.push_back(greatest_);
-  if (pending_.size() > kLate) {
+  while (pending_.size() > kLate) {
     for (std::size_t g = 0; g < pending_.front().size() && g < groups_; ++g)
       if (count[g] > 0 && pending_.front()[g] > 0) limits_[g].add(pending_.front()[g]);
     pending_.erase(pending_.begin());
@@ -323,11 +333,15 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   const double p = options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay /
                    static_cast<double>(std::max<std::size_t>(1, used));
   bool suspicious = false;
+  // A history of few leaves is a short one.
+  const double few =
+      1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
+  limit_now_.assign(groups_, std::numeric_limits<double>::infinity());
   if (contrast_.history() >= kLeastHistory)
     for (std::size_t g = 0; g < groups_; ++g) {
       if (greatest_[g] <= 0) continue;
-      const double limit = limits_[g].limit(p);
-      suspicious = suspicious || greatest_[g] > limit / 2;
+      const double limit = limit_now_[g] = limits_[g].limit(p, few);
+      suspicious = suspicious || greatest_[g] > limit * kSuspicious;
       if (greatest_[g] <= limit) continue;
       for (std::uint32_t i = 0; i < items_; ++i)
         if (group_[i] == g && best_[i].score > limit && effect(i, best_[i].span) >= options_.min_effect)
@@ -337,9 +351,14 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (!alarmed.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2)) {
     begin(window, alarmed);
   } else if (alarmed.empty()) {
-    if (!contrast_.unsettled() && contrast_.history() > 1) learn();
+    suspicious_ = suspicious ? suspicious_ + 1 : 0;
+    if (!contrast_.unsettled() && contrast_.history() > 1) {
+      if (suspicious_ == 0 || suspicious_ > kMostSuspicious)
+        learn();
+      else
+        pending_.push_back(greatest_);
+    }
     contrast_.learn();
-    static_cast<void>(suspicious);
   }
   ++slices_, ++run_;
   return episode_ ? &*episode_ : nullptr;
@@ -353,7 +372,11 @@ void Departures::begin(const Window& window, const std::vector<std::uint32_t>& a
   episode_.emplace();
   episode_->score = best_[strongest].score;
   episode_->onset = window.last() + 1 - kSpans[w];
+  // What turns out to come again and again raises the limit.
   pending_.clear();
+  for (std::size_t g = 0; g < groups_; ++g)
+    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0)
+      limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
   contrast_.forget();
   back_ = 0;
   since_slices_ = kSpans[w];

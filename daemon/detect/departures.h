@@ -113,8 +113,9 @@ class Departures {
   std::vector<Best> best_;
   std::vector<float> greatest_;              // by group, of this slice
   std::vector<TailLimit> limits_;            // by group
+  std::vector<double> limit_now_;            // by group, of this slice
   std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
-  std::uint32_t alarms_in_a_row_ = 0;
+  std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
   std::vector<std::uint16_t> state_of_;  // by column
   std::vector<char> work_;               // by column
 

@@ -14,6 +14,8 @@ constexpr std::size_t kMostTail = 48;
 // many excesses say.
 constexpr double kPriorExcess = 0.25;
 constexpr double kPriorWeight = 4;
+// How much of the heavy continuation is believed: of a long history, and more of a short one.
+constexpr double kHeavy = 0.25, kHeavyYoung = 0.3;
 
 }  // namespace
 
@@ -26,7 +28,7 @@ void TailLimit::add(float score) {
   next_ = (next_ + 1) % options_.kept;
 }
 
-double TailLimit::limit(double p) const {
+double TailLimit::limit(double p, double few) const {
   const std::size_t n = newest_.size();
   if (n < 3) return std::numeric_limits<double>::infinity();
   const std::size_t k = std::clamp<std::size_t>(n / 3, 1, kMostTail);
@@ -44,8 +46,10 @@ double TailLimit::limit(double p) const {
   const double beyond = std::max(0.0, std::log(static_cast<double>(k) / (static_cast<double>(n) * p)));
   const double light = quantile + excess * beyond;
   const double heavy = quantile * std::exp(std::min(logs, 0.5) * beyond);
-  const double wider = 1 + options_.doubt * options_.young / (options_.young + static_cast<double>(n));
-  return std::max(options_.least, std::sqrt(light * heavy) * wider);
+  const double young = options_.young * few;
+  const double doubt = young / (young + static_cast<double>(n));
+  const double h = kHeavy + kHeavyYoung * doubt;
+  return std::max(options_.least, std::pow(light, 1 - h) * std::pow(heavy, h) * (1 + options_.doubt * doubt));
 }
 
 }  // namespace margay::detect

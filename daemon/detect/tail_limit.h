@@ -29,7 +29,8 @@ class TailLimit {
   std::size_t size() const { return newest_.size(); }
   // What a slice's greatest score exceeds with probability `p` (0 to 1, both outside). Infinite before the
   // third maximum.
-  double limit(double p) const;
+  // `few` times as many slices are called a short history.
+  double limit(double p, double few = 1) const;
 
  private:
   Options options_;

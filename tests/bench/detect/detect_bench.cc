@@ -158,6 +158,31 @@ int cases(std::uint64_t first, std::uint64_t last, int only) {
   return 0;
 }
 
+int quiet(std::uint32_t ranks, std::int64_t slices, double knob, std::uint64_t seed) {
+  for (const bool coupled : {true, false}) {
+    bench::QuietJob job(ranks, seed, coupled);
+    detect::DetectorOptions o;
+    o.run = "r";
+    o.window.slice = seconds(1);
+    o.window.slices = 16;
+    o.false_alarms_per_day = knob;
+    o.min_effect = 0.05;
+    detect::Detector d(o);
+    d.set_topology(job.topology());
+    int alarms = 0;
+    for (std::int64_t i = 0; i < slices; ++i) {
+      const auto& column = job.next();
+      for (const auto& a : d.on_slice(column, slice_end(column.index, o.window.slice)))
+        alarms += a.status == alert::Status::kFiring && a.kind == alert::Kind::kPerturbation;
+    }
+    const double days = static_cast<double>(slices) / 86'400;
+    std::printf("quiet, %u ranks, %s noise: %.2f days, %d false alarms, %.1f a day; knob %.0f\n", ranks,
+                coupled ? "common" : "own", days, alarms, alarms / days, knob);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -170,5 +195,8 @@ int main(int argc, char** argv) {
   if (what == "cases")
     return cases(static_cast<std::uint64_t>(number(2, 1)), static_cast<std::uint64_t>(number(3, 4)),
                  static_cast<int>(number(4, -1)));
+  if (what == "quiet")
+    return quiet(static_cast<std::uint32_t>(number(2, 64)), number(3, 86'400),
+                 static_cast<double>(number(4, 1)), static_cast<std::uint64_t>(number(5, 1)));
   return 1;
 }
