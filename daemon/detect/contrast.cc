@@ -17,6 +17,10 @@ constexpr double kNear = 0.06, kNearTimes = 2.5;
 // A new mode: so many slices alike; or so many, if they never are.
 constexpr double kAlike = 3, kUnlike = 8;
 // A slice moves a mean by no more than so many usual deviations: a perturbation does not teach itself.
+constexpr float kNoLog = -1e9f;
+// Nearly all visits are no longer than so many deviations of their logarithms; a leaf's own are believed as
+// much as those of all after so many.
+constexpr float kLogDeviations = 1.5f, kOwnVisits = 8, kLeastLogDeviation = 0.1f;
 constexpr double kIdleShare = 0.1;
 
 template <class Get>
@@ -52,6 +56,7 @@ void Contrast::reach(Mode& mode) const {
   mode.share.reach(leaves, columns_);
   mode.spent.reach(leaves, columns_);
   mode.visits.reach(leaves, columns_);
+  for (Grid* g : {&mode.logs, &mode.log_sum, &mode.log_squares}) g->reach(leaves, columns_);
   mode.n.resize(std::max(mode.n.size(), leaves), 0.0f);
 }
 
@@ -78,7 +83,8 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   const Window::Rows rows = window.rows(window.last());
   const std::size_t leaves = rows.weights.size();
   columns_ = std::max(columns_, window.columns());
-  for (Grid* g : {&row_, &spent_, &visits_, &share_, &excess_}) g->reach(leaves, columns_);
+  for (Grid* g : {&row_, &spent_, &visits_, &age_, &in_, &ended_}) g->reach(leaves, columns_);
+  for (Grid& g : departure_) g.reach(leaves, columns_);
   there_.resize(std::max(there_.size(), leaves));
   std::fill(there_.begin(), there_.end(), 0);
   known_.assign(there_.size(), 0);
@@ -86,6 +92,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   for (std::size_t x = 0; x < columns_; ++x) counted_[x] = !idle.contains(window.state_of(x).value);
 
   const float one = 1 / static_cast<float>(slice_.value);
+  const TimeNs end = slice_end(column.index, slice_);
   sample_.clear();
   std::size_t present = 0;
   for (std::size_t l = 0; l < leaves; ++l) present += rows.weights[l] >= kLeastWeight;
@@ -99,11 +106,25 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     const auto scale = static_cast<float>(1 / rows.weights[l]);
     const auto durations = column.duration_ns(LeafIndex(static_cast<std::uint32_t>(l)));
     const auto ended = column.visits(LeafIndex(static_cast<std::uint32_t>(l)));
+    const auto longest = column.longest_ns(LeafIndex(static_cast<std::uint32_t>(l)));
+    const auto& open = column.open(LeafIndex(static_cast<std::uint32_t>(l)));
     for (std::size_t x = 0; x < columns_; ++x) {
       row_[l][x] = x < rows.columns ? static_cast<float>(rows.values[l * rows.columns + x]) * scale : 0.0f;
       const std::size_t state = window.state_of(x).value;
       spent_[l][x] = state < durations.size() ? static_cast<float>(durations[state]) * one : 0.0f;
       visits_[l][x] = state < ended.size() ? static_cast<float>(ended[state]) : 0.0f;
+      const float age = state < longest.size() ? static_cast<float>(longest[state]) * one : 0.0f;
+      age_[l][x] = age;
+      in_[l][x] = std::min(age, spent_[l][x]);
+      // A visit that ended, if it can be told from the one that is open.
+      const bool is_open =
+          open.state.value == state && static_cast<float>((end - open.since).value) * one >= age * 0.999f;
+      float one_visit = -1;
+      if (visits_[l][x] == 1 && !is_open)
+        one_visit = age;
+      else if (visits_[l][x] > 1)
+        one_visit = std::min(age, spent_[l][x] / visits_[l][x]);
+      ended_[l][x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
     }
   }
 
@@ -127,10 +148,8 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       }
     }
   }
-  share_.fill(0);
-  excess_.fill(0);
-  common_share_.assign(columns_, 0);
-  common_excess_.assign(columns_, 0);
+  for (Grid& g : departure_) g.fill(0);
+  for (auto& c : common_) c.assign(columns_, 0);
   if (!mode_) return;
   const Mode& mode = modes_[*mode_];
 
@@ -141,6 +160,17 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   std::vector<float> pooled(columns_, -1);
   for (std::size_t x = 0; x < columns_; ++x)
     if (visits[x] >= kLeastVisits) pooled[x] = static_cast<float>(spent[x] / visits[x]);
+  // The same of logarithms, with the deviation.
+  std::vector<double> logs(columns_), log_sum(columns_), log_squares(columns_);
+  for (const std::uint32_t l : sample_)
+    for (std::size_t x = 0; x < columns_; ++x) {
+      logs[x] += mode.logs[l][x];
+      log_sum[x] += mode.log_sum[l][x];
+      log_squares[x] += mode.log_squares[l][x];
+    }
+  Grid& share = departure_[kShare];
+  Grid& excess = departure_[kExcess];
+  Grid& overtime = departure_[kOvertime];
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!there_[l] || mode.n[l] <= 0) continue;
     known_[l] = 1;
@@ -150,24 +180,32 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     const bool shares = idle_share < kIdleShare;
     for (std::size_t x = 0; x < columns_; ++x) {
       if (!counted_[x]) continue;
-      if (shares) share_[l][x] = row_[l][x] - mode.share[l][x];
+      if (shares) share[l][x] = row_[l][x] - mode.share[l][x];
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
-      if (each >= 0) excess_[l][x] = spent_[l][x] - visits_[l][x] * each;
+      if (each >= 0) excess[l][x] = spent_[l][x] - visits_[l][x] * each;
+      if (logs[x] < kLeastVisits || age_[l][x] <= 0) continue;
+      // The leaf's own logarithms, as far as they are believed, and those of all.
+      const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]);
+      const auto mean_all = static_cast<float>(log_sum[x] / logs[x]);
+      const auto square_all = static_cast<float>(log_squares[x] / logs[x]);
+      const float own = std::max(mode.logs[l][x], 1e-3f);
+      const float mean = k * mean_all + (1 - k) * mode.log_sum[l][x] / own;
+      const float square = k * square_all + (1 - k) * mode.log_squares[l][x] / own;
+      const float deviation =
+          std::sqrt(std::max(square - mean * mean, kLeastLogDeviation * kLeastLogDeviation));
+      const float usual = std::exp(mean + kLogDeviations * deviation);
+      overtime[l][x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
   std::vector<float> scratch;
-  for (std::size_t x = 0; x < columns_; ++x) {
-    common_share_[x] = median(sample_, scratch, [&](std::uint32_t l) { return share_[l][x]; });
-    common_excess_[x] = median(sample_, scratch, [&](std::uint32_t l) { return excess_[l][x]; });
-  }
-  for (std::size_t l = 0; l < there_.size(); ++l) {
-    if (!known_[l]) continue;
-    for (std::size_t x = 0; x < columns_; ++x) {
-      share_[l][x] -= common_share_[x];
-      excess_[l][x] -= common_excess_[x];
-    }
-  }
+  for (std::size_t k = 0; k < kMeasures; ++k)
+    for (std::size_t x = 0; x < columns_; ++x)
+      common_[k][x] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[k][l][x]; });
+  for (std::size_t k = 0; k < kMeasures; ++k)
+    for (std::size_t l = 0; l < there_.size(); ++l)
+      if (known_[l])
+        for (std::size_t x = 0; x < columns_; ++x) departure_[k][l][x] -= common_[k][x];
 }
 
 void Contrast::add(Mode& mode) {
@@ -182,6 +220,11 @@ void Contrast::add(Mode& mode) {
       mode.share[l][x] += rate * (row_[l][x] - mode.share[l][x]);
       mode.spent[l][x] = keep * mode.spent[l][x] + spent_[l][x];
       mode.visits[l][x] = keep * mode.visits[l][x] + visits_[l][x];
+      if (ended_[l][x] > kNoLog) {
+        mode.logs[l][x] = keep * mode.logs[l][x] + 1;
+        mode.log_sum[l][x] = keep * mode.log_sum[l][x] + ended_[l][x];
+        mode.log_squares[l][x] = keep * mode.log_squares[l][x] + ended_[l][x] * ended_[l][x];
+      }
     }
   }
 }

@@ -1,10 +1,11 @@
 // What each leaf does otherwise than usual, and otherwise than the others. Pure.
 //
-// Two measures of a cell, each in shares of the slice: *share*, the time in a state; *excess*, the time in a
-// state less what the visits that ended in it usually take. Shares tell a change of proportions; excess tells
-// work that takes longer, also where work comes in requests and its amount varies. Usual is what the leaf did
-// in this *mode* of the job. Of both the median over the leaves is taken off (the *common* part): what hits
-// everyone alike is a change of phase, not a perturbation.
+// Three measures of a cell, each in shares of the slice: *share*, the time in a state; *excess*, the time in
+// a state less what the visits that ended in it usually take; *overtime*, the time of a visit beyond what
+// nearly all visits take, also while it goes on. Shares tell a change of proportions; excess tells work that
+// takes longer, also where work comes in requests and its amount varies; overtime tells visits of several
+// slices. Usual is what the leaf did in this *mode* of the job. Of all three the median over the leaves is
+// taken off (the *common* part): what hits everyone alike is a change of phase, not a perturbation.
 //
 // A mode is what the leaves' usual shares and durations are while the job does one thing. The mode of a slice
 // is the known one that most leaves fit (median total variation), found again in the slice in which it comes
@@ -16,6 +17,7 @@
 // leaves * columns * 12 bytes. Thread safety: none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -46,6 +48,7 @@ class Grid {
 
 class Contrast {
  public:
+  enum Measure : std::size_t { kShare, kExcess, kOvertime, kMeasures };
   explicit Contrast(DurationNs slice) : slice_(slice) {}
 
   // The newest slice of the window. `idle` are states in which being is no work: they are left out.
@@ -57,11 +60,10 @@ class Contrast {
 
   std::size_t leaves() const { return known_.size(); }
   std::size_t columns() const { return columns_; }
-  // Leaves x columns, common part taken off; 0 of leaves that are not known (absent, lost, not yet learned).
-  const Grid& share() const { return share_; }
-  const Grid& excess() const { return excess_; }
-  const std::vector<float>& common_share() const { return common_share_; }
-  const std::vector<float>& common_excess() const { return common_excess_; }
+  // Leaves x columns of a measure, common part taken off; 0 of leaves that are not known (absent, lost, not
+  // yet learned).
+  const Grid& departure(std::size_t measure) const { return departure_[measure]; }
+  const std::vector<float>& common(std::size_t measure) const { return common_[measure]; }
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
   // No mode fits: the job has just changed, all together.
   bool unsettled() const { return unsettled_; }
@@ -72,8 +74,10 @@ class Contrast {
 
  private:
   struct Mode {
-    Grid share;            // mean
-    Grid spent, visits;    // sums that forget: slices spent in a state, visits that ended
+    Grid share;          // mean
+    Grid spent, visits;  // sums that forget: slices spent in a state, visits that ended
+    // Logarithms of the durations of visits: how many, sum, sum of squares; they forget.
+    Grid logs, log_sum, log_squares;
     std::vector<float> n;  // slices learned, of each leaf
     double slices = 0;
     double fit = 0.1;  // usual
@@ -94,8 +98,10 @@ class Contrast {
   std::uint64_t clock_ = 0;
   Grid row_, spent_, visits_;                  // of this slice
   std::vector<char> there_, known_, counted_;  // by leaf, by leaf, by column: not idle
-  Grid share_, excess_;
-  std::vector<float> common_share_, common_excess_;
+  Grid age_, in_,
+      ended_;  // of this slice: of the longest visit, its part of the slice; log of one that ended
+  std::array<Grid, kMeasures> departure_;
+  std::array<std::vector<float>, kMeasures> common_;
   std::vector<std::uint32_t> sample_;
 };
 

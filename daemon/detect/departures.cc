@@ -8,6 +8,7 @@
 namespace margay::detect {
 namespace {
 
+constexpr std::size_t kMeasures = Contrast::kMeasures;
 constexpr double kDay = 86'400e9;
 // A node's own variance counts as much as that of its depth after so many slices.
 constexpr float kOwnSlices = 8;
@@ -18,7 +19,7 @@ constexpr float kLeastDeviation = 0.012f;
 // The part of a common shift that single leaves may miss.
 constexpr float kImperfect = 0.15f;
 // The effect at which a score counts half.
-constexpr float kLarge = 0.25f;
+static const float kLarge = env("LARGE", 0.25f);
 // Slices that look like a perturbation are not learned, but not for ever.
 constexpr std::uint32_t kMostSuspicious = 24;
 constexpr double kSuspicious = 0.35;  // of the limit
@@ -153,16 +154,18 @@ void Departures::score() {
   best_.assign(items_, {});
   greatest_.assign(groups_, 0.0f);
   const double history = contrast_.history();
-  std::vector<float> scratch, least(groups_ * columns_), factor(columns_);
+  std::vector<float> scratch;
   std::vector<float> total(items_);
   for (std::size_t w = 0; w < kSpans.size(); ++w) {
     const auto span = static_cast<std::uint64_t>(kSpans[w]);
     if (run_ + 1 < span) break;
     const float one = 1 / static_cast<float>(span);
     std::fill(total.begin(), total.end(), 0.0f);
-    for (Aspect& a : aspects_) {
+    for (std::size_t measure = 0; measure < kMeasures; ++measure) {
+      Aspect& a = aspects_[measure];
+      const float least = kLeastOf[measure] * kLeastOf[measure];
       // In these slices: how far the leaves spread, and how far all of them moved.
-      std::vector<float> floor(columns_), common(columns_, 0.0f);
+      std::vector<float> common(columns_, 0.0f);
       for (std::uint64_t k = 0; k < span; ++k)
         for (std::size_t x = 0; x < columns_; ++x)
           common[x] += one * a.common[(slices_ + kRing - k) % kRing][x];
@@ -187,7 +190,7 @@ void Departures::score() {
           const auto base = static_cast<float>(pooled[0][x]);
           const float lasts = base > 0 ? static_cast<float>(pooled[w][x]) / base : one;
           float v = (own * a.variance[i][x] + (1 - own) * base) * lasts;
-          v = std::max(v, kLeastDeviation * kLeastDeviation) * young;
+          v = std::max(v, least) * young;
           if (leaf) v = std::max(v, spread[x] * spread[x]);
           const float c = kImperfect * common[x];
           const float d = a.sum[w][i][x] * one;
@@ -211,7 +214,9 @@ void Departures::score() {
 double Departures::effect(std::size_t item, std::size_t w) const {
   double more = 0, less = 0, longer = 0;
   for (std::size_t x = 0; x < columns_; ++x) {
-    const float d = aspects_[0].sum[w][item][x], e = aspects_[1].sum[w][item][x];
+    const float d = aspects_[Contrast::kShare].sum[w][item][x];
+    const float e =
+        std::max(aspects_[Contrast::kExcess].sum[w][item][x], aspects_[Contrast::kOvertime].sum[w][item][x]);
     (d > 0 ? more : less) += std::abs(d);
     longer += std::max(0.0f, e);
   }
@@ -294,13 +299,12 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     work_.push_back(s.value < topology_->states.size() && is_work(topology_->states[s.value]) &&
                     !idle.contains(s.value));
   }
-  take(aspects_[0], contrast_.share(), contrast_.common_share());
-  take(aspects_[1], contrast_.excess(), contrast_.common_excess());
+  for (std::size_t k = 0; k < kMeasures; ++k) take(aspects_[k], contrast_.departure(k), contrast_.common(k));
   score();
 
   if (episode_) {
-    for (std::size_t k = 0; k < 2; ++k) {
-      const Grid& now = k == 0 ? contrast_.share() : contrast_.excess();
+    for (std::size_t k = 0; k < kMeasures; ++k) {
+      const Grid& now = contrast_.departure(k);
       since_[k].reach(now.rows(), now.columns());
       for (std::size_t l = 0; l < now.rows(); ++l)
         for (std::size_t x = 0; x < now.columns(); ++x) since_[k][l][x] += back_ == 0 ? now[l][x] : 0.0f;
@@ -380,7 +384,7 @@ void Departures::begin(const Window& window, const std::vector<std::uint32_t>& a
   contrast_.forget();
   back_ = 0;
   since_slices_ = kSpans[w];
-  for (std::size_t k = 0; k < 2; ++k) {
+  for (std::size_t k = 0; k < kMeasures; ++k) {
     since_[k] = Grid();
     since_[k].reach(contrast_.leaves(), columns_);
     for (std::size_t l = 0; l < contrast_.leaves(); ++l)
@@ -397,7 +401,8 @@ void Departures::blame(const Window& window) {
   const auto longest = [&](std::size_t l, bool work) {
     float most = 0;
     for (std::size_t x = 0; x < columns_; ++x)
-      if (works(x) == work) most = std::max({most, since_[0][l][x] * one, since_[1][l][x] * one});
+      if (works(x) == work)
+        most = std::max({most, since_[0][l][x] * one, since_[1][l][x] * one, since_[2][l][x] * one});
     return most;
   };
   // How many usual deviations a leaf is off, in what it does more.
@@ -405,8 +410,7 @@ void Departures::blame(const Window& window) {
     const float own = n_[l] / (n_[l] + kOwnSlices);
     const auto& pooled = aspects_[k].pooled[0];
     const auto base = static_cast<float>(pooled[0][x]);
-    const float v =
-        std::max(own * aspects_[k].variance[l][x] + (1 - own) * base, kLeastDeviation * kLeastDeviation);
+    const float v = std::max(own * aspects_[k].variance[l][x] + (1 - own) * base, kLeastOf[k] * kLeastOf[k]);
     const float lasts = base > 0 ? static_cast<float>(pooled[3][x]) / base : 1.0f;
     return since_[k][l][x] * one / std::sqrt(v * std::max(lasts, one));
   };
@@ -416,7 +420,7 @@ void Departures::blame(const Window& window) {
   for (std::size_t l = 0; l < leaves; ++l)
     for (const bool work : {false, true}) {
       float z = 0;
-      for (std::size_t k = 0; k < 2; ++k)
+      for (std::size_t k = 0; k < kMeasures; ++k)
         for (std::size_t x = 0; x < columns_; ++x)
           if (works(x) == work) z = std::max(z, deviations(l, k, x));
       const float weight = std::min(z, kMostDeviations) * longest(l, work);
@@ -424,11 +428,11 @@ void Departures::blame(const Window& window) {
     }
   const bool by_work = most[1] >= kWorkBefore * most[0];
   const std::size_t strongest = strongest_of[by_work];
-  way_.assign(2 * columns_, 0.0f);
+  way_.assign(kMeasures * columns_, 0.0f);
   const auto set_way = [&](const std::vector<std::uint32_t>& of) {
     std::fill(way_.begin(), way_.end(), 0.0f);
     for (const std::uint32_t l : of)
-      for (std::size_t k = 0; k < 2; ++k)
+      for (std::size_t k = 0; k < kMeasures; ++k)
         for (std::size_t x = 0; x < columns_; ++x)
           if (!by_work || works(x))
             way_[k * columns_ + x] += since_[k][l][x] * one / static_cast<float>(of.size());
@@ -437,7 +441,7 @@ void Departures::blame(const Window& window) {
   };
   const auto along = [&](std::size_t l) {
     float sum = 0, length = 0;
-    for (std::size_t k = 0; k < 2; ++k)
+    for (std::size_t k = 0; k < kMeasures; ++k)
       for (std::size_t x = 0; x < columns_; ++x) {
         const float v = way_[k * columns_ + x];
         sum += v * since_[k][l][x] * one;
@@ -459,8 +463,13 @@ void Departures::blame(const Window& window) {
   worker_ = by_work;
   episode_->works = by_work;
   std::size_t column = 0;
+  const auto longest_way = [&](std::size_t x) {
+    float longest_one = 0;
+    for (std::size_t k = 0; k < kMeasures; ++k) longest_one = std::max(longest_one, way_[k * columns_ + x]);
+    return longest_one;
+  };
   for (std::size_t x = 0; x < columns_; ++x)
-    if (std::max(way_[x], way_[columns_ + x]) > std::max(way_[column], way_[columns_ + column])) column = x;
+    if (longest_way(x) > longest_way(column)) column = x;
   episode_->state = column < state_of_.size() ? state_of_[column] : 0;
 }
 
@@ -472,7 +481,7 @@ bool Departures::goes_on() const {
     std::size_t n = 0;
     for (const std::uint32_t l : episode_->leaves) {
       ++n;
-      for (std::size_t k = 0; k < 2; ++k)
+      for (std::size_t k = 0; k < kMeasures; ++k)
         for (std::size_t x = 0; x < columns_; ++x)
           sum += way_[k * columns_ + x] * aspects_[k].sum[w][l][x] * one;
     }

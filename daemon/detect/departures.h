@@ -105,11 +105,11 @@ class Departures {
   std::vector<std::uint32_t> group_;  // of each item: its depth
   std::size_t groups_ = 0;
   std::size_t items_ = 0, columns_ = 0;
-  std::array<Aspect, 2> aspects_;  // share, excess
-  std::uint64_t slices_ = 0;       // taken
-  std::uint64_t run_ = 0;          // taken since the last one that was not
-  std::vector<float> n_;           // slices an item's variance rests on
-  std::vector<double> pooled_n_;   // by group
+  std::array<Aspect, Contrast::kMeasures> aspects_;
+  std::uint64_t slices_ = 0;      // taken
+  std::uint64_t run_ = 0;         // taken since the last one that was not
+  std::vector<float> n_;          // slices an item's variance rests on
+  std::vector<double> pooled_n_;  // by group
   std::vector<Best> best_;
   std::vector<float> greatest_;              // by group, of this slice
   std::vector<TailLimit> limits_;            // by group
@@ -120,9 +120,9 @@ class Departures {
   std::vector<char> work_;               // by column
 
   std::optional<Episode> episode_;
-  std::array<Grid, 2> since_;  // departures of leaves, summed since the onset
+  std::array<Grid, Contrast::kMeasures> since_;  // departures of leaves, summed since the onset
   double since_slices_ = 0, strength_ = 0;
-  std::vector<float> way_;  // of the strongest, share then excess
+  std::vector<float> way_;  // of the strongest, measure after measure
   std::uint32_t back_ = 0;
   bool worker_ = false;
 };

@@ -288,13 +288,18 @@ Job service(const Fault& fault, const std::string& trait, double slice, double e
   const double load = random.uniform(0.25, 0.6);
   const bool shared = random.chance(0.5);
   Slow rate(trait == "surge" ? 0.5 : 0.15, 20 * slice);
+  // Kinds of workers, every fourth alike.
+  double kind_size[4] = {1, 1, 1, 1};
+  std::uint32_t kind[4] = {0, 0, 0, 0};
+  if (trait == "kinds")
+    for (std::size_t k = 0; k < 4; ++k) kind_size[k] = random.uniform(0.2, 1.2), kind[k] = random.below(3);
   std::vector<Line> lines(shape.ranks);
   const double cv = trait == "tails" ? 1.0 : 0.5;
   const auto serve = [&](std::uint32_t r) {
     const double parts[] = {0, 0.2, 0.5, 0.3};
-    const double of = size * random.jitter(cv);
+    const double of = size * random.jitter(cv) * kind_size[r % 4];
     for (std::uint16_t s = 1; s < 4; ++s) {
-      double d = of * parts[s] * random.jitter(0.2);
+      double d = of * parts[(s + kind[r % 4]) % 3 + 1] * random.jitter(0.2);
       if (fault.hits(r, lines[r].now()) && (fault.kind != "slow_disk" ? s != 2 : s == 2)) d *= fault.factor;
       lines[r].spend(s, d);
     }
@@ -327,6 +332,8 @@ Job tasks(const Fault& fault, const std::string& trait, double slice, double end
   const double cv = trait == "tails" ? 0.9 : 0.4;
   const double io = random.uniform(0.15, 0.3);
   double level = 0;
+  double kinds[4];  // of tasks: one after the other in a level
+  for (double& k : kinds) k = random.uniform(0.2, 1.5);
   while (level < end) {
     const auto count = static_cast<std::size_t>(shape.ranks * random.uniform(2, 8));
     using Free = std::pair<double, std::uint32_t>;
@@ -337,7 +344,8 @@ Job tasks(const Fault& fault, const std::string& trait, double slice, double end
       const std::uint32_t r = free.top().second;
       free.pop();
       for (const std::uint16_t s : {1, 2, 3}) {
-        double left = size * (s == 2 ? 1 - 2 * io : io) * random.jitter(cv);
+        double left = size * (s == 2 ? 1 - 2 * io : io) * random.jitter(cv) *
+                      (trait == "kinds" ? kinds[i * 4 / count] : 1);
         const bool hit = fault.leaves.contains(r) && (fault.kind == "slow_disk" ? s != 2 : s == 2);
         double at = lines[r].now();
         if (hit) {
@@ -391,6 +399,24 @@ constexpr Group kGroups[] = {
     {"service", "slow_disk", ""},
     {"service", "", "surge"},
     {"service", "", "tails"},
+    {"coupled", "slow_machine", "short"},
+    {"coupled", "slow_machine", "few"},
+    {"coupled", "slow_rank", "few"},
+    {"coupled", "stop", "few"},
+    {"coupled", "slow_machine", "ragged"},
+    {"coupled", "", "short"},
+    {"coupled", "", "few"},
+    {"coupled", "", "single"},
+    {"coupled", "", "ragged"},
+    {"free", "slow_machine", "short"},
+    {"free", "", "short"},
+    {"free", "", "ragged"},
+    {"service", "busy_machine", "kinds"},
+    {"service", "slow_disk", "short"},
+    {"service", "", "kinds"},
+    {"service", "", "short"},
+    {"tasks", "slow_disk", "kinds"},
+    {"tasks", "", "kinds"},
     {"tasks", "slow_disk", ""},
     {"tasks", "busy_machine", ""},
     {"tasks", "", "tails"},
@@ -410,10 +436,17 @@ Case make_case(std::size_t group, std::uint64_t seed) {
   out.seed = seed;
   constexpr double kSlices[] = {0.25, 0.3, 1};
   out.slice_s = kSlices[random.below(3)];
-  const double end = out.slice_s * random.uniform(120, 360);
+  const std::string trait = g.trait;
+  const double end = out.slice_s * (trait == "short" ? random.uniform(35, 70) : random.uniform(120, 360));
   Shape shape;
   if (random.chance(0.3)) shape = {32, 4, 1};
   if (random.chance(0.2)) shape = {16, 4, 2};
+  if (trait == "few") {
+    shape = {4, 4, 1};
+    if (random.chance(0.6)) shape = {8, 4, 1};
+    if (random.chance(0.3)) shape = {8, 2, 1};
+    if (random.chance(0.3)) shape = {12, 3, 1};
+  }
   if (std::string(g.fault) == "slow_cluster") shape = {64, 16, 4};
   const Fault fault = some_fault(g.fault, shape, out.slice_s, end, random);
   const std::string job_kind = g.job;
@@ -421,6 +454,13 @@ Case make_case(std::size_t group, std::uint64_t seed) {
              : job_kind == "free"    ? free_ranks
              : job_kind == "service" ? service
                                      : tasks)(fault, g.trait, out.slice_s, end, random, shape);
+  // Resources that begin later than the job, or end before it.
+  if (trait == "ragged")
+    for (auto& visits : job.visits) {
+      const double join = random.uniform(0, 4) * out.slice_s,
+                   leave = end - random.exponential(4) * out.slice_s;
+      std::erase_if(visits, [&](const Visit& v) { return v.end < join || v.begin > leave; });
+    }
   out.topology = topology_of(shape, job.states);
   out.idle_states = job.idle;
   out.slices = slices_of(job.visits, out.slice_s, end, job.states.size());
