@@ -24,6 +24,11 @@ static const float kLarge = env("LARGE", 0.25f);
 constexpr std::uint32_t kMostSuspicious = 24;
 constexpr double kSuspicious = 0.35;  // of the limit
 constexpr double kFewLeaves = 8;
+// An episode of so many slices at least, that has been so often, with these leaves and this way (cosine).
+constexpr std::int64_t kLeastPattern = 3;
+constexpr std::uint32_t kFamiliarTimes = 2;
+constexpr std::size_t kMostPatterns = 16;
+constexpr double kSameLeaves = 0.8, kSameWay = 0.85;
 constexpr double kLeastHistory = 4;
 constexpr std::size_t kLate = 8;  // slices until a maximum is learned
 constexpr double kBelongs = 0.5;  // of the strongest's way, to be blamed with it
@@ -289,7 +294,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     run_ = 0;
     alarms_in_a_row_ = 0;
     contrast_.forget();
-    return episode_ ? &*episode_ : nullptr;
+    return episode_ && !familiar_ ? &*episode_ : nullptr;
   }
   contrast_.measure(window, column, idle);
   lay_out(contrast_.leaves(), contrast_.columns());
@@ -316,7 +321,19 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     } else if (back_++ == 0) {
       episode_->end = window.last();
     }
+    if (familiar_ && back_ == 0) {
+      // Is it still the same?
+      const Pattern* const same = same_pattern();
+      unlike_ = same != nullptr && same->times >= kFamiliarTimes ? 0 : unlike_ + 1;
+      if (unlike_ >= 2) familiar_ = false;
+    }
     if (back_ >= options_.back_slices) {
+      if (Pattern* const same = same_pattern()) {
+        ++same->times;
+      } else if (episode_->onset.value + kLeastPattern <= episode_->end.value) {
+        if (patterns_.size() >= kMostPatterns) patterns_.erase(patterns_.begin());
+        patterns_.push_back({episode_->leaves, way_, 1});
+      }
       episode_->over = true;
       back_ = 0;
       run_ = 0;
@@ -324,10 +341,10 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
       for (Aspect& a : aspects_)
         for (Grid& g : a.sum) g.fill(0);
       ++slices_;
-      return &*episode_;
+      return familiar_ ? nullptr : &*episode_;
     }
     ++slices_, ++run_;
-    return &*episode_;
+    return familiar_ ? nullptr : &*episode_;
   }
 
   // Alarms?
@@ -365,7 +382,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     contrast_.learn();
   }
   ++slices_, ++run_;
-  return episode_ ? &*episode_ : nullptr;
+  return episode_ && !familiar_ ? &*episode_ : nullptr;
 }
 
 void Departures::begin(const Window& window, const std::vector<std::uint32_t>& alarmed) {
@@ -391,6 +408,27 @@ void Departures::begin(const Window& window, const std::vector<std::uint32_t>& a
       for (std::size_t x = 0; x < columns_; ++x) since_[k][l][x] = aspects_[k].sum[w][l][x];
   }
   blame(window);
+  const Pattern* const same = same_pattern();
+  familiar_ = same != nullptr && same->times >= kFamiliarTimes;
+  unlike_ = 0;
+}
+
+// The pattern that the open episode is of, if there has been one.
+Departures::Pattern* Departures::same_pattern() {
+  for (Pattern& p : patterns_) {
+    std::size_t both = 0;
+    for (const std::uint32_t l : episode_->leaves) both += p.leaves.contains(l);
+    const auto all = static_cast<double>(p.leaves.size() + episode_->leaves.size() - both);
+    if (static_cast<double>(both) < kSameLeaves * all) continue;
+    double along = 0, here = 0, there = 0;
+    for (std::size_t i = 0; i < way_.size() && i < p.way.size(); ++i) {
+      along += static_cast<double>(way_[i]) * p.way[i];
+      here += static_cast<double>(way_[i]) * way_[i];
+      there += static_cast<double>(p.way[i]) * p.way[i];
+    }
+    if (along * along >= kSameWay * kSameWay * here * there) return &p;
+  }
+  return nullptr;
 }
 
 // Of all leaves, by what they have done since the onset, those that are the cause.
@@ -470,6 +508,7 @@ void Departures::blame(const Window& window) {
   };
   for (std::size_t x = 0; x < columns_; ++x)
     if (longest_way(x) > longest_way(column)) column = x;
+  episode_->excess = way_[Contrast::kExcess * columns_ + column];
   episode_->state = column < state_of_.size() ? state_of_[column] : 0;
 }
 
@@ -493,6 +532,7 @@ bool Departures::goes_on() const {
 
 void Departures::drop() {
   episode_.reset();
+  familiar_ = false;
   back_ = 0;
   run_ = 0;
   for (Aspect& a : aspects_)

@@ -10,7 +10,9 @@
 //    alarm. While the whole job moves, two slices in a row are.
 // 4. Blamed are the leaves that go the way of the strongest; where some work longer and others wait longer,
 //    those that work.
-// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile.
+// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile. The
+// same leaves going the same way for the third time are a section of the program (HPCC's Single tests), and
+// no episode is told.
 //
 // Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 100 bytes. Thread safety: none.
 #pragma once
@@ -48,7 +50,7 @@ class Departures {
     double score = 0, limit = 0;  // of the alarm
     std::uint16_t state = 0;      // in which the time goes that is missing
     bool works = false;           // that state is work
-    double times = 0;             // how many times as long its visits take, where that is known; else 0
+    double excess = 0;            // share of the time that its visits take longer than usual
   };
 
   explicit Departures(Options options);
@@ -124,6 +126,16 @@ class Departures {
   double since_slices_ = 0, strength_ = 0;
   std::vector<float> way_;  // of the strongest, measure after measure
   std::uint32_t back_ = 0;
+  // Episodes there have been. One that comes back for the second time is a way the program has.
+  struct Pattern {
+    std::set<std::uint32_t> leaves;
+    std::vector<float> way;
+    std::uint32_t times = 1;
+  };
+  Pattern* same_pattern();
+  std::vector<Pattern> patterns_;
+  bool familiar_ = false;     // the open episode is: it is followed, and not told
+  std::uint32_t unlike_ = 0;  // slices in which it was not like the pattern
   bool worker_ = false;
 };
 

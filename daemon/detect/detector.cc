@@ -260,13 +260,15 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
   const DurationNs slice = options_.window.slice;
   if (mine == open_.end()) {
     if (episode->over) return;  // there was no room to say it
+    const std::size_t before = open_.size();
     raise(column, watermark, alert::Kind::kPerturbation, slice_begin(episode->onset, slice), episode->leaves,
           false, out);
-    if (out.empty() || open_.empty()) return;
+    if (open_.size() == before) return;  // no room
     mine = std::prev(open_.end());
     mine->by_departure = true;
   }
   mine->culprits = episode->leaves;
+  mine->departs = departs(*mine, StateId(episode->state), episode->excess);
   describe(*mine, column);
   if (!out.empty() && out.back().id == mine->alert.id) out.back() = mine->alert;
   if (!episode->over) return;

@@ -62,6 +62,7 @@ struct Incident {
   std::set<std::uint32_t> culprits;  // leaves
   bool by_stop = false;
   bool by_departure = false;
+  std::string departs;      // what the culprits do otherwise: "compute 4.0 times as long"
   SliceIndex first{};       // slice of the onset
   std::uint32_t quiet = 0;  // slices in order since
   TimeNs quiet_since{};
@@ -109,7 +110,7 @@ class Detector {
   bool stalled(const model::SliceColumn& column);
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
                   std::vector<alert::Alert>& out);
-  std::string departure_sentence(const Incident& incident) const;
+  std::string departs(const Incident& incident, StateId state, double excess) const;
   void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
              const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);
   void describe(Incident& incident, const model::SliceColumn& column) const;
