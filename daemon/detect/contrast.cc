@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostModes = 8;
 constexpr float kMemory = 96;              // slices
-constexpr std::size_t kMostSampled = 512;  // leaves that a median is taken of
+constexpr std::size_t kMostSampled = 128;  // leaves that a median is taken of
 // Half of what a cell can hold must be known.
 constexpr double kLeastWeight = 0.5;
 constexpr float kLeastVisits = 3;  // that a usual duration rests on
@@ -21,6 +21,7 @@ constexpr float kNoLog = -1e9f;
 // Nearly all visits are no longer than so many deviations of their logarithms; a leaf's own are believed as
 // much as those of all after so many.
 constexpr float kLogDeviations = 1.5f, kOwnVisits = 8, kLeastLogDeviation = 0.1f;
+constexpr float kShortOfMean = 0.5f;
 constexpr double kIdleShare = 0.1;
 
 template <class Get>
@@ -48,6 +49,16 @@ void Grid::reach(std::size_t rows, std::size_t columns) {
     v_.resize(rows * columns, 0.0f);
   }
   rows_ = rows, columns_ = columns;
+}
+
+void Grid::widen(std::size_t parts, std::size_t columns) {
+  const std::size_t narrow = columns_ / parts;
+  std::vector<float> wider(rows_ * parts * columns, 0.0f);
+  for (std::size_t r = 0; r < rows_; ++r)
+    for (std::size_t k = 0; k < parts; ++k)
+      std::copy_n(v_.data() + r * columns_ + k * narrow, narrow, wider.data() + (r * parts + k) * columns);
+  v_ = std::move(wider);
+  columns_ = parts * columns;
 }
 
 void Contrast::reach(Mode& mode) const {
@@ -81,10 +92,11 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
                        const std::set<std::uint16_t>& idle) {
   ++clock_;
   const Window::Rows rows = window.rows(window.last());
-  const std::size_t leaves = rows.weights.size();
+  const std::size_t leaves = std::min(rows.weights.size(), window.leaves());  // nobody has named the others
   columns_ = std::max(columns_, window.columns());
   for (Grid* g : {&row_, &spent_, &visits_, &age_, &in_, &ended_}) g->reach(leaves, columns_);
-  for (Grid& g : departure_) g.reach(leaves, columns_);
+  if (departure_.columns() != cells()) departure_ = Grid();
+  departure_.reach(std::max(there_.size(), leaves), cells());
   there_.resize(std::max(there_.size(), leaves));
   std::fill(there_.begin(), there_.end(), 0);
   known_.assign(there_.size(), 0);
@@ -148,8 +160,8 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       }
     }
   }
-  for (Grid& g : departure_) g.fill(0);
-  for (auto& c : common_) c.assign(columns_, 0);
+  departure_.fill(0);
+  common_.assign(cells(), 0);
   if (!mode_) return;
   const Mode& mode = modes_[*mode_];
 
@@ -168,22 +180,28 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       log_sum[x] += mode.log_sum[l][x];
       log_squares[x] += mode.log_squares[l][x];
     }
-  Grid& share = departure_[kShare];
-  Grid& excess = departure_[kExcess];
-  Grid& overtime = departure_[kOvertime];
+  // Shorter visits are ordinary, whoever has them.
+  std::vector<float> usual_least(columns_, 0.0f);
+  for (std::size_t x = 0; x < columns_; ++x)
+    if (logs[x] >= kLeastVisits)
+      usual_least[x] = kShortOfMean * static_cast<float>(std::exp(log_sum[x] / logs[x]));
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!there_[l] || mode.n[l] <= 0) continue;
     known_[l] = 1;
+    float* const share = departure_[l] + kShare * columns_;
+    float* const excess = departure_[l] + kExcess * columns_;
+    float* const overtime = departure_[l] + kOvertime * columns_;
     // Where a leaf often has nothing to do, how much it does is a matter of what it is given.
     float idle_share = 0;
     for (std::size_t x = 0; x < columns_; ++x) idle_share += counted_[x] ? 0 : mode.share[l][x];
     const bool shares = idle_share < kIdleShare;
     for (std::size_t x = 0; x < columns_; ++x) {
       if (!counted_[x]) continue;
-      if (shares) share[l][x] = row_[l][x] - mode.share[l][x];
+      if (shares) share[x] = row_[l][x] - mode.share[l][x];
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
-      if (each >= 0) excess[l][x] = spent_[l][x] - visits_[l][x] * each;
-      if (logs[x] < kLeastVisits || age_[l][x] <= 0) continue;
+      if (each >= 0) excess[x] = spent_[l][x] - visits_[l][x] * each;
+      // What no visit can be beyond needs no logarithm.
+      if (logs[x] < kLeastVisits || age_[l][x] <= usual_least[x]) continue;
       // The leaf's own logarithms, as far as they are believed, and those of all.
       const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]);
       const auto mean_all = static_cast<float>(log_sum[x] / logs[x]);
@@ -194,18 +212,16 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       const float deviation =
           std::sqrt(std::max(square - mean * mean, kLeastLogDeviation * kLeastLogDeviation));
       const float usual = std::exp(mean + kLogDeviations * deviation);
-      overtime[l][x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
+      overtime[x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
   std::vector<float> scratch;
-  for (std::size_t k = 0; k < kMeasures; ++k)
-    for (std::size_t x = 0; x < columns_; ++x)
-      common_[k][x] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[k][l][x]; });
-  for (std::size_t k = 0; k < kMeasures; ++k)
-    for (std::size_t l = 0; l < there_.size(); ++l)
-      if (known_[l])
-        for (std::size_t x = 0; x < columns_; ++x) departure_[k][l][x] -= common_[k][x];
+  for (std::size_t c = 0; c < cells(); ++c)
+    common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
+  for (std::size_t l = 0; l < there_.size(); ++l)
+    if (known_[l])
+      for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];
 }
 
 void Contrast::add(Mode& mode) {

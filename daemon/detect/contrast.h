@@ -31,6 +31,8 @@ namespace margay::detect {
 class Grid {
  public:
   void reach(std::size_t rows, std::size_t columns);
+  // Each row has `parts` parts of as many columns, which become `columns` wide.
+  void widen(std::size_t parts, std::size_t columns);
   void fill(float value) { std::fill(v_.begin(), v_.end(), value); }
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
@@ -60,10 +62,11 @@ class Contrast {
 
   std::size_t leaves() const { return known_.size(); }
   std::size_t columns() const { return columns_; }
-  // Leaves x columns of a measure, common part taken off; 0 of leaves that are not known (absent, lost, not
-  // yet learned).
-  const Grid& departure(std::size_t measure) const { return departure_[measure]; }
-  const std::vector<float>& common(std::size_t measure) const { return common_[measure]; }
+  // Leaves x cells, common part taken off; cell measure * columns() + column. 0 of leaves that are not known
+  // (absent, lost, not yet learned).
+  std::size_t cells() const { return kMeasures * columns_; }
+  const Grid& departure() const { return departure_; }
+  const std::vector<float>& common() const { return common_; }
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
   // No mode fits: the job has just changed, all together.
   bool unsettled() const { return unsettled_; }
@@ -100,8 +103,8 @@ class Contrast {
   std::vector<char> there_, known_, counted_;  // by leaf, by leaf, by column: not idle
   Grid age_, in_,
       ended_;  // of this slice: of the longest visit, its part of the slice; log of one that ended
-  std::array<Grid, kMeasures> departure_;
-  std::array<std::vector<float>, kMeasures> common_;
+  Grid departure_;
+  std::vector<float> common_;
   std::vector<std::uint32_t> sample_;
 };
 

@@ -72,27 +72,28 @@ class Departures {
 
  private:
   static constexpr std::size_t kRing = 8;
-  // Departures of nodes in one measure.
-  struct Aspect {
-    std::array<Grid, kRing> ring;                  // of the last slices
-    std::array<Grid, 4> sum;                       // over each span
-    std::array<std::vector<float>, kRing> common;  // of the last slices
-    Grid variance;                                 // of one slice, of each node
-    std::vector<std::array<std::vector<double>, 4>>
-        pooled;  // [depth][span][column]: variance of the span's mean
-  };
+  // A node's own variance counts as much as that of its depth after so many slices.
+  static constexpr float kOwnSlices = 8;
+  // No standard deviation is believed to be below this (shares of a slice), of each measure: visits that are
+  // overtime are too rare for a variance.
+  static constexpr float kLeastDeviation[Contrast::kMeasures] = {0.012f, 0.012f, 0.05f};
   struct Best {
     float score = 0;
     std::uint8_t span = 0;  // index into kSpans
   };
-  void lay_out(std::size_t leaves, std::size_t columns);
-  void take(Aspect& aspect, const Grid& leaves, const std::vector<float>& common);
+  void lay_out(std::size_t columns);
+  void take();
   void score();
+  std::vector<float> spread(std::size_t span) const;
   double effect(std::size_t item, std::size_t span) const;
+  std::vector<std::uint32_t> alarmed();
   void learn();
-  bool works(std::size_t column) const;
+  void learn_variances();
+  void restart();
+  bool works(std::size_t column) const { return work_[column] != 0; }
   void begin(const Window& window, const std::vector<std::uint32_t>& alarmed);
-  void blame(const Window& window);
+  void blame();
+  void follow(const Window& window);
   bool goes_on() const;
 
   Options options_;
@@ -106,8 +107,14 @@ class Departures {
   std::vector<Inner> inner_;
   std::vector<std::uint32_t> group_;  // of each item: its depth
   std::size_t groups_ = 0;
-  std::size_t items_ = 0, columns_ = 0;
-  std::array<Aspect, Contrast::kMeasures> aspects_;
+  std::size_t leaves_ = 0, items_ = 0, columns_ = 0;
+  // Items x cells (contrast.h).
+  std::array<Grid, kRing> ring_;                  // of the last slices
+  std::array<Grid, kSpans.size()> sum_;           // over each span
+  Grid variance_;                                 // of one slice
+  std::array<std::vector<float>, kRing> common_;  // of the last slices, cells
+  // Of each depth and span: the variance of the span's mean, cells.
+  std::vector<std::array<std::vector<double>, kSpans.size()>> pooled_;
   std::uint64_t slices_ = 0;      // taken
   std::uint64_t run_ = 0;         // taken since the last one that was not
   std::vector<float> n_;          // slices an item's variance rests on
@@ -118,13 +125,14 @@ class Departures {
   std::vector<double> limit_now_;            // by group, of this slice
   std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
+  bool suspect_ = false;                 // this slice looks like a perturbation, if not surely
   std::vector<std::uint16_t> state_of_;  // by column
   std::vector<char> work_;               // by column
 
   std::optional<Episode> episode_;
-  std::array<Grid, Contrast::kMeasures> since_;  // departures of leaves, summed since the onset
-  double since_slices_ = 0, strength_ = 0;
-  std::vector<float> way_;  // of the strongest, measure after measure
+  Grid since_;  // departures of leaves, summed since the onset
+  double since_slices_ = 0;
+  std::vector<float> way_;  // of the blamed, cells
   std::uint32_t back_ = 0;
   // Episodes there have been. One that comes back for the second time is a way the program has.
   struct Pattern {
@@ -136,7 +144,6 @@ class Departures {
   std::vector<Pattern> patterns_;
   bool familiar_ = false;     // the open episode is: it is followed, and not told
   std::uint32_t unlike_ = 0;  // slices in which it was not like the pattern
-  bool worker_ = false;
 };
 
 }  // namespace margay::detect

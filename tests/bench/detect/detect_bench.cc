@@ -1,18 +1,20 @@
 // detect_bench cases [FIRST LAST [GROUP]]   made-up cases of these seeds: F1, delay, localisation, false
 // alarms detect_bench quiet RANKS SLICES KNOB      a quiet job of 1 s slices: false alarms a day, beside the
-// knob detect_bench cost LEAVES STATES WINDOW    of a slice: looking for departures beside the partition
+// knob detect_bench cost LEAVES WINDOW [SLICES]  of a slice: looking for departures beside the partition
 // update
 //
 // The rules of a hit: the alert's [onset, end] overlaps the true interval widened by two slices, and it began
 // to fire no earlier than two slices before it. Several alerts on one truth count once; an alert on no truth
 // is a false alarm. Stalls are free, and count on a hung rank.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "cases.h"
+#include "departures.h"
 #include "margay/detect/detector.h"
 
 namespace {
@@ -183,6 +185,47 @@ int quiet(std::uint32_t ranks, std::int64_t slices, double knob, std::uint64_t s
   return 0;
 }
 
+// Of the same slices, one after the other: the window with its partitions, and looking for departures.
+int cost(std::uint32_t leaves, std::size_t window, int slices) {
+  using Clock = std::chrono::steady_clock;
+  bench::QuietJob job(leaves, 1, true);
+  detect::WindowOptions o;
+  o.slice = seconds(1);
+  o.slices = window;
+  o.memory_budget_bytes = std::uint64_t{16} << 30;
+  detect::Window w(o);
+  detect::Departures::Options d;
+  d.slice = o.slice;
+  detect::Departures departures(d);
+  w.set_topology(job.topology());
+  departures.set_topology(job.topology());
+  std::vector<double> push, look;
+  const auto fill = static_cast<int>(window) + 16;
+  for (int i = 0; i < fill + slices; ++i) {
+    const auto& column = job.next();
+    const auto begin = Clock::now();
+    const auto ok = w.push(column);
+    const auto optimum = w.spatiotemporal();  // what the push put off
+    const auto cuts = w.temporal();
+    const auto pushed = Clock::now();
+    static_cast<void>(departures.on_slice(w, column, {}, detect::Departures::Look::kNormal));
+    const auto looked = Clock::now();
+    if (!ok || !optimum || !cuts) std::printf("no partition\n");
+    if (i < fill) continue;
+    push.push_back(std::chrono::duration<double, std::milli>(pushed - begin).count());
+    look.push_back(std::chrono::duration<double, std::milli>(looked - pushed).count());
+  }
+  const auto middle = [](std::vector<double>& v) {
+    std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+    return v[v.size() / 2];
+  };
+  const double a = middle(push), b = middle(look);
+  std::printf(
+      "%u leaves, 4 states, window of %zu: partition %.3f ms, departures %.3f ms (medians), %.0f %%\n",
+      leaves, window, a, b, 100 * b / a);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -198,5 +241,8 @@ int main(int argc, char** argv) {
   if (what == "quiet")
     return quiet(static_cast<std::uint32_t>(number(2, 64)), number(3, 86'400),
                  static_cast<double>(number(4, 1)), static_cast<std::uint64_t>(number(5, 1)));
+  if (what == "cost")
+    return cost(static_cast<std::uint32_t>(number(2, 64)), static_cast<std::size_t>(number(3, 256)),
+                static_cast<int>(number(4, 50)));
   return 1;
 }
