@@ -110,6 +110,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.limits.measured = o.op != slicer::Operator{};
   o.p = c.detect.p;
   o.min_effect = c.detect.min_effect;
+  o.false_alarms_per_day = c.detect.false_alarms_per_day;
   o.min_duration_slices = c.detect.min_duration_slices;
   o.idle_states = c.detect.idle_states;
   o.node_period = c.node.period;

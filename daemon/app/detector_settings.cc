@@ -35,6 +35,7 @@ detect::DetectorOptions detector_options(const Options& o) {
   d.window.lost_after = d.lost_after = o.lost_after;
   d.window.memory_budget_bytes = o.window_memory_bytes;
   d.min_effect = o.min_effect;
+  d.false_alarms_per_day = o.false_alarms_per_day;
   d.stop_slices = o.min_duration_slices;
   d.stall_slices = o.min_duration_slices + 2;
   d.idle_states = {o.idle_states.begin(), o.idle_states.end()};
@@ -62,6 +63,7 @@ std::map<std::string, std::string> to_settings(const Options& o) {
       {"lost_after_ns", text_of(o.lost_after.value)},
       {"p", o.p ? text_of(*o.p) : "auto"},
       {"min_effect", text_of(o.min_effect)},
+      {"false_alarms_per_day", text_of(o.false_alarms_per_day)},
       {"min_duration_slices", text_of(o.min_duration_slices)},
       {"idle_states",
        nlohmann::json(o.idle_states).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
@@ -71,6 +73,9 @@ std::map<std::string, std::string> to_settings(const Options& o) {
 
 Status apply_settings(const std::map<std::string, std::string>& settings, Options& o) {
   o.op = {};  // where it is not told
+  // An older Margay did not look for departures.
+  if (settings.contains("min_effect") && !settings.contains("false_alarms_per_day"))
+    o.false_alarms_per_day = 0;
   for (const auto& [name, value] : settings) {
     bool good = true;
     if (name == store::kOperatorSetting) {
@@ -86,6 +91,8 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
       good = read<std::int64_t>(value, 1, INT64_MAX / 4, o.lost_after.value);
     else if (name == "min_effect")
       good = read<double>(value, 0, 1, o.min_effect);
+    else if (name == "false_alarms_per_day")
+      good = read<double>(value, 0, 1e4, o.false_alarms_per_day);
     else if (name == "min_duration_slices")
       good = read<std::uint32_t>(value, 1, 1u << 20, o.min_duration_slices);
     else if (name == "p" && value == "auto")

@@ -50,6 +50,7 @@ struct Options {
   ingest::Limits limits;
   std::optional<double> p;  // nothing: from the noise floor
   double min_effect = 0.1;
+  double false_alarms_per_day = 1;  // 0: departures are not looked for
   std::uint32_t min_duration_slices = 1;
   std::vector<std::string> idle_states;
   // For the node agent that `margay run` starts.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "departures.h"
+
 namespace margay::detect {
 namespace {
 
@@ -18,13 +20,25 @@ Detector::Detector(DetectorOptions options)
     : options_(std::move(options)),
       topology_(std::make_shared<Topology>()),
       window_(options_.window),
-      phases_(options_.phases, options_.window.slice) {}
+      phases_(options_.phases, options_.window.slice) {
+  if (options_.false_alarms_per_day <= 0) return;
+  Departures::Options d;
+  d.slice = options_.window.slice;
+  d.min_effect = options_.min_effect;
+  d.false_alarms_per_day = options_.false_alarms_per_day;
+  d.back_slices = options_.resolve_slices;
+  departures_ = std::make_unique<Departures>(d);
+}
+Detector::~Detector() = default;
+Detector::Detector(Detector&&) noexcept = default;
+Detector& Detector::operator=(Detector&&) noexcept = default;
 
 void Detector::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
   window_.set_topology(topology_);
   for (std::uint16_t s = 0; s < topology_->states.size(); ++s)
     if (options_.idle_states.contains(topology_->states[s].name)) idle_.insert(s);
+  if (departures_) departures_->set_topology(topology_);
 }
 
 std::vector<alert::Alert> Detector::on_amended(const model::SliceColumn& column, TimeNs watermark) {
@@ -131,6 +145,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     if (joined != open_.end()) {
       joined->culprits.insert(culprits.begin(), culprits.end());
       joined->by_stop = true;
+      if (std::exchange(joined->by_departure, false)) departures_->drop();
     } else {
       raise(column, watermark, alert::Kind::kPerturbation, onset, culprits, true, out);
     }
@@ -146,7 +161,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       if (open.state == kAbsent || open.state == kUnknown) continue;
       onset = std::min(onset, std::max(open.since, slice_begin(column.index + 1 - without_progress_, slice)));
       const auto& e = evidence_[l].last;
-      if (open.state != kCompute) {
+      if (open.state.value >= topology_->states.size() || !is_work(topology_->states[open.state.value])) {
         waiting.insert(l);
       } else if (e.sampled_ns > 0 && static_cast<double>(e.cpu_ns) >
                                          options_.stall_idle_cpu * static_cast<double>(e.sampled_ns)) {
@@ -160,8 +175,27 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       raise(column, watermark, alert::Kind::kStall, onset, idle.empty() ? waiting : idle, false, out);
   }
 
-  // 3. What is over?
+  // 3. Departures of what goes on; a stop, a standstill or a loss explains what it touches.
+  held_ = without_progress_ > 0 && (held_ || progress_usual());
+  bool mute = column.lost_events > 0 || !was_stopped_.empty();
+  for (std::uint32_t l = 0; l < column.leaves(); ++l)
+    mute = mute || evidence_[l].last.stopped_since != TimeNs();
+  for (const Incident& i : open_) mute = mute || !i.by_departure;
+  // Somebody works while all others wait: a section of the program.
+  for (std::uint32_t l = 0; l < column.leaves() && held_; ++l) {
+    const auto& e = evidence_[l].last;
+    mute =
+        mute || (column.open(LeafIndex(l)).state == kCompute && e.sampled_ns > 0 &&
+                 static_cast<double>(e.cpu_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns));
+  }
+  departures(column, watermark, mute, out);
+
+  // 4. What is over?
   for (auto it = open_.begin(); it != open_.end();) {
+    if (it->by_departure) {
+      ++it;
+      continue;
+    }
     const bool goes_on = it->by_stop ? std::any_of(it->culprits.begin(), it->culprits.end(),
                                                    [&](std::uint32_t l) { return stopped_now.contains(l); })
                                      : without_progress_ > 0;
@@ -186,7 +220,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   end_of_loss(column, watermark, out);
   source_alerts(column, watermark, out);
 
-  // 4. Phases, of what is in order. A slice that touches a stop is not.
+  // 5. Phases, of what is in order. A slice that touches a stop is not.
   // Without progress it may become a stall, unless such slices are usual here (steps longer than a slice).
   bool touched = !open_.empty() || column.lost_events > 0 || (without_progress_ > 0 && progress_usual());
   for (std::uint32_t l = 0; l < column.leaves(); ++l)
@@ -215,6 +249,39 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     }
   }
   return out;
+}
+
+// One episode is one alert: raised when it begins, told anew while it lasts, resolved when its leaves are
+// back.
+void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
+                          std::vector<alert::Alert>& out) {
+  if (!departures_) return;
+  const auto look = mute    ? Departures::Look::kNothing
+                    : held_ ? Departures::Look::kHeld
+                            : Departures::Look::kNormal;
+  const Departures::Episode* const episode = departures_->on_slice(window_, column, idle_, look);
+  auto mine = std::find_if(open_.begin(), open_.end(), [](const Incident& i) { return i.by_departure; });
+  if (episode == nullptr) return;
+  const DurationNs slice = options_.window.slice;
+  if (mine == open_.end()) {
+    if (episode->over) return;  // there was no room to say it
+    const std::size_t before = open_.size();
+    raise(column, watermark, alert::Kind::kPerturbation, slice_begin(episode->onset, slice), episode->leaves,
+          false, out);
+    if (open_.size() == before) return;  // no room
+    mine = std::prev(open_.end());
+    mine->by_departure = true;
+  }
+  mine->culprits = episode->leaves;
+  mine->departs = departs(*mine, StateId(episode->state), episode->excess);
+  describe(*mine, column);
+  if (!out.empty() && out.back().id == mine->alert.id) out.back() = mine->alert;
+  if (!episode->over) return;
+  mine->alert.status = alert::Status::kResolved;
+  mine->alert.end = std::max(mine->alert.onset, slice_begin(episode->end, slice));
+  mine->alert.detected = watermark;
+  out.push_back(mine->alert);
+  open_.erase(mine);
 }
 
 void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "departures.h"
 #include "margay/detect/detector.h"
 #include "margay/partition/stats.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::int64_t kMostScored = 256;  // slices
 constexpr std::size_t kMostNamed = 3;      // culprits in a sentence
+constexpr double kTimesLonger = 1.2;       // from here on that a state takes longer says more than its share
+constexpr double kManyTimes = 20;
 
 std::string last_component(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -163,6 +166,39 @@ std::string Detector::names(const std::set<std::uint32_t>& leaves) const {
   return who;
 }
 
+// "compute takes 4.0 times as long", or "61 % of the time in MPI_Recv, usually 23 %".
+std::string Detector::departs(const Incident& incident, StateId state, double excess) const {
+  std::size_t column = 0;
+  while (column < window_.columns() && window_.state_of(column) != state) ++column;
+  if (column == window_.columns() || state.value >= topology_->states.size()) return "otherwise than usual";
+  const Distribution& phase = phases_.reference();
+  double now = 0, usual = 0, weight = 0, usual_weight = 0;
+  for (const std::uint32_t l : incident.culprits) {
+    for (SliceIndex s = std::max(incident.first, window_.first()); s <= window_.last(); ++s) {
+      const auto row = window_.row(s, LeafIndex(l));
+      now += column < row.size() ? row[column] : 0.0;
+      weight += window_.weight(s, LeafIndex(l));
+    }
+    usual += phase.share(LeafIndex(l), column);
+    usual_weight += phase.weight(LeafIndex(l)) > 0 ? 1 : 0;
+  }
+  if (weight > 0) now /= weight;
+  if (usual_weight > 0) usual /= usual_weight;
+  char text[96];
+  if (excess > 0 && now > excess && now / (now - excess) >= kTimesLonger) {
+    const double times = now / (now - excess);
+    if (times < kManyTimes)
+      std::snprintf(text, sizeof text, " takes %.1f times as long", times);
+    else
+      std::snprintf(text, sizeof text, " takes more than %.0f times as long", kManyTimes);
+    return topology_->states[state.value].name + text;
+  }
+  std::snprintf(text, sizeof text, "%.0f %% of the time in ", 100 * now);
+  std::string out = text + topology_->states[state.value].name;
+  std::snprintf(text, sizeof text, ", usually %.0f %%", 100 * usual);
+  return out + text;
+}
+
 std::string Detector::sentence(const Incident& incident, const model::SliceColumn& column) const {
   const TimeNs now = slice_end(column.index, options_.window.slice);
   const std::string who = names(incident.culprits);
@@ -183,7 +219,7 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
     const std::string name =
         most->first < topology_->states.size() ? topology_->states[most->first].name : std::string("?");
     const std::string all = std::to_string(others);
-    if (most->first == kCompute.value)
+    if (most->first >= topology_->states.size() || is_work(topology_->states[most->first]))
       meanwhile = "; the other " + all + " go on";
     else if (most->second == others)
       meanwhile =
@@ -194,6 +230,7 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
   const DurationNs age = now - incident.alert.onset;
   if (incident.by_stop)
     return who + (n == 1 ? " has" : " have") + " been stopped for " + seconds_text(age) + meanwhile;
+  if (incident.by_departure) return who + ": " + incident.departs + ", for " + seconds_text(age) + meanwhile;
   const auto& open = column.open(LeafIndex(*incident.culprits.begin()));
   const std::string state = open.state.value < topology_->states.size()
                                 ? topology_->states[open.state.value].name

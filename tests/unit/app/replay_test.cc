@@ -293,12 +293,18 @@ TEST(Settings, ComeBackBitForBitAndNonsenseIsRefused) {
   options.idle_states = {"MPI_Recv", "with \"quotes\" and, commas"};
   options.window_slices = 77;
   options.min_effect = 1.0 / 3;
+  options.false_alarms_per_day = 2.0 / 3;
   Options back;
   ASSERT_TRUE(apply_settings(to_settings(options), back));
   EXPECT_EQ(back.p, options.p);
   EXPECT_EQ(back.idle_states, options.idle_states);
   EXPECT_EQ(back.window_slices, 77u);
   EXPECT_EQ(back.min_effect, options.min_effect);
+  EXPECT_EQ(back.false_alarms_per_day, options.false_alarms_per_day);
+  auto older = to_settings(options);
+  older.erase("false_alarms_per_day");
+  ASSERT_TRUE(apply_settings(older, back));
+  EXPECT_EQ(back.false_alarms_per_day, 0) << "an older Margay did not look for departures";
   for (const auto& [name, value] : std::map<std::string, std::string>{{"p", "2"},
                                                                       {"p", "nan"},
                                                                       {"window_slices", "0"},

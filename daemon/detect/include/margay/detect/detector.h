@@ -52,6 +52,8 @@ struct DetectorOptions {
   std::uint32_t same_cause_slices = 2;  // stops that begin within so many slices have one cause
   std::size_t most_open = 64;           // alerts open at once
   DurationNs lost_after = seconds(10);  // silence after which a source is lost
+  // Perturbations of resources that go on: false alarms expected a day. 0: not looked for.
+  double false_alarms_per_day = 1;
 };
 
 // An alert that is open: what it blames, and since when.
@@ -59,14 +61,21 @@ struct Incident {
   alert::Alert alert;
   std::set<std::uint32_t> culprits;  // leaves
   bool by_stop = false;
+  bool by_departure = false;
+  std::string departs;      // what the culprits do otherwise: "compute 4.0 times as long"
   SliceIndex first{};       // slice of the onset
   std::uint32_t quiet = 0;  // slices in order since
   TimeNs quiet_since{};
 };
 
+class Departures;
+
 class Detector {
  public:
   explicit Detector(DetectorOptions options);
+  ~Detector();
+  Detector(Detector&&) noexcept;
+  Detector& operator=(Detector&&) noexcept;
 
   void set_topology(std::shared_ptr<const Topology> topology);
   // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`).
@@ -99,6 +108,9 @@ class Detector {
   bool progress_usual() const;
   std::vector<Stopped> stopped_leaves(const model::SliceColumn& column, DurationNs least) const;
   bool stalled(const model::SliceColumn& column);
+  void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
+                  std::vector<alert::Alert>& out);
+  std::string departs(const Incident& incident, StateId state, double excess) const;
   void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
              const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);
   void describe(Incident& incident, const model::SliceColumn& column) const;
@@ -116,8 +128,10 @@ class Detector {
   Window window_;
   PhaseTracker phases_;
   std::vector<Incident> open_;
-  std::deque<std::uint64_t> progress_;  // visits ended per slice, of normal slices of this phase
+  std::unique_ptr<Departures> departures_;  // nothing where it is not looked for
+  std::deque<std::uint64_t> progress_;      // visits ended per slice, of normal slices of this phase
   std::uint32_t without_progress_ = 0;
+  bool held_ = false;  // there is no progress, and there was before
   std::set<std::uint32_t> was_stopped_;
   std::set<std::uint16_t> idle_;    // state ids of options_.idle_states
   std::vector<Evidence> evidence_;  // by leaf

@@ -53,7 +53,8 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 struct Detect {
-  double min_effect = 0.1;  // total-variation distance
+  double min_effect = 0.1;          // total-variation distance
+  double false_alarms_per_day = 1;  // expected; 0: perturbations of what goes on are not looked for
   std::uint32_t min_duration_slices = 1;
   std::vector<std::string> idle_states;
   std::optional<double> p;  // nothing: auto

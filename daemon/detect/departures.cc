@@ -1,0 +1,378 @@
+#include "departures.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace margay::detect {
+namespace {
+
+constexpr std::size_t kMeasures = Contrast::kMeasures;
+constexpr double kDay = 86'400e9;
+constexpr float kMemory = 256;
+constexpr float kWinsor = 9;  // a square moves a variance by no more than so many times it
+// The part of a common shift that single leaves may miss.
+constexpr float kImperfect = 0.15f;
+// The effect at which a score counts half.
+constexpr float kLarge = 0.25f;
+// Slices that look like a perturbation are not learned, but not for ever.
+constexpr std::uint32_t kMostSuspicious = 24;
+constexpr double kSuspicious = 0.35;  // of the limit
+constexpr double kFewLeaves = 8;
+// A median of fewer leaves says nothing of their spread; of it and of a normal deviation.
+constexpr std::size_t kLeastSample = 4;
+constexpr float kDeviationOfMedian = 1.4826f;
+constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is taken of, in a slice
+constexpr double kNearlyIndependent = 1.5;
+constexpr float kFreely = 3;  // slices until a variance has to be argued with
+constexpr std::uint64_t kRebase = 1024;
+constexpr double kLeastHistory = 4;
+constexpr std::size_t kLate = 8;  // slices until a maximum is learned
+
+}  // namespace
+
+bool is_work(const model::StateInfo& state) {
+  using F = model::StateFamily;
+  switch (state.family) {
+    case F::kCompute:
+    case F::kIo:
+      return true;
+    case F::kOther:
+      break;
+    default:
+      return false;
+  }
+  std::string name;
+  for (const char c : state.name) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* const waits : {"mpi_", "wait", "idle", "recv", "send", "barrier", "reduce", "gather",
+                                  "bcast", "block", "sleep", "poll", "queue", "init", "finalize"})
+    if (name.find(waits) != std::string::npos) return false;
+  return true;
+}
+
+Departures::Departures(Options options) : options_(options), contrast_(options.slice) {}
+
+void Departures::set_topology(std::shared_ptr<const Topology> topology) {
+  topology_ = std::move(topology);
+  const auto& h = topology_->hierarchy;
+  // Inner nodes are other ones now; leaves keep their numbers.
+  const std::size_t keep = std::min(leaves_, h.leaf_count());
+  leaves_ = h.leaf_count();
+  inner_.clear();
+  std::uint32_t deepest = 0;
+  for (const auto& node : h.nodes()) deepest = std::max(deepest, node.depth);
+  groups_ = std::max<std::size_t>(groups_, deepest + 2);
+  group_.assign(leaves_, 0);
+  for (std::uint32_t k = 1; k < h.node_count(); ++k) {
+    const auto& node = h.nodes()[k];
+    if (node.leaf_count > 1 && node.leaf_count < leaves_)
+      inner_.push_back({node.first_leaf, node.leaf_count, node.depth + 1});
+  }
+  for (const Inner& i : inner_) group_.push_back(i.group);
+  items_ = group_.size();
+  if (variance_.rows() > keep) variance_.clear_from(keep);
+  n_.resize(items_, 0.0f);
+  std::fill(n_.begin() + static_cast<std::ptrdiff_t>(keep), n_.end(), 0.0f);
+  while (limits_.size() < groups_) limits_.emplace_back(TailLimit::Options{});
+  pooled_n_.resize(groups_, 0.0);
+  lay_out(columns_);
+  restart();
+}
+
+void Departures::lay_out(std::size_t columns) {
+  if (columns > columns_) {
+    for (Grid& g : ring_) g.widen(kMeasures, columns);
+    for (Grid& g : sum_) g.widen(kMeasures, columns);
+    variance_.widen(kMeasures, columns);
+    since_.widen(kMeasures, columns);
+    const auto widen = [&](auto& v) {
+      std::remove_reference_t<decltype(v)> wider(kMeasures * columns);
+      for (std::size_t c = 0; c < v.size(); ++c) wider[c / columns_ * columns + c % columns_] = v[c];
+      v = std::move(wider);
+    };
+    for (auto& c : common_) widen(c);
+    for (auto& spans : pooled_)
+      for (auto& of : spans) widen(of);
+    for (auto& pattern : patterns_) widen(pattern.way);
+    widen(way_);
+    columns_ = columns;
+  }
+  const std::size_t cells = kMeasures * columns_;
+  for (Grid& g : ring_) g.reach(items_, cells);
+  for (Grid& g : sum_) g.reach(items_, cells);
+  variance_.reach(items_, cells);
+  for (auto& c : common_) c.resize(cells);
+  pooled_.resize(groups_);
+  for (auto& spans : pooled_)
+    for (auto& of : spans) of.resize(cells);
+}
+
+// What comes now and what was before are not one stretch.
+void Departures::restart() {
+  for (Grid& g : sum_) g.fill(0);
+  run_ = 0;
+  alarms_in_a_row_ = 0;
+}
+
+// Takes the slice's departures, and their means over the inner nodes, into the spans.
+void Departures::take() {
+  const std::size_t slot = slices_ % kRing, cells = kMeasures * columns_;
+  const Grid& leaves = contrast_.departure();
+  Grid& now = ring_[slot];
+  // What falls out of the spans goes first: the ring holds just the longest.
+  for (std::size_t w = 0; w < kSpans.size(); ++w) {
+    const auto span = static_cast<std::size_t>(kSpans[w]);
+    if (run_ < span) continue;
+    float* const to = sum_[w][0];
+    const float* const from = ring_[(slices_ + kRing - span) % kRing][0];
+    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] -= from[i];
+  }
+  for (std::size_t l = 0; l < leaves_; ++l) {
+    if (l < leaves.rows())
+      std::copy_n(leaves[l], cells, now[l]);
+    else
+      std::fill_n(now[l], cells, 0.0f);
+  }
+  const auto order = topology_->hierarchy.leaf_order();
+  for (std::size_t i = 0; i < inner_.size(); ++i) {
+    float* const to = now[leaves_ + i];
+    std::fill_n(to, cells, 0.0f);
+    float known = 0;
+    for (std::uint32_t k = 0; k < inner_[i].count; ++k) {
+      const std::size_t l = order[inner_[i].first + k].value;
+      if (l >= leaves.rows() || !contrast_.known(l)) continue;
+      known += 1;
+      const float* const from = leaves[l];
+      for (std::size_t c = 0; c < cells; ++c) to[c] += from[c];
+    }
+    if (known > 0)
+      for (std::size_t c = 0; c < cells; ++c) to[c] /= known;
+  }
+  for (std::size_t w = 0; w < kSpans.size(); ++w) {
+    float* const to = sum_[w][0];
+    const float* const from = now[0];
+    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] += from[i];
+  }
+  common_[slot] = contrast_.common();
+  // Sums that are added to and taken from for days would drift.
+  if (slices_ % kRebase != 0) return;
+  for (std::size_t w = 0; w < kSpans.size(); ++w) {
+    sum_[w].fill(0);
+    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(kSpans[w], run_ + 1); ++k)
+      for (std::size_t i = 0; i < items_ * cells; ++i)
+        sum_[w][0][i] += ring_[(slices_ + kRing - k) % kRing][0][i];
+  }
+}
+
+// How far the leaves spread in a span, robustly: cells.
+std::vector<float> Departures::spread(std::size_t w) const {
+  std::vector<float> out(kMeasures * columns_, 0.0f), values;
+  const auto& sample = contrast_.sample();
+  if (sample.size() < kLeastSample) return out;
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    values.clear();
+    for (const std::uint32_t l : sample) values.push_back(std::abs(sum_[w][l][c]));
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    out[c] = kDeviationOfMedian * *middle / static_cast<float>(kSpans[w]);
+  }
+  return out;
+}
+
+// The largest score of each node over the spans.
+void Departures::score() {
+  best_.assign(items_, {});
+  greatest_.assign(groups_, 0.0f);
+  const std::size_t cells = kMeasures * columns_;
+  const auto history = static_cast<float>(std::max(1.0, contrast_.history()));
+  for (std::size_t w = 0; w < kSpans.size() && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
+    const auto span = static_cast<float>(kSpans[w]);
+    const float one = 1 / span, young = 1 + span / history;
+    const std::vector<float> spreads = spread(w);
+    // Of each depth: the variance of young nodes, what averaging over the span makes of a variance, and what
+    // no variance is below; a part of the square of how far all have moved.
+    std::vector<float> moved(cells, 0.0f);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(kSpans[w]); ++k)
+      for (std::size_t c = 0; c < cells; ++c)
+        moved[c] += kImperfect * one * common_[(slices_ + kRing - k) % kRing][c];
+    for (float& m : moved) m *= m;
+    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells);
+    for (std::size_t g = 0; g < groups_; ++g)
+      for (std::size_t c = 0; c < cells; ++c) {
+        const double all = pooled_[g][0][c];
+        base[g * cells + c] = static_cast<float>(all);
+        lasts[g * cells + c] = young * (all > 0 ? static_cast<float>(pooled_[g][w][c] / all) : one);
+        const float floor = kLeastDeviation[c / columns_] * kLeastDeviation[c / columns_] * young;
+        least[g * cells + c] = g == 0 ? std::max(floor, spreads[c] * spreads[c]) : floor;
+      }
+    for (std::size_t i = 0; i < items_; ++i) {
+      const std::size_t g = group_[i];
+      if (pooled_n_[g] < 1) continue;
+      const float own = n_[i] / (n_[i] + kOwnSlices), others = 1 - own;
+      const float *const d = sum_[w][i], *const v = variance_[i];
+      const float *const b = &base[g * cells], *const t = &lasts[g * cells], *const f = &least[g * cells];
+      float total = 0;
+      for (std::size_t c = 0; c < cells; ++c)
+        total += d[c] * d[c] / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
+      total *= one * one;
+      if (total <= best_[i].score) continue;  // what follows makes it smaller
+      // What takes little time is of little interest, however sure it is.
+      const auto large = static_cast<float>(effect(i, w));
+      total *= large / (large + kLarge);
+      if (total > best_[i].score) best_[i] = {total, static_cast<std::uint8_t>(w)};
+    }
+  }
+  for (std::size_t i = 0; i < items_; ++i)
+    greatest_[group_[i]] = std::max(greatest_[group_[i]], best_[i].score);
+}
+
+// The time, as a share, that goes elsewhere than usual.
+double Departures::effect(std::size_t item, std::size_t w) const {
+  float more = 0, less = 0, longer = 0;
+  const float* const d = sum_[w][item];
+  for (std::size_t x = 0; x < columns_; ++x) {
+    const float share = d[Contrast::kShare * columns_ + x];
+    (share > 0 ? more : less) += std::abs(share);
+    longer += std::max({0.0f, d[Contrast::kExcess * columns_ + x], d[Contrast::kOvertime * columns_ + x]});
+  }
+  return std::max({more, less, longer}) / static_cast<float>(kSpans[w]);
+}
+
+// The slice is quiet: what it says of variances, and the greatest scores of a while ago.
+void Departures::learn() {
+  learn_variances();
+  pending_.push_back(greatest_);
+  while (pending_.size() > kLate) {
+    for (std::size_t g = 0; g < pending_.front().size(); ++g)
+      if (pending_.front()[g] > 0) limits_[g].add(pending_.front()[g]);
+    pending_.erase(pending_.begin());
+  }
+}
+
+void Departures::learn_variances() {
+  const std::size_t cells = kMeasures * columns_;
+  // Of each depth: the variance of means over each span. Of very many nodes, of some.
+  const std::size_t stride = items_ / kMostPooled + 1;
+  std::vector<double> count(groups_, 0.0), squares(groups_ * cells);
+  for (std::size_t i = 0; i < items_; ++i)
+    if (i % stride == slices_ % stride || i >= leaves_) count[group_[i]] += 1;
+  for (std::size_t w = 0; w < kSpans.size(); ++w) {
+    const auto span = static_cast<std::uint64_t>(kSpans[w]);
+    std::fill(squares.begin(), squares.end(), 0.0);
+    const float one = 1 / static_cast<float>(span);
+    for (std::size_t i = 0; i < items_; ++i) {
+      if (i % stride != slices_ % stride && i < leaves_) continue;
+      double* const to = &squares[group_[i] * cells];
+      for (std::size_t c = 0; c < cells; ++c) {
+        const float d = sum_[w][i][c] * one;
+        to[c] += static_cast<double>(d * d);
+      }
+    }
+    for (std::size_t g = 0; g < groups_; ++g) {
+      if (count[g] == 0) continue;
+      const double n = std::min(pooled_n_[g], static_cast<double>(kMemory));
+      for (std::size_t c = 0; c < cells; ++c) {
+        double& p = pooled_[g][w][c];
+        const double s = squares[g * cells + c] / count[g];
+        if (run_ + 1 < span)  // not seen yet: as if slices were nearly independent
+          p = pooled_[g][0][c] * kNearlyIndependent / static_cast<double>(span);
+        else
+          p += (std::min(s, n > kFreely ? kWinsor * std::max(p, 1e-6) : s) - p) / (n + 1);
+      }
+    }
+  }
+  for (std::size_t g = 0; g < groups_; ++g) pooled_n_[g] += count[g] > 0;
+  std::vector<float> base(groups_ * cells);
+  for (std::size_t g = 0; g < groups_; ++g)
+    for (std::size_t c = 0; c < cells; ++c) base[g * cells + c] = static_cast<float>(pooled_[g][0][c]);
+  for (std::size_t i = 0; i < items_; ++i) {
+    if (i < leaves_ && (i >= contrast_.leaves() || !contrast_.known(i))) continue;
+    const float rate = 1 / (std::min(n_[i], kMemory) + 1);
+    const float winsor = n_[i] > kFreely ? kWinsor : std::numeric_limits<float>::max();
+    const float *const d = sum_[0][i], *const b = &base[group_[i] * cells];
+    float* const v = variance_[i];
+    for (std::size_t c = 0; c < cells; ++c)
+      v[c] += rate * (std::min(d[c] * d[c], winsor * std::max({v[c], b[c], 1e-9f})) - v[c]);
+    n_[i] += 1;
+  }
+}
+
+// The nodes whose score is beyond the limit of their depth.
+std::vector<std::uint32_t> Departures::alarmed() {
+  std::vector<std::uint32_t> out;
+  suspect_ = false;
+  limit_now_.assign(groups_, std::numeric_limits<double>::infinity());
+  if (contrast_.history() < kLeastHistory) return out;
+  double depths = 0;
+  for (const float g : greatest_) depths += g > 0;
+  const double p = options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay /
+                   std::max(1.0, depths);
+  // A history of few leaves is a short one.
+  const double few =
+      1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
+  for (std::size_t g = 0; g < groups_; ++g) {
+    if (greatest_[g] <= 0) continue;
+    const double limit = limit_now_[g] = limits_[g].limit(p, few);
+    suspect_ = suspect_ || greatest_[g] > limit * kSuspicious;
+    if (greatest_[g] <= limit) continue;
+    for (std::uint32_t i = 0; i < items_; ++i)
+      if (group_[i] == g && best_[i].score > limit && effect(i, best_[i].span) >= options_.min_effect)
+        out.push_back(i);
+  }
+  return out;
+}
+
+const Departures::Episode* Departures::on_slice(const Window& window, const model::SliceColumn& column,
+                                                const std::set<std::uint16_t>& idle, Look look) {
+  const auto told = [&]() -> const Episode* { return episode_ && !familiar_ ? &*episode_ : nullptr; };
+  if (episode_ && episode_->over) episode_.reset();
+  if (!topology_ || window.size() == 0) return nullptr;
+  if (look == Look::kNothing || (look == Look::kHeld && !episode_ && alarms_in_a_row_ == 0)) {
+    if (run_ > 0) restart();
+    contrast_.forget();
+    return told();
+  }
+  contrast_.measure(window, column, idle);
+  lay_out(contrast_.columns());
+  while (state_of_.size() < columns_) {
+    const StateId s = window.state_of(state_of_.size());
+    state_of_.push_back(s.value);
+    work_.push_back(s.value < topology_->states.size() && is_work(topology_->states[s.value]) &&
+                    !idle.contains(s.value));
+  }
+  take();
+  if (episode_) {
+    follow(window);
+    ++slices_, ++run_;
+    if (episode_->over) restart();
+    return told();
+  }
+  score();
+  const std::vector<std::uint32_t> alarms = alarmed();
+  alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
+  if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2)) {
+    begin(window, alarms);
+  } else if (alarms.empty()) {
+    suspicious_ = suspect_ ? suspicious_ + 1 : 0;
+    if (!contrast_.unsettled() && contrast_.history() > 1) {
+      if (suspicious_ == 0 || suspicious_ > kMostSuspicious)
+        learn();
+      else
+        pending_.push_back(greatest_);
+    }
+    contrast_.learn();
+  }
+  ++slices_, ++run_;
+  return told();
+}
+
+void Departures::drop() {
+  episode_.reset();
+  familiar_ = false;
+  back_ = 0;
+  restart();
+}
+
+}  // namespace margay::detect

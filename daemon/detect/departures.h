@@ -1,0 +1,149 @@
+// Who departs from what is usual, together, and for how long: perturbations of resources that go on. Pure.
+//
+// 1. What each leaf does otherwise than usual and otherwise than the others (contrast.h), and its mean over
+//    the leaves of each inner node: a shift too weak for any rank shows on its machine.
+// 2. Of each node (all but the root) and of the last 1, 2, 4 and 8 slices the score: the sum over columns of
+//    the mean departure, squared, in units of the variance that the node has had when it was quiet (shared
+//    with the nodes of its depth while it is young), of the spread of all leaves in these slices, and of a
+//    part of the common shift: where everything moves, leaves follow imperfectly.
+// 3. A score beyond the limit of its depth (tail_limit.h), whose departure is of `min_effect` at least, is an
+//    alarm. While the whole job moves, two slices in a row are.
+// 4. Blamed are the leaves that go the way of the strongest; where some work longer and others wait longer,
+//    those that work.
+// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile. The
+// same leaves going the same way for the third time are a section of the program (HPCC's Single tests), and
+// no episode is told.
+//
+// Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 100 bytes. Thread safety: none.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "contrast.h"
+#include "margay/detect/topology.h"
+#include "tail_limit.h"
+
+namespace margay::detect {
+
+// Whether a resource in this state does something, rather than wait for somebody else: by its family, and
+// where that is not told (imported traces) by its name.
+bool is_work(const model::StateInfo& state);
+
+class Departures {
+ public:
+  struct Options {
+    DurationNs slice = milliseconds(100);
+    double min_effect = 0.1;          // share of the time
+    double false_alarms_per_day = 1;  // expected, over all nodes
+    std::uint32_t back_slices = 2;    // slices back in order until an episode is over
+  };
+  struct Episode {
+    std::set<std::uint32_t> leaves;  // blamed
+    SliceIndex onset{};
+    SliceIndex end{};  // first slice back in order, of one that has been
+    bool over = false;
+    double score = 0, limit = 0;  // of the alarm
+    std::uint16_t state = 0;      // in which the time goes that is missing
+    bool works = false;           // that state is work
+    double excess = 0;            // share of the time that its visits take longer than usual
+  };
+
+  explicit Departures(Options options);
+
+  void set_topology(std::shared_ptr<const Topology> topology);
+  enum class Look : std::uint8_t {
+    kNormal,
+    kHeld,     // nobody makes progress: goes on with what has begun to be seen, and begins nothing
+    kNothing,  // something else explains this slice: nothing is tested or learned
+  };
+  // The newest slice of the window.
+  // Returns the episode that is going on, or that has just ended (`over`); nothing otherwise.
+  const Episode* on_slice(const Window& window, const model::SliceColumn& column,
+                          const std::set<std::uint16_t>& idle, Look look);
+  // The open episode is somebody else's: it ends unsaid.
+  void drop();
+
+  static constexpr std::array<int, 4> kSpans = {1, 2, 4, 8};
+
+ private:
+  static constexpr std::size_t kRing = 8;
+  // A node's own variance counts as much as that of its depth after so many slices.
+  static constexpr float kOwnSlices = 8;
+  // No standard deviation is believed to be below this (shares of a slice), of each measure: visits that are
+  // overtime are too rare for a variance.
+  static constexpr float kLeastDeviation[Contrast::kMeasures] = {0.012f, 0.012f, 0.05f};
+  struct Best {
+    float score = 0;
+    std::uint8_t span = 0;  // index into kSpans
+  };
+  void lay_out(std::size_t columns);
+  void take();
+  void score();
+  std::vector<float> spread(std::size_t span) const;
+  double effect(std::size_t item, std::size_t span) const;
+  std::vector<std::uint32_t> alarmed();
+  void learn();
+  void learn_variances();
+  void restart();
+  bool works(std::size_t column) const { return work_[column] != 0; }
+  void begin(const Window& window, const std::vector<std::uint32_t>& alarmed);
+  void blame();
+  void follow(const Window& window);
+  bool goes_on() const;
+
+  Options options_;
+  std::shared_ptr<const Topology> topology_;
+  Contrast contrast_;
+  // Items: the leaves, by number, then the inner nodes below the root that hold more than one.
+  struct Inner {
+    std::uint32_t first, count;  // in leaf_order
+    std::uint32_t group;
+  };
+  std::vector<Inner> inner_;
+  std::vector<std::uint32_t> group_;  // of each item: its depth
+  std::size_t groups_ = 0;
+  std::size_t leaves_ = 0, items_ = 0, columns_ = 0;
+  // Items x cells (contrast.h).
+  std::array<Grid, kRing> ring_;                  // of the last slices
+  std::array<Grid, kSpans.size()> sum_;           // over each span
+  Grid variance_;                                 // of one slice
+  std::array<std::vector<float>, kRing> common_;  // of the last slices, cells
+  // Of each depth and span: the variance of the span's mean, cells.
+  std::vector<std::array<std::vector<double>, kSpans.size()>> pooled_;
+  std::uint64_t slices_ = 0;      // taken
+  std::uint64_t run_ = 0;         // taken since the last one that was not
+  std::vector<float> n_;          // slices an item's variance rests on
+  std::vector<double> pooled_n_;  // by group
+  std::vector<Best> best_;
+  std::vector<float> greatest_;              // by group, of this slice
+  std::vector<TailLimit> limits_;            // by group
+  std::vector<double> limit_now_;            // by group, of this slice
+  std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
+  std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
+  bool suspect_ = false;                 // this slice looks like a perturbation, if not surely
+  std::vector<std::uint16_t> state_of_;  // by column
+  std::vector<char> work_;               // by column
+
+  std::optional<Episode> episode_;
+  Grid since_;  // departures of leaves, summed since the onset
+  double since_slices_ = 0;
+  std::vector<float> way_;  // of the blamed, cells
+  std::uint32_t back_ = 0;
+  // Episodes there have been. One that comes back for the second time is a way the program has.
+  struct Pattern {
+    std::set<std::uint32_t> leaves;
+    std::vector<float> way;
+    std::uint32_t times = 1;
+  };
+  Pattern* same_pattern();
+  std::vector<Pattern> patterns_;
+  bool familiar_ = false;     // the open episode is: it is followed, and not told
+  std::uint32_t unlike_ = 0;  // slices in which it was not like the pattern
+};
+
+}  // namespace margay::detect

@@ -1,0 +1,176 @@
+// The open episode: who is blamed, how long it goes on, and whether it has been before.
+#include <algorithm>
+#include <cmath>
+
+#include "departures.h"
+
+namespace margay::detect {
+namespace {
+
+constexpr std::size_t kMeasures = Contrast::kMeasures;
+constexpr float kBelongs = 0.5f;  // of the strongest's way, to be blamed with it
+// Beyond so many deviations more of them say nothing more. Who works longer is the cause if this is as
+// strong as the waiting of others, or nearly.
+constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
+constexpr int kRounds = 4;       // until who goes with whom is settled
+constexpr float kGoesOn = 0.3f;  // of its usual strength, to go on
+// An episode of so many slices at least, that has been so often, with these leaves and this way (cosine).
+constexpr std::int64_t kLeastPattern = 3;
+constexpr std::uint32_t kFamiliarTimes = 2;
+constexpr std::size_t kMostPatterns = 16;
+constexpr double kSameLeaves = 0.8, kSameWay = 0.85;
+
+}  // namespace
+
+void Departures::begin(const Window& window, const std::vector<std::uint32_t>& alarmed) {
+  std::uint32_t strongest = alarmed.front();
+  for (const std::uint32_t i : alarmed)
+    if (best_[i].score > best_[strongest].score) strongest = i;
+  const std::size_t w = best_[strongest].span;
+  episode_.emplace();
+  episode_->score = best_[strongest].score;
+  episode_->onset = window.last() + 1 - kSpans[w];
+  // What turns out to come again and again raises the limit.
+  pending_.clear();
+  for (std::size_t g = 0; g < groups_; ++g)
+    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0)
+      limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
+  contrast_.forget();
+  back_ = 0;
+  since_slices_ = kSpans[w];
+  since_ = Grid();
+  since_.reach(leaves_, kMeasures * columns_);
+  for (std::size_t l = 0; l < leaves_; ++l) std::copy_n(sum_[w][l], kMeasures * columns_, since_[l]);
+  blame();
+  const Pattern* const same = same_pattern();
+  familiar_ = same != nullptr && same->times >= kFamiliarTimes;
+  unlike_ = 0;
+}
+
+// The pattern that the open episode is of, if there has been one.
+Departures::Pattern* Departures::same_pattern() {
+  for (Pattern& p : patterns_) {
+    std::size_t both = 0;
+    for (const std::uint32_t l : episode_->leaves) both += p.leaves.contains(l);
+    const auto all = static_cast<double>(p.leaves.size() + episode_->leaves.size() - both);
+    if (static_cast<double>(both) < kSameLeaves * all) continue;
+    double along = 0, here = 0, there = 0;
+    for (std::size_t i = 0; i < way_.size() && i < p.way.size(); ++i) {
+      along += static_cast<double>(way_[i]) * p.way[i];
+      here += static_cast<double>(way_[i]) * way_[i];
+      there += static_cast<double>(p.way[i]) * p.way[i];
+    }
+    if (along * along >= kSameWay * kSameWay * here * there) return &p;
+  }
+  return nullptr;
+}
+
+// The slice belongs to the episode, or is one of those after it.
+void Departures::follow(const Window& window) {
+  if (back_ == 0) {
+    const Grid& now = contrast_.departure();
+    since_.reach(leaves_, kMeasures * columns_);
+    for (std::size_t l = 0; l < std::min(leaves_, now.rows()); ++l)
+      for (std::size_t c = 0; c < kMeasures * columns_; ++c) since_[l][c] += now[l][c];
+    since_slices_ += 1;
+  }
+  if (goes_on()) {
+    back_ = 0;
+    blame();
+    if (familiar_) {
+      // Is it still the same?
+      const Pattern* const same = same_pattern();
+      unlike_ = same != nullptr && same->times >= kFamiliarTimes ? 0 : unlike_ + 1;
+      if (unlike_ >= 2) familiar_ = false;
+    }
+    return;
+  }
+  if (back_++ == 0) episode_->end = window.last();
+  if (back_ < options_.back_slices) return;
+  if (Pattern* const same = same_pattern()) {
+    ++same->times;
+  } else if (episode_->onset.value + kLeastPattern <= episode_->end.value) {
+    if (patterns_.size() >= kMostPatterns) patterns_.erase(patterns_.begin());
+    patterns_.push_back({episode_->leaves, way_, 1});
+  }
+  episode_->over = true;
+  back_ = 0;
+}
+
+// Of all leaves, by what they have done since the onset, those that are the cause.
+void Departures::blame() {
+  const std::size_t leaves = since_.rows(), cells = kMeasures * columns_;
+  const auto one = static_cast<float>(1 / since_slices_);
+  // Of each leaf, what it does more among what is work, or is not: the most of it, and in usual deviations.
+  std::array<std::size_t, 2> strongest_of{};
+  std::array<float, 2> most{-1, -1};
+  for (std::size_t l = 0; l < leaves; ++l) {
+    const float own = n_[l] / (n_[l] + kOwnSlices);
+    std::array<float, 2> amount{}, deviations{};
+    for (std::size_t c = 0; c < cells; ++c) {
+      const float d = since_[l][c] * one;
+      if (d <= 0) continue;
+      const bool work = works(c % columns_);
+      const auto base = static_cast<float>(pooled_[0][0][c]);
+      const float least = kLeastDeviation[c / columns_];
+      const float v = std::max(own * variance_[l][c] + (1 - own) * base, least * least);
+      const float lasts = base > 0 ? static_cast<float>(pooled_[0].back()[c]) / base : 1.0f;
+      amount[work] = std::max(amount[work], d);
+      deviations[work] = std::max(deviations[work], d / std::sqrt(v * std::max(lasts, one)));
+    }
+    for (const std::size_t work : {0, 1}) {
+      const float weight = std::min(deviations[work], kMostDeviations) * amount[work];
+      if (weight > most[work]) most[work] = weight, strongest_of[work] = l;
+    }
+  }
+  const bool by_work = most[1] >= kWorkBefore * most[0];
+  // Who goes the way of the strongest goes with it; their mean is the way.
+  std::vector<std::uint32_t> members{static_cast<std::uint32_t>(strongest_of[by_work])};
+  const auto set_way = [&] {
+    way_.assign(cells, 0.0f);
+    for (const std::uint32_t l : members)
+      for (std::size_t c = 0; c < cells; ++c)
+        if (!by_work || works(c % columns_))
+          way_[c] += since_[l][c] * one / static_cast<float>(members.size());
+    // What becomes less is no way to go, for it says not why.
+    for (float& v : way_) v = std::max(v, 0.0f);
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    set_way();
+    float length = 0;
+    for (const float v : way_) length += v * v;
+    std::vector<std::uint32_t> next;
+    for (std::uint32_t l = 0; l < leaves; ++l) {
+      float along = 0;
+      for (std::size_t c = 0; c < cells; ++c) along += way_[c] * since_[l][c] * one;
+      if (along >= kBelongs * length && length > 0) next.push_back(l);
+    }
+    if (next.empty() || next == members) break;
+    members = std::move(next);
+  }
+  set_way();
+  episode_->leaves = {members.begin(), members.end()};
+  episode_->works = by_work;
+  std::size_t column = 0;
+  float longest = 0;
+  for (std::size_t c = 0; c < cells; ++c)
+    if (way_[c] > longest) longest = way_[c], column = c % columns_;
+  episode_->excess = way_[Contrast::kExcess * columns_ + column];
+  episode_->state = column < state_of_.size() ? state_of_[column] : 0;
+}
+
+// Do the blamed go on in their way?
+bool Departures::goes_on() const {
+  float length = 0;
+  for (const float v : way_) length += v * v;
+  for (const std::size_t w : {0, 1}) {
+    float along = 0;
+    for (const std::uint32_t l : episode_->leaves)
+      for (std::size_t c = 0; c < way_.size(); ++c) along += way_[c] * sum_[w][l][c];
+    const auto cells = static_cast<float>(episode_->leaves.size()) * static_cast<float>(kSpans[w]);
+    if (length > 0 && cells > 0 && along >= kGoesOn * length * cells) return true;
+  }
+  return false;
+}
+
+}  // namespace margay::detect

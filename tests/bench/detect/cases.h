@@ -1,0 +1,55 @@
+// Made-up jobs with and without perturbations, for judging the detector on many. Event by event, then cut
+// into slices as the slicer does; deterministic in the seed. No files, no clock.
+//
+// Kinds: "coupled" ranks that exchange with their neighbours and meet in a collective; "free" ranks whose
+// calls do not wait for each other; "service" workers that take requests from queues; "tasks" of a workflow
+// that read, compute and write. Faults: a slow rank, machine or cluster, a stopped or hung rank, contention
+// of a network, a slow disk, a busy machine. Without one: phases A-B-A-B, ranks that differ, drift, heavy
+// tails, noise that lasts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "margay/detect/topology.h"
+#include "margay/model/slice_column.h"
+
+namespace margay::bench {
+
+struct Truth {
+  double begin_s = 0, end_s = 0;
+  std::set<std::uint32_t> leaves;
+  std::string fault;
+};
+
+struct Case {
+  std::string group;  // kind of job and fault: "coupled slow_rank"; "service clean"
+  std::uint64_t seed = 0;
+  double slice_s = 1;
+  std::shared_ptr<const detect::Topology> topology;
+  std::vector<model::SliceColumn> slices;
+  std::set<std::string> idle_states;
+  std::vector<Truth> truths;
+};
+
+// How many groups there are, and one case of a group.
+std::size_t group_count();
+Case make_case(std::size_t group, std::uint64_t seed);
+// A quiet job of so many ranks and slices of 1 s: for false alarms over days. Made slice by slice, since days
+// would not fit: `next` overwrites `column`.
+class QuietJob {
+ public:
+  QuietJob(std::uint32_t ranks, std::uint64_t seed, bool coupled);
+  ~QuietJob();
+  std::shared_ptr<const detect::Topology> topology() const;
+  const model::SliceColumn& next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace margay::bench

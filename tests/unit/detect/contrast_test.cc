@@ -1,0 +1,158 @@
+// What leaves do otherwise than usual, and otherwise than the others.
+#include "contrast.h"
+
+#include <gtest/gtest.h>
+
+#include "support/synthetic_job.h"
+
+namespace margay::detect::test {
+namespace {
+
+using namespace margay::test;
+
+const Shares kOne = {0.70, 0.10, 0.10, 0.05, 0.05}, kTwo = {0.20, 0.35, 0.35, 0.05, 0.05};
+
+// A window and a contrast that see the same slices.
+struct Seen {
+  explicit Seen(const JobPlan& plan) : window(options(plan)), contrast(plan.slice) {
+    window.set_topology(job_topology(plan));
+  }
+  static WindowOptions options(const JobPlan& plan) {
+    WindowOptions o;
+    o.slice = plan.slice;
+    o.slices = 16;
+    return o;
+  }
+  void take(const model::SliceColumn& c, bool learn = true) {
+    ASSERT_TRUE(window.push(c));
+    contrast.measure(window, c, {});
+    if (learn) contrast.learn();
+  }
+  Window window;
+  Contrast contrast;
+};
+
+JobPlan plan_of(std::vector<JobPhase> phases) {
+  JobPlan plan;
+  plan.phases = std::move(phases);
+  plan.n_eff = 200;
+  return plan;
+}
+
+double at(const Contrast& c, Contrast::Measure measure, std::uint32_t leaf, std::size_t column) {
+  return static_cast<double>(c.departure()[leaf][measure * c.columns() + column]);
+}
+double largest_share(const Contrast& c) {
+  double most = 0;
+  for (std::uint32_t l = 0; l < c.leaves(); ++l)
+    for (std::size_t x = 0; x < c.columns(); ++x)
+      most = std::max(most, std::abs(at(c, Contrast::kShare, l, x)));
+  return most;
+}
+
+TEST(Contrast, TheCommonPartIsTakenOff) {
+  const JobPlan plan = plan_of({{5'000, kOne, ""}, {1'000, kTwo, ""}});
+  Seen seen(plan);
+  const auto job = make_job(plan);
+  for (std::size_t i = 0; i < 50; ++i) seen.take(job[i]);
+  EXPECT_FALSE(seen.contrast.unsettled());
+  EXPECT_GT(seen.contrast.history(), 40);
+  EXPECT_LT(largest_share(seen.contrast), 0.2);
+  seen.take(job[51], false);
+  EXPECT_TRUE(seen.contrast.unsettled());
+  EXPECT_NEAR(seen.contrast.common()[0], -0.5, 0.1);
+  EXPECT_LT(largest_share(seen.contrast), 0.25) << "what all leaves do is nobody's departure";
+}
+
+TEST(Contrast, AModeIsLearnedAndFoundAgainInItsFirstSlice) {
+  JobPlan plan = plan_of({{3'000, kOne, ""}, {3'000, kTwo, ""}, {3'000, kOne, ""}});
+  plan.n_eff = 2'000;
+  Seen seen(plan);
+  const auto job = make_job(plan);
+  for (std::size_t i = 0; i < job.size(); ++i) {
+    seen.take(job[i]);
+    const bool learning = i < 3 || (i >= 30 && i < 33);
+    EXPECT_EQ(seen.contrast.unsettled(), learning) << i;
+    if (i == 60) {
+      EXPECT_GT(seen.contrast.history(), 25) << "the first mode's";
+    }
+  }
+}
+
+TEST(Contrast, ALeafThatGoesAnotherWayStandsOut) {
+  const JobPlan plan = plan_of({{5'000, kOne, ""}});
+  Seen seen(plan);
+  auto job = make_job(plan);
+  for (std::size_t i = 0; i < 49; ++i) seen.take(job[i]);
+  auto row = job[49].duration_ns(LeafIndex(5));
+  std::fill(row.begin(), row.end(), 0);
+  row[kJobWait.value] = plan.slice.value;
+  seen.take(job[49], false);
+  EXPECT_FALSE(seen.contrast.unsettled()) << "most leaves are as usual";
+  for (std::uint32_t l = 0; l < 8; ++l) {
+    double moved = 0;
+    for (std::size_t x = 0; x < seen.contrast.columns(); ++x)
+      moved += std::abs(at(seen.contrast, Contrast::kShare, l, x)) / 2;
+    if (l == 5)
+      EXPECT_GT(moved, 0.8);
+    else
+      EXPECT_LT(moved, 0.2);
+  }
+}
+
+TEST(Contrast, ExcessTellsLongerVisitsFromMoreOfThem) {
+  const JobPlan plan = plan_of({{6'000, kOne, ""}});
+  Seen seen(plan);
+  auto job = make_job(plan);
+  for (std::size_t i = 0; i < 58; ++i) seen.take(job[i]);
+  // Twice the time in Send, for twice the visits: as usual. Without them: longer.
+  for (const std::size_t i : {58, 59}) {
+    auto row = job[i].duration_ns(LeafIndex(2));
+    const std::int64_t more = row[3];
+    row[2] -= more, row[3] += more;
+    if (i == 58) job[i].visits(LeafIndex(2))[3] *= 2;
+    seen.take(job[i], false);
+    std::size_t x = 0;
+    while (seen.window.state_of(x) != StateId(3)) ++x;
+    const double excess = at(seen.contrast, Contrast::kExcess, 2, x);
+    if (i == 58)
+      EXPECT_LT(std::abs(excess), 0.05);
+    else
+      EXPECT_GT(excess, 0.05);
+  }
+}
+
+TEST(Contrast, AVisitThatGoesOnAndOnIsOvertime) {
+  const JobPlan plan = plan_of({{5'000, kOne, ""}});
+  Seen seen(plan);
+  auto job = make_job(plan);
+  for (auto& c : job)  // visits of 3 ms, one of which ends in each slice
+    for (std::uint32_t l = 0; l < 8; ++l)
+      c.visits(LeafIndex(l))[6] = 1, c.longest_ns(LeafIndex(l))[6] = 3'000'000;
+  for (std::size_t i = 0; i < 49; ++i) seen.take(job[i]);
+  auto& c = job[49];
+  auto row = c.duration_ns(LeafIndex(1));
+  std::fill(row.begin(), row.end(), 0);
+  row[6] = plan.slice.value;
+  c.visits(LeafIndex(1))[6] = 0;
+  c.longest_ns(LeafIndex(1))[6] = 5 * plan.slice.value;
+  c.open(LeafIndex(1)) = {StateId(6), slice_end(c.index, plan.slice) - plan.slice * 5};
+  seen.take(c, false);
+  std::size_t x = 0;
+  while (seen.window.state_of(x) != StateId(6)) ++x;
+  EXPECT_NEAR(at(seen.contrast, Contrast::kOvertime, 1, x), 1, 0.01);
+  EXPECT_NEAR(at(seen.contrast, Contrast::kOvertime, 0, x), 0, 0.01);
+}
+
+TEST(Contrast, WhoIsNotThereIsNotKnown) {
+  JobPlan plan = plan_of({{3'000, kOne, ""}});
+  plan.leave_ms = {0, 0, 0, 2'000, 0, 0, 0, 0};
+  Seen seen(plan);
+  const auto job = make_job(plan);
+  for (std::size_t i = 0; i < job.size(); ++i) seen.take(job[i]);
+  EXPECT_FALSE(seen.contrast.known(3));
+  EXPECT_TRUE(seen.contrast.known(4));
+}
+
+}  // namespace
+}  // namespace margay::detect::test

@@ -1,0 +1,147 @@
+// Who departs from what is usual: one cause is one alert, the right leaves, and silence where nothing is
+// wrong.
+#include "departures.h"
+
+#include <functional>
+
+#include "watch_job.h"
+
+namespace margay::detect::test {
+namespace {
+
+using alert::Kind;
+using alert::Status;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A job of 16 ranks on 4 hosts; `change` alters slices before they are shown.
+struct Plan : JobPlan {
+  Plan() {
+    ranks = 16;
+    evidence = false;
+    phases = {{20'000, kA, ""}};
+  }
+};
+using Change = std::function<void(std::int64_t slice, model::SliceColumn&)>;
+
+Watched watch_changed(const JobPlan& plan, const Change& change) {
+  auto job = make_job(plan);
+  for (std::size_t i = 0; i < job.size(); ++i) change(static_cast<std::int64_t>(i), job[i]);
+  return watch(plan, job);
+}
+
+// Of `rank`, that share of the slice goes to `to` instead of whatever it was.
+void spend(model::SliceColumn& c, std::uint32_t rank, StateId to, double share) {
+  auto row = c.duration_ns(LeafIndex(rank));
+  std::int64_t moved = 0;
+  for (std::size_t x = kCompute.value; x < row.size(); ++x) {
+    const auto part = static_cast<std::int64_t>(share * static_cast<double>(row[x]));
+    row[x] -= part;
+    moved += part;
+  }
+  row[to.value] += moved;
+}
+
+std::vector<std::string> paths(std::vector<std::uint32_t> ranks) {
+  std::vector<std::string> out;
+  for (const auto r : ranks) out.push_back("/n" + std::to_string(r / 4) + "/rank" + std::to_string(r));
+  return out;
+}
+
+void expect_one(const Watched& w, const std::vector<std::string>& who, std::int64_t begin, std::int64_t end) {
+  const Plan plan;
+  ASSERT_EQ(w.alerts.size(), 2u);
+  EXPECT_EQ(w.alerts[0].kind, Kind::kPerturbation);
+  EXPECT_EQ(w.alerts[0].status, Status::kFiring);
+  EXPECT_EQ(w.alerts[1].status, Status::kResolved);
+  EXPECT_EQ(w.alerts[0].id, w.alerts[1].id);
+  EXPECT_EQ(w.alerts[1].resources, who);
+  EXPECT_EQ(w.alerts[1].likely_cause, who);
+  EXPECT_LE(std::abs((w.alerts[0].onset - job_time(plan, begin * 100)).value), plan.slice.value);
+  EXPECT_LE((w.alerts[0].detected - job_time(plan, begin * 100)).value, 3 * plan.slice.value);
+  ASSERT_TRUE(w.alerts[1].end);
+  EXPECT_LE(std::abs((*w.alerts[1].end - job_time(plan, end * 100)).value), 2 * plan.slice.value);
+}
+
+TEST(Departures, ARankThatDoesOtherwiseIsNamed) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    Plan plan;
+    plan.seed = seed;
+    const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+      if (i >= 100 && i < 115) spend(c, 6, StateId(4), 0.8);
+    });
+    expect_one(w, paths({6}), 100, 115);
+    if (HasFailure()) return;
+    EXPECT_THAT(w.alerts[1].message, HasSubstr("rank6 on n1: MPI_Recv takes"));
+  }
+}
+
+TEST(Departures, WhoWorksIsTheCauseNotTheManyWhoWait) {
+  Plan plan;
+  const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+    if (i < 100 || i >= 115) return;
+    for (std::uint32_t r = 0; r < 16; ++r) spend(c, r, r / 4 == 2 ? kCompute : kJobWait, 0.9);
+  });
+  expect_one(w, paths({8, 9, 10, 11}), 100, 115);
+  EXPECT_EQ(w.alerts[1].node, "/n2");
+}
+
+TEST(Departures, AShiftTooWeakForARankShowsOnItsHost) {
+  Plan plan;
+  plan.n_eff = 20;
+  const auto shifted = [](std::set<std::uint32_t> ranks) {
+    return [ranks](std::int64_t i, model::SliceColumn& c) {
+      for (const std::uint32_t r : ranks)
+        if (i >= 100 && i < 140) spend(c, r, StateId(5), 0.22);
+    };
+  };
+  const Watched host = watch_changed(plan, shifted({4, 5, 6, 7}));
+  ASSERT_EQ(host.alerts.size(), 2u);
+  EXPECT_EQ(host.alerts[1].node, "/n1");
+}
+
+TEST(Departures, WhatHitsEveryoneAlikeIsNoPerturbation) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    Plan plan;
+    plan.seed = seed;
+    plan.phases = {{5'000, kA, ""}, {3'050, kB, ""}, {4'020, kA, ""}, {3'030, kC, ""}, {5'000, kB, ""}};
+    EXPECT_THAT(watch(plan).alerts, IsEmpty());
+  }
+}
+
+TEST(Departures, TheKnobTurnsItOff) {
+  Plan plan;
+  auto job = make_job(plan);
+  for (std::size_t i = 100; i < 115; ++i) spend(job[i], 6, kJobWait, 0.8);
+  DetectorOptions o = job_options(plan);
+  o.false_alarms_per_day = 0;
+  Detector d(o);
+  d.set_topology(job_topology(plan));
+  for (const auto& c : job) EXPECT_THAT(d.on_slice(c, slice_end(c.index, plan.slice)), IsEmpty());
+}
+
+TEST(Departures, RanksThatJoinWhileOthersDepartKeepTheirNumbers) {
+  Plan plan;
+  plan.join_ms = std::vector<std::int64_t>(16, 0);
+  plan.join_ms[15] = 10'500;
+  const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+    if (i >= 100 && i < 120) spend(c, 3, kJobWait, 0.8);
+  });
+  expect_one(w, paths({3}), 100, 120);
+}
+
+TEST(IsWork, ByFamilyAndWhereThereIsNoneByName) {
+  using F = model::StateFamily;
+  EXPECT_TRUE(is_work({"Compute", F::kCompute}));
+  EXPECT_TRUE(is_work({"read", F::kIo}));
+  EXPECT_FALSE(is_work({"MPI_Wait", F::kWait}));
+  EXPECT_FALSE(is_work({"MPI_Send", F::kPointToPoint}));
+  for (const char* name : {"compute", "computing", "render", "write", "task 7"})
+    EXPECT_TRUE(is_work({name, F::kOther})) << name;
+  for (const char* name : {"PMPI_Allreduce", "mpi_recv", "Wait for lock", "IDLE", "barrier"})
+    EXPECT_FALSE(is_work({name, F::kOther})) << name;
+}
+
+}  // namespace
+}  // namespace margay::detect::test

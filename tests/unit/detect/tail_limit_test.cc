@@ -1,0 +1,86 @@
+// The limit that a quiet slice's greatest score exceeds as seldom as was asked for.
+#include "tail_limit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace margay::detect {
+namespace {
+
+TailLimit::Options bare() {
+  TailLimit::Options o;
+  o.least = 0;
+  return o;
+}
+
+// How often a score of the same kind exceeds the limit, over many histories.
+template <class Draw>
+double exceeded(std::size_t history, double p, Draw draw) {
+  std::mt19937 random(7);
+  double sum = 0;
+  constexpr int kHistories = 200;
+  for (int h = 0; h < kHistories; ++h) {
+    TailLimit t(bare());
+    for (std::size_t i = 0; i < history; ++i) t.add(static_cast<float>(draw(random)));
+    const double limit = t.limit(p);
+    int over = 0;
+    constexpr int kDraws = 5'000;
+    for (int i = 0; i < kDraws; ++i) over += draw(random) > limit;
+    sum += static_cast<double>(over) / kDraws;
+  }
+  return sum / kHistories;
+}
+
+double exponential(std::mt19937& random) {
+  return 5 + std::exponential_distribution<double>(0.5)(random);
+}
+double pareto(std::mt19937& random) {
+  return 5 * std::pow(std::uniform_real_distribution<double>(1e-9, 1)(random), -0.2);
+}
+
+TEST(TailLimit, IsInfiniteBeforeAnythingIsKnownAndNeverBelowTheLeast) {
+  TailLimit t({});
+  EXPECT_TRUE(std::isinf(t.limit(1e-3)));
+  for (int i = 0; i < 100; ++i) t.add(0);
+  EXPECT_EQ(t.limit(1e-3), TailLimit::Options{}.least);
+}
+
+TEST(TailLimit, AQuietSliceExceedsItNoMoreOftenThanAskedForLightTails) {
+  for (const std::size_t n : {30, 100, 1000}) {
+    const double p = exceeded(n, 1e-3, exponential);
+    EXPECT_LE(p, 3e-3) << n;
+  }
+}
+
+TEST(TailLimit, AndForHeavyOnes) {
+  for (const std::size_t n : {30, 100, 1000}) {
+    const double p = exceeded(n, 1e-3, pareto);
+    EXPECT_LE(p, 3e-3) << n;
+  }
+}
+
+TEST(TailLimit, ALongHistoryOrALaxerKnobMakesItNarrower) {
+  double before = 1e300;
+  for (const int n : {10, 100, 1000}) {
+    TailLimit t(bare());
+    for (int i = 0; i < n; ++i) t.add(static_cast<float>(5 - 2 * std::log((i + 0.5) / n)));  // quantiles
+    EXPECT_LT(t.limit(1e-6), before);
+    before = t.limit(1e-6);
+    EXPECT_LT(t.limit(1e-4), t.limit(1e-6));
+    EXPECT_LT(t.limit(1e-6), t.limit(1e-6, 5)) << "few leaves";
+  }
+}
+
+TEST(TailLimit, FollowsWhatTheScoresHaveBecome) {
+  TailLimit t(bare());
+  for (std::size_t i = 0; i < TailLimit::Options{}.kept; ++i) t.add(100);
+  const double high = t.limit(1e-4);
+  for (std::size_t i = 0; i < TailLimit::Options{}.kept; ++i) t.add(10);
+  EXPECT_LT(t.limit(1e-4), high / 5);
+  EXPECT_EQ(t.size(), TailLimit::Options{}.kept);
+}
+
+}  // namespace
+}  // namespace margay::detect
