@@ -34,6 +34,18 @@ namespace margay::detect {
 // where that is not told (imported traces) by its name.
 bool is_work(const model::StateInfo& state);
 
+// One perturbation, as long as it lasts.
+struct Episode {
+  std::set<std::uint32_t> leaves;  // blamed
+  SliceIndex onset{};
+  SliceIndex end{};  // first slice back in order, of one that has been
+  bool over = false;
+  double score = 0, limit = 0;  // of the alarm
+  std::uint16_t state = 0;      // in which the time goes that is missing
+  bool works = false;           // that state is work
+  double excess = 0;            // share of the time that its visits take longer than usual
+};
+
 class Departures {
  public:
   struct Options {
@@ -42,16 +54,7 @@ class Departures {
     double false_alarms_per_day = 1;  // expected, over all nodes
     std::uint32_t back_slices = 2;    // slices back in order until an episode is over
   };
-  struct Episode {
-    std::set<std::uint32_t> leaves;  // blamed
-    SliceIndex onset{};
-    SliceIndex end{};  // first slice back in order, of one that has been
-    bool over = false;
-    double score = 0, limit = 0;  // of the alarm
-    std::uint16_t state = 0;      // in which the time goes that is missing
-    bool works = false;           // that state is work
-    double excess = 0;            // share of the time that its visits take longer than usual
-  };
+  using Episode = detect::Episode;
 
   explicit Departures(Options options);
 
