@@ -16,7 +16,6 @@ constexpr float kLeastVisits = 3;  // that a usual duration rests on
 constexpr double kNear = 0.06, kNearTimes = 2.5;
 // A new mode: so many slices alike; or so many, if they never are.
 constexpr double kAlike = 3, kUnlike = 8;
-// A slice moves a mean by no more than so many usual deviations: a perturbation does not teach itself.
 constexpr float kNoLog = -1e9f;
 // Nearly all visits are no longer than so many deviations of their logarithms; a leaf's own are believed as
 // much as those of all after so many.

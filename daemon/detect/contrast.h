@@ -14,7 +14,7 @@
 // one may be learned for what turns out to be one phase.
 //
 // Cost per slice: O(leaves * columns), and known modes times that where the mode changes. Memory: modes *
-// leaves * columns * 12 bytes. Thread safety: none.
+// leaves * columns * 24 bytes (8 modes at most). Thread safety: none.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@
 // same leaves going the same way for the third time are a section of the program (HPCC's Single tests), and
 // no episode is told.
 //
-// Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 100 bytes. Thread safety: none.
+// Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 160 bytes. Thread safety: none.
 #pragma once
 
 #include <array>
@@ -40,10 +40,9 @@ struct Episode {
   SliceIndex onset{};
   SliceIndex end{};  // first slice back in order, of one that has been
   bool over = false;
-  double score = 0, limit = 0;  // of the alarm
-  std::uint16_t state = 0;      // in which the time goes that is missing
-  bool works = false;           // that state is work
-  double excess = 0;            // share of the time that its visits take longer than usual
+  std::uint16_t state = 0;  // in which the time goes that is missing
+  bool works = false;       // that state is work
+  double excess = 0;        // share of the time that its visits take longer than usual
 };
 
 class Departures {

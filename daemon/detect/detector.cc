@@ -61,9 +61,8 @@ void Detector::take_evidence(const model::SliceColumn& column) {
   }
 }
 
-// Leaves whose process has been stopped for at least `least` at the end of this slice.
-std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn& column,
-                                                        DurationNs least) const {
+// Leaves whose process is stopped at the end of this slice, and since when.
+std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn& column) const {
   std::vector<Stopped> out;
   const TimeNs end = slice_end(column.index, options_.window.slice);
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
@@ -72,7 +71,7 @@ std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn
     if (e.stopped_since == TimeNs() || open.state == kAbsent) continue;
     // The sampler knows the stop between two samples; the last event before it narrows that down.
     const TimeNs since = std::max(e.stopped_since, open.since);
-    if (end - since >= least) out.push_back({l, since});
+    if (end >= since) out.push_back({l, since});
   }
   return out;
 }
@@ -112,14 +111,16 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
 
   // 1. Facts: stopped processes. A stop that an open alert blames already is explained.
   take_evidence(column);
-  const auto stopped = stopped_leaves(column, slice * options_.stop_slices);
+  const std::vector<Stopped> stopped = stopped_leaves(column);
+  const DurationNs least = slice * options_.stop_slices;
   std::set<std::uint32_t> still_stopped, stopped_now;
-  // Also for less than that, if it has done nothing since: who samples anew, after a restart, knows only
-  // since when it looks.
-  for (const Stopped& s : stopped_leaves(column, DurationNs(0)))
-    if (s.since == evidence_[s.leaf].last.stopped_since) stopped_now.insert(s.leaf);
   std::vector<Stopped> fresh;
+  const TimeNs end = slice_end(column.index, slice);
   for (const Stopped& s : stopped) {
+    // Also for less than that, if it has done nothing since: who samples anew, after a restart, knows only
+    // since when it looks.
+    if (s.since == evidence_[s.leaf].last.stopped_since) stopped_now.insert(s.leaf);
+    if (end - s.since < least) continue;
     still_stopped.insert(s.leaf);
     stopped_now.insert(s.leaf);
     const bool explained = std::any_of(open_.begin(), open_.end(), [&](const Incident& i) {
@@ -137,7 +138,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       fresh.erase(fresh.begin());
     }
     // Who has stopped with them, if not yet for a whole slice, belongs to the same sentence.
-    for (const Stopped& s : stopped_leaves(column, DurationNs(0)))
+    for (const Stopped& s : stopped)
       if (s.since >= onset && s.since - onset <= slice * options_.same_cause_slices) culprits.insert(s.leaf);
     const auto joined = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
       return i.quiet == 0 && onset - i.alert.onset <= slice * options_.same_cause_slices;
@@ -230,7 +231,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     if (evidence_[l].last.stopped_since != TimeNs()) was_stopped_.insert(l);
   if (touched) last_touched_ = column.index;
   // The sampler saw a stop at its end only; the slice in which it began is not in order either.
-  for (const Stopped& s : stopped_leaves(column, DurationNs(0))) phases_.disturb(slice_of(s.since, slice));
+  for (const Stopped& s : stopped) phases_.disturb(slice_of(s.since, slice));
   // A long stretch without progress is a phase of its own, unless an alert is open.
   if (open_.empty() && without_progress_ > options_.stall_slices && still_stopped.empty()) touched = false;
   const std::size_t spans = phases_.spans().size();

@@ -28,7 +28,6 @@ void Departures::begin(const Window& window, const std::vector<std::uint32_t>& a
     if (best_[i].score > best_[strongest].score) strongest = i;
   const std::size_t w = best_[strongest].span;
   episode_.emplace();
-  episode_->score = best_[strongest].score;
   episode_->onset = window.last() + 1 - kSpans[w];
   // What turns out to come again and again raises the limit.
   pending_.clear();

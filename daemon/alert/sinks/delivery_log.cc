@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -29,29 +30,32 @@ std::string since_line(const std::string& sink, TimeNs since) {
 
 }  // namespace
 
-DeliveryLog::DeliveryLog(const std::string& path) {
+DeliveryLog::DeliveryLog(const std::string& path) : path_(path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     trouble_ = path + ": is no file";
     return;
   }
-  std::size_t lines = 0;
-  read(path, lines);
-  if (lines > 2 * kMostRemembered) write_anew(path);
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd_ < 0) trouble_ = path + ": cannot be written: " + std::strerror(errno);
+  read();
+  if (lines_ > 2 * kMostRemembered) write_anew();
+  open();
+}
+
+void DeliveryLog::open() {
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd_ < 0) trouble_ = path_ + ": cannot be written: " + std::strerror(errno);
 }
 
 DeliveryLog::~DeliveryLog() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void DeliveryLog::read(const std::string& path, std::size_t& lines) {
-  std::ifstream in(path);
+void DeliveryLog::read() {
+  std::ifstream in(path_);
   bool whole = true;
   for (std::string line; std::getline(in, line);) {
     whole = !in.eof();
-    ++lines;
+    ++lines_;
     if (line.size() > kLongestLine) continue;
     const auto j = Json::parse(line, nullptr, false);
     if (!j.is_object()) continue;
@@ -68,11 +72,11 @@ void DeliveryLog::read(const std::string& path, std::size_t& lines) {
 }
 
 // What is remembered, in its order, beside the old file and then in its place.
-void DeliveryLog::write_anew(const std::string& path) {
-  const std::string part = path + ".new";
+void DeliveryLog::write_anew() {
+  const std::string part = path_ + ".new";
   std::deque<std::string> newest;
   {
-    std::ifstream in(path);
+    std::ifstream in(path_);
     for (std::string line; std::getline(in, line);) {
       if (line.size() > kLongestLine || line.find("\"since_ns\"") != std::string::npos) continue;
       newest.push_back(std::move(line));
@@ -83,10 +87,11 @@ void DeliveryLog::write_anew(const std::string& path) {
   for (const auto& [sink, since] : since_) out << since_line(sink, since);
   for (const std::string& line : newest) out << line << '\n';
   out.close();
-  if (!out || ::chmod(part.c_str(), 0600) != 0 || std::rename(part.c_str(), path.c_str()) != 0) {
+  if (!out || ::chmod(part.c_str(), 0600) != 0 || std::rename(part.c_str(), path_.c_str()) != 0) {
     std::remove(part.c_str());
     return;  // the old one does, too
   }
+  lines_ = since_.size() + newest.size();
   cut_ = false;
 }
 
@@ -107,6 +112,14 @@ void DeliveryLog::note(const std::string& sink, const std::string& id, const std
 
 void DeliveryLog::append(const std::string& line) {
   if (fd_ < 0) return;
+  // A run may last for months.
+  if (++lines_ > 2 * kMostRemembered) {
+    write_anew();
+    ::close(fd_);
+    open();
+    lines_ = std::min(lines_, kMostRemembered);  // where that failed it is not tried for each line
+    if (fd_ < 0) return;
+  }
   const std::string whole = (cut_ ? "\n" : "") + line;
   ssize_t n = 0;
   do n = ::write(fd_, whole.data(), whole.size());

@@ -5,8 +5,8 @@
 //   {"sink":"webhook","id":"...","status":"firing","fate":"sent"}      or "given_up"
 //
 // A line is written when the other side has taken the alert; killed in between, the next daemon sends it once
-// more. Bounded: kMostRemembered lines count, the newest; a file with more than twice as many is written anew
-// when it is opened. Not synced: after a crash of the machine its last lines may be missing.
+// more. Bounded: kMostRemembered lines count, the newest; a file with more than twice as many is written
+// anew. Not synced: after a crash of the machine its last lines may be missing.
 //
 // Cost: one write(2) a line. Errors are kept, never thrown: what could not be written is remembered in memory
 // alone. Thread safety: none.
@@ -43,10 +43,13 @@ class DeliveryLog {
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // sink, id, status
-  void read(const std::string& path, std::size_t& lines);
-  void write_anew(const std::string& path);
+  void read();
+  void write_anew();
+  void open();
   void append(const std::string& line);
 
+  const std::string path_;
+  std::size_t lines_ = 0;
   int fd_ = -1;
   bool cut_ = false;  // the file ends in the middle of a line
   RecentSet<Key> had_{kMostRemembered};

@@ -1,9 +1,7 @@
 #include "alerts_command.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "alerts_output.h"
 #include "archive/archive_facts.h"
@@ -21,35 +19,13 @@ int complain(const std::string& sentence) {
   return kUnreadable;
 }
 
-// Archives among the paths, and in directories among them.
-std::vector<std::string> find_archives(const std::vector<std::string>& paths, bool& wrong) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> found;
-  for (const std::string& path : paths) {
-    if (is_archive(path)) {
-      found.push_back(path);
-      continue;
-    }
-    std::error_code error;
-    std::vector<std::string> inside;
-    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
-      if (is_archive(at->path())) inside.push_back(path == "." ? at->path().filename() : at->path());
-    if (error) {
-      complain(path + ": " + error.message());
-      wrong = true;
-    } else if (inside.empty() && path != ".") {
-      complain(path + ": is not an archive, and has none in it");
-      wrong = true;
-    }
-    std::sort(inside.begin(), inside.end());
-    found.insert(found.end(), inside.begin(), inside.end());
-  }
-  return found;
-}
-
 int list(const AlertsRequest& r) {
-  bool wrong = false;
-  const std::vector<std::string> archives = find_archives(r.paths, wrong);
+  std::vector<std::string> problems;
+  const std::vector<std::string> archives = archives_among(r.paths, problems);
+  if (archives.empty() && problems.empty() && r.paths != std::vector<std::string>{"."})
+    problems.push_back(r.paths.front() + ": is not an archive, and has none in it");
+  for (const std::string& p : problems) complain(p);
+  bool wrong = !problems.empty();
   std::vector<ListedAlert> all;
   for (const std::string& path : archives) {
     const auto archive = store::Archive::open(path, store::Mode::kBeside);
@@ -96,12 +72,9 @@ int show(const AlertsRequest& r) {
                            : std::to_string(fitting) + " alerts end with '" + r.id + "'"));
     return kNotSo;
   }
-  const auto resume = (*archive)->load();
-  if (!resume) return complain(resume.error().message);
   const auto evidence = collect_evidence(**archive, *found);
   if (!evidence) return complain(evidence.error().message);
-  std::fputs((r.json ? evidence_json(*evidence) : evidence_text(*evidence, resume->run.begin)).c_str(),
-             stdout);
+  std::fputs((r.json ? evidence_json(*evidence) : evidence_text(*evidence)).c_str(), stdout);
   return evidence->again.exact && !evidence->again.same ? kNotSo : 0;
 }
 

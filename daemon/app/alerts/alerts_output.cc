@@ -143,7 +143,8 @@ std::string alerts_json(const std::vector<ListedAlert>& alerts) {
   return dump(list);
 }
 
-std::string evidence_text(const Evidence& e, TimeNs begin) {
+std::string evidence_text(const Evidence& e) {
+  const TimeNs begin = e.run_begin;
   const alert::Alert& a = e.alert;
   std::string out = safe(a.message, kSentence) + "\n\n";
   line(out, "alert", safe(a.id, kSentence));

@@ -17,7 +17,7 @@ struct ListedAlert {
 // `archives`: more than one was asked for.
 std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives);
 std::string alerts_json(const std::vector<ListedAlert>& alerts);
-std::string evidence_text(const Evidence& evidence, TimeNs run_begin);
+std::string evidence_text(const Evidence& evidence);
 std::string evidence_json(const Evidence& evidence);
 
 }  // namespace margay::app

@@ -119,6 +119,7 @@ Result<Evidence> collect_evidence(const store::Archive& archive, const alert::Al
   if (!resume) return tl::unexpected(resume.error());
   Evidence e;
   e.alert = alert;
+  e.run_begin = resume->run.begin;
   for (const store::PhaseRecord& p : resume->phases)
     if (p.begin <= alert.onset && (alert.onset < p.end || p.current)) e.phase = p;
   auto cells = read_cells(archive, *resume, alert);

@@ -37,6 +37,7 @@ struct DerivedAgain {
 
 struct Evidence {
   alert::Alert alert;
+  TimeNs run_begin{};
   std::optional<store::PhaseRecord> phase;      // that its onset lies in
   CellTable cells;                              // from some slices before the onset to the end, or so many
   std::map<std::string, std::string> settings;  // of detection, as the run was watched with at that moment

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "archive_change.h"
 #include "archive_output.h"
@@ -25,25 +24,11 @@ ListedArchive listed(const std::string& path) {
 }
 
 int list(const ArchiveRequest& r) {
-  namespace fs = std::filesystem;
+  std::vector<std::string> problems;
   std::vector<ListedArchive> found;
-  bool wrong = false;
-  for (const std::string& path : r.paths) {
-    if (is_archive(path)) {
-      found.push_back(listed(path));
-      continue;
-    }
-    std::error_code error;
-    std::vector<std::string> inside;
-    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
-      if (is_archive(at->path())) inside.push_back(path == "." ? at->path().filename() : at->path());
-    if (error) {
-      complain(path + ": " + error.message());
-      wrong = true;
-    }
-    std::sort(inside.begin(), inside.end());
-    for (const std::string& one : inside) found.push_back(listed(one));
-  }
+  for (const std::string& path : archives_among(r.paths, problems)) found.push_back(listed(path));
+  for (const std::string& p : problems) complain(p);
+  const bool wrong = !problems.empty();
   // Oldest first; those that cannot be read last.
   std::stable_sort(found.begin(), found.end(), [](const ListedArchive& a, const ListedArchive& b) {
     if (!a.facts || !b.facts) return a.facts.has_value() && !b.facts;

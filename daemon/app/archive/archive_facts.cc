@@ -28,6 +28,26 @@ bool is_archive(const std::string& path) {
   return std::filesystem::is_regular_file(std::filesystem::path(path) / "MARGAY", ignored);
 }
 
+std::vector<std::string> archives_among(const std::vector<std::string>& paths,
+                                        std::vector<std::string>& problems) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  for (const std::string& path : paths) {
+    if (is_archive(path)) {
+      found.push_back(path);
+      continue;
+    }
+    std::error_code error;
+    std::vector<std::string> inside;
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+      if (is_archive(at->path())) inside.push_back(path == "." ? at->path().filename() : at->path());
+    if (error) problems.push_back(path + ": " + error.message());
+    std::sort(inside.begin(), inside.end());
+    found.insert(found.end(), inside.begin(), inside.end());
+  }
+  return found;
+}
+
 Result<ArchiveFacts> archive_facts(const std::string& path) {
   const auto archive = store::Archive::open(path, store::Mode::kReadOnly);
   if (!archive) return tl::unexpected(archive.error());

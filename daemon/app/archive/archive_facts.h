@@ -44,6 +44,10 @@ struct ArchiveFacts {
 
 // Is there an archive at `path`, whatever its state?
 bool is_archive(const std::string& path);
+// The archives among `paths`, and those in directories among them, by name. What cannot be looked into is
+// added to `problems`, a sentence each.
+std::vector<std::string> archives_among(const std::vector<std::string>& paths,
+                                        std::vector<std::string>& problems);
 // Opens it read-only. Errors: those of store::Archive::open and of its reading calls.
 Result<ArchiveFacts> archive_facts(const std::string& path);
 Result<ArchiveFacts> archive_facts(const store::Archive& archive);

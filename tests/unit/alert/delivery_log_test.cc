@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "sink_fixture.h"
 
 namespace margay::sinks {
@@ -70,6 +72,22 @@ TEST_F(Deliveries, TheFileIsBounded) {
   struct stat info {};
   ASSERT_EQ(::stat(path("sent").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(Deliveries, TheFileIsBoundedWhileItIsWritten) {
+  DeliveryLog log(path("sent"));
+  constexpr std::size_t kLines = 2 * DeliveryLog::kMostRemembered + 100;
+  for (std::size_t i = 0; i < kLines; ++i) log.note("webhook", std::to_string(i), "firing", true);
+  EXPECT_EQ(log.trouble(), "");
+  std::ifstream in(path("sent"));
+  std::size_t lines = 0;
+  std::string newest;
+  for (std::string line; std::getline(in, line); ++lines) newest = line;
+  EXPECT_LE(lines, DeliveryLog::kMostRemembered + 101);
+  EXPECT_NE(newest.find("\"" + std::to_string(kLines - 1) + "\""), std::string::npos) << newest;
+  const DeliveryLog again(path("sent"));
+  EXPECT_TRUE(again.had("webhook", std::to_string(kLines - 1), "firing"));
+  EXPECT_FALSE(again.had("webhook", "0", "firing"));
 }
 
 TEST_F(Deliveries, WhatCannotBeWrittenIsRememberedInMemoryAndSaid) {

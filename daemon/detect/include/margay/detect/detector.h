@@ -106,7 +106,7 @@ class Detector {
   };
   void take_evidence(const model::SliceColumn& column);
   bool progress_usual() const;
-  std::vector<Stopped> stopped_leaves(const model::SliceColumn& column, DurationNs least) const;
+  std::vector<Stopped> stopped_leaves(const model::SliceColumn& column) const;
   bool stalled(const model::SliceColumn& column);
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
                   std::vector<alert::Alert>& out);
