@@ -12,16 +12,36 @@ constexpr std::size_t kMostSampled = 128;  // leaves that a median is taken of
 // Half of what a cell can hold must be known.
 constexpr double kLeastWeight = 0.5;
 constexpr float kLeastVisits = 3;  // that a usual duration rests on
-// A mode fits a slice that most leaves are this near, beyond what is usual.
-constexpr double kNear = 0.06, kNearTimes = 2.5;
 // A new mode: so many slices alike; or so many, if they never are.
 constexpr double kAlike = 3, kUnlike = 8;
 constexpr float kNoLog = -1e9f;
+constexpr std::uint16_t kNoState = 0xffff;
 // Nearly all visits are no longer than so many deviations of their logarithms; a leaf's own are believed as
 // much as those of all after so many.
 constexpr float kLogDeviations = 1.5f, kOwnVisits = 8, kLeastLogDeviation = 0.1f;
+// A spread of logarithms that is smaller is not believed; nor one of fewer visits, of all leaves.
+constexpr float kLeastHazardDeviation = 0.25f, kLeastLogs = 8;
 constexpr float kShortOfMean = 0.5f;
+constexpr std::size_t kFewEnded = 4;  // one in so many leaves must have ended a visit
 constexpr double kIdleShare = 0.1;
+
+// The cumulated hazard of a standard normal logarithm.
+float hazard(float z) {
+  constexpr float kFrom = -4, kTo = 2.5, kPerUnit = 20;
+  constexpr int kSteps = 130;
+  static const std::vector<float> table = [] {
+    std::vector<float> t;
+    for (int i = 0; i <= kSteps; ++i)
+      t.push_back(static_cast<float>(-std::log(0.5 * std::erfc((kFrom + i / kPerUnit) / std::sqrt(2.0)))));
+    return t;
+  }();
+  if (z <= kFrom) return 0;
+  // Beyond what few visits have told, as a Pareto tail: straight in the logarithm.
+  if (z >= kTo) return table[kSteps] + (z - kTo) * (table[kSteps] - table[kSteps - 1]) * kPerUnit;
+  const float at = (z - kFrom) * kPerUnit;
+  const auto i = static_cast<std::size_t>(at);
+  return table[i] + (at - static_cast<float>(i)) * (table[i + 1] - table[i]);
+}
 
 template <class Get>
 float median(const std::vector<std::uint32_t>& of, std::vector<float>& scratch, Get get) {
@@ -37,29 +57,6 @@ float median(const std::vector<std::uint32_t>& of, std::vector<float>& scratch, 
 
 }  // namespace
 
-void Grid::reach(std::size_t rows, std::size_t columns) {
-  rows = std::max(rows, rows_), columns = std::max(columns, columns_);
-  if (columns > columns_) {
-    std::vector<float> wider(rows * columns, 0.0f);
-    for (std::size_t r = 0; r < rows_; ++r)
-      std::copy_n(v_.data() + r * columns_, columns_, wider.data() + r * columns);
-    v_ = std::move(wider);
-  } else {
-    v_.resize(rows * columns, 0.0f);
-  }
-  rows_ = rows, columns_ = columns;
-}
-
-void Grid::widen(std::size_t parts, std::size_t columns) {
-  const std::size_t narrow = columns_ / parts;
-  std::vector<float> wider(rows_ * parts * columns, 0.0f);
-  for (std::size_t r = 0; r < rows_; ++r)
-    for (std::size_t k = 0; k < parts; ++k)
-      std::copy_n(v_.data() + r * columns_ + k * narrow, narrow, wider.data() + (r * parts + k) * columns);
-  v_ = std::move(wider);
-  columns_ = parts * columns;
-}
-
 void Contrast::reach(Mode& mode) const {
   const std::size_t leaves = there_.size();
   if (mode.share.rows() >= leaves && mode.share.columns() >= columns_) return;
@@ -70,39 +67,80 @@ void Contrast::reach(Mode& mode) const {
   mode.n.resize(std::max(mode.n.size(), leaves), 0.0f);
 }
 
-double Contrast::fit(const Mode& mode) const {
+Contrast::Fit Contrast::fit(const Mode& mode) const {
   std::vector<float> scratch;
   std::vector<std::uint32_t> of;
   for (const std::uint32_t l : sample_)
     if (l < mode.n.size() && mode.n[l] > 0) of.push_back(l);
-  if (of.empty()) return 1;
-  return median(of, scratch, [&](std::uint32_t l) {
+  Fit fit;
+  if (of.empty()) return fit;
+  fit.share = median(of, scratch, [&](std::uint32_t l) {
     float apart = 0;
-    for (std::size_t x = 0; x < columns_; ++x) apart += std::abs(row_[l][x] - mode.share[l][x]);
+    for (std::size_t x = kMachine; x < columns_; ++x) apart += std::abs(row_[l][x] - mode.share[l][x]);
     return apart / 2;
   });
+  // By the logarithms of visits that ended: whoever is in the middle of one says nothing.
+  std::vector<float> logs(columns_), log_sum(columns_);
+  for (const std::uint32_t l : of)
+    for (std::size_t x = 0; x < columns_; ++x) logs[x] += mode.logs[l][x], log_sum[x] += mode.log_sum[l][x];
+  fit.work = fit.least_work = 0;
+  scratch.clear();
+  for (const std::uint32_t l : of) {
+    float apart = 0;
+    bool ended = false;
+    for (std::size_t x = 0; x < columns_; ++x) {
+      if (!work_[x] || ended_[l][x] <= kNoLog || logs[x] < kLeastLogs) continue;
+      ended = true;
+      const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]), own = std::max(mode.logs[l][x], 1e-3f);
+      const float usual = k * log_sum[x] / logs[x] + (1 - k) * mode.log_sum[l][x] / own;
+      apart += mode.share[l][x] * std::min(1.0f, std::abs(ended_[l][x] - usual));
+    }
+    if (ended) scratch.push_back(apart);
+  }
+  if (scratch.size() * kFewEnded < of.size()) return fit;
+  for (const auto& [part, to] : {std::pair(0.5, &fit.work), std::pair(0.25, &fit.least_work)}) {
+    const auto nth =
+        scratch.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(scratch.size() - 1));
+    std::nth_element(scratch.begin(), nth, scratch.end());
+    *to = *nth;
+  }
+  if (scratch.size() * 2 < of.size()) fit.least_work = 0;
+  return fit;
 }
 
-bool Contrast::fits(const Mode& mode, double fit) const {
-  return fit <= kNear + kNearTimes * mode.fit;
+bool Contrast::fits(const Mode& mode, const Fit& fit) const {
+  return fit.share <= kNear + kNearTimes * mode.fit.share && fit.work <= kNear + kNearTimes * mode.fit.work;
 }
 
 void Contrast::measure(const Window& window, const model::SliceColumn& column,
-                       const std::set<std::uint16_t>& idle) {
+                       const std::set<std::uint16_t>& idle, const std::vector<char>& work) {
   ++clock_;
   const Window::Rows rows = window.rows(window.last());
   const std::size_t leaves = std::min(rows.weights.size(), window.leaves());  // nobody has named the others
-  columns_ = std::max(columns_, window.columns());
+  columns_ = std::max(columns_, kMachine + window.columns());
   for (Grid* g : {&row_, &spent_, &visits_, &age_, &in_, &ended_}) g->reach(leaves, columns_);
   if (departure_.columns() != cells()) departure_ = Grid();
   departure_.reach(std::max(there_.size(), leaves), cells());
   there_.resize(std::max(there_.size(), leaves));
   std::fill(there_.begin(), there_.end(), 0);
   known_.assign(there_.size(), 0);
+  sampled_.assign(there_.size(), 0);
+  work_ = work;
+  work_.resize(columns_, 0);
   counted_.assign(columns_, 1);
-  for (std::size_t x = 0; x < columns_; ++x) counted_[x] = !idle.contains(window.state_of(x).value);
+  state_of_.resize(columns_);
+  std::fill_n(state_of_.begin(), kMachine, kNoState);
+  for (std::size_t x = kMachine; x < columns_; ++x) {
+    state_of_[x] = window.state_of(x - kMachine).value;
+    counted_[x] = !idle.contains(state_of_[x]);
+  }
 
   const float one = 1 / static_cast<float>(slice_.value);
+  std::swap(before_, after_);
+  after_.assign(there_.size(), {});
+  if (last_ + 1 != column.index) before_.clear();
+  before_.resize(there_.size());
+  last_ = column.index;
   const TimeNs end = slice_end(column.index, slice_);
   sample_.clear();
   std::size_t present = 0;
@@ -119,9 +157,16 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     const auto ended = column.visits(LeafIndex(static_cast<std::uint32_t>(l)));
     const auto longest = column.longest_ns(LeafIndex(static_cast<std::uint32_t>(l)));
     const auto& open = column.open(LeafIndex(static_cast<std::uint32_t>(l)));
-    for (std::size_t x = 0; x < columns_; ++x) {
-      row_[l][x] = x < rows.columns ? static_cast<float>(rows.values[l * rows.columns + x]) * scale : 0.0f;
-      const std::size_t state = window.state_of(x).value;
+    after_[l] = {open.state.value, static_cast<float>((end - open.since).value) * one};
+    const auto& evidence = column.evidence(LeafIndex(static_cast<std::uint32_t>(l)));
+    sampled_[l] = evidence.sampled_ns > 0;
+    const float of_samples = sampled_[l] ? 1 / static_cast<float>(evidence.sampled_ns) : 0;
+    row_[l][kDenied] = std::clamp(static_cast<float>(evidence.run_delay_ns) * of_samples, 0.0f, 1.0f);
+    row_[l][kStopped] = std::clamp(static_cast<float>(evidence.stopped_ns) * of_samples, 0.0f, 1.0f);
+    ended_[l][kDenied] = ended_[l][kStopped] = kNoLog;
+    for (std::size_t x = kMachine; x < columns_; ++x) {
+      const std::size_t at = x - kMachine, state = state_of_[x];
+      row_[l][x] = at < rows.columns ? static_cast<float>(rows.values[l * rows.columns + at]) * scale : 0.0f;
       spent_[l][x] = state < durations.size() ? static_cast<float>(durations[state]) * one : 0.0f;
       visits_[l][x] = state < ended.size() ? static_cast<float>(ended[state]) : 0.0f;
       const float age = state < longest.size() ? static_cast<float>(longest[state]) * one : 0.0f;
@@ -146,11 +191,12 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     fit_now_ = fit(modes_[*mode_]);
     unsettled_ = !fits(modes_[*mode_], fit_now_);
     if (unsettled_) {
-      double best = 1;
+      Fit best;
       std::optional<std::size_t> other;
       for (std::size_t m = 0; m < modes_.size(); ++m) {
-        const double f = m == *mode_ ? 1 : fit(modes_[m]);
-        if (f < best && fits(modes_[m], f)) best = f, other = m;
+        if (m == *mode_) continue;
+        const Fit f = fit(modes_[m]);
+        if (fits(modes_[m], f) && (!other || f.share + f.work < best.share + best.work)) best = f, other = m;
       }
       if (other) {
         mode_ = other;
@@ -160,6 +206,10 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     }
   }
   departure_.fill(0);
+  for (Grid* g : {&passed_, &ended_visits_}) {
+    g->reach(there_.size(), columns_);
+    g->fill(0);
+  }
   common_.assign(cells(), 0);
   if (!mode_) return;
   const Mode& mode = modes_[*mode_];
@@ -192,15 +242,16 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     float* const overtime = departure_[l] + kOvertime * columns_;
     // Where a leaf often has nothing to do, how much it does is a matter of what it is given.
     float idle_share = 0;
-    for (std::size_t x = 0; x < columns_; ++x) idle_share += counted_[x] ? 0 : mode.share[l][x];
+    for (std::size_t x = kMachine; x < columns_; ++x) idle_share += counted_[x] ? 0 : mode.share[l][x];
     const bool shares = idle_share < kIdleShare;
-    for (std::size_t x = 0; x < columns_; ++x) {
+    for (std::size_t x = 0; sampled_[l] && x < kMachine; ++x) share[x] = row_[l][x] - mode.share[l][x];
+    for (std::size_t x = kMachine; x < columns_; ++x) {
       if (!counted_[x]) continue;
       if (shares) share[x] = row_[l][x] - mode.share[l][x];
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
-      if (each >= 0) excess[x] = spent_[l][x] - visits_[l][x] * each;
-      // What no visit can be beyond needs no logarithm.
-      if (logs[x] < kLeastVisits || age_[l][x] <= usual_least[x]) continue;
+      // A visit of several slices that ends early does not make up for more than this one.
+      if (each >= 0) excess[x] = std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
+      if (logs[x] < kLeastVisits || (spent_[l][x] <= 0 && visits_[l][x] <= 0)) continue;
       // The leaf's own logarithms, as far as they are believed, and those of all.
       const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]);
       const auto mean_all = static_cast<float>(log_sum[x] / logs[x]);
@@ -208,19 +259,57 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       const float own = std::max(mode.logs[l][x], 1e-3f);
       const float mean = k * mean_all + (1 - k) * mode.log_sum[l][x] / own;
       const float square = k * square_all + (1 - k) * mode.log_squares[l][x] / own;
-      const float deviation =
-          std::sqrt(std::max(square - mean * mean, kLeastLogDeviation * kLeastLogDeviation));
-      const float usual = std::exp(mean + kLogDeviations * deviation);
-      overtime[x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
+      const float variance = std::max(0.0f, square - mean * mean);
+      if (age_[l][x] > usual_least[x]) {
+        const float deviation = std::max(std::sqrt(variance), kLeastLogDeviation);
+        const float usual = std::exp(mean + kLogDeviations * deviation);
+        overtime[x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
+      }
+      if (logs[x] < kLeastLogs) continue;
+      ended_visits_[l][x] = visits_[l][x];
+      passed_[l][x] = passed(l, x, mean, std::max(std::sqrt(variance), kLeastHazardDeviation));
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
   std::vector<float> scratch;
   for (std::size_t c = 0; c < cells(); ++c)
     common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
+  // What the machine does to all is what it does to most of them, also where they are few.
+  for (std::size_t x = 0; x < kMachine && !sample_.empty(); ++x) {
+    scratch.clear();
+    for (const std::uint32_t l : sample_) scratch.push_back(departure_[l][x]);
+    const auto nth = scratch.begin() + static_cast<std::ptrdiff_t>(scratch.size() / 4);
+    std::nth_element(scratch.begin(), nth, scratch.end());
+    common_[x] = *nth;
+  }
   for (std::size_t l = 0; l < there_.size(); ++l)
     if (known_[l])
       for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];
+}
+
+// The hazard that the visits of this slice have passed in it: as much as visits end, if they last as usual.
+float Contrast::passed(std::size_t l, std::size_t x, float mean, float deviation) const {
+  const auto at = [&](float age) { return age > 0 ? hazard((std::log(age) - mean) / deviation) : 0.0f; };
+  const std::uint16_t state = state_of_[x];
+  const bool is_open = after_[l].state == state, was_open = before_[l].state == state;
+  const float open_age = is_open ? after_[l].age : 0, carried = was_open ? before_[l].age : 0;
+  float visits = visits_[l][x];
+  if (is_open && was_open && open_age >= carried + 0.999f) return at(open_age) - at(carried);
+  float total = 0, spent = spent_[l][x];
+  if (is_open) {
+    total += at(open_age);
+    spent = std::max(0.0f, spent - std::min(1.0f, open_age));
+  }
+  if (was_open && visits >= 1) {
+    const bool longest = !is_open || age_[l][x] > open_age * 1.001f;
+    const float whole =
+        std::min(carried + spent, longest && age_[l][x] > carried ? age_[l][x] : carried + spent / visits);
+    total += at(whole) - at(carried);
+    spent = std::max(0.0f, spent - (whole - carried));
+    visits -= 1;
+  }
+  if (visits >= 1) total += visits * at(spent / visits);
+  return total;
 }
 
 void Contrast::add(Mode& mode) {
@@ -231,7 +320,7 @@ void Contrast::add(Mode& mode) {
     if (!there_[l]) continue;
     mode.n[l] = std::min(mode.n[l] + 1, kMemory);
     const float rate = 1 / mode.n[l];
-    for (std::size_t x = 0; x < columns_; ++x) {
+    for (std::size_t x = sampled_[l] ? kDenied : kMachine; x < columns_; ++x) {
       mode.share[l][x] += rate * (row_[l][x] - mode.share[l][x]);
       mode.spent[l][x] = keep * mode.spent[l][x] + spent_[l][x];
       mode.visits[l][x] = keep * mode.visits[l][x] + visits_[l][x];
@@ -244,45 +333,68 @@ void Contrast::add(Mode& mode) {
   }
 }
 
-void Contrast::learn() {
+bool Contrast::learn() {
   if (!unsettled_) {
     Mode& mode = modes_[*mode_];
     mode.used = clock_;
-    mode.fit += std::max(1 / 32.0, 1 / (mode.slices + 1)) * (fit_now_ - mode.fit);
+    const double rate = std::max(1 / 32.0, 1 / (mode.slices + 1));
+    mode.fit.share += rate * (fit_now_.share - mode.fit.share);
+    mode.fit.work += rate * (fit_now_.work - mode.fit.work);
     add(mode);
-    candidate_ = {};
-    return;
+    forget();
+    return false;
   }
   if (sample_.empty() && !mode_) {
     // Nobody is there.
-    candidate_ = {};
-    return;
+    forget();
+    return false;
   }
-  if (candidate_.slices > 0) {
-    reach(candidate_);
-    const double apart = fit(candidate_);
+  if (alike_.slices > 0) {
+    reach(alike_);
+    const Fit apart = fit(alike_);
     // The mean of few slices is itself apart from the mode's.
-    const double usual = mode_ ? modes_[*mode_].fit : 0;
-    if (candidate_.slices < kUnlike && apart > kNear + kNearTimes * usual && mode_) {
-      candidate_ = {};
+    if (mode_ && !fits(modes_[*mode_], apart)) {
+      alike_ = {};
+    } else if (alike_.slices > 1) {
+      alike_.fit.share = std::max(alike_.fit.share, apart.share);
+      alike_.fit.work = std::max(alike_.fit.work, apart.work);
     } else {
-      candidate_.fit = candidate_.slices > 1 ? std::max(candidate_.fit, apart) : apart;
+      alike_.fit = apart;
+      // How restless a job is does not change from mode to mode so much as what it does.
+      if (mode_) alike_.fit.work = std::max(apart.work, modes_[*mode_].fit.work);
     }
   }
-  add(candidate_);
-  const bool alike = candidate_.fit <= kNear || mode_.has_value();
-  if (candidate_.slices < (alike ? kAlike : kUnlike)) return;
+  // A job whose slices are never alike has a mode, too.
+  if (any_.slices > 0) {
+    reach(any_);
+    const Fit apart = fit(any_);
+    const double rate = 1 / any_.slices;
+    any_.fit.share += rate * (apart.share - any_.fit.share);
+    any_.fit.work += rate * (apart.work - any_.fit.work);
+  }
+  add(alike_);
+  add(any_);
+  if (alike_.slices >= kAlike && (mode_ || alike_.fit.share <= kNear)) {
+    adopt(std::move(alike_));
+    return true;
+  }
+  if (any_.slices < kUnlike) return false;
+  adopt(std::move(any_));
+  return true;
+}
+
+void Contrast::adopt(Mode&& mode) {
   if (modes_.size() >= kMostModes) {
     const auto oldest = std::min_element(modes_.begin(), modes_.end(),
                                          [](const Mode& a, const Mode& b) { return a.used < b.used; });
-    *oldest = std::move(candidate_);
+    *oldest = std::move(mode);
     mode_ = static_cast<std::size_t>(oldest - modes_.begin());
   } else {
-    modes_.push_back(std::move(candidate_));
+    modes_.push_back(std::move(mode));
     mode_ = modes_.size() - 1;
   }
   modes_[*mode_].used = clock_;
-  candidate_ = {};
+  forget();
 }
 
 }  // namespace margay::detect

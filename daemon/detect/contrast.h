@@ -23,59 +23,62 @@
 #include <set>
 #include <vector>
 
+#include "grid.h"
 #include "margay/detect/window.h"
 
 namespace margay::detect {
 
-// Rows of columns; grows without losing anything.
-class Grid {
- public:
-  void reach(std::size_t rows, std::size_t columns);
-  // Each row has `parts` parts of as many columns, which become `columns` wide.
-  void widen(std::size_t parts, std::size_t columns);
-  void fill(float value) { std::fill(v_.begin(), v_.end(), value); }
-  std::size_t rows() const { return rows_; }
-  std::size_t columns() const { return columns_; }
-  float* operator[](std::size_t row) { return v_.data() + row * columns_; }
-  const float* operator[](std::size_t row) const { return v_.data() + row * columns_; }
-  // From this row on all is 0.
-  void clear_from(std::size_t row) {
-    std::fill(v_.begin() + static_cast<std::ptrdiff_t>(row * columns_), v_.end(), 0.0f);
-  }
-
- private:
-  std::size_t rows_ = 0, columns_ = 0;
-  std::vector<float> v_;
-};
-
 class Contrast {
  public:
   enum Measure : std::size_t { kShare, kExcess, kOvertime, kMeasures };
+  // Before the states come two columns of what the machine does to a process: the time it is ready to run and
+  // does not, and the time it is stopped. They have shares only.
+  enum Machine : std::size_t { kDenied, kStopped, kMachine };
   explicit Contrast(DurationNs slice) : slice_(slice) {}
 
-  // The newest slice of the window. `idle` are states in which being is no work: they are left out.
-  void measure(const Window& window, const model::SliceColumn& column, const std::set<std::uint16_t>& idle);
+  // The newest slice of the window. `idle` are states in which being is no work: they are left out. `work`
+  // tells by column what is work.
+  void measure(const Window& window, const model::SliceColumn& column, const std::set<std::uint16_t>& idle,
+               const std::vector<char>& work);
   // The slice that was measured is quiet: it belongs to its mode, or to one that begins.
-  void learn();
+  // True if a mode has been learned by it.
+  bool learn();
   // It is not: what was being learned of a new mode is forgotten.
-  void forget() { candidate_ = {}; }
+  void forget() { alike_ = {}, any_ = {}; }
 
   std::size_t leaves() const { return known_.size(); }
   std::size_t columns() const { return columns_; }
-  // Leaves x cells, common part taken off; cell measure * columns() + column. 0 of leaves that are not known
+  // Leaves x cells, common part taken off; cell measure * columns() + column, where the window's columns come
+  // after the machine's. 0 of leaves that are not known
   // (absent, lost, not yet learned).
   std::size_t cells() const { return kMeasures * columns_; }
   const Grid& departure() const { return departure_; }
   const std::vector<float>& common() const { return common_; }
+  // Leaves x columns: visits that ended in the slice, and as many as should have, by how long they have
+  // lasted (tempo.h). 0 where it is not known.
+  const Grid& ended() const { return ended_visits_; }
+  const Grid& passed() const { return passed_; }
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
   // No mode fits: the job has just changed, all together.
   bool unsettled() const { return unsettled_; }
+  // Three leaves in four, or more, work otherwise than in the mode.
+  bool all_move() const {
+    return mode_ && fit_now_.least_work > kNear + kNearTimes * modes_[*mode_].fit.work;
+  }
   // Slices that the present mode rests on; 0 before the first.
   double history() const { return mode_ ? modes_[*mode_].slices : 0; }
   // Leaves that the median is taken of.
   const std::vector<std::uint32_t>& sample() const { return sample_; }
 
  private:
+  // How far the median leaf is from a mode: in shares (total variation), and in the time that visits of work
+  // take. A perturbation makes most leaves wait longer, but does not change what their work takes.
+  // A mode fits a slice that most leaves are this near, beyond what is usual.
+  static constexpr double kNear = 0.06, kNearTimes = 2.5;
+  struct Fit {
+    double share = 1, work = 1;
+    double least_work = 1;  // of the leaf that three in four exceed
+  };
   struct Mode {
     Grid share;          // mean
     Grid spent, visits;  // sums that forget: slices spent in a state, visits that ended
@@ -83,26 +86,38 @@ class Contrast {
     Grid logs, log_sum, log_squares;
     std::vector<float> n;  // slices learned, of each leaf
     double slices = 0;
-    double fit = 0.1;  // usual
+    Fit fit{0.1, 0.1};  // usual
     std::uint64_t used = 0;
   };
-  double fit(const Mode& mode) const;
-  bool fits(const Mode& mode, double fit) const;
+  Fit fit(const Mode& mode) const;
+  bool fits(const Mode& mode, const Fit& fit) const;
   void add(Mode& mode);
+  void adopt(Mode&& mode);
   void reach(Mode& mode) const;
 
   DurationNs slice_;
   std::size_t columns_ = 0;
   std::vector<Mode> modes_;
   std::optional<std::size_t> mode_;
-  Mode candidate_;
+  Mode alike_, any_;  // being learned: of slices that are alike, and of all that fit no mode
   bool unsettled_ = true;
-  double fit_now_ = 0;
+  Fit fit_now_;
+  std::vector<char> work_;               // by column
+  std::vector<std::uint16_t> state_of_;  // by column
   std::uint64_t clock_ = 0;
   Grid row_, spent_, visits_;                  // of this slice
   std::vector<char> there_, known_, counted_;  // by leaf, by leaf, by column: not idle
+  std::vector<char> sampled_;                  // by leaf: its process was looked at
   Grid age_, in_,
       ended_;  // of this slice: of the longest visit, its part of the slice; log of one that ended
+  struct Visit {
+    std::uint16_t state = 0xfffe;  // none
+    float age = 0;                 // slices
+  };
+  float passed(std::size_t leaf, std::size_t column, float mean, float deviation) const;
+  std::vector<Visit> before_, after_;  // by leaf: the visit that is open where the slice begins, and ends
+  SliceIndex last_{-2};
+  Grid passed_, ended_visits_;
   Grid departure_;
   std::vector<float> common_;
   std::vector<std::uint32_t> sample_;

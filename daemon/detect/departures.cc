@@ -28,7 +28,9 @@ constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is t
 constexpr double kNearlyIndependent = 1.5;
 constexpr float kFreely = 3;  // slices until a variance has to be argued with
 constexpr std::uint64_t kRebase = 1024;
-constexpr double kLeastHistory = 4;
+constexpr double kLeastHistory = 6;
+// All work otherwise than usual: for so many slices it may be a phase that is being learned.
+constexpr std::uint32_t kMostMoving = 8;
 constexpr std::size_t kLate = 8;  // slices until a maximum is learned
 
 }  // namespace
@@ -73,9 +75,10 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   for (const Inner& i : inner_) group_.push_back(i.group);
   items_ = group_.size();
   if (variance_.rows() > keep) variance_.clear_from(keep);
+  tempo_.clear_from(keep);
   n_.resize(items_, 0.0f);
   std::fill(n_.begin() + static_cast<std::ptrdiff_t>(keep), n_.end(), 0.0f);
-  while (limits_.size() < groups_) limits_.emplace_back(TailLimit::Options{});
+  while (limits_.size() < groups_ * kTests) limits_.emplace_back(TailLimit::Options{});
   pooled_n_.resize(groups_, 0.0);
   lay_out(columns_);
   restart();
@@ -104,6 +107,8 @@ void Departures::lay_out(std::size_t columns) {
   for (Grid& g : sum_) g.reach(items_, cells);
   variance_.reach(items_, cells);
   for (auto& c : common_) c.resize(cells);
+  for (Grid* g : {&passed_, &ended_}) g->reach(items_, columns_);
+  tempo_.lay_out(items_, groups_, columns_);
   pooled_.resize(groups_);
   for (auto& spans : pooled_)
     for (auto& of : spans) of.resize(cells);
@@ -112,6 +117,7 @@ void Departures::lay_out(std::size_t columns) {
 // What comes now and what was before are not one stretch.
 void Departures::restart() {
   for (Grid& g : sum_) g.fill(0);
+  tempo_.restart();
   run_ = 0;
   alarms_in_a_row_ = 0;
 }
@@ -156,6 +162,24 @@ void Departures::take() {
     for (std::size_t i = 0; i < items_ * cells; ++i) to[i] += from[i];
   }
   common_[slot] = contrast_.common();
+  for (const auto& [from, to] :
+       {std::pair(&contrast_.passed(), &passed_), std::pair(&contrast_.ended(), &ended_)}) {
+    for (std::size_t l = 0; l < leaves_; ++l) {
+      if (l < from->rows())
+        std::copy_n((*from)[l], columns_, (*to)[l]);
+      else
+        std::fill_n((*to)[l], columns_, 0.0f);
+    }
+    for (std::size_t i = 0; i < inner_.size(); ++i) {
+      float* const sum = (*to)[leaves_ + i];
+      std::fill_n(sum, columns_, 0.0f);
+      for (std::uint32_t k = 0; k < inner_[i].count; ++k) {
+        const float* const leaf = (*to)[order[inner_[i].first + k].value];
+        for (std::size_t x = 0; x < columns_; ++x) sum[x] += leaf[x];
+      }
+    }
+  }
+  tempo_.take(passed_, ended_, group_);
   // Sums that are added to and taken from for days would drift.
   if (slices_ % kRebase != 0) return;
   for (std::size_t w = 0; w < kSpans.size(); ++w) {
@@ -184,7 +208,7 @@ std::vector<float> Departures::spread(std::size_t w) const {
 // The largest score of each node over the spans.
 void Departures::score() {
   best_.assign(items_, {});
-  greatest_.assign(groups_, 0.0f);
+  greatest_.assign(groups_ * kTests, 0.0f);
   const std::size_t cells = kMeasures * columns_;
   const auto history = static_cast<float>(std::max(1.0, contrast_.history()));
   for (std::size_t w = 0; w < kSpans.size() && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
@@ -217,15 +241,24 @@ void Departures::score() {
       for (std::size_t c = 0; c < cells; ++c)
         total += d[c] * d[c] / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
       total *= one * one;
-      if (total <= best_[i].score) continue;  // what follows makes it smaller
+      if (total <= best_[i][kApart].score) continue;  // what follows makes it smaller
       // What takes little time is of little interest, however sure it is.
       const auto large = static_cast<float>(effect(i, w));
       total *= large / (large + kLarge);
-      if (total > best_[i].score) best_[i] = {total, static_cast<std::uint8_t>(w)};
+      if (total > best_[i][kApart].score) best_[i][kApart] = {total, static_cast<std::uint8_t>(w)};
     }
   }
-  for (std::size_t i = 0; i < items_; ++i)
-    greatest_[group_[i]] = std::max(greatest_[group_[i]], best_[i].score);
+  for (std::size_t i = 0; i < items_; ++i) {
+    const Tempo::Score slower = tempo_.of(i);
+    std::uint8_t span = 0;
+    while (span + 1u < kSpans.size() && static_cast<std::uint32_t>(kSpans[span]) < slower.slices) ++span;
+    while (span > 0 && static_cast<std::uint64_t>(kSpans[span]) > run_ + 1) --span;
+    best_[i][kSlower] = {slower.score, span};
+    for (std::size_t k = 0; k < kTests; ++k) {
+      float& g = greatest_[group_[i] * kTests + k];
+      g = std::max(g, best_[i][k].score);
+    }
+  }
 }
 
 // The time, as a share, that goes elsewhere than usual.
@@ -243,6 +276,7 @@ double Departures::effect(std::size_t item, std::size_t w) const {
 // The slice is quiet: what it says of variances, and the greatest scores of a while ago.
 void Departures::learn() {
   learn_variances();
+  tempo_.learn(group_);
   pending_.push_back(greatest_);
   while (pending_.size() > kLate) {
     for (std::size_t g = 0; g < pending_.front().size(); ++g)
@@ -299,27 +333,29 @@ void Departures::learn_variances() {
   }
 }
 
-// The nodes whose score is beyond the limit of their depth.
-std::vector<std::uint32_t> Departures::alarmed() {
-  std::vector<std::uint32_t> out;
+// The nodes of which a score is beyond the limit of its depth.
+std::vector<Departures::Alarm> Departures::alarmed() {
+  std::vector<Alarm> out;
   suspect_ = false;
-  limit_now_.assign(groups_, std::numeric_limits<double>::infinity());
+  limit_now_.assign(greatest_.size(), std::numeric_limits<double>::infinity());
   if (contrast_.history() < kLeastHistory) return out;
-  double depths = 0;
-  for (const float g : greatest_) depths += g > 0;
-  const double p = options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay /
-                   std::max(1.0, depths);
+  double tests = 0;
+  for (const float g : greatest_) tests += g > 0;
+  const double p =
+      options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay / std::max(1.0, tests);
   // A history of few leaves is a short one.
   const double few =
       1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
-  for (std::size_t g = 0; g < groups_; ++g) {
-    if (greatest_[g] <= 0) continue;
-    const double limit = limit_now_[g] = limits_[g].limit(p, few);
-    suspect_ = suspect_ || greatest_[g] > limit * kSuspicious;
-    if (greatest_[g] <= limit) continue;
-    for (std::uint32_t i = 0; i < items_; ++i)
-      if (group_[i] == g && best_[i].score > limit && effect(i, best_[i].span) >= options_.min_effect)
-        out.push_back(i);
+  for (std::size_t t = 0; t < greatest_.size(); ++t) {
+    if (greatest_[t] <= 0) continue;
+    const double limit = limit_now_[t] = limits_[t].limit(p, few);
+    suspect_ = suspect_ || greatest_[t] > limit * kSuspicious;
+    if (greatest_[t] <= limit) continue;
+    for (std::uint32_t i = 0; i < items_; ++i) {
+      const Best& best = best_[i][t % kTests];
+      if (group_[i] == t / kTests && best.score > limit && effect(i, best.span) >= options_.min_effect)
+        out.push_back({i, best.span, best.score / limit});
+    }
   }
   return out;
 }
@@ -334,14 +370,18 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     contrast_.forget();
     return told();
   }
-  contrast_.measure(window, column, idle);
-  lay_out(contrast_.columns());
-  while (state_of_.size() < columns_) {
-    const StateId s = window.state_of(state_of_.size());
+  if (state_of_.empty()) {
+    state_of_ = {Episode::kDenied, Episode::kStopped};
+    work_.assign(Contrast::kMachine, 1);  // whose turn it is, and who is not let
+  }
+  while (state_of_.size() < Contrast::kMachine + window.columns()) {
+    const StateId s = window.state_of(state_of_.size() - Contrast::kMachine);
     state_of_.push_back(s.value);
     work_.push_back(s.value < topology_->states.size() && is_work(topology_->states[s.value]) &&
                     !idle.contains(s.value));
   }
+  contrast_.measure(window, column, idle, work_);
+  lay_out(contrast_.columns());
   take();
   if (episode_) {
     follow(window);
@@ -350,8 +390,11 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     return told();
   }
   score();
-  const std::vector<std::uint32_t> alarms = alarmed();
+  std::vector<Alarm> alarms = alarmed();
+  moving_ = contrast_.all_move() ? moving_ + 1 : 0;
+  if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
+  bool learned = false;
   if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2)) {
     begin(window, alarms);
   } else if (alarms.empty()) {
@@ -362,9 +405,11 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
       else
         pending_.push_back(greatest_);
     }
-    contrast_.learn();
+    learned = contrast_.learn();
   }
   ++slices_, ++run_;
+  // What was a departure from the old one is none from the new.
+  if (learned) restart();
   return told();
 }
 

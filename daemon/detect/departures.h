@@ -27,6 +27,7 @@
 #include "contrast.h"
 #include "margay/detect/topology.h"
 #include "tail_limit.h"
+#include "tempo.h"
 
 namespace margay::detect {
 
@@ -40,6 +41,8 @@ struct Episode {
   SliceIndex onset{};
   SliceIndex end{};  // first slice back in order, of one that has been
   bool over = false;
+  // Instead of a state: it is ready to run and does not; it is stopped.
+  static constexpr std::uint16_t kDenied = 0xfffe, kStopped = 0xfffd;
   std::uint16_t state = 0;  // in which the time goes that is missing
   bool works = false;       // that state is work
   double excess = 0;        // share of the time that its visits take longer than usual
@@ -79,21 +82,28 @@ class Departures {
   // No standard deviation is believed to be below this (shares of a slice), of each measure: visits that are
   // overtime are too rare for a variance.
   static constexpr float kLeastDeviation[Contrast::kMeasures] = {0.012f, 0.012f, 0.05f};
+  // Each is tested by itself: the tails of one do not raise the limit of the other.
+  enum Test : std::size_t { kApart, kSlower, kTests };
   struct Best {
     float score = 0;
     std::uint8_t span = 0;  // index into kSpans
+  };
+  struct Alarm {
+    std::uint32_t item;
+    std::uint8_t span;  // index into kSpans
+    double times;       // the limit
   };
   void lay_out(std::size_t columns);
   void take();
   void score();
   std::vector<float> spread(std::size_t span) const;
   double effect(std::size_t item, std::size_t span) const;
-  std::vector<std::uint32_t> alarmed();
+  std::vector<Alarm> alarmed();
   void learn();
   void learn_variances();
   void restart();
   bool works(std::size_t column) const { return work_[column] != 0; }
-  void begin(const Window& window, const std::vector<std::uint32_t>& alarmed);
+  void begin(const Window& window, const std::vector<Alarm>& alarmed);
   void blame();
   void follow(const Window& window);
   bool goes_on() const;
@@ -121,13 +131,17 @@ class Departures {
   std::uint64_t run_ = 0;         // taken since the last one that was not
   std::vector<float> n_;          // slices an item's variance rests on
   std::vector<double> pooled_n_;  // by group
-  std::vector<Best> best_;
-  std::vector<float> greatest_;              // by group, of this slice
-  std::vector<TailLimit> limits_;            // by group
-  std::vector<double> limit_now_;            // by group, of this slice
+  Tempo tempo_;
+  Grid passed_, ended_;                         // items x columns, of this slice
+  std::vector<std::array<Best, kTests>> best_;  // by item
+  // By group * kTests + test; of this slice.
+  std::vector<float> greatest_;
+  std::vector<TailLimit> limits_;
+  std::vector<double> limit_now_;
   std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
-  bool suspect_ = false;                 // this slice looks like a perturbation, if not surely
+  std::uint32_t moving_ = 0;  // slices in a row in which nearly all leaves work otherwise than usual
+  bool suspect_ = false;      // this slice looks like a perturbation, if not surely
   std::vector<std::uint16_t> state_of_;  // by column
   std::vector<char> work_;               // by column
 

@@ -22,16 +22,15 @@ constexpr double kSameLeaves = 0.8, kSameWay = 0.85;
 
 }  // namespace
 
-void Departures::begin(const Window& window, const std::vector<std::uint32_t>& alarmed) {
-  std::uint32_t strongest = alarmed.front();
-  for (const std::uint32_t i : alarmed)
-    if (best_[i].score > best_[strongest].score) strongest = i;
-  const std::size_t w = best_[strongest].span;
+void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) {
+  const auto strongest = std::max_element(alarmed.begin(), alarmed.end(),
+                                          [](const Alarm& a, const Alarm& b) { return a.times < b.times; });
+  const std::size_t w = strongest->span;
   episode_.emplace();
   episode_->onset = window.last() + 1 - kSpans[w];
   // What turns out to come again and again raises the limit.
   pending_.clear();
-  for (std::size_t g = 0; g < groups_; ++g)
+  for (std::size_t g = 0; g < limits_.size(); ++g)
     if (std::isfinite(limit_now_[g]) && greatest_[g] > 0)
       limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
   contrast_.forget();
@@ -152,9 +151,16 @@ void Departures::blame() {
   episode_->works = by_work;
   std::size_t column = 0;
   float longest = 0;
-  for (std::size_t c = 0; c < cells; ++c)
+  // What the machine does to them says more than what they do then.
+  const float by_machine = std::max(way_[Contrast::kDenied], way_[Contrast::kStopped]);
+  const std::size_t end =
+      by_machine > 0 && by_machine >= kBelongs * *std::max_element(way_.begin(), way_.end())
+          ? Contrast::kMachine
+          : cells;
+  for (std::size_t c = 0; c < end; ++c)
     if (way_[c] > longest) longest = way_[c], column = c % columns_;
-  episode_->excess = way_[Contrast::kExcess * columns_ + column];
+  episode_->excess =
+      way_[(column < Contrast::kMachine ? Contrast::kShare : Contrast::kExcess) * columns_ + column];
   episode_->state = column < state_of_.size() ? state_of_[column] : 0;
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kMostTail = 48;
 constexpr double kPriorExcess = 0.25;
 constexpr double kPriorWeight = 4;
 // How much of the heavy continuation is believed: of a long history, and more of a short one.
-constexpr double kHeavy = 0.25, kHeavyYoung = 0.3;
+constexpr double kHeavy = 0.3, kHeavyYoung = 0.3;
 
 }  // namespace
 

@@ -18,7 +18,7 @@ class TailLimit {
  public:
   struct Options {
     std::size_t kept = 1024;  // newest maxima that count
-    double least = 16;        // no limit is below this
+    double least = 20;        // no limit is below this
     double young = 12;        // slices at which doubt of a short history has halved
     double doubt = 1;         // the limit of no history at all is 1 + doubt times as wide
   };

@@ -1,6 +1,8 @@
 // What leaves do otherwise than usual, and otherwise than the others.
 #include "contrast.h"
 
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "support/synthetic_job.h"
@@ -25,7 +27,7 @@ struct Seen {
   }
   void take(const model::SliceColumn& c, bool learn = true) {
     ASSERT_TRUE(window.push(c));
-    contrast.measure(window, c, {});
+    contrast.measure(window, c, {}, {});
     if (learn) contrast.learn();
   }
   Window window;
@@ -40,12 +42,12 @@ JobPlan plan_of(std::vector<JobPhase> phases) {
 }
 
 double at(const Contrast& c, Contrast::Measure measure, std::uint32_t leaf, std::size_t column) {
-  return static_cast<double>(c.departure()[leaf][measure * c.columns() + column]);
+  return static_cast<double>(c.departure()[leaf][measure * c.columns() + Contrast::kMachine + column]);
 }
 double largest_share(const Contrast& c) {
   double most = 0;
   for (std::uint32_t l = 0; l < c.leaves(); ++l)
-    for (std::size_t x = 0; x < c.columns(); ++x)
+    for (std::size_t x = 0; x + Contrast::kMachine < c.columns(); ++x)
       most = std::max(most, std::abs(at(c, Contrast::kShare, l, x)));
   return most;
 }
@@ -60,7 +62,7 @@ TEST(Contrast, TheCommonPartIsTakenOff) {
   EXPECT_LT(largest_share(seen.contrast), 0.2);
   seen.take(job[51], false);
   EXPECT_TRUE(seen.contrast.unsettled());
-  EXPECT_NEAR(seen.contrast.common()[0], -0.5, 0.1);
+  EXPECT_NEAR(seen.contrast.common()[Contrast::kMachine], -0.5, 0.1);
   EXPECT_LT(largest_share(seen.contrast), 0.25) << "what all leaves do is nobody's departure";
 }
 
@@ -91,7 +93,7 @@ TEST(Contrast, ALeafThatGoesAnotherWayStandsOut) {
   EXPECT_FALSE(seen.contrast.unsettled()) << "most leaves are as usual";
   for (std::uint32_t l = 0; l < 8; ++l) {
     double moved = 0;
-    for (std::size_t x = 0; x < seen.contrast.columns(); ++x)
+    for (std::size_t x = 0; x + Contrast::kMachine < seen.contrast.columns(); ++x)
       moved += std::abs(at(seen.contrast, Contrast::kShare, l, x)) / 2;
     if (l == 5)
       EXPECT_GT(moved, 0.8);
@@ -142,6 +144,36 @@ TEST(Contrast, AVisitThatGoesOnAndOnIsOvertime) {
   while (seen.window.state_of(x) != StateId(6)) ++x;
   EXPECT_NEAR(at(seen.contrast, Contrast::kOvertime, 1, x), 1, 0.01);
   EXPECT_NEAR(at(seen.contrast, Contrast::kOvertime, 0, x), 0, 0.01);
+  // By now many such visits should have ended; of the others, as many as have.
+  EXPECT_GT(seen.contrast.passed()[1][Contrast::kMachine + x], 8);
+  EXPECT_EQ(seen.contrast.ended()[1][Contrast::kMachine + x], 0);
+  EXPECT_LT(seen.contrast.passed()[0][Contrast::kMachine + x], 4);
+  EXPECT_EQ(seen.contrast.ended()[0][Contrast::kMachine + x], 1);
+}
+
+// MPI_Init is all alike; what comes after it may never be.
+TEST(Contrast, ARestlessJobHasAModeAlsoAfterAStillOne) {
+  JobPlan plan = plan_of({{1'000, kOne, ""}, {5'000, kTwo, ""}});
+  plan.n_eff = 0;
+  Seen seen(plan);
+  auto job = make_job(plan);
+  std::mt19937 random(3);
+  for (std::size_t i = 10; i < job.size(); ++i) {
+    const double part = std::uniform_real_distribution(0.0, 0.8)(random);
+    for (std::uint32_t l = 0; l < 8; ++l) {
+      auto row = job[i].duration_ns(LeafIndex(l));
+      const auto moved = static_cast<std::int64_t>(part * static_cast<double>(row[kCompute.value]));
+      row[kCompute.value] -= moved, row[4] += moved;
+    }
+  }
+  for (std::size_t i = 0; i < 10; ++i) seen.take(job[i]);
+  EXPECT_FALSE(seen.contrast.unsettled());
+  std::size_t settled = 0;
+  for (std::size_t i = 10; i < job.size(); ++i) {
+    seen.take(job[i]);
+    settled += i >= 30 && !seen.contrast.unsettled();
+  }
+  EXPECT_GT(settled, 20u);
 }
 
 TEST(Contrast, WhoIsNotThereIsNotKnown) {

@@ -110,6 +110,46 @@ TEST(Departures, WhatHitsEveryoneAlikeIsNoPerturbation) {
   }
 }
 
+TEST(Departures, WhoIsNotLetOnTheCpuIsNamedAndSoIsWhoIsThrottled) {
+  for (const bool stopped : {false, true}) {
+    Plan plan;
+    plan.evidence = true;
+    const Watched w = watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+      if (i < 100 || i >= 115) return;
+      auto& e = c.evidence(LeafIndex(5));
+      (stopped ? e.stopped_ns : e.run_delay_ns) = e.sampled_ns / 2;
+    });
+    expect_one(w, paths({5}), 100, 115);
+    if (HasFailure()) return;
+    EXPECT_THAT(w.alerts[1].message,
+                HasSubstr(stopped ? "% of the time stopped" : "% of the time ready to run, but not let on"));
+  }
+}
+
+TEST(Departures, WhatTheMachineDoesToAllIsNobodysDeparture) {
+  Plan plan;
+  plan.evidence = true;
+  const Watched w = watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+    for (std::uint32_t r = 0; i >= 100 && i < 115 && r < 16; ++r)
+      c.evidence(LeafIndex(r)).run_delay_ns = c.evidence(LeafIndex(r)).sampled_ns / 2;
+  });
+  EXPECT_THAT(w.alerts, IsEmpty());
+}
+
+// HPCC's Single tests: one rank works longer, and all others work less than they did.
+TEST(Departures, ASectionInWhichAllWorkOtherwiseIsNoPerturbation) {
+  Plan plan;
+  plan.phases = {{40'000, kA, ""}};
+  const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+    for (std::uint32_t r = 0; r < 16; ++r) {
+      if (i % 60 >= 45) spend(c, r, r == 0 ? kCompute : kJobWait, 0.9);
+      c.visits(LeafIndex(r))[kCompute.value] = 20;
+      c.longest_ns(LeafIndex(r))[kCompute.value] = c.duration_ns(LeafIndex(r))[kCompute.value] / 20;
+    }
+  });
+  EXPECT_LE(w.alerts.size(), 2u) << "of six sections, one at most is told";
+}
+
 TEST(Departures, TheKnobTurnsItOff) {
   Plan plan;
   auto job = make_job(plan);
