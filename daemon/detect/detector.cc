@@ -13,6 +13,10 @@ constexpr std::size_t kProgressMemory = 600;
 constexpr std::size_t kProgressLeast = 20;
 // What the sampler said of a process holds until it says more, for so long.
 constexpr DurationNs kEvidenceHolds = seconds(1);
+// The part of a slice in which a process is stopped, where that goes on.
+constexpr double kThrottled = 0.2;
+// Slices in which a stop that comes back is the one before; and that such a one has to be away.
+constexpr std::uint32_t kAgainSlices = 10;
 
 }  // namespace
 
@@ -124,7 +128,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     still_stopped.insert(s.leaf);
     stopped_now.insert(s.leaf);
     const bool explained = std::any_of(open_.begin(), open_.end(), [&](const Incident& i) {
-      return i.by_stop && i.culprits.contains(s.leaf) && (i.quiet == 0 || s.since < i.quiet_since);
+      return i.by_stop && i.culprits.contains(s.leaf);
     });
     if (!explained) fresh.push_back(s);
   }
@@ -150,6 +154,13 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     } else {
       raise(column, watermark, alert::Kind::kPerturbation, onset, culprits, true, out);
     }
+    // Who is stopped and let go again and again, as cpulimit does, is told once more, and not each time.
+    for (Incident& i : open_)
+      if (i.by_stop)
+        i.again = i.again || std::any_of(i.culprits.begin(), i.culprits.end(), [&](std::uint32_t l) {
+                    return l < let_go_.size() && let_go_[l].value >= 0 &&
+                           column.index.value - let_go_[l].value <= std::int64_t{kAgainSlices};
+                  });
   }
 
   // 2. No progress, and no stop explains it.
@@ -178,9 +189,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
 
   // 3. Departures of what goes on; a stop, a standstill or a loss explains what it touches.
   held_ = without_progress_ > 0 && (held_ || progress_usual());
-  bool mute = column.lost_events > 0 || !was_stopped_.empty();
-  for (std::uint32_t l = 0; l < column.leaves(); ++l)
-    mute = mute || evidence_[l].last.stopped_since != TimeNs();
+  bool mute = column.lost_events > 0 || !still_stopped.empty();
   for (const Incident& i : open_) mute = mute || !i.by_departure;
   // Somebody works while all others wait: a section of the program.
   for (std::uint32_t l = 0; l < column.leaves() && held_; ++l) {
@@ -197,9 +206,19 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       ++it;
       continue;
     }
-    const bool goes_on = it->by_stop ? std::any_of(it->culprits.begin(), it->culprits.end(),
-                                                   [&](std::uint32_t l) { return stopped_now.contains(l); })
+    // Who is stopped again within the slices in which it should come back is not back.
+    const auto stopped_in = [&](std::uint32_t l) {
+      if (stopped_now.contains(l)) return true;
+      const auto& e = column.evidence(LeafIndex(l));
+      return it->quiet > 0 &&
+             static_cast<double>(e.stopped_ns) > kThrottled * static_cast<double>(e.sampled_ns);
+    };
+    const bool goes_on = it->by_stop ? std::any_of(it->culprits.begin(), it->culprits.end(), stopped_in)
                                      : without_progress_ > 0;
+    for (const std::uint32_t l : it->culprits) {
+      it->stopped_ns += column.evidence(LeafIndex(l)).stopped_ns;
+      it->sampled_ns += column.evidence(LeafIndex(l)).sampled_ns;
+    }
     if (goes_on) {
       it->quiet = 0;
       describe(*it, column);
@@ -207,10 +226,15 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       continue;
     }
     if (it->quiet++ == 0) it->quiet_since = slice_begin(column.index, slice);
-    if (it->quiet < options_.resolve_slices) {
+    if (it->quiet < (it->again ? kAgainSlices : options_.resolve_slices)) {
       ++it;
       continue;
     }
+    if (it->by_stop)
+      for (const std::uint32_t l : it->culprits) {
+        let_go_.resize(std::max<std::size_t>(let_go_.size(), l + 1), SliceIndex(-1));
+        let_go_[l] = column.index;
+      }
     it->alert.status = alert::Status::kResolved;
     it->alert.end = it->quiet_since;
     it->alert.detected = watermark;

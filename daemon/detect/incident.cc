@@ -15,6 +15,9 @@ constexpr std::int64_t kMostScored = 256;  // slices
 constexpr std::size_t kMostNamed = 3;      // culprits in a sentence
 constexpr double kTimesLonger = 1.2;       // from here on that a state takes longer says more than its share
 constexpr double kManyTimes = 20;
+// A culprit that runs in between is throttled, if the stop is not just beginning or ending.
+constexpr double kWholly = 0.8;
+constexpr std::int64_t kThrottledSlices = 5;
 
 std::string last_component(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -168,6 +171,12 @@ std::string Detector::names(const std::set<std::uint32_t>& leaves) const {
 
 // "compute takes 4.0 times as long", or "61 % of the time in MPI_Recv, usually 23 %".
 std::string Detector::departs(const Incident& incident, StateId state, double excess) const {
+  if (state.value == Episode::kDenied || state.value == Episode::kStopped) {
+    char share[96];
+    std::snprintf(share, sizeof share, "%.0f %% of the time %s", 100 * excess,
+                  state.value == Episode::kDenied ? "ready to run, but not let on the CPU" : "stopped");
+    return share;
+  }
   std::size_t column = 0;
   while (column < window_.columns() && window_.state_of(column) != state) ++column;
   if (column == window_.columns() || state.value >= topology_->states.size()) return "otherwise than usual";
@@ -228,6 +237,14 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
       meanwhile = "; " + std::to_string(most->second) + " of the other " + all + " wait in " + name;
   }
   const DurationNs age = now - incident.alert.onset;
+  const bool throttled =
+      static_cast<double>(incident.stopped_ns) < kWholly * static_cast<double>(incident.sampled_ns);
+  if (incident.by_stop && throttled && age >= options_.window.slice * kThrottledSlices) {
+    char share[48];
+    std::snprintf(share, sizeof share, " stopped for %.0f %% of the time, for ",
+                  100 * static_cast<double>(incident.stopped_ns) / static_cast<double>(incident.sampled_ns));
+    return who + (n == 1 ? " is" : " are") + share + seconds_text(age) + meanwhile;
+  }
   if (incident.by_stop)
     return who + (n == 1 ? " has" : " have") + " been stopped for " + seconds_text(age) + meanwhile;
   if (incident.by_departure) return who + ": " + incident.departs + ", for " + seconds_text(age) + meanwhile;

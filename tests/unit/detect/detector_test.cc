@@ -109,6 +109,19 @@ TEST(Detector, TwoStopsFiveSecondsApartAreTwoAlerts) {
   EXPECT_EQ(w.names(), "A");
 }
 
+// As cpulimit does with long periods: each stop is a fact, but eight alerts are too many for one cause.
+TEST(Detector, WhoIsStoppedAgainAndAgainIsToldTwice) {
+  JobPlan plan = steady();
+  for (std::int64_t k = 0; k < 8; ++k)
+    plan.faults.push_back({JobFault::kStop, {2}, 8'030 + 700 * k, 8'330 + 700 * k});
+  const Watched w = watch(plan);
+  ASSERT_EQ(w.alerts.size(), 4u);
+  EXPECT_EQ(w.of(Kind::kPerturbation, Status::kResolved), 2u);
+  EXPECT_THAT(w.alerts[3].resources, ElementsAre("/n0/rank2"));
+  EXPECT_THAT(w.alerts[3].message, HasSubstr("rank2 on n0 is stopped for 4"));
+  EXPECT_LE(std::abs((*w.alerts[3].end - job_time(plan, 8'330 + 700 * 7)).value), 2 * plan.slice.value);
+}
+
 TEST(Detector, TwoRanksStoppedTogetherAreOneAlertNamingBoth) {
   JobPlan plan = steady();
   plan.faults = {{JobFault::kStop, {1, 5}, 8'030, 9'500}};

@@ -62,10 +62,12 @@ struct Incident {
   std::set<std::uint32_t> culprits;  // leaves
   bool by_stop = false;
   bool by_departure = false;
-  std::string departs;      // what the culprits do otherwise: "compute 4.0 times as long"
-  SliceIndex first{};       // slice of the onset
-  std::uint32_t quiet = 0;  // slices in order since
+  std::int64_t stopped_ns = 0, sampled_ns = 0;  // of the culprits, since the slice of the onset
+  std::string departs;                          // what the culprits do otherwise: "compute 4.0 times as long"
+  SliceIndex first{};                           // slice of the onset
+  std::uint32_t quiet = 0;                      // slices in order since
   TimeNs quiet_since{};
+  bool again = false;  // its culprits had been stopped just before: it is not over so soon
 };
 
 class Departures;
@@ -133,6 +135,7 @@ class Detector {
   std::uint32_t without_progress_ = 0;
   bool held_ = false;  // there is no progress, and there was before
   std::set<std::uint32_t> was_stopped_;
+  std::vector<SliceIndex> let_go_;  // by leaf: when its last stop that was alerted was over; -1 for none
   std::set<std::uint16_t> idle_;    // state ids of options_.idle_states
   std::vector<Evidence> evidence_;  // by leaf
   SliceIndex last_touched_{-1};     // the newest slice that was not in order
