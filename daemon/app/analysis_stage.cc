@@ -187,7 +187,7 @@ void AnalysisStage::take(const ClosedSlice& message, bool past) {
 void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
   bool raised = false;
   for (alert::Alert& a : alerts) {
-    const std::string status = alert::to_string(a.status);
+    const std::string status = alert::step(a);
     const bool known = !known_alerts_.insert(a.id + '/' + status);
     if (known) {
       // Said by a daemon before: viewers see it again, in its place, as it was said. Whether every sink has

@@ -86,7 +86,7 @@ Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Re
   listener.alert = [&](const alert::Alert& b, const std::string&) {
     if (b.id != a.id) return;
     again.alert = b;
-    found = b.status == a.status;
+    found = alert::step(b) == alert::step(a);
   };
   const auto done = replay(archive, resume, {}, settings, listener, analyst);
   if (!done) return tl::unexpected(done.error());
