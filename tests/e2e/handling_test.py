@@ -86,7 +86,7 @@ class Handling(SinksPlace):
         self.assertLessEqual(len(told), 3)
         self.assertEqual(len({(a["status"], a["updates"]) for a in told}), len(told), "said twice")
         self.assertGreater(told[-1]["updates"], len(told) - 2, "updates that were not told")
-        self.assertEqual(run.alerts, told)
+        self.assertEqual([a for a in run.alerts if a in told], told)
         self.assertEqual(self.listed(run)[0]["acknowledged"]["by"], "ann", "it is known afterwards, too")
         replayed = os.path.join(self.place, "again.jsonl")
         self.done("replay", "--quiet", "--alerts", replayed, run.archive)
@@ -135,7 +135,7 @@ class Handling(SinksPlace):
         self.assertEqual([a.get("silenced_by") for a in other], ["s3"] * len(other), "it is said of it for good")
         self.end_job(run)
         self.assertEqual({a["id"] for a in webhook.got}, {alert["id"]})
-        self.assertEqual(webhook.got, run.alerts)
+        self.assertEqual(webhook.got, [a for a in run.alerts if a in webhook.got])
         words = [(a["status"], a["updates"]) for a in webhook.got]
         self.assertEqual(len(set(words)), len(words), "said twice")
 
@@ -148,17 +148,19 @@ class Handling(SinksPlace):
         word = wait_for(lambda: [a for a in webhook.got if a["persistent"]], "a persistent one")[0]
         self.assertEqual((word["id"], word["status"], word["onset_ns"]), (alert["id"], "firing", alert["onset_ns"]))
         self.assertGreater(word["updated_ns"] - word["onset_ns"], 1_900_000_000)
-        self.assertIn("firing, persistent", self.margay("alerts", "ls", run.archive)[1])
+        wait_for(lambda: "firing, persistent" in self.margay("alerts", "ls", run.archive)[1], "the archive")
         if manager:
             def updated():
                 there, = manager.alerts()
-                return there["annotations"]["summary"] == word["message"]
+                return there["annotations"]["summary"] != webhook.got[0]["message"]
             wait_for(updated, "Alertmanager")
         self.assertGreater(self.value(run, "alerts_updated"), 0)
         self.resume()
         wait_for(lambda: "resolved" in webhook.told(alert), "the end")
         self.end_job(run)
-        self.assertEqual(webhook.got, run.alerts)
+        # Of updates that come at once a sink is told the newest.
+        self.assertEqual(webhook.got, [a for a in run.alerts if a in webhook.got])
+        self.assertEqual([webhook.got[0], webhook.got[-1]], [run.alerts[0], run.alerts[-1]])
         last = run.alerts[-1]
         self.assertEqual((last["status"], last["persistent"], last["updates"]), ("resolved", False, len(run.alerts) - 2))
         for before, after in zip(run.alerts[1:-2], run.alerts[2:-1]):

@@ -207,6 +207,8 @@ void Dispatcher::step(Way& way, TimeNs now, bool last) {
     const alert::Alert& a = f.notice->alert;
     const std::string status = alert::step(a);
     if (f.sent || !last) log_->note(way.name, a.id, status, f.sent);
+    // Who was told of it later than it began knows that it fires.
+    if (f.sent && fires(*f.notice)) log_->note(way.name, a.id, alert::to_string(a.status), true);
     if (f.sent) return;
     ++lost;
     newest = a.id + " (" + status + "): " + f.why;

@@ -225,6 +225,29 @@ TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
   EXPECT_THAT(book.all(), ElementsAre("adopted 1", "1/firing"));
 }
 
+TEST_F(Dispatch, WhoWasFirstToldOfAnUpdateIsNotToldOfTheBeginAfterARestart) {
+  Book book;
+  alert::Alert a = an_alert("1");
+  a.detected = a.detected + seconds(3600);
+  {
+    auto d = with({{&book, "webhook"}});
+    d->start();
+    a.updates = 2;
+    push(*d, a);
+    d->stop();
+  }
+  auto d = with({{&book, "webhook"}});
+  for (const std::uint64_t n : {0u, 1u, 2u}) {
+    a.updates = n;
+    push(*d, a);
+  }
+  d->start();
+  a.status = kOver;
+  push(*d, a);
+  d->stop();
+  EXPECT_THAT(book.all(), ElementsAre("1/firing", "adopted 1", "1/resolved"));
+}
+
 TEST_F(Dispatch, ASinkThatIsNewIsToldOfThePastOnlyWhatFiresStill) {
   Book old_one, new_one;
   {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 
 #include "alerts/alerts_output.h"
 #include "alerts/handle_command.h"
