@@ -98,7 +98,9 @@ class Handling(SinksPlace):
 
     def test_silenced_before_it_happens(self):
         webhook = Receiver(self)
-        run = self.start_job(webhook=webhook.url, update_every="1s", persistent_after="2s")
+        manager = Alertmanager(self) if ALERTMANAGER else None
+        run = self.start_job(webhook=webhook.url, update_every="1s", persistent_after="2s",
+                             **({"alertmanager": manager.url} if manager else {}))
         said = self.done("alerts", "silence", run.name, "--node", "/*/rank1", "--for", "1h", "--comment", "maintenance")
         self.assertIn("s1 silences node /*/rank1", said)
         alert = self.stop_the_rank(run, silenced=True)
@@ -111,15 +113,21 @@ class Handling(SinksPlace):
         wait_for(lambda: self.value(run, "alerts_held_by_silence") > 0, "an update that is silenced, too")
         self.assertEqual(self.value(run, "silences_active"), 1)
         self.assertEqual((webhook.got, run.alerts), ([], []))
+        if manager:
+            self.assertEqual(manager.alerts(), [])
         # A silence of something else changes nothing; the end of this one does.
         self.done("alerts", "silence", "--node", "/", "--state", "no_such", "--until", "23:59:59Z")
         said = self.done("alerts", "unsilence", run.archive, "s1")
         self.assertIn("s1 is over: it silenced node /*/rank1; 1 alert that fires is sent now", said)
         wait_for(lambda: webhook.told(alert), "the webhook")
         self.assertEqual(webhook.got[0]["status"], "firing")
+        if manager:
+            wait_for(lambda: [a["labels"]["alert_id"] for a in manager.alerts()] == [alert["id"]], "Alertmanager")
         self.kill_daemon(run)
         self.resume()
         wait_for(lambda: "resolved" in webhook.told(alert), "the end")
+        if manager:
+            wait_for(lambda: manager.alerts() == [], "the end at Alertmanager")
         # Silenced from its begin to its end.
         self.done("alerts", "silence", "--kind", "perturbation", "--for", "1h")
         wait_for(lambda: self.listed(run)[0]["status"] == "resolved", "the archive")
