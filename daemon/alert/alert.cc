@@ -24,6 +24,14 @@ const char* to_string(Status s) {
   return s == Status::kFiring ? "firing" : "resolved";
 }
 
+std::string update_of(const Alert& a) {
+  return a.status == Status::kFiring && a.updates > 0 ? a.id : "";
+}
+std::string step(const Alert& a) {
+  const std::string status = to_string(a.status);
+  return update_of(a).empty() ? status : status + "#" + std::to_string(a.updates);
+}
+
 std::string to_json(const Alert& a) {
   nlohmann::ordered_json j;
   j["id"] = a.id;
@@ -35,6 +43,9 @@ std::string to_json(const Alert& a) {
   j["detected_ns"] = a.detected.value;
   j["end_ns"] = a.end ? nlohmann::ordered_json(a.end->value) : nlohmann::ordered_json(nullptr);
   j["emitted_wall_ns"] = a.emitted_wall.value;
+  j["updates"] = a.updates;
+  j["updated_ns"] = a.updated ? nlohmann::ordered_json(a.updated->value) : nlohmann::ordered_json(nullptr);
+  j["persistent"] = a.persistent;
   j["node"] = a.node;
   j["resources"] = a.resources;
   j["affected"] = a.affected;

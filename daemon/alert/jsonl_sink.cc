@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "margay/alert/alert.h"
+
 namespace margay::alert {
 
 Result<JsonlSink> JsonlSink::open(const std::string& path) {
@@ -25,8 +27,13 @@ Result<JsonlSink> JsonlSink::open(const std::string& path) {
     const auto j = nlohmann::json::parse(line, nullptr, false);
     if (!j.is_object()) continue;
     const auto id = j.find("id"), status = j.find("status");
-    if (id != j.end() && status != j.end() && id->is_string() && status->is_string())
-      sink.written_.insert({id->get<std::string>(), status->get<std::string>()});
+    if (id == j.end() || status == j.end() || !id->is_string() || !status->is_string()) continue;
+    std::string step = status->get<std::string>();
+    const auto updates = j.find("updates");
+    if (step == to_string(Status::kFiring) && updates != j.end() && updates->is_number_unsigned() &&
+        *updates > 0)
+      step += "#" + std::to_string(updates->get<std::uint64_t>());
+    sink.written_.insert({id->get<std::string>(), std::move(step)});
   }
   sink.cut_ = !whole;
   return sink;
@@ -41,8 +48,8 @@ JsonlSink::~JsonlSink() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-bool JsonlSink::write(const std::string& id, const std::string& status, const std::string& line) {
-  if (!written_.insert({id, status})) return false;
+bool JsonlSink::write(const std::string& id, const std::string& step, const std::string& line) {
+  if (!written_.insert({id, step})) return false;
   const std::string whole = (cut_ ? "\n" : "") + line + "\n";
   ssize_t n = 0;
   do n = ::write(fd_, whole.data(), whole.size());

@@ -24,6 +24,9 @@ class Members {
   void number(const char* name, double& value) {
     if (const json* m = find(name, false, &json::is_number)) value = m->get<double>();
   }
+  void yes_or_no(const char* name, bool& value) {
+    if (const json* m = find(name, false, &json::is_boolean)) value = m->get<bool>();
+  }
   void texts(const char* name, std::vector<std::string>& values) {
     const json* m = find(name, false, &json::is_array);
     if (m == nullptr) return;
@@ -93,6 +96,9 @@ Result<Alert> parse_untrusted(std::string_view text) {
   in.integer("detected_ns", a.detected.value);
   if (const json* end = in.maybe_integer("end_ns")) a.end = TimeNs(end->get<std::int64_t>());
   in.integer("emitted_wall_ns", a.emitted_wall.value);
+  in.count("updates", a.updates);
+  if (const json* updated = in.maybe_integer("updated_ns")) a.updated = TimeNs(updated->get<std::int64_t>());
+  in.yes_or_no("persistent", a.persistent);
   in.text("node", a.node);
   in.texts("resources", a.resources);
   in.texts("affected", a.affected);

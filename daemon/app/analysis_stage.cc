@@ -8,6 +8,7 @@
 
 #include "control.h"
 #include "history.h"
+#include "margay/alert/parse.h"
 #include "margay/log/log.h"
 #include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
@@ -105,15 +106,19 @@ void AnalysisStage::join() {
 void AnalysisStage::take_over(const store::Archive& archive, const store::Resume& resume,
                               const LookBack& back) {
   analyst_.set_position(back.sequence);
+  take_handling(resume);
   const TimeNs begin = slice_begin(back.first, options_.levels[0]);
   std::vector<std::pair<std::int64_t, std::string>> before;  // alerts from before what is looked back on
   std::map<std::string, std::string> said;
   for (const auto& a : resume.alerts) {
-    known_alerts_.insert(a.id + '/' + a.status);
-    if (a.status == "resolved")
-      known_alerts_.insert(a.id + "/firing");  // one record per alert: its last status
+    // One record per alert: its last word.
+    const auto last = alert::parse_untrusted(a.json);
+    const std::string step = last ? alert::step(*last) : a.status;
+    known_alerts_.insert(a.id + '/' + step);
+    known_alerts_.insert(a.id + "/firing");
+    if (last && last->updates > 0) known_updates_[a.id] = last->updates;
     alert_ids_.insert(a.id);
-    said[a.id + '/' + a.status] = a.json;
+    said[a.id + '/' + step] = a.json;
     const std::int64_t detected = alert::detected_ns(a.json);
     if (!back.whole && detected < begin.value) before.emplace_back(detected, a.json);
   }
@@ -160,6 +165,7 @@ void AnalysisStage::run() {
       while (clock_.monotonic() < until && (message = exchange_.slices.try_pop())) take(*message);
     }
     serve_control();
+    settle_handling();
     watch_owner();
     const TimeNs now = clock_.monotonic();
     if (!analyst_.final() && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
@@ -187,28 +193,31 @@ void AnalysisStage::take(const ClosedSlice& message, bool past) {
 void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
   bool raised = false;
   for (alert::Alert& a : alerts) {
-    const std::string status = alert::to_string(a.status);
-    const bool known = !known_alerts_.insert(a.id + '/' + status);
+    const std::string key = a.id + '/' + alert::step(a), update_of = alert::update_of(a);
+    bool known = !known_alerts_.insert(key);
+    if (!update_of.empty())
+      if (const auto n = known_updates_.find(a.id); n != known_updates_.end())
+        known = known || a.updates <= n->second;
+    std::string json;
     if (known) {
       // Said by a daemon before: viewers see it again, in its place, as it was said. Whether every sink has
       // had it is not known here.
-      std::string json = alert::to_json(a);
+      json = alert::to_json(a);
       if (past)
-        if (const auto said = past_->said.find(a.id + '/' + status); said != past_->said.end())
-          json = said->second;
-      if (dispatcher_) dispatcher_->push(a, json);
-      analyst_.remember(std::move(json));
-      continue;
+        if (const auto said = past_->said.find(key); said != past_->said.end()) json = said->second;
+    } else {
+      alert_ids_.insert(a.id);
+      updates_said_ += update_of.empty() ? 0 : 1;
+      a.emitted_wall = clock_.realtime();
+      json = alert::to_json(a);
     }
-    alert_ids_.insert(a.id);
-    a.emitted_wall = clock_.realtime();
-    std::string json = alert::to_json(a);
-    if (sink_) sink_->write(a.id, status, json);
-    if (dispatcher_) dispatcher_->push(a, json);
-    analyst_.remember(json);
-    findings_.alerts.push_back({a.id, std::move(json), status});
+    if (desk_.take(a, json, known, clock_.realtime())) deliver(a, json, known, past);
+    analyst_.remember(json, update_of);
+    if (known) continue;
+    findings_.alerts.push_back({a.id, std::move(json), alert::to_string(a.status)});
     raised = true;
   }
+  note_handling();
   if (raised && !past) publish(analyst_.final());  // an alert waits for nothing
 }
 
@@ -228,7 +237,9 @@ void AnalysisStage::send_findings(bool final) {
   // The last two may still change (an edge moves, a transition is taken back).
   if (spans.size() > 2) phases_sent_ = spans[spans.size() - 2].index;
   findings_.final = final;
-  if (findings_.alerts.empty() && findings_.phases.empty() && !findings_.report && !final) return;
+  if (findings_.alerts.empty() && findings_.phases.empty() && !findings_.report && !findings_.handling &&
+      !final)
+    return;
   if (exchange_.findings.try_push(std::move(findings_))) {
     findings_ = {};
   } else if (findings_.phases.size() > kMostReportedPhases) {
@@ -254,6 +265,10 @@ void AnalysisStage::observe() {
     values_.explain(Id::not_partitioned, "the window is not partitioned: " + unpartitioned);
   values_.set(Id::alerts_raised, alert_ids_.inserted());
   values_.set(Id::alerts_suppressed, analyst_.detector().suppressed());
+  values_.set(Id::alerts_updated, updates_said_);
+  values_.set(Id::alerts_held_by_silence, desk_.held_by_silence());
+  values_.set(Id::alerts_held_by_ack, desk_.held_by_ack());
+  values_.set(Id::silences_active, desk_.active_silences(clock_.realtime()));
   values_.set(Id::alerts_not_written, sink_ ? sink_->failed() : 0);
   const sinks::Dispatcher::Standing sent =
       dispatcher_ ? dispatcher_->standing() : sinks::Dispatcher::Standing();
@@ -347,10 +362,21 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
   reply.set_version(wire::kWireVersion);
   if (remote_reports_) reply.set_reports_port(reports_port_);
   const ControlAction asked = decode_control_untrusted(frame.body);
+  const bool changes = asked.handling && asked.handling->kind != HandlingRequest::Kind::kList;
   // Who comes by ipc is the user itself.
   if (asked.finish && remote && !exchange_.door->is_operator(frame.user)) {
     exchange_.door->count_unauthorised();
     reply.set_error("refused: only an operator may end a run (margay keys add DIR NAME --role operator)");
+  } else if (changes && remote && !exchange_.door->is_operator(frame.user)) {
+    exchange_.door->count_unauthorised();
+    reply.set_error(
+        "refused: only an operator may acknowledge or silence alerts (margay keys add DIR NAME --role "
+        "operator)");
+  } else if (asked.handling) {
+    bool now = false;
+    const std::string error = handle(*asked.handling, frame.from, remote, reply, now);
+    if (error.empty() && !now) return;  // answered when the archive has it
+    reply.set_error(error);
   } else if (asked.finish) {
     finish_from_ = frame.from;
     finish_remote_ = remote;
@@ -375,7 +401,8 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
 
 // The last cut is on its way; the answer waits for it.
 void AnalysisStage::answer_finish() {
-  if (!findings_.alerts.empty() || !findings_.phases.empty() || findings_.report || findings_.final) {
+  if (!findings_.alerts.empty() || !findings_.phases.empty() || findings_.report || findings_.handling ||
+      findings_.final) {
     if (exchange_.findings.try_push(std::move(findings_))) findings_ = {};
   }
   if (!exchange_.finished) return;

@@ -2,6 +2,7 @@
 // the sockets that viewers and `margay` talk to.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,7 +11,9 @@
 
 #include "analyst.h"
 #include "exchange.h"
+#include "handling_request.h"
 #include "history.h"
+#include "margay/alert/desk.h"
 #include "margay/alert/jsonl_sink.h"
 #include "margay/base/recent_set.h"
 #include "margay/detect/detector.h"
@@ -47,6 +50,13 @@ class AnalysisStage {
   void run();
   void take(const ClosedSlice& message, bool past = false);
   void emit(std::vector<alert::Alert> alerts, bool past);
+  // In analysis_handling.cc:
+  void take_handling(const store::Resume& resume);
+  void deliver(const alert::Alert& alert, const std::string& json, bool known, bool past);
+  void note_handling();
+  void settle_handling();
+  std::string handle(const HandlingRequest& request, const std::string& from, bool remote,
+                     wire::ControlReply& reply, bool& now);
   void publish(bool final);
   void serve_control();
   // `report` is made by the first who asks for it.
@@ -71,8 +81,23 @@ class AnalysisStage {
   Analyst analyst_;
   std::shared_ptr<const Standing> standing_;
   static constexpr std::size_t kMostRememberedAlerts = 65'536;
-  RecentSet<std::string> known_alerts_{kMostRememberedAlerts};  // id + status, already in the archive
+  RecentSet<std::string> known_alerts_{kMostRememberedAlerts};  // id + step, already in the archive
+  std::map<std::string, std::uint64_t> known_updates_;          // by id: updates in the archive, if any
   RecentSet<std::string> alert_ids_{kMostRememberedAlerts};     // fired in this run
+  std::uint64_t updates_said_ = 0;
+  alert::Desk desk_;
+  std::string handling_trouble_;  // why it is left as it is in the archive, or ""
+  std::uint64_t handling_noted_ = 0;
+  // Asked by people, and done.
+  struct Question {
+    std::uint64_t token = 0;
+    std::string to;  // who is to be answered once the archive has it; "": nobody
+    bool remote = false;
+    std::string said;
+    std::uint64_t version = 0;
+    TimeNs since{};
+  };
+  std::deque<Question> questions_;  // oldest first, bounded
   Findings findings_;
   std::uint32_t phases_sent_ = 0;  // index of the oldest phase that may still change
   std::uint64_t sequence_ = 0;
@@ -86,7 +111,7 @@ class AnalysisStage {
     const store::Archive& archive;
     store::Resume resume;
     LookBack back;
-    std::map<std::string, std::string> said;  // id/status -> the alert's JSON, as it was written then
+    std::map<std::string, std::string> said;  // id/step -> the alert's JSON, as it was written then
   };
   std::unique_ptr<Past> past_;
   std::uint32_t phases_before_ = 0;

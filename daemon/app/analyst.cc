@@ -10,6 +10,7 @@ Analyst::Analyst(const Options& options, TimeNs run_begin)
     : options_(options),
       run_begin_(run_begin),
       detector_(detector_options(options)),
+      updates_(options.updates),
       topology_(std::make_shared<detect::Topology>()),
       watermark_(run_begin) {
   if (options.op != slicer::Operator{}) measured_.emplace(measured_window_options(options));
@@ -40,14 +41,27 @@ std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
     final_ = true;
     for (alert::Alert& a : detector_.finish(message.end, message.watermark)) out.push_back(std::move(a));
   }
-  std::erase_if(
-      out, [&](const alert::Alert& a) { return !raised_.insert(a.id + '/' + alert::to_string(a.status)); });
+  for (alert::Alert& a : out) updates_.said(a);
+  // Only where the journal tells of it, so that a replay says the same.
+  if (message.column && !message.amended)
+    for (const alert::Alert* a : detector_.firing()) updates_.look(*a, message.watermark, out);
+  std::erase_if(out, [&](const alert::Alert& a) { return !raised_.insert(a.id + '/' + alert::step(a)); });
   return out;
 }
 
-void Analyst::remember(std::string json) {
+void Analyst::remember(std::string json, const std::string& update_of) {
+  const auto before = update_of.empty()
+                          ? recent_updates_.end()
+                          : std::find(recent_updates_.begin(), recent_updates_.end(), update_of);
+  if (before != recent_updates_.end()) {
+    recent_.erase(recent_.begin() + (before - recent_updates_.begin()));
+    recent_updates_.erase(before);
+  }
   recent_.push_back(std::move(json));
-  if (recent_.size() > kMostReportedAlerts) recent_.pop_front();
+  recent_updates_.push_back(update_of);
+  if (recent_.size() <= kMostReportedAlerts) return;
+  recent_.pop_front();
+  recent_updates_.pop_front();
 }
 
 ReportInput Analyst::input() const {

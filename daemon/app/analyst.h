@@ -30,10 +30,12 @@ class Analyst {
   // `options` must outlive it.
   Analyst(const Options& options, TimeNs run_begin);
 
-  // Takes what happened next. Returns alerts that began or ended by it, each once; each is to be remembered.
+  // Takes what happened next. Returns alerts that began, changed or ended by it, each word once; each is to
+  // be remembered.
   std::vector<alert::Alert> take(const ClosedSlice& message);
-  // For reports: the newest alerts, as JSON.
-  void remember(std::string json);
+  // For reports: the newest alerts, as JSON. An update (`update_of`: the alert's id) takes the place of the
+  // update before it.
+  void remember(std::string json, const std::string& update_of = "");
 
   const detect::Detector& detector() const { return detector_; }
   // Why what is measured is not partitioned, or "".
@@ -55,12 +57,14 @@ class Analyst {
   const Options& options_;
   TimeNs run_begin_{};
   detect::Detector detector_;
+  alert::Updates updates_;
   std::optional<detect::Window> measured_;
   std::string measured_error_;
   std::shared_ptr<const detect::Topology> topology_;
   static constexpr std::size_t kMostKnown = 65'536;
-  RecentSet<std::string> raised_{kMostKnown};  // id/status
+  RecentSet<std::string> raised_{kMostKnown};  // id/step
   std::deque<std::string> recent_;             // JSON, newest last, bounded
+  std::deque<std::string> recent_updates_;     // of each of these: update_of
   TimeNs watermark_{};
   std::uint64_t position_ = 0;
   bool final_ = false;

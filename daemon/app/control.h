@@ -6,13 +6,15 @@
 #include <string_view>
 
 #include "exchange.h"
+#include "handling_request.h"
 
 namespace margay::app {
 
 // What the daemon is asked for. With an `error` (a sentence, the answer) it is asked for nothing.
 struct ControlAction {
-  bool status = false;                  // the newest report
-  std::optional<FinishRequest> finish;  // the end of the run; patience is within 0 s and 60 s
+  bool status = false;                      // the newest report
+  std::optional<FinishRequest> finish;      // the end of the run; patience is within 0 s and 60 s
+  std::optional<HandlingRequest> handling;  // what people say about alerts
   std::string error;
 };
 ControlAction decode_control_untrusted(std::string_view body);

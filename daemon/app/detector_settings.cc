@@ -65,6 +65,8 @@ std::map<std::string, std::string> to_settings(const Options& o) {
       {"min_effect", text_of(o.min_effect)},
       {"false_alarms_per_day", text_of(o.false_alarms_per_day)},
       {"min_duration_slices", text_of(o.min_duration_slices)},
+      {"update_every_ns", text_of(o.updates.every.value)},
+      {"persistent_after_ns", text_of(o.updates.persistent_after.value)},
       {"idle_states",
        nlohmann::json(o.idle_states).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
   if (o.op != slicer::Operator{}) settings[store::kOperatorSetting] = o.op.text();
@@ -76,6 +78,8 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
   // An older Margay did not look for departures.
   if (settings.contains("min_effect") && !settings.contains("false_alarms_per_day"))
     o.false_alarms_per_day = 0;
+  if (settings.contains("min_effect") && !settings.contains("update_every_ns"))
+    o.updates = {DurationNs(0), DurationNs(0)};  // nor said any alert again
   for (const auto& [name, value] : settings) {
     bool good = true;
     if (name == store::kOperatorSetting) {
@@ -89,6 +93,10 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
       good = read<std::uint64_t>(value, 1, UINT64_MAX, o.window_memory_bytes);
     else if (name == "lost_after_ns")
       good = read<std::int64_t>(value, 1, INT64_MAX / 4, o.lost_after.value);
+    else if (name == "update_every_ns")
+      good = read<std::int64_t>(value, 0, INT64_MAX / 4, o.updates.every.value);
+    else if (name == "persistent_after_ns")
+      good = read<std::int64_t>(value, 0, INT64_MAX / 4, o.updates.persistent_after.value);
     else if (name == "min_effect")
       good = read<double>(value, 0, 1, o.min_effect);
     else if (name == "false_alarms_per_day")

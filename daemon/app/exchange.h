@@ -59,6 +59,11 @@ struct Findings {
   std::vector<store::PhaseRecord> phases;
   std::optional<std::uint32_t> phases_end;    // there are none from this index on: one was taken back
   std::optional<store::ReportRecord> report;  // what viewers saw
+  struct Handling {
+    std::uint64_t version = 0;
+    std::string bytes;
+  };
+  std::optional<Handling> handling;  // what people have said about alerts (margay/alert/handling.h)
   bool final = false;
 };
 
@@ -76,6 +81,7 @@ struct Exchange {
   std::atomic<bool> stop{false};             // end at once, in order: commit, leave the run open
   std::atomic<bool> finished{false};         // the last cut is committed (or given up)
   std::atomic<bool> archive_failed{false};   // it was given up
+  std::atomic<std::uint64_t> handling_archived{0};  // Findings::Handling::version that is committed
   std::mutex mutex;
   std::optional<FinishRequest> finish;  // guarded by mutex
   observe::Heartbeats beats;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ingest_stage.h"
+#include "margay/alert/handling.h"
 #include "margay/import/raw_block.h"
 #include "margay/log/log.h"
 #include "retention_words.h"
@@ -254,6 +255,7 @@ void IngestStage::commit(bool last) {
   cut.raw = pending_raw_;
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
+  if (pending_handling_) cut.state.push_back({alert::kHandlingBlob, pending_handling_->bytes});
   cut.phases_end = pending_phases_end_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
   journal_.put_into(cut);
@@ -279,6 +281,8 @@ void IngestStage::commit(bool last) {
   pending_column_bytes_ = 0;
   pending_alerts_.clear();
   pending_report_.reset();
+  if (pending_handling_) handling_cuts_[cut_] = pending_handling_->version;
+  pending_handling_.reset();
   pending_phases_end_.reset();
   pending_phases_.clear();
   pending_raw_.clear();
@@ -296,6 +300,9 @@ void IngestStage::poll_commits() {
   archive_health_.look(cut_ - std::min(cut_, committed), now, wall);
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;
+  const auto handled = handling_cuts_.upper_bound(committed);
+  if (handled != handling_cuts_.begin()) exchange_.handling_archived = std::prev(handled)->second;
+  handling_cuts_.erase(handling_cuts_.begin(), handled);
   const auto newest = ack_points_.upper_bound(committed);
   if (newest != ack_points_.begin()) ingest_.committed(std::prev(newest)->second);
   ack_points_.erase(ack_points_.begin(), newest);

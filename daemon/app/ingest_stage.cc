@@ -143,6 +143,7 @@ void IngestStage::run() {
       }
       for (const auto& p : f->phases) pending_phases_[p.index] = p;
       if (f->report) pending_report_ = std::move(f->report);
+      if (f->handling) pending_handling_ = std::move(f->handling);
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
     }
     if (!said_final_) close_slices(ingest_.watermark(now));

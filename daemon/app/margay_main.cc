@@ -7,6 +7,7 @@
 
 #include "alerts/alerts_command.h"
 #include "archive/archive_command.h"
+#include "ask_daemon.h"
 #include "command_options.h"
 #include "export/export_command.h"
 #include "import/import_command.h"
@@ -15,7 +16,7 @@
 #include "margay/terminal/status.h"
 #include "margay/terminal/text.h"
 #include "margay/terminal/watch.h"
-#include "margay/transport/dial.h"
+#include "margay/transport/rundir.h"
 #include "margay/wire/columns.h"
 #include "partition/partition_command.h"
 #include "replay/replay_command.h"
@@ -23,17 +24,10 @@
 
 namespace {
 
-using margay::transport::RunDirectory;
-
-// The run that was named, or the newest one that is live.
-margay::Result<RunDirectory> choose_run(const std::string& name) {
-  if (!name.empty()) return margay::transport::open_run_directory(name);
-  const auto runs = margay::transport::list_runs();
-  if (runs.empty())
-    return margay::fail(margay::ErrorCode::kNotFound,
-                        "no run is live; start one: margay run -- mpirun -np 4 ./your-program");
-  return margay::transport::open_run_directory(runs.front());
-}
+using margay::app::add_where;
+using margay::app::ask;
+using margay::app::choose_run;
+using margay::app::Where;
 
 int complain(const margay::Error& error) {
   std::fprintf(stderr, "margay: %s\n", error.message.c_str());
@@ -50,51 +44,6 @@ int check(const margay::wire::Report& report) {
       h.verdict().empty() ? "degraded: the daemon gives no verdict yet" : h.verdict();
   std::printf("%s: %s\n", report.run().c_str(), margay::terminal::printable(sentence, true, 1000).c_str());
   return healthy ? 0 : 1;
-}
-
-// A daemon here, or on another machine.
-struct Where {
-  std::string run, endpoint, key;
-};
-
-void add_where(CLI::App& app, Where& where) {
-  app.add_option("run", where.run, "the run (default: the newest)");
-  auto* connect = app.add_option("--connect", where.endpoint,
-                                 "a daemon on another machine: its listen.control, e.g. tcp://head:7413");
-  app.add_option("--key", where.key, "file with the key for it (margay keys add)")->needs(connect);
-}
-
-// Asks the daemon and waits for the answer.
-margay::Result<margay::wire::ControlReply> ask(const Where& where,
-                                               const margay::wire::ControlRequest& request,
-                                               margay::DurationNs patience) {
-  std::string endpoint = where.endpoint;
-  if (endpoint.empty()) {
-    auto directory = choose_run(where.run);
-    if (!directory) return tl::unexpected(directory.error());
-    endpoint = directory->control_endpoint();
-  }
-  zmq::context_t context(1);
-  const margay::SystemClock clock;
-  margay::transport::Dial dial(context, clock, zmq::socket_type::dealer, endpoint, where.key);
-  if (auto ok = dial.open(); !ok) return tl::unexpected(ok.error());
-  const margay::TimeNs end = clock.monotonic() + patience;
-  // Both questions may be asked again: a connection that is cut (keys change) takes the question with it.
-  margay::TimeNs next_ask{};
-  while (clock.monotonic() < end) {
-    dial.look();
-    if (!dial.refused().empty()) return margay::fail(margay::ErrorCode::kUnavailable, dial.refused());
-    const margay::TimeNs now = clock.monotonic();
-    if (now >= next_ask && dial.socket().try_send(request)) next_ask = now + margay::seconds(1);
-    margay::transport::Socket* const sockets[] = {&dial.socket()};
-    if (!margay::transport::wait_readable(sockets, std::chrono::milliseconds(20))) continue;
-    const auto frame = dial.socket().try_receive();
-    margay::wire::ControlReply reply;
-    if (!frame || !reply.ParseFromString(frame->body)) continue;
-    if (!reply.error().empty()) return margay::fail(margay::ErrorCode::kUnavailable, reply.error());
-    return reply;
-  }
-  return margay::fail(margay::ErrorCode::kUnavailable, endpoint + ": the daemon of this run does not answer");
 }
 
 int status(const Where& where, StatusAs as) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "margay/alert/updates.h"
 #include "margay/base/time.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/log/log.h"
@@ -52,6 +53,7 @@ struct Options {
   double min_effect = 0.1;
   double false_alarms_per_day = 1;  // 0: departures are not looked for
   std::uint32_t min_duration_slices = 1;
+  alert::Updates::Options updates;  // of alerts that fire and change
   std::vector<std::string> idle_states;
   // For the node agent that `margay run` starts.
   DurationNs node_period = milliseconds(20);

@@ -18,6 +18,14 @@ std::uint64_t Detector::lost_since(SliceIndex first) const {
   return sum;
 }
 
+std::vector<const alert::Alert*> Detector::firing() const {
+  std::vector<const alert::Alert*> all;
+  for (const Incident& i : open_) all.push_back(&i.alert);
+  for (const Incident& i : absent_) all.push_back(&i.alert);
+  if (loss_) all.push_back(&loss_->alert);
+  return all;
+}
+
 // Said once, until none have been lost for a while; a slice that had closed may turn out to have lost some.
 void Detector::loss_alert(const model::SliceColumn& column, TimeNs watermark,
                           std::vector<alert::Alert>& out) {

@@ -132,6 +132,14 @@ class Security(E2eTest):
         self.assertIn("give --key FILE", self.margay("status", "--connect", at, code=1))
         self.assertIn("does not know this key", self.margay("status", "--connect", at, "--key", self.key("node"), code=1))
         self.assertIn("only an operator", self.margay("finish", "--connect", at, "--key", self.key("eve"), code=1))
+        # What is silenced a viewer may see, and an operator may change.
+        boss = ("--connect", at, "--key", self.key("boss"))
+        for words in (("ack", "x"), ("silence", "--kind", "loss", "--for", "1h"), ("unsilence", "s1")):
+            self.assertIn("only an operator may acknowledge or silence",
+                          self.margay("alerts", *words, "--connect", at, "--key", self.key("eve"), code=1))
+        self.assertIn("s1 silences kind loss", self.margay("alerts", "silence", "--kind", "loss", "--for", "1h", *boss))
+        self.assertIn("s1", self.margay("alerts", "silences", "--connect", at, "--key", self.key("eve")))
+        self.assertIn("s1 is over", self.margay("alerts", "unsilence", "s1", *boss))
         os.chmod(self.key("boss"), 0o644)
         self.assertIn("chmod 600", self.margay("status", "--connect", at, "--key", self.key("boss"), code=1))
         os.chmod(self.key("boss"), 0o600)

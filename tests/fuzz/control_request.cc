@@ -6,8 +6,16 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto action = margay::app::decode_control_untrusted(margay::fuzz::text_of(data, size));
-  FUZZ_CHECK(int{action.status} + int{action.finish.has_value()} + int{!action.error.empty()} == 1,
+  FUZZ_CHECK(int{action.status} + int{action.finish.has_value()} + int{action.handling.has_value()} +
+                     int{!action.error.empty()} ==
+                 1,
              "asked for one thing, or refused");
+  if (action.handling && action.handling->kind != margay::app::HandlingRequest::Kind::kList) {
+    margay::alert::Desk desk;
+    const auto said = margay::app::perform(*action.handling, desk, margay::TimeNs(1));
+    FUZZ_CHECK(said || !said.error().message.empty(), "done, or a sentence");
+    FUZZ_CHECK(margay::alert::Handling::decode_untrusted(desk.handling().encode()), "and it can be kept");
+  }
   if (action.finish)
     FUZZ_CHECK(
         action.finish->patience >= margay::DurationNs(0) && action.finish->patience <= margay::seconds(60),

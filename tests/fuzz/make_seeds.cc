@@ -11,6 +11,7 @@
 #include "fuzz.h"
 #include "ingest_script.h"
 #include "margay/alert/alert.h"
+#include "margay/alert/handling.h"
 #include "margay/config/config.h"
 #include "margay/probe/segment.h"
 #include "margay/wire/columns.h"
@@ -247,6 +248,11 @@ void viewers() {
   request.set_exit_code(-3);
   request.set_timeout_ns(5'000'000'000);
   seed("control_request", "finish", request.SerializeAsString());
+  request.set_kind(wire::ControlRequest::SILENCE);
+  request.mutable_handle()->set_node("/n1");
+  request.mutable_handle()->set_duration_ns(7'200'000'000'000);
+  request.mutable_handle()->set_token(5);
+  seed("control_request", "silence", request.SerializeAsString());
   request.set_version(9);
   seed("control_request", "version", request.SerializeAsString());
 
@@ -266,6 +272,16 @@ void viewers() {
   a.message = "rank1 on n1 has been stopped for 2 s";
   lines += '\n' + alert::to_json(a);
   seed("alerts", "stall", lines);
+  alert::Handling handling;
+  alert::Silence silence;
+  silence.node = "/n?/rank1";
+  silence.kind = alert::Kind::kStall;
+  silence.until = a.onset + seconds(1000);
+  silence.comment = "disk";
+  static_cast<void>(handling.add(silence, a.onset));
+  handling.acknowledge({"r-stall-1", a.onset, "ann", ""});
+  handling.withhold(a, "s1");
+  seed("alert_handling", "all", handling.encode() + '\n' + lines);
   a.kind = alert::Kind::kLoss;
   a.message.clear();
   a.lost_events = 12;

@@ -3,11 +3,25 @@
 #include <algorithm>
 
 namespace margay::sinks {
+namespace {
+
+bool is_update(const Notice& n) {
+  return n.alert.status == alert::Status::kFiring && n.alert.updates > 0;
+}
+
+}  // namespace
 
 Channel::Channel(std::unique_ptr<Sink> sink, DurationNs time_limit, DurationNs retry_for, Random random)
     : sink_(std::move(sink)), time_limit_(time_limit), retry_for_(retry_for), random_(std::move(random)) {}
 
 void Channel::add(Shared notice, TimeNs now) {
+  // Of updates that wait only the newest says anything.
+  if (is_update(*notice))
+    for (std::size_t i = busy_ && !repeating_ ? 1 : 0; i < waiting_.size(); ++i)
+      if (is_update(*waiting_[i].notice) && waiting_[i].notice->alert.id == notice->alert.id) {
+        waiting_[i].notice = std::move(notice);
+        return;
+      }
   waiting_.push_back({std::move(notice), now, false});
   if (waiting_.size() <= kMostWaiting) return;
   // The oldest that is not under way.
@@ -18,9 +32,9 @@ void Channel::add(Shared notice, TimeNs now) {
   waiting_.erase(oldest);
 }
 
-bool Channel::holds(const std::string& id, alert::Status status) const {
+bool Channel::holds(const std::string& id, const std::string& step) const {
   return std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
-    return w.notice->alert.id == id && w.notice->alert.status == status;
+    return w.notice->alert.id == id && alert::step(w.notice->alert) == step;
   });
 }
 

@@ -67,6 +67,7 @@ std::vector<std::pair<std::string, std::string>> alert_environment(const Notice&
   std::vector<std::pair<std::string, std::string>> out = {
       {"ID", a.id},
       {"STATUS", alert::to_string(a.status)},
+      {"UPDATES", std::to_string(a.updates)},
       {"KIND", alert::to_string(a.kind)},
       {"SEVERITY", to_string(urgency(a.kind))},
       {"RUN", a.run},

@@ -95,8 +95,13 @@ void Dispatcher::push(const alert::Alert& alert, const std::string& json) {
 
 void Dispatcher::take_past(Way& way, const Shared& n) {
   const std::string& id = n->alert.id;
-  const bool had =
-      log_->had(way.name, id, alert::to_string(n->alert.status)) || way.channel.holds(id, n->alert.status);
+  const std::string step = alert::step(n->alert);
+  // An update of the past is not sent any more. It is how the alert is, for a sink that was told of it.
+  if (fires(*n) && n->alert.updates > 0) {
+    if (const auto held = way.held.find(id); held != way.held.end()) held->second = n;
+    return;
+  }
+  const bool had = log_->had(way.name, id, step) || way.channel.holds(id, step);
   // From before this sink was used: n->began is later than the onset by what the clocks differ.
   const bool before = n->alert.detected + (n->began - n->alert.onset) < way.since;
   if (fires(*n)) {
@@ -111,8 +116,9 @@ void Dispatcher::take_past(Way& way, const Shared& n) {
 
 void Dispatcher::take(Way& way, const Shared& n) {
   const std::string& id = n->alert.id;
-  if (way.channel.holds(id, n->alert.status)) return;
-  if (!log_->had(way.name, id, alert::to_string(n->alert.status)))
+  const std::string step = alert::step(n->alert);
+  if (way.channel.holds(id, step)) return;
+  if (!log_->had(way.name, id, step))
     way.channel.add(n, clock_.monotonic());
   else if (fires(*n))
     way.channel.sink().adopt(*n);
@@ -124,7 +130,12 @@ void Dispatcher::start() {
   if (started_) return;
   started_ = true;
   for (const auto& way : ways_)
-    for (const auto& [id, n] : std::exchange(way->held, {})) take(*way, n);
+    for (const auto& [id, n] : std::exchange(way->held, {})) {
+      if (log_->had(way->name, id, alert::to_string(alert::Status::kFiring)))
+        way->channel.sink().adopt(*n);
+      else
+        take(*way, n);
+    }
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "margay-alerts");
     sigset_t all;
@@ -194,8 +205,10 @@ void Dispatcher::step(Way& way, TimeNs now, bool last) {
   std::string newest;
   const auto fate = [&](const Channel::Fate& f) {
     const alert::Alert& a = f.notice->alert;
-    const std::string status = alert::to_string(a.status);
+    const std::string status = alert::step(a);
     if (f.sent || !last) log_->note(way.name, a.id, status, f.sent);
+    // Who was told of it later than it began knows that it fires.
+    if (f.sent && fires(*f.notice)) log_->note(way.name, a.id, alert::to_string(a.status), true);
     if (f.sent) return;
     ++lost;
     newest = a.id + " (" + status + "): " + f.why;

@@ -56,6 +56,7 @@ std::vector<std::string> journal_fields(const Notice& n) {
   add("MESSAGE_ID", firing ? JournalSink::kFiringId : JournalSink::kResolvedId);
   add("MARGAY_ALERT_ID", a.id);
   add("MARGAY_ALERT_STATUS", alert::to_string(a.status));
+  add("MARGAY_ALERT_UPDATES", std::to_string(a.updates));
   add("MARGAY_ALERT_KIND", alert::to_string(a.kind));
   add("MARGAY_ALERT_SEVERITY", to_string(u));
   add("MARGAY_ALERT_NODE", n.node);

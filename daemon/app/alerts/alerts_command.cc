@@ -36,10 +36,19 @@ int list(const AlertsRequest& r) {
       wrong = true;
       continue;
     }
+    const auto handling = handling_in(*resume);
+    if (!handling) {
+      complain(path + ": " + handling.error().message);
+      wrong = true;
+    }
+    const TimeNs now = SystemClock().realtime();
     for (alert::Alert& a : *alerts) {
       if (!r.kind.empty() && r.kind != alert::to_string(a.kind)) continue;
       if (r.firing && a.status != alert::Status::kFiring) continue;
-      all.push_back({path, resume->run.begin, std::move(a)});
+      HandledAlert handled = handling ? handled_alert(*handling, a, now) : HandledAlert{};
+      // What somebody looks after has not been forgotten.
+      if (handled.ack) a.persistent = false;
+      all.push_back({path, resume->run.begin, std::move(a), std::move(handled)});
     }
   }
   if (!wrong || !all.empty())
@@ -72,8 +81,14 @@ int show(const AlertsRequest& r) {
                            : std::to_string(fitting) + " alerts end with '" + r.id + "'"));
     return kNotSo;
   }
-  const auto evidence = collect_evidence(**archive, *found);
+  auto evidence = collect_evidence(**archive, *found);
   if (!evidence) return complain(evidence.error().message);
+  const auto resume = (*archive)->load();
+  const auto handling = resume ? handling_in(*resume) : tl::unexpected(resume.error());
+  if (handling)
+    evidence->handled = handled_alert(*handling, *found, SystemClock().realtime());
+  else
+    complain(handling.error().message);
   std::fputs((r.json ? evidence_json(*evidence) : evidence_text(*evidence)).c_str(), stdout);
   return evidence->again.exact && !evidence->again.same ? kNotSo : 0;
 }
@@ -83,13 +98,18 @@ int show(const AlertsRequest& r) {
 void add_alerts_command(CLI::App& app, AlertsRequest& r) {
   auto* alerts = app.add_subcommand(
       "alerts",
-      "The alerts that archives keep, also of runs that are being watched.\n\n"
+      "The alerts that archives keep, also of runs that are being watched; and what people say about those\n"
+      "that fire.\n\n"
       "  margay alerts ls                        of all archives in this directory, by their onset\n"
       "  margay alerts ls night.margay --kind stall\n"
       "  margay alerts show night.margay 13900-3 what one rests on: cells, phase, score, settings; and "
       "whether "
       "it\n"
       "                                          comes out again of what was recorded\n"
+      "  margay alerts ack 13900-3               somebody looks after it: no more is sent of it\n"
+      "  margay alerts silence --node /node7 --for 2h      nothing is sent of what node7 does; silences "
+      "lists "
+      "them\n"
       "Exit code: 0; 1 if there is no such alert, or it does not come out again; 2 if an archive cannot be "
       "read.");
   alerts->require_subcommand(1);
@@ -105,9 +125,11 @@ void add_alerts_command(CLI::App& app, AlertsRequest& r) {
   r.show->add_option("archive", r.path, "its archive")->required();
   r.show->add_option("alert", r.id, "its id, or how the id ends")->required();
   for (auto* s : {r.list, r.show}) s->add_flag("--json", r.json, "for programs");
+  add_handle_commands(*alerts, r.handle);
 }
 
 int alerts_command(const AlertsRequest& r) {
+  if (handle_parsed(r.handle)) return handle_command(r.handle);
   return r.list->parsed() ? list(r) : show(r);
 }
 

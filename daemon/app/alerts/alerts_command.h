@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "handle_command.h"
+
 namespace CLI {
 class App;
 }
@@ -16,6 +18,7 @@ struct AlertsRequest {
   std::string path, id;                 // of show
   std::string kind;
   bool firing = false, json = false;
+  HandleRequest handle;
 };
 void add_alerts_command(CLI::App& app, AlertsRequest& request);
 // The exit code: 0; 1 if there is no such alert, or it does not come out again; 2 for what cannot be read.

@@ -50,6 +50,17 @@ std::string lasted(const alert::Alert& a) {
   return a.end ? duration_text(terminal::minus(a.end->value, a.onset.value)) : "-";
 }
 
+// "firing", "firing, persistent", "firing, acknowledged by ann, silenced by s1".
+std::string status_text(const alert::Alert& a, const HandledAlert& h) {
+  std::string text = alert::to_string(a.status);
+  if (h.ack)
+    text += ", acknowledged by " + safe(h.ack->by, 20);
+  else if (a.persistent && a.status == alert::Status::kFiring)
+    text += ", persistent";
+  if (!h.silenced_by.empty()) text += ", silenced by " + safe(h.silenced_by, 20);
+  return text;
+}
+
 // "Compute 92 %, MPI_Send 8 %".
 std::string shares_text(const SliceShares& s) {
   std::string text;
@@ -111,6 +122,12 @@ ordered_json alert_json(const alert::Alert& a) {
   return ordered_json::parse(alert::to_json(a));
 }
 
+// Only where somebody has said something.
+void add_handled(ordered_json& j, const HandledAlert& h) {
+  if (h.ack) j["acknowledged"] = {{"by", h.ack->by}, {"at_ns", h.ack->at.value}, {"comment", h.ack->comment}};
+  if (!h.silenced_by.empty()) j["silenced_by"] = h.silenced_by;
+}
+
 std::string dump(const ordered_json& j) {
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -125,7 +142,7 @@ std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives) {
   for (const ListedAlert& l : alerts) {
     const alert::Alert& a = l.alert;
     std::vector<std::string> row = {
-        safe(a.id, 80), alert::to_string(a.status),   moment(a.onset, l.run_begin),
+        safe(a.id, 80), status_text(a, l.handled),    moment(a.onset, l.run_begin),
         lasted(a),      format("%.3g", a.score_bits), safe(a.message, 2 * kWidest)};
     if (archives) row.insert(row.begin(), safe(l.archive));
     table.add(std::move(row));
@@ -137,6 +154,7 @@ std::string alerts_json(const std::vector<ListedAlert>& alerts) {
   ordered_json list = ordered_json::array();
   for (const ListedAlert& l : alerts) {
     ordered_json one = alert_json(l.alert);
+    add_handled(one, l.handled);
     one["archive"] = clean_utf8(l.archive);
     list.push_back(std::move(one));
   }
@@ -149,6 +167,15 @@ std::string evidence_text(const Evidence& e) {
   std::string out = safe(a.message, kSentence) + "\n\n";
   line(out, "alert", safe(a.id, kSentence));
   line(out, "kind", std::string(alert::to_string(a.kind)) + ", " + alert::to_string(a.status));
+  if (e.handled.ack)
+    line(out, "acknowledged",
+         "by " + safe(e.handled.ack->by, kSentence) +
+             (e.handled.ack->comment.empty() ? "" : ": " + safe(e.handled.ack->comment, kSentence)));
+  if (!e.handled.silenced_by.empty()) line(out, "silenced by", safe(e.handled.silenced_by));
+  if (a.updates > 0)
+    line(out, "updates",
+         grouped(a.updates) + ", the last " + moment(a.updated.value_or(a.detected), begin) +
+             " into the run" + (a.persistent ? "; persistent" : ""));
   line(out, "onset", moment(a.onset, begin) + " into the run");
   const std::int64_t delay = terminal::minus(a.detected.value, a.onset.value);
   if (a.status == alert::Status::kFiring) line(out, "detected", duration_text(delay) + " later");
@@ -177,6 +204,7 @@ std::string evidence_text(const Evidence& e) {
 std::string evidence_json(const Evidence& e) {
   ordered_json j;
   j["alert"] = alert_json(e.alert);
+  add_handled(j, e.handled);
   if (e.phase)
     j["phase"] = {{"name", clean_utf8(e.phase->name)},
                   {"label", clean_utf8(e.phase->label)},

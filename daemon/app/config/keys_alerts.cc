@@ -109,6 +109,12 @@ std::vector<Key> alert_keys() {
                    "What was not taken is tried again for so long since the alert came, first after half a "
                    "second, then less and less often, at least each minute. Then it is given up for that "
                    "sink, and counted (alerts_not_sent); the archive has it all the same."),
+      duration_key("alerts", "update_every", MARGAY_AT(alerts.update_every), DurationNs(0), seconds(86'400),
+                   "An alert that fires and changes (blames others, affects others, becomes twice as "
+                   "strong or half) is said again, no more often than this. 0 for never."),
+      duration_key("alerts", "persistent_after", MARGAY_AT(alerts.persistent_after), DurationNs(0),
+                   seconds(30 * 86'400),
+                   "An alert that fires for so long is marked persistent, and said again. 0 for never."),
   };
 }
 

@@ -146,9 +146,9 @@ class Replay {
 
   void take(const ClosedSlice& message, bool past) {
     for (alert::Alert& a : analyst_->take(message)) {
-      const std::string key = a.id + '/' + alert::to_string(a.status);
+      const std::string key = a.id + '/' + alert::step(a);
       std::string json = alert::to_json(a);
-      analyst_->remember(json);
+      analyst_->remember(json, alert::update_of(a));
       said_[a.id] = {a.detected.value, json};
       if (past || !known_.insert(key).second) continue;
       if (listener_.alert) listener_.alert(a, json);

@@ -210,7 +210,7 @@ class Session {
     a.emitted_wall = clock_.realtime();
     if (counted_.insert(a.id).second) ++alerts_;
     since_look_ = kSlicesALook;  // it is told now
-    if (sink_) sink_->write(a.id, alert::to_string(a.status), alert::to_json(a));
+    if (sink_) sink_->write(a.id, alert::step(a), alert::to_json(a));
   }
 
   // What `margay run` would print.

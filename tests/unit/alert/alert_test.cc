@@ -46,8 +46,12 @@ TEST(AlertJson, FieldsAndTheirOrder) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : j.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("id", "run", "kind", "status", "level_ns", "onset_ns", "detected_ns",
-                                "end_ns", "emitted_wall_ns", "node", "resources", "affected", "score_bits",
-                                "p_value", "phase", "states", "likely_cause", "p", "lost_events", "message"));
+                                "end_ns", "emitted_wall_ns", "updates", "updated_ns", "persistent", "node",
+                                "resources", "affected", "score_bits", "p_value", "phase", "states",
+                                "likely_cause", "p", "lost_events", "message"));
+  EXPECT_EQ(j["updates"], 0);
+  EXPECT_TRUE(j["updated_ns"].is_null());
+  EXPECT_EQ(j["persistent"], false);
   EXPECT_EQ(j["kind"], "perturbation");
   EXPECT_EQ(j["status"], "firing");
   EXPECT_TRUE(j["end_ns"].is_null());

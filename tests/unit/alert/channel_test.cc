@@ -159,6 +159,34 @@ TEST_F(ChannelTest, TheQueueIsBoundedTheOldestGoAndAreCounted) {
   EXPECT_EQ(channel_.sent() + channel_.given_up(), Channel::kMostWaiting + 11);
 }
 
+TEST_F(ChannelTest, OfUpdatesThatWaitOnlyTheNewestIsSent) {
+  bool away = true;
+  script_.answer = [&] { return away ? Outcome{Kind::kRetry, "no", {}} : Outcome{}; };
+  const auto update = [&](const std::string& id, std::uint64_t n) {
+    auto notice = a_notice(id);
+    notice->alert.updates = n;
+    channel_.add(notice, now_);
+  };
+  std::vector<std::string> sent;
+  const auto step_once = [&] {
+    channel_.step(now_, [&](const Channel::Fate& f) {
+      sent.push_back(f.notice->alert.id + "/" + alert::step(f.notice->alert));
+    });
+  };
+  add("1");
+  update("1", 1);
+  update("2", 1);
+  step_once();  // the first word is under way
+  for (std::uint64_t n = 2; n < 1000; ++n) update("1", n);
+  EXPECT_EQ(channel_.waiting(), 3u);
+  EXPECT_TRUE(channel_.holds("1", "firing#999"));
+  EXPECT_FALSE(channel_.holds("1", "firing#1"));
+  EXPECT_TRUE(channel_.holds("1", "firing"));
+  away = false;
+  for (int i = 0; i < 20; ++i, now_ = now_ + seconds(1)) step_once();
+  EXPECT_THAT(sent, ElementsAre("1/firing", "1/firing#999", "2/firing#1"));
+}
+
 TEST_F(ChannelTest, WhatIsRefusedIsGivenUpAtOnceAndHoldsUpNobody) {
   script_.answer = [&] {
     return script_.begun.back() == "1/firing" ? Outcome{Kind::kRefused, "HTTP status 400", {}} : Outcome{};

@@ -191,6 +191,63 @@ TEST_F(Dispatch, AfterARestartOnlyWhatWasNotSentIsSent) {
   EXPECT_THAT(book.all(), ElementsAre("adopted 1", "3/firing", "4/firing", "4/resolved", "1/resolved"));
 }
 
+TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
+  Book book;
+  alert::Alert a = an_alert("1");
+  a.detected = a.detected + seconds(3600);
+  {
+    auto d = with({{&book, "webhook"}});
+    d->start();
+    for (const std::uint64_t n : {0u, 1u, 1u}) {
+      a.updates = n;
+      push(*d, a);
+      EXPECT_TRUE(soon([&] { return d->standing().waiting == 0 && d->standing().sent == n + 1; }));
+    }
+    d->stop();
+  }
+  auto told = book.all();
+  std::erase(told, "adopted 1");
+  EXPECT_THAT(told, ElementsAre("1/firing", "1/firing"));
+  {
+    const std::lock_guard lock(book.mutex);
+    book.got.clear();
+  }
+  auto d = with({{&book, "webhook"}});
+  for (const std::uint64_t n : {0u, 1u, 2u}) {
+    a.updates = n;
+    push(*d, a);
+  }
+  d->start();
+  EXPECT_THAT(book.all(), ElementsAre("adopted 1"));
+  a.updates = 3;
+  push(*d, a);
+  d->stop();
+  EXPECT_THAT(book.all(), ElementsAre("adopted 1", "1/firing"));
+}
+
+TEST_F(Dispatch, WhoWasFirstToldOfAnUpdateIsNotToldOfTheBeginAfterARestart) {
+  Book book;
+  alert::Alert a = an_alert("1");
+  a.detected = a.detected + seconds(3600);
+  {
+    auto d = with({{&book, "webhook"}});
+    d->start();
+    a.updates = 2;
+    push(*d, a);
+    d->stop();
+  }
+  auto d = with({{&book, "webhook"}});
+  for (const std::uint64_t n : {0u, 1u, 2u}) {
+    a.updates = n;
+    push(*d, a);
+  }
+  d->start();
+  a.status = kOver;
+  push(*d, a);
+  d->stop();
+  EXPECT_THAT(book.all(), ElementsAre("1/firing", "adopted 1", "1/resolved"));
+}
+
 TEST_F(Dispatch, ASinkThatIsNewIsToldOfThePastOnlyWhatFiresStill) {
   Book old_one, new_one;
   {

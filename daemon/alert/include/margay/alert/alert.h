@@ -33,9 +33,14 @@ struct Alert {
   Status status = Status::kFiring;
   DurationNs level{};  // slice duration of the level it was seen at
   TimeNs onset{};
-  TimeNs detected{};                   // the watermark when it was raised
-  std::optional<TimeNs> end;           // when it was over
-  TimeNs emitted_wall{};               // wall clock when the line was written
+  TimeNs detected{};          // the watermark when it was raised
+  std::optional<TimeNs> end;  // when it was over
+  TimeNs emitted_wall{};      // wall clock when the line was written
+  // While it fires it may be said again, otherwise (updates.h): how often it was, and the watermark of the
+  // last time.
+  std::uint64_t updates = 0;
+  std::optional<TimeNs> updated;
+  bool persistent = false;             // it fires for long
   std::string node;                    // the smallest hierarchy node above everything blamed
   std::vector<std::string> resources;  // blamed leaves
   std::vector<std::string> affected;   // nodes that changed
@@ -49,6 +54,11 @@ struct Alert {
   std::string message;            // one sentence that says why
 };
 
+// Which word about it this is, the same over restarts: "firing", "firing#1" (the first update) ...,
+// "resolved".
+std::string step(const Alert& alert);
+// Its id if this word is an update of an alert that fires, else "".
+std::string update_of(const Alert& alert);
 // One line without the newline.
 std::string to_json(const Alert& alert);
 // `detected_ns` of such a line, or the smallest number there is if it is none.

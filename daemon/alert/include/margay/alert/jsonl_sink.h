@@ -18,14 +18,14 @@ namespace margay::alert {
 class JsonlSink {
  public:
   static constexpr std::size_t kMostRemembered = 65'536;  // lines, the newest, that are not written again
-  // Opens for appending; reads which (id, status) stand there already, of the newest lines. Errors: kIo.
+  // Opens for appending; reads which (id, step) stand there already, of the newest lines. Errors: kIo.
   static Result<JsonlSink> open(const std::string& path);
   JsonlSink(JsonlSink&& o) noexcept;
   JsonlSink& operator=(JsonlSink&&) = delete;
   ~JsonlSink();
 
-  // Appends `line` unless (id, status) has been written before. True if it was written now.
-  bool write(const std::string& id, const std::string& status, const std::string& line);
+  // Appends `line` unless (id, step(alert)) has been written before. True if it was written now.
+  bool write(const std::string& id, const std::string& step, const std::string& line);
   std::uint64_t failed() const { return failed_; }
 
  private:

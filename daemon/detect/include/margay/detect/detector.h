@@ -93,6 +93,8 @@ class Detector {
   // taken had the noise estimated; nothing if it had not. For whoever keeps a window of other values.
   const std::optional<std::pair<SliceIndex, SliceIndex>>& steady() const { return steady_; }
   const std::vector<Incident>& open() const { return open_; }
+  // All alerts that fire, of every kind, as they look now.
+  std::vector<const alert::Alert*> firing() const;
   std::uint64_t suppressed() const { return suppressed_; }  // alerts beyond most_open
   const std::string& error() const { return error_; }       // of the partition engine; "" if well
 

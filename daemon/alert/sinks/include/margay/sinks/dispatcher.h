@@ -3,11 +3,11 @@
 //
 //   push() -- at most kMostIncoming --> margay-alerts: for each sink a Channel (channel.h) of its own
 //
-// Every (sink, alert, status) is sent once, in the order it was pushed, or given up and counted; which were
-// is kept in a file (delivery_log.h), so that a daemon that is started again sends what its predecessor
-// had not, and nothing twice, but for what was on its way when that one was killed. What is pushed before
-// start() is such a past: of it, alerts from before a sink was first used are left out unless they fire
-// still.
+// Every (sink, alert, step) is sent once (alert::step), in the order it was pushed, or given up and counted;
+// which were is kept in a file (delivery_log.h), so that a daemon that is started again sends what its
+// predecessor had not, and nothing twice, but for what was on its way when that one was killed. What is
+// pushed before start() is such a past: of it, alerts from before a sink was first used are left out unless
+// they fire still.
 //
 // Thread safety: push() and start() from one thread, standing() and stop() from any. Cost of a push: a copy
 // and a lock that is never held while something is sent.
@@ -48,7 +48,7 @@ class Dispatcher {
   struct Standing {
     std::uint64_t sent = 0;
     std::uint64_t failed = 0;    // attempts
-    std::uint64_t given_up = 0;  // alerts (of a status, for a sink)
+    std::uint64_t given_up = 0;  // alerts (of a step, for a sink)
     std::uint64_t waiting = 0;
     std::string trouble;  // what does not work now; "": nothing
     std::string lost;     // why the newest was given up

@@ -15,7 +15,7 @@
 
 namespace margay::sinks {
 
-// An alert as sinks are given it. The same alert comes once with each status.
+// An alert as sinks are given it: each word about it (alert::step) comes once.
 struct Notice {
   alert::Alert alert;
   std::string json;           // as in the archive

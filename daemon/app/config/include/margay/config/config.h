@@ -82,6 +82,8 @@ struct Alerts {
   bool journal = false;
   DurationNs time_limit = seconds(10);
   DurationNs retry_for = seconds(600);
+  DurationNs update_every = seconds(30);       // 0: never
+  DurationNs persistent_after = seconds(300);  // 0: never
   bool operator==(const Alerts&) const = default;
 };
 

@@ -1,0 +1,133 @@
+#include "margay/alert/desk.h"
+
+#include <algorithm>
+
+#include "margay/base/text.h"
+
+namespace margay::alert {
+namespace {
+
+constexpr std::size_t kMostNamed = 3;
+constexpr std::size_t kLongestId = 256;
+
+std::string alerts_text(std::size_t n, const char* one, const char* many) {
+  return n == 1 ? std::string("1 alert that fires ") + one : grouped(n) + " alerts that fire " + many;
+}
+
+}  // namespace
+
+bool Desk::take(const Alert& a, const std::string& json, bool known, TimeNs wall) {
+  // An id that cannot be kept is nobody's: the archive takes no such alert either.
+  if (a.id.empty() || a.id.size() > kLongestId || clean_utf8(a.id) != a.id) return true;
+  const auto at = open_.find(a.id);
+  const bool told = at != open_.end() ? at->second.told : known && handling_.withheld(a.id) == nullptr;
+  if (a.status == Status::kResolved) {
+    const bool followed = at != open_.end();
+    if (followed) open_.erase(at);
+    if (told || known) return told;
+    if (!followed && handling_.withheld(a.id) == nullptr) return true;  // one of too many
+    ++held_by_silence_;
+    return false;
+  }
+  if (at == open_.end() && open_.size() >= kMostOpen) return true;
+  Open& open = at != open_.end() ? at->second : open_[a.id];
+  open.newest = {a, json};
+  open.told = told;
+  if (known) return told;  // was said then, to whom it was; sinks that go on need it again
+  if (handling_.ack_of(a.id) != nullptr && (told || a.updates > 0)) {
+    ++held_by_ack_;
+    return false;
+  }
+  if (const Silence* s = handling_.silencing(a, wall)) {
+    ++held_by_silence_;
+    if (!told) {
+      handling_.withhold(a, s->id);
+      changed();
+    }
+    return false;
+  }
+  open.told = true;
+  if (handling_.withheld(a.id) != nullptr) {
+    handling_.release(a.id);
+    changed();
+  }
+  return true;
+}
+
+std::vector<Desk::Word> Desk::due(TimeNs wall) {
+  std::vector<Word> out;
+  if (!look_ && (!next_expiry_ || wall < *next_expiry_)) return out;
+  if (handling_.expire(wall)) ++version_;
+  look_ = false;
+  next_expiry_.reset();
+  for (const Silence& s : handling_.silences())
+    if (!next_expiry_ || s.until < *next_expiry_) next_expiry_ = s.until;
+  for (auto& [id, open] : open_) {
+    if (open.told || handling_.ack_of(id) != nullptr ||
+        handling_.silencing(open.newest.alert, wall) != nullptr)
+      continue;
+    open.told = true;
+    if (handling_.withheld(id) != nullptr) {
+      handling_.release(id);
+      ++version_;
+    }
+    out.push_back(open.newest);
+  }
+  return out;
+}
+
+Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::string& by,
+                                      const std::string& comment, TimeNs wall) {
+  std::vector<std::string> ids;
+  for (const auto& [id, open] : open_) ids.push_back(id);
+  const auto id = find_id(ids, end_of_id);
+  if (!id && id.error().code == ErrorCode::kNotFound) {
+    std::string fire;
+    for (std::size_t i = 0; i < ids.size() && i < kMostNamed; ++i) fire += (i > 0 ? ", " : "") + ids[i];
+    if (ids.size() > kMostNamed) fire += ", ...";
+    return fail(ErrorCode::kNotFound,
+                id.error().message + " fires: " + (ids.empty() ? "none does" : "those that do are " + fire));
+  }
+  if (!id) return id;
+  if (comment.size() > Silence::kLongestComment || by.size() > Silence::kLongestName)
+    return fail(ErrorCode::kInvalidArgument, "--comment may have " +
+                                                 std::to_string(Silence::kLongestComment) + " bytes, --by " +
+                                                 std::to_string(Silence::kLongestName));
+  handling_.acknowledge({*id, wall, by, comment});
+  changed();
+  return *id + " is acknowledged: of it, nothing more is sent until it is over";
+}
+
+std::size_t Desk::silenced_now(const Silence& s) const {
+  return static_cast<std::size_t>(std::count_if(
+      open_.begin(), open_.end(), [&](const auto& o) { return matches(s, o.second.newest.alert); }));
+}
+
+Result<std::string> Desk::silence(const Silence& wanted, TimeNs wall) {
+  const auto s = handling_.add(wanted, wall);
+  if (!s) return tl::unexpected(s.error());
+  changed();
+  const std::size_t now = active(**s, wall) ? silenced_now(**s) : 0;
+  return (*s)->id + " silences " + what(**s) +
+         (now > 0 ? "; " + alerts_text(now, "now is silenced by it", "now are silenced by it") : "");
+}
+
+Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
+  const auto gone = handling_.remove(id);
+  if (!gone) return tl::unexpected(gone.error());
+  changed();
+  std::size_t free = 0;
+  for (const auto& [alert, open] : open_)
+    free += !open.told && handling_.ack_of(alert) == nullptr && matches(*gone, open.newest.alert) &&
+            handling_.silencing(open.newest.alert, wall) == nullptr;
+  return gone->id + " is over: it silenced " + what(*gone) +
+         (free > 0 ? "; " + alerts_text(free, "is sent now", "are sent now") : "");
+}
+
+std::size_t Desk::active_silences(TimeNs wall) const {
+  const auto& all = handling_.silences();
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const Silence& s) { return active(s, wall); }));
+}
+
+}  // namespace margay::alert

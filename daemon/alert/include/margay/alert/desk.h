@@ -1,0 +1,75 @@
+// Between the detector and the sinks: which word about an alert sinks are told, after what people have said
+// about it (handling.h).
+//
+//  - A silenced alert is kept from the sinks. When no silence holds it any more and it still fires, they are
+//    told of it then, as it is then.
+//  - Of an acknowledged alert no updates are told. Of one that was acknowledged while it was silenced,
+//  nothing.
+//  - Its end is told to whoever was told its beginning, silenced and acknowledged or not: who opened a ticket
+//    can close it. Where the beginning was kept from them, the end is, too.
+//
+// Over a restart the alerts of the past are handed in again (`known`); what was kept from the sinks stands in
+// the handling, so nothing is told that was not to be. Pure: times are handed in, of the wall clock. Thread
+// safety: none. Bounded: kMostOpen alerts; of others, nothing is silenced. Cost: of a word, O(silences).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margay/alert/handling.h"
+
+namespace margay::alert {
+
+class Desk {
+ public:
+  static constexpr std::size_t kMostOpen = 4096;
+  struct Word {
+    Alert alert;
+    std::string json;
+  };
+
+  explicit Desk(Handling handling) : handling_(std::move(handling)) {}
+  Desk() = default;
+
+  // Whether sinks are to be told. `known`: it was said before, by a daemon before this one.
+  bool take(const Alert& alert, const std::string& json, bool known, TimeNs wall);
+  // What sinks are to be told now because no silence holds it any more. Cheap while nothing has changed.
+  std::vector<Word> due(TimeNs wall);
+
+  // What people ask for. The answer is a sentence. Errors: a sentence that says what to do.
+  Result<std::string> acknowledge(const std::string& end_of_id, const std::string& by,
+                                  const std::string& comment, TimeNs wall);
+  Result<std::string> silence(const Silence& silence, TimeNs wall);
+  Result<std::string> unsilence(const std::string& id, TimeNs wall);
+
+  const Handling& handling() const { return handling_; }
+  // Grows with each change of what is to be kept.
+  std::uint64_t version() const { return version_; }
+  // Words kept from sinks, by why.
+  std::uint64_t held_by_silence() const { return held_by_silence_; }
+  std::uint64_t held_by_ack() const { return held_by_ack_; }
+  std::size_t active_silences(TimeNs wall) const;
+
+ private:
+  struct Open {
+    Word newest;
+    bool told = false;
+  };
+  void changed() {
+    ++version_;
+    look_ = true;
+  }
+  std::size_t silenced_now(const Silence& silence) const;
+
+  Handling handling_;
+  std::map<std::string, Open> open_;  // by id; they fire
+  std::uint64_t version_ = 0;
+  std::uint64_t held_by_silence_ = 0, held_by_ack_ = 0;
+  bool look_ = true;                   // due() has something to look at
+  std::optional<TimeNs> next_expiry_;  // of a silence
+};
+
+}  // namespace margay::alert

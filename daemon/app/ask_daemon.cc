@@ -1,0 +1,59 @@
+#include "ask_daemon.h"
+
+#include <CLI/CLI.hpp>
+
+#include "margay/transport/dial.h"
+#include "margay/transport/transport.h"
+
+namespace margay::app {
+
+Result<transport::RunDirectory> choose_run(const std::string& name) {
+  if (!name.empty()) return transport::open_run_directory(name);
+  const auto runs = transport::list_runs();
+  if (runs.empty())
+    return fail(ErrorCode::kNotFound, "no run is live; start one: margay run -- mpirun -np 4 ./your-program");
+  return transport::open_run_directory(runs.front());
+}
+
+void add_connect(CLI::App& app, Where& where) {
+  auto* connect = app.add_option("--connect", where.endpoint,
+                                 "a daemon on another machine: its listen.control, e.g. tcp://head:7413");
+  app.add_option("--key", where.key, "file with the key for it (margay keys add)")->needs(connect);
+}
+
+void add_where(CLI::App& app, Where& where) {
+  app.add_option("run", where.run, "the run (default: the newest)");
+  add_connect(app, where);
+}
+
+Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& request, DurationNs patience) {
+  std::string endpoint = where.endpoint;
+  if (endpoint.empty()) {
+    auto directory = choose_run(where.run);
+    if (!directory) return tl::unexpected(directory.error());
+    endpoint = directory->control_endpoint();
+  }
+  zmq::context_t context(1);
+  const SystemClock clock;
+  transport::Dial dial(context, clock, zmq::socket_type::dealer, endpoint, where.key);
+  if (auto ok = dial.open(); !ok) return tl::unexpected(ok.error());
+  const TimeNs end = clock.monotonic() + patience;
+  // Both questions may be asked again: a connection that is cut (keys change) takes the question with it.
+  TimeNs next_ask{};
+  while (clock.monotonic() < end) {
+    dial.look();
+    if (!dial.refused().empty()) return fail(ErrorCode::kUnavailable, dial.refused());
+    const TimeNs now = clock.monotonic();
+    if (now >= next_ask && dial.socket().try_send(request)) next_ask = now + seconds(1);
+    transport::Socket* const sockets[] = {&dial.socket()};
+    if (!transport::wait_readable(sockets, std::chrono::milliseconds(20))) continue;
+    const auto frame = dial.socket().try_receive();
+    wire::ControlReply reply;
+    if (!frame || !reply.ParseFromString(frame->body)) continue;
+    if (!reply.error().empty()) return fail(ErrorCode::kUnavailable, reply.error());
+    return reply;
+  }
+  return fail(ErrorCode::kUnavailable, endpoint + ": the daemon of this run does not answer");
+}
+
+}  // namespace margay::app

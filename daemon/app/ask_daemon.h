@@ -1,0 +1,32 @@
+// Asking the daemon of a run, here or on another machine: for the commands.
+#pragma once
+
+#include <string>
+
+#include "margay/base/result.h"
+#include "margay/base/time.h"
+#include "margay/transport/rundir.h"
+#include "margay/wire/margay.pb.h"
+
+namespace CLI {
+class App;
+}
+
+namespace margay::app {
+
+// The run that was named, or the newest one that is live. Errors: kNotFound.
+Result<transport::RunDirectory> choose_run(const std::string& name);
+
+// A daemon here, or on another machine.
+struct Where {
+  std::string run, endpoint, key;
+};
+void add_where(CLI::App& app, Where& where);
+// The part of it that is about another machine.
+void add_connect(CLI::App& app, Where& where);
+
+// Asks the daemon and waits for the answer; asks again each second, so the question must be one that may be
+// taken twice. Errors: kNotFound (no such run), kUnavailable (no answer, or what the daemon says is wrong).
+Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& request, DurationNs patience);
+
+}  // namespace margay::app

@@ -1,0 +1,51 @@
+// What people said about alerts, as an archive keeps it: any bytes are refused, or are within their bounds
+// and come back from a trip. And then a daemon's desk works with it.
+//   input: lines; the first is the blob, the others alerts that are handed in
+#include "margay/alert/desk.h"
+#include "margay/alert/parse.h"
+
+#include <set>
+
+#include "fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace margay;
+  using alert::Handling;
+  fuzz::Input in(data, size);
+  std::string_view rest = in.rest();
+  const auto line = [&] {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view text = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return text;
+  };
+  auto read = Handling::decode_untrusted(line());
+  if (!read) return 0;
+  FUZZ_CHECK(read->silences().size() <= Handling::kMostSilences &&
+                 read->acks().size() <= Handling::kMostAcks &&
+                 read->withheld().size() <= Handling::kMostWithheld,
+             "within its bounds");
+  const auto back = Handling::decode_untrusted(read->encode());
+  FUZZ_CHECK(back && *back == *read, "comes back from a trip");
+  alert::Desk desk(std::move(*read));
+  const TimeNs now(1'700'000'000'000'000'000);
+  std::set<std::string> told;
+  while (!rest.empty()) {
+    const auto a = alert::parse_untrusted(line());
+    if (!a) continue;
+    const bool tell = desk.take(*a, alert::to_json(*a), (a->onset.value & 1) != 0, now);
+    if (tell && a->status == alert::Status::kFiring) told.insert(a->id);
+    for (const alert::Desk::Word& w : desk.due(now)) told.insert(w.alert.id);
+    static_cast<void>(desk.acknowledge(a->node, a->run, a->message, now));
+    alert::Silence s;
+    s.node = a->node;
+    s.state = a->phase;
+    s.until = now + seconds(10);
+    static_cast<void>(desk.silence(s, now));
+  }
+  const auto kept = Handling::decode_untrusted(desk.handling().encode());
+  FUZZ_CHECK(kept && *kept == desk.handling(), "what the desk keeps can be read");
+  for (const alert::Desk::Word& w : desk.due(now + seconds(10)))
+    FUZZ_CHECK(!told.contains(w.alert.id) || w.alert.status == alert::Status::kFiring, "what is due fires");
+  return 0;
+}
