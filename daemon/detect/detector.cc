@@ -20,7 +20,8 @@ Detector::Detector(DetectorOptions options)
     : options_(std::move(options)),
       topology_(std::make_shared<Topology>()),
       window_(options_.window),
-      phases_(options_.phases, options_.window.slice) {
+      phases_(options_.phases, options_.window.slice),
+      durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}) {
   if (options_.false_alarms_per_day <= 0) return;
   Departures::Options d;
   d.slice = options_.window.slice;
@@ -237,6 +238,9 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   const std::size_t spans = phases_.spans().size();
   phases_.update(window_, touched, column.region);
   if (phases_.spans().size() != spans) progress_.clear();
+  for (const Incident& i : open_) durations_.disturb(std::min(i.first, column.index), column.index);
+  if (touched || loss_ || !absent_.empty()) durations_.disturb(column.index, column.index);
+  durations_.on_slice(phases_, column.index, watermark, window_.p(), out);
   if (!touched) {
     std::uint64_t ended = 0;
     for (std::uint32_t l = 0; l < column.leaves(); ++l)
@@ -322,6 +326,7 @@ std::vector<alert::Alert> Detector::finish(TimeNs t, TimeNs watermark) {
   }
   open_.clear();
   phases_.finish(t);
+  durations_.finish(t, watermark, out);
   return out;
 }
 
