@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -54,6 +55,7 @@ class AnalysisStage {
               std::shared_ptr<const wire::Report>& report);
   void answer_finish();
   void send_findings(bool final);
+  void keep_signatures();
   void watch_owner();
   void observe();
   wire::Report report(bool final);
@@ -74,7 +76,9 @@ class AnalysisStage {
   RecentSet<std::string> known_alerts_{kMostRememberedAlerts};  // id + status, already in the archive
   RecentSet<std::string> alert_ids_{kMostRememberedAlerts};     // fired in this run
   Findings findings_;
-  std::uint32_t phases_sent_ = 0;  // index of the oldest phase that may still change
+  std::set<std::string> signatures_kept_;  // names of phases; bounded by those that can be recognised
+  std::uint32_t signatures_seen_ = 0;      // index of the first phase that was not asked for its signature
+  std::uint32_t phases_sent_ = 0;          // index of the oldest phase that may still change
   std::uint64_t sequence_ = 0;
   std::uint64_t requests_refused_ = 0;
   TimeNs next_report_{};

@@ -42,6 +42,37 @@ void Detector::set_topology(std::shared_ptr<const Topology> topology) {
   if (departures_) departures_->set_topology(topology_);
 }
 
+void Detector::restore(const PhaseMemory& memory) {
+  const KnownPhase* widest = nullptr;
+  for (const KnownPhase& k : memory.phases)
+    if (widest == nullptr || k.states.size() > widest->states.size()) widest = &k;
+  std::map<std::string, PhaseTracker::Recognised> phases;
+  for (const PhaseSpan& span : memory.before)
+    if (span.name != "init") {
+      auto& known = phases[span.name];
+      known.occurrences = std::max(known.occurrences, span.occurrence);
+    }
+  if (widest != nullptr) window_.expect(widest->states);
+  for (const KnownPhase& k : memory.phases) {
+    if (window_.columns() != widest->states.size()) break;  // one of them twice
+    const auto known = phases.find(k.name);
+    if (known == phases.end() || k.signature.columns() > k.states.size() ||
+        !std::equal(k.states.begin(), k.states.end(), widest->states.begin()))
+      continue;
+    known->second.signature = k.signature;
+  }
+  phases_.restore(phases);
+  durations_.restore(memory.before);
+}
+
+std::optional<KnownPhase> Detector::known_phase(const std::string& name) const {
+  const Distribution* const signature = phases_.signature(name);
+  if (signature == nullptr || window_.size() == 0) return std::nullopt;
+  KnownPhase k{name, window_.last(), {}, *signature};
+  for (std::size_t x = 0; x < signature->columns(); ++x) k.states.push_back(window_.state_of(x));
+  return k;
+}
+
 std::vector<alert::Alert> Detector::on_amended(const model::SliceColumn& column, TimeNs watermark) {
   std::vector<alert::Alert> out;
   if (auto ok = window_.amend(column); !ok) error_ = ok.error().message;

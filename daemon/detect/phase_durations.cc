@@ -97,6 +97,29 @@ double LogEstimate::quantile(double survival) const {
   return mean + scale() * student_quantile(std::clamp(survival, 1e-12, 1 - 1e-12), n - 1);
 }
 
+void PhaseDurations::restore(const std::vector<PhaseSpan>& before) {
+  constexpr std::uint32_t kNoIndex = UINT32_MAX;
+  for (const PhaseSpan& span : before) {
+    if (first_begin_ == TimeNs()) first_begin_ = span.begin;
+    ++stretches_;
+    mean_stretch_s_ =
+        static_cast<double>((span.end - first_begin_).value) * 1e-9 / static_cast<double>(stretches_);
+    if (span.name == "init" || span.end <= span.begin) {
+      before_.clear();
+      continue;
+    }
+    History& h = histories_[span.name];
+    h.logs.emplace_back(kNoIndex, log_seconds(span.end - span.begin));
+    if (h.logs.size() > kRemembered) h.logs.pop_front();
+    ++h.times;
+    if (!before_.empty()) ++histories_[before_].next[span.name];
+    before_ = span.name;
+  }
+  for (auto& [name, h] : histories_) learn(h);
+  before_.clear();  // what comes next may follow something else
+  restored_ = true;
+}
+
 void PhaseDurations::disturb(SliceIndex from, SliceIndex to) {
   while (!disturbed_.empty() && disturbed_.back().first <= to + 1 && disturbed_.back().second + 1 >= from) {
     from = std::min(from, disturbed_.back().first);
@@ -187,11 +210,12 @@ void PhaseDurations::take(const PhaseSpan& span, const std::string& next, TimeNs
   const bool is_phase = span.name != "init";
   Taken t{span.index, is_phase ? span.name : "", before_, false};
   mean_stretch_s_ =
-      static_cast<double>((span.end - first_begin_).value) * 1e-9 / static_cast<double>(span.index + 1);
+      static_cast<double>((span.end - first_begin_).value) * 1e-9 / static_cast<double>(++stretches_);
   if (is_phase) {
     History& h = histories_[span.name];
-    t.learned = lasted.value > 0 && static_cast<double>(disturbed.value) <=
-                                        kMostDisturbed * static_cast<double>((span.end - span.begin).value);
+    t.learned = lasted.value > 0 && !(restored_ && span.index == 0) &&
+                static_cast<double>(disturbed.value) <=
+                    kMostDisturbed * static_cast<double>((span.end - span.begin).value);
     if (t.learned) {
       const double log = log_seconds(lasted);
       if (options_.false_alarms_per_day > 0 && h.logs.size() >= kLeastForEarly && h.estimate &&
@@ -225,6 +249,7 @@ void PhaseDurations::take(const PhaseSpan& span, const std::string& next, TimeNs
 void PhaseDurations::take_back(std::uint32_t from) {
   while (!taken_.empty() && taken_.back().index >= from) {
     const Taken& t = taken_.back();
+    --stretches_;
     if (t.learned) {
       History& h = histories_[t.phase];
       if (!h.logs.empty() && h.logs.back().first == t.index) h.logs.pop_back();

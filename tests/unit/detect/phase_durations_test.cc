@@ -292,6 +292,78 @@ TEST(PhaseDurations, NothingIsForetoldWhereTheSequenceDoesNotSaySo) {
   EXPECT_GT(after_b, 10u);
 }
 
+// A detector that begins in the middle of a run, as after a restart in a run too long to be looked at whole.
+TEST(PhaseDurations, NamesAndDurationsGoOnInADetectorThatIsToldThem) {
+  JobPlan plan = small_plan();
+  for (int i = 0; i < 18; ++i) plan.phases.push_back({3'000, std::vector<Shares>{kA, kB, kC}[i % 3], ""});
+  plan.phases.push_back({3'000, {0.05, 0.05, 0.05, 0.05, 0.80}, ""});  // D
+  plan.phases.push_back({30'000, kA, ""});
+  const auto job = make_job(plan);
+  const auto topology = job_topology(plan);
+  Detector first(job_options(plan));
+  first.set_topology(topology);
+  const std::size_t middle = 30 * 14 + 10;  // one second into the fifteenth stretch, a C
+  PhaseMemory memory;
+  for (std::size_t i = 0; i < middle; ++i) {
+    first.on_slice(job[i], slice_end(job[i].index, plan.slice));
+    // Each is written down once, early, and told out of order.
+    for (const char* name : {"C", "B", "A"})
+      if (i == 200)
+        if (const auto k = first.known_phase(name)) memory.phases.push_back(*k);
+  }
+  ASSERT_EQ(memory.phases.size(), 3u);
+  for (const PhaseSpan& s : first.phases().spans())
+    if (!s.current) memory.before.push_back(s);
+  ASSERT_EQ(memory.before.size(), 14u);
+
+  Detector second(job_options(plan));
+  second.restore(memory);
+  second.set_topology(topology);
+  std::vector<alert::Alert> alerts;
+  for (std::size_t i = middle; i < job.size(); ++i)
+    for (auto& a : second.on_slice(job[i], slice_end(job[i].index, plan.slice))) alerts.push_back(a);
+  std::string names;
+  for (const PhaseSpan& s : second.phases().spans()) names += s.name;
+  EXPECT_EQ(names, "CABCDA");
+  EXPECT_EQ(second.phases().spans()[1].occurrence, 6u);
+  // What is usual was told; that the first stretch seen was cut off is no early end, nor learned.
+  EXPECT_EQ(second.durations().statistics("C")->times, 5u);
+  EXPECT_LE(off_ms(TimeNs(second.durations().statistics("C")->usual.value), TimeNs(3'000'000'000)), 150.0);
+  ASSERT_EQ(alerts.size(), 1u);
+  EXPECT_EQ(alerts[0].kind, alert::Kind::kPhaseDuration);
+  EXPECT_EQ(alerts[0].phase, "A");
+  // Without being told, names begin anew.
+  Detector none(job_options(plan));
+  none.set_topology(topology);
+  for (std::size_t i = middle; i < job.size(); ++i)
+    none.on_slice(job[i], slice_end(job[i].index, plan.slice));
+  EXPECT_EQ(none.phases().spans().front().name, "A");
+}
+
+TEST(PhaseDurations, WhatDoesNotFitTogetherIsNotTaken) {
+  JobPlan plan = small_plan();
+  plan.phases = {{4'000, kA, ""}, {4'000, kB, ""}};
+  PhaseMemory memory;
+  KnownPhase k;
+  k.name = "A";
+  k.states = {StateId(2), StateId(3)};
+  k.signature = Distribution(3, std::vector<double>(3, 1.0), {1.0}, 5);  // three columns, two states
+  memory.phases.push_back(k);
+  k.name = "B";
+  k.states = {StateId(6), StateId(6), StateId(5), StateId(4)};  // begins otherwise
+  k.signature = Distribution(0, {}, {}, 0);
+  memory.phases.push_back(k);
+  memory.before = {{0, "A", "", TimeNs(1), TimeNs(1), 7, false},
+                   {1, "zzz", "", TimeNs(9), TimeNs(3), 0, false}};
+  Detector d(job_options(plan));
+  d.restore(memory);
+  d.set_topology(job_topology(plan));
+  for (const auto& c : make_job(plan)) d.on_slice(c, slice_end(c.index, plan.slice));
+  EXPECT_EQ(d.error(), "");
+  ASSERT_EQ(d.phases().spans().size(), 2u);
+  EXPECT_EQ(d.phases().spans()[0].name, "B") << "A is somebody else's";
+}
+
 // A share of time that moves slowly is one phase, and no departure of anybody.
 TEST(PhaseDurations, AStateShareThatDriftsIsFollowed) {
   for (const double to : {0.45, 0.35}) {

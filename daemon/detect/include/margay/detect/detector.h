@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "margay/alert/alert.h"
+#include "margay/detect/known_phase.h"
 #include "margay/detect/phase_durations.h"
 #include "margay/detect/phases.h"
 #include "margay/detect/topology.h"
@@ -82,6 +83,10 @@ class Detector {
   Detector& operator=(Detector&&) noexcept;
 
   void set_topology(std::shared_ptr<const Topology> topology);
+  // Before the first slice: what was known of phases before it. What does not fit together is left out.
+  void restore(const PhaseMemory& memory);
+  // What is to be remembered of a phase, or nothing while it is not settled.
+  std::optional<KnownPhase> known_phase(const std::string& name) const;
   // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`).
   std::vector<alert::Alert> on_slice(const model::SliceColumn& column, TimeNs watermark);
   // A slice that had closed has changed. Returns an alert if events turn out to have been lost in it.

@@ -16,8 +16,8 @@
 //    usually follows (a stretch that something new cuts in two is not meant). Fired and resolved at once.
 //  - *Forecast*: the quantiles of the end, given that it has not ended so far.
 //
-// Cost per slice: O(1), some hundred evaluations of a distribution where a phase ends. Memory: bounded by the
-// phases known. Thread safety: none.
+// Cost per slice: O(1), some three hundred evaluations of a distribution (tens of microseconds). Memory:
+// bounded by the phases known. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +76,9 @@ class PhaseDurations {
 
   explicit PhaseDurations(PhaseDurationOptions options) : options_(std::move(options)) {}
 
+  // Before the first slice: stretches that were over before it, oldest first. The first that comes then may
+  // have begun earlier: of its duration nothing is learned.
+  void restore(const std::vector<PhaseSpan>& before);
   // Slices [from, to] are explained by something else.
   void disturb(SliceIndex from, SliceIndex to);
   // After phases.update() of `slice`. Alerts that begin or end are appended, raised at `watermark`, of a
@@ -128,7 +131,9 @@ class PhaseDurations {
   std::deque<DurationNs> late_;                              // how late boundaries were found
   std::uint32_t newest_seen_ = 0;
   TimeNs first_begin_{};
+  std::uint64_t stretches_ = 0;
   double mean_stretch_s_ = 0;
+  bool restored_ = false;
   std::optional<alert::Alert> open_;
   std::uint32_t open_index_ = 0;
   TimeNs open_begin_{};
