@@ -12,55 +12,70 @@ MARGAY = os.environ["MARGAY"]
 
 class Phases(E2eTest):
     def test_an_overrun_after_the_daemon_was_killed(self):
+        # Ranks that mostly sleep, and ranks that mostly exchange. How the sleepers divide the rest depends on what else
+        # the machine does, and they may be several phases; those that exchange are one.
         cycles = 8
-        run = self.run_margay(self.workload("--plan", "A:2,B:2," * cycles + "A:2,B:12,A:2"))
+        plan = "F:2,D:2," * cycles + "F:2,D:14,F:2"
+        run = self.run_margay(self.workload("--grain", "0.2", "--plan", plan, ranks=2))
         # It has come often enough to be known: the daemon dies, and another one knows it.
-        before = self.wait_for_times(run, "B", 4)
+        before = self.wait_for_times(run, 4)
         daemon = run.child("margayd")
         end_process(daemon, signal.SIGKILL)
         wait_for(lambda: run.child("margayd") not in (None, daemon), "margayd is started again")
-        after = self.wait_for_times(run, "B", max(5, before["B"]["times"]))
-        self.assertEqual(sorted(after), sorted(before), "the same names")
-        self.assertGreaterEqual(after["A"]["times"], before["A"]["times"])
+        after = self.wait_for_times(run, 5)
+        over = self.stretches(before)[:-2]  # the last two may still change
+        self.assertGreaterEqual(len(over), 6)
+        self.assertEqual(self.stretches(after)[:len(over)], over, "the same names")
+        times = {d["name"]: d["times"] for d in after["phase_durations"]}
+        for d in before["phase_durations"]:
+            self.assertGreaterEqual(times[d["name"]], d["times"], d["name"])
         forecast = self.wait_for_forecast(run)
-        self.assertEqual(forecast["next"], "B" if forecast["phase"] == "A" else "A")
-        self.assertLessEqual(forecast["earliest_ns"], forecast["latest_ns"])
+        self.assertLessEqual(forecast["earliest_ns"], forecast["end_ns"])
+        self.assertLessEqual(forecast["end_ns"], forecast["latest_ns"])
+        self.assertGreaterEqual(forecast["times"], 4)
         self.assertEqual(run.wait(), 0)
 
-        self.check_conservation(run, 4)
+        self.check_conservation(run, 2)
         self.check_alert_lines(run)
-        for name, known in ((d["name"], d) for d in run.summary["phase_durations"]):
-            print(f"  {name}: {known['times']} times, usual {known['usual_ns'] / 1e9:.2f} s", flush=True)
         durations = {d["name"]: d for d in run.summary["phase_durations"]}
-        for name in "AB":
-            self.assertAlmostEqual(durations[name]["usual_ns"] * 1e-9, 2, delta=0.3)
+        for name, known in durations.items():
+            print(f"  {name}: {known['times']} times, usual {known['usual_ns'] / 1e9:.2f} s", flush=True)
+        exchange = max(durations, key=lambda name: durations[name]["times"])
+        self.assertAlmostEqual(durations[exchange]["usual_ns"] * 1e-9, 2, delta=0.3)
         alerts = [a for a in run.alerts if a["kind"] == "phase_duration"]
         self.assertEqual([a["status"] for a in alerts], ["firing", "resolved"], alerts)
         fired, resolved = alerts
-        self.assertEqual((fired["id"], fired["phase"], fired["likely_cause"]), (resolved["id"], "B", []))
-        self.assertGreaterEqual(fired["duration"]["times"], 6)
-        self.assertAlmostEqual(resolved["duration"]["lasted_ns"] * 1e-9, 12, delta=0.6)
-        self.assertLess((fired["detected_ns"] - fired["onset_ns"]) * 1e-9, 8, "long before it was over")
-        self.assertTrue(any("FIRING: phase B has lasted" in line for line in run.said), run.said)
+        self.assertEqual((fired["id"], fired["phase"], fired["likely_cause"]), (resolved["id"], exchange, []))
+        self.assertAlmostEqual(resolved["duration"]["lasted_ns"] * 1e-9, 14, delta=0.6)
+        self.assertLess((fired["detected_ns"] - fired["onset_ns"]) * 1e-9, 10, "before it was over")
+        self.assertTrue(any(f"FIRING: phase {exchange} has lasted" in line for line in run.said), run.said)
         # Derived again from the archive.
         shown = subprocess.run([MARGAY, "alerts", "show", run.archive, fired["id"]], capture_output=True, text=True,
                                timeout=LONG, check=True).stdout
         print("\n".join("  | " + line for line in shown.splitlines()[:12]), flush=True)
         self.assertIn("comes out again of the archive: the same, to the last bit", shown)
         self.assertIn(resolved["message"], shown)
-        self.assertRegex(shown, r"duration +1[12]\.\d s, usually 2\.\d s")
+        self.assertRegex(shown, r"duration +1[34]\.\d s, usually [12]\.\d s")
         listed = subprocess.run([MARGAY, "alerts", "ls", run.archive, "--kind", "phase_duration", "--json"],
                                 capture_output=True, text=True, timeout=LONG, check=True).stdout
         self.assertEqual([a["id"] for a in json.loads(listed)], [fired["id"]])
 
-    def durations(self, run):
-        self.assertTrue(run.running, "the job ended too early for this test")
-        return {d["name"]: d for d in run.status().get("phase_durations", [])}
+    @staticmethod
+    def stretches(status):
+        return [(p["name"], p["occurrence"], p["begin_ns"]) for p in status["phases"]]
 
-    def wait_for_times(self, run, name, times):
-        wait_for(lambda: self.durations(run).get(name, {"times": 0})["times"] >= times, f"{name} has come {times} times",
-                 poll=0.2)
-        return self.durations(run)
+    def wait_for_times(self, run, times):
+        """The status in which a phase has been learned from so many times."""
+        found = []
+
+        def known():
+            self.assertTrue(run.running, "the job ended too early for this test")
+            status = run.status()
+            if max((d["times"] for d in status.get("phase_durations", [])), default=0) >= times:
+                found.append(status)
+            return bool(found)
+        wait_for(known, f"a phase that has come {times} times", poll=0.2)
+        return found[0]
 
     def wait_for_forecast(self, run):
         found = []
@@ -69,7 +84,7 @@ class Phases(E2eTest):
             self.assertTrue(run.running, "the job ended too early for this test")
             status = run.status()
             forecast = status.get("forecast")
-            if forecast and forecast["next"] and not forecast["overdue"]:
+            if forecast and not forecast["overdue"]:
                 found.append(forecast)
             return bool(found)
         wait_for(foretold, "a forecast", poll=0.1)
