@@ -17,6 +17,7 @@ constexpr std::size_t kWidest = 60;
 constexpr std::size_t kSentence = 400;
 constexpr std::size_t kMostStates = 3;  // of a cell of the table
 constexpr std::size_t kMostNames = 8;
+constexpr double kLeastWaited = 0.01;  // of the time that resources waited, to be told
 
 std::string safe(const std::string& text, std::size_t columns = kWidest) {
   return terminal::shortened(terminal::printable(text, true, 4 * columns), columns);
@@ -172,11 +173,13 @@ std::string evidence_text(const Evidence& e) {
   for (const alert::StateChange& s : a.states)
     line(out, s.observed > s.expected ? "rose" : "fell",
          safe(s.state) + ": expected " + percent(s.expected) + ", observed " + percent(s.observed));
-  if (!e.waits.partners.empty()) {
+  if (e.waits.waited.value > 0) {
     std::string text;
     for (const WaitedFor& w : e.waits.partners)
-      text += (text.empty() ? "" : ", ") + safe(w.resource, 2 * kWidest) + " " + percent(w.share);
-    if (e.waits.untold >= 0.005) text += "; nobody knows for whom " + percent(e.waits.untold);
+      if (w.share >= kLeastWaited)
+        text += (text.empty() ? "" : ", ") + safe(w.resource, 2 * kWidest) + " " + percent(w.share);
+    if (e.waits.untold >= kLeastWaited)
+      text += (text.empty() ? "" : ", ") + std::string("not told by the calls ") + percent(e.waits.untold);
     line(out, "waited for", text);
   }
   out += "\nThe cells around its onset:\n\n" + cells_text(e, begin) + "\n";
