@@ -107,7 +107,7 @@ void add_durations(const ReportInput& in, wire::Report& report) {
     d->set_high_ns(known.high.value);
     d->set_last_ns(known.last.value);
   }
-  const auto& forecast = in.detector.durations().forecast();
+  const auto forecast = in.detector.durations().forecast();
   if (!forecast || in.final) return;
   auto* f = report.mutable_forecast();
   f->set_phase(forecast->phase);

@@ -269,7 +269,7 @@ void PhaseDurations::take_back(std::uint32_t from) {
 
 void PhaseDurations::on_slice(const PhaseTracker& phases, SliceIndex slice, TimeNs watermark, double p,
                               std::vector<alert::Alert>& out) {
-  forecast_.reset();
+  current_.reset();
   const auto& spans = phases.spans();
   if (spans.empty()) return;
   const PhaseSpan& newest = spans.back();
@@ -308,28 +308,13 @@ void PhaseDurations::look_at_current(const PhaseSpan& span, TimeNs now, TimeNs w
   const DurationNs lasted = now - span.begin - disturbed;
   if (lasted < options_.slice * kSure) return;
 
-  PhaseForecast f;
-  f.phase = span.name;
-  f.times = h.times;
   // That it has not ended is known of no more than this: a boundary is not seen before so many slices.
   const DurationNs surely = std::max(options_.slice, lasted - options_.slice * PhaseOptions{}.shortest);
-  const double left = h.estimate->survival(log_seconds(surely));
-  const auto end_at = [&](double share) {
-    return span.begin + disturbed + std::max(surely, from_log(h.estimate->quantile(left * share)));
-  };
-  constexpr double kOutside = (1 - PhaseForecast::kConfidence) / 2;
-  f.earliest = end_at(1 - kOutside);
-  f.end = end_at(0.5);
-  f.latest = end_at(kOutside);
-  std::uint32_t sum = 0;
-  for (const auto& [name, n] : h.next) sum += n;
-  for (const auto& [name, n] : h.next)
-    if (usually_follows(h, name)) f.next = name, f.next_share = static_cast<double>(n) / sum;
-  f.overdue = lasted > from_log(h.too_long) + late();
-  forecast_ = f;
+  const bool overdue = lasted > from_log(h.too_long) + late();
+  current_ = Current{span.name, span.begin, disturbed, surely, overdue};
 
   const bool explained = !disturbed_.empty() && slice_end(disturbed_.back().second, options_.slice) >= now;
-  if (!f.overdue || explained || options_.false_alarms_per_day <= 0 || told_ == span.index) return;
+  if (!overdue || explained || options_.false_alarms_per_day <= 0 || told_ == span.index) return;
   const DurationNs usual = from_log(at_share(sorted_logs(h.logs), 0.5));
   alert::Alert a = alert_of(span, h, span.begin + disturbed + usual, lasted, h.too_long, watermark, p);
   a.message = named(span) + " has lasted " + text_of(lasted) + ", and goes on; usually it lasts " +
@@ -341,6 +326,31 @@ void PhaseDurations::look_at_current(const PhaseSpan& span, TimeNs now, TimeNs w
   open_begin_ = span.begin;
   open_name_ = named(span);
   told_ = span.index;
+}
+
+std::optional<PhaseForecast> PhaseDurations::forecast() const {
+  if (!current_) return std::nullopt;
+  const auto found = histories_.find(current_->phase);
+  if (found == histories_.end() || !found->second.estimate) return std::nullopt;
+  const History& h = found->second;
+  PhaseForecast f;
+  f.phase = current_->phase;
+  f.times = h.times;
+  const double left = h.estimate->survival(log_seconds(current_->surely));
+  const auto end_at = [&](double share) {
+    return current_->begin + current_->disturbed +
+           std::max(current_->surely, from_log(h.estimate->quantile(left * share)));
+  };
+  constexpr double kOutside = (1 - PhaseForecast::kConfidence) / 2;
+  f.earliest = end_at(1 - kOutside);
+  f.end = end_at(0.5);
+  f.latest = end_at(kOutside);
+  std::uint32_t sum = 0;
+  for (const auto& [name, n] : h.next) sum += n;
+  for (const auto& [name, n] : h.next)
+    if (usually_follows(h, name)) f.next = name, f.next_share = static_cast<double>(n) / sum;
+  f.overdue = current_->overdue;
+  return f;
 }
 
 void PhaseDurations::resolve(TimeNs end, TimeNs watermark, std::vector<alert::Alert>& out) {
@@ -357,7 +367,7 @@ void PhaseDurations::resolve(TimeNs end, TimeNs watermark, std::vector<alert::Al
 
 void PhaseDurations::finish(TimeNs t, TimeNs watermark, std::vector<alert::Alert>& out) {
   if (open_) resolve(t, watermark, out);
-  forecast_.reset();
+  current_.reset();
 }
 
 std::string PhaseDurations::named(const PhaseSpan& span) {

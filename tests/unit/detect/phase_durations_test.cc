@@ -237,7 +237,7 @@ TEST(PhaseDurations, ForecastsHoldAsOftenAsTheySay) {
         while (phase + 1 < plan.phases.size() && job_time(plan, begin_ms(plan, phase + 1)) <= now) ++phase;
         if (phase + 1 == plan.phases.size()) break;  // what ends with the job is cut off
         const TimeNs begin = job_time(plan, begin_ms(plan, phase));
-        const auto& f = d.durations().forecast();
+        const auto f = d.durations().forecast();
         // Once in each stretch, two seconds after its begin.
         if (!f || phase == last_asked || now < begin + seconds(2)) continue;
         last_asked = phase;
@@ -278,7 +278,7 @@ TEST(PhaseDurations, NothingIsForetoldWhereTheSequenceDoesNotSaySo) {
   std::size_t after_a = 0, after_b = 0;
   for (const auto& c : make_job(plan)) {
     d.on_slice(c, slice_end(c.index, plan.slice));
-    const auto& f = d.durations().forecast();
+    const auto f = d.durations().forecast();
     if (!f) continue;
     if (f->phase == "A") {
       EXPECT_EQ(f->next, "") << "B and C take turns";

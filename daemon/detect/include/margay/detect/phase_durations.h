@@ -16,8 +16,8 @@
 //    usually follows (a stretch that something new cuts in two is not meant). Fired and resolved at once.
 //  - *Forecast*: the quantiles of the end, given that it has not ended so far.
 //
-// Cost per slice: O(1), some three hundred evaluations of a distribution (tens of microseconds). Memory:
-// bounded by the phases known. Thread safety: none.
+// Cost per slice: O(1); where a stretch is over, a few hundred evaluations of a distribution. Memory: bounded
+// by the phases known. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +92,8 @@ class PhaseDurations {
   std::map<std::string, DurationStatistics> statistics() const;
   std::optional<DurationStatistics> statistics(const std::string& phase) const;
   // Nothing before the current phase has come often enough, or in its first slices.
-  const std::optional<PhaseForecast>& forecast() const { return forecast_; }
+  // Cost: some three hundred evaluations of a distribution, about 50 us.
+  std::optional<PhaseForecast> forecast() const;
 
  private:
   struct History {
@@ -139,7 +140,14 @@ class PhaseDurations {
   TimeNs open_begin_{};
   std::string open_name_;
   std::optional<std::uint32_t> told_;  // the stretch that was said to be too long last
-  std::optional<PhaseForecast> forecast_;
+  // The current stretch, once it has lasted a while and enough is known of its phase.
+  struct Current {
+    std::string phase;
+    TimeNs begin;
+    DurationNs disturbed, surely;  // and how long it has lasted for sure without that
+    bool overdue;
+  };
+  std::optional<Current> current_;
 };
 
 }  // namespace margay::detect
