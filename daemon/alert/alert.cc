@@ -58,6 +58,11 @@ std::string to_json(const Alert& a) {
   j["likely_cause"] = a.likely_cause;
   j["p"] = a.p;
   j["lost_events"] = a.lost_events;
+  if (a.duration)
+    j["duration"] = {{"lasted_ns", a.duration->lasted.value},
+                     {"usual_ns", a.duration->usual.value},
+                     {"limit_ns", a.duration->limit.value},
+                     {"times", a.duration->times}};
   j["message"] = a.message;
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

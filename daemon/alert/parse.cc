@@ -36,6 +36,7 @@ class Members {
     }
   }
   const json* array(const char* name) { return find(name, false, &json::is_array); }
+  const json* object(const char* name) { return find(name, false, &json::is_object); }
   const json* maybe_integer(const char* name) {
     const auto at = object_.find(name);
     if (at == object_.end() || at->is_null()) return nullptr;
@@ -70,6 +71,19 @@ void read_states(Members& in, std::vector<StateChange>& states) {
     if (!m.wrong().empty()) return in.refuse("states");
     states.push_back(std::move(change));
   }
+}
+
+void read_duration(Members& in, std::optional<PhaseDuration>& duration) {
+  const json* object = in.object("duration");
+  if (object == nullptr) return;
+  Members m(*object);
+  PhaseDuration d;
+  m.integer("lasted_ns", d.lasted.value, true);
+  m.integer("usual_ns", d.usual.value, true);
+  m.integer("limit_ns", d.limit.value);
+  m.count("times", d.times);
+  if (!m.wrong().empty()) return in.refuse("duration");
+  duration = d;
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ Result<Alert> parse_untrusted(std::string_view text) {
   in.texts("likely_cause", a.likely_cause);
   in.number("p", a.p);
   in.count("lost_events", a.lost_events);
+  read_duration(in, a.duration);
   in.text("message", a.message);
   if (!in.wrong().empty())
     return fail(ErrorCode::kCorrupt, "an alert's '" + in.wrong() + "' is missing or not what it should be");

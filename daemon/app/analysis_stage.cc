@@ -12,6 +12,7 @@
 #include "margay/log/log.h"
 #include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
+#include "phase_memory.h"
 #include "report_builder.h"
 
 namespace margay::app {
@@ -124,7 +125,10 @@ void AnalysisStage::take_over(const store::Archive& archive, const store::Resume
   }
   std::sort(before.begin(), before.end());
   for (auto& [detected, json] : before) analyst_.remember(std::move(json));
+  for (const store::Blob& b : resume.signatures)
+    if (const auto k = from_blob_untrusted(b)) signatures_kept_.insert(k->name);
   if (resume.leaves.empty()) return;
+  if (!back.whole) analyst_.restore(phase_memory(resume, back.first));
   past_ = std::make_unique<Past>(Past{archive, resume, back, std::move(said)});
   for (const auto& p : resume.phases) phases_end_ = std::max(phases_end_, p.index + 1);
   // Phases from before the slices looked at stay as they are in the archive; numbering goes on behind them.
@@ -221,7 +225,23 @@ void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
   if (raised && !past) publish(analyst_.final());  // an alert waits for nothing
 }
 
+// Of phases whose first stretch is over for good.
+void AnalysisStage::keep_signatures() {
+  const auto& spans = analyst_.detector().phases().spans();
+  if (spans.size() < 3) return;
+  signatures_seen_ = std::max(signatures_seen_, spans.front().index);
+  for (; signatures_seen_ + 1 < spans.back().index; ++signatures_seen_) {
+    const std::string& name = spans[signatures_seen_ - spans.front().index].name;
+    if (name == "init" || signatures_kept_.contains(name)) continue;
+    const auto known = analyst_.detector().known_phase(name);
+    if (!known) continue;
+    signatures_kept_.insert(name);
+    if (auto blob = to_blob(*known)) findings_.signatures.push_back(std::move(*blob));
+  }
+}
+
 void AnalysisStage::send_findings(bool final) {
+  keep_signatures();
   const auto& spans = analyst_.detector().phases().spans();
   const std::uint32_t end = phases_before_ + (spans.empty() ? 0 : spans.back().index + 1);
   if (end < phases_end_) {
@@ -237,8 +257,8 @@ void AnalysisStage::send_findings(bool final) {
   // The last two may still change (an edge moves, a transition is taken back).
   if (spans.size() > 2) phases_sent_ = spans[spans.size() - 2].index;
   findings_.final = final;
-  if (findings_.alerts.empty() && findings_.phases.empty() && !findings_.report && !findings_.handling &&
-      !final)
+  if (findings_.alerts.empty() && findings_.phases.empty() && findings_.signatures.empty() &&
+      !findings_.report && !findings_.handling && !final)
     return;
   if (exchange_.findings.try_push(std::move(findings_))) {
     findings_ = {};
@@ -416,9 +436,15 @@ void AnalysisStage::answer_finish() {
       if (!exchange_.archive_error.empty()) trouble += ": " + exchange_.archive_error;
       reply.set_error(trouble);
     }
-    SummaryInput in{finish_->exit_code,    run_.begin,      analyst_.end(),
-                    analyst_.topology(),   standing_.get(), analyst_.detector().phases().spans(),
-                    alert_ids_.inserted(), trouble};
+    SummaryInput in{finish_->exit_code,
+                    run_.begin,
+                    analyst_.end(),
+                    analyst_.topology(),
+                    standing_.get(),
+                    analyst_.detector().phases().spans(),
+                    alert_ids_.inserted(),
+                    analyst_.detector().durations().statistics(),
+                    trouble};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
     static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)

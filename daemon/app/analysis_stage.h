@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -64,6 +65,7 @@ class AnalysisStage {
               std::shared_ptr<const wire::Report>& report);
   void answer_finish();
   void send_findings(bool final);
+  void keep_signatures();
   void watch_owner();
   void observe();
   wire::Report report(bool final);
@@ -99,7 +101,9 @@ class AnalysisStage {
   };
   std::deque<Question> questions_;  // oldest first, bounded
   Findings findings_;
-  std::uint32_t phases_sent_ = 0;  // index of the oldest phase that may still change
+  std::set<std::string> signatures_kept_;  // names of phases; bounded by those that can be recognised
+  std::uint32_t signatures_seen_ = 0;      // index of the first phase that was not asked for its signature
+  std::uint32_t phases_sent_ = 0;          // index of the oldest phase that may still change
   std::uint64_t sequence_ = 0;
   std::uint64_t requests_refused_ = 0;
   TimeNs next_report_{};

@@ -30,6 +30,8 @@ class Analyst {
   // `options` must outlive it.
   Analyst(const Options& options, TimeNs run_begin);
 
+  // Before the first message: what was known of phases before what it will be shown.
+  void restore(const detect::PhaseMemory& memory) { detector_.restore(memory); }
   // Takes what happened next. Returns alerts that began, changed or ended by it, each word once; each is to
   // be remembered.
   std::vector<alert::Alert> take(const ClosedSlice& message);

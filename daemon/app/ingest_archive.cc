@@ -258,6 +258,7 @@ void IngestStage::commit(bool last) {
   if (pending_handling_) cut.state.push_back({alert::kHandlingBlob, pending_handling_->bytes});
   cut.phases_end = pending_phases_end_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
+  cut.signatures = pending_signatures_;
   journal_.put_into(cut);
   if (!start_counted_)
     cut.state.push_back({kStartsBlob, std::to_string(options_.restarts + 1)});  // this one among them
@@ -285,6 +286,7 @@ void IngestStage::commit(bool last) {
   pending_handling_.reset();
   pending_phases_end_.reset();
   pending_phases_.clear();
+  pending_signatures_.clear();
   pending_raw_.clear();
   pending_raw_bytes_ = 0;
   journal_.submitted(slicer_.next_open() - static_cast<std::int64_t>(slicer_.held()));

@@ -18,6 +18,7 @@ constexpr char kHere = 'h', kRemote = 'r';
 constexpr std::size_t kNearlyIdle = 512 - 4;  // room in the queue to the analysis, which takes 512
 constexpr DurationNs kAmendedPeriod = milliseconds(100);
 constexpr std::size_t kMostPendingAlerts = 4096;
+constexpr std::size_t kMostPendingSignatures = 64;  // of up to 1 MiB
 constexpr DurationNs kStandingPeriod = milliseconds(100);
 // How things stand is told at least so often, also when no slice closes.
 constexpr DurationNs kStandingAlone = milliseconds(900);
@@ -142,6 +143,8 @@ void IngestStage::run() {
         pending_phases_end_ = std::min(pending_phases_end_.value_or(*f->phases_end), *f->phases_end);
       }
       for (const auto& p : f->phases) pending_phases_[p.index] = p;
+      for (auto& s : f->signatures)
+        if (pending_signatures_.size() < kMostPendingSignatures) pending_signatures_.push_back(std::move(s));
       if (f->report) pending_report_ = std::move(f->report);
       if (f->handling) pending_handling_ = std::move(f->handling);
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);

@@ -96,6 +96,31 @@ void add_nodes(const ReportInput& in, wire::Report& report) {
   }
 }
 
+void add_durations(const ReportInput& in, wire::Report& report) {
+  for (const auto& [name, known] : in.detector.durations().statistics()) {
+    if (report.phase_durations_size() >= static_cast<int>(kMostReportedPhases)) break;
+    auto* d = report.add_phase_durations();
+    d->set_name(name);
+    d->set_times(known.times);
+    d->set_usual_ns(known.usual.value);
+    d->set_low_ns(known.low.value);
+    d->set_high_ns(known.high.value);
+    d->set_last_ns(known.last.value);
+  }
+  const auto forecast = in.detector.durations().forecast();
+  if (!forecast || in.final) return;
+  auto* f = report.mutable_forecast();
+  f->set_phase(forecast->phase);
+  f->set_end_ns(forecast->end.value);
+  f->set_earliest_ns(forecast->earliest.value);
+  f->set_latest_ns(forecast->latest.value);
+  f->set_confidence(detect::PhaseForecast::kConfidence);
+  f->set_times(forecast->times);
+  f->set_next(forecast->next);
+  f->set_next_share(forecast->next_share);
+  f->set_overdue(forecast->overdue);
+}
+
 void add_health(const ReportInput& in, wire::Report& report) {
   auto* health = report.mutable_health();
   health->set_lag_ns((in.now_trace - in.watermark).value);
@@ -173,6 +198,7 @@ wire::Report build_report(const ReportInput& in) {
     phase->set_occurrence(spans[i].occurrence);
     phase->set_current(spans[i].current);
   }
+  add_durations(in, report);
   for (const std::string& a : in.alerts) report.add_alerts(a);
   add_health(in, report);
   if (in.partitions) {
@@ -243,6 +269,14 @@ std::string build_summary(const SummaryInput& in) {
     phase["occurrence"] = p.occurrence;
     j["phases"].push_back(std::move(phase));
   }
+  j["phase_durations"] = Json::array();
+  for (const auto& [name, d] : in.durations)
+    j["phase_durations"].push_back({{"name", name},
+                                    {"times", d.times},
+                                    {"usual_ns", d.usual.value},
+                                    {"low_ns", d.low.value},
+                                    {"high_ns", d.high.value},
+                                    {"last_ns", d.last.value}});
   j["alerts"] = in.alerts;
   if (!in.archive_error.empty()) j["archive_error"] = in.archive_error;
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);

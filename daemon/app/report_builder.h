@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,6 +52,7 @@ struct SummaryInput {
   const Standing* standing;
   const std::deque<detect::PhaseSpan>& phases;
   std::uint64_t alerts = 0;
+  std::map<std::string, detect::DurationStatistics> durations = {};
   std::string archive_error = {};  // why the archive was not written to its end, or ""
 };
 // The --summary file's object.

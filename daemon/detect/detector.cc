@@ -24,7 +24,8 @@ Detector::Detector(DetectorOptions options)
     : options_(std::move(options)),
       topology_(std::make_shared<Topology>()),
       window_(options_.window),
-      phases_(options_.phases, options_.window.slice) {
+      phases_(options_.phases, options_.window.slice),
+      durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}) {
   if (options_.false_alarms_per_day <= 0) return;
   Departures::Options d;
   d.slice = options_.window.slice;
@@ -43,6 +44,37 @@ void Detector::set_topology(std::shared_ptr<const Topology> topology) {
   for (std::uint16_t s = 0; s < topology_->states.size(); ++s)
     if (options_.idle_states.contains(topology_->states[s].name)) idle_.insert(s);
   if (departures_) departures_->set_topology(topology_);
+}
+
+void Detector::restore(const PhaseMemory& memory) {
+  const KnownPhase* widest = nullptr;
+  for (const KnownPhase& k : memory.phases)
+    if (widest == nullptr || k.states.size() > widest->states.size()) widest = &k;
+  std::map<std::string, PhaseTracker::Recognised> phases;
+  for (const PhaseSpan& span : memory.before)
+    if (span.name != "init") {
+      auto& known = phases[span.name];
+      known.occurrences = std::max(known.occurrences, span.occurrence);
+    }
+  if (widest != nullptr) window_.expect(widest->states);
+  for (const KnownPhase& k : memory.phases) {
+    if (window_.columns() != widest->states.size()) break;  // one of them twice
+    const auto known = phases.find(k.name);
+    if (known == phases.end() || k.signature.columns() > k.states.size() ||
+        !std::equal(k.states.begin(), k.states.end(), widest->states.begin()))
+      continue;
+    known->second.signature = k.signature;
+  }
+  phases_.restore(phases);
+  durations_.restore(memory.before);
+}
+
+std::optional<KnownPhase> Detector::known_phase(const std::string& name) const {
+  const Distribution* const signature = phases_.signature(name);
+  if (signature == nullptr || window_.size() == 0) return std::nullopt;
+  KnownPhase k{name, window_.last(), {}, *signature};
+  for (std::size_t x = 0; x < signature->columns(); ++x) k.states.push_back(window_.state_of(x));
+  return k;
 }
 
 std::vector<alert::Alert> Detector::on_amended(const model::SliceColumn& column, TimeNs watermark) {
@@ -261,6 +293,9 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   const std::size_t spans = phases_.spans().size();
   phases_.update(window_, touched, column.region);
   if (phases_.spans().size() != spans) progress_.clear();
+  for (const Incident& i : open_) durations_.disturb(std::min(i.first, column.index), column.index);
+  if (touched || loss_ || !absent_.empty()) durations_.disturb(column.index, column.index);
+  durations_.on_slice(phases_, column.index, watermark, window_.p(), out);
   if (!touched) {
     std::uint64_t ended = 0;
     for (std::uint32_t l = 0; l < column.leaves(); ++l)
@@ -346,6 +381,7 @@ std::vector<alert::Alert> Detector::finish(TimeNs t, TimeNs watermark) {
   }
   open_.clear();
   phases_.finish(t);
+  durations_.finish(t, watermark, out);
   return out;
 }
 

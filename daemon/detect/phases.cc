@@ -25,6 +25,25 @@ std::string PhaseTracker::name_of(std::size_t phase) {
   return name;
 }
 
+void PhaseTracker::restore(const std::map<std::string, Recognised>& phases) {
+  std::size_t told = 0;
+  for (std::size_t i = 0; i < options_.most_phases && told < phases.size(); ++i) {
+    phases_.emplace_back();
+    const auto known = phases.find(name_of(i));
+    if (known == phases.end()) continue;
+    ++told;
+    phases_.back().mean = known->second.signature;
+    phases_.back().occurrences = known->second.occurrences;
+  }
+  while (!phases_.empty() && phases_.back().occurrences == 0) phases_.pop_back();
+}
+
+const Distribution* PhaseTracker::signature(const std::string& name) const {
+  for (std::size_t i = 0; i < phases_.size(); ++i)
+    if (name_of(i) == name) return phases_[i].mean.slices() > 0 ? &phases_[i].mean : nullptr;
+  return nullptr;
+}
+
 const Distribution& PhaseTracker::reference() const {
   static const Distribution kEmpty;
   if (spans_.empty()) return kEmpty;

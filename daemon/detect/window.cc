@@ -107,6 +107,10 @@ bool Window::unheard(const model::SliceColumn& column, LeafIndex leaf) const {
          slice_end(column.index, options_.slice) - e.silent_since >= options_.lost_after;
 }
 
+void Window::expect(std::span<const StateId> states) {
+  for (const StateId s : states) appeared(s.value);
+}
+
 // A state gets a column when it occurs for the first time.
 void Window::appeared(std::size_t state) {
   if (state < column_of_state_.size() && column_of_state_[state] >= 0) return;

@@ -17,18 +17,18 @@ def margay(*arguments):
 
 
 class Alerts(E2eTest):
-    def disturbed(self):
-        run = self.run_margay(self.workload("--plan", "A:7"))
+    def disturbed(self, plan):
+        run = self.run_margay(self.workload("--plan", plan))
         ranks = run.ranks("margay-workload", 4)
         run.wait_for_slices(30)
         plant.stop_rank(ranks[2], 1.0, 2)
         self.assertTrue(run.running, "the job ended before the stop was over")
         self.assertEqual(run.wait(), 0)
-        self.assertEqual([a["status"] for a in run.alerts], ["firing", "resolved"])
         return run
 
     def test_of_a_stopped_rank(self):
-        run = self.disturbed()
+        run = self.disturbed("A:7")
+        self.assertEqual([a["status"] for a in run.alerts], ["firing", "resolved"])
         fired, resolved = run.alerts
         code, text, problem = margay("alerts", "ls", run.archive)
         self.assertEqual((code, problem), (0, ""))
@@ -66,6 +66,27 @@ class Alerts(E2eTest):
         code, text, problem = margay("alerts", "show", run.archive, "no-such")
         self.assertEqual((code, text), (1, ""))
         self.assertIn("no alert 'no-such'; it has 1", problem)
+
+    def test_whom_the_others_waited_for(self):
+        # Sweeps along the ranks, by blocking calls: two wait for the stopped one, the fourth for one of these.
+        run = self.disturbed("B:7")
+        # What else a busy machine does to them is other alerts.
+        alert, = (a for a in run.firing() if "stopped" in a["message"])
+        code, text, _ = margay("alerts", "show", run.archive, alert["id"])
+        self.assertEqual(code, 0)
+        print("\n".join("  | " + line for line in text.splitlines() if "waited for" in line), flush=True)
+        self.assertRegex(text, r"waited for +/\S+/rank2 \d\d %")
+        code, text, _ = margay("alerts", "show", run.archive, alert["id"], "--json")
+        self.assertEqual(code, 0)
+        shown = json.loads(text)
+        first = shown["waits_for"][0]
+        self.assertEqual([first["resource"]], shown["alert"]["likely_cause"])
+        self.assertGreater(first["share"], 0.4)
+        self.assertEqual(shown["waited"]["leaves"], 3)
+        told = sum(w["share"] for w in shown["waits_for"])
+        self.assertAlmostEqual(told + shown["waited"]["untold_share"], 1)
+        # Three of them for about a second.
+        self.assertAlmostEqual(shown["waited"]["ns"] * 1e-9, 3, delta=1)
 
     def test_wrong_calls(self):
         code, _, problem = margay("alerts", "ls", os.path.join(self.place, "nothing"))

@@ -119,6 +119,26 @@ wire::Report hostile_report(std::mt19937& rng) {
     p->set_current(rng() % 3 == 0);
     shares(rng, p->mutable_shares());
   }
+  for (int i = 0; i < r.phases_size(); i += 2) {
+    auto* d = r.add_phase_durations();
+    d->set_name(r.phases(i).name());
+    d->set_times(rng() % 3 == 0 ? rng() : rng() % 9);
+    d->set_usual_ns(time(rng));
+    d->set_low_ns(time(rng));
+    d->set_high_ns(time(rng));
+    d->set_last_ns(time(rng));
+  }
+  if (r.phases_size() > 0 && rng() % 2 == 0) {
+    auto* f = r.mutable_forecast();
+    f->set_phase(r.phases(r.phases_size() - 1).name());
+    f->set_end_ns(time(rng));
+    f->set_earliest_ns(time(rng));
+    f->set_latest_ns(time(rng));
+    f->set_confidence(std::numeric_limits<double>::quiet_NaN());
+    f->set_next(bytes(rng));
+    f->set_next_share(std::numeric_limits<double>::infinity());
+    f->set_overdue(rng() % 4 == 0);
+  }
   for (unsigned i = rng() % 20; i > 0; --i) r.add_alerts(alert(rng));
   auto* h = r.mutable_health();
   h->set_lag_ns(time(rng));

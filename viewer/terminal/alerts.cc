@@ -134,7 +134,10 @@ AlertView read_one(const std::string& raw, std::int64_t at_ns) {
   const std::string node = text(j, "node");
   const auto resources = texts(j, "resources");
   a.where = several(resources, count(j, "resources"), 2);
-  if (a.where.empty()) a.where = node.empty() ? "the run" : resource_text(node);
+  if (a.kind == "phase_duration")
+    a.where.clear();  // of no part more than of any other
+  else if (a.where.empty())
+    a.where = node.empty() ? "the run" : resource_text(node);
   a.paths = resources;
   if (a.paths.empty()) a.paths.push_back(node);
   a.sentence = printable(text(j, "message"), true, kLongestText);

@@ -44,7 +44,47 @@ const wire::PhaseSpan* current_phase(const wire::Report& report) {
   return nullptr;
 }
 
+namespace {
+
+const wire::PhaseDurations* known_durations(const wire::Report& report, const std::string& name) {
+  for (const auto& d : report.phase_durations())
+    if (d.name() == name && d.times() > 0 && d.usual_ns() > 0) return &d;
+  return nullptr;
+}
+
+std::string forecast(const wire::Report& report, bool range) {
+  const wire::PhaseSpan* p = current_phase(report);
+  if (!report.has_forecast() || p == nullptr || report.final()) return {};
+  const auto& f = report.forecast();
+  if (f.phase() != p->name()) return {};
+  if (f.overdue()) return "unusually long";
+  const auto left = [&](std::int64_t t) {
+    return duration_text(std::max<std::int64_t>(0, minus(t, report.watermark_ns())));
+  };
+  std::string out = "ends in " + left(f.end_ns());
+  if (range) out += " (" + left(f.earliest_ns()) + " to " + left(f.latest_ns()) + ")";
+  if (!f.next().empty()) out += ", then " + printable(f.next(), true, 12);
+  return out;
+}
+
+}  // namespace
+
+std::string usual_range(const wire::Report& report, const std::string& name) {
+  const auto* d = known_durations(report, name);
+  if (d == nullptr || d->times() < 4) return {};
+  constexpr std::uint32_t kRemembered = 16;  // detect::PhaseDurations::kRemembered
+  return "half of the newest " + std::to_string(std::min(d->times(), kRemembered)) + " lasted " +
+         duration_text(d->low_ns()) + " to " + duration_text(d->high_ns());
+}
+std::string forecast_text(const wire::Report& report) {
+  return forecast(report, true);
+}
+std::string forecast_short(const wire::Report& report) {
+  return forecast(report, false);
+}
+
 std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const std::string& name) {
+  if (const auto* known = known_durations(report, name)) return known->usual_ns();
   std::vector<std::int64_t> durations;
   for (const auto& span : report.phases())
     if (!span.current() && span.name() == name && span.end_ns() > span.begin_ns())

@@ -22,8 +22,15 @@ std::vector<Share> clean_shares(const google::protobuf::RepeatedPtrField<wire::S
 
 // The last span that says it is current (or the last), or nullptr.
 const wire::PhaseSpan* current_phase(const wire::Report& report);
-// Median duration of the completed spans of that name; nothing without any.
+// How long a phase of that name usually lasts: what the daemon learned or, where it does not say, the median
+// of the completed spans; nothing without any.
 std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const std::string& name);
+// "half of the newest 14 lasted 31.2 s to 33.0 s", or "" where the daemon knows of less than four.
+std::string usual_range(const wire::Report& report, const std::string& name);
+// "ends in 12.0 s (8.0 s to 19.0 s), then A", or that it is overdue; "" where nothing is foretold.
+std::string forecast_text(const wire::Report& report);
+// The shorter form: "ends in 12.0 s, then A".
+std::string forecast_short(const wire::Report& report);
 // "B, 14th time, 32.1 s (usual 31.8 s)".
 std::string phase_name(const wire::PhaseSpan& span);
 

@@ -193,7 +193,14 @@ void draw_phase(Scene& s, int line) {
   if (const auto usual = usual_duration_ns(s.report, p->name()))
     text += s.report.final() ? " (usual " + duration_text(*usual) + ")"
                              : " so far, usual " + duration_text(*usual);
-  s.canvas.put(x, line, text);
+  x = s.canvas.put(x, line, text);
+  // As much as there is room for.
+  for (const std::string& ahead : {s.safe(forecast_text(s.report)), s.safe(forecast_short(s.report))}) {
+    if (ahead.empty() || x + 2 + static_cast<int>(width_of(ahead)) > s.canvas.width()) continue;
+    const bool late = s.report.forecast().overdue();
+    s.canvas.put(x, line, "; " + ahead, late ? Palette::bad_text() : Style{});
+    break;
+  }
 }
 
 void draw_ribbon(Scene& s, int line, int axis_line) {

@@ -70,7 +70,14 @@ std::string phases_text(const wire::Report& r, const Palette& palette) {
   }
   std::string out = "\nphases (+: still going on)\n";
   if (first > 0) out += "  " + std::to_string(first) + " older ones are not listed\n";
-  return out + t.text();
+  out += t.text();
+  const auto* now = current_phase(r);
+  if (const std::string ahead = forecast_text(r); now != nullptr && !ahead.empty()) {
+    out += "  phase " + phase_name(*now) + ": " + ahead;
+    if (const std::string range = usual_range(r, now->name()); !range.empty()) out += "; " + range;
+    out += "\n";
+  }
+  return out;
 }
 
 std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
@@ -160,6 +167,8 @@ std::string status_json(const wire::Report& r) {
             {"archive_trouble_since_ns", h.archive_trouble_since_ns()},
             {"retention", h.retention()},
             {"phases", json::array()},
+            {"phase_durations", json::array()},
+            {"forecast", nullptr},
             {"alerts", json::array()},
             {"nodes", json::array()},
             {"sources", json::array()},
@@ -180,6 +189,25 @@ std::string status_json(const wire::Report& r) {
                            {"end_ns", p.end_ns()},
                            {"current", p.current()},
                            {"shares", shares_json(palette, p.shares())}});
+  for (const auto& d : r.phase_durations())
+    j["phase_durations"].push_back({{"name", d.name()},
+                                    {"times", d.times()},
+                                    {"usual_ns", d.usual_ns()},
+                                    {"low_ns", d.low_ns()},
+                                    {"high_ns", d.high_ns()},
+                                    {"last_ns", d.last_ns()}});
+  if (r.has_forecast()) {
+    const auto& f = r.forecast();
+    j["forecast"] = {{"phase", f.phase()},
+                     {"end_ns", f.end_ns()},
+                     {"earliest_ns", f.earliest_ns()},
+                     {"latest_ns", f.latest_ns()},
+                     {"confidence", finite(f.confidence())},
+                     {"times", f.times()},
+                     {"next", f.next()},
+                     {"next_share", finite(f.next_share())},
+                     {"overdue", f.overdue()}};
+  }
   for (const auto& a : r.alerts()) {
     // Writing goes down one call a level, so that what nests deep enough would end this process.
     bool deep = false;

@@ -17,6 +17,7 @@ constexpr std::size_t kWidest = 60;
 constexpr std::size_t kSentence = 400;
 constexpr std::size_t kMostStates = 3;  // of a cell of the table
 constexpr std::size_t kMostNames = 8;
+constexpr double kLeastWaited = 0.01;  // of the time that resources waited, to be told
 
 std::string safe(const std::string& text, std::size_t columns = kWidest) {
   return terminal::shortened(terminal::printable(text, true, 4 * columns), columns);
@@ -190,10 +191,24 @@ std::string evidence_text(const Evidence& e) {
     line(out, "phase",
          safe(e.phase->name) + (e.phase->label.empty() ? "" : " (" + safe(e.phase->label) + ")") + ", " +
              terminal::ordinal(e.phase->occurrence) + " time, since " + moment(e.phase->begin, begin));
+  if (a.duration)
+    line(out, "duration",
+         duration_text(a.duration->lasted.value) + ", usually " + duration_text(a.duration->usual.value) +
+             " (median of the newest, " + grouped(a.duration->times) + " times in all), limit " +
+             duration_text(a.duration->limit.value));
   line(out, "lost events", a.lost_events == 0 ? "none in these slices" : grouped(a.lost_events));
   for (const alert::StateChange& s : a.states)
     line(out, s.observed > s.expected ? "rose" : "fell",
          safe(s.state) + ": expected " + percent(s.expected) + ", observed " + percent(s.observed));
+  if (e.waits.waited.value > 0) {
+    std::string text;
+    for (const WaitedFor& w : e.waits.partners)
+      if (w.share >= kLeastWaited)
+        text += (text.empty() ? "" : ", ") + safe(w.resource, 2 * kWidest) + " " + percent(w.share);
+    if (e.waits.untold >= kLeastWaited)
+      text += (text.empty() ? "" : ", ") + std::string("not told by the calls ") + percent(e.waits.untold);
+    line(out, "waited for", text);
+  }
   out += "\nThe cells around its onset:\n\n" + cells_text(e, begin) + "\n";
   out += "Detection was set to:";
   for (const auto& [key, value] : e.settings) out += " " + safe(key) + "=" + safe(value);
@@ -214,6 +229,11 @@ std::string evidence_json(const Evidence& e) {
   j["cells"] = {{"cause", e.cells.leaves},
                 {"of_cause", shares_json(e.cells.blamed)},
                 {"of_others", shares_json(e.cells.others)}};
+  j["waits_for"] = ordered_json::array();
+  for (const WaitedFor& w : e.waits.partners)
+    j["waits_for"].push_back(
+        {{"resource", clean_utf8(w.resource)}, {"for_ns", w.time.value}, {"share", w.share}});
+  j["waited"] = {{"leaves", e.waits.leaves}, {"ns", e.waits.waited.value}, {"untold_share", e.waits.untold}};
   j["settings"] = e.settings;
   j["again"] = {{"exact", e.again.exact}, {"same", e.again.same}};
   j["again"]["alert"] = e.again.alert ? alert_json(*e.again.alert) : ordered_json(nullptr);

@@ -138,6 +138,9 @@ Result<Evidence> collect_evidence(const store::Archive& archive, const alert::Al
   auto again = derive_again(archive, *resume, alert, e.settings);
   if (!again) return tl::unexpected(again.error());
   e.again = std::move(*again);
+  auto waits = read_waits(archive, *resume, alert);
+  if (!waits) return tl::unexpected(waits.error());
+  e.waits = std::move(*waits);
   return e;
 }
 

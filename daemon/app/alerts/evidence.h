@@ -13,6 +13,7 @@
 #include "margay/alert/handling.h"
 #include "margay/base/result.h"
 #include "margay/store/archive.h"
+#include "waits.h"
 
 namespace margay::app {
 
@@ -51,6 +52,7 @@ struct Evidence {
   CellTable cells;                              // from some slices before the onset to the end, or so many
   std::map<std::string, std::string> settings;  // of detection, as the run was watched with at that moment
   DerivedAgain again;
+  Waits waits;  // whom those that it affects waited for meanwhile
 };
 
 // All alerts of the archive, by onset; a record that does not read is an error.

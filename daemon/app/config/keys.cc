@@ -244,8 +244,8 @@ std::vector<Key> make_keys() {
       real_key(
           "detect", "false_alarms_per_day", AT(detect.false_alarms_per_day), 0.0, 10'000.0,
           "The false alarms of a quiet job that are accepted, of resources that are slower than usual or do "
-          "otherwise: more of them, and weaker perturbations are found. 0: only stops and standstills are "
-          "looked for, and losses."),
+          "otherwise, and as many of phases that last unusually long: more of them, and weaker perturbations "
+          "are found. 0: only stops and standstills are looked for, and losses."),
       count_key("detect", "min_duration_slices", AT(detect.min_duration_slices), 1, 1000,
                 "Whole slices that a stop lasts before it is an alert. (No progress: two more.)"),
       idle_states_key(),

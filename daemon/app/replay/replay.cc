@@ -11,6 +11,7 @@
 #include "detector_settings.h"
 #include "history.h"
 #include "level_source.h"
+#include "phase_memory.h"
 
 namespace margay::app {
 namespace {
@@ -166,6 +167,7 @@ class Replay {
     if (Status s = settle(e.settings); !s) return s;
     renew();
     if (!e.whole) {
+      analyst_->restore(phase_memory(resume_, e.slice));
       std::vector<std::pair<std::int64_t, std::string>> before;
       const TimeNs begin = slice_begin(e.slice, resume_.run.levels[0]);
       for (const auto& [id, said] : said_)

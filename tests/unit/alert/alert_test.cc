@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "margay/alert/jsonl_sink.h"
+#include "margay/alert/parse.h"
 
 namespace margay::alert {
 namespace {
@@ -61,6 +62,28 @@ TEST(AlertJson, FieldsAndTheirOrder) {
   a.end = TimeNs(5);
   EXPECT_EQ(nlohmann::json::parse(to_json(a))["end_ns"], 5);
   EXPECT_EQ(nlohmann::json::parse(to_json(a))["status"], "resolved");
+}
+
+TEST(AlertJson, ADurationIsReadAsItWasWritten) {
+  Alert a = whole();
+  a.kind = Kind::kPhaseDuration;
+  a.duration = PhaseDuration{milliseconds(48'200), milliseconds(31'800), milliseconds(47'700), 14};
+  const std::string json = to_json(a);
+  EXPECT_EQ(nlohmann::json::parse(json)["duration"].dump(),
+            R"({"lasted_ns":48200000000,"limit_ns":47700000000,"times":14,"usual_ns":31800000000})");
+  const auto read = parse_untrusted(json);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->duration, a.duration);
+  EXPECT_EQ(to_json(*read), json);
+  EXPECT_FALSE(parse_untrusted(to_json(whole()))->duration);
+  for (const char* wrong :
+       {R"("duration":7)", R"("duration":{})", R"("duration":{"lasted_ns":1,"usual_ns":"x"})"}) {
+    const std::string text =
+        R"({"id":"i","kind":"phase_duration","status":"firing","onset_ns":1,)" + std::string(wrong) + "}";
+    const auto refused = parse_untrusted(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().message.find("'duration'"), std::string::npos) << refused.error().message;
+  }
 }
 
 TEST(AlertJson, EveryKindHasAName) {

@@ -100,6 +100,19 @@ TEST(AlertsOutput, TellsWhatItRestsOn) {
        {"B (solve), 14th time", "MPI_Wait: expected 8.0 %, observed 31 %", "min_effect=0.1", "unknown 25 %",
         "the same, to the last bit", "4.25 bits, p-value 1e-09"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  EXPECT_EQ(text.find("waited for"), std::string::npos);
+  EXPECT_EQ(text.find("duration"), std::string::npos);
+  e.waits = {
+      3, seconds(4), {{"/n/rank2", seconds(3), 0.75}, {"/n/rank1", milliseconds(1), 0.00025}}, 0.24975};
+  e.alert.duration =
+      alert::PhaseDuration{milliseconds(48'200), milliseconds(31'800), milliseconds(47'700), 14};
+  const std::string more = evidence_text(e);
+  for (const char* part : {"waited for    /n/rank2 75 %, not told by the calls 25 %\n",
+                           "48.2 s, usually 31.8 s (median of the newest, 14 times in all), limit 47.7 s\n"})
+    EXPECT_NE(more.find(part), std::string::npos) << part << "\n" << more;
+  const auto told = nlohmann::json::parse(evidence_json(e));
+  EXPECT_EQ(told["waits_for"][0].dump(), R"({"for_ns":3000000000,"resource":"/n/rank2","share":0.75})");
+  EXPECT_EQ(told["waited"]["leaves"], 3);
   e.again.same = false;
   e.again.alert->score_bits = 3;
   EXPECT_NE(evidence_text(e).find("COMES OUT DIFFERENTLY"), std::string::npos);

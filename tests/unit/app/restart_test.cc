@@ -11,6 +11,7 @@
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
+#include "phase_memory.h"
 #include "pipeline.h"
 #include "support/runtime_place.h"
 
@@ -111,6 +112,56 @@ TEST(Restart, SlicesThatWentByRetentionAreNotMissed) {
   EXPECT_EQ(resume->phases[0].name, "A") << "what was recognised in slices that are gone stays";
   EXPECT_EQ(resume->phases[0].end, run.begin + seconds(10));
   EXPECT_EQ(resume->streams[0].modelled, 7u) << "retention is not loss";
+}
+
+// The same job as before retention took what was learned of it: its name goes on, and another one's is not
+// taken again.
+TEST(Restart, NamesGoOnWhereTheSlicesTheyCameFromAreGone) {
+  const test::RuntimePlace place;
+  const SystemClock clock;
+  Options o;
+  o.run = "r";
+  o.archive = place.path + "/archive";
+  o.restarts = 1;
+  store::RunMeta run;
+  run.run = o.run;
+  run.boot_id = boot_id();
+  run.levels = o.levels;
+  constexpr std::int64_t kSlices = 900;
+  run.begin = clock.realtime() - kSlice * kSlices;
+  run.wall_offset = clock.realtime() - clock.monotonic();
+  const SliceIndex first = slice_of(run.begin, kSlice);
+  {
+    auto archive = store::Archive::create(o.archive, run);
+    ASSERT_TRUE(archive) << archive.error().message;
+    fill(**archive, run, kSlices);
+    store::Cut more;
+    more.sequence = 2;
+    more.phases = {{1, "B", "", run.begin + seconds(10), run.begin + seconds(30), 1, false},
+                   {2, "A", "", run.begin + seconds(30), run.begin + seconds(40), 2, false}};
+    // Of B it is known that its only leaf computes all the time.
+    detect::KnownPhase b{"B", first + 200, {kCompute}, detect::Distribution(1, {50}, {50}, 50)};
+    more.signatures = {*to_blob(b)};
+    ASSERT_TRUE((*archive)->commit(more, false));
+    ASSERT_TRUE((*archive)->drop_columns_before(LevelIndex(0), first + (kSlices - 70)));
+  }
+  auto directory = transport::make_run_directory(o.run);
+  ASSERT_TRUE(directory) << directory.error().message;
+  o.directory = *directory;
+  {
+    auto pipeline = Pipeline::start(o);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    finish(o.directory.control_endpoint());
+    (*pipeline)->request_stop();
+    (*pipeline)->wait();
+  }
+  auto archive = store::Archive::open(o.archive, store::Mode::kReadOnly);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto resume = (*archive)->load();
+  ASSERT_TRUE(resume);
+  ASSERT_GE(resume->phases.size(), 4u);
+  EXPECT_EQ(resume->phases[3].name, "B");
+  EXPECT_EQ(resume->phases[3].occurrence, 2u);
 }
 
 }  // namespace

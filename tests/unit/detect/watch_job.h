@@ -14,6 +14,7 @@ using namespace margay::test;
 struct Watched {
   std::vector<alert::Alert> alerts;
   std::deque<PhaseSpan> spans;
+  std::map<std::string, DurationStatistics> durations;
   std::size_t of(alert::Kind kind, alert::Status status) const {
     std::size_t n = 0;
     for (const auto& a : alerts) n += a.kind == kind && a.status == status ? 1 : 0;
@@ -49,6 +50,7 @@ inline Watched watch(const JobPlan& plan, const std::vector<model::SliceColumn>&
   }
   take(d.finish(end, end));
   out.spans = d.phases().spans();
+  out.durations = d.durations().statistics();
   return out;
 }
 inline Watched watch(const JobPlan& plan) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
@@ -65,6 +66,52 @@ TEST(RenderGolden, Perturbed80x24) {
   const auto r = synthetic_report({}, 28);
   expect_golden("perturbed_80x24", joined(render(r, view_of(80, 24), now_of(r))));
 }
+// What a daemon knows of durations, and foretells.
+wire::Report foretold(bool overdue) {
+  auto r = synthetic_report({}, 64);
+  auto* d = r.add_phase_durations();
+  d->set_name("B");
+  d->set_times(5);
+  d->set_usual_ns(13'800'000'000);
+  d->set_low_ns(13'500'000'000);
+  d->set_high_ns(14'200'000'000);
+  d->set_last_ns(14'000'000'000);
+  auto* f = r.mutable_forecast();
+  f->set_phase("B");
+  f->set_end_ns(r.watermark_ns() + 11'800'000'000);
+  f->set_earliest_ns(r.watermark_ns() + 10'900'000'000);
+  f->set_latest_ns(r.watermark_ns() + 12'900'000'000);
+  f->set_confidence(0.8);
+  f->set_times(5);
+  f->set_next("C");
+  f->set_next_share(1);
+  f->set_overdue(overdue);
+  return r;
+}
+
+TEST(RenderGolden, Foretold100x24) {
+  const auto r = foretold(false);
+  expect_golden("foretold_100x24", joined(render(r, view_of(100, 24), now_of(r))));
+}
+TEST(Render, WhatIsForetoldIsShownWhereThereIsRoom) {
+  const auto line = [](const wire::Report& r, int width) {
+    return joined(render(r, view_of(width, 24), now_of(r)));
+  };
+  const auto r = foretold(false);
+  EXPECT_THAT(line(r, 100), testing::HasSubstr("usual 13.8 s; ends in 11.8 s (10.9 s to 12.9 s), then C\n"));
+  EXPECT_THAT(line(r, 70), testing::HasSubstr("usual 13.8 s; ends in 11.8 s, then C\n"));
+  EXPECT_THAT(line(r, 44), testing::Not(testing::HasSubstr("ends in")));
+  EXPECT_THAT(line(foretold(true), 80), testing::HasSubstr("usual 13.8 s; unusually long\n"));
+  EXPECT_THAT(status_text(r),
+              testing::HasSubstr("  phase B: ends in 11.8 s (10.9 s to 12.9 s), then C; half of "
+                                 "the newest 5 lasted 13.5 s to 14.2 s\n"));
+  const auto j = nlohmann::json::parse(status_json(r));
+  EXPECT_EQ(j["forecast"]["next"], "C");
+  EXPECT_EQ(j["forecast"]["latest_ns"], r.watermark_ns() + 12'900'000'000);
+  EXPECT_EQ(j["phase_durations"][0]["usual_ns"], 13'800'000'000);
+  EXPECT_TRUE(nlohmann::json::parse(status_json(synthetic_report({}, 64)))["forecast"].is_null());
+}
+
 TEST(RenderGolden, StoppedAscii80x24) {
   const auto r = synthetic_report({}, 47);
   View v = view_of(80, 24);
@@ -247,6 +294,8 @@ wire::Report injected(const std::string& evil) {
   for (auto& s : *r.mutable_states()) s.set_name(evil);
   for (auto& n : *r.mutable_nodes()) n.set_path("/" + evil + n.path()), n.set_condition(evil);
   for (auto& p : *r.mutable_phases()) p.set_name(evil), p.set_label(evil);
+  r.mutable_forecast()->set_phase(evil);
+  r.mutable_forecast()->set_next(evil);
   std::string json;  // escaped as JSON would carry it
   for (const char c : evil) {
     char u[8];

@@ -25,6 +25,15 @@ struct StateChange {
   bool operator==(const StateChange&) const = default;
 };
 
+// Of a phase that lasts too long or ended early. Without what another alert explains.
+struct PhaseDuration {
+  DurationNs lasted{};      // so far, while it fires
+  DurationNs usual{};       // median
+  DurationNs limit{};       // that it passed
+  std::uint64_t times = 0;  // durations that these rest on
+  bool operator==(const PhaseDuration&) const = default;
+};
+
 // Times are nanoseconds of trace time, but for `emitted_wall`.
 struct Alert {
   std::string id;  // the same for the firing and the resolved line; made of run, kind and onset
@@ -49,9 +58,10 @@ struct Alert {
   std::string phase;
   std::vector<StateChange> states;
   std::vector<std::string> likely_cause;
-  double p = 0;                   // of the partition it was seen in
-  std::uint64_t lost_events = 0;  // in the slices it rests on
-  std::string message;            // one sentence that says why
+  double p = 0;                                // of the partition it was seen in
+  std::uint64_t lost_events = 0;               // in the slices it rests on
+  std::string message;                         // one sentence that says why
+  std::optional<PhaseDuration> duration = {};  // of kPhaseDuration
 };
 
 // Which word about it this is, the same over restarts: "firing", "firing#1" (the first update) ...,

@@ -13,6 +13,8 @@
 //  nothing; evidence of
 //    other kinds is never made of such states, and stands as it is.
 //  - *loss*: events were lost, also in slices that had closed: which resources, and how many.
+//  - *phase duration*: a phase lasts unusually long, or ended early, and nothing of the above explains it
+//    (phase_durations.h).
 // One cause is one alert: evidence that begins together, or that another alert already explains, joins it.
 //
 // An alert carries what it rests on: score in bits (the loss that merging its cells into the phase would
@@ -32,6 +34,8 @@
 #include <vector>
 
 #include "margay/alert/alert.h"
+#include "margay/detect/known_phase.h"
+#include "margay/detect/phase_durations.h"
 #include "margay/detect/phases.h"
 #include "margay/detect/topology.h"
 #include "margay/detect/window.h"
@@ -52,7 +56,8 @@ struct DetectorOptions {
   std::uint32_t same_cause_slices = 2;  // stops that begin within so many slices have one cause
   std::size_t most_open = 64;           // alerts open at once
   DurationNs lost_after = seconds(10);  // silence after which a source is lost
-  // Perturbations of resources that go on: false alarms expected a day. 0: not looked for.
+  // Perturbations of resources that go on, and phases of unusual duration: false alarms expected a day, of
+  // each. 0: not looked for.
   double false_alarms_per_day = 1;
 };
 
@@ -80,6 +85,10 @@ class Detector {
   Detector& operator=(Detector&&) noexcept;
 
   void set_topology(std::shared_ptr<const Topology> topology);
+  // Before the first slice: what was known of phases before it. What does not fit together is left out.
+  void restore(const PhaseMemory& memory);
+  // What is to be remembered of a phase, or nothing while it is not settled.
+  std::optional<KnownPhase> known_phase(const std::string& name) const;
   // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`).
   std::vector<alert::Alert> on_slice(const model::SliceColumn& column, TimeNs watermark);
   // A slice that had closed has changed. Returns an alert if events turn out to have been lost in it.
@@ -88,6 +97,7 @@ class Detector {
   std::vector<alert::Alert> finish(TimeNs t, TimeNs watermark);
 
   const PhaseTracker& phases() const { return phases_; }
+  const PhaseDurations& durations() const { return durations_; }
   const Window& window() const { return window_; }
   // The slices [from, to) of the current phase, none of them disturbed, from which the last slice that was
   // taken had the noise estimated; nothing if it had not. For whoever keeps a window of other values.
@@ -131,6 +141,7 @@ class Detector {
   std::shared_ptr<const Topology> topology_;
   Window window_;
   PhaseTracker phases_;
+  PhaseDurations durations_;
   std::vector<Incident> open_;
   std::unique_ptr<Departures> departures_;  // nothing where it is not looked for
   std::deque<std::uint64_t> progress_;      // visits ended per slice, of normal slices of this phase

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "margay/detect/window.h"
@@ -10,12 +11,19 @@ namespace margay::detect {
 
 class Distribution {
  public:
+  Distribution() = default;
+  // As columns(), sums() and weights() of another one told: `sums` has a value per leaf and column.
+  Distribution(std::size_t columns, std::vector<double> sums, std::vector<double> weights, double slices)
+      : columns_(columns), sum_(std::move(sums)), weight_(std::move(weights)), slices_(slices) {}
   void add(const Window& window, SliceIndex slice, double weight = 1.0);
   void add(const Distribution& other);
   void scale(double factor);
   // Slices added, as weight.
   double slices() const { return slices_; }
   std::size_t leaves() const { return weight_.size(); }
+  std::size_t columns() const { return columns_; }
+  std::span<const double> sums() const { return sum_; }
+  std::span<const double> weights() const { return weight_; }
   // The leaf's mean proportion in a column; 0 where unknown.
   double share(LeafIndex leaf, std::size_t column) const;
   double weight(LeafIndex leaf) const { return leaf.value < weight_.size() ? weight_[leaf.value] : 0.0; }

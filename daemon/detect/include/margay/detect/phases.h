@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,6 +60,16 @@ class PhaseTracker {
   void disturb(SliceIndex slice) { abnormal_.insert(slice); }
   // The resources have ceased to exist: the current phase ends at `t`.
   void finish(TimeNs t);
+
+  // Before the first slice: phases that were recognised before, by name, with how often each has come. One
+  // without a signature (no slices) keeps its name, but is not recognised.
+  struct Recognised {
+    Distribution signature;
+    std::uint32_t occurrences = 0;
+  };
+  void restore(const std::map<std::string, Recognised>& phases);
+  // What a phase is like; nullptr where the name is none, or nothing is settled yet.
+  const Distribution* signature(const std::string& name) const;
 
   // Oldest first, the last one current (but after finish).
   const std::deque<PhaseSpan>& spans() const { return spans_; }

@@ -44,6 +44,8 @@ class Window {
   explicit Window(WindowOptions options);
 
   void set_topology(std::shared_ptr<const Topology> topology);
+  // These states have the first columns, in this order. Before the first slice.
+  void expect(std::span<const StateId> states);
   // Closed slices come in order, without holes (a hole is filled with slices in which nobody was).
   Status push(const model::SliceColumn& column);
   // A slice that is still in the window has changed.

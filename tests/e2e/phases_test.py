@@ -1,0 +1,98 @@
+"""How long phases last: what is usual outlives the daemon, what lasts too long is said, and what comes is foretold."""
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from e2e import LONG, E2eTest, end_process, wait_for
+
+MARGAY = os.environ["MARGAY"]
+
+
+class Phases(E2eTest):
+    def test_an_overrun_after_the_daemon_was_killed(self):
+        # Ranks that mostly sleep, and ranks that mostly exchange. How the sleepers divide the rest depends on what else
+        # the machine does, and they may be several phases; those that exchange are one.
+        cycles = 8
+        plan = "F:2,D:2," * cycles + "F:2,D:14,F:2"
+        run = self.run_margay(self.workload("--grain", "0.2", "--plan", plan, ranks=2))
+        # It has come often enough to be known: the daemon dies, and another one knows it.
+        before = self.wait_for_times(run, 4)
+        daemon = run.child("margayd")
+        end_process(daemon, signal.SIGKILL)
+        wait_for(lambda: run.child("margayd") not in (None, daemon), "margayd is started again")
+        after = self.wait_for_times(run, 5)
+        over = self.stretches(before)[:-2]  # the last two may still change
+        self.assertGreaterEqual(len(over), 6)
+        self.assertEqual(self.stretches(after)[:len(over)], over, "the same names")
+        times = {d["name"]: d["times"] for d in after["phase_durations"]}
+        for d in before["phase_durations"]:
+            self.assertGreaterEqual(times[d["name"]], d["times"], d["name"])
+        forecast = self.wait_for_forecast(run)
+        self.assertLessEqual(forecast["earliest_ns"], forecast["end_ns"])
+        self.assertLessEqual(forecast["end_ns"], forecast["latest_ns"])
+        self.assertGreaterEqual(forecast["times"], 4)
+        self.assertEqual(run.wait(), 0)
+
+        self.check_conservation(run, 2)
+        self.check_alert_lines(run)
+        durations = {d["name"]: d for d in run.summary["phase_durations"]}
+        for name, known in durations.items():
+            print(f"  {name}: {known['times']} times, usual {known['usual_ns'] / 1e9:.2f} s", flush=True)
+        exchange = max(run.summary["phases"], key=lambda p: p["end_ns"] - p["begin_ns"])["name"]
+        self.assertAlmostEqual(durations[exchange]["usual_ns"] * 1e-9, 2, delta=0.3)
+        alerts = [a for a in run.alerts if a["kind"] == "phase_duration"]
+        self.assertEqual([a["status"] for a in alerts], ["firing", "resolved"], alerts)
+        fired, resolved = alerts
+        self.assertEqual((fired["id"], fired["phase"], fired["likely_cause"]), (resolved["id"], exchange, []))
+        self.assertAlmostEqual(resolved["duration"]["lasted_ns"] * 1e-9, 14, delta=0.6)
+        self.assertLess((fired["detected_ns"] - fired["onset_ns"]) * 1e-9, 10, "before it was over")
+        self.assertTrue(any(f"FIRING: phase {exchange} has lasted" in line for line in run.said), run.said)
+        # Derived again from the archive.
+        shown = subprocess.run([MARGAY, "alerts", "show", run.archive, fired["id"]], capture_output=True, text=True,
+                               timeout=LONG, check=True).stdout
+        print("\n".join("  | " + line for line in shown.splitlines()[:12]), flush=True)
+        self.assertIn("comes out again of the archive: the same, to the last bit", shown)
+        self.assertIn(resolved["message"], shown)
+        self.assertRegex(shown, r"duration +1[34]\.\d s, usually [12]\.\d s")
+        listed = subprocess.run([MARGAY, "alerts", "ls", run.archive, "--kind", "phase_duration", "--json"],
+                                capture_output=True, text=True, timeout=LONG, check=True).stdout
+        self.assertEqual([a["id"] for a in json.loads(listed)], [fired["id"]])
+
+    @staticmethod
+    def stretches(status):
+        return [(p["name"], p["occurrence"], p["begin_ns"]) for p in status["phases"]]
+
+    def wait_for_times(self, run, times):
+        """The status in which a phase has been learned from so many times."""
+        found = []
+
+        def known():
+            self.assertTrue(run.running, "the job ended too early for this test")
+            status = run.status()
+            if max((d["times"] for d in status.get("phase_durations", [])), default=0) >= times:
+                found.append(status)
+            return bool(found)
+        wait_for(known, f"a phase that has come {times} times", poll=0.2)
+        return found[0]
+
+    def wait_for_forecast(self, run):
+        found = []
+
+        def foretold():
+            self.assertTrue(run.running, "the job ended too early for this test")
+            status = run.status()
+            forecast = status.get("forecast")
+            if forecast and not forecast["overdue"]:
+                found.append(forecast)
+            return bool(found)
+        wait_for(foretold, "a forecast", poll=0.1)
+        text = subprocess.run([MARGAY, "status", run.name], env=self.environment, capture_output=True, text=True,
+                              timeout=LONG, check=True).stdout
+        print("\n".join("  | " + line for line in text.splitlines() if "ends in" in line), flush=True)
+        return found[0]
+
+
+if __name__ == "__main__":
+    unittest.main()
