@@ -144,7 +144,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   unsettled_ = true;
   if (mode_) {
     fit_now_ = fit(modes_[*mode_]);
-    unsettled_ = !fits(modes_[*mode_], fit_now_);
+    unsettled_ = !fits(modes_[*mode_], fit_now_) && !without_.contains(Ingredient::kModes);
     if (unsettled_) {
       double best = 1;
       std::optional<std::size_t> other;
@@ -198,9 +198,11 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       if (!counted_[x]) continue;
       if (shares) share[x] = row_[l][x] - mode.share[l][x];
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
-      if (each >= 0) excess[x] = spent_[l][x] - visits_[l][x] * each;
+      if (each >= 0 && !without_.contains(Ingredient::kExcess))
+        excess[x] = spent_[l][x] - visits_[l][x] * each;
       // What no visit can be beyond needs no logarithm.
-      if (logs[x] < kLeastVisits || age_[l][x] <= usual_least[x]) continue;
+      if (logs[x] < kLeastVisits || age_[l][x] <= usual_least[x] || without_.contains(Ingredient::kOvertime))
+        continue;
       // The leaf's own logarithms, as far as they are believed, and those of all.
       const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]);
       const auto mean_all = static_cast<float>(log_sum[x] / logs[x]);
@@ -215,6 +217,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
+  if (without_.contains(Ingredient::kCommon)) return;
   std::vector<float> scratch;
   for (std::size_t c = 0; c < cells(); ++c)
     common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });

@@ -23,6 +23,7 @@
 #include <set>
 #include <vector>
 
+#include "margay/detect/ingredient.h"
 #include "margay/detect/window.h"
 
 namespace margay::detect {
@@ -51,7 +52,7 @@ class Grid {
 class Contrast {
  public:
   enum Measure : std::size_t { kShare, kExcess, kOvertime, kMeasures };
-  explicit Contrast(DurationNs slice) : slice_(slice) {}
+  explicit Contrast(DurationNs slice, Ingredients without = {}) : slice_(slice), without_(without) {}
 
   // The newest slice of the window. `idle` are states in which being is no work: they are left out.
   void measure(const Window& window, const model::SliceColumn& column, const std::set<std::uint16_t>& idle);
@@ -92,6 +93,7 @@ class Contrast {
   void reach(Mode& mode) const;
 
   DurationNs slice_;
+  Ingredients without_;  // for measurement only
   std::size_t columns_ = 0;
   std::vector<Mode> modes_;
   std::optional<std::size_t> mode_;

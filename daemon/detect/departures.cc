@@ -52,7 +52,7 @@ bool is_work(const model::StateInfo& state) {
   return true;
 }
 
-Departures::Departures(Options options) : options_(options), contrast_(options.slice) {}
+Departures::Departures(Options options) : options_(options), contrast_(options.slice, options.without) {}
 
 void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
@@ -67,7 +67,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   group_.assign(leaves_, 0);
   for (std::uint32_t k = 1; k < h.node_count(); ++k) {
     const auto& node = h.nodes()[k];
-    if (node.leaf_count > 1 && node.leaf_count < leaves_)
+    if (has(Ingredient::kInnerNodes) && node.leaf_count > 1 && node.leaf_count < leaves_)
       inner_.push_back({node.first_leaf, node.leaf_count, node.depth + 1});
   }
   for (const Inner& i : inner_) group_.push_back(i.group);
@@ -75,7 +75,10 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   if (variance_.rows() > keep) variance_.clear_from(keep);
   n_.resize(items_, 0.0f);
   std::fill(n_.begin() + static_cast<std::ptrdiff_t>(keep), n_.end(), 0.0f);
-  while (limits_.size() < groups_) limits_.emplace_back(TailLimit::Options{});
+  TailLimit::Options limit;
+  limit.heavy = has(Ingredient::kHeavyTail);
+  if (!has(Ingredient::kYoung)) limit.young = 0;
+  while (limits_.size() < groups_) limits_.emplace_back(limit);
   pooled_n_.resize(groups_, 0.0);
   lay_out(columns_);
   restart();
@@ -170,7 +173,7 @@ void Departures::take() {
 std::vector<float> Departures::spread(std::size_t w) const {
   std::vector<float> out(kMeasures * columns_, 0.0f), values;
   const auto& sample = contrast_.sample();
-  if (sample.size() < kLeastSample) return out;
+  if (sample.size() < kLeastSample || !has(Ingredient::kSpread)) return out;
   for (std::size_t c = 0; c < out.size(); ++c) {
     values.clear();
     for (const std::uint32_t l : sample) values.push_back(std::abs(sum_[w][l][c]));
@@ -187,16 +190,18 @@ void Departures::score() {
   greatest_.assign(groups_, 0.0f);
   const std::size_t cells = kMeasures * columns_;
   const auto history = static_cast<float>(std::max(1.0, contrast_.history()));
-  for (std::size_t w = 0; w < kSpans.size() && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
+  const std::size_t spans = has(Ingredient::kSpans) ? kSpans.size() : 1;
+  const float imperfect = has(Ingredient::kImperfect) ? kImperfect : 0.0f;
+  for (std::size_t w = 0; w < spans && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
     const auto span = static_cast<float>(kSpans[w]);
-    const float one = 1 / span, young = 1 + span / history;
+    const float one = 1 / span, young = has(Ingredient::kYoung) ? 1 + span / history : 1;
     const std::vector<float> spreads = spread(w);
     // Of each depth: the variance of young nodes, what averaging over the span makes of a variance, and what
     // no variance is below; a part of the square of how far all have moved.
     std::vector<float> moved(cells, 0.0f);
     for (std::size_t k = 0; k < static_cast<std::size_t>(kSpans[w]); ++k)
       for (std::size_t c = 0; c < cells; ++c)
-        moved[c] += kImperfect * one * common_[(slices_ + kRing - k) % kRing][c];
+        moved[c] += imperfect * one * common_[(slices_ + kRing - k) % kRing][c];
     for (float& m : moved) m *= m;
     std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells);
     for (std::size_t g = 0; g < groups_; ++g)
@@ -220,7 +225,7 @@ void Departures::score() {
       if (total <= best_[i].score) continue;  // what follows makes it smaller
       // What takes little time is of little interest, however sure it is.
       const auto large = static_cast<float>(effect(i, w));
-      total *= large / (large + kLarge);
+      if (has(Ingredient::kEffectWeight)) total *= large / (large + kLarge);
       if (total > best_[i].score) best_[i] = {total, static_cast<std::uint8_t>(w)};
     }
   }
@@ -244,7 +249,7 @@ double Departures::effect(std::size_t item, std::size_t w) const {
 void Departures::learn() {
   learn_variances();
   pending_.push_back(greatest_);
-  while (pending_.size() > kLate) {
+  while (pending_.size() > (has(Ingredient::kLateLearning) ? kLate : 0)) {
     for (std::size_t g = 0; g < pending_.front().size(); ++g)
       if (pending_.front()[g] > 0) limits_[g].add(pending_.front()[g]);
     pending_.erase(pending_.begin());
@@ -311,7 +316,9 @@ std::vector<std::uint32_t> Departures::alarmed() {
                    std::max(1.0, depths);
   // A history of few leaves is a short one.
   const double few =
-      1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
+      !has(Ingredient::kYoung)
+          ? 1
+          : 1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
   for (std::size_t g = 0; g < groups_; ++g) {
     if (greatest_[g] <= 0) continue;
     const double limit = limit_now_[g] = limits_[g].limit(p, few);
@@ -352,14 +359,14 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   score();
   const std::vector<std::uint32_t> alarms = alarmed();
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
-  if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2)) {
+  if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2 || !has(Ingredient::kTwoInARow))) {
     begin(window, alarms);
   } else if (alarms.empty()) {
     suspicious_ = suspect_ ? suspicious_ + 1 : 0;
     if (!contrast_.unsettled() && contrast_.history() > 1) {
       if (suspicious_ == 0 || suspicious_ > kMostSuspicious)
         learn();
-      else
+      else if (has(Ingredient::kSuspicionLearning))
         pending_.push_back(greatest_);
     }
     contrast_.learn();

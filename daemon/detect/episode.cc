@@ -32,7 +32,7 @@ void Departures::begin(const Window& window, const std::vector<std::uint32_t>& a
   // What turns out to come again and again raises the limit.
   pending_.clear();
   for (std::size_t g = 0; g < groups_; ++g)
-    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0)
+    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0 && has(Ingredient::kAlarmLearning))
       limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
   contrast_.forget();
   back_ = 0;
@@ -48,6 +48,7 @@ void Departures::begin(const Window& window, const std::vector<std::uint32_t>& a
 
 // The pattern that the open episode is of, if there has been one.
 Departures::Pattern* Departures::same_pattern() {
+  if (!has(Ingredient::kPatterns)) return nullptr;
   for (Pattern& p : patterns_) {
     std::size_t both = 0;
     for (const std::uint32_t l : episode_->leaves) both += p.leaves.contains(l);
@@ -122,7 +123,7 @@ void Departures::blame() {
       if (weight > most[work]) most[work] = weight, strongest_of[work] = l;
     }
   }
-  const bool by_work = most[1] >= kWorkBefore * most[0];
+  const bool by_work = most[1] >= (has(Ingredient::kWorkBeforeWaiters) ? kWorkBefore : 1.0f) * most[0];
   // Who goes the way of the strongest goes with it; their mean is the way.
   std::vector<std::uint32_t> members{static_cast<std::uint32_t>(strongest_of[by_work])};
   const auto set_way = [&] {

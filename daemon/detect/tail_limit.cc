@@ -48,7 +48,7 @@ double TailLimit::limit(double p, double few) const {
   const double heavy = quantile * std::exp(std::min(logs, 0.5) * beyond);
   const double young = options_.young * few;
   const double doubt = young / (young + static_cast<double>(n));
-  const double h = kHeavy + kHeavyYoung * doubt;
+  const double h = options_.heavy ? kHeavy + kHeavyYoung * doubt : 0;
   return std::max(options_.least, std::pow(light, 1 - h) * std::pow(heavy, h) * (1 + options_.doubt * doubt));
 }
 

@@ -21,6 +21,7 @@ class TailLimit {
     double least = 16;        // no limit is below this
     double young = 12;        // slices at which doubt of a short history has halved
     double doubt = 1;         // the limit of no history at all is 1 + doubt times as wide
+    bool heavy = true;        // heeds the heavy continuation (false: for measurement only)
   };
   explicit TailLimit(Options options) : options_(options) {}
 

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "margay/alert/alert.h"
+#include "margay/detect/ingredient.h"
 #include "margay/detect/phases.h"
 #include "margay/detect/topology.h"
 #include "margay/detect/window.h"
@@ -54,6 +55,7 @@ struct DetectorOptions {
   DurationNs lost_after = seconds(10);  // silence after which a source is lost
   // Perturbations of resources that go on: false alarms expected a day. 0: not looked for.
   double false_alarms_per_day = 1;
+  Ingredients without;  // for measurement only
 };
 
 // An alert that is open: what it blames, and since when.
