@@ -3,68 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
-#include <random>
+
+#include "chance.h"
 
 namespace margay::bench {
 namespace {
-
-using F = model::StateFamily;
 
 struct Visit {
   std::uint16_t state;  // of the case: the run's state is kFirst later
   double begin, end;
 };
-constexpr std::uint16_t kFirst = 3;  // after Absent, Unknown, Compute, which imported traces do not use
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed * 7919 + 17) {}
-  double uniform(double a = 0, double b = 1) { return std::uniform_real_distribution<double>(a, b)(engine_); }
-  double normal() { return normal_(engine_); }
-  // Mean 1, coefficient of variation about `cv`.
-  double jitter(double cv) { return std::exp(cv * normal() - cv * cv / 2); }
-  double exponential(double mean) { return -mean * std::log(1 - uniform()); }
-  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(engine_() % n); }
-  bool chance(double p) { return uniform() < p; }
-
- private:
-  std::mt19937_64 engine_;
-  std::normal_distribution<double> normal_;
-};
-
-// Noise that lasts: mean 1, log-normal, correlation exp(-dt / memory).
-class Slow {
- public:
-  Slow(double deviation, double memory_s) : deviation_(deviation), memory_(memory_s) {}
-  double at(double t, Random& random) {
-    const double keep = std::exp(-std::max(0.0, t - last_) / memory_);
-    x_ = keep * x_ + std::sqrt(1 - keep * keep) * random.normal();
-    last_ = t;
-    return std::exp(deviation_ * x_);
-  }
-
- private:
-  double deviation_, memory_, x_ = 0, last_ = -1e9;
-};
-
-struct Shape {
-  std::uint32_t ranks = 64, machines = 8, clusters = 1;
-  std::uint32_t machine(std::uint32_t r) const { return r * machines / ranks; }
-  std::uint32_t cluster(std::uint32_t r) const { return machine(r) * clusters / machines; }
-};
-
-std::shared_ptr<detect::Topology> topology_of(const Shape& shape, const std::vector<std::string>& states) {
-  auto t = std::make_shared<detect::Topology>();
-  std::vector<model::Attributes> leaves;
-  for (std::uint32_t r = 0; r < shape.ranks; ++r)
-    leaves.push_back({{"cluster", "c" + std::to_string(shape.cluster(r))},
-                      {"host", "m" + std::to_string(shape.machine(r))},
-                      {"rank", std::to_string(r)}});
-  t->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
-  t->states = {{"Absent", F::kAbsent}, {"Unknown", F::kUnknown}, {"Compute", F::kCompute}};
-  for (const auto& s : states) t->states.push_back({s, F::kOther});
-  return t;
-}
 
 std::vector<model::SliceColumn> slices_of(const std::vector<std::vector<Visit>>& visits, double slice_s,
                                           double end_s, std::size_t states) {
@@ -467,59 +415,6 @@ Case make_case(std::size_t group, std::uint64_t seed) {
   if (!fault.kind.empty())
     out.truths.push_back({fault.begin, std::min(fault.end, end), fault.leaves, fault.kind});
   return out;
-}
-
-// Shares and visits of a slice are drawn, not played: compute and waiting of ranks whose noise lasts.
-struct QuietJob::State {
-  Shape shape;
-  Random random;
-  std::vector<Slow> rank, machine;
-  std::shared_ptr<detect::Topology> topology;
-  model::SliceColumn column;
-  std::int64_t next = 0;
-  bool coupled;
-};
-
-QuietJob::QuietJob(std::uint32_t ranks, std::uint64_t seed, bool coupled)
-    : state_(new State{{ranks, std::max(1u, ranks / 8), 1}, Random(seed), {}, {}, {}, {}, 0, coupled}) {
-  state_->rank.assign(ranks, Slow(0.05, 3));
-  state_->machine.assign(state_->shape.machines, Slow(0.05, 6));
-  state_->topology = topology_of(state_->shape, {"compute", "MPI_Send", "MPI_Recv", "MPI_Wait"});
-}
-QuietJob::~QuietJob() = default;
-
-std::shared_ptr<const detect::Topology> QuietJob::topology() const {
-  return state_->topology;
-}
-
-const model::SliceColumn& QuietJob::next() {
-  State& s = *state_;
-  constexpr double kWidth = 1e9, kVisits = 10;
-  s.column = model::SliceColumn(LevelIndex(0), SliceIndex(s.next), s.shape.ranks, kFirst + 4);
-  const auto t = static_cast<double>(s.next++);
-  std::vector<double> near;
-  for (auto& m : s.machine) near.push_back(m.at(t, s.random));
-  const double common = s.coupled ? s.random.jitter(0.1) : 1;
-  for (std::uint32_t r = 0; r < s.shape.ranks; ++r) {
-    const LeafIndex leaf(r);
-    double mix[] = {0.55 * s.rank[r].at(t, s.random) * near[s.shape.machine(r)] * s.random.jitter(0.08),
-                    0.1 * s.random.jitter(0.2), 0.1 * s.random.jitter(0.2),
-                    0.25 * common * s.random.jitter(0.15)};
-    double sum = 0;
-    for (const double m : mix) sum += m;
-    const double visits = kVisits / sum;
-    std::int64_t left = static_cast<std::int64_t>(kWidth);
-    for (std::size_t x = 4; x-- > 0;) {
-      const auto ns = x == 0 ? left : static_cast<std::int64_t>(mix[x] / sum * kWidth);
-      s.column.duration_ns(leaf)[kFirst + x] = ns;
-      left -= ns;
-      const double v = visits + s.random.uniform();
-      s.column.visits(leaf)[kFirst + x] = static_cast<std::uint32_t>(v);
-      s.column.longest_ns(leaf)[kFirst + x] = static_cast<std::int64_t>(static_cast<double>(ns) / visits);
-    }
-    s.column.open(leaf) = {StateId(kFirst), TimeNs(static_cast<std::int64_t>((t + 0.97) * kWidth))};
-  }
-  return s.column;
 }
 
 }  // namespace margay::bench

@@ -38,18 +38,5 @@ struct Case {
 // How many groups there are, and one case of a group.
 std::size_t group_count();
 Case make_case(std::size_t group, std::uint64_t seed);
-// A quiet job of so many ranks and slices of 1 s: for false alarms over days. Made slice by slice, since days
-// would not fit: `next` overwrites `column`.
-class QuietJob {
- public:
-  QuietJob(std::uint32_t ranks, std::uint64_t seed, bool coupled);
-  ~QuietJob();
-  std::shared_ptr<const detect::Topology> topology() const;
-  const model::SliceColumn& next();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace margay::bench

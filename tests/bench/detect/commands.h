@@ -11,9 +11,18 @@ namespace margay::bench {
 int cases(std::uint64_t first, std::uint64_t last, int group, bool verbose);
 // The same with each ingredient of the search for departures left out: a markdown table.
 int ablation(std::uint64_t first, std::uint64_t last, int group);
-// A quiet job of 1 s slices: false alarms a day, beside the knob.
-int quiet(std::uint32_t ranks, std::int64_t slices, double knob, std::uint64_t seed);
+// Quiet jobs of 1 s slices (quiet_jobs.h), of each kind and seed: false alarms, beside those expected.
+struct KnobPlan {
+  double days = 0.1;  // of each
+  std::uint32_t leaves = 64;
+  std::vector<double> knobs = {1, 10, 100};
+  std::uint64_t first_seed = 1, last_seed = 1;
+  std::string kind;  // "": all
+  double min_effect = 0.1;
+  bool verbose = false;
+};
+int knob(const KnobPlan& plan);
 // Of a slice: looking for departures beside the partition update.
-int cost(std::uint32_t leaves, std::size_t window, int slices);
+int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
 
 }  // namespace margay::bench

@@ -11,26 +11,55 @@
 
 #include "commands.h"
 
+namespace {
+
+margay::bench::KnobPlan knob_plan(int argc, char** argv) {
+  margay::bench::KnobPlan plan;
+  for (int i = 2; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "-v") plan.verbose = true;
+    if (i + 1 >= argc) break;
+    const char* value = argv[i + 1];
+    if (option == "--days") plan.days = std::atof(value);
+    if (option == "--leaves") plan.leaves = static_cast<std::uint32_t>(std::atol(value));
+    if (option == "--kind") plan.kind = value;
+    if (option == "--effect") plan.min_effect = std::atof(value);
+    if (option == "--seeds") {
+      char* rest = nullptr;
+      plan.first_seed = plan.last_seed = std::strtoull(value, &rest, 10);
+      if (*rest == '-') plan.last_seed = std::strtoull(rest + 1, nullptr, 10);
+    }
+    if (option == "--knob") {
+      plan.knobs.clear();
+      for (const char* at = value; *at != 0;) {
+        char* rest = nullptr;
+        plan.knobs.push_back(std::strtod(at, &rest));
+        at = *rest == ',' ? rest + 1 : rest + std::strlen(rest);
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace margay;
   bool verbose = false;
-  if (argc > 1 && std::strcmp(argv[argc - 1], "-v") == 0) {
-    verbose = true;
-    --argc;
-  }
-  const auto number = [&](int i, long otherwise) { return argc > i ? std::atol(argv[i]) : otherwise; };
+  if (argc > 1 && std::strcmp(argv[argc - 1], "-v") == 0) verbose = true;
+  const auto number = [&](int i, long otherwise) {
+    return i < argc && argv[i][0] != '-' ? std::atol(argv[i]) : otherwise;
+  };
   const std::string what = argc > 1 ? argv[1] : "cases";
   const auto first = static_cast<std::uint64_t>(number(2, 1)),
              last = static_cast<std::uint64_t>(number(3, 4));
   const auto group = static_cast<int>(number(4, -1));
   if (what == "cases") return bench::cases(first, last, group, verbose);
   if (what == "ablation") return bench::ablation(first, last, group);
-  if (what == "quiet")
-    return bench::quiet(static_cast<std::uint32_t>(number(2, 64)), number(3, 86'400),
-                        static_cast<double>(number(4, 1)), static_cast<std::uint64_t>(number(5, 1)));
+  if (what == "knob") return bench::knob(knob_plan(argc, argv));
   if (what == "cost")
     return bench::cost(static_cast<std::uint32_t>(number(2, 64)), static_cast<std::size_t>(number(3, 256)),
-                       static_cast<int>(number(4, 50)));
+                       static_cast<int>(number(4, 50)), argc > 5 ? argv[5] : "phases");
   std::fprintf(stderr, "detect_bench: no measurement is called %s (the head of detect_bench.cc lists them)\n",
                what.c_str());
   return 2;

@@ -1,34 +1,133 @@
-// Whether false alarms are as many as the knob says, on quiet jobs of days.
+// Whether false alarms are as many as the knob says: quiet jobs of days, and every alarm is a false one.
+#include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <set>
 
-#include "cases.h"
 #include "commands.h"
-#include "margay/detect/detector.h"
+#include "departures.h"
+#include "margay/detect/window.h"
+#include "quiet_jobs.h"
 
 namespace margay::bench {
+namespace {
 
-int quiet(std::uint32_t ranks, std::int64_t slices, double knob, std::uint64_t seed) {
-  for (const bool coupled : {true, false}) {
-    QuietJob job(ranks, seed, coupled);
-    detect::DetectorOptions o;
-    o.run = "r";
-    o.window.slice = seconds(1);
-    o.window.slices = 16;
-    o.false_alarms_per_day = knob;
-    o.min_effect = 0.05;
-    detect::Detector d(o);
-    d.set_topology(job.topology());
-    int alarms = 0;
-    for (std::int64_t i = 0; i < slices; ++i) {
-      const auto& column = job.next();
-      for (const auto& a : d.on_slice(column, slice_end(column.index, o.window.slice)))
-        alarms += a.status == alert::Status::kFiring && a.kind == alert::Kind::kPerturbation;
-    }
-    const double days = static_cast<double>(slices) / 86'400;
-    std::printf("quiet, %u ranks, %s noise: %.2f days, %d false alarms, %.1f a day; knob %.0f\n", ranks,
-                coupled ? "common" : "own", days, alarms, alarms / days, knob);
-    std::fflush(stdout);
+constexpr double kDay = 86'400;
+
+// P(X <= k) of a Poisson variable.
+double poisson(int k, double mean) {
+  double term = std::exp(-mean), sum = term;
+  for (int i = 1; i <= k; ++i) term *= mean / i, sum += term;
+  return sum;
+}
+
+// The mean at which so many or fewer have this probability.
+double mean_at(int k, double p) {
+  double low = 0, high = 10 + 3.0 * k;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (poisson(k, middle) > p ? low : high) = middle;
   }
+  return low;
+}
+
+// The exact 95 % interval of the mean of a Poisson variable that was seen to be `n`.
+std::pair<double, double> interval(int n) {
+  if (n > 300) return {n - 1.96 * std::sqrt(n), n + 1.96 * std::sqrt(n)};
+  return {n == 0 ? 0 : mean_at(n - 1, 0.975), mean_at(n, 0.025)};
+}
+
+struct Watched {
+  double knob;
+  detect::Departures departures;
+  std::int64_t open_since = -1;
+  int alarms = 0;
+};
+
+std::string cell(int alarms, double expected) {
+  const auto [low, high] = interval(alarms);
+  char text[96];
+  std::snprintf(text, sizeof text, "%d of %.3g: %.2g (%.2g to %.2g)", alarms, expected, alarms / expected,
+                low / expected, high / expected);
+  return text;
+}
+
+}  // namespace
+
+int knob(const KnobPlan& plan) {
+  const auto slices = static_cast<std::int64_t>(plan.days * kDay);
+  std::printf("| quiet job, %u leaves, min_effect %.2g | days |", plan.leaves, plan.min_effect);
+  for (const double k : plan.knobs) std::printf(" knob %g: alarms of expected, ratio (95 %%) |", k);
+  std::printf(" slices/s |\n|---|---|");
+  for (std::size_t i = 0; i < plan.knobs.size(); ++i) std::printf("---|");
+  std::printf("---|\n");
+  std::vector<int> all(plan.knobs.size());
+  double all_days = 0;
+  for (const std::string& kind : QuietJob::kinds()) {
+    if (!plan.kind.empty() && plan.kind != kind) continue;
+    std::vector<int> alarms(plan.knobs.size());
+    double watched = 0, seconds_spent = 0;
+    for (std::uint64_t seed = plan.first_seed; seed <= plan.last_seed; ++seed) {
+      const QuietJob job(kind, plan.leaves, seed);
+      detect::WindowOptions o;
+      o.slice = seconds(1);
+      o.slices = 2;
+      o.memory_budget_bytes = std::uint64_t{4} << 30;
+      detect::Window window(o);
+      window.set_topology(job.topology());
+      std::set<std::uint16_t> idle;
+      const auto& states = job.topology()->states;
+      for (std::uint16_t s = 0; s < states.size(); ++s)
+        if (job.idle_states().contains(states[s].name)) idle.insert(s);
+      std::vector<Watched> watching;
+      for (const double k : plan.knobs) {
+        detect::Departures::Options d;
+        d.slice = o.slice;
+        d.min_effect = plan.min_effect;
+        d.false_alarms_per_day = k;
+        watching.push_back({k, detect::Departures(d)});
+        watching.back().departures.set_topology(job.topology());
+      }
+      using Clock = std::chrono::steady_clock;
+      const auto begin = Clock::now();
+      job.play(slices, [&](const model::SliceColumn& column) {
+        if (!window.push(column)) std::abort();
+        for (std::size_t i = 0; i < watching.size(); ++i) {
+          Watched& w = watching[i];
+          const auto* const e =
+              w.departures.on_slice(window, column, idle, detect::Departures::Look::kNormal);
+          if (e != nullptr && !e->over && w.open_since < 0) {
+            w.open_since = column.index.value;
+            ++alarms[i];
+          }
+          if (w.open_since >= 0 && (e == nullptr || e->over)) {
+            if (plan.verbose && e != nullptr)
+              std::printf(
+                  "    %s seed %lu knob %g: %ld from %ld to %ld, %zu leaves from %u on, %s%s, excess %.2f\n",
+                  kind.c_str(), seed, w.knob, w.open_since, e->onset.value, e->end.value, e->leaves.size(),
+                  e->leaves.empty() ? 0 : *e->leaves.begin(), states[e->state].name.c_str(),
+                  e->works ? "" : " (waits)", e->excess);
+            w.open_since = -1;
+          }
+        }
+      });
+      seconds_spent += std::chrono::duration<double>(Clock::now() - begin).count();
+      watched += static_cast<double>(slices) / kDay;
+    }
+    std::printf("| %s | %.3g |", kind.c_str(), watched);
+    for (std::size_t i = 0; i < alarms.size(); ++i) {
+      std::printf(" %s |", cell(alarms[i], plan.knobs[i] * watched).c_str());
+      all[i] += alarms[i];
+    }
+    std::printf(" %.0f |\n", watched * kDay / seconds_spent);
+    std::fflush(stdout);
+    all_days += watched;
+  }
+  std::printf("| all | %.3g |", all_days);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    std::printf(" %s |", cell(all[i], plan.knobs[i] * all_days).c_str());
+  std::printf(" |\n");
   return 0;
 }
 
