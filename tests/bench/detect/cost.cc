@@ -3,10 +3,11 @@
 // The update is what the daemon's window does with a new slice: both engines take it and settle. Not counted
 // are turning slices into shares, which detection needs as well, and walking down for the parts. CPU time of
 // the thread, slice by slice one after the other, so that whatever else the machine does hits both.
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <optional>
 #include <random>
 #include <vector>
@@ -30,12 +31,10 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// MiB of this process that are in memory.
-double resident() {
-  std::ifstream file("/proc/self/statm");
-  double size = 0, pages = 0;
-  file >> size >> pages;
-  return pages * 4096 / (1 << 20);
+// MiB that are allocated.
+double allocated() {
+  const auto info = mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd) / (1 << 20);
 }
 
 struct Engines {
@@ -89,9 +88,10 @@ int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string
   read.set_topology(job.topology());
   detect::Departures::Options d;
   d.slice = o.slice;
+  double departures_mib = -allocated();
   detect::Departures departures(d);
   departures.set_topology(job.topology());
-  double departures_mib = 0;
+  departures_mib += allocated();
   std::vector<double> update, look, ratio;
   const auto fill = static_cast<int>(window) + 16;
   int i = 0;
@@ -109,8 +109,7 @@ int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string
     // After a gap of idle both would find cold caches; the order changes so that neither profits.
     double spent[2] = {0, 0};
     for (const int turn : {i % 2, 1 - i % 2}) {
-      const double rss = i == 0 ? resident() : 0;
-      const double begin = now_ms();
+      const double mib = allocated(), begin = now_ms();
       if (turn == 0) {
         good = good && engines->spatiotemporal.push({engines->v, engines->w}) &&
                engines->temporal.push({engines->v, engines->w});
@@ -120,7 +119,7 @@ int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string
         static_cast<void>(departures.on_slice(read, column, {}, detect::Departures::Look::kNormal));
       }
       spent[turn] = now_ms() - begin;
-      if (i == 0 && turn == 1) departures_mib = resident() - rss;
+      if (turn == 1) departures_mib += allocated() - mib;
     }
     if (i++ < fill) return;
     update.push_back(spent[0]);

@@ -155,7 +155,7 @@ void services(Play& p) {
     const double rate = load / size * day * minutes.at(end, random);
     for (std::uint32_t r = 0; r < p.shape.ranks; ++r)
       while (stream.now(r) < end) {
-        if (next[r] > stream.now(r)) {
+        if (next[r] > stream.now(r) + 1e-8) {
           stream.until(r, kFirst, std::min(next[r], end + 1));
           continue;
         }
