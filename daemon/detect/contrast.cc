@@ -218,9 +218,20 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
   if (without_.contains(Ingredient::kCommon)) return;
+  // Mostly nobody departs, or few: then the median is 0, as counting tells.
+  const std::size_t n = sample_.size();
+  std::vector<std::uint32_t> below(cells()), above(cells());
+  for (const std::uint32_t l : sample_) {
+    const float* const from = departure_[l];
+    for (std::size_t c = 0; c < below.size(); ++c) {
+      below[c] += from[c] < 0 ? 1 : 0;
+      above[c] += from[c] > 0 ? 1 : 0;
+    }
+  }
   std::vector<float> scratch;
   for (std::size_t c = 0; c < cells(); ++c)
-    common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
+    if (below[c] >= n - n / 2 || above[c] >= n - n / 2)
+      common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
   for (std::size_t l = 0; l < there_.size(); ++l)
     if (known_[l])
       for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];

@@ -24,6 +24,7 @@ constexpr double kFewLeaves = 8;
 // A median of fewer leaves says nothing of their spread; of it and of a normal deviation.
 constexpr std::size_t kLeastSample = 4;
 constexpr float kDeviationOfMedian = 1.4826f;
+constexpr float kNearly = 0.999f;          // rounding does not make up for the rest
 constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is taken of, in a slice
 constexpr double kNearlyIndependent = 1.5;
 constexpr float kFreely = 3;  // slices until a variance has to be argued with
@@ -124,13 +125,11 @@ void Departures::take() {
   const std::size_t slot = slices_ % kRing, cells = kMeasures * columns_;
   const Grid& leaves = contrast_.departure();
   Grid& now = ring_[slot];
-  // What falls out of the spans goes first: the ring holds just the longest.
-  for (std::size_t w = 0; w < kSpans.size(); ++w) {
-    const auto span = static_cast<std::size_t>(kSpans[w]);
-    if (run_ < span) continue;
-    float* const to = sum_[w][0];
-    const float* const from = ring_[(slices_ + kRing - span) % kRing][0];
-    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] -= from[i];
+  // What falls out of the longest span lies where the new slice will.
+  const auto leaves_span = [&](std::size_t w) { return run_ >= static_cast<std::uint64_t>(kSpans[w]); };
+  if (leaves_span(kSpans.size() - 1)) {
+    float* const to = sum_.back()[0];
+    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] -= now[0][i];
   }
   for (std::size_t l = 0; l < leaves_; ++l) {
     if (l < leaves.rows())
@@ -156,7 +155,12 @@ void Departures::take() {
   for (std::size_t w = 0; w < kSpans.size(); ++w) {
     float* const to = sum_[w][0];
     const float* const from = now[0];
-    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] += from[i];
+    if (leaves_span(w) && w + 1 < kSpans.size()) {
+      const float* const old = ring_[(slices_ + kRing - static_cast<std::size_t>(kSpans[w])) % kRing][0];
+      for (std::size_t i = 0; i < items_ * cells; ++i) to[i] = to[i] - old[i] + from[i];
+    } else {
+      for (std::size_t i = 0; i < items_ * cells; ++i) to[i] += from[i];
+    }
   }
   common_[slot] = contrast_.common();
   // Sums that are added to and taken from for days would drift.
@@ -169,17 +173,27 @@ void Departures::take() {
   }
 }
 
-// How far the leaves spread in a span, robustly: cells.
-std::vector<float> Departures::spread(std::size_t w) const {
-  std::vector<float> out(kMeasures * columns_, 0.0f), values;
+// How far the leaves spread in a span, robustly: cells. 0 where it is less than `floor`, and says nothing.
+std::vector<float> Departures::spread(std::size_t w, const std::vector<float>& floor) const {
+  std::vector<float> out(kMeasures * columns_, 0.0f), values, enough(out.size());
   const auto& sample = contrast_.sample();
-  if (sample.size() < kLeastSample || !has(Ingredient::kSpread)) return out;
+  const std::size_t n = sample.size();
+  if (n < kLeastSample || !has(Ingredient::kSpread)) return out;
+  const auto span = static_cast<float>(kSpans[w]);
+  // Of most columns it is less: that more than half are less is told without the median.
+  for (std::size_t c = 0; c < out.size(); ++c) enough[c] = kNearly * floor[c] * span / kDeviationOfMedian;
+  std::vector<std::uint32_t> more(out.size());
+  for (const std::uint32_t l : sample) {
+    const float* const from = sum_[w][l];
+    for (std::size_t c = 0; c < out.size(); ++c) more[c] += std::abs(from[c]) > enough[c];
+  }
   for (std::size_t c = 0; c < out.size(); ++c) {
+    if (more[c] < n - n / 2) continue;
     values.clear();
     for (const std::uint32_t l : sample) values.push_back(std::abs(sum_[w][l][c]));
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(n / 2);
     std::nth_element(values.begin(), middle, values.end());
-    out[c] = kDeviationOfMedian * *middle / static_cast<float>(kSpans[w]);
+    out[c] = kDeviationOfMedian * *middle / span;
   }
   return out;
 }
@@ -195,7 +209,9 @@ void Departures::score() {
   for (std::size_t w = 0; w < spans && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
     const auto span = static_cast<float>(kSpans[w]);
     const float one = 1 / span, young = has(Ingredient::kYoung) ? 1 + span / history : 1;
-    const std::vector<float> spreads = spread(w);
+    std::vector<float> floors(cells);
+    for (std::size_t c = 0; c < cells; ++c) floors[c] = kLeastDeviation[c / columns_] * std::sqrt(young);
+    const std::vector<float> spreads = spread(w, floors);
     // Of each depth: the variance of young nodes, what averaging over the span makes of a variance, and what
     // no variance is below; a part of the square of how far all have moved.
     std::vector<float> moved(cells, 0.0f);
@@ -203,7 +219,7 @@ void Departures::score() {
       for (std::size_t c = 0; c < cells; ++c)
         moved[c] += imperfect * one * common_[(slices_ + kRing - k) % kRing][c];
     for (float& m : moved) m *= m;
-    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells);
+    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells), terms(cells);
     for (std::size_t g = 0; g < groups_; ++g)
       for (std::size_t c = 0; c < cells; ++c) {
         const double all = pooled_[g][0][c];
@@ -218,9 +234,11 @@ void Departures::score() {
       const float own = n_[i] / (n_[i] + kOwnSlices), others = 1 - own;
       const float *const d = sum_[w][i], *const v = variance_[i];
       const float *const b = &base[g * cells], *const t = &lasts[g * cells], *const f = &least[g * cells];
-      float total = 0;
+      // The sum in a loop of its own: in order, while the terms are taken several at once.
       for (std::size_t c = 0; c < cells; ++c)
-        total += d[c] * d[c] / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
+        terms[c] = d[c] * d[c] / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
+      float total = 0;
+      for (std::size_t c = 0; c < cells; ++c) total += terms[c];
       total *= one * one;
       if (total <= best_[i].score) continue;  // what follows makes it smaller
       // What takes little time is of little interest, however sure it is.
@@ -236,11 +254,13 @@ void Departures::score() {
 // The time, as a share, that goes elsewhere than usual.
 double Departures::effect(std::size_t item, std::size_t w) const {
   float more = 0, less = 0, longer = 0;
-  const float* const d = sum_[w][item];
+  const float* const share = sum_[w][item] + Contrast::kShare * columns_;
+  const float* const excess = sum_[w][item] + Contrast::kExcess * columns_;
+  const float* const overtime = sum_[w][item] + Contrast::kOvertime * columns_;
   for (std::size_t x = 0; x < columns_; ++x) {
-    const float share = d[Contrast::kShare * columns_ + x];
-    (share > 0 ? more : less) += std::abs(share);
-    longer += std::max({0.0f, d[Contrast::kExcess * columns_ + x], d[Contrast::kOvertime * columns_ + x]});
+    more += std::max(0.0f, share[x]);
+    less += std::max(0.0f, -share[x]);
+    longer += std::max(0.0f, std::max(excess[x], overtime[x]));
   }
   return std::max({more, less, longer}) / static_cast<float>(kSpans[w]);
 }
@@ -321,6 +341,11 @@ std::vector<std::uint32_t> Departures::alarmed() {
           : 1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
   for (std::size_t g = 0; g < groups_; ++g) {
     if (greatest_[g] <= 0) continue;
+    // Far below any limit there is nothing to be told of it.
+    if (greatest_[g] <= kSuspicious * limits_[g].least() && limits_[g].size() >= TailLimit::kFewest) {
+      limit_now_[g] = limits_[g].least();
+      continue;
+    }
     const double limit = limit_now_[g] = limits_[g].limit(p, few);
     suspect_ = suspect_ || greatest_[g] > limit * kSuspicious;
     if (greatest_[g] <= limit) continue;

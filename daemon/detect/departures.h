@@ -88,7 +88,7 @@ class Departures {
   void lay_out(std::size_t columns);
   void take();
   void score();
-  std::vector<float> spread(std::size_t span) const;
+  std::vector<float> spread(std::size_t span, const std::vector<float>& floor) const;
   double effect(std::size_t item, std::size_t span) const;
   std::vector<std::uint32_t> alarmed();
   void learn();

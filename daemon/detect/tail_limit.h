@@ -6,7 +6,7 @@
 // excesses over a high quantile, which suits light tails, and the Pareto one (Hill; Weissman, Estimation of
 // parameters and large quantiles, 1978), which suits heavy ones. A short history makes it wider, not silent.
 //
-// Cost: add O(1); limit O(kept). Memory: kept * 4 bytes. Thread safety: none.
+// Cost: add O(kept) bytes moved; limit O(kMostTail). Memory: kept * 8 bytes. Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,10 @@ class TailLimit {
   // The greatest score of a quiet slice; not negative, finite.
   void add(float score);
   std::size_t size() const { return newest_.size(); }
+  // No limit is below this.
+  double least() const { return options_.least; }
+  // Maxima until a limit is finite.
+  static constexpr std::size_t kFewest = 3;
   // What a slice's greatest score exceeds with probability `p` (0 to 1, both outside). Infinite before the
   // third maximum.
   // `few` times as many slices are called a short history.
@@ -36,6 +40,7 @@ class TailLimit {
  private:
   Options options_;
   std::vector<float> newest_;  // a ring
+  std::vector<float> sorted_;  // the same, the greatest first
   std::size_t next_ = 0;
 };
 
