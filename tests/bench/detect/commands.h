@@ -11,6 +11,13 @@ namespace margay::bench {
 int cases(std::uint64_t first, std::uint64_t last, int group, bool verbose);
 // The same with each ingredient of the search for departures left out: a markdown table.
 int ablation(std::uint64_t first, std::uint64_t last, int group);
+// Whether what is said by slice t depends on slices after it: cases cut off somewhere say what the whole ones
+// said until there. Fails if one does not.
+int causality(std::uint64_t first, std::uint64_t last);
+// Writes each case's alerts and truth, DIR/alerts/CASE.jsonl and DIR/truth/CASE.json, for another scorer.
+int write(const std::string& directory, std::uint64_t first, std::uint64_t last);
+// Tails, memory and dispersion of made-up jobs beside those of archives: a markdown table.
+int realism(const std::vector<std::string>& archives);
 // Quiet jobs of 1 s slices (quiet_jobs.h), of each kind and seed: false alarms, beside those expected.
 struct KnobPlan {
   double days = 0.1;  // of each

@@ -56,6 +56,11 @@ int main(int argc, char** argv) {
   const auto group = static_cast<int>(number(4, -1));
   if (what == "cases") return bench::cases(first, last, group, verbose);
   if (what == "ablation") return bench::ablation(first, last, group);
+  if (what == "causality") return bench::causality(first, last);
+  if (what == "write" && argc > 2)
+    return bench::write(argv[2], static_cast<std::uint64_t>(number(3, 1)),
+                        static_cast<std::uint64_t>(number(4, 4)));
+  if (what == "realism") return bench::realism({argv + 2, argv + argc});
   if (what == "knob") return bench::knob(knob_plan(argc, argv));
   if (what == "cost")
     return bench::cost(static_cast<std::uint32_t>(number(2, 64)), static_cast<std::size_t>(number(3, 256)),

@@ -89,6 +89,24 @@ std::vector<Said> said_until(const Case& c, const detect::DetectorOptions& optio
   return out;
 }
 
+std::string acausal(const Case& c, std::size_t slices) {
+  const auto options = options_for(c);
+  auto whole = said_until(c, options, c.slices.size());
+  std::erase_if(whole, [&](const Said& s) { return s.slice >= slices; });
+  // Not only unseen: what comes later is not there.
+  Case cut = c;
+  cut.slices.resize(std::min(slices, cut.slices.size()));
+  const auto until = said_until(cut, options, slices);
+  if (until.size() != whole.size())
+    return text("%s seed %lu, cut after %zu slices: %zu lines instead of %zu", c.group.c_str(), c.seed,
+                slices, until.size(), whole.size());
+  for (std::size_t i = 0; i < until.size(); ++i)
+    if (until[i].slice != whole[i].slice || to_json(until[i].alert) != to_json(whole[i].alert))
+      return text("%s seed %lu, cut after %zu slices: line %zu of slice %zu differs", c.group.c_str(), c.seed,
+                  slices, i, until[i].slice);
+  return "";
+}
+
 std::vector<alert::Alert> alerts_of(const Case& c, const detect::DetectorOptions& options) {
   detect::Detector d(options);
   d.set_topology(c.topology);

@@ -48,6 +48,9 @@ struct Said {
 };
 std::vector<Said> said_until(const Case& c, const detect::DetectorOptions& options, std::size_t slices);
 
+// Nothing, or how the alerts of a case that is cut off after `slices` differ from what the whole said so far.
+std::string acausal(const Case& c, std::size_t slices);
+
 // `tell`, if given, is told of every alert and miss in a line.
 Score score(const Case& c, const std::vector<alert::Alert>& alerts,
             const std::function<void(const std::string&)>& tell = {});
