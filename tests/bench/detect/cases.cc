@@ -130,6 +130,7 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
   for (std::uint32_t r = 0; r < n; ++r) {
     speed.push_back(random.jitter(spread));
     speed_b.push_back(random.jitter(spread * 1.5));
+    if (trait == "clusters" && shape.cluster(r) % 2 == 1) speed[r] *= 0.6;
   }
   std::vector<Slow> rank(n, Slow(random.uniform(0.01, 0.06), 4 * slice)),
       machine(shape.machines, Slow(random.uniform(0.01, 0.06), 8 * slice));
@@ -139,6 +140,7 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
   const auto every = static_cast<std::uint64_t>(1 + random.below(4));
   const double cv = random.uniform(0.02, 0.1);
   const bool writes = fault.kind == "slow_disk" || random.chance(0.2);
+  double checkpoint = trait == "rare" ? 40 * slice : 1e300;
   for (std::uint32_t r = 0; r < n; ++r) lines[r].spend(3, slice * random.uniform(0.5, 1.2));
   for (std::uint64_t i = 0;; ++i) {
     const double t = lines[0].now();
@@ -149,6 +151,7 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
       double work = step * (b ? 0.35 * share : share) * (b ? speed_b : speed)[r] * random.jitter(cv) *
                     rank[r].at(t, random) * machine[shape.machine(r)].at(t, random);
       if (trait == "tails" && random.chance(0.003)) work *= 1 + 1 / std::sqrt(random.uniform(0.01, 1));
+      if (trait == "shared") work += slice * preempted(random);
       if (trait == "drift" && r % 7 == 0) work *= 1 + 0.4 * t / end;
       if (trait == "single" && static_cast<std::int64_t>(t / (20 * slice)) % 3 == 2)
         work *= r == 0 ? 1.5 : 0.3;
@@ -179,8 +182,24 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
     double all = 0;
     for (std::uint32_t r = 0; r < n; ++r) {
       const double both = std::max({ready[r], ready[(r + 1) % n], ready[(r + n - 1) % n]});
+      // Who polls waits in many short visits, more or less of them.
+      const double poll =
+          trait == "polling" ? slice * std::exp(random.uniform(std::log(2e-3), std::log(0.1))) : 0;
+      while (poll > 0 && lines[r].now() < both + transfer[r] - poll) {
+        lines[r].spend(1, random.exponential(poll));
+        lines[r].spend(0, slice * 2e-4);
+      }
       lines[r].until(1, both + transfer[r]);
       all = std::max(all, lines[r].now());
+    }
+    if (t >= checkpoint) {
+      const double size = slice * random.uniform(2, 5);
+      for (std::uint32_t r = 0; r < n; ++r) {
+        lines[r].spend(4, size * random.jitter(0.15));
+        all = std::max(all, lines[r].now());
+      }
+      for (std::uint32_t r = 0; r < n; ++r) lines[r].until(2, all + slice * 0.001);
+      checkpoint = t + 40 * slice;
     }
     if (i % every == 0)
       for (std::uint32_t r = 0; r < n; ++r) lines[r].until(2, all + step * 0.03 * random.jitter(0.1));
@@ -368,6 +387,16 @@ constexpr Group kGroups[] = {
     {"tasks", "slow_disk", ""},
     {"tasks", "busy_machine", ""},
     {"tasks", "", "tails"},
+    {"coupled", "slow_machine", "rare"},
+    {"coupled", "", "rare"},
+    {"coupled", "slow_rank", "clusters"},
+    {"coupled", "", "clusters"},
+    {"coupled", "slow_rank", "clock"},
+    {"coupled", "", "clock"},
+    {"coupled", "slow_machine", "shared"},
+    {"coupled", "", "shared"},
+    {"coupled", "slow_machine", "polling"},
+    {"coupled", "", "polling"},
 };
 
 }  // namespace
@@ -395,7 +424,7 @@ Case make_case(std::size_t group, std::uint64_t seed) {
     if (random.chance(0.3)) shape = {8, 2, 1};
     if (random.chance(0.3)) shape = {12, 3, 1};
   }
-  if (std::string(g.fault) == "slow_cluster") shape = {64, 16, 4};
+  if (std::string(g.fault) == "slow_cluster" || trait == "clusters") shape = {64, 16, 4};
   const Fault fault = some_fault(g.fault, shape, out.slice_s, end, random);
   const std::string job_kind = g.job;
   Job job = (job_kind == "coupled"   ? coupled
@@ -409,6 +438,20 @@ Case make_case(std::size_t group, std::uint64_t seed) {
                    leave = end - random.exponential(4) * out.slice_s;
       std::erase_if(visits, [&](const Visit& v) { return v.end < join || v.begin > leave; });
     }
+  // Machines whose clocks are put right now and then: what is said twice is squeezed, what is left out grows.
+  if (trait == "clock") {
+    std::vector<Clock> clocks;
+    for (std::uint32_t m = 0; m < shape.machines; ++m) clocks.emplace_back(random);
+    for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+      double told = 0;
+      for (Visit& v : job.visits[r]) {
+        const double offset =
+            clocks[shape.machine(r)].offset(v.end, 60 * out.slice_s, 0.01 * out.slice_s, random);
+        v.begin = told;
+        told = v.end = std::max(told, v.end + offset);
+      }
+    }
+  }
   out.topology = topology_of(shape, job.states);
   out.idle_states = job.idle;
   out.slices = slices_of(job.visits, out.slice_s, end, job.states.size());

@@ -4,8 +4,9 @@
 // Kinds: "coupled" ranks that exchange with their neighbours and meet in a collective; "free" ranks whose
 // calls do not wait for each other; "service" workers that take requests from queues; "tasks" of a workflow
 // that read, compute and write. Faults: a slow rank, machine or cluster, a stopped or hung rank, contention
-// of a network, a slow disk, a busy machine. Without one: phases A-B-A-B, ranks that differ, drift, heavy
-// tails, noise that lasts.
+// of a network, a slow disk, a busy machine. Without one, and besides: phases A-B-A-B, ranks that differ,
+// drift, heavy tails, noise that lasts, resources that come and go, checkpoints, clusters of another kind,
+// clocks that are put right, cores that are shared, waiting by polling.
 #pragma once
 
 #include <cstdint>

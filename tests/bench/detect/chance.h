@@ -54,6 +54,27 @@ struct Shape {
   std::uint32_t cluster(std::uint32_t r) const { return machine(r) * clusters / machines; }
 };
 
+// What a step takes longer where ranks share cores with others, as a share of the slice: seldom, and then
+// with a heavy tail (index 1.5).
+inline double preempted(Random& random) {
+  return random.chance(0.05) ? std::min(0.5, 0.01 * std::pow(random.uniform(1e-6, 1), -1 / 1.5)) : 0;
+}
+
+// A machine's clock goes wrong by so much a second, until it is put right, by a step.
+class Clock {
+ public:
+  explicit Clock(Random& random) : drift_(50e-6 * random.normal()) {}
+  // What it says more than the true one, s, put right every `every` seconds or so to `precision` (s).
+  double offset(double t, double every, double precision, Random& random) {
+    if (t >= next_)
+      offset_ = -drift_ * t + precision * random.normal(), next_ = t + random.exponential(every);
+    return offset_ + drift_ * t;
+  }
+
+ private:
+  double drift_, offset_ = 0, next_ = 0;
+};
+
 // Ranks on machines on clusters; the states are `states`, from kFirst on.
 std::shared_ptr<detect::Topology> topology_of(const Shape& shape, const std::vector<std::string>& states);
 

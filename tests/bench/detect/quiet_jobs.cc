@@ -10,11 +10,6 @@ namespace {
 
 constexpr double kHour = 3600;
 
-// A machine's clock goes wrong by so much a second, until it is put right, by steps.
-struct Clock {
-  double drift = 0, offset = 0, next = 0;
-};
-
 struct Play {
   const std::string& kind;
   Shape shape;
@@ -51,8 +46,9 @@ void coupled(Play& p) {
   const double deviation = random.uniform(0.01, 0.06), of_machines = random.uniform(0.01, 0.06);
   std::vector<Slow> rank(n, Slow(deviation, 4)), machine(p.shape.machines, Slow(of_machines, 8)),
       slowly(n, Slow(0.25, 4 * kHour));
-  std::vector<Clock> clocks(p.shape.machines);
-  for (Clock& c : clocks) c.drift = 50e-6 * random.normal();
+  std::vector<Clock> clocks;
+  for (std::uint32_t m = 0; m < p.shape.machines; ++m) clocks.emplace_back(random);
+  const bool shared = p.kind == "shared", polling = p.kind == "polling";
   int phase = 0;
   double phase_end = p.kind == "phases" ? 30 : 1e300, checkpoint = 600, house = house_every, second = -1;
   std::vector<double> ready(n);
@@ -67,12 +63,8 @@ void coupled(Play& p) {
       for (std::uint32_t m = 0; m < near.size(); ++m) near[m] = machine[m].at(t, random);
     }
     if (clock)
-      for (std::uint32_t r = 0; r < n; ++r) {
-        Clock& c = clocks[p.shape.machine(r)];
-        if (t >= c.next)
-          c.offset = -c.drift * t + 0.002 * random.normal(), c.next = t + random.exponential(1200);
-        stream.set_clock(r, std::max(-0.5, c.offset + c.drift * t));
-      }
+      for (std::uint32_t r = 0; r < n; ++r)
+        stream.set_clock(r, clocks[p.shape.machine(r)].offset(t, 1200, 0.002, random));
     if (t >= phase_end) {
       phase = phase != 0 ? 0 : 1 + static_cast<int>(random.below(2));
       phase_end = t + std::exp(random.uniform(std::log(20.0), std::log(600.0)));
@@ -83,6 +75,7 @@ void coupled(Play& p) {
       double work =
           step * part * speed[phase][r] * random.jitter(cv) * noise[r] * near[p.shape.machine(r)] * drift[r];
       if (tails && random.chance(tail_chance)) work *= 1 + 1 / std::sqrt(random.uniform(0.01, 1));
+      if (shared) work += preempted(random);
       stream.spend(r, kCompute_, work);
       stream.spend(r, kIsend, transfer * 0.15 * random.jitter(0.2));
       stream.spend(r, kIrecv, transfer * 0.05);
@@ -97,7 +90,14 @@ void coupled(Play& p) {
     double all = 0;
     for (std::uint32_t r = 0; r < n; ++r) {
       const double both = std::max({ready[r], ready[(r + 1) % n], ready[(r + n - 1) % n]});
-      stream.until(r, kWaitall, both + transfer * random.jitter(0.1));
+      const double arrived = both + transfer * random.jitter(0.1);
+      // Who polls waits in many short visits, more or less of them.
+      const double poll = polling ? std::exp(random.uniform(std::log(2e-3), std::log(0.1))) : 0;
+      while (poll > 0 && stream.now(r) < arrived - poll) {
+        stream.spend(r, kWaitall, random.exponential(poll));
+        stream.spend(r, kCompute_, 2e-4);
+      }
+      stream.until(r, kWaitall, arrived);
       all = std::max(all, stream.now(r));
     }
     if (i % every == 0)
@@ -203,8 +203,8 @@ Kind kind_of(const std::string& name) {
 }  // namespace
 
 const std::vector<std::string>& QuietJob::kinds() {
-  static const std::vector<std::string> kAll = {"coupled",  "tails", "phases", "drift",    "rare",
-                                                "clusters", "clock", "free",   "services", "tasks"};
+  static const std::vector<std::string> kAll = {"coupled", "tails", "phases",   "drift", "rare",   "clusters",
+                                                "clock",   "free",  "services", "tasks", "shared", "polling"};
   return kAll;
 }
 

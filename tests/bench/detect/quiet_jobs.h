@@ -8,6 +8,8 @@
 //  - "rare": the same; all write a checkpoint every 10 min, one rank at a time keeps house
 //  - "clusters": the same; half of the machines are of another kind
 //  - "clock": the same; clocks of machines drift, and are put right now and then
+//  - "shared": the same; cores are shared with others, so that steps take longer now and then
+//  - "polling": the same; who waits polls, in a few or in hundreds of short visits
 //  - "free": ranks whose calls do not wait for each other
 //  - "services": workers that take requests; the load changes over minutes and over the day. Idle is declared
 //  - "tasks": workers that read, compute for seconds to minutes, and write. Idle is declared
