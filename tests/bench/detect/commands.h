@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "margay/base/time.h"
+
 namespace margay::bench {
 
 // How well: made-up cases of these seeds, of one group or (-1) of all.
@@ -18,10 +20,11 @@ int causality(std::uint64_t first, std::uint64_t last);
 int write(const std::string& directory, std::uint64_t first, std::uint64_t last);
 // Tails, memory and dispersion of made-up jobs beside those of archives: a markdown table.
 int realism(const std::vector<std::string>& archives);
-// Quiet jobs of 1 s slices (quiet_jobs.h), of each kind and seed: false alarms, beside those expected.
+// Quiet jobs (quiet_jobs.h), of each kind and seed: false alarms, beside those expected.
 struct KnobPlan {
   double days = 0.1;  // of each
   std::uint32_t leaves = 64;
+  DurationNs slice = seconds(1);
   std::vector<double> knobs = {1, 10, 100};
   std::uint64_t first_seed = 1, last_seed = 1;
   std::string kind;  // "": all

@@ -1,10 +1,15 @@
-// detect_bench cases [FIRST LAST [GROUP]] [-v]  made-up cases of these seeds: F1, delay, localisation, false
-// alarms detect_bench ablation [FIRST LAST [GROUP]]    the same with each ingredient left out: a markdown
-// table detect_bench quiet RANKS SLICES KNOB          a quiet job of 1 s slices: false alarms a day, beside
-// the knob detect_bench cost LEAVES WINDOW [SLICES]      of a slice: looking for departures beside the
-// partition update
+// detect_bench cases [FIRST LAST [GROUP]] [-v]   made-up cases of these seeds: F1, delay, localisation, false
+// alarms detect_bench ablation [FIRST LAST [GROUP]]     the same with each ingredient left out: a markdown
+// table detect_bench knob [--days D] [--leaves N] [--slice 1s] [--knob 1,10,100] [--seeds FIRST-LAST] [--kind
+// KIND]
+//                   [--effect E] [-v]            quiet jobs: false alarms beside those expected
+// detect_bench cost LEAVES WINDOW [SLICES [KIND]]  of a slice: looking for departures beside the partition
+// update detect_bench realism [ARCHIVE...]              tails, memory, dispersion of the jobs made up, beside
+// archives detect_bench causality [FIRST LAST]            cases cut off somewhere say what the whole ones
+// said until there detect_bench write DIR [FIRST LAST]            alerts and truths as files, for another
+// scorer
 //
-// score.h has the rules of a hit.
+// -v tells every alarm. score.h has the rules of a hit, README.md the figures.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +28,13 @@ margay::bench::KnobPlan knob_plan(int argc, char** argv) {
     if (option == "--days") plan.days = std::atof(value);
     if (option == "--leaves") plan.leaves = static_cast<std::uint32_t>(std::atol(value));
     if (option == "--kind") plan.kind = value;
+    // As "1s" or "100ms".
+    if (option == "--slice") {
+      char* unit = nullptr;
+      const double number = std::strtod(value, &unit);
+      const double ns = number * (std::strcmp(unit, "ms") == 0 ? 1e6 : 1e9);
+      if (ns >= 1e6) plan.slice = margay::DurationNs(static_cast<std::int64_t>(ns));
+    }
     if (option == "--effect") plan.min_effect = std::atof(value);
     if (option == "--seeds") {
       char* rest = nullptr;

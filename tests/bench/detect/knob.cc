@@ -56,8 +56,10 @@ std::string cell(int alarms, double expected) {
 }  // namespace
 
 int knob(const KnobPlan& plan) {
-  const auto slices = static_cast<std::int64_t>(plan.days * kDay);
-  std::printf("| quiet job, %u leaves, min_effect %.2g | days |", plan.leaves, plan.min_effect);
+  const auto slices =
+      static_cast<std::int64_t>(plan.days * kDay * 1e9 / static_cast<double>(plan.slice.value));
+  std::printf("| quiet job, %u leaves, slices of %g s, min_effect %.2g | days |", plan.leaves,
+              static_cast<double>(plan.slice.value) * 1e-9, plan.min_effect);
   for (const double k : plan.knobs) std::printf(" knob %g: alarms of expected, ratio (95 %%) |", k);
   std::printf(" slices/s |\n|---|---|");
   for (std::size_t i = 0; i < plan.knobs.size(); ++i) std::printf("---|");
@@ -67,11 +69,11 @@ int knob(const KnobPlan& plan) {
   for (const std::string& kind : QuietJob::kinds()) {
     if (!plan.kind.empty() && plan.kind != kind) continue;
     std::vector<int> alarms(plan.knobs.size());
-    double watched = 0, seconds_spent = 0;
+    double watched = 0, told = 0, seconds_spent = 0;
     for (std::uint64_t seed = plan.first_seed; seed <= plan.last_seed; ++seed) {
-      const QuietJob job(kind, plan.leaves, seed);
+      const QuietJob job(kind, plan.leaves, seed, plan.slice);
       detect::WindowOptions o;
-      o.slice = seconds(1);
+      o.slice = plan.slice;
       o.slices = 2;
       o.memory_budget_bytes = std::uint64_t{4} << 30;
       detect::Window window(o);
@@ -113,14 +115,15 @@ int knob(const KnobPlan& plan) {
         }
       });
       seconds_spent += std::chrono::duration<double>(Clock::now() - begin).count();
-      watched += static_cast<double>(slices) / kDay;
+      watched += plan.days;
+      told += static_cast<double>(slices);
     }
     std::printf("| %s | %.3g |", kind.c_str(), watched);
     for (std::size_t i = 0; i < alarms.size(); ++i) {
       std::printf(" %s |", cell(alarms[i], plan.knobs[i] * watched).c_str());
       all[i] += alarms[i];
     }
-    std::printf(" %.0f |\n", watched * kDay / seconds_spent);
+    std::printf(" %.0f |\n", told / seconds_spent);
     std::fflush(stdout);
     all_days += watched;
   }

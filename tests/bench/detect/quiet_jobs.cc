@@ -208,8 +208,8 @@ const std::vector<std::string>& QuietJob::kinds() {
   return kAll;
 }
 
-QuietJob::QuietJob(std::string kind, std::uint32_t ranks, std::uint64_t seed)
-    : kind_(std::move(kind)), ranks_(ranks), seed_(seed) {
+QuietJob::QuietJob(std::string kind, std::uint32_t ranks, std::uint64_t seed, DurationNs slice)
+    : kind_(std::move(kind)), ranks_(ranks), seed_(seed), slice_(slice) {
   machines_ = std::max(1u, ranks_ / (ranks_ > 1000 ? 32 : 8));
   clusters_ = machines_ >= 4 ? machines_ / (machines_ >= 64 ? 16 : 4) : 1;
   const Kind what = kind_of(kind_);
@@ -220,7 +220,7 @@ QuietJob::QuietJob(std::string kind, std::uint32_t ranks, std::uint64_t seed)
 void QuietJob::play(std::int64_t slices, const std::function<void(const model::SliceColumn&)>& each) const {
   const Kind kind = kind_of(kind_);
   std::int64_t told = 0;
-  Stream stream(ranks_, static_cast<std::uint32_t>(kFirst + kind.states.size()), seconds(1),
+  Stream stream(ranks_, static_cast<std::uint32_t>(kFirst + kind.states.size()), slice_,
                 [&](const model::SliceColumn& c) {
                   if (told++ < slices) each(c);
                 });

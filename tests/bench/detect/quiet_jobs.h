@@ -1,5 +1,5 @@
 // Jobs in which nothing goes wrong, for as long as one likes: whether the detector stays silent. Made up
-// event by event and cut into slices of 1 s as they come (stream.h); deterministic in the seed.
+// event by event and cut into slices as they come (stream.h); deterministic in the seed.
 //
 //  - "coupled": ranks that exchange with their neighbours, and meet in collectives (8 states)
 //  - "tails": the same; steps of single ranks take several times as long, seldom
@@ -33,7 +33,7 @@ class QuietJob {
  public:
   static const std::vector<std::string>& kinds();
   // `kind`: one of kinds().
-  QuietJob(std::string kind, std::uint32_t ranks, std::uint64_t seed);
+  QuietJob(std::string kind, std::uint32_t ranks, std::uint64_t seed, DurationNs slice = seconds(1));
   std::shared_ptr<const detect::Topology> topology() const { return topology_; }
   // States in which being is no work.
   const std::set<std::string>& idle_states() const { return idle_; }
@@ -44,6 +44,7 @@ class QuietJob {
   std::string kind_;
   std::uint32_t ranks_, machines_, clusters_;
   std::uint64_t seed_;
+  DurationNs slice_;
   std::shared_ptr<const detect::Topology> topology_;
   std::set<std::string> idle_;
 };

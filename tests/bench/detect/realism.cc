@@ -57,7 +57,7 @@ int realism(const std::vector<std::string>& archives) {
         static_cast<double>(resume->run.levels[0].value) * 1e-9, s);
   }
   for (const std::string& kind : QuietJob::kinds()) {
-    const QuietJob job(kind, 16, 3);
+    const QuietJob job(kind, 64, 3);
     CellSeries series;
     job.play(kSlices, [&](const model::SliceColumn& c) { series.add(c); });
     const CellStatistics s = series.statistics();
