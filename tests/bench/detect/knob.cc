@@ -1,4 +1,5 @@
 // Whether false alarms are as many as the knob says: quiet jobs of days, and every alarm is a false one.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -42,14 +43,14 @@ struct Watched {
   double knob;
   detect::Departures departures;
   std::int64_t open_since = -1;
-  int alarms = 0;
 };
 
-std::string cell(int alarms, double expected) {
+// `firing`: part of the time in which an alarm is open, and nothing else is seen.
+std::string cell(int alarms, double expected, double firing) {
   const auto [low, high] = interval(alarms);
-  char text[96];
-  std::snprintf(text, sizeof text, "%d of %.3g: %.2g (%.2g to %.2g)", alarms, expected, alarms / expected,
-                low / expected, high / expected);
+  char text[128];
+  std::snprintf(text, sizeof text, "%d of %.3g: %.2g (%.2g to %.2g), %.1f %%", alarms, expected,
+                alarms / expected, low / expected, high / expected, 100 * firing);
   return text;
 }
 
@@ -60,15 +61,18 @@ int knob(const KnobPlan& plan) {
       static_cast<std::int64_t>(plan.days * kDay * 1e9 / static_cast<double>(plan.slice.value));
   std::printf("| quiet job, %u leaves, slices of %g s, min_effect %.2g | days |", plan.leaves,
               static_cast<double>(plan.slice.value) * 1e-9, plan.min_effect);
-  for (const double k : plan.knobs) std::printf(" knob %g: alarms of expected, ratio (95 %%) |", k);
+  for (const double k : plan.knobs)
+    std::printf(" knob %g: alarms of expected, ratio (95 %%), time firing |", k);
   std::printf(" slices/s |\n|---|---|");
   for (std::size_t i = 0; i < plan.knobs.size(); ++i) std::printf("---|");
   std::printf("---|\n");
   std::vector<int> all(plan.knobs.size());
-  double all_days = 0;
+  std::vector<double> all_open(plan.knobs.size());
+  double all_days = 0, all_told = 0;
   for (const std::string& kind : QuietJob::kinds()) {
     if (!plan.kind.empty() && plan.kind != kind) continue;
     std::vector<int> alarms(plan.knobs.size());
+    std::vector<double> open(plan.knobs.size());  // slices
     double watched = 0, told = 0, seconds_spent = 0;
     for (std::uint64_t seed = plan.first_seed; seed <= plan.last_seed; ++seed) {
       const QuietJob job(kind, plan.leaves, seed, plan.slice);
@@ -103,6 +107,7 @@ int knob(const KnobPlan& plan) {
             w.open_since = column.index.value;
             ++alarms[i];
           }
+          open[i] += w.open_since >= 0;
           if (w.open_since >= 0 && (e == nullptr || e->over)) {
             if (plan.verbose && e != nullptr)
               std::printf(
@@ -120,16 +125,18 @@ int knob(const KnobPlan& plan) {
     }
     std::printf("| %s | %.3g |", kind.c_str(), watched);
     for (std::size_t i = 0; i < alarms.size(); ++i) {
-      std::printf(" %s |", cell(alarms[i], plan.knobs[i] * watched).c_str());
+      std::printf(" %s |", cell(alarms[i], plan.knobs[i] * watched, open[i] / told).c_str());
       all[i] += alarms[i];
+      all_open[i] += open[i];
     }
     std::printf(" %.0f |\n", told / seconds_spent);
     std::fflush(stdout);
-    all_days += watched;
+    all_days += watched, all_told += told;
   }
   std::printf("| all | %.3g |", all_days);
   for (std::size_t i = 0; i < all.size(); ++i)
-    std::printf(" %s |", cell(all[i], plan.knobs[i] * all_days).c_str());
+    std::printf(" %s |",
+                cell(all[i], plan.knobs[i] * all_days, all_open[i] / std::max(1.0, all_told)).c_str());
   std::printf(" |\n");
   return 0;
 }

@@ -225,7 +225,7 @@ TEST(Accuracy, MostTruthsAreFoundAndFewAlarmsAreFalse) {
 }
 
 TEST(Accuracy, WhatIsLeftOutIsMissed) {
-  // A slow machine of ranks that are hardly slower: without the common part taken off, more goes wrong.
+  // Where what hits everyone alike is not taken off, waiting is taken for a departure.
   Score whole, without;
   for (std::size_t g = 0; g < 12; ++g) {
     const Case c = make_case(g, 503);
