@@ -41,7 +41,7 @@ def knob(path):
         if row[0].startswith("quiet job"):
             knobs = [re.search(r"knob (\S+):", cell)[1] for cell in row if cell.startswith("knob")]
         elif row[0] != "all":
-            kinds.append((row[0], [tuple(float(x) for x in re.findall(NUMBER, cell.split(":", 1)[1]))
+            kinds.append((row[0], [tuple(float(x) for x in re.findall(NUMBER, cell.split(":", 1)[1])[:3])
                                    for cell in row[2:2 + len(knobs)]]))
     return knobs, kinds
 
