@@ -84,6 +84,7 @@ Contrast::Fit Contrast::fit(const Mode& mode) const {
   for (const std::uint32_t l : of)
     for (std::size_t x = 0; x < columns_; ++x) logs[x] += mode.logs[l][x], log_sum[x] += mode.log_sum[l][x];
   fit.work = fit.least_work = 0;
+  if (without_.contains(Ingredient::kWorkModes)) return fit;
   scratch.clear();
   for (const std::uint32_t l : of) {
     float apart = 0;
@@ -189,7 +190,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   unsettled_ = true;
   if (mode_) {
     fit_now_ = fit(modes_[*mode_]);
-    unsettled_ = !fits(modes_[*mode_], fit_now_);
+    unsettled_ = !fits(modes_[*mode_], fit_now_) && !without_.contains(Ingredient::kModes);
     if (unsettled_) {
       Fit best;
       std::optional<std::size_t> other;
@@ -206,6 +207,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     }
   }
   departure_.fill(0);
+  machine_departures();
   for (Grid* g : {&passed_, &ended_visits_}) {
     g->reach(there_.size(), columns_);
     g->fill(0);
@@ -244,13 +246,13 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     float idle_share = 0;
     for (std::size_t x = kMachine; x < columns_; ++x) idle_share += counted_[x] ? 0 : mode.share[l][x];
     const bool shares = idle_share < kIdleShare;
-    for (std::size_t x = 0; sampled_[l] && x < kMachine; ++x) share[x] = row_[l][x] - mode.share[l][x];
     for (std::size_t x = kMachine; x < columns_; ++x) {
       if (!counted_[x]) continue;
       if (shares) share[x] = row_[l][x] - mode.share[l][x];
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
       // A visit of several slices that ends early does not make up for more than this one.
-      if (each >= 0) excess[x] = std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
+      if (each >= 0 && !without_.contains(Ingredient::kExcess))
+        excess[x] = std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
       if (logs[x] < kLeastVisits || (spent_[l][x] <= 0 && visits_[l][x] <= 0)) continue;
       // The leaf's own logarithms, as far as they are believed, and those of all.
       const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]);
@@ -260,31 +262,50 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       const float mean = k * mean_all + (1 - k) * mode.log_sum[l][x] / own;
       const float square = k * square_all + (1 - k) * mode.log_squares[l][x] / own;
       const float variance = std::max(0.0f, square - mean * mean);
-      if (age_[l][x] > usual_least[x]) {
+      if (age_[l][x] > usual_least[x] && !without_.contains(Ingredient::kOvertime)) {
         const float deviation = std::max(std::sqrt(variance), kLeastLogDeviation);
         const float usual = std::exp(mean + kLogDeviations * deviation);
         overtime[x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
       }
-      if (logs[x] < kLeastLogs) continue;
+      if (logs[x] < kLeastLogs || without_.contains(Ingredient::kTempo)) continue;
       ended_visits_[l][x] = visits_[l][x];
       passed_[l][x] = passed(l, x, mean, std::max(std::sqrt(variance), kLeastHazardDeviation));
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
-  std::vector<float> scratch;
-  for (std::size_t c = 0; c < cells(); ++c)
-    common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
-  // What the machine does to all is what it does to most of them, also where they are few.
-  for (std::size_t x = 0; x < kMachine && !sample_.empty(); ++x) {
-    scratch.clear();
-    for (const std::uint32_t l : sample_) scratch.push_back(departure_[l][x]);
-    const auto nth = scratch.begin() + static_cast<std::ptrdiff_t>(scratch.size() / 4);
-    std::nth_element(scratch.begin(), nth, scratch.end());
-    common_[x] = *nth;
+  if (without_.contains(Ingredient::kCommon)) return;
+  // Mostly nobody departs, or few: then the median is 0, as counting tells.
+  const std::size_t n = sample_.size();
+  std::vector<std::uint32_t> below(cells()), above(cells());
+  for (const std::uint32_t l : sample_) {
+    const float* const from = departure_[l];
+    for (std::size_t c = 0; c < below.size(); ++c) {
+      below[c] += from[c] < 0 ? 1 : 0;
+      above[c] += from[c] > 0 ? 1 : 0;
+    }
   }
+  std::vector<float> scratch;
+  for (std::size_t c = kMachine; c < cells(); ++c)
+    if (below[c] >= n - n / 2 || above[c] >= n - n / 2)
+      common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
   for (std::size_t l = 0; l < there_.size(); ++l)
     if (known_[l])
       for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];
+}
+
+// What the machine does to all leaves is nobody's; to most of few it may well be.
+void Contrast::machine_departures() {
+  machine_.reach(there_.size(), kMachine);
+  machine_n_.resize(there_.size(), 0.0f);
+  if (without_.contains(Ingredient::kMachine)) return;
+  for (std::size_t x = 0; x < kMachine; ++x) {
+    float least = 1;
+    for (const std::uint32_t l : sample_)
+      if (sampled_[l] && machine_n_[l] > 0) least = std::min(least, row_[l][x] - machine_[l][x]);
+    least = sample_.size() > 1 ? std::max(0.0f, least) : 0;
+    for (std::size_t l = 0; l < there_.size(); ++l)
+      if (sampled_[l] && machine_n_[l] > 0) departure_[l][x] = row_[l][x] - machine_[l][x] - least;
+  }
 }
 
 // The hazard that the visits of this slice have passed in it: as much as visits end, if they last as usual.
@@ -320,7 +341,7 @@ void Contrast::add(Mode& mode) {
     if (!there_[l]) continue;
     mode.n[l] = std::min(mode.n[l] + 1, kMemory);
     const float rate = 1 / mode.n[l];
-    for (std::size_t x = sampled_[l] ? kDenied : kMachine; x < columns_; ++x) {
+    for (std::size_t x = kMachine; x < columns_; ++x) {
       mode.share[l][x] += rate * (row_[l][x] - mode.share[l][x]);
       mode.spent[l][x] = keep * mode.spent[l][x] + spent_[l][x];
       mode.visits[l][x] = keep * mode.visits[l][x] + visits_[l][x];
@@ -334,6 +355,12 @@ void Contrast::add(Mode& mode) {
 }
 
 bool Contrast::learn() {
+  for (std::size_t l = 0; l < there_.size(); ++l) {
+    if (!sampled_[l]) continue;
+    machine_n_[l] = std::min(machine_n_[l] + 1, kMemory);
+    for (std::size_t x = 0; x < kMachine; ++x)
+      machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
+  }
   if (!unsettled_) {
     Mode& mode = modes_[*mode_];
     mode.used = clock_;

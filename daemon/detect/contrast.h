@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "grid.h"
+#include "margay/detect/ingredient.h"
 #include "margay/detect/window.h"
 
 namespace margay::detect {
@@ -32,9 +33,10 @@ class Contrast {
  public:
   enum Measure : std::size_t { kShare, kExcess, kOvertime, kMeasures };
   // Before the states come two columns of what the machine does to a process: the time it is ready to run and
-  // does not, and the time it is stopped. They have shares only.
+  // does not, and the time it is stopped. They have shares only, and what is usual of them is so in all
+  // modes: the machine knows nothing of modes.
   enum Machine : std::size_t { kDenied, kStopped, kMachine };
-  explicit Contrast(DurationNs slice) : slice_(slice) {}
+  explicit Contrast(DurationNs slice, Ingredients without = {}) : slice_(slice), without_(without) {}
 
   // The newest slice of the window. `idle` are states in which being is no work: they are left out. `work`
   // tells by column what is work.
@@ -58,6 +60,8 @@ class Contrast {
   // lasted (tempo.h). 0 where it is not known.
   const Grid& ended() const { return ended_visits_; }
   const Grid& passed() const { return passed_; }
+  // Slices that what the machine usually does to a leaf rests on.
+  float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
   // No mode fits: the job has just changed, all together.
   bool unsettled() const { return unsettled_; }
@@ -96,6 +100,7 @@ class Contrast {
   void reach(Mode& mode) const;
 
   DurationNs slice_;
+  Ingredients without_;  // for measurement only
   std::size_t columns_ = 0;
   std::vector<Mode> modes_;
   std::optional<std::size_t> mode_;
@@ -108,12 +113,15 @@ class Contrast {
   Grid row_, spent_, visits_;                  // of this slice
   std::vector<char> there_, known_, counted_;  // by leaf, by leaf, by column: not idle
   std::vector<char> sampled_;                  // by leaf: its process was looked at
+  Grid machine_;                               // leaves x kMachine: usual shares
+  std::vector<float> machine_n_;               // by leaf: slices it rests on
   Grid age_, in_,
       ended_;  // of this slice: of the longest visit, its part of the slice; log of one that ended
   struct Visit {
     std::uint16_t state = 0xfffe;  // none
     float age = 0;                 // slices
   };
+  void machine_departures();
   float passed(std::size_t leaf, std::size_t column, float mean, float deviation) const;
   std::vector<Visit> before_, after_;  // by leaf: the visit that is open where the slice begins, and ends
   SliceIndex last_{-2};

@@ -24,11 +24,15 @@ constexpr double kFewLeaves = 8;
 // A median of fewer leaves says nothing of their spread; of it and of a normal deviation.
 constexpr std::size_t kLeastSample = 4;
 constexpr float kDeviationOfMedian = 1.4826f;
+constexpr float kNearly = 0.999f;          // rounding does not make up for the rest
 constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is taken of, in a slice
 constexpr double kNearlyIndependent = 1.5;
 constexpr float kFreely = 3;  // slices until a variance has to be argued with
 constexpr std::uint64_t kRebase = 1024;
 constexpr double kLeastHistory = 6;
+// Time that the machine takes from a leaf, more than usual: share of two slices, and of four or more; in
+// usual deviations; and the slices after which usual is known.
+constexpr float kMuchTaken = 0.3f, kTaken = 0.15f, kTakenDeviations = 4, kMachineSlices = 10;
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
 constexpr std::uint32_t kMostMoving = 8;
 constexpr std::size_t kLate = 8;  // slices until a maximum is learned
@@ -54,7 +58,7 @@ bool is_work(const model::StateInfo& state) {
   return true;
 }
 
-Departures::Departures(Options options) : options_(options), contrast_(options.slice) {}
+Departures::Departures(Options options) : options_(options), contrast_(options.slice, options.without) {}
 
 void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
@@ -69,7 +73,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   group_.assign(leaves_, 0);
   for (std::uint32_t k = 1; k < h.node_count(); ++k) {
     const auto& node = h.nodes()[k];
-    if (node.leaf_count > 1 && node.leaf_count < leaves_)
+    if (has(Ingredient::kInnerNodes) && node.leaf_count > 1 && node.leaf_count < leaves_)
       inner_.push_back({node.first_leaf, node.leaf_count, node.depth + 1});
   }
   for (const Inner& i : inner_) group_.push_back(i.group);
@@ -78,7 +82,10 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   tempo_.clear_from(keep);
   n_.resize(items_, 0.0f);
   std::fill(n_.begin() + static_cast<std::ptrdiff_t>(keep), n_.end(), 0.0f);
-  while (limits_.size() < groups_ * kTests) limits_.emplace_back(TailLimit::Options{});
+  TailLimit::Options limit;
+  limit.heavy = has(Ingredient::kHeavyTail);
+  if (!has(Ingredient::kYoung)) limit.young = 0;
+  while (limits_.size() < groups_ * kTests) limits_.emplace_back(limit);
   pooled_n_.resize(groups_, 0.0);
   lay_out(columns_);
   restart();
@@ -127,13 +134,11 @@ void Departures::take() {
   const std::size_t slot = slices_ % kRing, cells = kMeasures * columns_;
   const Grid& leaves = contrast_.departure();
   Grid& now = ring_[slot];
-  // What falls out of the spans goes first: the ring holds just the longest.
-  for (std::size_t w = 0; w < kSpans.size(); ++w) {
-    const auto span = static_cast<std::size_t>(kSpans[w]);
-    if (run_ < span) continue;
-    float* const to = sum_[w][0];
-    const float* const from = ring_[(slices_ + kRing - span) % kRing][0];
-    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] -= from[i];
+  // What falls out of the longest span lies where the new slice will.
+  const auto leaves_span = [&](std::size_t w) { return run_ >= static_cast<std::uint64_t>(kSpans[w]); };
+  if (leaves_span(kSpans.size() - 1)) {
+    float* const to = sum_.back()[0];
+    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] -= now[0][i];
   }
   for (std::size_t l = 0; l < leaves_; ++l) {
     if (l < leaves.rows())
@@ -159,7 +164,12 @@ void Departures::take() {
   for (std::size_t w = 0; w < kSpans.size(); ++w) {
     float* const to = sum_[w][0];
     const float* const from = now[0];
-    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] += from[i];
+    if (leaves_span(w) && w + 1 < kSpans.size()) {
+      const float* const old = ring_[(slices_ + kRing - static_cast<std::size_t>(kSpans[w])) % kRing][0];
+      for (std::size_t i = 0; i < items_ * cells; ++i) to[i] = to[i] - old[i] + from[i];
+    } else {
+      for (std::size_t i = 0; i < items_ * cells; ++i) to[i] += from[i];
+    }
   }
   common_[slot] = contrast_.common();
   for (const auto& [from, to] :
@@ -190,17 +200,27 @@ void Departures::take() {
   }
 }
 
-// How far the leaves spread in a span, robustly: cells.
-std::vector<float> Departures::spread(std::size_t w) const {
-  std::vector<float> out(kMeasures * columns_, 0.0f), values;
+// How far the leaves spread in a span, robustly: cells. 0 where it is less than `floor`, and says nothing.
+std::vector<float> Departures::spread(std::size_t w, const std::vector<float>& floor) const {
+  std::vector<float> out(kMeasures * columns_, 0.0f), values, enough(out.size());
   const auto& sample = contrast_.sample();
-  if (sample.size() < kLeastSample) return out;
+  const std::size_t n = sample.size();
+  if (n < kLeastSample || !has(Ingredient::kSpread)) return out;
+  const auto span = static_cast<float>(kSpans[w]);
+  // Of most columns it is less: that more than half are less is told without the median.
+  for (std::size_t c = 0; c < out.size(); ++c) enough[c] = kNearly * floor[c] * span / kDeviationOfMedian;
+  std::vector<std::uint32_t> more(out.size());
+  for (const std::uint32_t l : sample) {
+    const float* const from = sum_[w][l];
+    for (std::size_t c = 0; c < out.size(); ++c) more[c] += std::abs(from[c]) > enough[c];
+  }
   for (std::size_t c = 0; c < out.size(); ++c) {
+    if (more[c] < n - n / 2) continue;
     values.clear();
     for (const std::uint32_t l : sample) values.push_back(std::abs(sum_[w][l][c]));
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(n / 2);
     std::nth_element(values.begin(), middle, values.end());
-    out[c] = kDeviationOfMedian * *middle / static_cast<float>(kSpans[w]);
+    out[c] = kDeviationOfMedian * *middle / span;
   }
   return out;
 }
@@ -211,18 +231,22 @@ void Departures::score() {
   greatest_.assign(groups_ * kTests, 0.0f);
   const std::size_t cells = kMeasures * columns_;
   const auto history = static_cast<float>(std::max(1.0, contrast_.history()));
-  for (std::size_t w = 0; w < kSpans.size() && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
+  const std::size_t spans = has(Ingredient::kSpans) ? kSpans.size() : 1;
+  const float imperfect = has(Ingredient::kImperfect) ? kImperfect : 0.0f;
+  for (std::size_t w = 0; w < spans && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
     const auto span = static_cast<float>(kSpans[w]);
-    const float one = 1 / span, young = 1 + span / history;
-    const std::vector<float> spreads = spread(w);
+    const float one = 1 / span, young = has(Ingredient::kYoung) ? 1 + span / history : 1;
+    std::vector<float> floors(cells);
+    for (std::size_t c = 0; c < cells; ++c) floors[c] = kLeastDeviation[c / columns_] * std::sqrt(young);
+    const std::vector<float> spreads = spread(w, floors);
     // Of each depth: the variance of young nodes, what averaging over the span makes of a variance, and what
     // no variance is below; a part of the square of how far all have moved.
     std::vector<float> moved(cells, 0.0f);
     for (std::size_t k = 0; k < static_cast<std::size_t>(kSpans[w]); ++k)
       for (std::size_t c = 0; c < cells; ++c)
-        moved[c] += kImperfect * one * common_[(slices_ + kRing - k) % kRing][c];
+        moved[c] += imperfect * one * common_[(slices_ + kRing - k) % kRing][c];
     for (float& m : moved) m *= m;
-    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells);
+    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells), terms(cells);
     for (std::size_t g = 0; g < groups_; ++g)
       for (std::size_t c = 0; c < cells; ++c) {
         const double all = pooled_[g][0][c];
@@ -231,20 +255,26 @@ void Departures::score() {
         const float floor = kLeastDeviation[c / columns_] * kLeastDeviation[c / columns_] * young;
         least[g * cells + c] = g == 0 ? std::max(floor, spreads[c] * spreads[c]) : floor;
       }
+    // What the machine does is judged by itself.
+    for (std::size_t g = 0; g < groups_; ++g)
+      for (std::size_t x = 0; x < Contrast::kMachine; ++x)
+        least[g * cells + x] = std::numeric_limits<float>::max();
     for (std::size_t i = 0; i < items_; ++i) {
       const std::size_t g = group_[i];
       if (pooled_n_[g] < 1) continue;
       const float own = n_[i] / (n_[i] + kOwnSlices), others = 1 - own;
       const float *const d = sum_[w][i], *const v = variance_[i];
       const float *const b = &base[g * cells], *const t = &lasts[g * cells], *const f = &least[g * cells];
-      float total = 0;
+      // The sum in a loop of its own: in order, while the terms are taken several at once.
       for (std::size_t c = 0; c < cells; ++c)
-        total += d[c] * d[c] / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
+        terms[c] = d[c] * d[c] / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
+      float total = 0;
+      for (std::size_t c = 0; c < cells; ++c) total += terms[c];
       total *= one * one;
       if (total <= best_[i][kApart].score) continue;  // what follows makes it smaller
       // What takes little time is of little interest, however sure it is.
       const auto large = static_cast<float>(effect(i, w));
-      total *= large / (large + kLarge);
+      if (has(Ingredient::kEffectWeight)) total *= large / (large + kLarge);
       if (total > best_[i][kApart].score) best_[i][kApart] = {total, static_cast<std::uint8_t>(w)};
     }
   }
@@ -264,11 +294,13 @@ void Departures::score() {
 // The time, as a share, that goes elsewhere than usual.
 double Departures::effect(std::size_t item, std::size_t w) const {
   float more = 0, less = 0, longer = 0;
-  const float* const d = sum_[w][item];
+  const float* const share = sum_[w][item] + Contrast::kShare * columns_;
+  const float* const excess = sum_[w][item] + Contrast::kExcess * columns_;
+  const float* const overtime = sum_[w][item] + Contrast::kOvertime * columns_;
   for (std::size_t x = 0; x < columns_; ++x) {
-    const float share = d[Contrast::kShare * columns_ + x];
-    (share > 0 ? more : less) += std::abs(share);
-    longer += std::max({0.0f, d[Contrast::kExcess * columns_ + x], d[Contrast::kOvertime * columns_ + x]});
+    more += std::max(0.0f, share[x]);
+    less += std::max(0.0f, -share[x]);
+    longer += std::max(0.0f, std::max(excess[x], overtime[x]));
   }
   return std::max({more, less, longer}) / static_cast<float>(kSpans[w]);
 }
@@ -278,7 +310,7 @@ void Departures::learn() {
   learn_variances();
   tempo_.learn(group_);
   pending_.push_back(greatest_);
-  while (pending_.size() > kLate) {
+  while (pending_.size() > (has(Ingredient::kLateLearning) ? kLate : 0)) {
     for (std::size_t g = 0; g < pending_.front().size(); ++g)
       if (pending_.front()[g] > 0) limits_[g].add(pending_.front()[g]);
     pending_.erase(pending_.begin());
@@ -345,9 +377,16 @@ std::vector<Departures::Alarm> Departures::alarmed() {
       options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay / std::max(1.0, tests);
   // A history of few leaves is a short one.
   const double few =
-      1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
+      !has(Ingredient::kYoung)
+          ? 1
+          : 1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
   for (std::size_t t = 0; t < greatest_.size(); ++t) {
     if (greatest_[t] <= 0) continue;
+    // Far below any limit there is nothing to be told of it.
+    if (greatest_[t] <= kSuspicious * limits_[t].least() && limits_[t].size() >= TailLimit::kFewest) {
+      limit_now_[t] = limits_[t].least();
+      continue;
+    }
     const double limit = limit_now_[t] = limits_[t].limit(p, few);
     suspect_ = suspect_ || greatest_[t] > limit * kSuspicious;
     if (greatest_[t] <= limit) continue;
@@ -358,6 +397,23 @@ std::vector<Departures::Alarm> Departures::alarmed() {
     }
   }
   return out;
+}
+
+// Leaves to which the machine does more than usual: ready to run and not let, or stopped. That is a fact, and
+// no matter of chance but where it always varies; of a slice or two it is none.
+void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
+  for (std::uint32_t l = 0; l < leaves_; ++l) {
+    if (contrast_.machine_slices(l) < kMachineSlices) continue;
+    const float deviation = std::sqrt(variance_[l][Contrast::kDenied] + variance_[l][Contrast::kStopped]);
+    for (std::size_t w = 1; w < kSpans.size() && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
+      const auto span = static_cast<float>(kSpans[w]);
+      const float taken = (sum_[w][l][Contrast::kDenied] + sum_[w][l][Contrast::kStopped]) / span;
+      const float least = std::max({static_cast<float>(options_.min_effect), w == 1 ? kMuchTaken : kTaken,
+                                    kTakenDeviations * deviation / std::sqrt(span)});
+      if (taken > least)
+        alarms.push_back({l, static_cast<std::uint8_t>(w), static_cast<double>(taken / least)});
+    }
+  }
 }
 
 const Departures::Episode* Departures::on_slice(const Window& window, const model::SliceColumn& column,
@@ -393,16 +449,17 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   std::vector<Alarm> alarms = alarmed();
   moving_ = contrast_.all_move() ? moving_ + 1 : 0;
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
+  machine_alarms(alarms);
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
   bool learned = false;
-  if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2)) {
+  if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2 || !has(Ingredient::kTwoInARow))) {
     begin(window, alarms);
   } else if (alarms.empty()) {
     suspicious_ = suspect_ ? suspicious_ + 1 : 0;
     if (!contrast_.unsettled() && contrast_.history() > 1) {
       if (suspicious_ == 0 || suspicious_ > kMostSuspicious)
         learn();
-      else
+      else if (has(Ingredient::kSuspicionLearning))
         pending_.push_back(greatest_);
     }
     learned = contrast_.learn();

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "contrast.h"
+#include "margay/detect/ingredient.h"
 #include "margay/detect/topology.h"
 #include "tail_limit.h"
 #include "tempo.h"
@@ -55,6 +56,7 @@ class Departures {
     double min_effect = 0.1;          // share of the time
     double false_alarms_per_day = 1;  // expected, over all nodes
     std::uint32_t back_slices = 2;    // slices back in order until an episode is over
+    Ingredients without;              // for measurement only
   };
   using Episode = detect::Episode;
 
@@ -96,12 +98,14 @@ class Departures {
   void lay_out(std::size_t columns);
   void take();
   void score();
-  std::vector<float> spread(std::size_t span) const;
+  std::vector<float> spread(std::size_t span, const std::vector<float>& floor) const;
   double effect(std::size_t item, std::size_t span) const;
   std::vector<Alarm> alarmed();
+  void machine_alarms(std::vector<Alarm>& alarms) const;
   void learn();
   void learn_variances();
   void restart();
+  bool has(Ingredient i) const { return !options_.without.contains(i); }
   bool works(std::size_t column) const { return work_[column] != 0; }
   void begin(const Window& window, const std::vector<Alarm>& alarmed);
   void blame();

@@ -32,6 +32,7 @@ Detector::Detector(DetectorOptions options)
   d.min_effect = options_.min_effect;
   d.false_alarms_per_day = options_.false_alarms_per_day;
   d.back_slices = options_.resolve_slices;
+  d.without = options_.without;
   departures_ = std::make_unique<Departures>(d);
 }
 Detector::~Detector() = default;

@@ -12,6 +12,7 @@ constexpr float kBelongs = 0.5f;  // of the strongest's way, to be blamed with i
 // Beyond so many deviations more of them say nothing more. Who works longer is the cause if this is as
 // strong as the waiting of others, or nearly.
 constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
+constexpr float kTaken = 0.1f;   // share of the time that the machine takes, to be a cause
 constexpr int kRounds = 4;       // until who goes with whom is settled
 constexpr float kGoesOn = 0.3f;  // of its usual strength, to go on
 // An episode of so many slices at least, that has been so often, with these leaves and this way (cosine).
@@ -31,7 +32,7 @@ void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
   // What turns out to come again and again raises the limit.
   pending_.clear();
   for (std::size_t g = 0; g < limits_.size(); ++g)
-    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0)
+    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0 && has(Ingredient::kAlarmLearning))
       limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
   contrast_.forget();
   back_ = 0;
@@ -47,6 +48,7 @@ void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
 
 // The pattern that the open episode is of, if there has been one.
 Departures::Pattern* Departures::same_pattern() {
+  if (!has(Ingredient::kPatterns)) return nullptr;
   for (Pattern& p : patterns_) {
     std::size_t both = 0;
     for (const std::uint32_t l : episode_->leaves) both += p.leaves.contains(l);
@@ -121,14 +123,23 @@ void Departures::blame() {
       if (weight > most[work]) most[work] = weight, strongest_of[work] = l;
     }
   }
-  const bool by_work = most[1] >= kWorkBefore * most[0];
+  const bool by_work = most[1] >= (has(Ingredient::kWorkBeforeWaiters) ? kWorkBefore : 1.0f) * most[0];
   // Who goes the way of the strongest goes with it; their mean is the way.
   std::vector<std::uint32_t> members{static_cast<std::uint32_t>(strongest_of[by_work])};
+  // From whom the machine takes time is to blame before all others: it explains what they do.
+  const auto taken = [&](std::size_t l) {
+    return (since_[l][Contrast::kDenied] + since_[l][Contrast::kStopped]) * one;
+  };
+  std::uint32_t robbed = 0;
+  for (std::uint32_t l = 1; l < leaves; ++l)
+    if (taken(l) > taken(robbed)) robbed = l;
+  const bool by_machine = leaves > 0 && taken(robbed) >= kTaken;
+  if (by_machine) members = {robbed};
   const auto set_way = [&] {
     way_.assign(cells, 0.0f);
     for (const std::uint32_t l : members)
       for (std::size_t c = 0; c < cells; ++c)
-        if (!by_work || works(c % columns_))
+        if (by_machine ? c < Contrast::kMachine : !by_work || works(c % columns_))
           way_[c] += since_[l][c] * one / static_cast<float>(members.size());
     // What becomes less is no way to go, for it says not why.
     for (float& v : way_) v = std::max(v, 0.0f);
@@ -148,16 +159,10 @@ void Departures::blame() {
   }
   set_way();
   episode_->leaves = {members.begin(), members.end()};
-  episode_->works = by_work;
+  episode_->works = by_work || by_machine;
   std::size_t column = 0;
   float longest = 0;
-  // What the machine does to them says more than what they do then.
-  const float by_machine = std::max(way_[Contrast::kDenied], way_[Contrast::kStopped]);
-  const std::size_t end =
-      by_machine > 0 && by_machine >= kBelongs * *std::max_element(way_.begin(), way_.end())
-          ? Contrast::kMachine
-          : cells;
-  for (std::size_t c = 0; c < end; ++c)
+  for (std::size_t c = 0; c < cells; ++c)
     if (way_[c] > longest) longest = way_[c], column = c % columns_;
   episode_->excess =
       way_[(column < Contrast::kMachine ? Contrast::kShare : Contrast::kExcess) * columns_ + column];

@@ -20,24 +20,24 @@ constexpr double kHeavy = 0.3, kHeavyYoung = 0.3;
 }  // namespace
 
 void TailLimit::add(float score) {
+  sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), score, std::greater<>()), score);
   if (newest_.size() < options_.kept) {
     newest_.push_back(score);
     return;
   }
+  sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), newest_[next_], std::greater<>()));
   newest_[next_] = score;
   next_ = (next_ + 1) % options_.kept;
 }
 
 double TailLimit::limit(double p, double few) const {
   const std::size_t n = newest_.size();
-  if (n < 3) return std::numeric_limits<double>::infinity();
+  if (n < kFewest) return std::numeric_limits<double>::infinity();
   const std::size_t k = std::clamp<std::size_t>(n / 3, 1, kMostTail);
-  std::vector<float> top(newest_);
-  std::nth_element(top.begin(), top.begin() + static_cast<std::ptrdiff_t>(k), top.end(), std::greater<>());
-  const double quantile = std::max(1.0, static_cast<double>(top[k]));
+  const double quantile = std::max(1.0, static_cast<double>(sorted_[k]));
   double excess = kPriorWeight * kPriorExcess * quantile, logs = kPriorWeight * std::log1p(kPriorExcess);
   for (std::size_t i = 0; i < k; ++i) {
-    const double x = std::max(quantile, static_cast<double>(top[i]));
+    const double x = std::max(quantile, static_cast<double>(sorted_[i]));
     excess += x - quantile;
     logs += std::log(x / quantile);
   }
@@ -48,7 +48,7 @@ double TailLimit::limit(double p, double few) const {
   const double heavy = quantile * std::exp(std::min(logs, 0.5) * beyond);
   const double young = options_.young * few;
   const double doubt = young / (young + static_cast<double>(n));
-  const double h = kHeavy + kHeavyYoung * doubt;
+  const double h = options_.heavy ? kHeavy + kHeavyYoung * doubt : 0;
   return std::max(options_.least, std::pow(light, 1 - h) * std::pow(heavy, h) * (1 + options_.doubt * doubt));
 }
 

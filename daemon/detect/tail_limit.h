@@ -6,7 +6,7 @@
 // excesses over a high quantile, which suits light tails, and the Pareto one (Hill; Weissman, Estimation of
 // parameters and large quantiles, 1978), which suits heavy ones. A short history makes it wider, not silent.
 //
-// Cost: add O(1); limit O(kept). Memory: kept * 4 bytes. Thread safety: none.
+// Cost: add O(kept) bytes moved; limit O(kMostTail). Memory: kept * 8 bytes. Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,17 @@ class TailLimit {
     double least = 20;        // no limit is below this
     double young = 12;        // slices at which doubt of a short history has halved
     double doubt = 1;         // the limit of no history at all is 1 + doubt times as wide
+    bool heavy = true;        // heeds the heavy continuation (false: for measurement only)
   };
   explicit TailLimit(Options options) : options_(options) {}
 
   // The greatest score of a quiet slice; not negative, finite.
   void add(float score);
   std::size_t size() const { return newest_.size(); }
+  // No limit is below this.
+  double least() const { return options_.least; }
+  // Maxima until a limit is finite.
+  static constexpr std::size_t kFewest = 3;
   // What a slice's greatest score exceeds with probability `p` (0 to 1, both outside). Infinite before the
   // third maximum.
   // `few` times as many slices are called a short history.
@@ -35,6 +40,7 @@ class TailLimit {
  private:
   Options options_;
   std::vector<float> newest_;  // a ring
+  std::vector<float> sorted_;  // the same, the greatest first
   std::size_t next_ = 0;
 };
 

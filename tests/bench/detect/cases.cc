@@ -3,68 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
-#include <random>
+
+#include "chance.h"
 
 namespace margay::bench {
 namespace {
-
-using F = model::StateFamily;
 
 struct Visit {
   std::uint16_t state;  // of the case: the run's state is kFirst later
   double begin, end;
 };
-constexpr std::uint16_t kFirst = 3;  // after Absent, Unknown, Compute, which imported traces do not use
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed * 7919 + 17) {}
-  double uniform(double a = 0, double b = 1) { return std::uniform_real_distribution<double>(a, b)(engine_); }
-  double normal() { return normal_(engine_); }
-  // Mean 1, coefficient of variation about `cv`.
-  double jitter(double cv) { return std::exp(cv * normal() - cv * cv / 2); }
-  double exponential(double mean) { return -mean * std::log(1 - uniform()); }
-  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(engine_() % n); }
-  bool chance(double p) { return uniform() < p; }
-
- private:
-  std::mt19937_64 engine_;
-  std::normal_distribution<double> normal_;
-};
-
-// Noise that lasts: mean 1, log-normal, correlation exp(-dt / memory).
-class Slow {
- public:
-  Slow(double deviation, double memory_s) : deviation_(deviation), memory_(memory_s) {}
-  double at(double t, Random& random) {
-    const double keep = std::exp(-std::max(0.0, t - last_) / memory_);
-    x_ = keep * x_ + std::sqrt(1 - keep * keep) * random.normal();
-    last_ = t;
-    return std::exp(deviation_ * x_);
-  }
-
- private:
-  double deviation_, memory_, x_ = 0, last_ = -1e9;
-};
-
-struct Shape {
-  std::uint32_t ranks = 64, machines = 8, clusters = 1;
-  std::uint32_t machine(std::uint32_t r) const { return r * machines / ranks; }
-  std::uint32_t cluster(std::uint32_t r) const { return machine(r) * clusters / machines; }
-};
-
-std::shared_ptr<detect::Topology> topology_of(const Shape& shape, const std::vector<std::string>& states) {
-  auto t = std::make_shared<detect::Topology>();
-  std::vector<model::Attributes> leaves;
-  for (std::uint32_t r = 0; r < shape.ranks; ++r)
-    leaves.push_back({{"cluster", "c" + std::to_string(shape.cluster(r))},
-                      {"host", "m" + std::to_string(shape.machine(r))},
-                      {"rank", std::to_string(r)}});
-  t->hierarchy = model::Hierarchy(leaves, model::Hierarchy::default_view());
-  t->states = {{"Absent", F::kAbsent}, {"Unknown", F::kUnknown}, {"Compute", F::kCompute}};
-  for (const auto& s : states) t->states.push_back({s, F::kOther});
-  return t;
-}
 
 std::vector<model::SliceColumn> slices_of(const std::vector<std::vector<Visit>>& visits, double slice_s,
                                           double end_s, std::size_t states) {
@@ -182,6 +130,7 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
   for (std::uint32_t r = 0; r < n; ++r) {
     speed.push_back(random.jitter(spread));
     speed_b.push_back(random.jitter(spread * 1.5));
+    if (trait == "clusters" && shape.cluster(r) % 2 == 1) speed[r] *= 0.6;
   }
   std::vector<Slow> rank(n, Slow(random.uniform(0.01, 0.06), 4 * slice)),
       machine(shape.machines, Slow(random.uniform(0.01, 0.06), 8 * slice));
@@ -191,6 +140,7 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
   const auto every = static_cast<std::uint64_t>(1 + random.below(4));
   const double cv = random.uniform(0.02, 0.1);
   const bool writes = fault.kind == "slow_disk" || random.chance(0.2);
+  double checkpoint = trait == "rare" ? 40 * slice : 1e300;
   for (std::uint32_t r = 0; r < n; ++r) lines[r].spend(3, slice * random.uniform(0.5, 1.2));
   for (std::uint64_t i = 0;; ++i) {
     const double t = lines[0].now();
@@ -201,6 +151,7 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
       double work = step * (b ? 0.35 * share : share) * (b ? speed_b : speed)[r] * random.jitter(cv) *
                     rank[r].at(t, random) * machine[shape.machine(r)].at(t, random);
       if (trait == "tails" && random.chance(0.003)) work *= 1 + 1 / std::sqrt(random.uniform(0.01, 1));
+      if (trait == "shared") work += slice * preempted(random);
       if (trait == "drift" && r % 7 == 0) work *= 1 + 0.4 * t / end;
       if (trait == "single" && static_cast<std::int64_t>(t / (20 * slice)) % 3 == 2)
         work *= r == 0 ? 1.5 : 0.3;
@@ -231,8 +182,24 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
     double all = 0;
     for (std::uint32_t r = 0; r < n; ++r) {
       const double both = std::max({ready[r], ready[(r + 1) % n], ready[(r + n - 1) % n]});
+      // Who polls waits in many short visits, more or less of them.
+      const double poll =
+          trait == "polling" ? slice * std::exp(random.uniform(std::log(2e-3), std::log(0.1))) : 0;
+      while (poll > 0 && lines[r].now() < both + transfer[r] - poll) {
+        lines[r].spend(1, random.exponential(poll));
+        lines[r].spend(0, slice * 2e-4);
+      }
       lines[r].until(1, both + transfer[r]);
       all = std::max(all, lines[r].now());
+    }
+    if (t >= checkpoint) {
+      const double size = slice * random.uniform(2, 5);
+      for (std::uint32_t r = 0; r < n; ++r) {
+        lines[r].spend(4, size * random.jitter(0.15));
+        all = std::max(all, lines[r].now());
+      }
+      for (std::uint32_t r = 0; r < n; ++r) lines[r].until(2, all + slice * 0.001);
+      checkpoint = t + 40 * slice;
     }
     if (i % every == 0)
       for (std::uint32_t r = 0; r < n; ++r) lines[r].until(2, all + step * 0.03 * random.jitter(0.1));
@@ -420,6 +387,16 @@ constexpr Group kGroups[] = {
     {"tasks", "slow_disk", ""},
     {"tasks", "busy_machine", ""},
     {"tasks", "", "tails"},
+    {"coupled", "slow_machine", "rare"},
+    {"coupled", "", "rare"},
+    {"coupled", "slow_rank", "clusters"},
+    {"coupled", "", "clusters"},
+    {"coupled", "slow_rank", "clock"},
+    {"coupled", "", "clock"},
+    {"coupled", "slow_machine", "shared"},
+    {"coupled", "", "shared"},
+    {"coupled", "slow_machine", "polling"},
+    {"coupled", "", "polling"},
 };
 
 }  // namespace
@@ -447,7 +424,7 @@ Case make_case(std::size_t group, std::uint64_t seed) {
     if (random.chance(0.3)) shape = {8, 2, 1};
     if (random.chance(0.3)) shape = {12, 3, 1};
   }
-  if (std::string(g.fault) == "slow_cluster") shape = {64, 16, 4};
+  if (std::string(g.fault) == "slow_cluster" || trait == "clusters") shape = {64, 16, 4};
   const Fault fault = some_fault(g.fault, shape, out.slice_s, end, random);
   const std::string job_kind = g.job;
   Job job = (job_kind == "coupled"   ? coupled
@@ -461,65 +438,26 @@ Case make_case(std::size_t group, std::uint64_t seed) {
                    leave = end - random.exponential(4) * out.slice_s;
       std::erase_if(visits, [&](const Visit& v) { return v.end < join || v.begin > leave; });
     }
+  // Machines whose clocks are put right now and then: what is said twice is squeezed, what is left out grows.
+  if (trait == "clock") {
+    std::vector<Clock> clocks;
+    for (std::uint32_t m = 0; m < shape.machines; ++m) clocks.emplace_back(random);
+    for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+      double told = 0;
+      for (Visit& v : job.visits[r]) {
+        const double offset =
+            clocks[shape.machine(r)].offset(v.end, 60 * out.slice_s, 0.01 * out.slice_s, random);
+        v.begin = told;
+        told = v.end = std::max(told, v.end + offset);
+      }
+    }
+  }
   out.topology = topology_of(shape, job.states);
   out.idle_states = job.idle;
   out.slices = slices_of(job.visits, out.slice_s, end, job.states.size());
   if (!fault.kind.empty())
     out.truths.push_back({fault.begin, std::min(fault.end, end), fault.leaves, fault.kind});
   return out;
-}
-
-// Shares and visits of a slice are drawn, not played: compute and waiting of ranks whose noise lasts.
-struct QuietJob::State {
-  Shape shape;
-  Random random;
-  std::vector<Slow> rank, machine;
-  std::shared_ptr<detect::Topology> topology;
-  model::SliceColumn column;
-  std::int64_t next = 0;
-  bool coupled;
-};
-
-QuietJob::QuietJob(std::uint32_t ranks, std::uint64_t seed, bool coupled)
-    : state_(new State{{ranks, std::max(1u, ranks / 8), 1}, Random(seed), {}, {}, {}, {}, 0, coupled}) {
-  state_->rank.assign(ranks, Slow(0.05, 3));
-  state_->machine.assign(state_->shape.machines, Slow(0.05, 6));
-  state_->topology = topology_of(state_->shape, {"compute", "MPI_Send", "MPI_Recv", "MPI_Wait"});
-}
-QuietJob::~QuietJob() = default;
-
-std::shared_ptr<const detect::Topology> QuietJob::topology() const {
-  return state_->topology;
-}
-
-const model::SliceColumn& QuietJob::next() {
-  State& s = *state_;
-  constexpr double kWidth = 1e9, kVisits = 10;
-  s.column = model::SliceColumn(LevelIndex(0), SliceIndex(s.next), s.shape.ranks, kFirst + 4);
-  const auto t = static_cast<double>(s.next++);
-  std::vector<double> near;
-  for (auto& m : s.machine) near.push_back(m.at(t, s.random));
-  const double common = s.coupled ? s.random.jitter(0.1) : 1;
-  for (std::uint32_t r = 0; r < s.shape.ranks; ++r) {
-    const LeafIndex leaf(r);
-    double mix[] = {0.55 * s.rank[r].at(t, s.random) * near[s.shape.machine(r)] * s.random.jitter(0.08),
-                    0.1 * s.random.jitter(0.2), 0.1 * s.random.jitter(0.2),
-                    0.25 * common * s.random.jitter(0.15)};
-    double sum = 0;
-    for (const double m : mix) sum += m;
-    const double visits = kVisits / sum;
-    std::int64_t left = static_cast<std::int64_t>(kWidth);
-    for (std::size_t x = 4; x-- > 0;) {
-      const auto ns = x == 0 ? left : static_cast<std::int64_t>(mix[x] / sum * kWidth);
-      s.column.duration_ns(leaf)[kFirst + x] = ns;
-      left -= ns;
-      const double v = visits + s.random.uniform();
-      s.column.visits(leaf)[kFirst + x] = static_cast<std::uint32_t>(v);
-      s.column.longest_ns(leaf)[kFirst + x] = static_cast<std::int64_t>(static_cast<double>(ns) / visits);
-    }
-    s.column.open(leaf) = {StateId(kFirst), TimeNs(static_cast<std::int64_t>((t + 0.97) * kWidth))};
-  }
-  return s.column;
 }
 
 }  // namespace margay::bench

@@ -4,8 +4,9 @@
 // Kinds: "coupled" ranks that exchange with their neighbours and meet in a collective; "free" ranks whose
 // calls do not wait for each other; "service" workers that take requests from queues; "tasks" of a workflow
 // that read, compute and write. Faults: a slow rank, machine or cluster, a stopped or hung rank, contention
-// of a network, a slow disk, a busy machine. Without one: phases A-B-A-B, ranks that differ, drift, heavy
-// tails, noise that lasts.
+// of a network, a slow disk, a busy machine. Without one, and besides: phases A-B-A-B, ranks that differ,
+// drift, heavy tails, noise that lasts, resources that come and go, checkpoints, clusters of another kind,
+// clocks that are put right, cores that are shared, waiting by polling.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +39,5 @@ struct Case {
 // How many groups there are, and one case of a group.
 std::size_t group_count();
 Case make_case(std::size_t group, std::uint64_t seed);
-// A quiet job of so many ranks and slices of 1 s: for false alarms over days. Made slice by slice, since days
-// would not fit: `next` overwrites `column`.
-class QuietJob {
- public:
-  QuietJob(std::uint32_t ranks, std::uint64_t seed, bool coupled);
-  ~QuietJob();
-  std::shared_ptr<const detect::Topology> topology() const;
-  const model::SliceColumn& next();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace margay::bench

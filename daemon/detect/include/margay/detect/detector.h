@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "margay/alert/alert.h"
+#include "margay/detect/ingredient.h"
 #include "margay/detect/known_phase.h"
 #include "margay/detect/phase_durations.h"
 #include "margay/detect/phases.h"
@@ -59,6 +60,7 @@ struct DetectorOptions {
   // Perturbations of resources that go on, and phases of unusual duration: false alarms expected a day, of
   // each. 0: not looked for.
   double false_alarms_per_day = 1;
+  Ingredients without;  // for measurement only
 };
 
 // An alert that is open: what it blames, and since when.

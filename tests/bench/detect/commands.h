@@ -1,0 +1,38 @@
+// The measurements of detect_bench, one file each. All print to stdout and return an exit code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "margay/base/time.h"
+
+namespace margay::bench {
+
+// How well: made-up cases of these seeds, of one group or (-1) of all.
+int cases(std::uint64_t first, std::uint64_t last, int group, bool verbose);
+// The same with each ingredient of the search for departures left out: a markdown table.
+int ablation(std::uint64_t first, std::uint64_t last, int group);
+// Whether what is said by slice t depends on slices after it: cases cut off somewhere say what the whole ones
+// said until there. Fails if one does not.
+int causality(std::uint64_t first, std::uint64_t last);
+// Writes each case's alerts and truth, DIR/alerts/CASE.jsonl and DIR/truth/CASE.json, for another scorer.
+int write(const std::string& directory, std::uint64_t first, std::uint64_t last);
+// Tails, memory and dispersion of made-up jobs beside those of archives: a markdown table.
+int realism(const std::vector<std::string>& archives);
+// Quiet jobs (quiet_jobs.h), of each kind and seed: false alarms, beside those expected.
+struct KnobPlan {
+  double days = 0.1;  // of each
+  std::uint32_t leaves = 64;
+  DurationNs slice = seconds(1);
+  std::vector<double> knobs = {1, 10, 100};
+  std::uint64_t first_seed = 1, last_seed = 1;
+  std::string kind;  // "": all
+  double min_effect = 0.1;
+  bool verbose = false;
+};
+int knob(const KnobPlan& plan);
+// Of a slice: looking for departures beside the partition update.
+int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
+
+}  // namespace margay::bench
