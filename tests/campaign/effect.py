@@ -1,0 +1,84 @@
+"""What a fault did, by the job's own account: Margay has no part in it.
+
+A step is (begin_ns, end_ns, own_ns): own is what a rank needed for it outside of MPI, or what LAMMPS needed for one step by
+its own log. The loss of a fault is the share of its time that the hurt rank lost: 1 - usual own time / own time in it. Usual
+is the mean of the quiet seconds before it and after it. It counts as measurable if it is 5 % at least, and the mean of its half
+seconds is three standard errors above that of the quiet ones; for a stop, if no step ended for half of its time.
+"""
+import math
+import struct
+
+MEASURABLE, SIGMAS = 0.05, 3.0
+BLOCK_NS = 500_000_000
+AROUND_NS = 4_000_000_000  # of quiet time before and after
+SETTLE_NS = 500_000_000    # after a fault
+
+
+def read_steps(path):
+    """Of a file that campaign-job has written."""
+    with open(path, "rb") as file:
+        return list(struct.iter_unpack("=qqq", file.read()))
+
+
+def lammps_steps(lines, every):
+    """[step] of LAMMPS' thermo lines: (arrival_ns, step number, seconds since the run's begin), one each `every` steps. Its
+    clock is placed by the line that was seen soonest after it was written."""
+    if not lines:
+        return []
+    zero = min(arrival - round(seconds * 1e9) for arrival, _, seconds in lines)
+    times = [zero + round(seconds * 1e9) for _, _, seconds in lines]
+    return [(a, b, (b - a) // every) for a, b in zip(times, times[1:])]
+
+
+def mean_own(steps):
+    return sum(s[2] for s in steps) / len(steps) if steps else None
+
+
+def blocks(steps, begin, end):
+    """Mean own times of the whole blocks of this stretch."""
+    out = []
+    for at in range(begin, end - BLOCK_NS + 1, BLOCK_NS):
+        mean = mean_own([s for s in steps if at <= s[1] < at + BLOCK_NS])
+        if mean is not None:
+            out.append(mean)
+    return out
+
+
+def longest_without_step(steps, begin, end):
+    """Share of [begin, end) in which, at a stretch, no step ended."""
+    marks = [begin] + [s[1] for s in steps if begin <= s[1] < end] + [end]
+    return max(b - a for a, b in zip(marks, marks[1:])) / (end - begin)
+
+
+def loss_of(steps, fault, others):
+    """{loss, measurable} of one rank; None where it cannot be told. `others` are the (begin, end) of the other faults."""
+    begin, end = fault["begin_ns"], fault["end_ns"]
+    if fault["kind"] == "stop":
+        share = longest_without_step(steps, begin, end)
+        return {"loss": round(share, 3), "measurable": share >= 0.5}
+    before = max([begin - AROUND_NS] + [e + SETTLE_NS for _, e in others if e <= begin])
+    after = min([end + SETTLE_NS + AROUND_NS] + [b for b, _ in others if b >= end])
+    quiet = blocks(steps, before, begin) + blocks(steps, end + SETTLE_NS, after)
+    during = mean_own([s for s in steps if begin <= s[1] < end])
+    if len(quiet) < 4:
+        return None
+    usual = sum(quiet) / len(quiet)
+    if during is None:  # no step ended: all of it
+        return {"loss": 1.0, "measurable": True}
+    variance = sum((q - usual) ** 2 for q in quiet) / (len(quiet) - 1)
+    error = math.sqrt(variance * (1 / len(quiet) + 1 / max(1, len(blocks(steps, begin, end)))))
+    loss = 1 - usual / during
+    return {"loss": round(loss, 3), "measurable": loss >= MEASURABLE and during - usual >= SIGMAS * error}
+
+
+def effect(steps_by_rank, fault, others):
+    """Of the ranks of the truth: {loss: the greatest, measurable: of any, by_rank}. The key None of steps_by_rank stands for
+    the whole job."""
+    by_rank = {}
+    for rank in fault["truth"]:
+        steps = steps_by_rank.get(rank, steps_by_rank.get(None))
+        if steps:
+            by_rank[rank] = loss_of(steps, fault, others)
+    known = [e for e in by_rank.values() if e]
+    return {"loss": max((e["loss"] for e in known), default=None), "measurable": any(e["measurable"] for e in known),
+            "by_rank": {str(r): e["loss"] for r, e in by_rank.items() if e}}
