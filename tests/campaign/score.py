@@ -45,8 +45,9 @@ def belongs(alert, fault, slice_ns):
             and alert["detected_ns"] >= fault["begin_ns"] - slack)
 
 
-def judge(alerts, faults, ranks, slice_ns):
-    """Adds what was found to each fault; returns the false alarms."""
+def judge(alerts, faults, ranks, slice_ns, clock="emitted_wall_ns"):
+    """Adds what was found to each fault; returns the false alarms. `clock`: the field that says when an alert was told
+    (a replay's wall clock is another one: detected_ns)."""
     taken = set()
     for fault in faults:
         mine = [a for a in alerts if id(a) not in taken and belongs(a, fault, slice_ns)]
@@ -58,11 +59,17 @@ def judge(alerts, faults, ranks, slice_ns):
             first = mine[0]
             named = ranks_of(first["likely_cause"], ranks)
             finally_named = set().union(*(ranks_of(a["last"]["likely_cause"], ranks) for a in mine))
-            fault |= {"delay_slices": round((first["emitted_wall_ns"] - fault["begin_ns"]) / slice_ns, 2),
+            fault |= {"delay_slices": round((first[clock] - fault["begin_ns"]) / slice_ns, 2),
                       "likely_cause": sorted(named), "right": bool(named & truth), "exact": named == truth,
                       "jaccard": round(jaccard(named, truth), 3), "jaccard_last": round(jaccard(finally_named, truth), 3),
                       "alert_kind": first["kind"], "message": first["last"]["message"]}
     return [a for a in alerts if id(a) not in taken]
+
+
+def told(alert, began):
+    """A false alarm as it is written down; `began`: when the job was in its steps."""
+    return ({k: alert[k] for k in ("id", "kind", "onset_ns", "end_ns", "likely_cause")} |
+            {"at_s": round((alert["onset_ns"] - began) / 1e9, 2), "message": alert["last"]["message"]})
 
 
 def wilson(hits, count, z=1.96):
@@ -108,6 +115,7 @@ def counts(faults, false_alarms):
     return {"planted": len(faults), "without_effect": len(faults) - len(real), "real": len(real), "found": len(hits),
             "right": len(right), "exact": sum(f["exact"] for f in hits), "false_alarms": false_alarms,
             "delays": sorted(f["delay_slices"] for f in hits), "jaccards": [f["jaccard"] for f in hits],
+            "alerts": [len(f["alerts"]) for f in hits],
             "f1": f1(len(hits), len(real) - len(hits), false_alarms),
             # A wrong blame is a miss and a false alarm.
             "f1_right": f1(len(right), len(real) - len(right), false_alarms + len(hits) - len(right))}

@@ -173,9 +173,7 @@ class Staged:
             # What others took of the machine's cores meanwhile: a campaign wants none.
             "others": round(max(0.0, others) / took / os.cpu_count(), 3),
             "quiet_seconds": round((ended - began - sum(e - b + 4 * SLICE_NS for b, e in spans)) / 1e9, 2),
-            "false_alarms": [{**{k: a[k] for k in ("id", "kind", "onset_ns", "end_ns", "likely_cause")},
-                              "at_s": round((a["onset_ns"] - began) / 1e9, 2), "message": a["last"]["message"]}
-                             for a in false_alarms],
+            "false_alarms": [score.told(a, began) for a in false_alarms],
             "phases": len(summary.get("phases") or []), "lost": summary["events"]["produced"] - summary["events"]["modelled"]}
 
     def sleep_until(self, job, began, seconds):

@@ -11,14 +11,16 @@ def percent(hits, count):
 
 def row(name, c):
     delay = score.median(c["delays"])
+    alerts = c["alerts"]
     return [name, str(c["planted"]), str(c["without_effect"]), percent(c["found"], c["real"]), percent(c["right"], c["found"]),
             str(c["exact"]), f"{sum(c['jaccards']) / len(c['jaccards']):.2f}" if c["jaccards"] else "-",
-            "-" if delay is None else f"{delay:.1f}", f"{c['delays'][-1]:.1f}" if c["delays"] else "-"]
+            "-" if delay is None else f"{delay:.1f}", f"{c['delays'][-1]:.1f}" if c["delays"] else "-",
+            f"{sum(alerts) / len(alerts):.1f}" if alerts else "-"]
 
 
 def print_table(runs, faults):
     """`runs` and `faults` as the files have them."""
-    head = ["", "planted", "no effect", "found (95 %)", "right rank (95 %)", "exact", "Jaccard", "delay", "worst"]
+    head = ["", "planted", "no effect", "found (95 %)", "right rank (95 %)", "exact", "Jaccard", "delay", "worst", "alerts"]
     rows = [head]
     for field in ("kind", "workload"):
         for value in sorted({f[field] for f in faults}):
@@ -37,7 +39,8 @@ def print_table(runs, faults):
         print("  " + "  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))).rstrip())
         if number == 0:
             print("  " + "  ".join("-" * w for w in widths))
-    print("  found: of the faults with a measurable effect; right rank, exact, Jaccard, delay (slices, median and worst): of those found")
+    print("  found: of the faults with a measurable effect; right rank, exact, Jaccard, delay (slices, median and worst), "
+          "alerts a fault: of those found")
     quiet = sum(r["quiet_seconds"] for r in runs)
     low, high = score.poisson(false_alarms)
     hours = max(1e-9, quiet / 3600)
