@@ -53,8 +53,9 @@ def judge(alerts, faults, ranks, slice_ns, clock="emitted_wall_ns"):
         mine = [a for a in alerts if id(a) not in taken and belongs(a, fault, slice_ns)]
         taken |= {id(a) for a in mine}
         truth = set(fault["truth"])
-        fault |= {"found": bool(mine), "alerts": [a["id"] for a in mine], "delay_slices": None, "likely_cause": None,
-                  "right": False, "exact": False, "jaccard": None, "jaccard_last": None, "alert_kind": None, "message": None}
+        fault |= {"found": bool(mine), "alerts": [a["id"] for a in mine], "delay_slices": None,
+                  "likely_cause": None, "right": False, "exact": False, "jaccard": None, "jaccard_last": None,
+                  "alert_kind": None, "message": None}
         if mine:
             first = mine[0]
             named = ranks_of(first["likely_cause"], ranks)

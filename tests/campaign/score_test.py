@@ -119,7 +119,8 @@ class Score(unittest.TestCase):
     def test_found_and_blamed(self):
         f = fault(100, 140, [1, 3])
         self.assertEqual(self.judge([alert("a", 101 * S, 142 * S, [1])], [f]), [])
-        self.assertEqual((f["found"], f["right"], f["exact"], f["jaccard"], f["delay_slices"]), (True, True, False, 0.5, 3.5))
+        self.assertEqual((f["found"], f["right"], f["exact"], f["jaccard"], f["delay_slices"]),
+                         (True, True, False, 0.5, 3.5))
 
     def test_edges(self):
         for onset, end, detected, belongs in ((142, 150, 144, True), (143, 150, 145, False), (90, 97, 98, False),
@@ -143,7 +144,8 @@ class Score(unittest.TestCase):
         self.assertEqual(score.ranks_of(["/vm/rank1", "/vm/rank12/thread3"], 20), {1, 12})
 
     def test_counts(self):
-        faults = [fault(100, 140, [1]), fault(200, 240, [1]), fault(300, 340, [1]), fault(400, 440, [1], measurable=False)]
+        faults = [fault(100, 140, [1]), fault(200, 240, [1]), fault(300, 340, [1]),
+                  fault(400, 440, [1], measurable=False)]
         false = self.judge([alert("a", 101 * S, 140 * S, [1]), alert("b", 201 * S, 240 * S, [2]),
                             alert("c", 401 * S, 440 * S, [1]), alert("d", 500 * S, 510 * S, [1])], faults)
         c = score.counts(faults, len(false))
@@ -164,8 +166,8 @@ class Score(unittest.TestCase):
 
 class Command(unittest.TestCase):
     def call(self, *arguments):
-        return subprocess.run([sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "run"), *arguments],
-                              capture_output=True, text=True, check=False)
+        run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run")
+        return subprocess.run([sys.executable, "-B", run, *arguments], capture_output=True, text=True, check=False)
 
     def test_plan_is_printed(self):
         done = self.call("--plan", "--count", "5", "--seed", "2")
@@ -174,7 +176,8 @@ class Command(unittest.TestCase):
         self.assertEqual(done.stdout, self.call("--plan", "--count", "5", "--seed", "2").stdout)
 
     def test_wrong_calls(self):
-        for arguments in (["--only", "flood"], ["--count", "0", "--quiet", "0"], ["--only", "disk", "--workload", "lammps"]):
+        for arguments in (["--only", "flood"], ["--count", "0", "--quiet", "0"],
+                          ["--only", "disk", "--workload", "lammps"]):
             done = self.call("--plan", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
 

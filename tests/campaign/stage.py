@@ -174,7 +174,8 @@ class Staged:
             "others": round(max(0.0, others) / took / os.cpu_count(), 3),
             "quiet_seconds": round((ended - began - sum(e - b + 4 * SLICE_NS for b, e in spans)) / 1e9, 2),
             "false_alarms": [score.told(a, began) for a in false_alarms],
-            "phases": len(summary.get("phases") or []), "lost": summary["events"]["produced"] - summary["events"]["modelled"]}
+            "phases": len(summary.get("phases") or []),
+            "lost": summary["events"]["produced"] - summary["events"]["modelled"]}
 
     def sleep_until(self, job, began, seconds):
         while (left := began / 1e9 + seconds - time.time()) > 0:
@@ -192,7 +193,8 @@ class Staged:
                              began + (wanted["at_s"] - LOOK_S - 1) * 1e9, "Margay follows", poll=0.5)
             self.sleep_until(job, began, wanted["at_s"])
             fault = dict(wanted)
-            fault |= getattr(self, "plant_" + ("hog" if fault["kind"] in ("cpu", "memory", "disk") else fault["kind"]))(fault)
+            planting = {"stop": self.plant_stop, "slow": self.plant_slow}.get(fault["kind"], self.plant_hog)
+            fault |= planting(fault)
             fault["planted_s"] = round((fault["begin_ns"] - began) / 1e9, 3)
             faults.append(fault)
         return faults

@@ -13,8 +13,8 @@ BUILD = os.environ["BUILD"]
 
 class Campaign(E2eTest):
     def campaign(self, *options):
-        done = subprocess.run([sys.executable, "-B", CAMPAIGN, "--build", BUILD, *options], env=self.environment, cwd=self.place,
-                              capture_output=True, text=True, timeout=2 * LONG, check=False)
+        done = subprocess.run([sys.executable, "-B", CAMPAIGN, "--build", BUILD, *options], env=self.environment,
+                              cwd=self.place, capture_output=True, text=True, timeout=2 * LONG, check=False)
         print(done.stdout, flush=True)
         return done
 
@@ -23,7 +23,8 @@ class Campaign(E2eTest):
             return [json.loads(line) for line in file]
 
     def test_stopped_and_slowed(self):
-        options = ("--only", "stop", "--only", "slow", "--workload", "coupled", "--count", "2", "--seed", "7", "--out", "out")
+        options = ("--only", "stop", "--only", "slow", "--workload", "coupled", "--count", "2", "--seed", "7", "--out",
+                   "out")
         done = self.campaign(*options)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         faults, (_, run) = self.lines("faults.jsonl"), self.lines("runs.jsonl")
