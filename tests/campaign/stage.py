@@ -227,12 +227,13 @@ class Staged:
         command = [os.path.join(self.programs, "campaign-hog"), fault["kind"]]
         if fault["kind"] == "disk":
             command.append(os.path.join(self.place.place, "hog"))
+        # It disturbs while it gets ready, too: 256 MiB want to be filled.
+        begin = time.time_ns()
         hog = subprocess.Popen(command, env=self.place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             os.sched_setaffinity(hog.pid, {self.core(fault["core"])})
             if hog.stdout.readline() != b"ready\n":
                 raise Failed(f"the hog did not get ready: {' '.join(command)}")
-            begin = time.time_ns()
             hog.stdin.write(b"g")
             hog.stdin.flush()
             time.sleep(fault["seconds"])
