@@ -1,9 +1,10 @@
 """What a fault did, by the job's own account: Margay has no part in it.
 
-A step is (begin_ns, end_ns, own_ns): own is what a rank needed for it outside of MPI, or what LAMMPS needed for one step by
-its own log. The loss of a fault is the share of its time that the hurt rank lost: 1 - usual own time / own time in it. Usual
-is the mean of the quiet seconds before it and after it. It counts as measurable if it is 5 % at least, and the mean of its half
-seconds is three standard errors above that of the quiet ones; for a stop, if no step ended for half of its time.
+A step is (begin_ns, end_ns, own_ns): own is what a rank needed for it outside of MPI, or what LAMMPS needed for one step by its own
+log. The loss of a fault is the share of its time that the hurt rank lost: 1 - usual time / time in it, of the time of its own or
+of the whole step, whichever lost more: a rank that has yielded its core while it waits in MPI may lose its time there, when it does not get
+it back. Usual is the mean of the quiet seconds before it and after it. It counts as measurable if it is 5 % at least, and the mean of
+its half seconds is three standard errors above that of the quiet ones; for a stop, if no step ended for half of its time.
 """
 import math
 import struct
@@ -30,15 +31,23 @@ def lammps_steps(lines, every):
     return [(a, b, (b - a) // every) for a, b in zip(times, times[1:])]
 
 
-def mean_own(steps):
-    return sum(s[2] for s in steps) / len(steps) if steps else None
+def own(step):
+    return step[2]
 
 
-def blocks(steps, begin, end):
-    """Mean own times of the whole blocks of this stretch."""
+def whole(step):
+    return step[1] - step[0]
+
+
+def mean_of(steps, time):
+    return sum(map(time, steps)) / len(steps) if steps else None
+
+
+def blocks(steps, begin, end, time):
+    """Mean times of the whole blocks of this stretch."""
     out = []
     for at in range(begin, end - BLOCK_NS + 1, BLOCK_NS):
-        mean = mean_own([s for s in steps if at <= s[1] < at + BLOCK_NS])
+        mean = mean_of([s for s in steps if at <= s[1] < at + BLOCK_NS], time)
         if mean is not None:
             out.append(mean)
     return out
@@ -58,17 +67,20 @@ def loss_of(steps, fault, others):
         return {"loss": round(share, 3), "measurable": share >= 0.5}
     before = max([begin - AROUND_NS] + [e + SETTLE_NS for _, e in others if e <= begin])
     after = min([end + SETTLE_NS + AROUND_NS] + [b for b, _ in others if b >= end])
-    quiet = blocks(steps, before, begin) + blocks(steps, end + SETTLE_NS, after)
-    during = mean_own([s for s in steps if begin <= s[1] < end])
-    if len(quiet) < 4:
-        return None
-    usual = sum(quiet) / len(quiet)
-    if during is None:  # no step ended: all of it
-        return {"loss": 1.0, "measurable": True}
-    variance = sum((q - usual) ** 2 for q in quiet) / (len(quiet) - 1)
-    error = math.sqrt(variance * (1 / len(quiet) + 1 / max(1, len(blocks(steps, begin, end)))))
-    loss = 1 - usual / during
-    return {"loss": round(loss, 3), "measurable": loss >= MEASURABLE and during - usual >= SIGMAS * error}
+    found = []
+    for time in (own, whole):
+        quiet = blocks(steps, before, begin, time) + blocks(steps, end + SETTLE_NS, after, time)
+        if len(quiet) < 4:
+            return None
+        during = mean_of([s for s in steps if begin <= s[1] < end], time)
+        if during is None:  # no step ended: all of it
+            return {"loss": 1.0, "measurable": True}
+        usual = sum(quiet) / len(quiet)
+        variance = sum((q - usual) ** 2 for q in quiet) / (len(quiet) - 1)
+        error = math.sqrt(variance * (1 / len(quiet) + 1 / max(1, len(blocks(steps, begin, end, time)))))
+        loss = 1 - usual / during
+        found.append({"loss": round(loss, 3), "measurable": loss >= MEASURABLE and during - usual >= SIGMAS * error})
+    return max(found, key=lambda f: (f["measurable"], f["loss"]))
 
 
 def effect(steps_by_rank, fault, others):

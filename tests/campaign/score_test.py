@@ -94,6 +94,13 @@ class Effect(unittest.TestCase):
         restless += steps((200, 240, 6_500_000)) + steps((240, 300, 6_000_000))
         self.assertFalse(effect.loss_of(restless, fault(200, 240, [0]), [])["measurable"])
 
+    def test_time_that_is_lost_in_mpi_is_lost(self):
+        waits = [(at, at + (5 if not 100 * S <= at < 140 * S else 10) * 1_000_000, 2_000_000)
+                 for at in range(0, 200 * S, 10_000_000)]
+        found = effect.loss_of(waits, fault(100, 140, [0]), [])
+        self.assertAlmostEqual(found["loss"], 0.5, delta=0.01)
+        self.assertTrue(found["measurable"])
+
     def test_stop(self):
         stopped = steps((0, 100, 5_000_000), (140, 200, 5_000_000))
         self.assertTrue(effect.effect({0: stopped}, fault(100, 140, [0]) | {"kind": "stop"}, [])["measurable"])
