@@ -59,7 +59,7 @@ def longest_without_step(steps, begin, end):
     return max(b - a for a, b in zip(marks, marks[1:])) / (end - begin)
 
 
-def loss_of(steps, fault, others):
+def loss_of(steps, fault, others, times=(own, whole)):
     """{loss, measurable} of one rank; None where it cannot be told. `others` are the (begin, end) of the other faults."""
     begin, end = fault["begin_ns"], fault["end_ns"]
     if fault["kind"] == "stop":
@@ -68,7 +68,7 @@ def loss_of(steps, fault, others):
     before = max([begin - AROUND_NS] + [e + SETTLE_NS for _, e in others if e <= begin])
     after = min([end + SETTLE_NS + AROUND_NS] + [b for b, _ in others if b >= end])
     found = []
-    for time in (own, whole):
+    for time in times:
         quiet = blocks(steps, before, begin, time) + blocks(steps, end + SETTLE_NS, after, time)
         if len(quiet) < 4:
             return None
@@ -84,13 +84,16 @@ def loss_of(steps, fault, others):
 
 
 def effect(steps_by_rank, fault, others):
-    """Of the ranks of the truth: {loss: the greatest, measurable: of any, by_rank}. The key None of steps_by_rank stands for
-    the whole job."""
+    """{loss: the greatest of the ranks of the truth, measurable: of any of them, by_rank, bystanders: what others lost of the
+    time of their own}. The key None of steps_by_rank stands for the whole job."""
     by_rank = {}
     for rank in fault["truth"]:
         steps = steps_by_rank.get(rank, steps_by_rank.get(None))
         if steps:
             by_rank[rank] = loss_of(steps, fault, others)
+    bystanders = {r: loss_of(steps, fault, others, (own,)) for r, steps in steps_by_rank.items()
+                  if r is not None and r not in fault["truth"] and steps}
     known = [e for e in by_rank.values() if e]
     return {"loss": max((e["loss"] for e in known), default=None), "measurable": any(e["measurable"] for e in known),
-            "by_rank": {str(r): e["loss"] for r, e in by_rank.items() if e}}
+            "by_rank": {str(r): e["loss"] for r, e in by_rank.items() if e},
+            "bystanders": {str(r): e["loss"] for r, e in bystanders.items() if e and e["measurable"]}}

@@ -12,7 +12,7 @@ WARM_UP_S, FAULT_S, GAP_S = (8.0, 10.0), (3.0, 5.0), (4.0, 6.0)
 
 # Ranks -> the core (first or second) of each. A core with several ranks is shared by yielding.
 PLACEMENTS = ([0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1])
-# Where the memory hog is beside: on a core of its own, and one rank of those on the other goes through memory.
+# Where the hog is beside, on a core of its own: of the ranks on the other one goes through memory, or some write files.
 BESIDE = ([0, 0], [0, 0, 0])
 FARM_PLACEMENTS = ([0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1])  # the master is never alone on a core
 
@@ -39,10 +39,11 @@ def plan(seed, count, kinds=KINDS, workloads=WORKLOADS, quiet=0):
     for workload in WORKLOADS:
         faults = by_workload.get(workload, [])
         rng.shuffle(faults)
-        # A memory hog beside wants a placement of its own: a third of them.
-        beside = [k for k in faults if k == "memory" and workload in ("coupled", "halo") and rng.random() < 0.34]
-        for _ in beside:
-            faults.remove("memory")
+        # A hog beside wants a placement of its own: a third of those of memory, all of the disk (writing takes a core, too).
+        beside = [k for k in faults if k == "disk" or
+                  k == "memory" and workload in ("coupled", "halo") and rng.random() < 0.34]
+        for kind in beside:
+            faults.remove(kind)
         for group, apart in ((faults, False), (beside, True)):
             for first in range(0, len(group), FAULTS_A_RUN):
                 runs.append(make_run(rng, workload, group[first:first + FAULTS_A_RUN], apart))
@@ -63,12 +64,13 @@ def make_run(rng, workload, kinds, beside):
     ranks = len(cores)
     run = {"workload": workload, "ranks": ranks, "cores": cores, "work_ms": rng.choice((2, 5, 10)), "streams": [],
            "writers": [], "faults": []}
-    if beside:
+    if beside and workload == "files":
+        run["writers"] = sorted(rng.sample(range(ranks), rng.randrange(1, ranks)))  # all would be a change of phase
+    elif beside:
         run["streams"] = [rng.randrange(ranks)]
     elif workload in ("coupled", "halo", "farm") and rng.random() < 0.5:
         run["streams"] = list(range(ranks))
-    if workload == "files":
-        # Not all, or it would be a change of phase; on one core, so that the hog has the other.
+    elif workload == "files":
         core = rng.choice(cores)
         run["writers"] = [r for r in range(ranks) if cores[r] == core]
     at = rng.uniform(*WARM_UP_S)
@@ -94,8 +96,7 @@ def make_fault(rng, run, kind, beside):
             fault["share"] = round(rng.uniform(0.25, 0.6), 3)  # that is left to it of what it used before
         return fault
     if kind == "disk":
-        core = next((c for r, c in enumerate(cores) if r not in run["writers"]), cores[0])
-        return {"kind": kind, "core": core, "truth": list(run["writers"])}
+        return {"kind": kind, "core": 1 - cores[0], "truth": list(run["writers"]), "beside": True}
     if beside:
         return {"kind": kind, "core": 1 - cores[0], "truth": list(run["streams"]), "beside": True}
     core = cores[rng.choice(workers)]

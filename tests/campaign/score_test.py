@@ -53,9 +53,9 @@ class Plan(unittest.TestCase):
                     self.assertLess(max(f["truth"]), run["ranks"])
                     if f["kind"] == "disk":
                         self.assertEqual(f["truth"], run["writers"])
-                        self.assertLess(len(f["truth"]), run["ranks"])
-                    elif f.get("beside"):
+                    if f.get("beside"):
                         self.assertNotIn(f["core"], run["cores"])
+                        self.assertLess(len(f["truth"]), run["ranks"])
                     elif "core" in f:
                         self.assertEqual({run["cores"][r] for r in f["truth"]}, {f["core"]})
                     if run["workload"] == "farm":
@@ -80,8 +80,10 @@ class Effect(unittest.TestCase):
         found = effect.effect({1: slowed, 0: steps((0, 200, 5_000_000))}, fault(100, 140, [1]), [])
         self.assertAlmostEqual(found["loss"], 0.5, delta=0.01)
         self.assertTrue(found["measurable"])
+        self.assertEqual(found["bystanders"], {})
         unhurt = effect.effect({1: slowed, 0: steps((0, 200, 5_000_000))}, fault(100, 140, [0]), [])
         self.assertFalse(unhurt["measurable"])
+        self.assertEqual(list(unhurt["bystanders"]), ["1"])
 
     def test_usual_is_taken_from_quiet_time_alone(self):
         slowed = steps((0, 60, 5_000_000), (60, 100, 20_000_000), (100, 140, 10_000_000), (140, 180, 20_000_000))
