@@ -13,6 +13,7 @@ MEASURABLE, SIGMAS = 0.05, 3.0
 BLOCK_NS = 500_000_000
 AROUND_NS = 4_000_000_000  # of quiet time before and after
 SETTLE_NS = 500_000_000    # after a fault
+APART = 1.5  # times what a bystander loses, at least, or the fault hits all alike
 
 
 def read_steps(path):
@@ -85,7 +86,7 @@ def loss_of(steps, fault, others, times=(own, whole)):
 
 def effect(steps_by_rank, fault, others):
     """{loss: the greatest of the ranks of the truth, measurable: of any of them, by_rank, bystanders: what others lost of the
-    time of their own}. The key None of steps_by_rank stands for the whole job."""
+    time of their own, alike: nearly as much}. The key None of steps_by_rank stands for the whole job."""
     by_rank = {}
     for rank in fault["truth"]:
         steps = steps_by_rank.get(rank, steps_by_rank.get(None))
@@ -94,6 +95,9 @@ def effect(steps_by_rank, fault, others):
     bystanders = {r: loss_of(steps, fault, others, (own,)) for r, steps in steps_by_rank.items()
                   if r is not None and r not in fault["truth"] and steps}
     known = [e for e in by_rank.values() if e]
-    return {"loss": max((e["loss"] for e in known), default=None), "measurable": any(e["measurable"] for e in known),
+    loss = max((e["loss"] for e in known), default=None)
+    most = max((e["loss"] for e in bystanders.values() if e and e["measurable"]), default=0)
+    return {"loss": loss, "measurable": any(e["measurable"] for e in known),
+            "alike": fault["kind"] != "stop" and loss is not None and loss < APART * most,
             "by_rank": {str(r): e["loss"] for r, e in by_rank.items() if e},
             "bystanders": {str(r): e["loss"] for r, e in bystanders.items() if e and e["measurable"]}}

@@ -3,7 +3,7 @@
 An alert belongs to a fault if [onset, end] overlaps the fault's time widened by two slices, and it began to fire no earlier than two
 slices before it (the rules of tests/bench/detect). Kinds: perturbation and stall. One that belongs to none is a false alarm.
 A fault is found if an alert belongs to it, and blamed rightly if the first of them names a rank that it was to hurt. One without a
-measurable effect is neither found nor missed: it is left out, and so are the alerts that belong to it.
+measurable effect, or that hurt all alike, is neither found nor missed: it is left out, and so are the alerts that belong to it.
 """
 import math
 import random
@@ -108,12 +108,17 @@ def f1(hits, misses, false_alarms):
     return 2 * hits / total if total else None
 
 
+def is_fault(fault):
+    """Has it hurt, and whom it was to hurt rather than everybody?"""
+    return fault["effect"]["measurable"] and not fault["effect"].get("alike")
+
+
 def counts(faults, false_alarms):
     """What the figures are made of. A hit is a fault that was found; `right` says of which the cause was right."""
-    real = [f for f in faults if f["effect"]["measurable"]]
+    real = [f for f in faults if is_fault(f)]
     hits = [f for f in real if f["found"]]
     right = [f for f in hits if f["right"]]
-    return {"planted": len(faults), "without_effect": len(faults) - len(real), "real": len(real), "found": len(hits),
+    return {"planted": len(faults), "apart": len(faults) - len(real), "real": len(real), "found": len(hits),
             "right": len(right), "exact": sum(f["exact"] for f in hits), "false_alarms": false_alarms,
             "delays": sorted(f["delay_slices"] for f in hits), "jaccards": [f["jaccard"] for f in hits],
             "alerts": [len(f["alerts"]) for f in hits],

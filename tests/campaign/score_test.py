@@ -84,6 +84,8 @@ class Effect(unittest.TestCase):
         unhurt = effect.effect({1: slowed, 0: steps((0, 200, 5_000_000))}, fault(100, 140, [0]), [])
         self.assertFalse(unhurt["measurable"])
         self.assertEqual(list(unhurt["bystanders"]), ["1"])
+        self.assertFalse(found["alike"])
+        self.assertTrue(effect.effect({0: slowed, 1: slowed}, fault(100, 140, [0]), [])["alike"])
 
     def test_usual_is_taken_from_quiet_time_alone(self):
         slowed = steps((0, 60, 5_000_000), (60, 100, 20_000_000), (100, 140, 10_000_000), (140, 180, 20_000_000))
@@ -155,10 +157,13 @@ class Score(unittest.TestCase):
     def test_counts(self):
         faults = [fault(100, 140, [1]), fault(200, 240, [1]), fault(300, 340, [1]),
                   fault(400, 440, [1], measurable=False)]
+        alike = fault(600, 640, [1])
+        alike["effect"]["alike"] = True
+        faults.append(alike)
         false = self.judge([alert("a", 101 * S, 140 * S, [1]), alert("b", 201 * S, 240 * S, [2]),
                             alert("c", 401 * S, 440 * S, [1]), alert("d", 500 * S, 510 * S, [1])], faults)
         c = score.counts(faults, len(false))
-        self.assertEqual((c["real"], c["found"], c["right"], c["without_effect"], c["false_alarms"]), (3, 2, 1, 1, 1))
+        self.assertEqual((c["real"], c["found"], c["right"], c["apart"], c["false_alarms"]), (3, 2, 1, 2, 1))
         self.assertAlmostEqual(c["f1"], 4 / 6)
         self.assertAlmostEqual(c["f1_right"], 2 / 6)
 

@@ -12,7 +12,7 @@ def percent(hits, count):
 def row(name, c):
     delay = score.median(c["delays"])
     alerts = c["alerts"]
-    return [name, str(c["planted"]), str(c["without_effect"]), percent(c["found"], c["real"]),
+    return [name, str(c["planted"]), str(c["apart"]), percent(c["found"], c["real"]),
             percent(c["right"], c["found"]), str(c["exact"]),
             f"{sum(c['jaccards']) / len(c['jaccards']):.2f}" if c["jaccards"] else "-",
             "-" if delay is None else f"{delay:.1f}", f"{c['delays'][-1]:.1f}" if c["delays"] else "-",
@@ -21,13 +21,13 @@ def row(name, c):
 
 def print_table(runs, faults):
     """`runs` and `faults` as the files have them."""
-    head = ["", "planted", "no effect", "found (95 %)", "right rank (95 %)", "exact", "Jaccard", "delay", "worst",
+    head = ["", "planted", "apart", "found (95 %)", "right rank (95 %)", "exact", "Jaccard", "delay", "worst",
             "alerts"]
     rows = [head]
     for field in ("kind", "workload"):
         for value in sorted({f[field] for f in faults}):
             rows.append(row(value, score.counts([f for f in faults if f[field] == value], 0)))
-    strong = [f for f in faults if f["effect"]["measurable"] and f["effect"]["loss"] >= 0.25]
+    strong = [f for f in faults if score.is_fault(f) and f["effect"]["loss"] >= 0.25]
     rows.append(row("lost >= 25 %", score.counts(strong, 0)))
     both = [(f["kind"], f["workload"]) for f in faults]
     for kind, workload in sorted(set(both)):
@@ -43,7 +43,7 @@ def print_table(runs, faults):
         print("  " + "  ".join(texts).rstrip())
         if number == 0:
             print("  " + "  ".join("-" * w for w in widths))
-    print("  found: of the faults with a measurable effect; right rank, exact, Jaccard, delay (slices, median and worst), "
+    print("  apart: without a measurable effect, or all ranks were hurt alike; found: of the others; right rank, exact, Jaccard, delay (slices, median and worst), "
           "alerts a fault: of those found")
     quiet = sum(r["quiet_seconds"] for r in runs)
     low, high = score.poisson(false_alarms)
