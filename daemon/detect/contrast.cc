@@ -22,7 +22,8 @@ constexpr float kLogDeviations = 1.5f, kOwnVisits = 8, kLeastLogDeviation = 0.1f
 // A spread of logarithms that is smaller is not believed; nor one of fewer visits, of all leaves.
 constexpr float kLeastHazardDeviation = 0.25f, kLeastLogs = 8;
 constexpr float kShortOfMean = 0.5f;
-constexpr std::size_t kFewEnded = 4;  // one in so many leaves must have ended a visit
+constexpr float kSeldom = 0.1f, kLongMemory = 512;  // share of the time; slices
+constexpr std::size_t kFewEnded = 4;                // one in so many leaves must have ended a visit
 constexpr double kIdleShare = 0.1;
 
 // The cumulated hazard of a standard normal logarithm.
@@ -130,6 +131,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   work_.resize(columns_, 0);
   counted_.assign(columns_, 1);
   state_of_.resize(columns_);
+  overall_.resize(columns_, 0.0f);
   std::fill_n(state_of_.begin(), kMachine, kNoState);
   for (std::size_t x = kMachine; x < columns_; ++x) {
     state_of_[x] = window.state_of(x - kMachine).value;
@@ -273,6 +275,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
+  seldom_ = false;
   if (without_.contains(Ingredient::kCommon)) return;
   // Mostly nobody departs, or few: then the median is 0, as counting tells.
   const std::size_t n = sample_.size();
@@ -288,6 +291,14 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   for (std::size_t c = kMachine; c < cells(); ++c)
     if (below[c] >= n - n / 2 || above[c] >= n - n / 2)
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
+  for (std::size_t x = kMachine; x < columns_ && !without_.contains(Ingredient::kWorkModes); ++x) {
+    float now = 0;
+    for (const std::uint32_t l : sample_) now += row_[l][x] / static_cast<float>(n);
+    // Who waits for work to come does what comes.
+    seldom_ = seldom_ || (idle.empty() && work_[x] && overall_[x] <= kSeldom &&
+                          now > overall_[x] + static_cast<float>(kNear));
+    overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
+  }
   for (std::size_t l = 0; l < there_.size(); ++l)
     if (known_[l])
       for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];

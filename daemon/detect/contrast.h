@@ -65,6 +65,8 @@ class Contrast {
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
   // No mode fits: the job has just changed, all together.
   bool unsettled() const { return unsettled_; }
+  // Most leaves do work that they seldom do: a checkpoint.
+  bool seldom() const { return seldom_; }
   // Three leaves in four, or more, work otherwise than in the mode.
   bool all_move() const {
     return mode_ && fit_now_.least_work > kNear + kNearTimes * modes_[*mode_].fit.work;
@@ -106,7 +108,9 @@ class Contrast {
   std::optional<std::size_t> mode_;
   Mode alike_, any_;  // being learned: of slices that are alike, and of all that fit no mode
   bool unsettled_ = true;
+  bool seldom_ = false;  // most leaves do work that they seldom do
   Fit fit_now_;
+  std::vector<float> overall_;           // by column: share of all leaves, in all modes
   std::vector<char> work_;               // by column
   std::vector<std::uint16_t> state_of_;  // by column
   std::uint64_t clock_ = 0;

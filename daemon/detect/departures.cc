@@ -34,8 +34,8 @@ constexpr double kLeastHistory = 6;
 // usual deviations; and the slices after which usual is known.
 constexpr float kMuchTaken = 0.3f, kTaken = 0.15f, kTakenDeviations = 4, kMachineSlices = 10;
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
-constexpr std::uint32_t kMostMoving = 8;
-constexpr std::size_t kLate = 8;  // slices until a maximum is learned
+constexpr std::uint32_t kMostMoving = 8, kStragglers = 4;  // slices; the last of a checkpoint come later
+constexpr std::size_t kLate = 8;                           // slices until a maximum is learned
 
 }  // namespace
 
@@ -447,7 +447,10 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   }
   score();
   std::vector<Alarm> alarms = alarmed();
-  moving_ = contrast_.all_move() ? moving_ + 1 : 0;
+  moving_ = contrast_.all_move() || contrast_.seldom() ? moving_ + 1 : 0;
+  if (contrast_.seldom()) stragglers_ = kStragglers + 1;
+  const bool over = stragglers_ > 0 && --stragglers_ == 0;
+  if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
   machine_alarms(alarms);
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
@@ -466,7 +469,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   }
   ++slices_, ++run_;
   // What was a departure from the old one is none from the new.
-  if (learned) restart();
+  if (learned || over) restart();
   return told();
 }
 

@@ -144,8 +144,9 @@ class Departures {
   std::vector<double> limit_now_;
   std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
-  std::uint32_t moving_ = 0;  // slices in a row in which nearly all leaves work otherwise than usual
-  bool suspect_ = false;      // this slice looks like a perturbation, if not surely
+  std::uint32_t stragglers_ = 0;  // slices in which the last of a checkpoint are waited for
+  std::uint32_t moving_ = 0;      // slices in a row in which nearly all leaves work otherwise than usual
+  bool suspect_ = false;          // this slice looks like a perturbation, if not surely
   std::vector<std::uint16_t> state_of_;  // by column
   std::vector<char> work_;               // by column
 

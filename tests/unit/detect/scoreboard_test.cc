@@ -224,6 +224,23 @@ TEST(Accuracy, MostTruthsAreFoundAndFewAlarmsAreFalse) {
   EXPECT_LE(all.false_per_1000(), 2);
 }
 
+// Ranks that write now and then, and end at different times. Without knowing that all do what they seldom do
+// nearly every checkpoint is an alarm.
+TEST(Accuracy, CheckpointsAreNoPerturbations) {
+  Score whole, without;
+  for (std::size_t g = 0; g < group_count(); ++g)
+    for (std::uint64_t seed = 601; seed <= 604; ++seed) {
+      const Case c = make_case(g, seed);
+      if (c.group != "coupled clean rare") break;
+      auto options = options_for(c);
+      whole.add(score(c, alerts_of(c, options)));
+      options.without = detect::Ingredient::kWorkModes;
+      without.add(score(c, alerts_of(c, options)));
+    }
+  EXPECT_LE(whole.false_alarms, 3);
+  EXPECT_GT(without.false_alarms, whole.false_alarms);
+}
+
 TEST(Accuracy, WhatIsLeftOutIsMissed) {
   // Where what hits everyone alike is not taken off, waiting is taken for a departure.
   Score whole, without;
