@@ -33,6 +33,7 @@ constexpr double kLeastHistory = 6;
 // Time that the machine takes from a leaf, more than usual: share of two slices, and of four or more; in
 // usual deviations; and the slices after which usual is known.
 constexpr float kMuchTaken = 0.3f, kTaken = 0.15f, kTakenDeviations = 4, kMachineSlices = 10;
+constexpr float kInEachHalf = 0.6f;
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
 constexpr std::uint32_t kMostMoving = 8, kStragglers = 4;  // slices; the last of a checkpoint come later
 constexpr std::size_t kLate = 8;                           // slices until a maximum is learned
@@ -407,10 +408,14 @@ void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
     const float deviation = std::sqrt(variance_[l][Contrast::kDenied] + variance_[l][Contrast::kStopped]);
     for (std::size_t w = 1; w < kSpans.size() && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
       const auto span = static_cast<float>(kSpans[w]);
-      const float taken = (sum_[w][l][Contrast::kDenied] + sum_[w][l][Contrast::kStopped]) / span;
+      const float all = sum_[w][l][Contrast::kDenied] + sum_[w][l][Contrast::kStopped];
+      const float newest = sum_[w - 1][l][Contrast::kDenied] + sum_[w - 1][l][Contrast::kStopped];
+      const float taken = all / span;
       const float least = std::max({static_cast<float>(options_.min_effect), w == 1 ? kMuchTaken : kTaken,
                                     kTakenDeviations * deviation / std::sqrt(span)});
-      if (taken > least)
+      // In both halves: something that runs for an instant is no matter.
+      const float half = kInEachHalf * least * span / 2;
+      if (taken > least && newest > half && all - newest > half)
         alarms.push_back({l, static_cast<std::uint8_t>(w), static_cast<double>(taken / least)});
     }
   }

@@ -6,15 +6,18 @@
 //    the mean departure, squared, in units of the variance that the node has had when it was quiet (shared
 //    with the nodes of its depth while it is young), of the spread of all leaves in these slices, and of a
 //    part of the common shift: where everything moves, leaves follow imperfectly.
-// 3. A score beyond the limit of its depth (tail_limit.h), whose departure is of `min_effect` at least, is an
-//    alarm. While the whole job moves, two slices in a row are.
-// 4. Blamed are the leaves that go the way of the strongest; where some work longer and others wait longer,
-//    those that work.
+// 3. Whose visits end later than usual, however long they are (tempo.h): a second test of the same nodes.
+// 4. A score beyond the limit of its depth and test (tail_limit.h), whose departure is of `min_effect` at
+//    least, is an alarm. While the whole job moves, two slices in a row are; while all work otherwise than
+//    usual, or do work that they seldom do, none is for some slices.
+// 5. Time that the machine takes from a process (ready to run and not let, stopped) is an alarm by itself.
+// 6. Blamed are the leaves that go the way of the strongest: those that are robbed, else where some work
+//    longer and others wait longer, those that work.
 // What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile. The
 // same leaves going the same way for the third time are a section of the program (HPCC's Single tests), and
 // no episode is told.
 //
-// Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 160 bytes. Thread safety: none.
+// Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 200 bytes. Thread safety: none.
 #pragma once
 
 #include <array>

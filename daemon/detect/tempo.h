@@ -9,7 +9,7 @@
 // with all visits `kFactors` times as long, divided by how much more than a Poisson process they scatter
 // (McCullagh and Nelder's dispersion). What slows all leaves alike, in the same slice, is nobody's.
 //
-// Cost per slice: O(nodes * columns). Memory: nodes * columns * 24 bytes. Thread safety: none.
+// Cost per slice: O(nodes * columns). Memory: nodes * columns * 32 bytes. Thread safety: none.
 #pragma once
 
 #include <array>
