@@ -256,7 +256,8 @@ Result<TimeNs> parse_until(const std::string& given, TimeNs now) {
     std::tm t{};
     if (!read(pattern, t)) continue;
     t.tm_isdst = -1;
-    const TimeNs at = TimeNs() + seconds(std::min<std::int64_t>(seconds_of(t), INT64_MAX / 2'000'000'000));
+    const TimeNs at =
+        TimeNs() + seconds(std::clamp<std::int64_t>(seconds_of(t), 0, INT64_MAX / 2'000'000'000));
     if (at > now) return at;
     return fail(ErrorCode::kInvalidArgument, given + ": is over already");
   }
