@@ -12,11 +12,13 @@ MARGAY = os.environ["MARGAY"]
 
 class Phases(E2eTest):
     def test_an_overrun_after_the_daemon_was_killed(self):
-        # Ranks that mostly sleep, and ranks that mostly exchange. How the sleepers divide the rest depends on what else
-        # the machine does, and they may be several phases; those that exchange are one.
-        cycles = 8
+        # Ranks that mostly sleep, and ranks that exchange. How the sleepers divide the rest depends on what else the
+        # machine does, and they may be several phases; those that exchange are one. The grain is so fine that they
+        # exchange for a good part of their time also where nothing delays them: at 0.2 ms it is 6 % on two cores of
+        # one's own, and less than two phases have to differ by.
+        cycles = 10
         plan = "F:2,D:2," * cycles + "F:2,D:14,F:2"
-        run = self.run_margay(self.workload("--grain", "0.2", "--plan", plan, ranks=2))
+        run = self.run_margay(self.workload("--grain", "0.02", "--plan", plan, ranks=2))
         # It has come often enough to be known: the daemon dies, and another one knows it.
         before = self.wait_for_times(run, 4)
         daemon = run.child("margayd")
