@@ -421,6 +421,14 @@ bool Contrast::learn() {
   return true;
 }
 
+void Contrast::begin_anew() {
+  modes_.clear();
+  mode_.reset();
+  unsettled_ = true;
+  std::fill(machine_n_.begin(), machine_n_.end(), 0.0f);
+  forget();
+}
+
 void Contrast::adopt(Mode&& mode) {
   if (modes_.size() >= kMostModes) {
     const auto oldest = std::min_element(modes_.begin(), modes_.end(),

@@ -47,6 +47,8 @@ class Contrast {
   bool learn();
   // It is not: what was being learned of a new mode is forgotten.
   void forget() { alike_ = {}, any_ = {}; }
+  // What is usual has become another: it is learned as if nothing had been known.
+  void begin_anew();
 
   std::size_t leaves() const { return known_.size(); }
   std::size_t columns() const { return columns_; }

@@ -107,6 +107,7 @@ void Departures::lay_out(std::size_t columns) {
     for (auto& spans : pooled_)
       for (auto& of : spans) widen(of);
     for (auto& pattern : patterns_) widen(pattern.way);
+    for (auto& lasting : lasting_) widen(lasting.way);
     widen(way_);
     columns_ = columns;
   }
@@ -425,6 +426,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
                                                 const std::set<std::uint16_t>& idle, Look look) {
   const auto told = [&]() -> const Episode* { return episode_ && !familiar_ ? &*episode_ : nullptr; };
   if (episode_ && episode_->over) episode_.reset();
+  std::erase_if(lasting_, [](const Lasting& l) { return l.over; });
   if (!topology_ || window.size() == 0) return nullptr;
   if (look == Look::kNothing || (look == Look::kHeld && !episode_ && alarms_in_a_row_ == 0)) {
     if (run_ > 0) restart();
@@ -447,7 +449,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (episode_) {
     follow(window);
     ++slices_, ++run_;
-    if (episode_->over) restart();
+    if (!episode_ || episode_->over) restart();
     return told();
   }
   score();
@@ -458,6 +460,9 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
   machine_alarms(alarms);
+  const bool back = come_back(window);
+  if (back) alarms.clear();
+  leave_learners_alone(alarms);
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
   bool learned = false;
   if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2 || !has(Ingredient::kTwoInARow))) {
@@ -474,7 +479,9 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   }
   ++slices_, ++run_;
   // What was a departure from the old one is none from the new.
-  if (learned || over) restart();
+  if (learned || over ||
+      std::any_of(lasting_.begin(), lasting_.end(), [](const Lasting& l) { return l.over; }))
+    restart();
   return told();
 }
 

@@ -41,6 +41,7 @@ bool is_work(const model::StateInfo& state);
 
 // One perturbation, as long as it lasts.
 struct Episode {
+  std::uint64_t number = 0;        // counted from the first
   std::set<std::uint32_t> leaves;  // blamed
   SliceIndex onset{};
   SliceIndex end{};  // first slice back in order, of one that has been
@@ -52,14 +53,23 @@ struct Episode {
   double excess = 0;        // share of the time that its visits take longer than usual
 };
 
+// One that went on for so long that it has been taken for usual: what comes on top of it is looked for again.
+// It is over when its leaves do as they did before it, all at once, or are gone.
+struct Lasting : Episode {
+  std::vector<float> way;            // cells (contrast.h)
+  std::uint32_t back = 0, gone = 0;  // slices in a row
+  float way_back = 0;                // gone in them, each as a share of the whole
+};
+
 class Departures {
  public:
   struct Options {
     DurationNs slice = milliseconds(100);
-    double min_effect = 0.1;          // share of the time
-    double false_alarms_per_day = 1;  // expected, over all nodes
-    std::uint32_t back_slices = 2;    // slices back in order until an episode is over
-    Ingredients without;              // for measurement only
+    double min_effect = 0.1;           // share of the time
+    double false_alarms_per_day = 1;   // expected, over all nodes
+    std::uint32_t back_slices = 2;     // slices back in order until an episode is over
+    std::uint32_t usual_slices = 600;  // slices after which what an episode does is taken for usual
+    Ingredients without;               // for measurement only
   };
   using Episode = detect::Episode;
 
@@ -77,6 +87,9 @@ class Departures {
                           const std::set<std::uint16_t>& idle, Look look);
   // The open episode is somebody else's: it ends unsaid.
   void drop();
+  // Episodes that last, oldest first; `over` are those that the newest slice has ended. At most kMostLasting.
+  const std::vector<Lasting>& lasting() const { return lasting_; }
+  static constexpr std::size_t kMostLasting = 16;
 
   static constexpr std::array<int, 4> kSpans = {1, 2, 4, 8};
 
@@ -114,6 +127,10 @@ class Departures {
   void blame();
   void follow(const Window& window);
   bool goes_on() const;
+  void last();
+  bool come_back(const Window& window);
+  void learn_anew(const std::set<std::uint32_t>& leaves);
+  void leave_learners_alone(std::vector<Alarm>& alarms);
 
   Options options_;
   std::shared_ptr<const Topology> topology_;
@@ -154,7 +171,10 @@ class Departures {
   std::vector<char> work_;               // by column
 
   std::optional<Episode> episode_;
-  Grid since_;  // departures of leaves, summed since the onset
+  std::uint64_t episodes_ = 0;
+  std::vector<Lasting> lasting_;
+  std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now
+  Grid since_;                           // departures of leaves, summed since the onset
   double since_slices_ = 0;
   std::vector<float> way_;  // of the blamed, cells
   std::uint32_t back_ = 0;

@@ -32,6 +32,7 @@ Detector::Detector(DetectorOptions options)
   d.min_effect = options_.min_effect;
   d.false_alarms_per_day = options_.false_alarms_per_day;
   d.back_slices = options_.resolve_slices;
+  d.usual_slices = options_.usual_slices;
   d.without = options_.without;
   departures_ = std::make_unique<Departures>(d);
 }
@@ -198,7 +199,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
 
   // 2. No progress, and no stop explains it.
   const bool stall = stalled(column);
-  if (stall && open_.empty() && still_stopped.empty()) {
+  if (stall && !explained() && still_stopped.empty()) {
     std::set<std::uint32_t> idle, working, waiting;
     TimeNs onset = slice_end(column.index, slice);
     for (std::uint32_t l = 0; l < column.leaves(); ++l) {
@@ -280,7 +281,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
 
   // 5. Phases, of what is in order. A slice that touches a stop is not.
   // Without progress it may become a stall, unless such slices are usual here (steps longer than a slice).
-  bool touched = !open_.empty() || column.lost_events > 0 || (without_progress_ > 0 && progress_usual());
+  bool touched = explained() || column.lost_events > 0 || (without_progress_ > 0 && progress_usual());
   for (std::uint32_t l = 0; l < column.leaves(); ++l)
     touched = touched || evidence_[l].last.stopped_since != TimeNs() || was_stopped_.contains(l);
   was_stopped_.clear();
@@ -290,11 +291,12 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   // The sampler saw a stop at its end only; the slice in which it began is not in order either.
   for (const Stopped& s : stopped) phases_.disturb(slice_of(s.since, slice));
   // A long stretch without progress is a phase of its own, unless an alert is open.
-  if (open_.empty() && without_progress_ > options_.stall_slices && still_stopped.empty()) touched = false;
+  if (!explained() && without_progress_ > options_.stall_slices && still_stopped.empty()) touched = false;
   const std::size_t spans = phases_.spans().size();
   phases_.update(window_, touched, column.region);
   if (phases_.spans().size() != spans) progress_.clear();
-  for (const Incident& i : open_) durations_.disturb(std::min(i.first, column.index), column.index);
+  for (const Incident& i : open_)
+    if (!i.lasts) durations_.disturb(std::min(i.first, column.index), column.index);
   if (touched || loss_ || !absent_.empty()) durations_.disturb(column.index, column.index);
   durations_.on_slice(phases_, column.index, watermark, window_.p(), out);
   if (!touched) {
@@ -321,7 +323,9 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
                     : held_ ? Departures::Look::kHeld
                             : Departures::Look::kNormal;
   const Departures::Episode* const episode = departures_->on_slice(window_, column, idle_, look);
-  auto mine = std::find_if(open_.begin(), open_.end(), [](const Incident& i) { return i.by_departure; });
+  lasting_departures(column, watermark, out);
+  auto mine =
+      std::find_if(open_.begin(), open_.end(), [](const Incident& i) { return i.by_departure && !i.lasts; });
   if (episode == nullptr) return;
   const DurationNs slice = options_.window.slice;
   if (mine == open_.end()) {
@@ -332,6 +336,7 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
     if (open_.size() == before) return;  // no room
     mine = std::prev(open_.end());
     mine->by_departure = true;
+    mine->episode = episode->number;
   }
   mine->culprits = episode->leaves;
   mine->departs = departs(*mine, StateId(episode->state), episode->excess);
@@ -343,6 +348,29 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
   mine->alert.detected = watermark;
   out.push_back(mine->alert);
   open_.erase(mine);
+}
+
+// Those that have been taken for usual go on firing until their leaves do as they did before.
+void Detector::lasting_departures(const model::SliceColumn& column, TimeNs watermark,
+                                  std::vector<alert::Alert>& out) {
+  for (const Lasting& l : departures_->lasting()) {
+    const auto mine = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
+      return i.by_departure && i.episode == l.number;
+    });
+    if (mine == open_.end()) continue;  // there was no room to say it
+    mine->lasts = true;
+    mine->alert.message = sentence(*mine, column);
+    if (!l.over) continue;
+    mine->alert.status = alert::Status::kResolved;
+    mine->alert.end = std::max(mine->alert.onset, slice_begin(l.end, options_.window.slice));
+    mine->alert.detected = watermark;
+    out.push_back(mine->alert);
+    open_.erase(mine);
+  }
+}
+
+bool Detector::explained() const {
+  return std::any_of(open_.begin(), open_.end(), [](const Incident& i) { return !i.lasts; });
 }
 
 void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,

@@ -15,6 +15,11 @@ constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
 constexpr float kTaken = 0.1f;   // share of the time that the machine takes, to be a cause
 constexpr int kRounds = 4;       // until who goes with whom is settled
 constexpr float kGoesOn = 0.3f;  // of its usual strength, to go on
+// One that has lasted is over when it has gone back so much of its way, or was not there for so many slices.
+constexpr float kComesBack = 0.5f;
+constexpr std::uint32_t kGone = 8;
+constexpr std::uint32_t kLearners =
+    32;  // slices until what is usual of a leaf that has become another is known
 // An episode of so many slices at least, that has been so often, with these leaves and this way (cosine).
 constexpr std::int64_t kLeastPattern = 3;
 constexpr std::uint32_t kFamiliarTimes = 2;
@@ -28,6 +33,7 @@ void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
                                           [](const Alarm& a, const Alarm& b) { return a.times < b.times; });
   const std::size_t w = strongest->span;
   episode_.emplace();
+  episode_->number = ++episodes_;
   episode_->onset = window.last() + 1 - kSpans[w];
   // What turns out to come again and again raises the limit.
   pending_.clear();
@@ -83,6 +89,7 @@ void Departures::follow(const Window& window) {
       unlike_ = same != nullptr && same->times >= kFamiliarTimes ? 0 : unlike_ + 1;
       if (unlike_ >= 2) familiar_ = false;
     }
+    if (window.last().value + 1 - episode_->onset.value >= std::int64_t{options_.usual_slices}) last();
     return;
   }
   if (back_++ == 0) episode_->end = window.last();
@@ -181,6 +188,72 @@ bool Departures::goes_on() const {
     if (length > 0 && cells > 0 && along >= kGoesOn * length * cells) return true;
   }
   return false;
+}
+
+// The episode has gone on for so long that waiting for its end would be blindness: it is the usual from now
+// on, and is learned as the usual is learned in the beginning.
+void Departures::last() {
+  if (!familiar_) {
+    if (lasting_.size() >= kMostLasting) {
+      lasting_.front().over = true;
+      lasting_.front().end = episode_->onset;
+    }
+    lasting_.push_back({*episode_, way_});
+  }
+  learn_anew(episode_->leaves);
+  episode_.reset();
+  familiar_ = false;
+}
+
+void Departures::learn_anew(const std::set<std::uint32_t>& leaves) {
+  contrast_.begin_anew();
+  learners_.resize(std::max(learners_.size(), leaves_), 0);
+  for (const std::uint32_t l : leaves) {
+    learners_[l] = kLearners;
+    n_[l] = 0;
+    std::fill_n(variance_[l], kMeasures * columns_, 0.0f);
+  }
+}
+
+// Of leaves that have just become others little is known; a node that holds one is no better.
+void Departures::leave_learners_alone(std::vector<Alarm>& alarms) {
+  const auto learns = [&](std::uint32_t l) { return l < learners_.size() && learners_[l] > 0; };
+  const auto order = topology_->hierarchy.leaf_order();
+  std::erase_if(alarms, [&](const Alarm& a) {
+    if (a.item < leaves_) return learns(a.item);
+    const Inner& i = inner_[a.item - leaves_];
+    for (std::uint32_t k = 0; k < i.count; ++k)
+      if (learns(order[i.first + k].value)) return true;
+    return false;
+  });
+  for (std::uint32_t& slices : learners_) slices -= slices > 0 ? 1 : 0;
+}
+
+// Do the leaves of an episode that lasts do as they did before it?
+bool Departures::come_back(const Window& window) {
+  bool any = false;
+  for (Lasting& l : lasting_) {
+    if (l.over || contrast_.history() <= 0) continue;
+    float length = 0, along = 0, known = 0;
+    for (const float v : l.way) length += v * v;
+    for (const std::uint32_t leaf : l.leaves) {
+      if (leaf >= contrast_.leaves() || !contrast_.known(leaf)) continue;
+      known += 1;
+      for (std::size_t c = 0; c < l.way.size(); ++c) along += l.way[c] * contrast_.departure()[leaf][c];
+    }
+    l.gone = known > 0 ? 0 : l.gone + 1;
+    // In the mean of the slices since the first that did: single ones vary.
+    if (l.back == 0) l.way_back = 0, l.end = window.last();
+    l.way_back += known > 0 && length > 0 ? -along / (length * known) : 0;
+    l.back += 1;
+    const bool back = known > 0 && l.way_back >= kComesBack * static_cast<float>(l.back);
+    if (!back) l.back = 0;
+    any = any || back;
+    if (l.gone == kGone) l.end = window.last() + 1 - std::int64_t{kGone};
+    l.over = l.back > options_.back_slices || l.gone >= kGone;
+    if (l.over && l.back > 0) learn_anew(l.leaves);
+  }
+  return any;
 }
 
 }  // namespace margay::detect

@@ -247,7 +247,10 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
   }
   if (incident.by_stop)
     return who + (n == 1 ? " has" : " have") + " been stopped for " + seconds_text(age) + meanwhile;
-  if (incident.by_departure) return who + ": " + incident.departs + ", for " + seconds_text(age) + meanwhile;
+  if (incident.by_departure)
+    return who + ": " + incident.departs + ", for " + seconds_text(age) +
+           (incident.lasts ? "; it is taken for usual by now, and what comes on top of it is told"
+                           : meanwhile);
   const auto& open = column.open(LeafIndex(*incident.culprits.begin()));
   const std::string state = open.state.value < topology_->states.size()
                                 ? topology_->states[open.state.value].name

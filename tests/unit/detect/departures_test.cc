@@ -171,6 +171,55 @@ TEST(Departures, RanksThatJoinWhileOthersDepartKeepTheirNumbers) {
   expect_one(w, paths({3}), 100, 120);
 }
 
+// An alert that lasts is no reason to be blind for what else happens.
+TEST(Departures, WhatLastsIsTakenForUsualAndWhatComesOnTopOfItIsTold) {
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    Plan plan;
+    plan.seed = seed;
+    plan.phases = {{90'000, kA, ""}};
+    const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+      if (i >= 100 && i < 850) spend(c, 3, kJobWait, 0.6);
+      if (i >= 780 && i < 800) spend(c, 9, kJobWait, 0.6);
+    });
+    ASSERT_EQ(w.alerts.size(), 4u) << "seed " << seed;
+    EXPECT_EQ(w.alerts[0].resources, paths({3}));
+    EXPECT_EQ(w.alerts[1].resources, paths({9}));
+    EXPECT_EQ(w.alerts[2].id, w.alerts[1].id);
+    EXPECT_EQ(w.alerts[3].id, w.alerts[0].id);
+    EXPECT_EQ(w.alerts[3].status, Status::kResolved);
+    EXPECT_THAT(w.alerts[3].message, HasSubstr("taken for usual"));
+    EXPECT_LE(std::abs((w.alerts[1].onset - job_time(plan, 78'000)).value), plan.slice.value);
+    EXPECT_LE(std::abs((*w.alerts[2].end - job_time(plan, 80'000)).value), 2 * plan.slice.value);
+    EXPECT_LE(std::abs((*w.alerts[3].end - job_time(plan, 85'000)).value), 2 * plan.slice.value);
+  }
+}
+
+TEST(Departures, WhatLastsDoesNotEndThePhases) {
+  Plan plan;
+  plan.phases = {{75'000, kA, ""}, {6'000, kB, ""}, {6'000, kA, ""}, {6'000, kB, ""}};
+  const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+    if (i >= 100) spend(c, 3, kJobWait, 0.6);
+  });
+  EXPECT_EQ(w.of(Kind::kPerturbation, Status::kFiring), 1u);
+  ASSERT_GE(w.spans.size(), 4u);
+  EXPECT_EQ(w.spans[w.spans.size() - 1].name, w.spans[w.spans.size() - 3].name);
+  EXPECT_NE(w.spans[w.spans.size() - 1].name, w.spans[w.spans.size() - 2].name);
+}
+
+TEST(Departures, WhatLastsIsOverWhenItsRanksHaveGone) {
+  Plan plan;
+  plan.phases = {{90'000, kA, ""}};
+  const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+    if (i >= 100 && i < 800) spend(c, 3, kJobWait, 0.6);
+    if (i < 800) return;
+    auto row = c.duration_ns(LeafIndex(3));
+    std::fill(row.begin(), row.end(), 0);
+    row[kAbsent.value] = 100'000'000;
+  });
+  ASSERT_EQ(w.alerts.size(), 2u);
+  EXPECT_LE(std::abs((*w.alerts[1].end - job_time(plan, 80'000)).value), 2 * plan.slice.value);
+}
+
 TEST(IsWork, ByFamilyAndWhereThereIsNoneByName) {
   using F = model::StateFamily;
   EXPECT_TRUE(is_work({"Compute", F::kCompute}));

@@ -54,6 +54,7 @@ struct DetectorOptions {
   std::uint32_t stall_least_visits = 10;
   double stall_idle_cpu = 0.7;          // a culprit that uses more CPU than this share is working, not stuck
   std::uint32_t resolve_slices = 2;     // slices back in order until an alert is resolved
+  std::uint32_t usual_slices = 600;     // slices after which a departure is taken for usual
   std::uint32_t same_cause_slices = 2;  // stops that begin within so many slices have one cause
   std::size_t most_open = 64;           // alerts open at once
   DurationNs lost_after = seconds(10);  // silence after which a source is lost
@@ -69,6 +70,8 @@ struct Incident {
   std::set<std::uint32_t> culprits;  // leaves
   bool by_stop = false;
   bool by_departure = false;
+  std::uint64_t episode = 0;                    // of departures
+  bool lasts = false;                           // it has been taken for usual, and explains nothing more
   std::int64_t stopped_ns = 0, sampled_ns = 0;  // of the culprits, since the slice of the onset
   std::string departs;                          // what the culprits do otherwise: "compute 4.0 times as long"
   SliceIndex first{};                           // slice of the onset
@@ -126,6 +129,9 @@ class Detector {
   bool stalled(const model::SliceColumn& column);
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
                   std::vector<alert::Alert>& out);
+  void lasting_departures(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  // Does an alert explain what happens now?
+  bool explained() const;
   std::string departs(const Incident& incident, StateId state, double excess) const;
   void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
              const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);
