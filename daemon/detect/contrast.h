@@ -58,6 +58,8 @@ class Contrast {
   std::size_t cells() const { return kMeasures * columns_; }
   const Grid& departure() const { return departure_; }
   const std::vector<float>& common() const { return common_; }
+  // Leaves x columns: the time spent in the slice, as a share of it.
+  const Grid& spent() const { return spent_; }
   // Leaves x columns: visits that ended in the slice, and as many as should have, by how long they have
   // lasted (tempo.h). 0 where it is not known.
   const Grid& ended() const { return ended_visits_; }

@@ -125,6 +125,8 @@ class Departures {
   bool works(std::size_t column) const { return work_[column] != 0; }
   void begin(const Window& window, const std::vector<Alarm>& alarmed);
   void blame();
+  void take_time();
+  void blame_whole_nodes(std::size_t column);
   void follow(const Window& window);
   bool goes_on() const;
   void last();
@@ -175,6 +177,7 @@ class Departures {
   std::vector<Lasting> lasting_;
   std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now
   Grid since_;                           // departures of leaves, summed since the onset
+  Grid time_in_;  // of leaves, in slices since the onset
   double since_slices_ = 0;
   std::vector<float> way_;  // of the blamed, cells
   std::uint32_t back_ = 0;

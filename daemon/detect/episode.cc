@@ -12,6 +12,10 @@ constexpr float kBelongs = 0.5f;  // of the strongest's way, to be blamed with i
 // Beyond so many deviations more of them say nothing more. Who works longer is the cause if this is as
 // strong as the waiting of others, or nearly.
 constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
+// A leaf that has been in a state for so many slices since the onset could show that it takes longer; a node is
+// told by two leaves that are blamed, and one in so many that could show it.
+constexpr float kCouldShow = 0.5f;
+constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
 constexpr float kTaken = 0.1f;   // share of the time that the machine takes, to be a cause
 constexpr int kRounds = 4;       // until who goes with whom is settled
 constexpr float kGoesOn = 0.3f;  // of its usual strength, to go on
@@ -46,10 +50,20 @@ void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
   since_ = Grid();
   since_.reach(leaves_, kMeasures * columns_);
   for (std::size_t l = 0; l < leaves_; ++l) std::copy_n(sum_[w][l], kMeasures * columns_, since_[l]);
+  time_in_ = Grid();
+  time_in_.reach(leaves_, columns_);
+  take_time();
   blame();
   const Pattern* const same = same_pattern();
   familiar_ = same != nullptr && same->times >= kFamiliarTimes;
   unlike_ = 0;
+}
+
+void Departures::take_time() {
+  const Grid& spent = contrast_.spent();
+  time_in_.reach(leaves_, columns_);
+  for (std::size_t l = 0; l < std::min(leaves_, spent.rows()); ++l)
+    for (std::size_t x = 0; x < std::min(columns_, spent.columns()); ++x) time_in_[l][x] += spent[l][x];
 }
 
 // The pattern that the open episode is of, if there has been one.
@@ -79,6 +93,7 @@ void Departures::follow(const Window& window) {
     for (std::size_t l = 0; l < std::min(leaves_, now.rows()); ++l)
       for (std::size_t c = 0; c < kMeasures * columns_; ++c) since_[l][c] += now[l][c];
     since_slices_ += 1;
+    take_time();
   }
   if (goes_on()) {
     back_ = 0;
@@ -171,9 +186,38 @@ void Departures::blame() {
   float longest = 0;
   for (std::size_t c = 0; c < cells; ++c)
     if (way_[c] > longest) longest = way_[c], column = c % columns_;
+  if (by_work && !by_machine) blame_whole_nodes(column);
   episode_->excess =
       way_[(column < Contrast::kMachine ? Contrast::kShare : Contrast::kExcess) * columns_ + column];
   episode_->state = column < state_of_.size() ? state_of_[column] : 0;
+}
+
+// Work that comes in visits hurts a leaf only while it is at it: a disk is slow for whoever reads. Where of a
+// node's leaves those that could show it do, it is the node's matter, and the others' turn has not come.
+void Departures::blame_whole_nodes(std::size_t x) {
+  const auto excess = [&](std::uint32_t l) { return since_[l][Contrast::kExcess * columns_ + x]; };
+  float all = 0, longer = 0;
+  for (const std::uint32_t l : episode_->leaves) all += time_in_[l][x], longer += excess(l);
+  if (all <= 0 || longer <= 0) return;
+  const float part = longer / all;
+  const auto order = topology_->hierarchy.leaf_order();
+  const std::size_t before = episode_->leaves.size();
+  const Inner* whole = nullptr;
+  for (const Inner& i : inner_) {
+    std::uint32_t could = 0, do_so = 0, blamed = 0;
+    for (std::uint32_t k = 0; k < i.count; ++k) {
+      const std::uint32_t l = order[i.first + k].value;
+      blamed += episode_->leaves.contains(l);
+      if (time_in_[l][x] < kCouldShow) continue;
+      could += 1;
+      do_so += excess(l) >= kBelongs * part * time_in_[l][x];
+    }
+    if (blamed < kFewestOfNode || blamed * 3 < before * 2) continue;
+    if (could * kFewOfNode < i.count || do_so * 3 < could * 2) continue;
+    if (whole == nullptr || i.count < whole->count) whole = &i;
+  }
+  for (std::uint32_t k = 0; whole != nullptr && k < whole->count; ++k)
+    episode_->leaves.insert(order[whole->first + k].value);
 }
 
 // Do the blamed go on in their way?
