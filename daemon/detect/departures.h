@@ -177,10 +177,11 @@ class Departures {
   std::vector<Lasting> lasting_;
   std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now
   Grid since_;                           // departures of leaves, summed since the onset
-  Grid time_in_;  // of leaves, in slices since the onset
+  Grid time_in_;                         // of leaves, in slices since the onset
   double since_slices_ = 0;
   std::vector<float> way_;  // of the blamed, cells
   std::uint32_t back_ = 0;
+  bool everybody_ = false;  // nearly all leaves go the way of the blamed by now
   // Episodes there have been. One that comes back for the second time is a way the program has.
   struct Pattern {
     std::set<std::uint32_t> leaves;

@@ -12,13 +12,14 @@ constexpr float kBelongs = 0.5f;  // of the strongest's way, to be blamed with i
 // Beyond so many deviations more of them say nothing more. Who works longer is the cause if this is as
 // strong as the waiting of others, or nearly.
 constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
-// A leaf that has been in a state for so many slices since the onset could show that it takes longer; a node is
-// told by two leaves that are blamed, and one in so many that could show it.
+// A leaf that has been in a state for so many slices since the onset could show that it takes longer; a node
+// is told by two leaves that are blamed, and one in so many that could show it.
 constexpr float kCouldShow = 0.5f;
 constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
-constexpr float kTaken = 0.1f;   // share of the time that the machine takes, to be a cause
-constexpr int kRounds = 4;       // until who goes with whom is settled
-constexpr float kGoesOn = 0.3f;  // of its usual strength, to go on
+constexpr float kTaken = 0.1f;           // share of the time that the machine takes, to be a cause
+constexpr int kRounds = 4;               // until who goes with whom is settled
+constexpr std::size_t kLeastSample = 4;  // leaves of which it can be said that nearly all do
+constexpr float kGoesOn = 0.3f;          // of its usual strength, to go on
 // One that has lasted is over when it has gone back so much of its way, or was not there for so many slices.
 constexpr float kComesBack = 0.5f;
 constexpr std::uint32_t kGone = 8;
@@ -46,6 +47,7 @@ void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
       limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
   contrast_.forget();
   back_ = 0;
+  everybody_ = false;
   since_slices_ = kSpans[w];
   since_ = Grid();
   since_.reach(leaves_, kMeasures * columns_);
@@ -95,9 +97,13 @@ void Departures::follow(const Window& window) {
     since_slices_ += 1;
     take_time();
   }
-  if (goes_on()) {
-    back_ = 0;
+  bool on = goes_on();
+  if (on) {
     blame();
+    on = !everybody_;
+  }
+  if (on) {
+    back_ = 0;
     if (familiar_) {
       // Is it still the same?
       const Pattern* const same = same_pattern();
@@ -166,6 +172,7 @@ void Departures::blame() {
     // What becomes less is no way to go, for it says not why.
     for (float& v : way_) v = std::max(v, 0.0f);
   };
+  std::vector<float> way_before = way_;
   for (int round = 0; round < kRounds; ++round) {
     set_way();
     float length = 0;
@@ -180,6 +187,12 @@ void Departures::blame() {
     members = std::move(next);
   }
   set_way();
+  // That nearly all go the same way says that the job does something else now; who it was stands.
+  everybody_ = !episode_->leaves.empty() && leaves >= kLeastSample && members.size() * 3 > leaves * 2;
+  if (everybody_) {
+    way_ = std::move(way_before);
+    return;
+  }
   episode_->leaves = {members.begin(), members.end()};
   episode_->works = by_work || by_machine;
   std::size_t column = 0;
@@ -222,6 +235,7 @@ void Departures::blame_whole_nodes(std::size_t x) {
 
 // Do the blamed go on in their way?
 bool Departures::goes_on() const {
+  if (everybody_) return false;
   float length = 0;
   for (const float v : way_) length += v * v;
   for (const std::size_t w : {0, 1}) {
