@@ -466,7 +466,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
   bool learned = false;
   if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2 || !has(Ingredient::kTwoInARow))) {
-    begin(window, alarms);
+    if (!begin(window, alarms) && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);
   } else if (alarms.empty()) {
     suspicious_ = suspect_ ? suspicious_ + 1 : 0;
     if (!contrast_.unsettled() && contrast_.history() > 1) {

@@ -123,7 +123,7 @@ class Departures {
   void restart();
   bool has(Ingredient i) const { return !options_.without.contains(i); }
   bool works(std::size_t column) const { return work_[column] != 0; }
-  void begin(const Window& window, const std::vector<Alarm>& alarmed);
+  bool begin(const Window& window, const std::vector<Alarm>& alarmed);
   void blame();
   void take_time();
   void blame_whole_nodes(std::size_t column);

@@ -33,19 +33,13 @@ constexpr double kSameLeaves = 0.8, kSameWay = 0.85;
 
 }  // namespace
 
-void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) {
+bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) {
   const auto strongest = std::max_element(alarmed.begin(), alarmed.end(),
                                           [](const Alarm& a, const Alarm& b) { return a.times < b.times; });
   const std::size_t w = strongest->span;
   episode_.emplace();
   episode_->number = ++episodes_;
   episode_->onset = window.last() + 1 - kSpans[w];
-  // What turns out to come again and again raises the limit.
-  pending_.clear();
-  for (std::size_t g = 0; g < limits_.size(); ++g)
-    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0 && has(Ingredient::kAlarmLearning))
-      limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
-  contrast_.forget();
   back_ = 0;
   everybody_ = false;
   since_slices_ = kSpans[w];
@@ -56,9 +50,22 @@ void Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
   time_in_.reach(leaves_, columns_);
   take_time();
   blame();
+  // Who waits with others waits for somebody else. In a single slice that may lie in how calls fall into
+  // slices.
+  if (!episode_->works && episode_->leaves.size() > 1 && alarms_in_a_row_ < 2) {
+    episode_.reset();
+    return false;
+  }
+  // What turns out to come again and again raises the limit.
+  pending_.clear();
+  for (std::size_t g = 0; g < limits_.size(); ++g)
+    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0 && has(Ingredient::kAlarmLearning))
+      limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
+  contrast_.forget();
   const Pattern* const same = same_pattern();
   familiar_ = same != nullptr && same->times >= kFamiliarTimes;
   unlike_ = 0;
+  return true;
 }
 
 void Departures::take_time() {
