@@ -1,7 +1,6 @@
 #include "departures.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -35,29 +34,11 @@ constexpr double kLeastHistory = 6;
 constexpr float kMuchTaken = 0.3f, kTaken = 0.15f, kTakenDeviations = 4, kMachineSlices = 10;
 constexpr float kInEachHalf = 0.6f;
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
-constexpr std::uint32_t kMostMoving = 8, kStragglers = 4;  // slices; the last of a checkpoint come later
-constexpr std::size_t kLate = 8;                           // slices until a maximum is learned
+constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
+                        kMostTogether = 16;  // slices; the last of a checkpoint come later
+constexpr std::size_t kLate = 8;             // slices until a maximum is learned
 
 }  // namespace
-
-bool is_work(const model::StateInfo& state) {
-  using F = model::StateFamily;
-  switch (state.family) {
-    case F::kCompute:
-    case F::kIo:
-      return true;
-    case F::kOther:
-      break;
-    default:
-      return false;
-  }
-  std::string name;
-  for (const char c : state.name) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* const waits : {"mpi_", "wait", "idle", "recv", "send", "barrier", "reduce", "gather",
-                                  "bcast", "block", "sleep", "poll", "queue", "init", "finalize"})
-    if (name.find(waits) != std::string::npos) return false;
-  return true;
-}
 
 Departures::Departures(Options options) : options_(options), contrast_(options.slice, options.without) {}
 
@@ -435,6 +416,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   }
   if (state_of_.empty()) {
     state_of_ = {Episode::kDenied, Episode::kStopped};
+    collective_.assign(Contrast::kMachine, 0);
     work_.assign(Contrast::kMachine, 1);  // whose turn it is, and who is not let
   }
   while (state_of_.size() < Contrast::kMachine + window.columns()) {
@@ -442,6 +424,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     state_of_.push_back(s.value);
     work_.push_back(s.value < topology_->states.size() && is_work(topology_->states[s.value]) &&
                     !idle.contains(s.value));
+    collective_.push_back(s.value < topology_->states.size() && is_collective(topology_->states[s.value]));
   }
   contrast_.measure(window, column, idle, work_);
   lay_out(contrast_.columns());
@@ -455,7 +438,9 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   score();
   std::vector<Alarm> alarms = alarmed();
   moving_ = contrast_.all_move() || contrast_.seldom() ? moving_ + 1 : 0;
-  if (contrast_.seldom()) stragglers_ = kStragglers + 1;
+  // Its last are given as long again as the others took.
+  together_ = !contrast_.seldom() ? 0 : std::min(together_ + 1, kMostTogether);
+  if (together_ > 0) stragglers_ = std::max({stragglers_, kStragglers + 1, 2 * together_ + 1});
   const bool over = stragglers_ > 0 && --stragglers_ == 0;
   if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();

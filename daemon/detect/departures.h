@@ -30,14 +30,11 @@
 #include "contrast.h"
 #include "margay/detect/ingredient.h"
 #include "margay/detect/topology.h"
+#include "state_kind.h"
 #include "tail_limit.h"
 #include "tempo.h"
 
 namespace margay::detect {
-
-// Whether a resource in this state does something, rather than wait for somebody else: by its family, and
-// where that is not told (imported traces) by its name.
-bool is_work(const model::StateInfo& state);
 
 // One perturbation, as long as it lasts.
 struct Episode {
@@ -166,11 +163,12 @@ class Departures {
   std::vector<double> limit_now_;
   std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
+  std::uint32_t together_ = 0;    // slices in a row of a checkpoint
   std::uint32_t stragglers_ = 0;  // slices in which the last of a checkpoint are waited for
   std::uint32_t moving_ = 0;      // slices in a row in which nearly all leaves work otherwise than usual
   bool suspect_ = false;          // this slice looks like a perturbation, if not surely
   std::vector<std::uint16_t> state_of_;  // by column
-  std::vector<char> work_;               // by column
+  std::vector<char> work_, collective_;  // by column
 
   std::optional<Episode> episode_;
   std::uint64_t episodes_ = 0;

@@ -50,9 +50,11 @@ bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
   time_in_.reach(leaves_, columns_);
   take_time();
   blame();
-  // Who waits with others waits for somebody else. In a single slice that may lie in how calls fall into
-  // slices.
-  if (!episode_->works && episode_->leaves.size() > 1 && alarms_in_a_row_ < 2) {
+  // Those in a collective wait for somebody else. Of a single slice it may lie in how calls fall into slices.
+  const auto in = static_cast<std::size_t>(std::find(state_of_.begin(), state_of_.end(), episode_->state) -
+                                           state_of_.begin());
+  if (!episode_->works && episode_->leaves.size() > 1 && in < collective_.size() && collective_[in] &&
+      alarms_in_a_row_ < 2) {
     episode_.reset();
     return false;
   }

@@ -220,7 +220,7 @@ TEST(Departures, WhatLastsIsOverWhenItsRanksHaveGone) {
   EXPECT_LE(std::abs((*w.alerts[1].end - job_time(plan, 80'000)).value), 2 * plan.slice.value);
 }
 
-TEST(IsWork, ByFamilyAndWhereThereIsNoneByName) {
+TEST(StateKind, ByFamilyAndWhereThereIsNoneByName) {
   using F = model::StateFamily;
   EXPECT_TRUE(is_work({"Compute", F::kCompute}));
   EXPECT_TRUE(is_work({"read", F::kIo}));
@@ -230,6 +230,12 @@ TEST(IsWork, ByFamilyAndWhereThereIsNoneByName) {
     EXPECT_TRUE(is_work({name, F::kOther})) << name;
   for (const char* name : {"PMPI_Allreduce", "mpi_recv", "Wait for lock", "IDLE", "barrier"})
     EXPECT_FALSE(is_work({name, F::kOther})) << name;
+  EXPECT_TRUE(is_collective({"MPI_Barrier", F::kCollective}));
+  EXPECT_FALSE(is_collective({"MPI_Reduce", F::kPointToPoint}));
+  for (const char* name : {"PMPI_Allreduce", "mpi_bcast", "Barrier"})
+    EXPECT_TRUE(is_collective({name, F::kOther})) << name;
+  for (const char* name : {"compute", "MPI_Wait", "mpi_recv"})
+    EXPECT_FALSE(is_collective({name, F::kOther})) << name;
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+#include "state_kind.h"
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+#include <string>
+
+namespace margay::detect {
+namespace {
+
+using F = model::StateFamily;
+
+bool names_any(const std::string& mixed, std::initializer_list<const char*> words) {
+  std::string name;
+  for (const char c : mixed) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return name.find(word) != std::string::npos; });
+}
+
+}  // namespace
+
+bool is_work(const model::StateInfo& state) {
+  if (state.family != F::kOther) return state.family == F::kCompute || state.family == F::kIo;
+  return !names_any(state.name, {"mpi_", "wait", "idle", "recv", "send", "barrier", "reduce", "gather",
+                                 "bcast", "block", "sleep", "poll", "queue", "init", "finalize"});
+}
+
+bool is_collective(const model::StateInfo& state) {
+  if (state.family != F::kOther) return state.family == F::kCollective;
+  return names_any(state.name, {"barrier", "reduce", "gather", "bcast", "alltoall", "scan", "scatter"});
+}
+
+}  // namespace margay::detect
