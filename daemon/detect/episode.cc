@@ -19,6 +19,7 @@ constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
 constexpr float kTaken = 0.1f;           // share of the time that the machine takes, to be a cause
 constexpr int kRounds = 4;               // until who goes with whom is settled
 constexpr std::size_t kLeastSample = 4;  // leaves of which it can be said that nearly all do
+constexpr std::size_t kMany = 4;         // one in so many leaves
 constexpr float kGoesOn = 0.3f;          // of its usual strength, to go on
 // One that has lasted is over when it has gone back so much of its way, or was not there for so many slices.
 constexpr float kComesBack = 0.5f;
@@ -50,11 +51,13 @@ bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
   time_in_.reach(leaves_, columns_);
   take_time();
   blame();
-  // Those in a collective wait for somebody else. Of a single slice it may lie in how calls fall into slices.
+  // Those in a collective wait for somebody else, and many do not work longer at once: in a single slice
+  // either may lie in how calls fall into slices.
   const auto in = static_cast<std::size_t>(std::find(state_of_.begin(), state_of_.end(), episode_->state) -
                                            state_of_.begin());
-  if (!episode_->works && episode_->leaves.size() > 1 && in < collective_.size() && collective_[in] &&
-      alarms_in_a_row_ < 2) {
+  const bool wait = !episode_->works && in < collective_.size() && collective_[in];
+  const bool many = episode_->works && leaves_ >= kLeastSample && episode_->leaves.size() * kMany > leaves_;
+  if ((wait || many) && alarms_in_a_row_ < 2) {
     episode_.reset();
     return false;
   }
