@@ -87,7 +87,6 @@ void Departures::lay_out(std::size_t columns) {
     for (auto& c : common_) widen(c);
     for (auto& spans : pooled_)
       for (auto& of : spans) widen(of);
-    for (auto& pattern : patterns_) widen(pattern.way);
     for (auto& lasting : lasting_) widen(lasting.way);
     widen(way_);
     columns_ = columns;
@@ -405,7 +404,7 @@ void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
 
 const Departures::Episode* Departures::on_slice(const Window& window, const model::SliceColumn& column,
                                                 const std::set<std::uint16_t>& idle, Look look) {
-  const auto told = [&]() -> const Episode* { return episode_ && !familiar_ ? &*episode_ : nullptr; };
+  const auto told = [&]() -> const Episode* { return episode_ ? &*episode_ : nullptr; };
   if (episode_ && episode_->over) episode_.reset();
   std::erase_if(lasting_, [](const Lasting& l) { return l.over; });
   if (!topology_ || window.size() == 0) return nullptr;
@@ -472,7 +471,6 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
 
 void Departures::drop() {
   episode_.reset();
-  familiar_ = false;
   back_ = 0;
   restart();
 }

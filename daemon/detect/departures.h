@@ -13,9 +13,7 @@
 // 5. Time that the machine takes from a process (ready to run and not let, stopped) is an alarm by itself.
 // 6. Blamed are the leaves that go the way of the strongest: those that are robbed, else where some work
 //    longer and others wait longer, those that work.
-// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile. The
-// same leaves going the same way for the third time are a section of the program (HPCC's Single tests), and
-// no episode is told.
+// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile.
 //
 // Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 200 bytes. Thread safety: none.
 #pragma once
@@ -180,16 +178,6 @@ class Departures {
   std::vector<float> way_;  // of the blamed, cells
   std::uint32_t back_ = 0;
   bool everybody_ = false;  // nearly all leaves go the way of the blamed by now
-  // Episodes there have been. One that comes back for the second time is a way the program has.
-  struct Pattern {
-    std::set<std::uint32_t> leaves;
-    std::vector<float> way;
-    std::uint32_t times = 1;
-  };
-  Pattern* same_pattern();
-  std::vector<Pattern> patterns_;
-  bool familiar_ = false;     // the open episode is: it is followed, and not told
-  std::uint32_t unlike_ = 0;  // slices in which it was not like the pattern
 };
 
 }  // namespace margay::detect

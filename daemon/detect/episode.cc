@@ -1,4 +1,4 @@
-// The open episode: who is blamed, how long it goes on, and whether it has been before.
+// The open episode: who is blamed, and how long it goes on.
 #include <algorithm>
 #include <cmath>
 
@@ -26,11 +26,6 @@ constexpr float kComesBack = 0.5f;
 constexpr std::uint32_t kGone = 8;
 constexpr std::uint32_t kLearners =
     32;  // slices until what is usual of a leaf that has become another is known
-// An episode of so many slices at least, that has been so often, with these leaves and this way (cosine).
-constexpr std::int64_t kLeastPattern = 3;
-constexpr std::uint32_t kFamiliarTimes = 2;
-constexpr std::size_t kMostPatterns = 16;
-constexpr double kSameLeaves = 0.8, kSameWay = 0.85;
 
 }  // namespace
 
@@ -67,9 +62,6 @@ bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
     if (std::isfinite(limit_now_[g]) && greatest_[g] > 0 && has(Ingredient::kAlarmLearning))
       limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
   contrast_.forget();
-  const Pattern* const same = same_pattern();
-  familiar_ = same != nullptr && same->times >= kFamiliarTimes;
-  unlike_ = 0;
   return true;
 }
 
@@ -78,25 +70,6 @@ void Departures::take_time() {
   time_in_.reach(leaves_, columns_);
   for (std::size_t l = 0; l < std::min(leaves_, spent.rows()); ++l)
     for (std::size_t x = 0; x < std::min(columns_, spent.columns()); ++x) time_in_[l][x] += spent[l][x];
-}
-
-// The pattern that the open episode is of, if there has been one.
-Departures::Pattern* Departures::same_pattern() {
-  if (!has(Ingredient::kPatterns)) return nullptr;
-  for (Pattern& p : patterns_) {
-    std::size_t both = 0;
-    for (const std::uint32_t l : episode_->leaves) both += p.leaves.contains(l);
-    const auto all = static_cast<double>(p.leaves.size() + episode_->leaves.size() - both);
-    if (static_cast<double>(both) < kSameLeaves * all) continue;
-    double along = 0, here = 0, there = 0;
-    for (std::size_t i = 0; i < way_.size() && i < p.way.size(); ++i) {
-      along += static_cast<double>(way_[i]) * p.way[i];
-      here += static_cast<double>(way_[i]) * way_[i];
-      there += static_cast<double>(p.way[i]) * p.way[i];
-    }
-    if (along * along >= kSameWay * kSameWay * here * there) return &p;
-  }
-  return nullptr;
 }
 
 // The slice belongs to the episode, or is one of those after it.
@@ -116,23 +89,11 @@ void Departures::follow(const Window& window) {
   }
   if (on) {
     back_ = 0;
-    if (familiar_) {
-      // Is it still the same?
-      const Pattern* const same = same_pattern();
-      unlike_ = same != nullptr && same->times >= kFamiliarTimes ? 0 : unlike_ + 1;
-      if (unlike_ >= 2) familiar_ = false;
-    }
     if (window.last().value + 1 - episode_->onset.value >= std::int64_t{options_.usual_slices}) last();
     return;
   }
   if (back_++ == 0) episode_->end = window.last();
   if (back_ < options_.back_slices) return;
-  if (Pattern* const same = same_pattern()) {
-    ++same->times;
-  } else if (episode_->onset.value + kLeastPattern <= episode_->end.value) {
-    if (patterns_.size() >= kMostPatterns) patterns_.erase(patterns_.begin());
-    patterns_.push_back({episode_->leaves, way_, 1});
-  }
   episode_->over = true;
   back_ = 0;
 }
@@ -263,16 +224,13 @@ bool Departures::goes_on() const {
 // The episode has gone on for so long that waiting for its end would be blindness: it is the usual from now
 // on, and is learned as the usual is learned in the beginning.
 void Departures::last() {
-  if (!familiar_) {
-    if (lasting_.size() >= kMostLasting) {
-      lasting_.front().over = true;
-      lasting_.front().end = episode_->onset;
-    }
-    lasting_.push_back({*episode_, way_});
+  if (lasting_.size() >= kMostLasting) {
+    lasting_.front().over = true;
+    lasting_.front().end = episode_->onset;
   }
+  lasting_.push_back({*episode_, way_});
   learn_anew(episode_->leaves);
   episode_.reset();
-  familiar_ = false;
 }
 
 void Departures::learn_anew(const std::set<std::uint32_t>& leaves) {

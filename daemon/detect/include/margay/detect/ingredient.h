@@ -25,7 +25,6 @@ enum class Ingredient : std::uint8_t {
   kAlarmLearning,      // an alarm's score is learned, bounded
   kTwoInARow,          // while the whole job moves, two slices have to be alarming
   kWorkBeforeWaiters,  // who works longer is blamed before who waits longer
-  kPatterns,           // what comes back a third time is a section of the program
   kModes,              // usual is told apart by what the job does
   kTempo,              // visits that should have ended and have not
   kWorkModes,          // modes are told apart by how long visits of work take
@@ -60,7 +59,6 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Ingredient::kC
     "alarms learned",
     "two in a row",
     "work before waiters",
-    "patterns",
     "modes",
     "visits that end late",
     "modes by what work takes",
