@@ -33,6 +33,7 @@ constexpr double kLeastHistory = 6;
 // usual deviations; and the slices after which usual is known.
 constexpr float kMuchTaken = 0.3f, kTaken = 0.15f, kTakenDeviations = 4, kMachineSlices = 10;
 constexpr float kInEachHalf = 0.6f;
+constexpr std::array<std::size_t, 3> kMachineSpans = {2, 4, 8};
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
 constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
@@ -76,7 +77,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
 void Departures::lay_out(std::size_t columns) {
   if (columns > columns_) {
     for (Grid& g : ring_) g.widen(kMeasures, columns);
-    for (Grid& g : sum_) g.widen(kMeasures, columns);
+    long_.widen(kMeasures, columns);
     variance_.widen(kMeasures, columns);
     since_.widen(kMeasures, columns);
     const auto widen = [&](auto& v) {
@@ -93,7 +94,7 @@ void Departures::lay_out(std::size_t columns) {
   }
   const std::size_t cells = kMeasures * columns_;
   for (Grid& g : ring_) g.reach(items_, cells);
-  for (Grid& g : sum_) g.reach(items_, cells);
+  long_.reach(items_, cells);
   variance_.reach(items_, cells);
   for (auto& c : common_) c.resize(cells);
   for (Grid* g : {&passed_, &ended_}) g->reach(items_, columns_);
@@ -105,7 +106,7 @@ void Departures::lay_out(std::size_t columns) {
 
 // What comes now and what was before are not one stretch.
 void Departures::restart() {
-  for (Grid& g : sum_) g.fill(0);
+  long_.fill(0);
   tempo_.restart();
   run_ = 0;
   alarms_in_a_row_ = 0;
@@ -113,15 +114,13 @@ void Departures::restart() {
 
 // Takes the slice's departures, and their means over the inner nodes, into the spans.
 void Departures::take() {
-  const std::size_t slot = slices_ % kRing, cells = kMeasures * columns_;
+  const std::size_t slot = slices_ % kLong, cells = kMeasures * columns_;
   const Grid& leaves = contrast_.departure();
   Grid& now = ring_[slot];
   // What falls out of the longest span lies where the new slice will.
-  const auto leaves_span = [&](std::size_t w) { return run_ >= static_cast<std::uint64_t>(kSpans[w]); };
-  if (leaves_span(kSpans.size() - 1)) {
-    float* const to = sum_.back()[0];
-    for (std::size_t i = 0; i < items_ * cells; ++i) to[i] -= now[0][i];
-  }
+  float* const sums = long_[0];
+  if (run_ >= kLong)
+    for (std::size_t i = 0; i < items_ * cells; ++i) sums[i] -= now[0][i];
   for (std::size_t l = 0; l < leaves_; ++l) {
     if (l < leaves.rows())
       std::copy_n(leaves[l], cells, now[l]);
@@ -143,16 +142,7 @@ void Departures::take() {
     if (known > 0)
       for (std::size_t c = 0; c < cells; ++c) to[c] /= known;
   }
-  for (std::size_t w = 0; w < kSpans.size(); ++w) {
-    float* const to = sum_[w][0];
-    const float* const from = now[0];
-    if (leaves_span(w) && w + 1 < kSpans.size()) {
-      const float* const old = ring_[(slices_ + kRing - static_cast<std::size_t>(kSpans[w])) % kRing][0];
-      for (std::size_t i = 0; i < items_ * cells; ++i) to[i] = to[i] - old[i] + from[i];
-    } else {
-      for (std::size_t i = 0; i < items_ * cells; ++i) to[i] += from[i];
-    }
-  }
+  for (std::size_t i = 0; i < items_ * cells; ++i) sums[i] += now[0][i];
   common_[slot] = contrast_.common();
   for (const auto& [from, to] :
        {std::pair(&contrast_.passed(), &passed_), std::pair(&contrast_.ended(), &ended_)}) {
@@ -174,11 +164,14 @@ void Departures::take() {
   tempo_.take(passed_, ended_, group_);
   // Sums that are added to and taken from for days would drift.
   if (slices_ % kRebase != 0) return;
-  for (std::size_t w = 0; w < kSpans.size(); ++w) {
-    sum_[w].fill(0);
-    for (std::uint64_t k = 0; k < std::min<std::uint64_t>(kSpans[w], run_ + 1); ++k)
-      for (std::size_t i = 0; i < items_ * cells; ++i)
-        sum_[w][0][i] += ring_[(slices_ + kRing - k) % kRing][0][i];
+  long_.fill(0);
+  for (std::size_t i = 0; i < items_; ++i) add_last(i, std::min<std::uint64_t>(kLong, run_ + 1), long_[i]);
+}
+
+void Departures::add_last(std::size_t item, std::size_t slices, float* to) const {
+  for (std::size_t k = 0; k < slices; ++k) {
+    const float* const from = ring_[(slices_ + kLong - k) % kLong][item];
+    for (std::size_t c = 0; c < kMeasures * columns_; ++c) to[c] += from[c];
   }
 }
 
@@ -193,13 +186,13 @@ std::vector<float> Departures::spread(std::size_t w, const std::vector<float>& f
   for (std::size_t c = 0; c < out.size(); ++c) enough[c] = kNearly * floor[c] * span / kDeviationOfMedian;
   std::vector<std::uint32_t> more(out.size());
   for (const std::uint32_t l : sample) {
-    const float* const from = sum_[w][l];
+    const float* const from = w == 0 ? newest(l) : long_[l];
     for (std::size_t c = 0; c < out.size(); ++c) more[c] += std::abs(from[c]) > enough[c];
   }
   for (std::size_t c = 0; c < out.size(); ++c) {
     if (more[c] < n - n / 2) continue;
     values.clear();
-    for (const std::uint32_t l : sample) values.push_back(std::abs(sum_[w][l][c]));
+    for (const std::uint32_t l : sample) values.push_back(std::abs((w == 0 ? newest(l) : long_[l])[c]));
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(n / 2);
     std::nth_element(values.begin(), middle, values.end());
     out[c] = kDeviationOfMedian * *middle / span;
@@ -213,9 +206,9 @@ void Departures::score() {
   greatest_.assign(groups_ * kTests, 0.0f);
   const std::size_t cells = kMeasures * columns_;
   const auto history = static_cast<float>(std::max(1.0, contrast_.history()));
-  const std::size_t spans = has(Ingredient::kSpans) ? kSpans.size() : 1;
+  const std::size_t spans = has(Ingredient::kLongSpan) ? kSpans.size() : 1;
   const float imperfect = has(Ingredient::kImperfect) ? kImperfect : 0.0f;
-  for (std::size_t w = 0; w < spans && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
+  for (std::size_t w = 0; w < spans && run_ + 1 >= kSpans[w]; ++w) {
     const auto span = static_cast<float>(kSpans[w]);
     const float one = 1 / span, young = has(Ingredient::kYoung) ? 1 + span / history : 1;
     std::vector<float> floors(cells);
@@ -224,9 +217,9 @@ void Departures::score() {
     // Of each depth: the variance of young nodes, what averaging over the span makes of a variance, and what
     // no variance is below; a part of the square of how far all have moved.
     std::vector<float> moved(cells, 0.0f);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(kSpans[w]); ++k)
+    for (std::size_t k = 0; k < kSpans[w]; ++k)
       for (std::size_t c = 0; c < cells; ++c)
-        moved[c] += imperfect * one * common_[(slices_ + kRing - k) % kRing][c];
+        moved[c] += imperfect * one * common_[(slices_ + kLong - k) % kLong][c];
     for (float& m : moved) m *= m;
     std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells), terms(cells);
     for (std::size_t g = 0; g < groups_; ++g)
@@ -245,7 +238,7 @@ void Departures::score() {
       const std::size_t g = group_[i];
       if (pooled_n_[g] < 1) continue;
       const float own = n_[i] / (n_[i] + kOwnSlices), others = 1 - own;
-      const float *const d = sum_[w][i], *const v = variance_[i];
+      const float *const d = w == 0 ? newest(i) : long_[i], *const v = variance_[i];
       const float *const b = &base[g * cells], *const t = &lasts[g * cells], *const f = &least[g * cells];
       // The sum in a loop of its own: in order, while the terms are taken several at once.
       for (std::size_t c = 0; c < cells; ++c)
@@ -255,17 +248,17 @@ void Departures::score() {
       total *= one * one;
       if (total <= best_[i][kApart].score) continue;  // what follows makes it smaller
       // What takes little time is of little interest, however sure it is.
-      const auto large = static_cast<float>(effect(i, w));
+      const auto large = static_cast<float>(effect(d, kSpans[w]));
       if (has(Ingredient::kEffectWeight)) total *= large / (large + kLarge);
-      if (total > best_[i][kApart].score) best_[i][kApart] = {total, static_cast<std::uint8_t>(w)};
+      if (total > best_[i][kApart].score) best_[i][kApart] = {total, static_cast<std::uint32_t>(kSpans[w])};
     }
   }
   for (std::size_t i = 0; i < items_; ++i) {
     const Tempo::Score slower = tempo_.of(i);
-    std::uint8_t span = 0;
-    while (span + 1u < kSpans.size() && static_cast<std::uint32_t>(kSpans[span]) < slower.slices) ++span;
-    while (span > 0 && static_cast<std::uint64_t>(kSpans[span]) > run_ + 1) --span;
-    best_[i][kSlower] = {slower.score, span};
+    best_[i][kSlower] = {
+        slower.score, static_cast<std::uint32_t>(std::min<std::uint64_t>({slower.slices, kLong, run_ + 1}))};
+    // It would be told, and it would raise the limit.
+    if (learning_ > 0 && learns_anew(i)) best_[i] = {};
     for (std::size_t k = 0; k < kTests; ++k) {
       float& g = greatest_[group_[i] * kTests + k];
       g = std::max(g, best_[i][k].score);
@@ -274,17 +267,17 @@ void Departures::score() {
 }
 
 // The time, as a share, that goes elsewhere than usual.
-double Departures::effect(std::size_t item, std::size_t w) const {
+double Departures::effect(const float* sum, std::size_t slices) const {
   float more = 0, less = 0, longer = 0;
-  const float* const share = sum_[w][item] + Contrast::kShare * columns_;
-  const float* const excess = sum_[w][item] + Contrast::kExcess * columns_;
-  const float* const overtime = sum_[w][item] + Contrast::kOvertime * columns_;
+  const float* const share = sum + Contrast::kShare * columns_;
+  const float* const excess = sum + Contrast::kExcess * columns_;
+  const float* const overtime = sum + Contrast::kOvertime * columns_;
   for (std::size_t x = 0; x < columns_; ++x) {
     more += std::max(0.0f, share[x]);
     less += std::max(0.0f, -share[x]);
     longer += std::max(0.0f, std::max(excess[x], overtime[x]));
   }
-  return std::max({more, less, longer}) / static_cast<float>(kSpans[w]);
+  return std::max({more, less, longer}) / static_cast<float>(slices);
 }
 
 // The slice is quiet: what it says of variances, and the greatest scores of a while ago.
@@ -307,14 +300,15 @@ void Departures::learn_variances() {
   for (std::size_t i = 0; i < items_; ++i)
     if (i % stride == slices_ % stride || i >= leaves_) count[group_[i]] += 1;
   for (std::size_t w = 0; w < kSpans.size(); ++w) {
-    const auto span = static_cast<std::uint64_t>(kSpans[w]);
+    const std::size_t span = kSpans[w];
     std::fill(squares.begin(), squares.end(), 0.0);
     const float one = 1 / static_cast<float>(span);
     for (std::size_t i = 0; i < items_; ++i) {
       if (i % stride != slices_ % stride && i < leaves_) continue;
       double* const to = &squares[group_[i] * cells];
+      const float* const sum = w == 0 ? newest(i) : long_[i];
       for (std::size_t c = 0; c < cells; ++c) {
-        const float d = sum_[w][i][c] * one;
+        const float d = sum[c] * one;
         to[c] += static_cast<double>(d * d);
       }
     }
@@ -339,7 +333,7 @@ void Departures::learn_variances() {
     if (i < leaves_ && (i >= contrast_.leaves() || !contrast_.known(i))) continue;
     const float rate = 1 / (std::min(n_[i], kMemory) + 1);
     const float winsor = n_[i] > kFreely ? kWinsor : std::numeric_limits<float>::max();
-    const float *const d = sum_[0][i], *const b = &base[group_[i] * cells];
+    const float *const d = newest(i), *const b = &base[group_[i] * cells];
     float* const v = variance_[i];
     for (std::size_t c = 0; c < cells; ++c)
       v[c] += rate * (std::min(d[c] * d[c], winsor * std::max({v[c], b[c], 1e-9f})) - v[c]);
@@ -374,8 +368,11 @@ std::vector<Departures::Alarm> Departures::alarmed() {
     if (greatest_[t] <= limit) continue;
     for (std::uint32_t i = 0; i < items_; ++i) {
       const Best& best = best_[i][t % kTests];
-      if (group_[i] == t / kTests && best.score > limit && effect(i, best.span) >= options_.min_effect)
-        out.push_back({i, best.span, best.score / limit});
+      if (group_[i] != t / kTests || best.score <= limit) continue;
+      std::vector<float> sum(kMeasures * columns_, 0.0f);
+      add_last(i, best.slices, sum.data());
+      if (effect(sum.data(), best.slices) >= options_.min_effect)
+        out.push_back({i, best.slices, best.score / limit});
     }
   }
   return out;
@@ -387,17 +384,24 @@ void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
   for (std::uint32_t l = 0; l < leaves_; ++l) {
     if (contrast_.machine_slices(l) < kMachineSlices) continue;
     const float deviation = std::sqrt(variance_[l][Contrast::kDenied] + variance_[l][Contrast::kStopped]);
-    for (std::size_t w = 1; w < kSpans.size() && run_ + 1 >= static_cast<std::uint64_t>(kSpans[w]); ++w) {
-      const auto span = static_cast<float>(kSpans[w]);
-      const float all = sum_[w][l][Contrast::kDenied] + sum_[w][l][Contrast::kStopped];
-      const float newest = sum_[w - 1][l][Contrast::kDenied] + sum_[w - 1][l][Contrast::kStopped];
+    float all = 0, newer = 0;
+    std::size_t taken_of = 0;
+    for (const std::size_t slices : kMachineSpans) {
+      if (run_ + 1 < slices) break;
+      for (; taken_of < slices; ++taken_of) {
+        const float* const then = ring_[(slices_ + kLong - taken_of) % kLong][l];
+        if (taken_of == slices / 2) newer = all;
+        all += then[Contrast::kDenied] + then[Contrast::kStopped];
+      }
+      const auto span = static_cast<float>(slices);
       const float taken = all / span;
-      const float least = std::max({static_cast<float>(options_.min_effect), w == 1 ? kMuchTaken : kTaken,
-                                    kTakenDeviations * deviation / std::sqrt(span)});
+      const float least =
+          std::max({static_cast<float>(options_.min_effect), slices == 2 ? kMuchTaken : kTaken,
+                    kTakenDeviations * deviation / std::sqrt(span)});
       // In both halves: something that runs for an instant is no matter.
       const float half = kInEachHalf * least * span / 2;
-      if (taken > least && newest > half && all - newest > half)
-        alarms.push_back({l, static_cast<std::uint8_t>(w), static_cast<double>(taken / least)});
+      if (taken > least && newer > half && all - newer > half)
+        alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(taken / least)});
     }
   }
 }
@@ -446,7 +450,10 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   machine_alarms(alarms);
   const bool back = come_back(window);
   if (back) alarms.clear();
-  leave_learners_alone(alarms);
+  if (learning_ > 0) {
+    --learning_;
+    for (std::uint32_t& slices : learners_) slices -= slices > 0 ? 1 : 0;
+  }
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
   bool learned = false;
   if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2 || !has(Ingredient::kTwoInARow))) {

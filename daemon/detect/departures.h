@@ -2,7 +2,7 @@
 //
 // 1. What each leaf does otherwise than usual and otherwise than the others (contrast.h), and its mean over
 //    the leaves of each inner node: a shift too weak for any rank shows on its machine.
-// 2. Of each node (all but the root) and of the last 1, 2, 4 and 8 slices the score: the sum over columns of
+// 2. Of each node (all but the root), of the slice and of the last eight, the score: the sum over columns of
 //    the mean departure, squared, in units of the variance that the node has had when it was quiet (shared
 //    with the nodes of its depth while it is young), of the spread of all leaves in these slices, and of a
 //    part of the common shift: where everything moves, leaves follow imperfectly.
@@ -15,7 +15,7 @@
 //    longer and others wait longer, those that work.
 // What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile.
 //
-// Cost per slice: O(nodes * columns * spans). Memory: nodes * columns * 200 bytes. Thread safety: none.
+// Cost per slice: O(nodes * columns). Memory: nodes * columns * 170 bytes. Thread safety: none.
 #pragma once
 
 #include <array>
@@ -86,10 +86,11 @@ class Departures {
   const std::vector<Lasting>& lasting() const { return lasting_; }
   static constexpr std::size_t kMostLasting = 16;
 
-  static constexpr std::array<int, 4> kSpans = {1, 2, 4, 8};
+  // Slices that a score is of: what is strong shows at once, what is weak if it lasts.
+  static constexpr std::array<std::size_t, 2> kSpans = {1, 8};
 
  private:
-  static constexpr std::size_t kRing = 8;
+  static constexpr std::size_t kLong = kSpans.back();
   // A node's own variance counts as much as that of its depth after so many slices.
   static constexpr float kOwnSlices = 8;
   // No standard deviation is believed to be below this (shares of a slice), of each measure: visits that are
@@ -99,18 +100,21 @@ class Departures {
   enum Test : std::size_t { kApart, kSlower, kTests };
   struct Best {
     float score = 0;
-    std::uint8_t span = 0;  // index into kSpans
+    std::uint32_t slices = 1;  // since when
   };
   struct Alarm {
     std::uint32_t item;
-    std::uint8_t span;  // index into kSpans
-    double times;       // the limit
+    std::uint32_t slices;  // since when
+    double times;          // the limit
   };
   void lay_out(std::size_t columns);
   void take();
   void score();
   std::vector<float> spread(std::size_t span, const std::vector<float>& floor) const;
-  double effect(std::size_t item, std::size_t span) const;
+  // What the item did in the last slices, the newest taken: cells.
+  const float* newest(std::size_t item) const { return ring_[slices_ % kLong][item]; }
+  void add_last(std::size_t item, std::size_t slices, float* to) const;
+  double effect(const float* sum, std::size_t slices) const;
   std::vector<Alarm> alarmed();
   void machine_alarms(std::vector<Alarm>& alarms) const;
   void learn();
@@ -127,7 +131,7 @@ class Departures {
   void last();
   bool come_back(const Window& window);
   void learn_anew(const std::set<std::uint32_t>& leaves);
-  void leave_learners_alone(std::vector<Alarm>& alarms);
+  bool learns_anew(std::size_t item) const;
 
   Options options_;
   std::shared_ptr<const Topology> topology_;
@@ -142,10 +146,10 @@ class Departures {
   std::size_t groups_ = 0;
   std::size_t leaves_ = 0, items_ = 0, columns_ = 0;
   // Items x cells (contrast.h).
-  std::array<Grid, kRing> ring_;                  // of the last slices
-  std::array<Grid, kSpans.size()> sum_;           // over each span
+  std::array<Grid, kLong> ring_;                  // of the last slices
+  Grid long_;                                     // over the longest span
   Grid variance_;                                 // of one slice
-  std::array<std::vector<float>, kRing> common_;  // of the last slices, cells
+  std::array<std::vector<float>, kLong> common_;  // of the last slices, cells
   // Of each depth and span: the variance of the span's mean, cells.
   std::vector<std::array<std::vector<double>, kSpans.size()>> pooled_;
   std::uint64_t slices_ = 0;      // taken
@@ -171,6 +175,7 @@ class Departures {
   std::optional<Episode> episode_;
   std::uint64_t episodes_ = 0;
   std::vector<Lasting> lasting_;
+  std::uint32_t learning_ = 0;           // slices, of the last of them
   std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now
   Grid since_;                           // departures of leaves, summed since the onset
   Grid time_in_;                         // of leaves, in slices since the onset

@@ -32,16 +32,15 @@ constexpr std::uint32_t kLearners =
 bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) {
   const auto strongest = std::max_element(alarmed.begin(), alarmed.end(),
                                           [](const Alarm& a, const Alarm& b) { return a.times < b.times; });
-  const std::size_t w = strongest->span;
   episode_.emplace();
   episode_->number = ++episodes_;
-  episode_->onset = window.last() + 1 - kSpans[w];
+  episode_->onset = window.last() + 1 - strongest->slices;
   back_ = 0;
   everybody_ = false;
-  since_slices_ = kSpans[w];
+  since_slices_ = strongest->slices;
   since_ = Grid();
   since_.reach(leaves_, kMeasures * columns_);
-  for (std::size_t l = 0; l < leaves_; ++l) std::copy_n(sum_[w][l], kMeasures * columns_, since_[l]);
+  for (std::size_t l = 0; l < leaves_; ++l) add_last(l, strongest->slices, since_[l]);
   time_in_ = Grid();
   time_in_.reach(leaves_, columns_);
   take_time();
@@ -211,11 +210,14 @@ bool Departures::goes_on() const {
   if (everybody_) return false;
   float length = 0;
   for (const float v : way_) length += v * v;
-  for (const std::size_t w : {0, 1}) {
-    float along = 0;
-    for (const std::uint32_t l : episode_->leaves)
-      for (std::size_t c = 0; c < way_.size(); ++c) along += way_[c] * sum_[w][l][c];
-    const auto cells = static_cast<float>(episode_->leaves.size()) * static_cast<float>(kSpans[w]);
+  // In this slice, or in this one and the one before.
+  float along = 0;
+  for (std::size_t k = 0; k < std::min<std::uint64_t>(2, run_ + 1); ++k) {
+    for (const std::uint32_t l : episode_->leaves) {
+      const float* const then = ring_[(slices_ + kLong - k) % kLong][l];
+      for (std::size_t c = 0; c < way_.size(); ++c) along += way_[c] * then[c];
+    }
+    const auto cells = static_cast<float>(episode_->leaves.size() * (k + 1));
     if (length > 0 && cells > 0 && along >= kGoesOn * length * cells) return true;
   }
   return false;
@@ -236,6 +238,7 @@ void Departures::last() {
 void Departures::learn_anew(const std::set<std::uint32_t>& leaves) {
   contrast_.begin_anew();
   learners_.resize(std::max(learners_.size(), leaves_), 0);
+  learning_ = kLearners;
   for (const std::uint32_t l : leaves) {
     learners_[l] = kLearners;
     n_[l] = 0;
@@ -244,17 +247,14 @@ void Departures::learn_anew(const std::set<std::uint32_t>& leaves) {
 }
 
 // Of leaves that have just become others little is known; a node that holds one is no better.
-void Departures::leave_learners_alone(std::vector<Alarm>& alarms) {
-  const auto learns = [&](std::uint32_t l) { return l < learners_.size() && learners_[l] > 0; };
+bool Departures::learns_anew(std::size_t item) const {
+  const auto learns = [&](std::size_t l) { return l < learners_.size() && learners_[l] > 0; };
+  if (item < leaves_) return learns(item);
   const auto order = topology_->hierarchy.leaf_order();
-  std::erase_if(alarms, [&](const Alarm& a) {
-    if (a.item < leaves_) return learns(a.item);
-    const Inner& i = inner_[a.item - leaves_];
-    for (std::uint32_t k = 0; k < i.count; ++k)
-      if (learns(order[i.first + k].value)) return true;
-    return false;
-  });
-  for (std::uint32_t& slices : learners_) slices -= slices > 0 ? 1 : 0;
+  const Inner& i = inner_[item - leaves_];
+  for (std::uint32_t k = 0; k < i.count; ++k)
+    if (learns(order[i.first + k].value)) return true;
+  return false;
 }
 
 // Do the leaves of an episode that lasts do as they did before it?

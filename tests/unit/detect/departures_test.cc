@@ -178,8 +178,8 @@ TEST(Departures, WhatLastsIsTakenForUsualAndWhatComesOnTopOfItIsTold) {
     plan.seed = seed;
     plan.phases = {{90'000, kA, ""}};
     const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
-      if (i >= 100 && i < 850) spend(c, 3, kJobWait, 0.6);
-      if (i >= 780 && i < 800) spend(c, 9, kJobWait, 0.6);
+      if (i >= 100 && i < 870) spend(c, 3, kJobWait, 0.6);
+      if (i >= 810 && i < 830) spend(c, 9, kJobWait, 0.6);
     });
     ASSERT_EQ(w.alerts.size(), 4u) << "seed " << seed;
     EXPECT_EQ(w.alerts[0].resources, paths({3}));
@@ -188,9 +188,9 @@ TEST(Departures, WhatLastsIsTakenForUsualAndWhatComesOnTopOfItIsTold) {
     EXPECT_EQ(w.alerts[3].id, w.alerts[0].id);
     EXPECT_EQ(w.alerts[3].status, Status::kResolved);
     EXPECT_THAT(w.alerts[3].message, HasSubstr("taken for usual"));
-    EXPECT_LE(std::abs((w.alerts[1].onset - job_time(plan, 78'000)).value), plan.slice.value);
-    EXPECT_LE(std::abs((*w.alerts[2].end - job_time(plan, 80'000)).value), 2 * plan.slice.value);
-    EXPECT_LE(std::abs((*w.alerts[3].end - job_time(plan, 85'000)).value), 2 * plan.slice.value);
+    EXPECT_LE(std::abs((w.alerts[1].onset - job_time(plan, 81'000)).value), plan.slice.value);
+    EXPECT_LE(std::abs((*w.alerts[2].end - job_time(plan, 83'000)).value), 2 * plan.slice.value);
+    EXPECT_LE(std::abs((*w.alerts[3].end - job_time(plan, 87'000)).value), 2 * plan.slice.value);
   }
 }
 

@@ -10,7 +10,7 @@
 namespace margay::detect {
 
 enum class Ingredient : std::uint8_t {
-  kSpans,              // scores of the last 2, 4 and 8 slices, besides that of one
+  kLongSpan,           // the score of the last 8 slices, besides that of one
   kInnerNodes,         // machines and clusters, besides their ranks
   kCommon,             // the median over the leaves is taken off
   kExcess,             // the measure: visits that take longer than usual
@@ -44,7 +44,7 @@ class Ingredients {
 
 // As tables name them.
 inline constexpr std::array<const char*, static_cast<std::size_t>(Ingredient::kCount)> kIngredientNames = {
-    "spans of 2, 4, 8 slices",
+    "span of 8 slices",
     "inner nodes",
     "common part taken off",
     "excess",
