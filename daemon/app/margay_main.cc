@@ -9,10 +9,10 @@
 #include "archive/archive_command.h"
 #include "ask_daemon.h"
 #include "command_options.h"
+#include "config_command.h"
 #include "export/export_command.h"
 #include "import/import_command.h"
 #include "keys_command.h"
-#include "margay/config/config.h"
 #include "margay/terminal/status.h"
 #include "margay/terminal/text.h"
 #include "margay/terminal/watch.h"
@@ -29,8 +29,9 @@ using margay::app::ask;
 using margay::app::choose_run;
 using margay::app::Where;
 
+// An error may come from a daemon on another machine, and names from a file.
 int complain(const margay::Error& error) {
-  std::fprintf(stderr, "margay: %s\n", error.message.c_str());
+  std::fprintf(stderr, "margay: %s\n", margay::terminal::printable(error.message, true, 2000).c_str());
   return error.code == margay::ErrorCode::kNotFound ? 3 : 1;
 }
 
@@ -42,7 +43,8 @@ int check(const margay::wire::Report& report) {
   const bool healthy = h.state() == margay::wire::Health::HEALTHY;
   const std::string sentence =
       h.verdict().empty() ? "degraded: the daemon gives no verdict yet" : h.verdict();
-  std::printf("%s: %s\n", report.run().c_str(), margay::terminal::printable(sentence, true, 1000).c_str());
+  std::printf("%s: %s\n", margay::terminal::printable(report.run(), true, 200).c_str(),
+              margay::terminal::printable(sentence, true, 1000).c_str());
   return healthy ? 0 : 1;
 }
 
@@ -171,8 +173,9 @@ int run(int argc, char** argv) {
       "Shell lines that let the jobs of this shell report to a daemon started by hand (see margayd --help):\n"
       "  eval \"$(margay env night)\"");
   env_app->add_option("run", env_run, "the run (default: the newest)");
-  auto* config_app = app.add_subcommand(
-      "config", "Print the configuration file with every key, its default and its meaning.");
+  margay::app::ConfigRequest config_request;
+  margay::app::add_config_command(app, config_request);
+  auto* config_app = app.get_subcommand("config");
 
   try {
     app.parse(argc, argv);
@@ -222,10 +225,7 @@ int run(int argc, char** argv) {
     std::printf("export LD_PRELOAD='%s'\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", parts->probe.c_str());
     return 0;
   }
-  if (config_app->parsed()) {
-    std::fputs(margay::config::default_text().c_str(), stdout);
-    return 0;
-  }
+  if (config_app->parsed()) return margay::app::config_command(config_request);
   return 2;
 }
 

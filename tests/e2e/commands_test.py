@@ -102,6 +102,30 @@ class Commands(E2eTest):
         self.check_conservation(run, 2)
         self.assertEqual(run.meta()["levels_ns"][0], 100_000_000)
 
+    def test_a_configuration_is_checked(self):
+        path = os.path.join(self.place, "m.toml")
+
+        def check(text):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = self.margay("config", "--check", path)
+            return done.returncode, done.stdout, done.stderr
+
+        self.assertEqual(check(self.margay("config").stdout), (0, path + ": ok\n", ""))
+        code, text, problem = check('[slice]\nduration = "soon"\n[store]\nsync = "\\u001b[31m"\n')
+        self.assertEqual((code, text), (2, ""))
+        first, second = problem.splitlines()
+        self.assertTrue(first.startswith(f"margay: {path}:2: slice.duration: expected a duration"), first)
+        self.assertTrue(second.startswith(f"margay: {path}:4: store.sync: expected true or false"), second)
+        self.assertNotIn("\x1b", problem)
+        code, text, problem = check('[alerts]\n\ncommand = ["/no/such/program"]\n')
+        self.assertEqual((code, text), (2, ""))
+        self.assertEqual(problem, f"margay: {path}:3: alerts.command: '/no/such/program' is no program that may be run\n")
+        for nothing in (os.path.join(self.place, "nothing"), ""):
+            done = self.margay("config", "--check", nothing)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("No such file", done.stderr)
+
     def test_slice_from_the_configuration(self):
         path = os.path.join(self.place, "margay.toml")
         with open(path, "w", encoding="utf-8") as file:

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "keys.h"
+#include "margay/base/text.h"
 
 namespace margay::config {
 namespace {
@@ -46,6 +47,34 @@ std::string place(const std::string& file, const toml::source_region& at) {
   return file + ":" + std::to_string(at.begin.line);
 }
 
+// What is wrong with a file, as it is found. Sentences carry what the file says: no byte of it is obeyed by a
+// terminal.
+class Problems {
+ public:
+  explicit Problems(const std::string& file) : file_(file) {}
+  void add(const toml::source_region& at, const std::string& sentence) {
+    list_.push_back({at.begin.line, place(file_, at) + ": " + clean_utf8(sentence)});
+  }
+  // Of a key that the file does not have.
+  void add(const std::string& sentence) { list_.push_back({0, file_ + ": " + sentence}); }
+  bool any() const { return !list_.empty(); }
+  // By line.
+  std::vector<std::string> take() {
+    std::stable_sort(list_.begin(), list_.end(), [](const One& a, const One& b) { return a.line < b.line; });
+    std::vector<std::string> out;
+    for (One& one : list_) out.push_back(std::move(one.sentence));
+    return out;
+  }
+
+ private:
+  struct One {
+    std::uint32_t line;
+    std::string sentence;
+  };
+  const std::string& file_;
+  std::vector<One> list_;
+};
+
 std::string shown(const toml::node& node) {
   std::ostringstream out;
   if (const auto* s = node.as_string())
@@ -80,8 +109,7 @@ std::optional<Value> value_of(const toml::node& node) {
   return Value(std::move(texts));
 }
 
-Status read_section(const std::string& section, const toml::table& table, const std::string& file,
-                    Config& config) {
+void read_section(const std::string& section, const toml::table& table, Config& config, Problems& problems) {
   std::vector<std::string> names;
   for (const Key& k : keys())
     if (k.section == section) names.push_back(k.name);
@@ -94,43 +122,70 @@ Status read_section(const std::string& section, const toml::table& table, const 
       // The right key in the wrong section?
       for (const Key& k : keys())
         if (hint.empty() && k.name == name) hint = "; it belongs in [" + k.section + "]";
-      return fail(ErrorCode::kInvalidArgument, place(file, written.source()) + ": unknown key '" + section +
-                                                   "." + name.substr(0, 64) + "'" + hint);
+      problems.add(written.source(), "unknown key '" + section + "." + name.substr(0, 64) + "'" + hint);
+      continue;
     }
     const auto value = value_of(node);
     if (!value || !key->set(*value, config))
-      return fail(ErrorCode::kInvalidArgument, place(file, node.source()) + ": " + key->full() +
-                                                   ": expected " + key->expected + ", got " + shown(node));
+      problems.add(node.source(), key->full() + ": expected " + key->expected + ", got " + shown(node));
   }
-  return {};
 }
 
-Status read_table(const toml::table& root, const std::string& file, Config& config) {
+void read_table(const toml::table& root, Config& config, Problems& problems) {
   std::vector<std::string> names;
   for (const Section& s : sections()) names.push_back(s.name);
   for (const auto& [written, node] : root) {
     const std::string name(written.str());
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     const auto* table = node.as_table();
-    if (!known || !table) {
-      std::string hint = suggest(name, names);
-      if (known) hint = "; it is a section: [" + name + "]";
-      for (const Key& k : keys())
-        if (k.name == name) hint = "; it belongs in [" + k.section + "]";
-      return fail(ErrorCode::kInvalidArgument,
-                  place(file, written.source()) + ": unknown " +
-                      (table ? "section [" + name.substr(0, 64) + "]" : "key '" + name.substr(0, 64) + "'") +
-                      hint);
+    if (known && table) {
+      read_section(name, *table, config, problems);
+      continue;
     }
-    if (Status s = read_section(name, *table, file, config); !s) return s;
+    std::string hint = suggest(name, names);
+    if (known) hint = "; it is a section: [" + name + "]";
+    for (const Key& k : keys())
+      if (k.name == name) hint = "; it belongs in [" + k.section + "]";
+    problems.add(written.source(),
+                 "unknown " +
+                     (table ? "section [" + name.substr(0, 64) + "]" : "key '" + name.substr(0, 64) + "'") +
+                     hint);
   }
-  if (const auto conflict = find_conflict(config)) {
+  // Of values that are wrong by themselves nothing can be said together.
+  if (problems.any()) return;
+  for (const Conflict& c : find_conflicts(config)) {
     // The line of the key that conflicts, or none when it has its default.
-    const auto at = root.at_path(conflict->key);
-    const std::string where = at ? place(file, at.node()->source()) : file;
-    return fail(ErrorCode::kInvalidArgument, where + ": " + conflict->key + ": " + conflict->message);
+    const auto at = root.at_path(c.key);
+    if (at)
+      problems.add(at.node()->source(), c.key + ": " + c.message);
+    else
+      problems.add(c.key + ": " + c.message);
+  }
+}
+
+// Errors: kLimit, kInternal. What is wrong with the text goes to `problems`.
+Status read_text(std::string_view text, const std::string& name, Config& config, Problems& problems) {
+  if (text.size() > kLargestFile) return fail(ErrorCode::kLimit, name + ": is larger than 1 MiB");
+  try {
+    read_table(toml::parse(text, std::string_view(name)), config, problems);
+  } catch (const toml::parse_error& e) {
+    problems.add(e.source(), std::string(e.description()));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::kInternal, name + ": " + e.what());
   }
   return {};
+}
+
+// At most one byte more than may be.
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(errno));
+  std::string text(kLargestFile + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (in.fail() && !in.eof())) return fail(ErrorCode::kIo, path + ": cannot be read");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
 }
 
 // A paragraph as comment lines.
@@ -168,28 +223,38 @@ std::vector<std::optional<DurationNs>> Config::level_ages(const std::vector<Dura
 }
 
 Result<Config> parse(std::string_view text, const std::string& name) {
-  if (text.size() > kLargestFile) return fail(ErrorCode::kLimit, name + ": is larger than 1 MiB");
   Config config;
-  try {
-    const toml::table root = toml::parse(text, std::string_view(name));
-    if (Status s = read_table(root, name, config); !s) return fail(s.error().code, s.error().message);
-  } catch (const toml::parse_error& e) {
-    return fail(ErrorCode::kInvalidArgument, place(name, e.source()) + ": " + std::string(e.description()));
-  } catch (const std::exception& e) {
-    return fail(ErrorCode::kInternal, name + ": " + e.what());
-  }
+  Problems problems(name);
+  if (Status s = read_text(text, name, config, problems); !s) return tl::unexpected(s.error());
+  if (problems.any()) return fail(ErrorCode::kInvalidArgument, problems.take().front());
   return config;
 }
 
 Result<Config> load(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(errno));
-  std::string text(kLargestFile + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (in.fail() && !in.eof())) return fail(ErrorCode::kIo, path + ": cannot be read");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return parse(text, path);
+  const auto text = read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  return parse(*text, path);
+}
+
+std::vector<std::string> problems_of(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return {text.error().message};
+  Config config;
+  Problems problems(path);
+  if (Status s = read_text(*text, path, config, problems); !s) return {s.error().message};
+  return problems.take();
+}
+
+std::string place_of(const std::string& path, std::string_view key) {
+  const auto text = read_file(path);
+  if (!text) return path;
+  try {
+    const toml::table root = toml::parse(*text);
+    if (const auto at = root.at_path(key)) return place(path, at.node()->source());
+  } catch (const std::exception&) {
+    // load() says what is wrong with it.
+  }
+  return path;
 }
 
 std::string to_text(const Config& config) {

@@ -323,39 +323,42 @@ const std::vector<Key>& keys() {
   return all;
 }
 
-std::optional<Conflict> find_conflict(const Config& c) {
+std::vector<Conflict> find_conflicts(const Config& c) {
+  std::vector<Conflict> found;
   DurationNs below = c.slice.duration;
   std::string name = "slice.duration";
   for (const DurationNs level : c.slice.levels) {
-    if (level <= below || level.value % below.value != 0)
-      return Conflict{"slice.levels", to_text(level) + " is not a multiple (2 times or more) of " +
-                                          to_text(below) + " (" + name + ")"};
+    if (level <= below || level.value % below.value != 0) {
+      found.push_back({"slice.levels", to_text(level) + " is not a multiple (2 times or more) of " +
+                                           to_text(below) + " (" + name + ")"});
+      break;
+    }
     below = level;
     name = "the level before";
   }
   if (c.slice.duration.value % c.store.resolution.value != 0)
-    return Conflict{"store.resolution",
-                    to_text(c.store.resolution) + " does not divide " + to_text(c.slice.duration) +
-                        " (slice.duration); of powers of two it is divided by 1ns to " +
-                        std::to_string(c.slice.duration.value & -c.slice.duration.value) + "ns"};
+    found.push_back(
+        {"store.resolution", to_text(c.store.resolution) + " does not divide " + to_text(c.slice.duration) +
+                                 " (slice.duration); of powers of two it is divided by 1ns to " +
+                                 std::to_string(c.slice.duration.value & -c.slice.duration.value) + "ns"});
   const std::vector<DurationNs> levels = c.level_durations();
   const auto& ages = c.store.keep_levels;
   if (ages.size() > levels.size())
-    return Conflict{"store.keep_levels", "has " + std::to_string(ages.size()) + " ages for " +
-                                             std::to_string(levels.size()) +
-                                             " levels (slice.duration and slice.levels)"};
-  for (std::size_t i = 0; i + 1 < ages.size(); ++i)
+    found.push_back({"store.keep_levels", "has " + std::to_string(ages.size()) + " ages for " +
+                                              std::to_string(levels.size()) +
+                                              " levels (slice.duration and slice.levels)"});
+  for (std::size_t i = 0; i + 1 < ages.size() && i + 1 < levels.size(); ++i)
     if (ages[i + 1] && (!ages[i] || *ages[i + 1] < *ages[i]))
-      return Conflict{"store.keep_levels", "slices of " + to_text(levels[i]) + " would be kept longer (" +
-                                               show_age(ages[i]) + ") than the coarser ones of " +
-                                               to_text(levels[i + 1]) + " (" + show_age(ages[i + 1]) + ")"};
+      found.push_back({"store.keep_levels", "slices of " + to_text(levels[i]) + " would be kept longer (" +
+                                                show_age(ages[i]) + ") than the coarser ones of " +
+                                                to_text(levels[i + 1]) + " (" + show_age(ages[i + 1]) + ")"});
   if (c.limits.disk != SizeBytes(0) && c.limits.disk < mebibytes(64))
-    return Conflict{"limits.disk", to_text(c.limits.disk) +
-                                       " is too little for an archive; expected 64MiB or more, or 0 for no "
-                                       "bound"};
+    found.push_back({"limits.disk", to_text(c.limits.disk) +
+                                        " is too little for an archive; expected 64MiB or more, or 0 for no "
+                                        "bound"});
   if (c.limits.leaves < c.limits.sources)
-    return Conflict{"limits.leaves", std::to_string(c.limits.leaves) +
-                                         " is less than limits.sources; each source has at least one leaf"};
+    found.push_back({"limits.leaves", std::to_string(c.limits.leaves) +
+                                          " is less than limits.sources; each source has at least one leaf"});
   const std::pair<const char*, const std::string*> places[] = {{"listen.ingest", &c.listen.ingest},
                                                                {"listen.reports", &c.listen.reports},
                                                                {"listen.control", &c.listen.control}};
@@ -364,16 +367,16 @@ std::optional<Conflict> find_conflict(const Config& c) {
       {"alerts.alertmanager_headers",
        !c.alerts.alertmanager_headers.empty() && c.alerts.alertmanager.empty()}};
   for (const auto& [key, alone] : headers)
-    if (alone) return Conflict{key, "there is no URL to send them to"};
+    if (alone) found.push_back({key, "there is no URL to send them to"});
   for (const auto& [key, place] : places) {
     if (place->empty()) continue;
     const std::size_t colon = place->rfind(':');
     if (!place->starts_with("tcp://") || colon <= 6 || colon + 1 == place->size())
-      return Conflict{key, "'" + *place + "' is not of the form tcp://ADDRESS:PORT"};
-    if (c.listen.keys.empty())
-      return Conflict{key, "listening on the network needs listen.keys; type: margay keys init DIR"};
+      found.push_back({key, "'" + *place + "' is not of the form tcp://ADDRESS:PORT"});
+    else if (c.listen.keys.empty())
+      found.push_back({key, "listening on the network needs listen.keys; type: margay keys init DIR"});
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace margay::config

@@ -38,6 +38,6 @@ struct Conflict {
   std::string key;
   std::string message;
 };
-std::optional<Conflict> find_conflict(const Config& config);
+std::vector<Conflict> find_conflicts(const Config& config);
 
 }  // namespace margay::config

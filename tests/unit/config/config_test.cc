@@ -221,6 +221,57 @@ TEST(Config, MissingFileIsNotFoundAndADirectoryIsAnError) {
   EXPECT_FALSE(parse(std::string(2 << 20, '#'), "x"));
 }
 
+TEST(Config, AllThatIsWrongWithAFileIsSaidByLine) {
+  const std::string path = testing::TempDir() + "/problems.toml";
+  const auto problems = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    std::vector<std::string> all = problems_of(path);
+    for (std::string& p : all) {
+      EXPECT_EQ(p.substr(0, path.size() + 1), path + ":");
+      p.erase(0, path.size() + 1);
+    }
+    return all;
+  };
+  EXPECT_TRUE(problems("").empty());
+  EXPECT_TRUE(problems(default_text()).empty());
+  const auto all =
+      problems("[store]\nsync = 3\n[slice]\nwindow = 256\nduraton = \"1s\"\n[nodes]\n[limits]\ndisk = 7\n");
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0], "2: store.sync: expected true or false, got 3");
+  EXPECT_EQ(all[1], "5: unknown key 'slice.duraton'; did you mean 'duration'?");
+  EXPECT_EQ(all[2].substr(0, 26), "6: unknown section [nodes]");
+  EXPECT_EQ(all[3].substr(0, 24), "8: limits.disk: expected");
+  EXPECT_EQ(load(path).error().message, path + ":" + all[0]) << "the first by line";
+  // What does not go together: all of it, those keys first that the file does not have.
+  const auto together = problems(
+      "[limits]\ndisk = \"1MiB\"\nleaves = 7\n[alerts]\nwebhook_headers = \"/x\"\n[slice]\n"
+      "duration = \"3s\"\n");
+  ASSERT_EQ(together.size(), 4u);
+  EXPECT_EQ(together[0].substr(0, 14), " slice.levels:");
+  EXPECT_EQ(together[1].substr(0, 14), "2: limits.disk");
+  EXPECT_EQ(together[2].substr(0, 16), "3: limits.leaves");
+  EXPECT_EQ(together[3].substr(0, 25), "5: alerts.webhook_headers");
+  const auto escapes = problems("[store]\nsync = \"\\u001b[31m\"\n\"\\u0007\" = 1\n");
+  ASSERT_EQ(escapes.size(), 2u);
+  EXPECT_EQ(escapes[0], "2: store.sync: expected true or false, got \"?[31m\"");
+  EXPECT_EQ(escapes[1], "3: unknown key 'store.?'");
+  const auto broken = problems("[slice]\nwindow = \n");
+  ASSERT_EQ(broken.size(), 1u);
+  EXPECT_EQ(broken[0].substr(0, 3), "2: ");
+  EXPECT_EQ(problems_of("/nonexistent/x.toml"),
+            std::vector<std::string>{"/nonexistent/x.toml: No such file or directory"});
+}
+
+TEST(Config, AKeyHasAPlaceWhereTheFileGivesIt) {
+  const std::string path = testing::TempDir() + "/place.toml";
+  std::ofstream(path) << "[alerts]\n\ncommand = [\"x\"]\n";
+  EXPECT_EQ(place_of(path, "alerts.command"), path + ":3");
+  for (const char* key : {"alerts.webhook", "no.such", "", "..[", "alerts.command is no program"})
+    EXPECT_EQ(place_of(path, key), path) << key;
+  std::ofstream(path) << "[alerts";
+  EXPECT_EQ(place_of(path, "alerts.command"), path);
+}
+
 TEST(Units, MomentsAreSecondsUnitsOrTraceTime) {
   const TimeNs zero(1'000'000'000);
   EXPECT_EQ(parse_moment("12.5", zero)->value, 13'500'000'000);

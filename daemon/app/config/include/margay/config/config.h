@@ -3,7 +3,7 @@
 // One table (keys.cc) makes the parser, the checks and the documented file: config/margay.toml is exactly
 // default_text(), which a test proves. Strict: an unknown key, a wrong type, a value out of range is an error
 // that tells file, line, key and what was expected; nothing is ignored or adjusted.
-// Thread safety: values and pure functions (load reads one file).
+// Thread safety: values and pure functions (load, problems_of and place_of read one file).
 #pragma once
 
 #include <cstdint>
@@ -118,8 +118,14 @@ struct Config {
 };
 
 // The defaults, changed by what the file says. At most 1 MiB is read.
-// Errors: kNotFound, kIo, kInvalidArgument ("margay.toml:12: slice.duration: ...").
+// Errors: kNotFound, kIo, kLimit, kInvalidArgument ("margay.toml:12: slice.duration: ..."): the first by
+// line.
 Result<Config> load(const std::string& path);
+// All that load() would find wrong with the file, each as such a sentence, by line; empty: nothing is. What
+// does not go together is looked at where each value is right by itself.
+std::vector<std::string> problems_of(const std::string& path);
+// "margay.toml:12", where the file gives this key ("alerts.command"); "margay.toml" where it does not.
+std::string place_of(const std::string& path, std::string_view key);
 // The same for text; `name` stands for the file in errors.
 Result<Config> parse(std::string_view text, const std::string& name);
 
