@@ -14,6 +14,12 @@ std::string alerts_text(std::size_t n, const char* one, const char* many) {
   return n == 1 ? std::string("1 alert that fires ") + one : grouped(n) + " alerts that fire " + many;
 }
 
+std::string some_of(const std::vector<std::string>& ids) {
+  std::string text;
+  for (std::size_t i = 0; i < ids.size() && i < kMostNamed; ++i) text += (i > 0 ? ", " : "") + ids[i];
+  return text + (ids.size() > kMostNamed ? ", ..." : "");
+}
+
 }  // namespace
 
 bool Desk::take(const Alert& a, const std::string& json, bool known, TimeNs wall) {
@@ -36,10 +42,12 @@ bool Desk::take(const Alert& a, const std::string& json, bool known, TimeNs wall
   if (known) return told;  // was said then, to whom it was; sinks that go on need it again
   if (handling_.ack_of(a.id) != nullptr && (told || a.updates > 0)) {
     ++held_by_ack_;
+    open.behind = told;
     return false;
   }
   if (const Silence* s = handling_.silencing(a, wall)) {
     ++held_by_silence_;
+    open.behind = told;
     if (!told) {
       handling_.withhold(a, s->id);
       changed();
@@ -47,11 +55,17 @@ bool Desk::take(const Alert& a, const std::string& json, bool known, TimeNs wall
     return false;
   }
   open.told = true;
+  open.behind = false;
   if (handling_.withheld(a.id) != nullptr) {
     handling_.release(a.id);
     changed();
   }
   return true;
+}
+
+bool Desk::to_be_told(const std::string& id, const Open& open, TimeNs wall) const {
+  return (!open.told || open.behind) && handling_.ack_of(id) == nullptr &&
+         handling_.silencing(open.newest.alert, wall) == nullptr;
 }
 
 std::vector<Desk::Word> Desk::due(TimeNs wall) {
@@ -63,10 +77,9 @@ std::vector<Desk::Word> Desk::due(TimeNs wall) {
   for (const Silence& s : handling_.silences())
     if (!next_expiry_ || s.until < *next_expiry_) next_expiry_ = s.until;
   for (auto& [id, open] : open_) {
-    if (open.told || handling_.ack_of(id) != nullptr ||
-        handling_.silencing(open.newest.alert, wall) != nullptr)
-      continue;
+    if (!to_be_told(id, open, wall)) continue;
     open.told = true;
+    open.behind = false;
     if (handling_.withheld(id) != nullptr) {
       handling_.release(id);
       ++version_;
@@ -81,13 +94,9 @@ Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::s
   std::vector<std::string> ids;
   for (const auto& [id, open] : open_) ids.push_back(id);
   const auto id = find_id(ids, end_of_id);
-  if (!id && id.error().code == ErrorCode::kNotFound) {
-    std::string fire;
-    for (std::size_t i = 0; i < ids.size() && i < kMostNamed; ++i) fire += (i > 0 ? ", " : "") + ids[i];
-    if (ids.size() > kMostNamed) fire += ", ...";
-    return fail(ErrorCode::kNotFound,
-                id.error().message + " fires: " + (ids.empty() ? "none does" : "those that do are " + fire));
-  }
+  if (!id && id.error().code == ErrorCode::kNotFound)
+    return fail(ErrorCode::kNotFound, id.error().message + " fires: " +
+                                          (ids.empty() ? "none does" : "those that do are " + some_of(ids)));
   if (!id) return id;
   if (comment.size() > Silence::kLongestComment || by.size() > Silence::kLongestName)
     return fail(ErrorCode::kInvalidArgument, "--comment may have " +
@@ -96,6 +105,26 @@ Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::s
   handling_.acknowledge({*id, wall, by, comment});
   changed();
   return *id + " is acknowledged: of it, nothing more is sent until it is over";
+}
+
+Result<std::string> Desk::unacknowledge(const std::string& end_of_id, TimeNs wall) {
+  std::vector<std::string> ids;
+  for (const Ack& a : handling_.acks()) ids.push_back(a.id);
+  const auto id = find_id(ids, end_of_id);
+  if (!id && id.error().code == ErrorCode::kNotFound)
+    return fail(ErrorCode::kNotFound,
+                id.error().message + " is acknowledged: " +
+                    (ids.empty() ? "none is" : "those that are: " + some_of({ids.rbegin(), ids.rend()})));
+  if (!id) return id;
+  handling_.unacknowledge(*id);
+  changed();
+  const std::string said = *id + " is not acknowledged any more";
+  const auto open = open_.find(*id);
+  if (open == open_.end()) return said + "; it is over";
+  if (to_be_told(*id, open->second, wall)) return said + "; how it is now is sent";
+  if (const Silence* s = handling_.silencing(open->second.newest.alert, wall))
+    return said + "; " + s->id + " silences it still";
+  return said + ": when it changes, that is sent again";
 }
 
 std::size_t Desk::silenced_now(const Silence& s) const {
@@ -118,8 +147,7 @@ Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
   changed();
   std::size_t free = 0;
   for (const auto& [alert, open] : open_)
-    free += !open.told && handling_.ack_of(alert) == nullptr && matches(*gone, open.newest.alert) &&
-            handling_.silencing(open.newest.alert, wall) == nullptr;
+    free += matches(*gone, open.newest.alert) && to_be_told(alert, open, wall);
   return gone->id + " is over: it silenced " + what(*gone) +
          (free > 0 ? "; " + alerts_text(free, "is sent now", "are sent now") : "");
 }

@@ -116,6 +116,10 @@ void Handling::acknowledge(Ack ack) {
   if (acks_.size() > kMostAcks) acks_.pop_front();
 }
 
+bool Handling::unacknowledge(std::string_view id) {
+  return std::erase_if(acks_, [&](const Ack& a) { return a.id == id; }) > 0;
+}
+
 const Ack* Handling::ack_of(std::string_view id) const {
   const auto at = std::find_if(acks_.begin(), acks_.end(), [&](const Ack& a) { return a.id == id; });
   return at == acks_.end() ? nullptr : &*at;

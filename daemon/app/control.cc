@@ -19,8 +19,7 @@ ControlAction decode_control_untrusted(std::string_view body) {
   } else if (request.kind() == wire::ControlRequest::FINISH) {
     action.finish = {request.exit_code(),
                      std::clamp(DurationNs(request.timeout_ns()), DurationNs(0), kLongestPatience)};
-  } else if (request.kind() >= wire::ControlRequest::ACKNOWLEDGE &&
-             request.kind() <= wire::ControlRequest::HANDLING) {
+  } else if (is_handling(request.kind())) {
     action.handling = from_wire_untrusted(request);
   } else if (request.kind() >= wire::ControlRequest::PLAY && request.kind() <= wire::ControlRequest::JUMP) {
     action.error =

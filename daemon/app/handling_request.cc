@@ -1,5 +1,8 @@
 #include "handling_request.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "margay/base/text.h"
 #include "margay/wire/columns.h"
 
@@ -8,13 +11,25 @@ namespace margay::app {
 using Kind = HandlingRequest::Kind;
 using Wire = wire::ControlRequest;
 
+namespace {
+
+constexpr std::pair<Kind, Wire::Kind> kKinds[] = {{Kind::kAcknowledge, Wire::ACKNOWLEDGE},
+                                                  {Kind::kUnacknowledge, Wire::UNACKNOWLEDGE},
+                                                  {Kind::kSilence, Wire::SILENCE},
+                                                  {Kind::kUnsilence, Wire::UNSILENCE},
+                                                  {Kind::kList, Wire::HANDLING}};
+
+}  // namespace
+
+bool is_handling(Wire::Kind kind) {
+  return std::any_of(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.second == kind; });
+}
+
 wire::ControlRequest to_wire(const HandlingRequest& r) {
   Wire out;
   out.set_version(wire::kWireVersion);
-  out.set_kind(r.kind == Kind::kAcknowledge ? Wire::ACKNOWLEDGE
-               : r.kind == Kind::kSilence   ? Wire::SILENCE
-               : r.kind == Kind::kUnsilence ? Wire::UNSILENCE
-                                            : Wire::HANDLING);
+  for (const auto& [kind, there] : kKinds)
+    if (kind == r.kind) out.set_kind(there);
   wire::Handle& h = *out.mutable_handle();
   h.set_token(r.token);
   h.set_id(clean_utf8(r.id));
@@ -30,10 +45,8 @@ wire::ControlRequest to_wire(const HandlingRequest& r) {
 
 HandlingRequest from_wire_untrusted(const wire::ControlRequest& in) {
   HandlingRequest r;
-  r.kind = in.kind() == Wire::ACKNOWLEDGE ? Kind::kAcknowledge
-           : in.kind() == Wire::SILENCE   ? Kind::kSilence
-           : in.kind() == Wire::UNSILENCE ? Kind::kUnsilence
-                                          : Kind::kList;
+  for (const auto& [kind, there] : kKinds)
+    if (there == in.kind()) r.kind = kind;
   const wire::Handle& h = in.handle();
   r.token = h.token();
   r.id = clean_utf8(h.id());
@@ -49,6 +62,7 @@ HandlingRequest from_wire_untrusted(const wire::ControlRequest& in) {
 
 Result<std::string> perform(const HandlingRequest& r, alert::Desk& desk, TimeNs wall) {
   if (r.kind == Kind::kAcknowledge) return desk.acknowledge(r.id, r.by, r.comment, wall);
+  if (r.kind == Kind::kUnacknowledge) return desk.unacknowledge(r.id, wall);
   if (r.kind == Kind::kUnsilence) return desk.unsilence(r.id, wall);
   alert::Silence s;
   s.node = r.node;

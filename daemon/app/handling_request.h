@@ -1,4 +1,5 @@
-// What people ask about alerts (acknowledge, silence, unsilence, list): as a value, on the wire, and done.
+// What people ask about alerts (acknowledge, silence, take either back, list): as a value, on the wire, and
+// done.
 // The same for a daemon that is asked and for an archive that nobody watches.
 //
 // Thread safety: values and pure functions.
@@ -15,7 +16,7 @@
 namespace margay::app {
 
 struct HandlingRequest {
-  enum class Kind { kAcknowledge, kSilence, kUnsilence, kList };
+  enum class Kind { kAcknowledge, kUnacknowledge, kSilence, kUnsilence, kList };
   Kind kind = Kind::kList;
   std::uint64_t token = 0;        // sent again, it is the same request
   std::string id;                 // of an alert (or how it ends), or of a silence
@@ -25,8 +26,9 @@ struct HandlingRequest {
   TimeNs until{};                 // wall clock
 };
 
+bool is_handling(wire::ControlRequest::Kind kind);
 wire::ControlRequest to_wire(const HandlingRequest& request);
-// Of requests whose kind is one of these four. Texts are made valid UTF-8.
+// Of requests whose kind is one of these. Texts are made valid UTF-8.
 HandlingRequest from_wire_untrusted(const wire::ControlRequest& request);
 
 // Does it. Returns a sentence that says what was done. Errors: a sentence that says what is wrong.

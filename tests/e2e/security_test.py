@@ -134,7 +134,7 @@ class Security(E2eTest):
         self.assertIn("only an operator", self.margay("finish", "--connect", at, "--key", self.key("eve"), code=1))
         # What is silenced a viewer may see, and an operator may change.
         boss = ("--connect", at, "--key", self.key("boss"))
-        for words in (("ack", "x"), ("silence", "--kind", "loss", "--for", "1h"), ("unsilence", "s1")):
+        for words in (("ack", "x"), ("unack", "x"), ("silence", "--kind", "loss", "--for", "1h"), ("unsilence", "s1")):
             self.assertIn("only an operator may acknowledge or silence",
                           self.margay("alerts", *words, "--connect", at, "--key", self.key("eve"), code=1))
         self.assertIn("s1 silences kind loss", self.margay("alerts", "silence", "--kind", "loss", "--for", "1h", *boss))

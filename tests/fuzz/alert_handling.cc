@@ -37,6 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (tell && a->status == alert::Status::kFiring) told.insert(a->id);
     for (const alert::Desk::Word& w : desk.due(now)) told.insert(w.alert.id);
     static_cast<void>(desk.acknowledge(a->node, a->run, a->message, now));
+    static_cast<void>(desk.unacknowledge(a->phase, now));
     alert::Silence s;
     s.node = a->node;
     s.state = a->phase;

@@ -114,7 +114,7 @@ Result<alert::Desk> desk_of(const store::Archive& archive, const store::Resume& 
 // What makes no sense is said before anybody is asked.
 Status complete(HandleRequest& r, std::string& place) {
   HandlingRequest& h = r.asked;
-  const bool about = r.ack->parsed() || r.unsilence->parsed();
+  const bool about = r.ack->parsed() || r.unack->parsed() || r.unsilence->parsed();
   if (about) {
     h.id = r.words.back();
     r.words.pop_back();
@@ -123,6 +123,7 @@ Status complete(HandleRequest& r, std::string& place) {
   }
   if (!r.words.empty()) place = r.words.front();
   h.kind = r.ack->parsed()         ? Kind::kAcknowledge
+           : r.unack->parsed()     ? Kind::kUnacknowledge
            : r.silence->parsed()   ? Kind::kSilence
            : r.unsilence->parsed() ? Kind::kUnsilence
                                    : Kind::kList;
@@ -169,6 +170,15 @@ void add_handle_commands(CLI::App& alerts, HandleRequest& r) {
   r.ack->add_option("alert", r.words, place + " and the alert's id, or how it ends")
       ->required()
       ->expected(1, 2);
+  r.unack = alerts.add_subcommand(
+      "unack",
+      "Take an acknowledgement back: nobody looks after it. How the alert is now is sent, if it has changed\n"
+      "meanwhile, and what changes from now on.\n\n"
+      "  margay alerts unack 13900-3\n"
+      "  margay alerts unack night.margay 13900-3");
+  r.unack->add_option("alert", r.words, place + " and the alert's id, or how it ends")
+      ->required()
+      ->expected(1, 2);
   r.silence = alerts.add_subcommand(
       "silence",
       "Keep alerts from file, command, webhook, Alertmanager and journal for some time. They are detected,\n"
@@ -201,11 +211,12 @@ void add_handle_commands(CLI::App& alerts, HandleRequest& r) {
     s->add_option("--comment", r.asked.comment, "why, for others");
     s->add_option("--by", r.asked.by, "who says so (default: your user name)");
   }
-  for (auto* s : {r.ack, r.silence, r.silences, r.unsilence}) add_connect(*s, r.where);
+  for (auto* s : {r.ack, r.unack, r.silence, r.silences, r.unsilence}) add_connect(*s, r.where);
 }
 
 bool handle_parsed(const HandleRequest& r) {
-  return r.ack->parsed() || r.silence->parsed() || r.silences->parsed() || r.unsilence->parsed();
+  return r.ack->parsed() || r.unack->parsed() || r.silence->parsed() || r.silences->parsed() ||
+         r.unsilence->parsed();
 }
 
 int handle_command(HandleRequest r) {

@@ -1,5 +1,5 @@
-// `margay alerts ack`, `silence`, `silences` and `unsilence`: what people say about alerts. They ask the
-// daemon of the run; where none watches it, they write into its archive.
+// `margay alerts ack`, `unack`, `silence`, `silences` and `unsilence`: what people say about alerts. They ask
+// the daemon of the run; where none watches it, they write into its archive.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class App;
 namespace margay::app {
 
 struct HandleRequest {
-  CLI::App *ack = nullptr, *silence = nullptr, *silences = nullptr, *unsilence = nullptr;
+  CLI::App *ack = nullptr, *unack = nullptr, *silence = nullptr, *silences = nullptr, *unsilence = nullptr;
   std::vector<std::string> words;  // [run or archive] and what it is about
   Where where;                     // of it, the other machine
   HandlingRequest asked;

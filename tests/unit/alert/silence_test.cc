@@ -146,6 +146,31 @@ TEST(HandlingTest, IsBoundedAndWhatHasExpiredMakesRoom) {
   EXPECT_EQ(*back, h);
 }
 
+TEST(HandlingTest, AsMuchAsMayBeSaidCanBeReadBack) {
+  Handling h;
+  const auto quotes = [](std::size_t n) { return std::string(n, '"'); };
+  for (std::size_t i = 0; i < Handling::kMostSilences; ++i) {
+    Silence s = of_node("/" + quotes(Silence::kLongestPattern - 1));
+    s.state = quotes(Silence::kLongestPattern);
+    s.by = quotes(Silence::kLongestName);
+    s.comment = quotes(Silence::kLongestComment);
+    s.token = UINT64_MAX - i;
+    ASSERT_TRUE(h.add(s, kNow));
+  }
+  const auto id = [&](std::size_t i) {
+    const std::string number = std::to_string(i);
+    return number + quotes(256 - number.size());
+  };
+  for (std::size_t i = 0; i < Handling::kMostAcks; ++i)
+    h.acknowledge({id(i), kNow, quotes(Silence::kLongestName), quotes(Silence::kLongestComment)});
+  for (std::size_t i = 0; i < Handling::kMostWithheld; ++i) h.withhold(an_alert(id(i)), "s1000");
+  const std::string text = h.encode();
+  EXPECT_LE(text.size(), Handling::kLargest);
+  const auto back = Handling::decode_untrusted(text);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, h);
+}
+
 TEST(HandlingTest, AskedAgainASilenceIsTheSameOne) {
   Handling h;
   Silence s = of_node("/h1");
@@ -336,6 +361,71 @@ TEST_F(DeskTest, AcknowledgedWhileSilencedNothingOfItIsEverTold) {
   look();
   ends("1");
   EXPECT_THAT(told, IsEmpty());
+}
+
+TEST_F(DeskTest, WhatChangedWhileItWasAcknowledgedIsToldWhenThatIsTakenBack) {
+  fires("1");
+  fires("2");
+  ASSERT_TRUE(desk.acknowledge("1", "ann", "", now));
+  fires("1", 1);
+  fires("1", 2);
+  restart();
+  fires("1", 2, true);
+  fires("2", 0, true);
+  told.clear();
+  ASSERT_NE(desk.handling().ack_of("1"), nullptr) << "it survives a restart";
+  fires("1", 3);
+  look();
+  EXPECT_THAT(told, IsEmpty());
+  const auto said = desk.unacknowledge("1", now);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(*said, "1 is not acknowledged any more; how it is now is sent");
+  look();
+  look();
+  EXPECT_THAT(told, ElementsAre("1/firing#3"));
+  restart();
+  EXPECT_EQ(desk.handling().ack_of("1"), nullptr) << "so does this";
+  fires("1", 3, true);
+  told.clear();
+  fires("1", 4);
+  ends("1");
+  EXPECT_THAT(told, ElementsAre("1/firing#4", "1/resolved"));
+}
+
+TEST_F(DeskTest, TakingAnAcknowledgementBackSaysWhatComesOfIt) {
+  EXPECT_EQ(desk.unacknowledge("1", now).error().message, "no alert '1' is acknowledged: none is");
+  fires("a-1");
+  fires("b-2");
+  ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
+  EXPECT_EQ(desk.unacknowledge("b-2", now).error().message,
+            "no alert 'b-2' is acknowledged: those that are: a-1");
+  EXPECT_EQ(*desk.unacknowledge("1", now),
+            "a-1 is not acknowledged any more: when it changes, that is sent again");
+  ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
+  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  fires("a-1", 1);
+  EXPECT_EQ(*desk.unacknowledge("1", now), "a-1 is not acknowledged any more; s1 silences it still");
+  EXPECT_THAT(told, ElementsAre("a-1/firing", "b-2/firing"));
+  now = kNow + seconds(10);
+  look();
+  EXPECT_THAT(told, ElementsAre("a-1/firing", "b-2/firing", "a-1/firing#1"))
+      << "it changed while it was silenced";
+  ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
+  ends("a-1");
+  EXPECT_EQ(*desk.unacknowledge("a-1", now), "a-1 is not acknowledged any more; it is over");
+}
+
+TEST_F(DeskTest, AcknowledgedWhileSilencedItIsToldWhenBothAreOver) {
+  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  fires("1");
+  ASSERT_TRUE(desk.acknowledge("1", "", "", now));
+  now = kNow + seconds(11);
+  look();
+  EXPECT_THAT(told, IsEmpty());
+  ASSERT_TRUE(desk.unacknowledge("1", now));
+  look();
+  ends("1");
+  EXPECT_THAT(told, ElementsAre("1/firing", "1/resolved"));
 }
 
 TEST_F(DeskTest, ARestartTellsNothingTwiceAndNothingThatWasKept) {

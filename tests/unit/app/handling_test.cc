@@ -118,6 +118,29 @@ TEST_F(Handled, WhereNobodyWatchesItGoesIntoTheArchive) {
   EXPECT_EQ(locked.error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(Handled, AnAcknowledgementIsTakenBackHereAndThere) {
+  make("");
+  const TimeNs now = clock.realtime();
+  HandlingRequest back = ack("13-1");
+  back.kind = Kind::kUnacknowledge;
+  EXPECT_THAT(perform_in_archive(options.archive, back, now).error().message,
+              HasSubstr("no alert '13-1' is acknowledged: none is"));
+  ASSERT_TRUE(perform_in_archive(options.archive, ack("13-1"), now));
+  const auto said = perform_in_archive(options.archive, back, now);
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_THAT(*said, HasSubstr("r-stall-13-1 is not acknowledged any more"));
+  EXPECT_TRUE(kept().acks().empty());
+  ASSERT_TRUE(perform_in_archive(options.archive, ack("13-1"), now));
+  auto pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  back.token = 17;
+  EXPECT_THAT(asked(back), HasSubstr("r-stall-13-1 is not acknowledged any more"));
+  EXPECT_TRUE(kept().acks().empty()) << "it is in the archive when the answer comes";
+  EXPECT_THAT(asked(back), HasSubstr("r-stall-13-1 is not acknowledged any more")) << "the same request";
+  back.token = 18;
+  EXPECT_THAT(asked(back), HasSubstr("none is"));
+}
+
 TEST_F(Handled, WhatIsRefusedChangesNothing) {
   make("");
   const TimeNs now = clock.realtime();

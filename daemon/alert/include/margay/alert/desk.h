@@ -2,15 +2,16 @@
 // about it (handling.h).
 //
 //  - A silenced alert is kept from the sinks. When no silence holds it any more and it still fires, they are
-//    told of it then, as it is then.
+//    told of it then, as it is then; of one they know, if it has changed meanwhile.
 //  - Of an acknowledged alert no updates are told. Of one that was acknowledged while it was silenced,
-//  nothing.
+//    nothing. When the acknowledgement is taken back, they are told as when a silence is over.
 //  - Its end is told to whoever was told its beginning, silenced and acknowledged or not: who opened a ticket
 //    can close it. Where the beginning was kept from them, the end is, too.
 //
 // Over a restart the alerts of the past are handed in again (`known`); what was kept from the sinks stands in
-// the handling, so nothing is told that was not to be. Pure: times are handed in, of the wall clock. Thread
-// safety: none. Bounded: kMostOpen alerts; of others, nothing is silenced. Cost: of a word, O(silences).
+// the handling, so nothing is told that was not to be; changes that were kept back before it are not told
+// any more. Pure: times are handed in, of the wall clock. Thread safety: none. Bounded: kMostOpen alerts; of
+// others, nothing is silenced. Cost: of a word, O(silences).
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,7 @@ class Desk {
   // What people ask for. The answer is a sentence. Errors: a sentence that says what to do.
   Result<std::string> acknowledge(const std::string& end_of_id, const std::string& by,
                                   const std::string& comment, TimeNs wall);
+  Result<std::string> unacknowledge(const std::string& end_of_id, TimeNs wall);
   Result<std::string> silence(const Silence& silence, TimeNs wall);
   Result<std::string> unsilence(const std::string& id, TimeNs wall);
 
@@ -57,12 +59,14 @@ class Desk {
   struct Open {
     Word newest;
     bool told = false;
+    bool behind = false;  // told, but not how it is now
   };
   void changed() {
     ++version_;
     look_ = true;
   }
   std::size_t silenced_now(const Silence& silence) const;
+  bool to_be_told(const std::string& id, const Open& open, TimeNs wall) const;
 
   Handling handling_;
   std::map<std::string, Open> open_;  // by id; they fire

@@ -39,7 +39,7 @@ class Handling {
   static constexpr std::size_t kMostSilences = 1000;
   static constexpr std::size_t kMostAcks = 1000;
   static constexpr std::size_t kMostWithheld = 4096;
-  static constexpr std::size_t kLargest = std::size_t{8} << 20;  // bytes of text
+  static constexpr std::size_t kLargest = std::size_t{12} << 20;  // bytes of text: all of it, each byte two
 
   const std::deque<Ack>& acks() const { return acks_; }
   const std::vector<Silence>& silences() const { return silences_; }
@@ -48,6 +48,8 @@ class Handling {
   // Replaces an earlier one of the same alert. Comments and names are cut and made clean.
   void acknowledge(Ack ack);
   const Ack* ack_of(std::string_view id) const;
+  // False if there is none of this alert.
+  bool unacknowledge(std::string_view id);
   // Gives it an id. One with the token of another is that other one, and changes nothing. Expired ones go.
   Result<const Silence*> add(Silence silence, TimeNs wall);
   // It ends now. Errors: there is none of this name.
