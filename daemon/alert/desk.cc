@@ -136,8 +136,9 @@ Result<std::string> Desk::silence(const Silence& wanted, TimeNs wall) {
   const auto s = handling_.add(wanted, wall);
   if (!s) return tl::unexpected(s.error());
   changed();
-  const std::size_t now = active(**s, wall) ? silenced_now(**s) : 0;
-  return (*s)->id + " silences " + what(**s) +
+  const bool begun = active(**s, wall);
+  const std::size_t now = begun ? silenced_now(**s) : 0;
+  return (*s)->id + (begun ? " silences " : " will silence ") + what(**s) +
          (now > 0 ? "; " + alerts_text(now, "now is silenced by it", "now are silenced by it") : "");
 }
 
@@ -148,6 +149,7 @@ Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
   std::size_t free = 0;
   for (const auto& [alert, open] : open_)
     free += matches(*gone, open.newest.alert) && to_be_told(alert, open, wall);
+  if (wall < gone->from) return gone->id + " will not be: it would have silenced " + what(*gone);
   return gone->id + " is over: it silenced " + what(*gone) +
          (free > 0 ? "; " + alerts_text(free, "is sent now", "are sent now") : "");
 }

@@ -133,7 +133,10 @@ Result<const Silence*> Handling::add(Silence s, TimeNs wall) {
   if (auto ok = check(s); !ok) return tl::unexpected(ok.error());
   if (s.until <= wall || s.until <= s.from)
     return fail(ErrorCode::kInvalidArgument, "the silence would be over before it begins");
-  if (s.until - wall > Silence::kLongest)
+  const TimeNs begin = std::max(s.from, wall);
+  if (begin - wall > Silence::kLongest)
+    return fail(ErrorCode::kInvalidArgument, "a silence may begin within a year from now");
+  if (s.until - begin > Silence::kLongest)
     return fail(ErrorCode::kInvalidArgument, "a silence may last for a year at most");
   expire(wall);
   if (silences_.size() >= kMostSilences)

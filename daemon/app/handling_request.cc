@@ -40,6 +40,7 @@ wire::ControlRequest to_wire(const HandlingRequest& r) {
   h.set_kind(clean_utf8(r.what));
   h.set_duration_ns(r.duration.value);
   h.set_until_ns(r.until.value);
+  h.set_from_ns(r.from.value);
   return out;
 }
 
@@ -57,6 +58,7 @@ HandlingRequest from_wire_untrusted(const wire::ControlRequest& in) {
   r.what = clean_utf8(h.kind());
   r.duration = DurationNs(h.duration_ns());
   r.until = TimeNs(h.until_ns());
+  r.from = TimeNs(h.from_ns());
   return r;
 }
 
@@ -70,7 +72,7 @@ Result<std::string> perform(const HandlingRequest& r, alert::Desk& desk, TimeNs 
   s.by = r.by;
   s.comment = r.comment;
   s.token = r.token;
-  s.from = wall;
+  s.from = std::max(wall, r.from);
   if (!r.what.empty()) {
     const auto kind = alert::kind_of(r.what);
     if (!kind) return fail(kind.error(), "--kind");
@@ -80,7 +82,9 @@ Result<std::string> perform(const HandlingRequest& r, alert::Desk& desk, TimeNs 
     return fail(ErrorCode::kInvalidArgument, "for how long? --for 2h, or --until 18:00");
   if (r.duration > alert::Silence::kLongest)
     return fail(ErrorCode::kInvalidArgument, "a silence may last for a year at most");
-  s.until = r.duration > DurationNs(0) ? wall + r.duration : r.until;
+  // No sum of what somebody sends overflows.
+  if (s.from - wall > alert::Silence::kLongest) s.from = wall + alert::Silence::kLongest + seconds(1);
+  s.until = r.duration > DurationNs(0) ? s.from + r.duration : r.until;
   return desk.silence(s, wall);
 }
 

@@ -22,7 +22,8 @@ struct HandlingRequest {
   std::string id;                 // of an alert (or how it ends), or of a silence
   std::string by, comment;        // who says so, and why
   std::string node, state, what;  // of a silence; `what` is the kind of alert
-  DurationNs duration{};          // of a silence, from now on; 0: `until` counts
+  TimeNs from{};                  // when a silence begins, wall clock; 0, or in the past: now
+  DurationNs duration{};          // of a silence, from its begin on; 0: `until` counts
   TimeNs until{};                 // wall clock
 };
 

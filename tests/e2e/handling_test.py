@@ -188,6 +188,11 @@ class Handling(SinksPlace):
                 (["silence", "--node", "/", "--for", "soon"], "--for"),
                 (["silence", "--node", "/", "--for", "0"], "--for 0: expected longer"),
                 (["silence", "--node", "/", "--until", "2020-01-01 10:00"], "is over already"),
+                (["silence", "--node", "/", "--from", "2020-01-01 10:00", "--for", "2h"], "--from: 2020-01-01 10:00: is over"),
+                (["silence", "--node", "/", "--from", "2h", "--for", "2h"], "--from: 2h: expected a time such as 18:00"),
+                (["silence", "--node", "/", "--from", "2098-01-02 10:00", "--until", "2098-01-01 10:00"],
+                 "--until 2098-01-01 10:00: expected later than --from 2098-01-02 10:00"),
+                (["silence", "--node", "/", "--from", "18:00"], "for how long? either --for 2h, or --until 18:00"),
                 (["silence", "--node", "/", "--until", "tomorrow\x1b[31m"], "expected a time such as 18:00"),
                 (["silence", "--kind", "earthquake", "--for", "2h"], "is no kind of alert: perturbation, stall"),
                 (["silence", "--node", "/" + "x" * 5000, "--for", "2h"], "1024 bytes"),
@@ -203,6 +208,8 @@ class Handling(SinksPlace):
         for arguments, said in (
                 (["ack", run.name, "no-such"], "no alert 'no-such' fires: none does"),
                 (["unsilence", run.name, "s7"], "no silence 's7' (any more)"),
+                (["unack", run.name, "no-such"], "no alert 'no-such' is acknowledged: none is"),
+                (["silence", run.archive, "--node", "/", "--from", "2098-01-02 10:00", "--for", "2h"], "within a year"),
                 (["silence", run.archive, "--node", "/", "--for", "400d"], "a year at most")):
             code, text, problem = self.margay("alerts", *arguments)
             self.assertEqual((code, text), (1, ""), arguments)

@@ -99,6 +99,14 @@ Result<alert::Handling> handling_at(const Target& t) {
   return handling_in(*resume);
 }
 
+// Which moments a silence's times were taken for: "18:00" may be tomorrow. A line, or "".
+std::string times_text(const HandlingRequest& h) {
+  const bool planned = h.from != TimeNs();
+  const TimeNs until = planned && h.duration > DurationNs(0) ? h.from + h.duration : h.until;
+  if (until == TimeNs()) return "";
+  return "it holds" + (planned ? " from " + date_text(h.from) : "") + " until " + date_text(until) + "\n";
+}
+
 // The desk of a daemon that would watch it now.
 Result<alert::Desk> desk_of(const store::Archive& archive, const store::Resume& resume, TimeNs now) {
   auto handling = handling_in(resume);
@@ -141,6 +149,12 @@ Status complete(HandleRequest& r, std::string& place) {
   }
   if (auto ok = alert::check(s); !ok) return ok;
   if (h.kind != Kind::kSilence) return {};
+  const TimeNs now = SystemClock().realtime();
+  if (!r.from_text.empty()) {
+    const auto from = parse_moment(r.from_text, now);
+    if (!from) return fail(from.error(), "--from");
+    h.from = *from;
+  }
   if (r.for_text.empty() == r.until_text.empty())
     return fail(ErrorCode::kInvalidArgument, "for how long? either --for 2h, or --until 18:00");
   if (!r.for_text.empty()) {
@@ -149,7 +163,10 @@ Status complete(HandleRequest& r, std::string& place) {
     if (*d == DurationNs(0)) return fail(ErrorCode::kInvalidArgument, "--for 0: expected longer than that");
     h.duration = *d;
   } else {
-    const auto until = parse_until(r.until_text, SystemClock().realtime());
+    const auto until = parse_moment(r.until_text, std::max(now, h.from));
+    if (!until && parse_moment(r.until_text, now))
+      return fail(ErrorCode::kInvalidArgument,
+                  "--until " + r.until_text + ": expected later than --from " + r.from_text);
     if (!until) return fail(until.error(), "--until");
     h.until = *until;
   }
@@ -185,7 +202,8 @@ void add_handle_commands(CLI::App& alerts, HandleRequest& r) {
       "archived and listed all the same. What still fires when the time is over is sent then.\n\n"
       "  margay alerts silence --node /node7 --for 2h --comment \"maintenance\"\n"
       "  margay alerts silence --node '/*/rank3' --kind stall --until 18:00\n"
-      "  margay alerts silence --state 'MPI_File_*' --for 1d");
+      "  margay alerts silence --state 'MPI_File_*' --for 1d\n"
+      "  margay alerts silence --node /node7 --from \"2026-11-28 06:00\" --for 4h --comment \"maintenance\"");
   r.silence->add_option("run", r.words, "a run that is live, or its archive (default: the newest run)")
       ->expected(0, 1);
   r.silence->add_option("--node", r.asked.node,
@@ -195,10 +213,15 @@ void add_handle_commands(CLI::App& alerts, HandleRequest& r) {
                         "alerts in which this state rose or fell; * and ? as above");
   r.silence->add_option("--kind", r.asked.what,
                         "alerts of this kind: perturbation, stall, phase_duration, source_lost, loss");
-  r.silence->add_option("--for", r.for_text, "how long, from now on: 30min, 2h, 7d");
-  r.silence->add_option("--until", r.until_text,
-                        "or until when: 18:00, \"2026-11-21 18:00\", with Z for UTC");
-  r.silences = alerts.add_subcommand("silences", "The silences that hold, one a line.");
+  r.silence->add_option("--for", r.for_text, "how long: 30min, 2h, 7d");
+  r.silence->add_option(
+      "--until", r.until_text,
+      "or until when: 18:00 (the next time that it is), \"2026-11-21 18:00\", with Z for UTC");
+  r.silence->add_option("--from", r.from_text,
+                        "when it begins, written as for --until, if not now: --for and --until count from "
+                        "then on");
+  r.silences =
+      alerts.add_subcommand("silences", "The silences that hold and those that are to come, one a line.");
   r.silences->add_option("run", r.words, "a run that is live, or an archive (default: the newest run)")
       ->expected(0, 1);
   r.silences->add_flag("--json", r.json, "for programs; with the acknowledgements");
@@ -235,15 +258,15 @@ int handle_command(HandleRequest r) {
   const auto said = target->archive.empty() ? said_by_daemon(target->where, r.asked)
                                             : perform_in_archive(target->archive, r.asked, now);
   if (!said) return refuse(said.error().message);
-  std::printf("%s\n", terminal::printable(*said, true, 2000).c_str());
+  std::printf("%s\n%s", terminal::printable(*said, true, 2000).c_str(), times_text(r.asked).c_str());
   return 0;
 }
 
-Result<TimeNs> parse_until(const std::string& given, TimeNs now) {
+Result<TimeNs> parse_moment(const std::string& given, TimeNs after) {
   std::string text = given;
   const bool utc = !text.empty() && text.back() == 'Z';
   if (utc) text.pop_back();
-  const std::time_t today = static_cast<std::time_t>(now.value / 1'000'000'000);
+  const std::time_t that_day = static_cast<std::time_t>(after.value / 1'000'000'000);
   const auto seconds_of = [&](std::tm& t) { return utc ? timegm(&t) : mktime(&t); };
   const auto read = [&](const char* pattern, std::tm& t) {
     const char* const end = strptime(text.c_str(), pattern, &t);
@@ -251,15 +274,15 @@ Result<TimeNs> parse_until(const std::string& given, TimeNs now) {
   };
   for (const char* pattern : {"%H:%M", "%H:%M:%S"}) {
     std::tm t{};
-    static_cast<void>(utc ? gmtime_r(&today, &t) : localtime_r(&today, &t));
+    static_cast<void>(utc ? gmtime_r(&that_day, &t) : localtime_r(&that_day, &t));
     t.tm_sec = 0;
     if (!read(pattern, t)) continue;
     t.tm_isdst = -1;
-    std::tm tomorrow = t;
+    std::tm next_day = t;
     TimeNs at = TimeNs() + seconds(seconds_of(t));
-    if (at <= now) {
-      ++tomorrow.tm_mday;
-      at = TimeNs() + seconds(seconds_of(tomorrow));
+    if (at <= after) {
+      ++next_day.tm_mday;
+      at = TimeNs() + seconds(seconds_of(next_day));
     }
     return at;
   }
@@ -269,7 +292,7 @@ Result<TimeNs> parse_until(const std::string& given, TimeNs now) {
     t.tm_isdst = -1;
     const TimeNs at =
         TimeNs() + seconds(std::clamp<std::int64_t>(seconds_of(t), 0, INT64_MAX / 2'000'000'000));
-    if (at > now) return at;
+    if (at > after) return at;
     return fail(ErrorCode::kInvalidArgument, given + ": is over already");
   }
   return fail(ErrorCode::kInvalidArgument,
@@ -283,17 +306,29 @@ Result<alert::Handling> handling_in(const store::Resume& resume) {
 }
 
 std::string silences_text(const alert::Handling& h, TimeNs now) {
-  terminal::Table table({"silence", "of", "until", ">left", "by", "comment"});
+  const auto& all = h.silences();
+  const bool planned =
+      std::any_of(all.begin(), all.end(), [&](const alert::Silence& s) { return now < s.from; });
+  std::vector<std::string> head = {"silence", "of", "from", "until", "holds", "by", "comment"};
+  if (!planned) head.erase(head.begin() + 2);
+  terminal::Table table(head);
   bool any = false;
-  for (const alert::Silence& s : h.silences()) {
+  for (const alert::Silence& s : all) {
     if (s.until <= now) continue;
     any = true;
     const auto safe = [](const std::string& text) {
       return terminal::shortened(terminal::printable(text, true, 400), 60);
     };
-    table.add({safe(s.id), safe(alert::what(s)), date_text(s.until),
-               terminal::duration_text(terminal::minus(s.until.value, now.value)), safe(s.by),
-               safe(s.comment)});
+    const auto in = [&](TimeNs t) { return terminal::duration_text(terminal::minus(t.value, now.value)); };
+    std::vector<std::string> row = {safe(s.id),
+                                    safe(alert::what(s)),
+                                    date_text(s.from),
+                                    date_text(s.until),
+                                    now < s.from ? "in " + in(s.from) : in(s.until) + " more",
+                                    safe(s.by),
+                                    safe(s.comment)};
+    if (!planned) row.erase(row.begin() + 2);
+    table.add(std::move(row));
   }
   return any ? table.text() : "no silences\n";
 }

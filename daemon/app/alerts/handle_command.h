@@ -21,7 +21,7 @@ struct HandleRequest {
   std::vector<std::string> words;  // [run or archive] and what it is about
   Where where;                     // of it, the other machine
   HandlingRequest asked;
-  std::string for_text, until_text;
+  std::string from_text, for_text, until_text;
   bool json = false;
 };
 void add_handle_commands(CLI::App& alerts, HandleRequest& request);
@@ -29,9 +29,9 @@ bool handle_parsed(const HandleRequest& request);
 // The exit code: 0 done; 1 not done, and why is said on stderr. REQUIRES: handle_parsed().
 int handle_command(HandleRequest request);
 
-// A moment to come as people write it: "18:00" (today or tomorrow), "2026-11-21 18:00", either with seconds;
-// with a Z in UTC, else in local time. Errors: kInvalidArgument.
-Result<TimeNs> parse_until(const std::string& text, TimeNs now);
+// A moment later than `after` as people write it: "18:00" (the next one), "2026-11-21 18:00", either with
+// seconds; with a Z in UTC, else in local time. Errors: kInvalidArgument.
+Result<TimeNs> parse_moment(const std::string& text, TimeNs after);
 // What has been said about alerts, in an archive. Errors: as of alert::Handling::decode_untrusted.
 Result<alert::Handling> handling_in(const store::Resume& resume);
 // The table of `margay alerts silences`. Pure.

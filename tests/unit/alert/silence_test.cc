@@ -327,6 +327,37 @@ TEST_F(DeskTest, WhatStillFiresWhenASilenceExpiresIsToldThenAsItIsThen) {
   EXPECT_THAT(told, ElementsAre("1/firing#1", "1/resolved"));
 }
 
+TEST_F(DeskTest, APlannedSilenceHoldsNothingBeforeItBegins) {
+  Silence later = of_node("/h1", seconds(20));
+  later.from = kNow + seconds(10);
+  EXPECT_EQ(*desk.silence(later, now), "s1 will silence node /h1");
+  EXPECT_EQ(desk.active_silences(now), 0u);
+  fires("1");
+  fires("2");
+  now = later.from;
+  EXPECT_EQ(desk.active_silences(now), 1u);
+  fires("1", 1);
+  fires("3");
+  ends("2");
+  now = later.until;
+  look();
+  EXPECT_THAT(told, ElementsAre("1/firing", "2/firing", "2/resolved", "1/firing#1", "3/firing"));
+}
+
+TEST_F(DeskTest, OneSilenceAfterTheOtherLeavesNoGap) {
+  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  Silence later = of_node("/h1", seconds(20));
+  later.from = kNow + seconds(10);
+  ASSERT_TRUE(desk.silence(later, now));
+  fires("1");
+  now = later.from;
+  look();
+  EXPECT_THAT(told, IsEmpty());
+  now = later.until;
+  look();
+  EXPECT_THAT(told, ElementsAre("1/firing"));
+}
+
 TEST_F(DeskTest, WhatASilenceEndsEarlyIsToldAtOnceUnlessAnotherHolds) {
   ASSERT_TRUE(desk.silence(of_node("/h1"), now));
   ASSERT_TRUE(desk.silence(of_node("/*/rank3", seconds(7200)), now));

@@ -19,6 +19,7 @@ namespace {
 
 using Kind = HandlingRequest::Kind;
 using testing::HasSubstr;
+using testing::Not;
 
 // An archive of a run that is not over, whose daemon was killed while two alerts fired.
 struct Handled : testing::Test {
@@ -226,12 +227,60 @@ TEST(HandledAlerts, AreShownWithWhoSaidWhat) {
   EXPECT_THAT(alerts_json({l}), HasSubstr("\"silenced_by\": \"s3\""));
 }
 
-TEST(ParseUntil, TakesTimesAsPeopleWriteThem) {
+TEST_F(Handled, ASilenceMayBePlanned) {
+  make("");
+  const TimeNs now = clock.realtime();
+  HandlingRequest later = silence("/h");
+  later.from = now + seconds(7200);
+  const auto said = perform_in_archive(options.archive, later, now);
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_THAT(*said, HasSubstr("s1 will silence node /h"));
+  EXPECT_THAT(*said, Not(HasSubstr("alerts that fire"))) << "none of them is silenced now";
+  ASSERT_EQ(kept().silences().size(), 1u);
+  EXPECT_EQ(kept().silences()[0].from, now + seconds(7200));
+  EXPECT_EQ(kept().silences()[0].until, now + seconds(7200 + 3600)) << "so long from its begin on";
+  EXPECT_THAT(silences_text(kept(), now), HasSubstr("  in 2 h 0 min\n"));
+  EXPECT_THAT(silences_text(kept(), now + seconds(7200 + 1800)), HasSubstr("30 min 0 s more"));
+  EXPECT_THAT(handling_json(kept(), now), HasSubstr("\"active\":false"));
+  EXPECT_THAT(handling_json(kept(), now + seconds(7200)), HasSubstr("\"active\":true"));
+
+  later.token = 16;
+  later.duration = {};
+  later.until = later.from;
+  EXPECT_THAT(perform_in_archive(options.archive, later, now).error().message,
+              HasSubstr("over before it begins"));
+  later.until = later.from + seconds(1);
+  for (const TimeNs from : {now + alert::Silence::kLongest + seconds(1), TimeNs(INT64_MAX)}) {
+    later.from = from;
+    later.until = TimeNs(INT64_MAX);
+    EXPECT_THAT(perform_in_archive(options.archive, later, now).error().message, HasSubstr("within a year"));
+    later.duration = alert::Silence::kLongest;
+    EXPECT_THAT(perform_in_archive(options.archive, later, now).error().message, HasSubstr("within a year"));
+    later.duration = {};
+  }
+  auto pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  later = silence("/h2");
+  later.token = 17;
+  later.from = now + seconds(86'400);
+  EXPECT_EQ(asked(later), "s2 will silence node /h2");
+  EXPECT_EQ(kept().silences()[1].from, later.from);
+  later.token = 18;
+  later.from = TimeNs(INT64_MIN);
+  EXPECT_EQ(asked(later), "s3 silences node /h2") << "what has begun holds from now on";
+  HandlingRequest unsilence;
+  unsilence.kind = Kind::kUnsilence;
+  unsilence.id = "s2";
+  unsilence.token = 19;
+  EXPECT_EQ(asked(unsilence), "s2 will not be: it would have silenced node /h2");
+}
+
+TEST(ParseMoment, TakesTimesAsPeopleWriteThem) {
   setenv("TZ", "UTC", 1);
   tzset();
   const TimeNs now = TimeNs() + seconds(1'795'178'285);  // 2026-11-20 12:38:05
   const auto after = [&](const std::string& text) {
-    const auto t = parse_until(text, now);
+    const auto t = parse_moment(text, now);
     return t ? (*t - now).value / 1'000'000'000 : -1;
   };
   EXPECT_EQ(after("12:39"), 55);
@@ -242,6 +291,10 @@ TEST(ParseUntil, TakesTimesAsPeopleWriteThem) {
   for (const char* text :
        {"", "Z", "25:00", "12", "12:39 or so", "2026-11-20", "2026-11-20 12:38", "1-1-1 1:1"})
     EXPECT_EQ(after(text), -1) << text;
+  // The end of what begins in the evening is the next morning.
+  const auto evening = parse_moment("22:00", now);
+  ASSERT_TRUE(evening);
+  EXPECT_EQ((*parse_moment("06:00", *evening) - *evening), seconds(8 * 3600));
 }
 
 }  // namespace

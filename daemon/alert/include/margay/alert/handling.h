@@ -51,6 +51,7 @@ class Handling {
   // False if there is none of this alert.
   bool unacknowledge(std::string_view id);
   // Gives it an id. One with the token of another is that other one, and changes nothing. Expired ones go.
+  // It begins within Silence::kLongest, and lasts no longer than that.
   Result<const Silence*> add(Silence silence, TimeNs wall);
   // It ends now. Errors: there is none of this name.
   Result<Silence> remove(std::string_view id);

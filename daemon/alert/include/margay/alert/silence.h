@@ -17,7 +17,7 @@ struct Silence {
   static constexpr std::size_t kLongestPattern = 1024;  // bytes; of node and state
   static constexpr std::size_t kLongestComment = 500;
   static constexpr std::size_t kLongestName = 100;
-  static constexpr DurationNs kLongest = seconds(366LL * 24 * 3600);
+  static constexpr DurationNs kLongest = seconds(366LL * 24 * 3600);  // also: until it begins
 
   std::string id;     // "s1", "s2", ... in an archive; never given twice
   std::string node;   // "" any; else a pattern, below
