@@ -67,6 +67,13 @@ std::string to_json(const Alert& a) {
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string id_of(const std::string& json) {
+  const auto j = nlohmann::json::parse(json, nullptr, false);
+  if (!j.is_object()) return "";
+  const auto at = j.find("id");
+  return at != j.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
 std::int64_t detected_ns(const std::string& json) {
   constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
   const auto j = nlohmann::json::parse(json, nullptr, false);

@@ -154,6 +154,15 @@ Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
          (free > 0 ? "; " + alerts_text(free, "is sent now", "are sent now") : "");
 }
 
+HandledAlert Desk::handled(const std::string& id, TimeNs wall) const {
+  const auto open = open_.find(id);
+  if (open != open_.end()) return handled_alert(handling_, open->second.newest.alert, wall);
+  Alert over;
+  over.id = id;
+  over.status = Status::kResolved;
+  return handled_alert(handling_, over, wall);
+}
+
 std::size_t Desk::active_silences(TimeNs wall) const {
   const auto& all = handling_.silences();
   return static_cast<std::size_t>(

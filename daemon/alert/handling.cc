@@ -238,6 +238,16 @@ Result<Handling> Handling::decode_untrusted(std::string_view text) {
   return h;
 }
 
+HandledAlert handled_alert(const Handling& handling, const Alert& a, TimeNs wall) {
+  HandledAlert out;
+  if (const Ack* ack = handling.ack_of(a.id)) out.ack = *ack;
+  if (const Withheld* w = handling.withheld(a.id))
+    out.silenced_by = w->silence;
+  else if (const Silence* s = handling.silencing(a, wall); s && a.status == Status::kFiring)
+    out.silenced_by = s->id;
+  return out;
+}
+
 std::string handling_json(const Handling& h, TimeNs wall) {
   ordered_json j;
   j["silences"] = ordered_json::array();

@@ -60,6 +60,25 @@ void AnalysisStage::settle_handling() {
   }
 }
 
+// Of the alerts in it.
+void AnalysisStage::mark_handled(wire::Report& report) const {
+  const TimeNs wall = clock_.realtime();
+  std::set<std::string_view> marked;
+  for (const Analyst::Word& w : analyst_.remembered()) {
+    if (w.id.empty() || !marked.insert(w.id).second) continue;
+    const alert::HandledAlert handled = desk_.handled(w.id, wall);
+    if (!handled.ack && handled.silenced_by.empty()) continue;
+    wire::HandledAlert& out = *report.add_handled();
+    out.set_id(w.id);
+    out.set_silence(handled.silenced_by);
+    if (!handled.ack) continue;
+    out.set_acknowledged(true);
+    out.set_by(handled.ack->by);
+    out.set_comment(handled.ack->comment);
+    out.set_at_ns(handled.ack->at.value);
+  }
+}
+
 // An error to be sent at once, or "": it is answered later, or `reply` is the answer.
 std::string AnalysisStage::handle(const HandlingRequest& request, const std::string& from, bool remote,
                                   wire::ControlReply& reply, bool& now) {

@@ -335,7 +335,9 @@ wire::Report AnalysisStage::report(bool final) {
   in.final = final;
   in.values = &values_;
   in.verdict = &verdict_;
-  return build_report(in);
+  wire::Report report = build_report(in);
+  mark_handled(report);
+  return report;
 }
 
 void AnalysisStage::publish(bool final) {

@@ -56,6 +56,7 @@ class AnalysisStage {
   void deliver(const alert::Alert& alert, const std::string& json, bool known, bool past);
   void note_handling();
   void settle_handling();
+  void mark_handled(wire::Report& report) const;
   std::string handle(const HandlingRequest& request, const std::string& from, bool remote,
                      wire::ControlReply& reply, bool& now);
   void publish(bool final);

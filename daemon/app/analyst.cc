@@ -50,18 +50,18 @@ std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
 }
 
 void Analyst::remember(std::string json, const std::string& update_of) {
-  const auto before = update_of.empty()
-                          ? recent_updates_.end()
-                          : std::find(recent_updates_.begin(), recent_updates_.end(), update_of);
-  if (before != recent_updates_.end()) {
-    recent_.erase(recent_.begin() + (before - recent_updates_.begin()));
-    recent_updates_.erase(before);
+  const auto before = std::find_if(recent_words_.begin(), recent_words_.end(), [&](const Word& w) {
+    return !update_of.empty() && w.update && w.id == update_of;
+  });
+  if (before != recent_words_.end()) {
+    recent_.erase(recent_.begin() + (before - recent_words_.begin()));
+    recent_words_.erase(before);
   }
+  recent_words_.push_back({alert::id_of(json), !update_of.empty()});
   recent_.push_back(std::move(json));
-  recent_updates_.push_back(update_of);
   if (recent_.size() <= kMostReportedAlerts) return;
   recent_.pop_front();
-  recent_updates_.pop_front();
+  recent_words_.pop_front();
 }
 
 ReportInput Analyst::input() const {

@@ -39,6 +39,13 @@ class Analyst {
   // update before it.
   void remember(std::string json, const std::string& update_of = "");
 
+  // Of what is remembered, the newest last; some of it may be about the same alert.
+  struct Word {
+    std::string id;
+    bool update = false;
+  };
+  const std::deque<Word>& remembered() const { return recent_words_; }
+
   const detect::Detector& detector() const { return detector_; }
   // Why what is measured is not partitioned, or "".
   const std::string& measured_error() const { return measured_error_; }
@@ -66,7 +73,7 @@ class Analyst {
   static constexpr std::size_t kMostKnown = 65'536;
   RecentSet<std::string> raised_{kMostKnown};  // id/step
   std::deque<std::string> recent_;             // JSON, newest last, bounded
-  std::deque<std::string> recent_updates_;     // of each of these: update_of
+  std::deque<Word> recent_words_;              // of each of these
   TimeNs watermark_{};
   std::uint64_t position_ = 0;
   bool final_ = false;

@@ -215,6 +215,7 @@ wire::Report content_of(const wire::Report& report) {
   content.clear_sequence();
   content.clear_emitted_wall_ns();
   content.clear_health();
+  content.clear_handled();
   for (auto& node : *content.mutable_nodes()) node.clear_condition();
   for (std::string& alert : *content.mutable_alerts()) {
     auto json = nlohmann::ordered_json::parse(alert, nullptr, false);

@@ -41,8 +41,8 @@ struct ReportInput {
   std::string measured_error = {};  // why it is not partitioned, or ""
 };
 wire::Report build_report(const ReportInput& in);
-// The part of a report that a replay repeats to the byte: without its number, wall times and how the daemon
-// was.
+// The part of a report that a replay repeats to the byte: without its number, wall times, what people said
+// and how the daemon was.
 wire::Report content_of(const wire::Report& report);
 
 struct SummaryInput {

@@ -140,6 +140,15 @@ wire::Report hostile_report(std::mt19937& rng) {
     f->set_overdue(rng() % 4 == 0);
   }
   for (unsigned i = rng() % 20; i > 0; --i) r.add_alerts(alert(rng));
+  for (unsigned i = rng() % 8; i > 0; --i) {
+    auto* handled = r.add_handled();
+    handled->set_id(rng() % 2 == 0 ? bytes(rng) : "/node1/rank1");
+    handled->set_acknowledged(rng() % 2 == 0);
+    handled->set_by(bytes(rng));
+    handled->set_comment(bytes(rng));
+    handled->set_at_ns(time(rng));
+    handled->set_silence(bytes(rng));
+  }
   auto* h = r.mutable_health();
   h->set_lag_ns(time(rng));
   h->set_lost_events(count(rng));

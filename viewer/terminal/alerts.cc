@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "margay/terminal/text.h"
@@ -15,6 +16,8 @@ using nlohmann::json;
 constexpr std::size_t kLongestAlert = 256 * 1024;  // bytes of JSON
 constexpr std::size_t kLongestText = 2000;         // columns of a sentence
 constexpr std::size_t kMostPaths = 256;
+constexpr std::size_t kLongestId = 100;   // columns
+constexpr std::size_t kLongestName = 40;  // columns, of who says something
 
 const json* member(const json& j, const char* key) {
   const auto it = j.find(key);
@@ -142,7 +145,7 @@ AlertView read_one(const std::string& raw, std::int64_t at_ns) {
   if (a.paths.empty()) a.paths.push_back(node);
   a.sentence = printable(text(j, "message"), true, kLongestText);
   if (a.sentence.empty()) a.sentence = printable(compose(j, a.kind, a.where), true, kLongestText);
-  a.id = printable(text(j, "id"), true, 100);
+  a.id = printable(text(j, "id"), true, kLongestId);
   if (a.id.empty()) a.id = a.kind + "@" + printable(node, true, 200) + "@" + std::to_string(a.onset_ns);
   return a;
 }
@@ -163,13 +166,48 @@ std::string resource_text(const std::string& path) {
   return out;
 }
 
+std::string handled_text(const AlertView& a) {
+  std::string out;
+  if (a.acknowledged) {
+    out = "acknowledged";
+    if (!a.acknowledged_by.empty()) out += " by " + a.acknowledged_by;
+    if (!a.comment.empty()) out += ": " + a.comment;
+  }
+  if (!a.silenced_by.empty()) out += (out.empty() ? "silenced by " : "; silenced by ") + a.silenced_by;
+  return out;
+}
+
+std::string count_text(const std::vector<AlertView>& alerts, const std::string& firing) {
+  std::size_t fire = 0, acknowledged = 0, silenced = 0;
+  for (const AlertView& a : alerts) {
+    if (!a.firing) continue;
+    ++fire;
+    acknowledged += a.acknowledged;
+    silenced += !a.silenced_by.empty();
+  }
+  std::string of;
+  if (acknowledged > 0) of = std::to_string(acknowledged) + " acknowledged";
+  if (silenced > 0) of += (of.empty() ? "" : ", ") + std::to_string(silenced) + " silenced";
+  return std::to_string(fire) + " " + firing + (of.empty() ? "" : " (" + of + ")") + ", " +
+         std::to_string(alerts.size() - fire) + " resolved";
+}
+
 std::vector<AlertView> read_alerts(const wire::Report& report, int most) {
   std::vector<AlertView> out;
+  std::unordered_map<std::string, const wire::HandledAlert*> handled;
+  for (const auto& h : report.handled()) handled.emplace(printable(h.id(), true, kLongestId), &h);
   std::unordered_set<std::string> seen;
   const int first = std::max(0, report.alerts_size() - most);
   for (int i = report.alerts_size() - 1; i >= first; --i) {
     AlertView a = read_one(report.alerts(i), report.watermark_ns());
-    if (seen.insert(a.id).second) out.push_back(std::move(a));
+    if (!seen.insert(a.id).second) continue;
+    if (const auto h = handled.find(a.id); h != handled.end()) {
+      a.acknowledged = h->second->acknowledged();
+      a.acknowledged_by = printable(h->second->by(), true, kLongestName);
+      a.comment = printable(h->second->comment(), true, kLongestText);
+      a.silenced_by = printable(h->second->silence(), true, kLongestName);
+    }
+    out.push_back(std::move(a));
   }
   return out;
 }

@@ -22,6 +22,9 @@ struct AlertView {
   std::optional<std::int64_t> end_ns;
   std::int64_t emitted_ns = 0;
   double score_bits = 0;
+  bool acknowledged = false;
+  std::string acknowledged_by, comment;
+  std::string silenced_by;  // the silence that keeps it from the sinks; "": none
 
   // When what is shown happened.
   std::int64_t time_ns() const { return !firing && end_ns ? *end_ns : onset_ns; }
@@ -29,6 +32,11 @@ struct AlertView {
 
 // Newest first, the newest of each id; at most `most` of the newest entries are looked at.
 std::vector<AlertView> read_alerts(const wire::Report& report, int most);
+
+// "acknowledged by ann: disk swap; silenced by s1", or "".
+std::string handled_text(const AlertView& alert);
+// "2 firing (1 acknowledged, 1 silenced), 5 resolved"; `firing` is the word for it.
+std::string count_text(const std::vector<AlertView>& alerts, const std::string& firing);
 
 // "/node1/rank3" -> "rank3 on node1"; "/" -> "all"; printable.
 std::string resource_text(const std::string& path);

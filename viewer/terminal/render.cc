@@ -58,11 +58,7 @@ int steady_room(int height) {
 }
 
 std::string alerts_title(const Scene& s) {
-  const auto firing =
-      std::count_if(s.alerts.begin(), s.alerts.end(), [](const AlertView& a) { return a.firing; });
-  if (s.alerts.empty()) return "alerts";
-  return "alerts: " + std::to_string(firing) + " firing, " +
-         std::to_string(static_cast<std::ptrdiff_t>(s.alerts.size()) - firing) + " resolved";
+  return s.alerts.empty() ? "alerts" : "alerts: " + count_text(s.alerts, "firing");
 }
 
 }  // namespace

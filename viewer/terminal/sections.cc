@@ -292,7 +292,21 @@ std::string alert_text(const Scene& s, const AlertView& a) {
     text = a.where + ": " + text;
   if (!a.firing && a.end_ns && *a.end_ns > a.onset_ns)
     text = "after " + duration_text(minus(*a.end_ns, a.onset_ns)) + ": " + text;
+  if (const std::string handled = handled_text(a); !handled.empty()) text += " (" + handled + ")";
   return s.safe(text, 2000);
+}
+
+// What stands before it, in eight columns or in one. Somebody looks after it, or wants to hear nothing of it:
+// it calls for nobody then.
+struct AlertMark {
+  const char *wide, *narrow;
+  Style style;
+};
+AlertMark mark_of(const AlertView& a) {
+  if (!a.firing) return {a.readable ? "resolved" : "unread", "-", Palette::good()};
+  if (a.acknowledged) return {" acked", "a", Palette::strong()};
+  if (!a.silenced_by.empty()) return {"silenced", "s", Palette::strong()};
+  return {" FIRING ", "!", Palette::bad()};
 }
 
 }  // namespace
@@ -329,10 +343,8 @@ void draw_alerts(Scene& s, int line, int lines) {
       return;
     }
     s.canvas.put(0, line, clock_text(a.time_ns(), s.view.utc_offset_s), Palette::faint());
-    if (a.firing)
-      s.canvas.put(9, line, wide_status ? " FIRING " : "!", Palette::bad());
-    else
-      s.canvas.put(9, line, wide_status ? (a.readable ? "resolved" : "unread") : "-", Palette::good());
+    const AlertMark mark = mark_of(a);
+    s.canvas.put(9, line, wide_status ? mark.wide : mark.narrow, mark.style);
     if (cols.kind)
       s.canvas.put(18, line, shortened(s.safe(a.kind, 30), 13, s.view.unicode), Palette::strong());
     const auto text = wrapped_lines(alert_text(s, a), s.canvas.width() - cols.sentence,
@@ -376,6 +388,7 @@ void draw_help(Scene& s, int line, int lines) {
       "collective, wait, I/O, start/end), shade the state; the legend names them.",
       "  !            this part, or something in it, is blamed by a firing alert",
       "  stopped      its process is stopped (SIGSTOP, debugger)",
+      "  acked        an alert that somebody looks after; silenced: sent nowhere",
       "  silent/lost  nothing is heard of it, for long; ended: it has finished",
       "The ribbon is the time line of phases; the same letter is the same phase",
       "again. Lost events are counted, never hidden: 0 means the picture is whole.",

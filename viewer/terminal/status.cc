@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "alerts.h"
 #include "margay/terminal/table.h"
@@ -81,19 +82,22 @@ std::string phases_text(const wire::Report& r, const Palette& palette) {
 }
 
 std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
+  const std::vector<AlertView> alerts = read_alerts(r, kMostAlerts);
   std::string open;
-  int firing = 0, resolved = 0;
-  for (const AlertView& a : read_alerts(r, kMostAlerts)) {
-    if (!a.firing) {
-      ++resolved;
-      continue;
-    }
+  int firing = 0;
+  bool silenced = false;
+  for (const AlertView& a : alerts) {
+    if (!a.firing) continue;
+    silenced = silenced || !a.silenced_by.empty();
     if (++firing > kMostListed) continue;
     open += "  " + clock_text(a.onset_ns, utc_offset_s) + "  " + a.kind + "  ";
     if (a.sentence.find(a.where) == std::string::npos) open += a.where + ": ";
-    open += a.sentence + "\n";
+    open += a.sentence;
+    if (const std::string handled = handled_text(a); !handled.empty()) open += " (" + handled + ")";
+    open += "\n";
   }
-  return "\nalerts: " + std::to_string(firing) + " open, " + std::to_string(resolved) + " resolved\n" + open;
+  if (silenced) open += "  what is silenced is sent nowhere: margay alerts silences\n";
+  return "\nalerts: " + count_text(alerts, "open") + "\n" + open;
 }
 
 std::string sources_text(const wire::Report& r) {
@@ -136,6 +140,13 @@ nlohmann::json shares_json(const Palette& palette,
     if (s.value > 0) out.back()["value"] = finite(s.value);
   }
   return out;
+}
+
+// As `margay alerts ls --json` has it.
+void add_handled(const wire::HandledAlert& h, nlohmann::json& alert) {
+  if (h.acknowledged())
+    alert["acknowledged"] = {{"by", h.by()}, {"at_ns", h.at_ns()}, {"comment", h.comment()}};
+  if (!h.silence().empty()) alert["silenced_by"] = h.silence();
 }
 
 }  // namespace
@@ -208,6 +219,8 @@ std::string status_json(const wire::Report& r) {
                      {"next_share", finite(f.next_share())},
                      {"overdue", f.overdue()}};
   }
+  std::unordered_map<std::string, const wire::HandledAlert*> handled;
+  for (const auto& said : r.handled()) handled.emplace(said.id(), &said);
   for (const auto& a : r.alerts()) {
     // Writing goes down one call a level, so that what nests deep enough would end this process.
     bool deep = false;
@@ -218,8 +231,15 @@ std::string status_json(const wire::Report& r) {
           return !deep;
         },
         false);
-    j["alerts"].push_back(alert.is_object() && !deep ? std::move(alert)
-                                                     : json{{"unreadable", printable(a, true, 1000)}});
+    if (!alert.is_object() || deep) {
+      j["alerts"].push_back({{"unreadable", printable(a, true, 1000)}});
+      continue;
+    }
+    const auto id = alert.find("id");
+    const auto said =
+        id != alert.end() && id->is_string() ? handled.find(id->get<std::string>()) : handled.end();
+    if (said != handled.end()) add_handled(*said->second, alert);
+    j["alerts"].push_back(std::move(alert));
   }
   for (const auto& n : r.nodes())
     j["nodes"].push_back({{"path", n.path()},

@@ -45,7 +45,8 @@ int list(const AlertsRequest& r) {
     for (alert::Alert& a : *alerts) {
       if (!r.kind.empty() && r.kind != alert::to_string(a.kind)) continue;
       if (r.firing && a.status != alert::Status::kFiring) continue;
-      HandledAlert handled = handling ? handled_alert(*handling, a, now) : HandledAlert{};
+      alert::HandledAlert handled;
+      if (handling) handled = alert::handled_alert(*handling, a, now);
       // What somebody looks after has not been forgotten.
       if (handled.ack) a.persistent = false;
       all.push_back({path, resume->run.begin, std::move(a), std::move(handled)});
@@ -86,7 +87,7 @@ int show(const AlertsRequest& r) {
   const auto resume = (*archive)->load();
   const auto handling = resume ? handling_in(*resume) : tl::unexpected(resume.error());
   if (handling)
-    evidence->handled = handled_alert(*handling, *found, SystemClock().realtime());
+    evidence->handled = alert::handled_alert(*handling, *found, SystemClock().realtime());
   else
     complain(handling.error().message);
   std::fputs((r.json ? evidence_json(*evidence) : evidence_text(*evidence)).c_str(), stdout);

@@ -52,7 +52,7 @@ std::string lasted(const alert::Alert& a) {
 }
 
 // "firing", "firing, persistent", "firing, acknowledged by ann, silenced by s1".
-std::string status_text(const alert::Alert& a, const HandledAlert& h) {
+std::string status_text(const alert::Alert& a, const alert::HandledAlert& h) {
   std::string text = alert::to_string(a.status);
   if (h.ack)
     text += ", acknowledged by " + safe(h.ack->by, 20);
@@ -124,7 +124,7 @@ ordered_json alert_json(const alert::Alert& a) {
 }
 
 // Only where somebody has said something.
-void add_handled(ordered_json& j, const HandledAlert& h) {
+void add_handled(ordered_json& j, const alert::HandledAlert& h) {
   if (h.ack) j["acknowledged"] = {{"by", h.ack->by}, {"at_ns", h.ack->at.value}, {"comment", h.ack->comment}};
   if (!h.silenced_by.empty()) j["silenced_by"] = h.silenced_by;
 }

@@ -13,7 +13,7 @@ struct ListedAlert {
   std::string archive;
   TimeNs run_begin{};
   alert::Alert alert;
-  HandledAlert handled = {};
+  alert::HandledAlert handled = {};
 };
 // `archives`: more than one was asked for.
 std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives);

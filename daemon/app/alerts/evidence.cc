@@ -101,16 +101,6 @@ Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Re
 
 }  // namespace
 
-HandledAlert handled_alert(const alert::Handling& handling, const alert::Alert& a, TimeNs now) {
-  HandledAlert out;
-  if (const alert::Ack* ack = handling.ack_of(a.id)) out.ack = *ack;
-  if (const alert::Withheld* w = handling.withheld(a.id))
-    out.silenced_by = w->silence;
-  else if (const alert::Silence* s = handling.silencing(a, now); s && a.status == alert::Status::kFiring)
-    out.silenced_by = s->id;
-  return out;
-}
-
 Result<std::vector<alert::Alert>> read_alerts(const store::Archive& archive) {
   const auto records = archive.alerts();
   if (!records) return tl::unexpected(records.error());

@@ -37,16 +37,9 @@ struct DerivedAgain {
   bool same = false;                  // all of it, but for when it was written
 };
 
-// What people have said of an alert.
-struct HandledAlert {
-  std::optional<alert::Ack> ack;
-  std::string silenced_by;  // a silence; "": none
-};
-HandledAlert handled_alert(const alert::Handling& handling, const alert::Alert& alert, TimeNs now);
-
 struct Evidence {
   alert::Alert alert;
-  HandledAlert handled;
+  alert::HandledAlert handled;
   TimeNs run_begin{};
   std::optional<store::PhaseRecord> phase;      // that its onset lies in
   CellTable cells;                              // from some slices before the onset to the end, or so many

@@ -344,6 +344,27 @@ TEST_F(DeskTest, APlannedSilenceHoldsNothingBeforeItBegins) {
   EXPECT_THAT(told, ElementsAre("1/firing", "2/firing", "2/resolved", "1/firing#1", "3/firing"));
 }
 
+TEST_F(DeskTest, WhatWasSaidOfAnAlertCanBeAskedAlsoWhenItIsOver) {
+  const auto of = [&](const std::string& id) {
+    const HandledAlert h = desk.handled(id, now);
+    return (h.ack ? h.ack->by : "nobody") + (h.silenced_by.empty() ? "" : ", " + h.silenced_by);
+  };
+  EXPECT_EQ(of("1"), "nobody");
+  fires("1");
+  ASSERT_TRUE(desk.acknowledge("1", "ann", "", now));
+  EXPECT_EQ(of("1"), "ann");
+  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  fires("2");
+  EXPECT_EQ(of("1"), "ann, s1") << "though sinks have been told of it";
+  EXPECT_EQ(of("2"), "nobody, s1");
+  ends("1");
+  ends("2");
+  now = kNow + seconds(10);
+  look();
+  EXPECT_EQ(of("1"), "ann");
+  EXPECT_EQ(of("2"), "nobody, s1") << "it was kept from the sinks for good";
+}
+
 TEST_F(DeskTest, OneSilenceAfterTheOtherLeavesNoGap) {
   ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
   Silence later = of_node("/h1", seconds(20));

@@ -112,6 +112,54 @@ TEST(Render, WhatIsForetoldIsShownWhereThereIsRoom) {
   EXPECT_TRUE(nlohmann::json::parse(status_json(synthetic_report({}, 64)))["forecast"].is_null());
 }
 
+// Somebody looks after one that fires, and another one is silenced.
+wire::Report handled() {
+  SyntheticRun run;
+  run.stop_from_s = run.trouble_from_s + 1;
+  run.stop_to_s = run.trouble_to_s;
+  auto r = synthetic_report(run, run.trouble_from_s + 3);
+  auto* h = r.add_handled();
+  h->set_id("p1");
+  h->set_acknowledged(true);
+  h->set_by("ann");
+  h->set_comment("disk swap");
+  h->set_at_ns(7);
+  h->set_silence("s2");
+  h = r.add_handled();
+  h->set_id("s1");
+  h->set_silence("s1");
+  r.add_handled()->set_id("no such alert");
+  return r;
+}
+
+TEST(RenderGolden, Handled) {
+  const auto r = handled();
+  ASSERT_EQ(r.alerts_size(), 2);
+  expect_golden("handled_80x24", joined(render(r, view_of(80, 24), now_of(r))));
+  expect_golden("handled_120x24", joined(render(r, view_of(120, 24), now_of(r))));
+  const std::string small = joined(render(r, view_of(50, 24), now_of(r)));
+  EXPECT_THAT(small, testing::HasSubstr(" s rank1"));
+  EXPECT_THAT(small, testing::HasSubstr(" a rank"));
+}
+TEST(Render, WhoSaidWhatOfAnAlertIsInTheStatusToo) {
+  const auto r = handled();
+  const std::string text = status_text(r);
+  EXPECT_THAT(text, testing::HasSubstr("alerts: 2 open (1 acknowledged, 2 silenced), 0 resolved\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" (acknowledged by ann: disk swap; silenced by s2)\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" (silenced by s1)\n"));
+  EXPECT_THAT(text, testing::HasSubstr("margay alerts silences\n"));
+  const auto j = nlohmann::json::parse(status_json(r));
+  ASSERT_EQ(j["alerts"].size(), 2u);
+  EXPECT_EQ(j["alerts"][0]["acknowledged"],
+            nlohmann::json({{"by", "ann"}, {"at_ns", 7}, {"comment", "disk swap"}}));
+  EXPECT_EQ(j["alerts"][0]["silenced_by"], "s2");
+  EXPECT_FALSE(j["alerts"][1].contains("acknowledged"));
+  EXPECT_EQ(j["alerts"][1]["silenced_by"], "s1");
+  const auto none = synthetic_report({}, 28);
+  EXPECT_THAT(status_text(none), testing::HasSubstr("alerts: 1 open, 0 resolved\n"));
+  EXPECT_THAT(status_text(none), testing::Not(testing::HasSubstr("silence")));
+}
+
 TEST(RenderGolden, StoppedAscii80x24) {
   const auto r = synthetic_report({}, 47);
   View v = view_of(80, 24);

@@ -71,6 +71,8 @@ std::string step(const Alert& alert);
 std::string update_of(const Alert& alert);
 // One line without the newline.
 std::string to_json(const Alert& alert);
+// `id` of such a line, or "" if it is none.
+std::string id_of(const std::string& json);
 // `detected_ns` of such a line, or the smallest number there is if it is none.
 std::int64_t detected_ns(const std::string& json);
 

@@ -48,6 +48,8 @@ class Desk {
   Result<std::string> unsilence(const std::string& id, TimeNs wall);
 
   const Handling& handling() const { return handling_; }
+  // What has been said of this alert. Cost: O(all that has been said).
+  HandledAlert handled(const std::string& id, TimeNs wall) const;
   // Grows with each change of what is to be kept.
   std::uint64_t version() const { return version_; }
   // Words kept from sinks, by why.

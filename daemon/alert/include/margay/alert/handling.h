@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,14 @@ class Handling {
   std::deque<Withheld> withheld_;  // likewise
   std::uint64_t next_ = 1;         // number of the next silence
 };
+
+// What has been said of one alert.
+struct HandledAlert {
+  std::optional<Ack> ack;
+  std::string
+      silenced_by;  // the silence that keeps it from the sinks or, of one that is over, kept it; "": none
+};
+HandledAlert handled_alert(const Handling& handling, const Alert& alert, TimeNs wall);
 
 // For programs, and for those who ask a daemon: the silences that are active or to come, and the
 // acknowledgements, as one JSON object.

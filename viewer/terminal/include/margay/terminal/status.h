@@ -20,9 +20,10 @@ std::string status_text(const wire::Report& report, std::int64_t utc_offset_s = 
 //   lost_events, sources_live, sources_ended, restarts, phases [{name, label, occurrence, begin_ns, end_ns,
 //   current, shares [{state, share}]}], phase_durations [{name, times, usual_ns, low_ns, high_ns, last_ns}],
 //   forecast {phase, end_ns, earliest_ns, latest_ns, confidence, times, next, next_share, overdue} or null,
-//   alerts [the alerts' own objects; {"unreadable": text} for one that is
-//   not JSON], nodes [{path, depth, leaves, condition, shares}], sources [{resource, produced, modelled,
-//   late_dropped, probe_dropped, wire_lost, rejected, in_flight,
+//   alerts [the alerts' own objects, with acknowledged {by, at_ns, comment} and silenced_by where somebody
+//   has said so; {"unreadable": text} for one that is not JSON], nodes [{path, depth, leaves, condition,
+//   shares}], sources [{resource, produced, modelled, late_dropped, probe_dropped, wire_lost, rejected,
+//   in_flight,
 //             condition, balanced}],
 //   counters [{name, value, kind "counter|loss|gauge|condition", unit, severity "info|warning|error", help,
 //   remedy, detail}], health {state "healthy|degraded|unknown", verdict, reasons, version},
