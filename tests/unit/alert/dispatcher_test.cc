@@ -29,6 +29,10 @@ struct Book {
     const std::lock_guard lock(mutex);
     return got;
   }
+  void forget() {
+    const std::lock_guard lock(mutex);
+    got.clear();
+  }
 };
 class BookSink final : public Sink {
  public:
@@ -72,13 +76,21 @@ class Dispatch : public InAFolder {
     for (const auto& [book, name] : books) sinks.push_back(std::make_unique<BookSink>(*book, name));
     return dispatcher(std::move(sinks));
   }
-  // Raised after the sinks were first used.
   static void push(Dispatcher& d, const std::string& id, alert::Status status = alert::Status::kFiring) {
-    alert::Alert a = an_alert(id, status);
-    a.detected = a.detected + seconds(3600);
+    alert::Alert a = a_later_alert(id);
+    a.status = status;
     push(d, a);
   }
   static void push(Dispatcher& d, const alert::Alert& a) { d.push(a, alert::to_json(a)); }
+  static void push_begin_and_updates(Dispatcher& d, alert::Alert a, std::uint64_t updates) {
+    for (a.updates = 0; a.updates <= updates; ++a.updates) push(d, a);
+  }
+  // Raised after the sinks were first used.
+  static alert::Alert a_later_alert(const std::string& id) {
+    alert::Alert a = an_alert(id);
+    a.detected = a.detected + seconds(3600);
+    return a;
+  }
   std::string said() {
     const std::lock_guard lock(mutex_);
     return said_;
@@ -176,10 +188,7 @@ TEST_F(Dispatch, AfterARestartOnlyWhatWasNotSentIsSent) {
   }
   EXPECT_THAT(said(), HasSubstr("given up on 3 alerts, the newest 4 (resolved): dead; the archive has them"));
   book.dead = false;
-  {
-    const std::lock_guard lock(book.mutex);
-    book.got.clear();
-  }
+  book.forget();
   auto d = with({{&book, "webhook"}});
   for (const char* id : {"1", "2", "3", "4"}) push(*d, id);  // looks back
   push(*d, "2", kOver);
@@ -193,8 +202,7 @@ TEST_F(Dispatch, AfterARestartOnlyWhatWasNotSentIsSent) {
 
 TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
   Book book;
-  alert::Alert a = an_alert("1");
-  a.detected = a.detected + seconds(3600);
+  alert::Alert a = a_later_alert("1");
   {
     auto d = with({{&book, "webhook"}});
     d->start();
@@ -208,15 +216,9 @@ TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
   auto told = book.all();
   std::erase(told, "adopted 1");
   EXPECT_THAT(told, ElementsAre("1/firing", "1/firing"));
-  {
-    const std::lock_guard lock(book.mutex);
-    book.got.clear();
-  }
+  book.forget();
   auto d = with({{&book, "webhook"}});
-  for (const std::uint64_t n : {0u, 1u, 2u}) {
-    a.updates = n;
-    push(*d, a);
-  }
+  push_begin_and_updates(*d, a, 2);
   d->start();
   EXPECT_THAT(book.all(), ElementsAre("adopted 1"));
   a.updates = 3;
@@ -227,8 +229,7 @@ TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
 
 TEST_F(Dispatch, WhoWasFirstToldOfAnUpdateIsNotToldOfTheBeginAfterARestart) {
   Book book;
-  alert::Alert a = an_alert("1");
-  a.detected = a.detected + seconds(3600);
+  alert::Alert a = a_later_alert("1");
   {
     auto d = with({{&book, "webhook"}});
     d->start();
@@ -237,10 +238,7 @@ TEST_F(Dispatch, WhoWasFirstToldOfAnUpdateIsNotToldOfTheBeginAfterARestart) {
     d->stop();
   }
   auto d = with({{&book, "webhook"}});
-  for (const std::uint64_t n : {0u, 1u, 2u}) {
-    a.updates = n;
-    push(*d, a);
-  }
+  push_begin_and_updates(*d, a, 2);
   d->start();
   a.status = kOver;
   push(*d, a);

@@ -66,102 +66,87 @@ void finish(const std::string& endpoint) {
   EXPECT_EQ(reply.error(), "");
 }
 
-TEST(Restart, SlicesThatWentByRetentionAreNotMissed) {
+// A run of some slices, of which retention has left less than the floor allows: only what can still be
+// amended, and a little. A daemon is started on it again.
+struct Restart : testing::Test {
+  static constexpr std::int64_t kSlices = 900;
   const test::RuntimePlace place;
   const SystemClock clock;
   Options o;
-  o.run = "r";
-  o.archive = place.path + "/archive";
-  o.restarts = 1;
   store::RunMeta run;
-  run.run = o.run;
-  run.boot_id = boot_id();
-  run.levels = o.levels;
-  constexpr std::int64_t kSlices = 900;
-  run.begin = clock.realtime() - kSlice * kSlices;
-  run.wall_offset = clock.realtime() - clock.monotonic();
-  const SliceIndex first = slice_of(run.begin, kSlice);
-  {
+  SliceIndex first{}, left{};  // of the run; that are left
+
+  void SetUp() override {
+    o.run = "r";
+    o.archive = place.path + "/archive";
+    o.restarts = 1;
+    run.run = o.run;
+    run.boot_id = boot_id();
+    run.levels = o.levels;
+    run.begin = clock.realtime() - kSlice * kSlices;
+    run.wall_offset = clock.realtime() - clock.monotonic();
+    first = slice_of(run.begin, kSlice);
+    left = first + (kSlices - 70);
+    auto directory = transport::make_run_directory(o.run);
+    ASSERT_TRUE(directory) << directory.error().message;
+    o.directory = *directory;
+  }
+  // `more`: what else the archive knows.
+  void make_archive(const store::Cut* more = nullptr) const {
     auto archive = store::Archive::create(o.archive, run);
     ASSERT_TRUE(archive) << archive.error().message;
     fill(**archive, run, kSlices);
-    // More than the floor allows: only what can still be amended is left, and a little.
-    ASSERT_TRUE((*archive)->drop_columns_before(LevelIndex(0), first + (kSlices - 70)));
-    EXPECT_EQ(*(*archive)->oldest(store::Shelf::kSlices, LevelIndex(0)),
-              slice_begin(first + (kSlices - 70), kSlice));
+    if (more != nullptr) {
+      ASSERT_TRUE((*archive)->commit(*more, false));
+    }
+    ASSERT_TRUE((*archive)->drop_columns_before(LevelIndex(0), left));
+    EXPECT_EQ(*(*archive)->oldest(store::Shelf::kSlices, LevelIndex(0)), slice_begin(left, kSlice));
   }
-  auto directory = transport::make_run_directory(o.run);
-  ASSERT_TRUE(directory) << directory.error().message;
-  o.directory = *directory;
-  testing::internal::CaptureStderr();
-  {
+  void run_to_its_end() const {
     auto pipeline = Pipeline::start(o);
     ASSERT_TRUE(pipeline) << pipeline.error().message;
     finish(o.directory.control_endpoint());
     (*pipeline)->request_stop();
     (*pipeline)->wait();
   }
+  store::Resume kept() const {
+    auto archive = store::Archive::open(o.archive, store::Mode::kReadOnly);
+    EXPECT_TRUE(archive);
+    return *(*archive)->load();
+  }
+};
+
+TEST_F(Restart, SlicesThatWentByRetentionAreNotMissed) {
+  ASSERT_NO_FATAL_FAILURE(make_archive());
+  testing::internal::CaptureStderr();
+  run_to_its_end();
   const std::string log = testing::internal::GetCapturedStderr();
+  ASSERT_FALSE(HasFatalFailure());
   EXPECT_EQ(log.find("warning"), std::string::npos) << log;
   EXPECT_EQ(log.find("error"), std::string::npos) << log;
-  auto archive = store::Archive::open(o.archive, store::Mode::kReadOnly);
-  ASSERT_TRUE(archive) << archive.error().message;
-  const auto resume = (*archive)->load();
-  ASSERT_TRUE(resume);
-  ASSERT_GE(resume->phases.size(), 1u);
-  EXPECT_EQ(resume->phases[0].name, "A") << "what was recognised in slices that are gone stays";
-  EXPECT_EQ(resume->phases[0].end, run.begin + seconds(10));
-  EXPECT_EQ(resume->streams[0].modelled, 7u) << "retention is not loss";
+  const store::Resume resume = kept();
+  ASSERT_GE(resume.phases.size(), 1u);
+  EXPECT_EQ(resume.phases[0].name, "A") << "what was recognised in slices that are gone stays";
+  EXPECT_EQ(resume.phases[0].end, run.begin + seconds(10));
+  EXPECT_EQ(resume.streams[0].modelled, 7u) << "retention is not loss";
 }
 
 // The same job as before retention took what was learned of it: its name goes on, and another one's is not
 // taken again.
-TEST(Restart, NamesGoOnWhereTheSlicesTheyCameFromAreGone) {
-  const test::RuntimePlace place;
-  const SystemClock clock;
-  Options o;
-  o.run = "r";
-  o.archive = place.path + "/archive";
-  o.restarts = 1;
-  store::RunMeta run;
-  run.run = o.run;
-  run.boot_id = boot_id();
-  run.levels = o.levels;
-  constexpr std::int64_t kSlices = 900;
-  run.begin = clock.realtime() - kSlice * kSlices;
-  run.wall_offset = clock.realtime() - clock.monotonic();
-  const SliceIndex first = slice_of(run.begin, kSlice);
-  {
-    auto archive = store::Archive::create(o.archive, run);
-    ASSERT_TRUE(archive) << archive.error().message;
-    fill(**archive, run, kSlices);
-    store::Cut more;
-    more.sequence = 2;
-    more.phases = {{1, "B", "", run.begin + seconds(10), run.begin + seconds(30), 1, false},
-                   {2, "A", "", run.begin + seconds(30), run.begin + seconds(40), 2, false}};
-    // Of B it is known that its only leaf computes all the time.
-    detect::KnownPhase b{"B", first + 200, {kCompute}, detect::Distribution(1, {50}, {50}, 50)};
-    more.signatures = {*to_blob(b)};
-    ASSERT_TRUE((*archive)->commit(more, false));
-    ASSERT_TRUE((*archive)->drop_columns_before(LevelIndex(0), first + (kSlices - 70)));
-  }
-  auto directory = transport::make_run_directory(o.run);
-  ASSERT_TRUE(directory) << directory.error().message;
-  o.directory = *directory;
-  {
-    auto pipeline = Pipeline::start(o);
-    ASSERT_TRUE(pipeline) << pipeline.error().message;
-    finish(o.directory.control_endpoint());
-    (*pipeline)->request_stop();
-    (*pipeline)->wait();
-  }
-  auto archive = store::Archive::open(o.archive, store::Mode::kReadOnly);
-  ASSERT_TRUE(archive) << archive.error().message;
-  const auto resume = (*archive)->load();
-  ASSERT_TRUE(resume);
-  ASSERT_GE(resume->phases.size(), 4u);
-  EXPECT_EQ(resume->phases[3].name, "B");
-  EXPECT_EQ(resume->phases[3].occurrence, 2u);
+TEST_F(Restart, NamesGoOnWhereTheSlicesTheyCameFromAreGone) {
+  store::Cut more;
+  more.sequence = 2;
+  more.phases = {{1, "B", "", run.begin + seconds(10), run.begin + seconds(30), 1, false},
+                 {2, "A", "", run.begin + seconds(30), run.begin + seconds(40), 2, false}};
+  // Of B it is known that its only leaf computes all the time.
+  detect::KnownPhase b{"B", first + 200, {kCompute}, detect::Distribution(1, {50}, {50}, 50)};
+  more.signatures = {*to_blob(b)};
+  ASSERT_NO_FATAL_FAILURE(make_archive(&more));
+  ASSERT_NO_FATAL_FAILURE(run_to_its_end());
+  const store::Resume resume = kept();
+  ASSERT_GE(resume.phases.size(), 4u);
+  EXPECT_EQ(resume.phases[3].name, "B");
+  EXPECT_EQ(resume.phases[3].occurrence, 2u);
 }
 
 }  // namespace
