@@ -80,6 +80,12 @@ Result<void> check(const Silence& s) {
   return {};
 }
 
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const Kind k : kKinds) names.emplace_back(to_string(k));
+  return names;
+}
+
 Result<Kind> kind_of(std::string_view name) {
   std::string all;
   for (const Kind k : kKinds) {

@@ -1,6 +1,7 @@
 #include "alerts_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "alerts_output.h"
@@ -62,26 +63,18 @@ int show(const AlertsRequest& r) {
   if (!archive) return complain(archive.error().message);
   const auto alerts = read_alerts(**archive);
   if (!alerts) return complain(alerts.error().message);
-  // The whole id, or how it ends, if only one does.
-  const alert::Alert* found = nullptr;
-  std::size_t fitting = 0;
-  for (const alert::Alert& a : *alerts) {
-    if (a.id == r.id) {
-      found = &a;
-      fitting = 1;
-      break;
-    }
-    if (!a.id.ends_with(r.id)) continue;
-    found = &a;
-    ++fitting;
-  }
-  if (fitting != 1) {
-    complain(r.path + ": " +
-             (fitting == 0 ? "no alert '" + r.id + "'; it has " + std::to_string(alerts->size()) +
-                                 ": margay alerts ls " + r.path
-                           : std::to_string(fitting) + " alerts end with '" + r.id + "'"));
+  std::vector<std::string> ids;
+  for (const alert::Alert& a : *alerts) ids.push_back(a.id);
+  const auto id = alert::find_id(ids, r.id);
+  if (!id) {
+    complain(r.path + ": " + id.error().message +
+             (id.error().code == ErrorCode::kNotFound
+                  ? "; it has " + std::to_string(ids.size()) + ": margay alerts ls " + r.path
+                  : ""));
     return kNotSo;
   }
+  const auto found =
+      std::find_if(alerts->begin(), alerts->end(), [&](const alert::Alert& a) { return a.id == *id; });
   auto evidence = collect_evidence(**archive, *found);
   if (!evidence) return complain(evidence.error().message);
   const auto resume = (*archive)->load();
@@ -101,25 +94,20 @@ void add_alerts_command(CLI::App& app, AlertsRequest& r) {
       "alerts",
       "The alerts that archives keep, also of runs that are being watched; and what people say about those\n"
       "that fire.\n\n"
-      "  margay alerts ls                        of all archives in this directory, by their onset\n"
+      "  margay alerts ls                              of all archives in this directory, by their onset\n"
       "  margay alerts ls night.margay --kind stall\n"
-      "  margay alerts show night.margay 13900-3 what one rests on: cells, phase, score, settings; whom "
-      "those "
-      "that\n"
-      "                                          wait waited for, as far as their calls tell; and whether "
-      "it\n"
-      "                                          comes out again of what was recorded\n"
-      "  margay alerts ack 13900-3               somebody looks after it: no more is sent of it\n"
-      "  margay alerts silence --node /node7 --for 2h      nothing is sent of what node7 does; silences "
-      "lists "
-      "them\n"
-      "Exit code: 0; 1 if there is no such alert, or it does not come out again; 2 if an archive cannot be "
-      "read.");
+      "  margay alerts show night.margay 13900-3       what one rests on: cells, phase, score, settings;\n"
+      "                                                whom those that wait waited for; and whether it "
+      "comes\n"
+      "                                                out again of what was recorded\n"
+      "  margay alerts ack 13900-3                     somebody looks after it: no more is sent of it\n"
+      "  margay alerts silence --node /node7 --for 2h  nothing is sent of what node7 does\n\n"
+      "Exit code: 0; 1 if there is no such alert, it does not come out again, or what you say is refused;\n"
+      "2 if an archive cannot be read.");
   alerts->require_subcommand(1);
   r.list = alerts->add_subcommand("ls", "Alerts, one a line: since when, how long, how strong, and why.");
   r.list->add_option("archive", r.paths, "archives, or directories with some (default: this one)");
-  r.list->add_option("--kind", r.kind, "only of this kind")
-      ->check(CLI::IsMember({"perturbation", "stall", "phase_duration", "source_lost", "loss"}));
+  r.list->add_option("--kind", r.kind, "only of this kind")->check(CLI::IsMember(alert::kind_names()));
   r.list->add_flag("--firing", r.firing, "only those that have not ended");
   r.show = alerts->add_subcommand(
       "show",

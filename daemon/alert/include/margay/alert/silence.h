@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "margay/alert/alert.h"
 #include "margay/base/result.h"
@@ -44,6 +45,8 @@ inline bool active(const Silence& s, TimeNs wall) {
 
 // What is wrong with it, as a sentence that names the option to give; times not looked at. Ok otherwise.
 Result<void> check(const Silence& silence);
+// "perturbation", "stall" ...
+std::vector<std::string> kind_names();
 // The kind of this name, or an error that names them all.
 Result<Kind> kind_of(std::string_view name);
 // "node /h1, state MPI_Wait", or "everything".
