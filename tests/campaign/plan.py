@@ -47,8 +47,9 @@ def plan(seed, count, kinds=KINDS, workloads=WORKLOADS, quiet=0):
         for group, apart in ((faults, False), (beside, True)):
             for first in range(0, len(group), FAULTS_A_RUN):
                 runs.append(make_run(rng, workload, group[first:first + FAULTS_A_RUN], apart))
+    watched = [w for w in WORKLOADS if w in workloads]
     for number in range(quiet):
-        runs.append(make_run(rng, [w for w in WORKLOADS if w in workloads][number % len(workloads)], [], False))
+        runs.append(make_run(rng, watched[number % len(watched)], [], False))
     rng.shuffle(runs)
     fault_number = 0
     for number, run in enumerate(runs):

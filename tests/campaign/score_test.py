@@ -41,6 +41,8 @@ class Plan(unittest.TestCase):
         self.assertEqual({f["kind"] for r in plan.plan(1, 9, ["slow"]) for f in r["faults"]}, {"slow"})
         self.assertEqual({r["workload"] for r in plan.plan(1, 9, workloads=["farm"])}, {"farm"})
         self.assertRaises(ValueError, plan.plan, 1, 5, ["disk"], ["lammps"])
+        twice = plan.plan(1, 3, workloads=["farm", "farm"], quiet=3)
+        self.assertEqual({r["workload"] for r in twice}, {"farm"}, "named twice, it is the same one")
 
     def test_faults_are_apart_and_their_truth_is_where_they_are(self):
         for seed in range(20):

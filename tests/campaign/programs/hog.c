@@ -3,8 +3,8 @@
  *   campaign-hog cpu           a core
  *   campaign-hog memory        the way to memory: goes through 256 MiB
  *   campaign-hog disk FILE     the disk: four threads write FILE.0 to FILE.3 (256 MiB each at most) and have
- * them synced, over and over. (One does not slow its neighbours; four make a small fsync take five times as
- * long.)
+ *                              them synced, over and over. (One does not slow its neighbours; four make a
+ *                              small fsync take five times as long.)
  *
  * When it is prepared it says "ready" and waits for a byte on stdin; at the end of stdin it ends. It runs
  * where its parent has put it (sched_setaffinity).

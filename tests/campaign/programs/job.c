@@ -1,14 +1,14 @@
 /* Ranks that work and talk to each other in one of four ways until they are told to end, and that write down
  * how long each of their steps took: what a fault did to a rank is known without Margay.
  *
- *   campaign-job coupled|halo|files|farm LOG STOP [--work MS] [--streams RANKS] [--writers RANKS] [--folder
- * DIR]
+ *   campaign-job coupled|halo|files|farm LOG STOP
+ *                [--work MS] [--streams RANKS] [--writers RANKS] [--folder DIR]
  *
  *   coupled   work, then MPI_Allreduce: all wait for the slowest
  *   halo      work, then MPI_Isend, MPI_Irecv and MPI_Waitall with both neighbours of a ring
  *   files     as coupled, but the --writers write and fsync a file in --folder after a part of the work
  *   farm      rank 0 hands out tasks (MPI_Probe, MPI_Recv, MPI_Send), the others work; nobody waits for a
- * slow one
+ *             slow one
  *
  * --work is the processor time of a step's work, ms (5); each step of a rank takes up to a tenth more, as it
  * comes. The work of the ranks --streams (a list: 1,3) goes through more memory than caches hold, the others'
