@@ -1,15 +1,21 @@
-// detect_bench cases [FIRST LAST [GROUP]] [-v]   made-up cases of these seeds: F1, delay, localisation, false
-// alarms detect_bench ablation [FIRST LAST [GROUP]]     the same with each ingredient left out: a markdown
-// table detect_bench knob [--days D] [--leaves N] [--slice 1s] [--knob 1,10,100] [--seeds FIRST-LAST] [--kind
-// KIND]
-//                   [--effect E] [-v]            quiet jobs: false alarms beside those expected
-// detect_bench cost LEAVES WINDOW [SLICES [KIND]]  of a slice: looking for departures beside the partition
-// update detect_bench realism [ARCHIVE...]              tails, memory, dispersion of the jobs made up, beside
-// archives detect_bench causality [FIRST LAST]            cases cut off somewhere say what the whole ones
-// said until there detect_bench write DIR [FIRST LAST]            alerts and truths as files, for another
-// scorer
+// detect_bench cases [FIRST LAST [GROUP]] [-v]
+//     made-up cases of these seeds (1 to 4): F1, delay, localisation, false alarms
+// detect_bench ablation [FIRST LAST [GROUP]]
+//     the same with each ingredient left out: a markdown table
+// detect_bench knob [--days D] [--leaves N] [--slice 1s] [--knob 1,10,100] [--seeds FIRST-LAST] [--kind KIND]
+//                   [--effect E] [-v]
+//     quiet jobs: false alarms beside those expected
+// detect_bench cost LEAVES WINDOW [SLICES [KIND]]
+//     of a slice: looking for departures beside the partition update
+// detect_bench realism [ARCHIVE...]
+//     tails, memory, dispersion of the jobs made up, beside archives
+// detect_bench causality [FIRST LAST]
+//     cases cut off somewhere say what the whole ones said until there
+// detect_bench write DIR [FIRST LAST]
+//     alerts and truths as files, for another scorer
 //
 // -v tells every alarm. score.h has the rules of a hit, README.md the figures.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,39 +24,57 @@
 
 namespace {
 
-margay::bench::KnobPlan knob_plan(int argc, char** argv) {
-  margay::bench::KnobPlan plan;
+// "1s", "100ms"; at least 1 ms. False if it is none.
+bool duration_of(const char* text, margay::DurationNs& out) {
+  char* unit = nullptr;
+  const double number = std::strtod(text, &unit);
+  const bool ms = std::strcmp(unit, "ms") == 0;
+  const double ns = number * (ms ? 1e6 : 1e9);
+  if ((!ms && std::strcmp(unit, "s") != 0) || !(ns >= 1e6 && ns < 1e15)) return false;
+  out = margay::DurationNs(static_cast<std::int64_t>(ns));
+  return true;
+}
+
+// False, having said so, if an option is not known or has no value.
+bool read_plan(int argc, char** argv, margay::bench::KnobPlan& plan) {
   for (int i = 2; i < argc; ++i) {
     const std::string option = argv[i];
-    if (option == "-v") plan.verbose = true;
-    if (i + 1 >= argc) break;
-    const char* value = argv[i + 1];
-    if (option == "--days") plan.days = std::atof(value);
-    if (option == "--leaves") plan.leaves = static_cast<std::uint32_t>(std::atol(value));
-    if (option == "--kind") plan.kind = value;
-    // As "1s" or "100ms".
-    if (option == "--slice") {
-      char* unit = nullptr;
-      const double number = std::strtod(value, &unit);
-      const double ns = number * (std::strcmp(unit, "ms") == 0 ? 1e6 : 1e9);
-      if (ns >= 1e6) plan.slice = margay::DurationNs(static_cast<std::int64_t>(ns));
+    if (option == "-v") {
+      plan.verbose = true;
+      continue;
     }
-    if (option == "--effect") plan.min_effect = std::atof(value);
-    if (option == "--seeds") {
+    const char* const value = i + 1 < argc ? argv[++i] : "";
+    bool known = *value != 0;
+    if (option == "--days") {
+      plan.days = std::atof(value);
+    } else if (option == "--leaves") {
+      plan.leaves = static_cast<std::uint32_t>(std::atol(value));
+    } else if (option == "--kind") {
+      plan.kind = value;
+    } else if (option == "--slice") {
+      known = duration_of(value, plan.slice);
+    } else if (option == "--effect") {
+      plan.min_effect = std::atof(value);
+    } else if (option == "--seeds") {
       char* rest = nullptr;
       plan.first_seed = plan.last_seed = std::strtoull(value, &rest, 10);
       if (*rest == '-') plan.last_seed = std::strtoull(rest + 1, nullptr, 10);
-    }
-    if (option == "--knob") {
+    } else if (option == "--knob") {
       plan.knobs.clear();
       for (const char* at = value; *at != 0;) {
         char* rest = nullptr;
         plan.knobs.push_back(std::strtod(at, &rest));
         at = *rest == ',' ? rest + 1 : rest + std::strlen(rest);
       }
+    } else {
+      known = false;
     }
+    if (known) continue;
+    std::fprintf(stderr, "detect_bench: knob %s %s: not an option, or not its value\n", option.c_str(),
+                 value);
+    return false;
   }
-  return plan;
+  return true;
 }
 
 }  // namespace
@@ -63,8 +87,9 @@ int main(int argc, char** argv) {
     return i < argc && argv[i][0] != '-' ? std::atol(argv[i]) : otherwise;
   };
   const std::string what = argc > 1 ? argv[1] : "cases";
-  const auto first = static_cast<std::uint64_t>(number(2, 1)),
-             last = static_cast<std::uint64_t>(number(3, 4));
+  const long from = number(2, 1);
+  const auto first = static_cast<std::uint64_t>(from),
+             last = static_cast<std::uint64_t>(number(3, std::max(4L, from)));
   const auto group = static_cast<int>(number(4, -1));
   if (what == "cases") return bench::cases(first, last, group, verbose);
   if (what == "ablation") return bench::ablation(first, last, group);
@@ -73,7 +98,10 @@ int main(int argc, char** argv) {
     return bench::write(argv[2], static_cast<std::uint64_t>(number(3, 1)),
                         static_cast<std::uint64_t>(number(4, 4)));
   if (what == "realism") return bench::realism({argv + 2, argv + argc});
-  if (what == "knob") return bench::knob(knob_plan(argc, argv));
+  if (what == "knob") {
+    bench::KnobPlan plan;
+    return read_plan(argc, argv, plan) ? bench::knob(plan) : 2;
+  }
   if (what == "cost")
     return bench::cost(static_cast<std::uint32_t>(number(2, 64)), static_cast<std::size_t>(number(3, 256)),
                        static_cast<int>(number(4, 50)), argc > 5 ? argv[5] : "phases");

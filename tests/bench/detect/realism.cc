@@ -63,7 +63,6 @@ int realism(const std::vector<std::string>& archives) {
     const CellStatistics s = series.statistics();
     row("quiet: " + kind, job.topology()->states[s.busiest].name, 1, s);
   }
-  std::string before;
   for (std::size_t g = 0; g < group_count(); ++g) {
     const Case c = make_case(g, 301);
     if (!c.truths.empty()) continue;
