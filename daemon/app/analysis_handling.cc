@@ -79,14 +79,16 @@ void AnalysisStage::mark_handled(wire::Report& report) const {
   }
 }
 
-// An error to be sent at once, or "": it is answered later, or `reply` is the answer.
-std::string AnalysisStage::handle(const HandlingRequest& request, const std::string& from, bool remote,
-                                  wire::ControlReply& reply, bool& now) {
-  now = false;
+// True: `reply` is the answer. False: it is given when the archive has what was asked for.
+bool AnalysisStage::handle(const HandlingRequest& request, const std::string& from, bool remote,
+                           wire::ControlReply& reply) {
+  const auto refuse = [&](const std::string& why) {
+    reply.set_error(why);
+    return true;
+  };
   if (request.kind == HandlingRequest::Kind::kList) {
-    now = true;
     reply.set_handling(desk_.handling().encode());
-    return handling_trouble_;
+    return handling_trouble_.empty() || refuse(handling_trouble_);
   }
   const auto same = std::find_if(questions_.begin(), questions_.end(), [&](const Question& q) {
     return request.token != 0 && q.token == request.token;
@@ -94,17 +96,17 @@ std::string AnalysisStage::handle(const HandlingRequest& request, const std::str
   if (same != questions_.end()) {
     same->to = from;
     same->remote = remote;
-    return "";
+    return false;
   }
-  if (!handling_trouble_.empty()) return handling_trouble_;
-  if (analyst_.final()) return "this run is over: none of its alerts fires any more";
+  if (!handling_trouble_.empty()) return refuse(handling_trouble_);
+  if (analyst_.final()) return refuse("this run is over: none of its alerts fires any more");
   const auto said = perform(request, desk_, clock_.realtime());
-  if (!said) return said.error().message;
+  if (!said) return refuse(said.error().message);
   log::info("alerts: " + *said + (request.by.empty() ? "" : " (" + request.by + ")"));
   note_handling();
   questions_.push_back({request.token, from, remote, *said, desk_.version(), clock_.monotonic()});
   if (questions_.size() > kMostQuestions) questions_.pop_front();
-  return "";
+  return false;
 }
 
 }  // namespace margay::app

@@ -395,10 +395,7 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
         "refused: only an operator may acknowledge or silence alerts (margay keys add DIR NAME --role "
         "operator)");
   } else if (asked.handling) {
-    bool now = false;
-    const std::string error = handle(*asked.handling, frame.from, remote, reply, now);
-    if (error.empty() && !now) return;  // answered when the archive has it
-    reply.set_error(error);
+    if (!handle(*asked.handling, frame.from, remote, reply)) return;
   } else if (asked.finish) {
     finish_from_ = frame.from;
     finish_remote_ = remote;

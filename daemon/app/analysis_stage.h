@@ -57,8 +57,8 @@ class AnalysisStage {
   void note_handling();
   void settle_handling();
   void mark_handled(wire::Report& report) const;
-  std::string handle(const HandlingRequest& request, const std::string& from, bool remote,
-                     wire::ControlReply& reply, bool& now);
+  bool handle(const HandlingRequest& request, const std::string& from, bool remote,
+              wire::ControlReply& reply);
   void publish(bool final);
   void serve_control();
   // `report` is made by the first who asks for it.

@@ -3,8 +3,8 @@
 //
 // A daemon that is started again looks back over the newest slices (history.h). Where that is not the whole
 // run, it is told what was known before them, and names go on. Written once, so that a replay, which comes by
-// the same place later, is told the same. Signatures above kLargestSignature are not written: such phases get
-// new names then.
+// the same place later, is told the same. Signatures above kLargestSignature are not written, nor more than
+// 64 that wait for an archive that cannot be written: such phases get new names then.
 //
 // Errors: what does not read is left out. Thread safety: pure. Cost: linear in the signatures.
 #pragma once
