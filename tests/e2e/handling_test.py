@@ -1,9 +1,10 @@
-"""What people say about alerts: margay alerts ack, silence, silences, unsilence; and alerts that are said again while
+"""What people say about alerts: margay alerts ack, unack, silence, silences, unsilence; and alerts that are said again while
 they fire. With a rank that is really stopped, a webhook that listens, the real Alertmanager, and daemons that are killed."""
 import json
 import os
 import signal
 import subprocess
+import time
 import unittest
 
 from e2e import LONG, MARGAY, end_process, wait_for
@@ -144,6 +145,45 @@ class Handling(SinksPlace):
         self.end_job(run)
         self.assertEqual({a["id"] for a in webhook.got}, {alert["id"]})
         self.assertEqual(webhook.got, [a for a in run.alerts if a in webhook.got])
+        words = [(a["status"], a["updates"]) for a in webhook.got]
+        self.assertEqual(len(set(words)), len(words), "said twice")
+
+    def test_taken_back_and_planned(self):
+        webhook = Receiver(self)
+        run = self.start_job(webhook=webhook.url, update_every="1s", persistent_after="4s")
+        in_two_hours = time.strftime("%H:%M:%SZ", time.gmtime(time.time() + 7200))
+        said = self.done("alerts", "silence", "--node", "/", "--from", in_two_hours, "--for", "1h")
+        self.assertIn("s1 will silence everything\nit holds from ", said)
+        self.assertRegex(self.done("alerts", "silences"), r"s1 .* in (1 h 59|2 h 0) min")
+        alert = self.stop_the_rank(run)
+        wait_for(lambda: webhook.told(alert), "the webhook: it is not silenced yet")
+        self.done("alerts", "ack", alert["id"], "--by", "ann", "--comment", "disk swap")
+        text = self.done("status", run.name)
+        self.assertIn("alerts: 1 open (1 acknowledged), 0 resolved", text)
+        self.assertIn("(acknowledged by ann: disk swap)", text)
+        there, = [a for a in run.status()["alerts"] if a["id"] == alert["id"] and a["updates"] == 0]
+        self.assertEqual((there["acknowledged"]["by"], there["acknowledged"]["comment"]), ("ann", "disk swap"))
+        # It becomes persistent; on a slow machine before it was acknowledged.
+        def updated():
+            return any(a["updates"] for a in webhook.got)
+        wait_for(lambda: self.value(run, "alerts_held_by_ack") > 0 or updated(), "an update")
+        behind = self.value(run, "alerts_held_by_ack") > 0
+        said = self.done("alerts", "unack", alert["id"][-6:])
+        self.assertIn(f"{alert['id']} is not acknowledged any more", said)
+        if behind:
+            self.assertIn("how it is now is sent", said)
+        wait_for(updated, "the update that nobody was told of")
+        # It is in the archive when the command returns.
+        self.assertNotIn("acknowledged", self.listed(run)[0])
+        self.kill_daemon(run)
+        self.assertNotIn("acknowledged", self.listed(run)[0])
+        self.assertIn("alerts: 1 open, 0 resolved", self.done("status", run.name))
+        there, = json.loads(self.done("alerts", "silences", run.name, "--json"))["silences"]
+        self.assertEqual((there["id"], there["active"], there["until_ns"] - there["from_ns"]), ("s1", False, 3600 * 10**9))
+        self.assertIn("s1 will not be", self.done("alerts", "unsilence", "s1"))
+        self.resume()
+        wait_for(lambda: "resolved" in webhook.told(alert), "the end")
+        self.end_job(run)
         words = [(a["status"], a["updates"]) for a in webhook.got]
         self.assertEqual(len(set(words)), len(words), "said twice")
 
