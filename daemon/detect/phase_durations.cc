@@ -112,12 +112,19 @@ void PhaseDurations::restore(const std::vector<PhaseSpan>& before) {
     h.logs.emplace_back(kNoIndex, log_seconds(span.end - span.begin));
     if (h.logs.size() > kRemembered) h.logs.pop_front();
     ++h.times;
-    if (!before_.empty()) ++histories_[before_].next[span.name];
+    follows(span.name);
     before_ = span.name;
   }
   for (auto& [name, h] : histories_) learn(h);
   before_.clear();  // what comes next may follow something else
   restored_ = true;
+}
+
+// After the phase before it, if that is known. Of a phase that many follow the first of them count.
+void PhaseDurations::follows(const std::string& phase) {
+  if (before_.empty()) return;
+  auto& followers = histories_[before_].next;
+  if (followers.size() < kMostFollowers || followers.contains(phase)) ++followers[phase];
 }
 
 void PhaseDurations::disturb(SliceIndex from, SliceIndex to) {
@@ -233,10 +240,7 @@ void PhaseDurations::take(const PhaseSpan& span, const std::string& next, TimeNs
       ++h.times;
       learn(h);
     }
-    if (!before_.empty()) {
-      auto& followers = histories_[before_].next;
-      if (followers.size() < kMostFollowers || followers.contains(span.name)) ++followers[span.name];
-    }
+    follows(span.name);
   }
   before_ = t.phase;
   taken_.push_back(std::move(t));

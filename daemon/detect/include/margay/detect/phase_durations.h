@@ -37,7 +37,7 @@ struct PhaseDurationOptions {
   std::string run;
   DurationNs slice = milliseconds(100);
   double false_alarms_per_day = 1;  // 0: no alerts
-  std::uint32_t least_times = 4;    // durations that are known before anything is said of the next
+  std::uint32_t least_times = 4;    // durations, 3 or more, known before anything is said of the next
 };
 
 // What is known of a phase's duration, of stretches that are over.
@@ -116,6 +116,7 @@ class PhaseDurations {
   void take_back(std::uint32_t from);
   void learn(History& h) const;
   DurationNs late() const;
+  void follows(const std::string& phase);
   bool usually_follows(const History& h, const std::string& next) const;
   alert::Alert alert_of(const PhaseSpan& span, const History& h, TimeNs onset, DurationNs lasted,
                         double limit, TimeNs watermark, double p) const;
