@@ -15,11 +15,12 @@ Channel::Channel(std::unique_ptr<Sink> sink, DurationNs time_limit, DurationNs r
     : sink_(std::move(sink)), time_limit_(time_limit), retry_for_(retry_for), random_(std::move(random)) {}
 
 void Channel::add(Shared notice, TimeNs now) {
-  // Of updates that wait only the newest says anything.
+  // Of updates that wait only the newest says anything; it has not waited yet.
   if (is_update(*notice))
     for (std::size_t i = busy_ && !repeating_ ? 1 : 0; i < waiting_.size(); ++i)
       if (is_update(*waiting_[i].notice) && waiting_[i].notice->alert.id == notice->alert.id) {
         waiting_[i].notice = std::move(notice);
+        waiting_[i].since = now;
         return;
       }
   waiting_.push_back({std::move(notice), now, false});

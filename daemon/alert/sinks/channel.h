@@ -1,10 +1,10 @@
 // The way to one sink: what waits for it, in order; when it is tried, and tried again; what is given up.
 //
 // Order: what came first is sent first; the next one waits until it was taken or given up, so that an alert's
-// firing is always before its resolved; an update takes the place of an older one that waits. A sink that
-// fails is left alone for kFirstPause, twice as long each time up to kLongestPause, spread at random by a
-// half to both sides, whatever waits. An alert is given up when the sink refuses it, when it has waited for
-// `retry_for`, or when kMostWaiting newer ones wait behind it.
+// firing is always before its resolved. An update takes the place of an older one that waits, and its time
+// begins anew. A sink that fails is left alone for kFirstPause, twice as long each time up to kLongestPause,
+// spread at random by a half to both sides, whatever waits. An alert is given up when the sink refuses it,
+// when it has waited for `retry_for`, or when kMostWaiting newer ones wait behind it.
 //
 // Pure but for the sink: clock and randomness are handed in. Thread safety: none. Cost: a step is O(1).
 #pragma once

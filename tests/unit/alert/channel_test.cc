@@ -187,6 +187,25 @@ TEST_F(ChannelTest, OfUpdatesThatWaitOnlyTheNewestIsSent) {
   EXPECT_THAT(sent, ElementsAre("1/firing", "1/firing#999", "2/firing#1"));
 }
 
+TEST_F(ChannelTest, AnUpdateWaitsFromWhenItCameNotFromWhenOneBeforeItDid) {
+  bool away = true;
+  script_.answer = [&] { return away ? Outcome{Kind::kRetry, "no", {}} : Outcome{}; };
+  const auto update = [&](std::uint64_t n) {
+    auto notice = a_notice("1");
+    notice->alert.updates = n;
+    channel_.add(notice, now_);
+  };
+  for (std::uint64_t n = 1; n <= 20; ++n) {
+    update(n);
+    run_until(now_ + seconds(60));
+  }
+  EXPECT_EQ(channel_.given_up(), 0u) << "the newest is younger than ten minutes";
+  EXPECT_TRUE(channel_.holds("1", "firing#20"));
+  run_until(now_ + seconds(600));
+  EXPECT_EQ(channel_.given_up(), 1u);
+  EXPECT_THAT(fates_, ElementsAre("1/firing given up: no"));
+}
+
 TEST_F(ChannelTest, WhatIsRefusedIsGivenUpAtOnceAndHoldsUpNobody) {
   script_.answer = [&] {
     return script_.begun.back() == "1/firing" ? Outcome{Kind::kRefused, "HTTP status 400", {}} : Outcome{};
