@@ -93,7 +93,7 @@ Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::s
                                       const std::string& comment, TimeNs wall) {
   std::vector<std::string> ids;
   for (const auto& [id, open] : open_) ids.push_back(id);
-  const auto id = find_id(ids, end_of_id);
+  auto id = find_id(ids, end_of_id);
   if (!id && id.error().code == ErrorCode::kNotFound)
     return fail(ErrorCode::kNotFound, id.error().message + " fires: " +
                                           (ids.empty() ? "none does" : "those that do are " + some_of(ids)));
@@ -110,7 +110,7 @@ Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::s
 Result<std::string> Desk::unacknowledge(const std::string& end_of_id, TimeNs wall) {
   std::vector<std::string> ids;
   for (const Ack& a : handling_.acks()) ids.push_back(a.id);
-  const auto id = find_id(ids, end_of_id);
+  auto id = find_id(ids, end_of_id);
   if (!id && id.error().code == ErrorCode::kNotFound)
     return fail(ErrorCode::kNotFound,
                 id.error().message + " is acknowledged: " +

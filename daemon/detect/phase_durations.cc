@@ -75,6 +75,7 @@ std::vector<double> trimmed(const std::vector<double>& sorted, double floor) {
   if (sorted.size() < kLeastTrimmed) return sorted;
   const double median = at_share(sorted, 0.5);
   std::vector<double> off;
+  off.reserve(sorted.size());
   for (const double x : sorted) off.push_back(std::abs(x - median));
   std::sort(off.begin(), off.end());
   const double deviation = std::max(floor, 1.4826 * n / (n - 0.8) * at_share(off, 0.5));

@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestAlert = 256 * 1024;  // bytes of JSON
-constexpr std::size_t kLongestText = 2000;         // columns of a sentence
+constexpr std::size_t kLongestAlert = std::size_t{256} * 1024;  // bytes of JSON
+constexpr std::size_t kLongestText = 2000;                      // columns of a sentence
 constexpr std::size_t kMostPaths = 256;
 constexpr std::size_t kLongestId = 100;   // columns
 constexpr std::size_t kLongestName = 40;  // columns, of who says something

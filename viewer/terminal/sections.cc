@@ -269,8 +269,10 @@ std::vector<std::string> wrapped_lines(const std::string& text, int columns, std
     }
     rest.remove_prefix(head.size());
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-    if (out.size() + 1 == most && !rest.empty())
-      head = shortened(head + " " + std::string(rest.substr(0, 8)), room, true);
+    if (out.size() + 1 == most && !rest.empty()) {
+      head.append(" ").append(rest.substr(0, 8));
+      head = shortened(head, room, true);
+    }
     out.push_back(std::move(head));
   }
   return out;
@@ -348,7 +350,7 @@ void draw_alerts(Scene& s, int line, int lines) {
     if (cols.kind)
       s.canvas.put(18, line, shortened(s.safe(a.kind, 30), 13, s.view.unicode), Palette::strong());
     const auto text = wrapped_lines(alert_text(s, a), s.canvas.width() - cols.sentence,
-                                    static_cast<std::size_t>(1 + std::min(spare, 3)));
+                                    1 + static_cast<std::size_t>(std::min(spare, 3)));
     for (std::size_t k = 0; k < text.size(); ++k)
       s.canvas.put(cols.sentence, line + static_cast<int>(k), s.safe(text[k]),
                    a.firing ? Style{} : Palette::faint());

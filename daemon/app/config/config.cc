@@ -122,7 +122,8 @@ void read_section(const std::string& section, const toml::table& table, Config& 
       // The right key in the wrong section?
       for (const Key& k : keys())
         if (hint.empty() && k.name == name) hint = "; it belongs in [" + k.section + "]";
-      problems.add(written.source(), "unknown key '" + section + "." + name.substr(0, 64) + "'" + hint);
+      hint.insert(0, "unknown key '" + section + "." + name.substr(0, 64) + "'");
+      problems.add(written.source(), hint);
       continue;
     }
     const auto value = value_of(node);
