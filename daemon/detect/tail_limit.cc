@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 namespace margay::detect {
@@ -20,24 +19,22 @@ constexpr double kHeavy = 0.3, kHeavyYoung = 0.3;
 }  // namespace
 
 void TailLimit::add(float score) {
-  sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), score, std::greater<>()), score);
-  if (newest_.size() < options_.kept) {
-    newest_.push_back(score);
-    return;
-  }
-  sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), newest_[next_], std::greater<>()));
-  newest_[next_] = score;
-  next_ = (next_ + 1) % options_.kept;
+  const auto less = std::partition_point(greatest_.begin(), greatest_.end(),
+                                         [&](const Maximum& m) { return m.score > score; });
+  for (auto m = greatest_.insert(less, {score, 0, added_++}) + 1; m != greatest_.end(); ++m) ++m->exceeded;
+  std::erase_if(greatest_, [&](const Maximum& m) {
+    return m.exceeded > kMostTail || m.number + options_.kept < added_;
+  });
 }
 
 double TailLimit::limit(double p, double few) const {
-  const std::size_t n = newest_.size();
+  const std::size_t n = size();
   if (n < kFewest) return std::numeric_limits<double>::infinity();
   const std::size_t k = std::clamp<std::size_t>(n / 3, 1, kMostTail);
-  const double quantile = std::max(1.0, static_cast<double>(sorted_[k]));
+  const double quantile = std::max(1.0, static_cast<double>(greatest_[k].score));
   double excess = kPriorWeight * kPriorExcess * quantile, logs = kPriorWeight * std::log1p(kPriorExcess);
   for (std::size_t i = 0; i < k; ++i) {
-    const double x = std::max(quantile, static_cast<double>(sorted_[i]));
+    const double x = std::max(quantile, static_cast<double>(greatest_[i].score));
     excess += x - quantile;
     logs += std::log(x / quantile);
   }

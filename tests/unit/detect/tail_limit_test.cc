@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <vector>
 
 namespace margay::detect {
 namespace {
@@ -17,11 +19,10 @@ TailLimit::Options bare() {
 
 // How often a score of the same kind exceeds the limit, over many histories.
 template <class Draw>
-double exceeded(std::size_t history, double p, Draw draw) {
+double exceeded(std::size_t history, double p, Draw draw, int histories = 200) {
   std::mt19937 random(7);
   double sum = 0;
-  constexpr int kHistories = 200;
-  for (int h = 0; h < kHistories; ++h) {
+  for (int h = 0; h < histories; ++h) {
     TailLimit t(bare());
     for (std::size_t i = 0; i < history; ++i) t.add(static_cast<float>(draw(random)));
     const double limit = t.limit(p);
@@ -30,7 +31,7 @@ double exceeded(std::size_t history, double p, Draw draw) {
     for (int i = 0; i < kDraws; ++i) over += draw(random) > limit;
     sum += static_cast<double>(over) / kDraws;
   }
-  return sum / kHistories;
+  return sum / histories;
 }
 
 double exponential(std::mt19937& random) {
@@ -80,6 +81,39 @@ TEST(TailLimit, FollowsWhatTheScoresHaveBecome) {
   for (std::size_t i = 0; i < TailLimit::Options{}.kept; ++i) t.add(10);
   EXPECT_LT(t.limit(1e-4), high / 5);
   EXPECT_EQ(t.size(), TailLimit::Options{}.kept);
+}
+
+// What is dropped has no say in any limit: the same as from all that count, told alone in any order.
+TEST(TailLimit, ForgetsOnlyWhatHasNoSay) {
+  std::mt19937 random(3);
+  TailLimit::Options o = bare();
+  o.kept = 300;
+  TailLimit t(o);
+  std::vector<float> all;
+  for (int i = 0; i < 2000; ++i) {
+    // Rising and falling, with ties.
+    const double level = 10 + 5 * std::sin(i * 0.01);
+    all.push_back(static_cast<float>(std::floor(level * exponential(random)) / 4));
+    t.add(all.back());
+    if (i % 7 != 0) continue;
+    std::vector<float> newest(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), o.kept)),
+                              all.end());
+    std::sort(newest.begin(), newest.end());
+    TailLimit expected(o);
+    for (const float score : newest) expected.add(score);
+    ASSERT_EQ(t.limit(1e-4), expected.limit(1e-4)) << i;
+    ASSERT_EQ(t.size(), newest.size());
+  }
+}
+
+// One slice in 200 has a far greater score than the others: who has seen few of those would be alarmed by
+// them.
+TEST(TailLimit, RemembersWhatComesSeldom) {
+  std::uniform_real_distribution<double> uniform(1e-9, 1);
+  const auto seldom = [&](std::mt19937& random) {
+    return uniform(random) < 0.005 ? 20 - 60 * std::log(uniform(random)) : exponential(random);
+  };
+  EXPECT_LE(exceeded(TailLimit::Options{}.kept, 1e-5, seldom, 20), 3e-5);
 }
 
 }  // namespace
