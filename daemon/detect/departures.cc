@@ -246,11 +246,10 @@ void Departures::score() {
       float total = 0;
       for (std::size_t c = 0; c < cells; ++c) total += terms[c];
       total *= one * one;
-      if (total <= best_[i][kApart].score) continue;  // what follows makes it smaller
       // What takes little time is of little interest, however sure it is.
       const auto large = static_cast<float>(effect(d, kSpans[w]));
       if (has(Ingredient::kEffectWeight)) total *= large / (large + kLarge);
-      if (total > best_[i][kApart].score) best_[i][kApart] = {total, static_cast<std::uint32_t>(kSpans[w])};
+      best_[i][kApart + w] = {total, static_cast<std::uint32_t>(kSpans[w])};
     }
   }
   for (std::size_t i = 0; i < items_; ++i) {
@@ -363,7 +362,8 @@ std::vector<Departures::Alarm> Departures::alarmed() {
       limit_now_[t] = limits_[t].least();
       continue;
     }
-    const double limit = limit_now_[t] = limits_[t].limit(p, few);
+    // So is one of slices of which each shares most with the next.
+    const double limit = limit_now_[t] = limits_[t].limit(p, t % kTests == kLasting ? few * kLong : few);
     suspect_ = suspect_ || greatest_[t] > limit * kSuspicious;
     if (greatest_[t] <= limit) continue;
     for (std::uint32_t i = 0; i < items_; ++i) {
@@ -371,8 +371,11 @@ std::vector<Departures::Alarm> Departures::alarmed() {
       if (group_[i] != t / kTests || best.score <= limit) continue;
       std::vector<float> sum(kMeasures * columns_, 0.0f);
       add_last(i, best.slices, sum.data());
+      // What shows more in a slice than in eight has begun in it.
+      const bool at_once = t % kTests == kLasting && best_[i][kApart].score >= best.score;
+      const std::uint32_t since = at_once ? best_[i][kApart].slices : best.slices;
       if (effect(sum.data(), best.slices) >= options_.min_effect)
-        out.push_back({i, best.slices, best.score / limit});
+        out.push_back({i, since, best.score / limit});
     }
   }
   return out;
