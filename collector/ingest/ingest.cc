@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host_time.h"
 #include "margay/wire/columns.h"
 
 namespace margay::ingest {
@@ -24,16 +25,6 @@ std::string clipped(std::string text) {
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
   text.resize(end);
   return text;
-}
-
-// Host times and offsets are whatever their sender says: kept where sums of two cannot overflow.
-constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
-std::int64_t bounded(std::int64_t ns) {
-  return std::clamp(ns, -kFarthestNs, kFarthestNs);
-}
-TimeNs to_trace(std::int64_t host_ns, const Source& source) {
-  if (source.clock) return source.clock->to_trace(TimeNs(bounded(host_ns)));
-  return TimeNs(bounded(host_ns)) + source.clock_offset;
 }
 
 }  // namespace
@@ -493,47 +484,6 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
     end = std::max(end, t);
   }
   source.end = end;
-}
-
-void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
-  steal_ns_ = std::max(steal_ns_, sample.steal_ns());
-  // A node samples each of its processes once: more than there can be leaves is nobody's node.
-  std::size_t observed = 0;
-  for (const wire::ProcessSample& p : sample.processes()) {
-    const auto it = sources_.find(SourceId(p.source()));
-    if (it == sources_.end()) continue;
-    Source& source = it->second;
-    observed += 1 + source.streams.size();
-    if (observed > std::size_t{options_.limits.sources} + options_.limits.leaves) {
-      ++counters_.refused_by_limit;
-      return;
-    }
-    Process& process = source.process;
-    const TimeNs at = to_trace(sample.time_ns(), source);
-    if (at > latest(now)) continue;  // nobody has seen that yet
-    model::NodeEvidence evidence;
-    if (process.state != 0 && at > process.at) {
-      const auto grown = [](std::uint64_t newer, std::uint64_t older) {
-        return newer > older ? static_cast<std::int64_t>(std::min(newer - older, std::uint64_t{1} << 60)) : 0;
-      };
-      evidence.sampled_ns = (at - process.at).value;
-      evidence.cpu_ns = grown(p.cpu_ns(), process.cpu_ns);
-      evidence.run_delay_ns = grown(p.run_delay_ns(), process.run_delay_ns);
-    }
-    const char state = p.state() < 128 ? static_cast<char>(p.state()) : '\0';
-    const bool stopped = state == 'T' || state == 't';
-    if (stopped && process.stopped_since == TimeNs())
-      process.stopped_since = process.at == TimeNs() ? at : process.at;
-    if (!stopped) process.stopped_since = TimeNs();
-    evidence.process_state = state;
-    evidence.stopped_since = process.stopped_since;
-    if (stopped) evidence.stopped_ns = evidence.sampled_ns;
-    for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
-    process.state = state;
-    process.at = at;
-    process.cpu_ns = p.cpu_ns();
-    process.run_delay_ns = p.run_delay_ns();
-  }
 }
 
 }  // namespace margay::ingest

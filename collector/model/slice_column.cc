@@ -30,6 +30,8 @@ void NodeEvidence::add_times(const NodeEvidence& more) {
   add(cpu_ns, more.cpu_ns);
   add(run_delay_ns, more.run_delay_ns);
   add(stopped_ns, more.stopped_ns);
+  add(blocked_ns, more.blocked_ns);
+  add(storage_bytes, more.storage_bytes);
 }
 
 SliceColumn::SliceColumn(LevelIndex level_, SliceIndex index_, std::uint32_t leaves, std::uint32_t states)

@@ -365,7 +365,11 @@ wire::NodeSample Agent::take_sample(TimeNs now) {
       p->set_minor_faults(stat.minor_faults);
       p->set_core(stat.core);
     }
-    if (!source->gone) p->set_run_delay_ns(source->process.run_delay_ns());
+    if (source->gone) continue;
+    const SchedStat scheduled = source->process.scheduled();
+    p->set_run_delay_ns(scheduled.run_delay_ns);
+    p->set_main_cpu_ns(scheduled.cpu_ns);
+    p->set_storage_bytes(source->process.storage_bytes());
   }
   return sample;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -62,12 +63,25 @@ Result<ProcStat> parse_stat(std::string_view text) {
   return s;
 }
 
-Result<std::uint64_t> parse_run_delay_ns(std::string_view text) {
+Result<SchedStat> parse_schedstat(std::string_view text) {
   const auto words = split(text);
-  std::uint64_t delay = 0;
-  if (words.size() < 2 || !number(words[1], delay))
-    return fail(ErrorCode::kCorrupt, "schedstat has no run delay");
-  return delay;
+  SchedStat s;
+  if (words.size() < 2 || !number(words[0], s.cpu_ns) || !number(words[1], s.run_delay_ns))
+    return fail(ErrorCode::kCorrupt, "schedstat has no time on the CPU, or no run delay");
+  return s;
+}
+
+Result<std::uint64_t> parse_storage_bytes(std::string_view text) {
+  const auto words = split(text);
+  std::uint64_t sum = 0;
+  for (const std::string_view name : {"read_bytes:", "write_bytes:"}) {
+    const auto at = std::find(words.begin(), words.end(), name);
+    std::uint64_t n = 0;
+    if (at == words.end() || at + 1 == words.end() || !number(*(at + 1), n) ||
+        __builtin_add_overflow(sum, n, &sum))
+      return fail(ErrorCode::kCorrupt, "io has no " + std::string(name));
+  }
+  return sum;
 }
 
 Result<std::uint64_t> parse_steal_ticks(std::string_view text) {
@@ -94,16 +108,19 @@ ProcessProbe::ProcessProbe(std::int64_t pid, std::uint64_t start_time) : start_t
   const std::string dir = "/proc/" + std::to_string(pid);
   stat_ = open((dir + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
   schedstat_ = open((dir + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC);
+  io_ = open((dir + "/io").c_str(), O_RDONLY | O_CLOEXEC);
 }
 
 ProcessProbe::ProcessProbe(ProcessProbe&& other) noexcept
     : start_time_(other.start_time_),
       stat_(std::exchange(other.stat_, -1)),
-      schedstat_(std::exchange(other.schedstat_, -1)) {}
+      schedstat_(std::exchange(other.schedstat_, -1)),
+      io_(std::exchange(other.io_, -1)) {}
 
 ProcessProbe::~ProcessProbe() {
   if (stat_ >= 0) close(stat_);
   if (schedstat_ >= 0) close(schedstat_);
+  if (io_ >= 0) close(io_);
 }
 
 std::optional<ProcStat> ProcessProbe::look() {
@@ -115,10 +132,16 @@ std::optional<ProcStat> ProcessProbe::look() {
   return *stat;
 }
 
-std::uint64_t ProcessProbe::run_delay_ns() {
+SchedStat ProcessProbe::scheduled() {
   std::array<char, 2048> room;
-  const auto delay = parse_run_delay_ns(read_at_start(schedstat_, room));
-  return delay ? *delay : 0;
+  const auto s = parse_schedstat(read_at_start(schedstat_, room));
+  return s ? *s : SchedStat();
+}
+
+std::uint64_t ProcessProbe::storage_bytes() {
+  std::array<char, 2048> room;
+  const auto bytes = parse_storage_bytes(read_at_start(io_, room));
+  return bytes ? *bytes : 0;
 }
 
 }  // namespace margay::node

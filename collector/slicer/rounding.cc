@@ -100,7 +100,7 @@ void make_compact(model::SliceColumn& column, DurationNs slice) {
     model::NodeEvidence& e = column.evidence(leaf);
     const std::int64_t evidence_shift = part_of(offset, evidence_unit);
     round_evidence(e.sampled_ns, evidence_unit / 2, evidence_unit);
-    for (std::int64_t* v : {&e.cpu_ns, &e.run_delay_ns, &e.stopped_ns})
+    for (std::int64_t* v : {&e.cpu_ns, &e.run_delay_ns, &e.stopped_ns, &e.blocked_ns})
       round_evidence(*v, evidence_shift, evidence_unit);
   }
 }

@@ -17,16 +17,16 @@
 //   duration, longest (only kLongestStored), visits    one entry per present cell, byte planes
 //   open state, open since                             one entry per leaf, byte planes
 //   node evidence: state, stopped since, sampled, cpu, run delay, stopped,
-//   silent since, drawn out (the last two since version 2)                   likewise
+//   silent since, drawn out (these two since version 2), blocked, storage (version 4) likewise
 // Planes that would not shrink are apart, behind the body (byte_planes.h).
 namespace margay::store {
 namespace {
 
-constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersion = 4;
+constexpr std::uint8_t kNoStorage = 3;     // as 4, and nobody is known to use storage
 constexpr std::uint8_t kNothingApart = 2;  // as 3, and all planes together; 1 had no silence
-constexpr std::size_t kPlaneSets = 13;
-constexpr std::size_t kEvidence = 8;
-constexpr std::size_t kEvidenceOfVersion1 = 6;
+constexpr std::size_t kPlaneSets = 15;
+constexpr std::size_t kEvidence = 10, kEvidenceOfVersion3 = 8, kEvidenceOfVersion1 = 6;
 constexpr std::size_t kLongestRegion = 256;
 constexpr std::uint8_t kProvisional = 1;  // header flag
 enum : std::uint8_t {
@@ -53,7 +53,7 @@ std::size_t mask_bytes(std::size_t leaves) {
 }
 // The largest body that `leaves` x `states` cells can have.
 std::size_t most_body(std::size_t leaves, std::size_t states) {
-  return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8 + 1 + 6 * 8 + 1) +
+  return states * mask_bytes(leaves) + leaves * states * (1 + 8 + 8 + 4) + leaves * (2 + 8 + 1 + 8 * 8 + 1) +
          2 * kPlaneSets;
 }
 
@@ -171,13 +171,16 @@ void gather_cells(const model::SliceColumn& column, const Shape& s, std::int64_t
   room.longests.resize(stored);
 }
 
-// False where there is none: nobody was sampled, nobody was silent.
-bool gather_evidence(const model::SliceColumn& column, const Shape& s, std::int64_t end,
-                     std::array<Values, kEvidence>& evidence) {
-  bool any = false;
-  for (std::uint32_t l = 0; l < s.leaves && !any; ++l)
-    any = column.evidence(s.first + l) != model::NodeEvidence();
-  if (!any) return false;
+// How many fields there are: none where nobody was sampled, nobody was silent.
+std::size_t gather_evidence(const model::SliceColumn& column, const Shape& s, std::int64_t end,
+                            std::array<Values, kEvidence>& evidence) {
+  bool any = false, storage = false;
+  for (std::uint32_t l = 0; l < s.leaves && !storage; ++l) {
+    const model::NodeEvidence& e = column.evidence(s.first + l);
+    any = any || e != model::NodeEvidence();
+    storage = e.blocked_ns != 0 || e.storage_bytes != 0;
+  }
+  if (!any) return 0;
   for (Values& field : evidence) field.resize(s.leaves);
   const auto since = [end](TimeNs t) { return t == TimeNs() ? 0 : zigzag(wrapping_sub(end, t.value)) + 1; };
   for (std::uint32_t l = 0; l < s.leaves; ++l) {
@@ -189,13 +192,17 @@ bool gather_evidence(const model::SliceColumn& column, const Shape& s, std::int6
                                     zigzag(e.run_delay_ns),
                                     zigzag(e.stopped_ns),
                                     since(e.silent_since),
-                                    e.drawn_out ? 1u : 0u};
+                                    e.drawn_out ? 1u : 0u,
+                                    zigzag(e.blocked_ns),
+                                    zigzag(e.storage_bytes)};
     for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i][l] = fields[i];
   }
-  return true;
+  return storage ? kEvidence : kEvidenceOfVersion3;
 }
 
-Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice, Scratch& room) {
+// Returns the least version that can tell it.
+Result<std::uint8_t> encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice,
+                                 Scratch& room) {
   gather_cells(column, s, slice, room);
   auto& [next, mask, codes, packed, plain, durations, longests, visits, open_state, open_since, evidence] =
       room;
@@ -215,11 +222,10 @@ Status encode_body(const model::SliceColumn& column, const Shape& s, std::int64_
   plain.clear();
   for (const Values* v : {&durations, &longests, &visits, &open_state, &open_since})
     put_planes(v->data(), v->size(), packed, plain);
-  if (gather_evidence(column, s, end, evidence))
-    for (const Values& field : evidence) put_planes(field.data(), field.size(), packed, plain);
-  else
-    packed.append(kEvidence, '\0');  // no planes
-  return {};
+  const std::size_t fields = gather_evidence(column, s, end, evidence);
+  for (std::size_t i = 0; i < fields; ++i) put_planes(evidence[i].data(), evidence[i].size(), packed, plain);
+  if (fields == 0) packed.append(kEvidenceOfVersion3, '\0');  // no planes
+  return fields == kEvidence ? kVersion : plain.empty() ? kNothingApart : kNoStorage;
 }
 
 bool decode_body(std::string_view packed, std::string_view apart, std::uint8_t version, const Shape& s,
@@ -251,7 +257,7 @@ bool decode_body(std::string_view packed, std::string_view apart, std::uint8_t v
     return false;
   std::array<Values, kEvidence> evidence;
   for (std::size_t i = 0; i < kEvidence; ++i)
-    if (version == 1 && i >= kEvidenceOfVersion1)
+    if (i >= (version == 1 ? kEvidenceOfVersion1 : version <= kNoStorage ? kEvidenceOfVersion3 : kEvidence))
       evidence[i].assign(s.leaves, 0);
     else if (!get_planes(in, plain, s.leaves, evidence[i]))
       return false;
@@ -272,6 +278,8 @@ bool decode_body(std::string_view packed, std::string_view apart, std::uint8_t v
     e.stopped_ns = unzigzag(evidence[5][l]);
     if (evidence[6][l] != 0) e.silent_since = TimeNs(wrapping_sub(end, unzigzag(evidence[6][l] - 1)));
     e.drawn_out = evidence[7][l] == 1;
+    e.blocked_ns = unzigzag(evidence[8][l]);
+    e.storage_bytes = unzigzag(evidence[9][l]);
   }
   std::size_t i = 0;
   for_each_present(mask, s, [&](std::uint32_t l, std::uint32_t x) {
@@ -320,9 +328,10 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   if (chunk >= chunk_count(column.leaves())) return fail(ErrorCode::kInvalidArgument, "no such chunk");
   const Shape s = shape_of(column.leaves(), column.states(), chunk);
   Scratch& room = scratch();
-  if (Status st = encode_body(column, s, slice.value, room); !st) return st;
+  const auto version = encode_body(column, s, slice.value, room);
+  if (!version) return tl::unexpected(version.error());
   ByteWriter w(out);
-  w.u8(room.plain.empty() ? kNothingApart : kVersion);
+  w.u8(*version);
   w.varint(column.leaves());
   w.varint(column.states());
   w.u8(column.provisional ? kProvisional : 0);
@@ -331,10 +340,9 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   w.varint(std::min(column.region.size(), kLongestRegion));
   out.append(column.region, 0, kLongestRegion);
   w.varint(room.packed.size());
-  if (room.plain.empty()) return compress(room.packed, out);
-  w.varint(room.plain.size());
+  if (*version > kNothingApart) w.varint(room.plain.size());
   if (Status st = compress(room.packed, out); !st) return st;
-  return seal(room.plain, out);
+  return room.plain.empty() ? Status() : seal(room.plain, out);
 }
 
 Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32_t chunk,
@@ -343,7 +351,7 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
   const std::uint8_t version = in.u8();
   if (in.ok() && (version == 0 || version > kVersion))
     return fail(ErrorCode::kVersion,
-                "a slice chunk of version " + std::to_string(version) + "; this one reads 1 to 3");
+                "a slice chunk of version " + std::to_string(version) + "; this one reads 1 to 4");
   const auto total = static_cast<std::uint32_t>(in.bounded(kMostLeaves));
   const auto states = static_cast<std::uint32_t>(in.bounded(kMostColumnStates));
   const std::uint8_t flags = in.u8();
@@ -369,7 +377,8 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
     column.resize(s.first.value + s.leaves, states);
   }
   std::string body;
-  if (Status st = expand_untrusted(in.rest(), size + plain, body, version > kNothingApart ? 2 : 1); !st)
+  const bool apart = plain > 0 || version == kNoStorage;
+  if (Status st = expand_untrusted(in.rest(), size + plain, body, apart ? 2 : 1); !st)
     return fail(st.error(), "slice chunk");
   const std::string_view all = body;
   if (!decode_body(all.substr(0, size), all.substr(size), version, s, slice, column))

@@ -14,7 +14,9 @@ namespace {
 
 using namespace joined;
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::size_t kTimes = 4;       // of the evidence that version 1 has
+constexpr std::uint8_t kNoStorage = 1;  // as 2, and nobody is known to use storage
 // What the columns have in common; an error if one is not of a slicer's making.
 Result<Divisors> divisors_of(const std::vector<model::SliceColumn>& columns, std::int64_t slice) {
   Divisors d;
@@ -43,16 +45,17 @@ Result<Divisors> divisors_of(const std::vector<model::SliceColumn>& columns, std
       d.since = std::gcd(d.since, static_cast<std::uint64_t>(age));
       const model::NodeEvidence& e = c.evidence(leaf);
       if (static_cast<std::uint8_t>(e.process_state) > 0x7f) return bad(c);
-      const std::int64_t times[] = {e.sampled_ns, e.cpu_ns, e.run_delay_ns, e.stopped_ns};
+      const std::int64_t times[] = {e.sampled_ns, e.cpu_ns,     e.run_delay_ns,
+                                    e.stopped_ns, e.blocked_ns, e.storage_bytes};
       for (std::size_t i = 0; i < d.evidence.size(); ++i) {
         if (times[i] < 0) return bad(c);
         d.evidence[i] = std::gcd(d.evidence[i], static_cast<std::uint64_t>(times[i]));
       }
     }
   }
-  for (std::uint64_t* v :
-       {&d.duration, &d.since, &d.evidence[0], &d.evidence[1], &d.evidence[2], &d.evidence[3]})
-    *v = std::max<std::uint64_t>(*v, 1);
+  if (d.evidence[kTimes] > 0 || d.evidence[kTimes + 1] > 0) d.evidences = d.evidence.size();
+  for (std::uint64_t* v : {&d.duration, &d.since}) *v = std::max<std::uint64_t>(*v, 1);
+  for (std::uint64_t& v : d.evidence) v = std::max<std::uint64_t>(v, 1);
   return d;
 }
 
@@ -75,14 +78,14 @@ Status encode_joined(const std::vector<model::SliceColumn>& columns, DurationNs 
   const auto divisors = divisors_of(columns, slice.value);
   if (!divisors) return tl::unexpected(divisors.error());
   ByteWriter w(out);
-  w.u8(kVersion);
+  w.u8(divisors->evidences < divisors->evidence.size() ? kNoStorage : kVersion);
   w.varint(columns.size());
   w.varint(static_cast<std::uint64_t>(columns.back().index.value) -
            static_cast<std::uint64_t>(columns.front().index.value));
   w.varint(static_cast<std::uint64_t>(slice.value));
   w.varint(divisors->duration);
   w.varint(divisors->since);
-  for (const std::uint64_t v : divisors->evidence) w.varint(v);
+  for (std::size_t i = 0; i < divisors->evidences; ++i) w.varint(divisors->evidence[i]);
   w.varint(divisors->visits_bits);
   w.varint(divisors->longest_bits);
   Encoder coder(out);
@@ -106,9 +109,9 @@ Status decode_joined_untrusted(std::string_view bytes, LevelIndex level, SliceIn
   const auto broken = [] { return fail(ErrorCode::kCorrupt, "joined slices are broken"); };
   if (bytes.empty()) return broken();
   const auto version = static_cast<std::uint8_t>(bytes[0]);
-  if (version != kVersion)
+  if (version == 0 || version > kVersion)
     return fail(ErrorCode::kVersion,
-                "joined slices of version " + std::to_string(version) + "; this one reads 1");
+                "joined slices of version " + std::to_string(version) + "; this one reads 1 and 2");
   if (bytes.size() < 1 + kCheckBytes) return broken();
   const std::string_view told = bytes.substr(bytes.size() - kCheckBytes);
   bytes.remove_suffix(kCheckBytes);
@@ -124,7 +127,8 @@ Status decode_joined_untrusted(std::string_view bytes, LevelIndex level, SliceIn
   Divisors d;
   d.duration = in.bounded(kMost);
   d.since = in.bounded(kMost);
-  for (std::uint64_t& v : d.evidence) v = in.bounded(kMost);
+  d.evidences = version == kNoStorage ? kTimes : d.evidence.size();
+  for (std::size_t i = 0; i < d.evidence.size(); ++i) d.evidence[i] = i < d.evidences ? in.bounded(kMost) : 1;
   d.visits_bits = in.bounded(64);
   d.longest_bits = in.bounded(64);
   if (!in.ok() || count == 0 || d.duration == 0 || d.since == 0 || d.visits_bits == 0 ||

@@ -38,7 +38,8 @@ inline std::uint32_t check_of(std::string_view bytes) {
 struct Divisors {
   std::uint64_t duration = 0;
   std::uint64_t since = 0;
-  std::array<std::uint64_t, 4> evidence{};  // sampled, cpu, run delay, stopped
+  std::array<std::uint64_t, 6> evidence{};  // sampled, cpu, run delay, stopped, blocked, storage
+  std::size_t evidences = 4;                // that are told: all where somebody used storage
   // Bits behind the first one that numbers of this kind have at most; the rest of their bits are zero.
   std::uint64_t visits_bits = 1;
   std::uint64_t longest_bits = 1;
@@ -133,7 +134,7 @@ struct Cell {
 };
 struct Leaf {
   std::vector<Cell> cells;
-  std::array<Series, 4> evidence;
+  std::array<Series, 6> evidence;
   model::OpenState open;
   char process_state = 0;
   TimeNs stopped_since{}, silent_since{};
@@ -196,7 +197,7 @@ class Walk {
     bool changed = false;  // of presence
   };
   std::vector<State> beside_;
-  std::array<Near, 4> evidence_beside_{};
+  std::array<Near, 6> evidence_beside_{};
 
   NumberModel gap_model_, leaves_model_, states_model_, lost_model_, text_model_, rest_model_;
   Bit provisional_, same_region_;
@@ -211,7 +212,7 @@ class Walk {
   NumberModel stopped_model_, silent_model_, letter_model_;
   Bit same_stopped_, same_silent_, same_letter_;
   std::array<Bit, 2> drawn_out_;
-  std::array<SeriesModel, 4> evidence_model_;
+  std::array<SeriesModel, 6> evidence_model_;
 };
 
 template <class Coder>
@@ -411,8 +412,9 @@ void Walk<Coder>::evidence(model::NodeEvidence& e, Leaf& leaf, std::int64_t end)
       since(stopped_model_, same_stopped_, leaf.stopped_since, e.stopped_since, end);
   e.silent_since = leaf.silent_since =
       since(silent_model_, same_silent_, leaf.silent_since, e.silent_since, end);
-  std::int64_t* const times[] = {&e.sampled_ns, &e.cpu_ns, &e.run_delay_ns, &e.stopped_ns};
-  for (std::size_t i = 0; i < leaf.evidence.size(); ++i) {
+  std::int64_t* const times[] = {&e.sampled_ns, &e.cpu_ns,     &e.run_delay_ns,
+                                 &e.stopped_ns, &e.blocked_ns, &e.storage_bytes};
+  for (std::size_t i = 0; i < divisors_.evidences; ++i) {
     const auto unit = divisors_.evidence[i];
     std::int64_t change = 0;
     const std::int64_t n = series(evidence_model_[i], leaf.evidence[i], evidence_beside_[i], change,

@@ -38,8 +38,21 @@ TEST(Sampler, EveryTruncationIsSurvived) {
 }
 
 TEST(Sampler, SchedstatAndSteal) {
-  EXPECT_EQ(*parse_run_delay_ns("123 456 7\n"), 456u);
-  EXPECT_FALSE(parse_run_delay_ns("123"));
+  EXPECT_EQ(parse_schedstat("123 456 7\n")->run_delay_ns, 456u);
+  EXPECT_EQ(parse_schedstat("123 456 7\n")->cpu_ns, 123u);
+  EXPECT_FALSE(parse_schedstat("123"));
+  EXPECT_FALSE(parse_schedstat("x 456 7"));
+  EXPECT_FALSE(parse_schedstat("123 -4 7"));
+  EXPECT_FALSE(parse_schedstat("123 456789012345678901234567890 7"));
+  EXPECT_FALSE(parse_schedstat(""));
+  constexpr const char* kIo =
+      "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: "
+      "5\n";
+  EXPECT_EQ(*parse_storage_bytes(kIo), 12288u);
+  for (std::size_t n = 0; n < std::string_view(kIo).find(" 8192"); ++n)
+    EXPECT_FALSE(parse_storage_bytes({kIo, n})) << n;
+  EXPECT_FALSE(parse_storage_bytes("read_bytes: 18446744073709551615\nwrite_bytes: 1\n"));
+  EXPECT_FALSE(parse_storage_bytes("read_bytes: -1\nwrite_bytes: 1\n"));
   EXPECT_EQ(*parse_steal_ticks("cpu  1 2 3 4 5 6 7 88 0 0\ncpu0 1 2 3\n"), 88u);
   EXPECT_FALSE(parse_steal_ticks("intr 1 2 3 4 5 6 7 8 9"));
   EXPECT_FALSE(parse_steal_ticks(""));

@@ -48,6 +48,8 @@ SliceColumn random_column(std::mt19937_64& random, SliceIndex index, std::uint32
     e.sampled_ns = static_cast<std::int64_t>(random() % 200'000'000);
     e.cpu_ns = static_cast<std::int64_t>(random() % 100'000'000);
     e.run_delay_ns = static_cast<std::int64_t>(random() % 100'000'000);
+    e.blocked_ns = e.run_delay_ns / 2;
+    e.storage_bytes = e.run_delay_ns + 1;
     e.stopped_since = TimeNs(static_cast<std::int64_t>(random() % 1000));
   }
   return c;
@@ -90,6 +92,8 @@ TEST(Rounding, RandomRows_EachBoundHoldsAndRowsSumToTheSlice) {
       ASSERT_EQ(c.evidence(leaf).stopped_since, was.evidence(leaf).stopped_since);
       ASSERT_EQ(c.evidence(leaf).process_state, 'R');
       ASSERT_LT(std::abs(c.evidence(leaf).cpu_ns - was.evidence(leaf).cpu_ns), kSlice.value / 10);
+      ASSERT_LT(std::abs(c.evidence(leaf).blocked_ns - was.evidence(leaf).blocked_ns), kSlice.value / 10);
+      ASSERT_EQ(c.evidence(leaf).storage_bytes, was.evidence(leaf).storage_bytes);
       ASSERT_LE(2 * std::abs(c.evidence(leaf).sampled_ns - was.evidence(leaf).sampled_ns), kSlice.value / 10);
     }
   }

@@ -150,10 +150,35 @@ TEST(ColumnCodec, NewerVersionIsNamed) {
   SliceColumn column(LevelIndex(0), SliceIndex(7), 1, 1);
   std::string bytes;
   ASSERT_TRUE(encode_chunk(column, 0, DurationNs(0), bytes));
-  bytes[0] = 4;
+  bytes[0] = 5;
   const auto r = decode_chunk_untrusted(bytes, 0, column);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kVersion);
+}
+
+// What nobody has is not written: it stays readable for the version before.
+TEST(ColumnCodec, WhoUsesStorageComesBackInAVersionOfItsOwn) {
+  std::mt19937_64 random(kSeed + 8);
+  for (const std::uint32_t leaves : {40u, 700u}) {
+    auto column = random_column(random, LevelIndex(0), SliceIndex(7), leaves, 6, milliseconds(100));
+    std::string bytes;
+    ASSERT_TRUE(encode_chunk(*column, 0, milliseconds(100), bytes));
+    EXPECT_LT(bytes[0], 4);
+    for (std::uint32_t l = 0; l < leaves; l += 3) {
+      model::NodeEvidence& e = column->evidence(LeafIndex(l));
+      e.blocked_ns =
+          l == 3 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(random() >> 37);
+      e.storage_bytes =
+          l == 6 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(random() >> 40);
+    }
+    ASSERT_TRUE(encode_chunk(*column, 0, milliseconds(100), bytes));
+    EXPECT_EQ(bytes[0], 4);
+    EXPECT_EQ(round_trip(*column, milliseconds(100)), *column) << "seed " << kSeed + 8;
+    for (std::size_t n = 0; n < bytes.size(); n += 1 + n / 64) {
+      SliceColumn back;
+      EXPECT_FALSE(decode_chunk_untrusted(std::string_view(bytes).substr(0, n), 0, back)) << n << " bytes";
+    }
+  }
 }
 
 // A chunk as version 1 wrote it: it knew nothing of silence.

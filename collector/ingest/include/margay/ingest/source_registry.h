@@ -86,6 +86,11 @@ struct Process {
   TimeNs stopped_since{};
   std::uint64_t cpu_ns = 0;
   std::uint64_t run_delay_ns = 0;
+  std::uint64_t main_cpu_ns = 0;  // 0 unknown
+  // Told as blocked, and not: a turn on the CPU, or a wait for one, is counted when it ends.
+  std::int64_t early_ns = 0;
+  char slept = 0;  // the letter when it was last seen to sleep: S or D
+  std::uint64_t storage_bytes = 0;
 };
 
 using NameKind = slicer::Reslicer::NameKind;

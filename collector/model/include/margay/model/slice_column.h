@@ -36,7 +36,11 @@ struct NodeEvidence {
   std::int64_t cpu_ns = 0;        // CPU time used in it
   std::int64_t run_delay_ns = 0;  // time it was runnable but did not run
   std::int64_t stopped_ns = 0;    // time it was stopped
-  TimeNs silent_since{};          // nothing was heard of its source since then (trace time), or 0
+  // Time its main thread was blocked in a way that no program asks for (letter D, not S): by storage, as a
+  // rule. 0 where it is not known.
+  std::int64_t blocked_ns = 0;
+  std::int64_t storage_bytes = 0;  // that it read from storage and wrote to it meanwhile
+  TimeNs silent_since{};           // nothing was heard of its source since then (trace time), or 0
   // Its open state was drawn out to the slice's end without a promise: provisional until it is heard again.
   bool drawn_out = false;
   // Adds the times of `more`, up to the largest there is: what they come from is untrusted.

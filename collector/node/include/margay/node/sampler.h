@@ -27,8 +27,17 @@ struct ProcStat {
 };
 // One line of /proc/PID/stat. Errors: kCorrupt naming the field.
 Result<ProcStat> parse_stat(std::string_view text);
-// The run delay of /proc/PID/schedstat.
-Result<std::uint64_t> parse_run_delay_ns(std::string_view text);
+// What the scheduler has counted of one thread since it began: exact, but that a turn on the CPU, or a wait
+// for one, is counted when it ends (the turn also at each tick of the kernel).
+struct SchedStat {
+  std::uint64_t cpu_ns = 0;        // on the CPU
+  std::uint64_t run_delay_ns = 0;  // ready to run, and not let
+};
+// /proc/PID/schedstat, which is that of the process' first thread alone. Errors: kCorrupt.
+Result<SchedStat> parse_schedstat(std::string_view text);
+// What the process has had fetched from storage and has given to be written there, of /proc/PID/io: not what
+// a cache knew, nor what went through pipes and sockets. Errors: kCorrupt naming the line.
+Result<std::uint64_t> parse_storage_bytes(std::string_view text);
 // The stolen ticks of the first line of /proc/stat.
 Result<std::uint64_t> parse_steal_ticks(std::string_view text);
 
@@ -41,12 +50,16 @@ class ProcessProbe {
   ~ProcessProbe();
   // Nothing when the process is gone, is a zombie, or is another one.
   std::optional<ProcStat> look();
-  std::uint64_t run_delay_ns();
+  // Of its first thread; zeros where it is gone, or where the kernel does not count.
+  SchedStat scheduled();
+  // 0 where it is gone, or the kernel does not say: to another user's process, or to nobody.
+  std::uint64_t storage_bytes();
 
  private:
   std::uint64_t start_time_;
   int stat_ = -1;
   int schedstat_ = -1;
+  int io_ = -1;
 };
 
 // Decides when to sample next, so that sampling takes at most a hundredth of the time.

@@ -6,10 +6,11 @@
 //   longest visit      the duration or the open visit's age, where it was that; else up to a power of 2 of at
 //                      least slice / 128: no more than slice / 64, or than twice what it was
 //   open visit         its begin down to a multiple of slice / 50
-//   CPU time, run delay, stopped, sampled
+//   CPU time, run delay, stopped, blocked, sampled
 //                      a multiple of slice / 10; off by less than that
 //
-// States, since when a process is stopped or silent, its letter, lost events and regions stay exact.
+// States, since when a process is stopped or silent, its letter, bytes of storage, lost events and regions
+// stay exact.
 //
 // No bias: what is rounded of the durations are the sums of a row from its first state to each, after an
 // offset of less than a unit was added (systematic sampling, Madow and Madow 1944): each duration's mean over

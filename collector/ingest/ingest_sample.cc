@@ -1,0 +1,71 @@
+// What the node sampler says of processes, as evidence of their leaves' slices.
+#include <algorithm>
+
+#include "host_time.h"
+#include "margay/ingest/ingest.h"
+
+namespace margay::ingest {
+namespace {
+
+// A turn on the CPU, or a wait for one, that is longer ends nowhere near the samples that it is counted with.
+constexpr DurationNs kMostEarly = seconds(1);
+
+}  // namespace
+
+void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
+  steal_ns_ = std::max(steal_ns_, sample.steal_ns());
+  // A node samples each of its processes once: more than there can be leaves is nobody's node.
+  std::size_t observed = 0;
+  for (const wire::ProcessSample& p : sample.processes()) {
+    const auto it = sources_.find(SourceId(p.source()));
+    if (it == sources_.end()) continue;
+    Source& source = it->second;
+    observed += 1 + source.streams.size();
+    if (observed > std::size_t{options_.limits.sources} + options_.limits.leaves) {
+      ++counters_.refused_by_limit;
+      return;
+    }
+    Process& process = source.process;
+    const TimeNs at = to_trace(sample.time_ns(), source);
+    if (at > latest(now)) continue;  // nobody has seen that yet
+    model::NodeEvidence evidence;
+    const auto grown = [](std::uint64_t newer, std::uint64_t older) {
+      return newer > older ? static_cast<std::int64_t>(std::min(newer - older, std::uint64_t{1} << 60)) : 0;
+    };
+    if (process.state != 0 && at > process.at) {
+      evidence.sampled_ns = (at - process.at).value;
+      evidence.cpu_ns = grown(p.cpu_ns(), process.cpu_ns);
+      evidence.run_delay_ns = grown(p.run_delay_ns(), process.run_delay_ns);
+    }
+    const char state = p.state() < 128 ? static_cast<char>(p.state()) : '\0';
+    const bool stopped = state == 'T' || state == 't';
+    const bool was_stopped = process.state == 'T' || process.state == 't';
+    if (stopped && process.stopped_since == TimeNs())
+      process.stopped_since = process.at == TimeNs() ? at : process.at;
+    if (!stopped) process.stopped_since = TimeNs();
+    evidence.process_state = state;
+    evidence.stopped_since = process.stopped_since;
+    if (stopped) evidence.stopped_ns = evidence.sampled_ns;
+    // What it neither had nor waited for the CPU, it slept: in the way in which it was last seen to.
+    if (state == 'D' || state == 'S') process.slept = state;
+    const bool told = evidence.sampled_ns > 0 && process.main_cpu_ns != 0 && p.main_cpu_ns() != 0;
+    if (told) evidence.storage_bytes = grown(p.storage_bytes(), process.storage_bytes);
+    if (stopped || was_stopped || !told) {  // a part of that it was stopped
+      process.early_ns = 0;
+    } else {
+      const std::int64_t rest = evidence.sampled_ns - grown(p.main_cpu_ns(), process.main_cpu_ns) -
+                                evidence.run_delay_ns - process.early_ns;
+      evidence.blocked_ns = process.slept == 'D' ? std::max<std::int64_t>(0, rest) : 0;
+      process.early_ns = std::clamp<std::int64_t>(-rest, 0, kMostEarly.value);
+    }
+    for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
+    process.state = state;
+    process.at = at;
+    process.cpu_ns = p.cpu_ns();
+    process.run_delay_ns = p.run_delay_ns();
+    process.main_cpu_ns = p.main_cpu_ns();
+    process.storage_bytes = p.storage_bytes();
+  }
+}
+
+}  // namespace margay::ingest
