@@ -25,6 +25,7 @@ constexpr float kShortOfMean = 0.5f;
 constexpr float kSeldom = 0.1f, kLongMemory = 512;  // share of the time; slices
 constexpr std::size_t kFewEnded = 4;                // one in so many leaves must have ended a visit
 constexpr double kIdleShare = 0.1;
+constexpr float kOftenStorage = 0.5f;  // of the slices
 
 // The cumulated hazard of a standard normal logarithm.
 float hazard(float z) {
@@ -127,6 +128,8 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   std::fill(there_.begin(), there_.end(), 0);
   known_.assign(there_.size(), 0);
   sampled_.assign(there_.size(), 0);
+  storage_.resize(there_.size());
+  waits_.assign(there_.size(), {});
   work_ = work;
   work_.resize(columns_, 0);
   counted_.assign(columns_, 1);
@@ -166,7 +169,11 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     const float of_samples = sampled_[l] ? 1 / static_cast<float>(evidence.sampled_ns) : 0;
     row_[l][kDenied] = std::clamp(static_cast<float>(evidence.run_delay_ns) * of_samples, 0.0f, 1.0f);
     row_[l][kStopped] = std::clamp(static_cast<float>(evidence.stopped_ns) * of_samples, 0.0f, 1.0f);
-    ended_[l][kDenied] = ended_[l][kStopped] = kNoLog;
+    waits_[l].bytes =
+        static_cast<float>(evidence.storage_bytes) * of_samples * static_cast<float>(slice_.value);
+    waits_[l].blocked = std::clamp(static_cast<float>(evidence.blocked_ns) * of_samples, 0.0f, 1.0f);
+    row_[l][kBlocked] = blocked_longer(storage_[l], waits_[l]);
+    std::fill_n(ended_[l], kMachine, kNoLog);
     for (std::size_t x = kMachine; x < columns_; ++x) {
       const std::size_t at = x - kMachine, state = state_of_[x];
       row_[l][x] = at < rows.columns ? static_cast<float>(rows.values[l * rows.columns + at]) * scale : 0.0f;
@@ -304,6 +311,29 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];
 }
 
+// The time, as a share, that a leaf waits for storage longer than it does for so many bytes. Not known is how
+// long is usual for more than it mostly has to do (a checkpoint), and what a wait without any bytes is for
+// (what was written before is synced, a long wait goes on).
+float Contrast::blocked_longer(const Storage& usual, const Waits& now) const {
+  if (usual.slices < kStorageSlices || usual.often < kOftenStorage || usual.usual_bytes <= 0) return 0;
+  if (now.bytes <= 0 || usual.more(now.bytes)) return 0;
+  return std::max(-1.0f, now.blocked - usual.blocked / usual.usual_bytes * now.bytes);
+}
+
+void Contrast::learn_storage(std::size_t l) {
+  Storage& s = storage_[l];
+  const Waits& now = waits_[l];
+  s.often += ((now.bytes > 0 ? 1.0f : 0.0f) - s.often) / machine_n_[l];
+  if (now.bytes <= 0) return;
+  const float keep = 1 - 1 / kLongMemory;
+  const bool more = s.more(now.bytes);
+  s.slices = keep * s.slices + 1;
+  s.bytes = keep * s.bytes + now.bytes;
+  if (more) return;
+  s.usual_bytes = keep * s.usual_bytes + now.bytes;
+  s.blocked = keep * s.blocked + now.blocked;
+}
+
 // What the machine does to all leaves is nobody's; to most of few it may well be.
 void Contrast::machine_departures() {
   machine_.reach(there_.size(), kMachine);
@@ -371,6 +401,7 @@ bool Contrast::learn() {
     machine_n_[l] = std::min(machine_n_[l] + 1, kMemory);
     for (std::size_t x = 0; x < kMachine; ++x)
       machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
+    learn_storage(l);
   }
   if (!unsettled_) {
     Mode& mode = modes_[*mode_];
@@ -426,6 +457,7 @@ void Contrast::begin_anew() {
   mode_.reset();
   unsettled_ = true;
   std::fill(machine_n_.begin(), machine_n_.end(), 0.0f);
+  std::fill(storage_.begin(), storage_.end(), Storage());
   forget();
 }
 

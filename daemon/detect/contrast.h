@@ -32,10 +32,11 @@ namespace margay::detect {
 class Contrast {
  public:
   enum Measure : std::size_t { kShare, kExcess, kOvertime, kMeasures };
-  // Before the states come two columns of what the machine does to a process: the time it is ready to run and
-  // does not, and the time it is stopped. They have shares only, and what is usual of them is so in all
-  // modes: the machine knows nothing of modes.
-  enum Machine : std::size_t { kDenied, kStopped, kMachine };
+  // Before the states come columns of what the machine does to a process: the time it is ready to run and
+  // does not, the time it is stopped, and the time that storage keeps it waiting beyond what is usual for as
+  // many bytes. They have shares only, and what is usual of them is so in all modes: the machine knows
+  // nothing of modes.
+  enum Machine : std::size_t { kDenied, kStopped, kBlocked, kMachine };
   explicit Contrast(DurationNs slice, Ingredients without = {}) : slice_(slice), without_(without) {}
 
   // The newest slice of the window. `idle` are states in which being is no work: they are left out. `work`
@@ -118,11 +119,25 @@ class Contrast {
   std::vector<char> work_;               // by column
   std::vector<std::uint16_t> state_of_;  // by column
   std::uint64_t clock_ = 0;
+  // How a leaf uses storage: sums that forget. Bytes are those of a whole slice.
+  struct Storage {
+    float often = 0;                     // share of the slices that used it at all
+    float slices = 0, bytes = 0;         // of those
+    float usual_bytes = 0, blocked = 0;  // of those of them that had no more to do than usual
+    bool more(float now) const { return slices >= kStorageSlices && now * slices > kMoreStorage * bytes; }
+  };
+  // What is usual rests on so many slices. Who has more bytes than so many times the mean has more to do.
+  static constexpr float kStorageSlices = 10, kMoreStorage = 2;
   Grid row_, spent_, visits_;                  // of this slice
   std::vector<char> there_, known_, counted_;  // by leaf, by leaf, by column: not idle
   std::vector<char> sampled_;                  // by leaf: its process was looked at
   Grid machine_;                               // leaves x kMachine: usual shares
   std::vector<float> machine_n_;               // by leaf: slices it rests on
+  std::vector<Storage> storage_;               // by leaf
+  struct Waits {
+    float bytes = 0, blocked = 0;
+  };
+  std::vector<Waits> waits_;  // by leaf, of this slice
   Grid age_, in_,
       ended_;  // of this slice: of the longest visit, its part of the slice; log of one that ended
   struct Visit {
@@ -130,6 +145,8 @@ class Contrast {
     float age = 0;                 // slices
   };
   void machine_departures();
+  float blocked_longer(const Storage& usual, const Waits& now) const;
+  void learn_storage(std::size_t leaf);
   float passed(std::size_t leaf, std::size_t column, float mean, float deviation) const;
   std::vector<Visit> before_, after_;  // by leaf: the visit that is open where the slice begins, and ends
   SliceIndex last_{-2};

@@ -29,11 +29,6 @@ constexpr double kNearlyIndependent = 1.5;
 constexpr float kFreely = 3;  // slices until a variance has to be argued with
 constexpr std::uint64_t kRebase = 1024;
 constexpr double kLeastHistory = 6;
-// Time that the machine takes from a leaf, more than usual: share of two slices, and of four or more; in
-// usual deviations; and the slices after which usual is known.
-constexpr float kMuchTaken = 0.3f, kTaken = 0.15f, kTakenDeviations = 4, kMachineSlices = 10;
-constexpr float kInEachHalf = 0.6f;
-constexpr std::array<std::size_t, 3> kMachineSpans = {2, 4, 8};
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
 constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
@@ -381,34 +376,6 @@ std::vector<Departures::Alarm> Departures::alarmed() {
   return out;
 }
 
-// Leaves to which the machine does more than usual: ready to run and not let, or stopped. That is a fact, and
-// no matter of chance but where it always varies; of a slice or two it is none.
-void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
-  for (std::uint32_t l = 0; l < leaves_; ++l) {
-    if (contrast_.machine_slices(l) < kMachineSlices) continue;
-    const float deviation = std::sqrt(variance_[l][Contrast::kDenied] + variance_[l][Contrast::kStopped]);
-    float all = 0, newer = 0;
-    std::size_t taken_of = 0;
-    for (const std::size_t slices : kMachineSpans) {
-      if (run_ + 1 < slices) break;
-      for (; taken_of < slices; ++taken_of) {
-        const float* const then = ring_[(slices_ + kLong - taken_of) % kLong][l];
-        if (taken_of == slices / 2) newer = all;
-        all += then[Contrast::kDenied] + then[Contrast::kStopped];
-      }
-      const auto span = static_cast<float>(slices);
-      const float taken = all / span;
-      const float least =
-          std::max({static_cast<float>(options_.min_effect), slices == 2 ? kMuchTaken : kTaken,
-                    kTakenDeviations * deviation / std::sqrt(span)});
-      // In both halves: something that runs for an instant is no matter.
-      const float half = kInEachHalf * least * span / 2;
-      if (taken > least && newer > half && all - newer > half)
-        alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(taken / least)});
-    }
-  }
-}
-
 const Departures::Episode* Departures::on_slice(const Window& window, const model::SliceColumn& column,
                                                 const std::set<std::uint16_t>& idle, Look look) {
   const auto told = [&]() -> const Episode* { return episode_ ? &*episode_ : nullptr; };
@@ -421,7 +388,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     return told();
   }
   if (state_of_.empty()) {
-    state_of_ = {Episode::kDenied, Episode::kStopped};
+    state_of_ = {Episode::kDenied, Episode::kStopped, Episode::kBlocked};
     collective_.assign(Contrast::kMachine, 0);
     work_.assign(Contrast::kMachine, 1);  // whose turn it is, and who is not let
   }

@@ -10,7 +10,8 @@
 // 4. A score beyond the limit of its depth and test (tail_limit.h), whose departure is of `min_effect` at
 //    least, is an alarm. While the whole job moves, two slices in a row are; while all work otherwise than
 //    usual, or do work that they seldom do, none is for some slices.
-// 5. Time that the machine takes from a process (ready to run and not let, stopped) is an alarm by itself.
+// 5. Time that the machine takes from a process (ready to run and not let, stopped, kept waiting by storage
+//    longer than usual) is an alarm by itself.
 // 6. Blamed are the leaves that go the way of the strongest: those that are robbed, else where some work
 //    longer and others wait longer, those that work.
 // What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile.
@@ -41,8 +42,8 @@ struct Episode {
   SliceIndex onset{};
   SliceIndex end{};  // first slice back in order, of one that has been
   bool over = false;
-  // Instead of a state: it is ready to run and does not; it is stopped.
-  static constexpr std::uint16_t kDenied = 0xfffe, kStopped = 0xfffd;
+  // Instead of a state: it is ready to run and does not; it is stopped; storage keeps it waiting.
+  static constexpr std::uint16_t kDenied = 0xfffe, kStopped = 0xfffd, kBlocked = 0xfffc;
   std::uint16_t state = 0;  // in which the time goes that is missing
   bool works = false;       // that state is work
   double excess = 0;        // share of the time that its visits take longer than usual
@@ -118,6 +119,10 @@ class Departures {
   double effect(const float* sum, std::size_t slices) const;
   std::vector<Alarm> alarmed();
   void machine_alarms(std::vector<Alarm>& alarms) const;
+  // What a machine's column took of a leaf in the last slices, the newest first.
+  using Recent = std::array<float, kLong>;
+  float taken(const Recent& recent, std::size_t slices, float variance, float least) const;
+  bool in_most(const Recent& recent, std::size_t slices) const;
   void learn();
   void learn_variances();
   void restart();

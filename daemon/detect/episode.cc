@@ -16,7 +16,9 @@ constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
 // is told by two leaves that are blamed, and one in so many that could show it.
 constexpr float kCouldShow = 0.5f;
 constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
-constexpr float kTaken = 0.1f;           // share of the time that the machine takes, to be a cause
+constexpr float kTaken = 0.1f;  // share of the time that the machine takes, to be a cause
+// Who keeps storage busy takes CPU time from others, too: so many times as much.
+constexpr float kStorageFirst = 2;
 constexpr int kRounds = 4;               // until who goes with whom is settled
 constexpr std::size_t kLeastSample = 4;  // leaves of which it can be said that nearly all do
 constexpr std::size_t kMany = 4;         // one in so many leaves
@@ -128,7 +130,9 @@ void Departures::blame() {
   std::vector<std::uint32_t> members{static_cast<std::uint32_t>(strongest_of[by_work])};
   // From whom the machine takes time is to blame before all others: it explains what they do.
   const auto taken = [&](std::size_t l) {
-    return (since_[l][Contrast::kDenied] + since_[l][Contrast::kStopped]) * one;
+    return std::max(since_[l][Contrast::kDenied] + since_[l][Contrast::kStopped],
+                    kStorageFirst * since_[l][Contrast::kBlocked]) *
+           one;
   };
   std::uint32_t robbed = 0;
   for (std::uint32_t l = 1; l < leaves; ++l)

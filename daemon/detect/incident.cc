@@ -171,10 +171,12 @@ std::string Detector::names(const std::set<std::uint32_t>& leaves) const {
 
 // "compute takes 4.0 times as long", or "61 % of the time in MPI_Recv, usually 23 %".
 std::string Detector::departs(const Incident& incident, StateId state, double excess) const {
-  if (state.value == Episode::kDenied || state.value == Episode::kStopped) {
+  if (state.value >= Episode::kBlocked) {
     char share[96];
     std::snprintf(share, sizeof share, "%.0f %% of the time %s", 100 * excess,
-                  state.value == Episode::kDenied ? "ready to run, but not let on the CPU" : "stopped");
+                  state.value == Episode::kDenied    ? "ready to run, but not let on the CPU"
+                  : state.value == Episode::kStopped ? "stopped"
+                                                     : "kept waiting by storage, beyond what is usual");
     return share;
   }
   std::size_t column = 0;

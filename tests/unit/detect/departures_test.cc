@@ -3,6 +3,7 @@
 #include "departures.h"
 
 #include <functional>
+#include <random>
 
 #include "watch_job.h"
 
@@ -132,6 +133,150 @@ TEST(Departures, WhatTheMachineDoesToAllIsNobodysDeparture) {
   const Watched w = watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
     for (std::uint32_t r = 0; i >= 100 && i < 115 && r < 16; ++r)
       c.evidence(LeafIndex(r)).run_delay_ns = c.evidence(LeafIndex(r)).sampled_ns / 2;
+  });
+  EXPECT_THAT(w.alerts, IsEmpty());
+}
+
+// A job in which the ranks `writers` write: so many bytes in each slice, which storage takes that share of it
+// for.
+struct Writes {
+  double blocked = 0.05;
+  std::int64_t bytes = 1 << 20;
+};
+using Writing = std::function<Writes(std::int64_t slice, std::uint32_t rank, Writes usual)>;
+Watched watch_writers(const std::set<std::uint32_t>& writers, const Writing& writing,
+                      std::uint32_t seed = 1) {
+  Plan plan;
+  plan.evidence = true;
+  plan.seed = seed;
+  std::mt19937 random(seed);
+  return watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+    for (const std::uint32_t r : writers) {
+      // One write more or less, and what each takes differs.
+      Writes w;
+      w.bytes += static_cast<std::int64_t>(random() % 5 - 2) * (64 << 10);
+      w.blocked += 0.01 * static_cast<double>(random() % 5) - 0.02;
+      w = writing(i, r, w);
+      auto& e = c.evidence(LeafIndex(r));
+      e.blocked_ns = static_cast<std::int64_t>(w.blocked * static_cast<double>(e.sampled_ns));
+      e.storage_bytes = w.bytes;
+    }
+  });
+}
+
+TEST(Departures, WhomStorageKeepsWaitingLongerForNoMoreBytesIsNamed) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    const Watched w = watch_writers(
+        {4, 5, 9},
+        [](std::int64_t i, std::uint32_t r, Writes usual) {
+          if (r == 5 && i >= 100 && i < 115) usual = {usual.blocked + 0.4, usual.bytes / 2};
+          return usual;
+        },
+        seed);
+    expect_one(w, paths({5}), 100, 115);
+    if (HasFailure()) return;
+    EXPECT_THAT(w.alerts[1].message, HasSubstr("% of the time kept waiting by storage"));
+  }
+}
+
+TEST(Departures, WhatStorageTakesOfFewIsFoundInMoreSlices) {
+  const Watched w = watch_writers({4, 5, 9}, [](std::int64_t i, std::uint32_t r, Writes usual) {
+    if (r != 4 && i >= 100 && i < 130) usual = {usual.blocked + 0.14, usual.bytes * 3 / 4};
+    return usual;
+  });
+  ASSERT_EQ(w.alerts.size(), 2u);
+  EXPECT_EQ(w.alerts[1].likely_cause, paths({5, 9}));
+  EXPECT_LE((w.alerts[0].detected - job_time(Plan(), 10'000)).value, 9 * Plan().slice.value);
+}
+
+TEST(Departures, StorageThatIsSlowAgainAndAgainIsToldEachTime) {
+  const Watched w = watch_writers({4, 9}, [](std::int64_t i, std::uint32_t r, Writes usual) {
+    if (r == 9 && i >= 60 && i % 35 < 12) usual = {usual.blocked + 0.3, usual.bytes / 2};
+    return usual;
+  });
+  std::size_t told = 0;
+  for (const auto& a : w.alerts) told += a.status == Status::kFiring;
+  EXPECT_EQ(told, 4u);  // from 70, 105, 140, 175 on
+}
+
+// Who keeps the disk busy takes CPU time from others as well.
+TEST(Departures, WhoWaitsForStorageIsBlamedBeforeWhoWaitsForTheCpuWithIt) {
+  Plan plan;
+  plan.evidence = true;
+  const Watched w = watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+    const bool hog = i >= 100 && i < 120;
+    auto& writer = c.evidence(LeafIndex(5));
+    writer.storage_bytes = hog ? 1 << 19 : 1 << 20;
+    writer.blocked_ns = (hog ? 3 : 1) * writer.sampled_ns / 10;
+    writer.run_delay_ns = (hog ? 3 : 5) * writer.sampled_ns / 10;
+    auto& beside = c.evidence(LeafIndex(6));
+    beside.run_delay_ns = (hog ? 5 : 3) * beside.sampled_ns / 10;
+  });
+  ASSERT_FALSE(w.alerts.empty());
+  EXPECT_EQ(w.alerts[0].likely_cause, paths({5}));
+}
+
+TEST(Departures, AWriteThatTakesLongNowAndThenIsNoSlowDisk) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed)
+    EXPECT_THAT(watch_writers(
+                    {2, 3},
+                    [](std::int64_t i, std::uint32_t r, Writes usual) {
+                      // Across the end of a slice.
+                      if (r == 2 && i >= 60 && i % 30 == 0) usual = {0.45, usual.bytes / 2};
+                      if (r == 2 && i >= 60 && i % 30 == 1) usual = {0.45, usual.bytes / 2};
+                      return usual;
+                    },
+                    seed)
+                    .alerts,
+                IsEmpty());
+}
+
+TEST(Departures, WhoHasMoreToWriteIsNotKeptWaiting) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto quiet = [&](const std::set<std::uint32_t>& writers, const Writing& writing) {
+      EXPECT_THAT(watch_writers(writers, writing, seed).alerts, IsEmpty());
+    };
+    const Writes checkpoint{0.7, 40 << 20};
+    std::set<std::uint32_t> all;
+    for (std::uint32_t r = 0; r < 16; ++r) all.insert(r);
+    quiet(all,
+          [&](std::int64_t i, std::uint32_t, Writes usual) { return i % 60 >= 50 ? checkpoint : usual; });
+    // The same of one rank alone, which writes else a little, or nothing.
+    quiet({0},
+          [&](std::int64_t i, std::uint32_t, Writes usual) { return i % 60 >= 50 ? checkpoint : usual; });
+    quiet({0}, [&](std::int64_t i, std::uint32_t, Writes) {
+      return i % 60 >= 50 ? checkpoint : Writes{0, 0};
+    });
+    // And every other time for much longer.
+    quiet({0}, [&](std::int64_t i, std::uint32_t, Writes usual) {
+      if (i % 60 < 50) return usual;
+      return i / 60 % 2 == 0 ? Writes{0.45, 40 << 20} : Writes{0.9, 20 << 20};
+    });
+    quiet({0}, [&](std::int64_t i, std::uint32_t, Writes) {
+      if (i % 60 < 50) return Writes{0, 0};
+      return i / 60 % 2 == 0 ? Writes{0.45, 40 << 20} : Writes{0.9, 20 << 20};
+    });
+    // One that always writes, now more and now less.
+    quiet({3}, [&](std::int64_t i, std::uint32_t, Writes usual) {
+      const std::int64_t times = 1 + i / 7 % 4;
+      return Writes{usual.blocked * static_cast<double>(times), usual.bytes * times};
+    });
+    // What was written is then synced, and no more bytes are told.
+    quiet({0, 1}, [&](std::int64_t i, std::uint32_t r, Writes usual) {
+      return r == 1 || i % 60 < 50 ? usual : i % 60 < 53 ? Writes{0.1, 40 << 20} : Writes{0.9, 0};
+    });
+    // One of which no bytes are known, and that begins to be blocked: a device that is none of storage.
+    quiet({3}, [&](std::int64_t i, std::uint32_t, Writes) { return Writes{i >= 100 ? 0.5 : 0, 0}; });
+  }
+}
+
+TEST(Departures, WhatStorageDoesToAllIsNobodysDeparture) {
+  std::set<std::uint32_t> all;
+  for (std::uint32_t r = 0; r < 16; ++r) all.insert(r);
+  const Watched w = watch_writers(all, [](std::int64_t i, std::uint32_t, Writes usual) {
+    if (i >= 100 && i < 115) usual = {usual.blocked + 0.4, usual.bytes / 2};
+    return usual;
   });
   EXPECT_THAT(w.alerts, IsEmpty());
 }
