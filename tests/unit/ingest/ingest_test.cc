@@ -467,56 +467,6 @@ TEST(Ingest, AStoppedProcessDoesNotHoldTheWatermark) {
   EXPECT_EQ(rig.ingest.watermark(at(220)), trace(at(90)) - Rig::options().lateness);
 }
 
-// What a process neither had nor waited for the CPU it slept: in D, if that is how it was last seen to sleep.
-TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
-  Rig rig;
-  const FakeSource s = two_calls();
-  rig.now = at(100);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2, at(90)));
-  std::uint64_t cpu = 7'000'000'000, delay = 500'000'000, bytes = 1 << 20;
-  struct Seen {
-    std::int64_t blocked_ms, bytes;
-    bool operator==(const Seen&) const = default;
-  };
-  TimeNs last = at(100);
-  // A sample at the end of the slice [t - 100 ms, t): of so many ms on the CPU and ready to run.
-  const auto sample = [&](std::int64_t t, char state, std::uint64_t cpu_ms, std::uint64_t delay_ms,
-                          std::uint64_t more_bytes, bool told = true) -> Seen {
-    wire::ToCollector m = s.message();
-    last = at(t) - DurationNs(1);
-    m.mutable_node()->set_time_ns(last.value);
-    auto* p = m.mutable_node()->add_processes();
-    p->set_source(1);
-    p->set_state(static_cast<std::uint32_t>(state));
-    cpu += cpu_ms * 1'000'000;
-    delay += delay_ms * 1'000'000;
-    bytes += more_bytes;
-    p->set_run_delay_ns(delay);
-    if (told) p->set_main_cpu_ns(cpu);
-    if (told) p->set_storage_bytes(bytes);
-    rig.now = at(t);
-    rig.receive(m);
-    const auto& e = rig.slicer.column(slice_of(trace(last), kSlice))->evidence(LeafIndex(0));
-    return {e.blocked_ns / 1'000'000, e.storage_bytes};
-  };
-  EXPECT_EQ(sample(200, 'R', 50, 20, 10), (Seen{0, 0})) << "the first sample has nothing to compare with";
-  EXPECT_EQ(sample(300, 'R', 50, 20, 4096), (Seen{0, 4096})) << "it was not seen to sleep";
-  EXPECT_EQ(sample(400, 'D', 50, 20, 0), (Seen{30, 0}));
-  EXPECT_EQ(sample(500, 'R', 20, 20, 8192), (Seen{60, 8192})) << "as when it was last seen to sleep";
-  EXPECT_EQ(sample(600, 'S', 20, 20, 0), (Seen{0, 0})) << "that is of its own will";
-  EXPECT_EQ(sample(700, 'D', 0, 0, 0), (Seen{100, 0})) << "it waits for the CPU, which is counted later";
-  EXPECT_EQ(sample(800, 'R', 50, 80, 0), (Seen{0, 0})) << "and here";
-  EXPECT_EQ(sample(900, 'R', 50, 0, 0), (Seen{20, 0})) << "30 ms were told before";
-  EXPECT_EQ(sample(1000, 'T', 0, 0, 0), (Seen{0, 0})) << "stopped, not blocked";
-  EXPECT_EQ(sample(1100, 'R', 50, 0, 0), (Seen{0, 0})) << "it was stopped for a part of that";
-  EXPECT_EQ(sample(1200, 'R', 50, 0, 0), (Seen{50, 0}));
-  // An agent that knows nothing of it, and one that does after it.
-  EXPECT_EQ(sample(1300, 'R', 0, 0, 0, false), (Seen{0, 0}));
-  EXPECT_EQ(sample(1400, 'R', 0, 0, 4096), (Seen{0, 0}));
-  EXPECT_EQ(sample(1500, 'R', 30, 0, 512), (Seen{70, 512}));
-}
-
 TEST(Ingest, WrongRunOrVersionIsRefusedWithASentence) {
   Rig rig;
   const FakeSource s;
