@@ -17,6 +17,7 @@
 // leaves * columns * 24 bytes (8 modes at most). Thread safety: none.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -67,6 +68,8 @@ class Contrast {
   const Grid& passed() const { return passed_; }
   // Slices that what the machine usually does to a leaf rests on.
   float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
+  // Somebody's process was looked at in the slice.
+  bool sampled() const { return std::find(sampled_.begin(), sampled_.end(), 1) != sampled_.end(); }
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
   // No mode fits: the job has just changed, all together.
   bool unsettled() const { return unsettled_; }

@@ -426,7 +426,10 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   }
   alarms_in_a_row_ = alarms.empty() ? 0 : alarms_in_a_row_ + 1;
   bool learned = false;
-  if (!alarms.empty() && (!contrast_.unsettled() || alarms_in_a_row_ >= 2 || !has(Ingredient::kTwoInARow))) {
+  // Where processes are sampled, what has just begun is better told in the next slice: by what the machine
+  // does.
+  const bool waits = contrast_.unsettled() && contrast_.sampled() && has(Ingredient::kTwoInARow);
+  if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
     if (!begin(window, alarms) && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);
   } else if (alarms.empty()) {
     suspicious_ = suspect_ ? suspicious_ + 1 : 0;

@@ -23,7 +23,7 @@ enum class Ingredient : std::uint8_t {
   kLateLearning,       // the greatest score of a slice is learned some slices later
   kSuspicionLearning,  // what looked suspicious and came to nothing is learned
   kAlarmLearning,      // an alarm's score is learned, bounded
-  kTwoInARow,          // while the whole job moves, two slices have to be alarming
+  kTwoInARow,  // while the whole job moves, two slices have to be alarming where processes are sampled
   kWorkBeforeWaiters,  // who works longer is blamed before who waits longer
   kModes,              // usual is told apart by what the job does
   kTempo,              // visits that should have ended and have not
