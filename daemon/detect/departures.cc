@@ -358,7 +358,7 @@ std::vector<Departures::Alarm> Departures::alarmed() {
       continue;
     }
     // So is one of slices of which each shares most with the next.
-    const double limit = limit_now_[t] = limits_[t].limit(p, t % kTests == kLasting ? few * kLong : few);
+    const double limit = limit_now_[t] = limits_[t].limit(p, t % kTests == kApartLong ? few * kLong : few);
     suspect_ = suspect_ || greatest_[t] > limit * kSuspicious;
     if (greatest_[t] <= limit) continue;
     for (std::uint32_t i = 0; i < items_; ++i) {
@@ -367,7 +367,7 @@ std::vector<Departures::Alarm> Departures::alarmed() {
       std::vector<float> sum(kMeasures * columns_, 0.0f);
       add_last(i, best.slices, sum.data());
       // What shows more in a slice than in eight has begun in it.
-      const bool at_once = t % kTests == kLasting && best_[i][kApart].score >= best.score;
+      const bool at_once = t % kTests == kApartLong && best_[i][kApart].score >= best.score;
       const std::uint32_t since = at_once ? best_[i][kApart].slices : best.slices;
       if (effect(sum.data(), best.slices) >= options_.min_effect)
         out.push_back({i, since, best.score / limit});

@@ -99,7 +99,7 @@ class Departures {
   static constexpr float kLeastDeviation[Contrast::kMeasures] = {0.012f, 0.012f, 0.05f};
   // Each is tested by itself: the tails of one do not raise the limit of the other, nor what is strong for an
   // instant that of what is weak and lasts.
-  enum Test : std::size_t { kApart, kLasting, kSlower, kTests };  // spans first
+  enum Test : std::size_t { kApart, kApartLong, kSlower, kTests };  // spans first
   struct Best {
     float score = 0;
     std::uint32_t slices = 1;  // since when
