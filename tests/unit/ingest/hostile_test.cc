@@ -6,10 +6,6 @@
 namespace margay::ingest::test {
 namespace {
 
-TimeNs at(std::int64_t ms) {
-  return kRunBegin + milliseconds(ms);
-}
-
 struct Hostile : testing::Test {
   Rig rig;
   FakeSource source;

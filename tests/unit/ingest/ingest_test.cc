@@ -9,20 +9,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TimeNs at(std::int64_t ms) {
-  return kRunBegin + milliseconds(ms);
-}
-
-// Four records: MPI_Send 10..30 ms, MPI_Recv 250..420 ms.
-FakeSource two_calls() {
-  FakeSource s;
-  s.add(MARGAY_ENTER, kSend, at(10));
-  s.add(MARGAY_LEAVE, kSend, at(30));
-  s.add(MARGAY_ENTER, kRecv, at(250));
-  s.add(MARGAY_LEAVE, kRecv, at(420));
-  return s;
-}
-
 std::int64_t total(const Rig& rig, StateId state, LeafIndex leaf = LeafIndex(0)) {
   std::int64_t sum = 0;
   for (const auto& [key, cell] : rig.cells(leaf, trace(at(60'000))))

@@ -28,10 +28,6 @@ Options with(const slicer::Operator& op) {
   return o;
 }
 
-TimeNs at(std::int64_t ms) {
-  return kRunBegin + milliseconds(ms);
-}
-
 Noting a_source() {
   Noting s;
   s.value(kLoad, 2, at(50));

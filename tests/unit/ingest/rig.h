@@ -238,4 +238,18 @@ struct FakeSource {
   TimeNs end() const { return TimeNs(records.back().time_ns); }
 };
 
+inline TimeNs at(std::int64_t ms) {
+  return kRunBegin + milliseconds(ms);
+}
+
+// Four records: MPI_Send 10..30 ms, MPI_Recv 250..420 ms.
+inline FakeSource two_calls() {
+  FakeSource s;
+  s.add(MARGAY_ENTER, kSend, at(10));
+  s.add(MARGAY_LEAVE, kSend, at(30));
+  s.add(MARGAY_ENTER, kRecv, at(250));
+  s.add(MARGAY_LEAVE, kRecv, at(420));
+  return s;
+}
+
 }  // namespace margay::ingest::test

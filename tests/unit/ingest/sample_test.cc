@@ -6,20 +6,6 @@
 namespace margay::ingest::test {
 namespace {
 
-TimeNs at(std::int64_t ms) {
-  return kRunBegin + milliseconds(ms);
-}
-
-// A source with four records.
-FakeSource two_calls() {
-  FakeSource s;
-  s.add(MARGAY_ENTER, kSend, at(10));
-  s.add(MARGAY_LEAVE, kSend, at(30));
-  s.add(MARGAY_ENTER, kRecv, at(250));
-  s.add(MARGAY_LEAVE, kRecv, at(420));
-  return s;
-}
-
 // What a process neither had nor waited for the CPU it slept: in D, if that is how it was last seen to sleep.
 TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
   Rig rig;
