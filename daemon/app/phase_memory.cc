@@ -3,14 +3,16 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace margay::app {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
 constexpr std::string_view kPrefix = "phase/";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;  // 1 had no visits
 constexpr std::size_t kLongestName = 8;
+constexpr double kMostVisits = 1e6;  // only how they divide matters
 
 template <class T>
 void put(std::string& out, T value) {
@@ -50,10 +52,10 @@ class Reader {
 }  // namespace
 
 // version u32, born i64, slices f32, columns u32, leaves u32, states u16 x columns, weights f32 x leaves,
-// sums f32 x leaves x columns. Little endian.
+// sums f32 x leaves x columns, visits f32 x columns. Little endian.
 std::optional<store::Blob> to_blob(const detect::KnownPhase& k) {
   const auto& d = k.signature;
-  const std::size_t size = 24 + 2 * d.columns() + 4 * d.leaves() + 4 * d.sums().size();
+  const std::size_t size = 24 + 6 * d.columns() + 4 * d.leaves() + 4 * d.sums().size();
   if (size > kLargestSignature || k.name.size() > kLongestName || k.states.size() != d.columns() ||
       d.sums().size() != d.columns() * d.leaves())
     return std::nullopt;
@@ -67,6 +69,9 @@ std::optional<store::Blob> to_blob(const detect::KnownPhase& k) {
   for (const StateId s : k.states) put(blob.bytes, s.value);
   for (const double w : d.weights()) put(blob.bytes, static_cast<float>(w));
   for (const double v : d.sums()) put(blob.bytes, static_cast<float>(v));
+  const double visits = std::accumulate(d.visits().begin(), d.visits().end(), 0.0);
+  const double scale = visits > kMostVisits ? kMostVisits / visits : 1;
+  for (const double n : d.visits()) put(blob.bytes, static_cast<float>(n * scale));
   return blob;
 }
 
@@ -77,19 +82,21 @@ std::optional<detect::KnownPhase> from_blob_untrusted(const store::Blob& blob) {
   Reader in(blob.bytes);
   detect::KnownPhase k;
   k.name = blob.name.substr(kPrefix.size());
-  if (in.get<std::uint32_t>() != kVersion) return std::nullopt;
+  const auto version = in.get<std::uint32_t>();
+  if (version == 0 || version > kVersion) return std::nullopt;
   k.born = SliceIndex(in.get<std::int64_t>());
   const double slices = in.proportion();
   const std::size_t columns = in.get<std::uint32_t>(), leaves = in.get<std::uint32_t>();
   if (!in.good() || columns > kLargestSignature || leaves > kLargestSignature ||
-      in.left() != 2 * columns + 4 * leaves + 4 * columns * leaves)
+      in.left() != (version == 1 ? 2 : 6) * columns + 4 * leaves + 4 * columns * leaves)
     return std::nullopt;
   for (std::size_t x = 0; x < columns; ++x) k.states.emplace_back(in.get<std::uint16_t>());
-  std::vector<double> weights(leaves), sums(leaves * columns);
+  std::vector<double> weights(leaves), sums(leaves * columns), visits(version == 1 ? 0 : columns);
   for (double& w : weights) w = in.proportion();
   for (double& v : sums) v = in.proportion();
+  for (double& n : visits) n = in.proportion();
   if (!in.good()) return std::nullopt;
-  k.signature = detect::Distribution(columns, std::move(sums), std::move(weights), slices);
+  k.signature = detect::Distribution(columns, std::move(sums), std::move(weights), slices, std::move(visits));
   return k;
 }
 

@@ -3,8 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <numeric>
 
 namespace margay::detect {
+namespace {
+
+// Fewer visits do not tell how they divide; so far apart, and so many times what chance makes, are the same.
+constexpr double kLeastVisits = 50;
+constexpr double kSameVisitsBits = 0.02;
+constexpr double kChance = 3;
+
+}  // namespace
 
 // At least so many leaves and columns; new ones are 0.
 void Distribution::reach(std::size_t leaves, std::size_t columns) {
@@ -14,6 +24,7 @@ void Distribution::reach(std::size_t leaves, std::size_t columns) {
     for (std::size_t l = 0; l < weight_.size(); ++l)
       std::copy_n(sum_.data() + l * columns_, columns_, wider.data() + l * columns);
     sum_ = std::move(wider);
+    visits_.resize(columns, 0.0);
     columns_ = columns;
   } else if (leaves > weight_.size()) {
     sum_.resize(leaves * columns_, 0.0);
@@ -34,6 +45,8 @@ void Distribution::add(const Window& window, SliceIndex slice, double weight) {
         sum_[l * columns_ + x] += weight * rows.values[l * rows.columns + x];
   }
   for (std::size_t l = 0; l < rows.weights.size(); ++l) weight_[l] += weight * rows.weights[l];
+  const std::span<const double> visits = window.visits(slice);
+  for (std::size_t x = 0; x < visits.size(); ++x) visits_[x] += weight * visits[x];
   slices_ += weight;
 }
 
@@ -43,12 +56,14 @@ void Distribution::add(const Distribution& o) {
     for (std::size_t x = 0; x < o.columns_; ++x) sum_[l * columns_ + x] += o.sum_[l * o.columns_ + x];
     weight_[l] += o.weight_[l];
   }
+  for (std::size_t x = 0; x < o.columns_; ++x) visits_[x] += o.visits_[x];
   slices_ += o.slices_;
 }
 
 void Distribution::scale(double factor) {
   for (double& v : sum_) v *= factor;
   for (double& w : weight_) w *= factor;
+  for (double& n : visits_) n *= factor;
   slices_ *= factor;
 }
 
@@ -128,6 +143,25 @@ double merge_loss_bits(const Distribution& a, const Distribution& b) {
     }
   }
   return bits;
+}
+
+bool same_visits(const Distribution& a, const Distribution& b) {
+  const auto sum = [](std::span<const double> v) { return std::accumulate(v.begin(), v.end(), 0.0); };
+  const double all_a = sum(a.visits()), all_b = sum(b.visits()), least = std::min(all_a, all_b);
+  if (least < kLeastVisits) return false;
+  const auto term = [](double v, double m) { return v > 0 ? v * std::log2(v / m) : 0.0; };
+  const auto share = [](std::span<const double> v, std::size_t x, double all) {
+    return x < v.size() ? v[x] / all : 0.0;
+  };
+  double bits = 0, states = 0;
+  for (std::size_t x = 0; x < std::max(a.columns(), b.columns()); ++x) {
+    const double u = share(a.visits(), x, all_a), v = share(b.visits(), x, all_b), m = (u + v) / 2;
+    bits += 0.5 * (term(u, m) + term(v, m));
+    states += m > 0 ? 1 : 0;
+  }
+  // As many bits are expected of chance, where visits are drawn one by one.
+  const double chance = (states - 1) / (4 * std::numbers::ln2 * least);
+  return bits <= kSameVisitsBits + kChance * chance;
 }
 
 double total_variation(std::span<const double> row, double weight, const Distribution& mean, LeafIndex leaf) {

@@ -13,6 +13,12 @@ constexpr double kMemorySlices = 600;
 // Slices of a stretch that are looked at to compare it.
 constexpr std::int64_t kMostCompared = 60;
 constexpr double kNoiseDeviations = 4;
+// A stretch that is a phase's begin or its end may be so many times apart_bits from it, and its other
+// neighbour has to be so many times as far.
+constexpr double kPassing = 3;
+constexpr double kFarNearer = 3;
+// Slices from one look at whether the current stretch is a mixture to the next.
+constexpr std::int64_t kMixedEvery = 10;
 
 }  // namespace
 
@@ -79,6 +85,12 @@ void PhaseTracker::settle_through(const Window& window, SliceIndex to) {
   settled_ = std::max(settled_, to);
 }
 
+// Ranks that do the same things divide their time otherwise when the machine does: who shares a core with
+// whom decides who waits for whom.
+double PhaseTracker::apart_bits(bool same_visits) const {
+  return same_visits ? std::max(options_.apart_bits, options_.apart_same_bits) : options_.apart_bits;
+}
+
 // How far apart chance alone puts `n` slices and the phase they belong to, in bits: from blocks of the
 // stretch itself, which know of noise that lasts longer than a slice. The mean and a few deviations, for the
 // question is asked at every slice.
@@ -113,15 +125,18 @@ double PhaseTracker::noise_bits(const Window& window, SliceIndex from, SliceInde
 // be nearer than that: a boundary is not taken back for a doubt.
 std::size_t PhaseTracker::identify(const Distribution& d, std::size_t before, double noise) const {
   std::size_t nearest = kNone;
-  double least = 0;
+  std::pair<bool, double> least;
   const bool full = phases_.size() >= options_.most_phases;
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     if (phases_[i].mean.slices() <= 0) continue;
     const double bits = distance_bits(d, phases_[i].mean);
-    const double limit = i == before ? options_.apart_bits * 0.5 : options_.apart_bits + noise;
+    if (i == before && from_mixture_) continue;
+    const bool same = same_visits(d, phases_[i].mean);
+    const double limit = i != before ? apart_bits(same) + noise : apart_bits(same) * (same ? 1 : 0.5);
     if (bits > limit && !(full && i != before)) continue;
-    if (nearest == kNone || bits < least) {
-      least = bits;
+    // Who does the same things is nearer than anybody who does others.
+    if (nearest == kNone || std::pair(!same, bits) < least) {
+      least = {!same, bits};
       nearest = i;
     }
   }
@@ -199,11 +214,13 @@ void PhaseTracker::begin_phase(const Window& window, SliceIndex from) {
   recent_ = {};
   early_ = after;
   provisional_ = true;
+  mixed_ = false;
 }
 
-// The current stretch was too short to be a phase. The run's first is called "init"; any other belongs to
-// what follows it, or to what went on around it.
-void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Distribution& after) {
+// The current stretch was no phase. The run's first is called "init"; any other belongs to what follows it,
+// or to what went on around it.
+void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Distribution& after,
+                                  Belongs to) {
   const std::size_t phase = span_phase_.back();
   const TimeNs begin = spans_.back().begin;
   --phases_[phase].occurrences;
@@ -221,7 +238,7 @@ void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Di
   spans_.back().current = true;
   const std::size_t around = span_phase_.back();
   if (around != kNone && phases_[around].mean.slices() > 0 &&
-      distance_bits(after, phases_[around].mean) <= options_.apart_bits) {
+      distance_bits(after, phases_[around].mean) <= apart_bits(same_visits(after, phases_[around].mean))) {
     spans_.back().end = slice_end(window.last(), slice_);
     settled_ = cut;
     begin_ = slice_of(spans_.back().begin, slice_);
@@ -230,6 +247,7 @@ void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Di
     return;
   }
   begin_phase(window, cut);
+  if (to == Belongs::kToPrevious) return;
   spans_[spans_.size() - 2].end = begin;
   spans_.back().begin = begin;
 }
@@ -264,7 +282,7 @@ void PhaseTracker::relabel(std::size_t phase) {
 // Is there a boundary in the current stretch? Candidates are the cuts of the temporal partition and, where
 // its p is above the noise of single slices and so too coarse for a change that only many slices tell, a few
 // lengths; where exactly the boundary lies is where merging both sides would lose most.
-std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
+std::optional<PhaseTracker::Boundary> PhaseTracker::boundary(const Window& window) const {
   const SliceIndex end = window.last() + 1;
   const SliceIndex oldest = std::max({begin_ + 1, settled_, window.first() + 1});
   std::set<SliceIndex> cuts;
@@ -278,19 +296,27 @@ std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
     return d;
   };
   const auto least = static_cast<double>(options_.shortest);
-  const auto apart = [&](SliceIndex cut, const Distribution& before, const Distribution& after) {
+  // Are the slices from the cut on apart from what was before, by more than chance makes of either?
+  const auto differ = [&](SliceIndex from, SliceIndex cut, const Distribution& before,
+                          const Distribution& after) {
     if (after.slices() < least || before.slices() <= 0) return false;
     if (distance_bound_bits(after, before) <= options_.apart_bits) return false;
-    const double bits = distance_bits(after, before);
-    if (bits <= options_.apart_bits) return false;
+    const double bits = distance_bits(after, before), limit = apart_bits(same_visits(after, before));
+    if (bits <= limit) return false;
     // Chance moves both sides, the shorter one more.
     const double n = 1 / (1 / after.slices() + 1 / before.slices());
-    const double noise = std::max(noise_bits(window, std::max(begin_, window.first()), cut, n),
-                                  noise_bits(window, cut, end, n));
-    if (bits <= options_.apart_bits + noise) return false;
+    const double noise = std::max(noise_bits(window, from, cut, n), noise_bits(window, cut, end, n));
+    if (bits <= limit + noise) return false;
     // It lasts: the newer half alone is apart as well. A single odd slice is no phase.
     const Distribution newer = gather(window, end - (end.value - cut.value) / 2, end, kMostCompared);
-    return newer.slices() <= 0 || distance_bits(newer, before) > options_.apart_bits;
+    return newer.slices() <= 0 || distance_bits(newer, before) > apart_bits(same_visits(newer, before));
+  };
+  const auto apart = [&](SliceIndex cut, const Distribution& before, const Distribution& after) {
+    if (differ(std::max(begin_, window.first()), cut, before, after)) return Seen::kFromAll;
+    if (!mixed_) return Seen::kNot;
+    const SliceIndex from = std::max({begin_, window.first(), cut - options_.settle});
+    return differ(from, cut, gather(window, from, cut, options_.settle), after) ? Seen::kFromNewest
+                                                                                : Seen::kNot;
   };
   std::erase_if(cuts,
                 [&](SliceIndex cut) { return cut < oldest || end.value - cut.value < options_.shortest; });
@@ -315,7 +341,7 @@ std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
       down_to = down_to - 1;
       if (!abnormal_.contains(down_to)) behind.add(window, down_to);
     }
-    any = apart(*cut, befores[*cut], behind);
+    any = apart(*cut, befores[*cut], behind) != Seen::kNot;
   }
   if (!any) return std::nullopt;
 
@@ -336,16 +362,57 @@ std::optional<SliceIndex> PhaseTracker::boundary(const Window& window) const {
       best = cut;
     }
   }
-  if (most < 0 || end.value - best.value < options_.shortest ||
-      !apart(best, before_of(best), gather(window, best, end, kMostCompared)))
-    return std::nullopt;
-  return best;
+  if (most < 0 || end.value - best.value < options_.shortest) return std::nullopt;
+  const Seen seen = apart(best, before_of(best), gather(window, best, end, kMostCompared));
+  if (seen == Seen::kNot) return std::nullopt;
+  return Boundary{best, seen == Seen::kFromNewest};
 }
 
 // Slices that a signature waits for: until then a boundary may still be found in them.
 std::int64_t PhaseTracker::lag(const Window& window) const {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(window.size()) / 2, options_.settle,
                                   3 * options_.settle);
+}
+
+// A boundary that was missed leaves a stretch of two phases. Against all of it a third differs by little, and
+// its blocks differ so much among themselves that they look like noise.
+bool PhaseTracker::is_mixed(const Window& window) const {
+  return noise_bits(window, begin_, window.last() + 1, static_cast<double>(options_.settle)) >
+         options_.apart_bits;
+}
+
+// Ranks settle into a phase: who has which core, who waits for whom. A stretch that is new and short, and far
+// nearer to what follows than to what was before, is its begin; and the other way round an end.
+PhaseTracker::Belongs PhaseTracker::passing(const Window& window, SliceIndex cut,
+                                            const Distribution& after) const {
+  if (!fresh_ || cut.value - begin_.value >= options_.settle || span_phase_.size() < 2)
+    return Belongs::kToNobody;
+  const std::size_t previous = span_phase_[span_phase_.size() - 2];
+  if (previous == kNone || phases_[previous].mean.slices() <= 0) return Belongs::kToNobody;
+  const Distribution here = gather(window, begin_ + 1, cut, kMostCompared);
+  if (here.slices() <= 0 || after.slices() <= 0) return Belongs::kToNobody;
+  const double before = distance_bits(here, phases_[previous].mean), next = distance_bits(here, after);
+  if (std::min(before, next) > kPassing * options_.apart_bits) return Belongs::kToNobody;
+  if (next * kFarNearer < before) return Belongs::kToNext;
+  return before * kFarNearer < next ? Belongs::kToPrevious : Belongs::kToNobody;
+}
+
+void PhaseTracker::take(const Window& window, const Boundary& found) {
+  const SliceIndex end = window.last() + 1, cut = found.at;
+  const Distribution after = gather(window, cut + 1, end, kMostCompared);
+  if (cut.value - begin_.value < options_.shortest) {
+    end_transition(window, cut, gather(window, cut, end, kMostCompared), Belongs::kToNext);
+    return;
+  }
+  if (const auto to = passing(window, cut, after); to != Belongs::kToNobody) {
+    end_transition(window, cut, after, to);
+    return;
+  }
+  settle_through(window, cut);
+  from_mixture_ = found.from_newest;
+  // Apart from how this stretch went lately, but not from what its phase is like: it goes on.
+  if (identify(after, span_phase_.back(), 0) == span_phase_.back()) return;
+  begin_phase(window, cut);
 }
 
 void PhaseTracker::update(const Window& window, bool abnormal, const std::string& region) {
@@ -365,16 +432,9 @@ void PhaseTracker::update(const Window& window, bool abnormal, const std::string
   }
 
   if (!abnormal) {
-    if (const auto cut = boundary(window)) {
-      if (cut->value - begin_.value < options_.shortest) {
-        end_transition(window, *cut, gather(window, *cut, now + 1, kMostCompared));
-      } else {
-        settle_through(window, *cut);
-        const Distribution after = gather(window, *cut + 1, now + 1, kMostCompared);
-        // Apart from how this stretch went lately, but not from what its phase is like: it goes on.
-        if (identify(after, span_phase_.back(), 0) == span_phase_.back()) return;
-        begin_phase(window, *cut);
-      }
+    if (now.value % kMixedEvery == 0) mixed_ = is_mixed(window);
+    if (const auto found = boundary(window)) {
+      take(window, *found);
       return;
     }
   }

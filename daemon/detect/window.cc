@@ -183,6 +183,7 @@ Window::Slice Window::convert(const model::SliceColumn& column) {
   out.v.resize(column.leaves() * out.columns);
   out.w.resize(column.leaves());
   out.unknown.resize(column.leaves());
+  out.visits.resize(out.columns);
   const double scale = 1.0 / static_cast<double>(options_.slice.value);
   for (std::uint32_t l = 0; l < column.leaves(); ++l) {
     const auto durations = column.duration_ns(LeafIndex(l));
@@ -194,10 +195,12 @@ Window::Slice Window::convert(const model::SliceColumn& column) {
     }
     double sum = 0;
     double* const row = out.v.data() + l * out.columns;
+    const auto visits = column.visits(LeafIndex(l));
     for (std::size_t x = kCompute.value; x < durations.size(); ++x) {  // Absent and Unknown are not tested
       if (durations[x] <= 0) continue;
       const double share = static_cast<double>(durations[x]) * scale;
       row[column_of_state_[x]] = share;
+      if (x < visits.size()) out.visits[static_cast<std::size_t>(column_of_state_[x])] += visits[x];
       sum += share;
     }
     out.w[l] = std::min(1.0, sum);
@@ -321,6 +324,10 @@ Window::Rows Window::rows(SliceIndex s) const {
   return {slice.v, slice.w, slice.columns};
 }
 
+std::span<const double> Window::visits(SliceIndex s) const {
+  return slices_[static_cast<std::size_t>(s.value - first().value)].visits;
+}
+
 double Window::weight(SliceIndex s, LeafIndex leaf) const {
   const Slice& slice = slices_[static_cast<std::size_t>(s.value - first().value)];
   return leaf.value < slice.w.size() ? slice.w[leaf.value] : 0.0;
@@ -364,7 +371,8 @@ void Window::learn_noise(SliceIndex from, SliceIndex to) {
       for (double& x : rows) mass += x /= scale_;
     cells += static_cast<double>(to.value - from.value);
     const auto estimate = partition::estimate_neff(rows, columns());
-    if (estimate) estimates.push_back(estimate->n_eff);
+    if (estimate && estimate->degrees_of_freedom >= partition::kLeastDegrees)
+      estimates.push_back(estimate->n_eff);
   }
   if (estimates.empty()) return;
   std::nth_element(estimates.begin(), estimates.begin() + static_cast<std::ptrdiff_t>(estimates.size() / 2),

@@ -10,6 +10,12 @@
 #include "margay/partition/stats.h"
 
 namespace margay::partition {
+namespace {
+
+// Pairs of neighbouring rows that may lie on either side of a change.
+constexpr double kTrimmed = 0.1;
+
+}  // namespace
 
 Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t states, double cap) {
   if (states == 0 || rows.size() % states != 0) {
@@ -20,7 +26,6 @@ Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t sta
   if (!(cap > 0)) return fail(ErrorCode::kInvalidArgument, "noise: the cap must be above 0");
   const std::size_t count = rows.size() / states;
   std::vector<double> pooled(states, 0.0), mass(count, 0.0);
-  double total = 0;
   std::size_t used = 0;
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t x = 0; x < states; ++x) {
@@ -36,7 +41,6 @@ Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t sta
       return fail(ErrorCode::kInvalidArgument,
                   "noise: row " + std::to_string(r) + " sums to " + std::to_string(mass[r]) + ", over 1");
     }
-    total += mass[r];
     if (mass[r] > 0) ++used;
   }
   const auto occurring = std::count_if(pooled.begin(), pooled.end(), [](double x) { return x > 0; });
@@ -45,20 +49,44 @@ Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t sta
                                                  std::to_string(occurring) +
                                                  " states that occur; two of each are needed");
   }
-  double dispersion = 0;
+  // Of each row and the next: how far apart, and the degrees of freedom.
+  std::vector<std::pair<double, double>> pairs;
+  std::size_t before = count;
   for (std::size_t r = 0; r < count; ++r) {
     if (mass[r] == 0) continue;
+    const std::size_t a = std::exchange(before, r);
+    if (a == count) continue;
+    double statistic = 0, states_there = 0;
     for (std::size_t x = 0; x < states; ++x) {
-      const double share = pooled[x] / total;
-      if (share <= 0) continue;
-      const double away = rows[r * states + x] / mass[r] - share;
-      dispersion += mass[r] * away * away / share;
+      const double va = rows[a * states + x], vb = rows[r * states + x];
+      if (va + vb <= 0) continue;
+      const double away = va / mass[a] - vb / mass[r];
+      statistic += away * away / (va + vb);
+      ++states_there;
     }
+    if (states_there > 1) pairs.emplace_back(statistic * mass[a] * mass[r], states_there - 1);
+  }
+  if (pairs.empty())
+    return fail(ErrorCode::kInvalidArgument, "noise: no two neighbouring rows have two states that occur");
+  // Some may be on either side of a change: the farthest do not count, and neither do as many that chance
+  // alone would put there.
+  const auto kept = pairs.size() - static_cast<std::size_t>(kTrimmed * static_cast<double>(pairs.size()));
+  std::nth_element(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(kept - 1), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.first * b.second < b.first * a.second; });
+  double statistic = 0, degrees = 0;
+  for (std::size_t i = 0; i < kept; ++i) {
+    statistic += pairs[i].first;
+    degrees += pairs[i].second;
+  }
+  if (kept < pairs.size()) {
+    const double part = static_cast<double>(kept) / static_cast<double>(pairs.size());
+    const double k = degrees / static_cast<double>(kept);
+    statistic *= part / chi2_cdf(chi2_quantile(part, k), k + 2);
   }
   NeffEstimate out;
-  out.degrees_of_freedom = static_cast<double>(used - 1) * static_cast<double>(occurring - 1);
-  out.capped = dispersion * cap <= out.degrees_of_freedom;
-  out.n_eff = out.capped ? cap : out.degrees_of_freedom / dispersion;
+  out.degrees_of_freedom = degrees * 2 / 3;  // neighbouring pairs share a row
+  out.capped = statistic * cap <= degrees;
+  out.n_eff = out.capped ? cap : degrees / statistic;
   return out;
 }
 

@@ -19,11 +19,10 @@ class Phases(E2eTest):
         cycles = 10
         plan = "F:2,D:2," * cycles + "F:2,D:14,F:2"
         # What else the machine does to two ranks for an instant is no matter here: of a stretch that an alert disturbs
-        # no duration is learned. And p is given: what is taken from the noise of a stretch that is two phases in truth is so
-        # large at times that no boundary is proposed any more.
+        # no duration is learned.
         config = os.path.join(self.place, "margay.toml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write("[detect]\nmin_effect = 0.9\np = 0.02\n")
+            file.write("[detect]\nmin_effect = 0.9\n")
         run = self.run_margay(self.workload("--grain", "0.02", "--plan", plan, ranks=2), flags=["--config", config])
         # It has come often enough to be known: the daemon dies, and another one knows it.
         before = self.wait_for_times(run, 4)

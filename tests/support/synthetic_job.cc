@@ -87,14 +87,17 @@ std::vector<model::SliceColumn> make_job(const JobPlan& plan) {
       const LeafIndex leaf(r);
       auto d = c.duration_ns(leaf);
       // The plain course of the phases.
-      Shares mean(kStates - 2, 0.0);
+      Shares mean(kStates - 2, 0.0), often;
       std::int64_t phase_begin = 0;
       for (const JobPhase& p : plan.phases) {
         const std::int64_t phase_end = phase_begin + p.ms * 1'000'000;
         const double part =
             static_cast<double>(overlap(from, to, phase_begin, phase_end)) / static_cast<double>(width);
         for (std::size_t x = 0; x < mean.size() && x < p.shares.size(); ++x) mean[x] += part * p.shares[x];
-        if (to > phase_begin && to <= phase_end) c.region = p.region;
+        if (to > phase_begin && to <= phase_end) {
+          c.region = p.region;
+          often = p.visits;
+        }
         phase_begin = phase_end;
       }
       const Shares row = noise.row(mean, common);
@@ -156,8 +159,9 @@ std::vector<model::SliceColumn> make_job(const JobPlan& plan) {
       d[kCompute.value] += left;
       if (to > leave || to <= join) open = {kAbsent, absolute(to > leave ? leave : 0)};
       for (std::size_t x = 0; x < row.size(); ++x)
-        c.visits(leaf)[x + 2] = static_cast<std::uint32_t>(
-            std::llround(row[x] * plan.visits * static_cast<double>(plain) / static_cast<double>(width)));
+        c.visits(leaf)[x + 2] =
+            static_cast<std::uint32_t>(std::llround((x < often.size() ? often[x] : row[x]) * plan.visits *
+                                                    static_cast<double>(plain) / static_cast<double>(width)));
       c.open(leaf) = open;
       if (sampled && open.state != kAbsent)
         c.evidence(leaf) = {state, stopped_since, width, std::max<std::int64_t>(0, cpu), 0, stopped};

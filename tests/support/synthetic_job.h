@@ -21,6 +21,7 @@ struct JobPhase {
   std::int64_t ms = 0;  // how long
   Shares shares;        // of every rank
   std::string region;   // what the program calls it
+  Shares visits = {};   // how the visits divide, without noise; none: as the shares
 };
 
 struct JobFault {

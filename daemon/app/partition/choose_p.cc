@@ -29,7 +29,9 @@ std::vector<double> estimates(const Model& model) {
       for (std::size_t t = 0; t < kNoiseSlices; ++t)
         std::copy_n(model.values.data() + ((from + t) * leaves + s) * states, states,
                     rows.data() + t * states);
-      if (const auto e = partition::estimate_neff(rows, states)) out.push_back(e->n_eff);
+      if (const auto e = partition::estimate_neff(rows, states);
+          e && e->degrees_of_freedom >= partition::kLeastDegrees)
+        out.push_back(e->n_eff);
     }
   return out;
 }

@@ -12,7 +12,7 @@ detect::KnownPhase example() {
   k.name = "AB";
   k.born = SliceIndex(17'000'000'123);
   k.states = {StateId(2), StateId(5), StateId(3)};
-  k.signature = detect::Distribution(3, {0.5, 0.25, 0.25, 7, 0, 1}, {1, 8}, 8);
+  k.signature = detect::Distribution(3, {0.5, 0.25, 0.25, 7, 0, 1}, {1, 8}, 8, {40, 0, 60});
   return k;
 }
 
@@ -27,7 +27,29 @@ TEST(PhaseMemory, ASignatureComesBack) {
   EXPECT_EQ(back->states, example().states);
   EXPECT_EQ(back->signature.slices(), 8);
   EXPECT_EQ(detect::distance_bits(back->signature, example().signature), 0);
+  EXPECT_EQ(std::vector<double>(back->signature.visits().begin(), back->signature.visits().end()),
+            (std::vector<double>{40, 0, 60}));
   EXPECT_EQ(to_blob(*back)->bytes, blob->bytes);
+}
+
+TEST(PhaseMemory, ASignatureWithoutVisitsIsReadAsWell) {
+  store::Blob old = *to_blob(example());
+  old.bytes[0] = 1;
+  old.bytes.resize(old.bytes.size() - 3 * sizeof(float));
+  const auto back = from_blob_untrusted(old);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(detect::distance_bits(back->signature, example().signature), 0);
+  EXPECT_EQ(std::vector<double>(back->signature.visits().begin(), back->signature.visits().end()),
+            std::vector<double>(3, 0.0));
+}
+
+// Only how they divide matters, and many are as many as a float can tell.
+TEST(PhaseMemory, OfManyVisitsTheirSharesAreKept) {
+  detect::KnownPhase k = example();
+  k.signature = detect::Distribution(3, {0.5, 0.25, 0.25, 7, 0, 1}, {1, 8}, 8, {4e12, 0, 6e12});
+  const auto back = from_blob_untrusted(*to_blob(k));
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(detect::same_visits(back->signature, k.signature));
 }
 
 TEST(PhaseMemory, WhatDoesNotReadIsLeftOut) {

@@ -90,6 +90,84 @@ TEST(Phases, AJobThatAlternatesHasTwoPhases) {
   EXPECT_EQ(w.spans.back().occurrence, 6u);
 }
 
+// Two phases that alternate too quickly to be told are one; once each of them lasts, they are told.
+TEST(Phases, AStretchThatWasAMixtureDoesNotHideWhatFollows) {
+  const Shares f = {0.80, 0.06, 0.06, 0.04, 0.04}, d = {0.42, 0.25, 0.25, 0.04, 0.04};  // 0.13 bits apart
+  for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    JobPlan plan;
+    plan.seed = seed;
+    for (int i = 0; i < 24; ++i) plan.phases.push_back({300, i % 2 == 0 ? f : d, ""});
+    for (int i = 0; i < 10; ++i) plan.phases.push_back({2'000, i % 2 == 0 ? f : d, ""});
+    const Watched w = watch(plan);
+    ASSERT_GE(w.spans.size(), 8u) << w.names();
+    // The last ones are told in turn.
+    std::string last;
+    for (std::size_t i = w.spans.size() - 6; i < w.spans.size(); ++i) last += w.spans[i].name;
+    const std::string two = last.substr(0, 2);
+    EXPECT_NE(two[0], two[1]);
+    EXPECT_EQ(last, two + two + two) << w.names();
+  }
+}
+
+// Ranks settle into a phase for a second: that is its begin, and no phase of its own.
+TEST(Phases, ARegimeAtTheBeginOfAPhaseIsPartOfIt) {
+  const Shares regime = {0.20, 0.20, 0.10, 0.45, 0.05};  // 0.06 bits from kC, 0.25 from kA
+  for (const std::int64_t ms : {600, 900, 1'300})
+    for (const bool first : {true, false}) {
+      SCOPED_TRACE(testing::Message() << ms << " ms, " << (first ? "its begin" : "its end"));
+      JobPlan plan;
+      plan.phases = {{4'000, kA, ""}, {3'000, kB, ""}, {4'000, kA, ""}};
+      if (first) plan.phases.push_back({ms, regime, ""});
+      plan.phases.push_back({3'000, kC, ""});
+      if (!first) plan.phases.push_back({ms, regime, ""});
+      plan.phases.push_back({4'000, kA, ""});
+      const Watched w = watch(plan);
+      EXPECT_EQ(w.names(), "A-B-A-C-A");
+      if (w.spans.size() != 5) continue;
+      EXPECT_NEAR(static_cast<double>((w.spans[3].begin - job_time(plan, 11'000)).value) * 1e-6, 0, 100);
+      EXPECT_NEAR(static_cast<double>((w.spans[4].begin - job_time(plan, 14'000 + ms)).value) * 1e-6, 0, 100);
+    }
+}
+
+// Who shares a core with whom decides who waits for whom: ranks that go on doing the same are in the same
+// phase.
+TEST(Phases, TheSameCallsAreTheSamePhaseHoweverTheMachineDividesTheTime) {
+  const Shares one = {0.55, 0.10, 0.10, 0.20, 0.05},
+               other = {0.30, 0.10, 0.10, 0.45, 0.05};  // 0.06 bits apart
+  const Shares calls = {0.4, 0.1, 0.1, 0.2, 0.2}, others = {0.4, 0.2, 0.2, 0.1, 0.1};
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    JobPlan plan;
+    plan.seed = seed;
+    plan.n_eff = 200;
+    for (int i = 0; i < 4; ++i) plan.phases.push_back({3'000, i % 2 == 0 ? one : other, "", calls});
+    EXPECT_EQ(watch(plan).names(), "A");
+    // The same shares of time, and other calls.
+    for (int i = 1; i < 4; i += 2) plan.phases[static_cast<std::size_t>(i)].visits = others;
+    EXPECT_EQ(watch(plan).names(), "A-B-A-B");
+    // What is so far apart is another phase whatever it calls.
+    for (JobPhase& p : plan.phases) p.visits = calls;
+    for (int i = 1; i < 4; i += 2)
+      plan.phases[static_cast<std::size_t>(i)].shares = {0.02, 0.02, 0.02, 0.92, 0.02};
+    EXPECT_EQ(watch(plan).names(), "A-B-A-B");
+  }
+}
+
+TEST(Distribution, SameVisitsIsSaidOfEnoughOnly) {
+  const auto of = [](std::vector<double> visits) {
+    const std::size_t columns = visits.size();
+    return Distribution(columns, std::vector<double>(columns, 1.0 / static_cast<double>(columns)), {1}, 1,
+                        std::move(visits));
+  };
+  EXPECT_TRUE(same_visits(of({500, 300, 200}), of({50'000, 30'000, 20'000, 0})));
+  EXPECT_TRUE(same_visits(of({50, 30, 20}), of({44, 36, 20}))) << "chance";
+  EXPECT_FALSE(same_visits(of({500, 300, 200}), of({500, 200, 300, 100})));
+  EXPECT_FALSE(same_visits(of({5, 3, 2}), of({500, 300, 200}))) << "too few to tell";
+  EXPECT_FALSE(same_visits(of({0, 0, 0}), of({0, 0, 0})));
+  EXPECT_FALSE(same_visits(Distribution(), of({500, 300, 200})));
+}
+
 TEST(Phases, AShortBeginningIsInit) {
   JobPlan plan;
   plan.phases = {{330, kC, ""}, {5'000, kA, ""}, {5'000, kB, ""}, {5'000, kA, ""}};

@@ -107,6 +107,36 @@ TEST(Noise, EstimateNeff_PartialRowsCountByTheirMass) {
   EXPECT_NEAR(estimate->n_eff, 100, 20);
 }
 
+// Two phases and now and then something rare are no more noise than one phase alone.
+TEST(Noise, EstimateNeff_OfTwoPhasesAndARareStateIsThatOfEach) {
+  const std::uint64_t seed = 609;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  const std::size_t rows = 600;
+  std::vector<double> all(rows * 4);
+  for (std::size_t r = 0; r < rows; ++r) {
+    draw(rng, r / 20 % 2 ? std::vector<double>{0.8, 0.1, 0.1, 0} : std::vector<double>{0.2, 0.4, 0.4, 0}, 100,
+         all.data() + r * 4);
+    if (r % 60 != 30) continue;
+    for (std::size_t x = 0; x < 4; ++x) all[r * 4 + x] *= 0.65;
+    all[r * 4 + 3] = 0.35;
+  }
+  const auto estimate = estimate_neff(all, 4);
+  ASSERT_TRUE(estimate);
+  std::printf("100 draws, a change each 20 rows and a rare state each 60: N_eff %.1f\n", estimate->n_eff);
+  EXPECT_NEAR(estimate->n_eff, 100, 25);
+}
+
+// A change from one state to another is one pair: it does not claim to know.
+TEST(Noise, EstimateNeff_SaysHowLittleItKnows) {
+  std::vector<double> pure(60 * 2);
+  for (std::size_t r = 0; r < 60; ++r) pure[r * 2 + (r < 30 ? 0 : 1)] = 1;
+  const auto estimate = estimate_neff(pure, 2);
+  ASSERT_TRUE(estimate);
+  EXPECT_LT(estimate->degrees_of_freedom, kLeastDegrees);
+  EXPECT_FALSE(estimate_neff(std::vector<double>{1, 0, 1, 0, 1, 0, 0, 0}, 2));
+}
+
 TEST(Noise, EstimateNeff_Edges) {
   const std::vector<double> same = {0.5, 0.5, 0.5, 0.5};
   const auto capped = estimate_neff(same, 2, 1e4);

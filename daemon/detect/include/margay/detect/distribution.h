@@ -12,9 +12,17 @@ namespace margay::detect {
 class Distribution {
  public:
   Distribution() = default;
-  // As columns(), sums() and weights() of another one told: `sums` has a value per leaf and column.
-  Distribution(std::size_t columns, std::vector<double> sums, std::vector<double> weights, double slices)
-      : columns_(columns), sum_(std::move(sums)), weight_(std::move(weights)), slices_(slices) {}
+  // As columns(), sums(), weights() and visits() of another one told: `sums` has a value per leaf and column,
+  // `visits` one per column, or none where nobody knows.
+  Distribution(std::size_t columns, std::vector<double> sums, std::vector<double> weights, double slices,
+               std::vector<double> visits = {})
+      : columns_(columns),
+        sum_(std::move(sums)),
+        weight_(std::move(weights)),
+        visits_(std::move(visits)),
+        slices_(slices) {
+    visits_.resize(columns_, 0.0);
+  }
   void add(const Window& window, SliceIndex slice, double weight = 1.0);
   void add(const Distribution& other);
   void scale(double factor);
@@ -29,6 +37,8 @@ class Distribution {
   double weight(LeafIndex leaf) const { return leaf.value < weight_.size() ? weight_[leaf.value] : 0.0; }
   // Mean over all leaves.
   std::vector<double> pooled() const;
+  // Visits that ended, of all leaves together, by column.
+  std::span<const double> visits() const { return visits_; }
 
  private:
   friend double distance_bits(const Distribution&, const Distribution&);
@@ -38,6 +48,7 @@ class Distribution {
   std::size_t columns_ = 0;
   std::vector<double> sum_;     // [leaf * columns_ + column]
   std::vector<double> weight_;  // [leaf]
+  std::vector<double> visits_;  // [column]
   double slices_ = 0;
 };
 
@@ -52,6 +63,11 @@ double distance_bound_bits(const Distribution& a, const Distribution& b);
 // The information lost by merging the two, leaf by leaf, in bits: equation 4 of RR-8524 for two aggregates,
 // each homogeneous. Weighs both by how many slices they hold.
 double merge_loss_bits(const Distribution& a, const Distribution& b);
+
+// Do both do the same things, however long they take? What a program does shows in how often it does what,
+// and that does not change with the machine: the Jensen-Shannon divergence of how the visits divide among the
+// states is then small, beyond what chance makes of as many. False where either has too few visits to tell.
+bool same_visits(const Distribution& a, const Distribution& b);
 
 // Total variation distance of a row from a leaf's mean: the share of time that went elsewhere. 0 to 1.
 double total_variation(std::span<const double> row, double weight, const Distribution& mean, LeafIndex leaf);

@@ -33,6 +33,9 @@ struct PhaseOptions {
   // Jensen-Shannon bits per leaf: nearer is the same phase, farther is another, once it exceeds what the
   // phase's own noise makes as well.
   double apart_bits = 0.04;
+  // The same of stretches in which the same is done as often: the machine alone makes ranks divide their time
+  // otherwise.
+  double apart_same_bits = 0.2;
   std::size_t most_phases = 256;  // known signatures; the nearest is taken when full
   std::size_t most_spans = 4096;  // kept of the time line; older ones are in the archive
 };
@@ -93,12 +96,22 @@ class PhaseTracker {
   void settle_through(const Window& window, SliceIndex to);
   double noise_bits(const Window& window, SliceIndex from, SliceIndex to, double n) const;
   std::size_t identify(const Distribution& d, std::size_t before, double noise) const;
-  std::optional<SliceIndex> boundary(const Window& window) const;
+  struct Boundary {
+    SliceIndex at;
+    bool from_newest;  // what follows is apart from the newest slices before it, not from the whole stretch
+  };
+  enum class Seen { kNot, kFromAll, kFromNewest };
+  double apart_bits(bool same_visits) const;
+  std::optional<Boundary> boundary(const Window& window) const;
+  bool is_mixed(const Window& window) const;
+  void take(const Window& window, const Boundary& found);
   std::int64_t lag(const Window& window) const;
   void begin_phase(const Window& window, SliceIndex from);
   TimeNs refine_edge(const Window& window, SliceIndex cut, const Distribution& before,
                      const Distribution& after) const;
-  void end_transition(const Window& window, SliceIndex cut, const Distribution& after);
+  enum class Belongs { kToNobody, kToNext, kToPrevious };
+  Belongs passing(const Window& window, SliceIndex cut, const Distribution& after) const;
+  void end_transition(const Window& window, SliceIndex cut, const Distribution& after, Belongs to);
   void relabel(std::size_t phase);
 
   PhaseOptions options_;
@@ -110,10 +123,12 @@ class PhaseTracker {
   SliceIndex settled_{};  // slices before it are in the current phase's signature
   std::set<SliceIndex> abnormal_;
   std::vector<std::pair<SliceIndex, std::string>> regions_;
-  Distribution recent_;      // settled part of the current stretch alone
-  Distribution early_;       // what is seen of the current phase, for as long as it has no signature
-  bool provisional_ = true;  // identity of the current phase may still change
-  bool fresh_ = false;       // its signature was made for it
+  Distribution recent_;        // settled part of the current stretch alone
+  Distribution early_;         // what is seen of the current phase, for as long as it has no signature
+  bool provisional_ = true;    // identity of the current phase may still change
+  bool fresh_ = false;         // its signature was made for it
+  bool mixed_ = false;         // the current stretch looks like more than one phase
+  bool from_mixture_ = false;  // the phase before was: to be near to it says nothing
 };
 
 }  // namespace margay::detect

@@ -73,6 +73,9 @@ class Window {
     std::size_t columns = 0;
   };
   Rows rows(SliceIndex s) const;
+  // Visits that ended in the slice, of all leaves together, by column (may be shorter). None of what is
+  // measured.
+  std::span<const double> visits(SliceIndex s) const;
   // The part of the slice in which what the leaf did is unknown.
   double unknown(SliceIndex s, LeafIndex leaf) const;
 
@@ -93,6 +96,7 @@ class Window {
     std::vector<double> v;        // [leaf * columns + column]
     std::vector<double> w;        // [leaf]
     std::vector<double> unknown;  // [leaf]
+    std::vector<double> visits;   // [column]
     double greatest = 0;          // sum of a row, of a measured one
     std::span<const double> row(std::size_t leaf) const {
       return leaf < w.size() ? std::span(v).subspan(leaf * columns, columns) : std::span<const double>();

@@ -3,17 +3,22 @@
 //
 // EFFECTIVE SAMPLES. Even in a steady phase the cells of a resource differ: a slice holds a finite number of
 // visits to states. Model a cell of weight w whose tested states hold mass m = sum_x v as N*m draws from the
-// phase's distribution pi: N*v is multinomial. N, the effective samples per cell, is estimated from the
-// dispersion of R rows believed to be homogeneous. With q_r = v_r/m_r and pi^_x the share of
-// state x in the mass of all rows,
+// phase's distribution pi: N*v is multinomial. N, the effective samples per cell, is estimated from how far
+// each of R rows is from the next one, for that is what the partition compares: with q = v/m, of neighbours a
+// and b and all states x that occur in one of them,
 //
-//     D = sum_r m_r * sum_x (q_rx - pi^_x)^2 / pi^_x         ("chi-square per unit sample")
+//     D_ab = m_a*m_b * sum_x (q_ax - q_bx)^2 / (v_ax + v_bx)       ("chi-square per unit sample")
 //
-// N*D is Pearson's statistic of the R x X table of counts, chi-square with (R-1)(X'-1) degrees of freedom, X'
-// the states that occur, and expectation (R-1)(X'-1) up to a factor n/(n-1), n all samples. Hence
+// N*D_ab is Pearson's statistic of the 2 x X' table of counts, of expectation X'-1 up to a factor n/(n-1), n
+// all samples of both. Hence over all pairs
 //
-//     N_eff = (R-1)(X'-1) / D,     relative standard deviation about sqrt(2 / ((R-1)(X'-1))).
+//     N_eff = sum (X'-1) / sum D_ab,     relative standard deviation about sqrt(2 / (2/3 sum (X'-1))).
 //
+// NOT HOMOGENEOUS. The spread about a common mean would take two phases for one very noisy one. Between
+// neighbours a change shows once, and D_ab is at most 2 however rare a state is. The tenth of the pairs that
+// are farthest apart do not count; what that takes from chance itself is put back (of chi-square with k
+// degrees of freedom, cut off at its quantile q of 0.9, the mean is k F_{k+2}(q) / 0.9). Noise that lasts for
+// several rows is seen as less than it is, and the partition shows it.
 // Where nothing varies D is 0 and N_eff is the caller's cap: an infinite N would call every later crumb a
 // change.
 //
@@ -41,12 +46,15 @@ namespace margay::partition {
 
 struct NeffEstimate {
   double n_eff = 0;               // samples per cell of weight 1; at most the cap
-  double degrees_of_freedom = 0;  // (R-1)(X'-1): how far to trust it
+  double degrees_of_freedom = 0;  // 2/3 sum (X'-1): how far to trust it
   bool capped = false;
 };
 
-// rows: R rows of `states` values, row r at [r*states, (r+1)*states), >= 0 and finite, at most 1 in sum
-// (1e-9). Rows of mass 0 do not count. At least two rows with mass and two states that occur, else an error.
+// rows: R rows of `states` values in the order of time, row r at [r*states, (r+1)*states), >= 0 and finite,
+// at most 1 in sum (1e-9). Rows of mass 0 do not count: the rows around them are neighbours. At least two
+// rows with mass and two states that occur in neighbours, else an error. Below kLeastDegrees of freedom it is
+// no more than a guess: one change from one state to another is no noise.
+inline constexpr double kLeastDegrees = 3;
 Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t states, double cap = 1e6);
 
 // The probability to allow each comparison of neighbours so that a window of leaves x slices cells lets
