@@ -25,6 +25,7 @@ constexpr float kShortOfMean = 0.5f;
 constexpr float kSeldom = 0.1f, kLongMemory = 512;  // share of the time; slices
 constexpr std::size_t kFewEnded = 4;                // one in so many leaves must have ended a visit
 constexpr double kIdleShare = 0.1;
+constexpr float kWorks = 0.2f;         // of the time: less is a rank that mostly waits for others
 constexpr float kOftenStorage = 0.5f;  // of the slices
 
 // The cumulated hazard of a standard normal logarithm.
@@ -174,6 +175,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     waits_[l].blocked = std::clamp(static_cast<float>(evidence.blocked_ns) * of_samples, 0.0f, 1.0f);
     row_[l][kBlocked] = blocked_longer(storage_[l], waits_[l]);
     std::fill_n(ended_[l], kMachine, kNoLog);
+    float works = 0;
     for (std::size_t x = kMachine; x < columns_; ++x) {
       const std::size_t at = x - kMachine, state = state_of_[x];
       row_[l][x] = at < rows.columns ? static_cast<float>(rows.values[l * rows.columns + at]) * scale : 0.0f;
@@ -191,7 +193,11 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       else if (visits_[l][x] > 1)
         one_visit = std::min(age, spent_[l][x] / visits_[l][x]);
       ended_[l][x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
+      if (work_[x]) works += row_[l][x];
     }
+    // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
+    // well.
+    row_[l][kDenied] *= std::min(1.0f, works / kWorks);
   }
 
   // Which mode is it?

@@ -8,10 +8,10 @@
 namespace margay::detect {
 namespace {
 
-// Share of two slices, and of four or more; in usual deviations; and the slices after which usual is known.
-constexpr float kMuchTaken = 0.3f, kTaken = 0.15f, kTakenDeviations = 4, kMachineSlices = 10;
+// Share of the last slices, of each span; in usual deviations; and the slices after which usual is known.
+constexpr float kTakenDeviations = 4, kMachineSlices = 10;
 constexpr float kInEachHalf = 0.6f;
-constexpr std::array<std::size_t, 3> kMachineSpans = {2, 4, 8};
+constexpr std::array<std::pair<std::size_t, float>, 3> kMachineSpans = {{{2, 0.4f}, {4, 0.25f}, {8, 0.15f}}};
 // A write that takes long, now and then one does, falls into two slices: of what is told so much is left
 // without the two in which storage took longest.
 constexpr float kInOthers = 0.5f;
@@ -31,10 +31,9 @@ void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
       storage[k] = then[Contrast::kBlocked];
     }
     const float* const variance = variance_[l];
-    for (const std::size_t slices : kMachineSpans) {
+    for (const auto& [slices, least] : kMachineSpans) {
       if (run_ + 1 < slices) break;
-      float times = taken(cpu, slices, variance[Contrast::kDenied] + variance[Contrast::kStopped],
-                          slices == 2 ? kMuchTaken : kTaken);
+      float times = taken(cpu, slices, variance[Contrast::kDenied] + variance[Contrast::kStopped], least);
       if (slices > kLeftOut && in_most(storage, slices))
         times = std::max(times, taken(storage, slices, variance[Contrast::kBlocked], 0));
       if (times > 1) alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(times)});
