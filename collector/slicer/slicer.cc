@@ -375,12 +375,18 @@ void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& eviden
   touch(slice);
 }
 
+// A late event took back what had been drawn out behind it: whoever is told of it finds the closed rows whole
+// again. Without one no leaf's position lies in a closed slice.
+void Slicer::make_whole() {
+  if (amended_.empty()) return;
+  for (std::uint32_t i = 0; i < leaf_count(); ++i)
+    draw_out(LeafIndex(i), slice_begin(next_open_, options_.slice));
+}
+
 std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
+  left_.clear();
   if (!started_) return {};
-  // A late event took back what had been drawn out behind it: the closed rows are made whole again.
-  if (!amended_.empty())
-    for (std::uint32_t i = 0; i < leaf_count(); ++i)
-      draw_out(LeafIndex(i), slice_begin(next_open_, options_.slice));
+  make_whole();
   const SliceIndex end = slice_of(watermark, options_.slice);  // the first slice that stays open
   if (end <= next_open_) return {};
   const TimeNs until = slice_begin(end, options_.slice);
@@ -395,8 +401,10 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   std::vector<const SliceColumn*> closed;
   static_cast<void>(column_at(end, kCompute));
   next_open_ = end;
-  while (columns_.size() > 1 && columns_.front().index.value + options_.retained < first.value)
+  while (columns_.size() > 1 && columns_.front().index.value + options_.retained < first.value) {
+    if (changed_.erase(columns_.front().index) > 0) left_.push_back(std::move(columns_.front()));
     columns_.pop_front();
+  }
   for (SliceIndex s = first; s < end; ++s) {
     SliceColumn& c = column_at(s, kCompute);
     c.region = region_;
@@ -407,12 +415,14 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
 }
 
 std::vector<SliceIndex> Slicer::take_changed() {
+  make_whole();
   std::vector<SliceIndex> out(changed_.begin(), changed_.end());
   changed_.clear();
   return out;
 }
 
 std::vector<SliceIndex> Slicer::take_amended() {
+  make_whole();
   std::vector<SliceIndex> out(amended_.begin(), amended_.end());
   amended_.clear();
   return out;

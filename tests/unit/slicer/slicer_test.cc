@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "margay/slicer/levels.h"
@@ -22,9 +23,24 @@ constexpr StateId kSend(3), kRecv(4);
 // Keeps the newest version of every column the slicer reports, as the archive does.
 struct Recorder {
   std::map<std::int64_t, model::SliceColumn> columns;
+  // After each close_through().
+  void take_left(const Slicer& slicer) {
+    for (const model::SliceColumn& c : slicer.left()) columns[c.index.value] = c;
+  }
   void take(Slicer& slicer) {
     for (const SliceIndex s : slicer.take_changed())
       if (const auto* c = slicer.column(s)) columns[s.value] = *c;
+  }
+  void expect_whole(std::int64_t slices) const {
+    for (std::int64_t k = 0; k < slices; ++k) {
+      ASSERT_TRUE(columns.contains(k)) << "slice " << k;
+      const model::SliceColumn& c = columns.at(k);
+      for (std::uint32_t l = 0; l < c.leaves(); ++l) {
+        const auto row = c.duration_ns(LeafIndex(l));
+        ASSERT_EQ(std::accumulate(row.begin(), row.end(), std::int64_t{0}), kSlice.value)
+            << "slice " << k << " of leaf " << l;
+      }
+    }
   }
   ReferenceCells cells(LeafIndex leaf) const {
     ReferenceCells out;
@@ -189,6 +205,50 @@ TEST(Slicer, ALateEventLeavesTheClosedRowsBehindItWhole) {
   }
 }
 
+TEST(Slicer, WhatIsTakenIsWholeAlsoBeforeTheNextClosing) {
+  for (const bool amended : {false, true}) {
+    Slicer s({kSlice, 64, 64});
+    s.start(TimeNs(0));
+    const LeafIndex leaf = s.add_leaf();
+    static_cast<void>(s.begin(leaf, TimeNs(0)));
+    Recorder recorder;
+    EXPECT_EQ(s.close_through(TimeNs(1000)).size(), 10u);
+    recorder.take(s);
+    static_cast<void>(s.take_amended());
+    static_cast<void>(s.enter(leaf, kSend, TimeNs(250)));
+    if (amended) static_cast<void>(s.take_amended());  // must not make it forget that rows are open
+    recorder.take(s);
+    recorder.expect_whole(10);
+    EXPECT_EQ(recorder.columns.at(9).duration_ns(leaf)[kSend.value], kSlice.value);
+  }
+}
+
+// More slices close at once than stay amendable, and nobody has asked meanwhile.
+TEST(Slicer, WhatLeavesWithAChangeThatNobodyHasTakenIsToldAsItStays) {
+  Slicer s({kSlice, 2, 64});
+  s.start(TimeNs(0));
+  const LeafIndex leaf = s.add_leaf();
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  s.cover(leaf, TimeNs(30));
+  Recorder recorder;
+  recorder.take(s);  // slice 0, while it is open
+  static_cast<void>(s.gap(leaf, TimeNs(450), 3));
+  s.cover(leaf, TimeNs(1000));
+  EXPECT_EQ(s.close_through(TimeNs(500)).size(), 5u);
+  EXPECT_TRUE(s.left().empty());
+  EXPECT_EQ(s.close_through(TimeNs(1000)).size(), 5u);
+  ASSERT_EQ(s.left().size(), 3u);
+  EXPECT_EQ(s.left()[1].index, SliceIndex(1));
+  EXPECT_EQ(s.left()[1].duration_ns(leaf)[kUnknown.value], kSlice.value);
+  recorder.take_left(s);
+  recorder.take(s);
+  recorder.expect_whole(10);
+  EXPECT_EQ(recorder.columns.at(0).duration_ns(leaf)[kUnknown.value], kSlice.value);
+  // What was taken as it stays is not told again.
+  static_cast<void>(s.close_through(TimeNs(2000)));
+  EXPECT_TRUE(s.left().empty());
+}
+
 TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {
   Slicer s({kSlice, 2, 64});
   const LeafIndex leaf = s.add_leaf();
@@ -313,6 +373,34 @@ TEST(Slicer, EqualsTheReferenceInAnyOrderOfCoverAndClose) {
         ASSERT_EQ(sum, kSlice.value) << "slice " << k << " of leaf " << l;
       }
     }
+  }
+}
+
+TEST(Slicer, HoweverSeldomItIsAskedNothingOfASliceIsMissed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 rng(seed);
+    const auto events = random_events(rng, 150);
+    const TimeNs end = slice_begin(slice_of(events.back().time, kSlice) + 2, kSlice);
+    Slicer s({kSlice, 2, 64});
+    s.start(TimeNs(0));
+    const LeafIndex leaf = s.add_leaf();
+    Recorder recorder;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      apply(s, leaf, events[i]);
+      const TimeNs next = i + 1 < events.size() ? events[i + 1].time : end;
+      if (rng() % 2) s.cover(leaf, next);
+      if (rng() % 4 == 0) {
+        static_cast<void>(s.close_through(next));
+        recorder.take_left(s);
+      }
+      if (rng() % 32 == 0) recorder.take(s);
+    }
+    static_cast<void>(s.close_through(end));
+    recorder.take_left(s);
+    recorder.take(s);
+    ASSERT_EQ(recorder.cells(leaf) == test::reference_cells(events, TimeNs(0), end, kSlice), true);
+    recorder.expect_whole(slice_of(end, kSlice).value);
   }
 }
 

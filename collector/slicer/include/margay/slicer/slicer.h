@@ -116,9 +116,15 @@ class Slicer {
   // newly closed slices, oldest first; valid until the next call.
   std::vector<const model::SliceColumn*> close_through(TimeNs watermark);
 
-  // Slices changed since the last call, ascending: open, closed or amended. For commits.
+  // Slices that left with the last close_through() before take_changed() could tell of their last change,
+  // ascending, as they stay. Valid until the next close_through().
+  std::span<const model::SliceColumn> left() const { return left_; }
+
+  // Slices changed since the last call, ascending: open, closed or amended; without those that have left()
+  // meanwhile. For commits. The rows of closed ones are whole.
   std::vector<SliceIndex> take_changed();
-  // Closed slices that were amended since the last call, ascending.
+  // Closed slices that were amended since the last call, ascending; their rows are whole. Some may have left:
+  // call it before close_through() where each counts.
   std::vector<SliceIndex> take_amended();
 
   // A column that is still held, or nullptr.
@@ -145,6 +151,7 @@ class Slicer {
   void fill(LeafIndex leaf, TimeNs from, TimeNs to);
   void take_back(LeafIndex leaf, TimeNs from);
   void draw_out(LeafIndex leaf, TimeNs until);
+  void make_whole();
   void confirm(LeafIndex leaf, TimeNs until);
   void visit_ended(LeafIndex leaf, TimeNs t);
   void visit_begins(LeafIndex leaf, TimeNs t);
@@ -159,6 +166,7 @@ class Slicer {
   Measurer measurer_;
   std::vector<LeafState> leaves_;
   std::deque<model::SliceColumn> columns_;  // consecutive slices, oldest first
+  std::vector<model::SliceColumn> left_;
   bool started_ = false;
   SliceIndex next_open_{};
   std::set<SliceIndex> changed_;
