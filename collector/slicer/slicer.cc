@@ -280,19 +280,26 @@ Outcome Slicer::note(LeafIndex leaf, const Note& note, TimeNs t) {
   return outcome;
 }
 
-Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
+// What was drawn out since the last event is not known to be true: it is taken back, and Unknown from there.
+Outcome Slicer::forget_state(LeafIndex leaf, TimeNs& from) {
   LeafState& l = leaves_[leaf.value];
-  start(t);
-  const bool late = t < horizon() && l.last_event <= horizon();
-  // What was drawn out since the last event is not known to be true: take it back, Unknown from there.
-  TimeNs from = l.last_event;
-  Outcome outcome = advance(leaf, from);
-  const bool absent = l.base == kAbsent;
+  from = l.last_event;
+  const Outcome outcome = advance(leaf, from);
   l.stack.clear();
   l.value.known = false;
   l.base = kUnknown;
   l.base_since = from;
   visit_begins(leaf, from);
+  return outcome;
+}
+
+Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
+  LeafState& l = leaves_[leaf.value];
+  start(t);
+  const bool late = t < horizon() && l.last_event <= horizon();
+  const bool absent = l.base == kAbsent;
+  TimeNs from{};
+  Outcome outcome = forget_state(leaf, from);
   if (absent) {
     // It began to exist somewhere in the gap; when, nobody knows: at its end.
     l.base = kAbsent;
@@ -305,6 +312,13 @@ Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
   column_at(slice_of(t < horizon() ? horizon() : t, options_.slice), kUnknown).lost_events += lost_events;
   touch(slice_of(t < horizon() ? horizon() : t, options_.slice));
   return late ? Outcome::kLateDropped : outcome;
+}
+
+void Slicer::lose(LeafIndex leaf) {
+  const LeafState& l = leaves_[leaf.value];
+  if (!started_ || l.base == kAbsent || (l.base == kUnknown && l.stack.empty())) return;
+  TimeNs from{};
+  static_cast<void>(forget_state(leaf, from));
 }
 
 Outcome Slicer::stack(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried) {

@@ -249,6 +249,33 @@ TEST(Slicer, WhatLeavesWithAChangeThatNobodyHasTakenIsToldAsItStays) {
   EXPECT_TRUE(s.left().empty());
 }
 
+// Records are being dropped, and the word comes when the slices have left: they have said it.
+TEST(Slicer, WhereRecordsAreBeingLostTheStateIsNotDrawnOut) {
+  Slicer s({kSlice, 2, 64});
+  s.start(TimeNs(0));
+  const LeafIndex leaf = s.add_leaf(), absent = s.add_leaf();
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  static_cast<void>(s.enter(leaf, kSend, TimeNs(50)));
+  Recorder recorder;
+  for (int t = 100; t <= 1000; t += 100) {
+    if (t == 200) s.lose(leaf), s.lose(absent);  // a slice late itself
+    if (t > 200) s.lose(leaf);                   // again and again
+    static_cast<void>(s.close_through(TimeNs(t)));
+    recorder.take_left(s);
+    recorder.take(s);
+  }
+  recorder.expect_whole(10);
+  const auto unknown = [&](std::int64_t k) {
+    return recorder.columns.at(k).duration_ns(leaf)[kUnknown.value];
+  };
+  EXPECT_EQ(unknown(0), 50);
+  for (int k = 1; k < 10; ++k) EXPECT_EQ(unknown(k), kSlice.value) << k;
+  EXPECT_EQ(recorder.columns.at(5).duration_ns(absent)[kAbsent.value], kSlice.value);
+  EXPECT_EQ(s.gap(leaf, TimeNs(350), 9), Outcome::kLateDropped);
+  EXPECT_EQ(s.stack(leaf, kSend, TimeNs(1020)), Outcome::kModelled);
+  EXPECT_EQ(s.current(leaf), kSend);
+}
+
 TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {
   Slicer s({kSlice, 2, 64});
   const LeafIndex leaf = s.add_leaf();
@@ -347,6 +374,9 @@ TEST(Slicer, EqualsTheReferenceInAnyOrderOfCoverAndClose) {
       for (std::size_t l = 0; l < events.size(); ++l) {
         for (auto burst = rng() % 5; burst > 0 && next[l] < events[l].size(); --burst)
           apply(s, LeafIndex(static_cast<std::uint32_t>(l)), events[l][next[l]++]);
+        // It may be known that records are being lost before the gap tells.
+        if (next[l] < events[l].size() && events[l][next[l]].kind == ReferenceEvent::kGap && rng() % 2)
+          s.lose(LeafIndex(static_cast<std::uint32_t>(l)));
         more |= next[l] < events[l].size();
         const bool broken_promise = rng() % 4 == 0;
         const TimeNs honest = next[l] < events[l].size() ? events[l][next[l]].time : end;

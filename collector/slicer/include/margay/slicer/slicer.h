@@ -95,6 +95,10 @@ class Slicer {
   // Records were lost between the leaf's last event and `t`: that stretch is Unknown, and what is open
   // afterwards is Unknown as well until `stack` or an event tells.
   Outcome gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events);
+  // Records are being lost behind the leaf's last event, and the gap that tells of them is still to come:
+  // Unknown from there on. Cells are the same after that gap as without this, unless it comes too late for
+  // them: then they have said it all the same. Of a leaf that is Absent or Unknown: nothing.
+  void lose(LeafIndex leaf);
   // After a gap: `state` is open now (kCompute: none).
   Outcome stack(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried = {});
 
@@ -148,6 +152,7 @@ class Slicer {
 
  private:
   Outcome advance(LeafIndex leaf, TimeNs& t);
+  Outcome forget_state(LeafIndex leaf, TimeNs& from);
   void fill(LeafIndex leaf, TimeNs from, TimeNs to);
   void take_back(LeafIndex leaf, TimeNs from);
   void draw_out(LeafIndex leaf, TimeNs until);
