@@ -164,6 +164,34 @@ class Limits(LimitsTest):
         self.check_conservation(run, 4)  # nothing lost
         self.check_exact(run, 4)
 
+    def test_far_more_slices_between_two_commits_than_can_be_amended(self):
+        config = os.path.join(self.place, "seldom.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write('[store]\ncommit = "1min"\n')
+        run = self.run_margay(self.lammps_until_told(), flags=["--config", config], env=self.counted, slice_text="10ms")
+        run.ranks("lmp", 4)
+        run.wait_for_slices(400)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)  # nothing lost
+        self.check_exact(run, 4)
+
+    def test_daemon_stopped_for_far_more_slices_than_can_be_amended(self):
+        # When it goes on they close all at once, and leave before the next commit.
+        run = self.run_margay(self.lammps_until_told(), env=self.counted, slice_text="10ms")
+        run.ranks("lmp", 4)
+        run.wait_for_slices(5)
+        daemon = run.child("margayd")
+        before = run.produced_so_far()
+        end_process(daemon, signal.SIGSTOP)
+        time.sleep(4)  # what is under test is four seconds of it
+        end_process(daemon, signal.SIGCONT)
+        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)  # nothing lost
+        self.check_exact(run, 4)
+
     def test_daemon_stopped_for_three_seconds_at_the_highest_rate(self):
         # More than a small memory and small rings hold: the rings fill, the probes drop and count.
         config = os.path.join(self.place, "small.toml")
