@@ -9,12 +9,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::int64_t total(const Rig& rig, StateId state, LeafIndex leaf = LeafIndex(0)) {
-  std::int64_t sum = 0;
-  for (const auto& [key, cell] : rig.cells(leaf, trace(at(60'000))))
-    if (key.second == state.value) sum += cell.duration_ns;
-  return sum;
-}
 std::uint64_t lost(const Rig& rig) {
   std::uint64_t sum = 0;
   for (SliceIndex s = slice_of(trace(kRunBegin), kSlice); rig.slicer.column(s) != nullptr; ++s)
@@ -279,37 +273,6 @@ TEST(Ingest, WhatWasDroppedLastIsUnknownToTheEnd) {
   EXPECT_EQ(lost(rig), 70u);
   EXPECT_TRUE(rig.account().balanced());
   EXPECT_EQ(total(rig, kUnknown), milliseconds(480).value) << "from the last record on";
-}
-
-// Whether the word on them comes in time or not: no cell says what the rank did while its records were
-// dropped.
-TEST(Ingest, WhileRecordsAreDroppedBehindTheLastOneItsStateIsNotDrawnOut) {
-  Rig rig;
-  const FakeSource s = two_calls();
-  rig.now = at(1000);
-  rig.receive(s.hello());
-  const auto batch = [&](std::size_t first, std::size_t count, std::uint64_t untold) {
-    wire::ToCollector m = s.batch(first, count, at(420));
-    m.mutable_batches(0)->set_dropped(70);
-    m.mutable_batches(0)->set_produced(74);
-    m.mutable_batches(0)->set_untold(untold);
-    rig.receive(m);
-  };
-  batch(0, 2, 0);
-  batch(4, 0, 70);  // what lies before it is still missing
-  EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kCompute);
-  batch(2, 2, 70);
-  EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kUnknown);
-  for (int ms = 1'500; ms <= 20'000; ms += 500) {
-    rig.now = at(ms);
-    batch(4, 0, 70);
-    rig.ingest.tick(rig.now);
-    static_cast<void>(rig.slicer.close_through(rig.ingest.watermark(rig.now)));
-  }
-  const DurationNs closed = slice_begin(rig.slicer.next_open(), kSlice) - trace(at(0));
-  EXPECT_GT(closed, seconds(15));
-  EXPECT_EQ(total(rig, kUnknown), (closed - milliseconds(420)).value);
-  EXPECT_EQ(total(rig, kCompute), milliseconds(220).value) << "30 to 250 ms";
 }
 
 TEST(Ingest, GoodbyeOfDataThatNeverComesIsGivenUp) {
