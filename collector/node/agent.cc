@@ -210,6 +210,7 @@ bool Agent::drain_ring(Source& source, std::uint32_t index) {
       say_hello(source);
     batch.set_count(static_cast<std::uint32_t>(n));
     batch.set_covered_until_ns(ring.covered_until(*look).value);
+    batch.set_untold(ring.untold(*look));
     // Copied, for a string that has grown holds up to twice what is in it, and many batches may have to wait.
     columns_.clear();
     wire::encode_columns(records_, columns_);
@@ -221,6 +222,7 @@ bool Agent::drain_ring(Source& source, std::uint32_t index) {
     head();
     // NOLINTNEXTLINE(bugprone-use-after-move): head() made it anew
     batch.set_covered_until_ns(ring.covered_until(*look).value);
+    batch.set_untold(ring.untold(*look));
     // Another agent had the records before this: should they be lost with it, this is where the thread is.
     if (empty && !look->pending && source.epoch > 1 && ring.last_time() == TimeNs())
       if (const auto state = ring.open_state()) batch.set_open_state(*state + 1u);
@@ -279,8 +281,8 @@ void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
     const auto look = source.reader.ring(i).look(clock_.monotonic());
     if (!look) continue;
     end = std::max(end, source.reader.ring(i).last_time());
-    // The last calls were dropped: it went on, without a record of it.
-    if (look->lost > 0) end = std::max(end, source.looked);
+    // The last calls were dropped: it went on, without a record of it; if it has not ended, until now.
+    if (look->lost > 0) end = std::max(end, source.gone ? source.looked : look->asked);
     wire::StreamTotal* total = goodbye.add_streams();
     total->set_stream(i);
     total->set_dropped(look->dropped);

@@ -62,6 +62,13 @@ TimeNs RingReader::covered_until(const Look& look) {
   return covered_;
 }
 
+std::uint64_t RingReader::untold(const Look& look) const {
+  // Between the reading of the head and of `lost` the ring may have been filled anew: then what was lost lies
+  // behind records that are still to be taken.
+  const bool last = tail_ == look.head && control_->head.load(std::memory_order_acquire) == look.head;
+  return last ? look.lost : 0;
+}
+
 std::optional<std::uint16_t> RingReader::open_state() const {
   if (tail_ == 0) return std::nullopt;
   const std::uint64_t reach = std::min<std::uint64_t>({tail_, capacity_ / 2, 256});

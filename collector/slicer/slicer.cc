@@ -280,19 +280,26 @@ Outcome Slicer::note(LeafIndex leaf, const Note& note, TimeNs t) {
   return outcome;
 }
 
-Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
+// What was drawn out since the last event is not known to be true: it is taken back, and Unknown from there.
+Outcome Slicer::forget_state(LeafIndex leaf, TimeNs& from) {
   LeafState& l = leaves_[leaf.value];
-  start(t);
-  const bool late = t < horizon() && l.last_event <= horizon();
-  // What was drawn out since the last event is not known to be true: take it back, Unknown from there.
-  TimeNs from = l.last_event;
-  Outcome outcome = advance(leaf, from);
-  const bool absent = l.base == kAbsent;
+  from = l.last_event;
+  const Outcome outcome = advance(leaf, from);
   l.stack.clear();
   l.value.known = false;
   l.base = kUnknown;
   l.base_since = from;
   visit_begins(leaf, from);
+  return outcome;
+}
+
+Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
+  LeafState& l = leaves_[leaf.value];
+  start(t);
+  const bool late = t < horizon() && l.last_event <= horizon();
+  const bool absent = l.base == kAbsent;
+  TimeNs from{};
+  Outcome outcome = forget_state(leaf, from);
   if (absent) {
     // It began to exist somewhere in the gap; when, nobody knows: at its end.
     l.base = kAbsent;
@@ -305,6 +312,13 @@ Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
   column_at(slice_of(t < horizon() ? horizon() : t, options_.slice), kUnknown).lost_events += lost_events;
   touch(slice_of(t < horizon() ? horizon() : t, options_.slice));
   return late ? Outcome::kLateDropped : outcome;
+}
+
+void Slicer::lose(LeafIndex leaf) {
+  const LeafState& l = leaves_[leaf.value];
+  if (!started_ || l.base == kAbsent || (l.base == kUnknown && l.stack.empty())) return;
+  TimeNs from{};
+  static_cast<void>(forget_state(leaf, from));
 }
 
 Outcome Slicer::stack(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried) {
@@ -375,12 +389,18 @@ void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& eviden
   touch(slice);
 }
 
+// A late event took back what had been drawn out behind it: whoever is told of it finds the closed rows whole
+// again. Without one no leaf's position lies in a closed slice.
+void Slicer::make_whole() {
+  if (amended_.empty()) return;
+  for (std::uint32_t i = 0; i < leaf_count(); ++i)
+    draw_out(LeafIndex(i), slice_begin(next_open_, options_.slice));
+}
+
 std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
+  left_.clear();
   if (!started_) return {};
-  // A late event took back what had been drawn out behind it: the closed rows are made whole again.
-  if (!amended_.empty())
-    for (std::uint32_t i = 0; i < leaf_count(); ++i)
-      draw_out(LeafIndex(i), slice_begin(next_open_, options_.slice));
+  make_whole();
   const SliceIndex end = slice_of(watermark, options_.slice);  // the first slice that stays open
   if (end <= next_open_) return {};
   const TimeNs until = slice_begin(end, options_.slice);
@@ -395,8 +415,10 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   std::vector<const SliceColumn*> closed;
   static_cast<void>(column_at(end, kCompute));
   next_open_ = end;
-  while (columns_.size() > 1 && columns_.front().index.value + options_.retained < first.value)
+  while (columns_.size() > 1 && columns_.front().index.value + options_.retained < first.value) {
+    if (changed_.erase(columns_.front().index) > 0) left_.push_back(std::move(columns_.front()));
     columns_.pop_front();
+  }
   for (SliceIndex s = first; s < end; ++s) {
     SliceColumn& c = column_at(s, kCompute);
     c.region = region_;
@@ -407,12 +429,14 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
 }
 
 std::vector<SliceIndex> Slicer::take_changed() {
+  make_whole();
   std::vector<SliceIndex> out(changed_.begin(), changed_.end());
   changed_.clear();
   return out;
 }
 
 std::vector<SliceIndex> Slicer::take_amended() {
+  make_whole();
   std::vector<SliceIndex> out(amended_.begin(), amended_.end());
   amended_.clear();
   return out;

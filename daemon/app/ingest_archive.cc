@@ -187,6 +187,17 @@ void IngestStage::put_pending(std::shared_ptr<const model::SliceColumn> column) 
   if (place) pending_column_bytes_ -= bytes_of(*place);
   pending_column_bytes_ += bytes_of(*column);
   place = std::move(column);
+  while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
+    pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
+    pending_columns_.erase(pending_columns_.begin());
+    ++columns_lost_;
+  }
+}
+
+// With many slices between two cuts the next one is made before its time, for some would have to go.
+bool IngestStage::much_waits() const {
+  return commits_->has_room() && (pending_columns_.size() > kMostPendingColumns / 2 ||
+                                  pending_column_bytes_ > kMostPendingColumnBytes / 2);
 }
 
 // Copies of what has changed, so that they can be written however late the disk is.
@@ -196,11 +207,6 @@ void IngestStage::collect_changes() {
     if (const auto* c = slicer_.column(s))
       // An open one is exact: a restart goes on with it.
       put_pending(s < slicer_.next_open() ? closed_copy(*c) : std::make_shared<model::SliceColumn>(*c));
-  while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
-    pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
-    pending_columns_.erase(pending_columns_.begin());
-    ++columns_lost_;
-  }
   auto forgotten = ingest_.take_forgotten();
   pending_forgotten_.sources.merge(forgotten.sources);
   for (const auto& [leaf, account] : forgotten.former) pending_forgotten_.former[leaf] = account;

@@ -150,7 +150,7 @@ void IngestStage::run() {
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
     }
     if (!said_final_) close_slices(ingest_.watermark(now));
-    if (now >= next_commit_ && last_deadline_ == TimeNs()) {
+    if ((now >= next_commit_ || much_waits()) && last_deadline_ == TimeNs()) {
       next_commit_ = now + options_.commit_period;
       commit(false);
     }
@@ -206,7 +206,10 @@ void IngestStage::close_slices(TimeNs watermark) {
     return;
   }
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
+  note_amended();  // before any leaves: the coarser slices are merged of what is held
   const auto closed = slicer_.close_through(watermark);
+  // More may close, and leave, between two cuts than the slicer holds.
+  for (const model::SliceColumn& c : slicer_.left()) put_pending(closed_copy(c));
   // As they leave the slicer they are rounded, if at all: levels, analysis and archive hold the same.
   std::vector<std::shared_ptr<const model::SliceColumn>> leaving;
   for (const model::SliceColumn* c : closed) leaving.push_back(closed_copy(*c));

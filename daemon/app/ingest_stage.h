@@ -57,6 +57,7 @@ class IngestStage {
   std::shared_ptr<const Standing> standing() const;
   void say_lost_sources(TimeNs now);
   void collect_changes();
+  bool much_waits() const;
   void commit(bool last);
   void poll_commits();
   void tell_retention();

@@ -70,6 +70,7 @@ Replay replay(const std::vector<Message>& messages, const store::RunMeta& run) {
   slicer.start(run.begin);
   Replay out;
   const auto take = [&] {
+    for (const model::SliceColumn& c : slicer.left()) put(out.cells, c);
     for (const SliceIndex s : slicer.take_changed())
       if (const auto* c = slicer.column(s)) put(out.cells, *c);
   };

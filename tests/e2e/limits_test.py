@@ -99,6 +99,33 @@ class LimitsTest(E2eTest):
         self.check_cells(run)
         self.check_alert_lines(run)
 
+    def check_unknown(self, run):
+        """Of each rank of which nothing came too late: each slice is Unknown for as long as its gaps last in it, to the
+        nanosecond, and for longer only behind the last record, where what was dropped is told at the end."""
+        gaps, unknown = collections.defaultdict(dict), collections.defaultdict(dict)
+        told = collections.Counter()
+        for row in csv.DictReader(dump("gaps", run.archive).splitlines()):
+            told[int(row["leaf"])] += int(row["lost"])
+            if int(row["unknown_ns"]) > 0:
+                gaps[int(row["leaf"])][int(row["slice"])] = int(row["unknown_ns"])
+        for row in csv.DictReader(dump("cells", run.archive).splitlines()):
+            if row["state"] == "Unknown" and int(row["duration_ns"]) > 0:
+                unknown[int(row["leaf"])][int(row["slice"])] = int(row["duration_ns"])
+        leaves = self.resources(run)
+        for rank, account in run.by_rank().items():
+            leaf = leaves[rank]
+            if account["late_dropped"] > 0:
+                continue
+            self.assertLessEqual(told[leaf], account["probe_dropped"], f"rank {rank}")
+            if told[leaf] == account["probe_dropped"]:
+                self.assertEqual(unknown[leaf], gaps[leaf], f"rank {rank}, leaf {leaf}")
+                continue
+            for number, duration in gaps[leaf].items():
+                self.assertGreaterEqual(unknown[leaf].get(number, 0), duration, f"rank {rank}, slice {number}")
+            more = {n: d - gaps[leaf].get(n, 0) for n, d in unknown[leaf].items() if d > gaps[leaf].get(n, 0)}
+            self.assertTrue(more, f"rank {rank}: what was dropped last is in no cell")
+            self.assertGreaterEqual(min(more), max(gaps[leaf], default=0), f"rank {rank}")
+
     def check_loss_is_said(self, run, ranks):
         """What the probe dropped shows in cells, in slices, in an alert and in the last line."""
         events = run.summary["events"]
@@ -110,11 +137,7 @@ class LimitsTest(E2eTest):
             self.assertEqual(in_slices, events["probe_dropped"])
         else:
             self.assertGreater(in_slices, 0)
-        unknown = {int(row["leaf"]) for row in csv.DictReader(dump("cells", run.archive).splitlines())
-                   if row["state"] == "Unknown" and int(row["duration_ns"]) > 0}
-        losers = {self.resources(run)[rank] for rank, a in run.by_rank().items()
-                  if a["probe_dropped"] > 0 and a["late_dropped"] == 0}
-        self.assertEqual(unknown & losers, losers)
+        self.check_unknown(run)
         alerts = [a for a in run.alerts if a["kind"] == "loss"]
         self.assertTrue(alerts, run.alerts)
         named = {int(name.rsplit("/rank", 1)[1]) for a in alerts for name in a["resources"]}
@@ -134,6 +157,34 @@ class Limits(LimitsTest):
         before = run.produced_so_far()
         end_process(daemon, signal.SIGSTOP)
         time.sleep(3)  # what is under test is three seconds of it
+        end_process(daemon, signal.SIGCONT)
+        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)  # nothing lost
+        self.check_exact(run, 4)
+
+    def test_far_more_slices_between_two_commits_than_can_be_amended(self):
+        config = os.path.join(self.place, "seldom.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write('[store]\ncommit = "1min"\n')
+        run = self.run_margay(self.lammps_until_told(), flags=["--config", config], env=self.counted, slice_text="10ms")
+        run.ranks("lmp", 4)
+        run.wait_for_slices(400)
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)  # nothing lost
+        self.check_exact(run, 4)
+
+    def test_daemon_stopped_for_far_more_slices_than_can_be_amended(self):
+        # When it goes on they close all at once, and leave before the next commit.
+        run = self.run_margay(self.lammps_until_told(), env=self.counted, slice_text="10ms")
+        run.ranks("lmp", 4)
+        run.wait_for_slices(5)
+        daemon = run.child("margayd")
+        before = run.produced_so_far()
+        end_process(daemon, signal.SIGSTOP)
+        time.sleep(4)  # what is under test is four seconds of it
         end_process(daemon, signal.SIGCONT)
         wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
         self.tell_to_end()

@@ -5,16 +5,21 @@
 //   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty
 //                             ones
 //   archive_dump records DIR  CSV leaf,kind,records,bytes of the raw records that were kept
+//   archive_dump gaps DIR     CSV slice,leaf,unknown_ns,lost of the gaps among them: each from the record
+//   before it on,
+//                             its records in the slice in which it ends
 //   archive_dump events DIR   every raw record that was kept, by leaf:
 //   [leaf,time_ns,kind,name,bytes,peer,tag] archive_dump alerts DIR   the alerts, a JSON object a line
 //   archive_dump reports DIR  the reports that were kept, a JSON object a line
 //
 // Exit code: 0; 1 if the archive cannot be read; 2 for a wrong call.
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -162,6 +167,52 @@ int dump_records(const store::Archive& archive) {
   return 0;
 }
 
+// What the gaps leave unknown of each slice.
+int dump_gaps(const store::Archive& archive) {
+  const auto resume = archive.load();
+  if (!resume) return complain(resume.error());
+  const DurationNs slice = resume->run.levels.at(0);
+  std::map<SourceId, DurationNs> offsets;
+  for (const auto& s : resume->sources) offsets[s.source] = s.clock_offset;
+  struct Sum {
+    std::int64_t unknown_ns = 0;
+    std::uint64_t lost = 0;
+  };
+  std::puts("slice,leaf,unknown_ns,lost");
+  Status decoded{};
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  for (const auto& leaf : resume->leaves) {
+    std::map<SliceIndex, Sum> sums;
+    std::optional<TimeNs> before;
+    const Status read =
+        archive.read_raw(leaf.leaf, TimeNs(-kFar), TimeNs(kFar), [&](store::RawBlock&& block) {
+          std::vector<EventRecord> records;
+          decoded = wire::decode_columns_untrusted(block.columns, block.count, records);
+          const DurationNs offset = offsets[block.source.value_or(leaf.source)];
+          for (const EventRecord& r : records) {
+            const TimeNs t = TimeNs(r.time_ns) + offset;
+            if (r.kind == MARGAY_GAP) {
+              sums[slice_of(t, slice)].lost += r.bytes;
+              for (TimeNs at = before.value_or(t); at < t;) {
+                const SliceIndex in = slice_of(at, slice);
+                const TimeNs until = std::min(t, slice_end(in, slice));
+                sums[in].unknown_ns += (until - at).value;
+                at = until;
+              }
+            }
+            before = t;
+          }
+          return bool(decoded);
+        });
+    if (!read) return complain(read.error());
+    if (!decoded) return complain(decoded.error());
+    for (const auto& [at, sum] : sums)
+      std::printf("%lld,%u,%lld,%llu\n", static_cast<long long>(at.value), leaf.leaf.value,
+                  static_cast<long long>(sum.unknown_ns), static_cast<unsigned long long>(sum.lost));
+  }
+  return 0;
+}
+
 int dump_alerts(const store::Archive& archive) {
   const auto alerts = archive.alerts();
   if (!alerts) return complain(alerts.error());
@@ -188,14 +239,15 @@ int dump_reports(const store::Archive& archive) {
 int main(int argc, char** argv) {
   const std::string what = argc == 3 ? argv[1] : "";
   if (what != "meta" && what != "slices" && what != "cells" && what != "records" && what != "events" &&
-      what != "alerts" && what != "reports") {
-    std::fputs("archive_dump meta|slices|cells|records|events|alerts|reports DIR\n", stderr);
+      what != "gaps" && what != "alerts" && what != "reports") {
+    std::fputs("archive_dump meta|slices|cells|records|gaps|events|alerts|reports DIR\n", stderr);
     return 2;
   }
   const auto archive = store::Archive::open(argv[2], store::Mode::kReadOnly);
   if (!archive) return complain(archive.error());
   if (what == "meta") return dump_meta(**archive);
   if (what == "records") return dump_records(**archive);
+  if (what == "gaps") return dump_gaps(**archive);
   if (what == "events") return dump_events(**archive);
   if (what == "alerts") return dump_alerts(**archive);
   if (what == "reports") return dump_reports(**archive);

@@ -111,6 +111,35 @@ TEST_F(PipelineTest, TheResolutionOfRawEventsIsKeptWithTheRunAndMustDivideItsSli
               HasSubstr("store.resolution of 512ns does not divide its slices of 100ms"));
 }
 
+// Commits may be far apart: every slice is in the archive, also those that could no longer be amended by
+// then.
+TEST_F(PipelineTest, SlicesThatAreOverLongBeforeTheNextCommitAreArchived) {
+  options.levels = {milliseconds(1), milliseconds(10)};
+  options.commit_period = seconds(60);
+  {
+    auto pipeline = Pipeline::start(options);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    wire::Report r = status();
+    while (r.watermark_ns() - r.run_begin_ns() < 400 * options.levels[0].value) r = status();
+    (*pipeline)->request_stop();
+    (*pipeline)->wait();
+  }
+  const auto archive = store::Archive::open(options.archive, store::Mode::kReadOnly);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto all = (*archive)->load();
+  ASSERT_TRUE(all) << all.error().message;
+  for (const store::ClosedThrough& closed : all->closed) {
+    if (closed.level != LevelIndex(0)) continue;
+    const SliceIndex first = slice_of(all->run.begin, options.levels[0]);
+    EXPECT_GE(closed.through.value - first.value, 398);
+    const auto columns = (*archive)->read_columns(LevelIndex(0), first, closed.through);
+    ASSERT_TRUE(columns) << columns.error().message;
+    ASSERT_EQ(columns->size(), static_cast<std::size_t>(closed.through.value - first.value + 1));
+    return;
+  }
+  FAIL() << "nothing was closed";
+}
+
 TEST_F(PipelineTest, AnAddressThatMakesNoSenseIsRefusedAndATakenPortIsNot) {
   options.http_listen = "everywhere";
   auto pipeline = Pipeline::start(options);

@@ -9,12 +9,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::int64_t total(const Rig& rig, StateId state, LeafIndex leaf = LeafIndex(0)) {
-  std::int64_t sum = 0;
-  for (const auto& [key, cell] : rig.cells(leaf, trace(at(60'000))))
-    if (key.second == state.value) sum += cell.duration_ns;
-  return sum;
-}
 std::uint64_t lost(const Rig& rig) {
   std::uint64_t sum = 0;
   for (SliceIndex s = slice_of(trace(kRunBegin), kSlice); rig.slicer.column(s) != nullptr; ++s)

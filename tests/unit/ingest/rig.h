@@ -242,6 +242,14 @@ inline TimeNs at(std::int64_t ms) {
   return kRunBegin + milliseconds(ms);
 }
 
+// Nanoseconds that the leaf has spent in the state.
+inline std::int64_t total(const Rig& rig, StateId state, LeafIndex leaf = LeafIndex(0)) {
+  std::int64_t sum = 0;
+  for (const auto& [key, cell] : rig.cells(leaf, trace(at(60'000))))
+    if (key.second == state.value) sum += cell.duration_ns;
+  return sum;
+}
+
 // Four records: MPI_Send 10..30 ms, MPI_Recv 250..420 ms.
 inline FakeSource two_calls() {
   FakeSource s;

@@ -242,5 +242,36 @@ TEST(Clocks, AnswersNobodyAskedForAreRefused) {
   EXPECT_EQ(rig.ingest.counters().clock_refused, 8u);
 }
 
+// Whether the word on them comes in time or not: no cell says what the rank did while its records were
+// dropped.
+TEST(Silence, WhileRecordsAreDroppedBehindTheLastOneItsStateIsNotDrawnOut) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(1000);
+  rig.receive(s.hello());
+  const auto batch = [&](std::size_t first, std::size_t count, std::uint64_t untold) {
+    wire::ToCollector m = s.batch(first, count, at(420));
+    m.mutable_batches(0)->set_dropped(70);
+    m.mutable_batches(0)->set_produced(74);
+    m.mutable_batches(0)->set_untold(untold);
+    rig.receive(m);
+  };
+  batch(0, 2, 0);
+  batch(4, 0, 70);  // what lies before it is still missing
+  EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kCompute);
+  batch(2, 2, 70);
+  EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kUnknown);
+  for (int ms = 1'500; ms <= 20'000; ms += 500) {
+    rig.now = at(ms);
+    batch(4, 0, 70);
+    rig.ingest.tick(rig.now);
+    static_cast<void>(rig.slicer.close_through(rig.ingest.watermark(rig.now)));
+  }
+  const DurationNs closed = slice_begin(rig.slicer.next_open(), kSlice) - trace(at(0));
+  EXPECT_GT(closed, seconds(15));
+  EXPECT_EQ(total(rig, kUnknown), (closed - milliseconds(420)).value);
+  EXPECT_EQ(total(rig, kCompute), milliseconds(220).value) << "30 to 250 ms";
+}
+
 }  // namespace
 }  // namespace margay::ingest::test

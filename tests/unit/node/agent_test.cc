@@ -111,6 +111,7 @@ TEST_F(AgentTest, WhatWasDroppedLastIsToldWithTheGoodbye) {
   round();
   const std::int64_t last = stream.committed.back().time_ns;
   EXPECT_EQ(stream.covered, last) << "nothing is promised behind what was dropped";
+  EXPECT_EQ(stream.last.untold(), 16u);
   rank.end();
   rounds_until([&] { return !collector.goodbyes.empty(); });
   const wire::Goodbye& goodbye = collector.goodbyes.begin()->second;
@@ -118,6 +119,51 @@ TEST_F(AgentTest, WhatWasDroppedLastIsToldWithTheGoodbye) {
   EXPECT_EQ(goodbye.streams(0).untold(), 16u);
   EXPECT_EQ(goodbye.streams(0).dropped(), 16u);
   EXPECT_GT(goodbye.end_ns(), last) << "it lived on, without a record";
+}
+
+TEST_F(AgentTest, WhatIsBeingDroppedIsToldUntilAGapTells) {
+  segment.header->rings[0].capacity = 64;
+  auto w = segment.writer(0);
+  round();
+  calls(w, 40);
+  round();
+  const FakeCollector::Stream& stream = collector.streams.at({id(), 0});
+  EXPECT_EQ(stream.committed.size(), 64u);
+  EXPECT_EQ(stream.last.untold(), 16u) << "with the records";
+  round();
+  EXPECT_EQ(stream.last.count(), 0u);
+  EXPECT_EQ(stream.last.untold(), 16u) << "and after them";
+  calls(w, 1);
+  rounds_until([&] { return stream.committed.size() == 68; });
+  EXPECT_EQ(stream.committed[64].kind, MARGAY_GAP);
+  EXPECT_EQ(stream.last.untold(), 0u);
+}
+
+// It lives on when the run is over, and was looked at long before it dropped them.
+TEST_F(AgentTest, WhatALiveProcessDroppedLastIsUnknownUntilItsGoodbye) {
+  ManualClock time;
+  time.mono = clock.monotonic();
+  AgentOptions o;
+  o.rings = dir.rings();
+  o.period = seconds(1000);
+  Agent one(o, time);
+  segment.header->rings[0].capacity = 64;
+  auto w = segment.writer(0);
+  const auto go = [&] {
+    one.scan();
+    one.sample();
+    one.drain();
+    one.outbox().flush(time.monotonic(), [&](const wire::ToCollector& m) { return collector.take(m), true; });
+    one.outbox().on_reply_untrusted(collector.commit(), time.monotonic());
+  };
+  go();
+  calls(w, 40);
+  one.finish();
+  time.mono = clock.monotonic() + seconds(1);
+  go();
+  ASSERT_EQ(collector.goodbyes.size(), 1u);
+  EXPECT_EQ(collector.goodbyes.begin()->second.streams(0).untold(), 16u);
+  EXPECT_EQ(collector.goodbyes.begin()->second.end_ns(), time.mono.value);
 }
 
 // At the end the agent waits for a collector as long as that takes something, and not for ever.

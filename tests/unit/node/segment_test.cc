@@ -90,6 +90,31 @@ TEST_F(SegmentTest, CutShortWhileOpenIsNoticed) {
   EXPECT_FALSE(r->intact());
 }
 
+TEST_F(SegmentTest, WhatWasDroppedIsUntoldOnlyBehindTheLastRecord) {
+  segment.header->rings[0].capacity = 64;
+  auto w = segment.writer(0);
+  std::int64_t time = 0;
+  const auto write = [&](int n) {
+    for (int i = 0; i < n; ++i) w.write(record_of(MARGAY_ENTER, 1), 0, [&] { return ++time; });
+  };
+  auto r = SegmentReader::open_untrusted(segment.path);
+  ASSERT_TRUE(r);
+  RingReader& ring = r->ring(0);
+  write(64 + 8);
+  std::vector<EventRecord> out;
+  const auto look = ring.look(TimeNs(1000));
+  ASSERT_TRUE(look);
+  EXPECT_EQ(ring.untold(*look), 0u) << "there are records to be taken";
+  ring.take(*look, 64, out);
+  EXPECT_EQ(ring.untold(*look), 8u);
+  // While the reader was kept from looking on, the ring was filled anew, and more was dropped.
+  write(70);
+  auto torn = *look;
+  torn.lost = segment.header->rings[0].lost;
+  EXPECT_EQ(torn.lost, 8u);
+  EXPECT_EQ(ring.untold(torn), 0u);
+}
+
 TEST_F(SegmentTest, LinksAndDirectoriesAreRefused) {
   std::filesystem::create_symlink(segment.path, dir.rings() + "/p1-1");
   EXPECT_FALSE(SegmentReader::open_untrusted(dir.rings() + "/p1-1"));

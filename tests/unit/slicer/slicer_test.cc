@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "margay/slicer/levels.h"
@@ -22,9 +23,24 @@ constexpr StateId kSend(3), kRecv(4);
 // Keeps the newest version of every column the slicer reports, as the archive does.
 struct Recorder {
   std::map<std::int64_t, model::SliceColumn> columns;
+  // After each close_through().
+  void take_left(const Slicer& slicer) {
+    for (const model::SliceColumn& c : slicer.left()) columns[c.index.value] = c;
+  }
   void take(Slicer& slicer) {
     for (const SliceIndex s : slicer.take_changed())
       if (const auto* c = slicer.column(s)) columns[s.value] = *c;
+  }
+  void expect_whole(std::int64_t slices) const {
+    for (std::int64_t k = 0; k < slices; ++k) {
+      ASSERT_TRUE(columns.contains(k)) << "slice " << k;
+      const model::SliceColumn& c = columns.at(k);
+      for (std::uint32_t l = 0; l < c.leaves(); ++l) {
+        const auto row = c.duration_ns(LeafIndex(l));
+        ASSERT_EQ(std::accumulate(row.begin(), row.end(), std::int64_t{0}), kSlice.value)
+            << "slice " << k << " of leaf " << l;
+      }
+    }
   }
   ReferenceCells cells(LeafIndex leaf) const {
     ReferenceCells out;
@@ -189,6 +205,77 @@ TEST(Slicer, ALateEventLeavesTheClosedRowsBehindItWhole) {
   }
 }
 
+TEST(Slicer, WhatIsTakenIsWholeAlsoBeforeTheNextClosing) {
+  for (const bool amended : {false, true}) {
+    Slicer s({kSlice, 64, 64});
+    s.start(TimeNs(0));
+    const LeafIndex leaf = s.add_leaf();
+    static_cast<void>(s.begin(leaf, TimeNs(0)));
+    Recorder recorder;
+    EXPECT_EQ(s.close_through(TimeNs(1000)).size(), 10u);
+    recorder.take(s);
+    static_cast<void>(s.take_amended());
+    static_cast<void>(s.enter(leaf, kSend, TimeNs(250)));
+    if (amended) static_cast<void>(s.take_amended());  // must not make it forget that rows are open
+    recorder.take(s);
+    recorder.expect_whole(10);
+    EXPECT_EQ(recorder.columns.at(9).duration_ns(leaf)[kSend.value], kSlice.value);
+  }
+}
+
+// More slices close at once than stay amendable, and nobody has asked meanwhile.
+TEST(Slicer, WhatLeavesWithAChangeThatNobodyHasTakenIsToldAsItStays) {
+  Slicer s({kSlice, 2, 64});
+  s.start(TimeNs(0));
+  const LeafIndex leaf = s.add_leaf();
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  s.cover(leaf, TimeNs(30));
+  Recorder recorder;
+  recorder.take(s);  // slice 0, while it is open
+  static_cast<void>(s.gap(leaf, TimeNs(450), 3));
+  s.cover(leaf, TimeNs(1000));
+  EXPECT_EQ(s.close_through(TimeNs(500)).size(), 5u);
+  EXPECT_TRUE(s.left().empty());
+  EXPECT_EQ(s.close_through(TimeNs(1000)).size(), 5u);
+  ASSERT_EQ(s.left().size(), 3u);
+  EXPECT_EQ(s.left()[1].index, SliceIndex(1));
+  EXPECT_EQ(s.left()[1].duration_ns(leaf)[kUnknown.value], kSlice.value);
+  recorder.take_left(s);
+  recorder.take(s);
+  recorder.expect_whole(10);
+  EXPECT_EQ(recorder.columns.at(0).duration_ns(leaf)[kUnknown.value], kSlice.value);
+  // What was taken as it stays is not told again.
+  static_cast<void>(s.close_through(TimeNs(2000)));
+  EXPECT_TRUE(s.left().empty());
+}
+
+// Records are being dropped, and the word comes when the slices have left: they have said it.
+TEST(Slicer, WhereRecordsAreBeingLostTheStateIsNotDrawnOut) {
+  Slicer s({kSlice, 2, 64});
+  s.start(TimeNs(0));
+  const LeafIndex leaf = s.add_leaf(), absent = s.add_leaf();
+  static_cast<void>(s.begin(leaf, TimeNs(0)));
+  static_cast<void>(s.enter(leaf, kSend, TimeNs(50)));
+  Recorder recorder;
+  for (int t = 100; t <= 1000; t += 100) {
+    if (t == 200) s.lose(leaf), s.lose(absent);  // a slice late itself
+    if (t > 200) s.lose(leaf);                   // again and again
+    static_cast<void>(s.close_through(TimeNs(t)));
+    recorder.take_left(s);
+    recorder.take(s);
+  }
+  recorder.expect_whole(10);
+  const auto unknown = [&](std::int64_t k) {
+    return recorder.columns.at(k).duration_ns(leaf)[kUnknown.value];
+  };
+  EXPECT_EQ(unknown(0), 50);
+  for (int k = 1; k < 10; ++k) EXPECT_EQ(unknown(k), kSlice.value) << k;
+  EXPECT_EQ(recorder.columns.at(5).duration_ns(absent)[kAbsent.value], kSlice.value);
+  EXPECT_EQ(s.gap(leaf, TimeNs(350), 9), Outcome::kLateDropped);
+  EXPECT_EQ(s.stack(leaf, kSend, TimeNs(1020)), Outcome::kModelled);
+  EXPECT_EQ(s.current(leaf), kSend);
+}
+
 TEST(Slicer, EventOlderThanTheWindowIsDroppedButItsStateIsKept) {
   Slicer s({kSlice, 2, 64});
   const LeafIndex leaf = s.add_leaf();
@@ -287,6 +374,9 @@ TEST(Slicer, EqualsTheReferenceInAnyOrderOfCoverAndClose) {
       for (std::size_t l = 0; l < events.size(); ++l) {
         for (auto burst = rng() % 5; burst > 0 && next[l] < events[l].size(); --burst)
           apply(s, LeafIndex(static_cast<std::uint32_t>(l)), events[l][next[l]++]);
+        // It may be known that records are being lost before the gap tells.
+        if (next[l] < events[l].size() && events[l][next[l]].kind == ReferenceEvent::kGap && rng() % 2)
+          s.lose(LeafIndex(static_cast<std::uint32_t>(l)));
         more |= next[l] < events[l].size();
         const bool broken_promise = rng() % 4 == 0;
         const TimeNs honest = next[l] < events[l].size() ? events[l][next[l]].time : end;
@@ -313,6 +403,34 @@ TEST(Slicer, EqualsTheReferenceInAnyOrderOfCoverAndClose) {
         ASSERT_EQ(sum, kSlice.value) << "slice " << k << " of leaf " << l;
       }
     }
+  }
+}
+
+TEST(Slicer, HoweverSeldomItIsAskedNothingOfASliceIsMissed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 rng(seed);
+    const auto events = random_events(rng, 150);
+    const TimeNs end = slice_begin(slice_of(events.back().time, kSlice) + 2, kSlice);
+    Slicer s({kSlice, 2, 64});
+    s.start(TimeNs(0));
+    const LeafIndex leaf = s.add_leaf();
+    Recorder recorder;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      apply(s, leaf, events[i]);
+      const TimeNs next = i + 1 < events.size() ? events[i + 1].time : end;
+      if (rng() % 2) s.cover(leaf, next);
+      if (rng() % 4 == 0) {
+        static_cast<void>(s.close_through(next));
+        recorder.take_left(s);
+      }
+      if (rng() % 32 == 0) recorder.take(s);
+    }
+    static_cast<void>(s.close_through(end));
+    recorder.take_left(s);
+    recorder.take(s);
+    ASSERT_EQ(recorder.cells(leaf) == test::reference_cells(events, TimeNs(0), end, kSlice), true);
+    recorder.expect_whole(slice_of(end, kSlice).value);
   }
 }
 

@@ -47,6 +47,9 @@ class RingReader {
   // The promise after take(): every record with an earlier time has been taken, and none was dropped since
   // the last of them. Never goes back.
   TimeNs covered_until(const Look& look);
+  // After take() of all that `look` saw: records dropped behind the last one, if none has followed. Else 0: a
+  // GAP tells.
+  std::uint64_t untold(const Look& look) const;
 
   // What the thread is in the middle of after the records taken so far, by name index; nothing if there were
   // none. It reads what lies behind the tail, which the producer overwrites last: for the rare case that

@@ -95,6 +95,10 @@ class Slicer {
   // Records were lost between the leaf's last event and `t`: that stretch is Unknown, and what is open
   // afterwards is Unknown as well until `stack` or an event tells.
   Outcome gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events);
+  // Records are being lost behind the leaf's last event, and the gap that tells of them is still to come:
+  // Unknown from there on. Cells are the same after that gap as without this, unless it comes too late for
+  // them: then they have said it all the same. Of a leaf that is Absent or Unknown: nothing.
+  void lose(LeafIndex leaf);
   // After a gap: `state` is open now (kCompute: none).
   Outcome stack(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried = {});
 
@@ -116,9 +120,15 @@ class Slicer {
   // newly closed slices, oldest first; valid until the next call.
   std::vector<const model::SliceColumn*> close_through(TimeNs watermark);
 
-  // Slices changed since the last call, ascending: open, closed or amended. For commits.
+  // Slices that left with the last close_through() before take_changed() could tell of their last change,
+  // ascending, as they stay. Valid until the next close_through().
+  std::span<const model::SliceColumn> left() const { return left_; }
+
+  // Slices changed since the last call, ascending: open, closed or amended; without those that have left()
+  // meanwhile. For commits. The rows of closed ones are whole.
   std::vector<SliceIndex> take_changed();
-  // Closed slices that were amended since the last call, ascending.
+  // Closed slices that were amended since the last call, ascending; their rows are whole. Some may have left:
+  // call it before close_through() where each counts.
   std::vector<SliceIndex> take_amended();
 
   // A column that is still held, or nullptr.
@@ -142,9 +152,11 @@ class Slicer {
 
  private:
   Outcome advance(LeafIndex leaf, TimeNs& t);
+  Outcome forget_state(LeafIndex leaf, TimeNs& from);
   void fill(LeafIndex leaf, TimeNs from, TimeNs to);
   void take_back(LeafIndex leaf, TimeNs from);
   void draw_out(LeafIndex leaf, TimeNs until);
+  void make_whole();
   void confirm(LeafIndex leaf, TimeNs until);
   void visit_ended(LeafIndex leaf, TimeNs t);
   void visit_begins(LeafIndex leaf, TimeNs t);
@@ -159,6 +171,7 @@ class Slicer {
   Measurer measurer_;
   std::vector<LeafState> leaves_;
   std::deque<model::SliceColumn> columns_;  // consecutive slices, oldest first
+  std::vector<model::SliceColumn> left_;
   bool started_ = false;
   SliceIndex next_open_{};
   std::set<SliceIndex> changed_;
