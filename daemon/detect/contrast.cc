@@ -338,7 +338,6 @@ void Contrast::learn_storage(std::size_t l) {
 void Contrast::machine_departures() {
   machine_.reach(there_.size(), kMachine);
   machine_n_.resize(there_.size(), 0.0f);
-  if (without_.contains(Ingredient::kMachine)) return;
   for (std::size_t x = 0; x < kMachine; ++x) {
     float least = 1;
     for (const std::uint32_t l : sample_)

@@ -428,7 +428,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   bool learned = false;
   // Where processes are sampled, what has just begun is better told in the next slice: by what the machine
   // does.
-  const bool waits = contrast_.unsettled() && contrast_.sampled() && has(Ingredient::kTwoInARow);
+  const bool waits = contrast_.unsettled() && contrast_.sampled();
   if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
     if (!begin(window, alarms) && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);
   } else if (alarms.empty()) {
