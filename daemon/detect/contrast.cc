@@ -25,7 +25,8 @@ constexpr float kShortOfMean = 0.5f;
 constexpr float kSeldom = 0.1f, kLongMemory = 512;  // share of the time; slices
 constexpr std::size_t kFewEnded = 4;                // one in so many leaves must have ended a visit
 constexpr double kIdleShare = 0.1;
-constexpr float kOftenStorage = 0.5f;  // of the slices
+constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
+constexpr float kOftenStorage = 0.5f;             // of the slices
 
 // The cumulated hazard of a standard normal logarithm.
 float hazard(float z) {
@@ -151,6 +152,9 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   sample_.clear();
   std::size_t present = 0;
   for (std::size_t l = 0; l < leaves; ++l) present += rows.weights[l] >= kLeastWeight;
+  few_left_ = static_cast<float>(present) < kFewLeft * usually_;
+  usually_ +=
+      (static_cast<float>(present) - usually_) / std::min<float>(kPresence, static_cast<float>(clock_));
   const std::size_t stride = present / kMostSampled + 1;
   std::size_t seen = 0;
   for (std::size_t l = 0; l < leaves; ++l) {
@@ -300,10 +304,14 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
   for (std::size_t x = kMachine; x < columns_ && !without_.contains(Ingredient::kWorkModes); ++x) {
     float now = 0;
-    for (const std::uint32_t l : sample_) now += row_[l][x] / static_cast<float>(n);
+    std::size_t more = 0;
+    for (const std::uint32_t l : sample_) {
+      now += row_[l][x] / static_cast<float>(n);
+      more += row_[l][x] > overall_[x] + static_cast<float>(kNear);
+    }
     // Who waits for work to come does what comes.
     seldom_ = seldom_ || (idle.empty() && work_[x] && overall_[x] <= kSeldom &&
-                          now > overall_[x] + static_cast<float>(kNear));
+                          now > overall_[x] + static_cast<float>(kNear) && more * 2 > n);
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
   for (std::size_t l = 0; l < there_.size(); ++l)
@@ -442,7 +450,10 @@ bool Contrast::learn() {
   }
   add(alike_);
   add(any_);
-  if (alike_.slices >= kAlike && (mode_ || alike_.fit.share <= kNear)) {
+  // Where others wait longer, and work takes what it takes, it may well be a perturbation.
+  const bool waits = mode_ && !without_.contains(Ingredient::kWorkModes) &&
+                     fit_now_.work <= kNear + kNearTimes * modes_[*mode_].fit.work;
+  if (alike_.slices >= (waits ? kUnlike : kAlike) && (mode_ || alike_.fit.share <= kNear)) {
     adopt(std::move(alike_));
     return true;
   }

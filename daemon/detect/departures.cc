@@ -382,7 +382,11 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (episode_ && episode_->over) episode_.reset();
   std::erase_if(lasting_, [](const Lasting& l) { return l.over; });
   if (!topology_ || window.size() == 0) return nullptr;
-  if (look == Look::kNothing || (look == Look::kHeld && !episode_ && alarms_in_a_row_ == 0)) {
+  // Without a sampler what made the slice before look like a perturbation is all there is to tell who
+  // stopped.
+  const bool begun = alarms_in_a_row_ > 0 || (suspect_ && !contrast_.sampled());
+  if (look == Look::kNothing || (look == Look::kHeld && !episode_ && !begun)) {
+    suspect_ = false;
     if (run_ > 0) restart();
     contrast_.forget();
     return told();
@@ -417,6 +421,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   const bool over = stragglers_ > 0 && --stragglers_ == 0;
   if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
+  if (contrast_.few_left()) alarms.clear();
   machine_alarms(alarms);
   const bool back = come_back(window);
   if (back) alarms.clear();
