@@ -311,7 +311,8 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     }
     // Who waits for work to come does what comes.
     seldom_ = seldom_ || (idle.empty() && work_[x] && overall_[x] <= kSeldom &&
-                          now > overall_[x] + static_cast<float>(kNear) && more * 2 > n);
+                          now > overall_[x] + static_cast<float>(kNear) &&
+                          (more * 2 > n || without_.contains(Ingredient::kMostWrite)));
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
   for (std::size_t l = 0; l < there_.size(); ++l)
@@ -452,6 +453,7 @@ bool Contrast::learn() {
   add(any_);
   // Where others wait longer, and work takes what it takes, it may well be a perturbation.
   const bool waits = mode_ && !without_.contains(Ingredient::kWorkModes) &&
+                     !without_.contains(Ingredient::kWaitingModes) &&
                      fit_now_.work <= kNear + kNearTimes * modes_[*mode_].fit.work;
   if (alike_.slices >= (waits ? kUnlike : kAlike) && (mode_ || alike_.fit.share <= kNear)) {
     adopt(std::move(alike_));

@@ -63,6 +63,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   TailLimit::Options limit;
   limit.heavy = has(Ingredient::kHeavyTail);
   if (!has(Ingredient::kYoung)) limit.young = 0;
+  if (!has(Ingredient::kSureScores)) limit.unsure = 0;
   while (limits_.size() < groups_ * kTests) limits_.emplace_back(limit);
   pooled_n_.resize(groups_, 0.0);
   lay_out(columns_);
@@ -384,7 +385,8 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (!topology_ || window.size() == 0) return nullptr;
   // Without a sampler what made the slice before look like a perturbation is all there is to tell who
   // stopped.
-  const bool begun = alarms_in_a_row_ > 0 || (suspect_ && !contrast_.sampled());
+  const bool begun =
+      alarms_in_a_row_ > 0 || (suspect_ && !contrast_.sampled() && has(Ingredient::kStandstill));
   if (look == Look::kNothing || (look == Look::kHeld && !episode_ && !begun)) {
     suspect_ = false;
     if (run_ > 0) restart();
@@ -421,7 +423,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   const bool over = stragglers_ > 0 && --stragglers_ == 0;
   if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
-  if (contrast_.few_left()) alarms.clear();
+  if (contrast_.few_left() && has(Ingredient::kFewLeft)) alarms.clear();
   machine_alarms(alarms);
   const bool back = come_back(window);
   if (back) alarms.clear();
