@@ -452,7 +452,7 @@ bool Contrast::learn() {
   add(alike_);
   add(any_);
   // Where others wait longer, and work takes what it takes, it may well be a perturbation.
-  const bool waits = mode_ && !without_.contains(Ingredient::kWorkModes) &&
+  const bool waits = mode_ && fit_now_.work > 0 && !without_.contains(Ingredient::kWorkModes) &&
                      !without_.contains(Ingredient::kWaitingModes) &&
                      fit_now_.work <= kNear + kNearTimes * modes_[*mode_].fit.work;
   if (alike_.slices >= (waits ? kUnlike : kAlike) && (mode_ || alike_.fit.share <= kNear)) {

@@ -63,7 +63,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   TailLimit::Options limit;
   limit.heavy = has(Ingredient::kHeavyTail);
   if (!has(Ingredient::kYoung)) limit.young = 0;
-  if (!has(Ingredient::kSureScores)) limit.unsure = 0;
+  if (has(Ingredient::kSureScores)) limit.unsure = 8;
   while (limits_.size() < groups_ * kTests) limits_.emplace_back(limit);
   pooled_n_.resize(groups_, 0.0);
   lay_out(columns_);

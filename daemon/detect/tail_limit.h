@@ -29,7 +29,7 @@ class TailLimit {
  public:
   struct Options {
     std::size_t kept = 16384;  // newest maxima that count
-    std::size_t unsure = 8;    // of the first maxima, which count no more
+    std::size_t unsure = 0;    // of the first maxima, which count no more
     std::size_t enough = 32;   // when there are so many
     double least = 20;         // no limit is below this
     double young = 12;         // slices at which doubt of a short history has halved
