@@ -25,8 +25,9 @@ constexpr float kShortOfMean = 0.5f;
 constexpr float kSeldom = 0.1f, kLongMemory = 512;  // share of the time; slices
 constexpr std::size_t kFewEnded = 4;                // one in so many leaves must have ended a visit
 constexpr double kIdleShare = 0.1;
-constexpr float kWorks = 0.2f;         // of the time: less is a rank that mostly waits for others
-constexpr float kOftenStorage = 0.5f;  // of the slices
+constexpr float kWorks = 0.2f;                    // of the time: less is a rank that mostly waits for others
+constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
+constexpr float kOftenStorage = 0.5f;             // of the slices
 
 // The cumulated hazard of a standard normal logarithm.
 float hazard(float z) {
@@ -152,6 +153,9 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   sample_.clear();
   std::size_t present = 0;
   for (std::size_t l = 0; l < leaves; ++l) present += rows.weights[l] >= kLeastWeight;
+  few_left_ = static_cast<float>(present) < kFewLeft * usually_;
+  usually_ +=
+      (static_cast<float>(present) - usually_) / std::min<float>(kPresence, static_cast<float>(clock_));
   const std::size_t stride = present / kMostSampled + 1;
   std::size_t seen = 0;
   for (std::size_t l = 0; l < leaves; ++l) {
@@ -306,10 +310,15 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
   for (std::size_t x = kMachine; x < columns_ && !without_.contains(Ingredient::kWorkModes); ++x) {
     float now = 0;
-    for (const std::uint32_t l : sample_) now += row_[l][x] / static_cast<float>(n);
+    std::size_t more = 0;
+    for (const std::uint32_t l : sample_) {
+      now += row_[l][x] / static_cast<float>(n);
+      more += row_[l][x] > overall_[x] + static_cast<float>(kNear);
+    }
     // Who waits for work to come does what comes.
     seldom_ = seldom_ || (idle.empty() && work_[x] && overall_[x] <= kSeldom &&
-                          now > overall_[x] + static_cast<float>(kNear));
+                          now > overall_[x] + static_cast<float>(kNear) &&
+                          (more * 2 > n || without_.contains(Ingredient::kMostWrite)));
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
   for (std::size_t l = 0; l < there_.size(); ++l)
@@ -344,7 +353,6 @@ void Contrast::learn_storage(std::size_t l) {
 void Contrast::machine_departures() {
   machine_.reach(there_.size(), kMachine);
   machine_n_.resize(there_.size(), 0.0f);
-  if (without_.contains(Ingredient::kMachine)) return;
   for (std::size_t x = 0; x < kMachine; ++x) {
     float least = 1;
     for (const std::uint32_t l : sample_)
@@ -449,7 +457,11 @@ bool Contrast::learn() {
   }
   add(alike_);
   add(any_);
-  if (alike_.slices >= kAlike && (mode_ || alike_.fit.share <= kNear)) {
+  // Where others wait longer, and work takes what it takes, it may well be a perturbation.
+  const bool waits = mode_ && fit_now_.work > 0 && !without_.contains(Ingredient::kWorkModes) &&
+                     !without_.contains(Ingredient::kWaitingModes) &&
+                     fit_now_.work <= kNear + kNearTimes * modes_[*mode_].fit.work;
+  if (alike_.slices >= (waits ? kUnlike : kAlike) && (mode_ || alike_.fit.share <= kNear)) {
     adopt(std::move(alike_));
     return true;
   }

@@ -75,6 +75,8 @@ class Contrast {
   bool unsettled() const { return unsettled_; }
   // Most leaves do work that they seldom do: a checkpoint.
   bool seldom() const { return seldom_; }
+  // Most leaves that there were are gone: the job ends, and those that are left say little of each other.
+  bool few_left() const { return few_left_; }
   // Three leaves in four, or more, work otherwise than in the mode.
   bool all_move() const {
     return mode_ && fit_now_.least_work > kNear + kNearTimes * modes_[*mode_].fit.work;
@@ -117,6 +119,8 @@ class Contrast {
   Mode alike_, any_;  // being learned: of slices that are alike, and of all that fit no mode
   bool unsettled_ = true;
   bool seldom_ = false;  // most leaves do work that they seldom do
+  bool few_left_ = false;
+  float usually_ = 0;  // leaves that there are
   Fit fit_now_;
   std::vector<float> overall_;           // by column: share of all leaves, in all modes
   std::vector<char> work_;               // by column

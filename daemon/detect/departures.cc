@@ -63,6 +63,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   TailLimit::Options limit;
   limit.heavy = has(Ingredient::kHeavyTail);
   if (!has(Ingredient::kYoung)) limit.young = 0;
+  if (has(Ingredient::kSureScores)) limit.unsure = 8;
   while (limits_.size() < groups_ * kTests) limits_.emplace_back(limit);
   pooled_n_.resize(groups_, 0.0);
   lay_out(columns_);
@@ -382,7 +383,12 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (episode_ && episode_->over) episode_.reset();
   std::erase_if(lasting_, [](const Lasting& l) { return l.over; });
   if (!topology_ || window.size() == 0) return nullptr;
-  if (look == Look::kNothing || (look == Look::kHeld && !episode_ && alarms_in_a_row_ == 0)) {
+  // Without a sampler what made the slice before look like a perturbation is all there is to tell who
+  // stopped.
+  const bool begun =
+      alarms_in_a_row_ > 0 || (suspect_ && !contrast_.sampled() && has(Ingredient::kStandstill));
+  if (look == Look::kNothing || (look == Look::kHeld && !episode_ && !begun)) {
+    suspect_ = false;
     if (run_ > 0) restart();
     contrast_.forget();
     return told();
@@ -417,6 +423,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   const bool over = stragglers_ > 0 && --stragglers_ == 0;
   if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
+  if (contrast_.few_left() && has(Ingredient::kFewLeft)) alarms.clear();
   machine_alarms(alarms);
   const bool back = come_back(window);
   if (back) alarms.clear();
@@ -428,7 +435,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   bool learned = false;
   // Where processes are sampled, what has just begun is better told in the next slice: by what the machine
   // does.
-  const bool waits = contrast_.unsettled() && contrast_.sampled() && has(Ingredient::kTwoInARow);
+  const bool waits = contrast_.unsettled() && contrast_.sampled();
   if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
     if (!begin(window, alarms) && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);
   } else if (alarms.empty()) {

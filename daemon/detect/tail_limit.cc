@@ -26,7 +26,8 @@ void TailLimit::add(float score) {
                                          [&](const Maximum& m) { return m.score > score; });
   for (auto m = greatest_.insert(less, {score, 0, added_++}) + 1; m != greatest_.end(); ++m) ++m->exceeded;
   std::erase_if(greatest_, [&](const Maximum& m) {
-    return m.exceeded > kMostTail || m.number + options_.kept < added_;
+    return m.exceeded > kMostTail || m.number + options_.kept < added_ ||
+           (m.number < options_.unsure && added_ >= options_.enough);
   });
 }
 

@@ -12,6 +12,9 @@
 // (the k-skyband: Mouratidis et al., Continuous monitoring of top-k queries over sliding windows, 2006). Of n
 // maxima in any order k (1 + ln(n / k)) are kept.
 //
+// The first maxima are of scores whose variances rest on a few slices: they can be ten times too high, and no
+// later one would be beyond them. So they count while there is nothing better, and no longer.
+//
 // Cost: add and limit O(maxima kept). Memory: 16 bytes of each, 5 KiB or so. Thread safety: none.
 #pragma once
 
@@ -26,6 +29,8 @@ class TailLimit {
  public:
   struct Options {
     std::size_t kept = 16384;  // newest maxima that count
+    std::size_t unsure = 0;    // of the first maxima, which count no more
+    std::size_t enough = 32;   // when there are so many
     double least = 20;         // no limit is below this
     double young = 12;         // slices at which doubt of a short history has halved
     double doubt = 1;          // the limit of no history at all is 1 + doubt times as wide
@@ -35,7 +40,9 @@ class TailLimit {
 
   // The greatest score of a quiet slice; not negative, finite.
   void add(float score);
-  std::size_t size() const { return std::min<std::uint64_t>(added_, options_.kept); }
+  std::size_t size() const {
+    return std::min<std::uint64_t>(added_ - (added_ >= options_.enough ? options_.unsure : 0), options_.kept);
+  }
   // No limit is below this.
   double least() const { return options_.least; }
   // Maxima until a limit is finite.

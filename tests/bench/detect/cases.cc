@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <queue>
 
 #include "chance.h"
@@ -68,11 +69,42 @@ class Line {
   double now_ = 0;
 };
 
+// What a fault did, by the job's own account.
+class Account {
+ public:
+  // The leaf was at something for `took` seconds, that would have been `usual`; chance alone varies it by
+  // this deviation of the logarithm.
+  void slowed(std::uint32_t leaf, double usual, double took, double deviation) {
+    if (took <= usual || usual <= 0) return;
+    const double far = std::log(took / usual) / deviation;
+    add(leaf, took - usual, far * far);
+  }
+  void add(std::uint32_t leaf, double seconds, double squares) {
+    extra_[leaf] += seconds;
+    squares_ += squares;
+  }
+  void tell(double begin, double end, Truth& truth) const {
+    for (const std::uint32_t l : truth.leaves) {
+      const auto of = extra_.find(l);
+      const double lost = of == extra_.end() ? 0 : std::min(1.0, of->second / (end - begin));
+      truth.lost += lost / static_cast<double>(truth.leaves.size());
+      truth.most_lost = std::max(truth.most_lost, lost);
+    }
+    truth.signal = std::sqrt(squares_);
+  }
+
+ private:
+  std::map<std::uint32_t, double> extra_;  // seconds
+  double squares_ = 0;
+};
+
 struct Fault {
   std::string kind;  // "" for none
   double begin = 0, end = 0, factor = 1;
   std::set<std::uint32_t> leaves;
-  bool hits(std::uint32_t r, double t) const { return t >= begin && t < end && leaves.contains(r); }
+  bool acts = true;  // false: all is drawn as if it did, and nobody is hurt
+  bool hurts(std::uint32_t r) const { return acts && leaves.contains(r); }
+  bool hits(std::uint32_t r, double t) const { return t >= begin && t < end && hurts(r); }
 };
 
 std::set<std::uint32_t> some_leaves(const Shape& shape, const std::string& kind, Random& random) {
@@ -117,12 +149,13 @@ struct Job {
   std::vector<std::string> states;
   std::vector<std::vector<Visit>> visits;
   std::set<std::string> idle;
+  Account account;
 };
 
 // Iterations: compute, exchange with both neighbours, every so often a collective.
 Job coupled(const Fault& fault, const std::string& trait, double slice, double end, Random& random,
             Shape shape) {
-  Job job{shape, {"compute", "MPI_Sendrecv", "MPI_Allreduce", "MPI_Init", "write"}, {}, {}};
+  Job job{shape, {"compute", "MPI_Sendrecv", "MPI_Allreduce", "MPI_Init", "write"}, {}, {}, {}};
   const std::uint32_t n = shape.ranks;
   std::vector<Line> lines(n);
   const double spread = trait == "differ" ? 0.25 : 0.05;
@@ -156,10 +189,11 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
       if (trait == "single" && static_cast<std::int64_t>(t / (20 * slice)) % 3 == 2)
         work *= r == 0 ? 1.5 : 0.3;
       transfer[r] = step * (b ? 0.5 : 0.2) * random.jitter(0.1);
-      double left = work, at = lines[r].now();
+      const double began = lines[r].now();
+      double left = work, at = began;
       // What lies inside the fault goes slower; a stop is time in which nothing goes on.
       const bool slow = fault.kind.starts_with("slow_") && fault.kind != "slow_disk";
-      if (slow && fault.leaves.contains(r)) {
+      if (slow && fault.hurts(r)) {
         const double before = std::clamp(fault.begin - at, 0.0, left);
         at += before, left -= before;
         if (left > 0 && at < fault.end) {
@@ -170,13 +204,20 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
       } else {
         at += work;
       }
-      if (fault.kind == "stop" && fault.leaves.contains(r) && lines[r].now() < fault.end && at > fault.begin)
+      if (fault.kind == "stop" && fault.hurts(r) && began < fault.end && at > fault.begin)
         at = fault.end + std::max(0.0, at - fault.begin);
       lines[r].until(0, at);
-      if (writes && i % 3 == 0)
-        lines[r].spend(4, step * 0.15 * random.jitter(0.2) *
-                              (fault.kind == "slow_disk" && fault.hits(r, at) ? fault.factor : 1));
-      if (fault.kind == "contention" && fault.hits(r, at)) transfer[r] *= 1 + 3 * fault.factor;
+      job.account.slowed(r, work, at - began, cv);
+      if (writes && i % 3 == 0) {
+        const double usual = step * 0.15 * random.jitter(0.2);
+        const double took = usual * (fault.kind == "slow_disk" && fault.hits(r, at) ? fault.factor : 1);
+        lines[r].spend(4, took);
+        job.account.slowed(r, usual, took, 0.2);
+      }
+      if (fault.kind == "contention" && fault.hits(r, at)) {
+        job.account.slowed(r, transfer[r], transfer[r] * (1 + 3 * fault.factor), 0.1);
+        transfer[r] *= 1 + 3 * fault.factor;
+      }
       ready[r] = lines[r].now();
     }
     double all = 0;
@@ -211,38 +252,49 @@ Job coupled(const Fault& fault, const std::string& trait, double slice, double e
 // Cycles of calls that do not wait for each other.
 Job free_ranks(const Fault& fault, const std::string& trait, double slice, double end, Random& random,
                Shape shape) {
-  Job job{shape, {"compute", "MPI_Init", "MPI_Send", "MPI_Recv", "MPI_Wait", "MPI_Allreduce"}, {}, {}};
+  Job job{shape, {"compute", "MPI_Init", "MPI_Send", "MPI_Recv", "MPI_Wait", "MPI_Allreduce"}, {}, {}, {}};
   const double cycle = slice * std::exp(random.uniform(std::log(0.1), std::log(0.7)));
   const double mix_a[] = {0.5, 0, 0.12, 0.13, 0.15, 0.1}, mix_b[] = {0.25, 0, 0.25, 0.1, 0.1, 0.3};
   std::vector<Slow> machine(shape.machines, Slow(random.uniform(0.02, 0.1), 6 * slice));
   std::vector<double> edges{0};
   while (edges.back() < end) edges.push_back(edges.back() + slice * random.uniform(25, 45));
   const double cv = random.uniform(0.1, trait == "tails" ? 0.9 : 0.4), own = random.uniform(0.02, 0.1);
-  for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+  const auto play = [&](std::uint32_t r, const Fault& what, Random& chance) {
     Line line;
     Slow rank(own, 5 * slice), near = machine[shape.machine(r)];
-    Random machines(random.below(1) + 1000 * shape.machine(r) + 1);
+    Random machines(chance.below(1) + 1000 * shape.machine(r) + 1);
     double tilt[6];
-    for (double& x : tilt) x = trait == "differ" ? random.jitter(0.3) : random.jitter(0.03);
-    line.spend(1, slice * random.uniform(0.3, 1.5));
+    for (double& x : tilt) x = trait == "differ" ? chance.jitter(0.3) : chance.jitter(0.03);
+    line.spend(1, slice * chance.uniform(0.3, 1.5));
     while (line.now() < end) {
       const double t = line.now();
       const auto phase = std::upper_bound(edges.begin(), edges.end(), t) - edges.begin();
       const double* const mix = trait == "phases" && phase % 2 == 0 ? mix_b : mix_a;
       for (const std::uint16_t s : {0, 2, 3, 4, 5}) {
-        double d = cycle * mix[s] * tilt[s] * random.jitter(cv);
-        if (s == 0) d *= rank.at(line.now(), random) * near.at(line.now(), machines);
+        double d = cycle * mix[s] * tilt[s] * chance.jitter(cv);
+        if (s == 0) d *= rank.at(line.now(), chance) * near.at(line.now(), machines);
         if (trait == "drift" && s == 0 && r % 9 == 0) d *= 1 + 0.5 * t / end;
-        if (fault.hits(r, line.now())) {
-          if (fault.kind == "contention" && (s == 2 || s == 4)) d *= fault.factor;
-          if (fault.kind.starts_with("slow_") && s == 0) d *= fault.factor;
-          if (fault.kind == "stop" && s == 0) d += fault.end - line.now();
-          if (fault.kind == "hung" && s == 3) d = end + 1;
+        const double usual = d;
+        if (what.hits(r, line.now())) {
+          if (what.kind == "contention" && (s == 2 || s == 4)) d *= what.factor;
+          if (what.kind.starts_with("slow_") && s == 0) d *= what.factor;
+          if (what.kind == "stop" && s == 0) d += what.end - line.now();
+          if (what.kind == "hung" && s == 3) d = end + 1;
         }
+        job.account.slowed(r, usual, d, cv);
         line.spend(s, d);
       }
     }
-    job.visits.push_back(std::move(line.visits));
+    job.visits[r] = std::move(line.visits);
+  };
+  job.visits.resize(shape.ranks);
+  Fault strikes = fault;
+  strikes.acts = true;
+  for (std::uint32_t r = 0; r < shape.ranks; ++r) {
+    // Who comes later draws what is left: so much as if the fault had acted.
+    Random as_if = random;
+    play(r, strikes, random);
+    if (!fault.acts && fault.leaves.contains(r)) play(r, fault, as_if);
   }
   return job;
 }
@@ -250,7 +302,7 @@ Job free_ranks(const Fault& fault, const std::string& trait, double slice, doubl
 // Workers that take requests: each its own queue, or one for all. Idle is declared.
 Job service(const Fault& fault, const std::string& trait, double slice, double end, Random& random,
             Shape shape) {
-  Job job{shape, {"idle", "parse", "query", "render"}, {}, {"idle"}};
+  Job job{shape, {"idle", "parse", "query", "render"}, {}, {"idle"}, {}};
   const double size = slice * std::exp(random.uniform(std::log(0.05), std::log(0.6)));
   const double load = random.uniform(0.25, 0.6);
   const bool shared = random.chance(0.5);
@@ -265,11 +317,19 @@ Job service(const Fault& fault, const std::string& trait, double slice, double e
   const auto serve = [&](std::uint32_t r) {
     const double parts[] = {0, 0.2, 0.5, 0.3};
     const double of = size * random.jitter(cv) * kind_size[r % 4];
+    double extra = 0, far = 0, squares = 0;
     for (std::uint16_t s = 1; s < 4; ++s) {
       double d = of * parts[(s + kind[r % 4]) % 3 + 1] * random.jitter(0.2);
-      if (fault.hits(r, lines[r].now()) && (fault.kind != "slow_disk" ? s != 2 : s == 2)) d *= fault.factor;
+      if (fault.hits(r, lines[r].now()) && (fault.kind != "slow_disk" ? s != 2 : s == 2)) {
+        const double log = std::log(fault.factor);
+        extra += d * (fault.factor - 1), far += log, squares += log * log;
+        d *= fault.factor;
+      }
       lines[r].spend(s, d);
     }
+    // The size of the request is chance as well, and the same in all its parts.
+    const double in_common = cv * cv / (0.2 * 0.2 + 3 * cv * cv);
+    if (extra > 0) job.account.add(r, extra, (squares - in_common * far * far) / (0.2 * 0.2));
   };
   for (double t = 0; t < end;) {
     const double all = static_cast<double>(shape.ranks) * load / size;
@@ -293,7 +353,7 @@ Job service(const Fault& fault, const std::string& trait, double slice, double e
 // A bag of tasks: read, compute, write; a barrier between levels of the workflow.
 Job tasks(const Fault& fault, const std::string& trait, double slice, double end, Random& random,
           Shape shape) {
-  Job job{shape, {"idle", "read", "compute", "write"}, {}, {"idle"}};
+  Job job{shape, {"idle", "read", "compute", "write"}, {}, {"idle"}, {}};
   const double size = slice * std::exp(random.uniform(std::log(0.8), std::log(8.0)));
   std::vector<Line> lines(shape.ranks);
   const double cv = trait == "tails" ? 0.9 : 0.4;
@@ -313,8 +373,9 @@ Job tasks(const Fault& fault, const std::string& trait, double slice, double end
       for (const std::uint16_t s : {1, 2, 3}) {
         double left = size * (s == 2 ? 1 - 2 * io : io) * random.jitter(cv) *
                       (trait == "kinds" ? kinds[i * 4 / count] : 1);
-        const bool hit = fault.leaves.contains(r) && (fault.kind == "slow_disk" ? s != 2 : s == 2);
-        double at = lines[r].now();
+        const bool hit = fault.hurts(r) && (fault.kind == "slow_disk" ? s != 2 : s == 2);
+        const double usual = left, began = lines[r].now();
+        double at = began;
         if (hit) {
           const double before = std::clamp(fault.begin - at, 0.0, left);
           at += before, left -= before;
@@ -322,6 +383,7 @@ Job tasks(const Fault& fault, const std::string& trait, double slice, double end
           at += during * fault.factor, left -= during;
         }
         lines[r].until(s, at + left);
+        if (hit) job.account.slowed(r, usual, at + left - began, cv);
       }
       last = std::max(last, lines[r].now());
       free.emplace(lines[r].now() + slice * 0.01, r);
@@ -405,7 +467,7 @@ std::size_t group_count() {
   return std::size(kGroups);
 }
 
-Case make_case(std::size_t group, std::uint64_t seed) {
+Case make_case(std::size_t group, std::uint64_t seed, bool hurt) {
   const Group& g = kGroups[group];
   Random random(seed * 1000 + group);
   Case out;
@@ -425,7 +487,8 @@ Case make_case(std::size_t group, std::uint64_t seed) {
     if (random.chance(0.3)) shape = {12, 3, 1};
   }
   if (std::string(g.fault) == "slow_cluster" || trait == "clusters") shape = {64, 16, 4};
-  const Fault fault = some_fault(g.fault, shape, out.slice_s, end, random);
+  Fault fault = some_fault(g.fault, shape, out.slice_s, end, random);
+  fault.acts = hurt;
   const std::string job_kind = g.job;
   Job job = (job_kind == "coupled"   ? coupled
              : job_kind == "free"    ? free_ranks
@@ -455,8 +518,11 @@ Case make_case(std::size_t group, std::uint64_t seed) {
   out.topology = topology_of(shape, job.states);
   out.idle_states = job.idle;
   out.slices = slices_of(job.visits, out.slice_s, end, job.states.size());
-  if (!fault.kind.empty())
-    out.truths.push_back({fault.begin, std::min(fault.end, end), fault.leaves, fault.kind});
+  if (!fault.kind.empty()) {
+    Truth truth{fault.begin, std::min(fault.end, end), fault.leaves, fault.kind, fault.factor};
+    job.account.tell(truth.begin_s, truth.end_s, truth);
+    out.truths.push_back(std::move(truth));
+  }
   return out;
 }
 

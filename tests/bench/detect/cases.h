@@ -24,6 +24,10 @@ struct Truth {
   double begin_s = 0, end_s = 0;
   std::set<std::uint32_t> leaves;
   std::string fault;
+  // By the job's own account, whoever looks at it.
+  double factor = 1;               // so many times as long takes what is hurt
+  double lost = 0, most_lost = 0;  // share of the time of the leaves that it cost: mean, and of the worst
+  double signal = 0;               // how far that is from chance, in deviations: limit.cc
 };
 
 struct Case {
@@ -38,6 +42,9 @@ struct Case {
 
 // How many groups there are, and one case of a group.
 std::size_t group_count();
-Case make_case(std::size_t group, std::uint64_t seed);
+// Unhurt, it is the twin of the one with the fault: the same job by the same draws, up to the fault exactly;
+// and after it, but where how much is drawn hangs on how long somebody waits (polling, checkpoints), or who
+// is free first (tasks). It tells the truths of the other as well, but for what they cost.
+Case make_case(std::size_t group, std::uint64_t seed, bool hurt = true);
 
 }  // namespace margay::bench

@@ -13,6 +13,8 @@ namespace margay::bench {
 int cases(std::uint64_t first, std::uint64_t last, int group, bool verbose);
 // The same with each ingredient of the search for departures left out: a markdown table.
 int ablation(std::uint64_t first, std::uint64_t last, int group);
+// What can be found at all: what each fault did to the job, and what one who knows all but chance would find.
+int limit(std::uint64_t first, std::uint64_t last, int group);
 // Whether what is said by slice t depends on slices after it: cases cut off somewhere say what the whole ones
 // said until there. Fails if one does not.
 int causality(std::uint64_t first, std::uint64_t last);

@@ -2,6 +2,8 @@
 //     made-up cases of these seeds (1 to 4): F1, delay, localisation, false alarms
 // detect_bench ablation [FIRST LAST [GROUP]]
 //     the same with each ingredient left out: a markdown table
+// detect_bench limit [FIRST LAST [GROUP]]
+//     what each fault did to its job, which are missed, and what could be found at all (limit.cc)
 // detect_bench knob [--days D] [--leaves N] [--slice 1s] [--knob 1,10,100] [--seeds FIRST-LAST] [--kind KIND]
 //                   [--effect E] [-v]
 //     quiet jobs: false alarms beside those expected
@@ -93,6 +95,7 @@ int main(int argc, char** argv) {
   const auto group = static_cast<int>(number(4, -1));
   if (what == "cases") return bench::cases(first, last, group, verbose);
   if (what == "ablation") return bench::ablation(first, last, group);
+  if (what == "limit") return bench::limit(first, last, group);
   if (what == "causality") return bench::causality(first, last);
   if (what == "write" && argc > 2)
     return bench::write(argv[2], static_cast<std::uint64_t>(number(3, 1)),

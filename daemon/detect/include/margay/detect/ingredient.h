@@ -1,7 +1,8 @@
 // What the search for departures is made of, piece by piece, so that a measurement can leave one out and see
 // what it is worth (tests/bench/detect: `detect_bench ablation`). FOR MEASUREMENT ONLY: nothing that runs
-// beside a job leaves anything out, and no configuration can. Pure; thread-safe; an empty set costs a test
-// of a bit here and there.
+// beside a job leaves anything out, and no configuration can. What rests on samples of processes is not here:
+// made-up jobs have none, and real runs judge it (tests/campaign). Pure; thread-safe; an empty set costs a
+// test of a bit here and there.
 #pragma once
 
 #include <array>
@@ -23,12 +24,15 @@ enum class Ingredient : std::uint8_t {
   kLateLearning,       // the greatest score of a slice is learned some slices later
   kSuspicionLearning,  // what looked suspicious and came to nothing is learned
   kAlarmLearning,      // an alarm's score is learned, bounded
-  kTwoInARow,  // while the whole job moves, two slices have to be alarming where processes are sampled
   kWorkBeforeWaiters,  // who works longer is blamed before who waits longer
   kModes,              // usual is told apart by what the job does
   kTempo,              // visits that should have ended and have not
   kWorkModes,          // modes are told apart by how long visits of work take
-  kMachine,            // what the machine does to a process
+  kSureScores,         // the first scores do not set limits for long
+  kWaitingModes,       // what only waiting tells apart takes longer to become a mode
+  kMostWrite,          // a checkpoint is what most leaves do
+  kStandstill,         // who looked suspicious before all stood still is looked at on
+  kFewLeft,            // when most have left, nobody is told
   kCount
 };
 
@@ -57,12 +61,15 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Ingredient::kC
     "late learning",
     "suspicion learned",
     "alarms learned",
-    "two in a row",
     "work before waiters",
     "modes",
     "visits that end late",
     "modes by what work takes",
-    "what the machine does",
+    "first scores forgotten",
+    "slower modes of waiting",
+    "checkpoints of most",
+    "suspicion in a standstill",
+    "silence when most have left",
 };
 
 }  // namespace margay::detect
