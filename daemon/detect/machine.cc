@@ -37,7 +37,7 @@ void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
                           slices == 2 ? kMuchTaken : kTaken);
       if (slices > kLeftOut && in_most(storage, slices))
         times = std::max(times, taken(storage, slices, variance[Contrast::kBlocked], 0));
-      if (times > 1) alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(times)});
+      if (times > 1) alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(times), 0});
     }
   }
 }
