@@ -370,8 +370,8 @@ std::vector<Departures::Alarm> Departures::alarmed() {
       // What shows more in a slice than in eight has begun in it.
       const bool at_once = t % kTests == kApartLong && best_[i][kApart].score >= best.score;
       const std::uint32_t since = at_once ? best_[i][kApart].slices : best.slices;
-      if (effect(sum.data(), best.slices) >= options_.min_effect)
-        out.push_back({i, since, best.score / limit});
+      const double large = effect(sum.data(), best.slices);
+      if (large >= options_.min_effect) out.push_back({i, since, best.score / limit, large});
     }
   }
   return out;
@@ -437,8 +437,11 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   // does.
   const bool waits = contrast_.unsettled() && contrast_.sampled();
   if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
-    if (!begin(window, alarms) && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);
-  } else if (alarms.empty()) {
+    const Begun first = begin(window, alarms);
+    if (first == Begun::kNotYet && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);
+    if (first == Begun::kNobody) alarms.clear(), suspect_ = true;
+  }
+  if (alarms.empty()) {
     suspicious_ = suspect_ ? suspicious_ + 1 : 0;
     if (!contrast_.unsettled() && contrast_.history() > 1) {
       if (suspicious_ == 0 || suspicious_ > kMostSuspicious)

@@ -108,6 +108,7 @@ class Departures {
     std::uint32_t item;
     std::uint32_t slices;  // since when
     double times;          // the limit
+    double effect;         // share of the time; 0 where the machine tells it
   };
   void lay_out(std::size_t columns);
   void take();
@@ -128,7 +129,12 @@ class Departures {
   void restart();
   bool has(Ingredient i) const { return !options_.without.contains(i); }
   bool works(std::size_t column) const { return work_[column] != 0; }
-  bool begin(const Window& window, const std::vector<Alarm>& alarmed);
+  enum class Begun : std::uint8_t {
+    kYes,
+    kNotYet,  // the next slice may tell who it is
+    kNobody,  // nobody does what would explain it
+  };
+  Begun begin(const Window& window, const std::vector<Alarm>& alarmed);
   void blame();
   void take_time();
   void blame_whole_nodes(std::size_t column);

@@ -19,6 +19,7 @@ constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
 constexpr float kTaken = 0.1f;  // share of the time that the machine takes, to be a cause
 // Who keeps storage busy takes CPU time from others, too: so many times as much.
 constexpr float kStorageFirst = 2;
+constexpr double kExplains = 0.5;        // of what is lost, by those who are blamed
 constexpr int kRounds = 4;               // until who goes with whom is settled
 constexpr std::size_t kLeastSample = 4;  // leaves of which it can be said that nearly all do
 constexpr std::size_t kMany = 4;         // one in so many leaves
@@ -31,7 +32,7 @@ constexpr std::uint32_t kLearners =
 
 }  // namespace
 
-bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) {
+Departures::Begun Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) {
   const auto strongest = std::max_element(alarmed.begin(), alarmed.end(),
                                           [](const Alarm& a, const Alarm& b) { return a.times < b.times; });
   episode_.emplace();
@@ -55,7 +56,15 @@ bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
   const bool many = episode_->works && leaves_ >= kLeastSample && episode_->leaves.size() * kMany > leaves_;
   if ((wait || many) && alarms_in_a_row_ < 2) {
     episode_.reset();
-    return false;
+    return Begun::kNotYet;
+  }
+  // Who waits longer waits for somebody who works as much longer, nearly: what many do a little otherwise
+  // than usual explains nothing.
+  const bool machine =
+      std::any_of(alarmed.begin(), alarmed.end(), [](const Alarm& a) { return a.effect <= 0; });
+  if (!machine && effect(way_.data(), 1) < kExplains * strongest->effect) {
+    episode_.reset();
+    return Begun::kNobody;
   }
   // What turns out to come again and again raises the limit.
   pending_.clear();
@@ -63,7 +72,7 @@ bool Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) 
     if (std::isfinite(limit_now_[g]) && greatest_[g] > 0 && has(Ingredient::kAlarmLearning))
       limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
   contrast_.forget();
-  return true;
+  return Begun::kYes;
 }
 
 void Departures::take_time() {
@@ -86,7 +95,8 @@ void Departures::follow(const Window& window) {
   bool on = goes_on();
   if (on) {
     blame();
-    on = !everybody_;
+    // In the mean since the onset they still do what is worth telling, nearly.
+    on = !everybody_ && effect(way_.data(), 1) >= kExplains * options_.min_effect;
   }
   if (on) {
     back_ = 0;

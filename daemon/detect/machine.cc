@@ -36,7 +36,7 @@ void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
       float times = taken(cpu, slices, variance[Contrast::kDenied] + variance[Contrast::kStopped], least);
       if (slices > kLeftOut && in_most(storage, slices))
         times = std::max(times, taken(storage, slices, variance[Contrast::kBlocked], 0));
-      if (times > 1) alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(times)});
+      if (times > 1) alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(times), 0});
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "tail_limit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -18,17 +19,108 @@ constexpr double kPriorExcess = 0.25;
 constexpr double kPriorWeight = 4;
 // How much of the heavy continuation is believed: of a long history, and more of a short one.
 constexpr double kHeavy = 0.3, kHeavyYoung = 0.3;
+// Slices from which on a history tells the shape of its tail, by and by; and in which steps it is then
+// counted.
+constexpr std::size_t kLongHistory = 256, kStep = 64;
+// Tails that are believed possible: indices of a generalised Pareto distribution, the heavier the less.
+constexpr std::array<double, 12> kIndices = {0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.3};
+constexpr std::array<double, 12> kWidths = {0.025, 0.05,  0.05, 0.05,  0.075, 0.1,
+                                            0.1,   0.125, 0.15, 0.175, 0.25,  0.3};
+// What is seldomer than once in so many times what has been seen is not told yet: all that is unknown would
+// be believed. That costs log(n) / kFarthest alarms in n slices, once.
+constexpr double kFarthest = 150;
+constexpr double kPriorIndex = 0.2;  // mean
 
 }  // namespace
 
 void TailLimit::add(float score) {
   const auto less = std::partition_point(greatest_.begin(), greatest_.end(),
                                          [&](const Maximum& m) { return m.score > score; });
+  const auto in_tail = [&](auto m) {
+    return m - greatest_.begin() <= static_cast<std::ptrdiff_t>(kMostTail);
+  };
+  if (in_tail(less)) tails_known_ = false;
   for (auto m = greatest_.insert(less, {score, 0, added_++}) + 1; m != greatest_.end(); ++m) ++m->exceeded;
-  std::erase_if(greatest_, [&](const Maximum& m) {
-    return m.exceeded > kMostTail || m.number + options_.kept < added_ ||
-           (m.number < options_.unsure && added_ >= options_.enough);
-  });
+  // Who goes because of those that are greater is not in the tail; who is too old may be.
+  const auto old = [&](const Maximum& m) {
+    return m.number + options_.kept < added_ || (m.number < options_.unsure && added_ >= options_.enough);
+  };
+  for (auto m = greatest_.begin(); m != greatest_.end() && in_tail(m); ++m)
+    if (old(*m)) tails_known_ = false;
+  std::erase_if(greatest_, [&](const Maximum& m) { return m.exceeded > kMostTail || old(m); });
+}
+
+TailLimit::Tail TailLimit::tail(std::size_t k) const {
+  Tail t{std::max(1.0, static_cast<double>(greatest_[k].score)), k, {}};
+  std::vector<double> excesses(k);
+  double mean = 0;
+  for (std::size_t i = 0; i < k; ++i) {
+    excesses[i] = std::max(0.0, static_cast<double>(greatest_[i].score) - t.quantile);
+    mean += excesses[i] / static_cast<double>(k);
+  }
+  // Maxima that are all alike are no proof.
+  const double least = kPriorWeight * kPriorExcess * t.quantile / static_cast<double>(k);
+  double scale = std::max(mean, least), most = -std::numeric_limits<double>::infinity();
+  for (std::size_t s = 0; s < kIndices.size(); ++s) {
+    const double index = kIndices[s];
+    // The likeliest scale of this index: where (1 + index) mean(x / (scale + index x)) = 1. The heavier, the
+    // smaller, so it lies below the one before.
+    double log_likelihood = 0;
+    if (index > 0) {
+      double low = 0, high = scale;
+      for (int round = 0; round < 40; ++round) {
+        const double middle = (low + high) / 2;
+        double sum = 0;
+        for (const double x : excesses) sum += x / (middle + index * x);
+        ((1 + index) * sum > static_cast<double>(k) ? low : high) = middle;
+      }
+      scale = std::max(high, least);
+      for (const double x : excesses) log_likelihood -= (1 + 1 / index) * std::log1p(index * x / scale);
+    } else {
+      log_likelihood = -static_cast<double>(k) * mean / scale;
+    }
+    log_likelihood -= static_cast<double>(k) * std::log(scale) + index / kPriorIndex;
+    most = std::max(most, log_likelihood);
+    t.shapes.push_back({index, scale, log_likelihood});
+  }
+  double sum = 0;
+  for (std::size_t s = 0; s < t.shapes.size(); ++s)
+    sum += t.shapes[s].weight = kWidths[s] * std::exp(t.shapes[s].weight - most);
+  for (Shape& s : t.shapes) s.weight /= sum;
+  return t;
+}
+
+// What is exceeded with probability `p` by who is in the tail.
+double TailLimit::beyond(const Tail& tail, double p) {
+  if (p >= 1) return tail.quantile;
+  const auto exceeded = [&](double x) {
+    double sum = 0;
+    for (const Shape& s : tail.shapes)
+      sum += s.weight *
+             (s.index > 0 ? std::pow(1 + s.index * x / s.scale, -1 / s.index) : std::exp(-x / s.scale));
+    return sum;
+  };
+  // In its logarithm, between what the lightest says and what nothing exceeds.
+  double low = 0, high = 60;
+  for (int round = 0; round < 40; ++round) {
+    const double middle = (low + high) / 2;
+    (exceeded(tail.shapes.front().scale * std::expm1(middle)) > p ? low : high) = middle;
+  }
+  return tail.quantile + tail.shapes.front().scale * std::expm1(high);
+}
+
+double TailLimit::predicted(double n, double p) const {
+  if (!tails_known_) {
+    tails_.clear();
+    for (const std::size_t k : {kMostTail, kFarTail}) tails_.push_back(tail(k));
+    tails_known_ = true;
+    asked_n_ = 0;
+  }
+  if (asked_n_ == n && asked_p_ == p) return answer_;
+  asked_n_ = n, asked_p_ = p, answer_ = 0;
+  for (const Tail& t : tails_)
+    answer_ = std::max(answer_, beyond(t, n * p / static_cast<double>(t.excesses)));
+  return answer_;
 }
 
 double TailLimit::limit(double p, double few) const {
@@ -53,7 +145,14 @@ double TailLimit::limit(double p, double few) const {
   const double young = options_.young * few;
   const double doubt = young / (young + static_cast<double>(n));
   const double h = options_.heavy ? kHeavy + kHeavyYoung * doubt : 0;
-  return std::max(options_.least, std::pow(light, 1 - h) * std::pow(heavy, h) * (1 + options_.doubt * doubt));
+  double limit = std::pow(light, 1 - h) * std::pow(heavy, h);
+  if (options_.heavy && n > kLongHistory) {
+    const double believed = 1 - static_cast<double>(kLongHistory) / static_cast<double>(n);
+    const auto seen = static_cast<double>(n / kStep * kStep);
+    const double predictive = predicted(seen, std::max(p, 1 / (kFarthest * seen)));
+    limit = std::pow(limit, 1 - believed) * std::pow(predictive, believed);
+  }
+  return std::max(options_.least, limit * (1 + options_.doubt * doubt));
 }
 
 }  // namespace margay::detect

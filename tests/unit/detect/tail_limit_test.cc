@@ -62,6 +62,33 @@ TEST(TailLimit, AndForHeavyOnes) {
   }
 }
 
+// How often the limit of a long history is exceeded, of how often it may be; the greatest of `n` are drawn as
+// quantiles of uniform ones. `index` of a generalised Pareto tail: the survival of x is (1 + index
+// x)^(-1/index).
+double exceeded_of_asked(double index, std::size_t n, double p, int histories = 12) {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> uniform(1e-12, 1);
+  double sum = 0;
+  for (int h = 0; h < histories; ++h) {
+    TailLimit t(bare());
+    for (std::size_t i = 0; i < n; ++i)
+      t.add(static_cast<float>(5 * (1 + std::expm1(-index * std::log(uniform(random))) / index)));
+    sum += std::pow(1 + index * (t.limit(p) / 5 - 1), -1 / index) / p;
+  }
+  return sum / histories;
+}
+
+// Also where one score in ten thousand is a thousand times as great as usual: what the tail is like is known
+// only so well, and that is part of the limit.
+TEST(TailLimit, ALongHistoryTellsHowHeavyItsTailIs) {
+  for (const double index : {0.01, 0.2, 0.5, 1.0}) {
+    SCOPED_TRACE(index);
+    for (const double p : {1e-4, 1e-5, 1e-6}) EXPECT_LE(exceeded_of_asked(index, 16'384, p), 10) << p;
+    // Nor is it silence: with ten times as many as the limit is made of, it is as asked for.
+    EXPECT_GE(exceeded_of_asked(index, 16'384, 1e-4), 1.0 / 3);
+  }
+}
+
 TEST(TailLimit, ALongHistoryOrALaxerKnobMakesItNarrower) {
   double before = 1e300;
   for (const int n : {10, 100, 1000}) {
