@@ -279,12 +279,12 @@ void AnalysisStage::observe() {
   values_.set(Id::watermark_lag_ms, milliseconds_since(analyst_.watermark(), now + run_.wall_offset));
   values_.set(Id::window_slices, analyst_.detector().window().size());
   const std::string& unpartitioned =
-      analyst_.detector().error().empty() ? analyst_.measured_error() : analyst_.detector().error();
+      analyst_.levels().error().empty() ? analyst_.measured_error() : analyst_.levels().error();
   values_.set(Id::not_partitioned, !unpartitioned.empty());
   if (!unpartitioned.empty())
     values_.explain(Id::not_partitioned, "the window is not partitioned: " + unpartitioned);
   values_.set(Id::alerts_raised, alert_ids_.inserted());
-  values_.set(Id::alerts_suppressed, analyst_.detector().suppressed());
+  values_.set(Id::alerts_suppressed, analyst_.levels().suppressed());
   values_.set(Id::alerts_updated, updates_said_);
   values_.set(Id::alerts_held_by_silence, desk_.held_by_silence());
   values_.set(Id::alerts_held_by_ack, desk_.held_by_ack());

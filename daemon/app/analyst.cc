@@ -9,7 +9,7 @@ namespace margay::app {
 Analyst::Analyst(const Options& options, TimeNs run_begin)
     : options_(options),
       run_begin_(run_begin),
-      detector_(detector_options(options)),
+      levels_(detector_options(options), coarser_levels(options)),
       updates_(options.updates),
       topology_(std::make_shared<detect::Topology>()),
       watermark_(run_begin) {
@@ -20,31 +20,31 @@ std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
   std::vector<alert::Alert> out;
   if (message.topology) {
     topology_ = message.topology;
-    detector_.set_topology(topology_);
+    levels_.set_topology(topology_);
     if (measured_) measured_->set_topology(topology_);
   }
   position_ = std::max(position_, message.position);
   watermark_ = std::max(watermark_, message.watermark);
   if (message.column)
-    out = message.amended ? detector_.on_amended(*message.column, message.watermark)
-                          : detector_.on_slice(*message.column, message.watermark);
+    out = message.amended ? levels_.on_amended(*message.column, message.watermark)
+                          : levels_.on_slice(*message.column, message.watermark);
   if (message.column && measured_) {
     const Status ok = message.amended ? measured_->amend(*message.column) : measured_->push(*message.column);
     if (!ok) measured_error_ = ok.error().message;
     // Noise is that of slices which detection takes for homogeneous.
-    if (const auto& steady = detector_.steady();
+    if (const auto& steady = detector().steady();
         steady && !message.amended && measured_->holds(steady->first))
       measured_->learn_noise(steady->first, std::min(steady->second, measured_->last() + 1));
   }
   if (message.final) {
     end_ = message.end;
     final_ = true;
-    for (alert::Alert& a : detector_.finish(message.end, message.watermark)) out.push_back(std::move(a));
+    for (alert::Alert& a : levels_.finish(message.end, message.watermark)) out.push_back(std::move(a));
   }
   for (alert::Alert& a : out) updates_.said(a);
   // Only where the journal tells of it, so that a replay says the same.
   if (message.column && !message.amended)
-    for (const alert::Alert* a : detector_.firing()) updates_.look(*a, message.watermark, out);
+    for (const alert::Alert* a : levels_.firing()) updates_.look(*a, message.watermark, out);
   std::erase_if(out, [&](const alert::Alert& a) { return !raised_.insert(a.id + '/' + alert::step(a)); });
   return out;
 }
@@ -65,8 +65,8 @@ void Analyst::remember(std::string json, const std::string& update_of) {
 }
 
 ReportInput Analyst::input() const {
-  ReportInput in{options_,   detector_, *topology_, nullptr, recent_, run_begin_,
-                 watermark_, {},        {},         0,       final_,  true};
+  ReportInput in{options_,   detector(), *topology_, nullptr, recent_, run_begin_,
+                 watermark_, {},         {},         0,       final_,  true};
   in.position = position_;
   in.measured = measured_ ? &*measured_ : nullptr;
   in.measured_error = measured_error_;

@@ -6,7 +6,7 @@
 //
 // The same messages give the same alerts and the same report content, to the byte, for the same build and
 // kind of processor. What depends on when it was computed (wall times, how the daemon is) is outside the
-// content. Thread safety: none. Cost: that of detect::Detector, and of a second detect::Window.
+// content. Thread safety: none. Cost: that of detect::Levels, and of a second detect::Window.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@
 
 #include "exchange.h"
 #include "margay/base/recent_set.h"
-#include "margay/detect/detector.h"
+#include "margay/detect/levels.h"
 #include "margay/wire/margay.pb.h"
 #include "options.h"
 #include "report_builder.h"
@@ -31,7 +31,7 @@ class Analyst {
   Analyst(const Options& options, TimeNs run_begin);
 
   // Before the first message: what was known of phases before what it will be shown.
-  void restore(const detect::PhaseMemory& memory) { detector_.restore(memory); }
+  void restore(const detect::PhaseMemory& memory) { levels_.restore(memory); }
   // Takes what happened next. Returns alerts that began, changed or ended by it, each word once; each is to
   // be remembered.
   std::vector<alert::Alert> take(const ClosedSlice& message);
@@ -46,7 +46,9 @@ class Analyst {
   };
   const std::deque<Word>& remembered() const { return recent_words_; }
 
-  const detect::Detector& detector() const { return detector_; }
+  // Of all levels, and of the finest.
+  const detect::Levels& levels() const { return levels_; }
+  const detect::Detector& detector() const { return levels_.detector(); }
   // Why what is measured is not partitioned, or "".
   const std::string& measured_error() const { return measured_error_; }
   const detect::Topology& topology() const { return *topology_; }
@@ -65,7 +67,7 @@ class Analyst {
  private:
   const Options& options_;
   TimeNs run_begin_{};
-  detect::Detector detector_;
+  detect::Levels levels_;
   alert::Updates updates_;
   std::optional<detect::Window> measured_;
   std::string measured_error_;

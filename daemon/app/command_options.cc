@@ -111,6 +111,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.p = c.detect.p;
   o.min_effect = c.detect.min_effect;
   o.false_alarms_per_day = c.detect.false_alarms_per_day;
+  o.watch_levels = c.detect.every_level;
   o.min_duration_slices = c.detect.min_duration_slices;
   o.updates = {c.alerts.update_every, c.alerts.persistent_after};
   o.idle_states = c.detect.idle_states;

@@ -42,6 +42,11 @@ detect::DetectorOptions detector_options(const Options& o) {
   return d;
 }
 
+std::vector<DurationNs> coarser_levels(const Options& o) {
+  if (!o.watch_levels) return {};
+  return {o.levels.begin() + 1, o.levels.end()};
+}
+
 detect::WindowOptions measured_window_options(const Options& o) {
   detect::WindowOptions w = detector_options(o).window;
   w.measured = true;
@@ -64,6 +69,7 @@ std::map<std::string, std::string> to_settings(const Options& o) {
       {"p", o.p ? text_of(*o.p) : "auto"},
       {"min_effect", text_of(o.min_effect)},
       {"false_alarms_per_day", text_of(o.false_alarms_per_day)},
+      {"watch_levels", o.watch_levels ? "1" : "0"},
       {"min_duration_slices", text_of(o.min_duration_slices)},
       {"update_every_ns", text_of(o.updates.every.value)},
       {"persistent_after_ns", text_of(o.updates.persistent_after.value)},
@@ -80,6 +86,8 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
     o.false_alarms_per_day = 0;
   if (settings.contains("min_effect") && !settings.contains("update_every_ns"))
     o.updates = {DurationNs(0), DurationNs(0)};  // nor said any alert again
+  if (settings.contains("min_effect") && !settings.contains("watch_levels"))
+    o.watch_levels = false;  // nor looked at any level but the finest
   for (const auto& [name, value] : settings) {
     bool good = true;
     if (name == store::kOperatorSetting) {
@@ -101,7 +109,10 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
       good = read<double>(value, 0, 1, o.min_effect);
     else if (name == "false_alarms_per_day")
       good = read<double>(value, 0, 1e4, o.false_alarms_per_day);
-    else if (name == "min_duration_slices")
+    else if (name == "watch_levels") {
+      good = value == "0" || value == "1";
+      o.watch_levels = value == "1";
+    } else if (name == "min_duration_slices")
       good = read<std::uint32_t>(value, 1, 1u << 20, o.min_duration_slices);
     else if (name == "p" && value == "auto")
       o.p.reset();

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "margay/base/result.h"
 #include "margay/detect/detector.h"
@@ -13,6 +14,8 @@
 namespace margay::app {
 
 detect::DetectorOptions detector_options(const Options& options);
+// The levels above the finest that are watched.
+std::vector<DurationNs> coarser_levels(const Options& options);
 // Of the window that is shown where the operator is another one than duration.
 detect::WindowOptions measured_window_options(const Options& options);
 // The operator that a run was begun with. Errors: kCorrupt.

@@ -29,6 +29,8 @@ struct Options {
 
   // Level 0 first, each a multiple of the one before.
   std::vector<DurationNs> levels = {milliseconds(100), seconds(1), seconds(10), seconds(60)};
+  // Phases and departures are looked for at all of them; false: at the finest alone.
+  bool watch_levels = true;
   slicer::Operator op;  // what the model that is shown is made of; a run keeps it
   std::uint32_t window_slices = 256;
   std::uint32_t amendable_slices = 64;

@@ -63,7 +63,9 @@ std::string mebibytes_text(std::uint64_t bytes) {
 void say_start(const Options& o, const store::Resume& resume, bool exists) {
   const std::uint64_t rest = std::uint64_t{64} << 20;  // code, stacks, sockets
   // What is shown with another operator than duration has a window of its own.
-  const std::uint64_t windows = o.window_memory_bytes * (o.op == slicer::Operator{} ? 1 : 2);
+  // Those of all coarser levels have as much together.
+  const std::uint64_t windows = o.window_memory_bytes * (1 + (o.op == slicer::Operator{} ? 0u : 1u) +
+                                                         (coarser_levels(o).empty() ? 0u : 1u));
   const std::uint64_t sum = windows + o.store_memory_bytes + o.raw_backlog_bytes + o.limits.cell_bytes + rest;
   log::info("version " MARGAY_VERSION ", run " + o.run + ", archive " + o.archive + ", slice " +
             std::to_string(o.levels[0].value / 1'000'000) + " ms, pid " + std::to_string(getpid()));

@@ -28,7 +28,7 @@ constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is t
 constexpr double kNearlyIndependent = 1.5;
 constexpr float kFreely = 3;  // slices until a variance has to be argued with
 constexpr std::uint64_t kRebase = 1024;
-constexpr double kLeastHistory = 6;
+constexpr double kLeastHistory = 6, kLongHistory = 32;  // slices; of a coarser level
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
 constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
@@ -208,7 +208,7 @@ void Departures::score() {
     const auto span = static_cast<float>(kSpans[w]);
     const float one = 1 / span, young = has(Ingredient::kYoung) ? 1 + span / history : 1;
     std::vector<float> floors(cells);
-    for (std::size_t c = 0; c < cells; ++c) floors[c] = kLeastDeviation[c / columns_] * std::sqrt(young);
+    for (std::size_t c = 0; c < cells; ++c) floors[c] = least_deviation(c) * std::sqrt(young);
     const std::vector<float> spreads = spread(w, floors);
     // Of each depth: the variance of young nodes, what averaging over the span makes of a variance, and what
     // no variance is below; a part of the square of how far all have moved.
@@ -223,7 +223,7 @@ void Departures::score() {
         const double all = pooled_[g][0][c];
         base[g * cells + c] = static_cast<float>(all);
         lasts[g * cells + c] = young * (all > 0 ? static_cast<float>(pooled_[g][w][c] / all) : one);
-        const float floor = kLeastDeviation[c / columns_] * kLeastDeviation[c / columns_] * young;
+        const float floor = least_deviation(c) * least_deviation(c) * young;
         least[g * cells + c] = g == 0 ? std::max(floor, spreads[c] * spreads[c]) : floor;
       }
     // What the machine does is judged by itself.
@@ -244,7 +244,7 @@ void Departures::score() {
       total *= one * one;
       // What takes little time is of little interest, however sure it is.
       const auto large = static_cast<float>(effect(d, kSpans[w]));
-      if (has(Ingredient::kEffectWeight)) total *= large / (large + kLarge);
+      if (has(Ingredient::kEffectWeight)) total *= large / (large + kLarge / options_.finer);
       best_[i][kApart + w] = {total, static_cast<std::uint32_t>(kSpans[w])};
     }
   }
@@ -341,7 +341,7 @@ std::vector<Departures::Alarm> Departures::alarmed() {
   std::vector<Alarm> out;
   suspect_ = false;
   limit_now_.assign(greatest_.size(), std::numeric_limits<double>::infinity());
-  if (contrast_.history() < kLeastHistory) return out;
+  if (contrast_.history() < (options_.two_in_a_row ? kLongHistory : kLeastHistory)) return out;
   double tests = 0;
   for (const float g : greatest_) tests += g > 0;
   const double p =
@@ -435,7 +435,7 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   bool learned = false;
   // Where processes are sampled, what has just begun is better told in the next slice: by what the machine
   // does.
-  const bool waits = contrast_.unsettled() && contrast_.sampled();
+  const bool waits = options_.two_in_a_row || (contrast_.unsettled() && contrast_.sampled());
   if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
     const Begun first = begin(window, alarms);
     if (first == Begun::kNotYet && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);

@@ -65,7 +65,11 @@ class Departures {
     double false_alarms_per_day = 1;   // expected, over all nodes
     std::uint32_t back_slices = 2;     // slices back in order until an episode is over
     std::uint32_t usual_slices = 600;  // slices after which what an episode does is taken for usual
-    Ingredients without;               // for measurement only
+    // Of a coarser level (levels.h), whose slices are long and vary little: deviations and effects that count
+    // are so many times smaller, and nothing is told before two slices in a row are alarming.
+    float finer = 1;
+    bool two_in_a_row = false;
+    Ingredients without;  // for measurement only
   };
   using Episode = detect::Episode;
 
@@ -124,11 +128,14 @@ class Departures {
   using Recent = std::array<float, kLong>;
   float taken(const Recent& recent, std::size_t slices, float variance, float least) const;
   bool in_most(const Recent& recent, std::size_t slices) const;
+  // The machine takes little of everybody's time now and then: of that no level tells less.
+  float machine_effect() const { return static_cast<float>(options_.min_effect) * options_.finer; }
   void learn();
   void learn_variances();
   void restart();
   bool has(Ingredient i) const { return !options_.without.contains(i); }
   bool works(std::size_t column) const { return work_[column] != 0; }
+  float least_deviation(std::size_t cell) const { return kLeastDeviation[cell / columns_] / options_.finer; }
   enum class Begun : std::uint8_t {
     kYes,
     kNotYet,  // the next slice may tell who it is

@@ -17,6 +17,10 @@ constexpr DurationNs kEvidenceHolds = seconds(1);
 constexpr double kThrottled = 0.2;
 // Slices in which a stop that comes back is the one before; and that such a one has to be away.
 constexpr std::uint32_t kAgainSlices = 10;
+// A coarser level looks for what is weak and lasts: effects that count are so many times smaller, for its
+// slices vary less; what lasts is taken for usual after fewer of them, for they are long.
+constexpr float kCoarserEffects = 4;
+constexpr std::uint32_t kCoarserUsual = 120;
 
 }  // namespace
 
@@ -26,14 +30,22 @@ Detector::Detector(DetectorOptions options)
       window_(options_.window),
       phases_(options_.phases, options_.window.slice),
       durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}) {
+  if (options_.coarser) {
+    options_.min_effect /= kCoarserEffects;
+    options_.usual_slices = std::min(options_.usual_slices, kCoarserUsual);
+  }
   if (options_.false_alarms_per_day <= 0) return;
   Departures::Options d;
   d.slice = options_.window.slice;
   d.min_effect = options_.min_effect;
-  d.false_alarms_per_day = options_.false_alarms_per_day;
+  d.false_alarms_per_day = options_.false_alarms_per_day * options_.share;
   d.back_slices = options_.resolve_slices;
   d.usual_slices = options_.usual_slices;
   d.without = options_.without;
+  if (options_.coarser) {
+    d.finer = kCoarserEffects;
+    d.two_in_a_row = true;
+  }
   departures_ = std::make_unique<Departures>(d);
 }
 Detector::~Detector() = default;
@@ -287,6 +299,8 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   was_stopped_.clear();
   for (std::uint32_t l = 0; l < column.leaves(); ++l)
     if (evidence_[l].last.stopped_since != TimeNs()) was_stopped_.insert(l);
+  disturbed_ = explained() || column.lost_events > 0 || !still_stopped.empty() || !was_stopped_.empty() ||
+               loss_ || !absent_.empty();
   if (touched) last_touched_ = column.index;
   // The sampler saw a stop at its end only; the slice in which it began is not in order either.
   for (const Stopped& s : stopped) phases_.disturb(slice_of(s.since, slice));
@@ -305,13 +319,32 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
       for (const std::uint32_t v : column.visits(LeafIndex(l))) ended += v;
     progress_.push_back(ended);
     if (progress_.size() > kProgressMemory) progress_.pop_front();
-    if (column.index.value % 10 == 0) {
-      steady_.emplace(std::max({phases_.current_begin() + 1, window_.last() - 60, last_touched_ + 1}),
-                      window_.last() + 1);
-      window_.learn_noise(steady_->first, steady_->second);
-    }
+    learn_noise(column.index);
   }
   return out;
+}
+
+std::vector<alert::Alert> Detector::on_coarser_slice(const model::SliceColumn& column, TimeNs watermark,
+                                                     bool disturbed) {
+  std::vector<alert::Alert> out;
+  if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
+  departures(column, watermark, disturbed, out);
+  disturbed_ = disturbed || explained();
+  phases_.update(window_, disturbed_, column.region);
+  steady_.reset();
+  if (disturbed_)
+    last_touched_ = column.index;
+  else
+    learn_noise(column.index);
+  return out;
+}
+
+// Of slices of the current phase that are in order, now and then.
+void Detector::learn_noise(SliceIndex now) {
+  if (now.value % 10 != 0) return;
+  steady_.emplace(std::max({phases_.current_begin() + 1, window_.last() - 60, last_touched_ + 1}),
+                  window_.last() + 1);
+  window_.learn_noise(steady_->first, steady_->second);
 }
 
 // One episode is one alert: raised when it begins, told anew while it lasts, resolved when its leaves are
@@ -329,16 +362,18 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
   if (episode == nullptr) return;
   const DurationNs slice = options_.window.slice;
   if (mine == open_.end()) {
-    if (episode->over) return;  // there was no room to say it
+    if (episode->over) return;  // there was no room to say it, or another level has
+    const TimeNs onset = slice_begin(episode->onset, slice);
+    if (told_elsewhere_ && told_elsewhere_(episode->leaves, onset, episode->excess)) return;
     const std::size_t before = open_.size();
-    raise(column, watermark, alert::Kind::kPerturbation, slice_begin(episode->onset, slice), episode->leaves,
-          false, out);
+    raise(column, watermark, alert::Kind::kPerturbation, onset, episode->leaves, false, out);
     if (open_.size() == before) return;  // no room
     mine = std::prev(open_.end());
     mine->by_departure = true;
     mine->episode = episode->number;
   }
   mine->culprits = episode->leaves;
+  mine->excess = episode->excess;
   mine->departs = departs(*mine, StateId(episode->state), episode->excess);
   describe(*mine, column);
   if (!out.empty() && out.back().id == mine->alert.id) out.back() = mine->alert;
@@ -389,7 +424,9 @@ void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::
   a.level = options_.window.slice;
   a.onset = onset;
   a.detected = watermark;
-  a.id = options_.run + "-" + alert::to_string(kind) + "-" + std::to_string(onset.value / 1'000'000) + "-" +
+  a.id = options_.run + "-" + alert::to_string(kind) + "-" +
+         (options_.coarser ? std::to_string(a.level.value / 1'000'000) + "ms-" : std::string()) +
+         std::to_string(onset.value / 1'000'000) + "-" +
          std::to_string(culprits.empty() ? 0 : *culprits.begin());
   describe(incident, column);
   out.push_back(a);

@@ -124,7 +124,7 @@ void Departures::blame() {
       if (d <= 0) continue;
       const bool work = works(c % columns_);
       const auto base = static_cast<float>(pooled_[0][0][c]);
-      const float least = kLeastDeviation[c / columns_];
+      const float least = least_deviation(c);
       const float v = std::max(own * variance_[l][c] + (1 - own) * base, least * least);
       const float lasts = base > 0 ? static_cast<float>(pooled_[0].back()[c]) / base : 1.0f;
       amount[work] = std::max(amount[work], d);

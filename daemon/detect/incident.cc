@@ -239,6 +239,8 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
       meanwhile = "; " + std::to_string(most->second) + " of the other " + all + " wait in " + name;
   }
   const DurationNs age = now - incident.alert.onset;
+  const std::string seen_in =
+      options_.coarser ? " (seen in slices of " + seconds_text(options_.window.slice) + ")" : "";
   const bool throttled =
       static_cast<double>(incident.stopped_ns) < kWholly * static_cast<double>(incident.sampled_ns);
   if (incident.by_stop && throttled && age >= options_.window.slice * kThrottledSlices) {
@@ -250,7 +252,7 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
   if (incident.by_stop)
     return who + (n == 1 ? " has" : " have") + " been stopped for " + seconds_text(age) + meanwhile;
   if (incident.by_departure)
-    return who + ": " + incident.departs + ", for " + seconds_text(age) +
+    return who + ": " + incident.departs + ", for " + seconds_text(age) + seen_in +
            (incident.lasts ? "; it is taken for usual by now, and what comes on top of it is told"
                            : meanwhile);
   const auto& open = column.open(LeafIndex(*incident.culprits.begin()));

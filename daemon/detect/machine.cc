@@ -48,8 +48,7 @@ float Departures::taken(const Recent& recent, std::size_t slices, float variance
   const auto middle = recent.begin() + static_cast<std::ptrdiff_t>(slices / 2);
   const float newer = std::accumulate(recent.begin(), middle, 0.0f);
   const float all = std::accumulate(middle, recent.begin() + static_cast<std::ptrdiff_t>(slices), newer);
-  least = std::max(
-      {static_cast<float>(options_.min_effect), least, kTakenDeviations * std::sqrt(variance / span)});
+  least = std::max({machine_effect(), least, kTakenDeviations * std::sqrt(variance / span)});
   const float half = kInEachHalf * least * span / 2;
   return newer > half && all - newer > half ? all / span / least : 0;
 }
@@ -61,7 +60,7 @@ bool Departures::in_most(const Recent& recent, std::size_t slices) const {
     second = std::max(second, std::min(most, recent[k]));
     most = std::max(most, recent[k]);
   }
-  const float least = kInOthers * static_cast<float>(options_.min_effect);
+  const float least = kInOthers * machine_effect();
   return all - most - second > least * static_cast<float>(slices - kLeftOut);
 }
 

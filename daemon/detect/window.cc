@@ -246,8 +246,12 @@ Status Window::rebuild() {
   st.most_leaves = std::bit_ceil(2 * leaf_count_);
   st.first_slice = first();
   st.memory_budget_bytes = options_.memory_budget_bytes;
-  auto spatiotemporal = partition::Spatiotemporal::create(std::move(st));
-  if (!spatiotemporal) return tl::unexpected(spatiotemporal.error());
+  std::optional<partition::Spatiotemporal> both;
+  if (options_.spatiotemporal) {
+    auto made = partition::Spatiotemporal::create(std::move(st));
+    if (!made) return tl::unexpected(made.error());
+    both.emplace(std::move(*made));
+  }
   partition::Temporal::Options t;
   t.leaves = leaf_count_;
   t.states = engine_states_;
@@ -261,10 +265,11 @@ Status Window::rebuild() {
   std::vector<double> v, w;
   for (const Slice& s : slices_) {
     engine_column(s, v, w);
-    if (auto ok = spatiotemporal->push({v, w}); !ok) return ok;
+    if (both)
+      if (auto ok = both->push({v, w}); !ok) return ok;
     if (auto ok = temporal->push({v, w}); !ok) return ok;
   }
-  spatiotemporal_.emplace(std::move(*spatiotemporal));
+  spatiotemporal_ = std::move(both);
   temporal_.emplace(std::move(*temporal));
   return {};
 }
@@ -285,10 +290,11 @@ Status Window::push(const model::SliceColumn& column) {
   slices_.push_back(convert(column));
   if (slices_.size() > options_.slices) slices_.pop_front();
   if (options_.measured) rescale();
-  if (stale_ || !spatiotemporal_) return rebuild();
+  if (stale_ || !temporal_) return rebuild();
   std::vector<double> v, w;
   engine_column(slices_.back(), v, w);
-  if (auto ok = spatiotemporal_->push({v, w}); !ok) return ok;
+  if (spatiotemporal_)
+    if (auto ok = spatiotemporal_->push({v, w}); !ok) return ok;
   return temporal_->push({v, w});
 }
 
@@ -298,7 +304,7 @@ Status Window::amend(const model::SliceColumn& column) {
   const Slice before = std::move(slice);
   slice = convert(column);
   if (options_.measured) rescale();
-  if (stale_ || !spatiotemporal_) return {};
+  if (stale_ || !temporal_) return {};
   std::vector<double> v, w, old_v, old_w;
   engine_column(before, old_v, old_w);
   engine_column(slice, v, w);
@@ -307,8 +313,9 @@ Status Window::amend(const model::SliceColumn& column) {
     // Mostly one leaf of many has changed, and each costs a solution of all slices since.
     if (w[pos] == old_w[pos] && std::equal(cell.begin(), cell.end(), old_v.data() + pos * engine_states_))
       continue;
-    if (auto ok = spatiotemporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok)
-      return ok;
+    if (spatiotemporal_)
+      if (auto ok = spatiotemporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok)
+        return ok;
     if (auto ok = temporal_->amend(column.index, partition::LeafPosition(pos), cell, w[pos]); !ok) return ok;
   }
   return {};

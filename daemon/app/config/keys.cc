@@ -246,6 +246,13 @@ std::vector<Key> make_keys() {
           "The false alarms of a quiet job that are accepted, of resources that are slower than usual or do "
           "otherwise, and as many of phases that last unusually long: more of them, and weaker perturbations "
           "are found. 0: only stops and standstills are looked for, and losses."),
+      bool_key(
+          "detect", "every_level", AT(detect.every_level),
+          "Look for phases and perturbations in the coarser slices of slice.levels, too: for long phases "
+          "made of short ones, and for what is too weak to be seen in the finest slices and lasts (a "
+          "quarter of min_effect is enough there). false_alarms_per_day is of all levels together. For each "
+          "level it takes 16 bytes more for each leaf, state and slice of the window. New: services that are "
+          "restless for minutes raise more false alarms there than that."),
       count_key("detect", "min_duration_slices", AT(detect.min_duration_slices), 1, 1000,
                 "Whole slices that a stop lasts before it is an alert. (No progress: two more.)"),
       idle_states_key(),

@@ -31,9 +31,18 @@ struct KnobPlan {
   std::uint64_t first_seed = 1, last_seed = 1;
   std::string kind;  // "": all
   double min_effect = 0.1;
+  std::vector<DurationNs> levels;  // coarser ones, watched together with that of `slice`
   bool verbose = false;
 };
 int knob(const KnobPlan& plan);
+// The same at several levels at once: false alarms of each, beside its share of those expected. The whole
+// detector, but for the spatiotemporal partition.
+int knob_levels(const KnobPlan& plan);
+// Jobs of which few ranks become slower by a few hundredths of the time, for minutes: how many are found at
+// the level of `slice` alone, and at that and the coarser ones.
+int levels(std::uint64_t first, std::uint64_t last, DurationNs slice, bool verbose);
+// Of a slice of 100 ms: detection at all levels beside detection at the finest.
+int levels_cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
 // Of a slice: looking for departures beside the partition update.
 int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
 

@@ -5,8 +5,12 @@
 // detect_bench limit [FIRST LAST [GROUP]]
 //     what each fault did to its job, which are missed, and what could be found at all (limit.cc)
 // detect_bench knob [--days D] [--leaves N] [--slice 1s] [--knob 1,10,100] [--seeds FIRST-LAST] [--kind KIND]
-//                   [--effect E] [-v]
-//     quiet jobs: false alarms beside those expected
+//                   [--effect E] [--levels 10s,60s] [-v]
+//     quiet jobs: false alarms beside those expected; with --levels, at these levels, too
+// detect_bench levels [FIRST LAST [MILLISECONDS]] [-v]
+//     weak perturbations that last: found at the finest level, and at all
+// detect_bench levels_cost LEAVES WINDOW [SLICES [KIND]]
+//     of a slice of 100 ms: detection at all levels beside that at the finest
 // detect_bench cost LEAVES WINDOW [SLICES [KIND]]
 //     of a slice: looking for departures beside the partition update
 // detect_bench realism [ARCHIVE...]
@@ -61,6 +65,13 @@ bool read_plan(int argc, char** argv, margay::bench::KnobPlan& plan) {
       char* rest = nullptr;
       plan.first_seed = plan.last_seed = std::strtoull(value, &rest, 10);
       if (*rest == '-') plan.last_seed = std::strtoull(rest + 1, nullptr, 10);
+    } else if (option == "--levels") {
+      plan.levels.clear();
+      for (std::string rest = value; known && !rest.empty();) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        known = duration_of(rest.substr(0, comma).c_str(), plan.levels.emplace_back());
+        rest.erase(0, comma + 1);
+      }
     } else if (option == "--knob") {
       plan.knobs.clear();
       for (const char* at = value; *at != 0;) {
@@ -103,8 +114,14 @@ int main(int argc, char** argv) {
   if (what == "realism") return bench::realism({argv + 2, argv + argc});
   if (what == "knob") {
     bench::KnobPlan plan;
-    return read_plan(argc, argv, plan) ? bench::knob(plan) : 2;
+    if (!read_plan(argc, argv, plan)) return 2;
+    return plan.levels.empty() ? bench::knob(plan) : bench::knob_levels(plan);
   }
+  if (what == "levels") return bench::levels(first, last, milliseconds(number(4, 100)), verbose);
+  if (what == "levels_cost")
+    return bench::levels_cost(static_cast<std::uint32_t>(number(2, 64)),
+                              static_cast<std::size_t>(number(3, 256)), static_cast<int>(number(4, 600)),
+                              argc > 5 ? argv[5] : "phases");
   if (what == "cost")
     return bench::cost(static_cast<std::uint32_t>(number(2, 64)), static_cast<std::size_t>(number(3, 256)),
                        static_cast<int>(number(4, 50)), argc > 5 ? argv[5] : "phases");

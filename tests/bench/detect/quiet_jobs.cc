@@ -16,6 +16,7 @@ struct Play {
   Random random;
   Stream& stream;
   std::int64_t slices;
+  const QuietJob::Slowed& slowed;
   bool more() {
     stream.tell();
     return stream.told() < slices;
@@ -76,6 +77,7 @@ void coupled(Play& p) {
           step * part * speed[phase][r] * random.jitter(cv) * noise[r] * near[p.shape.machine(r)] * drift[r];
       if (tails && random.chance(tail_chance)) work *= 1 + 1 / std::sqrt(random.uniform(0.01, 1));
       if (shared) work += preempted(random);
+      work += step * p.slowed.at(r, t);
       stream.spend(r, kCompute_, work);
       stream.spend(r, kIsend, transfer * 0.15 * random.jitter(0.2));
       stream.spend(r, kIrecv, transfer * 0.05);
@@ -132,9 +134,11 @@ void free_ranks(Play& p) {
     for (std::uint32_t m = 0; m < near.size(); ++m) near[m] = machine[m].at(end, random);
     for (std::uint32_t r = 0; r < p.shape.ranks; ++r) {
       const double noise = rank[r].at(end, random) * near[p.shape.machine(r)];
+      const double longer = p.slowed.at(r, end);
       while (stream.now(r) < end)
         for (std::uint16_t s = 0; s < 5; ++s)
-          stream.spend(r, kFirst + s, cycle * mix[s] * random.jitter(cv) * (s == 0 ? noise : 1));
+          stream.spend(r, kFirst + s,
+                       cycle * (mix[s] + (s == 0 ? longer : 0)) * random.jitter(cv) * (s == 0 ? noise : 1));
     }
   }
 }
@@ -224,7 +228,7 @@ void QuietJob::play(std::int64_t slices, const std::function<void(const model::S
                 [&](const model::SliceColumn& c) {
                   if (told++ < slices) each(c);
                 });
-  Play play{kind_, {ranks_, machines_, clusters_}, Random(seed_), stream, slices};
+  Play play{kind_, {ranks_, machines_, clusters_}, Random(seed_), stream, slices, slowed_};
   kind.play(play);
 }
 

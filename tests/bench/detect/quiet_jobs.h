@@ -37,6 +37,16 @@ class QuietJob {
   std::shared_ptr<const detect::Topology> topology() const { return topology_; }
   // States in which being is no work.
   const std::set<std::string>& idle_states() const { return idle_; }
+  // Not quiet: these ranks of a job that exchanges ("coupled" and its like) or is "free" compute for so much
+  // of the time longer, from one time to the other (s).
+  struct Slowed {
+    std::set<std::uint32_t> ranks;
+    double begin_s = 0, end_s = 0, share = 0;
+    double at(std::uint32_t rank, double t) const {
+      return t >= begin_s && t < end_s && ranks.contains(rank) ? share : 0;
+    }
+  };
+  void slow(Slowed slowed) { slowed_ = std::move(slowed); }
   // Tells that many slices from the first on. A second call plays the same again.
   void play(std::int64_t slices, const std::function<void(const model::SliceColumn&)>& each) const;
 
@@ -47,6 +57,7 @@ class QuietJob {
   DurationNs slice_;
   std::shared_ptr<const detect::Topology> topology_;
   std::set<std::string> idle_;
+  Slowed slowed_;
 };
 
 }  // namespace margay::bench

@@ -264,6 +264,38 @@ TEST(Replay, ADaemonThatBeganAgainWithAllThereWasChangesNothing) {
   EXPECT_EQ(a.phases(0).label(), "a") << "the journal tells the program's own names";
 }
 
+// What is weak and lasts is told at the coarser level, once, as by one daemon so by one after another. An
+// older Margay watched the finest alone.
+TEST(Replay, CoarserLevelsAreWatchedAndARestartChangesNothing) {
+  const test::RuntimePlace place;
+  JobPlan plan;
+  plan.ranks = 16;
+  plan.evidence = false;
+  plan.phases = {{150'000, {0.70, 0.10, 0.10, 0.05, 0.05}, ""}};
+  auto job = make_job(plan);
+  for (std::size_t i = 800; i < job.size(); ++i) {
+    auto row = job[i].duration_ns(LeafIndex(3));
+    const std::int64_t moved = row[kCompute.value] / 15;
+    row[kCompute.value] -= moved;
+    row[kJobWait.value] += moved;
+  }
+  make_archive(place.path + "/one", plan, job, job.size(), journal_of(plan, job, SIZE_MAX, true, {}));
+  make_archive(place.path + "/two", plan, job, job.size(), journal_of(plan, job, 1203, true, 0.5));
+  const Said one = replayed(place.path + "/one"), two = replayed(place.path + "/two");
+  ASSERT_GE(one.alerts.size(), 1u);
+  for (const std::string& word : one.alerts) {
+    EXPECT_EQ(alert::id_of(word), alert::id_of(one.alerts[0])) << word;
+    EXPECT_THAT(word, ::testing::HasSubstr("\"level_ns\":1000000000"));
+  }
+  EXPECT_EQ(one.alerts, two.alerts);
+
+  auto older = journal_of(plan, job, SIZE_MAX, true, {});
+  for (auto& e : older) e.settings.erase("watch_levels");
+  make_archive(place.path + "/older", plan, job, job.size(), older);
+  const Said at_one = replayed(place.path + "/older");
+  EXPECT_TRUE(at_one.alerts.empty());
+}
+
 TEST(Replay, ADaemonWithOtherSettingsOrLessToLookBackOnIsFollowed) {
   const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
@@ -302,14 +334,22 @@ TEST(Settings, ComeBackBitForBitAndNonsenseIsRefused) {
   EXPECT_EQ(back.min_effect, options.min_effect);
   EXPECT_EQ(back.false_alarms_per_day, options.false_alarms_per_day);
   auto older = to_settings(options);
+  EXPECT_TRUE(back.watch_levels);
   older.erase("false_alarms_per_day");
+  older.erase("watch_levels");
   ASSERT_TRUE(apply_settings(older, back));
   EXPECT_EQ(back.false_alarms_per_day, 0) << "an older Margay did not look for departures";
+  EXPECT_FALSE(back.watch_levels) << "nor at coarser levels";
+  options.watch_levels = false;
+  ASSERT_TRUE(apply_settings({}, back));
+  ASSERT_TRUE(apply_settings(to_settings(options), back));
+  EXPECT_FALSE(back.watch_levels);
   for (const auto& [name, value] : std::map<std::string, std::string>{{"p", "2"},
                                                                       {"p", "nan"},
                                                                       {"window_slices", "0"},
                                                                       {"window_slices", "12x"},
                                                                       {"idle_states", "[1]"},
+                                                                      {"watch_levels", "2"},
                                                                       {"lost_after_ns", "-1"}}) {
     const auto refused = apply_settings({{name, value}}, back);
     ASSERT_FALSE(refused) << name << " " << value;

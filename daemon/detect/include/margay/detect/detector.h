@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,6 +62,10 @@ struct DetectorOptions {
   // Perturbations of resources that go on, and phases of unusual duration: false alarms expected a day, of
   // each. 0: not looked for.
   double false_alarms_per_day = 1;
+  // Of these the part that this detector may make of departures; the other levels have the rest (levels.h).
+  double share = 1;
+  // A coarser level (levels.h): departures and phases alone, for facts and durations are told at the finest.
+  bool coarser = false;
   Ingredients without;  // for measurement only
 };
 
@@ -71,6 +76,7 @@ struct Incident {
   bool by_stop = false;
   bool by_departure = false;
   std::uint64_t episode = 0;                    // of departures
+  double excess = 0;                            // of these: the share of the time that they miss
   bool lasts = false;                           // it has been taken for usual, and explains nothing more
   std::int64_t stopped_ns = 0, sampled_ns = 0;  // of the culprits, since the slice of the onset
   std::string departs;                          // what the culprits do otherwise: "compute 4.0 times as long"
@@ -96,6 +102,17 @@ class Detector {
   std::optional<KnownPhase> known_phase(const std::string& name) const;
   // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`).
   std::vector<alert::Alert> on_slice(const model::SliceColumn& column, TimeNs watermark);
+  // The same of a coarser level. `disturbed`: an alert of a finer level touches the slice.
+  std::vector<alert::Alert> on_coarser_slice(const model::SliceColumn& column, TimeNs watermark,
+                                             bool disturbed);
+  // A departure of these leaves is about to be told. True if another level has told its cause: then it is
+  // not, while that is so. Not called with nothing blamed.
+  using Told = std::function<bool(const std::set<std::uint32_t>& leaves, TimeNs onset, double excess)>;
+  void ask_before_telling(Told told) { told_elsewhere_ = std::move(told); }
+  // It turns out that slice `s` was not in order: it describes no phase.
+  void disturb(SliceIndex s) { phases_.disturb(s); }
+  // An alert, a stop or a loss touches the slice that was taken last.
+  bool disturbed() const { return disturbed_; }
   // A slice that had closed has changed. Returns an alert if events turn out to have been lost in it.
   std::vector<alert::Alert> on_amended(const model::SliceColumn& column, TimeNs watermark);
   // The run is over at `t`: open alerts are resolved, the current phase ends.
@@ -130,6 +147,7 @@ class Detector {
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
                   std::vector<alert::Alert>& out);
   void lasting_departures(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  void learn_noise(SliceIndex now);
   // Does an alert explain what happens now?
   bool explained() const;
   std::string departs(const Incident& incident, StateId state, double excess) const;
@@ -152,7 +170,9 @@ class Detector {
   PhaseDurations durations_;
   std::vector<Incident> open_;
   std::unique_ptr<Departures> departures_;  // nothing where it is not looked for
-  std::deque<std::uint64_t> progress_;      // visits ended per slice, of normal slices of this phase
+  Told told_elsewhere_;
+  bool disturbed_ = false;
+  std::deque<std::uint64_t> progress_;  // visits ended per slice, of normal slices of this phase
   std::uint32_t without_progress_ = 0;
   bool held_ = false;  // there is no progress, and there was before
   std::set<std::uint32_t> was_stopped_;

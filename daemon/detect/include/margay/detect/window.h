@@ -36,7 +36,8 @@ struct WindowOptions {
   std::size_t slices = 256;  // T
   std::optional<double> p;   // fixed; otherwise from the noise floor
   std::uint64_t memory_budget_bytes = std::uint64_t{512} << 20;
-  bool measured = false;  // of the slices' plane, not of durations
+  bool measured = false;       // of the slices' plane, not of durations
+  bool spatiotemporal = true;  // false: the temporal partition alone
 };
 
 class Window {
@@ -79,7 +80,8 @@ class Window {
   // The part of the slice in which what the leaf did is unknown.
   double unknown(SliceIndex s, LeafIndex leaf) const;
 
-  // The optimal partitions of the window, evaluated; nothing before the first leaf. Parts name nodes of the
+  // The optimal partitions of the window, evaluated; nothing before the first leaf, or where it is not wanted
+  // (WindowOptions::spatiotemporal). Parts name nodes of the
   // topology's hierarchy (temporal: partition::kAllLeaves) and absolute slices, both ends inside.
   std::optional<partition::Partition> spatiotemporal() const;
   std::optional<partition::Partition> temporal() const;

@@ -55,6 +55,7 @@ struct Limits {
 struct Detect {
   double min_effect = 0.1;          // total-variation distance
   double false_alarms_per_day = 1;  // expected; 0: perturbations of what goes on are not looked for
+  bool every_level = false;         // false: the finest alone
   std::uint32_t min_duration_slices = 1;
   std::vector<std::string> idle_states;
   std::optional<double> p;  // nothing: auto

@@ -1,0 +1,160 @@
+#include "margay/detect/levels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace margay::detect {
+namespace {
+
+constexpr double kShareOfNext = 0.25;
+// Slices of a level that its longest test spans.
+constexpr std::int64_t kLongest = 8;
+// From here on a finer level's departure is another cause than that of an alert that fires: of the time, and
+// times what that one tells.
+constexpr double kStrong = 0.25, kStronger = 2;
+// What begins within so many coarser slices is the same in any strength.
+constexpr std::int64_t kSameBegin = 2;
+constexpr std::size_t kMostTold = 1024;
+
+}  // namespace
+
+double Levels::share(std::size_t level, std::size_t levels) {
+  double all = 0;
+  for (std::size_t i = 0; i < levels; ++i) all += std::pow(kShareOfNext, static_cast<double>(i));
+  return std::pow(kShareOfNext, static_cast<double>(level)) / all;
+}
+
+Levels::Levels(DetectorOptions options, std::span<const DurationNs> coarser) {
+  std::vector<DurationNs> slices{options.window.slice};
+  for (const DurationNs d : coarser)
+    if (d.value >= 2 * slices.back().value && d.value % slices.back().value == 0) slices.push_back(d);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    DetectorOptions o = options;
+    o.share = share(i, slices.size());
+    if (i > 0) {
+      o.coarser = true;
+      o.window.slice = slices[i];
+      o.window.spatiotemporal = false;
+      o.window.memory_budget_bytes = options.window.memory_budget_bytes / (slices.size() - 1);
+    }
+    levels_.push_back(std::make_unique<Level>(std::move(o), slices[i]));
+  }
+  if (levels_.size() == 1) return;
+  for (std::size_t i = 0; i < levels_.size(); ++i)
+    levels_[i]->detector.ask_before_telling(
+        [this, i](const std::set<std::uint32_t>& leaves, TimeNs onset, double excess) {
+          return told_finer(i, leaves, onset) || told_coarser(i, leaves, onset, excess);
+        });
+}
+
+void Levels::set_topology(const std::shared_ptr<const Topology>& topology) {
+  for (const auto& l : levels_) l->detector.set_topology(topology);
+}
+
+std::vector<alert::Alert> Levels::on_slice(const model::SliceColumn& column, TimeNs watermark) {
+  std::vector<alert::Alert> out;
+  now_ = slice_end(column.index, levels_[0]->slice);
+  take(0, column, watermark, out);
+  return out;
+}
+
+void Levels::take(std::size_t level, const model::SliceColumn& column, TimeNs watermark,
+                  std::vector<alert::Alert>& out) {
+  Level& l = *levels_[level];
+  std::vector<alert::Alert> said = level == 0 ? l.detector.on_slice(column, watermark)
+                                              : l.detector.on_coarser_slice(column, watermark, l.disturbed);
+  if (levels_.size() > 1) note(level, slice_end(column.index, l.slice), said);
+  std::move(said.begin(), said.end(), std::back_inserter(out));
+  if (level + 1 < levels_.size()) merge(level + 1, column, watermark, out);
+}
+
+void Levels::merge(std::size_t level, const model::SliceColumn& part, TimeNs watermark,
+                   std::vector<alert::Alert>& out) {
+  Level& l = *levels_[level];
+  const Level& below = *levels_[level - 1];
+  const TimeNs begin = slice_begin(part.index, below.slice);
+  const SliceIndex now = slice_of(begin, l.slice);
+  if (!l.open || l.merged.index != now) {
+    l.merged =
+        model::SliceColumn(LevelIndex(static_cast<std::uint8_t>(level)), now, part.leaves(), part.states());
+    l.open = true;
+    l.disturbed = false;
+    l.whole = begin == slice_begin(now, l.slice);
+  }
+  l.merged.merge(part);
+  l.disturbed = l.disturbed || below.detector.disturbed();
+  if (slice_end(part.index, below.slice) != slice_end(now, l.slice)) return;
+  l.open = false;
+  if (l.whole) take(level, l.merged, watermark, out);
+}
+
+// What the level tells now, and what of it began in slices of coarser levels that were in order so far.
+void Levels::note(std::size_t level, TimeNs now, const std::vector<alert::Alert>& said) {
+  for (const Incident& i : levels_[level]->detector.open()) {
+    Told& t = told_[i.alert.id];
+    t.level = level;
+    t.leaves.insert(i.culprits.begin(), i.culprits.end());
+    t.last = now;
+  }
+  for (const alert::Alert& a : said)
+    if (a.status == alert::Status::kFiring && a.kind != alert::Kind::kPhaseDuration)
+      for (std::size_t i = level + 1; i < levels_.size(); ++i)
+        levels_[i]->detector.disturb(slice_of(a.onset, levels_[i]->slice));
+  // The longest ago that a departure of the coarsest level can have begun.
+  const DurationNs longest = levels_.back()->slice * (2 * kLongest);
+  std::erase_if(told_, [&](const auto& t) { return t.second.last + longest < now_; });
+  while (told_.size() > kMostTold)
+    told_.erase(std::min_element(told_.begin(), told_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.last < b.second.last; }));
+}
+
+bool Levels::told_finer(std::size_t level, const std::set<std::uint32_t>& leaves, TimeNs onset) const {
+  const DurationNs slice = levels_[level]->slice;
+  return std::any_of(told_.begin(), told_.end(), [&](const auto& entry) {
+    const Told& t = entry.second;
+    return t.level < level && t.last + slice >= onset && t.last + slice * kLongest >= now_ &&
+           std::any_of(leaves.begin(), leaves.end(), [&](std::uint32_t l) { return t.leaves.contains(l); });
+  });
+}
+
+bool Levels::told_coarser(std::size_t level, const std::set<std::uint32_t>& leaves, TimeNs onset,
+                          double excess) const {
+  for (std::size_t c = level + 1; c < levels_.size(); ++c)
+    for (const Incident& i : levels_[c]->detector.open()) {
+      const auto blamed = static_cast<std::size_t>(std::count_if(
+          leaves.begin(), leaves.end(), [&](std::uint32_t l) { return i.culprits.contains(l); }));
+      if (2 * blamed < leaves.size() || blamed == 0) continue;
+      const bool later = onset - i.alert.onset > levels_[c]->slice * kSameBegin;
+      if (!later || excess < std::max(kStrong, kStronger * i.excess)) return true;
+    }
+  return false;
+}
+
+std::vector<alert::Alert> Levels::finish(TimeNs t, TimeNs watermark) {
+  std::vector<alert::Alert> out;
+  for (const auto& l : levels_)
+    for (alert::Alert& a : l->detector.finish(t, watermark)) out.push_back(std::move(a));
+  return out;
+}
+
+std::vector<const alert::Alert*> Levels::firing() const {
+  std::vector<const alert::Alert*> all;
+  for (const auto& l : levels_)
+    for (const alert::Alert* const a : l->detector.firing()) all.push_back(a);
+  return all;
+}
+
+std::uint64_t Levels::suppressed() const {
+  std::uint64_t sum = 0;
+  for (const auto& l : levels_) sum += l->detector.suppressed();
+  return sum;
+}
+
+const std::string& Levels::error() const {
+  for (const auto& l : levels_)
+    if (!l->detector.error().empty()) return l->detector.error();
+  return levels_[0]->detector.error();
+}
+
+}  // namespace margay::detect
