@@ -178,7 +178,7 @@ TEST(Clocks, SourcesOfSeveralMachinesComeOutOnOneClock) {
     for (auto& [agent, message] : rig.ingest.take_replies(rig.now)) {
       Machine* m = &machines[static_cast<std::size_t>(agent[1] - '0')];
       road.emplace(rig.now + delay(false),
-                   [&rig, m, message] { m->outbox.on_reply_untrusted(message, m->host(rig.now)); });
+                   [&rig, m, message = message] { m->outbox.on_reply_untrusted(message, m->host(rig.now)); });
     }
     rig.slicer.close_through(rig.ingest.watermark(rig.now));
   }
