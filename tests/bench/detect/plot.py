@@ -77,7 +77,7 @@ def right_panel(knobs, kinds, left):
     out = [f'<text x="{left + LABEL - 90}" y="20" class="title">false alarms of those expected, at a knob of</text>',
            f'<rect x="{at(1 / 3):.1f}" width="{at(3) - at(1 / 3):.1f}" y="{TOP - 8}" height="{bottom - TOP + 8}" class="band"/>']
     for n, name in enumerate(knobs):
-        x = left + LABEL + 168 + 34 * n
+        x = left + LABEL + 196 + 34 * n
         out.append(f'<circle cx="{x}" cy="16" r="3.5" style="fill:{COLOURS[n % len(COLOURS)]}"/>')
         out.append(f'<text x="{x + 7}" y="20">{name}</text>')
     for decade in range(math.ceil(least), math.floor(most) + 1):
