@@ -310,15 +310,10 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
   for (std::size_t x = kMachine; x < columns_ && !without_.contains(Ingredient::kWorkModes); ++x) {
     float now = 0;
-    std::size_t more = 0;
-    for (const std::uint32_t l : sample_) {
-      now += row_[l][x] / static_cast<float>(n);
-      more += row_[l][x] > overall_[x] + static_cast<float>(kNear);
-    }
+    for (const std::uint32_t l : sample_) now += row_[l][x] / static_cast<float>(n);
     // Who waits for work to come does what comes.
     seldom_ = seldom_ || (idle.empty() && work_[x] && overall_[x] <= kSeldom &&
-                          now > overall_[x] + static_cast<float>(kNear) &&
-                          (more * 2 > n || without_.contains(Ingredient::kMostWrite)));
+                          now > overall_[x] + static_cast<float>(kNear));
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
   for (std::size_t l = 0; l < there_.size(); ++l)

@@ -30,7 +30,6 @@ enum class Ingredient : std::uint8_t {
   kWorkModes,          // modes are told apart by how long visits of work take
   kSureScores,         // the first scores do not set limits for long
   kWaitingModes,       // what only waiting tells apart takes longer to become a mode
-  kMostWrite,          // a checkpoint is what most leaves do
   kStandstill,         // who looked suspicious before all stood still is looked at on
   kFewLeft,            // when most have left, nobody is told
   kCount
@@ -67,7 +66,6 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Ingredient::kC
     "modes by what work takes",
     "first scores forgotten",
     "slower modes of waiting",
-    "checkpoints of most",
     "suspicion in a standstill",
     "silence when most have left",
 };
