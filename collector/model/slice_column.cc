@@ -34,6 +34,20 @@ void NodeEvidence::add_times(const NodeEvidence& more) {
   add(storage_bytes, more.storage_bytes);
 }
 
+void SliceColumn::add_taker(const Taker& taker) {
+  const auto add = [](std::int64_t& to, std::int64_t n) {
+    if (__builtin_add_overflow(to, n, &to)) to = std::numeric_limits<std::int64_t>::max();
+  };
+  const auto same =
+      std::find_if(takers.begin(), takers.end(), [&](const Taker& t) { return t.same_as(taker); });
+  if (same == takers.end()) {
+    if (takers.size() < kMostTakers) takers.push_back(taker);
+    return;
+  }
+  add(same->cpu_ns, taker.cpu_ns);
+  add(same->over_ns, taker.over_ns);
+}
+
 SliceColumn::SliceColumn(LevelIndex level_, SliceIndex index_, std::uint32_t leaves, std::uint32_t states)
     : level(level_), index(index_) {
   resize(leaves, states);
@@ -87,6 +101,7 @@ void SliceColumn::merge(const SliceColumn& finer) {
   lost_events += finer.lost_events;
   provisional = provisional || finer.provisional;
   region = finer.region;
+  for (const Taker& t : finer.takers) add_taker(t);
   for (std::uint32_t l = 0; l < finer.leaves(); ++l) {
     const LeafIndex leaf(l);
     const auto from_duration = finer.duration_ns(leaf);

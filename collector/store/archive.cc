@@ -208,9 +208,9 @@ Status Archive::commit(const Cut& cut, bool sync) {
     batch.Put(f[kMeta], slice(kRawSpanKey), value);
   }
   for (const AlertRecord& a : cut.alerts) batch.Put(f[kReports], key_of(kAlertKey, a.id), encode(a));
-  if (cut.phases_end)
-    batch.DeleteRange(f[kReports], key_of(kPhaseKey, *cut.phases_end), std::string(1, kPhaseKey + 1));
-  for (const PhaseRecord& p : cut.phases) batch.Put(f[kReports], key_of(kPhaseKey, p.index), encode(p));
+  for (const auto& [level, end] : cut.phases_end)
+    batch.DeleteRange(f[kReports], phase_key(level, end), end_of_phase_keys(level));
+  for (const PhaseRecord& p : cut.phases) batch.Put(f[kReports], phase_key(p.level, p.index), encode(p));
   if (Status s = put_blobs(cut.signatures, kSignatureKey, f[kMeta], batch); !s) return s;
   if (Status s = put_blobs(cut.state, kBlobKey, f[kMeta], batch); !s) return s;
   if (cut.report) {

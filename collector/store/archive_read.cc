@@ -167,6 +167,11 @@ Result<Resume> Archive::load() const {
     s = many(kReports, kPhaseKey, 4, r.phases, [](PhaseRecord& p, std::string_view id) {
       p.index = static_cast<std::uint32_t>(get_big_endian(id));
     });
+  if (s)
+    s = many(kReports, kLevelPhaseKey, 5, r.coarser_phases, [](PhaseRecord& p, std::string_view id) {
+      p.level = LevelIndex(static_cast<std::uint8_t>(id[0]));
+      p.index = static_cast<std::uint32_t>(get_big_endian(id.substr(1)));
+    });
   if (s) s = blobs(kSignatureKey, r.signatures);
   if (s) s = blobs(kBlobKey, r.state);
   if (!s) return fail(s.error().code, s.error().message);

@@ -10,6 +10,7 @@
 #include "byte_planes.h"
 #include "bytes.h"
 #include "compress.h"
+#include "takers_codec.h"
 
 // Body, before compression:
 //   presence  one bit per cell, state after state (a state that nobody is in is a run of zeros)
@@ -22,7 +23,8 @@
 namespace margay::store {
 namespace {
 
-constexpr std::uint8_t kVersion = 4;
+constexpr std::uint8_t kVersion = 5;       // as 4, and who had the CPU is told
+constexpr std::uint8_t kNoTakers = 4;      // as 5, and it is not
 constexpr std::uint8_t kNoStorage = 3;     // as 4, and nobody is known to use storage
 constexpr std::uint8_t kNothingApart = 2;  // as 3, and all planes together; 1 had no silence
 constexpr std::size_t kPlaneSets = 15;
@@ -171,10 +173,10 @@ void gather_cells(const model::SliceColumn& column, const Shape& s, std::int64_t
   room.longests.resize(stored);
 }
 
-// How many fields there are: none where nobody was sampled, nobody was silent.
-std::size_t gather_evidence(const model::SliceColumn& column, const Shape& s, std::int64_t end,
+// How many fields there are: none where nobody was sampled, nobody was silent; all of them if `all`.
+std::size_t gather_evidence(const model::SliceColumn& column, const Shape& s, std::int64_t end, bool all,
                             std::array<Values, kEvidence>& evidence) {
-  bool any = false, storage = false;
+  bool any = all, storage = all;
   for (std::uint32_t l = 0; l < s.leaves && !storage; ++l) {
     const model::NodeEvidence& e = column.evidence(s.first + l);
     any = any || e != model::NodeEvidence();
@@ -202,7 +204,7 @@ std::size_t gather_evidence(const model::SliceColumn& column, const Shape& s, st
 
 // Returns the least version that can tell it.
 Result<std::uint8_t> encode_body(const model::SliceColumn& column, const Shape& s, std::int64_t slice,
-                                 Scratch& room) {
+                                 bool takers, Scratch& room) {
   gather_cells(column, s, slice, room);
   auto& [next, mask, codes, packed, plain, durations, longests, visits, open_state, open_since, evidence] =
       room;
@@ -222,10 +224,10 @@ Result<std::uint8_t> encode_body(const model::SliceColumn& column, const Shape& 
   plain.clear();
   for (const Values* v : {&durations, &longests, &visits, &open_state, &open_since})
     put_planes(v->data(), v->size(), packed, plain);
-  const std::size_t fields = gather_evidence(column, s, end, evidence);
+  const std::size_t fields = gather_evidence(column, s, end, takers, evidence);
   for (std::size_t i = 0; i < fields; ++i) put_planes(evidence[i].data(), evidence[i].size(), packed, plain);
   if (fields == 0) packed.append(kEvidenceOfVersion3, '\0');  // no planes
-  return fields == kEvidence ? kVersion : plain.empty() ? kNothingApart : kNoStorage;
+  return fields == kEvidence ? kNoTakers : plain.empty() ? kNothingApart : kNoStorage;
 }
 
 bool decode_body(std::string_view packed, std::string_view apart, std::uint8_t version, const Shape& s,
@@ -328,8 +330,10 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   if (chunk >= chunk_count(column.leaves())) return fail(ErrorCode::kInvalidArgument, "no such chunk");
   const Shape s = shape_of(column.leaves(), column.states(), chunk);
   Scratch& room = scratch();
-  const auto version = encode_body(column, s, slice.value, room);
+  const bool takers = chunk == 0 && !column.takers.empty();
+  auto version = encode_body(column, s, slice.value, takers, room);
   if (!version) return tl::unexpected(version.error());
+  if (takers) version = kVersion;
   ByteWriter w(out);
   w.u8(*version);
   w.varint(column.leaves());
@@ -339,6 +343,11 @@ Status encode_chunk(const model::SliceColumn& column, std::uint32_t chunk, Durat
   w.varint(static_cast<std::uint64_t>(slice.value));
   w.varint(std::min(column.region.size(), kLongestRegion));
   out.append(column.region, 0, kLongestRegion);
+  if (takers) {
+    std::string told;
+    encode_takers(column.takers, told);
+    w.string(told);
+  }
   w.varint(room.packed.size());
   if (*version > kNothingApart) w.varint(room.plain.size());
   if (Status st = compress(room.packed, out); !st) return st;
@@ -351,13 +360,19 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
   const std::uint8_t version = in.u8();
   if (in.ok() && (version == 0 || version > kVersion))
     return fail(ErrorCode::kVersion,
-                "a slice chunk of version " + std::to_string(version) + "; this one reads 1 to 4");
+                "a slice chunk of version " + std::to_string(version) + "; this one reads 1 to 5");
   const auto total = static_cast<std::uint32_t>(in.bounded(kMostLeaves));
   const auto states = static_cast<std::uint32_t>(in.bounded(kMostColumnStates));
   const std::uint8_t flags = in.u8();
   const std::uint64_t lost = in.varint();
   const auto slice = static_cast<std::int64_t>(in.varint());
   const std::string region(in.bytes(static_cast<std::size_t>(in.bounded(kLongestRegion))));
+  std::vector<model::Taker> takers;
+  if (version > kNoTakers) {
+    const auto size = static_cast<std::size_t>(in.bounded(kLongestTakers));
+    if (!decode_takers_untrusted(in.bytes(size), takers) || takers.empty() || chunk != 0)
+      return fail(ErrorCode::kCorrupt, "a slice chunk's header is broken");
+  }
   if (!in.ok() || flags > kProvisional) return fail(ErrorCode::kCorrupt, "a slice chunk's header is broken");
   if (chunk >= chunk_count(total)) return fail(ErrorCode::kCorrupt, "a slice chunk behind its column's end");
   const Shape s = shape_of(total, states, chunk);
@@ -370,6 +385,7 @@ Result<std::uint32_t> decode_chunk_untrusted(std::string_view bytes, std::uint32
     column.lost_events = lost;
     column.provisional = flags == kProvisional;
     column.region = region;
+    column.takers = std::move(takers);
   } else {
     if (column.leaves() != s.first.value || column.states() != states || column.lost_events != lost ||
         column.provisional != (flags == kProvisional))

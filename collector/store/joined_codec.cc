@@ -14,7 +14,8 @@ namespace {
 
 using namespace joined;
 
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;    // as 2, and who had the CPU is told
+constexpr std::uint8_t kNoTakers = 2;   // as 3, and it is not
 constexpr std::size_t kTimes = 4;       // of the evidence that version 1 has
 constexpr std::uint8_t kNoStorage = 1;  // as 2, and nobody is known to use storage
 // What the columns have in common; an error if one is not of a slicer's making.
@@ -53,7 +54,8 @@ Result<Divisors> divisors_of(const std::vector<model::SliceColumn>& columns, std
       }
     }
   }
-  if (d.evidence[kTimes] > 0 || d.evidence[kTimes + 1] > 0) d.evidences = d.evidence.size();
+  d.takers = std::any_of(columns.begin(), columns.end(), [](const auto& c) { return !c.takers.empty(); });
+  if (d.takers || d.evidence[kTimes] > 0 || d.evidence[kTimes + 1] > 0) d.evidences = d.evidence.size();
   for (std::uint64_t* v : {&d.duration, &d.since}) *v = std::max<std::uint64_t>(*v, 1);
   for (std::uint64_t& v : d.evidence) v = std::max<std::uint64_t>(v, 1);
   return d;
@@ -78,7 +80,9 @@ Status encode_joined(const std::vector<model::SliceColumn>& columns, DurationNs 
   const auto divisors = divisors_of(columns, slice.value);
   if (!divisors) return tl::unexpected(divisors.error());
   ByteWriter w(out);
-  w.u8(divisors->evidences < divisors->evidence.size() ? kNoStorage : kVersion);
+  w.u8(divisors->takers                                  ? kVersion
+       : divisors->evidences < divisors->evidence.size() ? kNoStorage
+                                                         : kNoTakers);
   w.varint(columns.size());
   w.varint(static_cast<std::uint64_t>(columns.back().index.value) -
            static_cast<std::uint64_t>(columns.front().index.value));
@@ -111,7 +115,7 @@ Status decode_joined_untrusted(std::string_view bytes, LevelIndex level, SliceIn
   const auto version = static_cast<std::uint8_t>(bytes[0]);
   if (version == 0 || version > kVersion)
     return fail(ErrorCode::kVersion,
-                "joined slices of version " + std::to_string(version) + "; this one reads 1 and 2");
+                "joined slices of version " + std::to_string(version) + "; this one reads 1 to 3");
   if (bytes.size() < 1 + kCheckBytes) return broken();
   const std::string_view told = bytes.substr(bytes.size() - kCheckBytes);
   bytes.remove_suffix(kCheckBytes);
@@ -127,6 +131,7 @@ Status decode_joined_untrusted(std::string_view bytes, LevelIndex level, SliceIn
   Divisors d;
   d.duration = in.bounded(kMost);
   d.since = in.bounded(kMost);
+  d.takers = version > kNoTakers;
   d.evidences = version == kNoStorage ? kTimes : d.evidence.size();
   for (std::size_t i = 0; i < d.evidence.size(); ++i) d.evidence[i] = i < d.evidences ? in.bounded(kMost) : 1;
   d.visits_bits = in.bounded(64);

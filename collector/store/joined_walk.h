@@ -20,6 +20,7 @@
 #include "margay/store/column_codec.h"
 #include "margay/store/joined_codec.h"
 #include "range_coder.h"
+#include "takers_codec.h"
 
 namespace margay::store::joined {
 
@@ -40,6 +41,7 @@ struct Divisors {
   std::uint64_t since = 0;
   std::array<std::uint64_t, 6> evidence{};  // sampled, cpu, run delay, stopped, blocked, storage
   std::size_t evidences = 4;                // that are told: all where somebody used storage
+  bool takers = false;                      // who had the CPU is told
   // Bits behind the first one that numbers of this kind have at most; the rest of their bits are zero.
   std::uint64_t visits_bits = 1;
   std::uint64_t longest_bits = 1;
@@ -179,6 +181,7 @@ class Walk {
     row_change = leaf_before.change = s.see(value, beside);
     return value;
   }
+  bool takers(model::SliceColumn& column);
   bool row(model::SliceColumn& column, LeafIndex leaf, std::int64_t end);
   bool cells(model::SliceColumn& column, LeafIndex leaf, std::int64_t end);
   void open(model::SliceColumn& column, LeafIndex leaf, std::int64_t end);
@@ -200,7 +203,7 @@ class Walk {
   std::array<Near, 6> evidence_beside_{};
 
   NumberModel gap_model_, leaves_model_, states_model_, lost_model_, text_model_, rest_model_;
-  Bit provisional_, same_region_;
+  Bit provisional_, same_region_, has_takers_;
   std::array<std::array<Bit, 4>, kStates> present_;
   SeriesModel duration_model_, visits_model_, longest_model_;
   std::array<std::array<Bit, 2>, 3 * 3 * 2> longest_kind_;
@@ -244,6 +247,24 @@ bool Walk<Coder>::head(model::SliceColumn& column, SliceIndex after) {
     }
   }
   column.region = region_;
+  return !divisors_.takers || takers(column);
+}
+
+template <class Coder>
+bool Walk<Coder>::takers(model::SliceColumn& column) {
+  if (!flag(has_takers_, !column.takers.empty())) return true;
+  std::string bytes;
+  if constexpr (!Coder::kDecodes) encode_takers(column.takers, bytes);
+  const std::uint64_t size = number(text_model_, bytes.size());
+  if (size > kLongestTakers) return false;
+  bytes.resize(size);
+  for (char& c : bytes) {
+    std::uint64_t letter = static_cast<std::uint8_t>(c);
+    coder_.plain(letter, 8);
+    c = static_cast<char>(letter);
+  }
+  if constexpr (Coder::kDecodes)
+    return decode_takers_untrusted(bytes, column.takers) && !column.takers.empty();
   return true;
 }
 

@@ -100,6 +100,7 @@ inline constexpr char kBlobKey = 'b';        // meta: name
 inline constexpr char kSignatureKey = 'g';   // meta: name
 inline constexpr char kAlertKey = 'a';       // reports: id
 inline constexpr char kPhaseKey = 'p';       // reports: index u32
+inline constexpr char kLevelPhaseKey = 'q';  // reports: level u8 | index u32; not of the finest
 inline constexpr char kReportKey = 'r';      // reports: watermark i64
 inline constexpr char kSourceKey = 's';      // sources: source u64
 inline constexpr char kStreamKey = 't';      // sources: source u64 | stream u32
@@ -109,6 +110,18 @@ inline std::string names_key(TimeNs end, SourceId source) {
   std::string k(1, kNamesKey);
   put_time(end.value, k);
   put_big_endian(source.value, k);
+  return k;
+}
+inline std::string phase_key(LevelIndex level, std::uint32_t index) {
+  std::string k(1, level.value == 0 ? kPhaseKey : kLevelPhaseKey);
+  if (level.value > 0) put_big_endian(level.value, k);
+  put_big_endian(index, k);
+  return k;
+}
+// Beyond all phases of the level.
+inline std::string end_of_phase_keys(LevelIndex level) {
+  std::string k(1, level.value == 0 ? static_cast<char>(kPhaseKey + 1) : kLevelPhaseKey);
+  if (level.value > 0) put_big_endian(static_cast<std::uint8_t>(level.value + 1), k);
   return k;
 }
 inline constexpr std::string_view kRunKey = "Run";        // meta

@@ -96,9 +96,11 @@ Status check(const Cut& cut, bool leaf_states) {
     if (a.id.empty() || a.id.size() > kLongestBlobName || a.json.size() > kLongestText ||
         a.status.size() > kLongestText)
       return refuse("alert '" + a.id.substr(0, 64) + "' is beyond the bounds");
+  for (const auto& [level, end] : cut.phases_end)
+    if (level.value >= kMostLevels) return refuse("a level of phases is beyond the bounds");
   for (const PhaseRecord& p : cut.phases)
-    if (p.name.size() > kLongestText || p.label.size() > kLongestText)
-      return refuse("phase " + std::to_string(p.index) + " has too long a name");
+    if (p.level.value >= kMostLevels || p.name.size() > kLongestText || p.label.size() > kLongestText)
+      return refuse("phase " + std::to_string(p.index) + " has too long a name, or no level");
   if (Status s = check_blobs(cut.signatures, "signature"); !s) return s;
   if (Status s = check_blobs(cut.state, "state"); !s) return s;
   for (const JournalEntry& e : cut.journal) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "margay/base/ids.h"
+#include "margay/model/taker.h"
 
 namespace margay::model {
 
@@ -72,6 +73,11 @@ class SliceColumn {
   bool provisional = false;
   // The named region (MPI_Pcontrol) that most of the leaves were in at the end; "" where there is none.
   std::string region;
+  // Who had the CPU while leaves were ready to run and not let: in the order in which it was told.
+  std::vector<Taker> takers;
+  static constexpr std::size_t kMostTakers = 256;
+  // Adds to what is there of the same; what is beyond kMostTakers is left out.
+  void add_taker(const Taker& taker);
 
   std::uint32_t leaves() const { return leaves_; }
   std::uint32_t states() const { return states_; }

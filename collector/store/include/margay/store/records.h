@@ -146,13 +146,14 @@ struct AlertRecord {
 };
 
 struct PhaseRecord {
-  std::uint32_t index = 0;  // 0 for the run's first
+  std::uint32_t index = 0;  // 0 for the run's first at its level
   std::string name;
   std::string label;
   TimeNs begin{};
   TimeNs end{};  // so far, for the current one
   std::uint32_t occurrence = 1;
   bool current = false;
+  LevelIndex level{};  // of its slices
   bool operator==(const PhaseRecord&) const = default;
 };
 
@@ -218,7 +219,7 @@ struct Cut {
   std::vector<RawBlock> raw;
   std::vector<AlertRecord> alerts;
   std::vector<PhaseRecord> phases;
-  std::optional<std::uint32_t> phases_end;  // phases from this index on are none (any more)
+  std::map<LevelIndex, std::uint32_t> phases_end;  // phases of a level from this index on are none (any more)
   std::vector<Blob> signatures;
   std::vector<Blob> state;  // the detector's; an empty value removes the name
   std::optional<ReportRecord> report;
@@ -244,7 +245,8 @@ struct Resume {
   std::vector<StreamRecord> former;  // see Cut
   std::vector<ClosedThrough> closed;
   std::vector<AlertRecord> alerts;
-  std::vector<PhaseRecord> phases;
+  std::vector<PhaseRecord> phases;          // of the finest level
+  std::vector<PhaseRecord> coarser_phases;  // level by level
   std::vector<Blob> signatures;
   std::vector<Blob> state;
 };
