@@ -120,6 +120,8 @@ Status Reader::find_starts() {
   const SliceIndex begin = slice_of(resume_.run.begin, slice);
   for (SliceIndex last = slice_of(options_.from, slice) - 1; open > 0 && last >= begin;
        last = last - kSlicesBack) {
+    if (options_.step)
+      if (Status ok = options_.step(options_.from); !ok) return ok;
     auto columns = archive_.read_columns(LevelIndex(0), std::max(begin, last - (kSlicesBack - 1)), last);
     if (!columns) return tl::unexpected(columns.error());
     for (auto c = columns->rbegin(); c != columns->rend() && open > 0; ++c) {

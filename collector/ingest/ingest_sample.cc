@@ -9,8 +9,44 @@ namespace {
 
 // A turn on the CPU, or a wait for one, that is longer ends nowhere near the samples that it is counted with.
 constexpr DurationNs kMostEarly = seconds(1);
+constexpr int kMostTakers = 8;  // of a process, in a sample
+
+// What a command may be called is anybody's choice: no more of it than a line can show.
+std::string clean(std::string_view name) {
+  std::string out(name.substr(0, model::Taker::kLongestName));
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
+  return out;
+}
 
 }  // namespace
+
+// Who had the CPU instead, of each leaf of the process that was not let.
+void Ingest::on_takers(const wire::ProcessSample& p, const Source& source, TimeNs at) {
+  for (int i = 0; i < std::min(p.takers_size(), kMostTakers); ++i) {
+    const wire::Taker& told = p.takers(i);
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
+    if (told.kind() < 0 || told.kind() >= model::Taker::kKinds || told.over_ns() == 0) continue;
+    model::Taker taker;
+    taker.kind = static_cast<model::Taker::Kind>(told.kind());
+    taker.pid = std::max<std::int64_t>(0, told.pid());
+    taker.cpu = std::max(-1, told.cpu());
+    taker.cpu_ns = static_cast<std::int64_t>(std::min<std::uint64_t>(told.cpu_ns(), kMost));
+    taker.over_ns = static_cast<std::int64_t>(std::min<std::uint64_t>(told.over_ns(), kMost));
+    taker.name = clean(told.name());
+    if (taker.kind == model::Taker::Kind::kRank) {
+      const auto rank = sources_.find(SourceId(told.source()));
+      if (rank == sources_.end() || rank->second.streams.empty())
+        taker.kind = model::Taker::Kind::kJob;  // not named yet
+      else
+        taker.rank = rank->second.streams.begin()->second.leaf.value;
+    }
+    for (const auto& [index, stream] : source.streams) {
+      taker.leaf = stream.leaf;
+      slicer_.observe(at, taker);
+    }
+  }
+}
 
 void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
   steal_ns_ = std::max(steal_ns_, sample.steal_ns());
@@ -59,6 +95,7 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
       process.early_ns = std::clamp<std::int64_t>(-rest, 0, kMostEarly.value);
     }
     for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
+    on_takers(p, source, at);
     process.state = state;
     process.at = at;
     process.cpu_ns = p.cpu_ns();

@@ -61,6 +61,11 @@ struct Agent::Source {
   std::uint32_t epoch = 0;
   TimeNs found;
   std::optional<ProcStat> last;  // nothing before the first look
+  // Of the last sample.
+  TimeNs sampled{};
+  std::uint64_t run_delay_ns = 0;
+  Starvation starvation;
+  bool starved = false;
   bool gone = false;
   TimeNs looked;  // when its process was looked at last: it had ended by then, if it is gone
   bool told_gone = false;
@@ -77,6 +82,7 @@ Agent::Agent(AgentOptions options, const Clock& clock)
       outbox_(options_.outbox),
       look_pace_(options_.period),
       sample_pace_(options_.sample_period),
+      scan_pace_(options_.scan_period),
       owner_(probe_of(options_.owner_pid)) {}
 
 Agent::~Agent() = default;
@@ -372,8 +378,42 @@ wire::NodeSample Agent::take_sample(TimeNs now) {
     p->set_run_delay_ns(scheduled.run_delay_ns);
     p->set_main_cpu_ns(scheduled.cpu_ns);
     p->set_storage_bytes(source->process.storage_bytes());
+    if (source->sampled != TimeNs() && scheduled.run_delay_ns >= source->run_delay_ns)
+      source->starved = source->starvation.more_than_usual(
+          DurationNs(static_cast<std::int64_t>(scheduled.run_delay_ns - source->run_delay_ns)),
+          now - source->sampled);
+    source->sampled = now;
+    source->run_delay_ns = scheduled.run_delay_ns;
   }
+  tell_takers(sample, now);
   return sample;
+}
+
+// Who runs where ranks are not let. All processes of the machine are looked at, and so only while that is so,
+// and for no more than a hundredth of the time.
+void Agent::tell_takers(wire::NodeSample& sample, TimeNs now) {
+  if (!scan_pace_.due(now)) return;
+  std::vector<std::int64_t> starved;
+  TakerScan::Job job;
+  for (const auto& [name, source] : sources_) {
+    const std::int64_t pid = source->reader.identity().pid;
+    if (!source->gone) job.ranks.emplace(pid, source->id);
+    if (!source->gone && source->starved) starved.push_back(pid);
+  }
+  if (starved.empty()) return;
+  job.margay = {getpid()};
+  if (options_.owner_pid > 0) job.margay.insert(options_.owner_pid);
+  const TimeNs begin = clock_.monotonic();
+  // One may be missed.
+  const DurationNs most_apart = std::max(scan_pace_.current(), sample_pace_.current()) * 3;
+  const auto takers = takers_.scan(begin, starved, job, most_apart);
+  for (wire::ProcessSample& p : *sample.mutable_processes())
+    for (const auto& [pid, told] : takers) {
+      const auto rank = job.ranks.find(pid);
+      if (rank == job.ranks.end() || rank->second != p.source()) continue;
+      for (const wire::Taker& t : told) *p.add_takers() = t;
+    }
+  scan_pace_.done(begin, clock_.monotonic() - begin);
 }
 
 void Agent::sample() {

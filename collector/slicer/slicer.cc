@@ -389,6 +389,13 @@ void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& eviden
   touch(slice);
 }
 
+void Slicer::observe(TimeNs t, const model::Taker& taker) {
+  if (!started_) return;
+  const SliceIndex slice = std::max(slice_of(t, options_.slice), next_open_);
+  column_at(slice, kCompute).add_taker(taker);
+  touch(slice);
+}
+
 // A late event took back what had been drawn out behind it: whoever is told of it finds the closed rows whole
 // again. Without one no leaf's position lies in a closed slice.
 void Slicer::make_whole() {

@@ -56,5 +56,52 @@ TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
   EXPECT_EQ(sample(1500, 'R', 30, 0, 512), (Seen{70, 512}));
 }
 
+TEST(Ingest, WhoHadTheCpuIsPutBesideTheLeaf) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(100);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2, at(90)));
+  wire::ToCollector m = s.message();
+  m.mutable_node()->set_time_ns(at(200).value - 1);
+  auto* p = m.mutable_node()->add_processes();
+  p->set_source(1);
+  p->set_state('R');
+  const auto add = [&](wire::Taker::Kind kind, std::int64_t pid, const std::string& name) -> wire::Taker& {
+    wire::Taker* t = p->add_takers();
+    t->set_kind(kind);
+    t->set_pid(pid);
+    t->set_name(name);
+    t->set_cpu(1);
+    t->set_cpu_ns(90'000'000);
+    t->set_over_ns(100'000'000);
+    return *t;
+  };
+  add(wire::Taker::OTHER, 4242, "python3");
+  add(wire::Taker::OTHER, -7, "a\nb\x1b[31m and more than a command has");
+  add(wire::Taker::RANK, 77, "lmp").set_source(1);
+  add(wire::Taker::RANK, 78, "lmp").set_source(99);  // nobody knows it
+  add(wire::Taker::OTHER, 5, "no time").set_over_ns(0);
+  add(wire::Taker::UNSEEN, 0, "").set_cpu_ns(~std::uint64_t{0});
+  rig.now = at(200);
+  rig.receive(m);
+  const auto& takers = rig.slicer.column(slice_of(trace(at(200) - DurationNs(1)), kSlice))->takers;
+  using model::Taker;
+  ASSERT_EQ(takers.size(), 5u);
+  EXPECT_EQ(takers[0], (Taker{LeafIndex(0), Taker::Kind::kOther, 4242, Taker::kNobody, 1, 90'000'000,
+                              100'000'000, "python3"}));
+  EXPECT_EQ(takers[1].name, "a?b?[31m and mo");
+  EXPECT_EQ(takers[1].pid, 0);
+  EXPECT_EQ(takers[2].rank, 0u);
+  EXPECT_EQ(takers[3].kind, Taker::Kind::kJob);
+  EXPECT_EQ(takers[4].cpu_ns, std::int64_t{1} << 60);
+  // No more of a process than can matter.
+  m.mutable_node()->set_time_ns(at(300).value - 1);
+  for (int i = 0; i < 100; ++i) add(wire::Taker::OTHER, 1000 + i, "many");
+  rig.now = at(300);
+  rig.receive(m);
+  EXPECT_LE(rig.slicer.column(slice_of(trace(at(300) - DurationNs(1)), kSlice))->takers.size(), 8u);
+}
+
 }  // namespace
 }  // namespace margay::ingest::test

@@ -56,6 +56,27 @@ TEST(SliceColumn, EmptyColumnGrows) {
   EXPECT_THAT(c.visits(LeafIndex(1)), ElementsAre(0, 0, 0));
 }
 
+TEST(SliceColumn, WhoHadTheCpuIsAddedUpAndBounded) {
+  const auto taker = [](std::int64_t pid, std::int64_t ns) {
+    return Taker{LeafIndex(3), Taker::Kind::kOther, pid, Taker::kNobody, 1, ns, 100, "python3"};
+  };
+  SliceColumn coarse(LevelIndex(1), SliceIndex(0), 0, 0);
+  for (int i = 0; i < 3; ++i) {
+    SliceColumn fine(LevelIndex(0), SliceIndex(i), 4, 2);
+    fine.add_taker(taker(7, 60));
+    if (i == 1) fine.add_taker(taker(8, 20));
+    coarse.merge(fine);
+  }
+  ASSERT_EQ(coarse.takers.size(), 2u);
+  EXPECT_EQ(coarse.takers[0].cpu_ns, 180);
+  EXPECT_EQ(coarse.takers[0].over_ns, 300);
+  EXPECT_EQ(coarse.takers[1], taker(8, 20));
+  coarse.add_taker(taker(7, std::numeric_limits<std::int64_t>::max()));
+  EXPECT_EQ(coarse.takers[0].cpu_ns, std::numeric_limits<std::int64_t>::max());
+  for (std::int64_t pid = 100; pid < 1000; ++pid) coarse.add_taker(taker(pid, 1));
+  EXPECT_EQ(coarse.takers.size(), SliceColumn::kMostTakers);
+}
+
 TEST(SliceColumn, MergeAddsDurationsAndVisitsAndKeepsTheLongest) {
   std::mt19937 random(2);
   std::vector<SliceColumn> fine;

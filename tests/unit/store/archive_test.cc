@@ -235,11 +235,37 @@ TEST(Archive, APhaseThatWasTakenBackIsGone) {
   expect_ok(archive->commit(c, false));
   c = {};
   c.sequence = 2;
-  c.phases_end = 2;
+  c.phases_end = {{LevelIndex(0), 2}};
   c.phases = {phase(1, "B"), phase(2, "E")};  // and another one in the place of the third
   expect_ok(archive->commit(c, false));
   EXPECT_EQ(*archive->phases(), (std::vector{phase(0, "A"), phase(1, "B"), phase(2, "E")}));
   EXPECT_EQ(archive->alerts()->size(), 1u);
+}
+
+TEST(Archive, PhasesOfEachLevelAreKeptByThemselves) {
+  const TempDir dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  const auto phase = [](std::uint8_t level, std::uint32_t index, const char* name) {
+    return PhaseRecord{index, name, "", TimeNs(index), TimeNs(index + 1), 1, false, LevelIndex(level)};
+  };
+  Cut c;
+  c.sequence = 1;
+  c.phases = {phase(0, 0, "A"), phase(1, 0, "1s:A"), phase(1, 1, "1s:B"), phase(2, 0, "10s:A"),
+              phase(2, 1, "10s:B")};
+  expect_ok(archive->commit(c, false));
+  c = {};
+  c.sequence = 2;
+  c.phases_end = {{LevelIndex(1), 1}};
+  expect_ok(archive->commit(c, false));
+  const auto r = archive->load();
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->phases, (std::vector{phase(0, 0, "A")}));
+  EXPECT_EQ(r->coarser_phases,
+            (std::vector{phase(1, 0, "1s:A"), phase(2, 0, "10s:A"), phase(2, 1, "10s:B")}));
+  c.sequence = 3;
+  c.phases_end.clear();
+  c.phases = {phase(200, 0, "no such level")};
+  EXPECT_FALSE(archive->commit(c, false));
 }
 
 TEST(Archive, AForgottenSourceIsGoneAndItsCountersStandWithTheLeaf) {

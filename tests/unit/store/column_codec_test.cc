@@ -12,6 +12,7 @@ namespace {
 
 using model::SliceColumn;
 using testing::random_column;
+using testing::some_takers;
 
 constexpr std::uint64_t kSeed = 20240611;
 
@@ -150,7 +151,7 @@ TEST(ColumnCodec, NewerVersionIsNamed) {
   SliceColumn column(LevelIndex(0), SliceIndex(7), 1, 1);
   std::string bytes;
   ASSERT_TRUE(encode_chunk(column, 0, DurationNs(0), bytes));
-  bytes[0] = 5;
+  bytes[0] = 6;
   const auto r = decode_chunk_untrusted(bytes, 0, column);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kVersion);
@@ -179,6 +180,38 @@ TEST(ColumnCodec, WhoUsesStorageComesBackInAVersionOfItsOwn) {
       EXPECT_FALSE(decode_chunk_untrusted(std::string_view(bytes).substr(0, n), 0, back)) << n << " bytes";
     }
   }
+}
+
+TEST(ColumnCodec, WhoHadTheCpu_ComesBackAndIsChecked) {
+  std::mt19937_64 random(5);
+  SliceColumn c =
+      *random_column(random, LevelIndex(0), SliceIndex(7), kChunkLeaves + 3, 4, milliseconds(100));
+  c.takers = some_takers();
+  std::string first, second, without;
+  ASSERT_TRUE(encode_chunk(c, 0, milliseconds(100), first));
+  ASSERT_TRUE(encode_chunk(c, 1, milliseconds(100), second));
+  EXPECT_EQ(first[0], 5);
+  EXPECT_NE(second[0], 5) << "told once";
+  SliceColumn got(LevelIndex(0), SliceIndex(7), 0, 0);
+  ASSERT_TRUE(decode_chunk_untrusted(first, 0, got));
+  ASSERT_TRUE(decode_chunk_untrusted(second, 1, got));
+  EXPECT_EQ(got, c);
+  EXPECT_FALSE(decode_chunk_untrusted(first, 1, got));
+  for (std::size_t n = 0; n < first.size(); n += 1 + n / 64)
+    EXPECT_FALSE(decode_chunk_untrusted({first.data(), n}, 0, got)) << n;
+  // A kind that there is not.
+  const std::size_t name = first.find("python3");
+  ASSERT_NE(name, std::string::npos);
+  for (std::size_t i = 8; i < name; ++i) {
+    std::string wrong = first;
+    wrong[i] = '\x7f';
+    static_cast<void>(decode_chunk_untrusted(wrong, 0, got));
+  }
+  SliceColumn more = c;
+  more.takers.assign(SliceColumn::kMostTakers, c.takers[0]);
+  ASSERT_TRUE(encode_chunk(more, 0, milliseconds(100), first));
+  ASSERT_TRUE(decode_chunk_untrusted(first, 0, got));
+  EXPECT_EQ(got.takers, more.takers);
 }
 
 // A chunk as version 1 wrote it: it knew nothing of silence.

@@ -17,6 +17,7 @@ namespace {
 using model::SliceColumn;
 using testing::example_run;
 using testing::random_column;
+using testing::some_takers;
 using testing::TempDir;
 
 constexpr std::uint64_t kSeed = 20261121;
@@ -86,6 +87,20 @@ TEST(JoinedCodec, WhoUsesStorage_ComesBackInAVersionOfItsOwn) {
   EXPECT_EQ(back, columns);
 }
 
+TEST(JoinedCodec, WhoHadTheCpu_ComesBackInAVersionOfItsOwn) {
+  RecordProperty("seed", std::to_string(kSeed + 3));
+  std::mt19937_64 random(kSeed + 3);
+  auto columns = random_columns(random, 64);
+  for (std::size_t i = 0; i < columns.size(); i += 3) columns[i].takers = some_takers();
+  std::string bytes;
+  ASSERT_TRUE(encode_joined(columns, kSlice, bytes));
+  EXPECT_EQ(bytes[0], 3);
+  std::vector<SliceColumn> back;
+  const Status decoded = decode_joined_untrusted(bytes, kFinest, columns.back().index, back);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(back, columns);
+}
+
 TEST(JoinedCodec, EmptyAndLargestValues_ComeBack) {
   std::vector<SliceColumn> columns = {SliceColumn(kFinest, SliceIndex(-3), 0, 0),
                                       SliceColumn(kFinest, SliceIndex(-2), 2, 0),
@@ -141,7 +156,7 @@ TEST(JoinedCodec, TruncatedFlippedAndRandomBytes_AreRefused) {
   for (int i = 0; i < 20'000; ++i) {
     std::string any(1 + random() % 64, '\0');
     for (char& c : any) c = static_cast<char>(random());
-    any[0] = static_cast<char>(1 + i % 2);
+    any[0] = static_cast<char>(1 + i % 3);
     const std::uint32_t check = joined::check_of(any);
     for (unsigned k = 0; k < joined::kCheckBytes; ++k) any += static_cast<char>(check >> (8 * k));
     static_cast<void>(decode_joined_untrusted(any, kFinest, last, back));
@@ -150,7 +165,7 @@ TEST(JoinedCodec, TruncatedFlippedAndRandomBytes_AreRefused) {
     ASSERT_LE(cells, kMostJoinedCells + std::size_t{kMostJoinedLeaves} * kMostColumnStates);
   }
   std::string newer = bytes;
-  newer[0] = 3;
+  newer[0] = 4;
   const Status s = decode_joined_untrusted(newer, kFinest, last, back);
   ASSERT_FALSE(s);
   EXPECT_EQ(s.error().code, ErrorCode::kVersion);

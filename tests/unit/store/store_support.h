@@ -46,6 +46,16 @@ inline RunMeta example_run() {
   return run;
 }
 
+// Who had the CPU, of several kinds, and values that are at the edge.
+inline std::vector<model::Taker> some_takers() {
+  using model::Taker;
+  return {
+      {LeafIndex(3), Taker::Kind::kOther, 4242, Taker::kNobody, 1, 90'000'000, 100'000'000, "python3"},
+      {LeafIndex(3), Taker::Kind::kRank, 77, 5, -1, 30'000'000, 100'000'000, "lmp"},
+      {LeafIndex(1'048'575), Taker::Kind::kHypervisor, 0, Taker::kNobody, 8191, 0, 1, ""},
+      {LeafIndex(0), Taker::Kind::kUnseen, 0, Taker::kNobody, 0, INT64_MAX, INT64_MAX, "a name of 15 by"}};
+}
+
 // A column as the slicer makes it: rows sum to the slice, few cells are present, states are open.
 inline std::shared_ptr<model::SliceColumn> random_column(std::mt19937_64& random, LevelIndex level,
                                                          SliceIndex index, std::uint32_t leaves,

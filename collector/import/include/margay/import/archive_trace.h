@@ -28,7 +28,8 @@ struct ArchiveTraceOptions {
   std::function<bool(LeafIndex)> wanted;  // leaves; nothing: all. The others are named and have no records.
   // Also the value that each variable has at `from`: every leaf is read from the begin of the run.
   bool values = false;
-  // Called now and then with the time that was reached. An error ends the reading with it.
+  // Called now and then with the time that was reached; while the beginnings are looked for, with `from`. An
+  // error ends the reading with it.
   std::function<Status(TimeNs)> step;
 };
 

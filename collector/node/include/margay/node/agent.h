@@ -20,6 +20,7 @@
 #include "margay/node/outbox.h"
 #include "margay/node/sampler.h"
 #include "margay/node/segment_reader.h"
+#include "margay/node/takers.h"
 
 namespace margay::node {
 
@@ -33,7 +34,8 @@ struct AgentOptions {
   std::string host;
   DurationNs period = milliseconds(20);
   DurationNs sample_period = milliseconds(50);
-  std::int64_t owner_pid = 0;  // 0: nobody
+  DurationNs scan_period = milliseconds(100);  // of all processes, while ranks are not let on the CPU
+  std::int64_t owner_pid = 0;                  // 0: nobody
   OutboxOptions outbox;
 };
 
@@ -67,6 +69,7 @@ class Agent {
   void say_goodbye(Source& source, wire::Goodbye::Reason reason);
   void look_at_processes();
   wire::NodeSample take_sample(TimeNs now);
+  void tell_takers(wire::NodeSample& sample, TimeNs now);
   void let_go_of_acknowledged();
 
   AgentOptions options_;
@@ -81,6 +84,8 @@ class Agent {
   SamplePace look_pace_;
   SamplePace sample_pace_;
   bool sample_at_once_ = false;
+  TakerScan takers_;
+  SamplePace scan_pace_;
   bool full_ = false;
   std::optional<ProcessProbe> owner_;
   std::optional<TimeNs> finishing_;

@@ -112,6 +112,8 @@ class Slicer {
   // What the node sampler saw of the leaf's process at `t`. It is put into the slice of `t`, or into the next
   // one that is still open: evidence speaks when it is known, and amends nothing.
   void observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& evidence);
+  // The same of who had the CPU while a leaf was not let.
+  void observe(TimeNs t, const model::Taker& taker);
   // The named region of the slices closed from now on.
   void set_region(std::string region) { region_ = std::move(region); }
 
