@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "order_statistics.h"
+
 namespace margay::detect {
 namespace {
 
@@ -19,44 +21,21 @@ constexpr std::uint16_t kNoState = 0xffff;
 // Nearly all visits are no longer than so many deviations of their logarithms; a leaf's own are believed as
 // much as those of all after so many.
 constexpr float kLogDeviations = 1.5f, kOwnVisits = 8, kLeastLogDeviation = 0.1f;
-// A spread of logarithms that is smaller is not believed; nor one of fewer visits, of all leaves.
-constexpr float kLeastHazardDeviation = 0.25f, kLeastLogs = 8;
+// What fewer visits take, of all leaves, is not believed.
+constexpr float kLeastLogs = 8;
 constexpr float kShortOfMean = 0.5f;
-constexpr float kSeldom = 0.1f, kLongMemory = 512;  // share of the time; slices
-constexpr std::size_t kFewEnded = 4;                // one in so many leaves must have ended a visit
-constexpr double kIdleShare = 0.1;
+constexpr float kSeldom = 0.1f, kLongMemory = 512;        // share of the time; slices
+constexpr std::size_t kRecently = 64, kSeldomSlices = 5;  // slices; in one of so many
+constexpr std::size_t kFewEnded = 4;                      // one in so many leaves must have ended a visit
+constexpr float kIdleShare = 0.1f;
 constexpr float kWorks = 0.2f;                    // of the time: less is a rank that mostly waits for others
 constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
-constexpr float kOftenStorage = 0.5f;             // of the slices
-
-// The cumulated hazard of a standard normal logarithm.
-float hazard(float z) {
-  constexpr float kFrom = -4, kTo = 2.5, kPerUnit = 20;
-  constexpr int kSteps = 130;
-  static const std::vector<float> table = [] {
-    std::vector<float> t;
-    for (int i = 0; i <= kSteps; ++i)
-      t.push_back(static_cast<float>(-std::log(0.5 * std::erfc((kFrom + i / kPerUnit) / std::sqrt(2.0)))));
-    return t;
-  }();
-  if (z <= kFrom) return 0;
-  // Beyond what few visits have told, as a Pareto tail: straight in the logarithm.
-  if (z >= kTo) return table[kSteps] + (z - kTo) * (table[kSteps] - table[kSteps - 1]) * kPerUnit;
-  const float at = (z - kFrom) * kPerUnit;
-  const auto i = static_cast<std::size_t>(at);
-  return table[i] + (at - static_cast<float>(i)) * (table[i + 1] - table[i]);
-}
 
 template <class Get>
-float median(const std::vector<std::uint32_t>& of, std::vector<float>& scratch, Get get) {
-  if (of.empty()) return 0;
+float median(const std::vector<std::uint32_t>& of, OrderStatistics& scratch, Get get) {
   scratch.clear();
-  for (const std::uint32_t l : of) scratch.push_back(get(l));
-  const auto middle = scratch.begin() + static_cast<std::ptrdiff_t>(scratch.size() / 2);
-  std::nth_element(scratch.begin(), middle, scratch.end());
-  float m = *middle;
-  if (scratch.size() % 2 == 0) m = (m + *std::max_element(scratch.begin(), middle)) / 2;
-  return m;
+  for (const std::uint32_t l : of) scratch.add(get(l));
+  return scratch.median();
 }
 
 }  // namespace
@@ -72,7 +51,7 @@ void Contrast::reach(Mode& mode) const {
 }
 
 Contrast::Fit Contrast::fit(const Mode& mode) const {
-  std::vector<float> scratch;
+  OrderStatistics scratch;
   std::vector<std::uint32_t> of;
   for (const std::uint32_t l : sample_)
     if (l < mode.n.size() && mode.n[l] > 0) of.push_back(l);
@@ -100,16 +79,13 @@ Contrast::Fit Contrast::fit(const Mode& mode) const {
       const float usual = k * log_sum[x] / logs[x] + (1 - k) * mode.log_sum[l][x] / own;
       apart += mode.share[l][x] * std::min(1.0f, std::abs(ended_[l][x] - usual));
     }
-    if (ended) scratch.push_back(apart);
+    if (ended) scratch.add(apart);
   }
   if (scratch.size() * kFewEnded < of.size()) return fit;
-  for (const auto& [part, to] : {std::pair(0.5, &fit.work), std::pair(0.25, &fit.least_work)}) {
-    const auto nth =
-        scratch.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(scratch.size() - 1));
-    std::nth_element(scratch.begin(), nth, scratch.end());
-    *to = *nth;
-  }
-  if (scratch.size() * 2 < of.size()) fit.least_work = 0;
+  for (const auto& [part, to] : {std::pair(0.5, &fit.work), std::pair(0.25, &fit.least_work)})
+    *to = scratch.smallest(static_cast<std::size_t>(part * static_cast<double>(scratch.size() - 1)));
+  fit.told = scratch.size() * 2 >= of.size();
+  if (!fit.told) fit.least_work = 0;
   return fit;
 }
 
@@ -137,6 +113,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   counted_.assign(columns_, 1);
   state_of_.resize(columns_);
   overall_.resize(columns_, 0.0f);
+  recently_.resize(columns_);
   std::fill_n(state_of_.begin(), kMachine, kNoState);
   for (std::size_t x = kMachine; x < columns_; ++x) {
     state_of_[x] = window.state_of(x - kMachine).value;
@@ -225,13 +202,16 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       }
     }
   }
+  // Slices in which few end a visit of work do not tell: what all have been seen to do twice goes on.
+  if (mode_ && fit_now_.told)
+    all_moved_ = fit_now_.least_work > kNear + kNearTimes * modes_[*mode_].fit.work ? all_moved_ + 1 : 0;
+  else if (!mode_ || !unsettled_ || all_moved_ < 2)
+    all_moved_ = 0;
   departure_.fill(0);
   machine_departures();
-  for (Grid* g : {&passed_, &ended_visits_}) {
-    g->reach(there_.size(), columns_);
-    g->fill(0);
-  }
   common_.assign(cells(), 0);
+  lengths_.measure({spent_, visits_, age_, before_, after_, there_, counted_, state_of_},
+                   mode_ ? modes_[*mode_].number : 0);
   if (!mode_) return;
   const Mode& mode = modes_[*mode_];
 
@@ -261,13 +241,15 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     float* const share = departure_[l] + kShare * columns_;
     float* const excess = departure_[l] + kExcess * columns_;
     float* const overtime = departure_[l] + kOvertime * columns_;
-    // Where a leaf often has nothing to do, how much it does is a matter of what it is given.
-    float idle_share = 0;
-    for (std::size_t x = kMachine; x < columns_; ++x) idle_share += counted_[x] ? 0 : mode.share[l][x];
-    const bool shares = idle_share < kIdleShare;
+    // Where a leaf often has nothing to do, how much it does is a matter of what it is given. By and by: of
+    // measures that begin at once the variance would not be known.
+    float usually_idle = 0, idle_now = 0;
+    for (std::size_t x = kMachine; x < columns_; ++x)
+      if (!counted_[x]) usually_idle += mode.share[l][x], idle_now += row_[l][x];
+    const float busy = std::max(0.0f, 1 - std::max(usually_idle, idle_now) / kIdleShare);
     for (std::size_t x = kMachine; x < columns_; ++x) {
       if (!counted_[x]) continue;
-      if (shares) share[x] = row_[l][x] - mode.share[l][x];
+      share[x] = busy * (row_[l][x] - mode.share[l][x]);
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
       // A visit of several slices that ends early does not make up for more than this one.
       if (each >= 0 && !without_.contains(Ingredient::kExcess))
@@ -286,9 +268,6 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
         const float usual = std::exp(mean + kLogDeviations * deviation);
         overtime[x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
       }
-      if (logs[x] < kLeastLogs || without_.contains(Ingredient::kTempo)) continue;
-      ended_visits_[l][x] = visits_[l][x];
-      passed_[l][x] = passed(l, x, mean, std::max(std::sqrt(variance), kLeastHazardDeviation));
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
@@ -304,83 +283,31 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       above[c] += from[c] > 0 ? 1 : 0;
     }
   }
-  std::vector<float> scratch;
+  OrderStatistics scratch;
   for (std::size_t c = kMachine; c < cells(); ++c)
     if (below[c] >= n - n / 2 || above[c] >= n - n / 2)
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
   for (std::size_t x = kMachine; x < columns_ && !without_.contains(Ingredient::kWorkModes); ++x) {
     float now = 0;
     for (const std::uint32_t l : sample_) now += row_[l][x] / static_cast<float>(n);
-    // Who waits for work to come does what comes.
-    seldom_ = seldom_ || (idle.empty() && work_[x] && overall_[x] <= kSeldom &&
-                          now > overall_[x] + static_cast<float>(kNear));
+    // Who waits for work to come does what comes. Nor is seldom what is done as much now and then.
+    std::vector<float>& recently = recently_[x];
+    const auto near = static_cast<float>(kNear);
+    if (!seldom_ && idle.empty() && work_[x] && overall_[x] <= kSeldom && now > overall_[x] + near) {
+      scratch.clear();
+      for (const float r : recently) scratch.add(r);
+      const std::size_t often = scratch.size() / kSeldomSlices;
+      seldom_ = scratch.size() == 0 || now > scratch.smallest(scratch.size() - 1 - often) + near;
+    }
+    if (recently.size() < kRecently)
+      recently.push_back(now);
+    else
+      recently[clock_ % kRecently] = now;
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
   for (std::size_t l = 0; l < there_.size(); ++l)
     if (known_[l])
       for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];
-}
-
-// The time, as a share, that a leaf waits for storage longer than it does for so many bytes. Not known is how
-// long is usual for more than it mostly has to do (a checkpoint), and what a wait without any bytes is for
-// (what was written before is synced, a long wait goes on).
-float Contrast::blocked_longer(const Storage& usual, const Waits& now) const {
-  if (usual.slices < kStorageSlices || usual.often < kOftenStorage || usual.usual_bytes <= 0) return 0;
-  if (now.bytes <= 0 || usual.more(now.bytes)) return 0;
-  return std::max(-1.0f, now.blocked - usual.blocked / usual.usual_bytes * now.bytes);
-}
-
-void Contrast::learn_storage(std::size_t l) {
-  Storage& s = storage_[l];
-  const Waits& now = waits_[l];
-  s.often += ((now.bytes > 0 ? 1.0f : 0.0f) - s.often) / machine_n_[l];
-  if (now.bytes <= 0) return;
-  const float keep = 1 - 1 / kLongMemory;
-  const bool more = s.more(now.bytes);
-  s.slices = keep * s.slices + 1;
-  s.bytes = keep * s.bytes + now.bytes;
-  if (more) return;
-  s.usual_bytes = keep * s.usual_bytes + now.bytes;
-  s.blocked = keep * s.blocked + now.blocked;
-}
-
-// What the machine does to all leaves is nobody's; to most of few it may well be.
-void Contrast::machine_departures() {
-  machine_.reach(there_.size(), kMachine);
-  machine_n_.resize(there_.size(), 0.0f);
-  for (std::size_t x = 0; x < kMachine; ++x) {
-    float least = 1;
-    for (const std::uint32_t l : sample_)
-      if (sampled_[l] && machine_n_[l] > 0) least = std::min(least, row_[l][x] - machine_[l][x]);
-    least = sample_.size() > 1 ? std::max(0.0f, least) : 0;
-    for (std::size_t l = 0; l < there_.size(); ++l)
-      if (sampled_[l] && machine_n_[l] > 0) departure_[l][x] = row_[l][x] - machine_[l][x] - least;
-  }
-}
-
-// The hazard that the visits of this slice have passed in it: as much as visits end, if they last as usual.
-float Contrast::passed(std::size_t l, std::size_t x, float mean, float deviation) const {
-  const auto at = [&](float age) { return age > 0 ? hazard((std::log(age) - mean) / deviation) : 0.0f; };
-  const std::uint16_t state = state_of_[x];
-  const bool is_open = after_[l].state == state, was_open = before_[l].state == state;
-  const float open_age = is_open ? after_[l].age : 0, carried = was_open ? before_[l].age : 0;
-  float visits = visits_[l][x];
-  if (is_open && was_open && open_age >= carried + 0.999f) return at(open_age) - at(carried);
-  float total = 0, spent = spent_[l][x];
-  if (is_open) {
-    total += at(open_age);
-    spent = std::max(0.0f, spent - std::min(1.0f, open_age));
-  }
-  if (was_open && visits >= 1) {
-    const bool longest = !is_open || age_[l][x] > open_age * 1.001f;
-    const float whole =
-        std::min(carried + spent, longest && age_[l][x] > carried ? age_[l][x] : carried + spent / visits);
-    total += at(whole) - at(carried);
-    spent = std::max(0.0f, spent - (whole - carried));
-    visits -= 1;
-  }
-  if (visits >= 1) total += visits * at(spent / visits);
-  return total;
 }
 
 void Contrast::add(Mode& mode) {
@@ -405,11 +332,10 @@ void Contrast::add(Mode& mode) {
 }
 
 bool Contrast::learn() {
+  lengths_.learn();
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!sampled_[l]) continue;
-    machine_n_[l] = std::min(machine_n_[l] + 1, kMemory);
-    for (std::size_t x = 0; x < kMachine; ++x)
-      machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
+    learn_machine(l);
     learn_storage(l);
   }
   if (!unsettled_) {
@@ -467,6 +393,7 @@ bool Contrast::learn() {
 
 void Contrast::begin_anew() {
   modes_.clear();
+  lengths_.forget_all();
   mode_.reset();
   unsettled_ = true;
   std::fill(machine_n_.begin(), machine_n_.end(), 0.0f);
@@ -485,6 +412,8 @@ void Contrast::adopt(Mode&& mode) {
     mode_ = modes_.size() - 1;
   }
   modes_[*mode_].used = clock_;
+  modes_[*mode_].number = ++adopted_;
+  all_moved_ = 0;
   forget();
 }
 

@@ -27,6 +27,7 @@
 #include "grid.h"
 #include "margay/detect/ingredient.h"
 #include "margay/detect/window.h"
+#include "visit_lengths.h"
 
 namespace margay::detect {
 
@@ -62,12 +63,12 @@ class Contrast {
   const std::vector<float>& common() const { return common_; }
   // Leaves x columns: the time spent in the slice, as a share of it.
   const Grid& spent() const { return spent_; }
-  // Leaves x columns: visits that ended in the slice, and as many as should have, by how long they have
-  // lasted (tempo.h). 0 where it is not known.
-  const Grid& ended() const { return ended_visits_; }
-  const Grid& passed() const { return passed_; }
-  // Slices that what the machine usually does to a leaf rests on.
+  // How much likelier it is that visits take longer than usual.
+  const VisitLengths& lengths() const { return lengths_; }
+  // Slices that what the machine usually does to a leaf rests on; and how much that varies from slice to
+  // slice, whatever the job does: its columns.
   float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
+  const float* machine_variance(std::size_t leaf) const { return machine_variance_[leaf]; }
   // Somebody's process was looked at in the slice.
   bool sampled() const { return std::find(sampled_.begin(), sampled_.end(), 1) != sampled_.end(); }
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
@@ -78,9 +79,7 @@ class Contrast {
   // Most leaves that there were are gone: the job ends, and those that are left say little of each other.
   bool few_left() const { return few_left_; }
   // Three leaves in four, or more, work otherwise than in the mode.
-  bool all_move() const {
-    return mode_ && fit_now_.least_work > kNear + kNearTimes * modes_[*mode_].fit.work;
-  }
+  bool all_move() const { return all_moved_ > 0; }
   // Slices that the present mode rests on; 0 before the first.
   double history() const { return mode_ ? modes_[*mode_].slices : 0; }
   // Leaves that the median is taken of.
@@ -94,6 +93,7 @@ class Contrast {
   struct Fit {
     double share = 1, work = 1;
     double least_work = 1;  // of the leaf that three in four exceed
+    bool told = false;      // most leaves ended visits of work
   };
   struct Mode {
     Grid share;          // mean
@@ -103,7 +103,7 @@ class Contrast {
     std::vector<float> n;  // slices learned, of each leaf
     double slices = 0;
     Fit fit{0.1, 0.1};  // usual
-    std::uint64_t used = 0;
+    std::uint64_t used = 0, number = 0;
   };
   Fit fit(const Mode& mode) const;
   bool fits(const Mode& mode, const Fit& fit) const;
@@ -118,14 +118,17 @@ class Contrast {
   std::optional<std::size_t> mode_;
   Mode alike_, any_;  // being learned: of slices that are alike, and of all that fit no mode
   bool unsettled_ = true;
-  bool seldom_ = false;  // most leaves do work that they seldom do
+  std::uint32_t all_moved_ = 0;  // slices in which they were seen to
+  bool seldom_ = false;          // most leaves do work that they seldom do
   bool few_left_ = false;
   float usually_ = 0;  // leaves that there are
   Fit fit_now_;
-  std::vector<float> overall_;           // by column: share of all leaves, in all modes
+  // By column, of all leaves, in all modes: its share, and that of each of the last slices.
+  std::vector<float> overall_;
+  std::vector<std::vector<float>> recently_;
   std::vector<char> work_;               // by column
   std::vector<std::uint16_t> state_of_;  // by column
-  std::uint64_t clock_ = 0;
+  std::uint64_t clock_ = 0, adopted_ = 0;
   // How a leaf uses storage: sums that forget. Bytes are those of a whole slice.
   struct Storage {
     float often = 0;                     // share of the slices that used it at all
@@ -138,7 +141,7 @@ class Contrast {
   Grid row_, spent_, visits_;                  // of this slice
   std::vector<char> there_, known_, counted_;  // by leaf, by leaf, by column: not idle
   std::vector<char> sampled_;                  // by leaf: its process was looked at
-  Grid machine_;                               // leaves x kMachine: usual shares
+  Grid machine_, machine_variance_;            // leaves x kMachine: usual shares
   std::vector<float> machine_n_;               // by leaf: slices it rests on
   std::vector<Storage> storage_;               // by leaf
   struct Waits {
@@ -147,17 +150,13 @@ class Contrast {
   std::vector<Waits> waits_;  // by leaf, of this slice
   Grid age_, in_,
       ended_;  // of this slice: of the longest visit, its part of the slice; log of one that ended
-  struct Visit {
-    std::uint16_t state = 0xfffe;  // none
-    float age = 0;                 // slices
-  };
   void machine_departures();
   float blocked_longer(const Storage& usual, const Waits& now) const;
+  void learn_machine(std::size_t leaf);
   void learn_storage(std::size_t leaf);
-  float passed(std::size_t leaf, std::size_t column, float mean, float deviation) const;
-  std::vector<Visit> before_, after_;  // by leaf: the visit that is open where the slice begins, and ends
+  VisitLengths lengths_;
+  std::vector<OpenVisit> before_, after_;  // by leaf: the visit that is open where the slice begins, and ends
   SliceIndex last_{-2};
-  Grid passed_, ended_visits_;
   Grid departure_;
   std::vector<float> common_;
   std::vector<std::uint32_t> sample_;

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <type_traits>
+#include <utility>
+
+#include "order_statistics.h"
 
 namespace margay::detect {
 namespace {
 
 constexpr std::size_t kMeasures = Contrast::kMeasures;
 constexpr double kDay = 86'400e9;
-constexpr float kMemory = 256;
-constexpr float kWinsor = 9;  // a square moves a variance by no more than so many times it
 // The part of a common shift that single leaves may miss.
 constexpr float kImperfect = 0.15f;
 // The effect at which a score counts half.
@@ -20,19 +22,26 @@ constexpr float kLarge = 0.25f;
 constexpr std::uint32_t kMostSuspicious = 24;
 constexpr double kSuspicious = 0.35;  // of the limit
 constexpr double kFewLeaves = 8;
+// A test whose scores are seldom even so much of the least limit there is raises no alarms: it needs no part
+// of those that are asked for.
+constexpr double kFarBelow = 0.5;
+// No limit of a logarithm of a ratio of likelihoods is below this.
+constexpr double kLeastRatio = 12;
+// Where work comes in requests and tasks single visits are long now and then, and make of a slice whatever
+// they like: what a slice shows must be borne out by as much of such a logarithm, more than one visit can
+// have.
+constexpr float kBorneOut = 5;
+constexpr std::size_t kSureHistory = 64;  // slices, from which on single ones are believed
 // A median of fewer leaves says nothing of their spread; of it and of a normal deviation.
 constexpr std::size_t kLeastSample = 4;
 constexpr float kDeviationOfMedian = 1.4826f;
-constexpr float kNearly = 0.999f;          // rounding does not make up for the rest
-constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is taken of, in a slice
-constexpr double kNearlyIndependent = 1.5;
-constexpr float kFreely = 3;  // slices until a variance has to be argued with
+constexpr float kNearly = 0.999f;  // rounding does not make up for the rest
 constexpr std::uint64_t kRebase = 1024;
 constexpr double kLeastHistory = 6, kLongHistory = 32;  // slices; of a coarser level
+constexpr std::size_t kLongestSpans = 32;
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
 constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
-constexpr std::size_t kLate = 8;             // slices until a maximum is learned
 
 }  // namespace
 
@@ -54,18 +63,28 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
     if (has(Ingredient::kInnerNodes) && node.leaf_count > 1 && node.leaf_count < leaves_)
       inner_.push_back({node.first_leaf, node.leaf_count, node.depth + 1});
   }
-  for (const Inner& i : inner_) group_.push_back(i.group);
+  smallest_.assign(groups_, 1.0f);
+  for (const Inner& i : inner_) {
+    group_.push_back(i.group);
+    float& n = smallest_[i.group];
+    n = n > 1 ? std::min(n, static_cast<float>(i.count)) : static_cast<float>(i.count);
+  }
   items_ = group_.size();
   if (variance_.rows() > keep) variance_.clear_from(keep);
-  tempo_.clear_from(keep);
+  stretch_.clear_from(keep);
   n_.resize(items_, 0.0f);
   std::fill(n_.begin() + static_cast<std::ptrdiff_t>(keep), n_.end(), 0.0f);
   TailLimit::Options limit;
   limit.heavy = has(Ingredient::kHeavyTail);
   if (!has(Ingredient::kYoung)) limit.young = 0;
   if (has(Ingredient::kSureScores)) limit.unsure = 8;
-  while (limits_.size() < groups_ * kTests) limits_.emplace_back(limit);
+  TailLimit::Options ratio = limit;
+  ratio.excess = 1;
+  ratio.least = kLeastRatio;
+  while (limits_.size() < groups_ * kTests)
+    limits_.emplace_back(limits_.size() % kTests == kStretched ? ratio : limit);
   pooled_n_.resize(groups_, 0.0);
+  last_alarm_.assign(items_, 0);
   lay_out(columns_);
   restart();
 }
@@ -93,8 +112,7 @@ void Departures::lay_out(std::size_t columns) {
   long_.reach(items_, cells);
   variance_.reach(items_, cells);
   for (auto& c : common_) c.resize(cells);
-  for (Grid* g : {&passed_, &ended_}) g->reach(items_, columns_);
-  tempo_.lay_out(items_, groups_, columns_);
+  stretch_.lay_out(items_, groups_, columns_);
   pooled_.resize(groups_);
   for (auto& spans : pooled_)
     for (auto& of : spans) of.resize(cells);
@@ -102,8 +120,14 @@ void Departures::lay_out(std::size_t columns) {
 
 // What comes now and what was before are not one stretch.
 void Departures::restart() {
+  another_mode();
+  machine_run_ = 0;
+}
+
+// What the job does is not; the machine's doing goes on.
+void Departures::another_mode() {
   long_.fill(0);
-  tempo_.restart();
+  stretch_.restart();
   run_ = 0;
   alarms_in_a_row_ = 0;
 }
@@ -140,8 +164,12 @@ void Departures::take() {
   }
   for (std::size_t i = 0; i < items_ * cells; ++i) sums[i] += now[0][i];
   common_[slot] = contrast_.common();
+  const VisitLengths& lengths = contrast_.lengths();
+  Stretch::Slice& visits = stretch_.slice();
   for (const auto& [from, to] :
-       {std::pair(&contrast_.passed(), &passed_), std::pair(&contrast_.ended(), &ended_)}) {
+       {std::pair(&lengths.evidence()[0], &visits.evidence[0]),
+        std::pair(&lengths.evidence()[1], &visits.evidence[1]), std::pair(&lengths.at(), &visits.at),
+        std::pair(&lengths.ended(), &visits.ended), std::pair(&lengths.far(), &visits.far)}) {
     for (std::size_t l = 0; l < leaves_; ++l) {
       if (l < from->rows())
         std::copy_n((*from)[l], columns_, (*to)[l]);
@@ -157,7 +185,9 @@ void Departures::take() {
       }
     }
   }
-  tempo_.take(passed_, ended_, group_);
+  for (std::size_t i = 0; i < items_; ++i)
+    std::copy_n(now[i] + Contrast::kExcess * columns_, columns_, visits.excess[i]);
+  stretch_.take(group_);
   // Sums that are added to and taken from for days would drift.
   if (slices_ % kRebase != 0) return;
   long_.fill(0);
@@ -173,7 +203,8 @@ void Departures::add_last(std::size_t item, std::size_t slices, float* to) const
 
 // How far the leaves spread in a span, robustly: cells. 0 where it is less than `floor`, and says nothing.
 std::vector<float> Departures::spread(std::size_t w, const std::vector<float>& floor) const {
-  std::vector<float> out(kMeasures * columns_, 0.0f), values, enough(out.size());
+  std::vector<float> out(kMeasures * columns_, 0.0f), enough(out.size());
+  OrderStatistics values;
   const auto& sample = contrast_.sample();
   const std::size_t n = sample.size();
   if (n < kLeastSample || !has(Ingredient::kSpread)) return out;
@@ -188,10 +219,8 @@ std::vector<float> Departures::spread(std::size_t w, const std::vector<float>& f
   for (std::size_t c = 0; c < out.size(); ++c) {
     if (more[c] < n - n / 2) continue;
     values.clear();
-    for (const std::uint32_t l : sample) values.push_back(std::abs((w == 0 ? newest(l) : long_[l])[c]));
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(n / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    out[c] = kDeviationOfMedian * *middle / span;
+    for (const std::uint32_t l : sample) values.add(std::abs((w == 0 ? newest(l) : long_[l])[c]));
+    out[c] = kDeviationOfMedian * values.smallest(n / 2) / span;
   }
   return out;
 }
@@ -199,7 +228,7 @@ std::vector<float> Departures::spread(std::size_t w, const std::vector<float>& f
 // The largest score of each node over the spans.
 void Departures::score() {
   best_.assign(items_, {});
-  greatest_.assign(groups_ * kTests, 0.0f);
+  greatest_.assign(groups_ * kTests, {});
   const std::size_t cells = kMeasures * columns_;
   const auto history = static_cast<float>(std::max(1.0, contrast_.history()));
   const std::size_t spans = has(Ingredient::kLongSpan) ? kSpans.size() : 1;
@@ -217,6 +246,9 @@ void Departures::score() {
       for (std::size_t c = 0; c < cells; ++c)
         moved[c] += imperfect * one * common_[(slices_ + kLong - k) % kLong][c];
     for (float& m : moved) m *= m;
+    // A node's mean spreads the less the more leaves it has; of a depth the smallest node is taken. Once
+    // nodes have been seen in the mode for a while their variance tells better: a fault may hit many leaves.
+    const bool new_mode = contrast_.history() < kLongHistory;
     std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells), terms(cells);
     for (std::size_t g = 0; g < groups_; ++g)
       for (std::size_t c = 0; c < cells; ++c) {
@@ -224,7 +256,8 @@ void Departures::score() {
         base[g * cells + c] = static_cast<float>(all);
         lasts[g * cells + c] = young * (all > 0 ? static_cast<float>(pooled_[g][w][c] / all) : one);
         const float floor = least_deviation(c) * least_deviation(c) * young;
-        least[g * cells + c] = g == 0 ? std::max(floor, spreads[c] * spreads[c]) : floor;
+        least[g * cells + c] =
+            g == 0 || new_mode ? std::max(floor, spreads[c] * spreads[c] / smallest_[g]) : floor;
       }
     // What the machine does is judged by itself.
     for (std::size_t g = 0; g < groups_; ++g)
@@ -245,18 +278,21 @@ void Departures::score() {
       // What takes little time is of little interest, however sure it is.
       const auto large = static_cast<float>(effect(d, kSpans[w]));
       if (has(Ingredient::kEffectWeight)) total *= large / (large + kLarge / options_.finer);
-      best_[i][kApart + w] = {total, static_cast<std::uint32_t>(kSpans[w])};
+      best_[i][kApart + w] = {total, static_cast<std::uint32_t>(kSpans[w]), large};
     }
   }
   for (std::size_t i = 0; i < items_; ++i) {
-    const Tempo::Score slower = tempo_.of(i);
-    best_[i][kSlower] = {
-        slower.score, static_cast<std::uint32_t>(std::min<std::uint64_t>({slower.slices, kLong, run_ + 1}))};
+    const Stretch::Score stretched = has(Ingredient::kStretch) ? stretch_.of(i) : Stretch::Score();
+    best_[i][kStretched] = {
+        stretched.score,
+        static_cast<std::uint32_t>(std::min<std::uint64_t>({stretched.slices, kLong, run_ + 1})),
+        stretched.effect};
     // It would be told, and it would raise the limit.
     if (learning_ > 0 && learns_anew(i)) best_[i] = {};
     for (std::size_t k = 0; k < kTests; ++k) {
-      float& g = greatest_[group_[i] * kTests + k];
-      g = std::max(g, best_[i][k].score);
+      Greatest& g = greatest_[group_[i] * kTests + k];
+      const Best& b = best_[i][k];
+      if (b.score > g.score) g = {b.score, b.effect >= options_.min_effect};
     }
   }
 }
@@ -275,93 +311,43 @@ double Departures::effect(const float* sum, std::size_t slices) const {
   return std::max({more, less, longer}) / static_cast<float>(slices);
 }
 
-// The slice is quiet: what it says of variances, and the greatest scores of a while ago.
-void Departures::learn() {
-  learn_variances();
-  tempo_.learn(group_);
-  pending_.push_back(greatest_);
-  while (pending_.size() > (has(Ingredient::kLateLearning) ? kLate : 0)) {
-    for (std::size_t g = 0; g < pending_.front().size(); ++g)
-      if (pending_.front()[g] > 0) limits_[g].add(pending_.front()[g]);
-    pending_.erase(pending_.begin());
-  }
-}
-
-void Departures::learn_variances() {
-  const std::size_t cells = kMeasures * columns_;
-  // Of each depth: the variance of means over each span. Of very many nodes, of some.
-  const std::size_t stride = items_ / kMostPooled + 1;
-  std::vector<double> count(groups_, 0.0), squares(groups_ * cells);
-  for (std::size_t i = 0; i < items_; ++i)
-    if (i % stride == slices_ % stride || i >= leaves_) count[group_[i]] += 1;
-  for (std::size_t w = 0; w < kSpans.size(); ++w) {
-    const std::size_t span = kSpans[w];
-    std::fill(squares.begin(), squares.end(), 0.0);
-    const float one = 1 / static_cast<float>(span);
-    for (std::size_t i = 0; i < items_; ++i) {
-      if (i % stride != slices_ % stride && i < leaves_) continue;
-      double* const to = &squares[group_[i] * cells];
-      const float* const sum = w == 0 ? newest(i) : long_[i];
-      for (std::size_t c = 0; c < cells; ++c) {
-        const float d = sum[c] * one;
-        to[c] += static_cast<double>(d * d);
-      }
-    }
-    for (std::size_t g = 0; g < groups_; ++g) {
-      if (count[g] == 0) continue;
-      const double n = std::min(pooled_n_[g], static_cast<double>(kMemory));
-      for (std::size_t c = 0; c < cells; ++c) {
-        double& p = pooled_[g][w][c];
-        const double s = squares[g * cells + c] / count[g];
-        if (run_ + 1 < span)  // not seen yet: as if slices were nearly independent
-          p = pooled_[g][0][c] * kNearlyIndependent / static_cast<double>(span);
-        else
-          p += (std::min(s, n > kFreely ? kWinsor * std::max(p, 1e-6) : s) - p) / (n + 1);
-      }
-    }
-  }
-  for (std::size_t g = 0; g < groups_; ++g) pooled_n_[g] += count[g] > 0;
-  std::vector<float> base(groups_ * cells);
-  for (std::size_t g = 0; g < groups_; ++g)
-    for (std::size_t c = 0; c < cells; ++c) base[g * cells + c] = static_cast<float>(pooled_[g][0][c]);
-  for (std::size_t i = 0; i < items_; ++i) {
-    if (i < leaves_ && (i >= contrast_.leaves() || !contrast_.known(i))) continue;
-    const float rate = 1 / (std::min(n_[i], kMemory) + 1);
-    const float winsor = n_[i] > kFreely ? kWinsor : std::numeric_limits<float>::max();
-    const float *const d = newest(i), *const b = &base[group_[i] * cells];
-    float* const v = variance_[i];
-    for (std::size_t c = 0; c < cells; ++c)
-      v[c] += rate * (std::min(d[c] * d[c], winsor * std::max({v[c], b[c], 1e-9f})) - v[c]);
-    n_[i] += 1;
-  }
-}
-
 // The nodes of which a score is beyond the limit of its depth.
-std::vector<Departures::Alarm> Departures::alarmed() {
+std::vector<Departures::Alarm> Departures::alarmed(bool by_request) {
   std::vector<Alarm> out;
   suspect_ = false;
   limit_now_.assign(greatest_.size(), std::numeric_limits<double>::infinity());
   if (contrast_.history() < (options_.two_in_a_row ? kLongHistory : kLeastHistory)) return out;
-  double tests = 0;
-  for (const float g : greatest_) tests += g > 0;
-  const double p =
-      options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay / std::max(1.0, tests);
+  double tests = 0, live = 0, seen = 0;
+  std::size_t beyond = 0;
+  for (std::size_t t = 0; t < greatest_.size(); ++t) {
+    const Greatest& g = greatest_[t];
+    tests += g.score > 0;
+    live += g.score > 0 && limits_[t].seldom() > kFarBelow * limits_[t].least();
+    beyond += g.told && g.score > limits_[t].seldom();
+    seen = std::max(seen, static_cast<double>(limits_[t].size()));
+  }
+  overlap_.add(slices_, beyond);
+  const double all = options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay;
+  const double p = all / overlap_.independent(tests, live, all * seen);
   // A history of few leaves is a short one.
   const double few =
       !has(Ingredient::kYoung)
           ? 1
           : 1 + kFewLeaves / static_cast<double>(std::max<std::size_t>(1, contrast_.sample().size()));
   for (std::size_t t = 0; t < greatest_.size(); ++t) {
-    if (greatest_[t] <= 0) continue;
+    if (greatest_[t].score <= 0) continue;
+    // Of the longest span each slice shares most with the next: of a coarser level so many have seen as much
+    // as four would that do not.
+    if (options_.two_in_a_row && t % kTests == kApartLong && limits_[t].size() < kLongestSpans) continue;
     // Far below any limit there is nothing to be told of it.
-    if (greatest_[t] <= kSuspicious * limits_[t].least() && limits_[t].size() >= TailLimit::kFewest) {
+    if (greatest_[t].score <= kSuspicious * limits_[t].least() && limits_[t].size() >= TailLimit::kFewest) {
       limit_now_[t] = limits_[t].least();
       continue;
     }
     // So is one of slices of which each shares most with the next.
     const double limit = limit_now_[t] = limits_[t].limit(p, t % kTests == kApartLong ? few * kLong : few);
-    suspect_ = suspect_ || greatest_[t] > limit * kSuspicious;
-    if (greatest_[t] <= limit) continue;
+    suspect_ = suspect_ || greatest_[t].score > limit * kSuspicious;
+    if (greatest_[t].score <= limit) continue;
     for (std::uint32_t i = 0; i < items_; ++i) {
       const Best& best = best_[i][t % kTests];
       if (group_[i] != t / kTests || best.score <= limit) continue;
@@ -370,10 +356,40 @@ std::vector<Departures::Alarm> Departures::alarmed() {
       // What shows more in a slice than in eight has begun in it.
       const bool at_once = t % kTests == kApartLong && best_[i][kApart].score >= best.score;
       const std::uint32_t since = at_once ? best_[i][kApart].slices : best.slices;
-      const double large = effect(sum.data(), best.slices);
-      if (large >= options_.min_effect) out.push_back({i, since, best.score / limit, large});
+      double large = effect(sum.data(), best.slices);
+      // Also in the mean of all slices since visits began to take longer, which may be many.
+      if (t % kTests == kStretched) large = std::min<double>(large, stretch_.of(i).effect);
+      if (t % kTests != kStretched && by_request && has(Ingredient::kStretch) &&
+          best_[i][kStretched].score < kBorneOut)
+        continue;
+      const bool young = t % kTests == kApart && limits_[t].size() < kSureHistory;
+      if (large >= options_.min_effect) out.push_back({i, since, best.score / limit, large, young});
     }
   }
+  return out;
+}
+
+// Do most leaves do what is nobody's waiting, as when all write a checkpoint?
+bool Departures::most_work(const model::SliceColumn& column, const std::set<std::uint16_t>& idle) const {
+  std::size_t there = 0, works = 0;
+  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
+    const std::uint16_t state = column.open(LeafIndex(l)).state.value;
+    if (state == kAbsent.value || state == kUnknown.value) continue;
+    there += 1;
+    works += state < topology_->states.size() && is_work(topology_->states[state]) && !idle.contains(state);
+  }
+  return works * 2 > there;
+}
+
+// Is all that is alarming a single slice, of whose kind too few have been seen to tell how far they go? Then
+// a node has to be so again within the longest span.
+bool Departures::unsure(const std::vector<Alarm>& alarms) {
+  bool out = has(Ingredient::kTwice);
+  for (const Alarm& a : alarms) {
+    std::uint64_t& last = last_alarm_[a.item];
+    out = out && a.young && (last == 0 || last + kLong < slices_ + 1);
+  }
+  for (const Alarm& a : alarms) last_alarm_[a.item] = slices_ + 1;
   return out;
 }
 
@@ -389,8 +405,9 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
       alarms_in_a_row_ > 0 || (suspect_ && !contrast_.sampled() && has(Ingredient::kStandstill));
   if (look == Look::kNothing || (look == Look::kHeld && !episode_ && !begun)) {
     suspect_ = false;
-    if (run_ > 0) restart();
+    if (machine_run_ > 0) restart();
     contrast_.forget();
+    standing_ = look == Look::kHeld && most_work(column, idle) ? standing_ + 1 : 0;
     return told();
   }
   if (state_of_.empty()) {
@@ -410,23 +427,32 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   take();
   if (episode_) {
     follow(window);
-    ++slices_, ++run_;
+    ++slices_, ++run_, ++machine_run_;
     if (!episode_ || episode_->over) restart();
     return told();
   }
   score();
-  std::vector<Alarm> alarms = alarmed();
+  // Somebody has said when there is nothing to do: work comes in requests or tasks.
+  std::vector<Alarm> alarms = alarmed(!idle.empty());
   moving_ = contrast_.all_move() || contrast_.seldom() ? moving_ + 1 : 0;
-  // Its last are given as long again as the others took.
-  together_ = !contrast_.seldom() ? 0 : std::min(together_ + 1, kMostTogether);
-  if (together_ > 0) stragglers_ = std::max({stragglers_, kStragglers + 1, 2 * together_ + 1});
-  const bool over = stragglers_ > 0 && --stragglers_ == 0;
+  // Its last are given as long again as the others took, slices in which nobody went on among them.
+  if (!contrast_.seldom()) together_since_.reset();
+  if (contrast_.seldom() && !together_since_) together_since_ = window.last();
+  const auto together = !together_since_
+                            ? 0
+                            : static_cast<std::uint32_t>(std::min<std::int64_t>(
+                                  window.last().value + 1 - together_since_->value, kMostTogether));
+  const std::uint32_t by_all = std::max(together, std::min(std::exchange(standing_, 0), kMostTogether));
+  if (by_all > 0) stragglers_ = std::max({stragglers_, kStragglers + 1, 2 * by_all + 1});
+  // Nor does a long score reach back to them.
+  const bool over = stragglers_ > 0 && --stragglers_ == 1;
   if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
   if (contrast_.few_left() && has(Ingredient::kFewLeft)) alarms.clear();
   machine_alarms(alarms);
   const bool back = come_back(window);
   if (back) alarms.clear();
+  leave_out_returning(alarms);
   if (learning_ > 0) {
     --learning_;
     for (std::uint32_t& slices : learners_) slices -= slices > 0 ? 1 : 0;
@@ -436,10 +462,15 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   // Where processes are sampled, what has just begun is better told in the next slice: by what the machine
   // does.
   const bool waits = options_.two_in_a_row || (contrast_.unsettled() && contrast_.sampled());
+  if (!alarms.empty() && unsure(alarms)) alarms.clear(), suspect_ = true;
   if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
     const Begun first = begin(window, alarms);
     if (first == Begun::kNotYet && has(Ingredient::kSuspicionLearning)) pending_.push_back(greatest_);
-    if (first == Begun::kNobody) alarms.clear(), suspect_ = true;
+    if (first == Begun::kNobody) {
+      alarms.clear(), suspect_ = true;
+      for (std::size_t t = 0; t < greatest_.size(); ++t)
+        greatest_[t].told = greatest_[t].told && greatest_[t].score <= limit_now_[t];
+    }
   }
   if (alarms.empty()) {
     suspicious_ = suspect_ ? suspicious_ + 1 : 0;
@@ -451,11 +482,12 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     }
     learned = contrast_.learn();
   }
-  ++slices_, ++run_;
+  ++slices_, ++run_, ++machine_run_;
   // What was a departure from the old one is none from the new.
-  if (learned || over ||
-      std::any_of(lasting_.begin(), lasting_.end(), [](const Lasting& l) { return l.over; }))
+  if (std::any_of(lasting_.begin(), lasting_.end(), [](const Lasting& l) { return l.over; }))
     restart();
+  else if (learned || over)
+    another_mode();
   return told();
 }
 

@@ -6,10 +6,13 @@
 //    the mean departure, squared, in units of the variance that the node has had when it was quiet (shared
 //    with the nodes of its depth while it is young), of the spread of all leaves in these slices, and of a
 //    part of the common shift: where everything moves, leaves follow imperfectly.
-// 3. Whose visits end later than usual, however long they are (tempo.h): a second test of the same nodes.
+// 3. Whose visits take longer than usual, however long they are (visit_lengths.h, stretch.h): a second test
+// of
+//    the same nodes. Where work comes in requests or tasks, it has to bear out what the first tells.
 // 4. A score beyond the limit of its depth and test (tail_limit.h), whose departure is of `min_effect` at
-//    least, is an alarm. While the whole job moves, two slices in a row are; while all work otherwise than
-//    usual, or do work that they seldom do, none is for some slices.
+//    least, is an alarm; of a single slice, while little is known of how far these go, when the node does so
+//    twice. While the whole job moves, two slices in a row are; while all work otherwise than usual, or do
+//    work that they seldom do, none is for some slices.
 // 5. Time that the machine takes from a process (ready to run and not let, stopped, kept waiting by storage
 //    longer than usual) is an alarm by itself.
 // 6. Blamed are the leaves that go the way of the strongest: those that are robbed, else where some work
@@ -29,9 +32,10 @@
 #include "contrast.h"
 #include "margay/detect/ingredient.h"
 #include "margay/detect/topology.h"
+#include "overlap.h"
 #include "state_kind.h"
+#include "stretch.h"
 #include "tail_limit.h"
-#include "tempo.h"
 
 namespace margay::detect {
 
@@ -103,16 +107,23 @@ class Departures {
   static constexpr float kLeastDeviation[Contrast::kMeasures] = {0.012f, 0.012f, 0.05f};
   // Each is tested by itself: the tails of one do not raise the limit of the other, nor what is strong for an
   // instant that of what is weak and lasts.
-  enum Test : std::size_t { kApart, kApartLong, kSlower, kTests };  // spans first
+  enum Test : std::size_t { kApart, kApartLong, kStretched, kTests };  // spans first
   struct Best {
     float score = 0;
     std::uint32_t slices = 1;  // since when
+    float effect = 0;          // share of the time
+  };
+  // Of all nodes of a depth.
+  struct Greatest {
+    float score = 0;
+    bool told = false;  // if it were beyond the limit: its effect is large enough
   };
   struct Alarm {
     std::uint32_t item;
     std::uint32_t slices;  // since when
     double times;          // the limit
     double effect;         // share of the time; 0 where the machine tells it
+    bool young = false;    // of a single slice, and a short history
   };
   void lay_out(std::size_t columns);
   void take();
@@ -122,7 +133,9 @@ class Departures {
   const float* newest(std::size_t item) const { return ring_[slices_ % kLong][item]; }
   void add_last(std::size_t item, std::size_t slices, float* to) const;
   double effect(const float* sum, std::size_t slices) const;
-  std::vector<Alarm> alarmed();
+  std::vector<Alarm> alarmed(bool by_request);
+  bool most_work(const model::SliceColumn& column, const std::set<std::uint16_t>& idle) const;
+  bool unsure(const std::vector<Alarm>& alarms);
   void machine_alarms(std::vector<Alarm>& alarms) const;
   // What a machine's column took of a leaf in the last slices, the newest first.
   using Recent = std::array<float, kLong>;
@@ -133,6 +146,7 @@ class Departures {
   void learn();
   void learn_variances();
   void restart();
+  void another_mode();
   bool has(Ingredient i) const { return !options_.without.contains(i); }
   bool works(std::size_t column) const { return work_[column] != 0; }
   float least_deviation(std::size_t cell) const { return kLeastDeviation[cell / columns_] / options_.finer; }
@@ -149,6 +163,7 @@ class Departures {
   bool goes_on() const;
   void last();
   bool come_back(const Window& window);
+  void leave_out_returning(std::vector<Alarm>& alarms) const;
   void learn_anew(const std::set<std::uint32_t>& leaves);
   bool learns_anew(std::size_t item) const;
 
@@ -163,6 +178,7 @@ class Departures {
   std::vector<Inner> inner_;
   std::vector<std::uint32_t> group_;  // of each item: its depth
   std::size_t groups_ = 0;
+  std::vector<float> smallest_;  // by group: leaves of the smallest item
   std::size_t leaves_ = 0, items_ = 0, columns_ = 0;
   // Items x cells (contrast.h).
   std::array<Grid, kLong> ring_;                  // of the last slices
@@ -171,29 +187,33 @@ class Departures {
   std::array<std::vector<float>, kLong> common_;  // of the last slices, cells
   // Of each depth and span: the variance of the span's mean, cells.
   std::vector<std::array<std::vector<double>, kSpans.size()>> pooled_;
-  std::uint64_t slices_ = 0;      // taken
-  std::uint64_t run_ = 0;         // taken since the last one that was not
-  std::vector<float> n_;          // slices an item's variance rests on
-  std::vector<double> pooled_n_;  // by group
-  Tempo tempo_;
-  Grid passed_, ended_;                         // items x columns, of this slice
+  std::uint64_t slices_ = 0;       // taken
+  std::uint64_t run_ = 0;          // taken since the last one that was not, or since a mode was learned
+  std::uint64_t machine_run_ = 0;  // the same of what the machine does, which knows nothing of modes
+  std::vector<float> n_;           // slices an item's variance rests on
+  std::vector<double> pooled_n_;   // by group
+  Stretch stretch_;
   std::vector<std::array<Best, kTests>> best_;  // by item
   // By group * kTests + test; of this slice.
-  std::vector<float> greatest_;
+  std::vector<Greatest> greatest_;
   std::vector<TailLimit> limits_;
+  Overlap overlap_;
   std::vector<double> limit_now_;
-  std::vector<std::vector<float>> pending_;  // maxima of the last slices, not yet learned
+  std::vector<std::uint64_t> last_alarm_;       // by item: slice, counted from 1
+  std::vector<std::vector<Greatest>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
-  std::uint32_t together_ = 0;    // slices in a row of a checkpoint
-  std::uint32_t stragglers_ = 0;  // slices in which the last of a checkpoint are waited for
-  std::uint32_t moving_ = 0;      // slices in a row in which nearly all leaves work otherwise than usual
-  bool suspect_ = false;          // this slice looks like a perturbation, if not surely
+  std::optional<SliceIndex> together_since_;  // a checkpoint, that goes on
+  std::uint32_t standing_ = 0;                // slices in which nobody got on, and most worked
+  std::uint32_t stragglers_ = 0;              // slices in which the last of a checkpoint are waited for
+  std::uint32_t moving_ = 0;  // slices in a row in which nearly all leaves work otherwise than usual
+  bool suspect_ = false;      // this slice looks like a perturbation, if not surely
   std::vector<std::uint16_t> state_of_;  // by column
   std::vector<char> work_, collective_;  // by column
 
   std::optional<Episode> episode_;
   std::uint64_t episodes_ = 0;
   std::vector<Lasting> lasting_;
+  std::set<std::uint32_t> returning_;    // leaves of these that do less of it than has become usual
   std::uint32_t learning_ = 0;           // slices, of the last of them
   std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now
   Grid since_;                           // departures of leaves, summed since the onset

@@ -8,9 +8,6 @@
 namespace margay::detect {
 namespace {
 
-// Slices of history that say what progress is usual.
-constexpr std::size_t kProgressMemory = 600;
-constexpr std::size_t kProgressLeast = 20;
 // What the sampler said of a process holds until it says more, for so long.
 constexpr DurationNs kEvidenceHolds = seconds(1);
 // The part of a slice in which a process is stopped, where that goes on.
@@ -29,7 +26,8 @@ Detector::Detector(DetectorOptions options)
       topology_(std::make_shared<Topology>()),
       window_(options_.window),
       phases_(options_.phases, options_.window.slice),
-      durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}) {
+      durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}),
+      standstill_({options_.window.slice, options_.stall_slices, options_.stall_least_visits}) {
   if (options_.coarser) {
     options_.min_effect /= kCoarserEffects;
     options_.usual_slices = std::min(options_.usual_slices, kCoarserUsual);
@@ -66,7 +64,7 @@ void Detector::restore(const PhaseMemory& memory) {
     if (widest == nullptr || k.states.size() > widest->states.size()) widest = &k;
   std::map<std::string, PhaseTracker::Recognised> phases;
   for (const PhaseSpan& span : memory.before)
-    if (span.name != "init") {
+    if (span.name != phases_.init_name()) {
       auto& known = phases[span.name];
       known.occurrences = std::max(known.occurrences, span.occurrence);
     }
@@ -80,7 +78,7 @@ void Detector::restore(const PhaseMemory& memory) {
     known->second.signature = k.signature;
   }
   phases_.restore(phases);
-  durations_.restore(memory.before);
+  if (!options_.coarser) durations_.restore(memory.before);
 }
 
 std::optional<KnownPhase> Detector::known_phase(const std::string& name) const {
@@ -126,36 +124,10 @@ std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn
   return out;
 }
 
-// True when nobody has made progress for long enough, and somebody waits.
-bool Detector::stalled(const model::SliceColumn& column) {
-  std::uint64_t ended = 0;
-  std::size_t waiting = 0, present = 0;
-  const TimeNs begin = slice_begin(column.index, options_.window.slice);
-  for (std::uint32_t l = 0; l < column.leaves(); ++l) {
-    for (const std::uint32_t v : column.visits(LeafIndex(l))) ended += v;
-    const auto& open = column.open(LeafIndex(l));
-    if (open.state == kAbsent || open.state == kUnknown) continue;
-    if (column.evidence(LeafIndex(l)).drawn_out) continue;  // it may well go on, unheard
-    ++present;
-    if (open.state != kCompute && open.since <= begin && !idle_.contains(open.state.value)) ++waiting;
-  }
-  if (ended > 0 || present == 0) {
-    without_progress_ = 0;
-    return false;
-  }
-  ++without_progress_;
-  return without_progress_ >= options_.stall_slices && waiting > 0 && progress_usual();
-}
-
-// Enough has been seen to say that every slice of this phase has visits that end.
-bool Detector::progress_usual() const {
-  return progress_.size() >= kProgressLeast &&
-         *std::min_element(progress_.begin(), progress_.end()) >= options_.stall_least_visits;
-}
-
 std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, TimeNs watermark) {
   std::vector<alert::Alert> out;
   if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
+  takers_.on_slice(column);
   steady_.reset();
   const DurationNs slice = options_.window.slice;
 
@@ -210,14 +182,16 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   }
 
   // 2. No progress, and no stop explains it.
-  const bool stall = stalled(column);
-  if (stall && !explained() && still_stopped.empty()) {
+  standstill_.on_slice(column, *topology_, idle_,
+                       std::any_of(open_.begin(), open_.end(), [](const Incident& i) { return i.by_stop; }));
+  if (standstill_.is_news() && !explained() && still_stopped.empty()) {
     std::set<std::uint32_t> idle, working, waiting;
     TimeNs onset = slice_end(column.index, slice);
     for (std::uint32_t l = 0; l < column.leaves(); ++l) {
       const auto& open = column.open(LeafIndex(l));
       if (open.state == kAbsent || open.state == kUnknown) continue;
-      onset = std::min(onset, std::max(open.since, slice_begin(column.index + 1 - without_progress_, slice)));
+      onset =
+          std::min(onset, std::max(open.since, slice_begin(column.index + 1 - standstill_.slices(), slice)));
       const auto& e = evidence_[l].last;
       if (open.state.value >= topology_->states.size() || !is_work(topology_->states[open.state.value])) {
         waiting.insert(l);
@@ -234,7 +208,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   }
 
   // 3. Departures of what goes on; a stop, a standstill or a loss explains what it touches.
-  held_ = without_progress_ > 0 && (held_ || progress_usual());
+  held_ = standstill_.slices() > 0 && (held_ || standstill_.is_unusual());
   bool mute = column.lost_events > 0 || !still_stopped.empty();
   for (const Incident& i : open_) mute = mute || !i.by_departure;
   // Somebody works while all others wait: a section of the program.
@@ -260,7 +234,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
              static_cast<double>(e.stopped_ns) > kThrottled * static_cast<double>(e.sampled_ns);
     };
     const bool goes_on = it->by_stop ? std::any_of(it->culprits.begin(), it->culprits.end(), stopped_in)
-                                     : without_progress_ > 0;
+                                     : standstill_.slices() > 0;
     for (const std::uint32_t l : it->culprits) {
       it->stopped_ns += column.evidence(LeafIndex(l)).stopped_ns;
       it->sampled_ns += column.evidence(LeafIndex(l)).sampled_ns;
@@ -293,7 +267,8 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
 
   // 5. Phases, of what is in order. A slice that touches a stop is not.
   // Without progress it may become a stall, unless such slices are usual here (steps longer than a slice).
-  bool touched = explained() || column.lost_events > 0 || (without_progress_ > 0 && progress_usual());
+  bool touched =
+      explained() || column.lost_events > 0 || (standstill_.slices() > 0 && standstill_.is_unusual());
   for (std::uint32_t l = 0; l < column.leaves(); ++l)
     touched = touched || evidence_[l].last.stopped_since != TimeNs() || was_stopped_.contains(l);
   was_stopped_.clear();
@@ -305,20 +280,16 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   // The sampler saw a stop at its end only; the slice in which it began is not in order either.
   for (const Stopped& s : stopped) phases_.disturb(slice_of(s.since, slice));
   // A long stretch without progress is a phase of its own, unless an alert is open.
-  if (!explained() && without_progress_ > options_.stall_slices && still_stopped.empty()) touched = false;
+  if (!explained() && standstill_.too_long() && still_stopped.empty()) touched = false;
   const std::size_t spans = phases_.spans().size();
   phases_.update(window_, touched, column.region);
-  if (phases_.spans().size() != spans) progress_.clear();
+  if (phases_.spans().size() != spans) standstill_.begin_phase();
   for (const Incident& i : open_)
     if (!i.lasts) durations_.disturb(std::min(i.first, column.index), column.index);
   if (touched || loss_ || !absent_.empty()) durations_.disturb(column.index, column.index);
   durations_.on_slice(phases_, column.index, watermark, window_.p(), out);
   if (!touched) {
-    std::uint64_t ended = 0;
-    for (std::uint32_t l = 0; l < column.leaves(); ++l)
-      for (const std::uint32_t v : column.visits(LeafIndex(l))) ended += v;
-    progress_.push_back(ended);
-    if (progress_.size() > kProgressMemory) progress_.pop_front();
+    standstill_.learn();
     learn_noise(column.index);
   }
   return out;
@@ -328,6 +299,7 @@ std::vector<alert::Alert> Detector::on_coarser_slice(const model::SliceColumn& c
                                                      bool disturbed) {
   std::vector<alert::Alert> out;
   if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
+  takers_.on_slice(column);
   departures(column, watermark, disturbed, out);
   disturbed_ = disturbed || explained();
   phases_.update(window_, disturbed_, column.region);
@@ -356,15 +328,19 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
                     : held_ ? Departures::Look::kHeld
                             : Departures::Look::kNormal;
   const Departures::Episode* const episode = departures_->on_slice(window_, column, idle_, look);
-  lasting_departures(column, watermark, out);
+  lasting_departures(column);
+  resolve_held(column, watermark, out);
   auto mine =
       std::find_if(open_.begin(), open_.end(), [](const Incident& i) { return i.by_departure && !i.lasts; });
   if (episode == nullptr) return;
   const DurationNs slice = options_.window.slice;
   if (mine == open_.end()) {
-    if (episode->over) return;  // there was no room to say it, or another level has
     const TimeNs onset = slice_begin(episode->onset, slice);
-    if (told_elsewhere_ && told_elsewhere_(episode->leaves, onset, episode->excess)) return;
+    // There was no room to say it, or another level has.
+    if (episode->over || (told_elsewhere_ && told_elsewhere_(episode->leaves, onset, episode->excess))) {
+      untold_.push_back({episode->leaves, episode->over, slice_begin(episode->end, slice)});
+      return;
+    }
     const std::size_t before = open_.size();
     raise(column, watermark, alert::Kind::kPerturbation, onset, episode->leaves, false, out);
     if (open_.size() == before) return;  // no room
@@ -375,6 +351,7 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
   mine->culprits = episode->leaves;
   mine->excess = episode->excess;
   mine->departs = departs(*mine, StateId(episode->state), episode->excess);
+  take_takers(*mine, StateId(episode->state));
   describe(*mine, column);
   if (!out.empty() && out.back().id == mine->alert.id) out.back() = mine->alert;
   if (!episode->over) return;
@@ -386,22 +363,39 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
 }
 
 // Those that have been taken for usual go on firing until their leaves do as they did before.
-void Detector::lasting_departures(const model::SliceColumn& column, TimeNs watermark,
-                                  std::vector<alert::Alert>& out) {
+void Detector::lasting_departures(const model::SliceColumn& column) {
+  untold_.clear();
   for (const Lasting& l : departures_->lasting()) {
+    const TimeNs end = slice_begin(l.end, options_.window.slice);
     const auto mine = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
       return i.by_departure && i.episode == l.number;
     });
-    if (mine == open_.end()) continue;  // there was no room to say it
+    if (mine == open_.end()) {  // there was no room to say it, or another level has
+      untold_.push_back({l.leaves, l.over, end});
+      continue;
+    }
     mine->lasts = true;
     mine->alert.message = sentence(*mine, column);
     if (!l.over) continue;
-    mine->alert.status = alert::Status::kResolved;
-    mine->alert.end = std::max(mine->alert.onset, slice_begin(l.end, options_.window.slice));
-    mine->alert.detected = watermark;
-    out.push_back(mine->alert);
-    open_.erase(mine);
+    mine->held = true;
+    mine->quiet_since = std::max(mine->alert.onset, end);
   }
+}
+
+// They are over as far as this level sees. Where another one sees that their leaves do not do as before, it
+// is the same alert, for its cause is the same.
+void Detector::resolve_held(const model::SliceColumn& column, TimeNs watermark,
+                            std::vector<alert::Alert>& out) {
+  std::erase_if(open_, [&](Incident& i) {
+    if (!i.held) return false;
+    i.alert.message = sentence(i, column);
+    if (goes_on_elsewhere_ && goes_on_elsewhere_(i.culprits, i.quiet_since)) return false;
+    i.alert.status = alert::Status::kResolved;
+    i.alert.end = i.quiet_since;
+    i.alert.detected = watermark;
+    out.push_back(i.alert);
+    return true;
+  });
 }
 
 bool Detector::explained() const {

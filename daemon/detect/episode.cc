@@ -26,6 +26,7 @@ constexpr std::size_t kMany = 4;         // one in so many leaves
 constexpr float kGoesOn = 0.3f;          // of its usual strength, to go on
 // One that has lasted is over when it has gone back so much of its way, or was not there for so many slices.
 constexpr float kComesBack = 0.5f;
+constexpr float kReturns = 0.25f;  // of its way, not to be told as a departure from what it does by now
 constexpr std::uint32_t kGone = 8;
 constexpr std::uint32_t kLearners =
     32;  // slices until what is usual of a leaf that has become another is known
@@ -35,15 +36,17 @@ constexpr std::uint32_t kLearners =
 Departures::Begun Departures::begin(const Window& window, const std::vector<Alarm>& alarmed) {
   const auto strongest = std::max_element(alarmed.begin(), alarmed.end(),
                                           [](const Alarm& a, const Alarm& b) { return a.times < b.times; });
+  const auto slices = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      std::max(strongest->slices, alarms_in_a_row_), std::min<std::uint64_t>(kLong, run_ + 1)));
   episode_.emplace();
   episode_->number = ++episodes_;
-  episode_->onset = window.last() + 1 - strongest->slices;
+  episode_->onset = window.last() + 1 - slices;
   back_ = 0;
   everybody_ = false;
-  since_slices_ = strongest->slices;
+  since_slices_ = slices;
   since_ = Grid();
   since_.reach(leaves_, kMeasures * columns_);
-  for (std::size_t l = 0; l < leaves_; ++l) add_last(l, strongest->slices, since_[l]);
+  for (std::size_t l = 0; l < leaves_; ++l) add_last(l, slices, since_[l]);
   time_in_ = Grid();
   time_in_.reach(leaves_, columns_);
   take_time();
@@ -69,8 +72,9 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   // What turns out to come again and again raises the limit.
   pending_.clear();
   for (std::size_t g = 0; g < limits_.size(); ++g)
-    if (std::isfinite(limit_now_[g]) && greatest_[g] > 0 && has(Ingredient::kAlarmLearning))
-      limits_[g].add(static_cast<float>(std::min<double>(greatest_[g], 1.5 * limit_now_[g])));
+    if (std::isfinite(limit_now_[g]) && greatest_[g].score > 0 && has(Ingredient::kAlarmLearning))
+      limits_[g].add(static_cast<float>(std::min<double>(greatest_[g].score, 1.5 * limit_now_[g])),
+                     greatest_[g].told);
   contrast_.forget();
   return Begun::kYes;
 }
@@ -271,9 +275,23 @@ bool Departures::learns_anew(std::size_t item) const {
   return false;
 }
 
+// What of these is no more than that a leaf of an episode that lasts goes back: it departs from what has
+// become usual of it, and nobody wants to be told.
+void Departures::leave_out_returning(std::vector<Alarm>& alarms) const {
+  if (returning_.empty()) return;
+  const auto order = topology_->hierarchy.leaf_order();
+  std::erase_if(alarms, [&](const Alarm& a) {
+    if (a.item < leaves_) return returning_.contains(a.item);
+    const Inner& i = inner_[a.item - leaves_];
+    const auto from = order.begin() + i.first;
+    return std::any_of(from, from + i.count, [&](LeafIndex l) { return returning_.contains(l.value); });
+  });
+}
+
 // Do the leaves of an episode that lasts do as they did before it?
 bool Departures::come_back(const Window& window) {
   bool any = false;
+  returning_.clear();
   for (Lasting& l : lasting_) {
     if (l.over || contrast_.history() <= 0) continue;
     float length = 0, along = 0, known = 0;
@@ -288,6 +306,8 @@ bool Departures::come_back(const Window& window) {
     if (l.back == 0) l.way_back = 0, l.end = window.last();
     l.way_back += known > 0 && length > 0 ? -along / (length * known) : 0;
     l.back += 1;
+    if (known > 0 && l.way_back >= kReturns * static_cast<float>(l.back))
+      returning_.insert(l.leaves.begin(), l.leaves.end());
     const bool back = known > 0 && l.way_back >= kComesBack * static_cast<float>(l.back);
     if (!back) l.back = 0;
     any = any || back;

@@ -210,6 +210,18 @@ std::string Detector::departs(const Incident& incident, StateId state, double ex
   return out + text;
 }
 
+// Who runs where the culprits are not let. What was told before stands where the agent has told no more.
+void Detector::take_takers(Incident& incident, StateId state) const {
+  std::vector<alert::Taker>& takers = incident.alert.takers;
+  if (state.value != Episode::kDenied) {
+    takers.clear();
+    return;
+  }
+  auto now = takers_.most(incident.culprits, incident.first, *topology_);
+  if (!now.empty()) takers = std::move(now);
+  if (!takers.empty()) incident.departs += ": " + told(takers.front());
+}
+
 std::string Detector::sentence(const Incident& incident, const model::SliceColumn& column) const {
   const TimeNs now = slice_end(column.index, options_.window.slice);
   const std::string who = names(incident.culprits);

@@ -16,6 +16,11 @@ constexpr double kStrong = 0.25, kStronger = 2;
 // What begins within so many coarser slices is the same in any strength.
 constexpr std::int64_t kSameBegin = 2;
 constexpr std::size_t kMostTold = 1024;
+// Slices of a level that a boundary of it may be off.
+constexpr std::int64_t kEdge = 2;
+// Of a stretch's time: less is no part of it.
+constexpr double kLeastPart = 0.02;
+constexpr std::ptrdiff_t kMostLookedAt = 256;  // stretches that say what a coarser one is made of
 
 }  // namespace
 
@@ -34,6 +39,7 @@ Levels::Levels(DetectorOptions options, std::span<const DurationNs> coarser) {
     o.share = share(i, slices.size());
     if (i > 0) {
       o.coarser = true;
+      o.phases.prefix = prefix(slices[i]);
       o.window.slice = slices[i];
       o.window.spatiotemporal = false;
       o.window.memory_budget_bytes = options.window.memory_budget_bytes / (slices.size() - 1);
@@ -41,11 +47,84 @@ Levels::Levels(DetectorOptions options, std::span<const DurationNs> coarser) {
     levels_.push_back(std::make_unique<Level>(std::move(o), slices[i]));
   }
   if (levels_.size() == 1) return;
-  for (std::size_t i = 0; i < levels_.size(); ++i)
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
     levels_[i]->detector.ask_before_telling(
         [this, i](const std::set<std::uint32_t>& leaves, TimeNs onset, double excess) {
           return told_finer(i, leaves, onset) || told_coarser(i, leaves, onset, excess);
         });
+    levels_[i]->detector.ask_before_resolving([this, i](const std::set<std::uint32_t>& leaves, TimeNs& end) {
+      return goes_on_coarser(i, leaves, end);
+    });
+  }
+}
+
+std::string Levels::prefix(DurationNs slice) {
+  struct Unit {
+    std::int64_t ns;
+    const char* name;
+  };
+  static constexpr Unit kUnits[] = {
+      {3'600'000'000'000, "h:"}, {60'000'000'000, "min:"}, {1'000'000'000, "s:"}, {1'000'000, "ms:"}};
+  for (const Unit& u : kUnits)
+    if (slice.value % u.ns == 0) return std::to_string(slice.value / u.ns) + u.name;
+  return std::to_string(slice.value) + "ns:";
+}
+
+void Levels::restore(const PhaseMemory& memory) {
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const auto mine = [&](const std::string& name) {
+      return i == 0 ? name.find(':') == std::string::npos : name.starts_with(prefix(slice(i)));
+    };
+    PhaseMemory m;
+    for (const KnownPhase& k : memory.phases)
+      if (mine(k.name)) m.phases.push_back(k);
+    for (const PhaseSpan& s : memory.before)
+      if (mine(s.name)) m.before.push_back(s);
+    levels_[i]->detector.restore(m);
+  }
+}
+
+std::optional<KnownPhase> Levels::known_phase(std::size_t level, const std::string& name) const {
+  auto known = detector(level).known_phase(name);
+  if (known) known->born = detector().window().last();  // on the clock of the finest
+  return known;
+}
+
+bool Levels::told(std::size_t level, const PhaseSpan& span) const {
+  if (level == 0) return false;
+  if (span.index == 0) return true;
+  const DurationNs near = slice(level) * kEdge, least = slice(level) * PhaseOptions{}.shortest;
+  for (std::size_t i = 0; i < level; ++i) {
+    const auto& finer = detector(i).phases().spans();
+    auto at = std::lower_bound(finer.begin(), finer.end(), span.begin - near,
+                               [](const PhaseSpan& s, TimeNs t) { return s.begin < t; });
+    for (; at != finer.end() && at->begin <= span.begin + near; ++at)
+      if (at->end - at->begin >= least) return true;
+  }
+  return false;
+}
+
+std::vector<Levels::Part> Levels::made_of(const PhaseSpan& span) const {
+  std::map<std::string, DurationNs> times;
+  DurationNs all{};
+  const auto& finest = detector().phases().spans();
+  auto at = std::lower_bound(finest.begin(), finest.end(), span.begin,
+                             [](const PhaseSpan& s, TimeNs t) { return s.end <= t; });
+  const auto end =
+      std::lower_bound(at, finest.end(), span.end, [](const PhaseSpan& s, TimeNs t) { return s.begin < t; });
+  at = std::max(at, end - std::min<std::ptrdiff_t>(end - at, kMostLookedAt));
+  for (; at != end; ++at) {
+    const DurationNs part = std::min(at->end, span.end) - std::max(at->begin, span.begin);
+    if (part.value <= 0) continue;
+    times[at->name] = times[at->name] + part;
+    all = all + part;
+  }
+  std::vector<Part> out;
+  for (const auto& [name, time] : times)
+    if (static_cast<double>(time.value) >= kLeastPart * static_cast<double>(all.value))
+      out.push_back({name, static_cast<double>(time.value) / static_cast<double>(all.value)});
+  std::stable_sort(out.begin(), out.end(), [](const Part& a, const Part& b) { return a.share > b.share; });
+  return out;
 }
 
 void Levels::set_topology(const std::shared_ptr<const Topology>& topology) {
@@ -128,6 +207,20 @@ bool Levels::told_coarser(std::size_t level, const std::set<std::uint32_t>& leav
       const bool later = onset - i.alert.onset > levels_[c]->slice * kSameBegin;
       if (!later || excess < std::max(kStrong, kStronger * i.excess)) return true;
     }
+  return false;
+}
+
+bool Levels::goes_on_coarser(std::size_t level, const std::set<std::uint32_t>& leaves, TimeNs& end) const {
+  TimeNs until = end;
+  for (std::size_t c = level + 1; c < levels_.size(); ++c)
+    for (const Detector::Untold& u : levels_[c]->detector.untold()) {
+      if (std::none_of(u.leaves.begin(), u.leaves.end(), [&](std::uint32_t l) { return leaves.contains(l); }))
+        continue;
+      if (!u.over) return true;
+      // Within a slice it is the same end, and the finer level knows it better.
+      if (u.end - end > levels_[c]->slice) until = std::max(until, u.end);
+    }
+  end = until;
   return false;
 }
 

@@ -35,7 +35,7 @@ void PhaseTracker::restore(const std::map<std::string, Recognised>& phases) {
   std::size_t told = 0;
   for (std::size_t i = 0; i < options_.most_phases && told < phases.size(); ++i) {
     phases_.emplace_back();
-    const auto known = phases.find(name_of(i));
+    const auto known = phases.find(named(i));
     if (known == phases.end()) continue;
     ++told;
     phases_.back().mean = known->second.signature;
@@ -46,7 +46,7 @@ void PhaseTracker::restore(const std::map<std::string, Recognised>& phases) {
 
 const Distribution* PhaseTracker::signature(const std::string& name) const {
   for (std::size_t i = 0; i < phases_.size(); ++i)
-    if (name_of(i) == name) return phases_[i].mean.slices() > 0 ? &phases_[i].mean : nullptr;
+    if (named(i) == name) return phases_[i].mean.slices() > 0 ? &phases_[i].mean : nullptr;
   return nullptr;
 }
 
@@ -198,7 +198,7 @@ void PhaseTracker::begin_phase(const Window& window, SliceIndex from) {
   }
   PhaseSpan span;
   span.index = spans_.empty() ? 0 : spans_.back().index + 1;
-  span.name = name_of(phase);
+  span.name = named(phase);
   span.begin = edge;
   span.end = slice_end(window.last(), slice_);
   span.occurrence = ++phases_[phase].occurrences;
@@ -217,7 +217,7 @@ void PhaseTracker::begin_phase(const Window& window, SliceIndex from) {
   mixed_ = false;
 }
 
-// The current stretch was no phase. The run's first is called "init"; any other belongs to what follows it,
+// The current stretch was no phase. The run's first is called init; any other belongs to what follows it,
 // or to what went on around it.
 void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Distribution& after,
                                   Belongs to) {
@@ -227,7 +227,7 @@ void PhaseTracker::end_transition(const Window& window, SliceIndex cut, const Di
   const bool last_made = fresh_ && phase + 1 == phases_.size() && phases_[phase].occurrences == 0;
   if (spans_.size() == 1) {
     if (last_made) phases_.pop_back();
-    spans_.back().name = "init";
+    spans_.back().name = init_name();
     span_phase_.back() = kNone;
     begin_phase(window, cut);
     return;
@@ -275,7 +275,7 @@ void PhaseTracker::relabel(std::size_t phase) {
     return;
   }
   span_phase_.back() = phase;
-  spans_.back().name = name_of(phase);
+  spans_.back().name = named(phase);
   spans_.back().occurrence = ++phases_[phase].occurrences;
 }
 

@@ -16,12 +16,13 @@ constexpr std::size_t kFarTail = kMostTail / 4;
 // What is believed of the tail before it is seen: the mean excess as a share of the quantile; as much as so
 // many excesses say.
 constexpr double kPriorExcess = 0.25;
-constexpr double kPriorWeight = 4;
+constexpr double kPriorWeight = 4, kKnownWeight = 8;
 // How much of the heavy continuation is believed: of a long history, and more of a short one.
 constexpr double kHeavy = 0.3, kHeavyYoung = 0.3;
 // Slices from which on a history tells the shape of its tail, by and by; and in which steps it is then
 // counted.
 constexpr std::size_t kLongHistory = 256, kStep = 64;
+constexpr std::size_t kSeldom = 1000;
 // Tails that are believed possible: indices of a generalised Pareto distribution, the heavier the less.
 constexpr std::array<double, 12> kIndices = {0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.3};
 constexpr std::array<double, 12> kWidths = {0.025, 0.05,  0.05, 0.05,  0.075, 0.1,
@@ -30,17 +31,20 @@ constexpr std::array<double, 12> kWidths = {0.025, 0.05,  0.05, 0.05,  0.075, 0.
 // be believed. That costs log(n) / kFarthest alarms in n slices, once.
 constexpr double kFarthest = 150;
 constexpr double kPriorIndex = 0.2;  // mean
+// All of so many that would be told.
+constexpr double kPriorTold = 4;
 
 }  // namespace
 
-void TailLimit::add(float score) {
+void TailLimit::add(float score, bool told) {
   const auto less = std::partition_point(greatest_.begin(), greatest_.end(),
                                          [&](const Maximum& m) { return m.score > score; });
   const auto in_tail = [&](auto m) {
     return m - greatest_.begin() <= static_cast<std::ptrdiff_t>(kMostTail);
   };
   if (in_tail(less)) tails_known_ = false;
-  for (auto m = greatest_.insert(less, {score, 0, added_++}) + 1; m != greatest_.end(); ++m) ++m->exceeded;
+  for (auto m = greatest_.insert(less, {score, 0, told, added_++}) + 1; m != greatest_.end(); ++m)
+    ++m->exceeded;
   // Who goes because of those that are greater is not in the tail; who is too old may be.
   const auto old = [&](const Maximum& m) {
     return m.number + options_.kept < added_ || (m.number < options_.unsure && added_ >= options_.enough);
@@ -51,13 +55,15 @@ void TailLimit::add(float score) {
 }
 
 TailLimit::Tail TailLimit::tail(std::size_t k) const {
-  Tail t{std::max(1.0, static_cast<double>(greatest_[k].score)), k, {}};
+  Tail t{std::max(1.0, static_cast<double>(greatest_[k].score)), static_cast<double>(k), {}};
   std::vector<double> excesses(k);
-  double mean = 0;
+  double mean = 0, told = kPriorTold;
   for (std::size_t i = 0; i < k; ++i) {
     excesses[i] = std::max(0.0, static_cast<double>(greatest_[i].score) - t.quantile);
     mean += excesses[i] / static_cast<double>(k);
+    told += greatest_[i].told;
   }
+  t.told = static_cast<double>(k) * told / (static_cast<double>(k) + kPriorTold);
   // Maxima that are all alike are no proof.
   const double least = kPriorWeight * kPriorExcess * t.quantile / static_cast<double>(k);
   double scale = std::max(mean, least), most = -std::numeric_limits<double>::infinity();
@@ -118,9 +124,15 @@ double TailLimit::predicted(double n, double p) const {
   }
   if (asked_n_ == n && asked_p_ == p) return answer_;
   asked_n_ = n, asked_p_ = p, answer_ = 0;
+  // What comes more often than what the far tail is made of lies before it.
   for (const Tail& t : tails_)
-    answer_ = std::max(answer_, beyond(t, n * p / static_cast<double>(t.excesses)));
+    if (&t == &tails_.front() || n * p < t.told) answer_ = std::max(answer_, beyond(t, n * p / t.told));
   return answer_;
+}
+
+double TailLimit::seldom() const {
+  const std::size_t k = std::min(size() / kSeldom, kMostTail);
+  return k == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(greatest_[k - 1].score);
 }
 
 double TailLimit::limit(double p, double few) const {
@@ -130,13 +142,15 @@ double TailLimit::limit(double p, double few) const {
   for (const std::size_t most : {kMostTail, kFarTail}) {
     const std::size_t k = std::clamp<std::size_t>(n / 3 * most / kMostTail, 1, most);
     const double quantile = std::max(1.0, static_cast<double>(greatest_[k].score));
-    double excess = kPriorWeight * kPriorExcess * quantile, logs = kPriorWeight * std::log1p(kPriorExcess);
+    const double weight = options_.excess > 0 ? kKnownWeight : kPriorWeight;
+    double excess = weight * (options_.excess > 0 ? options_.excess : kPriorExcess * quantile),
+           logs = kPriorWeight * std::log1p(kPriorExcess);
     for (std::size_t i = 0; i < k; ++i) {
       const double x = std::max(quantile, static_cast<double>(greatest_[i].score));
       excess += x - quantile;
       logs += std::log(x / quantile);
     }
-    excess /= static_cast<double>(k) + kPriorWeight;
+    excess /= static_cast<double>(k) + weight;
     logs /= static_cast<double>(k) + kPriorWeight;
     const double beyond = std::max(0.0, std::log(static_cast<double>(k) / (static_cast<double>(n) * p)));
     light = std::max(light, quantile + excess * beyond);
@@ -144,7 +158,7 @@ double TailLimit::limit(double p, double few) const {
   }
   const double young = options_.young * few;
   const double doubt = young / (young + static_cast<double>(n));
-  const double h = options_.heavy ? kHeavy + kHeavyYoung * doubt : 0;
+  const double h = options_.heavy && options_.excess <= 0 ? kHeavy + kHeavyYoung * doubt : 0;
   double limit = std::pow(light, 1 - h) * std::pow(heavy, h);
   if (options_.heavy && n > kLongHistory) {
     const double believed = 1 - static_cast<double>(kLongHistory) / static_cast<double>(n);

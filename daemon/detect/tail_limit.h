@@ -41,17 +41,24 @@ class TailLimit {
     double least = 20;          // no limit is below this
     double young = 12;          // slices at which doubt of a short history has halved
     double doubt = 1;           // the limit of no history at all is 1 + doubt times as wide
-    bool heavy = true;          // heeds the heavy continuation (false: for measurement only)
+    // The mean excess of scores that are logarithms of ratios of likelihoods is known but for what is wrong
+    // with the model: 1. Of a short history this is believed, and no heavy continuation. 0: nothing is known.
+    double excess = 0;
+    bool heavy = true;  // heeds the heavy continuation (false: for measurement only)
   };
   explicit TailLimit(Options options) : options_(options) {}
 
-  // The greatest score of a quiet slice; not negative, finite.
-  void add(float score);
+  // The greatest score of a quiet slice; not negative, finite. `told`: beyond the limit, it would be told;
+  // what takes too little of the time is not, however great its score. The limit is one of what is told.
+  void add(float score, bool told = true);
   std::size_t size() const {
     return std::min<std::uint64_t>(added_ - (added_ >= options_.enough ? options_.unsure : 0), options_.kept);
   }
   // No limit is below this.
   double least() const { return options_.least; }
+  // A score that about one in a thousand maxima exceeds, of a very long history fewer; infinite before there
+  // are as many.
+  double seldom() const;
   // Maxima until a limit is finite.
   static constexpr std::size_t kFewest = 3;
   // What a slice's greatest score exceeds with probability `p` (0 to 1, both outside). Infinite before the
@@ -66,7 +73,7 @@ class TailLimit {
   };
   struct Tail {
     double quantile = 0;
-    std::size_t excesses = 0;
+    double told = 0;  // of the excesses, those that were large enough to be told
     std::vector<Shape> shapes;
   };
   // Beyond the k-th greatest.
@@ -77,7 +84,8 @@ class TailLimit {
   Options options_;
   struct Maximum {
     float score;
-    std::uint32_t exceeded;  // by so many later ones
+    std::uint16_t exceeded;  // by so many later ones
+    bool told;
     std::uint64_t number;
   };
   std::vector<Maximum> greatest_;  // first

@@ -200,7 +200,7 @@ Window::Slice Window::convert(const model::SliceColumn& column) {
       if (durations[x] <= 0) continue;
       const double share = static_cast<double>(durations[x]) * scale;
       row[column_of_state_[x]] = share;
-      if (x < visits.size()) out.visits[static_cast<std::size_t>(column_of_state_[x])] += visits[x];
+      out.visits[static_cast<std::size_t>(column_of_state_[x])] += visits[x];
       sum += share;
     }
     out.w[l] = std::min(1.0, sum);

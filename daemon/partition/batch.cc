@@ -312,14 +312,14 @@ Result<Batch> Batch::create(Options options, std::span<const Column> columns) {
   }
 }
 
-Result<Partition> Batch::solve(double p) {
+Result<Partition> Batch::solve(double p, const std::function<bool()>& go_on) {
   if (auto ok = internal::check_p(p); !ok) return tl::unexpected(ok.error());
-  const std::function<bool()> always;
-  internal::Patience patience(always);
+  internal::Patience patience(go_on);
   Partition out;
   out.p = p;
   try {
-    impl_->find_parts(p, patience, out.parts);
+    if (!impl_->find_parts(p, patience, out.parts))
+      return fail(ErrorCode::kTimeout, "partition: the solution was ended before it was done");
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kLimit, "partition: the system refused the memory of a solution");
   }

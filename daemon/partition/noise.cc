@@ -25,8 +25,7 @@ Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t sta
   }
   if (!(cap > 0)) return fail(ErrorCode::kInvalidArgument, "noise: the cap must be above 0");
   const std::size_t count = rows.size() / states;
-  std::vector<double> pooled(states, 0.0), mass(count, 0.0);
-  std::size_t used = 0;
+  std::vector<double> mass(count, 0.0);
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t x = 0; x < states; ++x) {
       const double v = rows[r * states + x];
@@ -35,19 +34,11 @@ Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t sta
                                                      std::to_string(x) + ": not a finite value >= 0");
       }
       mass[r] += v;
-      pooled[x] += v;
     }
     if (mass[r] > 1 + kSumTolerance) {
       return fail(ErrorCode::kInvalidArgument,
                   "noise: row " + std::to_string(r) + " sums to " + std::to_string(mass[r]) + ", over 1");
     }
-    if (mass[r] > 0) ++used;
-  }
-  const auto occurring = std::count_if(pooled.begin(), pooled.end(), [](double x) { return x > 0; });
-  if (used < 2 || occurring < 2) {
-    return fail(ErrorCode::kInvalidArgument, "noise: " + std::to_string(used) + " rows with mass and " +
-                                                 std::to_string(occurring) +
-                                                 " states that occur; two of each are needed");
   }
   // Of each row and the next: how far apart, and the degrees of freedom.
   std::vector<std::pair<double, double>> pairs;
@@ -67,7 +58,9 @@ Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t sta
     if (states_there > 1) pairs.emplace_back(statistic * mass[a] * mass[r], states_there - 1);
   }
   if (pairs.empty())
-    return fail(ErrorCode::kInvalidArgument, "noise: no two neighbouring rows have two states that occur");
+    return fail(ErrorCode::kInvalidArgument,
+                "noise: of " + std::to_string(count) +
+                    " rows no two neighbours with mass have two states that occur");
   // Some may be on either side of a change: the farthest do not count, and neither do as many that chance
   // alone would put there.
   const auto kept = pairs.size() - static_cast<std::size_t>(kTrimmed * static_cast<double>(pairs.size()));

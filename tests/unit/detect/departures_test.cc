@@ -23,24 +23,9 @@ struct Plan : JobPlan {
     phases = {{20'000, kA, ""}};
   }
 };
-using Change = std::function<void(std::int64_t slice, model::SliceColumn&)>;
 
 Watched watch_changed(const JobPlan& plan, const Change& change) {
-  auto job = make_job(plan);
-  for (std::size_t i = 0; i < job.size(); ++i) change(static_cast<std::int64_t>(i), job[i]);
-  return watch(plan, job);
-}
-
-// Of `rank`, that share of the slice goes to `to` instead of whatever it was.
-void spend(model::SliceColumn& c, std::uint32_t rank, StateId to, double share) {
-  auto row = c.duration_ns(LeafIndex(rank));
-  std::int64_t moved = 0;
-  for (std::size_t x = kCompute.value; x < row.size(); ++x) {
-    const auto part = static_cast<std::int64_t>(share * static_cast<double>(row[x]));
-    row[x] -= part;
-    moved += part;
-  }
-  row[to.value] += moved;
+  return watch(plan, changed(plan, change));
 }
 
 std::vector<std::string> paths(std::vector<std::uint32_t> ranks) {

@@ -18,7 +18,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 const std::vector<DurationNs> kSecondsAndTens = {seconds(1), seconds(10)};
-using Change = std::function<void(std::int64_t slice, model::SliceColumn&)>;
 
 // 16 ranks on 4 hosts that do one thing.
 JobPlan steady(std::int64_t seconds, std::uint32_t seed = 1) {
@@ -30,22 +29,9 @@ JobPlan steady(std::int64_t seconds, std::uint32_t seed = 1) {
   return plan;
 }
 
-std::vector<model::SliceColumn> changed(const JobPlan& plan, const Change& change) {
-  auto job = make_job(plan);
-  for (std::size_t i = 0; i < job.size(); ++i) change(static_cast<std::int64_t>(i), job[i]);
-  return job;
-}
-
 // Of `rank`, that share of the slice goes to waiting.
 void wait_longer(model::SliceColumn& c, std::uint32_t rank, double share) {
-  auto row = c.duration_ns(LeafIndex(rank));
-  std::int64_t moved = 0;
-  for (std::size_t x = kCompute.value; x < row.size(); ++x) {
-    const auto part = static_cast<std::int64_t>(share * static_cast<double>(row[x]));
-    row[x] -= part;
-    moved += part;
-  }
-  row[kJobWait.value] += moved;
+  spend(c, rank, kJobWait, share);
 }
 
 struct Said {
@@ -161,7 +147,7 @@ TEST(Levels, WhatTheFinestTellsIsToldOnce) {
   EXPECT_THAT(alone.firing(), SizeIs(5));
   EXPECT_EQ(all.lines, alone.lines);
   EXPECT_EQ(all.phases[0], alone.phases[0]);
-  EXPECT_THAT(all.phases, ElementsAre(alone.phases[0], "A", "A"));
+  EXPECT_THAT(all.phases, ElementsAre(alone.phases[0], "1s:A", "10s:A"));
 }
 
 // An alert of the finest that has become usual goes on to explain what coarser levels see.
@@ -174,6 +160,28 @@ TEST(Levels, WhatLastsAtTheFinestIsNotToldAgain) {
   ASSERT_THAT(all.alerts, SizeIs(2)) << testing::PrintToString(all.lines);
   EXPECT_EQ(all.alerts[0].level, plan.slice);
   EXPECT_EQ(all.alerts[0].id, all.alerts[1].id);
+}
+
+// One that lasts, and has gone back half of its way: the finest takes it for over, for it has learned that
+// way as usual; slices of a second have not.
+TEST(Levels, WhatLastsAndIsOverAtTheFinestAloneFiresOn) {
+  for (const double rest : {0.27, 0.31, 0.32}) {
+    SCOPED_TRACE(rest);
+    const JobPlan plan = steady(500);
+    const auto job = changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+      if (i >= 1'000 && i < 1'850) wait_longer(c, 3, 0.7);
+      if (i >= 1'850 && i < 3'500) wait_longer(c, 3, rest);
+    });
+    const Said alone = said(plan, job, {}), all = said(plan, job, kSecondsAndTens);
+    ASSERT_GE(alone.alerts.size(), 2u);
+    EXPECT_EQ(alone.alerts[1].status, Status::kResolved);
+    EXPECT_LE((*alone.alerts[1].end - job_time(plan, 190'000)).value, 0) << "the finest alone";
+    ASSERT_THAT(all.alerts, SizeIs(2)) << testing::PrintToString(all.lines);
+    EXPECT_EQ(all.alerts[0].level, plan.slice);
+    EXPECT_EQ(all.alerts[1].id, all.alerts[0].id);
+    EXPECT_EQ(all.alerts[1].status, Status::kResolved);
+    EXPECT_LE(std::abs((*all.alerts[1].end - job_time(plan, 350'000)).value), 11'000'000'000);
+  }
 }
 
 // What has been told at a coarser level, and shows at the finest now and then.
@@ -217,7 +225,98 @@ TEST(Levels, LongPhasesAreMadeOfShortOnes) {
     }
   const Said all = said(plan, make_job(plan), kSecondsAndTens);
   EXPECT_GT(all.phases[0].size(), 500u) << "the finest sees each";
-  EXPECT_EQ(all.phases[2], "A-B-A");
+  EXPECT_EQ(all.phases[2], "10s:A-10s:B-10s:A");
+}
+
+TEST(Levels, NamesOfCoarserPhasesBeginWithTheirSlices) {
+  EXPECT_EQ(Levels::prefix(milliseconds(500)), "500ms:");
+  EXPECT_EQ(Levels::prefix(milliseconds(1500)), "1500ms:");
+  EXPECT_EQ(Levels::prefix(seconds(10)), "10s:");
+  EXPECT_EQ(Levels::prefix(seconds(60)), "1min:");
+  EXPECT_EQ(Levels::prefix(seconds(90)), "90s:");
+  EXPECT_EQ(Levels::prefix(seconds(7200)), "2h:");
+}
+
+// A-B-A-B, then A-C-A-C, then B for long, then A-C-A-C.
+JobPlan by_turns() {
+  JobPlan plan = steady(0);
+  plan.phases.clear();
+  const auto turns = [&](const std::vector<double>& other, int times) {
+    for (int i = 0; i < times; ++i) {
+      plan.phases.push_back({1'500, kA, ""});
+      plan.phases.push_back({1'500, other, ""});
+    }
+  };
+  turns(kB, 60);
+  turns(kC, 60);
+  plan.phases.push_back({180'000, kB, ""});
+  turns(kC, 60);
+  return plan;
+}
+
+// What a coarser level tells that no finer one does, and of what it is made.
+TEST(Levels, ABoundaryIsToldAtTheFinestLevelThatHasIt) {
+  const JobPlan plan = by_turns();
+  Levels levels(job_options(plan, 64), kSecondsAndTens);
+  levels.set_topology(job_topology(plan));
+  for (const auto& c : make_job(plan)) levels.on_slice(c, slice_end(c.index, plan.slice));
+  const auto& long_ones = levels.detector(2).phases().spans();
+  const auto parts = [&](const PhaseSpan& s) {
+    std::set<std::string> names;
+    double sum = 0;
+    for (const auto& part : levels.made_of(s)) names.insert(part.name), sum += part.share;
+    EXPECT_NEAR(sum, 1, 0.05);
+    return names;
+  };
+  ASSERT_EQ(long_ones.size(), 4u);
+  EXPECT_EQ(long_ones[3].name, long_ones[1].name);
+  EXPECT_EQ(long_ones[3].occurrence, 2u);
+  // By coarser levels, near that time.
+  const auto told_at = [&](std::int64_t s) {
+    int times = 0;
+    for (const std::size_t level : {1, 2})
+      for (const PhaseSpan& p : levels.detector(level).phases().spans())
+        if (std::abs((p.begin - job_time(plan, s * 1'000)).value) <= 15'000'000'000)
+          times += levels.told(level, p) ? 0 : 1;
+    return times;
+  };
+  EXPECT_EQ(told_at(0), 0) << "the run begins";
+  EXPECT_EQ(told_at(180), 1) << "the finest goes on by turns";
+  EXPECT_EQ(told_at(360), 0) << "the finest has that long phase, too";
+  EXPECT_EQ(told_at(540), 1);
+  EXPECT_EQ(parts(long_ones[0]), (std::set<std::string>{"A", "B"}));
+  EXPECT_EQ(parts(long_ones[1]), (std::set<std::string>{"A", "C"}));
+  EXPECT_EQ(parts(long_ones[2]), (std::set<std::string>{"B"}));
+  EXPECT_EQ(parts(long_ones[3]), (std::set<std::string>{"A", "C"}));
+  for (const PhaseSpan& s : levels.detector().phases().spans()) EXPECT_FALSE(levels.told(0, s));
+}
+
+// Who begins in the middle and is told what was before knows the phases of every level again.
+TEST(Levels, NamesGoOnBehindWhatIsRemembered) {
+  const JobPlan plan = by_turns();
+  const auto job = make_job(plan);
+  Levels first(job_options(plan, 64), kSecondsAndTens), next(job_options(plan, 64), kSecondsAndTens);
+  first.set_topology(job_topology(plan));
+  next.set_topology(job_topology(plan));
+  const std::size_t half = job.size() - 1'700;  // in the last turns
+  for (std::size_t i = 0; i < half; ++i) first.on_slice(job[i], slice_end(job[i].index, plan.slice));
+  PhaseMemory memory;
+  std::set<std::string> asked;
+  for (std::size_t level = 0; level < first.count(); ++level)
+    for (const PhaseSpan& s : first.detector(level).phases().spans()) {
+      if (!s.current) memory.before.push_back(s);
+      if (!asked.insert(s.name).second) continue;
+      if (auto known = first.known_phase(level, s.name)) {
+        EXPECT_EQ(known->born, job[half - 1].index);
+        memory.phases.push_back(std::move(*known));
+      }
+    }
+  next.restore(memory);
+  for (std::size_t i = half; i < job.size(); ++i) next.on_slice(job[i], slice_end(job[i].index, plan.slice));
+  const auto& spans = next.detector(2).phases().spans();
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].name, first.detector(2).phases().spans()[1].name);
+  EXPECT_EQ(spans[0].occurrence, 2u);
 }
 
 TEST(Levels, TheSameSlicesGiveTheSameAlerts) {

@@ -89,6 +89,30 @@ TEST(TailLimit, ALongHistoryTellsHowHeavyItsTailIs) {
   }
 }
 
+// Of the greatest scores one in four is of an effect that is told: so many more may be beyond the limit.
+TEST(TailLimit, IsOneOfWhatIsToldBeyondIt) {
+  constexpr double kP = 1e-3;
+  std::mt19937 random(13);
+  std::bernoulli_distribution one_in_four(0.25);
+  double exceeded_by_told = 0;
+  constexpr int kHistories = 40, kDraws = 20'000;
+  for (int h = 0; h < kHistories; ++h) {
+    TailLimit of_told(bare()), of_all(bare());
+    for (int i = 0; i < 20'000; ++i) {
+      const auto score = static_cast<float>(exponential(random));
+      of_told.add(score, one_in_four(random));
+      of_all.add(score);
+    }
+    const double limit = of_told.limit(kP);
+    EXPECT_LT(limit, of_all.limit(kP));
+    int over = 0;
+    for (int i = 0; i < kDraws; ++i) over += exponential(random) > limit && one_in_four(random);
+    exceeded_by_told += static_cast<double>(over) / kDraws / kHistories;
+  }
+  EXPECT_GE(exceeded_by_told, kP / 2);
+  EXPECT_LE(exceeded_by_told, kP * 2);
+}
+
 TEST(TailLimit, ALongHistoryOrALaxerKnobMakesItNarrower) {
   double before = 1e300;
   for (const int n : {10, 100, 1000}) {
@@ -141,6 +165,34 @@ TEST(TailLimit, RemembersWhatComesSeldom) {
     return uniform(random) < 0.005 ? 20 - 60 * std::log(uniform(random)) : exponential(random);
   };
   EXPECT_LE(exceeded(TailLimit::Options{}.kept, 1e-5, seldom, 20), 3e-5);
+}
+
+// Of logarithms of ratios of likelihoods the tail is known: small ones are no sign of a heavy tail.
+TEST(TailLimit, AShortHistoryOfLikelihoodRatiosIsExtrapolatedAsTheyFall) {
+  std::mt19937 random(5);
+  for (const double slope : {1.0, 3.0}) {
+    TailLimit::Options known, unknown;
+    known.excess = 1;
+    known.least = unknown.least = 1;
+    TailLimit ratio(known), score(unknown);
+    for (int i = 0; i < 120; ++i) {
+      const auto x = static_cast<float>(std::exponential_distribution(1 / slope)(random));
+      ratio.add(x);
+      score.add(x);
+    }
+    const double truth = -slope * std::log(1e-6);
+    EXPECT_GT(ratio.limit(1e-6), 0.8 * truth) << slope;
+    EXPECT_LT(ratio.limit(1e-6), 1.6 * truth) << slope;
+    EXPECT_GT(score.limit(1e-6), ratio.limit(1e-6)) << slope;
+  }
+}
+
+TEST(TailLimit, WhatIsSeldomIsExceededByAboutOneInAThousand) {
+  TailLimit t({});
+  for (int i = 0; i < 999; ++i) t.add(static_cast<float>(i));
+  EXPECT_TRUE(std::isinf(t.seldom()));
+  for (int i = 999; i < 20'000; ++i) t.add(static_cast<float>(i));
+  EXPECT_EQ(t.seldom(), 20'000 - 20);
 }
 
 }  // namespace

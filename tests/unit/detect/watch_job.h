@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "margay/detect/detector.h"
 #include "support/synthetic_job.h"
 
@@ -26,6 +28,26 @@ struct Watched {
     return out;
   }
 };
+
+// A job, slice by slice changed.
+using Change = std::function<void(std::int64_t slice, model::SliceColumn&)>;
+inline std::vector<model::SliceColumn> changed(const JobPlan& plan, const Change& change) {
+  auto job = make_job(plan);
+  for (std::size_t i = 0; i < job.size(); ++i) change(static_cast<std::int64_t>(i), job[i]);
+  return job;
+}
+
+// Of `rank`, that share of the slice goes to `to` instead of whatever it was.
+inline void spend(model::SliceColumn& c, std::uint32_t rank, StateId to, double share) {
+  auto row = c.duration_ns(LeafIndex(rank));
+  std::int64_t moved = 0;
+  for (std::size_t x = kCompute.value; x < row.size(); ++x) {
+    const auto part = static_cast<std::int64_t>(share * static_cast<double>(row[x]));
+    row[x] -= part;
+    moved += part;
+  }
+  row[to.value] += moved;
+}
 
 inline DetectorOptions job_options(const JobPlan& plan, std::size_t slices = 128) {
   DetectorOptions o;

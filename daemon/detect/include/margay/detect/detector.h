@@ -3,15 +3,11 @@
 //
 // Evidence, and when it speaks (DETECT.md has the reasons):
 //  - *stopped*: the node sampler has seen the process stopped (T) for `stop_slices` whole slices. A fact, not
-//  an inference; it needs
-//    no history.
-//  - *stall*: the job makes no progress: no visit to any state has ended below a node for `stall_slices`
-//  whole slices,
-//    where the phase's slices never had fewer than `stall_least_visits`, while somebody waits in a state that
-//    is not Compute. The leaves that do not wait, and use little CPU, are the cause.
+//    an inference; it needs no history.
+//  - *stall*: the job makes no progress, for longer than it does now and then (standstill.h). The leaves that
+//    do not wait, and use little CPU, are the cause.
 //  - *source lost*: nothing has been heard of a source for `lost_after`. Its states are drawn out and weigh
-//  nothing; evidence of
-//    other kinds is never made of such states, and stands as it is.
+//    nothing; evidence of other kinds is never made of such states, and stands as it is.
 //  - *loss*: events were lost, also in slices that had closed: which resources, and how many.
 //  - *phase duration*: a phase lasts unusually long, or ended early, and nothing of the above explains it
 //    (phase_durations.h).
@@ -39,6 +35,8 @@
 #include "margay/detect/known_phase.h"
 #include "margay/detect/phase_durations.h"
 #include "margay/detect/phases.h"
+#include "margay/detect/standstill.h"
+#include "margay/detect/taker_log.h"
 #include "margay/detect/topology.h"
 #include "margay/detect/window.h"
 
@@ -51,7 +49,7 @@ struct DetectorOptions {
   double min_effect = 0.1;            // total variation distance from the phase, of the leaves affected
   std::uint32_t stop_slices = 1;      // whole slices that a process is stopped
   std::set<std::string> idle_states;  // being in one of these is not waiting
-  std::uint32_t stall_slices = 3;     // whole slices without progress
+  std::uint32_t stall_slices = 3;     // whole slices without progress; more where it is usual now and then
   std::uint32_t stall_least_visits = 10;
   double stall_idle_cpu = 0.7;          // a culprit that uses more CPU than this share is working, not stuck
   std::uint32_t resolve_slices = 2;     // slices back in order until an alert is resolved
@@ -78,6 +76,7 @@ struct Incident {
   std::uint64_t episode = 0;                    // of departures
   double excess = 0;                            // of these: the share of the time that they miss
   bool lasts = false;                           // it has been taken for usual, and explains nothing more
+  bool held = false;                            // it is over since `quiet_since`, but for another level
   std::int64_t stopped_ns = 0, sampled_ns = 0;  // of the culprits, since the slice of the onset
   std::string departs;                          // what the culprits do otherwise: "compute 4.0 times as long"
   SliceIndex first{};                           // slice of the onset
@@ -109,6 +108,17 @@ class Detector {
   // not, while that is so. Not called with nothing blamed.
   using Told = std::function<bool(const std::set<std::uint32_t>& leaves, TimeNs onset, double excess)>;
   void ask_before_telling(Told told) { told_elsewhere_ = std::move(told); }
+  // A departure that was taken for usual is over since `end`. True if another level sees its leaves go on:
+  // then the alert fires on while that is so. May move `end` to when they ceased there.
+  using GoesOn = std::function<bool(const std::set<std::uint32_t>& leaves, TimeNs& end)>;
+  void ask_before_resolving(GoesOn goes_on) { goes_on_elsewhere_ = std::move(goes_on); }
+  // Departures that go on and have not been told here, and those that have ended with the newest slice.
+  struct Untold {
+    std::set<std::uint32_t> leaves;
+    bool over = false;
+    TimeNs end{};
+  };
+  const std::vector<Untold>& untold() const { return untold_; }
   // It turns out that slice `s` was not in order: it describes no phase.
   void disturb(SliceIndex s) { phases_.disturb(s); }
   // An alert, a stop or a loss touches the slice that was taken last.
@@ -141,16 +151,16 @@ class Detector {
     SliceIndex at{};
   };
   void take_evidence(const model::SliceColumn& column);
-  bool progress_usual() const;
   std::vector<Stopped> stopped_leaves(const model::SliceColumn& column) const;
-  bool stalled(const model::SliceColumn& column);
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
                   std::vector<alert::Alert>& out);
-  void lasting_departures(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  void lasting_departures(const model::SliceColumn& column);
+  void resolve_held(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void learn_noise(SliceIndex now);
   // Does an alert explain what happens now?
   bool explained() const;
   std::string departs(const Incident& incident, StateId state, double excess) const;
+  void take_takers(Incident& incident, StateId state) const;
   void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
              const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);
   void describe(Incident& incident, const model::SliceColumn& column) const;
@@ -171,15 +181,17 @@ class Detector {
   std::vector<Incident> open_;
   std::unique_ptr<Departures> departures_;  // nothing where it is not looked for
   Told told_elsewhere_;
+  GoesOn goes_on_elsewhere_;
+  std::vector<Untold> untold_;
   bool disturbed_ = false;
-  std::deque<std::uint64_t> progress_;  // visits ended per slice, of normal slices of this phase
-  std::uint32_t without_progress_ = 0;
+  Standstill standstill_;
   bool held_ = false;  // there is no progress, and there was before
   std::set<std::uint32_t> was_stopped_;
   std::vector<SliceIndex> let_go_;  // by leaf: when its last stop that was alerted was over; -1 for none
   std::set<std::uint16_t> idle_;    // state ids of options_.idle_states
   std::vector<Evidence> evidence_;  // by leaf
-  SliceIndex last_touched_{-1};     // the newest slice that was not in order
+  TakerLog takers_;
+  SliceIndex last_touched_{-1};  // the newest slice that was not in order
   std::optional<std::pair<SliceIndex, SliceIndex>> steady_;
   std::optional<Incident> loss_;
   std::map<SliceIndex, std::uint64_t> lost_in_;  // events lost, by slice of the window

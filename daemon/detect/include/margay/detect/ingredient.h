@@ -26,12 +26,13 @@ enum class Ingredient : std::uint8_t {
   kAlarmLearning,      // an alarm's score is learned, bounded
   kWorkBeforeWaiters,  // who works longer is blamed before who waits longer
   kModes,              // usual is told apart by what the job does
-  kTempo,              // visits that should have ended and have not
+  kStretch,            // visits that take longer, summed up
   kWorkModes,          // modes are told apart by how long visits of work take
   kSureScores,         // the first scores do not set limits for long
   kWaitingModes,       // what only waiting tells apart takes longer to become a mode
   kStandstill,         // who looked suspicious before all stood still is looked at on
   kFewLeft,            // when most have left, nobody is told
+  kTwice,              // while the history is short, single slices are alarming the second time only
   kCount
 };
 
@@ -68,6 +69,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Ingredient::kC
     "slower modes of waiting",
     "suspicion in a standstill",
     "silence when most have left",
+    "twice when young",
 };
 
 }  // namespace margay::detect

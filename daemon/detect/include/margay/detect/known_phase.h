@@ -11,7 +11,7 @@
 namespace margay::detect {
 
 struct KnownPhase {
-  std::string name;             // "A"
+  std::string name;             // "A", "10s:A"
   SliceIndex born{};            // the newest slice that was known when this was written down
   std::vector<StateId> states;  // of the signature's columns
   Distribution signature;       // by leaf
@@ -19,8 +19,8 @@ struct KnownPhase {
 
 // What a detector that begins in the middle of a run is told of what came before.
 struct PhaseMemory {
-  std::vector<KnownPhase> phases;  // any order; columns of all begin alike
-  std::vector<PhaseSpan> before;   // stretches that were over, oldest first
+  std::vector<KnownPhase> phases;  // any order; columns of all of a level begin alike
+  std::vector<PhaseSpan> before;   // stretches that were over, oldest first, level by level
 };
 
 }  // namespace margay::detect

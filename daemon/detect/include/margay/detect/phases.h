@@ -38,12 +38,13 @@ struct PhaseOptions {
   double apart_same_bits = 0.2;
   std::size_t most_phases = 256;  // known signatures; the nearest is taken when full
   std::size_t most_spans = 4096;  // kept of the time line; older ones are in the archive
+  std::string prefix;             // of every name: "10s:" makes A to 10s:A
 };
 
 // One stretch of the time line, [begin, end).
 struct PhaseSpan {
   std::uint32_t index = 0;  // 0, 1, ... in the run
-  std::string name;         // "A"
+  std::string name;         // "A"; of a coarser level "10s:A"
   std::string label;        // what the program calls it, or ""
   TimeNs begin{};
   TimeNs end{};
@@ -86,6 +87,8 @@ class PhaseTracker {
 
   // "A", ..., "Z", "AA", ...
   static std::string name_of(std::size_t phase);
+  // The run's first stretch, where it was no phase.
+  std::string init_name() const { return options_.prefix + "init"; }
 
  private:
   struct Signature {
@@ -101,6 +104,7 @@ class PhaseTracker {
     bool from_newest;  // what follows is apart from the newest slices before it, not from the whole stretch
   };
   enum class Seen { kNot, kFromAll, kFromNewest };
+  std::string named(std::size_t phase) const { return options_.prefix + name_of(phase); }
   double apart_bits(bool same_visits) const;
   std::optional<Boundary> boundary(const Window& window) const;
   bool is_mixed(const Window& window) const;

@@ -38,6 +38,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,8 +76,9 @@ class Batch {
   Batch& operator=(Batch&&) noexcept;
   ~Batch();
 
-  // The optimal partition at p in [0,1]; parts, gain and loss measured cell by cell.
-  Result<Partition> solve(double p);
+  // The optimal partition at p in [0,1]; parts, gain and loss measured cell by cell. `go_on` is asked about
+  // every 20 ms while the tables are solved; false ends that with kTimeout (temporal: it is not asked).
+  Result<Partition> solve(double p, const std::function<bool()>& go_on = {});
   // The whole window as one part of the root (temporal: of all leaves), whatever p.
   Partition whole() const;
   // Every cell its own part (temporal: every slice).

@@ -1,0 +1,64 @@
+// What the machine does to a leaf's process, and what storage does, beside what is usual.
+#include <algorithm>
+
+#include "contrast.h"
+
+namespace margay::detect {
+namespace {
+
+constexpr float kOftenStorage = 0.5f;                       // of the slices
+constexpr float kStorageMemory = 512, kMachineMemory = 96;  // slices
+// A square moves a variance by no more than so many times it, once it rests on so many slices.
+constexpr float kWinsor = 9, kFreely = 3, kLeastVariance = 1e-4f;
+
+}  // namespace
+
+// The time, as a share, that a leaf waits for storage longer than it does for so many bytes. Not known is how
+// long is usual for more than it mostly has to do (a checkpoint), and what a wait without any bytes is for
+// (what was written before is synced, a long wait goes on).
+float Contrast::blocked_longer(const Storage& usual, const Waits& now) const {
+  if (usual.slices < kStorageSlices || usual.often < kOftenStorage || usual.usual_bytes <= 0) return 0;
+  if (now.bytes <= 0 || usual.more(now.bytes)) return 0;
+  return std::max(-1.0f, now.blocked - usual.blocked / usual.usual_bytes * now.bytes);
+}
+
+void Contrast::learn_machine(std::size_t l) {
+  machine_n_[l] = std::min(machine_n_[l] + 1, kMachineMemory);
+  for (std::size_t x = 0; x < kMachine; ++x) {
+    float& v = machine_variance_[l][x];
+    const float d = departure_[l][x];
+    const float most = machine_n_[l] > kFreely ? kWinsor * std::max(v, kLeastVariance) : d * d;
+    v += (std::min(d * d, most) - v) / machine_n_[l];
+    machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
+  }
+}
+
+void Contrast::learn_storage(std::size_t l) {
+  Storage& s = storage_[l];
+  const Waits& now = waits_[l];
+  s.often += ((now.bytes > 0 ? 1.0f : 0.0f) - s.often) / machine_n_[l];
+  if (now.bytes <= 0) return;
+  const float keep = 1 - 1 / kStorageMemory;
+  const bool more = s.more(now.bytes);
+  s.slices = keep * s.slices + 1;
+  s.bytes = keep * s.bytes + now.bytes;
+  if (more) return;
+  s.usual_bytes = keep * s.usual_bytes + now.bytes;
+  s.blocked = keep * s.blocked + now.blocked;
+}
+
+// What the machine does to all leaves is nobody's; to most of few it may well be.
+void Contrast::machine_departures() {
+  for (Grid* g : {&machine_, &machine_variance_}) g->reach(there_.size(), kMachine);
+  machine_n_.resize(there_.size(), 0.0f);
+  for (std::size_t x = 0; x < kMachine; ++x) {
+    float least = 1;
+    for (const std::uint32_t l : sample_)
+      if (sampled_[l] && machine_n_[l] > 0) least = std::min(least, row_[l][x] - machine_[l][x]);
+    least = sample_.size() > 1 ? std::max(0.0f, least) : 0;
+    for (std::size_t l = 0; l < there_.size(); ++l)
+      if (sampled_[l] && machine_n_[l] > 0) departure_[l][x] = row_[l][x] - machine_[l][x] - least;
+  }
+}
+
+}  // namespace margay::detect

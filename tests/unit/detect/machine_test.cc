@@ -1,0 +1,142 @@
+// What the machine takes of ranks, and who has it instead.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "margay/detect/taker_log.h"
+#include "watch_job.h"
+
+namespace margay::detect::test {
+namespace {
+
+using alert::Status;
+using model::Taker;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// A job of 16 ranks on 4 hosts; rank 5 is ready to run, and not let, as `denied` says.
+Watched watch_denied(const std::function<double(std::int64_t)>& denied,
+                     const std::function<void(std::int64_t, model::SliceColumn&)>& more = {}) {
+  JobPlan plan;
+  plan.ranks = 16;
+  plan.phases = {{20'000, kA, ""}};
+  return watch(plan, changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+                 auto& e = c.evidence(LeafIndex(5));
+                 e.run_delay_ns = static_cast<std::int64_t>(denied(i) * static_cast<double>(e.sampled_ns));
+                 if (more) more(i, c);
+               }));
+}
+bool in(std::int64_t i, std::int64_t from, std::int64_t to) {
+  return i >= from && i < to;
+}
+
+TEST(Machine, WhatRunsForAnInstantIsNoMatter) {
+  const Watched w = watch_denied([](std::int64_t i) {
+    if (i < 60 || i % 30 > 2) return 0.02;
+    return i % 30 == 2 ? 0.2 : 0.7;  // 0.2 s of a core, that three slices share
+  });
+  EXPECT_THAT(w.alerts, IsEmpty());
+}
+
+TEST(Machine, WhatLastsIsTold) {
+  for (const double share : {0.25, 0.5, 0.9}) {
+    const Watched w = watch_denied([&](std::int64_t i) { return in(i, 100, 115) ? share : 0.02; });
+    ASSERT_EQ(w.alerts.size(), 2u) << share;
+    EXPECT_EQ(w.alerts[1].likely_cause, std::vector<std::string>{"/n1/rank5"});
+    EXPECT_LE((w.alerts[0].detected - job_time(JobPlan(), 10'000)).value, 9 * JobPlan().slice.value);
+  }
+}
+
+// Two things in turn, each new to it: what the machine does is one thing all the while.
+TEST(Machine, ModesThatAreLearnedDoNotHideIt) {
+  JobPlan plan;
+  plan.ranks = 4;
+  plan.ranks_per_host = 4;
+  plan.phases = {{8'000, kA, ""}};
+  for (int i = 0; i < 8; ++i) {
+    plan.phases.push_back({400, {0.1 * i, 0.9 - 0.1 * i, 0.0, 0.1, 0.0}, ""});
+    plan.phases.push_back({400, {0.0, 0.1 * i, 0.9 - 0.1 * i, 0.0, 0.1}, ""});
+  }
+  plan.phases.push_back({4'000, kA, ""});
+  const Watched w = watch(plan, changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+                            for (const std::uint32_t r : {1, 3}) {
+                              auto& e = c.evidence(LeafIndex(r));
+                              e.run_delay_ns = (in(i, 84, 140) ? 35 : 0) * e.sampled_ns / 100;
+                              spend(c, r, kCompute, 0.3);
+                            }
+                          }));
+  ASSERT_FALSE(w.alerts.empty());
+  EXPECT_EQ(w.alerts[0].likely_cause, (std::vector<std::string>{"/n0/rank1", "/n0/rank3"}));
+  EXPECT_THAT(w.alerts[0].message, HasSubstr("not let on the CPU"));
+}
+
+Taker taker(Taker::Kind kind, std::int64_t pid, std::int64_t percent, const std::string& name,
+            std::uint32_t rank = Taker::kNobody) {
+  return {LeafIndex(5), kind, pid, rank, 1, percent * 1'000'000, 100'000'000, name};
+}
+
+TEST(Machine, WhoHasTheCpuInsteadIsSaid) {
+  struct Case {
+    Taker taker;
+    std::string kind, said;
+  };
+  const std::vector<Case> cases = {
+      {taker(Taker::Kind::kOther, 4242, 92, "python3"), "other",
+       "not let on the CPU: python3 (pid 4242, not of this job) takes 92 % of CPU 1, for "},
+      {taker(Taker::Kind::kRank, 77, 48, "lmp", 6), "rank", ": rank6 of the same job takes 48 % of CPU 1, "},
+      {taker(Taker::Kind::kJob, 78, 30, "orted"), "job", ": orted (pid 78, of the same job) takes 30 %"},
+      {taker(Taker::Kind::kMargay, 79, 30, "margayd"), "margay", ": margayd itself (pid 79) takes 30 %"},
+      {taker(Taker::Kind::kUnseen, 0, 30, ""), "unseen", "hidden from Margay, takes 30 % of CPU 1"},
+      {taker(Taker::Kind::kHypervisor, 0, 30, ""), "hypervisor", ": the hypervisor takes 30 % of CPU 1"}};
+  for (const Case& one : cases) {
+    const Watched w = watch_denied([](std::int64_t i) { return in(i, 100, 115) ? 0.5 : 0.02; },
+                                   [&](std::int64_t i, model::SliceColumn& c) {
+                                     if (in(i, 101, 115)) c.add_taker(one.taker);
+                                   });
+    ASSERT_EQ(w.alerts.size(), 2u);
+    for (const auto& a : w.alerts) {
+      EXPECT_THAT(a.message, HasSubstr(one.said));
+      ASSERT_EQ(a.takers.size(), 1u);
+      EXPECT_EQ(a.takers[0].kind, one.kind);
+      EXPECT_EQ(a.takers[0].resource, "/n1/rank5");
+      EXPECT_EQ(a.takers[0].pid, one.taker.pid);
+      EXPECT_EQ(a.takers[0].cpu, 1);
+    }
+  }
+}
+
+TEST(Machine, WithoutAWordOfTheAgentNobodyIsNamed) {
+  const Watched w = watch_denied([](std::int64_t i) { return in(i, 100, 115) ? 0.5 : 0.02; },
+                                 [&](std::int64_t i, model::SliceColumn& c) {
+                                   Taker elsewhere = taker(Taker::Kind::kOther, 4242, 92, "python3");
+                                   elsewhere.leaf = LeafIndex(7);
+                                   if (in(i, 101, 115)) c.add_taker(elsewhere);
+                                 });
+  ASSERT_EQ(w.alerts.size(), 2u);
+  EXPECT_THAT(w.alerts[1].takers, IsEmpty());
+  EXPECT_THAT(w.alerts[1].message, HasSubstr("not let on the CPU, for "));
+}
+
+// Ranks that share a core always take it from each other: it is not they that are new.
+TEST(Machine, WhoIsNotOfTheJobIsToldBeforeRanks) {
+  TakerLog log;
+  Topology topology;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    model::SliceColumn c(LevelIndex(0), SliceIndex(i), 8, 2);
+    c.add_taker(taker(Taker::Kind::kRank, 77, 50, "lmp", 6));
+    if (i % 2 == 0) c.add_taker(taker(Taker::Kind::kOther, 4242, 60, "python3"));
+    c.add_taker(taker(Taker::Kind::kOther, 4243, 3, "little"));
+    log.on_slice(c);
+  }
+  const auto takers = log.most({5}, SliceIndex(0), topology);
+  ASSERT_EQ(takers.size(), 2u);
+  EXPECT_EQ(takers[0].name, "python3");
+  EXPECT_NEAR(takers[0].share, 0.3, 1e-9) << "of all the time that was looked at";
+  EXPECT_EQ(takers[1].kind, "rank");
+  EXPECT_THAT(log.most({5, 6}, SliceIndex(0), topology), testing::SizeIs(1)) << "both are not let";
+  EXPECT_THAT(log.most({4}, SliceIndex(0), topology), IsEmpty());
+  EXPECT_THAT(log.most({5}, SliceIndex(200), topology), IsEmpty());
+}
+
+}  // namespace
+}  // namespace margay::detect::test
