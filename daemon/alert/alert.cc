@@ -63,6 +63,13 @@ std::string to_json(const Alert& a) {
                      {"usual_ns", a.duration->usual.value},
                      {"limit_ns", a.duration->limit.value},
                      {"times", a.duration->times}};
+  for (const Taker& t : a.takers)
+    j["takers"].push_back({{"resource", t.resource},
+                           {"kind", t.kind},
+                           {"name", t.name},
+                           {"pid", t.pid},
+                           {"cpu", t.cpu},
+                           {"share", t.share}});
   j["message"] = a.message;
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -1,5 +1,6 @@
 #include "margay/alert/parse.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace margay::alert {
@@ -73,6 +74,26 @@ void read_states(Members& in, std::vector<StateChange>& states) {
   }
 }
 
+void read_takers(Members& in, std::vector<Taker>& takers) {
+  const json* list = in.array("takers");
+  if (list == nullptr) return;
+  for (const json& one : *list) {
+    if (!one.is_object()) return in.refuse("takers");
+    Members m(one);
+    Taker t;
+    std::int64_t cpu = -1;
+    m.text("resource", t.resource, true);
+    m.text("kind", t.kind, true);
+    m.text("name", t.name);
+    m.integer("pid", t.pid);
+    m.integer("cpu", cpu);
+    m.number("share", t.share);
+    if (!m.wrong().empty()) return in.refuse("takers");
+    t.cpu = static_cast<std::int32_t>(std::clamp<std::int64_t>(cpu, -1, 1 << 20));
+    takers.push_back(std::move(t));
+  }
+}
+
 void read_duration(Members& in, std::optional<PhaseDuration>& duration) {
   const json* object = in.object("duration");
   if (object == nullptr) return;
@@ -124,6 +145,7 @@ Result<Alert> parse_untrusted(std::string_view text) {
   in.number("p", a.p);
   in.count("lost_events", a.lost_events);
   read_duration(in, a.duration);
+  read_takers(in, a.takers);
   in.text("message", a.message);
   if (!in.wrong().empty())
     return fail(ErrorCode::kCorrupt, "an alert's '" + in.wrong() + "' is missing or not what it should be");

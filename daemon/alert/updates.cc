@@ -31,7 +31,8 @@ double Updates::bits_a_slice(const Alert& a, TimeNs now) {
 void Updates::said(Alert& a) {
   if (a.status == Status::kFiring) {
     last_[a.id] = {
-        sorted(a.resources), sorted(a.affected), bits_a_slice(a, a.detected), a.detected, 0, {}, false};
+        sorted(a.resources), sorted(a.affected), bits_a_slice(a, a.detected), a.detected, 0, {}, false,
+        !a.takers.empty()};
     if (last_.size() > kMostFollowed) last_.erase(last_.begin());
     return;
   }
@@ -56,9 +57,11 @@ void Updates::look(const Alert& now, TimeNs watermark, std::vector<Alert>& out) 
             watermark,
             last.updates + 1,
             watermark,
-            persistent};
+            persistent,
+            last.named || !now.takers.empty()};
   if (next.resources == last.resources && next.affected == last.affected &&
-      next.persistent == last.persistent && !other(last.bits_a_slice, next.bits_a_slice))
+      next.persistent == last.persistent && next.named == last.named &&
+      !other(last.bits_a_slice, next.bits_a_slice))
     return;
   last = std::move(next);
   Alert a = now;

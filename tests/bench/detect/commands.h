@@ -27,7 +27,7 @@ struct KnobPlan {
   double days = 0.1;  // of each
   std::uint32_t leaves = 64;
   DurationNs slice = seconds(1);
-  std::vector<double> knobs = {1, 10, 100};
+  std::vector<double> knobs = {0.5, 1, 10, 100};  // the first as it is shipped
   std::uint64_t first_seed = 1, last_seed = 1;
   std::string kind;  // "": all
   double min_effect = 0.1;

@@ -2,16 +2,14 @@
 // slices of its twin without it, whatever the detector makes of it.
 //
 //  - *Lost*: the share of the time of the hit leaves that the fault cost, as the generator knows it; and of
-//  the
-//    leaf that it cost most.
+//    the leaf that it cost most.
 //  - *Moved*: the total variation between what the hit leaves did during the fault and what they do meanwhile
 //    in the twin, where nothing goes wrong. Means over these leaves and slices: chance moves them as well.
 //  - *Signal*: how far the durations of what was hurt are from what chance alone makes of them, in
-//  deviations:
-//    the square root of the sum, over all visits that were hurt, of (log(took / usual) / deviation)^2. It is
-//    the likelihood ratio's (Neyman-Pearson) for one who sees every visit, and knows the job to the last
-//    parameter, which leaves are hit, when, how and how much; what is not known is the chance of each visit.
-//    No detector knows more.
+//    deviations: the square root of the sum, over all visits that were hurt, of
+//    (log(took / usual) / deviation)^2. It is the likelihood ratio's (Neyman-Pearson) for one who sees every
+//    visit, and knows the job to the last parameter, which leaves are hit, when, how and how much; what is
+//    not known is the chance of each visit. No detector knows more.
 //
 // A fault is set *apart*, neither found nor missed, where it cost no leaf `min_effect` of its time and moved
 // the slices by less than that: it was asked not to be told. The oracle tells by the signal: of each node

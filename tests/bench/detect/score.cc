@@ -72,6 +72,7 @@ void Score::print(const char* name) const {
 
 detect::DetectorOptions options_for(const Case& c) {
   detect::DetectorOptions o;
+  o.false_alarms_per_day = kShippedKnob;
   o.run = std::string("r");
   o.window.slice = DurationNs(std::llround(c.slice_s * 1e9));
   o.window.slices = 64;

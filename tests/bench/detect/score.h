@@ -34,6 +34,9 @@ struct Score {
   void print(const char* name) const;
 };
 
+// detect.false_alarms_per_day as it is shipped (config/margay.toml).
+inline constexpr double kShippedKnob = 0.5;
+
 // What a user may declare of a case: the slice, and which states are idle.
 detect::DetectorOptions options_for(const Case& c);
 

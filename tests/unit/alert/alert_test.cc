@@ -86,6 +86,27 @@ TEST(AlertJson, ADurationIsReadAsItWasWritten) {
   }
 }
 
+TEST(AlertJson, WhoHadTheCpuIsReadAsItWasWritten) {
+  Alert a = whole();
+  EXPECT_EQ(to_json(a).find("takers"), std::string::npos);
+  a.takers = {{"/h1/rank3", "other", "python3", 4242, 1, 0.92},
+              {"/h1/rank3", "rank", "/h1/rank5", 77, -1, 0.5}};
+  const std::string json = to_json(a);
+  EXPECT_EQ(nlohmann::ordered_json::parse(json)["takers"][0].dump(),
+            R"({"resource":"/h1/rank3","kind":"other","name":"python3","pid":4242,"cpu":1,"share":0.92})");
+  const auto read = parse_untrusted(json);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->takers, a.takers);
+  EXPECT_EQ(to_json(*read), json);
+  for (const char* wrong : {R"("takers":7)", R"("takers":[7])", R"("takers":[{"resource":"x"}])"}) {
+    const std::string text =
+        R"({"id":"i","kind":"perturbation","status":"firing","onset_ns":1,)" + std::string(wrong) + "}";
+    const auto refused = parse_untrusted(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().message.find("'takers'"), std::string::npos) << refused.error().message;
+  }
+}
+
 TEST(AlertJson, EveryKindHasAName) {
   EXPECT_STREQ(to_string(Kind::kPerturbation), "perturbation");
   EXPECT_STREQ(to_string(Kind::kStall), "stall");

@@ -38,6 +38,17 @@ TEST_F(UpdatesTest, WhatGoesOnAsItWasIsNotSaidAgain) {
   for (int s = 1; s < 299; ++s) EXPECT_TRUE(at(seconds(s)).empty()) << s;
 }
 
+TEST_F(UpdatesTest, WhoHasTheCpuIsSaidOnceItIsKnown) {
+  EXPECT_TRUE(at(seconds(31)).empty());
+  a.takers = {{"/h/r1", "other", "python3", 4242, 1, 0.5}};
+  const auto said = at(seconds(32));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].takers, a.takers);
+  a.takers[0].pid = 4243;
+  a.takers[0].share = 0.7;
+  EXPECT_TRUE(at(seconds(63)).empty()) << "that changes all the while";
+}
+
 TEST_F(UpdatesTest, WhoIsBlamedOrAffectedIsSaidNoMoreOftenThanEachHalfMinute) {
   a.affected = {"/h"};
   EXPECT_TRUE(at(seconds(29)).empty());

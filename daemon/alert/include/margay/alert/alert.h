@@ -34,6 +34,17 @@ struct PhaseDuration {
   bool operator==(const PhaseDuration&) const = default;
 };
 
+// Who had the CPU that a blamed resource was not let on.
+struct Taker {
+  std::string resource;   // that was not let
+  std::string kind;       // "other", "job", "rank", "margay", "unseen", "hypervisor" (margay/model/taker.h)
+  std::string name;       // its command; of a rank its resource
+  std::int64_t pid = 0;   // 0 of what is no process
+  std::int32_t cpu = -1;  // the only one that the resource may run on; -1: one of several
+  double share = 0;       // of one CPU
+  bool operator==(const Taker&) const = default;
+};
+
 // Times are nanoseconds of trace time, but for `emitted_wall`.
 struct Alert {
   std::string id;  // the same for the firing and the resolved line; made of run, kind and onset
@@ -62,6 +73,7 @@ struct Alert {
   std::uint64_t lost_events = 0;               // in the slices it rests on
   std::string message;                         // one sentence that says why
   std::optional<PhaseDuration> duration = {};  // of kPhaseDuration
+  std::vector<Taker> takers = {};              // the most first; of those who are not let on the CPU
 };
 
 // Which word about it this is, the same over restarts: "firing", "firing#1" (the first update) ...,
