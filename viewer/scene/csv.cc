@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <charconv>
+
+#include "margay/scene/palette.h"
+#include "margay/scene/statistics.h"
+
+namespace margay::scene {
+namespace {
+
+// Lines of RFC 4180.
+class Csv {
+ public:
+  Csv& text(std::string_view field) {
+    separate();
+    if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+      out_ += field;
+      return *this;
+    }
+    out_ += '"';
+    for (const char c : field) out_.append(c == '"' ? 2 : 1, c);
+    out_ += '"';
+    return *this;
+  }
+  // The shortest that reads back as the same; independent of the locale.
+  template <class T>
+  Csv& number(T value) {
+    char digits[40];
+    const auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
+    separate();
+    out_.append(digits, end);
+    return *this;
+  }
+  void line() {
+    out_ += "\r\n";
+    first_ = true;
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void separate() {
+    if (!first_) out_ += ',';
+    first_ = false;
+  }
+  std::string out_;
+  bool first_ = true;
+};
+
+std::string share_head(const ViewData& data) {
+  return data.unit.empty() ? "share" : "share of full";
+}
+
+}  // namespace
+
+std::string csv_of(const Statistics& statistics, const ViewData& data) {
+  Csv csv;
+  csv.text("state").text("family").text(share_head(data));
+  csv.text(data.unit.empty() ? "leaf-seconds" : "total (" + data.unit + ")");
+  csv.text("parts with it as mode").text("leaves with it as mode").text("least share of a part");
+  csv.text("largest share of a part").line();
+  for (const StateRow& row : statistics.rows) {
+    const State& state = data.states[row.state];
+    csv.text(state.name).text(family_name(state.family)).number(row.share).number(row.total);
+    csv.number(row.mode_parts).number(row.mode_leaves).number(row.least).number(row.most).line();
+  }
+  return csv.take();
+}
+
+std::string parts_csv(const ViewData& data) {
+  Csv csv;
+  for (const char* head : {"resource", "first slice", "last slice", "begin (s)", "end (s)", "leaves",
+                           "gain (bits)", "loss (bits)", "known", "mode", "strength"})
+    csv.text(head);
+  const std::vector<std::uint32_t> order = states_in_order(data);
+  for (const std::uint32_t state : order) csv.text(data.states[state].name);
+  csv.line();
+  const auto since_zero = [&](std::uint32_t boundary) {
+    return static_cast<double>(static_cast<__int128>(data.boundaries[boundary].value) - data.zero.value) /
+           1e9;
+  };
+  std::vector<double> shares(data.states.size());
+  for (const Part& part : data.parts) {
+    const Node& node = data.nodes[part.node];
+    csv.text(node.path).number(part.first).number(part.last - 1);
+    csv.number(since_zero(part.first)).number(since_zero(part.last)).number(node.leaf_count);
+    csv.number(part.gain).number(part.loss).number(part.known);
+    csv.text(part.mode == kNoState ? "" : data.states[static_cast<std::size_t>(part.mode)].name);
+    csv.number(part.strength);
+    for (const StateShare& s : data.shares_of(part)) shares[s.state] = s.share;
+    for (const std::uint32_t state : order) csv.number(shares[state]);
+    for (const StateShare& s : data.shares_of(part)) shares[s.state] = 0;
+    csv.line();
+  }
+  return csv.take();
+}
+
+}  // namespace margay::scene

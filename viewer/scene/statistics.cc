@@ -1,0 +1,177 @@
+#include "margay/scene/statistics.h"
+
+#include <algorithm>
+
+#include "margay/scene/palette.h"
+
+namespace margay::scene {
+namespace {
+
+// How many leaves below a node have most of each state: what the parts from the root down to a leaf say,
+// added up.
+class ModeLeaves {
+ public:
+  ModeLeaves(const ViewData& data, const Selection& selection)
+      : data_(data), s_(selection), sums_(data.states.size()), leaves_(data.states.size()) {}
+
+  std::vector<std::uint64_t> count() {
+    std::vector<std::uint32_t> above;
+    for (std::uint32_t n = s_.node; n != 0; n = data_.nodes[n].parent) above.push_back(data_.nodes[n].parent);
+    std::reverse(above.begin(), above.end());
+    for (const std::uint32_t n : above) add(n);
+    visit(s_.node);
+    return std::move(leaves_);
+  }
+
+ private:
+  void add(std::uint32_t node) {
+    for (const Part& part : data_.parts_of(node)) {
+      const std::size_t first = std::max<std::size_t>(part.first, s_.first);
+      const std::size_t last = std::min<std::size_t>(part.last, s_.last);
+      if (first >= last) continue;
+      const double seconds = data_.seconds(first, last);
+      for (const StateShare& share : data_.shares_of(part)) {
+        before_.push_back({share.state, sums_[share.state]});
+        sums_[share.state] += share.share * seconds;
+      }
+    }
+  }
+
+  // Levels are at most kMostDepth.
+  void visit(std::uint32_t node) {
+    const std::size_t mark = before_.size();
+    add(node);
+    const Node& it = data_.nodes[node];
+    // Without parts below its leaves are all alike.
+    if (data_.part_begin[node + 1] == data_.part_begin[it.end]) {
+      if (const std::int32_t mode = largest(); mode != kNoState)
+        leaves_[static_cast<std::size_t>(mode)] += it.leaf_count;
+    } else {
+      for (const std::uint32_t child : data_.children_of(node)) visit(child);
+    }
+    for (; before_.size() > mark; before_.pop_back()) sums_[before_.back().state] = before_.back().sum;
+  }
+
+  std::int32_t largest() const {
+    std::int32_t mode = kNoState;
+    double most = 0;
+    for (const Before& b : before_) {
+      const auto state = static_cast<std::int32_t>(b.state);
+      const double sum = sums_[b.state];
+      if (!data_.states[b.state].known() || sum < most ||
+          (sum == most && (mode != kNoState && state >= mode)))
+        continue;
+      if (!(sum > 0)) continue;
+      mode = state;
+      most = sum;
+    }
+    return mode;
+  }
+
+  struct Before {
+    std::uint32_t state;
+    double sum;
+  };
+  const ViewData& data_;
+  const Selection& s_;
+  std::vector<double> sums_;  // leaf-seconds of one leaf, of the parts of the path to the node
+  std::vector<Before> before_;
+  std::vector<std::uint64_t> leaves_;
+};
+
+struct Spread {
+  double least = 0;
+  double most = 0;
+  std::size_t parts = 0;
+  std::uint64_t mode_parts = 0;
+};
+
+void spread_over(const ViewData& data, const Selection& s, std::span<const Part> parts,
+                 std::vector<Spread>& spread) {
+  for (const Part& part : parts) {
+    if (part.last <= s.first || part.first >= s.last) continue;
+    if (part.mode != kNoState) ++spread[static_cast<std::size_t>(part.mode)].mode_parts;
+    for (const StateShare& share : data.shares_of(part)) {
+      Spread& of = spread[share.state];
+      of.least = of.parts == 0 ? share.share : std::min(of.least, share.share);
+      of.most = std::max(of.most, share.share);
+      ++of.parts;
+    }
+  }
+}
+
+}  // namespace
+
+Statistics statistics(const ViewData& data, const Selection& selection) {
+  Statistics out;
+  out.selection = selection;
+  Selection& s = out.selection;
+  s.last = std::min(s.last, data.slices());
+  s.first = std::min(s.first, s.last);
+  if (s.node >= data.nodes.size() || s.first == s.last) return out;
+  const Proportions all = proportions(data, s.node, s.first, s.last);
+  out.known = all.known;
+  out.gain = all.gain;
+  out.loss = all.loss;
+  out.leaf_seconds = all.leaf_seconds;
+  out.leaves = data.nodes[s.node].leaf_count;
+  out.parts = all.parts;
+  out.pro_rata = all.pro_rata;
+  std::vector<Spread> spread(data.states.size());
+  spread_over(data, s, data.parts_below(s.node), spread);
+  for (std::uint32_t n = s.node; n != 0; n = data.nodes[n].parent)
+    spread_over(data, s, data.parts_of(data.nodes[n].parent), spread);
+  const std::vector<std::uint64_t> mode_leaves = ModeLeaves(data, s).count();
+  const double unit = data.unit.empty() ? 1 : data.full;
+  for (std::uint32_t state = 0; state < data.states.size(); ++state) {
+    if (!(all.shares[state] > 0)) continue;
+    const Spread& of = spread[state];
+    StateRow row;
+    row.state = state;
+    row.share = all.shares[state];
+    row.total = row.share * all.leaf_seconds * unit;
+    row.mode_parts = of.mode_parts;
+    row.mode_leaves = mode_leaves[state];
+    row.least = of.parts < out.parts ? 0 : of.least;
+    row.most = of.most;
+    out.rows.push_back(row);
+  }
+  sort(out, data, StatisticsColumn::kShare, true);
+  return out;
+}
+
+void sort(Statistics& statistics, const ViewData& data, StatisticsColumn by, bool descending) {
+  const auto number = [by](const StateRow& r) -> double {
+    switch (by) {
+      case StatisticsColumn::kShare:
+        return r.share;
+      case StatisticsColumn::kTotal:
+        return r.total;
+      case StatisticsColumn::kModeParts:
+        return static_cast<double>(r.mode_parts);
+      case StatisticsColumn::kModeLeaves:
+        return static_cast<double>(r.mode_leaves);
+      case StatisticsColumn::kLeast:
+        return r.least;
+      case StatisticsColumn::kMost:
+        return r.most;
+      default:
+        return 0;
+    }
+  };
+  const auto text = [&](const StateRow& r) -> std::string_view {
+    const State& state = data.states[r.state];
+    if (by == StatisticsColumn::kFamily) return family_name(state.family);
+    return by == StatisticsColumn::kName ? std::string_view(state.name) : std::string_view();
+  };
+  std::sort(statistics.rows.begin(), statistics.rows.end(), [&](const StateRow& a, const StateRow& b) {
+    const StateRow& low = descending ? b : a;
+    const StateRow& high = descending ? a : b;
+    if (number(low) != number(high)) return number(low) < number(high);
+    if (const int texts = text(low).compare(text(high)); texts != 0) return texts < 0;
+    const int names = data.states[a.state].name.compare(data.states[b.state].name);
+    return names != 0 ? names < 0 : a.state < b.state;
+  });
+}
+
+}  // namespace margay::scene

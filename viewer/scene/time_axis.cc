@@ -1,0 +1,104 @@
+#include "margay/scene/time_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "durations.h"
+
+namespace margay::scene {
+namespace {
+
+using Wide = __int128;
+
+// See the header; ascending.
+std::vector<std::int64_t> all_steps() {
+  using namespace internal;
+  std::vector<std::int64_t> steps;
+  for (std::int64_t unit = 1; unit <= kSecond; unit *= 10)
+    for (const std::int64_t k : {1, 2, 5}) steps.push_back(k * unit);
+  for (const std::int64_t s : {10, 20, 30}) steps.push_back(s * kSecond);
+  for (const std::int64_t min : {1, 2, 5, 10, 20, 30}) steps.push_back(min * kMinute);
+  for (const std::int64_t h : {1, 2, 6, 12}) steps.push_back(h * kHour);
+  for (std::int64_t unit = kDay; unit <= 10'000 * kDay; unit *= 10)
+    for (const std::int64_t k : {1, 2, 5}) steps.push_back(k * unit);
+  steps.push_back(100'000 * kDay);  // more do not fit 64 bits
+  return steps;
+}
+
+Wide floor_div(Wide a, Wide b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+std::size_t characters(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+class Ruler {
+ public:
+  Ruler(TimeRange range, TimeNs zero, double width)
+      : range_(range), zero_(zero), px_per_ns_(width / static_cast<double>(length(range))) {}
+
+  static Wide length(TimeRange r) { return Wide{r.to.value} - r.from.value; }
+  double px(std::int64_t step) const { return static_cast<double>(step) * px_per_ns_; }
+  // Of the ticks of this step that lie in the range, zero + k * step, the first and last k.
+  Wide first(std::int64_t step) const { return -floor_div(Wide{zero_.value} - range_.from.value, step); }
+  Wide last(std::int64_t step) const { return floor_div(Wide{range_.to.value} - zero_.value, step); }
+  Tick tick(Wide k, std::int64_t step) const {
+    Tick t;
+    const Wide since = k * step, time = since + zero_.value;
+    t.time = TimeNs(static_cast<std::int64_t>(time));  // within the range, hence within 64 bits
+    t.x = static_cast<double>(time - range_.from.value) * px_per_ns_;
+    return t;
+  }
+  std::string label(Wide k, std::int64_t step) const {
+    using Limits = std::numeric_limits<std::int64_t>;
+    return exact_text(
+        DurationNs(static_cast<std::int64_t>(std::clamp<Wide>(k * step, Limits::min(), Limits::max()))));
+  }
+
+ private:
+  TimeRange range_;
+  TimeNs zero_;
+  double px_per_ns_;
+};
+
+}  // namespace
+
+Axis time_axis(TimeRange range, TimeNs zero, const AxisOptions& options) {
+  Axis axis;
+  if (!(range.from < range.to) || !(options.width > 0) || !std::isfinite(options.width)) return axis;
+  static const std::vector<std::int64_t> kSteps = all_steps();
+  const Ruler ruler(range, zero, options.width);
+  const double character = std::max(options.character_px, 0.1), gap = std::max(options.gap_px, 0.0);
+  // The shortest label is "0 s": what has no room for that need not be tried.
+  const auto fits = [&](std::int64_t step) {
+    const double room = ruler.px(step) - gap;
+    if (room < 3 * character) return false;
+    const Wide first = ruler.first(step), last = ruler.last(step);
+    if (last - first >= static_cast<Wide>(kMostTicks)) return false;
+    for (Wide k = first; k <= last; ++k)
+      if (static_cast<double>(characters(ruler.label(k, step))) * character > room) return false;
+    return true;
+  };
+  const auto found = std::find_if(kSteps.begin(), kSteps.end(), fits);
+  const std::int64_t step = found == kSteps.end() ? kSteps.back() : *found;
+  axis.step = DurationNs(step);
+  // Between two labels the closest ticks that fall on them and have room.
+  std::int64_t fine = step;
+  for (auto it = kSteps.begin(); it != kSteps.end() && *it < step; ++it)
+    if (step % *it == 0 && ruler.px(*it) >= std::max(options.least_tick_px, 1.0) &&
+        ruler.last(*it) - ruler.first(*it) < static_cast<Wide>(kMostTicks)) {
+      fine = *it;
+      break;
+    }
+  for (Wide k = ruler.first(fine); k <= ruler.last(fine); ++k) {
+    Tick tick = ruler.tick(k, fine);
+    if (k % (step / fine) == 0) tick.label = ruler.label(k, fine);
+    axis.ticks.push_back(std::move(tick));
+  }
+  return axis;
+}
+
+}  // namespace margay::scene
