@@ -1,0 +1,73 @@
+// The viewer's connection to a daemon or a replay: reports come in, questions go out, answers come back. All
+// of it on a thread of its own ("margay-link"), so that no window ever waits for a socket.
+//
+// At most one question is under way; a newer one takes its place as soon as that is answered, and what is not
+// answered within kPatience is asked again. Only the newest report is kept for a window that is busy. So
+// nothing grows, however long either side is away.
+//
+// Thread safety: functions may be called by any thread; signals come in the receiver's thread (queued).
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "margay/scene/view_data.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::viewer {
+
+using ReportPtr = std::shared_ptr<const wire::Report>;
+using ViewPtr = std::shared_ptr<const scene::ViewData>;
+
+struct LinkTo {
+  std::string run;      // by name, here; or
+  std::string connect;  // the control endpoint of a daemon on another machine,
+  std::string key;      // and the key file
+};
+
+class Link : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Link(LinkTo to, QObject* parent = nullptr);
+  ~Link() override;
+
+  // To be called once, by who has connected to the signals: what came before would be heard by nobody.
+  void start();
+  void ask(wire::ViewQuestion question);
+  void send(wire::ControlRequest request);
+  // The newest report that no window has taken; null if there is none.
+  ReportPtr take_report();
+  std::uint64_t next_token() { return ++tokens_; }
+
+ signals:
+  void reported();  // take_report() has something
+  void answered(margay::viewer::ViewPtr data);
+  void refused(quint64 token, QString why);
+  void said(QString sentence);            // an answer to what send() asked for
+  void changed(bool there, QString why);  // whether the daemon is heard of
+
+ private:
+  void run();
+  void wake();
+
+  LinkTo to_;
+  std::mutex mutex_;
+  std::optional<wire::ViewQuestion> wanted_;
+  std::vector<wire::ControlRequest> requests_;  // bounded
+  ReportPtr report_;
+  std::atomic<std::uint64_t> tokens_{0};
+  std::atomic<bool> stop_{false};
+  int wake_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace margay::viewer
+Q_DECLARE_METATYPE(margay::viewer::ViewPtr)

@@ -1,0 +1,351 @@
+#include "overview.h"
+
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "margay/scene/time_axis.h"
+#include "paint.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kLabels = 150;  // pixels, the hierarchy's width
+constexpr double kAxis = 24;     // height of the time axis
+constexpr double kBars = 84;     // of the temporal overview
+constexpr double kRibbon = 20;   // of the phases
+constexpr double kGap = 6;
+constexpr double kLeastDrag = 4;  // what is shorter is a click
+constexpr double kWheel = 0.8;    // a notch
+constexpr int kMostStatesTold = 12;
+
+QString percent(double share) {
+  if (share > 0 && share < 0.001) return "< 0.1 %";
+  return QString::number(100 * share, 'f', share < 0.1 ? 1 : 0) + " %";
+}
+
+}  // namespace
+
+Overview::Overview(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setMinimumSize(480, 300);
+  setAccessibleName("Overview: time, and who");
+  const auto anew = [this] {
+    stale_ = true;
+    update();
+  };
+  connect(&session_, &Session::data_changed, this, anew);
+  connect(&session_, &Session::view_changed, this, anew);
+  connect(&session_, &Session::report_changed, this, [this] { update(); });
+  connect(&session_, &Session::standing_changed, this, [this] { update(); });
+}
+
+QRectF Overview::picture_area() const {
+  const double below = kAxis + kBars + kRibbon + 2 * kGap;
+  return {kLabels, 0, std::max(1.0, width() - kLabels), std::max(1.0, height() - below)};
+}
+QRectF Overview::labels_area() const {
+  return {0, 0, kLabels, picture_area().height()};
+}
+QRectF Overview::ribbon_area() const {
+  const QRectF a = picture_area();
+  return {a.left(), a.bottom() + kGap, a.width(), kRibbon};
+}
+QRectF Overview::bars_area() const {
+  const QRectF a = ribbon_area();
+  return {a.left(), a.bottom() + kGap, a.width(), kBars};
+}
+QRectF Overview::axis_area() const {
+  const QRectF a = bars_area();
+  return {a.left(), a.bottom(), a.width(), kAxis};
+}
+
+TimeNs Overview::time_at(double x) const {
+  const QRectF a = picture_area();
+  return scene::time_at({a.width(), a.height(), session_.time(), session_.scroll()}, x - a.left());
+}
+
+void Overview::lay_out() {
+  if (!stale_) return;
+  stale_ = false;
+  hover_ = -1;
+  const QRectF a = picture_area();
+  layout_ = scene::layout(session_.data(), session_.rows(),
+                          {a.width(), a.height(), session_.time(), session_.scroll()});
+}
+
+QString Overview::empty_text() const {
+  if (!session_.trouble().isEmpty()) return session_.trouble();
+  if (session_.waiting()) return tr("the first picture is being computed");
+  return tr("nothing has been seen of this run yet");
+}
+
+void Overview::paintEvent(QPaintEvent*) {
+  lay_out();
+  QPainter p(this);
+  const scene::Palette& palette = session_.palette();
+  p.fillRect(rect(), colour_of(palette.background()));
+  const QRectF area = picture_area();
+  const scene::ViewData& seen = session_.data();
+  if (seen.empty()) {
+    p.setPen(colour_of(palette.ink()));
+    p.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, empty_text());
+    return;
+  }
+  const Picture picture{seen, session_.rows(), palette};
+  paint_rects(p, area, picture, layout_);
+  paint_labels(p, labels_area(), picture, session_.scroll());
+  if (session_.report() != nullptr)
+    paint_phases(p, ribbon_area(), *session_.report(), session_.time(), palette);
+  const bool own = !session_.temporal().empty() && session_.temporal().range() == seen.range();
+  const scene::ViewData& temporal = own ? session_.temporal() : seen;
+  scene::BarOptions options;
+  options.least_share = 3 / kBars;
+  paint_bars(p, bars_area(), temporal, scene::temporal_bars(temporal, options), session_.time(), palette);
+  paint_axis(p, axis_area(), session_.time(), seen.zero, palette);
+  p.setPen(colour_of(palette.ink()));
+  p.drawText(QRectF(0, ribbon_area().top(), kLabels - 8, kRibbon), Qt::AlignRight | Qt::AlignVCenter,
+             tr("phases"));
+  p.drawText(QRectF(0, bars_area().top(), kLabels - 8, kBars), Qt::AlignRight | Qt::AlignVCenter,
+             tr("all together"));
+
+  if (hover_ >= 0 && static_cast<std::size_t>(hover_) < layout_.rects.size()) {
+    const scene::Rect& r = layout_.rects[static_cast<std::size_t>(hover_)];
+    p.setPen(QPen(colour_of(palette.ink()), 1.5));
+    p.drawRect(QRectF(QPointF(area.left() + r.x0, area.top() + r.y0),
+                      QPointF(area.left() + r.x1, area.top() + r.y1)));
+  }
+  if (const auto& s = session_.selection()) {
+    const scene::Rows& rows = session_.rows();
+    if (rows.shows(s->node)) {
+      const scene::Viewport view{area.width(), area.height(), session_.time(), session_.scroll()};
+      const scene::Row &first = rows.rows[rows.first_row[s->node]],
+                       &last = rows.rows[rows.last_row[s->node] - 1];
+      const QRectF box(
+          QPointF(area.left() + scene::x_of(view, seen.boundaries[s->first]), scene::y_of(view, first.y)),
+          QPointF(area.left() + scene::x_of(view, seen.boundaries[s->last]),
+                  scene::y_of(view, last.y + last.height)));
+      p.setClipRect(area.adjusted(0, 0, 0, 0));
+      p.setPen(QPen(colour_of(palette.ink()), 2.5));
+      p.drawRect(box);
+      p.setClipping(false);
+    }
+  }
+  if (drag_from_ && drag_to_) {
+    QColor shade = colour_of(palette.ink());
+    shade.setAlpha(50);
+    p.fillRect(QRectF(QPointF(drag_from_->x(), 0), QPointF(drag_to_->x(), axis_area().top())), shade);
+  }
+  if (session_.waiting() || session_.held() || !session_.there()) {
+    QStringList words;
+    if (!session_.there() && !session_.trouble().isEmpty()) words << session_.trouble();
+    if (session_.held()) words << tr("held");
+    if (session_.waiting() && words.isEmpty() && session_.subject().time) words << tr("computing...");
+    if (!words.isEmpty()) {
+      const QString text = words.join(", ");
+      const QRectF box(area.right() - fontMetrics().horizontalAdvance(text) - 20, 4,
+                       fontMetrics().horizontalAdvance(text) + 14, fontMetrics().height() + 6);
+      p.fillRect(box, colour_of(palette.background()));
+      p.setPen(colour_of(palette.ink()));
+      p.drawRect(box);
+      p.drawText(box, Qt::AlignCenter, text);
+    }
+  }
+}
+
+void Overview::resizeEvent(QResizeEvent*) {
+  stale_ = true;
+}
+
+QString Overview::details(const scene::Rect& r) const {
+  const scene::ViewData& seen = session_.data();
+  const scene::LeafRange leaves = scene::leaves_of(seen, session_.rows(), r);
+  const scene::Proportions of = scene::proportions(seen, leaves.first, leaves.count, r.first, r.last);
+  const scene::Node& n = seen.nodes[r.node];
+  QString out = QString("<b>%1</b>").arg(text_of(n.path.empty() ? "/" : n.path).toHtmlEscaped());
+  if (leaves.count > 1) out += tr(" (%1 resources)").arg(leaves.count);
+  out += "<br>" + text_of(scene::range_text({seen.boundaries[r.first], seen.boundaries[r.last]}, seen.zero))
+                      .toHtmlEscaped();
+  if (r.mark != scene::Mark::kNone)
+    out += "<br>" + (r.mark == scene::Mark::kDiagonal ? tr("%1 parts, cut at the same times")
+                                                      : tr("%1 parts, cut at different times"))
+                        .arg(r.parts);
+  out += "<table cellspacing=0 cellpadding=1>";
+  std::vector<std::uint32_t> order(of.shares.size());
+  for (std::uint32_t x = 0; x < order.size(); ++x) order[x] = x;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return of.shares[a] > of.shares[b]; });
+  int told = 0;
+  for (const std::uint32_t x : order) {
+    if (of.shares[x] <= 0 || told++ >= kMostStatesTold) break;
+    const scene::Look look = session_.palette().look(seen.states[x].name, seen.states[x].family);
+    out +=
+        QString("<tr><td><font color='%1'>&#9632;</font></td><td>%2</td><td align=right>&nbsp;%3</td></tr>")
+            .arg(colour_of(look.colour).name(), text_of(seen.states[x].name).toHtmlEscaped(),
+                 percent(of.shares[x]));
+  }
+  if (of.unknown > 0.001)
+    out += QString("<tr><td></td><td><i>%1</i></td><td align=right>%2</td></tr>")
+               .arg(tr("not there, or not known"), percent(of.unknown));
+  out += "</table>";
+  out += tr("gain %1 bits, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4);
+  if (of.pro_rata) out += "<br><i>" + tr("in proportion: a part reaches beyond this") + "</i>";
+  return out;
+}
+
+bool Overview::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QRectF a = picture_area();
+    lay_out();
+    const std::int64_t at = a.contains(help->pos()) ? scene::rect_at(layout_, help->pos().x() - a.left(),
+                                                                     help->pos().y() - a.top())
+                                                    : -1;
+    if (at >= 0)
+      QToolTip::showText(help->globalPos(), details(layout_.rects[static_cast<std::size_t>(at)]), this);
+    else
+      QToolTip::hideText();
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+void Overview::mousePressEvent(QMouseEvent* event) {
+  setFocus();
+  const QPointF at = event->position();
+  if (event->button() == Qt::BackButton || event->button() == Qt::RightButton) return session_.back();
+  if (event->button() == Qt::ForwardButton) return session_.forward();
+  if (event->button() != Qt::LeftButton || session_.data().empty()) return;
+  if (labels_area().contains(at)) {
+    const scene::Scroll& scroll = session_.scroll();
+    const QRectF area = labels_area();
+    // The bracket of a node above, or the row.
+    const scene::Rows& rows = session_.rows();
+    for (auto r = rows.spans.rbegin(); r != rows.spans.rend(); ++r)
+      if (fold_mark(area, *r, scroll).contains(at)) return session_.toggle_fold(r->node);
+    const double y = scene::row_units_at({area.width(), area.height(), session_.time(), scroll}, at.y());
+    const std::int64_t row = scene::row_at(rows, y);
+    if (row < 0) return;
+    const scene::Row& r = rows.rows[static_cast<std::size_t>(row)];
+    if (r.folded) return session_.toggle_fold(r.node);
+    session_.select(Session::Selection{r.node, 0, static_cast<std::uint32_t>(session_.data().slices())});
+    return;
+  }
+  if (at.x() >= picture_area().left()) drag_from_ = at;
+}
+
+void Overview::mouseMoveEvent(QMouseEvent* event) {
+  const QPointF at = event->position();
+  if (drag_from_) {
+    const QRectF a = picture_area();
+    if (std::abs(at.x() - drag_from_->x()) >= kLeastDrag)
+      drag_to_ = QPointF(std::clamp(at.x(), a.left(), a.right()), at.y());
+    return update();
+  }
+  lay_out();
+  const QRectF a = picture_area();
+  const std::int64_t hover =
+      a.contains(at) ? scene::rect_at(layout_, at.x() - a.left(), at.y() - a.top()) : -1;
+  if (hover != hover_) {
+    hover_ = hover;
+    update();
+  }
+}
+
+void Overview::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !drag_from_) return;
+  const auto from = std::exchange(drag_from_, std::nullopt), to = std::exchange(drag_to_, std::nullopt);
+  update();
+  if (to)
+    return session_.zoom_to({time_at(std::min(from->x(), to->x())), time_at(std::max(from->x(), to->x()))});
+  lay_out();
+  const QRectF a = picture_area();
+  const std::int64_t at =
+      a.contains(*from) ? scene::rect_at(layout_, from->x() - a.left(), from->y() - a.top()) : -1;
+  if (at < 0) return session_.select(std::nullopt);
+  const scene::Rect& r = layout_.rects[static_cast<std::size_t>(at)];
+  session_.select(Session::Selection{r.node, r.first, r.last});
+}
+
+void Overview::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || session_.data().empty()) return;
+  drag_from_.reset();
+  lay_out();
+  const QRectF a = picture_area();
+  const QPointF at = event->position();
+  if (labels_area().contains(at)) {
+    const double y = scene::row_units_at({a.width(), a.height(), session_.time(), session_.scroll()}, at.y());
+    const std::int64_t row = scene::row_at(session_.rows(), y);
+    if (row >= 0) session_.into(session_.rows().rows[static_cast<std::size_t>(row)].node);
+    return;
+  }
+  const std::int64_t hit = a.contains(at) ? scene::rect_at(layout_, at.x() - a.left(), at.y() - a.top()) : -1;
+  if (hit < 0) return;
+  const scene::Rect& r = layout_.rects[static_cast<std::size_t>(hit)];
+  scene::Subject s = scene::zoomed_to(
+      session_.subject(), {session_.data().boundaries[r.first], session_.data().boundaries[r.last]});
+  const scene::Node& n = session_.data().nodes[r.node];
+  if (n.leaf_count > 1) s = scene::into(std::move(s), n.path);
+  session_.go(std::move(s));
+}
+
+void Overview::wheelEvent(QWheelEvent* event) {
+  if (session_.data().empty()) return;
+  const double notches = event->angleDelta().y() / 120.0 + event->angleDelta().x() / 120.0;
+  const QRectF a = picture_area();
+  const QPointF at = event->position();
+  const scene::Scroll scroll = session_.scroll();
+  const double height = scroll.bottom - scroll.top;
+  if (event->modifiers() & Qt::ControlModifier) {
+    const double y = scene::row_units_at({a.width(), a.height(), session_.time(), scroll}, at.y());
+    session_.set_scroll(scene::zoomed(session_.rows(), scroll, std::pow(kWheel, notches), y));
+  } else if ((event->modifiers() & Qt::ShiftModifier) || at.x() < a.left()) {
+    const double by = -notches * height / 8;
+    session_.set_scroll({scroll.top + by, scroll.bottom + by});
+  } else {
+    session_.zoom_by(std::pow(kWheel, notches), time_at(at.x()));
+  }
+  event->accept();
+}
+
+void Overview::leaveEvent(QEvent*) {
+  hover_ = -1;
+  update();
+}
+
+QualityView::QualityView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  setMinimumSize(160, 120);
+  setAccessibleName("Gain and loss over p");
+  setToolTip(
+      tr("gain (what aggregating saves) and loss (what it hides) of each significant p; click one, or use "
+         "the wheel, < and >\n"
+         "dotted: before the largest fall of quality"));
+  connect(&session_, &Session::data_changed, this, [this] { update(); });
+  connect(&session_, &Session::view_changed, this, [this] { update(); });
+  connect(&session_, &Session::standing_changed, this, [this] { update(); });
+}
+
+void QualityView::paintEvent(QPaintEvent*) {
+  QPainter p(this);
+  paint_quality(p, rect(), session_.steps(), session_.palette());
+}
+
+void QualityView::mousePressEvent(QMouseEvent* event) {
+  const auto n = static_cast<double>(session_.steps().steps.size());
+  if (n == 0 || width() < 10) return;
+  const double at = (event->position().x() - 4) / (width() - 8) * n;
+  const auto step = static_cast<std::size_t>(std::clamp(at, 0.0, n - 1));
+  session_.set_p(session_.steps().steps[step].ask);
+}
+
+void QualityView::wheelEvent(QWheelEvent* event) {
+  session_.step_p(event->angleDelta().y() > 0 ? 1 : -1);
+  event->accept();
+}
+
+}  // namespace margay::viewer

@@ -1,0 +1,71 @@
+// The overview: hierarchy at the left, time x hierarchy beside it, a time axis below; the temporal overview
+// and the ribbon of phases share its time range.
+//
+// Mouse: drag a stretch of time to zoom into it, wheel zooms in time, with Ctrl in space, with Shift scrolls;
+// double click goes into the aggregate; right click goes back. Keys are the window's.
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "margay/scene/layout.h"
+#include "session.h"
+
+namespace margay::viewer {
+
+class Overview : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Overview(Session& session, QWidget* parent = nullptr);
+  // Everything about an aggregate, as rich text.
+  QString details(const scene::Rect& rect) const;
+  // The picture's part of the widget.
+  QRectF picture_area() const;
+  const scene::Layout& shown() const { return layout_; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  QRectF labels_area() const;
+  QRectF axis_area() const;
+  QRectF bars_area() const;
+  QRectF ribbon_area() const;
+  TimeNs time_at(double x) const;
+  void lay_out();
+  QString empty_text() const;
+
+  Session& session_;
+  scene::Layout layout_;
+  bool stale_ = true;
+  std::int64_t hover_ = -1;
+  std::optional<QPointF> drag_from_, drag_to_;
+};
+
+// Gain and loss over the significant p: a click takes that p, the wheel and the arrow keys step.
+class QualityView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit QualityView(Session& session, QWidget* parent = nullptr);
+  QSize sizeHint() const override { return {240, 190}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  Session& session_;
+};
+
+}  // namespace margay::viewer

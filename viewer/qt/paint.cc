@@ -1,0 +1,362 @@
+#include "paint.h"
+
+#include <QFontMetricsF>
+#include <QPainterPath>
+#include <algorithm>
+#include <cmath>
+
+#include "margay/scene/time_axis.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kIndent = 12;     // pixels a level
+constexpr double kLeastText = 10;  // height of a row that is named
+constexpr double kPad = 4;
+constexpr double kGridWidth = 40;  // a rectangle narrower than this has no outline to be told by
+
+QString elided(const QString& text, const QFontMetricsF& metrics, double width) {
+  return metrics.elidedText(text, Qt::ElideMiddle, std::max(0.0, width));
+}
+
+QBrush brush_of(const scene::Look& look, double strength, const scene::Palette& palette) {
+  if (!look.hatch) return {colour_of(palette.at(look.colour, strength))};
+  return {colour_of(look.colour), Qt::BDiagPattern};
+}
+
+std::string ordinal(std::uint32_t n) {
+  const bool teen = n % 100 / 10 == 1;
+  return std::to_string(n) + (teen || n % 10 > 3 || n % 10 == 0 ? "th"
+                              : n % 10 == 1                     ? "st"
+                              : n % 10 == 2                     ? "nd"
+                                                                : "rd");
+}
+
+scene::Look look_of(const scene::ViewData& data, std::int32_t state, const scene::Palette& palette) {
+  if (state == scene::kOthers) return palette.others();
+  if (state < 0 || static_cast<std::size_t>(state) >= data.states.size()) return palette.unknown();
+  const scene::State& s = data.states[static_cast<std::size_t>(state)];
+  return palette.look(s.name, s.family);
+}
+
+double x_in(const QRectF& area, scene::TimeRange range, TimeNs t) {
+  const double length = static_cast<double>((range.to - range.from).value);
+  if (length <= 0) return area.left();
+  return area.left() + area.width() * static_cast<double>((t - range.from).value) / length;
+}
+
+double y_in(const QRectF& area, const scene::Scroll& scroll, double y) {
+  const double height = scroll.bottom - scroll.top;
+  return height <= 0 ? area.top() : area.top() + area.height() * (y - scroll.top) / height;
+}
+
+}  // namespace
+
+QColor colour_of(scene::Rgb c) {
+  return {c.r, c.g, c.b};
+}
+QString text_of(const std::string& utf8) {
+  return QString::fromStdString(utf8);
+}
+
+QColor phase_colour(const std::string& name, const scene::Palette& palette) {
+  // Phases are told apart by lightness and a hue that no family has for itself: names are written on them.
+  std::uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  const bool dark = palette.theme() == scene::Theme::kDark;
+  const double l = (dark ? 0.36 : 0.80) + 0.08 * static_cast<double>(hash % 3) / 2 * (dark ? 1 : 1);
+  return colour_of(scene::rgb_of(scene::Oklch{l, 0.05, static_cast<double>(hash / 3 % 12) * 30}));
+}
+
+void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const scene::Layout& layout) {
+  p.save();
+  p.setClipRect(area);
+  p.setRenderHint(QPainter::Antialiasing, false);
+  const QColor background = colour_of(picture.palette.background()), ink = colour_of(picture.palette.ink());
+  p.fillRect(area, background);
+  QPen outline(background);
+  outline.setWidthF(0);
+  QColor marks = ink;
+  marks.setAlpha(110);
+  QPen mark(marks);
+  mark.setWidthF(1);
+  for (const scene::Rect& r : layout.rects) {
+    const QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
+                     QPointF(area.left() + r.x1, area.top() + r.y1));
+    const scene::Look look =
+        look_of(picture.data, r.absent_or_unknown() ? scene::kNoState : r.state, picture.palette);
+    p.fillRect(box, brush_of(look, r.strength, picture.palette));
+    // A part whose time is known in part only is hatched as far as that goes.
+    if (!r.absent_or_unknown() && r.known < 0.995F) {
+      QRectF rest = box;
+      rest.setTop(box.bottom() - box.height() * (1 - static_cast<double>(r.known)));
+      p.fillRect(rest, background);
+      p.fillRect(rest, brush_of(picture.palette.unknown(), 1, picture.palette));
+    }
+    if (box.width() > 3 && box.height() > 3) {
+      p.setPen(outline);
+      p.drawRect(box);
+    }
+    if (r.mark != scene::Mark::kNone && box.width() >= 4 && box.height() >= 4) {
+      p.setPen(mark);
+      p.setRenderHint(QPainter::Antialiasing, true);
+      p.drawLine(box.bottomLeft(), box.topRight());
+      if (r.mark == scene::Mark::kCross) p.drawLine(box.topLeft(), box.bottomRight());
+      p.setRenderHint(QPainter::Antialiasing, false);
+    }
+    if (r.mark == scene::Mark::kNone && box.width() > kGridWidth && box.height() > 16 && r.state >= 0) {
+      const QFontMetricsF metrics(p.font());
+      const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
+                                  metrics, box.width() - 2 * kPad);
+      p.setPen(colour_of(scene::text_on(picture.palette.at(look.colour, r.strength))));
+      if (text.size() > 3)
+        p.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
+    }
+  }
+  p.restore();
+}
+
+QRectF fold_mark(const QRectF& area, const scene::Row& row, const scene::Scroll& scroll) {
+  const double y = y_in(area, scroll, row.y);
+  return {area.left() + kIndent * row.depth, std::max(y, area.top()), kIndent, kIndent};
+}
+
+void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll) {
+  p.save();
+  p.setClipRect(area);
+  const QFontMetricsF metrics(p.font());
+  const QColor ink = colour_of(picture.palette.ink()), faint = colour_of(picture.palette.faint());
+  p.fillRect(area, colour_of(picture.palette.background()));
+  p.setRenderHint(QPainter::Antialiasing, true);
+  const auto triangle = [&](double x, double y, bool folded) {
+    QPainterPath path;
+    const double s = 3.5;
+    if (folded) {
+      path.moveTo(x - s / 2, y - s);
+      path.lineTo(x + s, y);
+      path.lineTo(x - s / 2, y + s);
+    } else {
+      path.moveTo(x - s, y - s / 2);
+      path.lineTo(x, y + s);
+      path.lineTo(x + s, y - s / 2);
+    }
+    path.closeSubpath();
+    p.fillPath(path, ink);
+  };
+  const double line = metrics.height();
+  // The nodes above: a bracket as high as what is below, its name where that has room.
+  for (const scene::Row& r : picture.rows.spans) {
+    const double top = std::max(area.top(), y_in(area, scroll, r.y));
+    const double bottom = std::min(area.bottom(), y_in(area, scroll, r.y + r.height));
+    if (bottom - top < kLeastText) continue;
+    const double x = area.left() + kIndent * r.depth;
+    p.setPen(QPen(faint, 1));
+    p.drawLine(QPointF(x + kIndent / 2, top + kIndent), QPointF(x + kIndent / 2, bottom - 1));
+    triangle(x + kIndent / 2, top + kIndent / 2, false);
+  }
+  double free_from = area.top() - 1;
+  for (const scene::Row& r : picture.rows.rows) {
+    const double top = y_in(area, scroll, r.y), bottom = y_in(area, scroll, r.y + r.height);
+    if (bottom < area.top()) continue;
+    if (top > area.bottom()) break;
+    const double middle = (std::max(top, area.top()) + std::min(bottom, area.bottom())) / 2;
+    // Where rows are lower than a line, as many are named as have room.
+    if (middle - line / 2 < free_from) continue;
+    free_from = middle + line / 2;
+    const double x = area.left() + kIndent * r.depth;
+    if (r.folded) triangle(x + kIndent / 2, middle, true);
+    p.setPen(ink);
+    const scene::Node& n = picture.data.nodes[r.node];
+    QString name = text_of(n.name.empty() ? "all" : n.name);
+    if (r.folded) name += QString(" (%1)").arg(n.leaf_count);
+    p.drawText(QRectF(x + kIndent + 2, middle - line / 2, area.right() - x - kIndent - kPad, line),
+               Qt::AlignLeft | Qt::AlignVCenter,
+               elided(name, metrics, area.right() - x - kIndent - 2 * kPad));
+  }
+  // Names of the nodes above, over their brackets, where the first row below leaves room.
+  for (const scene::Row& r : picture.rows.spans) {
+    const double top = std::max(area.top(), y_in(area, scroll, r.y));
+    const double bottom = std::min(area.bottom(), y_in(area, scroll, r.y + r.height));
+    const scene::Node& n = picture.data.nodes[r.node];
+    if (n.name.empty() || bottom - top < 3 * line) continue;
+    const double x = area.left() + kIndent * r.depth + kIndent / 2;
+    p.save();
+    p.translate(x - 1, (top + kIndent + bottom) / 2);
+    p.rotate(-90);
+    const double room = bottom - top - 2 * kIndent;
+    const QString name = elided(text_of(n.name), metrics, room);
+    const QRectF box(-room / 2, -line / 2 + 1, room, line);
+    const double width = metrics.horizontalAdvance(name) + 4;
+    p.fillRect(QRectF(-width / 2, box.top(), width, box.height()), colour_of(picture.palette.background()));
+    p.setPen(ink);
+    if (name.size() > 1) p.drawText(box, Qt::AlignCenter, name);
+    p.restore();
+  }
+  p.restore();
+}
+
+void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, TimeNs zero,
+                const scene::Palette& palette) {
+  p.save();
+  const QFontMetricsF metrics(p.font());
+  scene::AxisOptions options;
+  options.width = area.width();
+  options.character_px = metrics.averageCharWidth() * 1.15;
+  const scene::Axis axis = scene::time_axis(range, zero, options);
+  p.setPen(QPen(colour_of(palette.faint()), 1));
+  p.drawLine(area.topLeft(), area.topRight());
+  for (const scene::Tick& t : axis.ticks) {
+    const double x = area.left() + t.x;
+    p.setPen(QPen(colour_of(palette.faint()), 1));
+    p.drawLine(QPointF(x, area.top()), QPointF(x, area.top() + (t.label.empty() ? 3 : 6)));
+    if (t.label.empty()) continue;
+    const QString label = text_of(t.label);
+    const double width = metrics.horizontalAdvance(label) + 2;
+    const double left = std::clamp(x - width / 2, area.left(), std::max(area.left(), area.right() - width));
+    p.setPen(colour_of(palette.ink()));
+    p.drawText(QRectF(left, area.top() + 6, width, metrics.height()), Qt::AlignCenter, label);
+  }
+  p.restore();
+}
+
+void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
+                const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette) {
+  p.save();
+  p.setClipRect(area);
+  p.fillRect(area, colour_of(palette.background()));
+  QPen line(colour_of(palette.background()));
+  line.setWidthF(1);
+  for (const scene::Bar& b : bars) {
+    const double x0 = x_in(area, range, data.boundaries[b.first]),
+                 x1 = x_in(area, range, data.boundaries[b.last]);
+    if (x1 < area.left() || x0 > area.right()) continue;
+    p.fillRect(QRectF(QPointF(x0, area.top()), QPointF(x1, area.bottom())),
+               brush_of(palette.unknown(), 1, palette));
+    for (const scene::Segment& s : b.segments) {
+      const QRectF box(QPointF(x0, area.bottom() - s.to * area.height()),
+                       QPointF(x1, area.bottom() - s.from * area.height()));
+      p.fillRect(box, colour_of(palette.background()));
+      p.fillRect(box, brush_of(look_of(data, s.state, palette), 1, palette));
+    }
+    if (x1 - x0 > 3) {
+      p.setPen(line);
+      p.drawLine(QPointF(x1, area.top()), QPointF(x1, area.bottom()));
+    }
+  }
+  p.restore();
+}
+
+void paint_quality(QPainter& p, const QRectF& area, const scene::Steps& steps,
+                   const scene::Palette& palette) {
+  p.save();
+  p.fillRect(area, colour_of(palette.background()));
+  const QFontMetricsF metrics(p.font());
+  const QRectF plot = area.adjusted(kPad, metrics.height() + kPad, -kPad, -metrics.height() - kPad);
+  p.setPen(QPen(colour_of(palette.faint()), 1));
+  p.drawRect(plot);
+  const auto n = static_cast<double>(steps.steps.size());
+  if (n > 0) {
+    const double w = plot.width() / n;
+    if (steps.current >= 0) {
+      QColor here = colour_of(palette.ink());
+      here.setAlpha(40);
+      p.fillRect(QRectF(plot.left() + w * static_cast<double>(steps.current), plot.top(), w, plot.height()),
+                 here);
+    }
+    const auto curve = [&](bool gain, QColor colour, Qt::PenStyle style) {
+      QPainterPath path;
+      for (std::size_t k = 0; k < steps.steps.size(); ++k) {
+        const double share = gain ? steps.steps[k].gain_share : steps.steps[k].loss_share;
+        const double y = plot.bottom() - plot.height() * share, x = plot.left() + w * static_cast<double>(k);
+        k == 0 ? path.moveTo(x, y) : path.lineTo(x, y);
+        path.lineTo(x + w, y);
+      }
+      QPen pen(colour, 1.6);
+      pen.setStyle(style);
+      p.setPen(pen);
+      p.drawPath(path);
+    };
+    p.setRenderHint(QPainter::Antialiasing, true);
+    const QColor gain = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE));
+    const QColor loss = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COLLECTIVE));
+    curve(true, gain, Qt::SolidLine);
+    curve(false, loss, Qt::DashLine);
+    if (steps.jump >= 0) {
+      const double x = plot.left() + w * (static_cast<double>(steps.jump) + 0.5);
+      p.setPen(QPen(colour_of(palette.ink()), 1, Qt::DotLine));
+      p.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+    }
+    p.setPen(gain);
+    p.drawText(QRectF(area.left() + kPad, area.top(), area.width(), metrics.height()), Qt::AlignLeft, "gain");
+    p.setPen(loss);
+    p.drawText(QRectF(area.left() + kPad + metrics.horizontalAdvance("gain  "), area.top(), area.width(),
+                      metrics.height()),
+               Qt::AlignLeft, "loss");
+  }
+  p.setPen(colour_of(palette.ink()));
+  QString below =
+      n > 0 ? QString("%1 significant p%2").arg(steps.steps.size()).arg(steps.complete ? "" : ", not all")
+            : QString("no curve yet");
+  if (steps.current >= 0) {
+    const scene::Step& s = steps.steps[static_cast<std::size_t>(steps.current)];
+    below = QString("p %1 to %2: %3 parts")
+                .arg(text_of(scene::p_text(s.p)), text_of(scene::p_text(s.until)))
+                .arg(s.parts);
+  }
+  p.drawText(QRectF(area.left() + kPad, plot.bottom() + 2, area.width() - 2 * kPad, metrics.height()),
+             Qt::AlignLeft, elided(below, metrics, area.width() - 2 * kPad));
+  p.restore();
+}
+
+void paint_phases(QPainter& p, const QRectF& area, const wire::Report& report, scene::TimeRange range,
+                  const scene::Palette& palette) {
+  p.save();
+  p.setClipRect(area);
+  p.fillRect(area, colour_of(palette.background()));
+  const QFontMetricsF metrics(p.font());
+  for (const wire::PhaseSpan& s : report.phases()) {
+    const TimeNs begin(s.begin_ns()),
+        end(std::max(s.end_ns(), s.current() ? report.watermark_ns() : s.end_ns()));
+    const double x0 = std::max(area.left(), x_in(area, range, begin)),
+                 x1 = std::min(area.right(), x_in(area, range, end));
+    if (x1 <= x0) continue;
+    const QRectF box(QPointF(x0, area.top() + 1), QPointF(x1, area.bottom() - 1));
+    p.fillRect(box, phase_colour(s.name(), palette));
+    p.setPen(QPen(colour_of(palette.ink()), 1));
+    p.drawLine(box.topLeft(), box.bottomLeft());
+    QString name = text_of(s.name());
+    if (!s.label().empty()) name += " (" + text_of(s.label()) + ")";
+    if (s.occurrence() > 1) name += QString(", %1").arg(text_of(ordinal(s.occurrence())));
+    if (metrics.horizontalAdvance(name) > box.width() - 2 * kPad) name = text_of(s.name());
+    if (metrics.horizontalAdvance(name) <= box.width() - kPad)
+      p.drawText(box.adjusted(kPad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
+  }
+  p.restore();
+}
+
+double paint_legend(QPainter& p, const QRectF& area, const scene::ViewData& data,
+                    const scene::Palette& palette) {
+  p.save();
+  const QFontMetricsF metrics(p.font());
+  const double line = metrics.height() + 4, box = metrics.height() * 0.7;
+  double x = area.left(), y = area.top();
+  std::vector<bool> occurs(data.states.size());
+  for (const scene::StateShare& s : data.shares)
+    if (s.state < occurs.size() && s.share > 0) occurs[s.state] = true;
+  for (const std::uint32_t s : scene::states_in_order(data)) {
+    if (!occurs[s]) continue;
+    const QString name = text_of(data.states[s].name);
+    const double width = box + 4 + metrics.horizontalAdvance(name) + 14;
+    if (x + width > area.right() && x > area.left()) x = area.left(), y += line;
+    if (y + line > area.bottom()) break;
+    p.fillRect(QRectF(x, y + (line - box) / 2, box, box),
+               brush_of(look_of(data, static_cast<std::int32_t>(s), palette), 1, palette));
+    p.setPen(colour_of(palette.ink()));
+    p.drawText(QRectF(x + box + 4, y, width, line), Qt::AlignLeft | Qt::AlignVCenter, name);
+    x += width;
+  }
+  p.restore();
+  return y + line - area.top();
+}
+
+}  // namespace margay::viewer

@@ -1,0 +1,55 @@
+// The pictures themselves, on any QPainter: a widget's, an image's, an SVG file's. Layout is scene's; here it
+// becomes ink. All lengths are logical pixels; `area` is where to paint.
+//
+// Thread safety: with a painter of its own each call is. Cost: linear in what is drawn.
+#pragma once
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+
+#include "margay/scene/layout.h"
+#include "margay/scene/palette.h"
+#include "margay/scene/quality.h"
+#include "margay/scene/rows.h"
+#include "margay/scene/temporal_bars.h"
+#include "margay/scene/view_data.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::viewer {
+
+QColor colour_of(scene::Rgb c);
+QString text_of(const std::string& utf8);
+
+// What is painted, borrowed for the call.
+struct Picture {
+  const scene::ViewData& data;
+  const scene::Rows& rows;
+  const scene::Palette& palette;
+};
+
+// The rectangles, with the marks of visual aggregates. `layout` is in pixels from the area's corner.
+void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const scene::Layout& layout);
+// Names of the rows that have room, and of the nodes above them, indented; a triangle where there is
+// something to fold.
+void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll);
+// Where in `area` the row's triangle is; empty for a leaf.
+QRectF fold_mark(const QRectF& area, const scene::Row& row, const scene::Scroll& scroll);
+void paint_axis(QPainter& p, const QRectF& area, scene::TimeRange range, TimeNs zero,
+                const scene::Palette& palette);
+// Stacked shares of each bar, over `range`.
+void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
+                const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette);
+// Gain and loss, as shares of the whole's, over the steps of p; the current one is marked.
+void paint_quality(QPainter& p, const QRectF& area, const scene::Steps& steps, const scene::Palette& palette);
+// Named phases as a ribbon, alerts as bars below it.
+void paint_phases(QPainter& p, const QRectF& area, const wire::Report& report, scene::TimeRange range,
+                  const scene::Palette& palette);
+// The colours of the states that occur, as many as have room; returns the height that was used.
+double paint_legend(QPainter& p, const QRectF& area, const scene::ViewData& data,
+                    const scene::Palette& palette);
+
+// A phase's colour: of its name alone.
+QColor phase_colour(const std::string& name, const scene::Palette& palette);
+
+}  // namespace margay::viewer

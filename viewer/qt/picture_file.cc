@@ -1,0 +1,99 @@
+#include "picture_file.h"
+
+#include <QFile>
+#include <QImage>
+#include <QPainter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+
+#include "margay/scene/statistics.h"
+#include "margay/scene/time_axis.h"
+#include "paint.h"
+
+namespace margay::viewer {
+namespace {
+constexpr double kMargin = 8, kLabels = 150, kRibbon = 20, kBars = 84, kAxis = 26, kLegend = 56;
+}
+
+void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QString& title) {
+  const scene::Palette& palette = session.palette();
+  const scene::ViewData& data = session.data();
+  p.fillRect(QRectF(QPointF(0, 0), size), colour_of(palette.background()));
+  p.setPen(colour_of(palette.ink()));
+  const QRectF page = QRectF(QPointF(0, 0), size).adjusted(kMargin, kMargin, -kMargin, -kMargin);
+  const double line = QFontMetricsF(p.font()).height();
+  if (data.empty()) return p.drawText(page, Qt::AlignCenter, QObject::tr("nothing to show"));
+  const QString head =
+      QString("%1   %2   p %3, %4 parts")
+          .arg(title, text_of(scene::range_text(data.range(), data.zero)), text_of(scene::p_text(data.p)))
+          .arg(data.parts.size());
+  p.drawText(QRectF(page.left(), page.top(), page.width(), line), Qt::AlignLeft, head);
+  const double left = page.left() + kLabels, width = page.width() - kLabels;
+  const double top = page.top() + line + 6;
+  const double height = page.height() - (line + 6) - kRibbon - kBars - kAxis - kLegend - 12;
+  const QRectF area(left, top, width, std::max(20.0, height));
+  const scene::Scroll scroll = session.scroll();
+  const Picture picture{data, session.rows(), palette};
+  paint_rects(p, area, picture,
+              scene::layout(data, session.rows(), {area.width(), area.height(), data.range(), scroll}));
+  paint_labels(p, {page.left(), top, kLabels, area.height()}, picture, scroll);
+  QRectF at(left, area.bottom() + 6, width, kRibbon);
+  if (session.report() != nullptr) paint_phases(p, at, *session.report(), data.range(), palette);
+  p.setPen(colour_of(palette.ink()));
+  p.drawText(QRectF(page.left(), at.top(), kLabels - 8, kRibbon), Qt::AlignRight | Qt::AlignVCenter,
+             QObject::tr("phases"));
+  at = QRectF(left, at.bottom() + 6, width, kBars);
+  const bool own = !session.temporal().empty() && session.temporal().range() == data.range();
+  const scene::ViewData& temporal = own ? session.temporal() : data;
+  scene::BarOptions options;
+  options.least_share = 3 / kBars;
+  paint_bars(p, at, temporal, scene::temporal_bars(temporal, options), data.range(), palette);
+  p.setPen(colour_of(palette.ink()));
+  p.drawText(QRectF(page.left(), at.top(), kLabels - 8, kBars), Qt::AlignRight | Qt::AlignVCenter,
+             QObject::tr("all together"));
+  at = QRectF(left, at.bottom(), width, kAxis);
+  paint_axis(p, at, data.range(), data.zero, palette);
+  paint_legend(p, {left, at.bottom(), width, kLegend}, data, palette);
+}
+
+QString save_picture(const QString& path, const Session& session, const QSize& size, const QString& title) {
+  const auto wrong = [&](const QString& why) { return QObject::tr("%1: not written: %2").arg(path, why); };
+  if (session.data().empty()) return wrong(QObject::tr("there is no picture yet"));
+  const QString ending = path.section('.', -1).toLower();
+  if (ending == "csv") {
+    QSaveFile file(path);
+    const std::string text = scene::parts_csv(session.data());
+    if (!file.open(QIODevice::WriteOnly) || file.write(text.data(), static_cast<qint64>(text.size())) < 0 ||
+        !file.commit())
+      return wrong(file.errorString());
+    return {};
+  }
+  if (ending == "svg") {
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly)) return wrong(file.errorString());
+    QSvgGenerator svg;
+    svg.setOutputDevice(&file);
+    svg.setSize(size);
+    svg.setViewBox(QRect(QPoint(0, 0), size));
+    svg.setTitle(title);
+    QPainter painter(&svg);
+    paint_all(painter, size, session, title);
+    painter.end();
+    return file.commit() ? QString() : wrong(file.errorString());
+  }
+  if (ending == "png") {
+    // Twice as many pixels: to be printed.
+    QImage image(size * 2, QImage::Format_RGB32);
+    image.setDevicePixelRatio(2);
+    QPainter painter(&image);
+    paint_all(painter, size, session, title);
+    painter.end();
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly)) return wrong(file.errorString());
+    if (!image.save(&file, "PNG")) return wrong(QObject::tr("the image cannot be encoded"));
+    return file.commit() ? QString() : wrong(file.errorString());
+  }
+  return wrong(QObject::tr("the name has to end in .png, .svg or .csv"));
+}
+
+}  // namespace margay::viewer

@@ -1,0 +1,18 @@
+// The picture as a file: PNG, SVG, or CSV of its parts. Without a window: `margay render` is this.
+#pragma once
+
+#include <QPainter>
+#include <QSize>
+#include <QString>
+
+#include "session.h"
+
+namespace margay::viewer {
+
+// Everything that a picture needs to be understood by itself: hierarchy, aggregates, phases, proportions,
+// time axis, legend, and a line that says what it is of.
+void paint_all(QPainter& painter, const QSizeF& size, const Session& session, const QString& title);
+// The error is a sentence that names the path; empty: saved.
+QString save_picture(const QString& path, const Session& session, const QSize& size, const QString& title);
+
+}  // namespace margay::viewer

@@ -1,0 +1,280 @@
+#include "session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "margay/wire/columns.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr int kMostAsked = 2;       // questions a second, by following
+constexpr double kAround = 10;      // slices, at least, shown round an alert
+constexpr double kAlertPart = 0.2;  // of the picture before it
+
+std::string user_name() {
+  std::array<char, 256> name{};
+  return ::getlogin_r(name.data(), name.size()) == 0 ? name.data() : "viewer";
+}
+
+}  // namespace
+
+Session::Session(Link* link, scene::Theme theme, QObject* parent)
+    : QObject(parent),
+      link_(link),
+      palette_(theme),
+      data_(std::make_shared<const scene::ViewData>()),
+      temporal_(data_) {
+  pace_.setSingleShot(true);
+  connect(&pace_, &QTimer::timeout, this, [this] {
+    if (due_) ask();
+  });
+  if (link_ == nullptr) return;
+  connect(link_, &Link::reported, this, &Session::reported);
+  connect(link_, &Link::answered, this, &Session::answered);
+  connect(link_, &Link::said, this, &Session::said);
+  connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
+    if (token != asked_token_ && token != temporal_token_) return;
+    waiting_ = false;
+    emit standing_changed();
+    emit said(why);
+  });
+  connect(link_, &Link::changed, this, [this](bool there, const QString& why) {
+    const bool back = there && !there_;
+    there_ = there;
+    trouble_ = why;
+    if (back) ask();
+    emit standing_changed();
+  });
+  link_->start();
+}
+
+std::optional<scene::TimeRange> Session::bounds() const {
+  if (!report_) return std::nullopt;
+  if (report_->has_replay())
+    return scene::TimeRange{TimeNs(report_->replay().begin_ns()), TimeNs(report_->replay().end_ns())};
+  return scene::TimeRange{TimeNs(report_->run_begin_ns()), TimeNs(report_->watermark_ns())};
+}
+
+void Session::ask() {
+  if (link_ == nullptr) {
+    emit standing_changed();
+    return;
+  }
+  due_ = false;
+  asked_slice_ = report_ ? report_->slice_index() : -1;
+  asked_token_ = link_->next_token();
+  waiting_ = true;
+  link_->ask(scene::question_of(history_.now(), asked_token_, true));
+  pace_.start(1000 / kMostAsked);
+  emit standing_changed();
+}
+
+void Session::show(ViewPtr data) {
+  const bool same = data->range() == data_->range() && data->nodes.size() == data_->nodes.size();
+  data_ = std::move(data);
+  if (!data_->curve.empty() || !same) steps_ = scene::steps_of(*data_);
+  steps_.current = scene::step_at(steps_, data_->p);
+  if (!same) selection_.reset();
+  make_rows();
+  if (target_ && !data_->empty()) {
+    const std::int64_t node = scene::node_at(*data_, target_->second);
+    if (node >= 0) {
+      const std::size_t slice = data_->slice_at(target_->first);
+      const auto n = static_cast<std::uint32_t>(node);
+      scroll_ = scene::showing(rows_, scroll_, n);
+      selection_ = Selection{n, static_cast<std::uint32_t>(slice), static_cast<std::uint32_t>(slice + 1)};
+    }
+    target_.reset();
+  }
+  emit data_changed();
+  emit view_changed();
+}
+
+void Session::answered(const ViewPtr& data) {
+  if (data->token == temporal_token_ && data->temporal) {
+    temporal_ = data;
+    waiting_ = false;
+    emit standing_changed();
+    emit data_changed();
+    return;
+  }
+  if (data->token != asked_token_) return;
+  show(data);
+  // The temporal overview is of the same stretch: the same question, once more.
+  scene::Subject alike = history_.now();
+  if (!data->empty()) alike.time = data->range();
+  alike.slices = static_cast<std::uint32_t>(data->slices());
+  alike.temporal = true;
+  alike.p.reset();
+  temporal_token_ = link_->next_token();
+  link_->ask(scene::question_of(alike, temporal_token_, false));
+}
+
+void Session::reported() {
+  ReportPtr report = link_->take_report();
+  if (!report) return;
+  const bool another = report_ && report_->run() != report_->run();
+  report_ = std::move(report);
+  if (another) reset();
+  const bool follows = !history_.now().time && !held_ && report_->slice_index() != asked_slice_;
+  if (follows || data_->empty()) {
+    due_ = true;
+    if (!pace_.isActive()) ask();
+  }
+  emit report_changed();
+}
+
+void Session::make_rows() {
+  rows_ = scene::rows_of(*data_, folding_);
+  scroll_ = scene::within(rows_, scroll_);
+}
+
+void Session::go(scene::Subject subject) {
+  history_.go(std::move(subject));
+  ask();
+}
+void Session::back() {
+  history_.back();
+  ask();
+}
+void Session::forward() {
+  history_.forward();
+  ask();
+}
+void Session::reset() {
+  history_.reset();
+  folding_ = {};
+  scroll_ = {};
+  ask();
+}
+void Session::zoom_to(scene::TimeRange range) {
+  const DurationNs least = report_ ? DurationNs(report_->slice_ns()) : DurationNs(1000);
+  go(scene::zoomed_to(history_.now(), range, least));
+}
+void Session::zoom_by(double factor, TimeNs about) {
+  const DurationNs least = report_ ? DurationNs(report_->slice_ns()) : DurationNs(1000);
+  go(scene::zoomed_by(history_.now(), time(), factor, about, bounds(), least));
+}
+void Session::pan_by(double share) {
+  go(scene::panned_by(history_.now(), time(), share, bounds()));
+}
+void Session::into(std::uint32_t node) {
+  if (node < data_->nodes.size()) go(scene::into(history_.now(), data_->nodes[node].path));
+}
+void Session::up() {
+  go(scene::up(history_.now()));
+}
+void Session::follow() {
+  held_ = false;
+  go(scene::following(history_.now()));
+}
+void Session::hold(bool held) {
+  held_ = held;
+  if (!held_) ask();
+  emit standing_changed();
+}
+void Session::set_p(double p) {
+  scene::Subject s = history_.now();
+  s.p = p;
+  s.policy.clear();
+  history_.replace(std::move(s));
+  ask();
+}
+void Session::set_policy(const std::string& policy) {
+  scene::Subject s = history_.now();
+  s.p.reset();
+  s.policy = policy;
+  history_.replace(std::move(s));
+  ask();
+}
+void Session::step_p(int by) {
+  const std::int64_t step = scene::next_step(steps_, steps_.current, by);
+  if (step < 0 || step == steps_.current) return;
+  steps_.current = step;  // so that quick steps add up
+  set_p(steps_.steps[static_cast<std::size_t>(step)].ask);
+}
+void Session::set_slices(std::uint32_t slices) {
+  scene::Subject s = history_.now();
+  s.slices = slices;
+  go(std::move(s));
+}
+void Session::set_states(std::vector<std::string> states) {
+  scene::Subject s = history_.now();
+  s.states = std::move(states);
+  go(std::move(s));
+}
+void Session::toggle_fold(std::uint32_t node) {
+  scene::toggle(folding_, *data_, node);
+  make_rows();
+  emit view_changed();
+}
+void Session::search(const std::string& text) {
+  folding_.search = text;
+  scroll_ = {};
+  make_rows();
+  emit view_changed();
+}
+void Session::select(std::optional<Selection> selection) {
+  if (selection_ == selection) return;
+  selection_ = selection;
+  emit view_changed();
+}
+void Session::set_theme(scene::Theme theme) {
+  palette_ = scene::Palette(theme, palette_.overrides());
+  emit view_changed();
+}
+void Session::set_colour(const std::string& state, std::optional<scene::Rgb> colour) {
+  scene::ColourMap colours = palette_.overrides();
+  if (colour)
+    colours[state] = *colour;
+  else
+    colours.erase(state);
+  palette_ = scene::Palette(palette_.theme(), std::move(colours));
+  emit view_changed();
+}
+void Session::set_scroll(scene::Scroll scroll) {
+  scroll_ = scene::within(rows_, scroll);
+  emit view_changed();
+}
+
+wire::ControlRequest Session::handle(wire::ControlRequest::Kind kind) {
+  static std::mt19937_64 random{std::random_device{}()};
+  wire::ControlRequest r;
+  r.set_version(wire::kWireVersion);
+  r.set_kind(kind);
+  r.mutable_handle()->set_token(random());
+  r.mutable_handle()->set_by(user_name());
+  return r;
+}
+void Session::acknowledge(const std::string& id, const std::string& comment) {
+  if (link_ == nullptr) return;
+  auto r = handle(wire::ControlRequest::ACKNOWLEDGE);
+  r.mutable_handle()->set_id(id);
+  r.mutable_handle()->set_comment(comment);
+  link_->send(std::move(r));
+}
+void Session::silence(const std::string& node, DurationNs how_long) {
+  if (link_ == nullptr) return;
+  auto r = handle(wire::ControlRequest::SILENCE);
+  r.mutable_handle()->set_node(node);
+  r.mutable_handle()->set_duration_ns(how_long.value);
+  link_->send(std::move(r));
+}
+
+// There the alert begins at a fifth of the picture, which is as long as it was, and shows the node.
+void Session::go_to(TimeNs time, const std::string& node) {
+  const scene::TimeRange now = this->time();
+  const DurationNs least((report_ ? report_->slice_ns() : 100'000'000) * static_cast<std::int64_t>(kAround));
+  const DurationNs length = std::max(least, now.to - now.from);
+  target_ = {time, node};
+  if (time >= now.from && time < now.to && !data_->empty()) return show(data_);
+  scene::TimeRange range{
+      time - DurationNs(static_cast<std::int64_t>(kAlertPart * static_cast<double>(length.value))), {}};
+  range.to = range.from + length;
+  zoom_to(range);
+}
+
+}  // namespace margay::viewer

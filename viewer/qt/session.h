@@ -1,0 +1,121 @@
+// What a window is looking at, shared by all its views: one time range, one selection, one filter, one colour
+// map. Decides what is asked of the daemon and when; knows no widgets.
+//
+// A picture always carries the p it shows: while another is computed the old one stays, and `waiting()` says
+// so. A view that follows the run asks for its newest slices again whenever one closes, at most kMostAsked
+// times a second, and not while it is held.
+//
+// Thread safety: none; belongs to the thread of the window.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QString>
+#include <QTimer>
+#include <optional>
+
+#include "link.h"
+#include "margay/scene/layout.h"
+#include "margay/scene/navigation.h"
+#include "margay/scene/palette.h"
+#include "margay/scene/quality.h"
+#include "margay/scene/rows.h"
+#include "margay/scene/view_data.h"
+
+namespace margay::viewer {
+
+class Session : public QObject {
+  Q_OBJECT
+
+ public:
+  // Starts the link. Nothing is asked without one: pictures are then those that show() is given.
+  explicit Session(Link* link, scene::Theme theme, QObject* parent = nullptr);
+
+  const scene::ViewData& data() const { return *data_; }
+  // Cuts in time for all resources alike; of the same stretch, or empty.
+  const scene::ViewData& temporal() const { return *temporal_; }
+  const scene::Rows& rows() const { return rows_; }
+  const scene::Folding& folding() const { return folding_; }
+  const scene::Steps& steps() const { return steps_; }
+  const scene::Palette& palette() const { return palette_; }
+  const scene::Subject& subject() const { return history_.now(); }
+  const scene::History& history() const { return history_; }
+  const wire::Report* report() const { return report_.get(); }
+  // Of the picture: what of time is seen.
+  scene::TimeRange time() const { return data_->range(); }
+  // All there is of the run, as far as is known.
+  std::optional<scene::TimeRange> bounds() const;
+  bool waiting() const { return waiting_; }
+  bool held() const { return held_; }
+  bool there() const { return there_; }
+  const QString& trouble() const { return trouble_; }
+  // A node and slices of the picture.
+  struct Selection {
+    std::uint32_t node = 0, first = 0, last = 0;
+    bool operator==(const Selection&) const = default;
+  };
+  const std::optional<Selection>& selection() const { return selection_; }
+
+  void show(ViewPtr data);
+  void go(scene::Subject subject);
+  void back();
+  void forward();
+  void reset();
+  void zoom_to(scene::TimeRange range);
+  void zoom_by(double factor, TimeNs about);
+  void pan_by(double share);
+  void into(std::uint32_t node);
+  void up();
+  void follow();
+  void hold(bool held);
+  void set_p(double p);
+  void set_policy(const std::string& policy);
+  void step_p(int by);
+  void set_slices(std::uint32_t slices);
+  void set_states(std::vector<std::string> states);
+  void toggle_fold(std::uint32_t node);
+  void search(const std::string& text);
+  void select(std::optional<Selection> selection);
+  void set_theme(scene::Theme theme);
+  void set_colour(const std::string& state, std::optional<scene::Rgb> colour);
+  // Scrolled and zoomed in space, units of the rows.
+  const scene::Scroll& scroll() const { return scroll_; }
+  void set_scroll(scene::Scroll scroll);
+  // Alerts: what people say of them, and going there.
+  void acknowledge(const std::string& id, const std::string& comment);
+  void silence(const std::string& node, DurationNs how_long);
+  void go_to(TimeNs time, const std::string& node);
+
+ signals:
+  void data_changed();
+  void view_changed();  // rows, scroll, selection, colours
+  void report_changed();
+  void standing_changed();  // waiting, held, there, trouble
+  void said(QString sentence);
+
+ private:
+  void ask();
+  void answered(const ViewPtr& data);
+  void reported();
+  void make_rows();
+  wire::ControlRequest handle(wire::ControlRequest::Kind kind);
+
+  Link* link_;
+  scene::Palette palette_;
+  scene::History history_;
+  ViewPtr data_, temporal_;
+  scene::Folding folding_;
+  scene::Rows rows_;
+  scene::Scroll scroll_;
+  scene::Steps steps_;
+  std::optional<Selection> selection_;
+  ReportPtr report_;
+  std::uint64_t asked_token_ = 0, temporal_token_ = 0;
+  std::int64_t asked_slice_ = -1;
+  bool waiting_ = false, held_ = false, there_ = false, due_ = false;
+  QString trouble_;
+  QTimer pace_;
+  std::optional<std::pair<TimeNs, std::string>> target_;  // to be shown once it is there
+};
+
+}  // namespace margay::viewer

@@ -1,0 +1,53 @@
+// The window: the overview in the middle; quality curves, statistics and alerts beside it; a bar that says
+// what it is attached to, how far behind that is and what was lost.
+#pragma once
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+
+#include "models.h"
+#include "overview.h"
+#include "session.h"
+
+namespace margay::viewer {
+
+class Window : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  Window(Session& session, const QString& attached_to, QWidget* parent = nullptr);
+
+  Overview& overview() { return *overview_; }
+  AlertModel& alerts() { return *alerts_; }
+  StatisticsModel& statistics() { return *statistics_; }
+  QTableView& alert_list() { return *alert_list_; }
+  // By the ending of the path: .png, .svg, .csv. The error is a sentence, or empty.
+  QString save(const QString& path);
+
+ private:
+  void make_actions();
+  void show_standing();
+  void show_statistics();
+  void save_as();
+  void go_to_alert(const QModelIndex& index);
+  void acknowledge();
+  void silence();
+  int alert_row() const;
+
+  Session& session_;
+  QString attached_to_;
+  Overview* overview_;
+  QualityView* quality_;
+  AlertModel* alerts_;
+  StatisticsModel* statistics_;
+  QTableView* alert_list_;
+  QLineEdit* p_;
+  QLineEdit* search_;
+  QLabel *standing_, *notes_, *selected_;
+  QAction *back_, *forward_, *hold_, *dark_;
+};
+
+}  // namespace margay::viewer
