@@ -1,13 +1,16 @@
 """What Margay says of a job whose truth is known."""
 import json
 import os
+import subprocess
+import sys
 import time
 import unittest
 
-from e2e import E2eTest, dump, judge, plant, wait_for
+from e2e import E2eTest, LONG, MARGAY, again_if_disturbed, dump, judge, plant, read_text, wait_for
 
 
 class Detection(E2eTest):
+    @again_if_disturbed
     def test_stopped_rank(self):
         run = self.run_margay(self.lammps_for(11))
         ranks = run.ranks("lmp", 4)
@@ -38,6 +41,82 @@ class Detection(E2eTest):
             return run.status().get("watermark_ns", 0) >= now + 2_000_000_000
         wait_for(reached, "two seconds of time steps", poll=0.05)
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core")
+    def test_who_has_the_core_instead(self):
+        """Something else runs on a rank's core: the alert says what, and a replay does, too."""
+        run = self.run_margay(self.lammps_until_told(ranks=2))
+        ranks = run.ranks("lmp", 2)
+        cores = sorted(os.sched_getaffinity(0))[:2]
+        for rank, core in zip(sorted(ranks), cores):
+            for thread in os.listdir(f"/proc/{ranks[rank]}/task"):
+                os.sched_setaffinity(int(thread), {core})
+        wait_for(lambda: "Step" in run.stdout, "the first step")
+        self.wait_for_steady(run)
+        hog = self.take_core(run, ranks[sorted(ranks)[1]], cores[1])
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0)
+        self.check_conservation(run, 2)
+        told = [a for a in run.alerts if any(t["pid"] == hog.pid for t in a.get("takers", []))]
+        print("\n".join(a["message"] for a in told), flush=True)
+        for alert in told:
+            taker = next(t for t in alert["takers"] if t["pid"] == hog.pid)
+            if hog.alone:
+                self.assertIs(taker, alert["takers"][0])
+            self.assertEqual({k: taker[k] for k in ("kind", "name", "pid", "cpu")},
+                             {"kind": "other", "name": hog.command, "pid": hog.pid, "cpu": cores[1]})
+            self.assertTrue(taker["resource"].endswith("/rank1"), taker)
+            self.assertEqual(alert["likely_cause"], [taker["resource"]])
+            if taker is alert["takers"][0]:
+                self.assertIn(f"not let on the CPU: {hog.command} (pid {hog.pid}, not of this job) takes ", alert["message"])
+        self.assertEqual([a["status"] for a in told][-1], "resolved")
+        # What it rests on is in the archive.
+        again = os.path.join(self.place, "again.jsonl")
+        subprocess.run([MARGAY, "replay", "-q", "--alerts", again, run.archive], env=self.environment, check=True,
+                       stdin=subprocess.DEVNULL, timeout=LONG)
+        keys = ("id", "status", "message", "takers")
+        with open(again, encoding="utf-8") as file:
+            replayed = [{k: a.get(k) for k in keys} for a in map(json.loads, file)]
+        self.assertEqual(replayed, [{k: a.get(k) for k in keys} for a in run.alerts])
+
+    def take_core(self, run, pid, core):
+        """Runs something beside a rank until an alert names it: the hog that is named.
+
+        Where others already have the machine for themselves a hog takes little more from the rank, and nothing is to be
+        told: what it does take tells, by the kernel's account."""
+        taken = []
+        for _ in range(8):
+            before = self.denied_meanwhile(pid, lambda: self.wait_for_steady(run))
+            with subprocess.Popen([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL) as hog:
+                try:
+                    os.sched_setaffinity(hog.pid, {core})
+                    hog.command = read_text(f"/proc/{hog.pid}/comm").strip()
+                    until = time.time_ns() + 6_000_000_000
+
+                    def named():
+                        self.assertTrue(run.running, run.stderr)
+                        return [a for a in run.firing() if any(t["pid"] == hog.pid for t in a.get("takers", []))]
+                    during = self.denied_meanwhile(pid, lambda: wait_for(
+                        lambda: named() or run.status().get("watermark_ns", 0) >= until,
+                        "six seconds of the job beside a hog", poll=0.05))
+                    hog.alone = before < 0.25
+                    if named():
+                        return hog
+                finally:
+                    hog.kill()
+            taken.append(f"{before:.2f} without, {during:.2f} with it")
+            self.assertFalse(before < 0.25 and during - before >= 0.35, f"the rank was not let on the CPU: {taken}; {run.stderr}")
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0)
+        return self.skipTest(f"others have the cores; the share of the time in which the rank was not let: {taken}")
+
+    @staticmethod
+    def denied_meanwhile(pid, wait):
+        """The share of the time of `wait` in which the process was ready to run, and not let."""
+        begin, denied = time.monotonic_ns(), int(read_text(f"/proc/{pid}/schedstat").split()[1])
+        wait()
+        return (int(read_text(f"/proc/{pid}/schedstat").split()[1]) - denied) / (time.monotonic_ns() - begin)
+
+    @again_if_disturbed
     def test_phases(self):
         truth_path = os.path.join(self.place, "truth.jsonl")
         run = self.run_margay(self.workload("--plan", "A:4,B:3,A:4,C:3,A:4", "--truth", truth_path))

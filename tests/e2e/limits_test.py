@@ -147,18 +147,23 @@ class LimitsTest(E2eTest):
         self.assertTrue(any(f"{lost:,} lost" in line for line in run.said), run.said)
 
 
+    def stop_daemon(self, run, seconds):
+        """Stopped for so long, which is what is under test; then it goes on, until it models what came meanwhile."""
+        daemon = run.child("margayd")
+        before = run.produced_so_far()
+        end_process(daemon, signal.SIGSTOP)
+        time.sleep(seconds)
+        end_process(daemon, signal.SIGCONT)
+        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+
+
 class Limits(LimitsTest):
     def test_daemon_stopped_for_three_seconds(self):
         # LAMMPS, as fast as it goes: what comes in three seconds fits the agent's memory, so nothing is lost.
         run = self.run_margay(self.lammps_until_told(), env=self.counted)
         run.ranks("lmp", 4)
         run.wait_for_slices(5)
-        daemon = run.child("margayd")
-        before = run.produced_so_far()
-        end_process(daemon, signal.SIGSTOP)
-        time.sleep(3)  # what is under test is three seconds of it
-        end_process(daemon, signal.SIGCONT)
-        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        self.stop_daemon(run, 3)
         self.tell_to_end()
         self.assertEqual(run.wait(), 0, run.stderr)
         self.check_conservation(run, 4)  # nothing lost
@@ -181,12 +186,7 @@ class Limits(LimitsTest):
         run = self.run_margay(self.lammps_until_told(), env=self.counted, slice_text="10ms")
         run.ranks("lmp", 4)
         run.wait_for_slices(5)
-        daemon = run.child("margayd")
-        before = run.produced_so_far()
-        end_process(daemon, signal.SIGSTOP)
-        time.sleep(4)  # what is under test is four seconds of it
-        end_process(daemon, signal.SIGCONT)
-        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        self.stop_daemon(run, 4)
         self.tell_to_end()
         self.assertEqual(run.wait(), 0, run.stderr)
         self.check_conservation(run, 4)  # nothing lost
@@ -202,12 +202,8 @@ class Limits(LimitsTest):
         self.wait_until_ready(run, 2)
         self.touch(self.go)
         run.wait_for_slices(5)
-        daemon, agent = run.child("margayd"), run.child("margay-node")
-        before = run.produced_so_far()
-        end_process(daemon, signal.SIGSTOP)
-        time.sleep(3)
-        end_process(daemon, signal.SIGCONT)
-        wait_for(lambda: run.produced_so_far() > before, "events are modelled again", poll=0.05)
+        agent = run.child("margay-node")
+        self.stop_daemon(run, 3)
         peak = memory_of(agent, "VmHWM") - memory_of(agent, "RssShmem")
         self.touch(self.stop)
         self.assertEqual(run.wait(), 0, run.stderr)
@@ -309,6 +305,10 @@ class BadWire(LimitsTest):
         self.assertEqual(wire.wait(), 0, wire.stderr)
         return json.loads(wire.stdout.splitlines()[-1])
 
+    def have_counted(self, run, *names):
+        counters = {c["name"]: c["value"] for c in run.status().get("counters", [])}
+        return all(counters.get(name, 0) > 0 for name in names)
+
     def after_go(self, command):
         """The command, once the file GO is there."""
         return ["sh", "-c", f'while [ ! -e {self.go} ]; do sleep 0.05; done; exec "$@"', "sh", *command]
@@ -321,6 +321,9 @@ class BadWire(LimitsTest):
         self.touch(self.go)
         run.ranks("lmp", 4)
         run.wait_for_slices(60)
+        # A message that comes twice is news both times while one before it is missing: until one was not, and one could not
+        # be read, the job goes on.
+        wait_for(lambda: self.have_counted(run, "records_repeated", "messages_undecodable"), "both faults met", timeout=LONG)
         self.tell_to_end()
         self.assertEqual(run.wait(), 0, run.stderr)
         figures = self.figures_of(wire)

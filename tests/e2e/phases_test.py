@@ -5,12 +5,13 @@ import signal
 import subprocess
 import unittest
 
-from e2e import LONG, E2eTest, end_process, wait_for
+from e2e import LONG, E2eTest, again_if_disturbed, end_process, wait_for
 
 MARGAY = os.environ["MARGAY"]
 
 
 class Phases(E2eTest):
+    @again_if_disturbed
     def test_an_overrun_after_the_daemon_was_killed(self):
         # Ranks that mostly sleep, and ranks that exchange. How the sleepers divide the rest depends on what else the
         # machine does, and they may be several phases; those that exchange are one. The grain is so fine that they
@@ -66,6 +67,39 @@ class Phases(E2eTest):
         listed = subprocess.run([MARGAY, "alerts", "ls", run.archive, "--kind", "phase_duration", "--json"],
                                 capture_output=True, text=True, timeout=LONG, check=True).stdout
         self.assertEqual([a["id"] for a in json.loads(listed)], [fired["id"]])
+
+    @again_if_disturbed
+    def test_long_phases_of_short_ones_after_the_daemon_was_killed(self):
+        # What the ranks do by turns changes in the middle: slices of a second, and no others, show that as one edge. The
+        # daemon dies and another one goes on; what it says is what a replay says.
+        turns = 28
+        plan = "F:0.7,D:0.7," * turns + "C:0.7,D:0.7," * turns
+        config = os.path.join(self.place, "margay.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("[slice]\nlevels = [\"1s\"]\n[detect]\nmin_effect = 0.9\nevery_level = true\n")
+        run = self.run_margay(self.workload("--grain", "0.02", "--plan", plan[:-1], ranks=2), flags=["--config", config])
+        wait_for(lambda: self.first_of(run) is not None, "a phase in slices of a second", poll=0.3)
+        daemon = run.child("margayd")
+        end_process(daemon, signal.SIGKILL)
+        wait_for(lambda: run.child("margayd") not in (None, daemon), "margayd is started again")
+        self.assertEqual(run.wait(), 0)
+        self.check_conservation(run, 2)
+        level = run.summary["levels"][0]
+        print(f"  {len(run.summary['phases'])} phases in slices of 0.1 s, of 1 s: "
+              f"{[(p['name'], round((p['end_ns'] - p['begin_ns']) / 1e9, 1)) for p in level['phases']]}", flush=True)
+        self.assertEqual(level["slice_ns"], 1_000_000_000)
+        for phase in level["phases"]:
+            self.assertTrue(phase["name"].startswith("1s:"), phase)
+        self.assertLess(len(level["phases"]), len(run.summary["phases"]))
+        replayed = json.loads(subprocess.run([MARGAY, "replay", "--json", run.archive], capture_output=True, text=True,
+                                             timeout=LONG, check=True).stdout)
+        self.assertEqual(replayed["levels"], run.summary["levels"])
+        self.assertEqual(replayed["phases"], [dict(p) for p in run.summary["phases"]])
+
+    @staticmethod
+    def first_of(run):
+        levels = run.status().get("levels", [])
+        return levels[0]["phases"][0] if levels and levels[0]["phases"] else None
 
     @staticmethod
     def stretches(status):
