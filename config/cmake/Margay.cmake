@@ -31,13 +31,17 @@ function(margay_library NAME)
   endif()
 endfunction()
 
-# What the sanitizer presets build and run: the tests that need no other program.
+# What the sanitizer presets build and run: of address and undefined behaviour the tests that need no other
+# program, of threads those among them in which more than one thread of ours runs.
 add_custom_target(unit_tests)
+add_custom_target(threaded_tests)
 
-# margay_test(NAME SOURCES a.cc ... LINK dep ... LABELS unit): a GoogleTest program, one ctest entry per test.
+# margay_test(NAME SOURCES a.cc ... LINK dep ... LABELS unit THREADS): a GoogleTest program, one ctest entry per test.
 # LABELS: unit (the default; in unit_tests), mpi (needs mpirun) or e2e (the whole of Margay; runs alone).
+# THREADS: what it tests has threads, or shares memory; it is in threaded_tests, and its label ends in -threads: one label
+# and not two, for gtest_discover_tests makes two properties of a list, and ctest -L takes a part of a name for it.
 function(margay_test NAME)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -48,6 +52,10 @@ function(margay_test NAME)
   target_link_libraries(${NAME} PRIVATE margay_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(unit_tests ${NAME})
+  endif()
+  if(ARG_THREADS)
+    string(APPEND ARG_LABELS -threads)
+    add_dependencies(threaded_tests ${NAME})
   endif()
   set(serial "")
   if("e2e" IN_LIST ARG_LABELS)

@@ -28,6 +28,14 @@ constexpr DurationNs kReportAnyway = seconds(1);
 constexpr DurationNs kArchivedPeriod = seconds(1);
 constexpr DurationNs kOwnerGonePatience = seconds(5);
 
+ViewService::Options view_options(const Options& o) {
+  ViewService::Options out;
+  out.maker.memory_bytes = o.view_memory_bytes;
+  out.maker.live = true;
+  if (!o.levels.empty()) out.maker.unsettled = o.levels[0] * o.amendable_slices;
+  return out;
+}
+
 std::uint64_t milliseconds_since(TimeNs then, TimeNs now) {
   return then < now ? static_cast<std::uint64_t>((now - then).value / 1'000'000) : 0;
 }
@@ -45,8 +53,8 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
   auto control = transport::Socket::bind(context, zmq::socket_type::router,
                                          options.directory.control_endpoint(), {}, transport::kQuestions);
   if (!control) return tl::unexpected(control.error());
-  std::unique_ptr<AnalysisStage> stage(
-      new AnalysisStage(options, std::move(*reports), std::move(*control), exchange, clock, resume.run));
+  std::unique_ptr<AnalysisStage> stage(new AnalysisStage(options, std::move(*reports), std::move(*control),
+                                                         archive, exchange, clock, resume.run));
   stage->reports_port_ = remote.reports_port;
   if (remote.reports) stage->remote_reports_.emplace(std::move(*remote.reports));
   if (remote.control) stage->remote_control_.emplace(std::move(*remote.control));
@@ -77,7 +85,8 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
 }
 
 AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
-                             Exchange& exchange, const Clock& clock, const store::RunMeta& run)
+                             const store::Archive& archive, Exchange& exchange, const Clock& clock,
+                             const store::RunMeta& run)
     : options_(options),
       exchange_(exchange),
       clock_(clock),
@@ -85,15 +94,22 @@ AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, 
       reports_(std::move(reports)),
       control_(std::move(control)),
       analyst_(options, run.begin),
+      views_(archive, clock, view_options(options)),
       standing_at_(clock.monotonic()),
       started_(clock.monotonic()),
-      started_wall_(clock.realtime()) {}
+      started_wall_(clock.realtime()) {
+  for (std::size_t i = 0; i < analyst_.levels().count(); ++i) {
+    const auto at = std::find(options_.levels.begin(), options_.levels.end(), analyst_.levels().slice(i));
+    phases_.emplace_back(LevelIndex(static_cast<std::uint8_t>(at - options_.levels.begin())));
+  }
+}
 
 AnalysisStage::~AnalysisStage() {
   join();
 }
 
 void AnalysisStage::start() {
+  views_.start();
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "margay-analyse");
     run();
@@ -130,11 +146,11 @@ void AnalysisStage::take_over(const store::Archive& archive, const store::Resume
   if (resume.leaves.empty()) return;
   if (!back.whole) analyst_.restore(phase_memory(resume, back.first));
   past_ = std::make_unique<Past>(Past{archive, resume, back, std::move(said)});
-  for (const auto& p : resume.phases) phases_end_ = std::max(phases_end_, p.index + 1);
   // Phases from before the slices looked at stay as they are in the archive; numbering goes on behind them.
-  if (back.first > slice_of(run_.begin, options_.levels[0]))
-    for (const auto& p : resume.phases)
-      if (p.begin < begin) phases_before_ = std::max(phases_before_, p.index + 1);
+  std::optional<TimeNs> before_all;
+  if (back.first > slice_of(run_.begin, options_.levels[0])) before_all = begin;
+  for (PhaseRecords& p : phases_)
+    for (const auto* archived : {&resume.phases, &resume.coarser_phases}) p.take_over(*archived, before_all);
 }
 
 // Detection is a function of what it was shown: shown again, it comes to where it was. What it raised then
@@ -169,12 +185,14 @@ void AnalysisStage::run() {
       while (clock_.monotonic() < until && (message = exchange_.slices.try_pop())) take(*message);
     }
     serve_control();
+    send_views();
     settle_handling();
     watch_owner();
     const TimeNs now = clock_.monotonic();
     if (!analyst_.final() && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
     if (analyst_.final()) answer_finish();
   }
+  views_.stop();
   if (dispatcher_) dispatcher_->stop();
 }
 
@@ -225,37 +243,14 @@ void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
   if (raised && !past) publish(analyst_.final());  // an alert waits for nothing
 }
 
-// Of phases whose first stretch is over for good.
-void AnalysisStage::keep_signatures() {
-  const auto& spans = analyst_.detector().phases().spans();
-  if (spans.size() < 3) return;
-  signatures_seen_ = std::max(signatures_seen_, spans.front().index);
-  for (; signatures_seen_ + 1 < spans.back().index; ++signatures_seen_) {
-    const std::string& name = spans[signatures_seen_ - spans.front().index].name;
-    if (name == "init" || signatures_kept_.contains(name)) continue;
-    const auto known = analyst_.detector().known_phase(name);
-    if (!known) continue;
-    signatures_kept_.insert(name);
-    if (auto blob = to_blob(*known)) findings_.signatures.push_back(std::move(*blob));
-  }
-}
-
 void AnalysisStage::send_findings(bool final) {
-  keep_signatures();
-  const auto& spans = analyst_.detector().phases().spans();
-  const std::uint32_t end = phases_before_ + (spans.empty() ? 0 : spans.back().index + 1);
-  if (end < phases_end_) {
-    std::erase_if(findings_.phases, [&](const store::PhaseRecord& p) { return p.index >= end; });
-    findings_.phases_end = end;
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    const detect::PhaseTracker& phases = analyst_.levels().detector(i).phases();
+    phases_[i].put_signatures_into(
+        findings_, phases.spans(), phases.init_name(),
+        [&](const std::string& name) { return analyst_.levels().known_phase(i, name); }, signatures_kept_);
+    phases_[i].put_into(findings_, phases.spans());
   }
-  phases_end_ = end;
-  for (const auto& p : spans) {
-    if (p.index < phases_sent_) continue;
-    findings_.phases.push_back(
-        {phases_before_ + p.index, p.name, p.label, p.begin, p.end, p.occurrence, p.current});
-  }
-  // The last two may still change (an edge moves, a transition is taken back).
-  if (spans.size() > 2) phases_sent_ = spans[spans.size() - 2].index;
   findings_.final = final;
   if (findings_.alerts.empty() && findings_.phases.empty() && findings_.signatures.empty() &&
       !findings_.report && !findings_.handling && !final)
@@ -264,7 +259,7 @@ void AnalysisStage::send_findings(bool final) {
     findings_ = {};
   } else if (findings_.phases.size() > kMostReportedPhases) {
     findings_.phases.clear();  // absolute values: the next ones say the same
-    phases_sent_ = 0;
+    for (PhaseRecords& p : phases_) p.again();
   }
 }
 
@@ -299,6 +294,7 @@ void AnalysisStage::observe() {
   values_.set(Id::alerts_not_sent, sent.given_up);
   values_.explain(Id::alerts_not_sent, sent.lost);
   values_.set(Id::reports_published, sequence_);
+  observe_views();
   values_.set(Id::requests_refused, requests_refused_ + control_.malformed() +
                                         (remote_control_ ? remote_control_->malformed() : 0));
   const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
@@ -396,6 +392,8 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
         "operator)");
   } else if (asked.handling) {
     if (!handle(*asked.handling, frame.from, remote, reply)) return;
+  } else if (asked.view) {
+    return ask_view(*asked.view, frame.from, remote);
   } else if (asked.finish) {
     finish_from_ = frame.from;
     finish_remote_ = remote;
@@ -435,15 +433,8 @@ void AnalysisStage::answer_finish() {
       if (!exchange_.archive_error.empty()) trouble += ": " + exchange_.archive_error;
       reply.set_error(trouble);
     }
-    SummaryInput in{finish_->exit_code,
-                    run_.begin,
-                    analyst_.end(),
-                    analyst_.topology(),
-                    standing_.get(),
-                    analyst_.detector().phases().spans(),
-                    alert_ids_.inserted(),
-                    analyst_.detector().durations().statistics(),
-                    trouble};
+    SummaryInput in{finish_->exit_code, run_.begin,        analyst_.end(),        analyst_.topology(),
+                    standing_.get(),    analyst_.levels(), alert_ids_.inserted(), trouble};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
     static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)

@@ -23,6 +23,8 @@
 #include "margay/store/archive.h"
 #include "margay/transport/guarded.h"
 #include "options.h"
+#include "phase_records.h"
+#include "view/view_service.h"
 
 namespace margay::app {
 
@@ -45,7 +47,8 @@ class AnalysisStage {
 
  private:
   AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
-                Exchange& exchange, const Clock& clock, const store::RunMeta& run);
+                const store::Archive& archive, Exchange& exchange, const Clock& clock,
+                const store::RunMeta& run);
   void take_over(const store::Archive& archive, const store::Resume& resume, const LookBack& back);
   void look_back();
   void run();
@@ -64,9 +67,13 @@ class AnalysisStage {
   // `report` is made by the first who asks for it.
   void answer(const transport::Socket::Frame& frame, bool remote,
               std::shared_ptr<const wire::Report>& report);
+  // In analysis_views.cc:
+  void ask_view(const wire::ViewQuestion& question, const std::string& from, bool remote);
+  void send_views();
+  void send_view(ViewReply&& view);
+  void observe_views();
   void answer_finish();
   void send_findings(bool final);
-  void keep_signatures();
   void watch_owner();
   void observe();
   wire::Report report(bool final);
@@ -103,8 +110,6 @@ class AnalysisStage {
   std::deque<Question> questions_;  // oldest first, bounded
   Findings findings_;
   std::set<std::string> signatures_kept_;  // names of phases; bounded by those that can be recognised
-  std::uint32_t signatures_seen_ = 0;      // index of the first phase that was not asked for its signature
-  std::uint32_t phases_sent_ = 0;          // index of the oldest phase that may still change
   std::uint64_t sequence_ = 0;
   std::uint64_t requests_refused_ = 0;
   TimeNs next_report_{};
@@ -119,8 +124,8 @@ class AnalysisStage {
     std::map<std::string, std::string> said;  // id/step -> the alert's JSON, as it was written then
   };
   std::unique_ptr<Past> past_;
-  std::uint32_t phases_before_ = 0;
-  std::uint32_t phases_end_ = 0;  // one past the last index that the archive was told of
+  std::vector<PhaseRecords> phases_;  // of the levels that are watched
+  ViewService views_;
   bool finish_remote_ = false;
   std::string finish_from_;  // who asked for the end, to be answered when it is reached
   std::optional<FinishRequest> finish_;

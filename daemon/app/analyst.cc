@@ -65,8 +65,8 @@ void Analyst::remember(std::string json, const std::string& update_of) {
 }
 
 ReportInput Analyst::input() const {
-  ReportInput in{options_,   detector(), *topology_, nullptr, recent_, run_begin_,
-                 watermark_, {},         {},         0,       final_,  true};
+  ReportInput in{options_,   levels_, *topology_, nullptr, recent_, run_begin_,
+                 watermark_, {},      {},         0,       final_,  true};
   in.position = position_;
   in.measured = measured_ ? &*measured_ : nullptr;
   in.measured_error = measured_error_;

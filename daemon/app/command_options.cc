@@ -103,6 +103,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.disk_keep_free_bytes = c.store.keep_free.value;
   o.keep = {c.store.keep_raw, c.store.keep_reports, c.level_ages(o.levels)};
   o.window_memory_bytes = c.limits.memory.value;
+  o.view_memory_bytes = c.limits.views.value;
   o.limits.sources = c.limits.sources;
   o.limits.leaves = c.limits.leaves;
   o.limits.states = c.limits.states;

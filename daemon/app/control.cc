@@ -1,6 +1,7 @@
 #include "control.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
@@ -21,6 +22,8 @@ ControlAction decode_control_untrusted(std::string_view body) {
                      std::clamp(DurationNs(request.timeout_ns()), DurationNs(0), kLongestPatience)};
   } else if (is_handling(request.kind())) {
     action.handling = from_wire_untrusted(request);
+  } else if (request.kind() == wire::ControlRequest::VIEW) {
+    action.view = std::move(*request.mutable_view());
   } else if (request.kind() >= wire::ControlRequest::PLAY && request.kind() <= wire::ControlRequest::JUMP) {
     action.error =
         "this run is live: it can be held in the viewer, but only a replay can be paused or go back";

@@ -7,6 +7,7 @@
 
 #include "exchange.h"
 #include "handling_request.h"
+#include "margay/wire/margay.pb.h"
 
 namespace margay::app {
 
@@ -15,6 +16,7 @@ struct ControlAction {
   bool status = false;                      // the newest report
   std::optional<FinishRequest> finish;      // the end of the run; patience is within 0 s and 60 s
   std::optional<HandlingRequest> handling;  // what people say about alerts
+  std::optional<wire::ViewQuestion> view;   // a stretch, partitioned; not checked yet (view/view_question.h)
   std::string error;
 };
 ControlAction decode_control_untrusted(std::string_view body);

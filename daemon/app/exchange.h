@@ -57,8 +57,9 @@ struct ClosedSlice {
 struct Findings {
   std::vector<store::AlertRecord> alerts;
   std::vector<store::PhaseRecord> phases;
-  std::vector<store::Blob> signatures;        // of phases, each written once
-  std::optional<std::uint32_t> phases_end;    // there are none from this index on: one was taken back
+  std::vector<store::Blob> signatures;  // of phases, each written once
+  std::map<LevelIndex, std::uint32_t>
+      phases_end;  // of a level there are none from this index on: one was taken back
   std::optional<store::ReportRecord> report;  // what viewers saw
   struct Handling {
     std::uint64_t version = 0;

@@ -290,7 +290,7 @@ void IngestStage::commit(bool last) {
   pending_report_.reset();
   if (pending_handling_) handling_cuts_[cut_] = pending_handling_->version;
   pending_handling_.reset();
-  pending_phases_end_.reset();
+  pending_phases_end_.clear();
   pending_phases_.clear();
   pending_signatures_.clear();
   pending_raw_.clear();

@@ -138,11 +138,13 @@ void IngestStage::run() {
           pending_alerts_.push_back(std::move(a));
         else
           ++alerts_lost_;
-      if (f->phases_end) {
-        pending_phases_.erase(pending_phases_.lower_bound(*f->phases_end), pending_phases_.end());
-        pending_phases_end_ = std::min(pending_phases_end_.value_or(*f->phases_end), *f->phases_end);
+      for (const auto& [level, end] : f->phases_end) {
+        std::erase_if(pending_phases_,
+                      [&](const auto& p) { return p.first.first == level && p.first.second >= end; });
+        const auto known = pending_phases_end_.emplace(level, end).first;
+        known->second = std::min(known->second, end);
       }
-      for (const auto& p : f->phases) pending_phases_[p.index] = p;
+      for (const auto& p : f->phases) pending_phases_[{p.level, p.index}] = p;
       for (auto& s : f->signatures)
         if (pending_signatures_.size() < kMostPendingSignatures) pending_signatures_.push_back(std::move(s));
       if (f->report) pending_report_ = std::move(f->report);

@@ -84,9 +84,9 @@ class IngestStage {
   // What the next cut will hold, beyond what it reads from the stages above.
   std::map<std::pair<std::uint8_t, std::int64_t>, std::shared_ptr<const model::SliceColumn>> pending_columns_;
   std::vector<store::AlertRecord> pending_alerts_;
-  std::map<std::uint32_t, store::PhaseRecord> pending_phases_;
+  std::map<std::pair<LevelIndex, std::uint32_t>, store::PhaseRecord> pending_phases_;
   std::vector<store::Blob> pending_signatures_;
-  std::optional<std::uint32_t> pending_phases_end_;
+  std::map<LevelIndex, std::uint32_t> pending_phases_end_;
   std::optional<store::ReportRecord> pending_report_;
   std::optional<Findings::Handling> pending_handling_;
   std::map<std::uint64_t, std::uint64_t> handling_cuts_;  // cut -> the version that it holds

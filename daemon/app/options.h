@@ -29,7 +29,7 @@ struct Options {
 
   // Level 0 first, each a multiple of the one before.
   std::vector<DurationNs> levels = {milliseconds(100), seconds(1), seconds(10), seconds(60)};
-  // Phases and departures are looked for at all of them; false: at the finest alone.
+  // Departures are looked for at all of them; false: at the finest alone.
   bool watch_levels = true;
   slicer::Operator op;  // what the model that is shown is made of; a run keeps it
   std::uint32_t window_slices = 256;
@@ -50,10 +50,11 @@ struct Options {
   std::uint64_t disk_keep_free_bytes = std::uint64_t{1} << 30;  // of its file system
   store::AgeRules keep;                                         // how long things stay in it
   std::uint64_t window_memory_bytes = std::uint64_t{512} << 20;
+  std::uint64_t view_memory_bytes = std::uint64_t{512} << 20;  // for what viewers ask for (VIEW)
   ingest::Limits limits;
   std::optional<double> p;  // nothing: from the noise floor
   double min_effect = 0.1;
-  double false_alarms_per_day = 1;  // 0: departures are not looked for
+  double false_alarms_per_day = 0.5;  // 0: departures are not looked for
   std::uint32_t min_duration_slices = 1;
   alert::Updates::Options updates;  // of alerts that fire and change
   std::vector<std::string> idle_states;

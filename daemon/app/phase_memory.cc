@@ -11,7 +11,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 constexpr std::string_view kPrefix = "phase/";
 constexpr std::uint32_t kVersion = 2;  // 1 had no visits
-constexpr std::size_t kLongestName = 8;
+constexpr std::size_t kLongestName = 24;
 constexpr double kMostVisits = 1e6;  // only how they divide matters
 
 template <class T>
@@ -110,9 +110,10 @@ detect::PhaseMemory phase_memory(const store::Resume& resume, SliceIndex first) 
       for (const StateId s : k->states) known = known && s.value < resume.states.size();
       if (known) memory.phases.push_back(std::move(*k));
     }
-  for (const store::PhaseRecord& p : resume.phases)
-    if (!p.current && p.end <= begin)
-      memory.before.push_back({p.index, p.name, p.label, p.begin, p.end, p.occurrence, false});
+  for (const auto* of : {&resume.phases, &resume.coarser_phases})
+    for (const store::PhaseRecord& p : *of)
+      if (!p.current && p.end <= begin)
+        memory.before.push_back({p.index, p.name, p.label, p.begin, p.end, p.occurrence, false});
   return memory;
 }
 

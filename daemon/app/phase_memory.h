@@ -22,7 +22,7 @@ inline constexpr std::size_t kLargestSignature = 1 << 20;  // bytes
 std::optional<store::Blob> to_blob(const detect::KnownPhase& phase);
 std::optional<detect::KnownPhase> from_blob_untrusted(const store::Blob& blob);
 
-// Of all that the archive knows, what was known before slice `first` of the finest level.
+// Of all that the archive knows, of all levels, what was known before slice `first` of the finest level.
 detect::PhaseMemory phase_memory(const store::Resume& resume, SliceIndex first);
 
 }  // namespace margay::app

@@ -66,15 +66,17 @@ void say_start(const Options& o, const store::Resume& resume, bool exists) {
   // Those of all coarser levels have as much together.
   const std::uint64_t windows = o.window_memory_bytes * (1 + (o.op == slicer::Operator{} ? 0u : 1u) +
                                                          (coarser_levels(o).empty() ? 0u : 1u));
-  const std::uint64_t sum = windows + o.store_memory_bytes + o.raw_backlog_bytes + o.limits.cell_bytes + rest;
+  const std::uint64_t sum =
+      windows + o.view_memory_bytes + o.store_memory_bytes + o.raw_backlog_bytes + o.limits.cell_bytes + rest;
   log::info("version " MARGAY_VERSION ", run " + o.run + ", archive " + o.archive + ", slice " +
             std::to_string(o.levels[0].value / 1'000'000) + " ms, pid " + std::to_string(getpid()));
   log::info("memory: about " + mebibytes_text(sum) + " at most: window " + mebibytes_text(windows) +
             ", store " + mebibytes_text(o.store_memory_bytes) + ", slices that can still change " +
             mebibytes_text(o.limits.cell_bytes) + ", events that wait for the disk " +
-            mebibytes_text(o.raw_backlog_bytes) + ", the rest about " + mebibytes_text(rest) + "; up to " +
-            std::to_string(o.limits.sources) + " sources, " + std::to_string(o.limits.leaves) + " leaves, " +
-            std::to_string(o.limits.states) + " states");
+            mebibytes_text(o.raw_backlog_bytes) + ", views " + mebibytes_text(o.view_memory_bytes) +
+            ", the rest about " + mebibytes_text(rest) + "; up to " + std::to_string(o.limits.sources) +
+            " sources, " + std::to_string(o.limits.leaves) + " leaves, " + std::to_string(o.limits.states) +
+            " states");
   if (exists)
     log::info("takes up the run at cut " + std::to_string(resume.sequence) + ": " +
               std::to_string(resume.leaves.size()) + " leaves, " + std::to_string(resume.alerts.size()) +

@@ -48,7 +48,7 @@ void add_conditions(const ReportInput& in, wire::Report& report) {
 
 void add_nodes(const ReportInput& in, wire::Report& report) {
   const model::Hierarchy& h = in.topology.hierarchy;
-  const detect::Window& window = in.detector.window();
+  const detect::Window& window = in.levels.detector().window();
   const std::size_t count = std::min(h.node_count(), kMostReportedNodes);
   if (window.size() == 0) return;
   const std::int64_t slices = bar_slices(in);
@@ -96,8 +96,34 @@ void add_nodes(const ReportInput& in, wire::Report& report) {
   }
 }
 
+// The newest stretches of a level.
+void add_phases(const ReportInput& in, std::size_t level, std::size_t most,
+                google::protobuf::RepeatedPtrField<wire::PhaseSpan>& out) {
+  const auto& spans = in.levels.detector(level).phases().spans();
+  // A stretch that has just begun may still turn out to be a transition: it is not shown yet.
+  const DurationNs sure = in.levels.slice(level) * (2 * detect::PhaseOptions{}.shortest + 2);
+  for (std::size_t i = spans.size() > most ? spans.size() - most : 0; i < spans.size(); ++i) {
+    if (spans[i].current && spans[i].end - spans[i].begin < sure && !in.final) break;
+    auto* phase = out.Add();
+    phase->set_name(spans[i].name);
+    phase->set_label(spans[i].label);
+    phase->set_begin_ns(spans[i].begin.value);
+    phase->set_end_ns(spans[i].end.value);
+    phase->set_occurrence(spans[i].occurrence);
+    phase->set_current(spans[i].current);
+    if (level == 0) continue;
+    phase->set_told(in.levels.told(level, spans[i]));
+    for (const auto& part : in.levels.made_of(spans[i])) {
+      if (phase->made_of_size() == static_cast<int>(kMostReportedParts)) break;
+      auto* of = phase->add_made_of();
+      of->set_name(part.name);
+      of->set_share(part.share);
+    }
+  }
+}
+
 void add_durations(const ReportInput& in, wire::Report& report) {
-  for (const auto& [name, known] : in.detector.durations().statistics()) {
+  for (const auto& [name, known] : in.levels.detector().durations().statistics()) {
     if (report.phase_durations_size() >= static_cast<int>(kMostReportedPhases)) break;
     auto* d = report.add_phase_durations();
     d->set_name(name);
@@ -107,7 +133,7 @@ void add_durations(const ReportInput& in, wire::Report& report) {
     d->set_high_ns(known.high.value);
     d->set_last_ns(known.last.value);
   }
-  const auto forecast = in.detector.durations().forecast();
+  const auto forecast = in.levels.detector().durations().forecast();
   if (!forecast || in.final) return;
   auto* f = report.mutable_forecast();
   f->set_phase(forecast->phase);
@@ -168,7 +194,8 @@ wire::Report build_report(const ReportInput& in) {
   report.set_command(clean_utf8(in.options.command));
   report.set_sequence(in.sequence);
   report.set_slice_ns(in.options.levels[0].value);
-  if (in.detector.window().size() > 0) report.set_slice_index(in.detector.window().last().value);
+  if (in.levels.detector().window().size() > 0)
+    report.set_slice_index(in.levels.detector().window().last().value);
   report.set_watermark_ns(in.watermark.value);
   report.set_emitted_wall_ns(in.now_wall.value);
   report.set_run_begin_ns(in.run_begin.value);
@@ -184,26 +211,18 @@ wire::Report build_report(const ReportInput& in) {
   else
     add_nodes(in, report);
   add_conditions(in, report);
-  const auto& spans = in.detector.phases().spans();
-  const std::size_t skip = spans.size() > kMostReportedPhases ? spans.size() - kMostReportedPhases : 0;
-  // A stretch that has just begun may still turn out to be a transition: it is not shown yet.
-  const DurationNs sure = in.options.levels[0] * (2 * detect::PhaseOptions{}.shortest + 2);
-  for (std::size_t i = skip; i < spans.size(); ++i) {
-    if (spans[i].current && spans[i].end - spans[i].begin < sure && !in.final) break;
-    auto* phase = report.add_phases();
-    phase->set_name(spans[i].name);
-    phase->set_label(spans[i].label);
-    phase->set_begin_ns(spans[i].begin.value);
-    phase->set_end_ns(spans[i].end.value);
-    phase->set_occurrence(spans[i].occurrence);
-    phase->set_current(spans[i].current);
+  add_phases(in, 0, kMostReportedPhases, *report.mutable_phases());
+  for (std::size_t level = 1; level < in.levels.count(); ++level) {
+    auto* of = report.add_levels();
+    of->set_slice_ns(in.levels.slice(level).value);
+    add_phases(in, level, kMostReportedCoarserPhases, *of->mutable_phases());
   }
   add_durations(in, report);
   for (const std::string& a : in.alerts) report.add_alerts(a);
   add_health(in, report);
   if (in.partitions) {
     const auto nodes = static_cast<std::size_t>(report.nodes_size());
-    const detect::Window& shown = in.measured != nullptr ? *in.measured : in.detector.window();
+    const detect::Window& shown = in.measured != nullptr ? *in.measured : in.levels.detector().window();
     add_partition(shown.spatiotemporal(), nodes, report.mutable_spatiotemporal());
     add_partition(shown.temporal(), nodes, report.mutable_temporal());
   }
@@ -224,6 +243,32 @@ wire::Report content_of(const wire::Report& report) {
     alert = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
   return content;
+}
+
+nlohmann::ordered_json phases_json(const detect::Levels& levels, std::size_t level) {
+  auto all = nlohmann::ordered_json::array();
+  for (const detect::PhaseSpan& p : levels.detector(level).phases().spans()) {
+    nlohmann::ordered_json phase;
+    phase["name"] = p.name;
+    if (!p.label.empty()) phase["label"] = p.label;
+    phase["begin_ns"] = p.begin.value;
+    phase["end_ns"] = p.end.value;
+    phase["occurrence"] = p.occurrence;
+    if (level > 0) {
+      phase["made_of"] = nlohmann::ordered_json::array();
+      for (const auto& part : levels.made_of(p))
+        phase["made_of"].push_back({{"name", part.name}, {"share", part.share}});
+    }
+    all.push_back(std::move(phase));
+  }
+  return all;
+}
+
+nlohmann::ordered_json coarser_phases_json(const detect::Levels& levels) {
+  auto all = nlohmann::ordered_json::array();
+  for (std::size_t level = 1; level < levels.count(); ++level)
+    all.push_back({{"slice_ns", levels.slice(level).value}, {"phases", phases_json(levels, level)}});
+  return all;
 }
 
 std::string build_summary(const SummaryInput& in) {
@@ -260,18 +305,10 @@ std::string build_summary(const SummaryInput& in) {
   events["in_flight"] = in_flight;
   j["events"] = std::move(events);
   j["sources"] = std::move(sources);
-  j["phases"] = Json::array();
-  for (const auto& p : in.phases) {
-    Json phase;
-    phase["name"] = p.name;
-    phase["begin_ns"] = p.begin.value;
-    phase["end_ns"] = p.end.value;
-    if (!p.label.empty()) phase["label"] = p.label;
-    phase["occurrence"] = p.occurrence;
-    j["phases"].push_back(std::move(phase));
-  }
+  j["phases"] = phases_json(in.levels, 0);
+  j["levels"] = coarser_phases_json(in.levels);
   j["phase_durations"] = Json::array();
-  for (const auto& [name, d] : in.durations)
+  for (const auto& [name, d] : in.levels.detector().durations().statistics())
     j["phase_durations"].push_back({{"name", name},
                                     {"times", d.times},
                                     {"usual_ns", d.usual.value},

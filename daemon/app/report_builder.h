@@ -4,11 +4,12 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "exchange.h"
-#include "margay/detect/detector.h"
+#include "margay/detect/levels.h"
 #include "margay/observe/health.h"
 #include "margay/wire/margay.pb.h"
 #include "options.h"
@@ -19,10 +20,12 @@ namespace margay::app {
 inline constexpr std::size_t kMostReportedNodes = 4096;
 inline constexpr std::size_t kMostReportedPhases = 256;
 inline constexpr std::size_t kMostReportedAlerts = 64;
+inline constexpr std::size_t kMostReportedCoarserPhases = 32;  // of each level
+inline constexpr std::size_t kMostReportedParts = 8;           // that such a phase is made of
 
 struct ReportInput {
   const Options& options;
-  const detect::Detector& detector;
+  const detect::Levels& levels;
   const detect::Topology& topology;
   const Standing* standing;               // may be null
   const std::deque<std::string>& alerts;  // newest last
@@ -50,12 +53,15 @@ struct SummaryInput {
   TimeNs begin{}, end{};
   const detect::Topology& topology;
   const Standing* standing;
-  const std::deque<detect::PhaseSpan>& phases;
+  const detect::Levels& levels;
   std::uint64_t alerts = 0;
-  std::map<std::string, detect::DurationStatistics> durations = {};
   std::string archive_error = {};  // why the archive was not written to its end, or ""
 };
 // The --summary file's object.
 std::string build_summary(const SummaryInput& in);
+// The stretches of a level as summaries have them.
+nlohmann::ordered_json phases_json(const detect::Levels& levels, std::size_t level);
+// Of each coarser level.
+nlohmann::ordered_json coarser_phases_json(const detect::Levels& levels);
 
 }  // namespace margay::app

@@ -113,6 +113,16 @@ void archive_seeds() {
   static_cast<void>(store::encode_joined(joined, milliseconds(100), join));
   join.resize(join.size() - 4);  // the target makes the check
   seed("archive_values", "join", InputWriter().u8(16).integer(joined.back().index.value).bytes(join).text());
+  using model::Taker;
+  joined[1].takers = {{LeafIndex(0), Taker::Kind::kOther, 4242, Taker::kNobody, 1, 90, 100, "python3"},
+                      {LeafIndex(0), Taker::Kind::kRank, 77, 1, -1, 10, 100, "lmp"}};
+  static_cast<void>(store::encode_chunk(joined[1], 0, milliseconds(100), value));
+  seed("archive_values", "chunk-takers",
+       InputWriter().u8(14).integer(joined[1].index.value).bytes(value).text());
+  static_cast<void>(store::encode_joined(joined, milliseconds(100), join));
+  join.resize(join.size() - 4);
+  seed("archive_values", "join-takers",
+       InputWriter().u8(16).integer(joined.back().index.value).bytes(join).text());
   seed("archive_values", "chunk-body",
        InputWriter().u8(0x80 | 14).integer(std::int64_t{5}).piece(front).bytes(body).text());
   store::JournalEntry entry;

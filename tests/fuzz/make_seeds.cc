@@ -17,6 +17,7 @@
 #include "margay/wire/columns.h"
 #include "seeds.h"
 #include "synthetic_report.h"
+#include "synthetic_view.h"
 
 namespace {
 
@@ -289,6 +290,27 @@ void viewers() {
   seed("alerts", "no-json", "\x1b[31m{\"id\":\n[1,2]\n{\"onset_ns\":1e300,\"resources\":[null,\"/\"]}");
 }
 
+void views() {
+  const auto put = [](const std::string& name, unsigned flags, const wire::ViewAnswer& answer) {
+    seed("view_answer", name,
+         InputWriter().u8(100).u8(80).u8(48).u8(flags).bytes(answer.SerializeAsString()).text());
+  };
+  for (unsigned n = 0; n < 4; ++n) {
+    std::mt19937_64 rng(n);
+    wire::ViewAnswer answer = support::random_view(rng, {5 + 4 * n, 6 + 3 * n, 6, 4, 0.7});
+    for (int i = 0; i < 3; ++i) answer.add_curve()->set_p(0.3 * i);
+    put(std::to_string(n), 1u << n, answer);
+  }
+  support::ViewBuilder temporal(3);
+  temporal.state("Compute", wire::FAMILY_COMPUTE);
+  temporal.raw().mutable_question()->set_partition(wire::ViewQuestion::TEMPORAL);
+  temporal.part(0, 0, 2, {{0, 0.5F}}).part(0, 2, 3, {}, 0);
+  put("temporal", 0, temporal.answer());
+  wire::ViewAnswer refused;
+  refused.set_error("there is no resource /n9");
+  put("refused", 0, refused);
+}
+
 void models() {
   const auto put = [](const std::string& name, const std::string& text) {
     seed("partition_model", name, text);
@@ -453,6 +475,7 @@ int main(int argc, char** argv) {
   conversations();
   agent_replies();
   viewers();
+  views();
   fuzz::archive_seeds();
   models();
   files();

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ingest_script.h"
-#include "margay/detect/detector.h"
+#include "margay/detect/levels.h"
 #include "margay/terminal/status.h"
 #include "proto_mutator.h"
 #include "report_builder.h"
@@ -17,7 +17,7 @@ using namespace margay;
 
 struct Analysis {
   app::Options options;
-  std::unique_ptr<detect::Detector> detector;
+  std::unique_ptr<detect::Levels> levels;
   std::shared_ptr<const detect::Topology> topology = std::make_shared<detect::Topology>();
   std::deque<std::string> alerts;
   app::Standing standing;
@@ -30,7 +30,7 @@ struct Analysis {
     detect::DetectorOptions d;
     d.run = "r";
     d.window.slices = options.window_slices;
-    detector = std::make_unique<detect::Detector>(d);
+    levels = std::make_unique<detect::Levels>(d, std::span<const DurationNs>());
   }
   void keep(std::vector<alert::Alert> raised) {
     for (const alert::Alert& a : raised) alerts.push_back(alert::to_json(a));
@@ -43,10 +43,10 @@ struct Analysis {
       fresh->hierarchy = model::Hierarchy(c.ingest.leaves(), model::Hierarchy::default_view());
       fresh->states = c.states.states();
       topology = fresh;
-      detector->set_topology(topology);
+      levels->set_topology(topology);
     }
     watermark = slice_end(column.index, fuzz::kSlice);
-    keep(detector->on_slice(column, watermark));
+    keep(levels->on_slice(column, watermark));
   }
   void check_report(const fuzz::Conversation& c, bool final) {
     standing.accounts.assign(c.ingest.leaves().size(), {});
@@ -54,7 +54,7 @@ struct Analysis {
     for (const auto& [id, source] : c.ingest.sources())
       for (const auto& [index, stream] : source.streams)
         standing.accounts[stream.leaf.value] += stream.account;
-    const app::ReportInput in{options,   *detector, *topology,
+    const app::ReportInput in{options,   *levels,   *topology,
                               &standing, alerts,    fuzz::kRunBegin + fuzz::kOffset,
                               watermark, watermark, c.now + fuzz::kOffset,
                               1,         final,     true};
@@ -77,13 +77,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     c.step(
         in, [&](const model::SliceColumn& column) { analysis.on_slice(c, column); },
         [&](const model::SliceColumn& column) {
-          analysis.keep(analysis.detector->on_amended(column, analysis.watermark));
+          analysis.keep(analysis.levels->on_amended(column, analysis.watermark));
         },
         [&] { analysis.check_report(c, false); });
     static_cast<void>(c.slicer.take_changed());
     static_cast<void>(c.ingest.take_accepted());
   }
-  analysis.keep(analysis.detector->finish(analysis.watermark, analysis.watermark));
+  analysis.keep(analysis.levels->finish(analysis.watermark, analysis.watermark));
   analysis.check_report(c, true);
   return 0;
 }

@@ -28,6 +28,7 @@ const std::vector<Uses>& uses() {
       {"daemon/app", {"proto", "collector", "daemon", "viewer"}},
       {"daemon/app/config", {"proto/base"}},
       {"viewer", {"proto", "viewer"}},
+      {"viewer/scene", {"proto/base", "proto/wire"}},
       {"tests", {"proto", "collector", "daemon", "viewer", "tests"}},
   };
   return table;
@@ -37,7 +38,7 @@ constexpr std::string_view kApp = "daemon/app";
 
 // Same input, same output: no file, socket, thread, wall clock, environment or log.
 constexpr std::string_view kPure[] = {"collector/model", "collector/slicer", "daemon/partition",
-                                      "daemon/detect"};
+                                      "daemon/detect", "viewer/scene"};
 constexpr std::string_view kImpureHeaders[] = {"atomic",       "chrono",    "condition_variable",
                                                "ctime",        "dirent.h",  "fcntl.h",
                                                "filesystem",   "fstream",   "future",

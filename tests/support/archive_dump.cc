@@ -4,6 +4,8 @@
 //   archive_dump slices DIR    CSV slice,leaves,states,lost_events,provisional of level 0
 //   archive_dump cells DIR     CSV slice,leaf,state,duration_ns,longest_ns,visits of level 0, without empty
 //                             ones
+//   archive_dump evidence DIR CSV slice,leaf,process_state,sampled_ns,cpu_ns,run_delay_ns,stopped_ns,
+//                             blocked_ns,storage_bytes of level 0: what the node sampler saw of processes
 //   archive_dump records DIR  CSV leaf,kind,records,bytes of the raw records that were kept
 //   archive_dump gaps DIR     CSV slice,leaf,unknown_ns,lost of the gaps among them: each from the record
 //   before it on,
@@ -91,6 +93,24 @@ int dump_columns(const store::Archive& archive, bool cells) {
             std::printf("%lld,%u,%s,%lld,%lld,%u\n", slice, l, resume->states[StateId(x)].name.c_str(),
                         static_cast<long long>(duration), static_cast<long long>(longest), visits);
           }
+        }
+        return true;
+      });
+  return scanned ? 0 : complain(scanned.error());
+}
+
+int dump_evidence(const store::Archive& archive) {
+  std::puts("slice,leaf,process_state,sampled_ns,cpu_ns,run_delay_ns,stopped_ns,blocked_ns,storage_bytes");
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  const Status scanned =
+      archive.scan_columns(LevelIndex(0), SliceIndex(-kFar), SliceIndex(kFar), [&](model::SliceColumn&& c) {
+        for (std::uint32_t l = 0; l < c.leaves(); ++l) {
+          const model::NodeEvidence& e = c.evidence(LeafIndex(l));
+          if (e.process_state == 0) continue;
+          std::printf("%lld,%u,%c,%lld,%lld,%lld,%lld,%lld,%lld\n", static_cast<long long>(c.index.value), l,
+                      e.process_state, static_cast<long long>(e.sampled_ns), static_cast<long long>(e.cpu_ns),
+                      static_cast<long long>(e.run_delay_ns), static_cast<long long>(e.stopped_ns),
+                      static_cast<long long>(e.blocked_ns), static_cast<long long>(e.storage_bytes));
         }
         return true;
       });
@@ -239,14 +259,15 @@ int dump_reports(const store::Archive& archive) {
 int main(int argc, char** argv) {
   const std::string what = argc == 3 ? argv[1] : "";
   if (what != "meta" && what != "slices" && what != "cells" && what != "records" && what != "events" &&
-      what != "gaps" && what != "alerts" && what != "reports") {
-    std::fputs("archive_dump meta|slices|cells|records|gaps|events|alerts|reports DIR\n", stderr);
+      what != "evidence" && what != "gaps" && what != "alerts" && what != "reports") {
+    std::fputs("archive_dump meta|slices|cells|evidence|records|gaps|events|alerts|reports DIR\n", stderr);
     return 2;
   }
   const auto archive = store::Archive::open(argv[2], store::Mode::kReadOnly);
   if (!archive) return complain(archive.error());
   if (what == "meta") return dump_meta(**archive);
   if (what == "records") return dump_records(**archive);
+  if (what == "evidence") return dump_evidence(**archive);
   if (what == "gaps") return dump_gaps(**archive);
   if (what == "events") return dump_events(**archive);
   if (what == "alerts") return dump_alerts(**archive);

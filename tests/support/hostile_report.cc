@@ -119,6 +119,20 @@ wire::Report hostile_report(std::mt19937& rng) {
     p->set_current(rng() % 3 == 0);
     shares(rng, p->mutable_shares());
   }
+  for (unsigned i = rng() % 30; i > 20; --i) {
+    auto* level = r.add_levels();
+    level->set_slice_ns(time(rng));
+    for (int p = 0; p < r.phases_size() && rng() % 4 != 0; ++p) {
+      wire::PhaseSpan* const span = level->add_phases();
+      *span = r.phases(p);
+      span->set_told(rng() % 2 == 0);
+      for (unsigned k = rng() % 4; k > 0; --k) {
+        auto* part = span->add_made_of();
+        part->set_name(bytes(rng));
+        part->set_share(std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+  }
   for (int i = 0; i < r.phases_size(); i += 2) {
     auto* d = r.add_phase_durations();
     d->set_name(r.phases(i).name());

@@ -19,26 +19,36 @@ bool LiveLines::first_time(const std::string& key) {
 }
 
 void LiveLines::phases(const wire::Report& report, std::vector<Line>& out) {
-  for (const auto& span : report.phases()) {
-    // Spans are told in order: one that began before the newest told is old, or a correction of the past.
-    if (span.begin_ns() < newest_phase_begin_ns_) continue;
-    const std::string name = phase_name(span);
-    if (!first_time("phase " + name + " " + std::to_string(span.occurrence()) + " " +
-                    std::to_string(span.occurrence() == 0 ? span.begin_ns() : 0)))
-      continue;
-    newest_phase_begin_ns_ = span.begin_ns();
-    std::string text = "phase " + name;
-    if (!span.label().empty()) text += " (" + printable(span.label(), true, 40) + ")";
-    text += " begins (";
-    if (span.occurrence() <= 1) {
-      text += "new";
-    } else {
-      text += ordinal(span.occurrence()) + " time";
-      if (const auto usual = usual_duration_ns(report, span.name()))
-        text += "; usual " + duration_text(*usual);
-    }
-    out.push_back({span.begin_ns(), text + ")"});
+  const auto newest = [&](int level) -> std::int64_t& {
+    return newest_phase_begin_ns_.emplace(level, INT64_MIN).first->second;
+  };
+  for (const auto& span : report.phases()) phase(report, span, newest(0), out);
+  for (int l = 0; l < std::min(report.levels_size(), kMostLevels); ++l)
+    for (const auto& span : report.levels(l).phases())
+      // A boundary that a finer level has as well is told there.
+      if (!span.told()) phase(report, span, newest(l + 1), out);
+}
+
+void LiveLines::phase(const wire::Report& report, const wire::PhaseSpan& span, std::int64_t& newest_begin_ns,
+                      std::vector<Line>& out) {
+  // Spans are told in order: one that began before the newest told is old, or a correction of the past.
+  if (span.begin_ns() < newest_begin_ns) return;
+  const std::string name = phase_name(span);
+  if (!first_time("phase " + name + " " + std::to_string(span.occurrence()) + " " +
+                  std::to_string(span.occurrence() == 0 ? span.begin_ns() : 0)))
+    return;
+  newest_begin_ns = span.begin_ns();
+  std::string text = "phase " + name;
+  if (!span.label().empty()) text += " (" + printable(span.label(), true, 40) + ")";
+  text += " begins (";
+  if (span.occurrence() <= 1) {
+    text += "new";
+  } else {
+    text += ordinal(span.occurrence()) + " time";
+    if (const auto usual = usual_duration_ns(report, span.name())) text += "; usual " + duration_text(*usual);
   }
+  if (const std::string of = made_of_text(span); !of.empty()) text += "; made of " + of;
+  out.push_back({span.begin_ns(), text + ")"});
 }
 
 void LiveLines::alerts(const wire::Report& report, std::vector<Line>& out) {

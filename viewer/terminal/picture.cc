@@ -86,9 +86,13 @@ std::string forecast_short(const wire::Report& report) {
 std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const std::string& name) {
   if (const auto* known = known_durations(report, name)) return known->usual_ns();
   std::vector<std::int64_t> durations;
-  for (const auto& span : report.phases())
-    if (!span.current() && span.name() == name && span.end_ns() > span.begin_ns())
-      durations.push_back(minus(span.end_ns(), span.begin_ns()));
+  const auto look = [&](const auto& phases) {
+    for (const auto& span : phases)
+      if (!span.current() && span.name() == name && span.end_ns() > span.begin_ns())
+        durations.push_back(minus(span.end_ns(), span.begin_ns()));
+  };
+  look(report.phases());
+  for (int l = 0; l < std::min(report.levels_size(), kMostLevels); ++l) look(report.levels(l).phases());
   if (durations.empty()) return std::nullopt;
   const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
   std::nth_element(durations.begin(), middle, durations.end());
@@ -97,6 +101,23 @@ std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const 
 
 std::string phase_name(const wire::PhaseSpan& span) {
   return span.name().empty() ? std::string(1, '?') : printable(span.name(), true, 12);
+}
+
+bool tells_more(const wire::LevelPhases& level) {
+  return std::any_of(level.phases().begin(), level.phases().end(),
+                     [](const wire::PhaseSpan& p) { return !p.told(); });
+}
+
+std::string made_of_text(const wire::PhaseSpan& span) {
+  constexpr int kMostNamed = 3;
+  std::string out;
+  for (int i = 0; i < span.made_of_size(); ++i) {
+    const bool last = i + 1 == span.made_of_size() || i == kMostNamed;
+    out += i == 0 ? "" : last ? " and " : ", ";
+    if (i == kMostNamed) return out + "others";
+    out += printable(span.made_of(i).name(), true, 12);
+  }
+  return out;
 }
 
 std::int64_t lag_ns(const wire::Report& report, TimeNs now) {

@@ -34,6 +34,14 @@ std::string forecast_short(const wire::Report& report);
 // "B, 14th time, 32.1 s (usual 31.8 s)".
 std::string phase_name(const wire::PhaseSpan& span);
 
+// Coarser levels of a report that are looked at.
+inline constexpr int kMostLevels = 16;
+// Does a coarser level tell anything that a finer one does not? Of a job whose phases are long all levels
+// have the same.
+bool tells_more(const wire::LevelPhases& level);
+// What a coarser phase is made of: "A", "A and B", "A, B, C and others"; "" where that is not known.
+std::string made_of_text(const wire::PhaseSpan& span);
+
 // Wall clock less watermark: the report's own lag plus the age of the report at `now`.
 std::int64_t lag_ns(const wire::Report& report, TimeNs now);
 

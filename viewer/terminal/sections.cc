@@ -198,8 +198,18 @@ void draw_phase(Scene& s, int line) {
   for (const std::string& ahead : {s.safe(forecast_text(s.report)), s.safe(forecast_short(s.report))}) {
     if (ahead.empty() || x + 2 + static_cast<int>(width_of(ahead)) > s.canvas.width()) continue;
     const bool late = s.report.forecast().overdue();
-    s.canvas.put(x, line, "; " + ahead, late ? Palette::bad_text() : Style{});
+    x = s.canvas.put(x, line, "; " + ahead, late ? Palette::bad_text() : Style{});
     break;
+  }
+  // Which of the long phases it is in, where that is not the same.
+  for (int l = 0; l < std::min(s.report.levels_size(), kMostLevels); ++l) {
+    const auto& level = s.report.levels(l);
+    if (!tells_more(level)) continue;
+    const auto& now = level.phases(level.phases_size() - 1);
+    const std::string told =
+        "; in " + s.safe(phase_name(now)) + " for " + duration_text(minus(now.end_ns(), now.begin_ns()));
+    if (x + static_cast<int>(width_of(told)) > s.canvas.width()) return;
+    x = s.canvas.put(x, line, told, Palette::faint());
   }
 }
 
@@ -393,7 +403,8 @@ void draw_help(Scene& s, int line, int lines) {
       "  acked        an alert that somebody looks after; silenced: sent nowhere",
       "  silent/lost  nothing is heard of it, for long; ended: it has finished",
       "The ribbon is the time line of phases; the same letter is the same phase",
-      "again. Lost events are counted, never hidden: 0 means the picture is whole.",
+      "again; 10s:A is a long phase, seen in slices of 10 s and made of short ones.",
+      "Lost events are counted, never hidden: 0 means the picture is whole.",
       "",
       "  q, Ctrl-C       quit                 p, space   hold the picture, go on",
       "  up/down, k/j    scroll               h, ?       this help, and back",

@@ -17,6 +17,7 @@ namespace margay::terminal {
 namespace {
 
 constexpr int kMostListed = 200;
+constexpr int kMostOfALevel = 32;
 constexpr int kDeepestAlert = 16;
 constexpr int kMostAlerts = 1000;
 
@@ -57,6 +58,27 @@ std::string head_text(const wire::Report& r) {
   return out;
 }
 
+// Of coarser levels that tell more than finer ones.
+std::string levels_text(const wire::Report& r) {
+  std::string out;
+  for (int l = 0; l < std::min(r.levels_size(), kMostLevels); ++l) {
+    const auto& level = r.levels(l);
+    if (!tells_more(level)) continue;
+    out += "\nphases in slices of " + slice_text(level.slice_ns()) + "\n";
+    Table t({"phase", ">time", ">began", ">lasted", "made of"});
+    const int first = std::max(0, level.phases_size() - kMostOfALevel);
+    for (int i = first; i < level.phases_size(); ++i) {
+      const auto& p = level.phases(i);
+      t.add({phase_name(p) + (p.label().empty() ? "" : " (" + printable(p.label(), true, 30) + ")"),
+             ordinal(p.occurrence()), duration_text(minus(p.begin_ns(), r.run_begin_ns())),
+             duration_text(minus(p.end_ns(), p.begin_ns())) + (p.current() && !r.final() ? "+" : ""),
+             made_of_text(p)});
+    }
+    out += t.text();
+  }
+  return out;
+}
+
 std::string phases_text(const wire::Report& r, const Palette& palette) {
   if (r.phases().empty()) return "\nphases: none recognised yet\n";
   Table t({"phase", ">time", ">began", ">lasted", ">usual", "states"});
@@ -78,7 +100,7 @@ std::string phases_text(const wire::Report& r, const Palette& palette) {
     if (const std::string range = usual_range(r, now->name()); !range.empty()) out += "; " + range;
     out += "\n";
   }
-  return out;
+  return out + levels_text(r);
 }
 
 std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
@@ -142,6 +164,29 @@ nlohmann::json shares_json(const Palette& palette,
   return out;
 }
 
+nlohmann::json phases_json(const Palette& palette,
+                           const google::protobuf::RepeatedPtrField<wire::PhaseSpan>& phases, bool coarser) {
+  auto out = nlohmann::json::array();
+  for (const auto& p : phases) {
+    out.push_back({{"name", p.name()},
+                   {"label", p.label()},
+                   {"occurrence", p.occurrence()},
+                   {"begin_ns", p.begin_ns()},
+                   {"end_ns", p.end_ns()},
+                   {"current", p.current()}});
+    auto& phase = out.back();
+    if (!coarser) {
+      phase["shares"] = shares_json(palette, p.shares());
+      continue;
+    }
+    phase["told"] = p.told();
+    phase["made_of"] = nlohmann::json::array();
+    for (const auto& part : p.made_of())
+      phase["made_of"].push_back({{"name", part.name()}, {"share", finite(part.share())}});
+  }
+  return out;
+}
+
 // As `margay alerts ls --json` has it.
 void add_handled(const wire::HandledAlert& h, nlohmann::json& alert) {
   if (h.acknowledged())
@@ -177,7 +222,8 @@ std::string status_json(const wire::Report& r) {
             {"archive_trouble", h.archive_trouble()},
             {"archive_trouble_since_ns", h.archive_trouble_since_ns()},
             {"retention", h.retention()},
-            {"phases", json::array()},
+            {"phases", phases_json(palette, r.phases(), false)},
+            {"levels", json::array()},
             {"phase_durations", json::array()},
             {"forecast", nullptr},
             {"alerts", json::array()},
@@ -192,14 +238,9 @@ std::string status_json(const wire::Report& r) {
                      {"unit", r.measured().unit()},
                      {"full", finite(r.measured().full())},
                      {"note", r.measured().note()}};
-  for (const auto& p : r.phases())
-    j["phases"].push_back({{"name", p.name()},
-                           {"label", p.label()},
-                           {"occurrence", p.occurrence()},
-                           {"begin_ns", p.begin_ns()},
-                           {"end_ns", p.end_ns()},
-                           {"current", p.current()},
-                           {"shares", shares_json(palette, p.shares())}});
+  for (int l = 0; l < std::min(r.levels_size(), kMostLevels); ++l)
+    j["levels"].push_back(
+        {{"slice_ns", r.levels(l).slice_ns()}, {"phases", phases_json(palette, r.levels(l).phases(), true)}});
   for (const auto& d : r.phase_durations())
     j["phase_durations"].push_back({{"name", d.name()},
                                     {"times", d.times()},

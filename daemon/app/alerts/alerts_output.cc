@@ -200,6 +200,12 @@ std::string evidence_text(const Evidence& e) {
   for (const alert::StateChange& s : a.states)
     line(out, s.observed > s.expected ? "rose" : "fell",
          safe(s.state) + ": expected " + percent(s.expected) + ", observed " + percent(s.observed));
+  for (const alert::Taker& t : a.takers)
+    line(out, "has the CPU",
+         (t.name.empty() ? "" : safe(t.name) + ", ") + safe(t.kind) +
+             (t.pid > 0 ? ", pid " + std::to_string(t.pid) : std::string()) + ": " + percent(t.share) +
+             " of " + (t.cpu >= 0 ? "CPU " + std::to_string(t.cpu) : std::string("a CPU")) + " that " +
+             safe(t.resource, 2 * kWidest) + " may run on");
   if (e.waits.waited.value > 0) {
     std::string text;
     for (const WaitedFor& w : e.waits.partners)

@@ -120,8 +120,15 @@ Result<Evidence> collect_evidence(const store::Archive& archive, const alert::Al
   Evidence e;
   e.alert = alert;
   e.run_begin = resume->run.begin;
+  const auto lies_in = [&](const store::PhaseRecord& p) {
+    return p.begin <= alert.onset && (alert.onset < p.end || p.current);
+  };
   for (const store::PhaseRecord& p : resume->phases)
-    if (p.begin <= alert.onset && (alert.onset < p.end || p.current)) e.phase = p;
+    if (lies_in(p)) e.phase = p;
+  // Of a coarser level the long one.
+  const auto& levels = resume->run.levels;
+  for (const store::PhaseRecord& p : resume->coarser_phases)
+    if (p.level.value < levels.size() && levels[p.level.value] == alert.level && lies_in(p)) e.phase = p;
   auto cells = read_cells(archive, *resume, alert);
   if (!cells) return tl::unexpected(cells.error());
   e.cells = std::move(*cells);

@@ -116,11 +116,15 @@ class Checker {
   }
 
   void phases() {
-    for (std::size_t i = 0; i < all_.phases.size(); ++i) {
-      const store::PhaseRecord& p = all_.phases[i];
-      if (p.end < p.begin || (i > 0 && p.begin < all_.phases[i - 1].begin))
-        damage("phase " + std::to_string(p.index) +
-               ": it ends before it begins, or begins before the one before");
+    for (const auto* of : {&all_.phases, &all_.coarser_phases}) {
+      const store::PhaseRecord* before = nullptr;
+      for (const store::PhaseRecord& p : *of) {
+        const bool follows = before != nullptr && before->level == p.level;
+        if (p.end < p.begin || (follows && p.begin < before->begin))
+          damage("phase " + std::to_string(p.index) + " of level " + std::to_string(p.level.value) +
+                 ": it ends before it begins, or begins before the one before");
+        before = &p;
+      }
     }
   }
 

@@ -232,6 +232,10 @@ std::vector<Key> make_keys() {
       size_key("limits", "memory", AT(limits.memory), mebibytes(64), mebibytes(1u << 20),
                "The tables of the window's partitions. A window that would not fit is not partitioned, and a "
                "counter says so."),
+      size_key(
+          "limits", "views", AT(limits.views), mebibytes(16), mebibytes(1u << 20),
+          "What viewers ask for: any stretch of the run, partitioned. What would not fit is refused with a "
+          "sentence that says how many slices would."),
       size_key("limits", "disk", AT(limits.disk), SizeBytes(0), mebibytes(1u << 30),
                "The archive on the disk; 0 for no bound, 64MiB at least otherwise. Near it the oldest raw "
                "events go, then the oldest reports, then the oldest slices, the finest first. Phases, alerts "
@@ -248,11 +252,10 @@ std::vector<Key> make_keys() {
           "are found. 0: only stops and standstills are looked for, and losses."),
       bool_key(
           "detect", "every_level", AT(detect.every_level),
-          "Look for phases and perturbations in the coarser slices of slice.levels, too: for long phases "
-          "made of short ones, and for what is too weak to be seen in the finest slices and lasts (a "
-          "quarter of min_effect is enough there). false_alarms_per_day is of all levels together. For each "
-          "level it takes 16 bytes more for each leaf, state and slice of the window. New: services that are "
-          "restless for minutes raise more false alarms there than that."),
+          "Look at the coarser slices of slice.levels, too: for long phases that are made of short ones, and "
+          "for perturbations that are too weak to be seen in the finest slices and last (a quarter of "
+          "min_effect is enough there). false_alarms_per_day is of all levels together. For each level it "
+          "takes 16 bytes more for each leaf, state and slice of the window."),
       count_key("detect", "min_duration_slices", AT(detect.min_duration_slices), 1, 1000,
                 "Whole slices that a stop lasts before it is an alert. (No progress: two more.)"),
       idle_states_key(),

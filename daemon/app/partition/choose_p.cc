@@ -60,8 +60,10 @@ ChosenP noise_p(const Model& model) {
               std::to_string(kNoiseSlices) + " slices"};
 }
 
-Result<ChosenP> jump_p(partition::Batch& batch) {
-  const auto curve = partition::envelope(batch);
+Result<ChosenP> jump_p(partition::Batch& batch, const std::function<bool()>& go_on) {
+  partition::EnvelopeOptions options;
+  options.go_on = go_on;
+  const auto curve = partition::envelope(batch, options);
   if (!curve) return tl::unexpected(curve.error());
   return ChosenP{partition::largest_jump(curve->points), "jump",
                  "the last p before the largest fall of quality"};

@@ -1,6 +1,7 @@
 // The p that `margay partition` takes when none is given, and a sentence that says why.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -22,7 +23,7 @@ inline constexpr std::size_t kNoiseSlices = 8;
 inline constexpr double kDefaultP = 0.1;
 ChosenP noise_p(const Model& model);
 
-// The p before the largest fall of quality, on the certified curve.
-Result<ChosenP> jump_p(partition::Batch& batch);
+// The p before the largest fall of quality, on the certified curve; as far as `go_on` let that be found.
+Result<ChosenP> jump_p(partition::Batch& batch, const std::function<bool()>& go_on = {});
 
 }  // namespace margay::app

@@ -86,7 +86,7 @@ Result<slicer::Grid> range_of(const ZoomRequest& r, TimeNs zero, TimeNs end, std
   if (to <= from)
     return wrong("the range from " + seconds_text(from - zero) + " to " + seconds_text(to - zero) +
                  " is empty");
-  to = std::min(to, end);
+  if (!r.past_end) to = std::min(to, end);
   const auto grid = slicer::Grid::make(from, to, slices);
   if (!grid) return fail(grid.error(), "partition: --slices " + std::to_string(slices));
   return *grid;

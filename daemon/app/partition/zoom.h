@@ -15,8 +15,8 @@
 // 1 where it did for any time).
 //
 // Errors: each a sentence that names the input, the option or the place; kInvalidArgument for what was asked
-// for, kNotFound, kLimit (memory_bytes, slices), kCorrupt, kIo, kUnavailable. Thread safety: functions are
-// safe; a capture is read by two threads. Cost: the cells or events of the range.
+// for, kNotFound, kLimit (memory_bytes, slices), kCorrupt, kIo, kUnavailable, kTimeout (go_on). Thread
+// safety: functions are safe; a capture is read by two threads. Cost: the cells or events of the range.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,11 @@
 #include "margay/slicer/operator.h"
 #include "model_file.h"
 
+namespace margay::store {
+class Archive;
+struct Resume;
+}  // namespace margay::store
+
 namespace margay::app {
 
 struct ZoomRequest {
@@ -38,9 +43,12 @@ struct ZoomRequest {
   std::string node;                     // path; "": all
   slicer::Operator op;
   std::optional<std::string> level;  // a slice duration
+  bool past_end = false;  // `to` may be behind the end, so that slices are alike; nobody is there then
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
   // Told now and then how much of the input was read, 0 to 1.
   std::function<void(double)> progress;
+  // Of an archive, asked now and then: false ends the reading with kTimeout.
+  std::function<bool()> go_on;
 
   static constexpr std::uint64_t kUsualSlices = 30;
   // Whether anything but the input was asked for.
@@ -60,5 +68,22 @@ enum class ZoomInput { kNone, kArchive, kCapture };
 ZoomInput zoom_input(const std::string& path);
 
 Result<Zoomed> zoom(const ZoomRequest& request);
+// The same of an archive that is open, also one that this process is writing, and what load() told of it;
+// `input` is only what the errors call it. The archive is read in pieces of some milliseconds (events: in
+// one), each of which sees one cut: what is committed or dropped meanwhile may be in some of them.
+Result<Zoomed> zoom(const ZoomRequest& request, const store::Archive& archive, const store::Resume& resume);
+
+// What there is to zoom into.
+struct ZoomExtent {
+  struct Kept {
+    SliceIndex first{}, last{};  // closed slices, both inside
+    bool any = false;
+  };
+  TimeNs zero{};             // what times are counted from: the begin of the run's first slice
+  TimeNs end{};              // of the newest slice of any level
+  std::vector<Kept> levels;  // the finest first
+};
+// Errors: those of the archive, kCorrupt (no levels). Cost: two seeks a level.
+Result<ZoomExtent> zoom_extent(const store::Archive& archive, const store::Resume& resume);
 
 }  // namespace margay::app

@@ -1,6 +1,8 @@
 // A zoom into an archive: cells where they fit, raw events where they do not.
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "margay/config/units.h"
 #include "margay/import/archive_trace.h"
@@ -14,6 +16,8 @@ using slicer::Grid;
 
 // A source that is silent for so long is lost: what it did is unknown (as detect::WindowOptions::lost_after).
 constexpr DurationNs kLostAfter = seconds(10);
+// Read at once: a reading call holds the database open, and a writer whose commit failed has to open it anew.
+constexpr int kPiece = 256;
 
 tl::unexpected<Error> wrong(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, "partition: " + what);
@@ -105,10 +109,6 @@ class ArchiveZoom {
   Result<Zoomed> read();
 
  private:
-  struct Kept {
-    SliceIndex first{}, last{};
-    bool any = false;
-  };
   Status look();
   Result<Grid> grid();
   bool aligned(const Grid& g) const;
@@ -116,13 +116,17 @@ class ArchiveZoom {
   Status sum_run(std::size_t level, SliceIndex first, SliceIndex last);
   Result<Zoomed> from_raw(const Grid& g);
   Result<Zoomed> from_cells(const Grid& g, std::optional<std::size_t> level);
+  Status still_wanted() const {
+    if (!request_.go_on || request_.go_on()) return {};
+    return fail(ErrorCode::kTimeout, "partition: " + request_.input + ": the reading was ended");
+  }
   bool durations() const { return request_.op.measure == slicer::Operator::Measure::kDuration; }
 
   const ZoomRequest& request_;
   const store::Archive& archive_;
   const store::Resume& resume_;
   const std::vector<DurationNs>& levels_;
-  std::vector<Kept> kept_;
+  std::vector<ZoomExtent::Kept> kept_;
   TimeNs zero_{}, end_{};
   Grid grid_;
   std::optional<CellSums> sums_;
@@ -130,19 +134,11 @@ class ArchiveZoom {
 };
 
 Status ArchiveZoom::look() {
-  zero_ = slice_begin(slice_of(resume_.run.begin, levels_[0]), levels_[0]);
-  end_ = zero_;
-  for (std::size_t l = 0; l < levels_.size(); ++l) {
-    const auto range = archive_.column_range(LevelIndex(static_cast<std::uint8_t>(l)));
-    if (!range) return tl::unexpected(range.error());
-    Kept& k = kept_.emplace_back();
-    if (!*range) continue;
-    k = {(*range)->first, (*range)->second, true};
-    for (const auto& c : resume_.closed)
-      if (c.level.value == l) k.last = std::min(k.last, c.through);
-    k.any = k.first <= k.last;
-    if (k.any) end_ = std::max(end_, slice_end(k.last, levels_[l]));
-  }
+  auto extent = zoom_extent(archive_, resume_);
+  if (!extent) return tl::unexpected(extent.error());
+  zero_ = extent->zero;
+  end_ = extent->end;
+  kept_ = std::move(extent->levels);
   return {};
 }
 
@@ -203,28 +199,36 @@ Status ArchiveZoom::sum(TimeNs a, TimeNs b, std::size_t coarsest) {
 }
 
 Status ArchiveZoom::sum_run(std::size_t level, SliceIndex first, SliceIndex last) {
-  SliceIndex next = first;
-  Status inside;
-  const auto missing = [&](SliceIndex until) {  // not inside
-    if (!inside || next >= until) return;
-    if (level == 0)  // what lies beyond the run is not missing
-      missing_ += static_cast<std::uint64_t>(
-          std::max<std::int64_t>(0, std::min(until, slice_of(end_, levels_[0])).value -
-                                        std::max(next, slice_of(zero_, levels_[0])).value));
-    else
-      inside = sum(slice_begin(next, levels_[level]), slice_begin(until, levels_[level]), level - 1);
+  const auto missing = [&](SliceIndex from, SliceIndex until) -> Status {  // not inside
+    if (from >= until) return {};
+    if (level > 0)
+      return sum(slice_begin(from, levels_[level]), slice_begin(until, levels_[level]), level - 1);
+    // What lies beyond the run is not missing.
+    missing_ += static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, std::min(until, slice_of(end_, levels_[0])).value -
+                                      std::max(from, slice_of(zero_, levels_[0])).value));
+    return {};
   };
   const SliceIndex readable = kept_[level].any ? std::min(last, kept_[level].last) : first - 1;
-  const Status ok = archive_.scan_columns(LevelIndex(static_cast<std::uint8_t>(level)), first, readable,
-                                          [&](model::SliceColumn&& c) {
-                                            missing(c.index);
-                                            sums_->add(c, levels_[level]);
-                                            next = c.index + 1;
-                                            return inside.has_value();
-                                          });
-  if (!ok) return ok;
-  missing(last + 1);
-  return inside;
+  SliceIndex next = first;
+  for (bool more = true; more && next <= readable;) {
+    if (Status ok = still_wanted(); !ok) return ok;
+    more = false;
+    int taken = 0;
+    std::optional<std::pair<SliceIndex, SliceIndex>> hole;  // read from finer slices, behind this reading
+    Status ok = archive_.scan_columns(LevelIndex(static_cast<std::uint8_t>(level)), next, readable,
+                                      [&](model::SliceColumn&& c) {
+                                        if (c.index > next) hole.emplace(next, c.index);
+                                        sums_->add(c, levels_[level]);
+                                        next = c.index + 1;
+                                        more = hole || ++taken >= kPiece;
+                                        return !more;
+                                      });
+    if (!ok) return ok;
+    if (!hole) continue;
+    if (Status inside = missing(hole->first, hole->second); !inside) return inside;
+  }
+  return missing(next, last + 1);
 }
 
 Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t> level) {
@@ -289,11 +293,12 @@ Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
   options.to = g.to;
   options.wanted = [&](LeafIndex l) { return below[l.value]; };
   options.values = request_.op.measure == slicer::Operator::Measure::kMean;
-  if (request_.progress)
+  if (request_.progress || request_.go_on)
     options.step = [&](TimeNs t) -> Status {
-      request_.progress(std::clamp(
-          static_cast<double>((t - g.from).value) / static_cast<double>((g.to - g.from).value), 0.0, 1.0));
-      return {};
+      if (request_.progress)
+        request_.progress(std::clamp(
+            static_cast<double>((t - g.from).value) / static_cast<double>((g.to - g.from).value), 0.0, 1.0));
+      return still_wanted();
     };
   const auto counts = trace::read_archive(archive_, resume_, options, trace);
   if (!counts) return tl::unexpected(counts.error());
@@ -316,7 +321,6 @@ Result<Zoomed> ArchiveZoom::from_raw(const Grid& g) {
 }
 
 Result<Zoomed> ArchiveZoom::read() {
-  if (levels_.empty()) return fail(ErrorCode::kCorrupt, request_.input + ": no level in it");
   if (Status ok = look(); !ok) return tl::unexpected(ok.error());
   std::vector<std::string> names;
   for (const auto& s : resume_.states.states()) names.push_back(s.name);
@@ -358,7 +362,7 @@ Result<Zoomed> zoom_archive(const ZoomRequest& request) {
   if (!archive) return tl::unexpected(archive.error());
   const auto resume = (*archive)->load();
   if (!resume) return tl::unexpected(resume.error());
-  auto zoomed = ArchiveZoom(request, **archive, *resume).read();
+  auto zoomed = zoom(request, **archive, *resume);
   if (zoomed && (*archive)->is_live())
     zoomed->notes.insert(zoomed->notes.begin(),
                          request.input + ": is being written; this is what it holds now");
@@ -366,3 +370,30 @@ Result<Zoomed> zoom_archive(const ZoomRequest& request) {
 }
 
 }  // namespace margay::app::internal
+
+namespace margay::app {
+
+Result<ZoomExtent> zoom_extent(const store::Archive& archive, const store::Resume& resume) {
+  const std::vector<DurationNs>& levels = resume.run.levels;
+  if (levels.empty()) return fail(ErrorCode::kCorrupt, archive.path() + ": no level in it");
+  ZoomExtent out;
+  out.zero = out.end = slice_begin(slice_of(resume.run.begin, levels[0]), levels[0]);
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    const auto range = archive.column_range(LevelIndex(static_cast<std::uint8_t>(l)));
+    if (!range) return tl::unexpected(range.error());
+    ZoomExtent::Kept& k = out.levels.emplace_back();
+    if (!*range) continue;
+    k = {(*range)->first, (*range)->second, true};
+    for (const auto& c : resume.closed)
+      if (c.level.value == l) k.last = std::min(k.last, c.through);
+    k.any = k.first <= k.last;
+    if (k.any) out.end = std::max(out.end, slice_end(k.last, levels[l]));
+  }
+  return out;
+}
+
+Result<Zoomed> zoom(const ZoomRequest& request, const store::Archive& archive, const store::Resume& resume) {
+  return internal::ArchiveZoom(request, archive, resume).read();
+}
+
+}  // namespace margay::app

@@ -26,6 +26,10 @@ Result<std::unique_ptr<Player>> Player::open(const Options& options, const Clock
   if (!control) return tl::unexpected(control.error());
   p->reports_.emplace(std::move(*reports));
   p->control_.emplace(std::move(*control));
+  if (options.archive != nullptr) {
+    p->views_ = std::make_unique<ViewService>(*options.archive, clock, ViewService::Options());
+    p->views_->start();
+  }
   return p;
 }
 
@@ -117,6 +121,14 @@ void Player::publish(const Analyst& analyst) {
 void Player::serve() {
   if (!control_) return;
   while (const auto frame = control_->try_receive()) answer(*frame);
+  while (auto view = views_ ? views_->try_take() : std::nullopt) send_view(std::move(*view));
+}
+
+void Player::send_view(ViewReply&& view) {
+  wire::ControlReply reply;
+  reply.set_version(wire::kWireVersion);
+  *reply.mutable_view() = std::move(view.answer);
+  static_cast<void>(control_->try_send(reply, view.to.from));
 }
 
 void Player::answer(const transport::Socket::Frame& frame) {
@@ -152,6 +164,14 @@ void Player::answer(const transport::Socket::Frame& frame) {
       rewind_ = *target_ < now_;
       if (rewind_) now_ = options_.begin;
       break;
+    case wire::ControlRequest::VIEW:
+      if (!views_) {
+        reply.set_error("this replay answers no questions about stretches");
+        break;
+      }
+      for (ViewReply& at_once : views_->ask({frame.from, false}, request.view()))
+        send_view(std::move(at_once));
+      return;  // answered when it is computed
     default:
       reply.set_error(good ? "the request's kind is unknown"
                            : "the request is not of wire version " + std::to_string(wire::kWireVersion));

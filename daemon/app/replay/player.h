@@ -13,6 +13,7 @@
 #include "analyst.h"
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
+#include "view/view_service.h"
 
 namespace margay::app {
 
@@ -23,6 +24,9 @@ class Player {
     bool serve = false;
     transport::RunDirectory directory;  // with `serve`
     TimeNs begin{}, end{};              // of what is replayed
+    // With `serve`: what questions about a stretch (VIEW) are answered from, all of it, wherever the replay
+    // is; null: they are refused. Must outlive the player.
+    const store::Archive* archive = nullptr;
   };
   // `stop` may be set from a signal handler. Errors: of binding the endpoints.
   static Result<std::unique_ptr<Player>> open(const Options& options, const Clock& clock,
@@ -41,6 +45,7 @@ class Player {
       : options_(options), clock_(clock), stop_(stop), speed_(options.speed) {}
   void serve();
   void answer(const transport::Socket::Frame& frame);
+  void send_view(ViewReply&& view);
   void publish(const Analyst& analyst);
   void pace_anew() { pace_from_.reset(); }
 
@@ -49,6 +54,7 @@ class Player {
   const std::atomic<bool>& stop_;
   zmq::context_t context_{1};
   std::optional<transport::Socket> reports_, control_;
+  std::unique_ptr<ViewService> views_;
   double speed_;
   bool paused_ = false;
   bool at_end_ = false;

@@ -120,16 +120,8 @@ std::string summary_json(const store::RunMeta& run, const slicer::Operator& op, 
   j["slices"] = result.slices;
   j["decisions"] = result.decisions;
   j["decisions_missing"] = result.missing;
-  j["phases"] = nlohmann::ordered_json::array();
-  for (const auto& p : analyst.detector().phases().spans()) {
-    nlohmann::ordered_json phase;
-    phase["name"] = p.name;
-    if (!p.label.empty()) phase["label"] = p.label;
-    phase["begin_ns"] = p.begin.value;
-    phase["end_ns"] = p.end.value;
-    phase["occurrence"] = p.occurrence;
-    j["phases"].push_back(std::move(phase));
-  }
+  j["phases"] = phases_json(analyst.levels(), 0);
+  j["levels"] = coarser_phases_json(analyst.levels());
   j["alerts"] = alerts;
   j["seconds"] = seconds;
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -150,6 +142,7 @@ class Session {
     Player::Options options;
     options.speed = wishes_.speed;
     options.serve = r_.serve;
+    options.archive = &archive_;
     options.begin = wishes_.what_if.from.value_or(resume_.run.begin);
     options.end = options.begin;
     for (const auto& c : resume_.closed)
@@ -254,9 +247,9 @@ class Session {
     if (!shown.measured().note().empty())
       std::printf("margay: %s: %s\n", terminal::printable(shown.measured().operator_(), true, 300).c_str(),
                   terminal::printable(shown.measured().note(), true, 400).c_str());
-    if (!analyst.detector().error().empty())
+    if (!analyst.levels().error().empty())
       std::printf("margay: the window is not partitioned: %s\n",
-                  terminal::printable(analyst.detector().error(), true, 400).c_str());
+                  terminal::printable(analyst.levels().error(), true, 400).c_str());
     if (result.exact)
       std::puts("margay: as it was said live");
     else if (wishes_.what_if.any() || r_.resampled)

@@ -205,7 +205,7 @@ TEST(CommandOptions, WhatMakesNoSenseIsSaid) {
 // A job of 8 ranks with one alert's worth of history.
 struct Job {
   test::JobPlan plan;
-  detect::Detector detector;
+  detect::Levels levels;
   std::shared_ptr<const detect::Topology> topology;
   Standing standing;
   static detect::DetectorOptions options() {
@@ -213,11 +213,11 @@ struct Job {
     o.window.slices = 64;
     return o;
   }
-  Job() : detector(options()) {
+  Job() : levels(options(), {}) {
     plan.phases = {{3'000, {0.7, 0.1, 0.1, 0.05, 0.05}, ""}, {3'000, {0.2, 0.35, 0.35, 0.05, 0.05}, ""}};
     topology = test::job_topology(plan);
-    detector.set_topology(topology);
-    for (const auto& c : test::make_job(plan)) detector.on_slice(c, slice_end(c.index, plan.slice));
+    levels.set_topology(topology);
+    for (const auto& c : test::make_job(plan)) levels.on_slice(c, slice_end(c.index, plan.slice));
     for (std::uint64_t i = 0; i < plan.ranks; ++i) {
       ingest::Account a;
       a.recorded = 100 + i;
@@ -243,7 +243,7 @@ TEST(ReportBuilder, AReportIsWholeAndSurvivesTheWire) {
   const std::deque<std::string> alerts = {"{}"};
   const TimeNs end = test::job_time(job.plan, 6'000);
   ReportInput in{options,
-                 job.detector,
+                 job.levels,
                  *job.topology,
                  &job.standing,
                  alerts,
@@ -280,10 +280,10 @@ TEST(ReportBuilder, AReportIsWholeAndSurvivesTheWire) {
     for (int i = 0; i < p->parts_size(); i += 3)
       cells += std::uint64_t{r.nodes(static_cast<int>(p->parts(i))).leaves()} *
                (p->parts(i + 2) - p->parts(i + 1) + 1);
-    EXPECT_EQ(cells, 8 * job.detector.window().size());
+    EXPECT_EQ(cells, 8 * job.levels.detector().window().size());
   }
   // With nothing known yet it is still a report.
-  detect::Detector none(Job::options());
+  detect::Levels none(Job::options(), {});
   detect::Topology nothing;
   ReportInput empty{options,   none,      nothing,   nullptr, alerts, TimeNs(0),
                     TimeNs(0), TimeNs(0), TimeNs(0), 1,       false,  true};
@@ -292,16 +292,16 @@ TEST(ReportBuilder, AReportIsWholeAndSurvivesTheWire) {
 
 TEST(ReportBuilder, WhatIsUnknownIsNotShownAsAbsent) {
   Job job;
-  const SliceIndex next = job.detector.window().last() + 1;
+  const SliceIndex next = job.levels.detector().window().last() + 1;
   model::SliceColumn column(LevelIndex(0), next, static_cast<std::uint32_t>(job.plan.ranks), 3);
   for (std::uint32_t l = 0; l < column.leaves(); ++l)
     column.duration_ns(LeafIndex(l))[l == 0 ? kUnknown.value : kCompute.value] = job.plan.slice.value;
-  job.detector.on_slice(column, slice_end(next, job.plan.slice));
+  job.levels.on_slice(column, slice_end(next, job.plan.slice));
   Options options;
   const std::deque<std::string> alerts;
   const TimeNs end = slice_end(next, job.plan.slice);
-  const ReportInput in{options, job.detector, *job.topology, &job.standing, alerts, end, end, end, end,
-                       1,       false,        true};
+  const ReportInput in{options, job.levels, *job.topology, &job.standing, alerts, end, end, end,
+                       end,     1,          false,         true};
   const wire::Report r = build_report(in);
   const auto node = job.topology->hierarchy.node_of(LeafIndex(0)).value;
   double unknown = 0, absent = 0;
@@ -316,7 +316,7 @@ TEST(ReportBuilder, WhatIsUnknownIsNotShownAsAbsent) {
 TEST(Summary, SumsWhatWasCounted) {
   Job job;
   const TimeNs begin = test::job_time(job.plan, 0), end = test::job_time(job.plan, 6'000);
-  SummaryInput in{3, begin, end, *job.topology, &job.standing, job.detector.phases().spans(), 2};
+  SummaryInput in{3, begin, end, *job.topology, &job.standing, job.levels, 2};
   const auto j = nlohmann::ordered_json::parse(build_summary(in));
   EXPECT_EQ(j["exit_code"], 3);
   EXPECT_EQ(j["duration_ns"], seconds(6).value);
@@ -329,7 +329,7 @@ TEST(Summary, SumsWhatWasCounted) {
   EXPECT_EQ(n("produced"), n("modelled") + n("late_dropped") + n("probe_dropped") + n("wire_lost") +
                                n("rejected") + n("in_flight"));
   EXPECT_EQ(n("in_flight"), 80u);
-  SummaryInput none{0, begin, end, *job.topology, nullptr, job.detector.phases().spans(), 0};
+  SummaryInput none{0, begin, end, *job.topology, nullptr, job.levels, 0};
   EXPECT_TRUE(nlohmann::json::parse(build_summary(none))["sources"].empty());
 }
 
@@ -357,11 +357,11 @@ TEST(Report, ACommandOfAnyBytesLeavesItReadable) {
   Options options;
   options.run = "r";
   options.command = "./app \xff\xfe caf\xc3\xa9\n";
-  const detect::Detector detector{detect::DetectorOptions{}};
+  const detect::Levels levels(detect::DetectorOptions{}, {});
   const detect::Topology topology;
   const std::deque<std::string> alerts;
   const wire::Report report = build_report(
-      {options, detector, topology, nullptr, alerts, TimeNs(), TimeNs(), TimeNs(), TimeNs(), 1, false, true});
+      {options, levels, topology, nullptr, alerts, TimeNs(), TimeNs(), TimeNs(), TimeNs(), 1, false, true});
   wire::Report back;
   ASSERT_TRUE(back.ParseFromString(report.SerializeAsString()));
   EXPECT_EQ(back.command(), "./app ?? caf\xc3\xa9?");

@@ -102,5 +102,25 @@ TEST(PhaseMemory, OnlyWhatWasKnownBeforeIsTold) {
   EXPECT_EQ(memory.before[1].name, "B");
 }
 
+TEST(PhaseMemory, CoarserLevelsAreRememberedToo) {
+  store::Resume resume;
+  resume.run.levels = {milliseconds(100), seconds(10)};
+  for (const char* name : {"MPI_Send", "MPI_Recv", "MPI_Wait"})
+    ASSERT_TRUE(resume.states.intern(name, model::StateFamily::kPointToPoint));
+  detect::KnownPhase k = example();
+  k.name = "1500ms:ABC";
+  k.born = SliceIndex(900);
+  resume.signatures.push_back(*to_blob(k));
+  const auto at = [](std::int64_t slice) { return slice_begin(SliceIndex(slice), milliseconds(100)); };
+  resume.phases = {{0, "A", "", at(0), at(800), 1, false}};
+  resume.coarser_phases = {{0, "10s:A", "", at(0), at(700), 1, false, LevelIndex(1)},
+                           {1, "10s:B", "", at(700), at(1'100), 1, false, LevelIndex(1)}};
+  const auto memory = phase_memory(resume, SliceIndex(1'000));
+  ASSERT_EQ(memory.phases.size(), 1u);
+  EXPECT_EQ(memory.phases[0].name, "1500ms:ABC");
+  ASSERT_EQ(memory.before.size(), 2u);
+  EXPECT_EQ(memory.before[1].name, "10s:A");
+}
+
 }  // namespace
 }  // namespace margay::app

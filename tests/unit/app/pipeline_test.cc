@@ -13,6 +13,8 @@
 #include "margay/store/archive.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
+#include "support/synthetic_job.h"
+#include "view/view_maker.h"
 
 namespace margay::app {
 namespace {
@@ -138,6 +140,85 @@ TEST_F(PipelineTest, SlicesThatAreOverLongBeforeTheNextCommitAreArchived) {
     return;
   }
   FAIL() << "nothing was closed";
+}
+
+// A run that was watched until just now, and is taken up.
+TEST_F(PipelineTest, AnswersQuestionsAboutAStretchAndCountsThem) {
+  const SystemClock clock;
+  test::JobPlan plan;
+  plan.phases = {{3000, {0.70, 0.10, 0.10, 0.05, 0.05}, "a"}};
+  std::vector<model::SliceColumn> job = test::make_job(plan);
+  const SliceIndex first = slice_of(clock.realtime(), plan.slice) - static_cast<std::int64_t>(job.size());
+  store::RunMeta run;
+  run.run = options.run;
+  run.levels = options.levels;
+  run.begin = slice_begin(first, plan.slice);
+  {
+    auto archive = store::Archive::create(options.archive, run);
+    ASSERT_TRUE(archive) << archive.error().message;
+    store::Cut cut;
+    cut.sequence = 1;
+    const auto topology = test::job_topology(plan);
+    for (std::uint16_t s = 3; s < topology->states.size(); ++s)
+      cut.states.push_back({StateId(s), topology->states[s]});
+    for (std::uint32_t l = 0; l < plan.ranks; ++l)
+      cut.leaves.push_back({LeafIndex(l), SourceId(l + 1), 0, {{"host", "h"}, {"rank", std::to_string(l)}}});
+    for (std::size_t i = 0; i < job.size(); ++i) {
+      job[i].index = first + static_cast<std::int64_t>(i);
+      cut.columns.push_back(std::make_shared<model::SliceColumn>(job[i]));
+    }
+    cut.closed = {{LevelIndex(0), job.back().index}};
+    const TimeNs end = slice_end(job.back().index, plan.slice);
+    for (std::uint32_t l = 0; l < plan.ranks; ++l) cut.leaf_states.push_back({LeafIndex(l), {}, end, end, 0});
+    ASSERT_TRUE((*archive)->commit(cut, false));
+  }
+  auto pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  zmq::context_t context(1);
+  auto control =
+      transport::Socket::connect(context, zmq::socket_type::dealer, options.directory.control_endpoint());
+  ASSERT_TRUE(control);
+  const auto ask = [&](const wire::ViewQuestion& q) {
+    wire::ControlRequest request;
+    request.set_version(wire::kWireVersion);
+    request.set_kind(wire::ControlRequest::VIEW);
+    *request.mutable_view() = q;
+    EXPECT_TRUE(control->send(request, std::chrono::seconds(60)));
+    transport::Socket* const one = &*control;
+    EXPECT_TRUE(transport::wait_readable({&one, 1}, std::chrono::seconds(60)));
+    wire::ControlReply reply;
+    const auto frame = control->try_receive();
+    EXPECT_TRUE(frame && reply.ParseFromString(frame->body));
+    EXPECT_EQ(reply.error(), "");
+    EXPECT_EQ(reply.view().token(), q.token());
+    return reply.view();
+  };
+  wire::ViewQuestion q;
+  q.set_token(7);
+  q.set_from_ns(run.begin.value);
+  q.set_to_ns(slice_end(job.back().index, plan.slice).value);
+  q.set_slices(30);
+  q.set_curve(true);
+  const wire::ViewAnswer said = ask(q);
+  EXPECT_EQ(said.error(), "");
+  EXPECT_GT(said.part_node_size(), 0);
+  EXPECT_GT(said.curve_size(), 1);
+
+  const auto beside = store::Archive::open(options.archive, store::Mode::kBeside);
+  ASSERT_TRUE(beside) << beside.error().message;
+  ViewMaker maker(**beside, clock, {});
+  wire::ViewAnswer expected = *maker.answer(*decode_view_untrusted(q), [] { return true; });
+  expected.set_token(7);
+  expected.mutable_question()->set_token(7);
+  EXPECT_EQ(said.SerializeAsString(), expected.SerializeAsString());
+
+  q.set_token(8);
+  q.set_slices(5000);
+  EXPECT_THAT(ask(q).error(), HasSubstr("slices: 5000, at most 1000"));
+  const wire::Report r = status();
+  EXPECT_EQ(value(r, "views_answered"), 1u);
+  EXPECT_EQ(value(r, "views_refused"), 1u);
+  EXPECT_EQ(value(r, "views_computed"), 1u);
 }
 
 TEST_F(PipelineTest, AnAddressThatMakesNoSenseIsRefusedAndATakenPortIsNot) {

@@ -112,8 +112,8 @@ TEST(Replay, ArchiveWithoutAJournalIsShownAsItIs) {
 
   Options options;
   options.run = "r";
-  options.levels = {plan.slice};
-  detect::Detector detector(detector_options(options));
+  options.levels = {plan.slice, plan.slice * 10};
+  detect::Levels detector(detector_options(options), coarser_levels(options));
   detector.set_topology(job_topology(plan));
   std::vector<std::string> expected;
   for (const auto& c : job)
@@ -160,8 +160,8 @@ TEST(Replay, CoarserSlicesAreSumsOfFinerOnes) {
 
   Options options;
   options.run = "r";
-  options.levels = {plan.slice * 2};
-  detect::Detector detector(detector_options(options));
+  options.levels = {plan.slice * 2, plan.slice * 10};
+  detect::Levels detector(detector_options(options), coarser_levels(options));
   detector.set_topology(job_topology(plan));
   std::vector<std::string> expected;
   ASSERT_EQ(job.front().index.value % 2, 0);
@@ -199,7 +199,8 @@ TEST(Replay, WishesThatCannotBeAreRefused) {
 // The journal of a run of one daemon after another: `restart_at` slices in, with other settings if `p` is
 // given.
 std::vector<store::JournalEntry> journal_of(const JobPlan& plan, const std::vector<model::SliceColumn>& job,
-                                            std::size_t restart_at, bool whole, std::optional<double> p) {
+                                            std::size_t restart_at, bool whole, std::optional<double> p,
+                                            bool watch_levels = false) {
   std::vector<store::JournalEntry> out;
   const auto add = [&](Kind kind, SliceIndex at) -> store::JournalEntry& {
     store::JournalEntry e;
@@ -218,6 +219,7 @@ std::vector<store::JournalEntry> journal_of(const JobPlan& plan, const std::vect
                                                {"rank", std::to_string(l)}});
   };
   Options options;
+  options.watch_levels = watch_levels;
   const SliceIndex before = job.front().index - 1;
   auto& start = add(Kind::kStart, before);
   start.slice = job.front().index;
@@ -279,8 +281,8 @@ TEST(Replay, CoarserLevelsAreWatchedAndARestartChangesNothing) {
     row[kCompute.value] -= moved;
     row[kJobWait.value] += moved;
   }
-  make_archive(place.path + "/one", plan, job, job.size(), journal_of(plan, job, SIZE_MAX, true, {}));
-  make_archive(place.path + "/two", plan, job, job.size(), journal_of(plan, job, 1203, true, 0.5));
+  make_archive(place.path + "/one", plan, job, job.size(), journal_of(plan, job, SIZE_MAX, true, {}, true));
+  make_archive(place.path + "/two", plan, job, job.size(), journal_of(plan, job, 1203, true, 0.5, true));
   const Said one = replayed(place.path + "/one"), two = replayed(place.path + "/two");
   ASSERT_GE(one.alerts.size(), 1u);
   for (const std::string& word : one.alerts) {
@@ -288,12 +290,69 @@ TEST(Replay, CoarserLevelsAreWatchedAndARestartChangesNothing) {
     EXPECT_THAT(word, ::testing::HasSubstr("\"level_ns\":1000000000"));
   }
   EXPECT_EQ(one.alerts, two.alerts);
+  wire::Report whole, after;
+  ASSERT_TRUE(whole.ParseFromString(one.reports.back()));
+  ASSERT_TRUE(after.ParseFromString(two.reports.back()));
+  ASSERT_EQ(whole.levels_size(), 1);
+  ASSERT_EQ(whole.levels(0).phases_size(), 1);
+  EXPECT_EQ(whole.levels(0).slice_ns(), seconds(1).value);
+  EXPECT_EQ(whole.levels(0).phases(0).name(), "1s:A");
+  EXPECT_EQ(whole.levels(0).SerializeAsString(), after.levels(0).SerializeAsString());
 
-  auto older = journal_of(plan, job, SIZE_MAX, true, {});
+  auto older = journal_of(plan, job, SIZE_MAX, true, {}, true);
   for (auto& e : older) e.settings.erase("watch_levels");
   make_archive(place.path + "/older", plan, job, job.size(), older);
   const Said at_one = replayed(place.path + "/older");
   EXPECT_TRUE(at_one.alerts.empty());
+}
+
+// With coarser levels: what is said by t depends on nothing later, a daemon that was killed and began again
+// with all there was changes nothing, and one that could look back on a part is followed.
+TEST(Replay, PhasesOfCoarserLevelsAreTheSameLiveCutShortAndAfterARestart) {
+  const test::RuntimePlace place;
+  JobPlan plan;
+  plan.evidence = false;
+  for (int i = 0; i < 80; ++i) {
+    plan.phases.push_back({700, {0.70, 0.10, 0.10, 0.05, 0.05}, ""});
+    plan.phases.push_back(i < 40 ? JobPhase{700, {0.20, 0.35, 0.35, 0.05, 0.05}, ""}
+                                 : JobPhase{700, {0.35, 0.05, 0.05, 0.50, 0.05}, ""});
+  }
+  const auto job = make_job(plan);
+  const auto journal = [&](std::size_t at, bool whole) { return journal_of(plan, job, at, whole, {}, true); };
+  make_archive(place.path + "/one", plan, job, job.size(), journal(SIZE_MAX, true));
+  make_archive(place.path + "/two", plan, job, job.size(), journal(903, true));
+  make_archive(place.path + "/part", plan, job, job.size(), journal(903, false));
+  const Said one = replayed(place.path + "/one"), two = replayed(place.path + "/two");
+  const Said part = replayed(place.path + "/part");
+  EXPECT_TRUE(one.result.exact);
+  EXPECT_TRUE(two.result.exact);
+  EXPECT_EQ(one.alerts, two.alerts);
+  wire::Report a, b, c;
+  ASSERT_TRUE(a.ParseFromString(one.reports.back()));
+  ASSERT_TRUE(b.ParseFromString(two.reports.back()));
+  ASSERT_TRUE(c.ParseFromString(part.reports.back()));
+  b.set_position(a.position());
+  EXPECT_EQ(a.SerializeAsString(), b.SerializeAsString());
+  ASSERT_EQ(a.levels_size(), 1);
+  ASSERT_EQ(a.levels(0).phases_size(), 2);
+  EXPECT_EQ(a.levels(0).phases(1).name(), "1s:B");
+  EXPECT_FALSE(a.levels(0).phases(1).told()) << "the finest has no long phase there";
+  EXPECT_GE(a.levels(0).phases(1).made_of_size(), 2);
+  ASSERT_EQ(c.levels(0).phases_size(), 2) << "from what it looked back on";
+  EXPECT_NEAR(static_cast<double>(c.levels(0).phases(1).begin_ns() - a.levels(0).phases(1).begin_ns()), 0,
+              1e8);
+  std::mt19937_64 random(kSeed);
+  for (int i = 0; i < 6; ++i) {
+    const auto count = static_cast<std::size_t>(1 + random() % job.size());
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", " + std::to_string(count) + " slices");
+    const std::string path = place.path + "/cut" + std::to_string(i);
+    auto told = journal(SIZE_MAX, true);
+    told.resize(2 + count);
+    make_archive(path, plan, job, count, told);
+    const Said cut = replayed(path);
+    ASSERT_LE(cut.reports.size(), one.reports.size());
+    EXPECT_EQ(cut.reports.back(), one.reports[cut.reports.size() - 1]);
+  }
 }
 
 TEST(Replay, ADaemonWithOtherSettingsOrLessToLookBackOnIsFollowed) {
@@ -333,7 +392,9 @@ TEST(Settings, ComeBackBitForBitAndNonsenseIsRefused) {
   EXPECT_EQ(back.window_slices, 77u);
   EXPECT_EQ(back.min_effect, options.min_effect);
   EXPECT_EQ(back.false_alarms_per_day, options.false_alarms_per_day);
+  options.watch_levels = true;
   auto older = to_settings(options);
+  ASSERT_TRUE(apply_settings(older, back));
   EXPECT_TRUE(back.watch_levels);
   older.erase("false_alarms_per_day");
   older.erase("watch_levels");
@@ -341,7 +402,7 @@ TEST(Settings, ComeBackBitForBitAndNonsenseIsRefused) {
   EXPECT_EQ(back.false_alarms_per_day, 0) << "an older Margay did not look for departures";
   EXPECT_FALSE(back.watch_levels) << "nor at coarser levels";
   options.watch_levels = false;
-  ASSERT_TRUE(apply_settings({}, back));
+  back.watch_levels = true;
   ASSERT_TRUE(apply_settings(to_settings(options), back));
   EXPECT_FALSE(back.watch_levels);
   for (const auto& [name, value] : std::map<std::string, std::string>{{"p", "2"},
@@ -414,6 +475,7 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   options.directory = *directory;
   options.begin = resume->run.begin;
   options.end = slice_end(job.back().index, plan.slice);
+  options.archive = archive->get();
   const SystemClock clock;
   std::atomic<bool> stop{false};
   auto player = Player::open(options, clock, stop);
@@ -458,6 +520,22 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   beyond.set_jump_ns(INT64_MAX);
   viewer.ask(beyond);
   viewer.until([](const wire::Report& x) { return x.replay().at_end(); });
+
+  // Any stretch, wherever the replay is.
+  wire::ControlRequest view;
+  view.set_kind(wire::ControlRequest::VIEW);
+  view.mutable_view()->set_token(9);
+  view.mutable_view()->set_from_ns(options.begin.value);
+  view.mutable_view()->set_to_ns(slice_end(job[39].index, plan.slice).value);
+  view.mutable_view()->set_slices(40);
+  wire::ViewAnswer stretch = viewer.ask(view).view();
+  EXPECT_EQ(stretch.error(), "");
+  EXPECT_EQ(stretch.token(), 9u);
+  EXPECT_EQ(stretch.boundaries_size(), 41);
+  EXPECT_GT(stretch.part_node_size(), 0);
+  view.mutable_view()->set_p(2);
+  stretch = viewer.ask(view).view();
+  EXPECT_THAT(stretch.error(), ::testing::HasSubstr("p: expected a number from 0 to 1"));
 
   EXPECT_EQ(viewer.ask(wire::ControlRequest::NONE).error(), "the request's kind is unknown");
   viewer.ask(wire::ControlRequest::FINISH);

@@ -149,5 +149,29 @@ TEST_F(Restart, NamesGoOnWhereTheSlicesTheyCameFromAreGone) {
   EXPECT_EQ(resume.phases[3].occurrence, 2u);
 }
 
+// The same of coarser levels, each by itself.
+TEST_F(Restart, NamesOfCoarserPhasesGoOnToo) {
+  o.watch_levels = true;
+  store::Cut more;
+  more.sequence = 2;
+  const TimeNs begin = run.begin;
+  more.phases = {{0, "1s:A", "", begin, begin + seconds(20), 1, false, LevelIndex(1)},
+                 {1, "1s:B", "", begin + seconds(20), begin + seconds(40), 1, false, LevelIndex(1)},
+                 {2, "1s:A", "", begin + seconds(40), begin + seconds(60), 2, false, LevelIndex(1)}};
+  detect::KnownPhase b{"1s:B", first + 200, {kCompute}, detect::Distribution(1, {50}, {50}, 50)};
+  more.signatures = {*to_blob(b)};
+  ASSERT_NO_FATAL_FAILURE(make_archive(&more));
+  ASSERT_NO_FATAL_FAILURE(run_to_its_end());
+  const store::Resume resume = kept();
+  ASSERT_EQ(resume.phases[0].name, "A");
+  std::vector<store::PhaseRecord> of_seconds;
+  for (const auto& p : resume.coarser_phases)
+    if (p.level == LevelIndex(1)) of_seconds.push_back(p);
+  ASSERT_GE(of_seconds.size(), 4u);
+  EXPECT_EQ(of_seconds[2].occurrence, 2u) << "what was recognised in slices that are gone stays";
+  EXPECT_EQ(of_seconds[3].name, "1s:B");
+  EXPECT_EQ(of_seconds[3].occurrence, 2u);
+}
+
 }  // namespace
 }  // namespace margay::app

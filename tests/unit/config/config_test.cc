@@ -81,7 +81,7 @@ TEST(Config, EveryKindOfValueIsTaken) {
   c.store.keep_levels = {seconds(3600), std::nullopt};
   c.detect.min_effect = 0.3;
   c.detect.false_alarms_per_day = 10;
-  c.detect.every_level = true;
+  c.detect.every_level = false;
   c.detect.idle_states = {"MPI_Probe", "a \"quoted\" \\ name"};
   c.detect.p = 0.25;
   c.alerts.file = "/var/log/al\terts.jsonl";

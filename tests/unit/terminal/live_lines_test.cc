@@ -46,6 +46,35 @@ TEST(LiveLines, ARunIsToldLineByLine) {
           "margay: 62.0 s  phase B begins (4th time; usual 14.0 s)"));
 }
 
+TEST(LiveLines, ABoundaryIsToldAtOneLevel) {
+  LiveLines lines;
+  wire::Report r;
+  r.set_run_begin_ns(1);
+  const auto add = [](wire::PhaseSpan* p, const char* name, std::int64_t from_s, std::int64_t to_s) {
+    p->set_name(name);
+    p->set_begin_ns(1 + from_s * 1'000'000'000);
+    p->set_end_ns(1 + to_s * 1'000'000'000);
+    p->set_occurrence(1);
+    return p;
+  };
+  add(r.add_phases(), "A", 0, 100);
+  add(r.add_phases(), "B", 100, 101);
+  auto* level = r.add_levels();
+  level->set_slice_ns(10'000'000'000);
+  add(level->add_phases(), "10s:A", 0, 100)->set_told(true);
+  auto* b = add(level->add_phases(), "10s:B", 100, 600);
+  b->add_made_of()->set_name("B");
+  b->add_made_of()->set_name("C");
+  EXPECT_THAT(lines.feed(r, TimeNs(1)),
+              ElementsAre("margay: 0.0 s  phase A begins (new)", "margay: 1 min 40 s  phase B begins (new)",
+                          "margay: 1 min 40 s  phase 10s:B begins (new; made of B and C)"));
+  auto* again = add(level->add_phases(), "10s:A", 600, 700);
+  again->set_occurrence(2);
+  EXPECT_THAT(lines.feed(r, TimeNs(2)),
+              ElementsAre("margay: 10 min 0 s  phase 10s:A begins (2nd time; usual 1 min 40 s)"));
+  EXPECT_THAT(lines.feed(r, TimeNs(3)), ElementsAre());
+}
+
 TEST(LiveLines, TheSameReportSaysNothingTwice) {
   LiveLines lines;
   const auto r = support::synthetic_report({}, 62);

@@ -112,6 +112,55 @@ TEST(Render, WhatIsForetoldIsShownWhereThereIsRoom) {
   EXPECT_TRUE(nlohmann::json::parse(status_json(synthetic_report({}, 64)))["forecast"].is_null());
 }
 
+// Long phases made of short ones, where a level has such that no finer one tells.
+wire::Report with_levels() {
+  auto r = synthetic_report({}, 64);
+  const auto add = [&](wire::LevelPhases* level, const char* name, std::int64_t from, std::int64_t to,
+                       std::uint32_t occurrence, bool told, std::vector<std::string> of) {
+    auto* p = level->add_phases();
+    p->set_name(name);
+    p->set_begin_ns(r.run_begin_ns() + from * 1'000'000'000);
+    p->set_end_ns(r.run_begin_ns() + to * 1'000'000'000);
+    p->set_occurrence(occurrence);
+    p->set_current(to == 64);
+    p->set_told(told);
+    for (const std::string& name_of : of) {
+      auto* part = p->add_made_of();
+      part->set_name(name_of);
+      part->set_share(1 / static_cast<double>(of.size()));
+    }
+  };
+  for (const std::int64_t s : {1, 10, 60}) r.add_levels()->set_slice_ns(s * 1'000'000'000);
+  add(r.mutable_levels(0), "1s:A", 0, 20, 1, true, {"A"});
+  add(r.mutable_levels(0), "1s:B", 20, 64, 1, true, {"B"});
+  add(r.mutable_levels(1), "10s:A", 0, 20, 1, true, {"A", "B"});
+  add(r.mutable_levels(1), "10s:B", 20, 40, 1, false, {"B", "C", "D", "E", "F"});
+  add(r.mutable_levels(1), "10s:A", 40, 64, 2, false, {"A", "B"});
+  return r;
+}
+
+TEST(Render, PhasesOfCoarserLevelsAreToldWhereTheyTellMore) {
+  const auto r = with_levels();
+  EXPECT_THAT(status_text(r), testing::HasSubstr("\nphases in slices of 10 s\n"
+                                                 "  phase  time   began   lasted  made of\n"
+                                                 "  10s:A   1st   0.0 s   20.0 s  A and B\n"
+                                                 "  10s:B   1st  20.0 s   20.0 s  B, C, D and others\n"
+                                                 "  10s:A   2nd  40.0 s  24.0 s+  A and B\n"));
+  EXPECT_THAT(status_text(r), testing::Not(testing::HasSubstr("slices of 1 s")));
+  EXPECT_THAT(status_text(r), testing::Not(testing::HasSubstr("slices of 60 s")));
+  const auto j = nlohmann::json::parse(status_json(r));
+  ASSERT_EQ(j["levels"].size(), 3u);
+  EXPECT_EQ(j["levels"][1]["slice_ns"], 10'000'000'000);
+  EXPECT_EQ(j["levels"][1]["phases"][2]["occurrence"], 2);
+  EXPECT_EQ(j["levels"][1]["phases"][2]["made_of"][1]["name"], "B");
+  EXPECT_TRUE(j["levels"][0]["phases"][1]["told"]);
+  EXPECT_EQ(j["levels"][2]["phases"].size(), 0u);
+  const auto lines = [&](int width) { return joined(render(r, view_of(width, 24), now_of(r))); };
+  EXPECT_THAT(lines(80), testing::HasSubstr("; in 10s:A for 24.0 s\n"));
+  EXPECT_THAT(lines(80), testing::Not(testing::HasSubstr("1s:B")));
+  EXPECT_THAT(lines(40), testing::Not(testing::HasSubstr("; in ")));
+}
+
 // Somebody looks after one that fires, and another one is silenced.
 wire::Report handled() {
   SyntheticRun run;

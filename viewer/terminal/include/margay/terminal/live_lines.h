@@ -1,6 +1,7 @@
 // The short lines that `margay run` prints beside the job's own output, as things happen.
 //
 //   margay: 12.3 s  phase B begins (3rd time; usual 31.8 s)
+//   margay: 20 min  phase 10s:B begins (new; made of C and D)
 //   margay: 45.0 s  FIRING: rank3 on node1 departs from phase B: ...
 //   margay: 49.4 s  resolved after 4.4 s: rank3 on node1 ...
 //   margay: 51.0 s  LOST 120 events, 120 in all: 120 dropped by probes
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -41,6 +43,8 @@ class LiveLines {
     std::string text;
   };
   void phases(const wire::Report& report, std::vector<Line>& out);
+  void phase(const wire::Report& report, const wire::PhaseSpan& span, std::int64_t& newest_begin_ns,
+             std::vector<Line>& out);
   void alerts(const wire::Report& report, std::vector<Line>& out);
   void loss(const wire::Report& report, TimeNs now, std::vector<Line>& out);
   // True the first time that `key` is seen.
@@ -50,7 +54,7 @@ class LiveLines {
   std::unordered_set<std::string> seen_;
   std::deque<std::string> order_;                // of seen_, oldest first
   std::int64_t forgotten_onset_ns_ = INT64_MIN;  // alerts not newer than this were told, or are past telling
-  std::int64_t newest_phase_begin_ns_ = INT64_MIN;
+  std::map<int, std::int64_t> newest_phase_begin_ns_;  // by level; 0: the finest
   std::uint64_t lost_told_ = 0;
   bool loss_was_told_ = false;
   TimeNs loss_told_at_{};

@@ -49,13 +49,14 @@ struct Limits {
   std::uint32_t states = 512;
   SizeBytes cells = mebibytes(1024);
   SizeBytes memory = mebibytes(512);
+  SizeBytes views = mebibytes(512);
   SizeBytes disk = mebibytes(20480);  // 0: no bound
   bool operator==(const Limits&) const = default;
 };
 struct Detect {
-  double min_effect = 0.1;          // total-variation distance
-  double false_alarms_per_day = 1;  // expected; 0: perturbations of what goes on are not looked for
-  bool every_level = false;         // false: the finest alone
+  double min_effect = 0.1;            // total-variation distance
+  double false_alarms_per_day = 0.5;  // expected; 0: perturbations of what goes on are not looked for
+  bool every_level = true;            // false: the finest alone
   std::uint32_t min_duration_slices = 1;
   std::vector<std::string> idle_states;
   std::optional<double> p;  // nothing: auto
