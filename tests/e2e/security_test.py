@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from e2e import E2eTest, Job, LONG, MARGAY, dump, end_process, wait_for
+from viewer import Viewer, needs_window
 
 BIN = os.path.dirname(MARGAY)
 NODE = os.path.join(os.path.dirname(BIN), "libexec", "margay", "margay-node")
@@ -160,6 +161,24 @@ class Security(E2eTest):
         wait_for(lambda: "or its role is another" in agent.stderr, "the refusal")
         end_process(agent.pid, signal.SIGTERM)
         agent.wait()
+
+    @needs_window
+    def test_a_window_whose_key_is_wrong_or_revoked_says_so(self):
+        agent = self.agent(self.key("node"))
+        job = self.job("--plan", "A:8")
+        self.wait_for_events()
+        wrong = Viewer(self, "--connect", self.at("control"), self.key("node"))
+        s = wrong.wait(lambda s: s["trouble"], "the refusal")
+        self.assertIn("does not know this key", s["trouble"])
+        self.assertEqual(s["parts"], 0)
+        wrong.end()
+        right = Viewer(self, "--connect", self.at("control"), self.key("eve"))
+        right.settled("a picture from afar")
+        self.margay("keys", "revoke", self.keys, "eve")
+        s = right.wait(lambda s: "does not know this key" in s["trouble"], "the revocation")
+        self.assertGreater(s["parts"], 0)
+        self.assertEqual(job.wait(), 0, job.stderr)
+        self.finish_and_check(agent)
 
     def test_a_storm_of_strangers_is_counted_and_hardly_logged(self):
         for i in range(500):

@@ -28,6 +28,7 @@ const std::vector<Uses>& uses() {
       {"daemon/app", {"proto", "collector", "daemon", "viewer"}},
       {"daemon/app/config", {"proto/base"}},
       {"viewer", {"proto", "viewer"}},
+      {"viewer/feed", {"proto"}},
       {"viewer/scene", {"proto/base", "proto/wire"}},
       {"tests", {"proto", "collector", "daemon", "viewer", "tests"}},
   };

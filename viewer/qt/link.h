@@ -2,7 +2,7 @@
 // of it on a thread of its own ("margay-link"), so that no window ever waits for a socket.
 //
 // At most one question is under way; a newer one takes its place as soon as that is answered, and what is not
-// answered within kPatience is asked again. Only the newest report is kept for a window that is busy. So
+// answered within 20 s is asked again. Only the newest report is kept for a window that is busy. So
 // nothing grows, however long either side is away.
 //
 // Thread safety: functions may be called by any thread; signals come in the receiver's thread (queued).
@@ -18,16 +18,17 @@
 #include <thread>
 #include <vector>
 
+#include "margay/feed/feed.h"
 #include "margay/scene/view_data.h"
 #include "margay/wire/margay.pb.h"
 
 namespace margay::viewer {
 
-using ReportPtr = std::shared_ptr<const wire::Report>;
+using feed::ReportPtr;
 using ViewPtr = std::shared_ptr<const scene::ViewData>;
 
 struct LinkTo {
-  std::string run;      // by name, here; or
+  std::string run;      // by name, here; "": the newest, and when it is gone the newest again; or
   std::string connect;  // the control endpoint of a daemon on another machine,
   std::string key;      // and the key file
 };
@@ -57,6 +58,10 @@ class Link : public QObject {
  private:
   void run();
   void wake();
+  // Of the link's thread.
+  void tell(bool there, const std::string& why);
+  void take_reply(const wire::ControlReply& reply);
+  void send_what_is_due(feed::Feed& feed, TimeNs now);
 
   LinkTo to_;
   std::mutex mutex_;
@@ -67,6 +72,10 @@ class Link : public QObject {
   std::atomic<bool> stop_{false};
   int wake_ = -1;
   std::thread thread_;
+  // Of the link's thread alone.
+  std::optional<wire::ViewQuestion> under_way_;
+  TimeNs questioned_{};
+  std::optional<std::pair<bool, std::string>> told_;
 };
 
 }  // namespace margay::viewer

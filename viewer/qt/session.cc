@@ -116,9 +116,13 @@ void Session::answered(const ViewPtr& data) {
 void Session::reported() {
   ReportPtr report = link_->take_report();
   if (!report) return;
-  const bool another = report_ && report_->run() != report_->run();
+  const bool another =
+      report_ && (report->run() != report_->run() || report->run_begin_ns() != report_->run_begin_ns());
   report_ = std::move(report);
-  if (another) reset();
+  if (another) {
+    reset();
+    emit said(tr("this is another run now: %1").arg(QString::fromStdString(report_->run())));
+  }
   const bool follows = !history_.now().time && !held_ && report_->slice_index() != asked_slice_;
   if (follows || data_->empty()) {
     due_ = true;

@@ -24,6 +24,9 @@ class Window : public QMainWindow {
   AlertModel& alerts() { return *alerts_; }
   StatisticsModel& statistics() { return *statistics_; }
   QTableView& alert_list() { return *alert_list_; }
+  QualityView& quality() { return *quality_; }
+  // What the bar below says: attached to what, how far behind, what was lost.
+  QString standing() const { return standing_->text(); }
   // By the ending of the path: .png, .svg, .csv. The error is a sentence, or empty.
   QString save(const QString& path);
 

@@ -1,6 +1,5 @@
 #include "margay/terminal/watch.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,26 +8,23 @@
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <optional>
 #include <vector>
 
 #include "keys.h"
 #include "margay/base/time.h"
+#include "margay/feed/feed.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
-#include "margay/transport/dial.h"
 #include "margay/wire/columns.h"
 #include "tty.h"
 
 namespace margay::terminal {
 namespace {
 
+using feed::Feed;
 using std::chrono::milliseconds;
-using transport::Socket;
 
 constexpr DurationNs kFramePeriod = margay::milliseconds(100);
-constexpr DurationNs kAskPeriod = seconds(1);  // silence after which the daemon is asked for its status
-constexpr DurationNs kGoneAfter = seconds(3);  // silence, answers included, that is called gone
 constexpr DurationNs kJump = seconds(10);      // of a replay, by one key
 constexpr DurationNs kClockTick = seconds(1);  // ages on the screen move on even without reports
 
@@ -38,115 +34,32 @@ std::int64_t utc_offset_s() {
   return localtime_r(&now, &local) != nullptr ? local.tm_gmtoff : 0;
 }
 
-// The newest report, and whether the daemon is there.
-class Feed {
- public:
-  explicit Feed(const WatchOptions& o) : dir_(o.dir), connect_(o.connect), key_(o.key) {}
+const wire::Report& report_of(const Feed& feed) {
+  static const wire::Report none;
+  return feed.newest() ? *feed.newest() : none;
+}
 
-  Status open() {
-    control_.emplace(context_, clock_, zmq::socket_type::dealer,
-                     connect_.empty() ? dir_.control_endpoint() : connect_, key_);
-    if (auto ok = control_->open(); !ok) return ok;
-    // A daemon on another machine says itself where its reports are.
-    return connect_.empty() ? receive_from(dir_.reports_endpoint()) : Status();
+Link link_of(const Feed& feed) {
+  switch (feed.standing()) {
+    case feed::Standing::kWaiting:
+      return Link::kWaiting;
+    case feed::Standing::kLive:
+      return Link::kLive;
+    case feed::Standing::kGone:
+      return Link::kGone;
+    case feed::Standing::kRunGone:
+      break;
   }
+  return Link::kRunGone;
+}
 
-  // Takes what has come. `each` sees every report that decodes, in order. True if the newest changed.
-  template <class Each>
-  bool take(TimeNs mono, Each&& each) {
-    bool changed = false;
-    control_->look();
-    if (reports_) reports_->look();
-    while (auto frame = reports_ ? reports_->socket().try_receive() : std::nullopt) {
-      wire::Report report;
-      if (report.ParseFromString(frame->body)) changed = accept(std::move(report), mono, each) || changed;
-    }
-    while (auto frame = control_->socket().try_receive()) {
-      wire::ControlReply reply;
-      if (!reply.ParseFromString(frame->body)) continue;
-      heard_ = mono;
-      if (!reply.error().empty()) notice_ = reply.error();
-      if (const std::string at = transport::with_port(connect_, reply.reports_port());
-          !reports_ && !at.empty())
-        if (auto ok = receive_from(at); !ok) notice_ = ok.error().message;
-      // An answer may be older than what was published since; a final report is never taken back.
-      if (reply.has_report() && (!have_ || reply.report().emitted_wall_ns() > report_.emitted_wall_ns()))
-        changed = accept(std::move(*reply.mutable_report()), mono, each) || changed;
-    }
-    return changed;
-  }
-
-  // Asks the daemon when nothing was heard for a while.
-  void ask(TimeNs mono) {
-    const bool due = !began_ || (mono - heard_ >= kAskPeriod && mono - asked_at_ >= kAskPeriod);
-    if (!due) return;
-    if (!began_) heard_ = mono;
-    began_ = true;
-    wire::ControlRequest request;
-    request.set_version(wire::kWireVersion);
-    request.set_kind(wire::ControlRequest::STATUS);
-    control_->socket().try_send(request);  // unanswered, it is asked again
-    asked_at_ = mono;
-  }
-
-  void send(const wire::ControlRequest& request) { static_cast<void>(control_->socket().try_send(request)); }
-
-  Link link(TimeNs mono) const {
-    if (have_ && report_.final()) return Link::kLive;
-    if (mono - heard_ < kGoneAfter) return have_ ? Link::kLive : Link::kWaiting;
-    struct stat st {};
-    if (!connect_.empty()) return have_ ? Link::kGone : Link::kWaiting;
-    if (::stat(dir_.path.c_str(), &st) != 0) return Link::kRunGone;
-    return have_ ? Link::kGone : Link::kWaiting;
-  }
-  DurationNs silence(TimeNs mono) const { return mono - heard_; }
-  bool have() const { return have_; }
-  const wire::Report& report() const { return report_; }
-  const std::string& notice() const { return notice_; }
-  // Why the daemon does not let us in, or "".
-  const std::string& refused() const { return control_->refused(); }
-  std::vector<Socket*> sockets() {
-    if (!reports_) return {&control_->socket()};
-    return {&reports_->socket(), &control_->socket()};
-  }
-
- private:
-  template <class Each>
-  bool accept(wire::Report report, TimeNs mono, Each&& each) {
-    heard_ = mono;
-    if (report.version() > wire::kWireVersion) {
-      notice_ = "the daemon speaks version " + std::to_string(report.version()) +
-                " of the wire, this viewer version " + std::to_string(wire::kWireVersion) +
-                ": update Margay here";
-      return true;
-    }
-    notice_.clear();
-    have_ = true;
-    report_ = std::move(report);
-    each(report_);
-    return true;
-  }
-
-  Status receive_from(const std::string& endpoint) {
-    reports_.emplace(context_, clock_, zmq::socket_type::sub, endpoint, key_);
-    return reports_->open();
-  }
-
-  transport::RunDirectory dir_;
-  std::string connect_, key_;
-  const SystemClock clock_;
-  zmq::context_t context_{1};
-  std::optional<transport::Dial> reports_, control_;
-  wire::Report report_;
-  std::string notice_;
-  bool have_ = false, began_ = false;
-  TimeNs heard_{}, asked_at_{};
-};
+bool is_over(const Feed& feed) {
+  return report_of(feed).final() || feed.standing() == feed::Standing::kRunGone;
+}
 
 // Waits for reports, keys or signals. `in` < 0: no keys. False when the input has gone.
 bool wait_for(Feed& feed, const Signals& signals, int in, DurationNs most) {
-  std::vector<zmq::pollitem_t> items;
-  for (Socket* s : feed.sockets()) items.push_back({s->raw().handle(), 0, ZMQ_POLLIN, 0});
+  std::vector<zmq::pollitem_t> items = feed.poll_items();
   items.push_back({nullptr, signals.readable(), ZMQ_POLLIN, 0});
   if (in >= 0) items.push_back({nullptr, in, ZMQ_POLLIN, 0});
   try {
@@ -255,8 +168,7 @@ int watch_screen(const WatchOptions& options, Feed& feed, Signals& signals) {
   TimeNs drawn{};
   for (;;) {
     TimeNs mono = clock.monotonic();
-    if (feed.take(mono, [](const wire::Report&) {})) dirty = dirty || !view.held;
-    feed.ask(mono);
+    if (feed.take({})) dirty = dirty || !view.held;
 
     for (const int signal : signals.take()) {
       if (signal == SIGTSTP) {
@@ -278,27 +190,28 @@ int watch_screen(const WatchOptions& options, Feed& feed, Signals& signals) {
       for (const Key key : keys.feed({bytes, static_cast<std::size_t>(n)})) {
         if (key == Key::kQuit) return 0;
         if (key == Key::kRedraw) on_screen.clear();
-        if (key == Key::kHold && (view.held = !view.held)) held = feed.report(), held_at = clock.realtime();
+        if (key == Key::kHold && (view.held = !view.held)) held = report_of(feed), held_at = clock.realtime();
         apply(key, view, shown);
-        if (wire::ControlRequest request; replay_request(key, feed.report(), request)) feed.send(request);
+        if (wire::ControlRequest request; replay_request(key, report_of(feed), request))
+          static_cast<void>(feed.send(request));
         dirty = true;
       }
 
     mono = clock.monotonic();
     if (!feed.refused().empty()) return 1;
-    view.link = feed.link(mono);
-    const bool over = (feed.have() && feed.report().final()) || view.link == Link::kRunGone;
+    view.link = link_of(feed);
+    const bool over = is_over(feed);
     if (options.exit_at_end && over) return 0;
     if (mono - drawn >= kClockTick && !over) dirty = true;
     if (dirty && mono - drawn >= kFramePeriod) {
       const TimeNs now = clock.realtime();
-      view.gone_since = now - feed.silence(mono);
+      view.gone_since = now - feed.silence();
       view.notice = feed.notice();
       view.utc_offset_s = utc_offset_s();
       const Terminal::Size size = terminal.size();
       view.width = size.width;
       view.height = size.height;
-      shown = draw(view.held ? held : feed.report(), view, view.held ? held_at : now);
+      shown = draw(view.held ? held : report_of(feed), view, view.held ? held_at : now);
       const std::string frame = frame_bytes(shown.lines, on_screen);
       if (!frame.empty() && !terminal.write_all(frame)) {
         if (signals.take().empty()) return 1;  // the terminal has gone
@@ -321,22 +234,20 @@ int watch_lines(const WatchOptions& options, Feed& feed, Signals& signals) {
   for (;;) {
     const TimeNs mono = clock.monotonic();
     std::string text;
-    feed.take(mono, [&](const wire::Report& report) {
+    feed.take([&](const feed::ReportPtr& report) {
       if (first)
-        text += "margay: watching run " + printable(report.run(), options.view.unicode, 200) + ", " +
-                std::to_string(report.health().sources_live()) + " sources live\n";
+        text += "margay: watching run " + printable(report->run(), options.view.unicode, 200) + ", " +
+                std::to_string(report->health().sources_live()) + " sources live\n";
       first = false;
-      for (const std::string& line : lines.feed(report, mono)) text += line + "\n";
+      for (const std::string& line : lines.feed(*report, mono)) text += line + "\n";
     });
     if (!feed.refused().empty()) return 1;
-    feed.ask(mono);
-    const Link link = feed.link(mono);
-    if ((link == Link::kGone) != was_gone) {
+    if ((feed.standing() == feed::Standing::kGone) != was_gone) {
       was_gone = !was_gone;
       text += was_gone ? "margay: the daemon does not answer; waiting for it\n"
                        : "margay: the daemon answers again\n";
     }
-    const bool over = (feed.have() && feed.report().final()) || link == Link::kRunGone;
+    const bool over = is_over(feed);
     if (over) text += "margay: the run is over\n";
     if (!text.empty() && !out.write_all(text)) return 1;
     if (over) return 0;
@@ -377,7 +288,8 @@ View view_for_terminal() {
 }
 
 int watch(const WatchOptions& options) {
-  Feed feed(options);
+  const SystemClock clock;
+  Feed feed(clock, {options.dir, options.connect, options.key});
   if (auto ok = feed.open(); !ok) {
     std::fprintf(stderr, "margay: %s\n", printable(ok.error().message).c_str());
     return 1;
