@@ -28,6 +28,18 @@ QString percent(double share) {
   return QString::number(100 * share, 'f', share < 0.1 ? 1 : 0) + " %";
 }
 
+// What of `range` the data does not reach: not there, or not known yet.
+void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene::TimeRange range,
+                  const scene::Palette& palette) {
+  const scene::Viewport view{area.width(), 1, range, {0, 1}};
+  const double from = std::clamp(scene::x_of(view, known.from), 0.0, area.width());
+  const double to = std::clamp(scene::x_of(view, known.to), from, area.width());
+  const QBrush hatch(colour_of(palette.unknown().colour), Qt::BDiagPattern);
+  if (from > 0) p.fillRect(QRectF(area.left(), area.top(), from, area.height()), hatch);
+  if (to < area.width())
+    p.fillRect(QRectF(area.left() + to, area.top(), area.width() - to, area.height()), hatch);
+}
+
 }  // namespace
 
 Overview::Overview(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -99,6 +111,7 @@ void Overview::paintEvent(QPaintEvent*) {
   }
   const Picture picture{seen, session_.rows(), palette};
   paint_rects(p, area, picture, layout_);
+  hatch_beyond(p, area, seen.range(), session_.time(), palette);
   paint_labels(p, labels_area(), picture, session_.scroll());
   if (session_.report() != nullptr)
     paint_phases(p, ribbon_area(), *session_.report(), session_.time(), palette);
@@ -107,6 +120,7 @@ void Overview::paintEvent(QPaintEvent*) {
   scene::BarOptions options;
   options.least_share = 3 / kBars;
   paint_bars(p, bars_area(), temporal, scene::temporal_bars(temporal, options), session_.time(), palette);
+  hatch_beyond(p, bars_area(), temporal.range(), session_.time(), palette);
   paint_axis(p, axis_area(), session_.time(), seen.zero, palette);
   p.setPen(colour_of(palette.ink()));
   p.drawText(QRectF(0, ribbon_area().top(), kLabels - 8, kRibbon), Qt::AlignRight | Qt::AlignVCenter,

@@ -37,6 +37,8 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::said, this, &Session::said);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
     if (token != asked_token_ && token != temporal_token_) return;
+    // There is no picture of where one wanted to go: back to the one there is.
+    if (token == asked_token_ && std::exchange(shown_, std::nullopt)) emit view_changed();
     waiting_ = false;
     emit standing_changed();
     emit said(why);
@@ -73,24 +75,32 @@ void Session::ask() {
 }
 
 void Session::show(ViewPtr data) {
+  shown_.reset();
+  take(std::move(data));
+  emit data_changed();
+  emit view_changed();
+}
+
+void Session::take(ViewPtr data) {
   const bool same = data->range() == data_->range() && data->nodes.size() == data_->nodes.size();
   data_ = std::move(data);
   if (!data_->curve.empty() || !same) steps_ = scene::steps_of(*data_);
   steps_.current = scene::step_at(steps_, data_->p);
   if (!same) selection_.reset();
   make_rows();
-  if (target_ && !data_->empty()) {
-    const std::int64_t node = scene::node_at(*data_, target_->second);
-    if (node >= 0) {
-      const std::size_t slice = data_->slice_at(target_->first);
-      const auto n = static_cast<std::uint32_t>(node);
-      scroll_ = scene::showing(rows_, scroll_, n);
-      selection_ = Selection{n, static_cast<std::uint32_t>(slice), static_cast<std::uint32_t>(slice + 1)};
-    }
-    target_.reset();
+  show_target();
+}
+
+void Session::show_target() {
+  if (!target_ || data_->empty()) return;
+  const std::int64_t node = scene::node_at(*data_, target_->second);
+  if (node >= 0) {
+    const std::size_t slice = data_->slice_at(target_->first);
+    const auto n = static_cast<std::uint32_t>(node);
+    scroll_ = scene::showing(rows_, scroll_, n);
+    selection_ = Selection{n, static_cast<std::uint32_t>(slice), static_cast<std::uint32_t>(slice + 1)};
   }
-  emit data_changed();
-  emit view_changed();
+  target_.reset();
 }
 
 void Session::answered(const ViewPtr& data) {
@@ -101,7 +111,17 @@ void Session::answered(const ViewPtr& data) {
     emit data_changed();
     return;
   }
-  if (data->token != asked_token_) return;
+  if (data->token != asked_token_) {
+    // Of where one was on the way: nearer than what is there, and seen from where one is now.
+    if (shown_ && !data->temporal && data->token > data_->token) {
+      const auto target = std::exchange(target_, std::nullopt);
+      take(data);
+      target_ = target;
+      emit data_changed();
+      emit view_changed();
+    }
+    return;
+  }
   show(data);
   // The temporal overview is of the same stretch: the same question, once more.
   scene::Subject alike = history_.now();
@@ -136,23 +156,35 @@ void Session::make_rows() {
   scroll_ = scene::within(rows_, scroll_);
 }
 
-void Session::go(scene::Subject subject) {
-  history_.go(std::move(subject));
+// What is seen moves at once, and is drawn from what is there.
+void Session::moved(const std::optional<scene::TimeRange>& before) {
+  const auto& now = history_.now().time;
+  if (now != before) shown_ = now;
   ask();
+  emit view_changed();
+}
+void Session::go(scene::Subject subject) {
+  const auto before = history_.now().time;
+  history_.go(std::move(subject));
+  moved(before);
 }
 void Session::back() {
+  const auto before = history_.now().time;
   history_.back();
-  ask();
+  moved(before);
 }
 void Session::forward() {
+  const auto before = history_.now().time;
   history_.forward();
-  ask();
+  moved(before);
 }
 void Session::reset() {
+  const auto before = history_.now().time;
   history_.reset();
   folding_ = {};
   scroll_ = {};
-  ask();
+  make_rows();
+  moved(before);
 }
 void Session::zoom_to(scene::TimeRange range) {
   const DurationNs least = report_ ? DurationNs(report_->slice_ns()) : DurationNs(1000);
@@ -274,7 +306,12 @@ void Session::go_to(TimeNs time, const std::string& node) {
   const DurationNs least((report_ ? report_->slice_ns() : 100'000'000) * static_cast<std::int64_t>(kAround));
   const DurationNs length = std::max(least, now.to - now.from);
   target_ = {time, node};
-  if (time >= now.from && time < now.to && !data_->empty()) return show(data_);
+  const scene::TimeRange known = data_->range();
+  if (time >= std::max(now.from, known.from) && time < std::min(now.to, known.to)) {
+    show_target();
+    emit view_changed();
+    return;
+  }
   scene::TimeRange range{
       time - DurationNs(static_cast<std::int64_t>(kAlertPart * static_cast<double>(length.value))), {}};
   range.to = range.from + length;

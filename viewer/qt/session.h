@@ -41,8 +41,9 @@ class Session : public QObject {
   const scene::Subject& subject() const { return history_.now(); }
   const scene::History& history() const { return history_; }
   const wire::Report* report() const { return report_.get(); }
-  // Of the picture: what of time is seen.
-  scene::TimeRange time() const { return data_->range(); }
+  // Of the picture: what of time is seen. Whoever pans or zooms sees the old picture there at once; where
+  // that knows nothing (outside data().range()) is nothing until the answer comes.
+  scene::TimeRange time() const { return shown_.value_or(data_->range()); }
   // All there is of the run, as far as is known.
   std::optional<scene::TimeRange> bounds() const;
   bool waiting() const { return waiting_; }
@@ -95,6 +96,9 @@ class Session : public QObject {
 
  private:
   void ask();
+  void moved(const std::optional<scene::TimeRange>& before);
+  void take(ViewPtr data);
+  void show_target();
   void answered(const ViewPtr& data);
   void reported();
   void make_rows();
@@ -109,6 +113,7 @@ class Session : public QObject {
   scene::Scroll scroll_;
   scene::Steps steps_;
   std::optional<Selection> selection_;
+  std::optional<scene::TimeRange> shown_;  // while its answer is waited for
   ReportPtr report_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::int64_t asked_slice_ = -1;
