@@ -30,14 +30,16 @@ class Window(E2eTest):
 
         # A rank is stopped: the alert comes, and a click goes there.
         plant.stop_rank(ranks[2], 1.0, 2)
-        s = viewer.wait(lambda s: any("rank2" in c for row in s["alerts"] for c in row), "the alert")
-        row = next(i for i, cells in enumerate(s["alerts"]) if any("rank2" in c for c in cells))
+        def stopped(cells):
+            return cells[-1].startswith("rank2 ") and "stopped" in cells[-1]
+        s = viewer.wait(lambda s: any(stopped(row) for row in s["alerts"]), "the alert")
+        row = next(i for i, cells in enumerate(s["alerts"]) if stopped(cells))
         viewer.do("key Space")  # held
         viewer.do(f"alert {row}")
         s = viewer.settled("the alert's picture", lambda s: s.get("selected", "").endswith("/rank2"))
         self.assertTrue(s["held"])
-        onset = next(a["onset_ns"] for a in run.alerts if a["resources"][0].endswith("/rank2"))
-        onset = (onset - run.status()["run_begin_ns"]) / 1e9
+        onset = next(a["onset_ns"] for a in run.alerts if "stopped" in a["message"] and a["resources"][0].endswith("/rank2"))
+        onset = (onset - s["zero_ns"]) / 1e9
         self.assertLessEqual(s["from"], onset)
         self.assertGreater(s["to"], onset)
         self.assertLessEqual(s["selected_from"], onset)

@@ -85,6 +85,7 @@ class Driver {
            {"alerts", Json::array()}};
     if (!d.empty()) {
       s["p"] = d.p;
+      s["zero_ns"] = d.zero.value;
       s["from"] = seconds_of(d.range().from - d.zero);
       s["to"] = seconds_of(d.range().to - d.zero);
       s["node"] = d.nodes[0].path;
@@ -186,7 +187,9 @@ int drive(const LinkTo& to, const QSize& size) {
   Window window(session, text_of(to.run.empty() ? to.connect : to.run));
   window.resize(size);
   window.show();
-  static_cast<void>(QTest::qWaitForWindowExposed(&window));
+  // Keys reach the menus of an active window only.
+  window.activateWindow();
+  if (!QTest::qWaitForWindowActive(&window)) return std::fputs("viewer_driver: the window is not shown\n", stderr), 1;
   Driver driver(session, window);
   QSocketNotifier input(STDIN_FILENO, QSocketNotifier::Read);
   std::string pending;

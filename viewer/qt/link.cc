@@ -142,6 +142,7 @@ void Link::send_what_is_due(feed::Feed& feed, TimeNs now) {
 void Link::run() {
   const SystemClock clock;
   std::optional<feed::Feed> feed;
+  bool ended = false;
   const auto open = [&]() -> Status {
     auto source = source_of(to_);
     if (!source) return tl::unexpected(source.error());
@@ -151,7 +152,8 @@ void Link::run() {
   while (!stop_) {
     if (!feed) {
       if (auto ok = open(); !ok) {
-        tell(false, ok.error().message);
+        // That it has ended says more than that it is not there.
+        if (!ended) tell(false, ok.error().message);
         feed.reset();
         for (int i = 0; i < 10 && !stop_; ++i) ::usleep(100'000);
         continue;
@@ -170,6 +172,7 @@ void Link::run() {
       tell(false, feed->refused());
     } else if (silent && feed->run_is_gone()) {
       tell(false, "the run has ended, and its daemon with it");
+      ended = true;
       feed.reset();
       continue;
     } else if (silent) {
@@ -177,6 +180,7 @@ void Link::run() {
     } else if (!feed->newest() && !feed->notice().empty()) {
       tell(false, feed->notice());
     } else if (feed->newest()) {
+      ended = false;
       tell(true, "");
     }
     std::vector<zmq::pollitem_t> items = feed->poll_items();

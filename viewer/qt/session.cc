@@ -83,12 +83,23 @@ void Session::show(ViewPtr data) {
 
 void Session::take(ViewPtr data) {
   const bool same = data->range() == data_->range() && data->nodes.size() == data_->nodes.size();
-  data_ = std::move(data);
+  const ViewPtr before = std::exchange(data_, std::move(data));
   if (!data_->curve.empty() || !same) steps_ = scene::steps_of(*data_);
   steps_.current = scene::step_at(steps_, data_->p);
-  if (!same) selection_.reset();
+  if (selection_ && !same) selection_ = carried(*before, *selection_, *data_);
   make_rows();
   show_target();
+}
+
+std::optional<Session::Selection> Session::carried(const scene::ViewData& before, const Selection& s,
+                                                   const scene::ViewData& now) {
+  if (now.empty()) return std::nullopt;
+  const std::int64_t node = scene::node_at(now, before.nodes[s.node].path);
+  const TimeNs from = std::max(before.boundaries[s.first], now.range().from),
+               to = std::min(before.boundaries[s.last], now.range().to);
+  if (node < 0 || from >= to) return std::nullopt;
+  return Selection{static_cast<std::uint32_t>(node), static_cast<std::uint32_t>(now.slice_at(from)),
+                   static_cast<std::uint32_t>(now.slice_at(to - DurationNs(1)) + 1)};
 }
 
 void Session::show_target() {
@@ -164,6 +175,13 @@ void Session::moved(const std::optional<scene::TimeRange>& before) {
   emit view_changed();
 }
 void Session::go(scene::Subject subject) {
+  // What is held is come back to as it was, not as the run has gone on since.
+  if (held_ && !history_.now().time && !data_->empty()) {
+    scene::Subject here = history_.now();
+    here.time = data_->range();
+    here.slices = static_cast<std::uint32_t>(data_->slices());
+    history_.replace(std::move(here));
+  }
   const auto before = history_.now().time;
   history_.go(std::move(subject));
   moved(before);
@@ -307,15 +325,23 @@ void Session::go_to(TimeNs time, const std::string& node) {
   const DurationNs length = std::max(least, now.to - now.from);
   target_ = {time, node};
   const scene::TimeRange known = data_->range();
-  if (time >= std::max(now.from, known.from) && time < std::min(now.to, known.to)) {
+  const bool there = !data_->empty() && scene::node_at(*data_, node) >= 0;
+  if (there && time >= std::max(now.from, known.from) && time < std::min(now.to, known.to)) {
+    // Who looks at an alert does not want it to scroll away.
+    if (!history_.now().time) held_ = true;
     show_target();
     emit view_changed();
+    emit standing_changed();
     return;
   }
+  // It may lie outside of the part of the hierarchy that is looked at.
+  scene::Subject whole = history_.now();
+  if (!there) whole.node.clear();
   scene::TimeRange range{
       time - DurationNs(static_cast<std::int64_t>(kAlertPart * static_cast<double>(length.value))), {}};
   range.to = range.from + length;
-  zoom_to(range);
+  whole.time = range;
+  go(std::move(whole));
 }
 
 }  // namespace margay::viewer

@@ -95,6 +95,9 @@ class Session : public QObject {
   void said(QString sentence);
 
  private:
+  // The same node and times in another picture, as far as they are in it.
+  static std::optional<Selection> carried(const scene::ViewData& before, const Selection& selection,
+                                          const scene::ViewData& now);
   void ask();
   void moved(const std::optional<scene::TimeRange>& before);
   void take(ViewPtr data);
