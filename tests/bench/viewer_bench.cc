@@ -9,7 +9,7 @@
 // filling the same rectangles with plain colours; the last column is the median frame over it. `p` is an
 // answer at another p that has come, until it is painted (bound: 100 ms, of which this is the viewer's part).
 // At the end 1000 answers follow each other: what the process has of memory before and after.
-// The exit code is 1 where a bound was missed.
+// The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR keeps what each kind of step showed last.
 #include <QApplication>
 #include <QKeyEvent>
 #include <QPainter>
@@ -144,6 +144,12 @@ class Bench {
                 what, median, p95, at(frames, 1), bound, p95 <= bound ? "met" : "MISSED",
                 window_.overview().shown().rects.size(), filling, median / filling);
     std::fflush(stdout);
+    if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
+      window_.grab().save(QString("%1/frame-%2-%3-%4.png")
+                              .arg(folder)
+                              .arg(a_->leaves())
+                              .arg(a_->parts.size())
+                              .arg(QString(what).replace(' ', '-')));
   }
 
   double fill() {

@@ -115,16 +115,17 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   p.setRenderHint(QPainter::Antialiasing, false);
   const QColor background = colour_of(picture.palette.background()), ink = colour_of(picture.palette.ink());
   p.fillRect(area, background);
-  QPen outline(background);
-  outline.setWidthF(0);
-  QColor marks = ink;
-  marks.setAlpha(110);
-  QPen mark(marks);
-  mark.setWidthF(1);
+  QColor faint = ink;
+  faint.setAlpha(110);
+  const QFontMetricsF metrics(p.font());
+  const double line = 1 / p.device()->devicePixelRatioF();
+  QList<QLineF> marks;
   Inks inks(picture.data, picture.palette);
   for (const scene::Rect& r : layout.rects) {
-    const QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
-                     QPointF(area.left() + r.x1, area.top() + r.y1));
+    QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
+               QPointF(area.left() + r.x1, area.top() + r.y1));
+    // What is left of the background tells it from its neighbours.
+    if (box.width() > 3 && box.height() > 3) box.adjust(line, line, 0, 0);
     const std::int32_t state = r.absent_or_unknown() ? scene::kNoState : r.state;
     p.fillRect(box, inks.brush(state, r.strength));
     // A part whose time is known in part only is hatched as far as that goes.
@@ -134,19 +135,11 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
       p.fillRect(rest, background);
       p.fillRect(rest, inks.brush(scene::kNoState, 1));
     }
-    if (box.width() > 3 && box.height() > 3) {
-      p.setPen(outline);
-      p.drawRect(box);
-    }
-    if (r.mark != scene::Mark::kNone && box.width() >= 4 && box.height() >= 4) {
-      p.setPen(mark);
-      p.setRenderHint(QPainter::Antialiasing, true);
-      p.drawLine(box.bottomLeft(), box.topRight());
-      if (r.mark == scene::Mark::kCross) p.drawLine(box.topLeft(), box.bottomRight());
-      p.setRenderHint(QPainter::Antialiasing, false);
+    if (r.mark != scene::Mark::kNone && r.x1 - r.x0 >= 4 && r.y1 - r.y0 >= 4) {
+      marks.append({box.bottomLeft(), box.topRight()});
+      if (r.mark == scene::Mark::kCross) marks.append({box.topLeft(), box.bottomRight()});
     }
     if (r.mark == scene::Mark::kNone && box.width() > kGridWidth && box.height() > 16 && r.state >= 0) {
-      const QFontMetricsF metrics(p.font());
       const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
                                   metrics, box.width() - 2 * kPad);
       p.setPen(colour_of(scene::text_on(picture.palette.at(inks.look(state).colour, r.strength))));
@@ -154,6 +147,10 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
         p.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
     }
   }
+  // Together: changing pens and hints takes longer than a line.
+  p.setPen(QPen(faint, 1));
+  p.setRenderHint(QPainter::Antialiasing, true);
+  p.drawLines(marks);
   p.restore();
 }
 
