@@ -51,9 +51,15 @@ Overview::Overview(Session& session, QWidget* parent) : QWidget(parent), session
     stale_ = true;
     update();
   };
-  connect(&session_, &Session::data_changed, this, anew);
+  connect(&session_, &Session::data_changed, this, [this, anew] {
+    stale_bars_ = true;
+    anew();
+  });
   connect(&session_, &Session::view_changed, this, anew);
-  connect(&session_, &Session::report_changed, this, [this] { update(); });
+  connect(&session_, &Session::report_changed, this, [this] {
+    stale_picture_ = true;
+    update();
+  });
   connect(&session_, &Session::standing_changed, this, [this] { update(); });
 }
 
@@ -85,10 +91,23 @@ TimeNs Overview::time_at(double x) const {
 void Overview::lay_out() {
   if (!stale_) return;
   stale_ = false;
+  stale_picture_ = true;
   hover_ = -1;
   const QRectF a = picture_area();
   layout_ = scene::layout(session_.data(), session_.rows(),
                           {a.width(), a.height(), session_.time(), session_.scroll()});
+}
+
+const scene::ViewData& Overview::temporal() {
+  const scene::ViewData& seen = session_.data();
+  const bool own = !session_.temporal().empty() && session_.temporal().range() == seen.range();
+  const scene::ViewData& temporal = own ? session_.temporal() : seen;
+  if (std::exchange(stale_bars_, false)) {
+    scene::BarOptions options;
+    options.least_share = 3 / kBars;
+    bars_ = scene::temporal_bars(temporal, options);
+  }
+  return temporal;
 }
 
 QString Overview::empty_text() const {
@@ -100,26 +119,39 @@ QString Overview::empty_text() const {
 void Overview::paintEvent(QPaintEvent*) {
   lay_out();
   QPainter p(this);
-  const scene::Palette& palette = session_.palette();
-  p.fillRect(rect(), colour_of(palette.background()));
-  const QRectF area = picture_area();
-  const scene::ViewData& seen = session_.data();
-  if (seen.empty()) {
+  if (session_.data().empty()) {
+    const scene::Palette& palette = session_.palette();
+    p.fillRect(rect(), colour_of(palette.background()));
     p.setPen(colour_of(palette.ink()));
     p.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, empty_text());
     return;
   }
+  const QSize pixels = (QSizeF(size()) * devicePixelRatioF()).toSize();
+  if (std::exchange(stale_picture_, false) || picture_.size() != pixels) {
+    if (picture_.size() != pixels) picture_ = QPixmap(pixels);
+    picture_.setDevicePixelRatio(devicePixelRatioF());
+    QPainter painter(&picture_);
+    painter.setFont(font());
+    paint_picture(painter);
+  }
+  p.drawPixmap(0, 0, picture_);
+  paint_marks(p);
+}
+
+// What changes with the answers and with where one looks.
+void Overview::paint_picture(QPainter& p) {
+  const scene::Palette& palette = session_.palette();
+  const QRectF area = picture_area();
+  const scene::ViewData& seen = session_.data();
+  p.fillRect(rect(), colour_of(palette.background()));
   const Picture picture{seen, session_.rows(), palette};
   paint_rects(p, area, picture, layout_);
   hatch_beyond(p, area, seen.range(), session_.time(), palette);
   paint_labels(p, labels_area(), picture, session_.scroll());
   if (session_.report() != nullptr)
     paint_phases(p, ribbon_area(), *session_.report(), session_.time(), palette);
-  const bool own = !session_.temporal().empty() && session_.temporal().range() == seen.range();
-  const scene::ViewData& temporal = own ? session_.temporal() : seen;
-  scene::BarOptions options;
-  options.least_share = 3 / kBars;
-  paint_bars(p, bars_area(), temporal, scene::temporal_bars(temporal, options), session_.time(), palette);
+  const scene::ViewData& temporal = this->temporal();
+  paint_bars(p, bars_area(), temporal, bars_, session_.time(), palette);
   hatch_beyond(p, bars_area(), temporal.range(), session_.time(), palette);
   paint_axis(p, axis_area(), session_.time(), seen.zero, palette);
   p.setPen(colour_of(palette.ink()));
@@ -127,7 +159,13 @@ void Overview::paintEvent(QPaintEvent*) {
              tr("phases"));
   p.drawText(QRectF(0, bars_area().top(), kLabels - 8, kBars), Qt::AlignRight | Qt::AlignVCenter,
              tr("all together"));
+}
 
+// What changes with the mouse: the rectangle under it, the selection, what is dragged, what is waited for.
+void Overview::paint_marks(QPainter& p) {
+  const scene::Palette& palette = session_.palette();
+  const QRectF area = picture_area();
+  const scene::ViewData& seen = session_.data();
   if (hover_ >= 0 && static_cast<std::size_t>(hover_) < layout_.rects.size()) {
     const scene::Rect& r = layout_.rects[static_cast<std::size_t>(hover_)];
     p.setPen(QPen(colour_of(palette.ink()), 1.5));

@@ -5,10 +5,12 @@
 // double click goes into the aggregate; right click goes back. Keys are the window's.
 #pragma once
 
+#include <QPixmap>
 #include <QWidget>
 #include <optional>
 
 #include "margay/scene/layout.h"
+#include "margay/scene/temporal_bars.h"
 #include "session.h"
 
 namespace margay::viewer {
@@ -42,11 +44,17 @@ class Overview : public QWidget {
   QRectF ribbon_area() const;
   TimeNs time_at(double x) const;
   void lay_out();
+  const scene::ViewData& temporal();
+  void paint_picture(QPainter& p);
+  void paint_marks(QPainter& p);
   QString empty_text() const;
 
   Session& session_;
   scene::Layout layout_;
-  bool stale_ = true;
+  std::vector<scene::Bar> bars_;
+  // All but what follows the mouse, as it was painted last.
+  QPixmap picture_;
+  bool stale_ = true, stale_bars_ = true, stale_picture_ = true;
   std::int64_t hover_ = -1;
   std::optional<QPointF> drag_from_, drag_to_;
 };

@@ -4,6 +4,7 @@
 #include <QPainterPath>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "margay/scene/time_axis.h"
 
@@ -38,6 +39,46 @@ scene::Look look_of(const scene::ViewData& data, std::int32_t state, const scene
   const scene::State& s = data.states[static_cast<std::size_t>(state)];
   return palette.look(s.name, s.family);
 }
+
+// Looks and brushes of a picture: making a colour takes longer than filling a small rectangle with it.
+class Inks {
+ public:
+  Inks(const scene::ViewData& data, const scene::Palette& palette)
+      : data_(data), palette_(palette), states_(data.states.size() + 1) {}
+
+  const scene::Look& look(std::int32_t state) {
+    Ink& ink = at(state);
+    if (!ink.look) ink.look = look_of(data_, state, palette_);
+    return *ink.look;
+  }
+  // Strength to a step that no screen shows.
+  const QBrush& brush(std::int32_t state, double strength) {
+    const scene::Look& look = this->look(state);
+    Ink& ink = at(state);
+    const int step =
+        look.hatch ? kSteps : static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kSteps));
+    if (ink.brushes.empty()) ink.brushes.resize(kSteps + 1);
+    std::optional<QBrush>& brush = ink.brushes[static_cast<std::size_t>(step)];
+    if (!brush) brush = brush_of(look, static_cast<double>(step) / kSteps, palette_);
+    return *brush;
+  }
+
+ private:
+  static constexpr int kSteps = 200;
+  struct Ink {
+    std::optional<scene::Look> look;
+    std::vector<std::optional<QBrush>> brushes;
+  };
+  Ink& at(std::int32_t state) {
+    if (state == scene::kOthers) return others_;
+    return states_[state < 0 ? data_.states.size() : static_cast<std::size_t>(state)];
+  }
+
+  const scene::ViewData& data_;
+  const scene::Palette& palette_;
+  std::vector<Ink> states_;  // none last
+  Ink others_;
+};
 
 double x_in(const QRectF& area, scene::TimeRange range, TimeNs t) {
   const double length = static_cast<double>((range.to - range.from).value);
@@ -74,45 +115,42 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   p.setRenderHint(QPainter::Antialiasing, false);
   const QColor background = colour_of(picture.palette.background()), ink = colour_of(picture.palette.ink());
   p.fillRect(area, background);
-  QPen outline(background);
-  outline.setWidthF(0);
-  QColor marks = ink;
-  marks.setAlpha(110);
-  QPen mark(marks);
-  mark.setWidthF(1);
+  QColor faint = ink;
+  faint.setAlpha(110);
+  const QFontMetricsF metrics(p.font());
+  const double line = 1 / p.device()->devicePixelRatioF();
+  QList<QLineF> marks;
+  Inks inks(picture.data, picture.palette);
   for (const scene::Rect& r : layout.rects) {
-    const QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
-                     QPointF(area.left() + r.x1, area.top() + r.y1));
-    const scene::Look look =
-        look_of(picture.data, r.absent_or_unknown() ? scene::kNoState : r.state, picture.palette);
-    p.fillRect(box, brush_of(look, r.strength, picture.palette));
+    QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
+               QPointF(area.left() + r.x1, area.top() + r.y1));
+    // What is left of the background tells it from its neighbours.
+    if (box.width() > 3 && box.height() > 3) box.adjust(line, line, 0, 0);
+    const std::int32_t state = r.absent_or_unknown() ? scene::kNoState : r.state;
+    p.fillRect(box, inks.brush(state, r.strength));
     // A part whose time is known in part only is hatched as far as that goes.
     if (!r.absent_or_unknown() && r.known < 0.995F) {
       QRectF rest = box;
       rest.setTop(box.bottom() - box.height() * (1 - static_cast<double>(r.known)));
       p.fillRect(rest, background);
-      p.fillRect(rest, brush_of(picture.palette.unknown(), 1, picture.palette));
+      p.fillRect(rest, inks.brush(scene::kNoState, 1));
     }
-    if (box.width() > 3 && box.height() > 3) {
-      p.setPen(outline);
-      p.drawRect(box);
-    }
-    if (r.mark != scene::Mark::kNone && box.width() >= 4 && box.height() >= 4) {
-      p.setPen(mark);
-      p.setRenderHint(QPainter::Antialiasing, true);
-      p.drawLine(box.bottomLeft(), box.topRight());
-      if (r.mark == scene::Mark::kCross) p.drawLine(box.topLeft(), box.bottomRight());
-      p.setRenderHint(QPainter::Antialiasing, false);
+    if (r.mark != scene::Mark::kNone && r.x1 - r.x0 >= 4 && r.y1 - r.y0 >= 4) {
+      marks.append({box.bottomLeft(), box.topRight()});
+      if (r.mark == scene::Mark::kCross) marks.append({box.topLeft(), box.bottomRight()});
     }
     if (r.mark == scene::Mark::kNone && box.width() > kGridWidth && box.height() > 16 && r.state >= 0) {
-      const QFontMetricsF metrics(p.font());
       const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
                                   metrics, box.width() - 2 * kPad);
-      p.setPen(colour_of(scene::text_on(picture.palette.at(look.colour, r.strength))));
+      p.setPen(colour_of(scene::text_on(picture.palette.at(inks.look(state).colour, r.strength))));
       if (text.size() > 3)
         p.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
     }
   }
+  // Together: changing pens and hints takes longer than a line.
+  p.setPen(QPen(faint, 1));
+  p.setRenderHint(QPainter::Antialiasing, true);
+  p.drawLines(marks);
   p.restore();
 }
 
@@ -226,17 +264,17 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
   p.fillRect(area, colour_of(palette.background()));
   QPen line(colour_of(palette.background()));
   line.setWidthF(1);
+  Inks inks(data, palette);
   for (const scene::Bar& b : bars) {
     const double x0 = x_in(area, range, data.boundaries[b.first]),
                  x1 = x_in(area, range, data.boundaries[b.last]);
     if (x1 < area.left() || x0 > area.right()) continue;
-    p.fillRect(QRectF(QPointF(x0, area.top()), QPointF(x1, area.bottom())),
-               brush_of(palette.unknown(), 1, palette));
+    p.fillRect(QRectF(QPointF(x0, area.top()), QPointF(x1, area.bottom())), inks.brush(scene::kNoState, 1));
     for (const scene::Segment& s : b.segments) {
       const QRectF box(QPointF(x0, area.bottom() - s.to * area.height()),
                        QPointF(x1, area.bottom() - s.from * area.height()));
       p.fillRect(box, colour_of(palette.background()));
-      p.fillRect(box, brush_of(look_of(data, s.state, palette), 1, palette));
+      p.fillRect(box, inks.brush(s.state, 1));
     }
     if (x1 - x0 > 3) {
       p.setPen(line);

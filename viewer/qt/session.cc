@@ -28,9 +28,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
       data_(std::make_shared<const scene::ViewData>()),
       temporal_(data_) {
   pace_.setSingleShot(true);
-  connect(&pace_, &QTimer::timeout, this, [this] {
-    if (due_) ask();
-  });
+  connect(&pace_, &QTimer::timeout, this, &Session::ask_if_due);
   if (link_ == nullptr) return;
   connect(link_, &Link::reported, this, &Session::reported);
   connect(link_, &Link::answered, this, &Session::answered);
@@ -42,6 +40,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     waiting_ = false;
     emit standing_changed();
     emit said(why);
+    ask_if_due();
   });
   connect(link_, &Link::changed, this, [this](bool there, const QString& why) {
     const bool back = there && !there_;
@@ -69,9 +68,23 @@ void Session::ask() {
   asked_slice_ = report_ ? report_->slice_index() : -1;
   asked_token_ = link_->next_token();
   waiting_ = true;
-  link_->ask(scene::question_of(history_.now(), asked_token_, true));
+  link_->ask(scene::question_of(asked_for(), asked_token_, true));
   pace_.start(1000 / kMostAsked);
   emit standing_changed();
+}
+
+// Not while an answer is waited for: a daemon that takes longer than the pace would never be heard out.
+void Session::ask_if_due() {
+  if (due_ && !waiting_ && !pace_.isActive()) ask();
+}
+
+scene::Subject Session::asked_for() const {
+  scene::Subject s = history_.now();
+  if (held_ && !s.time && !data_->empty()) {
+    s.time = data_->range();
+    s.slices = static_cast<std::uint32_t>(data_->slices());
+  }
+  return s;
 }
 
 void Session::show(ViewPtr data) {
@@ -120,6 +133,7 @@ void Session::answered(const ViewPtr& data) {
     waiting_ = false;
     emit standing_changed();
     emit data_changed();
+    ask_if_due();
     return;
   }
   if (data->token != asked_token_) {
@@ -151,15 +165,15 @@ void Session::reported() {
       report_ && (report->run() != report_->run() || report->run_begin_ns() != report_->run_begin_ns());
   report_ = std::move(report);
   if (another) {
+    held_ = false;
     reset();
     emit said(tr("this is another run now: %1").arg(QString::fromStdString(report_->run())));
   }
-  const bool follows = !history_.now().time && !held_ && report_->slice_index() != asked_slice_;
-  if (follows || data_->empty()) {
-    due_ = true;
-    if (!pace_.isActive()) ask();
-  }
+  // Whoever hears of it may choose what is looked at: then that is all that is asked.
   emit report_changed();
+  const bool follows = !history_.now().time && !held_ && report_->slice_index() != asked_slice_;
+  due_ = due_ || follows || data_->empty();
+  ask_if_due();
 }
 
 void Session::make_rows() {

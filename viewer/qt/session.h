@@ -3,7 +3,7 @@
 //
 // A picture always carries the p it shows: while another is computed the old one stays, and `waiting()` says
 // so. A view that follows the run asks for its newest slices again whenever one closes, at most kMostAsked
-// times a second, and not while it is held.
+// times a second, once the last answer is there, and not while it is held.
 //
 // Thread safety: none; belongs to the thread of the window.
 #pragma once
@@ -39,6 +39,8 @@ class Session : public QObject {
   const scene::Steps& steps() const { return steps_; }
   const scene::Palette& palette() const { return palette_; }
   const scene::Subject& subject() const { return history_.now(); }
+  // What the daemon is asked: subject(), and while it is held the stretch that is seen, not the newest.
+  scene::Subject asked_for() const;
   const scene::History& history() const { return history_; }
   const wire::Report* report() const { return report_.get(); }
   // Of the picture: what of time is seen. Whoever pans or zooms sees the old picture there at once; where
@@ -99,6 +101,7 @@ class Session : public QObject {
   static std::optional<Selection> carried(const scene::ViewData& before, const Selection& selection,
                                           const scene::ViewData& now);
   void ask();
+  void ask_if_due();
   void moved(const std::optional<scene::TimeRange>& before);
   void take(ViewPtr data);
   void show_target();

@@ -129,7 +129,12 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
     show_standing();
     show_statistics();
   });
-  connect(&session_, &Session::view_changed, this, &Window::show_statistics);
+  connect(&session_, &Session::view_changed, this, [this] {
+    // They take as long as a frame: not of a picture that has only been moved.
+    if (session_.selection() != told_of_ || session_.palette().theme() != told_in_.theme() ||
+        session_.palette().overrides() != told_in_.overrides())
+      show_statistics();
+  });
   resizeDocks({right}, {300}, Qt::Horizontal);
   resizeDocks({below}, {130}, Qt::Vertical);
   show_standing();
@@ -261,6 +266,8 @@ void Window::show_standing() {
 
 void Window::show_statistics() {
   const scene::ViewData& d = session_.data();
+  told_of_ = session_.selection();
+  told_in_ = session_.palette();
   if (d.empty()) return;
   scene::Selection s{0, 0, d.slices()};
   if (const auto& chosen = session_.selection()) s = {chosen->node, chosen->first, chosen->last};

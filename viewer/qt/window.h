@@ -7,6 +7,7 @@
 #include <QMainWindow>
 #include <QSortFilterProxyModel>
 #include <QTableView>
+#include <optional>
 
 #include "models.h"
 #include "overview.h"
@@ -50,6 +51,9 @@ class Window : public QMainWindow {
   QLineEdit* p_;
   QLineEdit* search_;
   QLabel *standing_, *notes_, *selected_;
+  // What the statistics are of.
+  std::optional<Session::Selection> told_of_;
+  scene::Palette told_in_{scene::Theme::kLight};
   QAction *back_, *forward_, *hold_, *dark_;
 };
 

@@ -29,9 +29,10 @@ struct Linear {
 
 // The matrices are those of B. Ottosson, "A perceptual color space for image processing", 2020.
 Linear linear_of(const Oklab& lab) {
-  const double l = std::pow(lab.l + 0.3963377774 * lab.a + 0.2158037573 * lab.b, 3);
-  const double m = std::pow(lab.l - 0.1055613458 * lab.a - 0.0638541728 * lab.b, 3);
-  const double s = std::pow(lab.l - 0.0894841775 * lab.a - 1.2914855480 * lab.b, 3);
+  const auto cube = [](double x) { return x * x * x; };
+  const double l = cube(lab.l + 0.3963377774 * lab.a + 0.2158037573 * lab.b);
+  const double m = cube(lab.l - 0.1055613458 * lab.a - 0.0638541728 * lab.b);
+  const double s = cube(lab.l - 0.0894841775 * lab.a - 1.2914855480 * lab.b);
   return {4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
           -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
           -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};

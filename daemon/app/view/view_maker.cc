@@ -25,10 +25,11 @@ std::uint64_t bytes_of(const Model& m) {
 }
 
 // What the tables are made of: all but p.
-std::string key_of(const ViewRequest& r, const Stretch& s, const store::Resume& resume, TimeNs newest) {
+std::string key_of(const ViewRequest& r, partition::Operator cuts, const Stretch& s,
+                   const store::Resume& resume, TimeNs newest) {
   std::string key = std::to_string(s.from.value) + ' ' + std::to_string(s.to.value) + ' ' +
                     std::to_string(s.slices) + ' ' + std::to_string(s.level ? s.level->value : 0) + ' ' +
-                    std::to_string(static_cast<int>(r.cuts)) + ' ' + std::to_string(resume.leaves.size()) +
+                    std::to_string(static_cast<int>(cuts)) + ' ' + std::to_string(resume.leaves.size()) +
                     ' ' + std::to_string(s.settled ? 0 : newest.value) + ' ' + r.op.text() + '\n' + r.node;
   for (const std::string& state : r.states) key += '\n' + state;
   return key;
@@ -95,37 +96,55 @@ Result<ViewMaker::Place> ViewMaker::place_of(const ViewRequest& request) {
       slices_that_fit(request, *resume_, options_.memory_bytes / 2, options_.memory_bytes / 4);
   const auto stretch = locate(request, *resume_, *extent_, limits);
   if (!stretch) return tl::unexpected(stretch.error());
-  return Place{*stretch, key_of(request, *stretch, *resume_, extent_->end)};
+  const auto key = [&](partition::Operator cuts) {
+    return key_of(request, cuts, *stretch, *resume_, extent_->end);
+  };
+  const bool temporal = request.cuts == partition::Operator::kTemporal;
+  return Place{*stretch, key(request.cuts),
+               key(temporal ? partition::Operator::kSpatiotemporal : partition::Operator::kTemporal)};
 }
 
 Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& request, const Place& place,
                                                          const GoOn& go_on) {
   if (auto known = made_.find(place.key)) return known;
+  wire::ViewAnswer head;
+  Model model;
+  if (const auto other = made_.find(place.other_cuts)) {
+    // A viewer shows both: what was read for one serves the other.
+    model = other->model;
+    head = other->head;
+  } else {
+    auto read = this->read(request, place, go_on);
+    if (!read) return tl::unexpected(read.error());
+    model = std::move(read->model);
+    put_model(model, request, resume_->states, head);
+    for (const std::string& note : read->notes) head.add_notes(clean_utf8(note));
+  }
+  if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
+  const std::uint64_t bytes = bytes_of(model) + table_bytes(model, request.cuts);
+  made_.shrink(options_.memory_bytes - std::min(options_.memory_bytes, bytes), 0);
+  auto batch = measure(model, request.cuts, options_.memory_bytes / 2);
+  if (!batch) return tl::unexpected(batch.error());
+  auto out = std::make_shared<Made>(Made{std::move(model), std::move(head), std::move(*batch), {}, {}, {}});
+  made_.put(place.key, out, bytes);
+  made_.shrink(options_.memory_bytes / 4 * 3, 1);
+  return out;
+}
+
+// What other stretches take is given up for it.
+Result<Zoomed> ViewMaker::read(const ViewRequest& request, const Place& place, const GoOn& go_on) {
   made_.shrink(options_.memory_bytes / 4, 0);
   ModelWishes wishes;
   wishes.memory_bytes = options_.memory_bytes / 2;
   wishes.events_patience = options_.events_patience;
   wishes.go_on = go_on;
   auto zoomed = read_view_model(request, place.stretch, archive_, *resume_, wishes, clock_);
-  if (!zoomed) return tl::unexpected(zoomed.error());
-  const Model& model = zoomed->model;
-  if (bytes_of(model) > options_.memory_bytes / 4)
+  if (zoomed && bytes_of(zoomed->model) > options_.memory_bytes / 4)
     return fail(ErrorCode::kLimit,
                 "slices: the cells of this stretch take more memory than a view may; ask for "
                 "fewer, or for what is below a node");
-  if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
-  auto batch = measure(model, request.cuts, options_.memory_bytes / 2);
-  if (!batch) return tl::unexpected(batch.error());
-  ++models_;
-  wire::ViewAnswer head;
-  put_model(model, request, resume_->states, head);
-  for (const std::string& note : zoomed->notes) head.add_notes(clean_utf8(note));
-  const std::uint64_t bytes = bytes_of(model) + table_bytes(model, request.cuts);
-  auto out =
-      std::make_shared<Made>(Made{std::move(zoomed->model), std::move(head), std::move(*batch), {}, {}, {}});
-  made_.put(place.key, out, bytes);
-  made_.shrink(options_.memory_bytes / 4 * 3, 1);
-  return out;
+  if (zoomed) ++models_;
+  return zoomed;
 }
 
 Result<ChosenP> ViewMaker::choose(const ViewRequest& request, Made& made, const GoOn& go_on) {
@@ -213,18 +232,22 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
 
 // The neighbours of the p that was asked for are likely to be asked for next.
 void ViewMaker::plan_ahead(const ViewRequest& request, const Place& place, const wire::ViewAnswer& answer) {
-  ahead_.reset();
   if (!request.curve || answer.left_out()) return;
   int at = -1;
   while (at + 1 < answer.curve_size() && answer.curve(at + 1).p() <= answer.p()) ++at;
   Ahead ahead{request, place, {}};
-  for (const int i : {at + 1, at - 1})
-    if (i >= 0 && i < answer.curve_size()) ahead.p.push_back(answer.curve(i).p());
+  for (const int i : {at + 1, at - 1}) {
+    if (i < 0 || i >= answer.curve_size()) continue;
+    // Where a viewer asks for it: in the middle, away from what rounding does at the ends.
+    const double p = answer.curve(i).p(), until = i + 1 < answer.curve_size() ? answer.curve(i + 1).p() : 1;
+    ahead.p.push_back(p + (until - p) / 2);
+  }
   if (!ahead.p.empty()) ahead_ = std::move(ahead);
 }
 
 std::shared_ptr<const wire::ViewAnswer> ViewMaker::answer(const ViewRequest& request, const GoOn& go_on) {
-  ahead_.reset();
+  // A viewer asks for the temporal partition of the same stretch next, without a curve: the plan stands.
+  if (request.curve) ahead_.reset();
   try {
     const auto place = place_of(request);
     if (!place) return std::make_shared<const wire::ViewAnswer>(view_error(0, place.error().message));
@@ -245,9 +268,10 @@ bool ViewMaker::look_ahead(const GoOn& go_on) {
   try {
     ViewRequest request = ahead_->request;
     request.p = ahead_->p.front();
-    ahead_->p.pop_front();
     const bool held = made_.find(ahead_->place.key) != nullptr;
     if (held) static_cast<void>(answer_at(request, ahead_->place, go_on));
+    if (!go_on()) return true;  // again, once nobody asks
+    ahead_->p.pop_front();
     if (!held || ahead_->p.empty()) ahead_.reset();
   } catch (const std::bad_alloc&) {
     ahead_.reset();

@@ -2,6 +2,8 @@
 // keeps what it made, so that another p of the same stretch is one solution, and the same question no work at
 // all.
 //
+// A stretch is read once for both cuts, spatiotemporal and temporal.
+//
 // MEMORY, of Options::memory_bytes: while a stretch is read up to a half, of tables and the search for
 // significant p up to a half, of stretches that were measured before up to a quarter meanwhile and three
 // quarters else. Answers are kept beside that, 32 of 32 MiB at most, and what the archive's load() tells.
@@ -46,7 +48,8 @@ class ViewMaker {
   // The answer, with token 0; null if `go_on` ended it.
   std::shared_ptr<const wire::ViewAnswer> answer(const ViewRequest& request, const GoOn& go_on);
   // One more of the answers that are likely to be asked for next: after one with a curve, its significant p
-  // before and behind. False when there is none.
+  // before and behind, in the middle of where each holds. Questions without a curve leave the plan as it is;
+  // what `go_on` ends is begun anew by the next call. False when there is none.
   bool look_ahead(const GoOn& go_on);
 
   // So far: stretches that were read and measured, and partitions that were solved.
@@ -66,6 +69,7 @@ class ViewMaker {
   struct Place {  // of a question
     Stretch stretch;
     std::string key;
+    std::string other_cuts;  // the key of the same stretch, temporal instead of spatiotemporal or back
   };
   struct Ahead {
     ViewRequest request;
@@ -75,6 +79,7 @@ class ViewMaker {
   Status refresh();
   Result<Place> place_of(const ViewRequest& request);
   Result<std::shared_ptr<Made>> made(const ViewRequest& request, const Place& place, const GoOn& go_on);
+  Result<Zoomed> read(const ViewRequest& request, const Place& place, const GoOn& go_on);
   Result<ChosenP> choose(const ViewRequest& request, Made& made, const GoOn& go_on);
   Status search(Made& made, const GoOn& go_on);
   Result<std::shared_ptr<const wire::ViewAnswer>> answer_at(const ViewRequest& request, const Place& place,

@@ -94,6 +94,14 @@ Stretch chosen(TimeNs from, TimeNs to, const ZoomExtent& extent, DurationNs d, s
   return {from, from + d * (n * each), static_cast<std::uint32_t>(n), {}, false};
 }
 
+// Whether it is what chosen() makes of such a stretch, which may reach behind the end.
+bool as_chosen(const ViewRequest& q, const ZoomExtent& extent, DurationNs d) {
+  if (q.slices == 0 || q.from < extent.zero || q.to <= extent.end || q.from >= extent.end) return false;
+  const std::int64_t length = (q.to - q.from).value, each = length / q.slices;
+  return q.from.value % d.value == 0 && length % q.slices == 0 && each > 0 && each % d.value == 0 &&
+         (q.to - extent.end).value < each;
+}
+
 // Whether cells tell it all, without a boundary that cuts one.
 bool whole_cells(const ViewRequest& q, const Stretch& s, DurationNs finest) {
   const std::int64_t length = (s.to - s.from).value;
@@ -127,7 +135,9 @@ Result<Stretch> locate(const ViewRequest& q, const store::Resume& resume, const 
       return wrong(std::string(q.from >= extent.end ? "from_ns: is after" : "to_ns: is before") +
                    " what there is of this run: from " + std::to_string(extent.zero.value) + " to " +
                    std::to_string(extent.end.value));
-    if (q.slices > 0)
+    if (as_chosen(q, extent, resume.run.levels[0]))
+      out = {q.from, q.to, q.slices, {}, false};
+    else if (q.slices > 0)
       out = {from, to, q.slices, {}, false};
     else
       out = chosen(from, to, extent, resume.run.levels[0], std::min(most, ViewRequest::kUsualSlices));

@@ -74,6 +74,27 @@ TEST(Pan, TheOldPictureMovesAtOnceAndWhatItDoesNotKnowIsHatched) {
   EXPECT_EQ(s.colours(after, 0.9, 0.875), (std::set<QRgb>{background, unknown}));
 }
 
+// MARGAY_PICTURES=DIR keeps it, to be looked at.
+TEST(Pan, WhatIsNotThereYetIsHatchedAtBothSizesAndInBothThemes) {
+  for (const QSize size : {QSize(1280, 720), QSize(3840, 2160)})
+    for (const scene::Theme theme : {scene::Theme::kLight, scene::Theme::kDark}) {
+      Shown s;
+      s.session.set_theme(theme);
+      s.window.resize(size);
+      QCoreApplication::processEvents();
+      s.session.pan_by(-0.25);
+      const QImage image = s.image();
+      const QRgb unknown = colour_of(s.session.palette().unknown().colour).rgb();
+      EXPECT_TRUE(s.colours(image, 0.1, 0.5).contains(unknown));
+      EXPECT_FALSE(s.colours(image, 0.4, 0.125).contains(unknown));
+      if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
+        s.window.grab().save(QString("%1/pan-%2-%3.png")
+                                 .arg(folder)
+                                 .arg(size.width())
+                                 .arg(theme == scene::Theme::kDark ? "dark" : "light"));
+    }
+}
+
 TEST(Pan, StepsAddUpBeforeAnyAnswer) {
   Shown s;
   for (int i = 0; i < 3; ++i) QTest::keyClick(&s.overview(), Qt::Key_Right);
@@ -137,6 +158,22 @@ TEST(Pan, AnotherPDoesNotMoveThePicture) {
   const scene::TimeRange there = s.session.time();
   s.session.set_p(0.25);
   EXPECT_EQ(s.session.time(), there);
+}
+
+TEST(Pan, AnotherPWhileItIsHeldIsOfTheSameStretch) {
+  Shown s;
+  s.session.set_p(0.5);
+  EXPECT_FALSE(s.session.asked_for().time) << "it follows the run";
+  s.session.hold(true);
+  s.session.set_p(0.25);
+  const scene::Subject asked = s.session.asked_for();
+  ASSERT_TRUE(asked.time);
+  EXPECT_EQ(*asked.time, s.session.data().range());
+  EXPECT_EQ(asked.slices, 4u);
+  EXPECT_EQ(asked.p, 0.25);
+  EXPECT_FALSE(s.session.subject().time) << "it follows again when it is let go";
+  s.session.hold(false);
+  EXPECT_FALSE(s.session.asked_for().time);
 }
 
 // A link that finds no run: what it would say is said here.

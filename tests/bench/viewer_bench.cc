@@ -1,0 +1,240 @@
+// What a frame of the viewer's window costs, from the event to the painted picture, without a display:
+//
+//   build/release/tests/bench/viewer_bench [FRAMES]
+//
+// A frame is a wheel notch, a key or a move of the mouse, what it makes the window compute, and the painting
+// of all that has changed, in a window of 1920 x 1080 on Qt's offscreen platform. Of each kind of step at
+// least FRAMES (300) are made over answers of 1000 resources x 1000 slices (bound: 95 of 100 within 16 ms)
+// and of 100,000 x 1000 (50 ms), of many parts and of few. `fill` is the cost of the least there is to do:
+// filling the same rectangles with plain colours; the last column is the median frame over it. `p` is an
+// answer at another p that has come, until it is painted (bound: 100 ms, of which this is the viewer's part).
+// At the end 1000 answers follow each other: what the process has of memory before and after.
+// The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR keeps what each kind of step showed last.
+#include <QApplication>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "overview.h"
+#include "session.h"
+#include "synthetic_view.h"
+#include "window.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr int kPictures = 1000;     // for the memory
+constexpr double kMostGrowth = 32;  // MiB, of that many
+
+double milliseconds_of(const std::function<void()>& what) {
+  const auto begin = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double at(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const auto i = static_cast<std::size_t>(share * static_cast<double>(values.size()));
+  return values[std::min(i, values.size() - 1)];
+}
+
+// MiB.
+double resident() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmRSS:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+  return 0;
+}
+
+ViewPtr view(std::uint64_t seed, std::size_t leaves, std::size_t slices, std::size_t parts) {
+  std::mt19937_64 rng(seed);
+  auto data = scene::view_data_untrusted(support::cluster_view(rng, leaves, slices, parts));
+  if (!data) {
+    std::fprintf(stderr, "viewer_bench: %s\n", data.error().message.c_str());
+    std::exit(2);
+  }
+  // A curve as long as they are: the quality view draws it.
+  for (int i = 0; i < 200; ++i)
+    data->curve.push_back(
+        {i / 200.0, 1000.0 * i, 10.0 * i * i, static_cast<std::uint32_t>(60'000 - 300 * i)});
+  data->p = static_cast<double>(seed % 10) / 10;
+  return std::make_shared<const scene::ViewData>(std::move(*data));
+}
+
+// Counts the pictures.
+class Paints : public QObject {
+ public:
+  int count = 0;
+  bool eventFilter(QObject*, QEvent* event) override {
+    if (event->type() == QEvent::Paint) ++count;
+    return false;
+  }
+};
+
+class Bench {
+ public:
+  Bench(ViewPtr a, ViewPtr b, double bound, int frames)
+      : a_(std::move(a)), b_(std::move(b)), bound_(bound), frames_(frames) {
+    window_.resize(1920, 1080);
+    window_.show();
+    window_.overview().installEventFilter(&paints_);
+    session_.show(a_);
+    QCoreApplication::processEvents();
+    paint();
+  }
+
+  void all() {
+    std::printf("%u resources x %zu slices, %zu parts: median, 95 of 100, most, ms\n", a_->leaves(),
+                a_->slices(), a_->parts.size());
+    const scene::TimeRange all = a_->range();
+    const DurationNs length = all.to - all.from;
+    // The middle quarter: from there one can go both ways.
+    const scene::TimeRange near{all.from + DurationNs(length.value * 3 / 8),
+                                all.from + DurationNs(length.value * 5 / 8)};
+    run("scroll time", near, bound_, [&](int i) { key(i % 12 < 6 ? Qt::Key_Right : Qt::Key_Left); });
+    run("zoom time", all, bound_, [&](int i) { wheel(i % 20 < 10 ? 120 : -120, Qt::NoModifier); });
+    for (int i = 0; i < 8; ++i) wheel(120, Qt::ControlModifier);
+    run("scroll rows", all, bound_, [&](int i) { wheel(i % 20 < 10 ? 120 : -120, Qt::ShiftModifier); });
+    session_.set_scroll({});
+    run("zoom rows", all, bound_, [&](int i) { wheel(i % 20 < 10 ? 120 : -120, Qt::ControlModifier); });
+    session_.set_scroll({});
+    run("hover", all, bound_, [&](int i) { move(i); });
+    run("p", all, 100, [&](int i) { session_.show(i % 2 ? a_ : b_); });
+  }
+  bool missed() const { return missed_; }
+
+ private:
+  // What Qt does when a screen is to be drawn anew: paints what has changed, and nothing else.
+  void paint() {
+    QCoreApplication::sendPostedEvents();
+    QEvent update(QEvent::UpdateRequest);
+    QApplication::sendEvent(&window_, &update);
+  }
+
+  void run(const char* what, scene::TimeRange from, double bound, const std::function<void(int)>& step) {
+    session_.show(a_);
+    session_.zoom_to(from);
+    paint();
+    std::vector<double> frames, fills;
+    const int painted = paints_.count;
+    for (int i = 0; i < frames_; ++i) {
+      frames.push_back(milliseconds_of([&] {
+        step(i);
+        paint();
+      }));
+      if (i % 30 == 0) fills.push_back(fill());
+    }
+    // A step of a mouse may stay within its rectangle; all others show something else.
+    if (paints_.count - painted < frames_ / 2) {
+      std::fprintf(stderr, "viewer_bench: %s: %d pictures of %d steps\n", what, paints_.count - painted,
+                   frames_);
+      std::exit(2);
+    }
+    const double p95 = at(frames, 0.95), median = at(frames, 0.5), filling = at(fills, 0.5);
+    missed_ = missed_ || p95 > bound;
+    std::printf("  %-12s %7.1f %7.1f %7.1f   bound %3.0f %-6s  %6zu rectangles, fill %5.1f ms, %5.1f x\n",
+                what, median, p95, at(frames, 1), bound, p95 <= bound ? "met" : "MISSED",
+                window_.overview().shown().rects.size(), filling, median / filling);
+    std::fflush(stdout);
+    if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
+      window_.grab().save(QString("%1/frame-%2-%3-%4.png")
+                              .arg(folder)
+                              .arg(a_->leaves())
+                              .arg(a_->parts.size())
+                              .arg(QString(what).replace(' ', '-')));
+  }
+
+  double fill() {
+    const QRectF area = window_.overview().picture_area();
+    QImage image(area.size().toSize(), QImage::Format_RGB32);
+    QPainter p(&image);
+    return milliseconds_of([&] {
+      p.fillRect(image.rect(), Qt::white);
+      QRgb colour = 0xff204060;
+      for (const scene::Rect& r : window_.overview().shown().rects)
+        p.fillRect(QRectF(QPointF(r.x0, r.y0), QPointF(r.x1, r.y1)), QColor(colour += 77));
+    });
+  }
+
+  QPointF middle() {
+    const QRectF a = window_.overview().picture_area();
+    return {a.left() + 0.4 * a.width(), a.top() + 0.4 * a.height()};
+  }
+  void wheel(int by, Qt::KeyboardModifiers with) {
+    const QPointF at = middle();
+    QWheelEvent event(at, window_.overview().mapToGlobal(at), {}, {0, by}, Qt::NoButton, with,
+                      Qt::NoScrollPhase, false);
+    QApplication::sendEvent(&window_.overview(), &event);
+  }
+  // As the menu's action of that key does.
+  void key(Qt::Key key) { session_.pan_by(key == Qt::Key_Left ? -0.25 : 0.25); }
+  void move(int i) {
+    const QRectF a = window_.overview().picture_area();
+    const QPointF at(a.left() + a.width() * (i * 37 % 100) / 100,
+                     a.top() + a.height() * (i * 53 % 100) / 100);
+    QMouseEvent event(QEvent::MouseMove, at, window_.overview().mapToGlobal(at), Qt::NoButton, Qt::NoButton,
+                      Qt::NoModifier);
+    QApplication::sendEvent(&window_.overview(), &event);
+  }
+
+  ViewPtr a_, b_;
+  const double bound_;
+  const int frames_;
+  bool missed_ = false;
+  Paints paints_;
+  Session session_{nullptr, scene::Theme::kLight};
+  Window window_{session_, "bench"};
+};
+
+// Answers that come one after the other, each made anew, as those of a run that goes on.
+bool memory() {
+  Session session(nullptr, scene::Theme::kLight);
+  Window window(session, "bench");
+  window.resize(1920, 1080);
+  window.show();
+  double before = 0;
+  for (int i = 0; i < kPictures + 100; ++i) {
+    if (i == 100) before = resident();
+    session.show(view(static_cast<std::uint64_t>(i % 16), 256, 256, 5000));
+    QCoreApplication::sendPostedEvents();
+    QEvent update(QEvent::UpdateRequest);
+    QApplication::sendEvent(&window, &update);
+  }
+  const double after = resident();
+  const bool met = after - before <= kMostGrowth;
+  std::printf("memory: %.1f MiB before %d pictures, %.1f MiB after, bound %.0f more: %s\n", before, kPictures,
+              after, kMostGrowth, met ? "met" : "MISSED");
+  return met;
+}
+
+int run(int frames) {
+  bool missed = false;
+  const auto bench = [&](std::size_t leaves, std::size_t parts, double bound) {
+    Bench one(view(1, leaves, 1000, parts), view(2, leaves, 1000, parts), bound, frames);
+    one.all();
+    missed = missed || one.missed();
+  };
+  bench(1000, 65'000, 16);
+  bench(1000, 2'000, 16);
+  bench(100'000, 65'000, 50);
+  bench(100'000, 6'250, 50);
+  return memory() && !missed ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace margay::viewer
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  const int frames = argc > 1 ? std::max(60, std::atoi(argv[1])) : 300;
+  const QApplication application(argc, argv);
+  return margay::viewer::run(frames);
+}

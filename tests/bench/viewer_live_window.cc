@@ -1,0 +1,231 @@
+// The viewer's real window and connection on Qt's offscreen platform, saying what it shows and when; for
+// tests/bench/viewer_live.
+//
+//   viewer_live_window make DIR RANKS         an archive of an hour: phases, noise, faults; seed 1
+//   viewer_live_window show RUN [--whole] [--clicks N] [--pause MS] [--seconds S]
+//
+// Times are nanoseconds since the Unix epoch. Lines of `show`:
+//   asked T                        what was to be looked at was known (--whole: all of the run)
+//   answered T TOKEN               the answer was there, checked
+//   painted T TOKEN FROM TO SLICES PARTS     a picture of another answer was on the screen
+//   click MS                       from a step of p (upwards, each for the first time) to its picture
+//   clicked N STEPS                how many clicks there were, and steps of p
+// It ends after the last click, after S seconds, or with the first picture where neither is given. Exit code
+// 3: nothing for three minutes. Clicks begin when a replay is at its end: until then it takes the cores.
+#include <CLI/CLI.hpp>
+#include <QApplication>
+#include <QTimer>
+#include <chrono>
+#include <cstdio>
+
+#include "link.h"
+#include "margay/slicer/levels.h"
+#include "margay/store/archive.h"
+#include "session.h"
+#include "support/synthetic_job.h"
+#include "window.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr int kPatience = 180'000;  // ms
+
+std::int64_t now() {
+  return SystemClock().realtime().value;
+}
+
+struct Wanted {
+  std::string run;
+  bool whole = false;
+  int clicks = 0, pause = 500, seconds = 0;
+};
+
+class Teller : public QObject {
+ public:
+  explicit Teller(const Wanted& w)
+      : w_(w), link_({w.run, "", ""}), session_(&link_, scene::Theme::kLight), window_(session_, "bench") {
+    setbuf(stdout, nullptr);
+    window_.resize(1920, 1080);
+    window_.show();
+    window_.overview().installEventFilter(this);
+    connect(
+        &link_, &Link::answered, this,
+        [](const ViewPtr& d) {
+          std::printf("answered %lld %llu\n", static_cast<long long>(now()),
+                      static_cast<unsigned long long>(d->token));
+        },
+        Qt::DirectConnection);
+    connect(&session_, &Session::report_changed, this, [this] { reported(); });
+    connect(&session_, &Session::said, this,
+            [](const QString& s) { std::printf("said %s\n", qPrintable(s)); });
+    patience_.setSingleShot(true);
+    connect(&patience_, &QTimer::timeout, this, [] { QCoreApplication::exit(3); });
+    patience_.start(kPatience);
+    if (w_.seconds > 0) QTimer::singleShot(w_.seconds * 1000, this, [] { QCoreApplication::exit(0); });
+  }
+
+  bool eventFilter(QObject*, QEvent* event) override {
+    // Posted: it comes when the paint event and what Qt does with the picture are over.
+    if (event->type() == QEvent::Paint && !session_.data().empty() && session_.data().token != painted_) {
+      painted_ = session_.data().token;
+      QMetaObject::invokeMethod(
+          this, [this] { painted(); }, Qt::QueuedConnection);
+    }
+    return false;
+  }
+
+ private:
+  void reported() {
+    if (std::exchange(asked_, true)) return;
+    std::printf("asked %lld\n", static_cast<long long>(now()));
+    if (!w_.whole) return;
+    scene::Subject s;
+    s.time = session_.bounds();
+    session_.go(s);
+  }
+
+  void painted() {
+    const std::int64_t at = now();
+    const scene::ViewData& d = session_.data();
+    patience_.start(kPatience);
+    std::printf("painted %lld %llu %lld %lld %zu %zu\n", static_cast<long long>(at),
+                static_cast<unsigned long long>(d.token), static_cast<long long>(d.range().from.value),
+                static_cast<long long>(d.range().to.value), d.slices(), d.parts.size());
+    // The newest slices may come first.
+    if (w_.whole && session_.subject().time &&
+        d.range().from > session_.subject().time->from + margay::seconds(60))
+      return;
+    if (w_.clicks == 0) {
+      if (w_.seconds == 0) QCoreApplication::exit(0);
+      return;
+    }
+    const scene::Steps& steps = session_.steps();
+    if (clicked_at_ != 0) {
+      if (d.p != p_) return;
+      // The first click goes to the lowest step, from which the others go up.
+      if (clicks_ > 0) std::printf("click %.1f\n", static_cast<double>(at - clicked_at_) * 1e-6);
+      ++clicks_;
+    }
+    if (clicks_ > w_.clicks || steps.current + 1 >= static_cast<std::int64_t>(steps.steps.size())) {
+      std::printf("clicked %d %zu\n", clicks_ - 1, steps.steps.size());
+      return QCoreApplication::exit(0);
+    }
+    QTimer::singleShot(w_.pause, this, [this] { click(); });
+  }
+
+  void click() {
+    const scene::Steps& steps = session_.steps();
+    const bool first = clicked_at_ == 0;
+    if (first && session_.report()->has_replay() && !session_.report()->replay().at_end()) {
+      QTimer::singleShot(200, this, [this] { click(); });
+      return;
+    }
+    const auto to = static_cast<std::size_t>(first ? 0 : steps.current + 1);
+    p_ = steps.steps[to].ask;
+    clicked_at_ = now();
+    if (first)
+      session_.set_p(p_);
+    else
+      session_.step_p(1);
+  }
+
+  const Wanted w_;
+  Link link_;
+  Session session_;
+  Window window_;
+  QTimer patience_;
+  std::uint64_t painted_ = 0;
+  bool asked_ = false;
+  int clicks_ = 0;
+  std::int64_t clicked_at_ = 0;
+  double p_ = -1;
+};
+
+// Like a job's of an hour: two phases that take turns, ranks that stop now and then.
+Status make(const std::string& path, std::uint32_t ranks) {
+  constexpr std::int64_t kSeconds = 3600;
+  test::JobPlan plan;
+  plan.ranks = ranks;
+  plan.ranks_per_host = 16;
+  plan.slice = ranks > 100 ? seconds(1) : milliseconds(100);
+  plan.own_noise = 0.1;
+  for (std::int64_t at = 0; at < kSeconds; at += 120) {
+    plan.phases.push_back({70'000, {0.70, 0.10, 0.10, 0.05, 0.05}, ""});
+    plan.phases.push_back({50'000, {0.20, 0.35, 0.35, 0.05, 0.05}, ""});
+  }
+  std::uint32_t who = 3;
+  for (std::int64_t at = 25; at + 30 < kSeconds; at += 90, who = (who * 5 + 1) % ranks)
+    plan.faults.push_back({test::JobFault::kStop, {who}, at * 1000, at * 1000 + 15'000});
+  const auto topology = test::job_topology(plan);
+  store::RunMeta meta;
+  meta.run = "hour";
+  meta.levels = {plan.slice};
+  for (const DurationNs d : {seconds(1), seconds(10), seconds(60)})
+    if (d > plan.slice) meta.levels.push_back(d);
+  auto levels = slicer::Levels::make(meta.levels, 64);
+  if (!levels) return tl::unexpected(levels.error());
+  const auto job = test::make_job(plan);
+  meta.begin = slice_begin(job.front().index, plan.slice);
+  auto archive = store::Archive::create(path, meta);
+  if (!archive) return tl::unexpected(archive.error());
+  store::Cut cut;
+  for (std::uint16_t s = 3; s < topology->states.size(); ++s)
+    cut.states.push_back({StateId(s), topology->states[s]});
+  for (std::uint32_t l = 0; l < ranks; ++l)
+    cut.leaves.push_back(
+        {LeafIndex(l),
+         SourceId(1),
+         l,
+         {{"host", "n" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
+  std::vector<model::SliceColumn> above;
+  for (const model::SliceColumn& c : job) {
+    above.clear();
+    levels->update(c, above);
+    cut.columns.push_back(std::make_shared<model::SliceColumn>(c));
+    for (auto& column : above) cut.columns.push_back(std::make_shared<model::SliceColumn>(std::move(column)));
+    const bool last = &c == &job.back();
+    if (cut.columns.size() < 64 && !last) continue;
+    cut.closed = {{LevelIndex(0), c.index}};
+    if (last) {
+      meta.end = slice_end(c.index, plan.slice);
+      cut.run = meta;
+    }
+    ++cut.sequence;
+    if (Status ok = (*archive)->commit(cut, last); !ok) return ok;
+    const auto sequence = cut.sequence;
+    cut = {};
+    cut.sequence = sequence;
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace margay::viewer
+
+int main(int argc, char** argv) {
+  using namespace margay::viewer;
+  CLI::App app("The viewer's window without a display, which says what it shows and when.");
+  std::string path;
+  std::uint32_t ranks = 0;
+  auto* make_it = app.add_subcommand("make", "an archive of an hour");
+  make_it->add_option("path", path)->required();
+  make_it->add_option("ranks", ranks)->required()->check(CLI::Range(4, 4000));
+  Wanted w;
+  auto* show = app.add_subcommand("show", "a run");
+  show->add_option("run", w.run)->required();
+  show->add_flag("--whole", w.whole);
+  show->add_option("--clicks", w.clicks);
+  show->add_option("--pause", w.pause);
+  show->add_option("--seconds", w.seconds);
+  app.require_subcommand(1);
+  CLI11_PARSE(app, argc, argv);
+  if (make_it->parsed()) {
+    if (const auto ok = make(path, ranks); !ok)
+      return std::fprintf(stderr, "viewer_live_window: %s\n", ok.error().message.c_str()), 1;
+    return 0;
+  }
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  const QApplication application(argc, argv);
+  const Teller teller(w);
+  return QApplication::exec();
+}
