@@ -137,6 +137,7 @@ void Viewer::seen() {
   const auto subject = subject_of(wanted_, attachment_->is_archive(), *session_);
   window_ = std::make_unique<Window>(*session_, attachment_->title(session_->report()));
   auto* open = new QAction(tr("Open another..."), window_.get());
+  open->setObjectName("open");
   open->setShortcut(QKeySequence::Open);
   connect(open, &QAction::triggered, this, [this] { show_page({}); });
   if (const auto menus = window_->menuBar()->actions(); !menus.isEmpty() && menus[0]->menu() != nullptr)
