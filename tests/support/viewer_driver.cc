@@ -189,7 +189,8 @@ int drive(const LinkTo& to, const QSize& size) {
   window.show();
   // Keys reach the menus of an active window only.
   window.activateWindow();
-  if (!QTest::qWaitForWindowActive(&window)) return std::fputs("viewer_driver: the window is not shown\n", stderr), 1;
+  if (!QTest::qWaitForWindowActive(&window))
+    return std::fputs("viewer_driver: the window is not shown\n", stderr), 1;
   Driver driver(session, window);
   QSocketNotifier input(STDIN_FILENO, QSocketNotifier::Read);
   std::string pending;

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QFontDatabase>
 #include <QPainter>
+#include <functional>
 
 #include "../scene/small_view.h"
 #include "golden.h"
+#include "margay/command/picture_options.h"
 #include "picture_file.h"
 #include "session.h"
 
@@ -126,6 +129,32 @@ TEST_F(SpoiltPictures, NotByWhatNobodySees) {
   EXPECT_EQ(spoilt_by([](QPainter& p) { p.fillRect(300, 80, 1, 1, Qt::black); }), "") << "one pixel";
   EXPECT_EQ(spoilt_by([](QPainter& p) { p.fillRect(0, 0, 640, 360, QColor(128, 128, 128, 8)); }), "")
       << "a breath of grey";
+}
+
+// What margay render was told is what margay-viewer is told.
+TEST(PictureOptions, AreHandedOn) {
+  command::PictureOptions all;
+  all.what = "-a run";
+  all.connect = "tcp://head:7413";
+  all.key = "k e y";
+  all.size = "800x600";
+  all.from = "12";
+  all.to = "1min";
+  all.node = "/node7";
+  all.p = "0.25";
+  all.policy = "jump";
+  all.slices = 100;
+  all.dark = true;
+  for (const command::PictureOptions& told : {all, command::PictureOptions()}) {
+    CLI::App app;
+    command::PictureOptions heard;
+    command::add_picture_options(app, heard);
+    std::vector<std::string> arguments = command::arguments_of(told);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(arguments);
+    EXPECT_EQ(heard, told);
+  }
+  EXPECT_TRUE(command::arguments_of({}).empty());
 }
 
 }  // namespace

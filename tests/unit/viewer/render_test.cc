@@ -10,6 +10,8 @@
 #include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
+#include <algorithm>
+#include <map>
 
 #include "../../support/runtime_place.h"
 #include "damaged.h"

@@ -185,10 +185,11 @@ TEST_F(Start, ThePageFits) {
     page.say("/data/night.margay: damaged: MANIFEST-000005 is missing");
     page.show();
     QCoreApplication::processEvents();
-    for (const QWidget* w : page.findChildren<QWidget*>())
-      if (w->isVisible() && w->window() == &page)
-        EXPECT_TRUE(page.rect().contains(QRect(w->mapTo(&page, QPoint(0, 0)), w->size())))
-            << w->objectName().toStdString();
+    for (const QWidget* w : page.findChildren<QWidget*>()) {
+      if (!w->isVisible() || w->window() != &page) continue;
+      EXPECT_TRUE(page.rect().contains(QRect(w->mapTo(&page, QPoint(0, 0)), w->size())))
+          << w->objectName().toStdString();
+    }
     if (const QString pictures = qEnvironmentVariable("MARGAY_PICTURES"); !pictures.isEmpty())
       page.grab().save(QString("%1/start-%2.png").arg(pictures).arg(size.width()));
   }
