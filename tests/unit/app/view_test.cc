@@ -155,6 +155,7 @@ TEST_F(View, AStretchIsCutToWhatThereIsAndTheDaemonChoosesSlicesThatAreAlike) {
     again.set_partition(cuts);
     const wire::ViewAnswer same = answer(again);
     ASSERT_EQ(same.error(), "");
+    EXPECT_THAT(same.notes(), IsEmpty());
     EXPECT_TRUE(std::equal(same.boundaries().begin(), same.boundaries().end(), a.boundaries().begin(),
                            a.boundaries().end()));
   }
