@@ -10,14 +10,18 @@
 
 #include "margay/scene/layout.h"
 #include "session.h"
+#include "view.h"
 
 namespace margay::viewer {
 
-class Overview : public QWidget {
+class Overview : public View {
   Q_OBJECT
 
  public:
   explicit Overview(Session& session, QWidget* parent = nullptr);
+  QString name() const override { return tr("Overview"); }
+  QStringList mouse() const override;
+  QString save(const QString& path, const QString& title) override;
   // Everything about an aggregate, as rich text.
   QString details(const scene::Rect& rect) const;
   // The picture's part of the widget.
@@ -42,27 +46,29 @@ class Overview : public QWidget {
   QRectF ribbon_area() const;
   TimeNs time_at(double x) const;
   void lay_out();
+  void paint_badge(QPainter& p);
   QString empty_text() const;
 
-  Session& session_;
   scene::Layout layout_;
   bool stale_ = true;
   std::int64_t hover_ = -1;
   std::optional<QPointF> drag_from_, drag_to_;
 };
 
-// Gain and loss over the significant p: a click takes that p, the wheel and the arrow keys step.
+// Gain and loss over the significant p: a click takes that p; the wheel, and with the focus the arrow keys
+// step, Home and End go to the first and the last.
 class QualityView : public QWidget {
   Q_OBJECT
 
  public:
   explicit QualityView(Session& session, QWidget* parent = nullptr);
-  QSize sizeHint() const override { return {240, 190}; }
+  QSize sizeHint() const override { return {240, 150}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   Session& session_;
