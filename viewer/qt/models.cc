@@ -2,6 +2,11 @@
 
 #include <QColor>
 #include <QFont>
+#include <QPainter>
+#include <QPixmap>
+#include <algorithm>
+#include <map>
+#include <unordered_set>
 
 #include "margay/scene/time_axis.h"
 #include "paint.h"
@@ -13,10 +18,35 @@ constexpr int kMostAlerts = 256;
 
 void AlertModel::set(const wire::Report& report) {
   std::vector<terminal::AlertView> now = terminal::read_alerts(report, kMostAlerts);
-  beginResetModel();
-  alerts_ = std::move(now);
   zero_ = report.run_begin_ns();
-  endResetModel();
+  std::unordered_set<std::string> stay;
+  for (const auto& a : now) stay.insert(a.id);
+  for (int row = rowCount() - 1; row >= 0; --row) {
+    if (stay.contains(at(row).id)) continue;
+    beginRemoveRows({}, row, row);
+    alerts_.erase(alerts_.begin() + row);
+    endRemoveRows();
+  }
+  // What is left are alerts of the new list, maybe in another order.
+  for (int row = 0; row < static_cast<int>(now.size()); ++row) {
+    terminal::AlertView& next = now[static_cast<std::size_t>(row)];
+    const auto was = std::find_if(alerts_.begin() + row, alerts_.end(),
+                                  [&](const terminal::AlertView& a) { return a.id == next.id; });
+    const auto from = static_cast<int>(was - alerts_.begin());
+    if (was == alerts_.end()) {
+      beginInsertRows({}, row, row);
+      alerts_.insert(alerts_.begin() + row, std::move(next));
+      endInsertRows();
+      continue;
+    }
+    if (from != row) {
+      beginMoveRows({}, from, from, {}, row);
+      std::rotate(alerts_.begin() + row, alerts_.begin() + from, alerts_.begin() + from + 1);
+      endMoveRows();
+    }
+    alerts_[static_cast<std::size_t>(row)] = std::move(next);
+  }
+  if (!alerts_.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
 }
 
 std::string AlertModel::node_of(int row) const {
@@ -86,70 +116,158 @@ QVariant AlertModel::headerData(int section, Qt::Orientation orientation, int ro
   }
 }
 
+namespace {
+
+constexpr int kBox = 14;  // pixels, of a colour's box
+
+// As the picture has it: plain, or hatched where nobody was there or nothing is known.
+QPixmap box_of(const scene::Look& look) {
+  QPixmap box(2 * kBox, 2 * kBox);
+  box.setDevicePixelRatio(2);
+  box.fill(look.hatch ? QColor(Qt::transparent) : colour_of(look.colour));
+  QPainter p(&box);
+  if (look.hatch) p.fillRect(QRect(0, 0, kBox, kBox), QBrush(colour_of(look.colour), Qt::BDiagPattern));
+  p.setPen(colour_of(look.colour));
+  p.drawRect(QRectF(0.5, 0.5, kBox - 1, kBox - 1));
+  return box;
+}
+
+// Room is short: a tenth of a percent is told where it counts.
+QString percent(double share) {
+  const double x = 100 * share;
+  if (x > 0 && x < 0.05) return "< 0.1";
+  return QString::number(x, 'f', x < 9.95 ? 1 : 0);
+}
+
+}  // namespace
+
 void StatisticsModel::set(scene::Statistics statistics, const scene::ViewData& data,
-                          const scene::Palette& palette) {
-  beginResetModel();
-  statistics_ = std::move(statistics);
-  names_.clear();
-  for (const scene::StateRow& r : statistics_.rows) {
-    const scene::State& s = data.states[r.state];
-    names_.push_back({text_of(s.name), colour_of(palette.look(s.name, s.family).colour)});
+                          const scene::Palette& palette, const std::vector<scene::State>& known,
+                          const std::vector<std::string>& chosen) {
+  std::map<std::string, int, std::less<>> of;
+  for (std::size_t i = 0; i < statistics.rows.size(); ++i)
+    of.emplace(data.states[statistics.rows[i].state].name, static_cast<int>(i));
+  std::vector<Row> now;
+  for (const scene::State& s : known) {
+    const auto found = of.find(s.name);
+    now.push_back({s, palette.look(s.name, s.family), found == of.end() ? -1 : found->second});
+    if (found != of.end()) of.erase(found);
   }
+  for (const std::uint32_t i : scene::states_in_order(data)) {
+    const scene::State& s = data.states[i];
+    if (const auto left = of.find(s.name); left != of.end())
+      now.push_back({s, palette.look(s.name, s.family), left->second});
+  }
+  const bool same = std::equal(now.begin(), now.end(), rows_.begin(), rows_.end(),
+                               [](const Row& a, const Row& b) { return a.state.name == b.state.name; });
+  if (!same) beginResetModel();
+  statistics_ = std::move(statistics);
+  rows_ = std::move(now);
+  chosen_ = {chosen.begin(), chosen.end()};
   unit_ = text_of(data.unit);
-  endResetModel();
+  if (!same)
+    endResetModel();
+  else if (!rows_.empty())
+    emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+}
+
+bool StatisticsModel::shown(int row) const {
+  return chosen_.empty() || chosen_.contains(state(row).name);
+}
+
+std::optional<std::vector<std::string>> StatisticsModel::with(int row, bool shown) const {
+  std::vector<std::string> out;
+  bool all = true;
+  for (int r = 0; r < rowCount(); ++r) {
+    if (!state(r).known()) continue;
+    const bool in = r == row ? shown : this->shown(r);
+    if (in) out.push_back(state(r).name);
+    all = all && in;
+  }
+  if (out.empty()) return std::nullopt;
+  if (all) out.clear();
+  return out;
 }
 
 int StatisticsModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(names_.size());
+  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
 }
 int StatisticsModel::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : kColumns;
 }
 
-QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || index.row() >= rowCount()) return {};
-  const auto row = static_cast<std::size_t>(index.row());
-  const scene::StateRow& r = statistics_.rows[row];
-  if (role == Qt::DecorationRole && index.column() == kName) return names_[row].colour;
-  if (role == Qt::TextAlignmentRole && index.column() != kName)
-    return QVariant(Qt::AlignRight | Qt::AlignVCenter);
-  if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
-  const auto share = [&](double x) -> QVariant {
-    return role == Qt::EditRole ? QVariant(x) : QVariant(QString::number(100 * x, 'f', 1) + " %");
-  };
-  switch (index.column()) {
-    case kName:
-      return names_[row].name;
+Qt::ItemFlags StatisticsModel::flags(const QModelIndex& index) const {
+  const Qt::ItemFlags usual = QAbstractTableModel::flags(index);
+  const bool box =
+      index.isValid() && index.column() == kName && index.row() < rowCount() && state(index.row()).known();
+  return box ? usual | Qt::ItemIsUserCheckable : usual;
+}
+
+QVariant StatisticsModel::number(const Row& row, int column, bool exactly) const {
+  if (row.of < 0) return exactly ? QVariant(column == kLeaves ? QVariant(0ULL) : QVariant(0.0)) : QVariant();
+  const scene::StateRow& r = statistics_.rows[static_cast<std::size_t>(row.of)];
+  switch (column) {
     case kShare:
-      return share(r.share);
+      return exactly ? QVariant(r.share) : QVariant(percent(r.share) + " %");
     case kTotal:
-      if (role == Qt::EditRole) return r.total;
+      if (exactly) return r.total;
       return unit_.isEmpty()
                  ? text_of(scene::duration_text(DurationNs(static_cast<std::int64_t>(r.total * 1e9))))
                  : QString::number(r.total, 'g', 4) + " " + unit_;
     case kLeaves:
       return static_cast<qulonglong>(r.mode_leaves);
-    case kLeast:
-      return share(r.least);
-    case kMost:
-      return share(r.most);
+    case kRange:
+      if (exactly) return r.most;
+      return r.least == r.most ? percent(r.most) + " %" : percent(r.least) + "–" + percent(r.most) + " %";
     default:
       return {};
   }
+}
+
+QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) return {};
+  const Row& row = rows_[static_cast<std::size_t>(index.row())];
+  const int column = index.column();
+  if (role == Qt::DecorationRole && column == kColour) return box_of(row.look);
+  if (role == Qt::CheckStateRole && column == kName && row.state.known())
+    return shown(index.row()) ? Qt::Checked : Qt::Unchecked;
+  if (role == Qt::TextAlignmentRole && column > kName) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+  if (role == Qt::ToolTipRole) {
+    if (column == kColour) return tr("a click changes the colour of %1").arg(text_of(row.state.name));
+    if (!shown(index.row()) && row.state.known())
+      return tr("%1 is left out of what is shown").arg(text_of(row.state.name));
+    return text_of(row.state.name + " (" + std::string(scene::family_name(row.state.family)) + ")");
+  }
+  if (role == Qt::AccessibleTextRole && column == kColour)
+    return tr("colour of %1").arg(text_of(row.state.name));
+  if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
+  if (column == kName) return text_of(row.state.name);
+  if (column == kColour) return role == Qt::EditRole ? QVariant(index.row()) : QVariant();
+  return number(row, column, role == Qt::EditRole);
+}
+
+bool StatisticsModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (role != Qt::CheckStateRole || !(flags(index) & Qt::ItemIsUserCheckable)) return false;
+  emit wished(index.row(), value.toInt() == Qt::Checked);
+  return true;
 }
 
 QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::ToolTipRole) {
     switch (section) {
+      case kColour:
+        return tr("sorts by kind of state");
+      case kName:
+        return tr("states that are checked are shown; double click: only this one, or all again");
+      case kShare:
+        return tr("of the selection's resources and time");
       case kTotal:
-        return tr("of all resources together");
+        return tr("of all its resources together");
       case kLeaves:
-        return tr("resources that do mostly this");
-      case kLeast:
-        return tr("in the part that has least of it");
-      case kMost:
-        return tr("in the part that has most of it");
+        return tr("its resources that do mostly this");
+      case kRange:
+        return tr("from its part that has least of it to the one that has most");
       default:
         return {};
     }
@@ -164,10 +282,8 @@ QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, i
       return tr("total");
     case kLeaves:
       return tr("mostly");
-    case kLeast:
-      return tr("least");
-    case kMost:
-      return tr("most");
+    case kRange:
+      return tr("in parts");
     default:
       return {};
   }

@@ -1,10 +1,14 @@
-// What the lists of the window show: alerts, and the statistics of what is selected. No widgets.
+// What the lists of the window show: alerts, and the states with the statistics of what is selected. No
+// widgets. New values come in place: rows that stay keep who has chosen them, however often a run reports.
 //
 // Thread safety: none; belongs to the thread of the window.
 #pragma once
 
 #include <QAbstractTableModel>
 #include <QColor>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "alerts.h"
@@ -15,7 +19,7 @@
 
 namespace margay::viewer {
 
-// The alerts of a report, newest first.
+// The alerts of a report, newest first. Cost of set(): at most 256 rows, squared.
 class AlertModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -39,29 +43,49 @@ class AlertModel : public QAbstractTableModel {
   std::int64_t zero_ = 0;
 };
 
-// A line for each state of the selection.
+// A line for each state of the run: its colour, whether it is shown, and what the selection has of it.
+// Absent and unknown are no states to choose: they have no check box.
 class StatisticsModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum Column { kName, kShare, kTotal, kLeaves, kLeast, kMost, kColumns };
+  // kRange: its least and its most share, over the parts of the selection.
+  enum Column { kColour, kName, kShare, kTotal, kLeaves, kRange, kColumns };
   using QAbstractTableModel::QAbstractTableModel;
 
-  void set(scene::Statistics statistics, const scene::ViewData& data, const scene::Palette& palette);
+  // `known`: all states to choose from, in their order; those of the data that are not among them come after
+  // them. `chosen`: the filter; empty: all are shown. Cost: linear, and a sort.
+  void set(scene::Statistics statistics, const scene::ViewData& data, const scene::Palette& palette,
+           const std::vector<scene::State>& known = {}, const std::vector<std::string>& chosen = {});
   const scene::Statistics& statistics() const { return statistics_; }
+  const scene::State& state(int row) const { return rows_[static_cast<std::size_t>(row)].state; }
+  bool shown(int row) const;
+  // The filter there is when this one is shown or left out: empty if it is all states. Nothing: it would be
+  // none, and there is nothing to see then.
+  std::optional<std::vector<std::string>> with(int row, bool shown) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+  // A check box changes nothing here: it is wished for, and comes true with the next set().
+  bool setData(const QModelIndex& index, const QVariant& value, int role = Qt::EditRole) override;
   QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+ signals:
+  void wished(int row, bool shown);
 
  private:
   struct Row {
-    QString name;
-    QColor colour;
+    scene::State state;
+    scene::Look look;
+    int of = -1;  // in the statistics; -1: the selection has nothing of it
   };
+  QVariant number(const Row& row, int column, bool exactly) const;
+
   scene::Statistics statistics_;
-  std::vector<Row> names_;  // as the statistics' rows
+  std::vector<Row> rows_;
+  std::set<std::string, std::less<>> chosen_;
   QString unit_;
 };
 

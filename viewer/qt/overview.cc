@@ -10,6 +10,7 @@
 
 #include "margay/scene/time_axis.h"
 #include "paint.h"
+#include "picture_file.h"
 
 namespace margay::viewer {
 namespace {
@@ -42,7 +43,7 @@ void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene
 
 }  // namespace
 
-Overview::Overview(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(480, 300);
@@ -193,21 +194,47 @@ void Overview::paint_marks(QPainter& p) {
     shade.setAlpha(50);
     p.fillRect(QRectF(QPointF(drag_from_->x(), 0), QPointF(drag_to_->x(), axis_area().top())), shade);
   }
-  if (session_.waiting() || session_.held() || !session_.there()) {
-    QStringList words;
-    if (!session_.there() && !session_.trouble().isEmpty()) words << session_.trouble();
-    if (session_.held()) words << tr("held");
-    if (session_.waiting() && words.isEmpty() && session_.subject().time) words << tr("computing...");
-    if (!words.isEmpty()) {
-      const QString text = words.join(", ");
-      const QRectF box(area.right() - fontMetrics().horizontalAdvance(text) - 20, 4,
-                       fontMetrics().horizontalAdvance(text) + 14, fontMetrics().height() + 6);
-      p.fillRect(box, colour_of(palette.background()));
-      p.setPen(colour_of(palette.ink()));
-      p.drawRect(box);
-      p.drawText(box, Qt::AlignCenter, text);
-    }
+  paint_badge(p);
+  if (hasFocus()) {
+    p.setPen(QPen(colour_of(palette.faint()), 1));
+    p.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
   }
+}
+
+// What of the picture is not as one would think: old, held, or of a daemon that is gone.
+void Overview::paint_badge(QPainter& p) {
+  const scene::Palette& palette = session_.palette();
+  const scene::ViewData& seen = session_.data();
+  QStringList words;
+  if (!session_.there() && !session_.trouble().isEmpty()) words << session_.trouble();
+  if (session_.held())
+    words << tr("held at %1").arg(text_of(scene::duration_text(seen.range().to - seen.zero)));
+  if (session_.waiting() && words.isEmpty() && session_.subject().time) words << tr("computing...");
+  if (words.isEmpty()) return;
+  const QString text = words.join(", ");
+  const QRectF area = picture_area();
+  const double width = std::min<double>(fontMetrics().horizontalAdvance(text) + 14, area.width() - 8);
+  const QRectF box(area.right() - width - 6, 4, width, fontMetrics().height() + 6);
+  p.fillRect(box, colour_of(palette.background()));
+  p.setPen(colour_of(palette.ink()));
+  p.drawRect(box);
+  p.drawText(box, Qt::AlignCenter,
+             fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(width) - 8));
+}
+
+QStringList Overview::mouse() const {
+  return {tr("drag over a stretch of time|zoom into it"),
+          tr("wheel|closer or farther in time"),
+          tr("Ctrl and wheel|taller or lower rows"),
+          tr("Shift and wheel, or over the names|scroll the rows"),
+          tr("click|select a part, or a name"),
+          tr("double click|into the part; on a name only that node"),
+          tr("click on a triangle|fold or unfold"),
+          tr("right button|back")};
+}
+
+QString Overview::save(const QString& path, const QString& title) {
+  return save_picture(path, session_, size(), title);
 }
 
 void Overview::resizeEvent(QResizeEvent*) {
@@ -339,11 +366,7 @@ void Overview::mouseDoubleClickEvent(QMouseEvent* event) {
   const std::int64_t hit = a.contains(at) ? scene::rect_at(layout_, at.x() - a.left(), at.y() - a.top()) : -1;
   if (hit < 0) return;
   const scene::Rect& r = layout_.rects[static_cast<std::size_t>(hit)];
-  scene::Subject s = scene::zoomed_to(
-      session_.subject(), {session_.data().boundaries[r.first], session_.data().boundaries[r.last]});
-  const scene::Node& n = session_.data().nodes[r.node];
-  if (n.leaf_count > 1) s = scene::into(std::move(s), n.path);
-  session_.go(std::move(s));
+  session_.into({r.node, r.first, r.last});
 }
 
 void Overview::wheelEvent(QWheelEvent* event) {
@@ -371,7 +394,8 @@ void Overview::leaveEvent(QEvent*) {
 }
 
 QualityView::QualityView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
-  setMinimumSize(160, 120);
+  setMinimumSize(160, 110);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName("Gain and loss over p");
   setToolTip(
       tr("gain (what aggregating saves) and loss (what it hides) of each significant p; click one, or use "
@@ -385,6 +409,27 @@ QualityView::QualityView(Session& session, QWidget* parent) : QWidget(parent), s
 void QualityView::paintEvent(QPaintEvent*) {
   QPainter p(this);
   paint_quality(p, rect(), session_.steps(), session_.palette());
+  if (!hasFocus()) return;
+  p.setPen(QPen(palette().highlight().color(), 1));
+  p.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
+void QualityView::keyPressEvent(QKeyEvent* event) {
+  const auto all = static_cast<int>(session_.steps().steps.size());
+  switch (event->key()) {
+    case Qt::Key_Left:
+    case Qt::Key_Down:
+      return session_.step_p(-1);
+    case Qt::Key_Right:
+    case Qt::Key_Up:
+      return session_.step_p(1);
+    case Qt::Key_Home:
+      return session_.step_p(-all);
+    case Qt::Key_End:
+      return session_.step_p(all);
+    default:
+      QWidget::keyPressEvent(event);
+  }
 }
 
 void QualityView::mousePressEvent(QMouseEvent* event) {

@@ -12,14 +12,18 @@
 #include "margay/scene/layout.h"
 #include "margay/scene/temporal_bars.h"
 #include "session.h"
+#include "view.h"
 
 namespace margay::viewer {
 
-class Overview : public QWidget {
+class Overview : public View {
   Q_OBJECT
 
  public:
   explicit Overview(Session& session, QWidget* parent = nullptr);
+  QString name() const override { return tr("Overview"); }
+  QStringList mouse() const override;
+  QString save(const QString& path, const QString& title) override;
   // Everything about an aggregate, as rich text.
   QString details(const scene::Rect& rect) const;
   // The picture's part of the widget.
@@ -47,9 +51,9 @@ class Overview : public QWidget {
   const scene::ViewData& temporal();
   void paint_picture(QPainter& p);
   void paint_marks(QPainter& p);
+  void paint_badge(QPainter& p);
   QString empty_text() const;
 
-  Session& session_;
   scene::Layout layout_;
   std::vector<scene::Bar> bars_;
   // All but what follows the mouse, as it was painted last.
@@ -59,18 +63,20 @@ class Overview : public QWidget {
   std::optional<QPointF> drag_from_, drag_to_;
 };
 
-// Gain and loss over the significant p: a click takes that p, the wheel and the arrow keys step.
+// Gain and loss over the significant p: a click takes that p; the wheel, and with the focus the arrow keys
+// step, Home and End go to the first and the last.
 class QualityView : public QWidget {
   Q_OBJECT
 
  public:
   explicit QualityView(Session& session, QWidget* parent = nullptr);
-  QSize sizeHint() const override { return {240, 190}; }
+  QSize sizeHint() const override { return {240, 150}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   Session& session_;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <random>
+#include <unordered_set>
 
+#include "margay/base/text.h"
+#include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 
 namespace margay::viewer {
@@ -13,10 +16,29 @@ namespace {
 constexpr int kMostAsked = 2;       // questions a second, by following
 constexpr double kAround = 10;      // slices, at least, shown round an alert
 constexpr double kAlertPart = 0.2;  // of the picture before it
+// What else of a question may come later: a p, a token of more digits.
+constexpr std::size_t kSpare = 64;
+// As the daemon has it.
+constexpr std::size_t kMostChosenStates = 256;
 
 std::string user_name() {
   std::array<char, 256> name{};
   return ::getlogin_r(name.data(), name.size()) == 0 ? name.data() : "viewer";
+}
+
+bool fits(const scene::Subject& subject) {
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::VIEW);
+  *request.mutable_view() = scene::question_of(subject, 1, true);
+  return subject.states.size() <= kMostChosenStates &&
+         request.ByteSizeLong() + kSpare <= static_cast<std::size_t>(transport::kQuestions.largest);
+}
+
+// What a resource can do: marks, variables and links are names in the same table.
+bool is_state(wire::StateFamily family) {
+  return family != wire::FAMILY_REGION && family != wire::FAMILY_VARIABLE && family != wire::FAMILY_MARK &&
+         family != wire::FAMILY_LINK;
 }
 
 }  // namespace
@@ -27,6 +49,10 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
       palette_(theme),
       data_(std::make_shared<const scene::ViewData>()),
       temporal_(data_) {
+  if (auto kept = colours_.read())
+    palette_ = scene::Palette(theme, std::move(*kept));
+  else
+    colours_trouble_ = QString::fromStdString(kept.error().message);
   pace_.setSingleShot(true);
   connect(&pace_, &QTimer::timeout, this, &Session::ask_if_due);
   if (link_ == nullptr) return;
@@ -96,23 +122,13 @@ void Session::show(ViewPtr data) {
 
 void Session::take(ViewPtr data) {
   const bool same = data->range() == data_->range() && data->nodes.size() == data_->nodes.size();
-  const ViewPtr before = std::exchange(data_, std::move(data));
+  if (!same) selection_ = selected_in(*data);
+  data_ = std::move(data);
+  learn(data_->states);
   if (!data_->curve.empty() || !same) steps_ = scene::steps_of(*data_);
   steps_.current = scene::step_at(steps_, data_->p);
-  if (selection_ && !same) selection_ = carried(*before, *selection_, *data_);
   make_rows();
   show_target();
-}
-
-std::optional<Session::Selection> Session::carried(const scene::ViewData& before, const Selection& s,
-                                                   const scene::ViewData& now) {
-  if (now.empty()) return std::nullopt;
-  const std::int64_t node = scene::node_at(now, before.nodes[s.node].path);
-  const TimeNs from = std::max(before.boundaries[s.first], now.range().from),
-               to = std::min(before.boundaries[s.last], now.range().to);
-  if (node < 0 || from >= to) return std::nullopt;
-  return Selection{static_cast<std::uint32_t>(node), static_cast<std::uint32_t>(now.slice_at(from)),
-                   static_cast<std::uint32_t>(now.slice_at(to - DurationNs(1)) + 1)};
 }
 
 void Session::show_target() {
@@ -125,6 +141,36 @@ void Session::show_target() {
     selection_ = Selection{n, static_cast<std::uint32_t>(slice), static_cast<std::uint32_t>(slice + 1)};
   }
   target_.reset();
+}
+
+// A selection stays with who and when it is of, as far as that is in the next picture: of a run that is
+// followed another one comes twice a second.
+std::optional<Session::Selection> Session::selected_in(const scene::ViewData& next) const {
+  if (!selection_ || data_->empty() || next.empty()) return std::nullopt;
+  const scene::ViewData& now = *data_;
+  const std::int64_t node = scene::node_at(next, now.nodes[selection_->node].path);
+  if (node < 0) return std::nullopt;
+  Selection out{static_cast<std::uint32_t>(node), 0, static_cast<std::uint32_t>(next.slices())};
+  if (selection_->first == 0 && selection_->last == now.slices()) return out;
+  const TimeNs from = now.boundaries[selection_->first], to = now.boundaries[selection_->last];
+  if (to <= next.range().from || from >= next.range().to) return std::nullopt;
+  out.first = static_cast<std::uint32_t>(next.slice_at(from));
+  out.last = static_cast<std::uint32_t>(next.slice_at(TimeNs(to.value - 1)) + 1);
+  return out;
+}
+
+void Session::learn(const std::vector<scene::State>& states) {
+  scene::ViewData all;
+  all.states = states_;
+  std::unordered_set<std::string> known;
+  for (const scene::State& s : states_) known.insert(s.name);
+  for (const scene::State& s : states) {
+    if (all.states.size() >= kMostStates) break;
+    if (!s.name.empty() && is_state(s.family) && known.insert(s.name).second) all.states.push_back(s);
+  }
+  if (all.states.size() == states_.size()) return;
+  states_.clear();
+  for (const std::uint32_t i : scene::states_in_order(all)) states_.push_back(all.states[i]);
 }
 
 void Session::answered(const ViewPtr& data) {
@@ -159,16 +205,26 @@ void Session::answered(const ViewPtr& data) {
 }
 
 void Session::reported() {
-  ReportPtr report = link_->take_report();
-  if (!report) return;
+  if (ReportPtr report = link_->take_report()) take(std::move(report));
+}
+
+void Session::take(ReportPtr report) {
   const bool another =
       report_ && (report->run() != report_->run() || report->run_begin_ns() != report_->run_begin_ns());
   report_ = std::move(report);
   if (another) {
+    states_.clear();
     held_ = false;
     reset();
     emit said(tr("this is another run now: %1").arg(QString::fromStdString(report_->run())));
   }
+  std::vector<scene::State> states;
+  for (const wire::Name& n : report_->states())
+    if (n.name().size() <= scene::kLongestName)
+      states.push_back({clean_utf8(n.name()), n.family() <= wire::FAMILY_LINK
+                                                  ? static_cast<wire::StateFamily>(n.family())
+                                                  : wire::FAMILY_OTHER});
+  learn(states);
   // Whoever hears of it may choose what is looked at: then that is all that is asked.
   emit report_changed();
   const bool follows = !history_.now().time && !held_ && report_->slice_index() != asked_slice_;
@@ -218,6 +274,14 @@ void Session::reset() {
   make_rows();
   moved(before);
 }
+void Session::whole() {
+  scene::Subject s = history_.now();
+  s.node.clear();
+  const auto all = bounds();
+  if (all && all->from < all->to) s.time = all;
+  scroll_ = {};
+  go(std::move(s));
+}
 void Session::zoom_to(scene::TimeRange range) {
   const DurationNs least = report_ ? DurationNs(report_->slice_ns()) : DurationNs(1000);
   go(scene::zoomed_to(history_.now(), range, least));
@@ -231,6 +295,16 @@ void Session::pan_by(double share) {
 }
 void Session::into(std::uint32_t node) {
   if (node < data_->nodes.size()) go(scene::into(history_.now(), data_->nodes[node].path));
+}
+void Session::into(const Selection& s) {
+  if (s.node >= data_->nodes.size() || s.first >= s.last || s.last > data_->slices()) return;
+  scene::Subject next = history_.now();
+  // What has the whole picture's time can be followed further.
+  if (s.first > 0 || s.last < data_->slices())
+    next = scene::zoomed_to(std::move(next), {data_->boundaries[s.first], data_->boundaries[s.last]});
+  const scene::Node& n = data_->nodes[s.node];
+  if (n.leaf_count > 1) next = scene::into(std::move(next), n.path);
+  go(std::move(next));
 }
 void Session::up() {
   go(scene::up(history_.now()));
@@ -269,10 +343,33 @@ void Session::set_slices(std::uint32_t slices) {
   s.slices = slices;
   go(std::move(s));
 }
-void Session::set_states(std::vector<std::string> states) {
+void Session::set_level(DurationNs level) {
+  scene::Subject s = history_.now();
+  s.level = level;
+  go(std::move(s));
+}
+bool Session::set_states(std::vector<std::string> states) {
   scene::Subject s = history_.now();
   s.states = std::move(states);
+  if (!fits(s)) {
+    emit said(tr("%1 states are more than one question has room for (%2 states, %3 bytes): choose fewer")
+                  .arg(s.states.size())
+                  .arg(kMostChosenStates)
+                  .arg(transport::kQuestions.largest));
+    return false;
+  }
   go(std::move(s));
+  return true;
+}
+void Session::set_node(const std::string& path) {
+  go(scene::into(history_.now(), path));
+}
+void Session::show_everything() {
+  scene::Subject s = history_.now();
+  s.states.clear();
+  s.node.clear();
+  if (!folding_.search.empty()) search("");
+  if (s != history_.now()) go(std::move(s));
 }
 void Session::toggle_fold(std::uint32_t node) {
   scene::toggle(folding_, *data_, node);
@@ -301,6 +398,14 @@ void Session::set_colour(const std::string& state, std::optional<scene::Rgb> col
   else
     colours.erase(state);
   palette_ = scene::Palette(palette_.theme(), std::move(colours));
+  // What another window has kept meanwhile counts from now on here, too.
+  if (auto kept = colours_.change(state, colour)) {
+    palette_ = scene::Palette(palette_.theme(), std::move(*kept));
+    colours_trouble_.clear();
+  } else {
+    colours_trouble_ = tr("this colour is not kept: %1").arg(QString::fromStdString(kept.error().message));
+    emit said(colours_trouble_);
+  }
   emit view_changed();
 }
 void Session::set_scroll(scene::Scroll scroll) {

@@ -21,6 +21,7 @@
 #include "margay/scene/quality.h"
 #include "margay/scene/rows.h"
 #include "margay/scene/view_data.h"
+#include "settings.h"
 
 namespace margay::viewer {
 
@@ -28,7 +29,11 @@ class Session : public QObject {
   Q_OBJECT
 
  public:
-  // Starts the link. Nothing is asked without one: pictures are then those that show() is given.
+  // States that are kept in mind; of a run with more the others are not offered to choose from.
+  static constexpr std::size_t kMostStates = 4096;
+
+  // Starts the link. Nothing is asked without one: pictures are then those that show() is given. Colours are
+  // those that were chosen in an earlier session.
   explicit Session(Link* link, scene::Theme theme, QObject* parent = nullptr);
 
   const scene::ViewData& data() const { return *data_; }
@@ -50,8 +55,15 @@ class Session : public QObject {
   std::optional<scene::TimeRange> bounds() const;
   bool waiting() const { return waiting_; }
   bool held() const { return held_; }
+  // The picture goes on with the run.
+  bool follows() const { return !held_ && !subject().time; }
   bool there() const { return there_; }
   const QString& trouble() const { return trouble_; }
+  // All states that have been heard of in this run, whatever the filter, as scene::states_in_order() has
+  // them.
+  const std::vector<scene::State>& states() const { return states_; }
+  // Why colours are not kept, a sentence; empty: they are.
+  const QString& colours_trouble() const { return colours_trouble_; }
   // A node and slices of the picture.
   struct Selection {
     std::uint32_t node = 0, first = 0, last = 0;
@@ -59,15 +71,22 @@ class Session : public QObject {
   };
   const std::optional<Selection>& selection() const { return selection_; }
 
+  // As if they had come from the link.
   void show(ViewPtr data);
+  void take(ReportPtr report);
   void go(scene::Subject subject);
   void back();
   void forward();
+  // To where the session began, unfolded.
   void reset();
+  // All there is of the run, of all nodes.
+  void whole();
   void zoom_to(scene::TimeRange range);
   void zoom_by(double factor, TimeNs about);
   void pan_by(double share);
   void into(std::uint32_t node);
+  // Its stretch of time, and where it is of several resources its node.
+  void into(const Selection& selection);
   void up();
   void follow();
   void hold(bool held);
@@ -75,11 +94,19 @@ class Session : public QObject {
   void set_policy(const std::string& policy);
   void step_p(int by);
   void set_slices(std::uint32_t slices);
-  void set_states(std::vector<std::string> states);
+  // The slice duration of what follows the run; 0: the finest there is.
+  void set_level(DurationNs level);
+  // Only these; none: all. False, and a sentence is said, if they do not fit a question.
+  bool set_states(std::vector<std::string> states);
+  // Only what is below this node, of all time that is seen; "": all.
+  void set_node(const std::string& path);
+  // No filter any more: all states of all nodes.
+  void show_everything();
   void toggle_fold(std::uint32_t node);
   void search(const std::string& text);
   void select(std::optional<Selection> selection);
   void set_theme(scene::Theme theme);
+  // Kept for later sessions; none: the usual one.
   void set_colour(const std::string& state, std::optional<scene::Rgb> colour);
   // Scrolled and zoomed in space, units of the rows.
   const scene::Scroll& scroll() const { return scroll_; }
@@ -97,9 +124,6 @@ class Session : public QObject {
   void said(QString sentence);
 
  private:
-  // The same node and times in another picture, as far as they are in it.
-  static std::optional<Selection> carried(const scene::ViewData& before, const Selection& selection,
-                                          const scene::ViewData& now);
   void ask();
   void ask_if_due();
   void moved(const std::optional<scene::TimeRange>& before);
@@ -108,6 +132,8 @@ class Session : public QObject {
   void answered(const ViewPtr& data);
   void reported();
   void make_rows();
+  void learn(const std::vector<scene::State>& states);
+  std::optional<Selection> selected_in(const scene::ViewData& next) const;
   wire::ControlRequest handle(wire::ControlRequest::Kind kind);
 
   Link* link_;
@@ -124,7 +150,9 @@ class Session : public QObject {
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::int64_t asked_slice_ = -1;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false;
-  QString trouble_;
+  QString trouble_, colours_trouble_;
+  ColourFile colours_;
+  std::vector<scene::State> states_;
   QTimer pace_;
   std::optional<std::pair<TimeNs, std::string>> target_;  // to be shown once it is there
 };

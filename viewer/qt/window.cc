@@ -1,67 +1,111 @@
 #include "window.h"
 
-#include <QActionGroup>
+#include <QApplication>
 #include <QDockWidget>
 #include <QFileDialog>
 #include <QHeaderView>
 #include <QInputDialog>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QPushButton>
-#include <QSpinBox>
 #include <QStatusBar>
-#include <QToolBar>
+#include <QStyle>
 #include <QVBoxLayout>
 
+#include "keys_dialog.h"
 #include "margay/scene/time_axis.h"
-#include "picture_file.h"
+#include "paint.h"
 
 namespace margay::viewer {
 namespace {
 
-constexpr double kNear = 0.7;  // a step of zooming in
-constexpr double kPan = 0.25;  // of what is shown
-
-QTableView* table(QAbstractItemModel* model, QWidget* parent, const char* name) {
-  auto* view = new QTableView(parent);
-  auto* sorted = new QSortFilterProxyModel(view);
-  sorted->setSourceModel(model);
-  sorted->setSortRole(Qt::EditRole);
-  view->setModel(sorted);
-  view->setSortingEnabled(true);
-  view->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view->setSelectionMode(QAbstractItemView::SingleSelection);
-  view->setAlternatingRowColors(true);
-  view->setShowGrid(false);
-  view->setWordWrap(false);
-  view->verticalHeader()->hide();
-  view->verticalHeader()->setDefaultSectionSize(view->fontMetrics().height() + 6);
-  view->setAccessibleName(name);
-  return view;
-}
+constexpr int kSide = 372;     // pixels, of what is beside the views: no column of the states is cut
+constexpr int kAlerts = 118;   // of the alerts below them
+constexpr int kNotice = 8000;  // ms, of a sentence
 
 }  // namespace
 
 Window::Window(Session& session, const QString& attached_to, QWidget* parent)
     : QMainWindow(parent), session_(session), attached_to_(attached_to) {
   setWindowTitle("Margay: " + attached_to);
-  overview_ = new Overview(session, this);
-  setCentralWidget(overview_);
-  alerts_ = new AlertModel(this);
-  statistics_ = new StatisticsModel(this);
+  make_middle();
+  auto* quality = new QDockWidget(tr("How much is aggregated"), this);
+  quality->setObjectName("quality");
+  quality->setWidget(make_quality());
+  addDockWidget(Qt::RightDockWidgetArea, quality);
+  auto* states = new QDockWidget(tr("States, of what is selected"), this);
+  states->setObjectName("states");
+  states_ = new StatesPanel(session, states);
+  states->setWidget(states_);
+  addDockWidget(Qt::RightDockWidgetArea, states);
+  make_alerts();
+  standing_ = new ElidedLabel(this);
+  notes_ = new ElidedLabel(this);
+  notes_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  statusBar()->addWidget(standing_, 3);
+  statusBar()->addWidget(notes_, 2);
+  make_actions();
+  look_->addSeparator();
+  for (QDockWidget* dock : findChildren<QDockWidget*>()) look_->addAction(dock->toggleViewAction());
 
-  auto* right = new QDockWidget(tr("How much is aggregated"), this);
-  right->setObjectName("quality");
-  auto* box = new QWidget(right);
+  const auto say = [this](const QString& s) { statusBar()->showMessage(s, 10'000); };
+  connect(&session_, &Session::said, this, say);
+  connect(states_, &StatesPanel::said, this, say);
+  connect(&session_, &Session::report_changed, this, [this] {
+    alerts_->set(*session_.report());
+    notifier_.take(*session_.report());
+    show_levels();
+    show_standing();
+  });
+  connect(&notifier_, &Notifier::tell, this, &Window::tell);
+  connect(&session_, &Session::standing_changed, this, &Window::show_standing);
+  connect(&session_, &Session::view_changed, this, &Window::show_theme);
+  connect(&session_, &Session::data_changed, this, [this] {
+    if (!p_->hasFocus()) p_->setText(text_of(scene::p_text(session_.data().p)));
+    p_->setToolTip(text_of(session_.data().why));
+    show_standing();
+  });
+  notifier_.set_on(kept_switch("notify", false));
+  notify_->setChecked(notifier_.on());
+  resizeDocks({quality}, {kSide}, Qt::Horizontal);
+  resizeDocks({quality, states}, {1, 2}, Qt::Vertical);
+  resizeDocks({findChild<QDockWidget*>("alerts")}, {kAlerts}, Qt::Vertical);
+  make_order();
+  show_theme();
+  show_levels();
+  show_standing();
+  if (!session_.colours_trouble().isEmpty()) say(session_.colours_trouble());
+}
+
+void Window::make_middle() {
+  auto* middle = new QWidget(this);
+  auto* column = new QVBoxLayout(middle);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  banner_ = new Banner(middle);
+  filters_ = new FilterBar(session_, middle);
+  views_ = new ViewStack(middle);
+  overview_ = new Overview(session_, views_);
+  views_->add(overview_);
+  column->addWidget(banner_);
+  column->addWidget(filters_);
+  column->addWidget(views_, 1);
+  setCentralWidget(middle);
+  connect(banner_, &Banner::asked, this, [this] { go_to_alert(told_); });
+}
+
+QWidget* Window::make_quality() {
+  auto* box = new QWidget(this);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(4, 4, 4, 4);
-  quality_ = new QualityView(session, box);
-  column->addWidget(quality_);
+  quality_ = new QualityView(session_, box);
+  column->addWidget(quality_, 1);
   auto* line = new QHBoxLayout;
-  line->addWidget(new QLabel("p", box));
+  auto* label = new QLabel("&p", box);
+  line->addWidget(label);
   p_ = new QLineEdit(box);
+  label->setBuddy(p_);
   p_->setPlaceholderText(tr("0 to 1"));
-  p_->setToolTip(tr("0: all detail; 1: one part. What is between is given by gain and loss"));
+  p_->setAccessibleName(tr("p: 0 is all detail, 1 is one part"));
   line->addWidget(p_);
   for (const auto& [name, policy, tip] :
        {std::tuple(tr("noise"), "noise", tr("just above what chance alone could cut")),
@@ -72,168 +116,109 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
     line->addWidget(button);
   }
   column->addLayout(line);
-  selected_ = new QLabel(box);
-  selected_->setWordWrap(true);
-  column->addWidget(selected_);
-  auto* states = table(statistics_, box, "States of the selection");
-  states->sortByColumn(StatisticsModel::kShare, Qt::DescendingOrder);
-  states->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  column->addWidget(states, 1);
-  right->setWidget(box);
-  addDockWidget(Qt::RightDockWidgetArea, right);
   connect(p_, &QLineEdit::returnPressed, this, [this] {
     const auto p = scene::parse_p(p_->text().toStdString());
-    if (!p) return statusBar()->showMessage(QString::fromStdString(p.error().message), 8000);
+    if (!p) return statusBar()->showMessage(text_of(p.error().message), kNotice);
     session_.set_p(*p);
     overview_->setFocus();
   });
-  // A double click on a state shows it alone, again shows all.
-  connect(states, &QTableView::doubleClicked, this, [this, states](const QModelIndex& index) {
-    const QString name = states->model()->index(index.row(), StatisticsModel::kName).data().toString();
-    session_.set_states(session_.subject().states.empty() ? std::vector<std::string>{name.toStdString()}
-                                                          : std::vector<std::string>());
-  });
+  return box;
+}
 
+void Window::make_alerts() {
   auto* below = new QDockWidget(tr("Alerts"), this);
   below->setObjectName("alerts");
-  auto* alert_box = new QWidget(below);
-  auto* alert_column = new QVBoxLayout(alert_box);
-  alert_column->setContentsMargins(4, 4, 4, 4);
-  alert_list_ = table(alerts_, alert_box, "Alerts");
+  alerts_ = new AlertModel(this);
+  alert_list_ = make_table(alerts_, below, tr("Alerts"));
   alert_list_->sortByColumn(AlertModel::kOnset, Qt::DescendingOrder);
   alert_list_->horizontalHeader()->setStretchLastSection(true);
   alert_list_->setColumnWidth(AlertModel::kState, 110);
   alert_list_->setColumnWidth(AlertModel::kNode, 170);
-  alert_list_->setMinimumHeight(90);
-  alert_column->addWidget(alert_list_);
-  below->setWidget(alert_box);
+  alert_list_->setMinimumHeight(76);
+  below->setWidget(alert_list_);
+  // The states keep the whole height: they need it more.
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   addDockWidget(Qt::BottomDockWidgetArea, below);
-  connect(alert_list_, &QTableView::activated, this, &Window::go_to_alert);
-  connect(alert_list_, &QTableView::clicked, this, &Window::go_to_alert);
-
-  standing_ = new QLabel(this);
-  notes_ = new QLabel(this);
-  statusBar()->addWidget(standing_, 1);
-  statusBar()->addPermanentWidget(notes_);
-  make_actions();
-
-  connect(&session_, &Session::said, this, [this](const QString& s) { statusBar()->showMessage(s, 10'000); });
-  connect(&session_, &Session::report_changed, this, [this] {
-    alerts_->set(*session_.report());
-    show_standing();
-  });
-  connect(&session_, &Session::standing_changed, this, &Window::show_standing);
-  connect(&session_, &Session::data_changed, this, [this] {
-    if (!p_->hasFocus()) p_->setText(QString::fromStdString(scene::p_text(session_.data().p)));
-    p_->setToolTip(QString::fromStdString(session_.data().why));
-    show_standing();
-    show_statistics();
-  });
-  connect(&session_, &Session::view_changed, this, [this] {
-    // They take as long as a frame: not of a picture that has only been moved.
-    if (session_.selection() != told_of_ || session_.palette().theme() != told_in_.theme() ||
-        session_.palette().overrides() != told_in_.overrides())
-      show_statistics();
-  });
-  resizeDocks({right}, {300}, Qt::Horizontal);
-  resizeDocks({below}, {130}, Qt::Vertical);
-  show_standing();
+  connect(alert_list_, &QTableView::activated, this, qOverload<const QModelIndex&>(&Window::go_to_alert));
+  connect(alert_list_, &QTableView::clicked, this, qOverload<const QModelIndex&>(&Window::go_to_alert));
 }
 
-void Window::make_actions() {
-  auto* bar = addToolBar(tr("Look"));
-  bar->setObjectName("look");
-  bar->setMovable(false);
-  auto* file = menuBar()->addMenu(tr("&Picture"));
-  auto* go = menuBar()->addMenu(tr("&Go"));
-  auto* look = menuBar()->addMenu(tr("&Look"));
-  auto* alert = menuBar()->addMenu(tr("&Alerts"));
-  const auto action = [this](QMenu* menu, const QString& text, const QList<QKeySequence>& keys, auto what) {
-    auto* a = new QAction(text, this);
-    a->setShortcuts(keys);
-    if (!keys.isEmpty()) a->setToolTip(text + " (" + keys[0].toString(QKeySequence::NativeText) + ")");
-    connect(a, &QAction::triggered, this, what);
-    menu->addAction(a);
-    return a;
-  };
-  action(file, tr("&Save as PNG, SVG or CSV..."), {QKeySequence::Save}, [this] { save_as(); });
-  action(file, tr("&Quit"), {QKeySequence::Quit, QKeySequence("Q")}, [this] { close(); });
-  back_ = action(go, tr("Back"), {QKeySequence("Alt+Left"), QKeySequence("Backspace")},
-                 [this] { session_.back(); });
-  forward_ = action(go, tr("Forward"), {QKeySequence("Alt+Right")}, [this] { session_.forward(); });
-  auto* whole = action(go, tr("Whole"), {QKeySequence("Home")}, [this] { session_.reset(); });
-  auto* newest = action(go, tr("Newest"), {QKeySequence("End")}, [this] { session_.follow(); });
-  hold_ = action(go, tr("Hold"), {QKeySequence("Space")}, [this] { session_.hold(hold_->isChecked()); });
-  hold_->setCheckable(true);
-  action(go, tr("Earlier"), {QKeySequence("Left")}, [this] { session_.pan_by(-kPan); });
-  action(go, tr("Later"), {QKeySequence("Right")}, [this] { session_.pan_by(kPan); });
-  const auto middle = [this] {
-    const scene::TimeRange t = session_.time();
-    return t.from + DurationNs((t.to - t.from).value / 2);
-  };
-  action(go, tr("Closer"), {QKeySequence("+"), QKeySequence("=")},
-         [this, middle] { session_.zoom_by(kNear, middle()); });
-  action(go, tr("Farther"), {QKeySequence("-")}, [this, middle] { session_.zoom_by(1 / kNear, middle()); });
-  action(go, tr("Into the selection"), {QKeySequence("Return")}, [this] {
-    if (const auto s = session_.selection()) session_.into(s->node);
-  });
-  action(go, tr("To the node above"), {QKeySequence("U")}, [this] { session_.up(); });
-  action(look, tr("More detail"), {QKeySequence("<"), QKeySequence(",")}, [this] { session_.step_p(-1); });
-  action(look, tr("Less detail"), {QKeySequence(">"), QKeySequence(".")}, [this] { session_.step_p(1); });
-  action(look, tr("Fold or unfold"), {QKeySequence("F")}, [this] {
-    if (const auto s = session_.selection()) session_.toggle_fold(s->node);
-  });
-  const auto move = [this](int by) {
-    const scene::Rows& rows = session_.rows();
-    const auto s = session_.selection();
-    const std::int64_t row = scene::next_row(rows, s ? scene::row_of(rows, s->node) : -1, by);
-    if (row < 0) return;
-    const std::uint32_t node = rows.rows[static_cast<std::size_t>(row)].node;
-    session_.select(Session::Selection{node, s ? s->first : 0,
-                                       s ? s->last : static_cast<std::uint32_t>(session_.data().slices())});
-    session_.set_scroll(scene::showing(rows, session_.scroll(), node));
-  };
-  action(look, tr("Row above"), {QKeySequence("Up")}, [move] { move(-1); });
-  action(look, tr("Row below"), {QKeySequence("Down")}, [move] { move(1); });
-  dark_ = action(look, tr("Dark"), {QKeySequence("D")}, [this] {
-    session_.set_theme(dark_->isChecked() ? scene::Theme::kDark : scene::Theme::kLight);
-  });
-  dark_->setCheckable(true);
-  dark_->setChecked(session_.palette().theme() == scene::Theme::kDark);
-  action(look, tr("Search"), {QKeySequence::Find, QKeySequence("/")}, [this] {
-    search_->setFocus();
-    search_->selectAll();
-  });
-  action(alert, tr("Go to"), {QKeySequence("G")}, [this] { go_to_alert(alert_list_->currentIndex()); });
-  action(alert, tr("Acknowledge..."), {QKeySequence("A")}, [this] { acknowledge(); });
-  action(alert, tr("Silence its node..."), {QKeySequence("S")}, [this] { silence(); });
+// With the tabulator: what is looked at, how much of it, what it is made of, what is wrong.
+void Window::make_order() {
+  setTabOrder(search_, overview_);
+  setTabOrder(overview_, quality_);
+  setTabOrder(quality_, p_);
+  setTabOrder(p_, &states_->table());
+  setTabOrder(&states_->table(), alert_list_);
+  overview_->setFocus();
+}
 
-  for (auto* a : {back_, forward_, whole, newest, hold_}) bar->addAction(a);
-  bar->addSeparator();
-  bar->addWidget(new QLabel(tr(" slices "), bar));
-  auto* slices = new QSpinBox(bar);
-  slices->setRange(0, static_cast<int>(scene::kMostAskedSlices));
-  slices->setSpecialValueText(tr("auto"));
-  slices->setKeyboardTracking(false);
-  slices->setToolTip(tr("into how many slices the stretch is cut"));
-  connect(slices, &QSpinBox::valueChanged, this,
-          [this](int n) { session_.set_slices(static_cast<std::uint32_t>(n)); });
-  bar->addWidget(slices);
-  bar->addSeparator();
-  search_ = new QLineEdit(bar);
-  search_->setPlaceholderText(tr("search a resource"));
-  search_->setClearButtonEnabled(true);
-  search_->setMaximumWidth(220);
-  connect(search_, &QLineEdit::textChanged, this,
-          [this](const QString& s) { session_.search(s.toStdString()); });
-  connect(search_, &QLineEdit::returnPressed, overview_, qOverload<>(&QWidget::setFocus));
-  bar->addWidget(search_);
+QString Window::live_text() const {
+  const wire::Report* r = session_.report();
+  if (r != nullptr && (r->final() || (r->has_replay() && r->replay().at_end()))) return tr("Ended");
+  if (session_.follows()) return tr("Live");
+  const scene::ViewData& d = session_.data();
+  if (d.empty()) return tr("Held");
+  return tr("Held at %1").arg(text_of(scene::duration_text(d.range().to - d.zero)));
+}
+
+void Window::show_live() {
+  const QString text = live_text();
+  live_->setText(text);
+  live_->setChecked(session_.follows());
+  const bool ended = text == tr("Ended");
+  live_->setEnabled(!ended);
+  const QString key = " (" + live_->shortcut().toString(QKeySequence::NativeText) + ")";
+  live_->setToolTip((ended                ? tr("nothing comes any more")
+                     : session_.follows() ? tr("the picture goes on with the run; hold it")
+                                          : tr("the picture stands still; go on with the run")) +
+                    key);
+}
+
+void Window::show_levels() {
+  std::vector<std::int64_t> levels;
+  if (const wire::Report* r = session_.report()) {
+    levels.push_back(0);
+    for (const wire::LevelPhases& l : r->levels())
+      if (levels.size() < 16) levels.push_back(l.slice_ns());
+  }
+  bool same = static_cast<std::size_t>(level_->count()) == levels.size();
+  for (int i = 0; same && i < level_->count(); ++i)
+    same = level_->itemData(i).toLongLong() == levels[static_cast<std::size_t>(i)];
+  const QSignalBlocker quiet(level_);
+  if (!same) {
+    level_->clear();
+    for (const std::int64_t ns : levels)
+      level_->addItem(text_of(scene::duration_text(DurationNs(ns != 0 ? ns : session_.report()->slice_ns()))),
+                      static_cast<qlonglong>(ns));
+  }
+  level_->setCurrentIndex(level_->findData(static_cast<qlonglong>(session_.subject().level.value)));
+  // Nothing to choose from is nothing to show.
+  level_shown_->setVisible(level_->count() > 1);
+  level_->setEnabled(!session_.subject().time);
+  level_->setToolTip(session_.subject().time
+                         ? tr("of a chosen stretch of time the number of slices counts; End follows the run")
+                         : tr("how long a slice is, of what follows the run"));
+}
+
+void Window::show_theme() {
+  const bool dark = session_.palette().theme() == scene::Theme::kDark;
+  dark_->setChecked(dark);
+  const QPalette wanted = widget_palette(session_.palette());
+  if (QApplication::palette() != wanted) QApplication::setPalette(wanted);
+  const QString searched = text_of(session_.folding().search);
+  if (search_->text() != searched) search_->setText(searched);
 }
 
 void Window::show_standing() {
   back_->setEnabled(session_.history().can_back());
   forward_->setEnabled(session_.history().can_forward());
-  hold_->setChecked(session_.held());
+  {
+    const QSignalBlocker quiet(slices_);
+    slices_->setValue(static_cast<int>(session_.subject().slices));
+  }
+  show_levels();
+  show_live();
   QStringList words{attached_to_};
   if (const wire::Report* r = session_.report()) {
     const wire::Health& h = r->health();
@@ -244,10 +229,9 @@ void Window::show_standing() {
     else if (r->has_replay())
       words << tr("a replay");
     else
-      words
-          << tr("live, %1 behind").arg(QString::fromStdString(scene::duration_text(DurationNs(h.lag_ns()))));
+      words << tr("live, %1 behind").arg(text_of(scene::duration_text(DurationNs(h.lag_ns()))));
     words << tr("lost %1").arg(h.lost_events());
-    if (h.state() == wire::Health::DEGRADED) words << QString::fromStdString(h.verdict());
+    if (h.state() == wire::Health::DEGRADED) words << text_of(h.verdict());
     if (alerts_->firing() > 0) words << tr("%n alert(s) firing", nullptr, alerts_->firing());
   } else if (!session_.trouble().isEmpty()) {
     words << session_.trouble();
@@ -257,76 +241,76 @@ void Window::show_standing() {
   QStringList notes;
   if (!d.empty())
     notes << QString("%1, p %2, %3 parts")
-                 .arg(QString::fromStdString(scene::range_text(d.range(), d.zero)),
-                      QString::fromStdString(scene::p_text(d.p)))
+                 .arg(text_of(scene::range_text(d.range(), d.zero)), text_of(scene::p_text(d.p)))
                  .arg(d.parts.size());
-  for (const std::string& n : d.notes) notes << QString::fromStdString(n);
+  for (const std::string& n : d.notes) notes << text_of(n);
   notes_->setText(notes.join("  |  "));
 }
 
-void Window::show_statistics() {
-  const scene::ViewData& d = session_.data();
-  told_of_ = session_.selection();
-  told_in_ = session_.palette();
-  if (d.empty()) return;
-  scene::Selection s{0, 0, d.slices()};
-  if (const auto& chosen = session_.selection()) s = {chosen->node, chosen->first, chosen->last};
-  statistics_->set(scene::statistics(d, s), d, session_.palette());
-  const scene::Node& n = d.nodes[std::min<std::size_t>(s.node, d.nodes.size() - 1)];
-  const scene::Statistics& of = statistics_->statistics();
-  selected_->setText(
-      QString("<b>%1</b>, %2<br>%3")
-          .arg(QString::fromStdString(n.path.empty() || n.path == "/" ? "all" : n.path).toHtmlEscaped(),
-               QString::fromStdString(
-                   scene::range_text({d.boundaries[of.selection.first], d.boundaries[of.selection.last]},
-                                     d.zero))
-                   .toHtmlEscaped(),
-               tr("%1 resources, %2 parts, gain %3, loss %4 bits")
-                   .arg(of.leaves)
-                   .arg(of.parts)
-                   .arg(of.gain, 0, 'g', 4)
-                   .arg(of.loss, 0, 'g', 4)));
-}
-
 int Window::alert_row() const {
-  const QModelIndex index = alert_list_->currentIndex();
-  return index.isValid()
-             ? static_cast<const QSortFilterProxyModel*>(alert_list_->model())->mapToSource(index).row()
-             : -1;
+  return row_of(*alert_list_, alert_list_->currentIndex());
 }
 
 void Window::go_to_alert(const QModelIndex& index) {
-  if (!index.isValid()) return;
-  const int row = static_cast<const QSortFilterProxyModel*>(alert_list_->model())->mapToSource(index).row();
+  const int row = row_of(*alert_list_, index);
+  if (row < 0) return;
   session_.go_to(TimeNs(alerts_->at(row).onset_ns), alerts_->node_of(row));
+}
+
+void Window::go_to_alert(const QString& id) {
+  for (int row = 0; row < alerts_->rowCount(); ++row)
+    if (text_of(alerts_->at(row).id) == id)
+      return session_.go_to(TimeNs(alerts_->at(row).onset_ns), alerts_->node_of(row));
 }
 
 void Window::acknowledge() {
   const int row = alert_row();
-  if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), 5000);
+  if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), kNotice);
+  // The list may change while somebody types.
+  const std::string id = alerts_->at(row).id;
   bool ok = false;
   const QString comment = QInputDialog::getText(
       this, tr("Acknowledge"), tr("Why (for those who come after):"), QLineEdit::Normal, "", &ok);
-  if (ok) session_.acknowledge(alerts_->at(row).id, comment.toStdString());
+  if (ok) session_.acknowledge(id, comment.toStdString());
 }
 
 void Window::silence() {
   const int row = alert_row();
-  if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), 5000);
+  if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), kNotice);
   bool ok = false;
   const std::string node = alerts_->node_of(row);
   const QString how_long = QInputDialog::getText(
-      this, tr("Silence"), tr("Nothing is sent of %1 for:").arg(QString::fromStdString(node)),
-      QLineEdit::Normal, "2h", &ok);
+      this, tr("Silence"), tr("Nothing is sent of %1 for:").arg(text_of(node)), QLineEdit::Normal, "2h", &ok);
   if (!ok) return;
   const auto d = scene::parse_duration(how_long.toStdString());
   if (!d || d->value <= 0)
-    return statusBar()->showMessage(tr("%1 is no duration: 30 min, 2h").arg(how_long), 8000);
+    return statusBar()->showMessage(tr("%1 is no duration: 30 min, 2h").arg(how_long), kNotice);
   session_.silence(node, *d);
 }
 
+// On the desktop where that shows such things, else here.
+void Window::tell(const QString& sentence, const QString& id) {
+  told_ = id;
+  QApplication::alert(this);
+  if (!QSystemTrayIcon::isSystemTrayAvailable() || !QSystemTrayIcon::supportsMessages())
+    return banner_->say(tr("Alert: %1").arg(sentence));
+  if (tray_ == nullptr) {
+    tray_ = new QSystemTrayIcon(style()->standardIcon(QStyle::SP_MessageBoxWarning), this);
+    tray_->setToolTip(windowTitle());
+    connect(tray_, &QSystemTrayIcon::messageClicked, this, [this] {
+      raise();
+      activateWindow();
+      go_to_alert(told_);
+    });
+  }
+  tray_->show();
+  tray_->showMessage(windowTitle(), sentence, QSystemTrayIcon::Warning, 10'000);
+}
+
 QString Window::save(const QString& path) {
-  return save_picture(path, session_, overview_->size(), attached_to_);
+  View* view = views_->current();
+  return view == nullptr ? tr("%1: not written: there is nothing to see").arg(path)
+                         : view->save(path, attached_to_);
 }
 
 void Window::save_as() {
@@ -335,6 +319,11 @@ void Window::save_as() {
   if (path.isEmpty()) return;
   const QString error = save(path);
   statusBar()->showMessage(error.isEmpty() ? tr("saved: %1").arg(path) : error, 10'000);
+}
+
+QString Window::keys() const {
+  const View* view = views_->current();
+  return keys_document(*menuBar(), view == nullptr ? QStringList() : view->mouse());
 }
 
 }  // namespace margay::viewer

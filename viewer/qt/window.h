@@ -1,17 +1,24 @@
-// The window: the overview in the middle; quality curves, statistics and alerts beside it; a bar that says
-// what it is attached to, how far behind that is and what was lost.
+// The window: the views in the middle, one at a time; how much is aggregated, the states and the alerts
+// beside them; a bar that says what it is attached to, how far behind that is and what was lost.
 #pragma once
 
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMainWindow>
-#include <QSortFilterProxyModel>
+#include <QSpinBox>
+#include <QSystemTrayIcon>
 #include <QTableView>
-#include <optional>
+#include <QToolBar>
+#include <functional>
 
 #include "models.h"
+#include "notifier.h"
 #include "overview.h"
 #include "session.h"
+#include "states_panel.h"
+#include "view.h"
+#include "widgets.h"
 
 namespace margay::viewer {
 
@@ -22,39 +29,72 @@ class Window : public QMainWindow {
   Window(Session& session, const QString& attached_to, QWidget* parent = nullptr);
 
   Overview& overview() { return *overview_; }
+  ViewStack& views() { return *views_; }
   AlertModel& alerts() { return *alerts_; }
-  StatisticsModel& statistics() { return *statistics_; }
+  StatesPanel& states() { return *states_; }
+  StatisticsModel& statistics() { return states_->model(); }
   QTableView& alert_list() { return *alert_list_; }
   QualityView& quality() { return *quality_; }
+  FilterBar& filters() { return *filters_; }
+  Banner& banner() { return *banner_; }
+  Notifier& notifier() { return notifier_; }
   // What the bar below says: attached to what, how far behind, what was lost.
   QString standing() const { return standing_->text(); }
+  // Whether the picture goes on with the run, as its button says it: "Live", "Held at 12.3 s", "Ended".
+  QString live_text() const;
   // By the ending of the path: .png, .svg, .csv. The error is a sentence, or empty.
   QString save(const QString& path);
+  // All keys and what they do, as a document.
+  QString keys() const;
 
  private:
+  void make_middle();
+  QWidget* make_quality();
+  void make_alerts();
   void make_actions();
+  void make_tool_bar();
+  void make_order();
+  // In a menu. With `in_view` its keys are those of the views: elsewhere they do what they do there.
+  QAction* action(QMenu* menu, const QString& text, const QList<QKeySequence>& keys,
+                  std::function<void()> what, bool in_view = false);
+  void move_row(int by);
+  void move_part(int by);
+  void scroll_rows(double share);
+  void taller_rows(double factor);
+  void search_next();
   void show_standing();
-  void show_statistics();
+  void show_live();
+  void show_levels();
+  void show_theme();
+  void tell(const QString& sentence, const QString& id);
   void save_as();
   void go_to_alert(const QModelIndex& index);
+  void go_to_alert(const QString& id);
   void acknowledge();
   void silence();
   int alert_row() const;
 
   Session& session_;
   QString attached_to_;
+  Banner* banner_;
+  FilterBar* filters_;
+  ViewStack* views_;
   Overview* overview_;
   QualityView* quality_;
   AlertModel* alerts_;
-  StatisticsModel* statistics_;
+  StatesPanel* states_;
   QTableView* alert_list_;
   QLineEdit* p_;
   QLineEdit* search_;
-  QLabel *standing_, *notes_, *selected_;
-  // What the statistics are of.
-  std::optional<Session::Selection> told_of_;
-  scene::Palette told_in_{scene::Theme::kLight};
-  QAction *back_, *forward_, *hold_, *dark_;
+  QSpinBox* slices_;
+  QComboBox* level_;
+  QAction* level_shown_;
+  ElidedLabel *standing_, *notes_;
+  QAction *back_, *forward_, *whole_, *live_, *dark_, *notify_;
+  QMenu* look_;
+  Notifier notifier_;
+  QSystemTrayIcon* tray_ = nullptr;
+  QString told_;  // the alert that was told of last
 };
 
 }  // namespace margay::viewer

@@ -1,0 +1,166 @@
+// Filters by state, node and name: what is asked for, and that the window says what it leaves out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QPushButton>
+#include <QSignalSpy>
+
+#include "shown.h"
+
+namespace margay::viewer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Filter, ABoxLeavesAStateOutAndTheWindowSaysSo) {
+  Shown s;
+  EXPECT_TRUE(s.window.filters().isHidden());
+  s.check("MPI_Wait", false);
+  EXPECT_THAT(s.session.subject().states, ElementsAre("Compute", "MPI_Send"));
+  EXPECT_FALSE(s.window.filters().isHidden());
+  EXPECT_EQ(s.window.filters().text(), "only Compute, MPI_Send");
+  EXPECT_FALSE(s.window.statistics().shown(s.row("MPI_Wait")));
+  s.check("MPI_Wait", true);
+  EXPECT_THAT(s.session.subject().states, IsEmpty());
+  EXPECT_TRUE(s.window.filters().isHidden());
+}
+
+TEST(Filter, OneStateAtLeastIsShown) {
+  Shown s;
+  s.check("MPI_Wait", false);
+  s.check("MPI_Send", false);
+  QSignalSpy said(&s.window.states(), &StatesPanel::said);
+  s.check("Compute", false);
+  EXPECT_THAT(s.session.subject().states, ElementsAre("Compute"));
+  ASSERT_EQ(said.count(), 1);
+  EXPECT_THAT(said[0][0].toString().toStdString(), HasSubstr("at least"));
+}
+
+TEST(Filter, ADoubleClickShowsOneStateAloneAndThenAll) {
+  Shown s;
+  QTableView& table = s.window.states().table();
+  s.choose("MPI_Send");
+  const QPoint at = table.visualRect(table.currentIndex()).center();
+  QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, at);
+  EXPECT_THAT(s.session.subject().states, ElementsAre("MPI_Send"));
+  QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, at);
+  EXPECT_THAT(s.session.subject().states, IsEmpty());
+}
+
+TEST(Filter, KeysDoTheSameToTheChosenState) {
+  Shown s;
+  s.choose("MPI_Send");
+  QTest::keyClick(&s.overview(), Qt::Key_O);
+  EXPECT_THAT(s.session.subject().states, ElementsAre("MPI_Send"));
+  QTest::keyClick(&s.overview(), Qt::Key_O, Qt::ShiftModifier);
+  EXPECT_THAT(s.session.subject().states, IsEmpty());
+  QTest::keyClick(&s.overview(), Qt::Key_X);
+  EXPECT_THAT(s.session.subject().states, ElementsAre("Compute", "MPI_Wait"));
+}
+
+// In the list Space is its box, not the window's Hold.
+TEST(Filter, SpaceInTheListIsItsBox) {
+  Shown s;
+  QTableView& table = s.window.states().table();
+  s.choose("MPI_Send");
+  table.setFocus();
+  QTest::keyClick(&table, Qt::Key_Space);
+  EXPECT_THAT(s.session.subject().states, ElementsAre("Compute", "MPI_Wait"));
+  EXPECT_FALSE(s.session.held());
+}
+
+TEST(Filter, WhatDoesNotFitAQuestionIsSaid) {
+  Shown s;
+  QSignalSpy said(&s.session, &Session::said);
+  std::vector<std::string> many;
+  for (int i = 0; i < 120; ++i) many.push_back("a_state_with_a_long_name_" + std::to_string(i));
+  EXPECT_TRUE(s.session.set_states(many));
+  EXPECT_EQ(s.session.subject().states.size(), 120u);
+  for (int i = 120; i < 200; ++i) many.push_back("a_state_with_a_long_name_" + std::to_string(i));
+  EXPECT_FALSE(s.session.set_states(many));
+  EXPECT_EQ(s.session.subject().states.size(), 120u) << "the filter stays what it was";
+  std::vector<std::string> short_ones;
+  for (int i = 0; i < 257; ++i) short_ones.push_back(std::to_string(i));
+  EXPECT_FALSE(s.session.set_states(short_ones));
+  ASSERT_EQ(said.count(), 2);
+  EXPECT_EQ(said[0][0].toString(),
+            "200 states are more than one question has room for (256 states, 4096 bytes): choose fewer");
+}
+
+TEST(Filter, OnlyANodeAndAllAgain) {
+  Shown s;
+  QTest::mouseClick(&s.overview(), Qt::LeftButton, {}, s.at(0.75, 0.125));
+  ASSERT_TRUE(s.session.selection());
+  QTest::keyClick(&s.overview(), Qt::Key_N);
+  EXPECT_EQ(s.session.subject().node, "/a");
+  EXPECT_FALSE(s.session.subject().time) << "of all time that is seen";
+  EXPECT_EQ(s.window.filters().text(), "only what is below /a");
+  auto* chip = s.window.findChild<QPushButton*>("filter-node");
+  ASSERT_NE(chip, nullptr);
+  QTest::mouseClick(chip, Qt::LeftButton);
+  EXPECT_EQ(s.session.subject().node, "");
+  EXPECT_TRUE(s.window.filters().isHidden());
+}
+
+TEST(Filter, AResourceIsFoundAndThenShownAlone) {
+  Shown s;
+  QTest::keyClick(&s.overview(), Qt::Key_Slash);
+  auto* field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+  ASSERT_NE(field, nullptr);
+  QTest::keyClicks(field, "r3");
+  EXPECT_EQ(s.session.rows().rows.size(), 1u);
+  EXPECT_EQ(s.window.filters().text(), "only names with \"r3\"");
+  QTest::keyClick(field, Qt::Key_Return);
+  ASSERT_TRUE(s.session.selection());
+  EXPECT_EQ(s.session.data().nodes[s.session.selection()->node].path, "/b/r3");
+  EXPECT_TRUE(s.overview().hasFocus());
+  QTest::keyClick(&s.overview(), Qt::Key_N);
+  EXPECT_EQ(s.session.subject().node, "/b/r3");
+  QTest::keyClick(&s.overview(), Qt::Key_0);
+  EXPECT_EQ(s.session.subject().node, "");
+  EXPECT_EQ(field->text(), "");
+  EXPECT_EQ(s.session.rows().rows.size(), 4u);
+  EXPECT_TRUE(s.window.filters().isHidden());
+}
+
+TEST(Filter, NamesAreShortenedAndTextAsItIs) {
+  Shown s;
+  s.session.set_states({"<b>one</b>", std::string(200, 'x'), "three", "four", "five"});
+  const QString text = s.window.filters().text();
+  EXPECT_THAT(text.toStdString(), HasSubstr("and 2 more"));
+  EXPECT_LT(text.size(), 80);
+}
+
+TEST(States, AreKnownWhateverTheFilterLetsThrough) {
+  Shown s;
+  wire::Report r = report(0);
+  for (const auto& [name, family] :
+       {std::pair("MPI_Allreduce", wire::FAMILY_COLLECTIVE), std::pair("solve", wire::FAMILY_REGION)}) {
+    r.add_states()->set_name(name);
+    r.mutable_states()->rbegin()->set_family(family);
+  }
+  s.take(r);
+  EXPECT_EQ(s.session.states().size(), 5u);
+  s.session.show(small());
+  EXPECT_GE(s.row("MPI_Allreduce"), 0);
+  EXPECT_EQ(s.row("solve"), -1) << "a region is no state";
+  // Another run has others.
+  wire::Report other = report(0);
+  other.set_run("r1");
+  s.take(other);
+  EXPECT_EQ(s.session.states().size(), 0u);
+}
+
+TEST(States, MoreThanAreKeptInMindDoNoHarm) {
+  Shown s;
+  wire::Report r = report(0);
+  for (std::size_t i = 0; i < Session::kMostStates + 100; ++i)
+    r.add_states()->set_name("s" + std::to_string(i));
+  s.take(r);
+  EXPECT_EQ(s.session.states().size(), Session::kMostStates);
+}
+
+}  // namespace
+}  // namespace margay::viewer

@@ -1,0 +1,150 @@
+// The viewer's lists: what Qt asks of a model, and what they say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+#include <QSortFilterProxyModel>
+
+#include "models.h"
+#include "shown.h"
+
+namespace margay::viewer {
+namespace {
+
+using FailureMode = QAbstractItemModelTester::FailureReportingMode;
+
+std::vector<std::string> ids(const AlertModel& model) {
+  std::vector<std::string> out;
+  for (int r = 0; r < model.rowCount(); ++r) out.push_back(model.at(r).id);
+  return out;
+}
+
+TEST(AlertModel, IsAModelThatQtBelieves) {
+  AlertModel model;
+  const QAbstractItemModelTester tester(&model, FailureMode::Fatal);
+  for (const int n : {0, 3, 1, 7, 0}) {
+    model.set(report(n));
+    EXPECT_EQ(model.rowCount(), n);
+    EXPECT_EQ(model.firing(), (n + 1) / 2);
+  }
+}
+
+TEST(AlertModel, SaysWhatAnAlertSays) {
+  AlertModel model;
+  model.set(report(2));
+  ASSERT_EQ(model.rowCount(), 2);
+  // The newest first.
+  EXPECT_EQ(model.index(0, AlertModel::kState).data().toString(), "resolved");
+  EXPECT_EQ(model.index(1, AlertModel::kState).data().toString(), "firing");
+  EXPECT_EQ(model.index(1, AlertModel::kSentence).data().toString(), "rank <1> computes 4.0 x longer");
+  EXPECT_EQ(model.index(1, AlertModel::kOnset).data().toString(), "1 s");
+  EXPECT_EQ(model.node_of(1), "/a/r1");
+}
+
+// In any order and of any ids: each row is what was set, and one that stays is the same row to who points at
+// it.
+TEST(AlertModel, KeepsWhoWasChosenWhateverComes) {
+  AlertModel model;
+  const QAbstractItemModelTester tester(&model, FailureMode::Fatal);
+  const wire::Report all = report(12);
+  std::mt19937 rng(1);
+  for (int round = 0; round < 200; ++round) {
+    wire::Report some = report(0);
+    std::vector<std::string> texts(all.alerts().begin(), all.alerts().end());
+    std::shuffle(texts.begin(), texts.end(), rng);
+    texts.resize(rng() % 13);
+    for (const std::string& t : texts) some.add_alerts(t);
+    const int at =
+        model.rowCount() > 0 ? static_cast<int>(rng() % static_cast<unsigned>(model.rowCount())) : -1;
+    const QPersistentModelIndex chosen(model.index(at, 0));
+    const std::string id = at >= 0 ? model.at(at).id : "";
+    model.set(some);
+    AlertModel fresh;
+    fresh.set(some);
+    ASSERT_EQ(ids(model), ids(fresh));
+    const auto now = ids(model);
+    if (std::find(now.begin(), now.end(), id) != now.end()) {
+      ASSERT_TRUE(chosen.isValid());
+      ASSERT_EQ(model.at(chosen.row()).id, id);
+    } else {
+      ASSERT_FALSE(chosen.isValid());
+    }
+  }
+}
+
+TEST(StatisticsModel, IsAModelThatQtBelievesAndSorts) {
+  const auto data = small();
+  StatisticsModel model;
+  const QAbstractItemModelTester tester(&model, FailureMode::Fatal);
+  const scene::Palette palette(scene::Theme::kLight);
+  model.set(scene::statistics(*data, {0, 0, data->slices()}), *data, palette);
+  ASSERT_EQ(model.rowCount(), static_cast<int>(model.statistics().rows.size()));
+  QSortFilterProxyModel sorted;
+  sorted.setSourceModel(&model);
+  sorted.setSortRole(Qt::EditRole);
+  sorted.sort(StatisticsModel::kShare, Qt::DescendingOrder);
+  double before = 2;
+  for (int r = 0; r < sorted.rowCount(); ++r) {
+    const double share = sorted.index(r, StatisticsModel::kShare).data(Qt::EditRole).toDouble();
+    EXPECT_LE(share, before);
+    before = share;
+  }
+  model.set({}, *data, palette);
+  EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(StatisticsModel, ListsAllStatesOfTheRunWhateverTheSelectionHas) {
+  const auto data = small();
+  StatisticsModel model;
+  const QAbstractItemModelTester tester(&model, FailureMode::Fatal);
+  const scene::Palette palette(scene::Theme::kLight);
+  std::vector<scene::State> known = data->states;
+  known.push_back({"MPI_Recv", wire::FAMILY_POINT_TO_POINT});
+  // /a/r0 does nothing but send for half of the time.
+  const auto r0 = static_cast<std::uint32_t>(scene::node_at(*data, "/a/r0"));
+  model.set(scene::statistics(*data, {r0, 0, 2}), *data, palette, known);
+  ASSERT_EQ(model.rowCount(), 5);
+  for (int r = 0; r < model.rowCount(); ++r) {
+    const std::string name = model.state(r).name;
+    const QString share = model.index(r, StatisticsModel::kShare).data().toString();
+    EXPECT_EQ(share, name == "MPI_Send" ? "80 %" : "") << name;
+    // Who was not there did nothing that could be left out.
+    EXPECT_EQ(model.index(r, StatisticsModel::kName).data(Qt::CheckStateRole).isValid(), name != "absent");
+  }
+}
+
+TEST(StatisticsModel, RowsThatStayAreTheSame) {
+  const auto data = small();
+  StatisticsModel model;
+  const scene::Palette palette(scene::Theme::kLight);
+  model.set(scene::statistics(*data, {0, 0, 4}), *data, palette, data->states);
+  QSignalSpy reset(&model, &QAbstractItemModel::modelReset),
+      changed(&model, &QAbstractItemModel::dataChanged);
+  model.set(scene::statistics(*data, {0, 0, 2}), *data, palette, data->states, {"MPI_Wait"});
+  EXPECT_EQ(reset.count(), 0);
+  EXPECT_EQ(changed.count(), 1);
+}
+
+TEST(StatisticsModel, ABoxIsAWish) {
+  const auto data = small();
+  StatisticsModel model;
+  const scene::Palette palette(scene::Theme::kLight);
+  const std::vector<scene::State> known = {{"a", wire::FAMILY_COMPUTE}, {"b", wire::FAMILY_WAIT}};
+  model.set({}, *data, palette, known);
+  QSignalSpy wished(&model, &StatisticsModel::wished);
+  EXPECT_TRUE(model.setData(model.index(1, StatisticsModel::kName), Qt::Unchecked, Qt::CheckStateRole));
+  ASSERT_EQ(wished.count(), 1);
+  EXPECT_EQ(wished[0][0].toInt(), 1);
+  EXPECT_FALSE(wished[0][1].toBool());
+  EXPECT_TRUE(model.shown(1)) << "it comes true with the next set()";
+  EXPECT_FALSE(model.setData(model.index(1, StatisticsModel::kShare), Qt::Unchecked, Qt::CheckStateRole));
+  EXPECT_EQ(model.with(1, false), std::vector<std::string>{"a"});
+  model.set({}, *data, palette, known, {"a"});
+  EXPECT_FALSE(model.shown(1));
+  EXPECT_EQ(model.with(1, true), std::vector<std::string>()) << "all is no filter";
+  EXPECT_EQ(model.with(0, false), std::nullopt) << "nothing at all is nothing to look at";
+}
+
+}  // namespace
+}  // namespace margay::viewer

@@ -1,0 +1,42 @@
+// What is kept of a person from one start to the next, below $XDG_CONFIG_HOME/margay (~/.config/margay):
+// `colours`, lines "name=#rrggbb" (scene::parse_colours()), and `viewer.ini`, what is switched on.
+//
+// Bounded: a file of colours is at most kLargest bytes long and has at most kMostColours. One that cannot be
+// read is never written over: a person's choices are not lost to a typing error in it.
+//
+// Thread safety: values; several windows may share the files (the last one that changes a state's colour
+// wins, other states' stay). Cost: reads or writes a small file.
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <string>
+
+#include "margay/base/result.h"
+#include "margay/scene/palette.h"
+
+namespace margay::viewer {
+
+class ColourFile {
+ public:
+  static constexpr qint64 kLargest = 256 * 1024;
+  static constexpr std::size_t kMostColours = 1000;
+
+  explicit ColourFile(QString path = usual_path()) : path_(std::move(path)) {}
+  static QString usual_path();
+
+  // Empty where there is no such file. kInvalidArgument, kIo, kLimit with a sentence that names the file.
+  Result<scene::ColourMap> read() const;
+  // Gives a state a colour, or none: then it has its usual one. What the file says of others stays. Returns
+  // all that it says then. Errors as above; the file is as before then.
+  Result<scene::ColourMap> change(const std::string& state, std::optional<scene::Rgb> colour) const;
+
+ private:
+  QString path_;
+};
+
+// What is switched on by a person; `otherwise` if that was never said.
+bool kept_switch(const QString& name, bool otherwise);
+void keep_switch(const QString& name, bool on);
+
+}  // namespace margay::viewer

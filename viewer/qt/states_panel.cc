@@ -1,0 +1,143 @@
+#include "states_panel.h"
+
+#include <QColorDialog>
+#include <QHeaderView>
+#include <QSortFilterProxyModel>
+#include <QVBoxLayout>
+
+#include "margay/scene/time_axis.h"
+#include "paint.h"
+
+namespace margay::viewer {
+
+StatesPanel::StatesPanel(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  model_ = new StatisticsModel(this);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(4, 4, 4, 4);
+  auto* head = new QHBoxLayout;
+  pie_ = new PieView(session, this);
+  heading_ = new QLabel(this);
+  heading_->setTextFormat(Qt::PlainText);
+  heading_->setMinimumWidth(60);
+  head->addWidget(pie_);
+  head->addWidget(heading_, 1);
+  column->addLayout(head);
+  table_ = make_table(model_, this, tr("States, and what the selection has of them"));
+  table_->sortByColumn(StatisticsModel::kShare, Qt::DescendingOrder);
+  QHeaderView* columns = table_->horizontalHeader();
+  columns->setMinimumSectionSize(24);
+  columns->setStretchLastSection(false);
+  columns->setSectionResizeMode(QHeaderView::ResizeToContents);
+  columns->setSectionResizeMode(StatisticsModel::kName, QHeaderView::Stretch);
+  table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  table_->setTextElideMode(Qt::ElideMiddle);
+  table_->setMinimumHeight(80);
+  column->addWidget(table_, 1);
+  column->addWidget(new MarkLegend(session, this));
+
+  connect(&session_, &Session::data_changed, this, &StatesPanel::refresh);
+  connect(&session_, &Session::view_changed, this, &StatesPanel::refresh_if_other);
+  connect(&session_, &Session::standing_changed, this, &StatesPanel::refresh_if_other);
+  connect(model_, &StatisticsModel::wished, this, [this](int row, bool shown) { show(row, shown); });
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+    if (index.column() == StatisticsModel::kColour) choose_colour(row_of(*table_, index));
+  });
+  connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+    if (index.column() != StatisticsModel::kColour) only(row_of(*table_, index));
+  });
+  refresh();
+}
+
+int StatesPanel::chosen() {
+  const int row = row_of(*table_, table_->currentIndex());
+  if (row < 0) emit said(tr("choose a state in the list first"));
+  return row;
+}
+
+void StatesPanel::toggle() {
+  if (const int row = chosen(); row >= 0) show(row, !model_->shown(row));
+}
+void StatesPanel::only() {
+  if (const int row = chosen(); row >= 0) only(row);
+}
+void StatesPanel::choose_colour() {
+  if (const int row = chosen(); row >= 0) choose_colour(row);
+}
+void StatesPanel::usual_colour() {
+  if (const int row = chosen(); row >= 0) session_.set_colour(model_->state(row).name, std::nullopt);
+}
+
+void StatesPanel::show(int row, bool shown) {
+  if (!model_->state(row).known()) return;
+  if (auto states = model_->with(row, shown))
+    session_.set_states(std::move(*states));
+  else
+    emit said(tr("one state at least has to be shown"));
+  refresh();
+}
+
+void StatesPanel::only(int row) {
+  const scene::State& state = model_->state(row);
+  if (!state.known()) return;
+  const std::vector<std::string> alone{state.name};
+  session_.set_states(session_.subject().states == alone ? std::vector<std::string>() : alone);
+}
+
+void StatesPanel::choose_colour(int row) {
+  const scene::State state = model_->state(row);
+  auto* dialog =
+      new QColorDialog(colour_of(session_.palette().look(state.name, state.family).colour), window());
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Colour of %1").arg(text_of(state.name)));
+  connect(dialog, &QColorDialog::colorSelected, this, [this, name = state.name](const QColor& c) {
+    session_.set_colour(name,
+                        scene::Rgb{static_cast<std::uint8_t>(c.red()), static_cast<std::uint8_t>(c.green()),
+                                   static_cast<std::uint8_t>(c.blue())});
+  });
+  dialog->open();
+}
+
+void StatesPanel::refresh_if_other() {
+  if (of_ != session_.selection() || filter_ != session_.subject().states ||
+      theme_ != session_.palette().theme() || colours_ != session_.palette().overrides())
+    refresh();
+}
+
+void StatesPanel::refresh() {
+  of_ = session_.selection();
+  filter_ = session_.subject().states;
+  theme_ = session_.palette().theme();
+  colours_ = session_.palette().overrides();
+  const scene::ViewData& d = session_.data();
+  scene::Selection s{0, 0, d.slices()};
+  if (const auto& chosen = session_.selection()) s = {chosen->node, chosen->first, chosen->last};
+  model_->set(d.empty() ? scene::Statistics() : scene::statistics(d, s), d, session_.palette(),
+              session_.states(), session_.subject().states);
+  pie_->set(pie_of(model_->statistics(), d, session_.palette()));
+  show_heading();
+}
+
+void StatesPanel::show_heading() {
+  const scene::ViewData& d = session_.data();
+  const scene::Statistics& of = model_->statistics();
+  if (d.empty() || of.leaves == 0) return heading_->setText(tr("nothing to see yet"));
+  const scene::Node& n = d.nodes[std::min<std::size_t>(of.selection.node, d.nodes.size() - 1)];
+  const QString path = n.path.empty() || n.path == "/" ? tr("everything") : text_of(n.path);
+  const QString what = session_.selection() ? path : path + tr(" (nothing is selected)");
+  const QString when =
+      text_of(scene::range_text({d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, d.zero));
+  const QStringList lines = {what, when, tr("%1 resources, %2 parts").arg(of.leaves).arg(of.parts),
+                             tr("gain %1, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4)};
+  const int room = std::max(60, width() - pie_->width() - 24);
+  QStringList fit;
+  for (const QString& line : lines) fit << fontMetrics().elidedText(line, Qt::ElideMiddle, room);
+  heading_->setText(fit.join("\n"));
+  heading_->setToolTip(lines.join("\n"));
+}
+
+void StatesPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  show_heading();
+}
+
+}  // namespace margay::viewer

@@ -1,0 +1,48 @@
+// A way of looking at the run: a page of the window. The overview is one; a Gantt chart, a treemap, a
+// topology and a comparison are to be others, and need no more than this.
+//
+// All views show one session: its stretch of time, node, filter, selection, folds and colours (session.h).
+// A view that changes one of them changes it there, and is told of every change by the session's signals as
+// all others are; it keeps no copy. So whoever changes from one page to another looks at the same thing.
+//
+// Thread safety: none; belongs to the thread of the window.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <QTabWidget>
+#include <QWidget>
+
+#include "session.h"
+
+namespace margay::viewer {
+
+class View : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit View(Session& session, QWidget* parent = nullptr) : QWidget(parent), session_(session) {}
+  // A word for its tab.
+  virtual QString name() const = 0;
+  // What the mouse does in it, for the list of keys: "what is done|what comes of it".
+  virtual QStringList mouse() const = 0;
+  // Writes what it shows, in the kind of file that the path's ending says. A sentence that names the path, or
+  // empty: saved.
+  virtual QString save(const QString& path, const QString& title) = 0;
+
+ protected:
+  Session& session_;
+};
+
+// The pages. With one of them there are no tabs.
+class ViewStack : public QTabWidget {
+  Q_OBJECT
+
+ public:
+  explicit ViewStack(QWidget* parent = nullptr);
+  void add(View* view);
+  // The page that is seen; null if there is none.
+  View* current() const;
+};
+
+}  // namespace margay::viewer

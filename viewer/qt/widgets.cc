@@ -1,0 +1,292 @@
+#include "widgets.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QSortFilterProxyModel>
+#include <QStyle>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "paint.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kLeastPie = 0.02;   // smaller ones are pooled
+constexpr int kBannerTime = 12'000;  // ms
+constexpr int kMostNamed = 3;        // states, in the bar of filters
+constexpr int kMostListed = 40;      // in its tool tip
+constexpr int kLongestChip = 48;     // characters
+
+QString shortened(const QString& text) {
+  return text.size() <= kLongestChip ? text
+                                     : text.left(kLongestChip / 2) + "…" + text.right(kLongestChip / 2);
+}
+
+QPushButton* chip(QWidget* parent, const char* name) {
+  auto* button = new QPushButton(parent);
+  button->setObjectName(name);
+  button->setVisible(false);
+  button->setIcon(button->style()->standardIcon(QStyle::SP_DialogCloseButton));
+  button->setLayoutDirection(Qt::RightToLeft);  // the cross comes after the text
+  return button;
+}
+
+}  // namespace
+
+QSize ElidedLabel::minimumSizeHint() const {
+  return {fontMetrics().averageCharWidth() * 8, QLabel::minimumSizeHint().height()};
+}
+
+void ElidedLabel::paintEvent(QPaintEvent*) {
+  QPainter p(this);
+  const QString shown = fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width());
+  p.setPen(palette().color(foregroundRole()));
+  p.drawText(contentsRect(), static_cast<int>(alignment()), shown);
+  const QString tip = shown == text() ? QString() : QString(text()).replace("  |  ", "\n");
+  if (tip != toolTip()) setToolTip(tip);
+}
+
+QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString& name) {
+  auto* view = new QTableView(parent);
+  auto* sorted = new QSortFilterProxyModel(view);
+  sorted->setSourceModel(model);
+  sorted->setSortRole(Qt::EditRole);
+  view->setModel(sorted);
+  view->setSortingEnabled(true);
+  view->setSelectionBehavior(QAbstractItemView::SelectRows);
+  view->setSelectionMode(QAbstractItemView::SingleSelection);
+  view->setTabKeyNavigation(false);
+  view->setShowGrid(false);
+  view->setWordWrap(false);
+  view->verticalHeader()->hide();
+  view->verticalHeader()->setDefaultSectionSize(view->fontMetrics().height() + 6);
+  view->horizontalHeader()->setHighlightSections(false);
+  view->setAccessibleName(name);
+  return view;
+}
+
+int row_of(const QTableView& view, const QModelIndex& index) {
+  if (!index.isValid()) return -1;
+  return static_cast<const QSortFilterProxyModel*>(view.model())->mapToSource(index).row();
+}
+
+QPalette widget_palette(const scene::Palette& pictures) {
+  const bool dark = pictures.theme() == scene::Theme::kDark;
+  const QColor base = colour_of(pictures.background()), ink = colour_of(pictures.ink());
+  const QColor window = dark ? QColor(45, 45, 48) : QColor(240, 240, 241);
+  const QColor button = dark ? QColor(62, 62, 66) : QColor(233, 233, 235);
+  const QColor off = dark ? QColor(128, 128, 134) : QColor(140, 140, 146);
+  QPalette out(ink, button, button.lighter(150), button.darker(160), button.darker(120), ink, ink, base,
+               window);
+  out.setColor(QPalette::AlternateBase, dark ? QColor(38, 38, 41) : QColor(246, 246, 247));
+  out.setColor(QPalette::Highlight, dark ? QColor(58, 96, 150) : QColor(48, 110, 190));
+  out.setColor(QPalette::HighlightedText, Qt::white);
+  out.setColor(QPalette::ToolTipBase, dark ? QColor(74, 62, 24) : QColor(255, 244, 206));
+  out.setColor(QPalette::ToolTipText, ink);
+  out.setColor(QPalette::Link, dark ? QColor(130, 170, 255) : QColor(0, 80, 180));
+  out.setColor(QPalette::PlaceholderText, off);
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    out.setColor(QPalette::Disabled, role, off);
+  return out;
+}
+
+std::vector<PiePart> pie_of(const scene::Statistics& of, const scene::ViewData& data,
+                            const scene::Palette& palette) {
+  std::vector<PiePart> out;
+  if (of.leaves == 0) return out;
+  std::vector<double> shares(data.states.size());
+  double sum = 0, others = 0;
+  for (const scene::StateRow& r : of.rows) {
+    if (!data.states[r.state].known()) continue;
+    shares[r.state] = std::max(0.0, r.share);
+    sum += shares[r.state];
+  }
+  // Of durations the pie is all there is of resources x time, and what is left is hatched.
+  const double whole = data.unit.empty() ? std::max(1.0, sum) : sum;
+  if (whole <= 0) return out;
+  for (const std::uint32_t s : scene::states_in_order(data)) {
+    const double share = shares[s] / whole;
+    if (share <= 0) continue;
+    if (share < kLeastPie)
+      others += share;
+    else
+      out.push_back({palette.look(data.states[s].name, data.states[s].family), share});
+  }
+  if (others > 0) out.push_back({palette.others(), others});
+  if (const double rest = 1 - sum / whole; rest > 1e-6) out.push_back({palette.unknown(), rest});
+  return out;
+}
+
+PieView::PieView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  setFixedSize(76, 76);
+  setAccessibleName(tr("States of the selection as a pie"));
+  setToolTip(
+      tr("what the selection's resources did in its time; hatched: not there, not known, or left out"));
+}
+
+void PieView::set(std::vector<PiePart> parts) {
+  parts_ = std::move(parts);
+  update();
+}
+
+void PieView::paintEvent(QPaintEvent*) {
+  QPainter p(this);
+  p.setRenderHint(QPainter::Antialiasing, true);
+  const QRectF box = QRectF(rect()).adjusted(2, 2, -2, -2);
+  const scene::Palette& palette = session_.palette();
+  // From the top on, with the clock; Qt counts the other way, in sixteenths of a degree.
+  constexpr double kCircle = 360 * 16;
+  double at = 0;
+  for (const PiePart& part : parts_) {
+    const auto from = static_cast<int>(std::lround(90 * 16 - at * kCircle));
+    at += part.share;
+    const auto to = static_cast<int>(std::lround(90 * 16 - at * kCircle));
+    p.setPen(QPen(colour_of(palette.background()), parts_.size() > 1 ? 1 : 0));
+    p.setBrush(colour_of(palette.background()));
+    const auto draw = [&] { parts_.size() == 1 ? p.drawEllipse(box) : p.drawPie(box, from, to - from); };
+    if (part.look.hatch) draw();
+    p.setBrush(part.look.hatch ? QBrush(colour_of(part.look.colour), Qt::BDiagPattern)
+                               : QBrush(colour_of(part.look.colour)));
+    draw();
+  }
+  p.setBrush(Qt::NoBrush);
+  p.setPen(QPen(colour_of(palette.faint()), 1));
+  p.drawEllipse(box);
+}
+
+MarkLegend::MarkLegend(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  setAccessibleName(
+      tr("Legend: hatched is not there, or not known; pale to full is how much of the time the state has; a "
+         "diagonal stands for many parts that are cut alike, a cross for many that are not"));
+  connect(&session_, &Session::view_changed, this, [this] { update(); });
+}
+
+QSize MarkLegend::sizeHint() const {
+  return {240, 2 * (fontMetrics().height() + 3)};
+}
+
+void MarkLegend::paintEvent(QPaintEvent*) {
+  QPainter p(this);
+  const scene::Palette& palette = session_.palette();
+  const int line = fontMetrics().height() + 3, box = 14;
+  const QColor ink = colour_of(palette.ink()),
+               full = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE));
+  const std::array<QString, 4> words = {tr("not there or not known"), tr("many parts, cut alike"),
+                                        tr("pale: little of the time"), tr("cut differently")};
+  for (int i = 0; i < 4; ++i) {
+    const int x = i % 2 == 0 ? 0 : width() * 53 / 100, y = i / 2 * line;
+    const QRectF at(x + 0.5, y + (line - box) / 2 + 0.5, box, box - 1);
+    p.fillRect(at, colour_of(palette.background()));
+    p.setPen(QPen(ink, 1));
+    if (i == 0) p.fillRect(at, QBrush(colour_of(palette.unknown().colour), Qt::BDiagPattern));
+    if (i == 2)
+      for (int k = 0; k < box; ++k)
+        p.fillRect(QRectF(at.left() + k, at.top(), 1, at.height()),
+                   colour_of(palette.at(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE),
+                                        (k + 1.0) / box)));
+    if (i % 2 == 1) {
+      p.fillRect(at, full);
+      p.setRenderHint(QPainter::Antialiasing, true);
+      p.drawLine(at.bottomLeft(), at.topRight());
+      if (i == 3) p.drawLine(at.topLeft(), at.bottomRight());
+      p.setRenderHint(QPainter::Antialiasing, false);
+    }
+    p.setPen(QPen(colour_of(palette.faint()), 1));
+    p.drawRect(at);
+    p.setPen(this->palette().color(QPalette::WindowText));
+    const int left = x + box + 6, room = (i % 2 == 0 ? width() * 53 / 100 : width()) - left - 4;
+    p.drawText(QRect(left, y, room, line), Qt::AlignLeft | Qt::AlignVCenter,
+               fontMetrics().elidedText(words[static_cast<std::size_t>(i)], Qt::ElideRight, room));
+  }
+}
+
+FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), session_(session) {
+  setObjectName("filters");
+  setAccessibleName(tr("What is left out of the picture"));
+  setAutoFillBackground(true);
+  setBackgroundRole(QPalette::ToolTipBase);
+  setForegroundRole(QPalette::ToolTipText);
+  auto* line = new QHBoxLayout(this);
+  line->setContentsMargins(8, 3, 8, 3);
+  line->addWidget(new QLabel(tr("Not everything is shown:"), this));
+  states_ = chip(this, "filter-states");
+  node_ = chip(this, "filter-node");
+  search_ = chip(this, "filter-search");
+  all_ = new QPushButton(tr("Show everything"), this);
+  all_->setObjectName("filter-all");
+  for (QPushButton* b : {states_, node_, search_}) line->addWidget(b);
+  line->addStretch(1);
+  line->addWidget(all_);
+  connect(states_, &QPushButton::clicked, this, [this] { session_.set_states({}); });
+  connect(node_, &QPushButton::clicked, this, [this] { session_.set_node(""); });
+  connect(search_, &QPushButton::clicked, this, [this] { session_.search(""); });
+  connect(all_, &QPushButton::clicked, this, [this] { session_.show_everything(); });
+  connect(&session_, &Session::standing_changed, this, &FilterBar::update_all);
+  connect(&session_, &Session::view_changed, this, &FilterBar::update_all);
+  update_all();
+}
+
+void FilterBar::update_all() {
+  const scene::Subject& s = session_.subject();
+  const std::string& searched = session_.folding().search;
+  QStringList named, listed;
+  for (const std::string& name : s.states) {
+    if (named.size() < kMostNamed) named << text_of(name);
+    if (listed.size() < kMostListed) listed << text_of(name);
+  }
+  const auto n = static_cast<int>(s.states.size());
+  QString states = tr("only %1").arg(shortened(named.join(", ")));
+  if (n > kMostNamed) states += tr(" and %1 more").arg(n - kMostNamed);
+  if (n > kMostListed) listed << tr("and %1 more").arg(n - kMostListed);
+  states_->setText(states);
+  states_->setToolTip(listed.join("\n") + "\n" + tr("a click shows all states again"));
+  states_->setVisible(n > 0);
+  const bool below = !s.node.empty() && s.node != "/";
+  node_->setText(tr("only what is below %1").arg(shortened(text_of(s.node))));
+  node_->setToolTip(text_of(s.node) + "\n" + tr("a click shows all nodes again"));
+  node_->setVisible(below);
+  search_->setText(tr("only names with \"%1\"").arg(shortened(text_of(searched))));
+  search_->setToolTip(tr("a click shows all names again"));
+  search_->setVisible(!searched.empty());
+  setVisible(n > 0 || below || !searched.empty());
+}
+
+QString FilterBar::text() const {
+  QStringList words;
+  for (const QPushButton* b : {states_, node_, search_})
+    if (!b->isHidden()) words << b->text();
+  return words.join("; ");
+}
+
+Banner::Banner(QWidget* parent) : QFrame(parent) {
+  setObjectName("banner");
+  setAutoFillBackground(true);
+  setBackgroundRole(QPalette::Highlight);
+  auto* line = new QHBoxLayout(this);
+  line->setContentsMargins(8, 3, 8, 3);
+  text_ = new ElidedLabel(this);
+  text_->setForegroundRole(QPalette::HighlightedText);
+  auto* go = new QPushButton(tr("Go to"), this);
+  auto* close = new QPushButton(tr("Close"), this);
+  line->addWidget(text_, 1);
+  line->addWidget(go);
+  line->addWidget(close);
+  timer_.setSingleShot(true);
+  connect(&timer_, &QTimer::timeout, this, &QWidget::hide);
+  connect(close, &QPushButton::clicked, this, &QWidget::hide);
+  connect(go, &QPushButton::clicked, this, [this] {
+    hide();
+    emit asked();
+  });
+  hide();
+}
+
+void Banner::say(const QString& sentence) {
+  text_->setText(sentence);
+  show();
+  timer_.start(kBannerTime);
+}
+
+}  // namespace margay::viewer

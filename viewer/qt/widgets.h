@@ -1,0 +1,110 @@
+// Small things of the window that belong to no view.
+//
+// Thread safety: none; belongs to the thread of the window.
+#pragma once
+
+#include <QFrame>
+#include <QLabel>
+#include <QPalette>
+#include <QPushButton>
+#include <QTableView>
+#include <QToolButton>
+#include <optional>
+
+#include "margay/scene/statistics.h"
+#include "session.h"
+
+namespace margay::viewer {
+
+// A line that never needs more room than there is: what does not fit is an ellipsis, and in its tool tip.
+// text() is all of it.
+class ElidedLabel : public QLabel {
+ public:
+  using QLabel::QLabel;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+};
+
+// A list that is sorted by its heads, and left with the tabulator as everything else.
+QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString& name);
+// Of a view of make_table(), in its model; -1: none.
+int row_of(const QTableView& view, const QModelIndex& index);
+
+// The colours of everything that is no picture, fit for the pictures' theme.
+QPalette widget_palette(const scene::Palette& palette);
+
+// The states of the selection as a pie, largest part of a family first as everywhere; what is not known, not
+// there or not shown is hatched. Small ones are one part, "others".
+struct PiePart {
+  scene::Look look;
+  double share = 0;  // of the whole pie
+};
+// Sums up to 1; empty of a selection of nothing. Where something is measured it is of what was measured.
+std::vector<PiePart> pie_of(const scene::Statistics& statistics, const scene::ViewData& data,
+                            const scene::Palette& palette);
+class PieView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit PieView(Session& session, QWidget* parent = nullptr);
+  void set(std::vector<PiePart> parts);
+  const std::vector<PiePart>& parts() const { return parts_; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Session& session_;
+  std::vector<PiePart> parts_;
+};
+
+// What marks and strengths mean.
+class MarkLegend : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit MarkLegend(Session& session, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Session& session_;
+};
+
+// What is not shown, and the way to have it again. Hidden while everything is shown.
+class FilterBar : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit FilterBar(Session& session, QWidget* parent = nullptr);
+  QString text() const;  // of all that is said, for tests
+
+ private:
+  void update_all();
+  Session& session_;
+  QPushButton *states_, *node_, *search_, *all_;
+};
+
+// A sentence that nobody overlooks, for some seconds.
+class Banner : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit Banner(QWidget* parent = nullptr);
+  void say(const QString& sentence);
+  QString text() const { return text_->text(); }
+
+ signals:
+  void asked();  // "Go to"
+
+ private:
+  ElidedLabel* text_;
+  QTimer timer_;
+};
+
+}  // namespace margay::viewer

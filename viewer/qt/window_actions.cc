@@ -1,0 +1,233 @@
+// The window's actions: everything there is to do, each in one menu with its keys.
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenuBar>
+#include <QStatusBar>
+#include <algorithm>
+
+#include "keys_dialog.h"
+#include "paint.h"
+#include "window.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kNear = 0.7;    // a step of zooming in
+constexpr double kPan = 0.25;    // of what is shown
+constexpr double kScroll = 0.8;  // of the rows that are seen
+
+}  // namespace
+
+QAction* Window::action(QMenu* menu, const QString& text, const QList<QKeySequence>& keys,
+                        std::function<void()> what, bool in_view) {
+  auto* a = new QAction(text, this);
+  a->setShortcuts(keys);
+  if (!keys.isEmpty())
+    a->setToolTip(QString(text).remove('&') + " (" + keys[0].toString(QKeySequence::NativeText) + ")");
+  // Arrows, Return and Space belong to lists and fields while these have the focus.
+  if (in_view) {
+    a->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    views_->addAction(a);
+  }
+  connect(a, &QAction::triggered, this, what);
+  menu->addAction(a);
+  return a;
+}
+
+void Window::make_actions() {
+  QMenu* picture = menuBar()->addMenu(tr("&Picture"));
+  QMenu* go = menuBar()->addMenu(tr("&Go"));
+  look_ = menuBar()->addMenu(tr("&Look"));
+  QMenu* state = menuBar()->addMenu(tr("&States"));
+  QMenu* alert = menuBar()->addMenu(tr("&Alerts"));
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+
+  action(picture, tr("&Save as PNG, SVG or CSV..."), {QKeySequence::Save}, [this] { save_as(); });
+  action(picture, tr("&Quit"), {QKeySequence("Ctrl+Q"), QKeySequence("Q")}, [this] { close(); });
+
+  back_ = action(go, tr("&Back"), {QKeySequence("Alt+Left"), QKeySequence("Backspace")},
+                 [this] { session_.back(); });
+  forward_ = action(go, tr("&Forward"), {QKeySequence("Alt+Right")}, [this] { session_.forward(); });
+  whole_ = action(
+      go, tr("&Whole run"), {QKeySequence("Home")}, [this] { session_.whole(); }, true);
+  live_ = action(
+      go, tr("Live"), {QKeySequence("Space")},
+      [this] { session_.follows() ? session_.hold(true) : session_.follow(); }, true);
+  live_->setCheckable(true);
+  action(
+      go, tr("&Newest"), {QKeySequence("End")}, [this] { session_.follow(); }, true);
+  action(go, tr("As at the &start"), {QKeySequence("Ctrl+Home")}, [this] { session_.reset(); });
+  go->addSeparator();
+  action(
+      go, tr("&Earlier"), {QKeySequence("Left")}, [this] { session_.pan_by(-kPan); }, true);
+  action(
+      go, tr("&Later"), {QKeySequence("Right")}, [this] { session_.pan_by(kPan); }, true);
+  const auto zoom = [this](double factor) {
+    const scene::TimeRange t = session_.time();
+    session_.zoom_by(factor, t.from + DurationNs((t.to - t.from).value / 2));
+  };
+  action(
+      go, tr("&Closer"), {QKeySequence("+"), QKeySequence("=")}, [zoom] { zoom(kNear); }, true);
+  action(
+      go, tr("F&arther"), {QKeySequence("-")}, [zoom] { zoom(1 / kNear); }, true);
+  action(
+      go, tr("&Into the selection"), {QKeySequence("Return"), QKeySequence("Enter")},
+      [this] {
+        if (const auto s = session_.selection()) session_.into(*s);
+      },
+      true);
+  action(go, tr("&Only the selected node"), {QKeySequence("N")}, [this] {
+    if (const auto s = session_.selection()) session_.into(s->node);
+  });
+  action(go, tr("To the node abo&ve"), {QKeySequence("U")}, [this] { session_.up(); });
+
+  action(look_, tr("&More detail"), {QKeySequence(","), QKeySequence("<")}, [this] { session_.step_p(-1); });
+  action(look_, tr("&Less detail"), {QKeySequence("."), QKeySequence(">")}, [this] { session_.step_p(1); });
+  action(look_, tr("&Fold or unfold the node"), {QKeySequence("F")}, [this] {
+    if (const auto s = session_.selection()) session_.toggle_fold(s->node);
+  });
+  action(
+      look_, tr("Row &above"), {QKeySequence("Up")}, [this] { move_row(-1); }, true);
+  action(
+      look_, tr("Row &below"), {QKeySequence("Down")}, [this] { move_row(1); }, true);
+  action(
+      look_, tr("Part b&efore"), {QKeySequence("Shift+Left")}, [this] { move_part(-1); }, true);
+  action(
+      look_, tr("Part af&ter"), {QKeySequence("Shift+Right")}, [this] { move_part(1); }, true);
+  action(
+      look_, tr("Select &nothing"), {QKeySequence("Escape")}, [this] { session_.select(std::nullopt); },
+      true);
+  action(
+      look_, tr("Rows further &up"), {QKeySequence("PgUp")}, [this] { scroll_rows(-kScroll); }, true);
+  action(
+      look_, tr("Rows further &down"), {QKeySequence("PgDown")}, [this] { scroll_rows(kScroll); }, true);
+  action(look_, tr("&Taller rows"), {QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")},
+         [this] { taller_rows(kNear); });
+  action(look_, tr("L&ower rows"), {QKeySequence("Ctrl+-")}, [this] { taller_rows(1 / kNear); });
+  action(look_, tr("&Search a resource"), {QKeySequence("/"), QKeySequence("Ctrl+F")}, [this] {
+    search_->setFocus();
+    search_->selectAll();
+  });
+  action(look_, tr("Show e&verything"), {QKeySequence("0")}, [this] { session_.show_everything(); });
+  dark_ = action(look_, tr("Da&rk"), {QKeySequence("D")}, [this] {
+    session_.set_theme(dark_->isChecked() ? scene::Theme::kDark : scene::Theme::kLight);
+  });
+  dark_->setCheckable(true);
+
+  action(state, tr("&Only this one, or all again"), {QKeySequence("O")}, [this] { states_->only(); });
+  action(state, tr("&Show it, or leave it out"), {QKeySequence("X")}, [this] { states_->toggle(); });
+  action(state, tr("&All states"), {QKeySequence("Shift+O")}, [this] { session_.set_states({}); });
+  action(state, tr("Another &colour..."), {QKeySequence("C")}, [this] { states_->choose_colour(); });
+  action(state, tr("Its &usual colour"), {QKeySequence("Shift+C")}, [this] { states_->usual_colour(); });
+
+  action(alert, tr("&Go to it"), {QKeySequence("G")}, [this] { go_to_alert(alert_list_->currentIndex()); });
+  action(alert, tr("&Acknowledge..."), {QKeySequence("A")}, [this] { acknowledge(); });
+  action(alert, tr("&Silence its node..."), {QKeySequence("S")}, [this] { silence(); });
+  notify_ = action(alert, tr("&Tell me of new ones"), {}, [this] {
+    notifier_.set_on(notify_->isChecked());
+    keep_switch("notify", notify_->isChecked());
+  });
+  notify_->setCheckable(true);
+  notify_->setToolTip(tr("on the desktop, or in a bar here: every ten seconds at most"));
+
+  action(help, tr("&Keys"), {QKeySequence("F1")}, [this] { (new KeysDialog(keys(), this))->open(); });
+  make_tool_bar();
+}
+
+void Window::make_tool_bar() {
+  QToolBar* bar = addToolBar(tr("Tools"));
+  bar->setObjectName("tools");
+  bar->setMovable(false);
+  for (QAction* a : {back_, forward_, whole_, live_}) bar->addAction(a);
+  bar->addSeparator();
+  slices_ = new QSpinBox(bar);
+  slices_->setRange(0, static_cast<int>(scene::kMostAskedSlices));
+  slices_->setSpecialValueText(tr("auto"));
+  slices_->setKeyboardTracking(false);
+  slices_->setToolTip(tr("into how many slices the stretch is cut"));
+  slices_->setAccessibleName(tr("number of slices"));
+  connect(slices_, &QSpinBox::valueChanged, this,
+          [this](int n) { session_.set_slices(static_cast<std::uint32_t>(n)); });
+  bar->addWidget(slices_);
+  bar->addWidget(new QLabel(tr(" slices "), bar));
+  auto* level = new QWidget(bar);
+  auto* line = new QHBoxLayout(level);
+  line->setContentsMargins(0, 0, 0, 0);
+  line->addWidget(new QLabel(tr("of"), level));
+  level_ = new QComboBox(level);
+  level_->setAccessibleName(tr("how long a slice is"));
+  level_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  line->addWidget(level_);
+  connect(level_, &QComboBox::activated, this,
+          [this](int i) { session_.set_level(DurationNs(level_->itemData(i).toLongLong())); });
+  level_shown_ = bar->addWidget(level);
+  bar->addSeparator();
+  search_ = new QLineEdit(bar);
+  search_->setPlaceholderText(tr("search a resource"));
+  search_->setAccessibleName(tr("search a resource"));
+  search_->setToolTip(
+      tr("only rows with this in their name, or with a / in their path; Return selects the next of them"));
+  search_->setClearButtonEnabled(true);
+  search_->setMaximumWidth(240);
+  search_->setMaxLength(240);
+  connect(search_, &QLineEdit::textChanged, this,
+          [this](const QString& s) { session_.search(s.toStdString()); });
+  connect(search_, &QLineEdit::returnPressed, this, &Window::search_next);
+  bar->addWidget(search_);
+}
+
+void Window::move_row(int by) {
+  const scene::Rows& rows = session_.rows();
+  const auto s = session_.selection();
+  const std::int64_t row = scene::next_row(rows, s ? scene::row_of(rows, s->node) : -1, by);
+  if (row < 0) return;
+  const std::uint32_t node = rows.rows[static_cast<std::size_t>(row)].node;
+  session_.select(Session::Selection{node, s ? s->first : 0,
+                                     s ? s->last : static_cast<std::uint32_t>(session_.data().slices())});
+  session_.set_scroll(scene::showing(rows, session_.scroll(), node));
+}
+
+// The next part of the selection's rows in time: of those that begin there the uppermost.
+void Window::move_part(int by) {
+  const scene::ViewData& d = session_.data();
+  const scene::Rows& rows = session_.rows();
+  if (d.empty() || rows.rows.empty()) return;
+  const auto s = session_.selection();
+  const scene::Node& n = d.nodes[s ? s->node : rows.rows[0].node];
+  const bool whole = !s || (s->first == 0 && s->last == d.slices());
+  const scene::Part* best = nullptr;
+  for (const scene::Part& part : d.parts) {
+    const scene::Node& of = d.nodes[part.node];
+    if (of.first_leaf > n.first_leaf || of.first_leaf + of.leaf_count <= n.first_leaf) continue;
+    if (!whole && (by > 0 ? part.first < s->last : part.last > s->first)) continue;
+    const bool nearer = best == nullptr || (by > 0 ? part.first < best->first : part.last > best->last);
+    if (nearer) best = &part;
+  }
+  if (best != nullptr) session_.select(Session::Selection{best->node, best->first, best->last});
+}
+
+void Window::scroll_rows(double share) {
+  const scene::Scroll s = session_.scroll();
+  const double by = share * (s.bottom - s.top);
+  session_.set_scroll({s.top + by, s.bottom + by});
+}
+
+void Window::taller_rows(double factor) {
+  const scene::Scroll s = session_.scroll();
+  session_.set_scroll(scene::zoomed(session_.rows(), s, factor, (s.top + s.bottom) / 2));
+}
+
+// Selects what was found: Return again goes into it, N shows only that node.
+void Window::search_next() {
+  const scene::Rows& rows = session_.rows();
+  const auto s = session_.selection();
+  const std::int64_t row = scene::next_match(rows, s ? scene::row_of(rows, s->node) : -1, true);
+  if (row < 0)
+    return statusBar()->showMessage(tr("no resource has \"%1\" in its name").arg(search_->text()), 8000);
+  const std::uint32_t node = rows.rows[static_cast<std::size_t>(row)].node;
+  session_.select(Session::Selection{node, 0, static_cast<std::uint32_t>(session_.data().slices())});
+  session_.set_scroll(scene::showing(rows, session_.scroll(), node));
+  overview_->setFocus();
+}
+
+}  // namespace margay::viewer
