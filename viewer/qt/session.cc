@@ -175,7 +175,8 @@ void Session::reported() {
 }
 
 void Session::take(ReportPtr report) {
-  const bool another = report_ && report_->run() != report_->run();
+  const bool another =
+      report_ && (report->run() != report_->run() || report->run_begin_ns() != report_->run_begin_ns());
   report_ = std::move(report);
   if (another) {
     states_.clear();
