@@ -4,6 +4,8 @@
 #include <QHeaderView>
 #include <QSortFilterProxyModel>
 #include <QStyle>
+#include <QStyleOptionButton>
+#include <QStylePainter>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,11 +26,50 @@ QString shortened(const QString& text) {
                                      : text.left(kLongestChip / 2) + "…" + text.right(kLongestChip / 2);
 }
 
+// Takes less room than its text where there is none.
+class Chip : public QPushButton {
+ public:
+  using QPushButton::QPushButton;
+  QSize minimumSizeHint() const override {
+    return {fontMetrics().averageCharWidth() * 12, QPushButton::minimumSizeHint().height()};
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QStylePainter p(this);
+    QStyleOptionButton option;
+    initStyleOption(&option);
+    const int room = width() - option.iconSize.width() - 3 * fontMetrics().averageCharWidth();
+    option.text = fontMetrics().elidedText(option.text, Qt::ElideRight, room);
+    p.drawControl(QStyle::CE_PushButton, option);
+  }
+};
+
+// Reserves room for the arrow of sorting only where it is.
+class Heads : public QHeaderView {
+ public:
+  explicit Heads(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
+    setSectionsClickable(true);
+    setHighlightSections(false);
+    connect(this, &QHeaderView::sortIndicatorChanged, this, [this] { resizeSections(); });
+  }
+
+ protected:
+  QSize sectionSizeFromContents(int section) const override {
+    QSize size = QHeaderView::sectionSizeFromContents(section);
+    if (section != sortIndicatorSection() && isSortIndicatorShown())
+      size.rwidth() -= style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, this) +
+                       style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, this);
+    return size;
+  }
+};
+
 QPushButton* chip(QWidget* parent, const char* name) {
-  auto* button = new QPushButton(parent);
+  auto* button = new Chip(parent);
   button->setObjectName(name);
   button->setVisible(false);
   button->setIcon(button->style()->standardIcon(QStyle::SP_DialogCloseButton));
+  button->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
   button->setLayoutDirection(Qt::RightToLeft);  // the cross comes after the text
   return button;
 }
@@ -53,6 +94,7 @@ QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString
   auto* sorted = new QSortFilterProxyModel(view);
   sorted->setSourceModel(model);
   sorted->setSortRole(Qt::EditRole);
+  view->setHorizontalHeader(new Heads(view));
   view->setModel(sorted);
   view->setSortingEnabled(true);
   view->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -62,7 +104,6 @@ QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString
   view->setWordWrap(false);
   view->verticalHeader()->hide();
   view->verticalHeader()->setDefaultSectionSize(view->fontMetrics().height() + 6);
-  view->horizontalHeader()->setHighlightSections(false);
   view->setAccessibleName(name);
   return view;
 }
@@ -161,6 +202,7 @@ MarkLegend::MarkLegend(Session& session, QWidget* parent) : QWidget(parent), ses
       tr("Legend: hatched is not there, or not known; pale to full is how much of the time the state has; a "
          "diagonal stands for many parts that are cut alike, a cross for many that are not"));
   connect(&session_, &Session::view_changed, this, [this] { update(); });
+  connect(&session_, &Session::standing_changed, this, [this] { update(); });
 }
 
 QSize MarkLegend::sizeHint() const {
@@ -173,8 +215,9 @@ void MarkLegend::paintEvent(QPaintEvent*) {
   const int line = fontMetrics().height() + 3, box = 14;
   const QColor ink = colour_of(palette.ink()),
                full = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE));
-  const std::array<QString, 4> words = {tr("not there or not known"), tr("many parts, cut alike"),
-                                        tr("pale: little of the time"), tr("cut differently")};
+  const std::array<QString, 4> words = {
+      session_.subject().states.empty() ? tr("not there or not known") : tr("not known, or left out"),
+      tr("many parts, cut alike"), tr("pale: little of the time"), tr("cut differently")};
   for (int i = 0; i < 4; ++i) {
     const int x = i % 2 == 0 ? 0 : width() * 53 / 100, y = i / 2 * line;
     const QRectF at(x + 0.5, y + (line - box) / 2 + 0.5, box, box - 1);

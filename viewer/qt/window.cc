@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QStatusBar>
 #include <QStyle>
+#include <QToolTip>
 #include <QVBoxLayout>
 
 #include "keys_dialog.h"
@@ -18,8 +19,9 @@
 namespace margay::viewer {
 namespace {
 
-constexpr int kSide = 372;     // pixels, of what is beside the views: no column of the states is cut
+constexpr int kSide = 396;     // pixels, of what is beside the views: no column of the states is cut
 constexpr int kAlerts = 118;   // of the alerts below them
+constexpr int kQuality = 300;  // at most: more room tells no more
 constexpr int kNotice = 8000;  // ms, of a sentence
 
 }  // namespace
@@ -95,6 +97,7 @@ void Window::make_middle() {
 
 QWidget* Window::make_quality() {
   auto* box = new QWidget(this);
+  box->setMaximumHeight(kQuality);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(4, 4, 4, 4);
   quality_ = new QualityView(session_, box);
@@ -114,6 +117,7 @@ QWidget* Window::make_quality() {
     button->setToolTip(tip);
     connect(button, &QPushButton::clicked, this, [this, p = std::string(policy)] { session_.set_policy(p); });
     line->addWidget(button);
+    policies_.push_back(button);
   }
   column->addLayout(line);
   connect(p_, &QLineEdit::returnPressed, this, [this] {
@@ -145,11 +149,10 @@ void Window::make_alerts() {
 
 // With the tabulator: what is looked at, how much of it, what it is made of, what is wrong.
 void Window::make_order() {
-  setTabOrder(search_, overview_);
-  setTabOrder(overview_, quality_);
-  setTabOrder(quality_, p_);
-  setTabOrder(p_, &states_->table());
-  setTabOrder(&states_->table(), alert_list_);
+  std::vector<QWidget*> order = {search_, overview_, quality_, p_};
+  order.insert(order.end(), policies_.begin(), policies_.end());
+  order.insert(order.end(), {&states_->table(), alert_list_});
+  for (std::size_t i = 1; i < order.size(); ++i) setTabOrder(order[i - 1], order[i]);
   overview_->setFocus();
 }
 
@@ -204,8 +207,12 @@ void Window::show_levels() {
 void Window::show_theme() {
   const bool dark = session_.palette().theme() == scene::Theme::kDark;
   dark_->setChecked(dark);
-  const QPalette wanted = widget_palette(session_.palette());
-  if (QApplication::palette() != wanted) QApplication::setPalette(wanted);
+  if (theme_ != session_.palette().theme()) {
+    theme_ = session_.palette().theme();
+    const QPalette wanted = widget_palette(session_.palette());
+    QApplication::setPalette(wanted);
+    QToolTip::setPalette(wanted);
+  }
   const QString searched = text_of(session_.folding().search);
   if (search_->text() != searched) search_->setText(searched);
 }
@@ -223,7 +230,7 @@ void Window::show_standing() {
   if (const wire::Report* r = session_.report()) {
     const wire::Health& h = r->health();
     if (!session_.there())
-      words << session_.trouble();
+      words << (session_.trouble().isEmpty() ? tr("not connected") : session_.trouble());
     else if (r->final())
       words << tr("ended");
     else if (r->has_replay())
@@ -232,7 +239,8 @@ void Window::show_standing() {
       words << tr("live, %1 behind").arg(text_of(scene::duration_text(DurationNs(h.lag_ns()))));
     words << tr("lost %1").arg(h.lost_events());
     if (h.state() == wire::Health::DEGRADED) words << text_of(h.verdict());
-    if (alerts_->firing() > 0) words << tr("%n alert(s) firing", nullptr, alerts_->firing());
+    if (const int n = alerts_->firing(); n > 0)
+      words << (n == 1 ? tr("1 alert firing") : tr("%1 alerts firing").arg(n));
   } else if (!session_.trouble().isEmpty()) {
     words << session_.trouble();
   }

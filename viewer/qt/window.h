@@ -11,6 +11,8 @@
 #include <QTableView>
 #include <QToolBar>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "models.h"
 #include "notifier.h"
@@ -95,6 +97,8 @@ class Window : public QMainWindow {
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;
   QString told_;  // the alert that was told of last
+  std::vector<QWidget*> policies_;
+  std::optional<scene::Theme> theme_;  // that everything has
 };
 
 }  // namespace margay::viewer

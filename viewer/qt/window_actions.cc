@@ -93,7 +93,7 @@ void Window::make_actions() {
   action(
       look_, tr("Part b&efore"), {QKeySequence("Shift+Left")}, [this] { move_part(-1); }, true);
   action(
-      look_, tr("Part af&ter"), {QKeySequence("Shift+Right")}, [this] { move_part(1); }, true);
+      look_, tr("&Part after"), {QKeySequence("Shift+Right")}, [this] { move_part(1); }, true);
   action(
       look_, tr("Select &nothing"), {QKeySequence("Escape")}, [this] { session_.select(std::nullopt); },
       true);

@@ -42,7 +42,7 @@ TEST(Filter, ADoubleClickShowsOneStateAloneAndThenAll) {
   Shown s;
   QTableView& table = s.window.states().table();
   s.choose("MPI_Send");
-  const QPoint at = table.visualRect(table.currentIndex()).center();
+  const QPoint at = table.visualRect(table.currentIndex()).center() + QPoint(20, 0);  // beside the box
   QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, at);
   EXPECT_THAT(s.session.subject().states, ElementsAre("MPI_Send"));
   QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, at);
