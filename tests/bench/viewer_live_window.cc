@@ -103,6 +103,7 @@ class Teller : public QObject {
       return;
     }
     const scene::Steps& steps = session_.steps();
+    if (steps.steps.empty()) return;  // the curve comes after the picture
     if (clicked_at_ != 0) {
       if (d.p != p_) return;
       // The first click goes to the lowest step, from which the others go up.
