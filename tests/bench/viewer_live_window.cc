@@ -11,7 +11,7 @@
 //   click MS                       from a step of p (upwards, each for the first time) to its picture
 //   clicked N STEPS                how many clicks there were, and steps of p
 // It ends after the last click, after S seconds, or with the first picture where neither is given. Exit code
-// 3: nothing for three minutes. Clicks begin when a replay is at its end: until then it takes the cores.
+// 3: nothing for three minutes. With clicks nothing is asked before a replay is at its end.
 #include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QTimer>
@@ -76,6 +76,8 @@ class Teller : public QObject {
 
  private:
   void reported() {
+    // Until a replay is at its end it takes the cores, and fewer p are found in the time that they get.
+    if (w_.clicks > 0 && session_.report()->has_replay() && !session_.report()->replay().at_end()) return;
     if (std::exchange(asked_, true)) return;
     std::printf("asked %lld\n", static_cast<long long>(now()));
     if (!w_.whole) return;
@@ -88,6 +90,7 @@ class Teller : public QObject {
     const std::int64_t at = now();
     const scene::ViewData& d = session_.data();
     patience_.start(kPatience);
+    if (!asked_) return;
     std::printf("painted %lld %llu %lld %lld %zu %zu\n", static_cast<long long>(at),
                 static_cast<unsigned long long>(d.token), static_cast<long long>(d.range().from.value),
                 static_cast<long long>(d.range().to.value), d.slices(), d.parts.size());
@@ -100,6 +103,7 @@ class Teller : public QObject {
       return;
     }
     const scene::Steps& steps = session_.steps();
+    if (steps.steps.empty()) return;  // the curve comes after the picture
     if (clicked_at_ != 0) {
       if (d.p != p_) return;
       // The first click goes to the lowest step, from which the others go up.
@@ -116,10 +120,6 @@ class Teller : public QObject {
   void click() {
     const scene::Steps& steps = session_.steps();
     const bool first = clicked_at_ == 0;
-    if (first && session_.report()->has_replay() && !session_.report()->replay().at_end()) {
-      QTimer::singleShot(200, this, [this] { click(); });
-      return;
-    }
     const auto to = static_cast<std::size_t>(first ? 0 : steps.current + 1);
     p_ = steps.steps[to].ask;
     clicked_at_ = now();
@@ -148,7 +148,8 @@ Status make(const std::string& path, std::uint32_t ranks) {
   plan.ranks = ranks;
   plan.ranks_per_host = 16;
   plan.slice = ranks > 100 ? seconds(1) : milliseconds(100);
-  plan.own_noise = 0.1;
+  plan.own_noise = 0.3;
+  plan.n_eff = 10;
   for (std::int64_t at = 0; at < kSeconds; at += 120) {
     plan.phases.push_back({70'000, {0.70, 0.10, 0.10, 0.05, 0.05}, ""});
     plan.phases.push_back({50'000, {0.20, 0.35, 0.35, 0.05, 0.05}, ""});

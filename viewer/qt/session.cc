@@ -85,7 +85,9 @@ std::optional<scene::TimeRange> Session::bounds() const {
   return scene::TimeRange{TimeNs(report_->run_begin_ns()), TimeNs(report_->watermark_ns())};
 }
 
-void Session::ask() {
+// The picture comes first, then its temporal partition and at last the curve, which takes the longest; of a
+// stretch whose curve is known already it costs the daemon nothing.
+void Session::ask(bool curve) {
   if (link_ == nullptr) {
     emit standing_changed();
     return;
@@ -94,7 +96,8 @@ void Session::ask() {
   asked_slice_ = report_ ? report_->slice_index() : -1;
   asked_token_ = link_->next_token();
   waiting_ = true;
-  link_->ask(scene::question_of(asked_for(), asked_token_, true));
+  curve_ = curve;
+  link_->ask(scene::question_of(asked_for(), asked_token_, curve_));
   pace_.start(1000 / kMostAsked);
   emit standing_changed();
 }
@@ -104,13 +107,16 @@ void Session::ask_if_due() {
   if (due_ && !waiting_ && !pace_.isActive()) ask();
 }
 
-scene::Subject Session::asked_for() const {
+scene::Subject Session::of_the_picture() const {
   scene::Subject s = history_.now();
-  if (held_ && !s.time && !data_->empty()) {
-    s.time = data_->range();
-    s.slices = static_cast<std::uint32_t>(data_->slices());
-  }
+  if (data_->empty()) return s;
+  s.time = data_->range();
+  s.slices = static_cast<std::uint32_t>(data_->slices());
   return s;
+}
+
+scene::Subject Session::asked_for() const {
+  return held_ && !history_.now().time ? of_the_picture() : history_.now();
 }
 
 void Session::show(ViewPtr data) {
@@ -125,7 +131,8 @@ void Session::take(ViewPtr data) {
   if (!same) selection_ = selected_in(*data);
   data_ = std::move(data);
   learn(data_->states);
-  if (!data_->curve.empty() || !same) steps_ = scene::steps_of(*data_);
+  // The curve there was stays until the new one is there.
+  if (!data_->curve.empty() || data_->question.curve()) steps_ = scene::steps_of(*data_);
   steps_.current = scene::step_at(steps_, data_->p);
   make_rows();
   show_target();
@@ -176,8 +183,13 @@ void Session::learn(const std::vector<scene::State>& states) {
 void Session::answered(const ViewPtr& data) {
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
-    waiting_ = false;
-    emit standing_changed();
+    if (!std::exchange(curve_, true)) {
+      asked_token_ = link_->next_token();
+      link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
+    } else {
+      waiting_ = false;
+      emit standing_changed();
+    }
     emit data_changed();
     ask_if_due();
     return;
@@ -195,9 +207,7 @@ void Session::answered(const ViewPtr& data) {
   }
   show(data);
   // The temporal overview is of the same stretch: the same question, once more.
-  scene::Subject alike = history_.now();
-  if (!data->empty()) alike.time = data->range();
-  alike.slices = static_cast<std::uint32_t>(data->slices());
+  scene::Subject alike = of_the_picture();
   alike.temporal = true;
   alike.p.reset();
   temporal_token_ = link_->next_token();
@@ -323,14 +333,14 @@ void Session::set_p(double p) {
   s.p = p;
   s.policy.clear();
   history_.replace(std::move(s));
-  ask();
+  ask(history_.now().time || held_);
 }
 void Session::set_policy(const std::string& policy) {
   scene::Subject s = history_.now();
   s.p.reset();
   s.policy = policy;
   history_.replace(std::move(s));
-  ask();
+  ask(history_.now().time || held_);
 }
 void Session::step_p(int by) {
   const std::int64_t step = scene::next_step(steps_, steps_.current, by);

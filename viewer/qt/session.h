@@ -1,6 +1,9 @@
 // What a window is looking at, shared by all its views: one time range, one selection, one filter, one colour
 // map. Decides what is asked of the daemon and when; knows no widgets.
 //
+// Asked is first the partition, which is shown, then the temporal one of the same stretch, and then the curve
+// of significant p, which takes the longest; until it is there the curve before it stays.
+//
 // A picture always carries the p it shows: while another is computed the old one stays, and `waiting()` says
 // so. A view that follows the run asks for its newest slices again whenever one closes, at most kMostAsked
 // times a second, once the last answer is there, and not while it is held.
@@ -124,7 +127,8 @@ class Session : public QObject {
   void said(QString sentence);
 
  private:
-  void ask();
+  void ask(bool curve = false);
+  scene::Subject of_the_picture() const;
   void ask_if_due();
   void moved(const std::optional<scene::TimeRange>& before);
   void take(ViewPtr data);
@@ -149,7 +153,7 @@ class Session : public QObject {
   ReportPtr report_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::int64_t asked_slice_ = -1;
-  bool waiting_ = false, held_ = false, there_ = false, due_ = false;
+  bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;
   std::vector<scene::State> states_;
