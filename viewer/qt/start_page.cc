@@ -15,6 +15,7 @@ namespace {
 constexpr int kLook = 1000;         // ms
 constexpr int kArchivesEvery = 10;  // looks
 constexpr int kWidest = 900;        // pixels of what is read
+constexpr int kHighest = 420;       // of a list
 
 QLabel* words(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
@@ -77,7 +78,7 @@ StartPage::StartPage(const QString& folder, QWidget* parent) : QWidget(parent), 
   offer_->setMinimumHeight(40);
   connect(offer_, &QPushButton::clicked, this, [this] { emit chosen(run_named(offered_)); });
   column->addWidget(offer_);
-  column->addWidget(make_lists(), 1);
+  column->addWidget(make_lists(), 1000);
 
   auto* buttons = new QHBoxLayout;
   example_ = new QPushButton(tr("Open the &example"), middle);
@@ -94,6 +95,7 @@ StartPage::StartPage(const QString& folder, QWidget* parent) : QWidget(parent), 
   buttons->addStretch(1);
   column->addLayout(buttons);
   column->addWidget(make_commands());
+  column->addStretch(1);
 
   sentence_->hide();
   opening_->hide();
@@ -112,6 +114,7 @@ QWidget* StartPage::make_lists() {
     l->setObjectName(name);
     l->setAccessibleName(title);
     l->setMinimumHeight(80);
+    l->setMaximumHeight(kHighest);
     // Enter, or a click, as the style has it.
     l->setToolTip(tr("double click, or Enter, opens it"));
     connect(l, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {

@@ -7,10 +7,15 @@
 
 namespace margay::viewer {
 
-QString difference(const QImage& a, const QImage& b) {
+std::string difference(const QImage& a, const QImage& b) {
   if (a.isNull() || b.isNull()) return "there is no picture";
   if (a.size() != b.size())
-    return QString("%1x%2 pixels, not %3x%4").arg(a.width()).arg(a.height()).arg(b.width()).arg(b.height());
+    return QString("%1x%2 pixels, not %3x%4")
+        .arg(a.width())
+        .arg(a.height())
+        .arg(b.width())
+        .arg(b.height())
+        .toStdString();
   const QImage one = a.convertToFormat(QImage::Format_RGB32), other = b.convertToFormat(QImage::Format_RGB32);
   double most = 0;
   int wrong = 0, x_of = 0, y_of = 0;
@@ -35,16 +40,18 @@ QString difference(const QImage& a, const QImage& b) {
       .arg(wrong)
       .arg(x_of)
       .arg(y_of)
-      .arg(most, 0, 'f', 1);
+      .arg(most, 0, 'f', 1)
+      .toStdString();
 }
 
-QString against_golden(const QImage& picture, const QString& path) {
+std::string against_golden(const QImage& picture, const QString& path) {
   if (const QString folder = qEnvironmentVariable("MARGAY_PICTURES"); !folder.isEmpty())
-    if (!picture.save(folder + "/" + QFileInfo(path).fileName())) return folder + ": cannot be written";
+    if (!picture.save(folder + "/" + QFileInfo(path).fileName()))
+      return folder.toStdString() + ": cannot be written";
   const QImage golden(path);
-  if (golden.isNull()) return path + ": is not there, or no picture";
-  const QString how = difference(picture, golden);
-  return how.isEmpty() ? QString() : path + ": " + how + " (MARGAY_PICTURES=DIR keeps the new one)";
+  if (golden.isNull()) return path.toStdString() + ": is not there, or no picture";
+  const std::string how = difference(picture, golden);
+  return how.empty() ? "" : path.toStdString() + ": " + how + " (MARGAY_PICTURES=DIR keeps the new one)";
 }
 
 }  // namespace margay::viewer

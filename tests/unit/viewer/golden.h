@@ -13,6 +13,7 @@
 
 #include <QImage>
 #include <QString>
+#include <string>
 
 namespace margay::viewer {
 
@@ -20,8 +21,8 @@ inline constexpr int kBlock = 8;
 inline constexpr int kTolerance = 16;
 
 // "" if they are the same; or where they differ most, and by how much.
-QString difference(const QImage& a, const QImage& b);
+std::string difference(const QImage& a, const QImage& b);
 // The same against the file `path`, whose name is that of what is written to MARGAY_PICTURES.
-QString against_golden(const QImage& picture, const QString& path);
+std::string against_golden(const QImage& picture, const QString& path);
 
 }  // namespace margay::viewer

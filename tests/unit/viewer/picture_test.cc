@@ -76,10 +76,10 @@ TEST(Golden, Folded) {
   EXPECT_EQ(against_golden(painted(s.session), golden("folded.png")), "");
 }
 
-TEST(Golden, MarksOfWhatIsTooSmall) {
+TEST(Golden, MoreRowsThanHaveRoom) {
   Session session(nullptr, scene::Theme::kLight);
   session.show(std::make_shared<const scene::ViewData>(many(600, 30)));
-  EXPECT_EQ(against_golden(painted(session), golden("marks.png")), "");
+  EXPECT_EQ(against_golden(painted(session), golden("rows.png")), "");
 }
 
 TEST(Golden, NothingToShow) {
@@ -90,7 +90,7 @@ TEST(Golden, NothingToShow) {
 // The comparison finds what a person would call another picture, and nothing in what a person would not see.
 class SpoiltPictures : public testing::Test {
  protected:
-  QString spoilt_by(const std::function<void(QPainter&)>& paint) {
+  std::string spoilt_by(const std::function<void(QPainter&)>& paint) {
     QImage other = right_;
     QPainter painter(&other);
     paint(painter);

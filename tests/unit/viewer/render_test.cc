@@ -118,10 +118,13 @@ TEST_F(Render, SaysWhatIsWrongWithTheCall) {
 TEST_F(Render, SaysWhatIsNotThere) {
   Said said = render("/no/such.margay");
   EXPECT_EQ(said.code, 1);
-  EXPECT_THAT(said.words, HasSubstr("/no/such.margay: there is no such archive, and no run"));
+  EXPECT_THAT(
+      said.words,
+      HasSubstr("/no/such.margay: there is no such archive, and '/no/such.margay' is not the name of a run"));
   said = render(folder_.path());
   EXPECT_EQ(said.code, 1);
-  EXPECT_THAT(said.words, AllOf(HasSubstr(folder_.path().toStdString()), HasSubstr("not an archive")));
+  EXPECT_THAT(said.words,
+              AllOf(HasSubstr(folder_.path().toStdString()), HasSubstr("is not a Margay archive")));
   said = run("margay", {"render", "-o", file()});
   EXPECT_EQ(said.code, 1);
   EXPECT_THAT(said.words, HasSubstr("no run is going on here"));

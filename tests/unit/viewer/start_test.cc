@@ -162,8 +162,9 @@ TEST_F(Start, WhatCannotBeOpenedIsASentenceOnThePage) {
   key.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
   key.close();
   const std::pair<Wanted, std::string> cases[] = {
-      {wanted("/no/such.margay"), "/no/such.margay: there is no such archive, and no run"},
-      {wanted(folder_.path().toStdString()), "not an archive"},
+      {wanted("/no/such.margay"),
+       "/no/such.margay: there is no such archive, and '/no/such.margay' is not the name of a run"},
+      {wanted(folder_.path().toStdString()), "is not a Margay archive"},
       {wanted(copy.path().toStdString()), "copy.margay"},
       {wanted("", "tcp://127.0.0.1:9", key.fileName().toStdString()), "bad.key"},
   };
