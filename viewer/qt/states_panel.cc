@@ -126,8 +126,10 @@ void StatesPanel::show_heading() {
   const QString what = session_.selection() ? path : path + tr(" (nothing is selected)");
   const QString when =
       text_of(scene::range_text({d.boundaries[of.selection.first], d.boundaries[of.selection.last]}, d.zero));
-  const QStringList lines = {what, when, tr("%1 resources, %2 parts").arg(of.leaves).arg(of.parts),
-                             tr("gain %1, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4)};
+  const QStringList lines = {
+      what, when,
+      counted(of.leaves, tr("resource"), tr("resources")) + ", " + counted(of.parts, tr("part"), tr("parts")),
+      tr("gain %1, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4)};
   const int room = std::max(60, width() - pie_->width() - 24);
   QStringList fit;
   for (const QString& line : lines) fit << fontMetrics().elidedText(line, Qt::ElideMiddle, room);

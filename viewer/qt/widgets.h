@@ -27,6 +27,11 @@ class ElidedLabel : public QLabel {
   void paintEvent(QPaintEvent* event) override;
 };
 
+// "1 part", "12 parts".
+inline QString counted(std::size_t n, const QString& one, const QString& many) {
+  return n == 1 ? "1 " + one : QString::number(n) + " " + many;
+}
+
 // A list that is sorted by its heads, and left with the tabulator as everything else.
 QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString& name);
 // Of a view of make_table(), in its model; -1: none.

@@ -240,7 +240,7 @@ void Window::show_standing() {
     words << tr("lost %1").arg(h.lost_events());
     if (h.state() == wire::Health::DEGRADED) words << text_of(h.verdict());
     if (const int n = alerts_->firing(); n > 0)
-      words << (n == 1 ? tr("1 alert firing") : tr("%1 alerts firing").arg(n));
+      words << counted(static_cast<std::size_t>(n), tr("alert firing"), tr("alerts firing"));
   } else if (!session_.trouble().isEmpty()) {
     words << session_.trouble();
   }
@@ -248,9 +248,8 @@ void Window::show_standing() {
   const scene::ViewData& d = session_.data();
   QStringList notes;
   if (!d.empty())
-    notes << QString("%1, p %2, %3 parts")
-                 .arg(text_of(scene::range_text(d.range(), d.zero)), text_of(scene::p_text(d.p)))
-                 .arg(d.parts.size());
+    notes << text_of(scene::range_text(d.range(), d.zero)) + ", p " + text_of(scene::p_text(d.p)) + ", " +
+                 counted(d.parts.size(), tr("part"), tr("parts"));
   for (const std::string& n : d.notes) notes << text_of(n);
   notes_->setText(notes.join("  |  "));
 }

@@ -43,9 +43,13 @@ TEST(Filter, ADoubleClickShowsOneStateAloneAndThenAll) {
   QTableView& table = s.window.states().table();
   s.choose("MPI_Send");
   const QPoint at = table.visualRect(table.currentIndex()).center() + QPoint(20, 0);  // beside the box
-  QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, at);
+  const auto twice = [&] {  // a double click begins with a click, which Qt's own leaves out
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, at);
+    QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, at);
+  };
+  twice();
   EXPECT_THAT(s.session.subject().states, ElementsAre("MPI_Send"));
-  QTest::mouseDClick(table.viewport(), Qt::LeftButton, {}, at);
+  twice();
   EXPECT_THAT(s.session.subject().states, IsEmpty());
 }
 
