@@ -140,6 +140,28 @@ TEST(Pan, TheAnswerTakesThePlaceOfTheOldPicture) {
   EXPECT_FALSE(s.colours(s.image(), 0.75, 0.1).contains(unknown));
 }
 
+// The picture is kept between moves of the mouse: it must be neither stale nor full of what was drawn on it.
+TEST(Pan, WhatIsKeptOfThePictureFollowsWhatIsShown) {
+  Shown s;
+  const QImage before = s.image();
+  QTest::mouseMove(&s.overview(), s.at(0.25, 0.125));
+  EXPECT_NE(s.image(), before) << "the rectangle under the mouse is framed";
+  QEvent leave(QEvent::Leave);
+  QApplication::sendEvent(&s.overview(), &leave);
+  EXPECT_EQ(s.image(), before);
+  s.session.set_theme(scene::Theme::kDark);
+  EXPECT_EQ(s.image().pixel(s.overview().rect().bottomLeft()),
+            colour_of(s.session.palette().background()).rgb());
+  s.session.set_theme(scene::Theme::kLight);
+  EXPECT_EQ(s.image(), before);
+  s.session.set_scroll({0, 2});
+  const QImage closer = s.image();
+  EXPECT_NE(closer, before);
+  s.window.resize(1000, 700);
+  QCoreApplication::processEvents();
+  EXPECT_EQ(s.image().size(), s.overview().size());
+}
+
 TEST(Pan, BackAndFollowingShowWhatIsThere) {
   Shown s;
   s.session.pan_by(0.25);
