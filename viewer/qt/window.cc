@@ -19,7 +19,7 @@
 namespace margay::viewer {
 namespace {
 
-constexpr int kSide = 396;     // pixels, of what is beside the views: no column of the states is cut
+constexpr int kSide = 416;     // pixels, of what is beside the views: no column of the states is cut
 constexpr int kAlerts = 118;   // of the alerts below them
 constexpr int kQuality = 300;  // at most: more room tells no more
 constexpr int kNotice = 8000;  // ms, of a sentence
