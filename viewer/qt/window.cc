@@ -137,7 +137,9 @@ void Window::make_alerts() {
   alert_list_->sortByColumn(AlertModel::kOnset, Qt::DescendingOrder);
   alert_list_->horizontalHeader()->setStretchLastSection(true);
   alert_list_->setColumnWidth(AlertModel::kState, 110);
+  alert_list_->setColumnWidth(AlertModel::kOnset, 76);
   alert_list_->setColumnWidth(AlertModel::kNode, 170);
+  alert_list_->setColumnWidth(AlertModel::kScore, 56);
   alert_list_->setMinimumHeight(76);
   below->setWidget(alert_list_);
   // The states keep the whole height: they need it more.
