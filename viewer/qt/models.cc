@@ -133,9 +133,10 @@ QPixmap box_of(const scene::Look& look) {
 }
 
 // Room is short: a tenth of a percent is told where it counts.
-QString percent(double share) {
+QString percent(double share, const char* least = "< 0.1") {
   const double x = 100 * share;
-  if (x > 0 && x < 0.05) return "< 0.1";
+  if (x <= 0) return "0";
+  if (x < 0.05) return least;
   return QString::number(x, 'f', x < 9.95 ? 1 : 0);
 }
 
@@ -218,7 +219,8 @@ QVariant StatisticsModel::number(const Row& row, int column, bool exactly) const
       return static_cast<qulonglong>(r.mode_leaves);
     case kRange:
       if (exactly) return r.most;
-      return r.least == r.most ? percent(r.most) + " %" : percent(r.least) + "–" + percent(r.most) + " %";
+      if (r.least == r.most) return percent(r.most) + " %";
+      return percent(r.least, "0") + "–" + percent(r.most, "0.1") + " %";
     default:
       return {};
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <unordered_set>
 
 #include "margay/base/text.h"
@@ -228,12 +229,19 @@ void Session::take(ReportPtr report) {
     reset();
     emit said(tr("this is another run now: %1").arg(QString::fromStdString(report_->run())));
   }
+  // Of all that a program could do those that somebody does now.
+  std::set<std::uint32_t> done;
+  for (const wire::NodeBar& n : report_->nodes())
+    for (const wire::StateShare& share : n.shares()) done.insert(share.state());
   std::vector<scene::State> states;
-  for (const wire::Name& n : report_->states())
+  for (const std::uint32_t s : done) {
+    if (s >= static_cast<std::uint32_t>(report_->states_size())) continue;
+    const wire::Name& n = report_->states(static_cast<int>(s));
     if (n.name().size() <= scene::kLongestName)
       states.push_back({clean_utf8(n.name()), n.family() <= wire::FAMILY_LINK
                                                   ? static_cast<wire::StateFamily>(n.family())
                                                   : wire::FAMILY_OTHER});
+  }
   learn(states);
   // Whoever hears of it may choose what is looked at: then that is all that is asked.
   emit report_changed();

@@ -62,7 +62,7 @@ class Session : public QObject {
   bool follows() const { return !held_ && !subject().time; }
   bool there() const { return there_; }
   const QString& trouble() const { return trouble_; }
-  // All states that have been heard of in this run, whatever the filter, as scene::states_in_order() has
+  // All states that have been seen in this run, whatever the filter, as scene::states_in_order() has
   // them.
   const std::vector<scene::State>& states() const { return states_; }
   // Why colours are not kept, a sentence; empty: they are.

@@ -6,6 +6,7 @@
 #include <QStyle>
 #include <QStyleOptionButton>
 #include <QStylePainter>
+#include <QStyledItemDelegate>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,6 +31,7 @@ QString shortened(const QString& text) {
 class Chip : public QPushButton {
  public:
   using QPushButton::QPushButton;
+  QSize sizeHint() const override { return QPushButton::sizeHint() + QSize(16, 0); }
   QSize minimumSizeHint() const override {
     return {fontMetrics().averageCharWidth() * 12, QPushButton::minimumSizeHint().height()};
   }
@@ -42,6 +44,26 @@ class Chip : public QPushButton {
     const int room = width() - option.iconSize.width() - 3 * fontMetrics().averageCharWidth();
     option.text = fontMetrics().elidedText(option.text, Qt::ElideRight, room);
     p.drawControl(QStyle::CE_PushButton, option);
+  }
+};
+
+// Fusion's empty check box is not to be seen on a dark list.
+class Boxes : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void paint(QPainter* p, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    QStyledItemDelegate::paint(p, option, index);
+    if (!(index.flags() & Qt::ItemIsUserCheckable)) return;
+    QStyleOptionViewItem all = option;
+    initStyleOption(&all, index);
+    const QStyle* style = all.widget->style();
+    const QRect box = style->subElementRect(QStyle::SE_ItemViewItemCheckIndicator, &all, all.widget);
+    QColor line = all.palette.color(QPalette::Text);
+    line.setAlpha(120);
+    p->save();
+    p->setPen(line);
+    p->drawRect(box.adjusted(0, 0, -1, -1));
+    p->restore();
   }
 };
 
@@ -96,6 +118,7 @@ QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString
   sorted->setSortRole(Qt::EditRole);
   view->setHorizontalHeader(new Heads(view));
   view->setModel(sorted);
+  view->setItemDelegate(new Boxes(view));
   view->setSortingEnabled(true);
   view->setSelectionBehavior(QAbstractItemView::SelectRows);
   view->setSelectionMode(QAbstractItemView::SingleSelection);

@@ -19,7 +19,7 @@
 namespace margay::viewer {
 namespace {
 
-constexpr int kSide = 396;     // pixels, of what is beside the views: no column of the states is cut
+constexpr int kSide = 416;     // pixels, of what is beside the views: no column of the states is cut
 constexpr int kAlerts = 118;   // of the alerts below them
 constexpr int kQuality = 300;  // at most: more room tells no more
 constexpr int kNotice = 8000;  // ms, of a sentence
@@ -137,7 +137,9 @@ void Window::make_alerts() {
   alert_list_->sortByColumn(AlertModel::kOnset, Qt::DescendingOrder);
   alert_list_->horizontalHeader()->setStretchLastSection(true);
   alert_list_->setColumnWidth(AlertModel::kState, 110);
+  alert_list_->setColumnWidth(AlertModel::kOnset, 76);
   alert_list_->setColumnWidth(AlertModel::kNode, 170);
+  alert_list_->setColumnWidth(AlertModel::kScore, 56);
   alert_list_->setMinimumHeight(76);
   below->setWidget(alert_list_);
   // The states keep the whole height: they need it more.

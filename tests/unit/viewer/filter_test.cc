@@ -145,8 +145,11 @@ TEST(States, AreKnownWhateverTheFilterLetsThrough) {
     r.add_states()->set_name(name);
     r.mutable_states()->rbegin()->set_family(family);
   }
+  r.add_states()->set_name("MPI_Never");
+  wire::NodeBar& bar = *r.add_nodes();
+  for (const std::uint32_t id : {0u, 1u, 77u}) bar.add_shares()->set_state(id);
   s.take(r);
-  EXPECT_EQ(s.session.states().size(), 5u);
+  EXPECT_EQ(s.session.states().size(), 5u) << "those of the picture, and the one that somebody is in";
   s.session.show(small());
   EXPECT_GE(s.row("MPI_Allreduce"), 0);
   EXPECT_EQ(s.row("solve"), -1) << "a region is no state";
@@ -162,6 +165,10 @@ TEST(States, MoreThanAreKeptInMindDoNoHarm) {
   wire::Report r = report(0);
   for (std::size_t i = 0; i < Session::kMostStates + 100; ++i)
     r.add_states()->set_name("s" + std::to_string(i));
+  for (int i = 0; i < r.states_size(); ++i) {
+    if (i % 1000 == 0) r.add_nodes();
+    r.mutable_nodes()->rbegin()->add_shares()->set_state(static_cast<std::uint32_t>(i));
+  }
   s.take(r);
   EXPECT_EQ(s.session.states().size(), Session::kMostStates);
 }
