@@ -129,7 +129,7 @@ void Session::show(ViewPtr data) {
 
 void Session::take(ViewPtr data) {
   const bool same = data->range() == data_->range() && data->nodes.size() == data_->nodes.size();
-  if (!same) selection_ = selected_in(*data);
+  selection_ = selected_in(*data);
   data_ = std::move(data);
   learn(data_->states);
   // The curve there was stays until the new one is there.
