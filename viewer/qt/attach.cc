@@ -79,8 +79,7 @@ QStringList archives_below(const QString& folder) {
 }
 
 QString example_path() {
-  const QString path = QDir::cleanPath(QCoreApplication::applicationDirPath() +
-                                       "/../" MARGAY_DATADIR "/margay/example/sixteen.margay");
+  const QString path = QDir::cleanPath(programs() + "/../" MARGAY_DATADIR "/margay/example/sixteen.margay");
   return is_archive_at(path) ? path : QString();
 }
 

@@ -128,7 +128,6 @@ void Session::show(ViewPtr data) {
 }
 
 void Session::take(ViewPtr data) {
-  const bool same = data->range() == data_->range() && data->nodes.size() == data_->nodes.size();
   selection_ = selected_in(*data);
   data_ = std::move(data);
   learn(data_->states);
