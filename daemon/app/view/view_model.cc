@@ -127,8 +127,10 @@ Result<Stretch> locate(const ViewRequest& q, const store::Resume& resume, const 
       return wrong(std::string(q.from >= extent.end ? "from_ns: is after" : "to_ns: is before") +
                    " what there is of this run: from " + std::to_string(extent.zero.value) + " to " +
                    std::to_string(extent.end.value));
+    // The last slice of what was chosen before may reach behind the end: asked again, it is the same stretch.
+    const bool again = q.slices > 0 && q.to - extent.end < DurationNs((q.to - from).value / q.slices);
     if (q.slices > 0)
-      out = {from, to, q.slices, {}, false};
+      out = {from, again ? q.to : to, q.slices, {}, false};
     else
       out = chosen(from, to, extent, resume.run.levels[0], std::min(most, ViewRequest::kUsualSlices));
   }

@@ -148,6 +148,11 @@ TEST_F(View, AStretchIsCutToWhatThereIsAndTheDaemonChoosesSlicesThatAreAlike) {
   EXPECT_EQ(a.boundaries(0), zero().value);
   for (int k = 0; k < 151; ++k) EXPECT_EQ(a.boundaries(k + 1) - a.boundaries(k), 200'000'000);
   EXPECT_THAT(a.notes(), IsEmpty());
+  // The last one reaches behind the end; asked again, as a viewer does for the temporal partition, it still
+  // does.
+  const wire::ViewAnswer again = answer(a.question());
+  EXPECT_THAT(again.boundaries(), testing::ElementsAreArray(a.boundaries()));
+  EXPECT_THAT(again.notes(), IsEmpty());
   q = question(5'123, 8'456, 0);
   a = answer(q);
   ASSERT_EQ(a.boundaries_size(), 35);  // outwards
