@@ -2,6 +2,7 @@
  * a fixed table. The table and the loop count never depend on the values, the values never become denormal
  * (the row sums are below 1 and a constant is added), so equal amounts take equal time on an equal processor,
  * and a slowed rank really takes longer: nothing here looks at the clock. */
+#include <errno.h>
 #include <time.h>
 
 #include "workload.h"
@@ -47,6 +48,13 @@ static double thread_cpu_s(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+void sleep_s(double seconds) {
+  struct timespec left = {.tv_sec = (time_t)seconds};
+  left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+  while (nanosleep(&left, &left) == -1 && errno == EINTR) {
+  }
+}
+
 double compute_calibrate(void) {
   /* Processor time, and the fastest of several tries: other ranks and programs may share the core. */
   enum { kLoops = 2000, kTries = 12 };
@@ -63,6 +71,11 @@ double compute_calibrate(void) {
 
 void compute(struct workload* w, double parts) {
   setup();
-  const double factor = fault_point(w);
+  double factor = fault_point(w);
+  if (w->size > 1) factor *= 1.0 - w->uneven * w->rank / (w->size - 1);
+  if (w->sleeps) {
+    sleep_s(1e-3 * w->grain_ms * w->sparse * parts * factor);
+    return;
+  }
   run_loops((int64_t)(w->loops_per_ms * w->grain_ms * w->sparse * parts * factor));
 }

@@ -14,13 +14,6 @@
 
 #include "workload.h"
 
-static void sleep_s(double seconds) {
-  struct timespec left = {.tv_sec = (time_t)seconds};
-  left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
-  while (nanosleep(&left, &left) == -1 && errno == EINTR) {
-  }
-}
-
 /* The helper is this program executed anew with an empty environment: no preloaded library, no MPI variables,
  * so that nobody takes it for a rank of the job. It must be forked before MPI_Init (networks do not survive a
  * fork after it) and ends when the rank's side of the socket closes. */

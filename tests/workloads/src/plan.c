@@ -25,6 +25,10 @@ static const char kHelp[] =
     "  --grain MS                   computation per iteration and rank (default 2; 0.01 to 1000)\n"
     "  --loops N                    loops per millisecond, instead of measuring the processor's speed\n"
     "  --mode dense|sparse          sparse: 25 iterations' work between communications, so few MPI calls\n"
+    "  --sleep                      sleeps instead of computing: each of many ranks as if it had a core to "
+    "itself\n"
+    "  --uneven SHARE               rank 0 computes all of it, the last rank that much less, the others "
+    "between\n"
     "  --pcontrol                   MPI_Pcontrol(1, name) and MPI_Pcontrol(-1, name) around each phase\n"
     "  --io-file PREFIX             io phases write PREFIX.RANK through MPI_File (removed afterwards)\n"
     "  --fault KIND:RANK:AT:FOR     a fault on a rank, AT seconds after the start for FOR seconds; "
@@ -184,6 +188,10 @@ int workload_options(struct workload* w, int argc, char** argv, bool loud) {
       w->pcontrol = true;
       continue;
     }
+    if (strcmp(option, "--sleep") == 0) {
+      w->sleeps = true;
+      continue;
+    }
     if (i + 1 == argc) return bad("unknown option or no value: '%s'", option);
     const char* value = argv[++i];
     int verdict = 0;
@@ -202,6 +210,8 @@ int workload_options(struct workload* w, int argc, char** argv, bool loud) {
       if (!number(value, 0.01, 1000, &w->grain_ms)) verdict = bad("--grain: '%s' is not 0.01 to 1000", value);
     } else if (strcmp(option, "--loops") == 0) {
       if (!number(value, 0.001, 1e9, &w->loops_per_ms)) verdict = bad("--loops: '%s' is no count", value);
+    } else if (strcmp(option, "--uneven") == 0) {
+      if (!number(value, 0, 1, &w->uneven)) verdict = bad("--uneven: '%s' is not 0 to 1", value);
     } else if (strcmp(option, "--mode") == 0) {
       if (strcmp(value, "sparse") == 0) {
         w->sparse = 25;

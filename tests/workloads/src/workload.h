@@ -53,7 +53,9 @@ struct workload {
   double grain_ms;     /* computation of one iteration of one rank */
   double loops_per_ms; /* speed of compute(), calibrated once and the same on every rank */
   bool pcontrol;
-  int sparse; /* iterations merged into one: 1 = normal */
+  bool sleeps;   /* instead of computing */
+  double uneven; /* of the work, what the last rank has less than rank 0 */
+  int sparse;    /* iterations merged into one: 1 = normal */
   const char* truth_path;
   const char* io_path;
   int truth_fd;
@@ -70,6 +72,7 @@ const char* fault_name(enum fault_kind kind);
 /* compute.c: arithmetic whose time depends on nothing but the amount asked for. */
 double compute_calibrate(void);                 /* loops per millisecond of processor time, about 60 ms */
 void compute(struct workload* w, double parts); /* 1.0 = one grain; planted faults act here */
+void sleep_s(double seconds);                   /* whatever signals come */
 
 /* fault.c */
 void fault_prepare(struct workload* w, int rank); /* before MPI_Init: forks helpers of this rank's stops */
