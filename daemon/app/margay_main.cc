@@ -19,6 +19,7 @@
 #include "margay/transport/rundir.h"
 #include "margay/wire/columns.h"
 #include "partition/partition_command.h"
+#include "render_command.h"
 #include "replay/replay_command.h"
 #include "run/run_command.h"
 
@@ -87,6 +88,7 @@ int run(int argc, char** argv) {
       "  margay alerts ls                      what disturbed runs that were watched, and are\n"
       "  margay archive ls                     what is kept of runs that were watched\n"
       "  margay replay margay-RUN              phases and alerts again, from an archive; what if, too\n"
+      "  margay render example -o example.png  a picture of a run, an archive, the example that is shipped\n"
       "  margay export night.margay --format paje  what an archive holds, for other programs\n"
       "  margay import lu.trace --archive lu   an archive of another tool's trace\n"
       "  margay partition night.margay         the optimal partition of any stretch of one, or of a model in "
@@ -159,6 +161,9 @@ int run(int argc, char** argv) {
   margay::app::ReplayRequest replay_request;
   margay::app::add_replay_command(app, replay_request);
   auto* replay_app = app.get_subcommand("replay");
+  margay::app::RenderRequest render_request;
+  margay::app::add_render_command(app, render_request);
+  auto* render_app = app.get_subcommand("render");
   margay::app::ExportRequest export_request;
   margay::app::add_export_command(app, export_request);
   auto* export_app = app.get_subcommand("export");
@@ -206,6 +211,7 @@ int run(int argc, char** argv) {
   if (alerts_app->parsed()) return margay::app::alerts_command(alerts_request);
   if (archive_app->parsed()) return margay::app::archive_command(archive_request);
   if (replay_app->parsed()) return margay::app::replay_command(replay_request);
+  if (render_app->parsed()) return margay::app::render_command(render_request);
   if (export_app->parsed()) return margay::app::export_command(export_request);
   if (import_app->parsed()) return margay::app::import_command(import_request);
   if (runs_app->parsed()) {

@@ -56,8 +56,15 @@ void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QS
   paint_legend(p, {left, at.bottom(), width, kLegend}, data, palette);
 }
 
+QString wrong_ending(const QString& path) {
+  const QString ending = path.section('.', -1).toLower();
+  if (path.contains('.') && (ending == "png" || ending == "svg" || ending == "csv")) return {};
+  return QObject::tr("%1: the name has to end in .png, .svg or .csv").arg(path);
+}
+
 QString save_picture(const QString& path, const Session& session, const QSize& size, const QString& title) {
   const auto wrong = [&](const QString& why) { return QObject::tr("%1: not written: %2").arg(path, why); };
+  if (const QString end = wrong_ending(path); !end.isEmpty()) return end;
   if (session.data().empty()) return wrong(QObject::tr("there is no picture yet"));
   const QString ending = path.section('.', -1).toLower();
   if (ending == "csv") {
@@ -81,19 +88,16 @@ QString save_picture(const QString& path, const Session& session, const QSize& s
     painter.end();
     return file.commit() ? QString() : wrong(file.errorString());
   }
-  if (ending == "png") {
-    // Twice as many pixels: to be printed.
-    QImage image(size * 2, QImage::Format_RGB32);
-    image.setDevicePixelRatio(2);
-    QPainter painter(&image);
-    paint_all(painter, size, session, title);
-    painter.end();
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly)) return wrong(file.errorString());
-    if (!image.save(&file, "PNG")) return wrong(QObject::tr("the image cannot be encoded"));
-    return file.commit() ? QString() : wrong(file.errorString());
-  }
-  return wrong(QObject::tr("the name has to end in .png, .svg or .csv"));
+  // Twice as many pixels: to be printed.
+  QImage image(size * 2, QImage::Format_RGB32);
+  image.setDevicePixelRatio(2);
+  QPainter painter(&image);
+  paint_all(painter, size, session, title);
+  painter.end();
+  QSaveFile file(path);
+  if (!file.open(QIODevice::WriteOnly)) return wrong(file.errorString());
+  if (!image.save(&file, "PNG")) return wrong(QObject::tr("the image cannot be encoded"));
+  return file.commit() ? QString() : wrong(file.errorString());
 }
 
 }  // namespace margay::viewer

@@ -12,6 +12,8 @@ namespace margay::viewer {
 // Everything that a picture needs to be understood by itself: hierarchy, aggregates, phases, proportions,
 // time axis, legend, and a line that says what it is of.
 void paint_all(QPainter& painter, const QSizeF& size, const Session& session, const QString& title);
+// Whether `path` ends as a picture can be written; a sentence that says how it has to end, or empty.
+QString wrong_ending(const QString& path);
 // The error is a sentence that names the path; empty: saved.
 QString save_picture(const QString& path, const Session& session, const QSize& size, const QString& title);
 

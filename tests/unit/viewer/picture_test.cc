@@ -1,0 +1,180 @@
+// What is painted, held against pictures that were looked at: tests/unit/viewer/golden.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <QApplication>
+#include <QFontDatabase>
+#include <QPainter>
+#include <functional>
+
+#include "../scene/small_view.h"
+#include "golden.h"
+#include "margay/command/picture_options.h"
+#include "picture_file.h"
+#include "session.h"
+
+namespace margay::viewer {
+namespace {
+
+using scene::SmallView;
+
+constexpr QSize kSize(640, 360);
+
+QImage painted(const Session& session, QSize size = kSize, const QString& title = "r0") {
+  QImage image(size, QImage::Format_RGB32);
+  QPainter painter(&image);
+  paint_all(painter, size, session, title);
+  return image;
+}
+
+// All there is to a picture, small: two machines of two ranks, half of the time of one is not known.
+struct Small {
+  explicit Small(scene::Theme theme = scene::Theme::kLight) : session(nullptr, theme) {
+    session.show(std::make_shared<const scene::ViewData>(view.data()));
+  }
+  SmallView view;
+  Session session;
+};
+
+// As many ranks as have to share pixels, with steps that run through them: marks of aggregates too small to
+// be drawn.
+scene::ViewData many(std::uint32_t ranks, std::uint32_t slices) {
+  support::ViewBuilder build(slices);
+  const auto compute = build.state("Compute", wire::FAMILY_COMPUTE);
+  const auto wait = build.state("MPI_Wait", wire::FAMILY_WAIT);
+  std::uint32_t host = 0;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const bool first = r < ranks / 2;
+    if (r == 0 || r == ranks / 2) host = build.node(first ? "a" : "b", 0);
+    const auto node = build.node("r" + std::to_string(r), host);
+    // Of a, all cut at the same times; of b, each at its own.
+    const std::uint32_t cut = first ? slices / 3 : 1 + r % (slices - 1);
+    build.part(node, 0, cut, {{compute, 0.9F}});
+    build.part(node, cut, slices, {{wait, 0.7F}, {compute, 0.3F}});
+  }
+  return *scene::view_data_untrusted(build.answer());
+}
+
+QString golden(const char* name) {
+  return QString(MARGAY_GOLDEN_DIR) + "/" + name;
+}
+
+TEST(Golden, SmallLight) {
+  const Small s;
+  EXPECT_EQ(against_golden(painted(s.session), golden("small-light.png")), "");
+}
+
+TEST(Golden, SmallDark) {
+  const Small s(scene::Theme::kDark);
+  EXPECT_EQ(against_golden(painted(s.session), golden("small-dark.png")), "");
+}
+
+TEST(Golden, Folded) {
+  Small s;
+  s.session.toggle_fold(s.view.a);
+  EXPECT_EQ(against_golden(painted(s.session), golden("folded.png")), "");
+}
+
+TEST(Golden, MoreRowsThanHaveRoom) {
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(std::make_shared<const scene::ViewData>(many(600, 30)));
+  EXPECT_EQ(against_golden(painted(session), golden("rows.png")), "");
+}
+
+TEST(Golden, NothingToShow) {
+  const Session session(nullptr, scene::Theme::kLight);
+  EXPECT_EQ(against_golden(painted(session), golden("nothing.png")), "");
+}
+
+// The comparison finds what a person would call another picture, and nothing in what a person would not see.
+class SpoiltPictures : public testing::Test {
+ protected:
+  std::string spoilt_by(const std::function<void(QPainter&)>& paint) {
+    QImage other = right_;
+    QPainter painter(&other);
+    paint(painter);
+    painter.end();
+    return difference(right_, other);
+  }
+  const Small small_;
+  const QImage right_ = painted(small_.session);
+};
+
+TEST_F(SpoiltPictures, AWordThatIsGone) {
+  EXPECT_NE(difference(right_, painted(small_.session, kSize, "")), "");
+}
+TEST_F(SpoiltPictures, AnotherWord) {
+  EXPECT_NE(difference(right_, painted(small_.session, kSize, "r1")), "") << "one figure is another";
+}
+TEST_F(SpoiltPictures, AColour) {
+  Session other(nullptr, scene::Theme::kLight);
+  other.show(std::make_shared<const scene::ViewData>(SmallView().data()));
+  scene::Rgb colour = other.palette().look("MPI_Wait", wire::FAMILY_WAIT).colour;
+  colour.r = static_cast<std::uint8_t>(colour.r ^ 0x20);  // by 32 of 255
+  other.set_colour("MPI_Wait", colour);
+  EXPECT_NE(difference(right_, painted(other)), "");
+}
+TEST_F(SpoiltPictures, AnEdgeThatIsMoved) {
+  EXPECT_NE(spoilt_by([&](QPainter& p) { p.drawImage(202, 0, right_, 200, 0, 300, 200); }), "");
+}
+TEST_F(SpoiltPictures, ALineOverIt) {
+  EXPECT_NE(spoilt_by([](QPainter& p) { p.drawLine(200, 60, 400, 120); }), "");
+}
+TEST_F(SpoiltPictures, AnotherSize) {
+  EXPECT_NE(difference(right_, painted(small_.session, {640, 361})), "");
+}
+TEST_F(SpoiltPictures, NotByWhatNobodySees) {
+  EXPECT_EQ(difference(right_, right_), "");
+  EXPECT_EQ(spoilt_by([](QPainter& p) { p.fillRect(300, 80, 1, 1, Qt::black); }), "") << "one pixel";
+  EXPECT_EQ(spoilt_by([](QPainter& p) { p.fillRect(0, 0, 640, 360, QColor(128, 128, 128, 8)); }), "")
+      << "a breath of grey";
+}
+
+// What margay render was told is what margay-viewer is told.
+TEST(PictureOptions, AreHandedOn) {
+  command::PictureOptions all;
+  all.what = "-a run";
+  all.connect = "tcp://head:7413";
+  all.key = "k e y";
+  all.size = "800x600";
+  all.from = "12";
+  all.to = "1min";
+  all.node = "/node7";
+  all.p = "0.25";
+  all.policy = "jump";
+  all.slices = 100;
+  all.dark = true;
+  for (const command::PictureOptions& told : {all, command::PictureOptions()}) {
+    CLI::App app;
+    command::PictureOptions heard;
+    command::add_picture_options(app, heard);
+    std::vector<std::string> arguments = command::arguments_of(told);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(arguments);
+    EXPECT_EQ(heard, told);
+  }
+  EXPECT_TRUE(command::arguments_of({}).empty());
+}
+
+}  // namespace
+}  // namespace margay::viewer
+
+// Goldens have words in them.
+class Fonts : public testing::Environment {
+  void SetUp() override {
+    ASSERT_TRUE(QFontDatabase::hasFamily("DejaVu Sans"))
+        << "it is not installed: fonts-dejavu-core (config/packages.txt)";
+  }
+};
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  testing::InitGoogleTest(&argc, argv);
+  testing::AddGlobalTestEnvironment(new Fonts);
+  const QApplication application(argc, argv);
+  QFont font("DejaVu Sans");
+  font.setPixelSize(12);
+  QApplication::setFont(font);
+  return RUN_ALL_TESTS();
+}

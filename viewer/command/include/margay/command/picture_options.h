@@ -1,0 +1,33 @@
+// What a picture is of, as options: `margay render` takes them and hands them on to margay-viewer, which
+// takes the same.
+//
+// Thread safety: values. Cost: none worth the name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace margay::command {
+
+struct PictureOptions {
+  std::string what;          // a run's name, an archive's directory, "example"; "": the newest run
+  std::string connect, key;  // a daemon elsewhere
+  std::string size = "1280x720";
+  std::string from, to;  // durations since the run's begin
+  std::string node, p, policy;
+  std::uint32_t slices = 0;  // 0 to 256; 0: as many as are useful
+  bool dark = false;
+  bool operator==(const PictureOptions&) const = default;
+};
+
+// REQUIRES: `options` outlives the parsing.
+void add_picture_options(CLI::App& app, PictureOptions& options);
+// What the options were made of, for another program's command line; what is as by default is left out.
+std::vector<std::string> arguments_of(const PictureOptions& options);
+
+}  // namespace margay::command

@@ -1,0 +1,222 @@
+#include "viewer.h"
+
+#include <QAction>
+#include <QCoreApplication>
+#include <QMenu>
+#include <QMenuBar>
+#include <QStatusBar>
+#include <cstdio>
+
+#include "margay/scene/time_axis.h"
+#include "paint.h"
+#include "picture_file.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr int kLeastWidth = 320, kLeastHeight = 240, kMost = 16384;
+constexpr int kRenderPatience = 60'000;   // ms for a picture
+constexpr int kTroublePatience = 10'000;  // ms for a daemon that does not answer
+
+int complain(const QString& sentence) {
+  std::fprintf(stderr, "margay-viewer: %s\n", sentence.toUtf8().constData());
+  return 1;
+}
+
+tl::unexpected<Error> wrong(const std::string& sentence) {
+  return fail(ErrorCode::kInvalidArgument, sentence);
+}
+
+}  // namespace
+
+Result<Wanted> wanted_of(const command::PictureOptions& o) {
+  Wanted w;
+  w.wish = {o.what, o.connect, o.key};
+  w.subject.node = o.node;
+  w.subject.slices = o.slices;
+  w.subject.policy = o.policy;
+  w.theme = o.dark ? scene::Theme::kDark : scene::Theme::kLight;
+  if (!o.p.empty()) {
+    const auto p = scene::parse_p(o.p);
+    if (!p) return wrong("--p: " + p.error().message);
+    w.subject.p = *p;
+  }
+  for (const auto& [text, to, option] :
+       {std::tuple(&o.from, &w.from, "--from"), std::tuple(&o.to, &w.to, "--to")}) {
+    if (text->empty()) continue;
+    const auto d = scene::parse_duration(*text);
+    if (!d) return wrong(std::string(option) + ": " + d.error().message);
+    *to = *d;
+  }
+  if (w.from && w.to && *w.to <= *w.from) return wrong("--from and --to: the range is empty");
+  const auto size = text_of(o.size).split('x');
+  if (size.size() == 2) w.size = QSize(size[0].toInt(), size[1].toInt());
+  if (w.size.width() < kLeastWidth || w.size.height() < kLeastHeight || w.size.width() > kMost ||
+      w.size.height() > kMost)
+    return wrong("--size " + o.size + ": expected WIDTHxHEIGHT, such as 1280x720");
+  return w;
+}
+
+Result<scene::Subject> subject_of(const Wanted& w, bool archive, const Session& session) {
+  scene::Subject s = w.subject;
+  const auto bounds = session.bounds();
+  if (!w.from && !w.to) {
+    if (archive && bounds && bounds->to > bounds->from) s.time = bounds;
+    return s;
+  }
+  const TimeNs zero = bounds ? bounds->from : TimeNs();
+  scene::TimeRange range = bounds.value_or(scene::TimeRange{});
+  if (w.from) range.from = zero + *w.from;
+  if (w.to) range.to = zero + *w.to;
+  if (range.to <= range.from) return wrong("--from: the run does not reach so far");
+  s.time = range;
+  return s;
+}
+
+Viewer::Viewer(Wanted wanted, const QString& folder, QObject* parent)
+    : QObject(parent), wanted_(std::move(wanted)), page_(folder) {
+  page_.resize(wanted_.size);
+  connect(&page_, &StartPage::chosen, this, &Viewer::open);
+}
+
+Viewer::~Viewer() {
+  close();
+}
+
+void Viewer::close() {
+  window_.reset();
+  session_.reset();
+  link_.reset();
+  attachment_.reset();
+}
+
+void Viewer::start() {
+  if (wanted_.wish.nothing() && runs_here().isEmpty()) return show_page({});
+  open(wanted_.wish);
+}
+
+void Viewer::show_page(const QString& sentence) {
+  page_.set_opening({});
+  page_.say(sentence);
+  page_.show();
+  page_.raise();
+}
+
+void Viewer::open(Wish wish) {
+  show_page({});
+  close();
+  attachment_ = std::make_unique<Attachment>(std::move(wish));
+  page_.set_opening(attachment_->name());
+  connect(attachment_.get(), &Attachment::ready, this, &Viewer::attached, Qt::QueuedConnection);
+  // Queued: it is taken away in answer to what it says itself.
+  connect(
+      attachment_.get(), &Attachment::failed, this,
+      [this, from = attachment_.get()](const QString& sentence) {
+        if (from != attachment_.get()) return;
+        show_page(sentence);
+        // What is seen stays to be seen, though nothing can be asked any more.
+        if (!window_) close();
+      },
+      Qt::QueuedConnection);
+  attachment_->start();
+}
+
+void Viewer::attached() {
+  if (!attachment_ || sender() != attachment_.get()) return;
+  link_ = std::make_unique<Link>(attachment_->to());
+  session_ = std::make_unique<Session>(link_.get(), wanted_.theme);
+  connect(session_.get(), &Session::report_changed, this, &Viewer::seen);
+  connect(session_.get(), &Session::standing_changed, this, [this] {
+    if (!window_ && !session_->there() && !session_->trouble().isEmpty())
+      page_.say(attachment_->name() + ": " + session_->trouble());
+  });
+}
+
+void Viewer::seen() {
+  if (window_) return;
+  const auto subject = subject_of(wanted_, attachment_->is_archive(), *session_);
+  window_ = std::make_unique<Window>(*session_, attachment_->title(session_->report()));
+  auto* open = new QAction(tr("Open another..."), window_.get());
+  open->setObjectName("open");
+  open->setShortcut(QKeySequence::Open);
+  connect(open, &QAction::triggered, this, [this] { show_page({}); });
+  if (const auto menus = window_->menuBar()->actions(); !menus.isEmpty() && menus[0]->menu() != nullptr)
+    menus[0]->menu()->insertAction(menus[0]->menu()->actions().value(0), open);
+  window_->addAction(open);
+  window_->resize(wanted_.size);
+  // The report that brought it here: there may be no other.
+  emit session_->report_changed();
+  window_->show();
+  page_.hide();
+  if (subject)
+    session_->go(*subject);
+  else
+    window_->statusBar()->showMessage(text_of(subject.error().message), 10'000);
+  // Of the next one that is chosen, all is looked at.
+  wanted_.from.reset();
+  wanted_.to.reset();
+  wanted_.subject = {};
+}
+
+int render(const Wanted& w, const QString& file) {
+  std::optional<Link> link;
+  std::optional<Session> session;
+  Attachment attachment(w.wish);
+  QString why;
+  int code = 1;
+  const auto give_up = [&](const QString& sentence) {
+    why = sentence;
+    QCoreApplication::exit(1);
+  };
+  bool asked = false;
+  // All there is to a picture: the partition asked for, the temporal one of the same stretch, and of an
+  // archive all phases.
+  const auto look = [&] {
+    if (!asked) return;
+    const bool phases =
+        !attachment.is_archive() || (session->report() != nullptr && session->report()->replay().at_end());
+    if (phases && !session->data().empty() && !session->temporal().empty() &&
+        session->temporal().range() == session->data().range())
+      QCoreApplication::exit(0);
+  };
+  QTimer trouble;
+  trouble.setSingleShot(true);
+  trouble.setInterval(kTroublePatience);
+  QObject::connect(&trouble, &QTimer::timeout, &attachment,
+                   [&] { give_up(attachment.name() + ": " + session->trouble()); });
+  QObject::connect(&attachment, &Attachment::failed, &attachment, give_up, Qt::QueuedConnection);
+  QObject::connect(
+      &attachment, &Attachment::ready, &attachment,
+      [&] {
+        link.emplace(attachment.to());
+        session.emplace(&*link, w.theme);
+        QObject::connect(&*session, &Session::report_changed, &*session, [&] {
+          if (!std::exchange(asked, true)) {
+            const auto subject = subject_of(w, attachment.is_archive(), *session);
+            if (!subject) {
+              code = 2;
+              return give_up(text_of(subject.error().message));
+            }
+            session->go(*subject);
+          }
+          look();
+        });
+        QObject::connect(&*session, &Session::data_changed, &*session, look);
+        QObject::connect(&*session, &Session::said, &*session, give_up);
+        QObject::connect(&*session, &Session::standing_changed, &*session, [&] {
+          if (session->there() || session->trouble().isEmpty())
+            trouble.stop();
+          else if (!trouble.isActive())
+            trouble.start();
+        });
+      },
+      Qt::QueuedConnection);
+  QTimer::singleShot(kRenderPatience, &attachment,
+                     [&] { give_up(QObject::tr("no picture came within a minute")); });
+  attachment.start();
+  if (QCoreApplication::exec() != 0) return complain(why), code;
+  const QString error = save_picture(file, *session, w.size, attachment.title(session->report()));
+  return error.isEmpty() ? 0 : complain(error);
+}
+
+}  // namespace margay::viewer
