@@ -265,6 +265,10 @@ def main(arguments=None):
     say(f"== {'Found: the right rank, nothing lost.' if not problems else 'Not as it should be, see above.'}"
         f"  Everything is in {shown(options.out)}/")
     margay = shown(options.margay)
+    viewer = os.path.join(os.path.dirname(options.margay), "margay-viewer")
+    if os.path.exists(viewer):
+        archive = shown(os.path.join(options.out, "lammps", "archive"))
+        say(f"   To look at it: {shown(viewer)} {archive}    (or {margay} render {archive} -o lammps.png)")
     say(f"   Next: {margay} run -- mpirun -np 4 YOUR-PROGRAM    and beside it: {margay} watch, {margay} status")
     return 1 if problems else 0
 
