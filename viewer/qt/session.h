@@ -126,7 +126,8 @@ class Session : public QObject {
   std::int64_t asked_slice_ = -1;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_;
-  QTimer pace_;
+  QTimer pace_, curve_rest_;
+  QElapsedTimer curve_took_;                              // since it was asked for
   std::optional<std::pair<TimeNs, std::string>> target_;  // to be shown once it is there
 };
 
