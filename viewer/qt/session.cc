@@ -14,8 +14,9 @@
 namespace margay::viewer {
 namespace {
 
-constexpr int kMostAsked = 2;       // questions a second, by following
-constexpr double kAround = 10;      // slices, at least, shown round an alert
+constexpr int kMostAsked = 2;    // questions a second, by following
+constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
+constexpr double kAround = 10;   // slices, at least, shown round an alert
 constexpr double kAlertPart = 0.2;  // of the picture before it
 // What else of a question may come later: a p, a token of more digits.
 constexpr std::size_t kSpare = 64;
@@ -55,6 +56,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   else
     colours_trouble_ = QString::fromStdString(kept.error().message);
   pace_.setSingleShot(true);
+  curve_rest_.setSingleShot(true);
   connect(&pace_, &QTimer::timeout, this, &Session::ask_if_due);
   if (link_ == nullptr) return;
   connect(link_, &Link::reported, this, &Session::reported);
@@ -183,7 +185,11 @@ void Session::learn(const std::vector<scene::State>& states) {
 void Session::answered(const ViewPtr& data) {
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
+    // Pictures of a run that goes on are not kept waiting for a curve that nobody has time to read.
+    const bool follows = !history_.now().time && !held_;
+    if (follows && curve_rest_.isActive()) curve_ = true;
     if (!std::exchange(curve_, true)) {
+      curve_took_.start();
       asked_token_ = link_->next_token();
       link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
     } else {
@@ -206,6 +212,10 @@ void Session::answered(const ViewPtr& data) {
     return;
   }
   show(data);
+  if (data->question.curve() && curve_took_.isValid()) {
+    curve_rest_.start(static_cast<int>(std::min<qint64>(curve_took_.elapsed(), 10'000)) * kCurveShare);
+    curve_took_.invalidate();
+  }
   // The temporal overview is of the same stretch: the same question, once more.
   scene::Subject alike = of_the_picture();
   alike.temporal = true;

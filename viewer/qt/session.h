@@ -157,7 +157,8 @@ class Session : public QObject {
   QString trouble_, colours_trouble_;
   ColourFile colours_;
   std::vector<scene::State> states_;
-  QTimer pace_;
+  QTimer pace_, curve_rest_;
+  QElapsedTimer curve_took_;                              // since it was asked for
   std::optional<std::pair<TimeNs, std::string>> target_;  // to be shown once it is there
 };
 

@@ -52,12 +52,13 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   const auto say = [this](const QString& s) { statusBar()->showMessage(s, 10'000); };
   connect(&session_, &Session::said, this, say);
   connect(states_, &StatesPanel::said, this, say);
-  connect(&session_, &Session::report_changed, this, [this] {
+  const auto heard = [this] {
     alerts_->set(*session_.report());
     notifier_.take(*session_.report());
     show_levels();
     show_standing();
-  });
+  };
+  connect(&session_, &Session::report_changed, this, heard);
   connect(&notifier_, &Notifier::tell, this, &Window::tell);
   connect(&session_, &Session::standing_changed, this, &Window::show_standing);
   connect(&session_, &Session::view_changed, this, &Window::show_theme);
@@ -75,6 +76,8 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   show_theme();
   show_levels();
   show_standing();
+  // There may be no other: a replay that is at its end says nothing more.
+  if (session_.report() != nullptr) heard();
   if (!session_.colours_trouble().isEmpty()) say(session_.colours_trouble());
 }
 

@@ -27,7 +27,9 @@ Result<std::unique_ptr<Player>> Player::open(const Options& options, const Clock
   p->reports_.emplace(std::move(*reports));
   p->control_.emplace(std::move(*control));
   if (options.archive != nullptr) {
-    p->views_ = std::make_unique<ViewService>(*options.archive, clock, ViewService::Options());
+    ViewService::Options views;
+    views.nice = 0;
+    p->views_ = std::make_unique<ViewService>(*options.archive, clock, views);
     p->views_->start();
   }
   return p;

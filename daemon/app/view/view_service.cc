@@ -11,8 +11,6 @@ namespace margay::app {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll(100);
-// Whoever watches a job must not take its cores.
-constexpr int kNice = 19;
 
 }  // namespace
 
@@ -27,7 +25,8 @@ void ViewService::start() {
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "margay-view");
     // Of this thread alone: Linux has a priority for each. It may always be lowered.
-    static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice));
+    if (options_.nice > 0)
+      static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.nice));
     run();
   });
 }

@@ -1,5 +1,5 @@
-// Viewers' questions (VIEW), answered beside everything else: a thread of its own ("margay-view", nice 19), a
-// bounded queue of questions before it and one of answers behind it.
+// Viewers' questions (VIEW), answered beside everything else: a thread of its own ("margay-view", nice 19
+// beside a job), a bounded queue of questions before it and one of answers behind it.
 //
 // The thread that owns the control socket calls ask() and try_take(), neither of which waits; it sends what
 // they return. A newer question of the same asker takes the place of the one of theirs that waits; one that
@@ -56,6 +56,9 @@ class ViewService {
   static constexpr std::size_t kMostAnswers = 4;
   struct Options {
     ViewMaker::Options maker;
+    // Of the thread; 0: as the process. Whoever watches a job must not take its cores; beside a replay there
+    // is no job.
+    int nice = 19;
     std::function<void()> before;  // each question is computed; for tests
   };
 

@@ -36,6 +36,7 @@ class Render : public testing::Test {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "XDG_RUNTIME_DIR"})
       environment.remove(name);
+    environment.insert("XDG_CONFIG_HOME", folder_.path());  // nobody's own colours
     process.setProcessEnvironment(environment);
     process.setProcessChannelMode(QProcess::MergedChannels);
     process.start(QString(MARGAY_BIN) + "/" + program, arguments);
