@@ -1,8 +1,8 @@
 // The viewer's real window and connection on Qt's offscreen platform, saying what it shows and when; for
 // tests/bench/viewer_live.
 //
-//   viewer_live_window make DIR RANKS         an archive of an hour: phases, noise, faults; seed 1
-//   viewer_live_window show RUN [--whole] [--clicks N] [--pause MS] [--seconds S]
+//   viewer_live_window make DIR RANKS         an archive of an hour: states of 20 s, of each rank its own;
+//   seed 1 viewer_live_window show RUN [--whole] [--clicks N] [--pause MS] [--seconds S]
 //
 // Times are nanoseconds since the Unix epoch. Lines of `show`:
 //   asked T                        what was to be looked at was known (--whole: all of the run)
@@ -19,10 +19,8 @@
 #include <cstdio>
 
 #include "link.h"
-#include "margay/slicer/levels.h"
-#include "margay/store/archive.h"
 #include "session.h"
-#include "support/synthetic_job.h"
+#include "support/synthetic_archive.h"
 #include "window.h"
 
 namespace margay::viewer {
@@ -110,7 +108,8 @@ class Teller : public QObject {
       if (clicks_ > 0) std::printf("click %.1f\n", static_cast<double>(at - clicked_at_) * 1e-6);
       ++clicks_;
     }
-    if (clicks_ > w_.clicks || steps.current + 1 >= static_cast<std::int64_t>(steps.steps.size())) {
+    if (clicks_ > w_.clicks ||
+        (clicks_ > 0 && steps.current + 1 >= static_cast<std::int64_t>(steps.steps.size()))) {
       std::printf("clicked %d %zu\n", clicks_ - 1, steps.steps.size());
       return QCoreApplication::exit(0);
     }
@@ -141,63 +140,15 @@ class Teller : public QObject {
   double p_ = -1;
 };
 
-// Like a job's of an hour: two phases that take turns, ranks that stop now and then.
+// An hour of states that last 20 s, each rank on its own: there are many p.
 Status make(const std::string& path, std::uint32_t ranks) {
-  constexpr std::int64_t kSeconds = 3600;
-  test::JobPlan plan;
-  plan.ranks = ranks;
-  plan.ranks_per_host = 16;
-  plan.slice = ranks > 100 ? seconds(1) : milliseconds(100);
-  plan.own_noise = 0.3;
-  plan.n_eff = 10;
-  for (std::int64_t at = 0; at < kSeconds; at += 120) {
-    plan.phases.push_back({70'000, {0.70, 0.10, 0.10, 0.05, 0.05}, ""});
-    plan.phases.push_back({50'000, {0.20, 0.35, 0.35, 0.05, 0.05}, ""});
-  }
-  std::uint32_t who = 3;
-  for (std::int64_t at = 25; at + 30 < kSeconds; at += 90, who = (who * 5 + 1) % ranks)
-    plan.faults.push_back({test::JobFault::kStop, {who}, at * 1000, at * 1000 + 15'000});
-  const auto topology = test::job_topology(plan);
-  store::RunMeta meta;
-  meta.run = "hour";
-  meta.levels = {plan.slice};
-  for (const DurationNs d : {seconds(1), seconds(10), seconds(60)})
-    if (d > plan.slice) meta.levels.push_back(d);
-  auto levels = slicer::Levels::make(meta.levels, 64);
-  if (!levels) return tl::unexpected(levels.error());
-  const auto job = test::make_job(plan);
-  meta.begin = slice_begin(job.front().index, plan.slice);
-  auto archive = store::Archive::create(path, meta);
-  if (!archive) return tl::unexpected(archive.error());
-  store::Cut cut;
-  for (std::uint16_t s = 3; s < topology->states.size(); ++s)
-    cut.states.push_back({StateId(s), topology->states[s]});
-  for (std::uint32_t l = 0; l < ranks; ++l)
-    cut.leaves.push_back(
-        {LeafIndex(l),
-         SourceId(1),
-         l,
-         {{"host", "n" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
-  std::vector<model::SliceColumn> above;
-  for (const model::SliceColumn& c : job) {
-    above.clear();
-    levels->update(c, above);
-    cut.columns.push_back(std::make_shared<model::SliceColumn>(c));
-    for (auto& column : above) cut.columns.push_back(std::make_shared<model::SliceColumn>(std::move(column)));
-    const bool last = &c == &job.back();
-    if (cut.columns.size() < 64 && !last) continue;
-    cut.closed = {{LevelIndex(0), c.index}};
-    if (last) {
-      meta.end = slice_end(c.index, plan.slice);
-      cut.run = meta;
-    }
-    ++cut.sequence;
-    if (Status ok = (*archive)->commit(cut, last); !ok) return ok;
-    const auto sequence = cut.sequence;
-    cut = {};
-    cut.sequence = sequence;
-  }
-  return {};
+  test::SyntheticArchive archive;
+  archive.leaves = ranks;
+  archive.lasts = margay::seconds(3600);
+  archive.visit = margay::seconds(20);
+  archive.events = false;
+  if (ranks > 100) archive.levels.erase(archive.levels.begin());  // slices of a second
+  return archive.write(path);
 }
 
 }  // namespace

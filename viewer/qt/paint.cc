@@ -2,8 +2,10 @@
 
 #include <QFontMetricsF>
 #include <QPainterPath>
+#include <QStaticText>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "margay/scene/time_axis.h"
@@ -120,6 +122,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   const QFontMetricsF metrics(p.font());
   const double line = 1 / p.device()->devicePixelRatioF();
   QList<QLineF> marks;
+  std::map<std::pair<std::int32_t, int>, QStaticText> names;
   Inks inks(picture.data, picture.palette);
   for (const scene::Rect& r : layout.rects) {
     QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
@@ -140,11 +143,16 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
       if (r.mark == scene::Mark::kCross) marks.append({box.topLeft(), box.bottomRight()});
     }
     if (r.mark == scene::Mark::kNone && box.width() > kGridWidth && box.height() > 16 && r.state >= 0) {
-      const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
-                                  metrics, box.width() - 2 * kPad);
+      // Many rectangles have one name and one width.
+      QStaticText& name = names[{r.state, static_cast<int>(box.width())}];
+      if (name.text().isEmpty()) {
+        const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
+                                    metrics, std::floor(box.width()) - 2 * kPad);
+        name.setTextFormat(Qt::PlainText);
+        name.setText(text.size() > 3 ? text : QString(" "));
+      }
       p.setPen(colour_of(scene::text_on(picture.palette.at(inks.look(state).colour, r.strength))));
-      if (text.size() > 3)
-        p.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
+      p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
     }
   }
   // Together: changing pens and hints takes longer than a line.
