@@ -151,6 +151,9 @@ void Overview::paint_picture(QPainter& p) {
   paint_labels(p, labels_area(), picture, session_.scroll());
   if (session_.report() != nullptr)
     paint_phases(p, ribbon_area(), *session_.report(), session_.time(), palette);
+  paint_alerts(p, area, ribbon_area(), picture,
+               {area.width(), area.height(), session_.time(), session_.scroll()}, session_.alerts(),
+               session_.now());
   const scene::ViewData& temporal = this->temporal();
   paint_bars(p, bars_area(), temporal, bars_, session_.time(), palette);
   hatch_beyond(p, bars_area(), temporal.range(), session_.time(), palette);

@@ -8,6 +8,7 @@
 #include <QRectF>
 #include <QString>
 
+#include "alerts.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/palette.h"
 #include "margay/scene/quality.h"
@@ -42,7 +43,13 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
                 const std::vector<scene::Bar>& bars, scene::TimeRange range, const scene::Palette& palette);
 // Gain and loss, as shares of the whole's, over the steps of p; the current one is marked.
 void paint_quality(QPainter& p, const QRectF& area, const scene::Steps& steps, const scene::Palette& palette);
-// Named phases as a ribbon, alerts as bars below it.
+// No family of states has this red, light or dark.
+QColor alert_colour(const scene::Palette& palette);
+// Alerts as bars at the foot of the phases' ribbon, and as frames round the resources they blame: 256 of
+// these at most. What still fires lasts until `now`. `view` is of the area.
+void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const Picture& picture,
+                  const scene::Viewport& view, const std::vector<terminal::AlertView>& alerts, TimeNs now);
+// Named phases as a ribbon.
 void paint_phases(QPainter& p, const QRectF& area, const wire::Report& report, scene::TimeRange range,
                   const scene::Palette& palette);
 // The colours of the states that occur, as many as have room; returns the height that was used.

@@ -39,6 +39,8 @@ void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QS
   paint_labels(p, {page.left(), top, kLabels, area.height()}, picture, scroll);
   QRectF at(left, area.bottom() + 6, width, kRibbon);
   if (session.report() != nullptr) paint_phases(p, at, *session.report(), data.range(), palette);
+  paint_alerts(p, area, at, picture, {area.width(), area.height(), data.range(), scroll}, session.alerts(),
+               session.now());
   p.setPen(colour_of(palette.ink()));
   p.drawText(QRectF(page.left(), at.top(), kLabels - 8, kRibbon), Qt::AlignRight | Qt::AlignVCenter,
              QObject::tr("phases"));

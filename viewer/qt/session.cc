@@ -14,6 +14,7 @@
 namespace margay::viewer {
 namespace {
 
+constexpr int kMostAlerts = 64;  // drawn
 constexpr int kMostAsked = 2;    // questions a second, by following
 constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
 constexpr double kAround = 10;   // slices, at least, shown round an alert
@@ -232,6 +233,7 @@ void Session::take(ReportPtr report) {
   const bool another =
       report_ && (report->run() != report_->run() || report->run_begin_ns() != report_->run_begin_ns());
   report_ = std::move(report);
+  alerts_ = terminal::read_alerts(*report_, kMostAlerts);
   if (another) {
     states_.clear();
     held_ = false;

@@ -17,6 +17,7 @@
 #include <QTimer>
 #include <optional>
 
+#include "alerts.h"
 #include "link.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/navigation.h"
@@ -50,6 +51,9 @@ class Session : public QObject {
   // What the daemon is asked: subject(), and while it is held the stretch that is seen, not the newest.
   scene::Subject asked_for() const;
   const scene::History& history() const { return history_; }
+  // Of the newest report, kMostAlerts at most, and until when they are known.
+  const std::vector<terminal::AlertView>& alerts() const { return alerts_; }
+  TimeNs now() const { return report_ ? TimeNs(report_->watermark_ns()) : TimeNs(); }
   const wire::Report* report() const { return report_.get(); }
   // Of the picture: what of time is seen. Whoever pans or zooms sees the old picture there at once; where
   // that knows nothing (outside data().range()) is nothing until the answer comes.
@@ -151,6 +155,7 @@ class Session : public QObject {
   std::optional<Selection> selection_;
   std::optional<scene::TimeRange> shown_;  // while its answer is waited for
   ReportPtr report_;
+  std::vector<terminal::AlertView> alerts_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::int64_t asked_slice_ = -1;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;

@@ -223,13 +223,14 @@ void PieView::paintEvent(QPaintEvent*) {
 MarkLegend::MarkLegend(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
   setAccessibleName(
       tr("Legend: hatched is not there, or not known; pale to full is how much of the time the state has; a "
-         "diagonal stands for many parts that are cut alike, a cross for many that are not"));
+         "diagonal stands for many parts that are cut alike, a cross for many that are not; a red frame is "
+         "an alert"));
   connect(&session_, &Session::view_changed, this, [this] { update(); });
   connect(&session_, &Session::standing_changed, this, [this] { update(); });
 }
 
 QSize MarkLegend::sizeHint() const {
-  return {240, 2 * (fontMetrics().height() + 3)};
+  return {240, 3 * (fontMetrics().height() + 3)};
 }
 
 void MarkLegend::paintEvent(QPaintEvent*) {
@@ -238,10 +239,10 @@ void MarkLegend::paintEvent(QPaintEvent*) {
   const int line = fontMetrics().height() + 3, box = 14;
   const QColor ink = colour_of(palette.ink()),
                full = colour_of(scene::Palette::family(palette.theme(), wire::FAMILY_COMPUTE));
-  const std::array<QString, 4> words = {
+  const std::array<QString, 5> words = {
       session_.subject().states.empty() ? tr("not there or not known") : tr("not known, or left out"),
-      tr("many parts, cut alike"), tr("pale: little of the time"), tr("cut differently")};
-  for (int i = 0; i < 4; ++i) {
+      tr("many parts, cut alike"), tr("pale: little of the time"), tr("cut differently"), tr("an alert")};
+  for (int i = 0; i < 5; ++i) {
     const int x = i % 2 == 0 ? 0 : width() * 53 / 100, y = i / 2 * line;
     const QRectF at(x + 0.5, y + (line - box) / 2 + 0.5, box, box - 1);
     p.fillRect(at, colour_of(palette.background()));
@@ -259,7 +260,7 @@ void MarkLegend::paintEvent(QPaintEvent*) {
       if (i == 3) p.drawLine(at.topLeft(), at.bottomRight());
       p.setRenderHint(QPainter::Antialiasing, false);
     }
-    p.setPen(QPen(colour_of(palette.faint()), 1));
+    p.setPen(i == 4 ? QPen(alert_colour(palette), 2) : QPen(colour_of(palette.faint()), 1));
     p.drawRect(at);
     p.setPen(this->palette().color(QPalette::WindowText));
     const int left = x + box + 6, room = (i % 2 == 0 ? width() * 53 / 100 : width()) - left - 4;

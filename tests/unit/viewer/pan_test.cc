@@ -150,7 +150,7 @@ TEST(Pan, WhatIsKeptOfThePictureFollowsWhatIsShown) {
   QApplication::sendEvent(&s.overview(), &leave);
   EXPECT_EQ(s.image(), before);
   s.session.set_theme(scene::Theme::kDark);
-  EXPECT_EQ(s.image().pixel(s.overview().rect().bottomLeft()),
+  EXPECT_EQ(s.image().pixel(s.overview().rect().bottomLeft() + QPoint(3, -3)),
             colour_of(s.session.palette().background()).rgb());
   s.session.set_theme(scene::Theme::kLight);
   EXPECT_EQ(s.image(), before);

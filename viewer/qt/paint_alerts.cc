@@ -1,0 +1,57 @@
+#include <QPen>
+#include <algorithm>
+
+#include "margay/scene/navigation.h"
+#include "paint.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kBar = 5;         // height of an alert below the phases
+constexpr double kLeastWidth = 3;  // what is shorter is seen all the same
+constexpr double kFrame = 2;
+constexpr std::size_t kMostFrames = 256;
+
+}  // namespace
+
+QColor alert_colour(const scene::Palette& palette) {
+  return palette.theme() == scene::Theme::kDark ? QColor(255, 92, 92) : QColor(200, 16, 16);
+}
+
+void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const Picture& picture,
+                  const scene::Viewport& view, const std::vector<terminal::AlertView>& alerts, TimeNs now) {
+  p.save();
+  p.setRenderHint(QPainter::Antialiasing, false);
+  p.setBrush(Qt::NoBrush);
+  const QColor colour = alert_colour(picture.palette);
+  const QColor around = colour_of(picture.palette.background());
+  std::size_t frames = 0;
+  for (const terminal::AlertView& a : alerts) {
+    const TimeNs end(a.end_ns && !a.firing ? *a.end_ns : std::max(a.onset_ns, now.value));
+    const double from = scene::x_of(view, TimeNs(a.onset_ns));
+    const double to = std::max(from + kLeastWidth, scene::x_of(view, end));
+    if (!a.readable || to <= 0 || from >= area.width()) continue;
+    p.setClipRect(ribbon);
+    p.fillRect(QRectF(QPointF(ribbon.left() + from, ribbon.bottom() - kBar),
+                      QPointF(ribbon.left() + to, ribbon.bottom())),
+               colour);
+    p.setClipRect(area);
+    for (const std::string& path : a.paths) {
+      const std::int64_t node = scene::node_at(picture.data, path);
+      if (node < 0 || !picture.rows.shows(static_cast<std::uint32_t>(node)) || ++frames > kMostFrames)
+        continue;
+      const auto n = static_cast<std::uint32_t>(node);
+      const scene::Row& first = picture.rows.rows[picture.rows.first_row[n]];
+      const scene::Row& last = picture.rows.rows[picture.rows.last_row[n] - 1];
+      const QRectF box(QPointF(area.left() + from, area.top() + scene::y_of(view, first.y)),
+                       QPointF(area.left() + to, area.top() + scene::y_of(view, last.y + last.height)));
+      p.setPen(QPen(around, kFrame + 2));
+      p.drawRect(box);
+      p.setPen(QPen(colour, kFrame));
+      p.drawRect(box);
+    }
+  }
+  p.restore();
+}
+
+}  // namespace margay::viewer
