@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QFontDatabase>
 #include <QPainter>
+#include <QTemporaryDir>
 #include <functional>
 
 #include "../scene/small_view.h"
@@ -170,6 +171,9 @@ class Fonts : public testing::Environment {
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
+  // Colours are kept: not in the file of whoever runs this.
+  const QTemporaryDir settings;
+  qputenv("XDG_CONFIG_HOME", settings.path().toUtf8());
   testing::InitGoogleTest(&argc, argv);
   testing::AddGlobalTestEnvironment(new Fonts);
   const QApplication application(argc, argv);

@@ -7,6 +7,7 @@
 #include <QClipboard>
 #include <QDir>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "../../support/runtime_place.h"
@@ -201,6 +202,8 @@ TEST_F(Start, ThePageFits) {
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
+  const QTemporaryDir settings;  // nobody's own colours
+  qputenv("XDG_CONFIG_HOME", settings.path().toUtf8());
   testing::InitGoogleTest(&argc, argv);
   const QApplication application(argc, argv);
   QApplication::setQuitOnLastWindowClosed(false);
