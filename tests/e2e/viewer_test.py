@@ -57,8 +57,10 @@ class Window(E2eTest):
 
         # p: a step to less detail has fewer parts, and the picture says which p it shows.
         s = viewer.settled("the curve", lambda d: d["steps"] > 1)
+        self.assertEqual(s["step_parts"], s["parts"])
         viewer.do("curve 0.02")
         fine = viewer.settled("all detail", lambda d: d["step"] == 0)
+        self.assertEqual(fine["step_parts"], fine["parts"])
         viewer.do("key >")
         coarser = viewer.settled("a step", lambda d: d["step"] == 1)
         self.assertGreater(coarser["p"], fine["p"])

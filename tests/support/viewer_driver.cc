@@ -81,6 +81,7 @@ class Driver {
            {"rows", session_.rows().rows.size()},
            {"steps", session_.steps().steps.size()},
            {"step", session_.steps().current},
+           {"step_parts", step_parts()},
            {"drawn", window_.overview().shown().rects.size()},
            {"alerts", Json::array()}};
     if (!d.empty()) {
@@ -112,6 +113,13 @@ class Driver {
     return s;
   }
 
+  // Of the step of the curve that is marked.
+  std::int64_t step_parts() const {
+    const scene::Steps& steps = session_.steps();
+    return steps.current < 0
+               ? -1
+               : static_cast<std::int64_t>(steps.steps[static_cast<std::size_t>(steps.current)].parts);
+  }
   QPoint at(double x, double y) const {
     const QRectF a = window_.overview().picture_area();
     return QPointF(a.left() + x * a.width(), a.top() + y * a.height()).toPoint();

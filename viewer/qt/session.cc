@@ -1,9 +1,6 @@
 #include "session.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <random>
 #include <set>
 #include <unordered_set>
 
@@ -17,17 +14,10 @@ namespace {
 constexpr int kMostAlerts = 64;  // drawn
 constexpr int kMostAsked = 2;    // questions a second, by following
 constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
-constexpr double kAround = 10;   // slices, at least, shown round an alert
-constexpr double kAlertPart = 0.2;  // of the picture before it
 // What else of a question may come later: a p, a token of more digits.
 constexpr std::size_t kSpare = 64;
 // As the daemon has it.
 constexpr std::size_t kMostChosenStates = 256;
-
-std::string user_name() {
-  std::array<char, 256> name{};
-  return ::getlogin_r(name.data(), name.size()) == 0 ? name.data() : "viewer";
-}
 
 bool fits(const scene::Subject& subject) {
   wire::ControlRequest request;
@@ -58,6 +48,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     colours_trouble_ = QString::fromStdString(kept.error().message);
   pace_.setSingleShot(true);
   curve_rest_.setSingleShot(true);
+  connect(&curve_rest_, &QTimer::timeout, this, &Session::ask_for_curve);
   connect(&pace_, &QTimer::timeout, this, &Session::ask_if_due);
   if (link_ == nullptr) return;
   connect(link_, &Link::reported, this, &Session::reported);
@@ -106,6 +97,16 @@ void Session::ask(bool curve) {
   emit standing_changed();
 }
 
+// Of a picture that stays, where it was left out while the run went on.
+void Session::ask_for_curve() {
+  if (link_ == nullptr || waiting_ || data_->empty() || data_->question.curve()) return;
+  waiting_ = curve_ = true;
+  curve_took_.start();
+  asked_token_ = link_->next_token();
+  link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
+  emit standing_changed();
+}
+
 // Not while an answer is waited for: a daemon that takes longer than the pace would never be heard out.
 void Session::ask_if_due() {
   if (due_ && !waiting_ && !pace_.isActive()) ask();
@@ -139,18 +140,6 @@ void Session::take(ViewPtr data) {
   steps_.current = scene::step_at(steps_, data_->p);
   make_rows();
   show_target();
-}
-
-void Session::show_target() {
-  if (!target_ || data_->empty()) return;
-  const std::int64_t node = scene::node_at(*data_, target_->second);
-  if (node >= 0) {
-    const std::size_t slice = data_->slice_at(target_->first);
-    const auto n = static_cast<std::uint32_t>(node);
-    scroll_ = scene::showing(rows_, scroll_, n);
-    selection_ = Selection{n, static_cast<std::uint32_t>(slice), static_cast<std::uint32_t>(slice + 1)};
-  }
-  target_.reset();
 }
 
 // A selection stays with who and when it is of, as far as that is in the next picture: of a run that is
@@ -344,7 +333,7 @@ void Session::follow() {
 }
 void Session::hold(bool held) {
   held_ = held;
-  if (!held_) ask();
+  held_ ? ask_for_curve() : ask();
   emit standing_changed();
 }
 void Session::set_p(double p) {
@@ -440,56 +429,6 @@ void Session::set_colour(const std::string& state, std::optional<scene::Rgb> col
 void Session::set_scroll(scene::Scroll scroll) {
   scroll_ = scene::within(rows_, scroll);
   emit view_changed();
-}
-
-wire::ControlRequest Session::handle(wire::ControlRequest::Kind kind) {
-  static std::mt19937_64 random{std::random_device{}()};
-  wire::ControlRequest r;
-  r.set_version(wire::kWireVersion);
-  r.set_kind(kind);
-  r.mutable_handle()->set_token(random());
-  r.mutable_handle()->set_by(user_name());
-  return r;
-}
-void Session::acknowledge(const std::string& id, const std::string& comment) {
-  if (link_ == nullptr) return;
-  auto r = handle(wire::ControlRequest::ACKNOWLEDGE);
-  r.mutable_handle()->set_id(id);
-  r.mutable_handle()->set_comment(comment);
-  link_->send(std::move(r));
-}
-void Session::silence(const std::string& node, DurationNs how_long) {
-  if (link_ == nullptr) return;
-  auto r = handle(wire::ControlRequest::SILENCE);
-  r.mutable_handle()->set_node(node);
-  r.mutable_handle()->set_duration_ns(how_long.value);
-  link_->send(std::move(r));
-}
-
-// There the alert begins at a fifth of the picture, which is as long as it was, and shows the node.
-void Session::go_to(TimeNs time, const std::string& node) {
-  const scene::TimeRange now = this->time();
-  const DurationNs least((report_ ? report_->slice_ns() : 100'000'000) * static_cast<std::int64_t>(kAround));
-  const DurationNs length = std::max(least, now.to - now.from);
-  target_ = {time, node};
-  const scene::TimeRange known = data_->range();
-  const bool there = !data_->empty() && scene::node_at(*data_, node) >= 0;
-  if (there && time >= std::max(now.from, known.from) && time < std::min(now.to, known.to)) {
-    // Who looks at an alert does not want it to scroll away.
-    if (!history_.now().time) held_ = true;
-    show_target();
-    emit view_changed();
-    emit standing_changed();
-    return;
-  }
-  // It may lie outside of the part of the hierarchy that is looked at.
-  scene::Subject whole = history_.now();
-  if (!there) whole.node.clear();
-  scene::TimeRange range{
-      time - DurationNs(static_cast<std::int64_t>(kAlertPart * static_cast<double>(length.value))), {}};
-  range.to = range.from + length;
-  whole.time = range;
-  go(std::move(whole));
 }
 
 }  // namespace margay::viewer

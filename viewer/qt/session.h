@@ -121,7 +121,8 @@ class Session : public QObject {
   // Alerts: what people say of them, and going there.
   void acknowledge(const std::string& id, const std::string& comment);
   void silence(const std::string& node, DurationNs how_long);
-  void go_to(TimeNs time, const std::string& node);
+  // An alert of [from, to): its time and node are selected; a run that was followed is held.
+  void go_to(TimeNs from, TimeNs to, const std::string& node);
 
  signals:
   void data_changed();
@@ -134,6 +135,7 @@ class Session : public QObject {
   void ask(bool curve = false);
   scene::Subject of_the_picture() const;
   void ask_if_due();
+  void ask_for_curve();
   void moved(const std::optional<scene::TimeRange>& before);
   void take(ViewPtr data);
   void show_target();
@@ -163,8 +165,12 @@ class Session : public QObject {
   ColourFile colours_;
   std::vector<scene::State> states_;
   QTimer pace_, curve_rest_;
-  QElapsedTimer curve_took_;                              // since it was asked for
-  std::optional<std::pair<TimeNs, std::string>> target_;  // to be shown once it is there
+  QElapsedTimer curve_took_;  // since it was asked for
+  struct Target {
+    TimeNs from, to;
+    std::string node;
+  };
+  std::optional<Target> target_;  // to be selected once it is there
 };
 
 }  // namespace margay::viewer

@@ -266,13 +266,18 @@ int Window::alert_row() const {
 void Window::go_to_alert(const QModelIndex& index) {
   const int row = row_of(*alert_list_, index);
   if (row < 0) return;
-  session_.go_to(TimeNs(alerts_->at(row).onset_ns), alerts_->node_of(row));
+  go_to_alert(row);
+}
+
+void Window::go_to_alert(int row) {
+  const terminal::AlertView& a = alerts_->at(row);
+  const TimeNs end = a.end_ns && !a.firing ? TimeNs(*a.end_ns) : session_.now();
+  session_.go_to(TimeNs(a.onset_ns), end, alerts_->node_of(row));
 }
 
 void Window::go_to_alert(const QString& id) {
   for (int row = 0; row < alerts_->rowCount(); ++row)
-    if (text_of(alerts_->at(row).id) == id)
-      return session_.go_to(TimeNs(alerts_->at(row).onset_ns), alerts_->node_of(row));
+    if (text_of(alerts_->at(row).id) == id) return go_to_alert(row);
 }
 
 void Window::acknowledge() {

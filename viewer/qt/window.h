@@ -72,6 +72,7 @@ class Window : public QMainWindow {
   void save_as();
   void go_to_alert(const QModelIndex& index);
   void go_to_alert(const QString& id);
+  void go_to_alert(int row);
   void acknowledge();
   void silence();
   int alert_row() const;

@@ -236,7 +236,7 @@ TEST(Pan, AnswersOfTheWayAreShownFromWhereOneIs) {
 TEST(Pan, AnAlertWithinThePictureButNotYetKnownIsGoneTo) {
   Shown s;
   s.session.pan_by(0.5);  // 2 s to 6 s, of which 2 s to 4 s is known
-  s.session.go_to(TimeNs(5 * kSecond), "/a");
+  s.session.go_to(TimeNs(5 * kSecond), TimeNs(6 * kSecond), "/a");
   EXPECT_FALSE(s.session.selection()) << "there is nothing to select yet";
   ASSERT_TRUE(s.session.subject().time);
   s.session.show(small(4 * kSecond));

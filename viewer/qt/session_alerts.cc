@@ -1,0 +1,87 @@
+#include <unistd.h>
+#include <array>
+#include <random>
+
+#include <algorithm>
+
+#include "margay/wire/columns.h"
+#include "session.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kAround = 10;      // slices, at least, shown round an alert
+constexpr double kAlertPart = 0.2;  // of the picture before it
+
+std::string user_name() {
+  std::array<char, 256> name{};
+  return ::getlogin_r(name.data(), name.size()) == 0 ? name.data() : "viewer";
+}
+
+}  // namespace
+
+wire::ControlRequest Session::handle(wire::ControlRequest::Kind kind) {
+  static std::mt19937_64 random{std::random_device{}()};
+  wire::ControlRequest r;
+  r.set_version(wire::kWireVersion);
+  r.set_kind(kind);
+  r.mutable_handle()->set_token(random());
+  r.mutable_handle()->set_by(user_name());
+  return r;
+}
+void Session::acknowledge(const std::string& id, const std::string& comment) {
+  if (link_ == nullptr) return;
+  auto r = handle(wire::ControlRequest::ACKNOWLEDGE);
+  r.mutable_handle()->set_id(id);
+  r.mutable_handle()->set_comment(comment);
+  link_->send(std::move(r));
+}
+void Session::silence(const std::string& node, DurationNs how_long) {
+  if (link_ == nullptr) return;
+  auto r = handle(wire::ControlRequest::SILENCE);
+  r.mutable_handle()->set_node(node);
+  r.mutable_handle()->set_duration_ns(how_long.value);
+  link_->send(std::move(r));
+}
+
+// There the alert begins at a fifth of the picture, which is as long as it was, and what it blames is
+// selected.
+void Session::go_to(TimeNs from, TimeNs to, const std::string& node) {
+  const scene::TimeRange now = this->time();
+  const DurationNs least((report_ ? report_->slice_ns() : 100'000'000) * static_cast<std::int64_t>(kAround));
+  const DurationNs length = std::max(least, now.to - now.from);
+  target_ = Target{from, std::max(to, from + DurationNs(1)), node};
+  const scene::TimeRange known = data_->range();
+  const bool there = !data_->empty() && scene::node_at(*data_, node) >= 0;
+  if (there && from >= std::max(now.from, known.from) && from < std::min(now.to, known.to)) {
+    // Who looks at an alert does not want it to scroll away.
+    if (!history_.now().time) held_ = true;
+    show_target();
+    ask_for_curve();
+    emit view_changed();
+    emit standing_changed();
+    return;
+  }
+  // It may lie outside of the part of the hierarchy that is looked at.
+  scene::Subject whole = history_.now();
+  if (!there) whole.node.clear();
+  scene::TimeRange range{
+      from - DurationNs(static_cast<std::int64_t>(kAlertPart * static_cast<double>(length.value))), {}};
+  range.to = range.from + length;
+  whole.time = range;
+  go(std::move(whole));
+}
+
+void Session::show_target() {
+  if (!target_ || data_->empty()) return;
+  const std::int64_t node = scene::node_at(*data_, target_->node);
+  if (node >= 0) {
+    const auto n = static_cast<std::uint32_t>(node);
+    scroll_ = scene::showing(rows_, scroll_, n);
+    selection_ = Selection{n, static_cast<std::uint32_t>(data_->slice_at(target_->from)),
+                           static_cast<std::uint32_t>(data_->slice_at(target_->to - DurationNs(1)) + 1)};
+  }
+  target_.reset();
+}
+
+}  // namespace margay::viewer
