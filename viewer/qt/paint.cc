@@ -64,6 +64,8 @@ class Inks {
     if (!brush) brush = brush_of(look, static_cast<double>(step) / kSteps, palette_);
     return *brush;
   }
+  // Of what is not hatched.
+  QColor colour(std::int32_t state, double strength) { return brush(state, strength).color(); }
 
  private:
   static constexpr int kSteps = 200;
@@ -124,36 +126,53 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   QList<QLineF> marks;
   std::map<std::pair<std::int32_t, int>, QStaticText> names;
   Inks inks(picture.data, picture.palette);
-  for (const scene::Rect& r : layout.rects) {
+  const auto box_of = [&](const scene::Rect& r) {
     QRectF box(QPointF(area.left() + r.x0, area.top() + r.y0),
                QPointF(area.left() + r.x1, area.top() + r.y1));
     // What is left of the background tells it from its neighbours.
     if (box.width() > 3 && box.height() > 3) box.adjust(line, line, 0, 0);
-    const std::int32_t state = r.absent_or_unknown() ? scene::kNoState : r.state;
-    p.fillRect(box, inks.brush(state, r.strength));
-    // A part whose time is known in part only is hatched as far as that goes.
-    if (!r.absent_or_unknown() && r.known < 0.995F) {
-      QRectF rest = box;
-      rest.setTop(box.bottom() - box.height() * (1 - static_cast<double>(r.known)));
-      p.fillRect(rest, background);
-      p.fillRect(rest, inks.brush(scene::kNoState, 1));
+    return box;
+  };
+  QList<QRectF> hatched;
+  for (const scene::Rect& r : layout.rects) {
+    const QRectF box = box_of(r);
+    if (r.absent_or_unknown()) {
+      hatched.append(box);
+    } else {
+      p.fillRect(box, inks.colour(r.state, r.strength));
+      // A part whose time is known in part only is hatched as far as that goes.
+      if (r.known < 0.995F) {
+        QRectF rest = box;
+        rest.setTop(box.bottom() - box.height() * (1 - static_cast<double>(r.known)));
+        p.fillRect(rest, background);
+        hatched.append(rest);
+      }
     }
     if (r.mark != scene::Mark::kNone && r.x1 - r.x0 >= 4 && r.y1 - r.y0 >= 4) {
       marks.append({box.bottomLeft(), box.topRight()});
       if (r.mark == scene::Mark::kCross) marks.append({box.topLeft(), box.bottomRight()});
     }
-    if (r.mark == scene::Mark::kNone && box.width() > kGridWidth && box.height() > 16 && r.state >= 0) {
-      // Many rectangles have one name and one width.
-      QStaticText& name = names[{r.state, static_cast<int>(box.width())}];
-      if (name.text().isEmpty()) {
-        const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
-                                    metrics, std::floor(box.width()) - 2 * kPad);
-        name.setTextFormat(Qt::PlainText);
-        name.setText(text.size() > 3 ? text : QString(" "));
-      }
-      p.setPen(colour_of(scene::text_on(picture.palette.at(inks.look(state).colour, r.strength))));
-      p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
+  }
+  // Together: a pattern is made anew whenever it is changed to.
+  p.setPen(Qt::NoPen);
+  p.setBrush(inks.brush(scene::kNoState, 1));
+  p.drawRects(hatched);
+  p.setBrush(Qt::NoBrush);
+  for (const scene::Rect& r : layout.rects) {
+    if (r.mark != scene::Mark::kNone || r.x1 - r.x0 <= kGridWidth || r.y1 - r.y0 <= 16 || r.state < 0)
+      continue;
+    const QRectF box = box_of(r);
+    const std::int32_t state = r.absent_or_unknown() ? scene::kNoState : r.state;
+    // Many rectangles have one name and one width.
+    QStaticText& name = names[{r.state, static_cast<int>(box.width())}];
+    if (name.text().isEmpty()) {
+      const QString text = elided(text_of(picture.data.states[static_cast<std::size_t>(r.state)].name),
+                                  metrics, std::floor(box.width()) - 2 * kPad);
+      name.setTextFormat(Qt::PlainText);
+      name.setText(text.size() > 3 ? text : QString(" "));
     }
+    p.setPen(colour_of(scene::text_on(picture.palette.at(inks.look(state).colour, r.strength))));
+    p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
   }
   // Together: changing pens and hints takes longer than a line.
   p.setPen(QPen(faint, 1));
