@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "margay/scene/time_axis.h"
 
@@ -42,46 +43,57 @@ scene::Look look_of(const scene::ViewData& data, std::int32_t state, const scene
   return palette.look(s.name, s.family);
 }
 
-// Looks and brushes of a picture: making a colour takes longer than filling a small rectangle with it.
+constexpr int kSteps = 200;  // of strength, that no screen shows
+constexpr std::size_t kMostShades = 16'384;
+
+// A colour at a strength, and what is read on it.
+struct Shade {
+  QColor fill, text;
+};
+// Kept from picture to picture: making a shade takes longer than filling a small rectangle with it.
+const Shade& shade_of(const scene::Palette& palette, scene::Rgb full, int step) {
+  static thread_local std::unordered_map<std::uint64_t, Shade> shades;
+  const std::uint64_t key = static_cast<std::uint64_t>(palette.theme() == scene::Theme::kDark) << 40 |
+                            static_cast<std::uint64_t>(step) << 24 |
+                            static_cast<std::uint64_t>(full.r) << 16 |
+                            static_cast<std::uint64_t>(full.g) << 8 | full.b;
+  if (shades.size() >= kMostShades) shades.clear();
+  const auto [at, is_new] = shades.try_emplace(key);
+  if (is_new) {
+    const scene::Rgb fill = palette.at(full, static_cast<double>(step) / kSteps);
+    at->second = {colour_of(fill), colour_of(scene::text_on(fill))};
+  }
+  return at->second;
+}
+
+// Looks of the states of a picture.
 class Inks {
  public:
   Inks(const scene::ViewData& data, const scene::Palette& palette)
-      : data_(data), palette_(palette), states_(data.states.size() + 1) {}
+      : data_(data), palette_(palette), looks_(data.states.size() + 2) {}
 
   const scene::Look& look(std::int32_t state) {
-    Ink& ink = at(state);
-    if (!ink.look) ink.look = look_of(data_, state, palette_);
-    return *ink.look;
+    std::optional<scene::Look>& look = looks_[index_of(state)];
+    if (!look) look = look_of(data_, state, palette_);
+    return *look;
   }
-  // Strength to a step that no screen shows.
-  const QBrush& brush(std::int32_t state, double strength) {
-    const scene::Look& look = this->look(state);
-    Ink& ink = at(state);
-    const int step =
-        look.hatch ? kSteps : static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kSteps));
-    if (ink.brushes.empty()) ink.brushes.resize(kSteps + 1);
-    std::optional<QBrush>& brush = ink.brushes[static_cast<std::size_t>(step)];
-    if (!brush) brush = brush_of(look, static_cast<double>(step) / kSteps, palette_);
-    return *brush;
-  }
+  QBrush brush(std::int32_t state) { return brush_of(look(state), 1, palette_); }
   // Of what is not hatched.
-  QColor colour(std::int32_t state, double strength) { return brush(state, strength).color(); }
+  const Shade& shade(std::int32_t state, double strength) {
+    return shade_of(palette_, look(state).colour,
+                    static_cast<int>(std::lround(std::clamp(strength, 0.0, 1.0) * kSteps)));
+  }
 
  private:
-  static constexpr int kSteps = 200;
-  struct Ink {
-    std::optional<scene::Look> look;
-    std::vector<std::optional<QBrush>> brushes;
-  };
-  Ink& at(std::int32_t state) {
-    if (state == scene::kOthers) return others_;
-    return states_[state < 0 ? data_.states.size() : static_cast<std::size_t>(state)];
+  std::size_t index_of(std::int32_t state) const {
+    if (state == scene::kOthers) return looks_.size() - 1;
+    const auto s = static_cast<std::size_t>(state);
+    return state < 0 || s >= data_.states.size() ? looks_.size() - 2 : s;
   }
 
   const scene::ViewData& data_;
   const scene::Palette& palette_;
-  std::vector<Ink> states_;  // none last
-  Ink others_;
+  std::vector<std::optional<scene::Look>> looks_;  // none and others last
 };
 
 double x_in(const QRectF& area, scene::TimeRange range, TimeNs t) {
@@ -139,7 +151,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
     if (r.absent_or_unknown()) {
       hatched.append(box);
     } else {
-      p.fillRect(box, inks.colour(r.state, r.strength));
+      p.fillRect(box, inks.shade(r.state, r.strength).fill);
       // A part whose time is known in part only is hatched as far as that goes.
       if (r.known < 0.995F) {
         QRectF rest = box;
@@ -155,7 +167,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   }
   // Together: a pattern is made anew whenever it is changed to.
   p.setPen(Qt::NoPen);
-  p.setBrush(inks.brush(scene::kNoState, 1));
+  p.setBrush(inks.brush(scene::kNoState));
   p.drawRects(hatched);
   p.setBrush(Qt::NoBrush);
   for (const scene::Rect& r : layout.rects) {
@@ -171,7 +183,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
       name.setTextFormat(Qt::PlainText);
       name.setText(text.size() > 3 ? text : QString(" "));
     }
-    p.setPen(colour_of(scene::text_on(picture.palette.at(inks.look(state).colour, r.strength))));
+    p.setPen(inks.shade(state, r.strength).text);
     p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
   }
   // Together: changing pens and hints takes longer than a line.
@@ -292,16 +304,21 @@ void paint_bars(QPainter& p, const QRectF& area, const scene::ViewData& data,
   QPen line(colour_of(palette.background()));
   line.setWidthF(1);
   Inks inks(data, palette);
+  const QBrush nothing = inks.brush(scene::kNoState);
   for (const scene::Bar& b : bars) {
     const double x0 = x_in(area, range, data.boundaries[b.first]),
                  x1 = x_in(area, range, data.boundaries[b.last]);
     if (x1 < area.left() || x0 > area.right()) continue;
-    p.fillRect(QRectF(QPointF(x0, area.top()), QPointF(x1, area.bottom())), inks.brush(scene::kNoState, 1));
+    p.fillRect(QRectF(QPointF(x0, area.top()), QPointF(x1, area.bottom())), nothing);
     for (const scene::Segment& s : b.segments) {
       const QRectF box(QPointF(x0, area.bottom() - s.to * area.height()),
                        QPointF(x1, area.bottom() - s.from * area.height()));
+      if (!inks.look(s.state).hatch) {
+        p.fillRect(box, inks.shade(s.state, 1).fill);
+        continue;
+      }
       p.fillRect(box, colour_of(palette.background()));
-      p.fillRect(box, inks.brush(s.state, 1));
+      p.fillRect(box, inks.brush(s.state));
     }
     if (x1 - x0 > 3) {
       p.setPen(line);
