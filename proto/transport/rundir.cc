@@ -32,6 +32,10 @@ Status make_private(const std::string& path) {
   return {};
 }
 
+bool is_name(const std::string& run) {
+  return !run.empty() && run.find('/') == std::string::npos && run != "." && run != "..";
+}
+
 }  // namespace
 
 Result<std::string> user_directory() {
@@ -41,8 +45,7 @@ Result<std::string> user_directory() {
 }
 
 Result<RunDirectory> make_run_directory(const std::string& run) {
-  if (run.empty() || run.find('/') != std::string::npos || run[0] == '.')
-    return fail(ErrorCode::kInvalidArgument, "'" + run + "' is not the name of a run");
+  if (!is_name(run)) return fail(ErrorCode::kInvalidArgument, "'" + run + "' is not the name of a run");
   auto base = user_directory();
   if (!base) return tl::unexpected(base.error());
   RunDirectory dir{*base + "/" + run};
@@ -55,8 +58,7 @@ Result<RunDirectory> make_run_directory(const std::string& run) {
 }
 
 Result<RunDirectory> open_run_directory(const std::string& run) {
-  if (run.empty() || run.find('/') != std::string::npos || run[0] == '.')
-    return fail(ErrorCode::kInvalidArgument, "'" + run + "' is not the name of a run");
+  if (!is_name(run)) return fail(ErrorCode::kInvalidArgument, "'" + run + "' is not the name of a run");
   RunDirectory dir{user_directory_path() + "/" + run};
   std::error_code ec;
   if (!fs::is_directory(dir.path, ec))
@@ -69,7 +71,8 @@ std::vector<std::string> list_runs() {
   std::vector<std::string> runs;
   std::error_code ec;
   for (fs::directory_iterator it(user_directory_path(), ec), end; !ec && it != end; it.increment(ec))
-    if (it->is_directory(ec)) runs.push_back(it->path().filename().string());
+    if (it->is_directory(ec) && it->path().filename().string()[0] != '.')
+      runs.push_back(it->path().filename().string());
   std::sort(runs.rbegin(), runs.rend());
   return runs;
 }

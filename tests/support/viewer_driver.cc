@@ -36,7 +36,6 @@ namespace margay::viewer {
 namespace {
 
 using Json = nlohmann::json;
-constexpr double kLabels = 150;  // the hierarchy's part of the overview, as in the overview's layout
 
 double seconds_of(DurationNs d) {
   return static_cast<double>(d.value) / 1e9;
@@ -164,7 +163,7 @@ class Driver {
     std::string path;
     std::getline(in >> std::ws, path);
     const Overview& o = window_.overview();
-    const QRectF labels(0, 0, kLabels, o.picture_area().height());
+    const QRectF labels(0, 0, o.picture_area().left(), o.picture_area().height());
     for (const scene::Row& r : session_.rows().spans)
       if (session_.data().nodes[r.node].path == path) {
         QTest::mouseClick(&window_.overview(), Qt::LeftButton, {},

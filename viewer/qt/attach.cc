@@ -16,8 +16,8 @@
 namespace margay::viewer {
 namespace {
 
-constexpr const char* kOwn = "view-";  // what our replays are called
-constexpr int kLook = 50;              // ms between two looks for what a replay makes
+constexpr const char* kOwn = ".view-";  // what our replays are called: nobody else is shown them
+constexpr int kLook = 50;               // ms between two looks for what a replay makes
 constexpr int kDepth = 2;
 constexpr int kMostEntries = 5000;
 constexpr qsizetype kMostWords = 4000;
@@ -62,8 +62,7 @@ void set_programs(const QString& folder) {
 
 QStringList runs_here() {
   QStringList names;
-  for (const std::string& run : transport::list_runs())
-    if (!run.starts_with(kOwn)) names << QString::fromStdString(run);
+  for (const std::string& run : transport::list_runs()) names << QString::fromStdString(run);
   return names;
 }
 

@@ -12,13 +12,9 @@
 #include "paint.h"
 
 namespace margay::viewer {
-namespace {
-constexpr int kMostAlerts = 256;
-}
 
-void AlertModel::set(const wire::Report& report) {
-  std::vector<terminal::AlertView> now = terminal::read_alerts(report, kMostAlerts);
-  zero_ = report.run_begin_ns();
+void AlertModel::set(std::vector<terminal::AlertView> now, TimeNs zero) {
+  zero_ = zero;
   std::unordered_set<std::string> stay;
   for (const auto& a : now) stay.insert(a.id);
   for (int row = rowCount() - 1; row >= 0; --row) {
@@ -50,9 +46,9 @@ void AlertModel::set(const wire::Report& report) {
 }
 
 std::string AlertModel::node_of(int row) const {
-  const auto& paths = at(row).paths;
-  // The node comes first, then who is blamed: one alone is more telling.
-  return paths.empty() ? "/" : paths.size() == 2 ? paths[1] : paths[0];
+  const terminal::AlertView& a = at(row);
+  if (a.paths.size() == 1 && !a.paths[0].empty()) return a.paths[0];
+  return a.node.empty() ? "/" : a.node;
 }
 
 int AlertModel::firing() const {
@@ -86,7 +82,7 @@ QVariant AlertModel::data(const QModelIndex& index, int role) const {
                      std::string(a.silenced_by.empty() ? "" : ", silenced"));
     case kOnset:
       if (role == Qt::EditRole) return static_cast<qlonglong>(a.onset_ns);
-      return text_of(scene::duration_text(DurationNs(a.onset_ns - zero_)));
+      return text_of(scene::duration_text(TimeNs(a.onset_ns) - zero_));
     case kNode:
       return text_of(a.where);
     case kScore:

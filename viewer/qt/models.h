@@ -19,7 +19,7 @@
 
 namespace margay::viewer {
 
-// The alerts of a report, newest first. Cost of set(): at most 256 rows, squared.
+// Alerts, newest first. Cost of set(): at most 256 rows, squared.
 class AlertModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -27,9 +27,11 @@ class AlertModel : public QAbstractTableModel {
   enum Column { kState, kOnset, kNode, kScore, kSentence, kColumns };
   using QAbstractTableModel::QAbstractTableModel;
 
-  void set(const wire::Report& report);
+  // As terminal::read_alerts() has them; times are told since `zero`.
+  void set(std::vector<terminal::AlertView> alerts, TimeNs zero);
   const terminal::AlertView& at(int row) const { return alerts_[static_cast<std::size_t>(row)]; }
-  // Where it is: the node of it, and the resources that are blamed.
+  TimeNs zero() const { return zero_; }
+  // Where it is: who is blamed if that is one, else the node that covers all of it.
   std::string node_of(int row) const;
   int firing() const;
 
@@ -40,7 +42,7 @@ class AlertModel : public QAbstractTableModel {
 
  private:
   std::vector<terminal::AlertView> alerts_;
-  std::int64_t zero_ = 0;
+  TimeNs zero_{};
 };
 
 // A line for each state of the run: its colour, whether it is shown, and what the selection has of it.

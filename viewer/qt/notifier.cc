@@ -2,13 +2,9 @@
 
 #include <utility>
 
-#include "alerts.h"
 #include "paint.h"
 
 namespace margay::viewer {
-namespace {
-constexpr int kMostAlerts = 256;
-}
 
 Notifier::Notifier(QObject* parent, int period_ms) : QObject(parent) {
   pause_.setSingleShot(true);
@@ -21,7 +17,7 @@ void Notifier::set_on(bool on) {
   if (!on) waiting_ = 0;
 }
 
-void Notifier::take(const wire::Report& report) {
+void Notifier::take(const wire::Report& report, const std::vector<terminal::AlertView>& alerts) {
   if (report.has_replay()) return;
   if (run_ != report.run() || begin_ != report.run_begin_ns()) {
     run_ = report.run();
@@ -31,7 +27,7 @@ void Notifier::take(const wire::Report& report) {
   std::set<std::string> now;
   QString sentence, id;
   int news = 0;
-  for (const terminal::AlertView& a : terminal::read_alerts(report, kMostAlerts)) {
+  for (const terminal::AlertView& a : alerts) {
     if (!a.firing) continue;
     now.insert(a.id);
     if (firing_.contains(a.id) || a.acknowledged || !a.silenced_by.empty()) continue;

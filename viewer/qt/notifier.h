@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "alerts.h"
 #include "margay/wire/margay.pb.h"
 
 namespace margay::viewer {
@@ -28,7 +29,8 @@ class Notifier : public QObject {
   // Reports are followed also while it is off, so that what fires then is no news later.
   void set_on(bool on);
   bool on() const { return on_; }
-  void take(const wire::Report& report);
+  // With the alerts that terminal::read_alerts() finds in it.
+  void take(const wire::Report& report, const std::vector<terminal::AlertView>& alerts);
 
  signals:
   // "rank 3 computes 4.0 x longer", or of several the newest and how many there are.

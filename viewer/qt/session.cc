@@ -11,7 +11,7 @@
 namespace margay::viewer {
 namespace {
 
-constexpr int kMostAlerts = 64;  // drawn
+constexpr int kMostAlerts = 256;
 constexpr int kMostAsked = 2;    // questions a second, by following
 constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
 // What else of a question may come later: a p, a token of more digits.
@@ -67,7 +67,8 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     const bool back = there && !there_;
     there_ = there;
     trouble_ = why;
-    if (back) ask();
+    // What it says of the same stretch may be more than the one before knew.
+    if (back) temporal_of_.reset(), ask();
     emit standing_changed();
   });
   link_->start();
@@ -175,20 +176,9 @@ void Session::learn(const std::vector<scene::State>& states) {
 void Session::answered(const ViewPtr& data) {
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
-    // Pictures of a run that goes on are not kept waiting for a curve that nobody has time to read.
-    const bool follows = !history_.now().time && !held_;
-    if (follows && curve_rest_.isActive()) curve_ = true;
-    if (!std::exchange(curve_, true)) {
-      curve_took_.start();
-      asked_token_ = link_->next_token();
-      link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
-    } else {
-      waiting_ = false;
-      emit standing_changed();
-    }
+    temporal_of_ = temporal_asked_;
     emit data_changed();
-    ask_if_due();
-    return;
+    return temporal_is_there();
   }
   if (data->token != asked_token_) {
     // Of where one was on the way: nearer than what is there, and seen from where one is now.
@@ -210,8 +200,24 @@ void Session::answered(const ViewPtr& data) {
   scene::Subject alike = of_the_picture();
   alike.temporal = true;
   alike.p.reset();
+  if (alike == temporal_of_) return temporal_is_there();  // only p is another one, or the curve came
+  temporal_asked_ = alike;
   temporal_token_ = link_->next_token();
   link_->ask(scene::question_of(alike, temporal_token_, false));
+}
+
+void Session::temporal_is_there() {
+  // Pictures of a run that goes on are not kept waiting for a curve that nobody has time to read.
+  if (follows() && curve_rest_.isActive()) curve_ = true;
+  if (!std::exchange(curve_, true)) {
+    curve_took_.start();
+    asked_token_ = link_->next_token();
+    link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
+  } else {
+    waiting_ = false;
+    emit standing_changed();
+  }
+  ask_if_due();
 }
 
 void Session::reported() {
@@ -245,8 +251,7 @@ void Session::take(ReportPtr report) {
   learn(states);
   // Whoever hears of it may choose what is looked at: then that is all that is asked.
   emit report_changed();
-  const bool follows = !history_.now().time && !held_ && report_->slice_index() != asked_slice_;
-  due_ = due_ || follows || data_->empty();
+  due_ = due_ || (follows() && report_->slice_index() != asked_slice_) || data_->empty();
   ask_if_due();
 }
 
@@ -264,27 +269,38 @@ void Session::moved(const std::optional<scene::TimeRange>& before) {
 }
 void Session::go(scene::Subject subject) {
   // What is held is come back to as it was, not as the run has gone on since.
-  if (held_ && !history_.now().time && !data_->empty()) {
-    scene::Subject here = history_.now();
-    here.time = data_->range();
-    here.slices = static_cast<std::uint32_t>(data_->slices());
-    history_.replace(std::move(here));
-  }
+  if (held_) history_.replace(asked_for());
+  drifting_ = false;
   const auto before = history_.now().time;
   history_.go(std::move(subject));
   moved(before);
 }
+// A wheel's notches and the arrow keys are one step to go back, however many.
+void Session::drift(scene::Subject subject) {
+  if (subject == history_.now()) return;
+  if (!drifting_) {
+    go(std::move(subject));
+    drifting_ = true;
+    return;
+  }
+  const auto before = history_.now().time;
+  history_.replace(std::move(subject));
+  moved(before);
+}
 void Session::back() {
+  drifting_ = false;
   const auto before = history_.now().time;
   history_.back();
   moved(before);
 }
 void Session::forward() {
+  drifting_ = false;
   const auto before = history_.now().time;
   history_.forward();
   moved(before);
 }
 void Session::reset() {
+  drifting_ = false;
   const auto before = history_.now().time;
   history_.reset();
   folding_ = {};
@@ -306,10 +322,10 @@ void Session::zoom_to(scene::TimeRange range) {
 }
 void Session::zoom_by(double factor, TimeNs about) {
   const DurationNs least = report_ ? DurationNs(report_->slice_ns()) : DurationNs(1000);
-  go(scene::zoomed_by(history_.now(), time(), factor, about, bounds(), least));
+  drift(scene::zoomed_by(history_.now(), time(), factor, about, bounds(), least));
 }
 void Session::pan_by(double share) {
-  go(scene::panned_by(history_.now(), time(), share, bounds()));
+  drift(scene::panned_by(history_.now(), time(), share, bounds()));
 }
 void Session::into(std::uint32_t node) {
   if (node < data_->nodes.size()) go(scene::into(history_.now(), data_->nodes[node].path));

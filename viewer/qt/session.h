@@ -51,7 +51,7 @@ class Session : public QObject {
   // What the daemon is asked: subject(), and while it is held the stretch that is seen, not the newest.
   scene::Subject asked_for() const;
   const scene::History& history() const { return history_; }
-  // Of the newest report, kMostAlerts at most, and until when they are known.
+  // Of the newest report, 256 at most, newest first; and until when they are known.
   const std::vector<terminal::AlertView>& alerts() const { return alerts_; }
   TimeNs now() const { return report_ ? TimeNs(report_->watermark_ns()) : TimeNs(); }
   const wire::Report* report() const { return report_.get(); }
@@ -137,9 +137,11 @@ class Session : public QObject {
   void ask_if_due();
   void ask_for_curve();
   void moved(const std::optional<scene::TimeRange>& before);
+  void drift(scene::Subject subject);
   void take(ViewPtr data);
   void show_target();
   void answered(const ViewPtr& data);
+  void temporal_is_there();
   void reported();
   void make_rows();
   void learn(const std::vector<scene::State>& states);
@@ -160,6 +162,8 @@ class Session : public QObject {
   std::vector<terminal::AlertView> alerts_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
   std::int64_t asked_slice_ = -1;
+  std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of
+  bool drifting_ = false;  // the newest step of the history was a zoom or a pan
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;

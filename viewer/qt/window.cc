@@ -53,8 +53,8 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   connect(&session_, &Session::said, this, say);
   connect(states_, &StatesPanel::said, this, say);
   const auto heard = [this] {
-    alerts_->set(*session_.report());
-    notifier_.take(*session_.report());
+    show_alerts();
+    notifier_.take(*session_.report(), session_.alerts());
     show_levels();
     show_standing();
   };
@@ -65,6 +65,7 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   connect(&session_, &Session::data_changed, this, [this] {
     if (!p_->hasFocus()) p_->setText(text_of(scene::p_text(session_.data().p)));
     p_->setToolTip(text_of(session_.data().why));
+    if (alerts_->zero() != zero()) show_alerts();
     show_standing();
   });
   notifier_.set_on(kept_switch("notify", false));
@@ -159,6 +160,17 @@ void Window::make_order() {
   order.insert(order.end(), {&states_->table(), alert_list_});
   for (std::size_t i = 1; i < order.size(); ++i) setTabOrder(order[i - 1], order[i]);
   overview_->setFocus();
+}
+
+// Their times are since the same moment as those of the picture.
+void Window::show_alerts() {
+  if (session_.report() == nullptr) return;
+  alerts_->set(session_.alerts(), zero());
+}
+
+TimeNs Window::zero() const {
+  if (!session_.data().empty()) return session_.data().zero;
+  return TimeNs(session_.report() != nullptr ? session_.report()->run_begin_ns() : 0);
 }
 
 QString Window::live_text() const {

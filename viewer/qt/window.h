@@ -65,6 +65,8 @@ class Window : public QMainWindow {
   void taller_rows(double factor);
   void search_next();
   void show_standing();
+  void show_alerts();
+  TimeNs zero() const;
   void show_live();
   void show_levels();
   void show_theme();

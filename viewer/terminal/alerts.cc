@@ -141,6 +141,7 @@ AlertView read_one(const std::string& raw, std::int64_t at_ns) {
     a.where.clear();  // of no part more than of any other
   else if (a.where.empty())
     a.where = node.empty() ? "the run" : resource_text(node);
+  a.node = node;
   a.paths = resources;
   if (a.paths.empty()) a.paths.push_back(node);
   a.sentence = printable(text(j, "message"), true, kLongestText);

@@ -13,10 +13,12 @@ namespace margay::terminal {
 struct AlertView {
   std::string id;  // never empty
   std::string kind;
-  std::string where;               // "rank3 on node1", "rank1, rank2 and 14 more", or the node
-  std::string sentence;            // what a person reads
-  std::vector<std::string> paths;  // raw: node and resources, for marking rows; never printed
-  bool readable = true;            // false: the JSON did not decode
+  std::string where;     // "rank3 on node1", "rank1, rank2 and 14 more", or the node
+  std::string sentence;  // what a person reads
+  // Raw, never printed: those that are blamed, or where that is nobody the node; and the node that covers it.
+  std::vector<std::string> paths;
+  std::string node;
+  bool readable = true;  // false: the JSON did not decode
   bool firing = true;
   std::int64_t onset_ns = 0;
   std::optional<std::int64_t> end_ns;

@@ -24,7 +24,7 @@ TEST(AlertModel, IsAModelThatQtBelieves) {
   AlertModel model;
   const QAbstractItemModelTester tester(&model, FailureMode::Fatal);
   for (const int n : {0, 3, 1, 7, 0}) {
-    model.set(report(n));
+    model.set(alerts_of(report(n)), TimeNs());
     EXPECT_EQ(model.rowCount(), n);
     EXPECT_EQ(model.firing(), (n + 1) / 2);
   }
@@ -32,7 +32,7 @@ TEST(AlertModel, IsAModelThatQtBelieves) {
 
 TEST(AlertModel, SaysWhatAnAlertSays) {
   AlertModel model;
-  model.set(report(2));
+  model.set(alerts_of(report(2)), TimeNs());
   ASSERT_EQ(model.rowCount(), 2);
   // The newest first.
   EXPECT_EQ(model.index(0, AlertModel::kState).data().toString(), "resolved");
@@ -40,6 +40,17 @@ TEST(AlertModel, SaysWhatAnAlertSays) {
   EXPECT_EQ(model.index(1, AlertModel::kSentence).data().toString(), "rank <1> computes 4.0 x longer");
   EXPECT_EQ(model.index(1, AlertModel::kOnset).data().toString(), "1 s");
   EXPECT_EQ(model.node_of(1), "/a/r1");
+}
+
+TEST(AlertModel, SeveralWhoAreBlamedAreWhereTheNodeIs) {
+  wire::Report r;
+  r.add_alerts(R"({"id":"1","kind":"perturbation","status":"firing","onset_ns":0,"node":"/a",)"
+               R"("resources":["/a/r1","/a/r2"],"message":"two"})");
+  r.add_alerts(R"({"id":"2","kind":"loss","status":"firing","onset_ns":0,"node":"/b","message":"nobody"})");
+  AlertModel model;
+  model.set(alerts_of(r), TimeNs());
+  ASSERT_EQ(model.rowCount(), 2);
+  for (int row = 0; row < 2; ++row) EXPECT_EQ(model.node_of(row), model.at(row).id == "1" ? "/a" : "/b");
 }
 
 // In any order and of any ids: each row is what was set, and one that stays is the same row to who points at
@@ -59,9 +70,9 @@ TEST(AlertModel, KeepsWhoWasChosenWhateverComes) {
         model.rowCount() > 0 ? static_cast<int>(rng() % static_cast<unsigned>(model.rowCount())) : -1;
     const QPersistentModelIndex chosen(model.index(at, 0));
     const std::string id = at >= 0 ? model.at(at).id : "";
-    model.set(some);
+    model.set(alerts_of(some), TimeNs());
     AlertModel fresh;
-    fresh.set(some);
+    fresh.set(alerts_of(some), TimeNs());
     ASSERT_EQ(ids(model), ids(fresh));
     const auto now = ids(model);
     if (std::find(now.begin(), now.end(), id) != now.end()) {

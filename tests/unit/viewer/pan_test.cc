@@ -162,6 +162,18 @@ TEST(Pan, WhatIsKeptOfThePictureFollowsWhatIsShown) {
   EXPECT_EQ(s.image().size(), s.overview().size());
 }
 
+TEST(Pan, ManyStepsAreOneToGoBackAndWhatComesBetweenEndsThem) {
+  Shown s;
+  for (int i = 0; i < 3; ++i) s.session.pan_by(0.25);
+  s.session.zoom_by(0.5, TimeNs(5 * kSecond));
+  s.session.back();
+  expect_range(s.session.time(), 0, 4);
+  s.session.forward();
+  s.session.pan_by(0.25);
+  s.session.back();
+  expect_range(s.session.time(), 4, 6);
+}
+
 TEST(Pan, BackAndFollowingShowWhatIsThere) {
   Shown s;
   s.session.pan_by(0.25);

@@ -37,6 +37,10 @@ inline wire::Report report(int alerts) {
   return r;
 }
 
+inline std::vector<terminal::AlertView> alerts_of(const wire::Report& r) {
+  return terminal::read_alerts(r, 256);
+}
+
 struct Shown {
   explicit Shown(ViewPtr data = small()) : session(nullptr, scene::Theme::kLight), window(session, "r0") {
     window.resize(1280, 720);

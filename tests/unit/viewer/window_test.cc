@@ -78,7 +78,7 @@ TEST(Keys, AFieldAndAListKeepTheirs) {
   QTest::keyClicks(p, "0.25");
   QTest::keyClick(p, Qt::Key_Return);
   EXPECT_EQ(s.session.subject().p, 0.25);
-  s.window.alerts().set(report(3));
+  s.window.alerts().set(alerts_of(report(3)), TimeNs());
   QTableView& alerts = s.window.alert_list();
   alerts.setFocus();
   alerts.setCurrentIndex(alerts.model()->index(0, 0));

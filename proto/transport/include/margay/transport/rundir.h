@@ -30,7 +30,8 @@ Result<std::string> user_directory();
 // Makes the directory of `run` and its rings/. Errors: kIo, kInvalidArgument (path too long for a socket).
 Result<RunDirectory> make_run_directory(const std::string& run);
 Result<RunDirectory> open_run_directory(const std::string& run);
-// Runs that have a directory, newest first.
+// Runs that have a directory, newest first; without those whose name begins with a dot: they are somebody's
+// own.
 std::vector<std::string> list_runs();
 // Removes what make_run_directory made, and what lies in it.
 void remove_run_directory(const RunDirectory& dir);
