@@ -15,11 +15,6 @@
 namespace margay::viewer {
 namespace {
 
-constexpr double kLabels = 150;  // pixels, the hierarchy's width
-constexpr double kAxis = 24;     // height of the time axis
-constexpr double kBars = 84;     // of the temporal overview
-constexpr double kRibbon = 20;   // of the phases
-constexpr double kGap = 6;
 constexpr double kLeastDrag = 4;  // what is shorter is a click
 constexpr double kWheel = 0.8;    // a notch
 constexpr int kMostStatesTold = 12;
@@ -27,18 +22,6 @@ constexpr int kMostStatesTold = 12;
 QString percent(double share) {
   if (share > 0 && share < 0.001) return "< 0.1 %";
   return QString::number(100 * share, 'f', share < 0.1 ? 1 : 0) + " %";
-}
-
-// What of `range` the data does not reach: not there, or not known yet.
-void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene::TimeRange range,
-                  const scene::Palette& palette) {
-  const scene::Viewport view{area.width(), 1, range, {0, 1}};
-  const double from = std::clamp(scene::x_of(view, known.from), 0.0, area.width());
-  const double to = std::clamp(scene::x_of(view, known.to), from, area.width());
-  const QBrush hatch(colour_of(palette.unknown().colour), Qt::BDiagPattern);
-  if (from > 0) p.fillRect(QRectF(area.left(), area.top(), from, area.height()), hatch);
-  if (to < area.width())
-    p.fillRect(QRectF(area.left() + to, area.top(), area.width() - to, area.height()), hatch);
 }
 
 }  // namespace
@@ -64,24 +47,11 @@ Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
   connect(&session_, &Session::standing_changed, this, [this] { update(); });
 }
 
+Sheet Overview::sheet() const {
+  return Sheet(rect());
+}
 QRectF Overview::picture_area() const {
-  const double below = kAxis + kBars + kRibbon + 2 * kGap;
-  return {kLabels, 0, std::max(1.0, width() - kLabels), std::max(1.0, height() - below)};
-}
-QRectF Overview::labels_area() const {
-  return {0, 0, kLabels, picture_area().height()};
-}
-QRectF Overview::ribbon_area() const {
-  const QRectF a = picture_area();
-  return {a.left(), a.bottom() + kGap, a.width(), kRibbon};
-}
-QRectF Overview::bars_area() const {
-  const QRectF a = ribbon_area();
-  return {a.left(), a.bottom() + kGap, a.width(), kBars};
-}
-QRectF Overview::axis_area() const {
-  const QRectF a = bars_area();
-  return {a.left(), a.bottom(), a.width(), kAxis};
+  return sheet().picture;
 }
 
 TimeNs Overview::time_at(double x) const {
@@ -94,21 +64,8 @@ void Overview::lay_out() {
   stale_ = false;
   stale_picture_ = true;
   hover_ = -1;
-  const QRectF a = picture_area();
-  layout_ = scene::layout(session_.data(), session_.rows(),
-                          {a.width(), a.height(), session_.time(), session_.scroll()});
-}
-
-const scene::ViewData& Overview::temporal() {
-  const scene::ViewData& seen = session_.data();
-  const bool own = !session_.temporal().empty() && session_.temporal().range() == seen.range();
-  const scene::ViewData& temporal = own ? session_.temporal() : seen;
-  if (std::exchange(stale_bars_, false)) {
-    scene::BarOptions options;
-    options.least_share = 3 / kBars;
-    bars_ = scene::temporal_bars(temporal, options);
-  }
-  return temporal;
+  layout_ =
+      scene::layout(session_.data(), session_.rows(), sheet().viewport(session_.time(), session_.scroll()));
 }
 
 QString Overview::empty_text() const {
@@ -141,28 +98,9 @@ void Overview::paintEvent(QPaintEvent*) {
 
 // What changes with the answers and with where one looks.
 void Overview::paint_picture(QPainter& p) {
-  const scene::Palette& palette = session_.palette();
-  const QRectF area = picture_area();
-  const scene::ViewData& seen = session_.data();
-  p.fillRect(rect(), colour_of(palette.background()));
-  const Picture picture{seen, session_.rows(), palette};
-  paint_rects(p, area, picture, layout_);
-  hatch_beyond(p, area, seen.range(), session_.time(), palette);
-  paint_labels(p, labels_area(), picture, session_.scroll());
-  if (session_.report() != nullptr)
-    paint_phases(p, ribbon_area(), *session_.report(), session_.time(), palette);
-  paint_alerts(p, area, ribbon_area(), picture,
-               {area.width(), area.height(), session_.time(), session_.scroll()}, session_.alerts(),
-               session_.now());
-  const scene::ViewData& temporal = this->temporal();
-  paint_bars(p, bars_area(), temporal, bars_, session_.time(), palette);
-  hatch_beyond(p, bars_area(), temporal.range(), session_.time(), palette);
-  paint_axis(p, axis_area(), session_.time(), seen.zero, palette);
-  p.setPen(colour_of(palette.ink()));
-  p.drawText(QRectF(0, ribbon_area().top(), kLabels - 8, kRibbon), Qt::AlignRight | Qt::AlignVCenter,
-             tr("phases"));
-  p.drawText(QRectF(0, bars_area().top(), kLabels - 8, kBars), Qt::AlignRight | Qt::AlignVCenter,
-             tr("all together"));
+  p.fillRect(rect(), colour_of(session_.palette().background()));
+  if (std::exchange(stale_bars_, false)) bars_ = temporal_bars_of(session_);
+  paint_sheet(p, sheet(), {session_, session_.time(), layout_, bars_});
 }
 
 // What changes with the mouse: the rectangle under it, the selection, what is dragged, what is waited for.
@@ -195,7 +133,7 @@ void Overview::paint_marks(QPainter& p) {
   if (drag_from_ && drag_to_) {
     QColor shade = colour_of(palette.ink());
     shade.setAlpha(50);
-    p.fillRect(QRectF(QPointF(drag_from_->x(), 0), QPointF(drag_to_->x(), axis_area().top())), shade);
+    p.fillRect(QRectF(QPointF(drag_from_->x(), 0), QPointF(drag_to_->x(), sheet().axis.top())), shade);
   }
   paint_badge(p);
   if (hasFocus()) {
@@ -303,9 +241,9 @@ void Overview::mousePressEvent(QMouseEvent* event) {
   if (event->button() == Qt::BackButton || event->button() == Qt::RightButton) return session_.back();
   if (event->button() == Qt::ForwardButton) return session_.forward();
   if (event->button() != Qt::LeftButton || session_.data().empty()) return;
-  if (labels_area().contains(at)) {
+  if (sheet().labels.contains(at)) {
     const scene::Scroll& scroll = session_.scroll();
-    const QRectF area = labels_area();
+    const QRectF area = sheet().labels;
     // The bracket of a node above, or the row.
     const scene::Rows& rows = session_.rows();
     for (auto r = rows.spans.rbegin(); r != rows.spans.rend(); ++r)
@@ -360,7 +298,7 @@ void Overview::mouseDoubleClickEvent(QMouseEvent* event) {
   lay_out();
   const QRectF a = picture_area();
   const QPointF at = event->position();
-  if (labels_area().contains(at)) {
+  if (sheet().labels.contains(at)) {
     const double y = scene::row_units_at({a.width(), a.height(), session_.time(), session_.scroll()}, at.y());
     const std::int64_t row = scene::row_at(session_.rows(), y);
     if (row >= 0) session_.into(session_.rows().rows[static_cast<std::size_t>(row)].node);

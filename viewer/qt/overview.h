@@ -9,9 +9,8 @@
 #include <QWidget>
 #include <optional>
 
-#include "margay/scene/layout.h"
-#include "margay/scene/temporal_bars.h"
 #include "session.h"
+#include "sheet.h"
 #include "view.h"
 
 namespace margay::viewer {
@@ -42,13 +41,9 @@ class Overview : public View {
   bool event(QEvent* event) override;
 
  private:
-  QRectF labels_area() const;
-  QRectF axis_area() const;
-  QRectF bars_area() const;
-  QRectF ribbon_area() const;
+  Sheet sheet() const;
   TimeNs time_at(double x) const;
   void lay_out();
-  const scene::ViewData& temporal();
   void paint_picture(QPainter& p);
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);

@@ -9,10 +9,11 @@
 #include "margay/scene/statistics.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
+#include "sheet.h"
 
 namespace margay::viewer {
 namespace {
-constexpr double kMargin = 8, kLabels = 150, kRibbon = 20, kBars = 84, kAxis = 26, kLegend = 56;
+constexpr double kMargin = 8, kGap = 6, kLegend = 58, kLeastPicture = 20;
 }
 
 void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QString& title) {
@@ -28,34 +29,13 @@ void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QS
           .arg(title, text_of(scene::range_text(data.range(), data.zero)), text_of(scene::p_text(data.p)))
           .arg(data.parts.size());
   p.drawText(QRectF(page.left(), page.top(), page.width(), line), Qt::AlignLeft, head);
-  const double left = page.left() + kLabels, width = page.width() - kLabels;
-  const double top = page.top() + line + 6;
-  const double height = page.height() - (line + 6) - kRibbon - kBars - kAxis - kLegend - 12;
-  const QRectF area(left, top, width, std::max(20.0, height));
-  const scene::Scroll scroll = session.scroll();
-  const Picture picture{data, session.rows(), palette};
-  paint_rects(p, area, picture,
-              scene::layout(data, session.rows(), {area.width(), area.height(), data.range(), scroll}));
-  paint_labels(p, {page.left(), top, kLabels, area.height()}, picture, scroll);
-  QRectF at(left, area.bottom() + 6, width, kRibbon);
-  if (session.report() != nullptr) paint_phases(p, at, *session.report(), data.range(), palette);
-  paint_alerts(p, area, at, picture, {area.width(), area.height(), data.range(), scroll}, session.alerts(),
-               session.now());
-  p.setPen(colour_of(palette.ink()));
-  p.drawText(QRectF(page.left(), at.top(), kLabels - 8, kRibbon), Qt::AlignRight | Qt::AlignVCenter,
-             QObject::tr("phases"));
-  at = QRectF(left, at.bottom() + 6, width, kBars);
-  const bool own = !session.temporal().empty() && session.temporal().range() == data.range();
-  const scene::ViewData& temporal = own ? session.temporal() : data;
-  scene::BarOptions options;
-  options.least_share = 3 / kBars;
-  paint_bars(p, at, temporal, scene::temporal_bars(temporal, options), data.range(), palette);
-  p.setPen(colour_of(palette.ink()));
-  p.drawText(QRectF(page.left(), at.top(), kLabels - 8, kBars), Qt::AlignRight | Qt::AlignVCenter,
-             QObject::tr("all together"));
-  at = QRectF(left, at.bottom(), width, kAxis);
-  paint_axis(p, at, data.range(), data.zero, palette);
-  paint_legend(p, {left, at.bottom(), width, kLegend}, data, palette);
+  const QRectF room = page.adjusted(0, line + kGap, 0, -kLegend);
+  const Sheet sheet(room, kLeastPicture);
+  const scene::TimeRange time = data.range();
+  paint_sheet(p, sheet,
+              {session, time, scene::layout(data, session.rows(), sheet.viewport(time, session.scroll())),
+               temporal_bars_of(session)});
+  paint_legend(p, {sheet.axis.left(), sheet.axis.bottom() + 2, sheet.axis.width(), kLegend}, data, palette);
 }
 
 QString wrong_ending(const QString& path) {

@@ -1,0 +1,78 @@
+#include "sheet.h"
+
+#include <QObject>
+#include <algorithm>
+
+#include "paint.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr double kLabels = 150;  // the hierarchy's width
+constexpr double kAxis = 24;     // height of the time axis
+constexpr double kBars = 84;     // of the temporal overview
+constexpr double kRibbon = 20;   // of the phases
+constexpr double kGap = 6;
+constexpr double kLeastState = 3;  // smaller states of a bar are hatched together
+
+// What of `range` the data does not reach: not there, or not known yet.
+void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene::TimeRange range,
+                  const scene::Palette& palette) {
+  const scene::Viewport view{area.width(), 1, range, {0, 1}};
+  const double from = std::clamp(scene::x_of(view, known.from), 0.0, area.width());
+  const double to = std::clamp(scene::x_of(view, known.to), from, area.width());
+  const QBrush hatch(colour_of(palette.unknown().colour), Qt::BDiagPattern);
+  if (from > 0) p.fillRect(QRectF(area.left(), area.top(), from, area.height()), hatch);
+  if (to < area.width())
+    p.fillRect(QRectF(area.left() + to, area.top(), area.width() - to, area.height()), hatch);
+}
+
+}  // namespace
+
+Sheet::Sheet(const QRectF& room, double least_height) {
+  const double below = kAxis + kBars + kRibbon + 2 * kGap;
+  picture = {room.left() + kLabels, room.top(), std::max(1.0, room.width() - kLabels),
+             std::max(least_height, room.height() - below)};
+  labels = {room.left(), room.top(), kLabels, picture.height()};
+  ribbon = {picture.left(), picture.bottom() + kGap, picture.width(), kRibbon};
+  bars = {picture.left(), ribbon.bottom() + kGap, picture.width(), kBars};
+  axis = {picture.left(), bars.bottom(), picture.width(), kAxis};
+}
+
+const scene::ViewData& temporal_of(const Session& session) {
+  const bool own = !session.temporal().empty() && session.temporal().range() == session.data().range();
+  return own ? session.temporal() : session.data();
+}
+
+std::vector<scene::Bar> temporal_bars_of(const Session& session) {
+  scene::BarOptions options;
+  options.least_share = kLeastState / kBars;
+  return scene::temporal_bars(temporal_of(session), options);
+}
+
+void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents) {
+  const Session& session = contents.session;
+  const scene::Palette& palette = session.palette();
+  const scene::ViewData& data = session.data();
+  const scene::TimeRange time = contents.time;
+  const Picture picture{data, session.rows(), palette};
+  paint_rects(p, sheet.picture, picture, contents.layout);
+  hatch_beyond(p, sheet.picture, data.range(), time, palette);
+  paint_labels(p, sheet.labels, picture, session.scroll());
+  if (session.report() != nullptr) paint_phases(p, sheet.ribbon, *session.report(), time, palette);
+  paint_alerts(p, sheet.picture, sheet.ribbon, picture, sheet.viewport(time, session.scroll()),
+               session.alerts(), session.now());
+  const scene::ViewData& temporal = temporal_of(session);
+  paint_bars(p, sheet.bars, temporal, contents.bars, time, palette);
+  hatch_beyond(p, sheet.bars, temporal.range(), time, palette);
+  paint_axis(p, sheet.axis, time, data.zero, palette);
+  p.setPen(colour_of(palette.ink()));
+  const auto name = [&](const QRectF& of, const QString& text) {
+    p.drawText(QRectF(sheet.labels.left(), of.top(), sheet.labels.width() - 8, of.height()),
+               Qt::AlignRight | Qt::AlignVCenter, text);
+  };
+  name(sheet.ribbon, QObject::tr("phases"));
+  name(sheet.bars, QObject::tr("all together"));
+}
+
+}  // namespace margay::viewer

@@ -1,0 +1,44 @@
+// The overview as one sheet, the same in the window and in files: the picture with its resources' names on
+// the left; under it the phases, the temporal overview and the time axis, all over the same time.
+//
+// Lengths are logical pixels. Thread safety: with a painter of its own each call is. Cost: linear in what is
+// drawn.
+#pragma once
+
+#include <QPainter>
+#include <QRectF>
+#include <vector>
+
+#include "margay/base/time.h"
+#include "margay/scene/layout.h"
+#include "margay/scene/temporal_bars.h"
+#include "margay/scene/view_data.h"
+#include "session.h"
+
+namespace margay::viewer {
+
+// Where its parts are. Never empty: in a room that is too small they reach beyond it.
+struct Sheet {
+  explicit Sheet(const QRectF& room, double least_height = 1);
+  QRectF labels, picture, ribbon, bars, axis;
+
+  scene::Viewport viewport(scene::TimeRange time, const scene::Scroll& scroll) const {
+    return {picture.width(), picture.height(), time, scroll};
+  }
+};
+
+// What is painted, borrowed for the call. REQUIRES: the session's data is not empty.
+struct SheetContents {
+  const Session& session;
+  scene::TimeRange time;                // of the sheet, more or less than the data's
+  const scene::Layout& layout;          // of the session's data, for the sheet's viewport
+  const std::vector<scene::Bar>& bars;  // temporal_bars_of(session)
+};
+
+// The temporal partition where it is of the same time; until then the picture's own, over all resources.
+const scene::ViewData& temporal_of(const Session& session);
+std::vector<scene::Bar> temporal_bars_of(const Session& session);
+
+void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents);
+
+}  // namespace margay::viewer
