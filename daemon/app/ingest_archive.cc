@@ -109,8 +109,16 @@ Status IngestStage::restore(const store::Resume& resume) {
   auto columns = archive_.read_columns(LevelIndex(0), first, next_open + 100'000);
   if (!columns) return tl::unexpected(columns.error());
   std::vector<slicer::LeafState> leaf_states(resume.leaves.size());
-  for (const auto& r : resume.leaf_states)
-    if (r.leaf.value < leaf_states.size()) leaf_states[r.leaf.value] = from_record(r);
+  std::vector<bool> there(leaf_states.size());
+  for (const auto& r : resume.leaf_states) {
+    if (r.leaf.value >= leaf_states.size()) continue;
+    leaf_states[r.leaf.value] = from_record(r);
+    there[r.leaf.value] = true;
+  }
+  // Every cut has one of each leaf. Without it the leaf would go on from a time before all slices.
+  if (const auto hole = std::find(there.begin(), there.end(), false); hole != there.end())
+    return fail(ErrorCode::kCorrupt,
+                "where leaf " + std::to_string(hole - there.begin()) + " goes on from is missing");
   for (const auto& m : resume.measure_states)
     if (m.leaf.value < leaf_states.size()) add_measure_record(m, leaf_states[m.leaf.value]);
   if (auto ok = slicer_.restore(std::move(*columns), next_open, std::move(leaf_states)); !ok) return ok;

@@ -149,6 +149,22 @@ TEST_F(Restart, NamesGoOnWhereTheSlicesTheyCameFromAreGone) {
   EXPECT_EQ(resume.phases[3].occurrence, 2u);
 }
 
+// Damage that the archive's checksums cannot see: it is refused with a sentence, and nothing is written to
+// it.
+TEST_F(Restart, ALeafOfWhichNobodyKnowsWhereItGoesOnIsDamage) {
+  store::Cut more;
+  more.sequence = 2;
+  more.leaves = {{LeafIndex(1), SourceId(1), 1, {{"host", "h"}, {"rank", "1"}}}};
+  ASSERT_NO_FATAL_FAILURE(make_archive(&more));
+  auto pipeline = Pipeline::start(o);
+  ASSERT_FALSE(pipeline);
+  EXPECT_EQ(pipeline.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(pipeline.error().message.find("where leaf 1 goes on from is missing"), std::string::npos)
+      << pipeline.error().message;
+  EXPECT_NE(pipeline.error().message.find(o.archive), std::string::npos) << pipeline.error().message;
+  EXPECT_EQ(kept().sequence, 2u);
+}
+
 // The same of coarser levels, each by itself.
 TEST_F(Restart, NamesOfCoarserPhasesGoOnToo) {
   o.watch_levels = true;
