@@ -14,6 +14,12 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def sleeps(pid):
+    """How often the process' first thread has gone to sleep by itself: the agent does after each look at the rings."""
+    with open(f"/proc/{pid}/task/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
+
+
 class Kills(E2eTest):
     def kill_helper(self, run, name):
         """Kills a helper of `margay run`, and waits until another one is at work."""
@@ -52,12 +58,15 @@ class Kills(E2eTest):
         run = self.run_margay(self.lammps_until_told())
         ranks = run.ranks("lmp", 4)
         run.wait_for_slices(5)
-        # With the daemon stopped, what the agent takes from the rings is confirmed by nobody and dies with it.
+        # With the daemon stopped, what the agent takes from the rings is confirmed by nobody and dies with it; but for what
+        # is in the kernel's socket buffer (208 KiB, a KiB or more for each look), which the daemon may read when it goes on.
         daemon, agent = run.child("margayd"), run.child("margay-node")
         end_process(daemon, signal.SIGSTOP)
         try:
             before = {pid: cpu_seconds(pid) for pid in ranks.values()}
+            looks = sleeps(agent)
             wait_for(lambda: all(cpu_seconds(pid) > before[pid] + 0.3 for pid in before), "the ranks go on")
+            wait_for(lambda: sleeps(agent) > looks + 400, "the socket is full")
             end_process(agent, signal.SIGKILL)
             wait_for(lambda: run.child("margay-node") not in (None, agent), "another agent")
         finally:
