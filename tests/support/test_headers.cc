@@ -1,0 +1,1 @@
+// Nothing: the precompiled header wants a source.
