@@ -141,6 +141,11 @@ int main(int argc, char** argv) try {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  // `margay run` starts us with SIGTERM blocked, so that a job that ends at once finds us, too.
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
 
   node::AgentOptions options;
   options.rings = place.rings();

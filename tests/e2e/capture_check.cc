@@ -56,7 +56,9 @@ struct Replay {
   ingest::MessageCounters counters;
 };
 
-Replay replay(const std::vector<Message>& messages, const store::RunMeta& run) {
+// `closed`: what the live run had closed when it ended. Its clock went on after the last message; here time
+// is told by messages alone.
+Replay replay(const std::vector<Message>& messages, const store::RunMeta& run, TimeNs closed) {
   ingest::Options options;
   options.run = run.run;
   options.boot_id = run.boot_id;
@@ -87,7 +89,8 @@ Replay replay(const std::vector<Message>& messages, const store::RunMeta& run) {
     for (const auto& [index, stream] : source.streams)
       end = std::max(end, slicer.leaf_state(stream.leaf).last_event);
   }
-  static_cast<void>(slicer.close_through(slice_end(slice_of(end, run.levels[0]), run.levels[0])));
+  end = std::max(slice_end(slice_of(end, run.levels[0]), run.levels[0]), closed);
+  static_cast<void>(slicer.close_through(end));
   take();
   for (const auto& [source, stream] : ingest.leaf_owner()) out.leaves.emplace_back(source.value, stream);
   out.counters = ingest.counters();
@@ -160,7 +163,7 @@ int check(const std::string& capture, const std::string& archive_path, bool spoi
       !ok)
     return complain(ok.error().message);
 
-  Replay replayed = replay(messages, run);
+  Replay replayed = replay(messages, run, slice_end(through, slice));
   std::erase_if(replayed.cells, [&](const auto& e) { return std::get<0>(e.first) > through.value; });
 
   Decoded decoded;

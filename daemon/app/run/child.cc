@@ -40,9 +40,10 @@ Result<pid_t> spawn(const ChildOptions& o) {
       }
     }
     for (const auto& [key, value] : o.environment) setenv(key.c_str(), value.c_str(), 1);
-    sigset_t none;
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    if (o.block_term) sigaddset(&blocked, SIGTERM);
+    pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
     for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD, SIGWINCH})
       signal(s, SIG_DFL);
     execvp(argv[0], argv.data());

@@ -18,6 +18,7 @@ struct ChildOptions {
   bool own_session = false;                                      // out of reach of the terminal's signals
   std::string output;  // file for stdout and stderr (appended); "" for ours
   bool null_input = false;
+  bool block_term = false;  // SIGTERM waits until the program unblocks it
 };
 
 // Errors: kNotFound (no such program), kIo (not executable, no process); the message names the program.

@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 constexpr int kPollMs = 50;
 constexpr DurationNs kReadyPatience = seconds(10);
 constexpr DurationNs kFinishPatience = seconds(30);  // for the daemon's answer, restarts included
+constexpr DurationNs kLastLook = seconds(1);         // for the agent to hand over what the job has left
 constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sources that do not end
 constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
@@ -143,6 +144,7 @@ bool Run::prepare() {
                              std::to_string(options_.node_sample.value / 1000) + "us",
                              "--memory",
                              std::to_string(options_.node_memory_bytes) + "b"};
+  node_.options.block_term = true;  // it may be told to finish before it has looked once
   for (Helper* h : {&daemon_, &node_}) {
     h->options.own_session = true;
     h->options.null_input = true;
@@ -316,8 +318,13 @@ void Run::finish() {
   std::string summary, error = "the daemon did not answer";
   std::optional<transport::Socket> control;
   bool sent = false;
+  // The daemon knows of a program that came and went when the agent has found what it left: that comes first,
+  // or the daemon would close the books on nothing. One that takes longer the daemon waits for.
+  const TimeNs ask = clock_.monotonic() + kLastLook;
+  pid_t told = -1;
   while (clock_.monotonic() < until && summary.empty()) {
     reap();
+    if (node_.pid > 0 && node_.pid != told) kill(told = node_.pid, SIGTERM);
     // If it died, its successor takes over where the archive stands, and has to be told again.
     if (daemon_.pid < 0) control.reset();
     for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
@@ -332,9 +339,10 @@ void Run::finish() {
       usleep(20'000);
       continue;
     }
-    if (!sent) sent = control->try_send(request);
+    const bool handed_over = node_.done || clock_.monotonic() >= ask;
+    if (!sent && handed_over) sent = control->try_send(request);
     transport::Socket* const sockets[] = {&*control};
-    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)))
+    if (transport::wait_readable(sockets, std::chrono::milliseconds(sent ? 20 : 2)))
       if (auto frame = control->try_receive()) {
         wire::ControlReply reply;
         if (reply.ParseFromString(frame->body)) {
