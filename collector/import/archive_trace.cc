@@ -1,4 +1,5 @@
 #include "margay/import/archive_trace.h"
+#include "margay/base/last_state.h"
 
 #include <algorithm>
 #include <map>
@@ -68,7 +69,7 @@ class Reader {
   std::vector<LeafProgress> leaves_;
   const RawNames names_;
   std::map<std::pair<Name::Kind, std::string_view>, std::uint16_t> more_names_;
-  std::uint16_t finalize_ = 0;  // the state whose end is the leaf's; 0: there is none
+  std::vector<bool> last_;  // whether a state's end is the leaf's; those beyond it are not
   std::vector<EventRecord> decoded_, out_;
 };
 
@@ -80,7 +81,7 @@ Status Reader::declare() {
                                     [](const auto& l) { return l.attributes.contains("path1"); });
   for (std::uint16_t i = 0; i < states.size(); ++i) {
     ids.emplace(states[i].name, i);
-    if (states[i].name == "MPI_Finalize" && !imported) finalize_ = i;
+    last_.push_back(!imported && is_last_state(states[i].name));
     if (Status ok = consumer_.on_name(i, {Name::Kind::kState, states[i].name, states[i].family}); !ok)
       return ok;
   }
@@ -223,7 +224,7 @@ Status Reader::convert(const RawNames::OfBlock& names, LeafProgress& leaf) {
     leaf.last = std::max(leaf.last, TimeNs(e.time_ns));
     leaf.exists = e.kind != MARGAY_END;
     out_.push_back(e);
-    if (finalize_ != 0 && e.kind == MARGAY_LEAVE && e.state == finalize_) {
+    if (e.kind == MARGAY_LEAVE && e.state < last_.size() && last_[e.state]) {
       out_.push_back(plain(MARGAY_END, TimeNs(e.time_ns)));
       leaf.exists = false;
     }

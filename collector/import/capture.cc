@@ -1,4 +1,5 @@
 #include "margay/import/capture.h"
+#include "margay/base/last_state.h"
 
 #include <algorithm>
 #include <cstring>
@@ -230,8 +231,9 @@ Status Reader::hello(const wire::Hello& hello, std::int64_t arrival) {
     const Name::Kind kind = kind_of_family(name.family());
     const auto index = name_of(kind, name.name(), name.family());
     if (!index) return tl::unexpected(index.error());
-    if (name.name() == "MPI_Finalize" && kind == Name::Kind::kState)
-      source.finalize = static_cast<std::uint16_t>(source.names.size());
+    if (kind == Name::Kind::kState && is_last_state(name.name()))
+      (name.name() == MARGAY_THREAD_END ? source.thread_end : source.finalize) =
+          static_cast<std::uint16_t>(source.names.size());
     source.names.push_back(*index);
   }
   return {};
@@ -364,7 +366,7 @@ bool Reader::convert(const Source& source, std::size_t skip) {
     greatest = std::max(greatest, r[i].state);
     odd |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(r[i].kind - MARGAY_ENTER) >
                                       MARGAY_STACK - MARGAY_ENTER) |
-           static_cast<std::uint32_t>(r[i].state == source.finalize);
+           static_cast<std::uint32_t>(r[i].state == source.finalize || r[i].state == source.thread_end);
   }
   const std::uint16_t* const names = source.names.data();
   if (odd != 0 || least <= 0 || most > kFarthestNs || most + source.offset > latest_ ||
@@ -389,7 +391,7 @@ void Reader::convert_slowly(const Source& source, Stream& stream, std::size_t sk
       ++counts_.rejected;
       continue;
     }
-    const bool last = r.kind == MARGAY_LEAVE && r.state == source.finalize;
+    const bool last = r.kind == MARGAY_LEAVE && (r.state == source.finalize || r.state == source.thread_end);
     r.time_ns += source.offset;
     r.state = r.kind == MARGAY_GAP ? std::uint16_t{0} : source.names[r.state];
     out_.push_back(r);

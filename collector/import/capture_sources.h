@@ -34,7 +34,8 @@ struct Stream {
 struct Source {
   model::Attributes attributes;
   std::vector<std::uint16_t> names;  // global; kNoName: cannot be named
-  std::uint16_t finalize = kNoName;  // index of MPI_Finalize
+  // Indices of MPI_Finalize and of a thread's end: leaving one of them, a leaf ceases to exist.
+  std::uint16_t finalize = kNoName, thread_end = kNoName;
   std::int64_t offset = 0;
   std::uint32_t epoch = 0;
   bool ended = false;

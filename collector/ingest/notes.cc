@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "margay/base/last_state.h"
 #include "margay/ingest/ingest.h"
 #include "margay/slicer/stand_in.h"
 
@@ -54,7 +55,7 @@ void Ingest::take_name(Source& source, const wire::Name& name, std::string text)
   source.stand_ins.push_back(stand_in(kind, text));
   source.names.push_back(std::move(text));
   source.kinds.push_back(kind);
-  source.ends_leaf.push_back(name.name() == "MPI_Finalize");
+  source.ends_leaf.push_back(is_last_state(name.name()));
 }
 
 void Ingest::restore_names(Source& source) {

@@ -127,9 +127,10 @@ void Agent::open(const std::string& name) {
 bool Agent::ready(Source& source) {
   if (source.ready) return true;
   const auto& environment = source.reader.identity().environment;
-  source.ready = source.gone || source.reader.rank() >= 0 || environment.contains("OMPI_COMM_WORLD_RANK") ||
-                 environment.contains("PMIX_RANK") || environment.contains("PMI_RANK") ||
-                 clock_.monotonic() - source.found >= kRankPatience || finishing_;
+  source.ready =
+      source.gone || source.reader.rank() >= 0 || (source.reader.flags() & probe::kNamesStates) != 0 ||
+      environment.contains("OMPI_COMM_WORLD_RANK") || environment.contains("PMIX_RANK") ||
+      environment.contains("PMI_RANK") || clock_.monotonic() - source.found >= kRankPatience || finishing_;
   return source.ready;
 }
 

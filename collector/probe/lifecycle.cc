@@ -130,7 +130,7 @@ MARGAY_EXPORT int MPI_Pcontrol(const int level, ...) {
     Thread* const thread = enter(__builtin_frame_address(0));
     if (thread != nullptr) {
       if (read_name(a, name))
-        if (const std::uint16_t region = region_index(name))
+        if (const std::uint16_t region = name_index(name, Named::kRegion))
           thread->record(level == 1 ? MARGAY_REGION_ENTER : MARGAY_REGION_LEAVE, region, MARGAY_NO_PEER,
                          MARGAY_NO_TAG, 0, 0);
       thread->inside = false;

@@ -76,17 +76,23 @@ extern SegmentHeader* g_segment;
 // What of attach() takes long, before the program's first call of MPI. Whatever fails is for attach() to try
 // and tell.
 void prepare();
-// Makes this process's segment, or shows the one that was prepared, unless it has been tried before. On
-// failure the mode is kOff and g_why_off says why.
+// For calls of MPI, unless it has been tried before: makes this process's segment, or shows the one that was
+// prepared. On failure the mode is kOff and g_why_off says why.
 void attach();
 extern const char* g_why_off;
+// The same for states that the program names itself (annotate.cc); MPI is not needed for these.
+void attach_annotations();
+extern std::atomic<Mode> g_annotations;
 // Whether it falls to this rank to say that attach() failed: to rank 0 if the reason is the same everywhere,
 // else to the first of the node.
 bool should_complain(int rank);
 // Gives the calling thread a ring; it stays without one when there is none left.
 void claim_ring(RingWriter& writer);
-// The index of a region name in the name table, made if new; 0 when the table is full.
-std::uint16_t region_index(const char* name);
+// What a name of the program's own stands for: a region, or a state.
+enum class Named : std::uint8_t { kRegion, kState };
+// Its index in the name table, made if new. When the table is full: of a region 0, of a state that of all
+// others.
+std::uint16_t name_index(const char* name, Named what);
 
 // ---- The calling thread ----
 
@@ -125,32 +131,39 @@ struct ThreadClock {
 // Whether the kernel keeps its time by the time-stamp counter; found out by attach().
 extern bool g_counter_is_time;
 
+// States within states of the program's own that are told again after a gap; deeper ones are recorded only.
+inline constexpr std::uint32_t kDeepest = 15;
+
 struct Thread {
   RingWriter writer;
   ThreadClock clock;
-  const void* frame;   // of the wrapper that is inside MPI
-  std::uint16_t open;  // the function we are in, or kCompute
+  const void* frame;                 // of the wrapper that is inside MPI
+  std::uint32_t depth;               // states that are open
+  std::uint32_t deeper;              // and those beyond kDeepest
+  std::uint16_t open[kDeepest + 1];  // outermost first: the program's own, and the function of MPI in them
   bool inside;
   bool claimed;  // a ring was asked for
+  bool named;    // it has named a state of its own
 
   [[gnu::noinline]] void record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag,
                                 std::uint32_t comm, std::uint64_t bytes) {
     if (__builtin_expect(!writer.bound(), 0)) {
-      g_segment->ringless.fetch_add(1, std::memory_order_relaxed);
+      // None in a child that was forked inside of a call.
+      if (g_segment != nullptr) g_segment->ringless.fetch_add(1, std::memory_order_relaxed);
       return;
     }
     writer.write(
         {0, bytes, peer < 0 ? MARGAY_NO_PEER : peer, tag < 0 ? MARGAY_NO_TAG : tag, comm, state, kind, 0},
-        open, [this] { return clock.now(); });
+        open, depth, [this] { return clock.now(); });
   }
   void begin(std::uint16_t function, std::int32_t peer, std::int32_t tag, std::uint32_t comm,
              std::uint64_t bytes) {
     record(MARGAY_ENTER, function, peer, tag, comm, bytes);
-    open = function;
+    open[depth++] = function;
   }
   void end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
-    record(MARGAY_LEAVE, open, peer, tag, comm, bytes);
-    open = kCompute;
+    record(MARGAY_LEAVE, open[depth - 1], peer, tag, comm, bytes);
+    --depth;
     inside = false;
   }
   void end() { end(MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0); }
@@ -158,6 +171,8 @@ struct Thread {
 extern constinit thread_local Thread t_thread;  // constinit: no hidden call to look whether it is initialized
 
 Thread* enter_slowly(const void* frame);
+// The rest of enter(), for who may record: null inside of MPI, and for a signal handler that interrupts it.
+Thread* enter_thread(const void* frame);
 
 // The calling thread, marked as inside MPI, or null if this call is not to be recorded: the probe is off, or
 // MPI or a signal handler calls MPI while a call is under way. Every non-null answer is followed by

@@ -17,6 +17,7 @@
 namespace margay::probe {
 
 std::atomic<Mode> g_mode{Mode::kUnknown};
+std::atomic<Mode> g_annotations{Mode::kUnknown};
 SegmentHeader* g_segment = nullptr;
 const char* g_why_off = nullptr;
 // Preloaded objects always have room in the static TLS block, so the fast model is safe (CMakeLists.txt sets
@@ -32,8 +33,13 @@ char g_complaint[512];  // RUN_DIR/rings/.complained
 bool g_local_trouble = false;
 std::uint64_t g_most_records = kFirstRingRecords;  // of a ring, as MARGAY_RING_RECORDS says
 pid_t g_pid = 0;
-pthread_key_t g_thread_end;
+pthread_key_t g_thread_key;
 std::atomic<std::uint32_t> g_attaching{0};
+enum Making : std::uint32_t { kNotYet, kAtIt, kTried };
+std::atomic<std::uint32_t> g_making{kNotYet};
+const char* g_why_no_segment = nullptr;
+std::uint16_t g_thread_end = 0;    // the state that ends a thread
+std::uint16_t g_other_states = 0;  // what states beyond the name table count as
 
 struct FunctionRow {
   const char* name;
@@ -142,13 +148,23 @@ void in_child_after_fork() {
   // The parent's ring has one producer, and that is not us.
   g_mode.store(Mode::kOff, std::memory_order_release);
   t_thread.writer.unbind();
+  t_thread.claimed = t_thread.named = false;
+  // What the child names itself is of a process of its own, if it does.
+  g_segment = nullptr;
+  g_making.store(kNotYet, std::memory_order_relaxed);
+  g_annotations.store(Mode::kUnknown, std::memory_order_release);
 }
 
 void at_thread_end(void* value) {
   auto* control = static_cast<RingControl*>(value);
-  if (g_mode.load(std::memory_order_acquire) == Mode::kOff || t_thread.writer.control() != control) return;
+  if (t_thread.writer.control() != control) return;
+  if (t_thread.named) {
+    t_thread.depth = 0;
+    t_thread.begin(g_thread_end, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+    t_thread.end();
+  }
   t_thread.writer.unbind();
-  t_thread.claimed = false;
+  t_thread.claimed = t_thread.named = false;
   control->state.store(kEnded, std::memory_order_release);
 }
 
@@ -245,10 +261,11 @@ int give_ring(std::uint32_t ring) {
 }
 
 const char* watch_threads() {
-  return pthread_key_create(&g_thread_end, at_thread_end) == 0 &&
-                 pthread_atfork(nullptr, nullptr, in_child_after_fork) == 0
-             ? nullptr
-             : "no thread key is left";
+  static bool watched = false;  // a child's are watched already
+  if (watched) return nullptr;
+  watched = pthread_key_create(&g_thread_key, at_thread_end) == 0 &&
+            pthread_atfork(nullptr, nullptr, in_child_after_fork) == 0;
+  return watched ? nullptr : "no thread key is left";
 }
 
 // Gives the segment that was made at load its name. False if it is not to be had.
@@ -326,16 +343,51 @@ void prepare() {
   g_unnamed = u;
 }
 
+namespace {
+
+void find_out_the_clock() {
+  char source[32];
+  read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
+  g_counter_is_time = strcmp(source, "tsc\n") == 0;
+}
+
+// The process has one segment, whoever wants it first. A thread that comes while another makes it waits for
+// that, which takes half a millisecond, but not for ever.
+const char* have_segment() {
+  std::uint32_t making = kNotYet;
+  if (g_making.compare_exchange_strong(making, kAtIt, std::memory_order_acq_rel)) {
+    find_out_the_clock();
+    g_why_no_segment = make_segment();
+    g_making.store(kTried, std::memory_order_release);
+  }
+  for (int tries = 0; g_making.load(std::memory_order_acquire) != kTried; ++tries) {
+    if (tries == 2'000) return "another thread does not come to an end with its rings";
+    usleep(50);
+  }
+  return g_why_no_segment;
+}
+
+}  // namespace
+
 void attach() {
   std::uint32_t none = 0;
   if (!g_attaching.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) return;
   const int saved = errno;
-  char source[32];
-  read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
-  g_counter_is_time = strcmp(source, "tsc\n") == 0;
-  const char* why = find_library() ? make_segment() : "this program's MPI is not Open MPI";
+  const char* why = find_library() ? have_segment() : "this program's MPI is not Open MPI";
   g_why_off = why;
   g_mode.store(why == nullptr ? Mode::kOn : Mode::kOff, std::memory_order_release);
+  errno = saved;
+}
+
+void attach_annotations() {
+  const int saved = errno;
+  const bool on = have_segment() == nullptr;
+  if (on) {
+    g_segment->flags.fetch_or(kNamesStates, std::memory_order_release);
+    g_other_states = name_index("(other states)", Named::kState);
+    g_thread_end = name_index(MARGAY_THREAD_END, Named::kState);
+  }
+  g_annotations.store(on ? Mode::kOn : Mode::kOff, std::memory_order_release);
   errno = saved;
 }
 
@@ -364,16 +416,17 @@ void claim_ring(RingWriter& writer) {
     c.thread_id = static_cast<std::uint32_t>(syscall(SYS_gettid));
     char* base = reinterpret_cast<char*>(g_segment);
     writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), records_of(i));
-    pthread_setspecific(g_thread_end, &c);
+    pthread_setspecific(g_thread_key, &c);
     return;
   }
 }
 
-std::uint16_t region_index(const char* name) {
+std::uint16_t name_index(const char* name, Named what) {
   SegmentHeader& h = *g_segment;
+  const std::uint8_t family = what == Named::kRegion ? REGION : OTHER;
   const auto find = [&](std::uint32_t from, std::uint32_t to) -> std::uint16_t {
     for (std::uint32_t i = from; i < to; ++i)
-      if (h.families[i] == REGION && strcmp(h.names[i], name) == 0) return static_cast<std::uint16_t>(i);
+      if (h.families[i] == family && strcmp(h.names[i], name) == 0) return static_cast<std::uint16_t>(i);
     return 0;
   };
   const std::uint32_t seen = h.names_used.load(std::memory_order_acquire);
@@ -386,13 +439,15 @@ std::uint16_t region_index(const char* name) {
   std::uint32_t used = h.names_used.load(std::memory_order_relaxed);
   if (used > kNames) used = kNames;
   std::uint16_t index = find(kFunctions, used);
-  if (index == 0 && used < kNames) {
+  // States leave room for regions, and in the collector's table for those of other programs.
+  if (index == 0 && used < (what == Named::kState ? kNames - 64 : kNames)) {
     copy(h.names[used], kNameBytes, name);
-    h.families[used] = REGION;
+    h.families[used] = family;
     h.names_used.store(used + 1, std::memory_order_release);
     index = static_cast<std::uint16_t>(used);
   } else if (index == 0) {
     h.names_refused.fetch_add(1, std::memory_order_relaxed);
+    if (what == Named::kState) index = g_other_states;
   }
   h.names_lock.store(0, std::memory_order_release);
   return index;
@@ -416,6 +471,10 @@ Thread* enter_slowly(const void* frame) {
     }
   }
   if (g_mode.load(std::memory_order_acquire) != Mode::kOn) return nullptr;
+  return enter_thread(frame);
+}
+
+Thread* enter_thread(const void* frame) {
   Thread& t = t_thread;
   if (t.inside) {
     // A call from inside a call lies deeper in the stack. One that does not tells that the outer call was
@@ -430,6 +489,7 @@ Thread* enter_slowly(const void* frame) {
   t.frame = frame;
   if (!t.claimed) {
     t.claimed = true;
+    t.depth = t.deeper = 0;  // what was open in the parent of a forked process is not open in this one
     claim_ring(t.writer);
     // The first reading of all may be slow and is then no anchor.
     t.clock.now();
@@ -440,8 +500,7 @@ Thread* enter_slowly(const void* frame) {
 
 // Told to the agent so that it can tell a process that came to its end from one that was killed.
 __attribute__((destructor)) static void at_exit() {
-  const Mode mode = g_mode.load(std::memory_order_acquire);
-  if ((mode == Mode::kOn || mode == Mode::kDone) && g_pid == getpid())
+  if (g_segment != nullptr && g_pid == getpid())
     g_segment->flags.fetch_or(kExiting, std::memory_order_release);
 }
 

@@ -4,6 +4,7 @@
 
 #include "ingest_stage.h"
 #include "margay/alert/handling.h"
+#include "margay/base/last_state.h"
 #include "margay/import/raw_block.h"
 #include "margay/log/log.h"
 #include "retention_words.h"
@@ -149,7 +150,7 @@ Status IngestStage::restore(const store::Resume& resume) {
     for (std::size_t i = 0; i < r.names.size(); ++i)
       if (r.names[i].value < states_.size()) {
         s.names[i] = states_[r.names[i]].name;
-        s.ends_leaf[i] = s.names[i] == "MPI_Finalize";
+        s.ends_leaf[i] = is_last_state(s.names[i]);
       }
     for (const store::NameText& t : r.texts)
       for (const auto& [kind, kept] : kTexts)

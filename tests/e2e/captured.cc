@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "margay/base/last_state.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
 
@@ -92,7 +93,7 @@ std::vector<ReferenceEvent> events_of(const StreamRecords& stream, const SourceN
       continue;
     }
     events.push_back({r.kind == MARGAY_ENTER ? E::kEnter : E::kLeave, state, t});
-    ended = r.kind == MARGAY_LEAVE && source.names[r.state] == "MPI_Finalize";
+    ended = r.kind == MARGAY_LEAVE && is_last_state(source.names[r.state]);
     if (ended) events.push_back({E::kEnd, kAbsent, t});
   }
   if (!ended && goodbye && !events.empty())

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "margay/base/last_state.h"
 #include "margay/base/text.h"
 #include "margay/model/hierarchy.h"
 
@@ -178,7 +179,7 @@ PajeWriter::PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, Time
     leaf.types.resize(leaf.names.size(), "leaf");  // without a thread that is the only one
   }
   for (std::uint16_t s = 0; s < all.states.size(); ++s)
-    if (!imported_ && all.states[StateId(s)].name == "MPI_Finalize") finalize_ = StateId(s);
+    last_state_.push_back(!imported_ && is_last_state(all.states[StateId(s)].name));
   header();
   // Who reads it again makes leaves by the types of states that it knows when a container begins.
   for (std::size_t l = 0; l < leaves_.size(); ++l) {
@@ -448,7 +449,7 @@ Status PajeWriter::take(const RawEvent& e) {
       break;
     case MARGAY_LEAVE:
       if (fresh) to_base(leaf, t);
-      if (finalize_ == e.state)
+      if (e.state.value < last_state_.size() && last_state_[e.state.value])
         end(leaf, t);
       else
         leave(leaf, t, e.state);

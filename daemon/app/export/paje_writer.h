@@ -99,7 +99,7 @@ class PajeWriter {
   const bool imported_;
   TimeNs origin_{}, last_;
   bool shown_ = false;
-  std::optional<StateId> finalize_;  // the state whose end is a live leaf's
+  std::vector<bool> last_state_;  // by state: its end is a live leaf's
   std::vector<Leaf> leaves_;
   std::map<std::vector<std::string>, Node> nodes_;  // by path; containers that are there
   std::map<std::uint32_t, std::uint32_t> created_;  // container: type; those to be destroyed, in their order

@@ -359,8 +359,7 @@ void Run::finish() {
   }
   if (!error.empty()) say(error);
   write_summary(summary);
-  // SIGTERM tells the agent what the daemon tells it, too: finish. One that never had a source hears it only
-  // here.
+  // SIGTERM tells the agent what the daemon tells it, too: finish.
   if (node_.pid > 0) end_child(node_.pid, DurationNs(0), kSourcesPatience + seconds(1));
   if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(10));
   if (!request_.quiet) print_end();
@@ -395,7 +394,8 @@ void Run::print_end() {
   say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
   if (last_.health().sources_size() == 0) {
-    say("no MPI program was seen: nothing that was started calls MPI_Init of Open MPI");
+    say("no MPI program was seen: nothing that was started calls MPI_Init of Open MPI, or names its states "
+        "(margay/annotate.h)");
     return;
   }
   const std::uint64_t lost = last_.health().lost_events();

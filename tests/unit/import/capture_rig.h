@@ -69,7 +69,8 @@ inline EventRecord record(std::uint8_t kind, std::uint16_t state, std::int64_t m
   return {kMono + ms * 1'000'000, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
 }
 
-// Messages of one agent; local names: 0 Compute, 1 MPI_Send, 2 MPI_Finalize, 3 the region "solve".
+// Messages of one agent; local names: 0 Compute, 1 MPI_Send, 2 MPI_Finalize, 3 the region "solve",
+// 4 (thread end), where so many are asked for.
 class File {
  public:
   File& hello(std::uint64_t source, int rank, std::size_t names = 4) {
@@ -82,7 +83,8 @@ class File {
     const std::pair<const char*, wire::StateFamily> all[] = {{"Compute", wire::FAMILY_COMPUTE},
                                                              {"MPI_Send", wire::FAMILY_POINT_TO_POINT},
                                                              {"MPI_Finalize", wire::FAMILY_START_END},
-                                                             {"solve", wire::FAMILY_REGION}};
+                                                             {"solve", wire::FAMILY_REGION},
+                                                             {"(thread end)", wire::FAMILY_OTHER}};
     for (std::size_t i = 0; i < names; ++i) {
       h.add_names()->set_name(all[i].first);
       h.mutable_names(static_cast<int>(i))->set_family(all[i].second);

@@ -21,6 +21,18 @@ using namespace testing;
 
 using Story = std::vector<std::string>;
 
+TEST(Capture, AThreadThatSaysThatItEndsExistsNoMore) {
+  File f;
+  f.hello(7, 3, 5)
+      .batch(7, 0, {record(MARGAY_ENTER, 1, 10), record(MARGAY_LEAVE, 1, 12)}, 20)
+      .batch(7, 2, {record(MARGAY_ENTER, 4, 30), record(MARGAY_LEAVE, 4, 30)}, 30)
+      .goodbye(7, 80, 4);
+  Keeper k;
+  f.read(k);
+  EXPECT_EQ(k.story(0), (Story{"ENTER MPI_Send 10", "LEAVE MPI_Send 12", "ENTER (thread end) 30",
+                               "LEAVE (thread end) 30", "END 30"}));
+}
+
 TEST(Capture, ARunIsNamesLeavesAndRecordsInTraceTime) {
   File f;
   f.hello(7, 3).batch(7, 0, {record(MARGAY_ENTER, 1, 10), record(MARGAY_LEAVE, 1, 12)}, 20);

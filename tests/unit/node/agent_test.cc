@@ -22,6 +22,8 @@ extern "C" const char* __tsan_default_suppressions();  // tests/support/tsan_zmq
 namespace margay::node {
 namespace {
 
+constexpr std::uint16_t kOne = 1;  // a state that is open
+
 // A process that waits to be killed, to stand for a rank.
 class Stand {
  public:
@@ -52,8 +54,8 @@ std::int64_t mono() {
 
 void calls(probe::RingWriter& w, int n) {
   for (int i = 0; i < n; ++i) {
-    w.write(record_of(MARGAY_ENTER, 1), 0, mono);
-    w.write(record_of(MARGAY_LEAVE, 1), 1, mono);
+    w.write(record_of(MARGAY_ENTER, 1), nullptr, 0, mono);
+    w.write(record_of(MARGAY_LEAVE, 1), &kOne, 1, mono);
   }
 }
 
@@ -223,7 +225,8 @@ TEST_F(AgentTest, FromTheRingToTheCollectorAndGone) {
   EXPECT_EQ(collector.samples.back().processes(0).source(), id());
   segment.header->names_used = 3;
   std::strcpy(segment.header->names[2], "solve");
-  w.write(record_of(MARGAY_REGION_ENTER, 2), 0, mono);  // the collector asserts that it knows the name
+  w.write(record_of(MARGAY_REGION_ENTER, 2), nullptr, 0,
+          mono);  // the collector asserts that it knows the name
   round();
   EXPECT_EQ(collector.hellos.begin()->second.names(2).name(), "solve");
   calls(w, 10);
@@ -239,7 +242,7 @@ TEST_F(AgentTest, FromTheRingToTheCollectorAndGone) {
 
 TEST_F(AgentTest, AStoppedRankIsSeenAndStillCovered) {
   auto w = segment.writer(0);
-  w.write(record_of(MARGAY_ENTER, 1), 0, mono);
+  w.write(record_of(MARGAY_ENTER, 1), nullptr, 0, mono);
   rounds_until([&] { return !collector.samples.empty(); });
   kill(rank.pid, SIGSTOP);
   int status;

@@ -95,7 +95,7 @@ TEST_F(SegmentTest, WhatWasDroppedIsUntoldOnlyBehindTheLastRecord) {
   auto w = segment.writer(0);
   std::int64_t time = 0;
   const auto write = [&](int n) {
-    for (int i = 0; i < n; ++i) w.write(record_of(MARGAY_ENTER, 1), 0, [&] { return ++time; });
+    for (int i = 0; i < n; ++i) w.write(record_of(MARGAY_ENTER, 1), nullptr, 0, [&] { return ++time; });
   };
   auto r = SegmentReader::open_untrusted(segment.path);
   ASSERT_TRUE(r);

@@ -16,6 +16,8 @@
 namespace margay::node {
 namespace {
 
+constexpr std::uint16_t kOne = 1;  // a state that is open
+
 struct Ring {
   explicit Ring(std::uint64_t capacity) : slots(capacity), reader(&control, slots.data(), capacity) {
     writer.bind(&control, slots.data(), capacity);
@@ -28,7 +30,7 @@ struct Ring {
     return out;
   }
   void write(std::uint8_t kind, std::uint16_t state, std::uint16_t before, std::int64_t t) {
-    writer.write(record_of(kind, state), before, [=] { return t; });
+    writer.write(record_of(kind, state), &before, before == 0 ? 0 : 1, [=] { return t; });
   }
   bool balanced() const { return control.produced.load() == control.dropped.load() + control.head.load(); }
   probe::RingControl control{};
@@ -65,6 +67,27 @@ TEST(Ring, WhenFullItDropsCountsAndTellsOfTheGap) {
   EXPECT_EQ(got[1].state, 0);
   EXPECT_EQ(got[2].kind, MARGAY_ENTER);
   EXPECT_EQ(ring.control.produced.load(), 13u);  // the gap and the stack count as well
+  EXPECT_TRUE(ring.balanced());
+}
+
+TEST(Ring, AfterAGapAllStatesThatWereOpenAreToldFromTheOutside) {
+  Ring ring(8);
+  const std::uint16_t open[] = {7, 8, 9};
+  for (int i = 0; i < 9; ++i) ring.write(MARGAY_ENTER, 1, 0, i);  // one is dropped
+  ASSERT_EQ(ring.drain().size(), 8u);
+  ring.writer.write(record_of(MARGAY_LEAVE, 9), open, 3, [] { return 20; });
+  const auto got = ring.drain();
+  ASSERT_EQ(got.size(), 5u);
+  EXPECT_EQ(got[0].kind, MARGAY_GAP);
+  EXPECT_EQ(got[1].kind, MARGAY_STACK);
+  EXPECT_EQ(got[1].state, 7);
+  EXPECT_EQ(got[2].kind, MARGAY_ENTER);
+  EXPECT_EQ(got[2].state, 8);
+  EXPECT_EQ(got[3].kind, MARGAY_ENTER);
+  EXPECT_EQ(got[3].state, 9);
+  EXPECT_EQ(got[4].kind, MARGAY_LEAVE);
+  EXPECT_EQ(got[4].state, 9);
+  EXPECT_EQ(ring.control.produced.load(), 14u);
   EXPECT_TRUE(ring.balanced());
 }
 
@@ -142,9 +165,9 @@ TEST(Ring, Threads_NothingIsLostUncountedAndNoPromiseIsBroken) {
       // Some stretches outrun the consumer, most do not.
       if (call % 5000 > 1000)
         while (ring.control.head.load() - ring.control.tail.load() > 200) std::this_thread::yield();
-      ring.writer.write(record_of(MARGAY_ENTER, 1, ++number), 0, now);
+      ring.writer.write(record_of(MARGAY_ENTER, 1, ++number), nullptr, 0, now);
       for (auto spin = rng() % 50; spin > 0; --spin) std::atomic_signal_fence(std::memory_order_seq_cst);
-      ring.writer.write(record_of(MARGAY_LEAVE, 1, ++number), 1, now);
+      ring.writer.write(record_of(MARGAY_LEAVE, 1, ++number), &kOne, 1, now);
     }
     ended = true;
   });
@@ -201,7 +224,7 @@ TEST(Ring, Threads_ThroughTheOutboxToACollectorThatDies) {
       // Mostly at the consumer's pace: a ring that is full now and then, not always.
       if (i % 7000 > 2000)
         while (ring.control.head.load() - ring.control.tail.load() > 1000) std::this_thread::yield();
-      ring.writer.write(record_of(i % 2 == 0 ? MARGAY_ENTER : MARGAY_LEAVE, 1, i), i % 2 == 0 ? 0 : 1,
+      ring.writer.write(record_of(i % 2 == 0 ? MARGAY_ENTER : MARGAY_LEAVE, 1, i), &kOne, i % 2,
                         [&] { return clock.monotonic().value; });
     }
     ended = true;

@@ -103,7 +103,7 @@ struct Source {
   std::vector<std::string> names;
   std::vector<NameKind> kinds;     // by local name index; kOther: a region
   std::vector<StateId> stand_ins;  // by local name index, of names that are no states (slicer/stand_in.h)
-  std::vector<bool> ends_leaf;     // leaving this state, the resource ceases to exist (MPI_Finalize)
+  std::vector<bool> ends_leaf;     // leaving this state, the resource ceases to exist (last_state.h)
   DurationNs clock_offset{};       // trace time less host time
   DurationNs clock_error{};
   std::shared_ptr<ClockMap> clock;       // of its machine; nullptr: this one

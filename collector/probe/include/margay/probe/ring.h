@@ -1,10 +1,10 @@
 // The producer's side of a ring: wait-free, no allocation, no system call but the clock.
 //
 // Promise to the consumer: records of one ring are in order of time; a LEAVE whose ENTER was dropped never
-// follows a record directly: GAP (how many were dropped) and STACK (the state open just before) stand
-// between. And *covered*: if the consumer reads its clock as W, then `pending` as 0, then `head` as h, every
-// record that is not below h will have a time of at least W - kGuard (PROBE.md argues why the guard is
-// needed).
+// follows a record directly: GAP (how many were dropped), STACK (the outermost state open just before) and an
+// ENTER for each state inside it stand between. And *covered*: if the consumer reads its clock as W, then
+// `pending` as 0, then `head` as h, every record that is not below h will have a time of at least W - kGuard
+// (PROBE.md argues why the guard is needed).
 //
 // Thread safety: one producer, one consumer. Ownership: the ring is mapped elsewhere and outlives the writer.
 // Cost of a record: the clock and about ten stores to two cache lines.
@@ -44,10 +44,11 @@ class RingWriter {
   bool bound() const { return control_ != nullptr; }
   RingControl* control() const { return control_; }
 
-  // Records `r` at the time `now()` gives; its time_ns is ignored. `open_before` is the state in which the
-  // thread was until now, for the STACK after a gap. `now` must not go backwards.
+  // Records `r` at the time `now()` gives; its time_ns is ignored. `open[0, depth)` are the states in which
+  // the thread was until now, outermost first, to be told after a gap. `now` must not go backwards.
   template <class Now>
-  [[gnu::always_inline]] void write(const margay_record& r, std::uint16_t open_before, Now now) {
+  [[gnu::always_inline]] void write(const margay_record& r, const std::uint16_t* open, std::uint32_t depth,
+                                    Now now) {
     constexpr auto relaxed = std::memory_order_relaxed;
     RingControl& c = *control_;
     c.pending.store(1, relaxed);
@@ -56,7 +57,7 @@ class RingWriter {
 
     const std::uint64_t head = c.head.load(relaxed);
     const std::uint64_t lost = c.lost.load(relaxed);
-    const std::uint64_t need = lost == 0 ? 1 : 3;
+    const std::uint64_t need = lost == 0 ? 1 : 2 + (depth == 0 ? 1 : depth);
     // A tail beyond the head (only a broken agent writes one) wraps to a huge difference and counts as full.
     if (head + need - tail_seen_ > capacity_) {
       tail_seen_ = c.tail.load(std::memory_order_acquire);
@@ -71,8 +72,12 @@ class RingWriter {
     std::uint64_t at = head;
     if (lost != 0) {
       slots_[at++ & (capacity_ - 1)] = {time_ns, lost, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_GAP, 0};
-      slots_[at++ & (capacity_ - 1)] = {time_ns, 0,           MARGAY_NO_PEER, MARGAY_NO_TAG,
-                                        0,       open_before, MARGAY_STACK,   0};
+      std::uint32_t i = 0;
+      do {
+        const std::uint16_t state = depth == 0 ? std::uint16_t{0} : open[i];
+        const std::uint8_t kind = i == 0 ? MARGAY_STACK : MARGAY_ENTER;
+        slots_[at++ & (capacity_ - 1)] = {time_ns, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
+      } while (++i < depth);
       c.lost.store(0, relaxed);
     }
     // Field by field: copied as a whole, a record just made costs a store-forwarding stall.

@@ -39,10 +39,11 @@ inline constexpr const char* kEnvironmentKeys[kEnvironment] = {
     "PMIX_NAMESPACE", "PMIX_RANK",     "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
 
 enum Flag : std::uint32_t {
-  kInitialized = 1,  // MPI_Init returned
-  kFinalized = 2,    // MPI_Finalize returned
-  kAborted = 4,      // MPI_Abort was called
-  kExiting = 8,      // the process came to exit(): a process that ended without this flag was killed
+  kInitialized = 1,   // MPI_Init returned
+  kFinalized = 2,     // MPI_Finalize returned
+  kAborted = 4,       // MPI_Abort was called
+  kNamesStates = 16,  // its states are named by itself: it may be no rank, or become one later
+  kExiting = 8,       // the process came to exit(): a process that ended without this flag was killed
 };
 
 enum RingState : std::uint32_t {

@@ -30,6 +30,8 @@ enum {
 
 #define MARGAY_NO_PEER (-1)
 #define MARGAY_NO_TAG (-1)
+/* The state that a thread which has named its states enters and leaves last of all. */
+#define MARGAY_THREAD_END "(thread end)"
 
 typedef struct margay_record { /* NOLINT(modernize-use-using): C reads this too */
   int64_t time_ns;             /* host time, CLOCK_MONOTONIC */
