@@ -50,25 +50,11 @@ std::optional<ProcessProbe> probe_of(std::int64_t pid) {
 }  // namespace
 
 struct Agent::Source {
-  Source(SegmentReader opened, TimeNs now)
-      : reader(std::move(opened)),
-        process(reader.identity().pid, reader.identity().start_time),
-        id(reader.source_id()),
-        found(now) {}
+  Source(SegmentReader opened, TimeNs now) : reader(std::move(opened)), id(reader.source_id()), found(now) {}
   SegmentReader reader;
-  ProcessProbe process;
   std::uint64_t id;
   std::uint32_t epoch = 0;
   TimeNs found;
-  std::optional<ProcStat> last;  // nothing before the first look
-  // Of the last sample.
-  TimeNs sampled{};
-  std::uint64_t run_delay_ns = 0;
-  Starvation starvation;
-  bool starved = false;
-  bool gone = false;
-  TimeNs looked;  // when its process was looked at last: it had ended by then, if it is gone
-  bool told_gone = false;
   bool ready = false;
   bool goodbye = false;
   // What the last hello said.
@@ -80,9 +66,9 @@ Agent::Agent(AgentOptions options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
       outbox_(options_.outbox),
-      look_pace_(options_.period),
-      sample_pace_(options_.sample_period),
-      scan_pace_(options_.scan_period),
+      processes_(
+          {options_.host, options_.period, options_.sample_period, options_.scan_period, options_.owner_pid},
+          clock),
       owner_(probe_of(options_.owner_pid)) {}
 
 Agent::~Agent() = default;
@@ -113,6 +99,8 @@ void Agent::open(const std::string& name) {
   if (reader) {
     auto source = std::make_unique<Source>(std::move(*reader), clock_.monotonic());
     source->epoch = source->reader.next_epoch();
+    const SegmentIdentity& who = source->reader.identity();
+    processes_.add(source->id, who.pid, who.start_time);
     sources_.emplace(name, std::move(source));
   } else if (reader.error().code == ErrorCode::kUnavailable) {
     // Half made: its process is at it, or died over it.
@@ -127,10 +115,12 @@ void Agent::open(const std::string& name) {
 bool Agent::ready(Source& source) {
   if (source.ready) return true;
   const auto& environment = source.reader.identity().environment;
-  source.ready =
-      source.gone || source.reader.rank() >= 0 || (source.reader.flags() & probe::kNamesStates) != 0 ||
-      environment.contains("OMPI_COMM_WORLD_RANK") || environment.contains("PMIX_RANK") ||
-      environment.contains("PMI_RANK") || clock_.monotonic() - source.found >= kRankPatience || finishing_;
+  source.ready = processes_.seen(source.id).gone || source.reader.rank() >= 0 ||
+                 (source.reader.flags() & probe::kNamesStates) != 0 ||
+                 environment.contains("OMPI_COMM_WORLD_RANK") || environment.contains("PMIX_RANK") ||
+                 environment.contains("PMI_RANK") || clock_.monotonic() - source.found >= kRankPatience ||
+                 finishing_;
+  if (source.ready) processes_.introduce(source.id);
   return source.ready;
 }
 
@@ -167,7 +157,7 @@ void Agent::say_hello(Source& source) {
       break;
     }
   }
-  if (source.last) attributes["core"] = std::to_string(source.last->core);
+  if (const auto& last = processes_.seen(source.id).last) attributes["core"] = std::to_string(last->core);
 
   const auto names = source.reader.names();
   source.names_told = static_cast<std::uint32_t>(names.size());
@@ -247,7 +237,8 @@ void Agent::drain(Source& source) {
     return;
   }
   const bool gone =
-      source.gone;  // known before the rings are read, so that what is read is all there ever will be
+      processes_.seen(source.id)
+          .gone;  // known before the rings are read, so that what is read is all there ever will be
   if (source.rank_told != source.reader.rank() || source.names_told == 0) say_hello(source);
   bool empty = true;
   for (std::uint32_t i = 0; i < probe::kRings && !source.goodbye; ++i)
@@ -282,6 +273,7 @@ void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
   goodbye.set_epoch(source.epoch);
   goodbye.set_reason(reason);
   TimeNs end{};
+  const ProcessWatch::Seen& seen = processes_.seen(source.id);
   // A file cut short can no longer be asked.
   for (std::uint32_t i = 0; i < probe::kRings && reason != wire::Goodbye::INCOMPLETE; ++i) {
     if (!source.reader.ring_used(i)) continue;
@@ -289,7 +281,7 @@ void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
     if (!look) continue;
     end = std::max(end, source.reader.ring(i).last_time());
     // The last calls were dropped: it went on, without a record of it; if it has not ended, until now.
-    if (look->lost > 0) end = std::max(end, source.gone ? source.looked : look->asked);
+    if (look->lost > 0) end = std::max(end, seen.gone ? seen.looked : look->asked);
     wire::StreamTotal* total = goodbye.add_streams();
     total->set_stream(i);
     total->set_dropped(look->dropped);
@@ -321,6 +313,7 @@ void Agent::let_go_of_acknowledged() {
     // A live process keeps its mapping and writes on into memory that nobody reads.
     unlink(path.c_str());
     outbox_.forget(source.id);
+    processes_.remove(source.id);
     it = sources_.erase(it);
   }
 }
@@ -340,95 +333,8 @@ void Agent::drain() {
   let_go_of_acknowledged();
 }
 
-void Agent::look_at_processes() {
-  for (auto& [name, source] : sources_) {
-    if (source->gone) continue;
-    source->looked = clock_.monotonic();
-    const auto now = source->process.look();
-    if (!now) {
-      source->gone = true;
-      sample_at_once_ = true;
-      continue;
-    }
-    const bool was_stopped = source->last && (source->last->state == 'T' || source->last->state == 't');
-    const bool is_stopped = now->state == 'T' || now->state == 't';
-    if (was_stopped != is_stopped) sample_at_once_ = true;
-    source->last = now;
-  }
-}
-
-wire::NodeSample Agent::take_sample(TimeNs now) {
-  wire::NodeSample sample;
-  sample.set_time_ns(now.value);
-  sample.set_host(options_.host);
-  sample.set_steal_ns(read_steal_ns());
-  for (auto& [name, source] : sources_) {
-    if (!source->ready || (source->gone && std::exchange(source->told_gone, true))) continue;
-    wire::ProcessSample* p = sample.add_processes();
-    p->set_source(source->id);
-    if (source->last) {
-      const ProcStat& stat = *source->last;
-      p->set_state(source->gone ? 0 : static_cast<std::uint32_t>(stat.state));
-      p->set_cpu_ns(ticks_to_ns(stat.cpu_ticks));
-      p->set_major_faults(stat.major_faults);
-      p->set_minor_faults(stat.minor_faults);
-      p->set_core(stat.core);
-    }
-    if (source->gone) continue;
-    const SchedStat scheduled = source->process.scheduled();
-    p->set_run_delay_ns(scheduled.run_delay_ns);
-    p->set_main_cpu_ns(scheduled.cpu_ns);
-    p->set_storage_bytes(source->process.storage_bytes());
-    if (source->sampled != TimeNs() && scheduled.run_delay_ns >= source->run_delay_ns)
-      source->starved = source->starvation.more_than_usual(
-          DurationNs(static_cast<std::int64_t>(scheduled.run_delay_ns - source->run_delay_ns)),
-          now - source->sampled);
-    source->sampled = now;
-    source->run_delay_ns = scheduled.run_delay_ns;
-  }
-  tell_takers(sample, now);
-  return sample;
-}
-
-// Who runs where ranks are not let. All processes of the machine are looked at, and so only while that is so,
-// and for no more than a hundredth of the time.
-void Agent::tell_takers(wire::NodeSample& sample, TimeNs now) {
-  if (!scan_pace_.due(now)) return;
-  std::vector<std::int64_t> starved;
-  TakerScan::Job job;
-  for (const auto& [name, source] : sources_) {
-    const std::int64_t pid = source->reader.identity().pid;
-    if (!source->gone) job.ranks.emplace(pid, source->id);
-    if (!source->gone && source->starved) starved.push_back(pid);
-  }
-  if (starved.empty()) return;
-  job.margay = {getpid()};
-  if (options_.owner_pid > 0) job.margay.insert(options_.owner_pid);
-  const TimeNs begin = clock_.monotonic();
-  // One may be missed.
-  const DurationNs most_apart = std::max(scan_pace_.current(), sample_pace_.current()) * 3;
-  const auto takers = takers_.scan(begin, starved, job, most_apart);
-  for (wire::ProcessSample& p : *sample.mutable_processes())
-    for (const auto& [pid, told] : takers) {
-      const auto rank = job.ranks.find(pid);
-      if (rank == job.ranks.end() || rank->second != p.source()) continue;
-      for (const wire::Taker& t : told) *p.add_takers() = t;
-    }
-  scan_pace_.done(begin, clock_.monotonic() - begin);
-}
-
 void Agent::sample() {
-  const TimeNs begin = clock_.monotonic();
-  if (look_pace_.due(begin)) {
-    look_at_processes();
-    look_pace_.done(begin, clock_.monotonic() - begin);
-  }
-  const TimeNs now = clock_.monotonic();
-  if (sources_.empty() || !(sample_at_once_ || sample_pace_.due(now))) return;
-  sample_at_once_ = false;
-  auto sample = take_sample(now);
-  if (sample.processes_size() > 0) outbox_.put_sample(std::move(sample));
-  sample_pace_.done(now, clock_.monotonic() - now);
+  if (auto sample = processes_.sample()) outbox_.put_sample(std::move(*sample));
 }
 
 void Agent::finish() {

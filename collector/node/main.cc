@@ -13,7 +13,7 @@
 
 #include "margay/log/log.h"
 #include "margay/node/agent.h"
-#include "margay/transport/dial.h"
+#include "margay/node/courier.h"
 #include "margay/transport/rundir.h"
 
 namespace {
@@ -43,45 +43,23 @@ bool lock(const std::string& rings) {
   return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-int run(node::Agent& agent, zmq::context_t& context, const std::string& endpoint, const std::string& key,
-        DurationNs period) {
+int run(node::Agent& agent, node::Courier& courier, DurationNs period) {
   const SystemClock clock;
-  transport::Dial dial(context, clock, zmq::socket_type::dealer, endpoint, key);
-  if (auto ok = dial.open(); !ok) return complain(ok.error().message);
-  std::string refused, shut_out;
+  if (auto ok = courier.open(); !ok) return complain(ok.error().message);
   for (TimeNs next = clock.monotonic();; next = std::max(next + period, clock.monotonic())) {
     const bool finishing = g_terminate != 0;
     if (finishing) agent.finish();
     agent.scan();
     agent.sample();
     agent.drain();
-    agent.outbox().flush(clock.monotonic(),
-                         [&](const wire::ToCollector& m) { return dial.socket().try_send(m); });
-    if (agent.outbox().take_reconnect()) dial.reconnect();
-    dial.look();
-    if (dial.refused() != shut_out) {  // said once; it is tried again, and the records wait
-      shut_out = dial.refused();
-      complain(shut_out.empty() ? endpoint + ": lets us in now" : shut_out);
-    }
+    courier.send(agent.outbox());
     for (const std::string& sentence : agent.take_messages()) log::warning(sentence);
-    if (agent.outbox().refused() != refused) {
-      refused = agent.outbox().refused();
-      if (refused.empty())
-        log::info("the collector listens again");
-      else
-        log::error("the collector refuses: " + refused);
-    }
     log::tick();
     if (agent.done()) return 0;
     for (;;) {
       const DurationNs left = next + period - clock.monotonic();
       if (left.value <= 0 || (g_terminate != 0 && !finishing)) break;
-      transport::Socket* const one = &dial.socket();
-      if (!transport::wait_readable({&one, 1}, std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
-      while (const auto frame = dial.socket().try_receive()) {
-        wire::ToAgent reply;
-        if (reply.ParseFromString(frame->body)) agent.outbox().on_reply_untrusted(reply, clock.monotonic());
-      }
+      if (!courier.receive(agent.outbox(), std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
     }
   }
 }
@@ -162,7 +140,8 @@ int main(int argc, char** argv) try {
   const SystemClock clock;
   node::Agent agent(options, clock);
   zmq::context_t context(1);
-  return run(agent, context, collector.empty() ? place.ingest_endpoint() : collector, key, options.period);
+  node::Courier courier(context, clock, collector.empty() ? place.ingest_endpoint() : collector, key);
+  return run(agent, courier, options.period);
 } catch (const std::exception& e) {
   return complain(e.what());
 }

@@ -22,7 +22,8 @@ struct Field {
 struct EventClass {
   std::string name;  // "lttng_ust_pthread:pthread_mutex_lock_req", "sched_switch", "syscall_entry_read"
   bool kernel = false;
-  std::vector<Field> fields;  // the payload first, then the contexts that are no payload ("ip", "perf_..." ...)
+  std::vector<Field>
+      fields;  // the payload first, then the contexts that are no payload ("ip", "perf_..." ...)
 };
 
 // The values of one event's fields; valid during the call that hands it over.
@@ -50,7 +51,7 @@ struct Event {
 // Events were lost: at most `events` (exactly, where `exact`), between the two times, on one CPU's buffer.
 struct Discarded {
   std::uint64_t events = 0;
-  bool exact = true;   // false: whole packets are missing, and how many events they had is not known
+  bool exact = true;  // false: whole packets are missing, and how many events they had is not known
   std::int32_t cpu = -1;
   TimeNs begin{};
   TimeNs end{};

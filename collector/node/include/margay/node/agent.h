@@ -18,9 +18,8 @@
 
 #include "margay/base/time.h"
 #include "margay/node/outbox.h"
-#include "margay/node/sampler.h"
+#include "margay/node/process_watch.h"
 #include "margay/node/segment_reader.h"
-#include "margay/node/takers.h"
 
 namespace margay::node {
 
@@ -67,9 +66,6 @@ class Agent {
   // False when the outbox is full before the ring was empty.
   bool drain_ring(Source& source, std::uint32_t index);
   void say_goodbye(Source& source, wire::Goodbye::Reason reason);
-  void look_at_processes();
-  wire::NodeSample take_sample(TimeNs now);
-  void tell_takers(wire::NodeSample& sample, TimeNs now);
   void let_go_of_acknowledged();
 
   AgentOptions options_;
@@ -81,11 +77,7 @@ class Agent {
   std::vector<std::string> messages_;
   std::vector<EventRecord> records_;
   std::string columns_;  // of the batch that is being made
-  SamplePace look_pace_;
-  SamplePace sample_pace_;
-  bool sample_at_once_ = false;
-  TakerScan takers_;
-  SamplePace scan_pace_;
+  ProcessWatch processes_;
   bool full_ = false;
   std::optional<ProcessProbe> owner_;
   std::optional<TimeNs> finishing_;

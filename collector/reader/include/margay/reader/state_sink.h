@@ -1,5 +1,5 @@
-// Where readers of other tools' events (GStreamer's log, LTTng's traces) put the states that they have made of
-// them.
+// Where readers of other tools' events (GStreamer's log, LTTng's traces) put the states that they have made
+// of them.
 //
 // A process has threads; a thread has nested states. A reader names things once and then speaks of them by
 // number; numbers are the sink's, dense from 0, and never used again while the process lives.
@@ -7,8 +7,8 @@
 // Times are host time (CLOCK_MONOTONIC). Those of one thread must not decrease: an earlier one is taken for
 // the thread's newest. Between threads any order will do, within what cover() has not yet promised.
 //
-// Bounds are the sink's: it may answer kNoProcess or kNoThread, and then what is said of them is counted by it
-// as left out. The reader need not look.
+// Bounds are the sink's: it may answer kNoProcess or kNoThread, and then what is said of them is counted by
+// it as left out. The reader need not look.
 //
 // Thread safety: none. Cost: O(1) a call, no allocation but for new names, threads and processes.
 #pragma once
@@ -49,8 +49,8 @@ class StateSink {
   virtual void leave(ThreadId thread, NameId state, TimeNs at) = 0;
   virtual void mark(ThreadId thread, NameId mark, TimeNs at) = 0;
   virtual void variable(ThreadId thread, NameId variable, double value, TimeNs at) = 0;
-  // `events` of it were lost between its newest record and `at`: what it did is unknown until then. Open states
-  // are forgotten; the reader enters again what it knows to be open.
+  // `events` of it were lost between its newest record and `at`: what it did is unknown until then. Open
+  // states are forgotten; the reader enters again what it knows to be open.
   virtual void lost(ThreadId thread, std::uint64_t events, TimeNs at) = 0;
   virtual void end_thread(ThreadId thread, TimeNs at) = 0;
   virtual void end_process(ProcessId process, TimeNs at) = 0;

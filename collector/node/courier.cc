@@ -1,0 +1,34 @@
+#include "margay/node/courier.h"
+
+#include "margay/log/log.h"
+
+namespace margay::node {
+
+void Courier::send(Outbox& outbox) {
+  outbox.flush(clock_.monotonic(), [&](const wire::ToCollector& m) { return dial_.socket().try_send(m); });
+  if (outbox.take_reconnect()) dial_.reconnect();
+  dial_.look();
+  if (dial_.refused() != shut_out_) {  // said once; it is tried again, and the records wait
+    shut_out_ = dial_.refused();
+    log::error(shut_out_.empty() ? endpoint_ + ": lets us in now" : shut_out_);
+  }
+  if (outbox.refused() != refused_) {
+    refused_ = outbox.refused();
+    if (refused_.empty())
+      log::info("the collector listens again");
+    else
+      log::error("the collector refuses: " + refused_);
+  }
+}
+
+bool Courier::receive(Outbox& outbox, std::chrono::milliseconds patience) {
+  transport::Socket* const one = &dial_.socket();
+  if (!transport::wait_readable({&one, 1}, patience)) return false;
+  while (const auto frame = dial_.socket().try_receive()) {
+    wire::ToAgent reply;
+    if (reply.ParseFromString(frame->body)) outbox.on_reply_untrusted(reply, clock_.monotonic());
+  }
+  return true;
+}
+
+}  // namespace margay::node

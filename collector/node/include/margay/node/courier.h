@@ -1,0 +1,37 @@
+// Carries an Outbox to the collector and its answers back, over one connection, and tells the log when the
+// collector will not listen, once, and when it does again.
+//
+// Thread safety: none. REQUIRES: the context and the clock outlive it.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "margay/base/time.h"
+#include "margay/node/outbox.h"
+#include "margay/transport/dial.h"
+
+namespace margay::node {
+
+class Courier {
+ public:
+  // `endpoint` of the collector; `key`: file with this node's key for it, "" for a local endpoint.
+  Courier(zmq::context_t& context, const Clock& clock, std::string endpoint, const std::string& key)
+      : clock_(clock),
+        endpoint_(std::move(endpoint)),
+        dial_(context, clock, zmq::socket_type::dealer, endpoint_, key) {}
+
+  Status open() { return dial_.open(); }
+  // Sends what is due.
+  void send(Outbox& outbox);
+  // Takes in the answers that are there; waits for the first at most `patience`. True if there were any.
+  bool receive(Outbox& outbox, std::chrono::milliseconds patience);
+
+ private:
+  const Clock& clock_;
+  std::string endpoint_;
+  transport::Dial dial_;
+  std::string refused_, shut_out_;
+};
+
+}  // namespace margay::node

@@ -1,0 +1,79 @@
+// Watches processes that are sources: whether they live, what they and the machine do, and who runs instead
+// of those that are not let on the CPU. It makes the samples that tell a stopped process from a preempted one
+// from a waiting one.
+//
+// Sampling takes at most a hundredth of the time; the scan of all processes of the machine, too, and is done
+// only while a watched one is ready to run and not let for longer than usual.
+//
+// Thread safety: none. Bounds: the caller's (one entry each add()). Errors: what cannot be read is not there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "margay/base/time.h"
+#include "margay/node/sampler.h"
+#include "margay/node/takers.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::node {
+
+class ProcessWatch {
+ public:
+  struct Options {
+    std::string host;
+    DurationNs period = milliseconds(20);         // between two looks
+    DurationNs sample_period = milliseconds(50);  // between two samples that are sent
+    DurationNs scan_period = milliseconds(100);   // of all processes, while watched ones are not let
+    std::int64_t owner_pid = 0;                   // whoever started us; 0: nobody
+  };
+  // What the last look showed. `looked`: when; the process had ended by then, if it is gone.
+  struct Seen {
+    TimeNs looked{};
+    bool gone = false;
+    std::optional<ProcStat> last;  // nothing before the first look
+  };
+
+  // `clock` outlives it.
+  ProcessWatch(Options options, const Clock& clock);
+
+  // `start_time`: ticks after boot; with another one the pid is of another process, which is gone.
+  void add(std::uint64_t source, std::int64_t pid, std::uint64_t start_time);
+  // From now on samples tell of it: its hello has been said.
+  void introduce(std::uint64_t source);
+  void remove(std::uint64_t source) { processes_.erase(source); }
+  // REQUIRES: added, and not removed.
+  const Seen& seen(std::uint64_t source) const { return processes_.at(source).seen; }
+
+  // Looks, where a look is due; a sample, where one is due and there is something to tell.
+  std::optional<wire::NodeSample> sample();
+
+ private:
+  struct Process {
+    Process(std::int64_t process, std::uint64_t start_time) : pid(process), probe(process, start_time) {}
+    std::int64_t pid;
+    ProcessProbe probe;
+    Seen seen;
+    bool introduced = false;
+    bool told_gone = false;
+    // Of the last sample.
+    TimeNs sampled{};
+    std::uint64_t run_delay_ns = 0;
+    Starvation starvation;
+    bool starved = false;
+  };
+  void look();
+  void tell(wire::ProcessSample& sample, Process& process, TimeNs now);
+  void tell_takers(wire::NodeSample& sample);
+
+  Options options_;
+  const Clock& clock_;
+  std::map<std::uint64_t, Process> processes_;  // by source
+  SamplePace look_pace_, sample_pace_, scan_pace_;
+  bool at_once_ = false;
+  TakerScan takers_;
+};
+
+}  // namespace margay::node
