@@ -1,5 +1,6 @@
 #include "margay/import/capture.h"
 #include "margay/base/last_state.h"
+#include "margay/base/text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -72,7 +73,7 @@ class Reader {
   Status batch(const BatchView& b, std::int64_t arrival);
   Status records(Source& source, Stream& stream, const BatchView& b, std::uint64_t skip);
   Status goodbye(const wire::Goodbye& g, std::int64_t arrival);
-  Result<Stream*> stream_of(std::uint64_t id, Source& source, std::uint32_t index);
+  Result<Stream*> stream_of(std::uint64_t id, Source& source, std::uint32_t index, std::string_view name);
   Result<std::uint16_t> name_of(Name::Kind kind, const std::string& text, std::uint32_t family);
   bool convert(const Source& source, std::size_t skip);
   void convert_slowly(const Source& source, Stream& stream, std::size_t skip);
@@ -239,12 +240,14 @@ Status Reader::hello(const wire::Hello& hello, std::int64_t arrival) {
   return {};
 }
 
-Result<Stream*> Reader::stream_of(std::uint64_t id, Source& source, std::uint32_t index) {
+Result<Stream*> Reader::stream_of(std::uint64_t id, Source& source, std::uint32_t index,
+                                  std::string_view name) {
   const auto known = source.streams.find(index);
   if (known != source.streams.end()) return &known->second;
   if (source.streams.size() >= kMostStreams) return nullptr;
   Stream stream;
-  const model::Attributes attributes = ingest::leaf_attributes(source.attributes, SourceId(id), index);
+  const model::Attributes attributes = ingest::leaf_attributes(
+      source.attributes, SourceId(id), index, clean_utf8(std::string(name.substr(0, kLongestText))));
   std::string key;
   if (attributes.contains("rank"))
     for (const char* a : {"host", "rank", "thread"})
@@ -299,7 +302,7 @@ Status Reader::batch(const BatchView& b, std::int64_t arrival) {
   Source& source = it->second;
   if (b.epoch < source.epoch) return {};  // an agent that has been replaced
   source.epoch = b.epoch;
-  const auto found = stream_of(b.source, source, b.stream);
+  const auto found = stream_of(b.source, source, b.stream, b.thread);
   if (!found) return tl::unexpected(found.error());
   if (*found == nullptr) {  // a stream beyond the bound
     counts_.rejected += b.count;
@@ -427,7 +430,7 @@ Status Reader::goodbye(const wire::Goodbye& g, std::int64_t arrival) {
   if (g.epoch() < source.epoch || source.ended) return {};
   std::int64_t end = to_trace(source, g.end_ns());
   for (const wire::StreamTotal& total : g.streams()) {
-    const auto found = stream_of(g.source(), source, total.stream());
+    const auto found = stream_of(g.source(), source, total.stream(), {});
     if (!found) return tl::unexpected(found.error());
     Stream* const stream = *found;
     if (stream == nullptr || total.recorded() <= stream->next) continue;

@@ -110,6 +110,9 @@ bool find_batch(std::string_view bytes, BatchView& b) {
       case 11 * 8 + kVarint:
         b.open_state = static_cast<std::uint32_t>(f.value);
         break;
+      case 13 * 8 + kBytes:
+        b.thread = f.bytes;
+        break;
       default:  // counters, and what a later version adds
         break;
     }

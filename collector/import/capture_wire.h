@@ -21,6 +21,7 @@ struct BatchView {
   std::int64_t covered_until_ns = 0;
   std::uint32_t open_state = 0;
   std::string_view columns;
+  std::string_view thread;  // its name, or ""
 };
 
 struct MessageView {

@@ -132,7 +132,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   if (attributes != source.attributes) {
     source.attributes = std::move(attributes);
     for (const auto& [index, stream] : source.streams) {
-      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, id, index);
+      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, id, index, stream.name);
       ++topology_version_;
     }
   }
@@ -168,14 +168,15 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   }
 }
 
-std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream) {
+std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream,
+                                          const std::string& name) {
   const bool full = leaves_.size() >= options_.limits.leaves ||
                     !options_.limits.cells_fit(leaves_.size() + 1, states_.size());
   if (full && vain_searches_ >= kMostVainSearches) {
     ++counters_.refused_by_limit;
     return std::nullopt;
   }
-  model::Attributes attributes = leaf_attributes(source.attributes, source.id, stream);
+  model::Attributes attributes = leaf_attributes(source.attributes, source.id, stream, name);
   // A job made of several MPI programs one after the other has each rank several times: the same resource.
   for (std::uint32_t i = 0; i < leaves_.size(); ++i) {
     const auto owner = sources_.find(leaf_owner_[i].first);  // forgotten ones have ended
@@ -197,16 +198,26 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
   return slicer_.add_leaf();
 }
 
-Stream* Ingest::stream_of(Source& source, std::uint32_t index) {
-  if (const auto it = source.streams.find(index); it != source.streams.end()) return &it->second;
+Stream* Ingest::stream_of(Source& source, std::uint32_t index, const std::string& name) {
+  const std::string told = clipped(name);
+  if (const auto it = source.streams.find(index); it != source.streams.end()) {
+    Stream& stream = it->second;
+    if (!told.empty() && told != stream.name) {
+      stream.name = told;
+      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, source.id, index, told);
+      ++topology_version_;
+    }
+    return &stream;
+  }
   if (source.streams.size() >= options_.limits.streams_per_source) {
     ++counters_.refused_by_limit;
     return nullptr;
   }
-  const auto leaf = leaf_for(source, index);
+  const auto leaf = leaf_for(source, index, told);
   if (!leaf) return nullptr;
   Stream& stream = source.streams[index];
   stream.leaf = *leaf;
+  stream.name = told;
   return &stream;
 }
 
@@ -231,7 +242,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
     ++counters_.clock_waits;  // not taken, so not confirmed: it is sent again when the clock is known
     return;
   }
-  Stream* stream = stream_of(source, batch.stream());
+  Stream* stream = stream_of(source, batch.stream(), batch.thread());
   if (stream == nullptr) return;
   // Not taken and not promised: an agent sends them again, and the next message takes them.
   const std::uint32_t records = std::min(batch.count(), wire::kMaxBatchRecords);
@@ -452,7 +463,7 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
   TimeNs end = std::min(to_trace(goodbye.end_ns(), source), latest(now));
   bool missing = false;
   for (const wire::StreamTotal& total : goodbye.streams()) {
-    Stream* stream = stream_of(source, total.stream());
+    Stream* stream = stream_of(source, total.stream(), "");
     if (stream == nullptr) continue;
     Account& account = stream->account;
     account.produced = std::max(account.produced, total.produced());

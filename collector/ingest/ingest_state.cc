@@ -183,9 +183,13 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
   for (auto& [id, source] : sources_)
     for (auto& [index, stream] : source.streams) {
       stream.told_dropped = stream.account.probe_dropped;  // or nobody knows
+      if (stream.leaf.value < leaves_.size())
+        if (const auto name = leaves_[stream.leaf.value].find("thread");
+            name != leaves_[stream.leaf.value].end() && name->second != std::to_string(index))
+          stream.name = name->second;
       const std::pair mine(id, index);
       if (stream.leaf.value < leaf_owner_.size() && leaf_owner_[stream.leaf.value] == mine) continue;
-      const model::Attributes attributes = leaf_attributes(source.attributes, source.id, index);
+      const model::Attributes attributes = leaf_attributes(source.attributes, source.id, index, stream.name);
       for (std::uint32_t i = 0; i < leaves_.size(); ++i)
         if (same_resource(leaves_[i], attributes)) stream.leaf = LeafIndex(i);
     }

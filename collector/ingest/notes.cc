@@ -48,7 +48,7 @@ void Ingest::take_name(Source& source, const wire::Name& name, std::string text)
   const NameKind kind = name.name().empty() ? NameKind::kState : kind_of(name.family());
   StateId state = kUnknown;
   if (kind == NameKind::kState && !name.name().empty())
-    state = intern(name.name(), name.family() <= wire::FAMILY_START_END
+    state = intern(name.name(), name.family() <= wire::FAMILY_START_END || name.family() == wire::FAMILY_IDLE
                                     ? static_cast<model::StateFamily>(name.family())
                                     : model::StateFamily::kOther);
   source.states.push_back(state);

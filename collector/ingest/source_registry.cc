@@ -38,10 +38,14 @@ Condition Source::condition(TimeNs now, DurationNs silent_after, DurationNs lost
   return Condition::kLive;
 }
 
-model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, std::uint32_t stream) {
+model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, std::uint32_t stream,
+                                  const std::string& name) {
   model::Attributes a = source;
-  a["thread"] = std::to_string(stream);
-  if (!a.contains("rank")) a["process"] = a.contains("pid") ? a["pid"] : std::to_string(id.value);
+  a["thread"] = name.empty() ? std::to_string(stream) : name;
+  if (a.contains("rank")) return a;
+  const std::string process = a.contains("pid") ? a["pid"] : std::to_string(id.value);
+  const auto program = a.find("program");
+  a["process"] = program == a.end() ? process : program->second + ":" + process;
   return a;
 }
 

@@ -64,7 +64,7 @@ Status check(const Cut& cut, bool leaf_states) {
   }
   for (const StateRecord& s : cut.states)
     if (!known(s.id) || s.info.name.empty() || s.info.name.size() > model::StateTable::kLongestName ||
-        s.info.family > model::StateFamily::kUnknown)
+        !model::is_state_family(static_cast<std::uint32_t>(s.info.family)))
       return refuse("state " + std::to_string(s.id.value) + " is beyond the bounds of the state table");
   for (const LeafRecord& l : cut.leaves)
     if (l.leaf.value >= kMostLeaves || !fits(l.attributes))

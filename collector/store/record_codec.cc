@@ -125,7 +125,7 @@ std::string encode(const model::StateInfo& v) {
 Status decode_untrusted(std::string_view bytes, model::StateInfo& v) {
   return decode(bytes, "a state", [&](ByteReader& in) {
     v.family = static_cast<model::StateFamily>(in.bounded(0x7f));
-    if (v.family > model::StateFamily::kUnknown) in.refuse();
+    if (!model::is_state_family(static_cast<std::uint32_t>(v.family))) in.refuse();
     v.name = in.string(model::StateTable::kLongestName);
     if (v.name.empty()) in.refuse();
   });

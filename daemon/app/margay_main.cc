@@ -113,6 +113,10 @@ int run(int argc, char** argv) {
       "--summary", request.summary,
       "file for the summary at the end (JSON): events produced and where each went, phases, alerts");
   run_app->add_option("--name", request.name, "name of the run (default: made of date and time)");
+  run_app->add_flag("--gst-debug{*:6}", request.gst_debug,
+                    "the job is, or starts, GStreamer programs: read their debug log live; functions are "
+                    "states, threads are "
+                    "resources.\n--gst-debug='*:7' tells more (GST_DEBUG goes before, if it is set)");
   run_app->add_flag("-q,--quiet", request.quiet, "say nothing but errors");
   run_app->add_option("command", request.command, "the job: everything after --")->required();
   run_app->positionals_at_end();

@@ -54,7 +54,9 @@ void Detector::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
   window_.set_topology(topology_);
   for (std::uint16_t s = 0; s < topology_->states.size(); ++s)
-    if (options_.idle_states.contains(topology_->states[s].name)) idle_.insert(s);
+    if (topology_->states[s].family == model::StateFamily::kIdle ||
+        options_.idle_states.contains(topology_->states[s].name))
+      idle_.insert(s);
   if (departures_) departures_->set_topology(topology_);
 }
 

@@ -17,7 +17,7 @@ struct FamilyLook {
   Oklch dark;
 };
 // In the order of wire::StateFamily. Variables, marks and links have hues by name.
-constexpr std::array<FamilyLook, 13> kFamilies = {{
+constexpr std::array<FamilyLook, 14> kFamilies = {{
     {"other", {0.541, 0, 0}, {0.575, 0, 0}},
     {"compute", {0.764, 0.172, 157}, {0.655, 0.11, 152}},
     {"point-to-point", {0.572, 0.163, 258}, {0.552, 0.157, 275}},
@@ -31,6 +31,7 @@ constexpr std::array<FamilyLook, 13> kFamilies = {{
     {"variable", {0.62, 0.12, 0}, {0.66, 0.12, 0}},
     {"mark", {0.62, 0.12, 0}, {0.66, 0.12, 0}},
     {"link", {0.62, 0.12, 0}, {0.66, 0.12, 0}},
+    {"idle", {0.84, 0.02, 250}, {0.4, 0.02, 250}},
 }};
 constexpr Rgb kBackground[] = {{255, 255, 255}, {30, 30, 32}};
 constexpr Rgb kInk[] = {{24, 24, 28}, {232, 232, 236}};

@@ -15,7 +15,7 @@ struct FamilyLook {
   std::uint8_t basic, basic_shade;
 };
 // In the order of wire::StateFamily.
-constexpr std::array<FamilyLook, 10> kFamilies = {{{"other", 0x999999, 7, 15},
+constexpr std::array<FamilyLook, 14> kFamilies = {{{"other", 0x999999, 7, 15},
                                                    {"compute", 0x009E73, 2, 10},
                                                    {"point-to-point", 0x0072B2, 4, 12},
                                                    {"collective", 0xCC79A7, 5, 13},
@@ -24,7 +24,11 @@ constexpr std::array<FamilyLook, 10> kFamilies = {{{"other", 0x999999, 7, 15},
                                                    {"start/end", 0x56B4E9, 6, 14},
                                                    {"absent", 0x606060, 8, 8},
                                                    {"unknown", 0xB0B0B0, 7, 15},
-                                                   {"region", 0x999999, 7, 15}}};
+                                                   {"region", 0x999999, 7, 15},
+                                                   {"variable", 0x999999, 7, 15},
+                                                   {"mark", 0x999999, 7, 15},
+                                                   {"link", 0x999999, 7, 15},
+                                                   {"idle", 0xC0C8D0, 7, 15}}};
 
 std::uint32_t mix(std::uint32_t rgb, std::uint32_t with, double part) {
   std::uint32_t out = 0;

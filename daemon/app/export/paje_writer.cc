@@ -119,8 +119,9 @@ std::string color(model::StateFamily family, std::uint32_t number) {
   static constexpr Rgb kColors[] = {{0.60, 0.60, 0.60}, {0.30, 0.65, 0.30}, {0.25, 0.45, 0.85},
                                     {0.85, 0.35, 0.25}, {0.95, 0.75, 0.20}, {0.60, 0.35, 0.75},
                                     {0.40, 0.75, 0.80}, {0.95, 0.95, 0.95}, {0.20, 0.20, 0.20}};
+  static constexpr Rgb kIdle = {0.78, 0.82, 0.86};
   const auto at = static_cast<std::size_t>(family);
-  const Rgb c = kColors[at < std::size(kColors) ? at : 0];
+  const Rgb c = family == model::StateFamily::kIdle ? kIdle : kColors[at < std::size(kColors) ? at : 0];
   const double shade = 0.8 + 0.05 * (number % 5);
   char text[48];
   std::snprintf(text, sizeof text, "\"%.3f %.3f %.3f\"", c.r * shade, c.g * shade, c.b * shade);

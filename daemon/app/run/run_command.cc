@@ -11,8 +11,12 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "child.h"
 #include "margay/config/units.h"
@@ -21,6 +25,7 @@
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
+#include "readers.h"
 
 namespace margay::app {
 namespace {
@@ -72,6 +77,9 @@ class Run {
 
  private:
   bool prepare();
+  void prepare_readers();
+  // The daemon first.
+  std::vector<Helper*> helpers();
   void start(Helper& helper);
   void start_again_if_due(Helper& helper);
   bool wait_ready();
@@ -97,6 +105,8 @@ class Run {
   terminal::LiveLines lines_{false};
   wire::Report last_;
   Helper daemon_, node_;
+  std::list<Helper> readers_;
+  std::vector<ReaderPlan> plans_;  // of those
   pid_t job_ = -1;
   bool job_ended_ = false;
   int exit_code_ = 1;
@@ -145,7 +155,8 @@ bool Run::prepare() {
                              "--memory",
                              std::to_string(options_.node_memory_bytes) + "b"};
   node_.options.block_term = true;  // it may be told to finish before it has looked once
-  for (Helper* h : {&daemon_, &node_}) {
+  prepare_readers();
+  for (Helper* h : helpers()) {
     h->options.own_session = true;
     h->options.null_input = true;
     h->options.output = directory_.path + "/log";
@@ -161,13 +172,35 @@ bool Run::prepare() {
     transport::remove_run_directory(directory_);
     return false;
   }
-  start(node_);
+  for (Helper* h : helpers())
+    if (h != &daemon_) start(*h);
   auto socket = transport::Socket::connect(context_, zmq::socket_type::sub, directory_.reports_endpoint());
   if (socket) {
     reports_.emplace(std::move(*socket));
     reports_->subscribe_all();
   }
   return true;
+}
+
+void Run::prepare_readers() {
+  if (request_.gst_debug.empty()) return;
+  ReaderPlace place{parts_.gst, directory_, run_, getpid(), options_.node_memory_bytes};
+  auto plan = gstreamer_reader(place, request_.gst_debug);
+  if (!plan) {
+    say(plan.error().message + "; GStreamer's log is not read");
+    return;
+  }
+  Helper& helper = readers_.emplace_back();
+  helper.what = plan->what;
+  helper.options = plan->options;
+  helper.options.block_term = true;
+  plans_.push_back(std::move(*plan));
+}
+
+std::vector<Helper*> Run::helpers() {
+  std::vector<Helper*> all{&daemon_, &node_};
+  for (Helper& h : readers_) all.push_back(&h);
+  return all;
 }
 
 void Run::start(Helper& helper) {
@@ -226,6 +259,8 @@ int Run::start_job() {
         {"MARGAY_RUN_DIR", directory_.path},
         {"LD_PRELOAD",
          parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
+    for (const ReaderPlan& plan : plans_)
+      job.environment.insert(job.environment.end(), plan.job_environment.begin(), plan.job_environment.end());
   }
   job_begin_ = clock_.realtime();
   auto pid = spawn(job);
@@ -250,14 +285,14 @@ void Run::reap() {
       exit_code_ = exit_code_of(status);
       continue;
     }
-    for (Helper* h : {&daemon_, &node_})
+    for (Helper* h : helpers())
       if (pid == h->pid) {
         h->pid = -1;
         const TimeNs now = clock_.monotonic();
         h->pause = now - h->started > seconds(60) ? kRestartPause : std::min(h->pause * 2, kLongestPause);
         h->restart_at = now + h->pause;
-        // The agent ends by itself when all it had to deliver is in the archive.
-        if (h == &node_ && job_ended_ && WIFEXITED(status) && WEXITSTATUS(status) == 0) h->done = true;
+        // Those that bring events end by themselves when all they had to deliver is in the archive.
+        if (h != &daemon_ && job_ended_ && WIFEXITED(status) && WEXITSTATUS(status) == 0) h->done = true;
         if (!request_.quiet && !job_ended_)
           say(h->what + " ended unexpectedly (" +
               (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
@@ -298,7 +333,7 @@ void Run::supervise() {
     reap();
     if (!watched_) continue;
     if (!job_ended_)
-      for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
+      for (Helper* h : helpers()) start_again_if_due(*h);
     show_reports();
   }
 }
@@ -318,16 +353,18 @@ void Run::finish() {
   std::string summary, error = "the daemon did not answer";
   std::optional<transport::Socket> control;
   bool sent = false;
-  // The daemon knows of a program that came and went when the agent has found what it left: that comes first,
-  // or the daemon would close the books on nothing. One that takes longer the daemon waits for.
+  // The daemon knows of a program that came and went when the agent has found what it left, and a reader what
+  // it wrote: that comes first, or the daemon would close the books on nothing. One that takes longer the
+  // daemon waits for.
   const TimeNs ask = clock_.monotonic() + kLastLook;
-  pid_t told = -1;
+  std::map<Helper*, pid_t> told;
   while (clock_.monotonic() < until && summary.empty()) {
     reap();
-    if (node_.pid > 0 && node_.pid != told) kill(told = node_.pid, SIGTERM);
+    for (Helper* h : helpers())
+      if (h != &daemon_ && h->pid > 0 && std::exchange(told[h], h->pid) != h->pid) kill(h->pid, SIGTERM);
     // If it died, its successor takes over where the archive stands, and has to be told again.
     if (daemon_.pid < 0) control.reset();
-    for (Helper* h : {&daemon_, &node_}) start_again_if_due(*h);
+    for (Helper* h : helpers()) start_again_if_due(*h);
     if (daemon_.pid > 0 && !control) {
       auto socket =
           transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
@@ -339,7 +376,10 @@ void Run::finish() {
       usleep(20'000);
       continue;
     }
-    const bool handed_over = node_.done || clock_.monotonic() >= ask;
+    const auto all = helpers();
+    const bool handed_over =
+        std::all_of(all.begin() + 1, all.end(), [](const Helper* h) { return h->done; }) ||
+        clock_.monotonic() >= ask;
     if (!sent && handed_over) sent = control->try_send(request);
     transport::Socket* const sockets[] = {&*control};
     if (transport::wait_readable(sockets, std::chrono::milliseconds(sent ? 20 : 2)))
@@ -359,8 +399,9 @@ void Run::finish() {
   }
   if (!error.empty()) say(error);
   write_summary(summary);
-  // SIGTERM tells the agent what the daemon tells it, too: finish.
-  if (node_.pid > 0) end_child(node_.pid, DurationNs(0), kSourcesPatience + seconds(1));
+  // SIGTERM tells them what the daemon tells them, too: finish.
+  for (Helper* h : helpers())
+    if (h != &daemon_ && h->pid > 0) end_child(h->pid, DurationNs(0), kSourcesPatience + seconds(1));
   if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(10));
   if (!request_.quiet) print_end();
   // The log goes to the archive; the rest was for the time of the run.
@@ -394,8 +435,11 @@ void Run::print_end() {
   say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
   if (last_.health().sources_size() == 0) {
-    say("no MPI program was seen: nothing that was started calls MPI_Init of Open MPI, or names its states "
-        "(margay/annotate.h)");
+    say(request_.gst_debug.empty()
+            ? "no MPI program was seen: nothing that was started calls MPI_Init of Open MPI, or names its "
+              "states "
+              "(margay/annotate.h)"
+            : "no GStreamer program was seen: nothing that was started wrote a debug log");
     return;
   }
   const std::uint64_t lost = last_.health().lost_events();
@@ -418,6 +462,7 @@ int Run::operator()() {
     supervise();
   }
   finish();
+  for (const ReaderPlan& plan : plans_) close(plan.hold);
   close(signals_);
   return exit_code_;
 }
@@ -444,6 +489,7 @@ Result<Installation> find_installation() {
     return fail(ErrorCode::kNotFound, "margay-node was not found below " + prefix.string());
   if (!first({prefix / MARGAY_LIBDIR / "margay/libmargay-probe.so"}, found.probe))
     return fail(ErrorCode::kNotFound, "libmargay-probe.so was not found below " + prefix.string());
+  first({prefix / MARGAY_LIBEXECDIR / "margay/margay-gst"}, found.gst);
   return found;
 }
 

@@ -2,9 +2,10 @@
 //
 //   margay run ---+--- margayd            archive, alerts, reports      restarted if it dies
 //                 +--- margay-node        drains the rings, samples     restarted if it dies
+//                 +--- margay-gst         reads GStreamer's log, where asked for; restarted if it dies
 //                 +--- the job, with the probe preloaded                its exit code is ours
 //
-// The job never depends on the other two: if they cannot be started, it runs as without Margay, and a line
+// The job never depends on the others: if they cannot be started, it runs as without Margay, and a line
 // says so. Signals sent to `margay run` are passed on to the job; those of the terminal reach it anyway,
 // being of the same process group. Nothing is left behind: no process, no file in shared memory.
 #pragma once
@@ -18,9 +19,10 @@ namespace margay::app {
 
 struct RunRequest {
   CommonFlags flags;
-  std::string summary;  // file for the summary (JSON), or ""
-  std::string name;     // of the run; "" for one made of time and chance
-  bool quiet = false;   // print nothing but errors
+  std::string summary;    // file for the summary (JSON), or ""
+  std::string name;       // of the run; "" for one made of time and chance
+  bool quiet = false;     // print nothing but errors
+  std::string gst_debug;  // what GST_DEBUG is to be, of a GStreamer program; "": its log is not read
   std::vector<std::string> command;
 };
 
@@ -30,6 +32,7 @@ int run_command(const RunRequest& request);
 // Where the parts of Margay lie: beside this program (build tree or installation).
 struct Installation {
   std::string daemon, node, probe;
+  std::string gst;  // "" where it is not installed
 };
 Result<Installation> find_installation();
 

@@ -151,7 +151,7 @@ class Ingest {
   void on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now);
   void on_node_sample(const wire::NodeSample& sample, TimeNs now);
   void on_takers(const wire::ProcessSample& process, const Source& source, TimeNs at);
-  Stream* stream_of(Source& source, std::uint32_t index);
+  Stream* stream_of(Source& source, std::uint32_t index, const std::string& name);
   bool names_missing(Source& source, std::size_t skip, TimeNs now) const;
   void take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
@@ -178,7 +178,7 @@ class Ingest {
   TimeNs latest(TimeNs now) const;
   wire::ToAgent& reply(const std::string& agent);
   void tell_taken();
-  std::optional<LeafIndex> leaf_for(const Source& source, std::uint32_t stream);
+  std::optional<LeafIndex> leaf_for(const Source& source, std::uint32_t stream, const std::string& name);
 
   Options options_;
   slicer::Slicer& slicer_;

@@ -24,7 +24,7 @@ namespace margay::ingest {
 // Bounds of what untrusted sources may cause.
 struct Limits {
   std::uint32_t sources = 4096;
-  std::uint32_t streams_per_source = 256;
+  std::uint32_t streams_per_source = 8192;
   std::uint32_t leaves = 8192;
   std::uint32_t states = 512;
   std::uint32_t names_per_source = 1024;
@@ -68,6 +68,7 @@ const char* to_string(Condition c);
 
 struct Stream {
   LeafIndex leaf{};
+  std::string name;         // of the thread, where its source tells
   std::uint32_t epoch = 0;  // of the records accepted last
   Account account;
   TimeNs covered{};  // trace time: no record before it is still to come
@@ -124,8 +125,9 @@ struct Source {
   Condition condition(TimeNs now, DurationNs silent_after, DurationNs lost_after) const;
 };
 
-// What the leaf of a source's stream says of itself.
-model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, std::uint32_t stream);
+// What the leaf of a source's stream says of itself; `name` of the thread, "" where it has none.
+model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, std::uint32_t stream,
+                                  const std::string& name);
 // The same rank of two MPI programs of one job, one after the other.
 bool same_resource(const model::Attributes& a, const model::Attributes& b);
 

@@ -22,7 +22,13 @@ enum class StateFamily : std::uint8_t {
   kStartEnd = 6,
   kAbsent = 7,
   kUnknown = 8,
+  kIdle = 13,  // nothing to do, and nobody is waited for
 };
+// Families of states, as numbers from outside: those between are of other names.
+constexpr bool is_state_family(std::uint32_t family) {
+  return family <= static_cast<std::uint32_t>(StateFamily::kUnknown) ||
+         family == static_cast<std::uint32_t>(StateFamily::kIdle);
+}
 
 struct StateInfo {
   std::string name;

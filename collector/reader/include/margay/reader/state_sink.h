@@ -29,7 +29,8 @@ using NameId = Strong<struct NameTag, std::uint32_t>;
 inline constexpr ProcessId kNoProcess{~std::uint32_t{0}};
 inline constexpr ThreadId kNoThread{~std::uint32_t{0}};
 
-enum class NameKind : std::uint8_t { kState, kWait, kIo, kMark, kVariable };  // kWait and kIo are states, too
+// The first four are states. kWait: for others, or for a time; kIdle: for something to do.
+enum class NameKind : std::uint8_t { kState, kWait, kIo, kIdle, kMark, kVariable };
 
 class StateSink {
  public:

@@ -1,0 +1,203 @@
+// margay-gst: reads GStreamer's debug log from a pipe, live, and sends it as states of threads.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <google/protobuf/stubs/logging.h>
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "margay/gst/log_reader.h"
+#include "margay/log/log.h"
+#include "margay/node/courier.h"
+#include "margay/node/segment_reader.h"
+#include "margay/reader/streams.h"
+#include "margay/transport/rundir.h"
+
+namespace {
+
+using namespace margay;
+
+volatile std::sig_atomic_t g_terminate = 0;
+constexpr std::size_t kReadBytes = 256 << 10;
+constexpr int kPipeBytes = 1 << 20;
+// Bytes between two looks at everything else: the program must not wait for us, nor the collector.
+constexpr std::size_t kMostAtOnce = 4 << 20;
+constexpr DurationNs kGoodbyePatience = seconds(5);  // without progress
+
+int complain(const std::string& sentence) {
+  log::error(sentence);
+  return 1;
+}
+
+std::string program_of(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return node::clean_text(name.c_str(), name.size());
+}
+
+struct Settings {
+  std::string pipe, run_dir, run, collector, key;
+  std::int64_t period_us = 20'000, owner = 0;
+  std::size_t memory = 64 << 20;
+};
+
+class Reader {
+ public:
+  Reader(const Settings& settings, int pipe, node::OutboxOptions outbox, node::ProcessWatch::Options watch)
+      : period_(settings.period_us * 1000),
+        pipe_(pipe),
+        outbox_(std::move(outbox)),
+        watch_(std::move(watch), clock_),
+        streams_({.kind = "gstreamer"}, outbox_, watch_, clock_, reader::origin_of),
+        log_(streams_, program_of) {
+    if (settings.owner > 0) owner_.emplace(settings.owner, reader::origin_of(settings.owner).start_time);
+  }
+
+  int operator()(node::Courier& courier) {
+    if (auto ok = courier.open(); !ok) return complain(ok.error().message);
+    for (;;) {
+      const auto gone = streams_.gone();  // known before the pipe is read: what is read is all of theirs
+      const bool finishing = g_terminate != 0 || outbox_.finish();
+      const bool empty = read_pipe();
+      if (empty)
+        for (const reader::ProcessId p : gone) log_.end_process(p);
+      if (finishing && empty) streams_.finish();
+      streams_.flush();
+      courier.send(outbox_);
+      while (courier.receive(outbox_, std::chrono::milliseconds(0))) {
+      }
+      log::tick();
+      if (over(finishing)) return 0;
+      wait(empty);
+    }
+  }
+
+ private:
+  // True when nothing more was there.
+  bool read_pipe() {
+    for (std::size_t all = 0; all < kMostAtOnce;) {
+      const ssize_t n = read(pipe_, buffer_.data(), buffer_.size());
+      if (n <= 0) {  // no writer, or none that has written more
+        log_.caught_up(clock_.monotonic());
+        return true;
+      }
+      log_.feed({buffer_.data(), static_cast<std::size_t>(n)}, clock_.monotonic());
+      all += static_cast<std::size_t>(n);
+    }
+    return false;
+  }
+  // Everything is said and confirmed, or nobody is left to hear it.
+  bool over(bool finishing) {
+    if (!finishing && (!owner_ || owner_->look())) return false;
+    if (!finishing && !streams_.done()) {
+      ended_ = TimeNs();
+      return false;  // the program goes on without whoever started us
+    }
+    const TimeNs now = clock_.monotonic();
+    if (ended_ == TimeNs() || outbox_.bytes() != left_) {
+      ended_ = now;
+      left_ = outbox_.bytes();
+    }
+    return streams_.done() || now - ended_ >= kGoodbyePatience;
+  }
+  void wait(bool empty) {
+    const int ms = static_cast<int>(period_.value / 1'000'000);
+    if (!empty) return;
+    pollfd p{pipe_, POLLIN, 0};
+    // Lines that come one by one are not worth being woken for each time; the first is, for the time it
+    // tells.
+    if (streams_.counts().produced == 0 && poll(&p, 1, ms) > 0 && (p.revents & POLLIN) != 0) return;
+    if (g_terminate == 0) usleep(static_cast<useconds_t>(ms) * 1000u);
+  }
+
+  SystemClock clock_;
+  DurationNs period_;
+  int pipe_;
+  node::Outbox outbox_;
+  node::ProcessWatch watch_;
+  reader::Streams streams_;
+  gst::LogReader log_;
+  std::optional<node::ProcessProbe> owner_;
+  TimeNs ended_{};
+  std::size_t left_ = 0;
+  std::array<char, kReadBytes> buffer_{};
+};
+
+int run(const Settings& s) {
+  const int pipe = open(s.pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (pipe < 0) return complain(s.pipe + ": " + std::strerror(errno));
+  static_cast<void>(fcntl(pipe, F_SETPIPE_SZ, kPipeBytes));  // as it is, then
+  node::OutboxOptions outbox;
+  outbox.run = s.run;
+  outbox.memory_bytes = s.memory;
+  std::random_device random;
+  outbox.agent = (std::uint64_t{random()} << 32) | random();
+  node::ProcessWatch::Options watch;
+  watch.host = reader::origin_of(getpid()).host;
+  watch.owner_pid = s.owner;
+  const SystemClock clock;
+  zmq::context_t context(1);
+  const transport::RunDirectory place{s.run_dir};
+  node::Courier courier(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
+  const auto reader = std::make_unique<Reader>(s, pipe, outbox, watch);
+  return (*reader)(courier);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  google::protobuf::SetLogHandler(nullptr);
+  Settings s;
+  CLI::App app{
+      "margay-gst reads the debug log of GStreamer programs from a pipe, live, and sends it to a run's "
+      "collector: the\n"
+      "function that wrote a thread's newest line is the state of that thread. `margay run --gst-debug -- "
+      "COMMAND` starts\n"
+      "it, and you seldom need to.\n\n"
+      "It reads as fast as the program writes, whatever the collector does: what does not fit --memory is "
+      "dropped and\n"
+      "counted. It ends when the run is over, or its owner and the programs are gone.",
+      "margay-gst"};
+  app.add_option("--pipe", s.pipe, "The named pipe that GST_DEBUG_FILE names")->required();
+  app.add_option("--run-dir", s.run_dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
+  app.add_option("--run", s.run, "The run's name")->required();
+  app.add_option(
+      "--collector", s.collector,
+      "The daemon on another machine, e.g. tcp://head:7411 (default: the one of the run's directory)");
+  app.add_option("--key", s.key,
+                 "File with this node's key for it, made by `margay keys add ... --role source`");
+  const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
+  app.add_option("--period", s.period_us, "How often the pipe is emptied, e.g. 20ms")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{10'000'000}))
+      ->default_str("20ms");
+  app.add_option("--memory", s.memory, "Most memory for what is not yet confirmed, e.g. 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("64MiB");
+  app.add_option("--owner-pid", s.owner, "End when this process and all that write to the pipe are gone");
+  CLI11_PARSE(app, argc, argv);
+  log::Options log_options;
+  log_options.program = "margay-gst";
+  log::start(log_options);
+  static_cast<void>(setpriority(PRIO_PROCESS, 0, 0));
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_terminate = 1; };
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);  // `margay run` starts us with it blocked
+  return run(s);
+} catch (const std::exception& e) {
+  return complain(e.what());
+}

@@ -1,0 +1,141 @@
+// Makes the wire's streams of what a reader tells: each process a source, each thread of it a stream of
+// numbered records. It is for readers what the probe's shared memory and the node agent are for MPI programs.
+//
+//   reader -> StateSink calls -> records of each thread -> flush() -> Outbox -> collector
+//
+// Promises, as those of the probe's ring: a thread's records are in order of time; where records were dropped
+// a GAP says how many, and STACK and ENTER what was open then; produced = recorded + dropped, exactly.
+//
+// A thread that ends gives its stream back, and the process' next new thread takes it up: a process with
+// thousands of short-lived threads has as many streams as it had threads at one time. A stream that served
+// several short-lived threads (less than a second) is called "(short-lived) N".
+//
+// Bounds: Options. Where the outbox has no room, records are dropped and counted; a reader that can wait (its
+// events lie on a disk) asks has_room() first. Processes, threads and names beyond the bounds are left out
+// and counted (`Counts`).
+//
+// A program may name thousands of states, most of which never matter. A quarter of the names is given as they
+// come; another state gets a name of its own once threads have spent 5 ms in it, and is part of "(other
+// states)" before that.
+//
+// Thread safety: none. Cost: O(1) a call and 32 bytes a record until the next flush; flush() is O(records +
+// live threads).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "margay/base/record.h"
+#include "margay/node/outbox.h"
+#include "margay/node/process_watch.h"
+#include "margay/reader/state_sink.h"
+
+namespace margay::reader {
+
+// What the system knows of a process; start_time 0 where it is not there (any more).
+struct Origin {
+  std::string host, boot_id;
+  std::uint64_t start_time = 0;
+};
+
+class Streams final : public StateSink {
+ public:
+  struct Options {
+    std::string kind;  // of the reader: "gstreamer"; part of a source's id
+    std::size_t processes = 4096;
+    std::size_t threads = 8192;           // streams of all processes
+    std::size_t names = 448;              // states, marks and variables with a name of their own
+    std::size_t records = 1 << 20;        // that wait for the next flush
+    DurationNs beat = milliseconds(100);  // between two promises of an idle thread
+  };
+  // Since the begin.
+  struct Counts {
+    std::uint64_t produced = 0;  // records, dropped ones too
+    std::uint64_t dropped = 0;
+    std::uint64_t left_out = 0;        // calls that spoke of a thread there was no room for
+    std::uint64_t names_left_out = 0;  // that are "(other states)" at present
+    std::uint64_t lost_events = 0;     // that lost() told of
+  };
+  // `outbox`, `watch` and `clock` outlive it. `origin` tells of a pid.
+  Streams(Options options, node::Outbox& outbox, node::ProcessWatch& watch, const Clock& clock,
+          std::function<Origin(std::int64_t)> origin);
+  ~Streams() override;
+
+  ProcessId process(std::int64_t pid, std::string_view command) override;
+  ThreadId begin_thread(ProcessId process, std::int64_t tid, std::string_view name, TimeNs at) override;
+  void rename_thread(ThreadId thread, std::string_view name) override;
+  NameId name(std::string_view text, NameKind kind) override;
+  void enter(ThreadId thread, NameId state, TimeNs at) override;
+  void leave(ThreadId thread, NameId state, TimeNs at) override;
+  void mark(ThreadId thread, NameId mark, TimeNs at) override;
+  void variable(ThreadId thread, NameId variable, double value, TimeNs at) override;
+  void lost(ThreadId thread, std::uint64_t events, TimeNs at) override;
+  void end_thread(ThreadId thread, TimeNs at) override;
+  void end_process(ProcessId process, TimeNs at) override;
+  void cover(TimeNs until) override;
+
+  // The records that wait for the next flush, and the outbox, have room.
+  bool has_room() const { return waiting_ < options_.records && outbox_.has_room(); }
+  // Hands what was told to the outbox, and samples of the processes; forgets processes whose goodbye the
+  // collector has confirmed.
+  void flush();
+  // Processes that have ended, and have not been said to.
+  std::vector<ProcessId> gone() const;
+  // Every process ends at its threads' last record.
+  void finish();
+  // All goodbyes are confirmed.
+  bool done() const { return processes_.empty(); }
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Thread;
+  struct Process;
+  Thread* find(ThreadId thread);
+  std::uint16_t index_of(Process& process, NameId name);
+  TimeNs later(Thread& thread, TimeNs at);
+  void record(Thread& thread, EventRecord r);
+  bool tell_gap(Thread& thread, TimeNs at);
+  void push(Thread& thread, const EventRecord& r);
+  void say_hello(Process& process);
+  void send(Process& process, Thread& thread, TimeNs now);
+  void send_records(Process& process, Thread& thread);
+  void say_goodbye(Process& process);
+
+  Options options_;
+  node::Outbox& outbox_;
+  node::ProcessWatch& watch_;
+  const Clock& clock_;
+  std::function<Origin(std::int64_t)> origin_;
+  TimeNs begun_;  // one that takes over is another source: it numbers its records anew
+  struct Name {
+    std::string text;
+    NameKind kind;
+    bool own = false;
+    DurationNs spent{};
+  };
+  void give_name(Name& name);
+  std::vector<Name> names_;
+  std::size_t named_ = 0;
+  std::unordered_map<std::string, NameId> name_ids_;
+  std::map<std::uint32_t, std::unique_ptr<Process>> processes_;  // by ProcessId
+  std::map<std::int64_t, ProcessId> live_;                       // by pid
+  std::uint32_t next_process_ = 0;
+  std::vector<std::unique_ptr<Thread>> threads_;  // by ThreadId; null: of a process that is forgotten
+  std::vector<std::uint32_t> free_;               // of those
+  std::size_t thread_count_ = 0;
+  std::size_t waiting_ = 0;  // records
+  TimeNs covered_{};
+  std::string columns_;
+  Counts counts_;
+};
+
+// Of /proc: whether `pid` is there, and since when; the host's name and boot id.
+Origin origin_of(std::int64_t pid);
+
+}  // namespace margay::reader

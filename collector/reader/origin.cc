@@ -1,0 +1,26 @@
+// What /proc tells of a process.
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "margay/node/sampler.h"
+#include "margay/node/segment_reader.h"
+#include "margay/reader/streams.h"
+
+namespace margay::reader {
+
+Origin origin_of(std::int64_t pid) {
+  Origin origin;
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  origin.host = node::clean_text(host, sizeof(host));
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> origin.boot_id;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (const auto stat = node::parse_stat(text.str())) origin.start_time = stat->start_time;
+  return origin;
+}
+
+}  // namespace margay::reader

@@ -1,0 +1,40 @@
+#include "readers.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace margay::app {
+
+Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level) {
+  ReaderPlan plan;
+  plan.what = "the reader of GStreamer's log";
+  const std::string pipe = place.directory.path + "/gst";
+  if (mkfifo(pipe.c_str(), 0600) != 0) return fail(ErrorCode::kIo, pipe + ": " + std::strerror(errno));
+  // The job's writes must neither fail nor wait for a reader that is started again.
+  plan.hold = open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  if (plan.hold < 0) return fail(ErrorCode::kIo, pipe + ": " + std::strerror(errno));
+  constexpr int kPipeBytes = 1 << 20;
+  static_cast<void>(fcntl(plan.hold, F_SETPIPE_SZ, kPipeBytes));  // as it is, then
+  plan.options.arguments = {place.program,
+                            "--pipe",
+                            pipe,
+                            "--run-dir",
+                            place.directory.path,
+                            "--run",
+                            place.run,
+                            "--owner-pid",
+                            std::to_string(place.owner),
+                            "--memory",
+                            std::to_string(place.memory_bytes) + "b"};
+  const char* const set = std::getenv("GST_DEBUG");
+  plan.job_environment = {{"GST_DEBUG", set != nullptr && *set != '\0' ? set : level},
+                          {"GST_DEBUG_NO_COLOR", "1"},
+                          {"GST_DEBUG_FILE", pipe}};
+  return plan;
+}
+
+}  // namespace margay::app

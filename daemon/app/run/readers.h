@@ -1,0 +1,34 @@
+// The readers that `margay run` starts beside the node agent: what they are called with, and what the job
+// needs in its environment so that there is something to read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "child.h"
+#include "margay/base/result.h"
+#include "margay/transport/rundir.h"
+
+namespace margay::app {
+
+struct ReaderPlan {
+  std::string what;  // "the reader of GStreamer's log"
+  ChildOptions options;
+  std::vector<std::pair<std::string, std::string>> job_environment;
+  int hold = -1;  // a file to be kept open as long as the job lives
+};
+struct ReaderPlace {
+  std::string program;  // of the reader
+  transport::RunDirectory directory;
+  std::string run;
+  std::int64_t owner = 0;
+  std::size_t memory_bytes = 0;
+};
+
+// Of GStreamer's debug log: a pipe in the run's directory that the job writes to. `level` is what GST_DEBUG
+// is to be ("*:6"); one that the user has set goes before. Errors: kIo (no pipe).
+Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level);
+
+}  // namespace margay::app

@@ -1,0 +1,96 @@
+"""GStreamer's debug log, read live: functions are states, threads are resources."""
+import collections
+import csv
+import os
+import shutil
+import textwrap
+import unittest
+
+from e2e import E2eTest, dump, end_process, wait_for
+
+# Writes a log as GStreamer does, of two threads that take turns, and the same lines into a file of its own.
+WRITER = textwrap.dedent("""
+    import os, sys, time
+    begin = time.monotonic_ns()
+    pid = os.getpid()
+    with open(os.environ["GST_DEBUG_FILE"], "w") as log, open("copy", "w") as copy:
+        for i in range(int(sys.argv[1])):
+            at = time.monotonic_ns() - begin
+            line = (f"0:00:{at // 10**9:02}.{at % 10**9:09} {pid} 0x{(i % 2) + 1:x} DEBUG     GST_X "
+                    f"f.c:{i}:function{i % 7}:<o> text {i}\\n")
+            if i % 50 == 49:
+                line += "and more of it\\n"
+            log.write(line)
+            copy.write(line)
+            log.flush()
+            if i % 10 == 0:
+                time.sleep(0.002)
+    assert os.environ["GST_DEBUG"] == os.environ.get("EXPECTED", "*:6"), os.environ["GST_DEBUG"]
+""")
+
+
+def visits_of(run):
+    visits = collections.defaultdict(collections.Counter)
+    for row in csv.DictReader(dump("cells", run.archive).splitlines()):
+        if row["state"] not in ("Absent", "Unknown", "Compute"):
+            visits[row["leaf"]][row["state"]] += int(row["visits"])
+    return visits
+
+
+class GStreamer(E2eTest):
+    def write(self, lines, **more):
+        with open(os.path.join(self.place, "writer.py"), "w", encoding="utf-8") as file:
+            file.write(WRITER)
+        return self.run_margay([shutil.which("python3"), "writer.py", str(lines)], flags=["--gst-debug"], **more)
+
+    def test_every_line_is_a_visit(self):
+        run = self.write(5000)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 2)
+        self.check_cells(run)
+        self.check_archive(run)
+        visits = visits_of(run)
+        self.assertEqual(len(visits), 2)
+        counts = [visits[leaf] for leaf in sorted(visits)]
+        for thread in (0, 1):
+            for function in range(7):
+                expected = sum(1 for i in range(5000) if i % 2 == thread and i % 7 == function)
+                self.assertEqual(counts[thread][f"function{function}"], expected, (thread, function))
+
+    def test_what_the_user_has_set_goes_before(self):
+        run = self.write(10, env={"GST_DEBUG": "3", "EXPECTED": "3"})
+        self.assertEqual(run.wait(), 0, run.stderr)
+
+    def test_a_program_that_writes_no_log_is_told(self):
+        run = self.run_margay(["/bin/true"], flags=["--gst-debug"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("no GStreamer program was seen", run.stderr)
+
+    def test_a_real_player(self):
+        gst = shutil.which("gst-launch-1.0")
+        if gst is None:
+            self.skipTest("gst-launch-1.0 is not installed")
+        run = self.run_margay([gst, "-q", "videotestsrc", "num-buffers=50", "!", "video/x-raw,width=160,height=120,framerate=25/1",
+                               "!", "jpegenc", "!", "queue", "!", "jpegdec", "!", "fakesink", "sync=true"], flags=["--gst-debug"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 3)
+        self.check_archive(run)
+        threads = sorted(s["resource"].rsplit("/", 1)[1] for s in run.summary["sources"])
+        self.assertEqual(threads, ["main", "queue0:src", "videotestsrc0:src"])
+        # The sink waits for the clock: 50 frames at 25 a second.
+        waited = collections.Counter()
+        for row in csv.DictReader(dump("cells", run.archive).splitlines()):
+            waited[row["state"]] += int(row["duration_ns"]) / 1e9
+        self.assertGreater(waited["gst_system_clock_id_wait_jitter_unlocked"], 1.0)
+
+    def test_the_reader_may_die_and_the_program_does_not_notice(self):
+        run = self.write(40_000)
+        reader = wait_for(lambda: run.child("margay-gst"), "the reader")
+        wait_for(lambda: run.produced_so_far() > 1000, "events")
+        end_process(reader)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("the reader of GStreamer's log ended unexpectedly", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

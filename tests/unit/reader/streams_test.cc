@@ -1,0 +1,285 @@
+// What a reader tells, through streams, outbox and wire, arrives in a real ingest's cells.
+#include "margay/reader/streams.h"
+
+#include "../ingest/rig.h"
+
+namespace margay::reader {
+namespace {
+
+using ingest::test::kRunBegin;
+using ingest::test::kSlice;
+using ingest::test::Rig;
+using ingest::test::trace;
+
+constexpr TimeNs at_ms(std::int64_t ms) {
+  return kRunBegin + milliseconds(ms);
+}
+
+struct StreamsTest : testing::Test {
+  ManualClock clock;
+  node::OutboxOptions outbox_options;
+  std::unique_ptr<node::Outbox> outbox;
+  std::unique_ptr<node::ProcessWatch> watch;
+  std::unique_ptr<Streams> streams;
+  Rig rig;
+
+  void make(Streams::Options options = {.kind = "test"}, std::size_t memory = 64 << 20) {
+    clock.mono = kRunBegin;
+    outbox_options.run = "r";
+    outbox_options.agent = 9;
+    outbox_options.memory_bytes = memory;
+    outbox = std::make_unique<node::Outbox>(outbox_options);
+    watch = std::make_unique<node::ProcessWatch>(node::ProcessWatch::Options{.host = "n1"}, clock);
+    // The pids are nobody's: their processes count as gone, which only gone() tells.
+    streams = std::make_unique<Streams>(options, *outbox, *watch, clock, [](std::int64_t) {
+      return Origin{"n1", "boot", 1};
+    });
+  }
+  // The collector hears what was told so far; what it has taken it also confirms.
+  void deliver(TimeNs now, bool confirm = true) {
+    clock.mono = rig.now = now;
+    streams->flush();
+    outbox->flush(now, [&](const wire::ToCollector& m) {
+      rig.receive(m);
+      return true;
+    });
+    static_cast<void>(outbox->take_reconnect());
+    if (!confirm) return;
+    rig.ingest.committed(rig.ingest.ack_point());
+    outbox->on_reply_untrusted(rig.reply(), now);
+  }
+  StateId state(const std::string& name) {
+    for (std::uint16_t i = 0; i < rig.states.size(); ++i)
+      if (rig.states[StateId(i)].name == name) return StateId(i);
+    ADD_FAILURE() << "no state " << name;
+    return kUnknown;
+  }
+  std::int64_t duration(std::uint32_t leaf, const std::string& name, std::int64_t slice) {
+    const auto* c = rig.slicer.column(slice_of(trace(at_ms(slice * 100)), kSlice));
+    return c == nullptr ? -1 : c->duration_ns(LeafIndex(leaf))[state(name).value];
+  }
+  ingest::Account total() {
+    ingest::Account all;
+    for (const auto& a : rig.ingest.accounts()) all += a;
+    return all;
+  }
+  const std::string& attribute(std::uint32_t leaf, const std::string& key) {
+    return rig.ingest.leaves()[leaf].at(key);
+  }
+};
+
+TEST_F(StreamsTest, StatesOfThreadsBecomeCells) {
+  make();
+  const auto p = streams->process(100, "player");
+  const auto t = streams->begin_thread(p, 1, "main", at_ms(0));
+  const auto u = streams->begin_thread(p, 2, "queue0:src", at_ms(0));
+  const auto decode = streams->name("decode", NameKind::kState),
+             wait = streams->name("wait", NameKind::kWait);
+  streams->enter(t, decode, at_ms(0));
+  streams->enter(u, wait, at_ms(0));
+  streams->enter(t, wait, at_ms(30));
+  streams->leave(t, wait, at_ms(50));
+  streams->leave(u, wait, at_ms(120));
+  streams->leave(t, decode, at_ms(150));
+  streams->cover(at_ms(300));
+  deliver(at_ms(320));
+  static_cast<void>(rig.slicer.close_through(trace(at_ms(300))));
+  EXPECT_EQ(duration(0, "decode", 0), 80'000'000);
+  EXPECT_EQ(duration(0, "wait", 0), 20'000'000);
+  EXPECT_EQ(duration(0, "decode", 1), 50'000'000);
+  EXPECT_EQ(duration(0, "Compute", 1), 50'000'000);
+  EXPECT_EQ(duration(1, "wait", 1), 20'000'000);
+  EXPECT_EQ(attribute(0, "process"), "player:100");
+  EXPECT_EQ(attribute(0, "thread"), "main");
+  EXPECT_EQ(attribute(1, "thread"), "queue0:src");
+  EXPECT_EQ(total().produced, 6u);
+  EXPECT_EQ(total().modelled, 6u);
+  EXPECT_EQ(rig.ingest.watermark(rig.now), trace(at_ms(300)) - Rig::options().lateness);
+}
+
+TEST_F(StreamsTest, WhatFindsNoRoomIsCountedAndUnknownUntilThereIsRoom) {
+  make({.kind = "test", .records = 4});
+  const auto t = streams->begin_thread(streams->process(100, "p"), 1, "main", at_ms(0));
+  const auto outer = streams->name("outer", NameKind::kState),
+             inner = streams->name("inner", NameKind::kState);
+  streams->enter(t, outer, at_ms(0));
+  for (int i = 1; i <= 5; ++i) {
+    streams->enter(t, inner, at_ms(i * 10));
+    streams->leave(t, inner, at_ms(i * 10 + 5));
+  }
+  EXPECT_EQ(streams->counts().dropped, 7u);
+  deliver(at_ms(60));
+  EXPECT_EQ(total().probe_dropped, 7u);
+  streams->enter(t, inner, at_ms(200));
+  streams->leave(t, inner, at_ms(250));
+  deliver(at_ms(260));
+  streams->leave(t, outer, at_ms(300));
+  streams->cover(at_ms(400));
+  deliver(at_ms(400));
+  static_cast<void>(rig.slicer.close_through(trace(at_ms(400))));
+  EXPECT_EQ(duration(0, "Unknown", 1), 100'000'000);
+  EXPECT_EQ(duration(0, "inner", 2), 50'000'000);
+  EXPECT_EQ(duration(0, "outer", 2), 50'000'000);
+  const ingest::Account all = total();
+  EXPECT_TRUE(all.balanced());
+  EXPECT_EQ(all.produced, streams->counts().produced);
+  EXPECT_EQ(all.probe_dropped, 7u);
+}
+
+TEST_F(StreamsTest, LostEventsAreAGapAndForgetWhatWasOpen) {
+  make();
+  const auto t = streams->begin_thread(streams->process(100, "p"), 1, "main", at_ms(0));
+  const auto a = streams->name("a", NameKind::kState);
+  streams->enter(t, a, at_ms(0));
+  streams->lost(t, 12, at_ms(100));
+  streams->enter(t, a, at_ms(150));
+  streams->lost(t, 0, at_ms(200));  // counted with another thread
+  streams->cover(at_ms(300));
+  deliver(at_ms(300));
+  static_cast<void>(rig.slicer.close_through(trace(at_ms(300))));
+  EXPECT_EQ(duration(0, "Unknown", 0), 100'000'000);
+  EXPECT_EQ(duration(0, "Compute", 1), 50'000'000);
+  EXPECT_EQ(duration(0, "Unknown", 1), 50'000'000);
+  EXPECT_EQ(duration(0, "Compute", 2), 100'000'000);
+  EXPECT_EQ(total().probe_dropped, 12u);
+  EXPECT_EQ(streams->counts().lost_events, 12u);
+  EXPECT_TRUE(total().balanced());
+}
+
+TEST_F(StreamsTest, ThousandsOfShortLivedThreadsShareTheStreamsOfAFew) {
+  make();
+  const auto p = streams->process(100, "p");
+  const auto work = streams->name("work", NameKind::kState);
+  const auto main = streams->begin_thread(p, 1, "main", at_ms(0));
+  streams->enter(main, work, at_ms(0));
+  for (int i = 0; i < 3000; ++i) {  // two at a time, 1 ms each
+    const auto x = streams->begin_thread(p, 10 + i, "worker", at_ms(i));
+    const auto y = streams->begin_thread(p, 10'000 + i, "worker", at_ms(i));
+    streams->enter(x, work, at_ms(i));
+    streams->enter(y, work, at_ms(i));
+    streams->end_thread(x, at_ms(i + 1));
+    streams->end_thread(y, at_ms(i + 1));
+    if (i % 100 == 99) {
+      streams->cover(at_ms(i));
+      deliver(at_ms(i + 2));
+    }
+  }
+  streams->cover(at_ms(3100));
+  deliver(at_ms(3100));
+  static_cast<void>(rig.slicer.close_through(trace(at_ms(3000))));
+  ASSERT_EQ(rig.ingest.leaves().size(), 3u);
+  EXPECT_EQ(attribute(0, "thread"), "main");
+  EXPECT_EQ(attribute(1, "thread").substr(0, 14), "(short-lived) ");
+  for (const std::int64_t slice : {0, 7, 29})
+    EXPECT_EQ(duration(1, "work", slice) + duration(2, "work", slice), 200'000'000) << slice;
+  EXPECT_EQ(total().produced, 1u + 6000 * 4);
+  EXPECT_EQ(total().modelled, total().produced);
+}
+
+TEST_F(StreamsTest, AProcessThatHasEndedIsSaidGoodbyeAndForgotten) {
+  make();
+  const auto p = streams->process(100, "p");
+  const auto t = streams->begin_thread(p, 1, "main", at_ms(0));
+  streams->enter(t, streams->name("a", NameKind::kState), at_ms(0));
+  deliver(at_ms(20));
+  streams->end_process(p, at_ms(50));
+  EXPECT_FALSE(streams->done());
+  deliver(at_ms(60));
+  EXPECT_TRUE(rig.ingest.all_ended());
+  deliver(at_ms(80));
+  EXPECT_TRUE(streams->done());
+  EXPECT_EQ(outbox->bytes(), 0u);
+  EXPECT_TRUE(total().balanced());
+  // The same number again is another process.
+  EXPECT_NE(streams->process(100, "p"), p);
+}
+
+TEST_F(StreamsTest, BeyondTheBoundsIsCounted) {
+  make({.kind = "test", .processes = 1, .threads = 1, .names = 1});
+  const auto p = streams->process(100, "p");
+  EXPECT_EQ(streams->process(101, "q"), kNoProcess);
+  const auto t = streams->begin_thread(p, 1, "main", at_ms(0));
+  EXPECT_EQ(streams->begin_thread(p, 2, "other", at_ms(0)), kNoThread);
+  EXPECT_EQ(streams->begin_thread(kNoProcess, 2, "other", at_ms(0)), kNoThread);
+  static_cast<void>(streams->name("a", NameKind::kState));
+  const auto b = streams->name("b", NameKind::kState);
+  streams->enter(t, b, at_ms(0));
+  streams->enter(kNoThread, b, at_ms(0));
+  streams->leave(t, b, at_ms(100));
+  EXPECT_EQ(streams->counts().left_out, 4u);
+  EXPECT_EQ(streams->counts().names_left_out, 1u);
+  streams->cover(at_ms(200));
+  deliver(at_ms(200));
+  static_cast<void>(rig.slicer.close_through(trace(at_ms(100))));
+  EXPECT_EQ(duration(0, "(other states)", 0), 100'000'000);
+}
+
+TEST_F(StreamsTest, ARenamedThreadIsSeenUnderItsName) {
+  make();
+  const auto t = streams->begin_thread(streams->process(100, "p"), 1, "", at_ms(0));
+  const auto a = streams->name("a", NameKind::kState);
+  streams->enter(t, a, at_ms(0));
+  deliver(at_ms(20));
+  EXPECT_EQ(attribute(0, "thread"), "0");
+  streams->rename_thread(t, "queue\xff:src");
+  streams->leave(t, a, at_ms(30));
+  deliver(at_ms(40));
+  EXPECT_EQ(attribute(0, "thread"), "queue?:src");
+}
+
+TEST_F(StreamsTest, AmongThousandsOfStatesThoseThatMatterHaveNames) {
+  make({.kind = "test", .names = 8});
+  const auto t = streams->begin_thread(streams->process(100, "p"), 1, "main", at_ms(0));
+  TimeNs at = at_ms(0);
+  for (int i = 0; i < 1000; ++i) {  // 10 us in each of a thousand
+    const auto n = streams->name("start" + std::to_string(i), NameKind::kState);
+    streams->enter(t, n, at);
+    at = at + DurationNs(10'000);
+    streams->leave(t, n, at);
+  }
+  const auto decode = streams->name("decode", NameKind::kState);
+  for (int i = 0; i < 30; ++i) {  // 1 ms in this, again and again
+    streams->enter(t, decode, at);
+    at = at + milliseconds(1);
+    streams->leave(t, decode, at);
+  }
+  streams->cover(at_ms(200));
+  deliver(at_ms(200));
+  static_cast<void>(rig.slicer.close_through(trace(at_ms(100))));
+  EXPECT_EQ(duration(0, "start0", 0), 10'000);
+  EXPECT_EQ(duration(0, "decode", 0), 25'000'000);
+  EXPECT_EQ(duration(0, "(other states)", 0), 998 * 10'000 + 5'000'000);
+  EXPECT_EQ(streams->counts().names_left_out, 998u);
+}
+
+// Nothing is confirmed, and the memory is full: the program goes on, records are dropped; what was kept is
+// sent to the next collector.
+TEST_F(StreamsTest, ACollectorThatDoesNotConfirmCostsNoMemory) {
+  make({.kind = "test"}, 64 << 10);
+  const auto t = streams->begin_thread(streams->process(100, "p"), 1, "main", at_ms(0));
+  const auto a = streams->name("a", NameKind::kState);
+  std::mt19937 random(7);
+  TimeNs at = at_ms(0);
+  for (int i = 0; i < 200'000; ++i) {
+    at = at + DurationNs(1 + static_cast<std::int64_t>(random() % 100'000));
+    streams->enter(t, a, at);
+    streams->leave(t, a, at);
+    if (i % 100 == 0) deliver(at, false);
+  }
+  EXPECT_LT(outbox->bytes(), 256u << 10);
+  EXPECT_GT(streams->counts().dropped, 0u);
+  rig.now = at;
+  rig.ingest.committed(rig.ingest.ack_point());
+  outbox->on_reply_untrusted(rig.reply(), at);
+  deliver(at + milliseconds(20));
+  streams->finish();
+  deliver(at + milliseconds(40));
+  deliver(at + milliseconds(60));
+  EXPECT_TRUE(streams->done());
+  EXPECT_TRUE(total().balanced());
+  EXPECT_EQ(total().produced, streams->counts().produced);
+  EXPECT_EQ(total().probe_dropped, streams->counts().dropped);
+}
+
+}  // namespace
+}  // namespace margay::reader
