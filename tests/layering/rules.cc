@@ -20,6 +20,7 @@ const std::vector<Uses>& uses() {
       {"collector/model", {"proto/base"}},
       {"collector/slicer", {"proto/base", "collector/model"}},
       {"collector/probe", {"proto/base"}},
+      {"collector/lttng/session", {"proto/base"}},
       {"daemon", {"proto", "collector/model", "daemon"}},
       {"daemon/partition", {"proto/base", "collector/model"}},
       {"daemon/detect", {"proto/base", "collector/model", "daemon/partition", "daemon/alert"}},

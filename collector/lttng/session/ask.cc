@@ -1,5 +1,6 @@
 #include "ask.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <lttng/lttng.h>
 #include <sched.h>
@@ -36,6 +37,11 @@ Status enter_mounts_of(pid_t pid) {
   return {};
 }
 
+// It writes what goes wrong to stderr, which is the job's as well; errors are returned anyway.
+void be_quiet() {
+  if (void* quiet = ::dlsym(RTLD_DEFAULT, "lttng_opt_quiet")) *static_cast<int*>(quiet) = 1;
+}
+
 // REQUIRES: it is our turn.
 void look_below(const std::string& home) {
   const char* now = std::getenv("LTTNG_HOME");
@@ -67,6 +73,7 @@ Status ask(const Daemons& daemons, DurationNs patience, const std::string& what,
             fail(ErrorCode::kTimeout, "an earlier request to a session daemon has no answer yet"));
         return;
       }
+      be_quiet();
       Status status;
       if (daemons.own_mounts)
         status = enter_mounts_of(daemons.sessiond);

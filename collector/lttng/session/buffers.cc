@@ -20,7 +20,8 @@ Result<BufferPlan> plan_buffers(const LiveOptions& o, std::uint64_t cpus, std::u
   plan.sub_buffer_bytes = std::max(std::bit_ceil(o.sub_buffer_bytes), kSmallest);
   plan.sub_buffers = std::max<std::uint64_t>(std::bit_ceil(o.sub_buffers), 2);
   const std::uint64_t room = std::min(o.most_memory, free_memory / 2);
-  const auto bytes = [&] { return cpus * plan.sub_buffers * plan.sub_buffer_bytes; };
+  // The consumer daemon reads one while the program writes into the others.
+  const auto bytes = [&] { return cpus * (plan.sub_buffers + 1) * plan.sub_buffer_bytes; };
   while (bytes() > room && plan.sub_buffer_bytes > kSmallest) plan.sub_buffer_bytes /= 2;
   while (bytes() > room && plan.sub_buffers > 2) plan.sub_buffers /= 2;
   plan.bytes_per_user = bytes();

@@ -130,6 +130,7 @@ Status OwnDaemons::start_sessiond() {
   if (auto begun = launch_in_place(options_.sessiond, std::move(arguments), log, &sessiond_); !begun)
     return begun;
   daemons_.sessiond = sessiond_;
+  mounts_ = mounts_of(sessiond_);
   return wait_for_sessiond(sessiond_, log);
 }
 
@@ -203,14 +204,23 @@ Status OwnDaemons::alive() const {
     if (pid > 0 && !running(pid))
       return fail(ErrorCode::kUnavailable,
                   std::string("LTTng's ") + name + " daemon (process " + std::to_string(pid) + ") ended");
+  if (consumer_ended()) return fail(ErrorCode::kUnavailable, "LTTng's consumer daemon ended");
   return {};
+}
+
+// A consumer daemon that was killed leaves its health socket.
+bool OwnDaemons::consumer_ended() const {
+  const std::string place = !is_root() ? at(".lttng") : daemons_.own_mounts ? at("run") : kSystemPlace;
+  return sessiond_ > 0 && tells_children() &&
+         (::access((place + "/ustconsumerd64/health").c_str(), F_OK) == 0 ||
+          ::access((place + "/ustconsumerd32/health").c_str(), F_OK) == 0) &&
+         children_named(sessiond_, "lttng-consumerd").empty();
 }
 
 Status OwnDaemons::mend() {
   if (!prepared_) return fail(ErrorCode::kInvalidArgument, "LTTng's daemons were stopped");
-  if (!options_.running && !running(sessiond_)) {
-    end_process(sessiond_, options_.grace);
-    sessiond_ = -1;
+  if (!options_.running && (!running(sessiond_) || consumer_ended())) {
+    end_sessiond();
     if (is_root()) daemons_.own_mounts = true;
     if (auto up = start_sessiond(); !up) return up;
   }
@@ -222,16 +232,22 @@ Status OwnDaemons::mend() {
   return {};
 }
 
+// Its consumer daemons end after it, and remove their sockets by name then: the next one's, if it is there
+// already. What they still have goes to the relay daemon.
+void OwnDaemons::end_sessiond() {
+  if (sessiond_ <= 0) return;
+  const std::string place = is_root() ? kSystemPlace : at(".lttng");
+  const std::vector<pid_t> consumers = consumers_in(mounts_, place);
+  end_process(sessiond_, options_.grace);
+  if (!ended(consumers, options_.grace))
+    for (const pid_t pid : consumers) end_process(pid, DurationNs{});
+  sessiond_ = -1;
+}
+
 void OwnDaemons::stop() {
-  // What its consumer daemons still have goes to the relay daemon.
-  if (sessiond_ > 0) {
-    std::vector<pid_t> consumers = children_named(sessiond_, "lttng-consumerd");
-    end_process(sessiond_, options_.grace);
-    if (!ended(consumers, options_.grace))
-      for (const pid_t pid : consumers) end_process(pid, DurationNs{});
-  }
+  end_sessiond();
   end_process(relayd_, options_.grace);
-  sessiond_ = relayd_ = daemons_.sessiond = daemons_.relayd = -1;
+  relayd_ = daemons_.sessiond = daemons_.relayd = -1;
   if (prepared_) {
     std::error_code ec;
     for (const char* name : kMade) std::filesystem::remove_all(at(name), ec);

@@ -161,10 +161,35 @@ std::vector<pid_t> children_named(pid_t pid, const std::string& name) {
     for (pid_t child; file >> child;) {
       std::ifstream comm("/proc/" + std::to_string(child) + "/comm");
       std::string said;
-      if (std::getline(comm, said) && said == name.substr(0, 15)) out.push_back(child);
+      if (std::getline(comm, said) && said == name.substr(0, 15) && running(child)) out.push_back(child);
     }
   }
   return out;
+}
+
+std::vector<pid_t> consumers_in(const std::string& mounts, const std::string& place) {
+  std::vector<pid_t> out;
+  std::error_code ec;
+  for (std::filesystem::directory_iterator i("/proc", ec), end; !ec && i != end; i.increment(ec)) {
+    const std::string id = i->path().filename();
+    if (id.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::string comm, line;
+    if (!std::getline(std::ifstream(i->path() / "comm"), comm) || comm != "lttng-consumerd") continue;
+    std::getline(std::ifstream(i->path() / "cmdline"), line);
+    const auto pid = static_cast<pid_t>(std::atol(id.c_str()));
+    if (line.find(place + "/ustconsumerd") != std::string::npos && mounts_of(pid) == mounts && running(pid))
+      out.push_back(pid);
+  }
+  return out;
+}
+
+std::string mounts_of(pid_t pid) {
+  std::error_code ec;
+  return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/mnt", ec).string();
+}
+
+bool tells_children() {
+  return ::access("/proc/thread-self/children", R_OK) == 0;
 }
 
 bool ended(const std::vector<pid_t>& pids, DurationNs limit) {

@@ -33,8 +33,13 @@ Result<Launched> launch(const Launch& what);
 
 // Is there, and is no zombie. Cost: three system calls.
 bool running(pid_t pid);
-// The children of `pid` whose name is `name`; none where /proc does not tell.
+// The children of `pid` that run and whose name is `name`; none where /proc does not tell.
 std::vector<pid_t> children_named(pid_t pid, const std::string& name);
+// The consumer daemons whose sockets are below `place` as they see it, in the mount namespace `mounts`
+// (mounts_of); their session daemon may be gone. Cost: a look at every process.
+std::vector<pid_t> consumers_in(const std::string& mounts, const std::string& place);
+std::string mounts_of(pid_t pid);  // its mount namespace's name; "" not known
+bool tells_children();             // /proc does
 // Waits until none of them runs, at most `limit`. Our children are reaped.
 bool ended(const std::vector<pid_t>& pids, DurationNs limit);
 // SIGTERM, up to `grace`, SIGKILL, and waits for that.

@@ -37,7 +37,7 @@ inline bool wait_until(const std::function<bool()>& so,
 class Place {
  public:
   Place() {
-    char name[] = "/tmp/margay-lttng-XXXXXX";
+    char name[] = "/tmp/margay-session-XXXXXX";
     if (::mkdtemp(name) != nullptr) path = name;
     ::chmod(name, 0711);
   }

@@ -71,11 +71,13 @@ class OwnDaemons {
 
   // For a supervisor to watch, and for LiveSession. Changes with mend().
   const Daemons& daemons() const { return daemons_; }
-  // Names the daemon that ended. Cost: two system calls.
+  // Names the daemon that ended, the consumer daemon included. Cost: some ten files of /proc.
   Status alive() const;
   // Starts those again that ended; what their sessions were is gone, and ports may be others. A relay daemon
   // alone is started anew: sessions are to be made again (LiveSession::again), traced programs stay
-  // registered. Where the session daemon ended: an ordinary user's programs register again by themselves;
+  // registered. Where the session daemon ended, or its consumer daemon (which
+  // it does not replace; it is ended then): an ordinary user's programs register again by themselves
+  // within 5 s (they look as often);
   // root's do not, only those that start from now on.
   Status mend();
   // Ends both by their ids, and removes what they left below `directory`. Cost: 0.1 s where they are well, at
@@ -92,11 +94,14 @@ class OwnDaemons {
   Result<bool> start_relayd_once();
   Status launch_in_place(const std::string& program, std::vector<std::string> arguments,
                          const std::string& log, pid_t* pid);
+  bool consumer_ended() const;
+  void end_sessiond();
   std::string at(const std::string& name) const { return options_.directory + "/" + name; }
 
   OwnDaemonsOptions options_;
   Daemons daemons_;
   pid_t sessiond_ = -1, relayd_ = -1;  // those that are ours to end
+  std::string mounts_;                 // the session daemon's mount namespace
   bool made_directory_ = false, prepared_ = false;
 };
 
