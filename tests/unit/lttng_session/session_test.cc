@@ -171,6 +171,32 @@ TEST(LttngSession, ProgramOfAnOrdinaryUserRegistersAgain) {
   live_as(place.path, become_nobody, through_a_death);
 }
 
+// Whoever started them was killed: they end, and their consumer daemon.
+TEST(LttngSession, NoDaemonIsLeftByAKilledProcess) {
+  const Place place;
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const pid_t owner = ::fork();
+  if (owner == 0) {
+    const auto daemons = daemons_in(place.path + "/d");
+    if (daemons == nullptr) ::_exit(1);
+    const auto session = LiveSession::create(daemons->daemons(), options_for("killed"));
+    const pid_t sessiond = daemons->daemons().sessiond;
+    const auto consumers = children_named(sessiond, "lttng-consumerd");
+    const pid_t pids[3] = {sessiond, daemons->daemons().relayd, consumers.empty() ? -1 : consumers[0]};
+    [[maybe_unused]] const ssize_t n = ::write(pipe[1], pids, sizeof pids);
+    for (;;) ::pause();
+  }
+  pid_t pids[3] = {-1, -1, -1};
+  ASSERT_EQ(::read(pipe[0], pids, sizeof pids), static_cast<ssize_t>(sizeof pids));
+  for (const pid_t pid : pids) EXPECT_TRUE(running(pid));
+  ::kill(owner, SIGKILL);
+  ::waitpid(owner, nullptr, 0);
+  EXPECT_TRUE(ended({pids[0], pids[1], pids[2]}, seconds(20)));
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
 TEST(LttngSession, RelayDaemonDiesAndIsMended) {
   const Place place;
   const auto daemons = daemons_in(place.path + "/d");

@@ -75,10 +75,9 @@ class OwnDaemons {
   Status alive() const;
   // Starts those again that ended; what their sessions were is gone, and ports may be others. A relay daemon
   // alone is started anew: sessions are to be made again (LiveSession::again), traced programs stay
-  // registered. Where the session daemon ended, or its consumer daemon (which
-  // it does not replace; it is ended then): an ordinary user's programs register again by themselves
-  // within 5 s (they look as often);
-  // root's do not, only those that start from now on.
+  // registered. A session daemon is started anew also where its consumer daemon ended, which it does not
+  // replace: an ordinary user's programs register with it by themselves within 5 s; root's do not, only those
+  // that start from now on. Cost and errors: as start(), and up to `grace`.
   Status mend();
   // Ends both by their ids, and removes what they left below `directory`. Cost: 0.1 s where they are well, at
   // most twice `grace` and a little. What is not theirs stays: the empty /run/lttng (root), and
