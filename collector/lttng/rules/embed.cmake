@@ -1,0 +1,10 @@
+# Writes OUTPUT: a C++ source that holds the texts of FILES, by name without folder and ending.
+set(source "// Written by embed.cmake.\n#include \"shipped_texts.h\"\n\nnamespace margay::lttng_rules {\n\n")
+string(APPEND source "const std::vector<ShippedText>& shipped_texts() {\n  static const std::vector<ShippedText> texts = {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text)
+  string(APPEND source "    {\"${name}\", R\"margay(${text})margay\"},\n")
+endforeach()
+string(APPEND source "  };\n  return texts;\n}\n\n}  // namespace margay::lttng_rules\n")
+file(WRITE ${OUTPUT} "${source}")
