@@ -19,6 +19,8 @@ const std::vector<Uses>& uses() {
       {"collector", {"proto", "collector"}},
       {"collector/model", {"proto/base"}},
       {"collector/slicer", {"proto/base", "collector/model"}},
+      {"collector/reader", {"proto/base"}},
+      {"collector/lttng/rules", {"proto/base", "collector/reader", "collector/lttng"}},
       {"collector/probe", {"proto/base"}},
       {"collector/lttng/session", {"proto/base"}},
       {"daemon", {"proto", "collector/model", "daemon"}},
