@@ -291,6 +291,7 @@ std::vector<std::string> Bindings::unused_rules() const {
   for (std::size_t r = 0; r < used_.size(); ++r) {
     const Rule& rule = rules_.rules()[r];
     if (used_[r] == (rule.leaves.empty() ? 1 : 3)) continue;
+    if (used_[r] == 0 && rule.value("optional") == "true") continue;
     std::string half = used_[r] == 1 ? ", no event leaves it" : used_[r] == 2 ? ", no event enters it" : "";
     out.push_back(clean_utf8(rule.shown()) + half);
   }

@@ -154,19 +154,30 @@ Outcome Interpreter::Impl::leave(Thread& thread, std::uint32_t slot, std::uint64
   return Outcome::kUsed;
 }
 
+// One that was told to have another name is another program now, or another process of the same number.
+void Interpreter::Impl::learn_process_name(std::uint32_t place, std::string_view name, TimeNs at) {
+  if (threads.process(place).told && threads.process(place).name != name) {
+    const std::int64_t pid = threads.process(place).pid;
+    end_process(place, at);
+    place = threads.add_process(pid);
+  }
+  threads.process(place).told = true;
+  name_process(threads.process(place), name);
+}
+
 Outcome Interpreter::Impl::learn_process(const Action& action, const lttng::Event& event) {
   if (event.vpid < 0) return Outcome::kUnattributed;
   std::uint32_t place = threads.find_process(event.vpid);
   if (place == FlatMap::kNone) place = add_process(event.vpid, event.at);
   if (place == FlatMap::kNone) return Outcome::kLeftOut;
+  if (action.role == Role::kProcess) {
+    learn_process_name(place, event.values->text(action.fields[0].index), event.at);
+    return Outcome::kUsed;
+  }
   Process& process = threads.process(place);
   const auto integer = [&action, &event](std::size_t i) {
     return static_cast<std::uint64_t>(event.values->integer(action.fields[i].index));
   };
-  if (action.role == Role::kProcess) {
-    name_process(process, event.values->text(action.fields[0].index));
-    return Outcome::kUsed;
-  }
   if (action.role == Role::kUnload)
     process.map.remove(integer(0));
   else if (!process.map.add(integer(0), integer(1), event.values->text(action.fields[2].index),

@@ -27,6 +27,7 @@ enum class Outcome : std::uint8_t {
   kUnmatched,
 };
 inline constexpr std::size_t kOutcomes = 8;
+inline constexpr std::int32_t kMostCpus = 65'536;  // of those beyond nothing is kept
 
 // A thread, or why there is none.
 struct Found {
@@ -61,6 +62,7 @@ struct Interpreter::Impl {
   Outcome enter(Thread& thread, std::uint32_t slot, std::uint64_t key, reader::NameId name, TimeNs at);
   Outcome leave(Thread& thread, std::uint32_t slot, std::uint64_t key, TimeNs at);
   void pop(Thread& thread, TimeNs at);
+  void learn_process_name(std::uint32_t process, std::string_view name, TimeNs at);
   Outcome learn_process(const Action& action, const lttng::Event& event);
 
   // interpreter_threads.cc

@@ -7,8 +7,6 @@
 namespace margay::lttng_rules {
 namespace {
 
-constexpr std::int32_t kMostCpus = 65'536;
-
 // Of prev_state, as the kernel numbers what a thread does that leaves its CPU.
 enum class Why { kRunnable, kBlocked, kUninterruptible, kStopped, kDead };
 Why why_of(std::int64_t state) {

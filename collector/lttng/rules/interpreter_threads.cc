@@ -8,7 +8,6 @@
 namespace margay::lttng_rules {
 namespace {
 
-constexpr std::int32_t kMostCpus = 65'536;
 constexpr DurationNs kSearchPause = milliseconds(100);
 
 template <class T>

@@ -12,9 +12,10 @@ KeySpec field_key(const char* name, const char* otherwise = "") {
   return {name, KeyType::kField, false, otherwise};
 }
 
-// Every kind has these two.
+// Every kind has these.
 std::vector<KeySpec> with_filters(std::vector<KeySpec> keys) {
   keys.push_back({"domain", KeyType::kDomain, false, ""});
+  keys.push_back({"optional", KeyType::kFlag, false, "false"});
   return keys;
 }
 std::vector<KeySpec> with_process(std::vector<KeySpec> keys) {

@@ -47,8 +47,10 @@ std::vector<std::string> RuleSet::event_patterns(Domain domain) const {
     if (domain != Domain::kAny && rule.domain != Domain::kAny && rule.domain != domain) continue;
     for (const auto* patterns : {&rule.events, &rule.leaves})
       for (const std::string& pattern : *patterns) {
-        const auto plain = event_expanded(pattern);
-        out.insert(out.end(), plain.begin(), plain.end());
+        for (std::string& plain : event_expanded(pattern)) {
+          std::replace(plain.begin(), plain.end(), '?', '*');
+          out.push_back(std::move(plain));
+        }
       }
   }
   std::sort(out.begin(), out.end());

@@ -53,6 +53,7 @@ struct Process {
   reader::ProcessId id = reader::kNoProcess;
   bool begun = false;
   bool is_known = false;      // a place that is in use
+  bool told = false;          // its name, by a rule; else it is a guess
   std::uint32_t entries = 0;  // threads in the table
   std::uint32_t live = 0;     // of them, those that are not over
   std::uint32_t serial = 0;   // never used again; another one when the memory's map changes

@@ -199,7 +199,8 @@ process = "x*"
 }
 
 TEST(Interpreter, SaysWhichEventsNoRuleIsForAndWhichRulesNoEvent) {
-  Trace t(std::string(kLock) + "[[mark]]\nevent=\"never\"\nname=\"n\"");
+  Trace t(std::string(kLock) + "[[mark]]\nevent=\"never\"\nname=\"n\"\n" +
+          "[[mark]]\nevent=\"perhaps\"\nname=\"n\"\noptional=true");
   const auto req = t.cls("req", {"m"});
   const auto x = t.cls("x");
   const auto y = t.cls("y");

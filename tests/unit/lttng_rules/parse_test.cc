@@ -75,7 +75,7 @@ event = "load"
 TEST(Parse, ErrorsTellFileLineKeyAndWhatWasExpected) {
   EXPECT_EQ(error_of("[[state]]\nenter = \"a\"\nleave = \"b\"\nnmae = \"c\""),
             "my.toml:4: [[state]]: unknown key 'nmae'; it may have enter, leave, name, kind, key, leave_key, "
-            "process, domain");
+            "process, domain, optional");
   EXPECT_EQ(error_of("[[mark]]\nevent = 7\nname = \"x\""),
             "my.toml:2: [[mark]] event: expected a pattern such as \"syscall_entry_*\" or "
             "\"syscall_entry_(read|write)\", or a list of 1 to 64, of 1 to 512 bytes each, got 7");
@@ -135,14 +135,14 @@ leave = "sys_x"
 name = "{1}"
 domain = "kernel"
 [[mark]]
-event = "u:*"
+event = "u?*"
 name = "m"
 domain = "ust"
 [[ignore]]
 event = "noise"
 )toml");
   EXPECT_THAT(rules.event_patterns(Domain::kKernel), ElementsAre("sys_a", "sys_b", "sys_x"));
-  EXPECT_THAT(rules.event_patterns(Domain::kUst), ElementsAre("u:*"));
+  EXPECT_THAT(rules.event_patterns(Domain::kUst), ElementsAre("u**"));
 }
 
 TEST(Parse, LoadsAFile) {

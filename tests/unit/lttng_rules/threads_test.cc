@@ -69,6 +69,24 @@ TEST(Threads, TheTracersOwnAreLeftOut) {
   t.expect_account_adds_up();
 }
 
+// exec(), or the same number for another process.
+TEST(Threads, AProcessThatIsToldToHaveAnotherNameIsAnotherOne) {
+  Trace t(std::string(kState) + "[[process]]\nevent=\"named\"\nname=\"n\"");
+  const auto in = t.cls("in");
+  const auto named = t.cls("named", {"n:t"});
+  t.procname = "thread";
+  t.event(in);
+  t.event(named, {"sh"});  // what it was called until now was a guess
+  t.event(named, {"sh"});
+  t.sink.take();
+  t.event(named, {"app"});
+  t.event(in);
+  EXPECT_THAT(t.sink.take(),
+              ElementsAre("4 leave 100/101 s", "4 end 100/101", "4 end 100", "process 100 'app'",
+                          "5 begin 100/101 'thread'", "5 enter 100/101 s"));
+  EXPECT_EQ(t.account().left_open, 1u);
+}
+
 TEST(Threads, EndByAnEvent) {
   Trace t(std::string(kState) +
           "[[thread_end]]\nevent=\"exit\"\ntid=\"tid\"\n[[thread_end]]\nevent=\"own_exit\"");

@@ -63,7 +63,8 @@ class Interpreter final : public lttng::EventSink {
   Account account() const;
   // By number of events, the most first. Cost: linear in the classes.
   std::vector<Unmatched> unmatched() const;
-  // Rules that no class seen so far is for, as Rule::shown(). Half a pair counts as unused, too.
+  // Rules that no class seen so far is for, as Rule::shown(). Half a pair counts as unused, too; a
+  // rule that is `optional` does only then.
   std::vector<std::string> unused_rules() const;
   // Rules that are for a class and cannot be applied to it, a sentence each.
   const std::vector<std::string>& problems() const;

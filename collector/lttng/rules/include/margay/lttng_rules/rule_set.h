@@ -75,9 +75,10 @@ class RuleSet {
   const std::vector<Rule>& rules() const { return rules_; }
   // Patterns of names of threads that are left out: what they do is counted as ignored.
   const std::vector<std::string>& left_out_threads() const { return left_out_threads_; }
-  // What to ask LTTng for: every event pattern of a rule but those of `ignore`, each once. For the kernel
-  // (kKernel) or user space (kUst); a rule without a domain is among both. Groups are
-  // written out.
+  // What to ask LTTng for: every event pattern of a rule but those of `ignore`, each once, for the kernel
+  // (kKernel) or user space (kUst); a rule without a domain is among both. Groups are written out, and `?` is
+  // `*`, which is all that LTTng knows. System calls go by the names of their events, "syscall_entry_read":
+  // LTTng wants to be asked for the call, "read".
   std::vector<std::string> event_patterns(Domain domain) const;
 
  private:
