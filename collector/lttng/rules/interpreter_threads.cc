@@ -104,7 +104,9 @@ void Interpreter::Impl::rename(Thread& thread, std::string_view name) {
   thread.left_out = std::any_of(patterns.begin(), patterns.end(),
                                 [name](const std::string& pattern) { return glob_match(pattern, name); });
   Process& process = threads.process(thread.process);
-  if (process.name.empty() && !thread.left_out) name_process(process, name);
+  // A guess, until a rule tells: the first thread's name, better that of the main one.
+  const bool is_main = thread.tid == process.pid && !process.begun && !process.told;
+  if ((process.name.empty() || is_main) && !thread.left_out) name_process(process, name);
   if (!thread.begun) return;
   if (!thread.left_out) {
     sink.rename_thread(thread.id, clean_utf8(thread.name));

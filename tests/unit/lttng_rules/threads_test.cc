@@ -46,6 +46,20 @@ TEST(Threads, NamesAreThoseOfTheirEvents) {
                           "rename 100/101 'worker'", "2 leave 100/101 s", "3 enter 100/101 s"));
 }
 
+TEST(Threads, AProcessIsCalledAsItsMainThreadIfThatIsKnownInTime) {
+  Trace t(std::string(kState) + "[[thread]]\nevent=\"is\"\ntid=\"tid\"\npid=\"pid\"\nname=\"name\"");
+  const auto in = t.cls("in");
+  const auto is = t.cls("is", {"tid", "pid", "name:t"}, true);
+  t.event(is, {101, 100, "worker"});
+  t.event(is, {100, 100, "app"});
+  t.event(is, {102, 100, "other"});
+  t.procname = "old name";  // the kernel knows better
+  t.event(in);
+  EXPECT_THAT(t.sink.take(),
+              ElementsAre("process 100 'app'", "4 begin 100/101 'worker'", "4 enter 100/101 s"));
+  EXPECT_EQ(t.account().used, 4u);
+}
+
 TEST(Threads, TheTracersOwnAreLeftOut) {
   Trace t(std::string("[threads]\nleave_out=\"*-ust\"\n") + kState +
           "[[process]]\nevent=\"lttng_ust_statedump:procname\"\nname=\"procname\"");
