@@ -54,7 +54,13 @@ std::vector<std::string> combinations(std::string_view pattern) {
   const std::vector<std::string> after = combinations(pattern.substr(close + 1));
   std::vector<std::string> out;
   for (const std::string_view one : alternatives(pattern.substr(open + 1, close - open - 1)))
-    for (const std::string& rest : after) out.push_back(before + kOpen + std::string(one) + kClose + rest);
+    for (const std::string& rest : after) {
+      std::string& text = out.emplace_back(before);
+      text += kOpen;
+      text += one;
+      text += kClose;
+      text += rest;
+    }
   return out;
 }
 

@@ -184,6 +184,10 @@ Status parse_threads(const toml::node& node, const std::string& where, std::vect
   return {};
 }
 
+tl::unexpected<Error> not_a_rule(const std::string& kind, const toml::node& entry, const std::string& where) {
+  return wrong(place(where, entry), kind + ": expected a rule below [[" + kind + "]], got " + shown(entry));
+}
+
 Status parse_kind(const std::string& name, const toml::node& node, const std::string& where,
                   std::vector<Rule>& rules) {
   const auto kind = std::find_if(kind_specs().begin(), kind_specs().end(),
@@ -197,9 +201,7 @@ Status parse_kind(const std::string& name, const toml::node& node, const std::st
                  name + ": expected a list of rules, each below [[" + name + "]], got " + shown(node));
   for (const toml::node& entry : *list) {
     const auto* table = entry.as_table();
-    if (!table)
-      return wrong(place(where, entry),
-                   name + ": expected a rule below [[" + name + "]], got " + shown(entry));
+    if (!table) return not_a_rule(name, entry, where);
     if (rules.size() == RuleSet::kMostRules)
       return fail(ErrorCode::kLimit,
                   place(where, *table) + ": more than " + std::to_string(RuleSet::kMostRules) + " rules");
