@@ -1,0 +1,321 @@
+// Traces damaged on purpose: what decodes is read, the rest is counted, other streams go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "recorder.h"
+#include "support/ctf_writer.h"
+
+namespace margay::lttng::test {
+namespace {
+
+using test_support::CtfBytes;
+using test_support::CtfOptions;
+using test_support::CtfTrace;
+using test_support::cut_file;
+using test_support::flip_bits;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kEach = 300;  // events of each of three CPUs
+constexpr std::uint64_t kEventBytes = 12 + 24 + 4;
+
+// CPU c has an event each 1000 ns, at c; packets of 10 events.
+std::unique_ptr<CtfTrace> made(const std::string& path, CtfOptions options = {}) {
+  options.packet_bytes = 10 * kEventBytes;
+  auto trace = std::make_unique<CtfTrace>(path, options,
+                                          std::vector<test_support::CtfClass>{{"app:x", {{"n", "i32"}}}});
+  for (std::uint64_t i = 0; i < kEach; ++i)
+    for (std::uint32_t cpu = 0; cpu < 3; ++cpu)
+      trace->event(cpu, 1'000'000 + i * 1'000 + cpu, 0, CtfBytes().i32(1).i32(2).comm("x"),
+                   CtfBytes().i32(static_cast<int>(i)));
+  EXPECT_TRUE(trace->finish());
+  return trace;
+}
+constexpr std::uint64_t kPacket = 512;  // 84 + 400, rounded up
+
+std::size_t of_cpu(const Recorder& seen, int cpu) {
+  return static_cast<std::size_t>(
+      std::count_if(seen.events.begin(), seen.events.end(), [&](const Seen& s) { return s.cpu == cpu; }));
+}
+
+struct Read {
+  Recorder seen;
+  std::string error;  // of opening or reading
+  ReaderCounts counts;
+  std::vector<Damage> damage;
+};
+void read(const std::string& path, Read& out) {
+  auto reader = TraceReader::open_directory(path, out.seen);
+  if (!reader) {
+    out.error = reader.error().message;
+    return;
+  }
+  out.error = read_all(**reader);
+  out.counts = (*reader)->counts();
+  out.damage = (*reader)->damage();
+  EXPECT_TRUE(out.seen.in_order);
+}
+
+// CPU 1's stream ends after `events`, with one Damage that names its file; the others are whole.
+void expect_damaged(const CtfTrace& trace, const Read& r, std::size_t events) {
+  EXPECT_EQ(r.error, "");
+  EXPECT_EQ(of_cpu(r.seen, 0), kEach);
+  EXPECT_EQ(of_cpu(r.seen, 1), events);
+  EXPECT_EQ(of_cpu(r.seen, 2), kEach);
+  EXPECT_EQ(r.counts.damaged_streams, 1U);
+  EXPECT_EQ(r.counts.damaged_traces, 0U);
+  EXPECT_EQ(r.counts.events_before_damage, events);
+  ASSERT_EQ(r.damage.size(), 1U);
+  EXPECT_EQ(r.damage[0].place, trace.stream_file(1));
+  EXPECT_EQ(r.damage[0].events, events);
+  EXPECT_FALSE(r.damage[0].what.empty());
+  std::cout << "[          ] " << r.damage[0].what << "\n";
+}
+
+TEST(Damage, NothingIsDamaged) {
+  const Place place;
+  made(place.path);
+  Read r;
+  read(place.path, r);
+  EXPECT_EQ(r.seen.events.size(), 3 * kEach);
+  EXPECT_EQ(r.counts.damaged_streams, 0U);
+  EXPECT_TRUE(r.damage.empty());
+}
+
+TEST(Damage, StreamCutWithinAPacket) {
+  const Place place;
+  const auto trace = made(place.path);
+  ASSERT_EQ(std::filesystem::file_size(trace->stream_file(1)), kEach / 10 * kPacket);
+  // Of the fifth packet, head and 4 events and a bit are left.
+  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket + 84 + 4 * kEventBytes + 3));
+  Read r;
+  read(place.path, r);
+  expect_damaged(*trace, r, 44);
+  ASSERT_EQ(r.seen.discarded.size(), 1U);
+  EXPECT_FALSE(r.seen.discarded[0].exact);
+  EXPECT_EQ(r.seen.discarded[0].cpu, 1);
+}
+
+TEST(Damage, StreamCutWithinAHead) {
+  const Place place;
+  const auto trace = made(place.path);
+  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket + 30));
+  Read r;
+  read(place.path, r);
+  expect_damaged(*trace, r, 40);
+}
+
+// Nothing tells that there was more.
+TEST(Damage, StreamCutBetweenPackets) {
+  const Place place;
+  const auto trace = made(place.path);
+  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket));
+  Read r;
+  read(place.path, r);
+  EXPECT_EQ(of_cpu(r.seen, 1), 40U);
+  EXPECT_EQ(r.seen.events.size(), 2 * kEach + 40);
+  EXPECT_EQ(r.counts.damaged_streams, 0U);
+}
+
+TEST(Damage, StreamCutToItsFirstHead) {
+  const Place place;
+  const auto trace = made(place.path);
+  ASSERT_TRUE(cut_file(trace->stream_file(1), 50));
+  Read r;
+  read(place.path, r);
+  expect_damaged(*trace, r, 0);
+}
+
+TEST(Damage, EmptyStreamIsNoDamage) {
+  const Place place;
+  const auto trace = made(place.path);
+  ASSERT_TRUE(cut_file(trace->stream_file(1), 0));
+  Read r;
+  read(place.path, r);
+  EXPECT_EQ(r.error, "");
+  EXPECT_EQ(r.seen.events.size(), 2 * kEach);
+  EXPECT_EQ(r.counts.damaged_streams, 0U);
+}
+
+TEST(Damage, FileThatIsNoStream) {
+  const Place place;
+  const auto trace = made(place.path);
+  std::ofstream(trace->stream_file(1))
+      << "this is a text that somebody left here; it is longer than a packet's head";
+  Read r;
+  read(place.path, r);
+  expect_damaged(*trace, r, 0);
+}
+
+TEST(Damage, BitsFlippedInAPacketsHead) {
+  // magic, uuid, stream class, instance, end of time, content size, packet size
+  for (const std::uint64_t at : {0, 5, 20, 24, 47, 55, 57, 63}) {
+    SCOPED_TRACE(at);
+    const Place place;
+    const auto trace = made(place.path);
+    ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + at, at == 57 ? 0x02 : 0x80));
+    Read r;
+    read(place.path, r);
+    // A wrong size is seen at the packet that should follow; the packet itself decodes.
+    expect_damaged(*trace, r, at == 57 ? 50 : 40);
+  }
+}
+
+// A size that leads to a later packet: those between are missed by their numbers.
+TEST(Damage, PacketsSkipped) {
+  const Place place;
+  const auto trace = made(place.path);
+  ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + 57, 0x80));  // 9 packets long
+  Read r;
+  read(place.path, r);
+  EXPECT_EQ(of_cpu(r.seen, 1), kEach - 80);
+  EXPECT_EQ(r.counts.discarded_packets, 8U);
+}
+
+TEST(Damage, BitsFlippedInTheFirstHead) {
+  for (const std::uint64_t at : {0, 5, 20, 63}) {
+    SCOPED_TRACE(at);
+    const Place place;
+    const auto trace = made(place.path);
+    ASSERT_TRUE(flip_bits(trace->stream_file(1), at, 0x80));
+    Read r;
+    read(place.path, r);
+    expect_damaged(*trace, r, 0);
+  }
+}
+
+TEST(Damage, UnknownEventAndWrongTimes) {
+  for (const std::uint64_t at : {1, 4 + 2, 4 + 7}) {  // class; time a bit, and far, off
+    SCOPED_TRACE(at);
+    const Place place;
+    const auto trace = made(place.path);
+    ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + 84 + 3 * kEventBytes + at, 0x40));
+    Read r;
+    read(place.path, r);
+    // A time that jumps ahead by less than a second is seen by the next one, which goes back.
+    expect_damaged(*trace, r, at == 4 + 2 ? 44 : 43);
+  }
+}
+
+TEST(Damage, MetadataCut) {
+  const Place place;
+  const auto whole = made(place.path + "/a");
+  CtfOptions other;
+  other.uuid = 2;
+  const auto trace = made(place.path + "/b", other);
+  ASSERT_TRUE(cut_file(place.path + "/b/metadata", trace->metadata().size() / 2));
+  Read r;
+  read(place.path, r);
+  EXPECT_EQ(r.error, "");
+  EXPECT_EQ(r.seen.events.size(), 3 * kEach);
+  EXPECT_EQ(r.counts.damaged_traces, 1U);
+  EXPECT_EQ(r.counts.damaged_streams, 0U);
+  ASSERT_EQ(r.damage.size(), 1U);
+  EXPECT_EQ(r.damage[0].place, place.path + "/b");
+  std::cout << "[          ] " << r.damage[0].what << "\n";
+}
+
+// Chunks of one trace: only the one whose metadata is damaged is left out.
+TEST(Damage, MetadataOfOneChunkCut) {
+  const Place place;
+  made(place.path + "/1");
+  const auto trace = made(place.path + "/2");
+  ASSERT_TRUE(cut_file(place.path + "/2/metadata", trace->metadata().size() / 2));
+  Read r;
+  read(place.path, r);
+  EXPECT_EQ(r.seen.events.size(), 3 * kEach);
+  EXPECT_EQ(r.counts.damaged_traces, 1U);
+}
+
+TEST(Damage, NoTraceAtAll) {
+  const Place place;
+  for (const char* text : {"", "hello", "/* CTF 1.8 */\ntrace {"}) {
+    std::ofstream(place.path + "/metadata") << text;
+    std::ofstream(place.path + "/stream_0") << "something";
+    Read r;
+    read(place.path, r);
+    EXPECT_THAT(r.error, HasSubstr(place.path));
+    EXPECT_THAT(r.error, HasSubstr("no trace in it can be read"));
+    std::cout << "[          ] " << r.error << "\n";
+  }
+}
+
+// An index of LTTng's that is not of these packets would end the program within Babeltrace.
+TEST(Damage, WrongIndexIsNotUsed) {
+  const Place place;
+  const auto trace = made(place.path);
+  std::filesystem::create_directories(place.path + "/index");
+  std::string index("\xC1\xF1\xDC\xC1\0\0\0\1\0\0\0\0\0\0\0\x38", 16);
+  std::string entry(56, '\0');
+  entry[0] = 0x40;  // far behind the file's end
+  entry[14] = static_cast<char>(kEach / 10 * kPacket * 8 >> 8);
+  entry[13] = static_cast<char>(kEach / 10 * kPacket * 8 >> 16);
+  std::ofstream(place.path + "/index/channel0_1.idx", std::ios::binary) << index + entry;
+  Read r;
+  read(place.path, r);
+  EXPECT_EQ(r.error, "");
+  EXPECT_EQ(r.seen.events.size(), 3 * kEach);
+  EXPECT_EQ(r.counts.damaged_streams, 0U);
+}
+
+// Another tracer's: not looked through; Babeltrace refuses the file by name.
+TEST(Damage, OtherTracers) {
+  const Place place;
+  CtfOptions options;
+  options.tracer = "other";
+  const auto trace = made(place.path, options);
+  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket + 200));
+  Read r;
+  read(place.path, r);
+  expect_damaged(*trace, r, 0);
+}
+
+// Whatever bits are flipped: an outcome, the other streams whole, and nothing beyond what was written.
+TEST(Damage, AnyBitsFlipped) {
+  std::mt19937 random(20261122);
+  const Place place;
+  const auto trace = made(place.path);
+  const std::uint64_t size = std::filesystem::file_size(trace->stream_file(1));
+  for (int round = 0; round < 150; ++round) {
+    const std::uint64_t at = random() % size;
+    const auto bits = static_cast<std::uint8_t>(1U << (random() % 8));
+    SCOPED_TRACE("byte " + std::to_string(at) + " bits " + std::to_string(bits));
+    ASSERT_TRUE(flip_bits(trace->stream_file(1), at, bits));
+    Read r;
+    read(place.path, r);
+    ASSERT_EQ(r.error, "");
+    ASSERT_LE(r.counts.damaged_streams, 1U);
+    ASSERT_EQ(of_cpu(r.seen, 0), kEach);
+    ASSERT_EQ(of_cpu(r.seen, 2), kEach);
+    ASSERT_LE(r.seen.events.size(), 3 * kEach);
+    const std::uint64_t told = r.seen.events.size() + r.counts.discarded_packets * 10;
+    ASSERT_LE(told, 3 * kEach);
+    if (r.counts.damaged_streams == 0) {
+      ASSERT_EQ(told, 3 * kEach);
+    }
+    ASSERT_TRUE(flip_bits(trace->stream_file(1), at, bits));
+  }
+}
+
+TEST(Damage, AnyBitsOfMetadataFlipped) {
+  std::mt19937 random(7);
+  const Place place;
+  const auto trace = made(place.path);
+  const std::uint64_t size = trace->metadata().size();
+  int readable = 0;
+  for (int round = 0; round < 200; ++round) {
+    const std::uint64_t at = random() % size;
+    const auto bits = static_cast<std::uint8_t>(1U << (random() % 8));
+    ASSERT_TRUE(flip_bits(place.path + "/metadata", at, bits));
+    Read r;
+    read(place.path, r);
+    readable += r.error.empty() ? 1 : 0;
+    ASSERT_TRUE(flip_bits(place.path + "/metadata", at, bits));
+  }
+  EXPECT_GT(readable, 0);
+}
+
+}  // namespace
+}  // namespace margay::lttng::test
