@@ -71,7 +71,6 @@ void expect_damaged(const CtfTrace& trace, const Read& r, std::size_t events) {
   EXPECT_EQ(r.damage[0].place, trace.stream_file(1));
   EXPECT_EQ(r.damage[0].events, events);
   EXPECT_FALSE(r.damage[0].what.empty());
-  std::cout << "[          ] " << r.damage[0].what << "\n";
 }
 
 TEST(Damage, NothingIsDamaged) {
@@ -214,7 +213,6 @@ TEST(Damage, MetadataCut) {
   EXPECT_EQ(r.counts.damaged_streams, 0U);
   ASSERT_EQ(r.damage.size(), 1U);
   EXPECT_EQ(r.damage[0].place, place.path + "/b");
-  std::cout << "[          ] " << r.damage[0].what << "\n";
 }
 
 // Chunks of one trace: only the one whose metadata is damaged is left out.
@@ -238,7 +236,6 @@ TEST(Damage, NoTraceAtAll) {
     read(place.path, r);
     EXPECT_THAT(r.error, HasSubstr(place.path));
     EXPECT_THAT(r.error, HasSubstr("no trace in it can be read"));
-    std::cout << "[          ] " << r.error << "\n";
   }
 }
 
