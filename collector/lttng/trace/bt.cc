@@ -3,7 +3,7 @@
 namespace margay::lttng {
 namespace {
 
-constexpr std::size_t kMostText = 300;
+constexpr std::size_t kMostSentence = 300;
 
 // Without ", msg-it-addr=0x5565...": addresses tell nobody anything.
 std::string without_addresses(std::string text) {
@@ -32,7 +32,7 @@ std::string sentence(std::string_view text) {
       out += c;
     else if (!out.empty() && out.back() != ' ')
       out += ' ';
-    if (out.size() >= kMostText) {
+    if (out.size() >= kMostSentence) {
       out += "...";
       break;
     }

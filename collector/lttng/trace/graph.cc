@@ -59,7 +59,7 @@ std::optional<Failure> Graph::build(const std::vector<const bt_component_source*
   if (!cls || bt_graph_add_sink_component_with_initialize_method_data(
                   graph_.get(), cls.get(), "sink", nullptr, &data_, BT_LOGGING_LEVEL_NONE, &sink) !=
                   BT_GRAPH_ADD_COMPONENT_STATUS_OK)
-    return failed(0);
+    return failed(Failure::kNone);
   std::uint64_t to = 0;
   for (std::size_t i = 0; i < sources.size(); ++i)
     for (std::uint64_t p = 0; p < bt_component_source_get_output_port_count(sources[i]); ++p)
@@ -67,7 +67,7 @@ std::optional<Failure> Graph::build(const std::vector<const bt_component_source*
                                  bt_component_source_borrow_output_port_by_index_const(sources[i], p),
                                  bt_component_sink_borrow_input_port_by_index_const(sink, to++),
                                  nullptr) != BT_GRAPH_CONNECT_PORTS_STATUS_OK)
-        return failed(i);
+        return failed(Failure::kNone);
   return std::nullopt;
 }
 
@@ -77,7 +77,7 @@ std::optional<Failure> Graph::build_recorded(const Plugin& plugin, const std::ve
   merger_ = &merger;
   graph_.reset(bt_graph_create(0));
   if (!graph_ || bt_graph_add_interrupter(graph_.get(), interrupter) != BT_GRAPH_ADD_INTERRUPTER_STATUS_OK)
-    return failed(0);
+    return failed(Failure::kNone);
   std::vector<const bt_component_source*> sources;
   std::vector<const Input*> ports;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -107,7 +107,7 @@ std::optional<Failure> Graph::build_live(const Plugin& plugin, const std::string
       bt_graph_add_interrupter(graph_.get(), interrupter) != BT_GRAPH_ADD_INTERRUPTER_STATUS_OK ||
       bt_graph_add_source_component(graph_.get(), plugin.live, "live", params.get(), BT_LOGGING_LEVEL_NONE,
                                     &source) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)
-    return failed(0);
+    return failed(Failure::kNone);
   return build({source}, {nullptr}, true);
 }
 

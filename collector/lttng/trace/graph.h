@@ -16,7 +16,7 @@
 
 namespace margay::lttng {
 
-using InterrupterRef = BtRef<bt_interrupter, [](const bt_interrupter* i) { bt_interrupter_put_ref(i); }>;
+using InterrupterRef = BtRef<bt_interrupter, bt_interrupter_put_ref>;
 
 struct Plugin {
   PluginRef ref;
@@ -27,7 +27,8 @@ struct Plugin {
 Result<Plugin> load_plugin();
 
 struct Failure {
-  std::size_t input = 0;
+  static constexpr std::size_t kNone = SIZE_MAX;
+  std::size_t input = kNone;  // whose fault it is
   BtError error;
 };
 

@@ -1,5 +1,8 @@
 #include "margay/lttng_trace/trace_reader.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <optional>
 
@@ -10,8 +13,26 @@
 namespace margay::lttng {
 
 namespace {
+
 constexpr char kNoPackets[] = "its packets do not decode";
+constexpr rlim_t kOtherFiles = 64;
+
+// Each stream keeps a file open: the soft limit is raised as far as it takes.
+Status enough_files(const std::string& directory, std::size_t streams) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  const rlim_t wanted = static_cast<rlim_t>(streams) + kOtherFiles;
+  if (limit.rlim_cur >= wanted) return {};
+  const rlim_t most = limit.rlim_max;
+  limit.rlim_cur = std::min(wanted, most);
+  if (most < wanted || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return fail(ErrorCode::kLimit, directory + ": it has " + std::to_string(streams) +
+                                       " streams, and only so many files may be open: " +
+                                       std::to_string(most) + " (ulimit -Hn)");
+  return {};
 }
+
+}  // namespace
 
 struct TraceReader::Impl {
   Impl(EventSink& sink, const ReaderOptions& options)
@@ -87,8 +108,10 @@ Status TraceReader::Impl::build(const std::string& directory) {
   count_lost();
   while (!inputs.empty()) {
     const auto failure = graph.build_recorded(plugin, inputs, merger, interrupter.get());
-    if (!failure) return {};
+    if (!failure) return enough_files(directory, merger.ports());
     graph.clear();
+    if (failure->input >= inputs.size())
+      return fail(ErrorCode::kInternal, directory + ": Babeltrace cannot be set up: " + failure->error.text);
     refuse(failure->input, failure->error);
     for (Input& input : inputs)
       if (input.given.empty())

@@ -4,6 +4,9 @@
 
 #include <fstream>
 #include <random>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "recorder.h"
 #include "support/ctf_writer.h"
@@ -39,6 +42,15 @@ std::size_t of_cpu(const Recorder& seen, int cpu) {
   return static_cast<std::size_t>(
       std::count_if(seen.events.begin(), seen.events.end(), [&](const Seen& s) { return s.cpu == cpu; }));
 }
+
+// Babeltrace 2.0's parser keeps 16 bytes of metadata that it refuses.
+#if defined(__SANITIZE_ADDRESS__)
+using ParserLeaks = __lsan::ScopedDisabler;
+#else
+struct ParserLeaks {
+  ParserLeaks() {}
+};
+#endif
 
 struct Read {
   Recorder seen;
@@ -199,6 +211,7 @@ TEST(Damage, UnknownEventAndWrongTimes) {
 }
 
 TEST(Damage, MetadataCut) {
+  const ParserLeaks leaks;
   const Place place;
   const auto whole = made(place.path + "/a");
   CtfOptions other;
@@ -217,6 +230,7 @@ TEST(Damage, MetadataCut) {
 
 // Chunks of one trace: only the one whose metadata is damaged is left out.
 TEST(Damage, MetadataOfOneChunkCut) {
+  const ParserLeaks leaks;
   const Place place;
   made(place.path + "/1");
   const auto trace = made(place.path + "/2");
@@ -228,6 +242,7 @@ TEST(Damage, MetadataOfOneChunkCut) {
 }
 
 TEST(Damage, NoTraceAtAll) {
+  const ParserLeaks leaks;
   const Place place;
   for (const char* text : {"", "hello", "/* CTF 1.8 */\ntrace {"}) {
     std::ofstream(place.path + "/metadata") << text;
@@ -297,6 +312,7 @@ TEST(Damage, AnyBitsFlipped) {
 }
 
 TEST(Damage, AnyBitsOfMetadataFlipped) {
+  const ParserLeaks leaks;
   std::mt19937 random(7);
   const Place place;
   const auto trace = made(place.path);

@@ -1,6 +1,7 @@
 // What is told of sound recorded traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 
@@ -238,6 +239,25 @@ TEST(TraceReader, ChunksOfOneTraceAreOneTrace) {
   EXPECT_EQ(seen.events.size(), 3U);
   EXPECT_EQ(seen.classes.size(), 2U);
   EXPECT_EQ((*reader)->counts().discarded_events, 5U);
+}
+
+// A file is open for each stream.
+TEST(TraceReader, MoreStreamsThanFilesMayBeOpen) {
+  const Place place;
+  CtfTrace trace(place.path, {}, {{"app:x", {}}});
+  for (std::uint32_t cpu = 0; cpu < 200; ++cpu) trace.event(cpu, 1'000 + cpu, 0, thread(1, 1), {});
+  ASSERT_TRUE(trace.finish());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 100;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  Recorder seen;
+  auto reader = TraceReader::open_directory(place.path, seen);
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(read_all(**reader), "");
+  EXPECT_EQ(seen.events.size(), 200U);
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(TraceReader, StopEndsIt) {

@@ -17,6 +17,7 @@
 // THREAD SAFETY: none, but stop(), which any thread and any signal handler may call.
 // OWNERSHIP: the sink is the caller's and outlives the reader. What is handed to it is valid during the call.
 // The sink must not throw.
+// FILES: one is open for each stream; the process' soft limit of open files is raised where it takes that.
 // COST: about that of Babeltrace's own decoding (tests/bench/lttng_trace_bench). Memory: 8 MiB of mapped file
 // a stream, 15 messages a stream, and each class once. Live, run_once waits for the relay daemon's answers.
 #pragma once
@@ -75,7 +76,8 @@ class TraceReader {
 
   // All traces in `directory` and below it (16 levels), together.
   // Errors: kNotFound (no such directory, or no trace in it), kCorrupt (none of them can be read), kLimit
-  // (more than kMostTraces), kUnavailable (Babeltrace's plugins are not there), kIo.
+  // (more than kMostTraces; more streams than files may be open), kUnavailable (Babeltrace's plugins are not
+  // there), kIo.
   static Result<std::unique_ptr<TraceReader>> open_directory(const std::string& directory, EventSink& sink,
                                                              ReaderOptions options = {});
   // "net://HOST[:PORT]/host/HOSTNAME/SESSION". Connects in run_once. A session that is not there yet is
