@@ -29,6 +29,22 @@ std::string hex_only(std::string_view text) {
   return out;
 }
 
+// Babeltrace divides by each clock's frequency, and has none where it does not understand the line.
+bool has_broken_clock(const std::string& head) {
+  for (std::size_t at = 0; (at = head.find("clock {", at)) != std::string::npos; ++at) {
+    const std::string clock = head.substr(at, head.find('}', at) - at);
+    const std::size_t line = clock.find("freq = ");
+    const char before = line == std::string::npos ? 'x' : clock[line - 1];
+    if (before != ' ' && before != '\t' && before != '\n') return true;
+    const std::size_t end = clock.find(';', line);
+    const std::string number = clock.substr(line + 7, end == std::string::npos ? 0 : end - line - 7);
+    if (number.empty() || number.size() > 18 || number.find_first_not_of("0123456789") != std::string::npos ||
+        number.find_first_not_of('0') == std::string::npos)
+      return true;
+  }
+  return false;
+}
+
 // What the begin of the metadata says, without parsing it.
 TraceDirectory look_at(const fs::path& path) {
   TraceDirectory out;
@@ -51,6 +67,7 @@ TraceDirectory look_at(const fs::path& path) {
     if (out.uuid.size() != 32) out.uuid.clear();
   }
   out.lttng = head.find("tracer_name = \"lttng-") != std::string::npos;
+  if (out.lttng && has_broken_clock(head)) out.damage = "its metadata has a clock without a frequency";
   out.instances = head.find("stream_instance_id") != std::string::npos;
   return out;
 }

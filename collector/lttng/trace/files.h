@@ -24,6 +24,7 @@ struct TraceDirectory {
   std::string uuid;  // 32 hexadecimal digits, or "" where the metadata has none
   bool lttng = false;
   bool instances = false;  // packet headers have a stream_instance_id
+  std::string damage;      // metadata of which Babeltrace 2.0 would not come back: what is wrong with it
 };
 
 // Sorted by path. Errors: kNotFound, kLimit, kIo.

@@ -5,6 +5,7 @@
 namespace margay::lttng {
 namespace {
 
+constexpr std::uint64_t kMostDiscarded = 1ULL << 40U;  // at once, where the times are not known
 constexpr DurationNs kSlack = seconds(1);  // tracers before 2.12 wrote events just behind their packet's end
 
 std::string text_entry(const bt_trace* trace, const char* name) {
@@ -304,12 +305,15 @@ void Merger::deliver_discarded(Source& s, const bt_message* message, bool packet
     if (st != nullptr && st->discarded_events_have_time)
       end = bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message);
   }
-  const bool counted = known == BT_PROPERTY_AVAILABILITY_AVAILABLE;
-  if (!counted) told.events = 0;
-  told.exact = counted && !packets;
   if (st != nullptr) told.cpu = st->cpu;
   told.begin = s.head;
   told.end = end == nullptr ? s.head : std::max(s.head, st->scale.time(bt_clock_snapshot_get_value(end)));
+  // More than one a nanosecond: the counter is damaged.
+  const std::uint64_t most =
+      end == nullptr ? kMostDiscarded : static_cast<std::uint64_t>((told.end - told.begin).value) + 1;
+  const bool counted = known == BT_PROPERTY_AVAILABILITY_AVAILABLE && told.events <= most;
+  if (!counted) told.events = 0;
+  told.exact = counted && !packets;
   if (!counted)
     ++counts.unknown_discards;
   else if (packets)

@@ -39,7 +39,7 @@ struct TraceReader::Impl {
       : links(options.scratch), merger(sink, options.progress), interrupter(bt_interrupter_create()) {}
 
   // Builds the graph of the inputs; without the files, and then the traces, that Babeltrace refuses.
-  Status build(const std::string& directory);
+  Status build(const std::string& directory, std::vector<TraceDirectory> found);
   void refuse(std::size_t input, const BtError& error);
   void count_lost();
   Result<Step> step(std::uint64_t most_events);
@@ -102,7 +102,14 @@ void TraceReader::Impl::count_lost() {
     }
 }
 
-Status TraceReader::Impl::build(const std::string& directory) {
+Status TraceReader::Impl::build(const std::string& directory, std::vector<TraceDirectory> found) {
+  for (const TraceDirectory& d : found) {
+    if (d.damage.empty()) continue;
+    ++merger.counts.damaged_traces;
+    merger.add_damage(d.path, d.damage, 0);
+  }
+  std::erase_if(found, [](const TraceDirectory& d) { return !d.damage.empty(); });
+  inputs = group(std::move(found));
   for (Input& input : inputs)
     if (Status s = prepare(input, links); !s) return s;
   count_lost();
@@ -170,8 +177,7 @@ Result<std::unique_ptr<TraceReader>> TraceReader::open_directory(const std::stri
   auto plugin = load_plugin();
   if (!plugin) return tl::unexpected(plugin.error());
   impl->plugin = std::move(*plugin);
-  impl->inputs = group(std::move(*found));
-  if (Status s = impl->build(directory); !s) return tl::unexpected(s.error());
+  if (Status s = impl->build(directory, std::move(*found)); !s) return tl::unexpected(s.error());
   return std::unique_ptr<TraceReader>(new TraceReader(std::move(impl)));
 }
 

@@ -228,6 +228,40 @@ TEST(Damage, MetadataCut) {
   EXPECT_EQ(r.damage[0].place, place.path + "/b");
 }
 
+// Babeltrace would end the program by a division.
+TEST(Damage, ClockWithoutFrequency) {
+  for (const auto& [find, replace] :
+       {std::pair<std::string, std::string>{"freq = 1000000000", "freq = 0000000000"},
+        {"freq = 1000000000", "frEq = 1000000000"}}) {
+    const Place place;
+    const auto trace = made(place.path);
+    std::string text = trace->metadata();
+    text.replace(text.find(find), find.size(), replace);
+    std::ofstream(place.path + "/metadata") << text;
+    Read r;
+    read(place.path, r);
+    EXPECT_THAT(r.error, HasSubstr("frequency"));
+  }
+}
+
+// Lost by the nanosecond: a counter that is damaged counts nothing.
+TEST(Damage, DiscardedCounters) {
+  for (const std::uint64_t at : {64 + 5, 72 + 5}) {  // packets, events
+    const Place place;
+    const auto trace = made(place.path);
+    ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + at, 0x10));
+    Read r;
+    read(place.path, r);
+    EXPECT_EQ(r.error, "");
+    EXPECT_EQ(r.counts.discarded_packets, 0U);
+    EXPECT_EQ(r.counts.discarded_events, 0U);
+    EXPECT_GE(r.counts.unknown_discards, 1U);
+    EXPECT_LE(r.seen.events.size(), 3 * kEach);
+    ASSERT_FALSE(r.seen.discarded.empty());
+    EXPECT_FALSE(r.seen.discarded[0].exact);
+  }
+}
+
 // Chunks of one trace: only the one whose metadata is damaged is left out.
 TEST(Damage, MetadataOfOneChunkCut) {
   const ParserLeaks leaks;
@@ -293,6 +327,7 @@ TEST(Damage, AnyBitsFlipped) {
   for (int round = 0; round < 150; ++round) {
     const std::uint64_t at = random() % size;
     const auto bits = static_cast<std::uint8_t>(1U << (random() % 8));
+    if (at % kPacket >= 80 && at % kPacket < 84) continue;  // the number of its CPU
     SCOPED_TRACE("byte " + std::to_string(at) + " bits " + std::to_string(bits));
     ASSERT_TRUE(flip_bits(trace->stream_file(1), at, bits));
     Read r;
@@ -302,10 +337,8 @@ TEST(Damage, AnyBitsFlipped) {
     ASSERT_EQ(of_cpu(r.seen, 0), kEach);
     ASSERT_EQ(of_cpu(r.seen, 2), kEach);
     ASSERT_LE(r.seen.events.size(), 3 * kEach);
-    const std::uint64_t told = r.seen.events.size() + r.counts.discarded_packets * 10;
-    ASSERT_LE(told, 3 * kEach);
-    if (r.counts.damaged_streams == 0) {
-      ASSERT_EQ(told, 3 * kEach);
+    if (r.counts.damaged_streams == 0 && r.seen.discarded.empty()) {
+      ASSERT_EQ(r.seen.events.size(), 3 * kEach);
     }
     ASSERT_TRUE(flip_bits(trace->stream_file(1), at, bits));
   }
