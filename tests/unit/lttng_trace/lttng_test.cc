@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -154,6 +155,43 @@ TEST(Lttng, RelayDaemonThatDiesIsAnError) {
   ASSERT_FALSE(step);
   EXPECT_EQ(step.error().code, ErrorCode::kUnavailable);
   std::cout << "[          ] " << step.error().message << "\n";
+}
+
+// A relay daemon that is stopped, not dead.
+TEST(Lttng, StopEndsTheWaitForARelayDaemon) {
+  NEEDS_LTTNG();
+  LttngRig rig;
+  ASSERT_TRUE(rig.start(true));
+  ASSERT_TRUE(rig.lttng({"create", "s", "--live=20000", "--set-url=" + rig.relay_url()}));
+  ASSERT_NO_FATAL_FAILURE(enable(rig, "s"));
+  Recorder seen;
+  auto reader = TraceReader::open_live(rig.live_url("s"), seen);
+  ASSERT_TRUE(reader);
+  auto step = run_until(**reader, 10, [&] { return (*reader)->attached(); });
+  ASSERT_TRUE((*reader)->attached());
+  struct sigaction nothing {};
+  struct sigaction before {};
+  nothing.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &nothing, &before), 0);
+  kill(rig.relay_daemon(), SIGSTOP);
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    step = run_until(**reader, 20, [] { return false; });
+    over = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE(over);
+  (*reader)->stop();
+  for (int i = 0; i < 100 && !over; ++i) {
+    pthread_kill(other.native_handle(), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(over);
+  kill(rig.relay_daemon(), SIGCONT);
+  other.join();
+  sigaction(SIGUSR1, &before, nullptr);
+  ASSERT_TRUE(step) << step.error().message;
+  EXPECT_EQ(*step, Step::kEnd);
 }
 
 }  // namespace
