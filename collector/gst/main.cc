@@ -68,7 +68,7 @@ class Reader {
       const bool finishing = g_terminate != 0 || outbox_.finish();
       const bool empty = read_pipe();
       if (empty)
-        for (const reader::ProcessId p : gone) log_.end_process(p);
+        for (const auto& g : gone) log_.end_process(g.process);
       if (finishing && empty) streams_.finish();
       streams_.flush();
       courier.send(outbox_);

@@ -469,10 +469,11 @@ void Streams::flush() {
   }
 }
 
-std::vector<ProcessId> Streams::gone() const {
-  std::vector<ProcessId> out;
+std::vector<Streams::Gone> Streams::gone() const {
+  std::vector<Gone> out;
   for (const auto& [id, process] : processes_)
-    if (!process->ended && watch_.seen(process->source).gone) out.emplace_back(id);
+    if (const auto& seen = watch_.seen(process->source); !process->ended && seen.gone)
+      out.push_back({ProcessId(id), process->pid, seen.looked});
   return out;
 }
 

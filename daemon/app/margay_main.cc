@@ -117,6 +117,16 @@ int run(int argc, char** argv) {
                     "the job is, or starts, GStreamer programs: read their debug log live; functions are "
                     "states, threads are "
                     "resources.\n--gst-debug='*:7' tells more (GST_DEBUG goes before, if it is set)");
+  run_app->add_flag("--lttng{none}", request.lttng,
+                    "trace the job with LTTng, live: its own session, made before the job starts. "
+                    "--lttng=pthread,libc instruments\n"
+                    "programs that are not: pthread (mutexes), libc (malloc), functions (built with "
+                    "-finstrument-functions), dl");
+  run_app
+      ->add_option(
+          "--lttng-rules", request.lttng_rules,
+          "file of rules that say what events mean (collector/lttng/rules/RULES.md); these are traced, too")
+      ->allow_extra_args(false);
   run_app->add_flag("-q,--quiet", request.quiet, "say nothing but errors");
   run_app->add_option("command", request.command, "the job: everything after --")->required();
   run_app->positionals_at_end();

@@ -19,7 +19,7 @@ const std::vector<Uses>& uses() {
       {"collector", {"proto", "collector"}},
       {"collector/model", {"proto/base"}},
       {"collector/slicer", {"proto/base", "collector/model"}},
-      {"collector/reader", {"proto/base"}},
+      {"collector/reader", {"proto", "collector/node"}},
       {"collector/lttng/rules", {"proto/base", "collector/reader", "collector/lttng"}},
       {"collector/probe", {"proto/base"}},
       {"collector/lttng/session", {"proto/base"}},

@@ -46,7 +46,7 @@ class Names {
   SymbolSource& symbols_;
   const Limits limits_;
   FlatMap by_value_;
-  std::array<ByText, 5> by_text_;  // by NameKind
+  std::array<ByText, reader::kNameKinds> by_text_;  // by NameKind
   std::size_t known_ = 0;
   std::uint64_t left_out_ = 0;
   std::string text_;

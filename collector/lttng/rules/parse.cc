@@ -76,7 +76,8 @@ bool set_domain(const std::string& text, Rule& rule) {
 bool set_state_kind(const std::string& text, Rule& rule) {
   if (text == "wait") rule.name_kind = reader::NameKind::kWait;
   if (text == "io") rule.name_kind = reader::NameKind::kIo;
-  return text == "wait" || text == "io" || text == "state";
+  if (text == "idle") rule.name_kind = reader::NameKind::kIdle;
+  return text == "wait" || text == "io" || text == "idle" || text == "state";
 }
 
 // One key of a rule. False: the value is not what expected_of() says.

@@ -98,7 +98,7 @@ std::string expected_of(KeyType type) {
     case KeyType::kDomain:
       return "\"kernel\" or \"ust\"";
     case KeyType::kStateKind:
-      return "\"state\", \"wait\" or \"io\"";
+      return "\"state\", \"wait\", \"io\" or \"idle\"";
     case KeyType::kGlob:
       return "a pattern of process names, such as \"gst-*\"";
     case KeyType::kFlag:

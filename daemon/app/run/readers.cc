@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace margay::app {
 
@@ -35,6 +37,39 @@ Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string&
                           {"GST_DEBUG_NO_COLOR", "1"},
                           {"GST_DEBUG_FILE", pipe}};
   return plan;
+}
+
+Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const std::string& helpers,
+                                const std::vector<std::string>& rules) {
+  ReaderPlan plan;
+  plan.what = "the keeper of the LTTng session";
+  if (place.program.empty())
+    return fail(ErrorCode::kNotFound,
+                "margay-lttng is not installed (it is built where liblttng-ctl and Babeltrace 2 are)");
+  plan.options.arguments = {place.program,
+                            "--run-dir",
+                            place.directory.path,
+                            "--run",
+                            place.run,
+                            "--owner-pid",
+                            std::to_string(place.owner),
+                            "--memory",
+                            std::to_string(place.memory_bytes) + "b"};
+  if (helpers != "none") plan.options.arguments.insert(plan.options.arguments.end(), {"--preload", helpers});
+  for (const std::string& file : rules)
+    plan.options.arguments.insert(plan.options.arguments.end(),
+                                  {"--rules-file", std::filesystem::absolute(file)});
+  plan.ready_file = place.directory.path + "/lttng.environment";
+  return plan;
+}
+
+bool read_environment(const std::string& path, std::vector<std::pair<std::string, std::string>>& out) {
+  std::ifstream in(path);
+  if (!in) return false;
+  for (std::string line; std::getline(in, line);)
+    if (const std::size_t equals = line.find('='); equals != std::string::npos)
+      out.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+  return true;
 }
 
 }  // namespace margay::app

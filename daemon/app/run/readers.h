@@ -18,6 +18,8 @@ struct ReaderPlan {
   ChildOptions options;
   std::vector<std::pair<std::string, std::string>> job_environment;
   int hold = -1;  // a file to be kept open as long as the job lives
+  // There when the reader is ready for the job: KEY=VALUE lines of more environment; "": it needs no waiting.
+  std::string ready_file;
 };
 struct ReaderPlace {
   std::string program;  // of the reader
@@ -30,5 +32,11 @@ struct ReaderPlace {
 // Of GStreamer's debug log: a pipe in the run's directory that the job writes to. `level` is what GST_DEBUG
 // is to be ("*:6"); one that the user has set goes before. Errors: kIo (no pipe).
 Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level);
+
+// Of LTTng: `helpers` are preloaded ("pthread,libc", or "none"), `rules` are files of what events mean.
+Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const std::string& helpers,
+                                const std::vector<std::string>& rules);
+// What a ready file says; false while it is not there. LD_PRELOAD comes once for each library.
+bool read_environment(const std::string& path, std::vector<std::pair<std::string, std::string>>& out);
 
 }  // namespace margay::app

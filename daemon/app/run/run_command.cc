@@ -8,17 +8,15 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <list>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "child.h"
+#include "closing.h"
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
@@ -42,21 +40,6 @@ constexpr DurationNs kLongestPause = seconds(10);
 constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 constexpr std::size_t kLongestName = 64;
 
-void say(const std::string& line) {
-  std::fprintf(stderr, "margay: %s\n", line.c_str());
-}
-
-std::string make_run_name() {
-  char stamp[32];
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
-  char name[48];
-  std::snprintf(name, sizeof name, "%s-%04x", stamp, std::random_device{}() & 0xffffu);
-  return name;
-}
-
 // A helper process of the run: started again when it dies, ever more slowly.
 struct Helper {
   std::string what;
@@ -78,6 +61,7 @@ class Run {
  private:
   bool prepare();
   void prepare_readers();
+  void wait_for_readers();
   // The daemon first.
   std::vector<Helper*> helpers();
   void start(Helper& helper);
@@ -89,8 +73,8 @@ class Run {
   void handle_signal(const signalfd_siginfo& info);
   void show_reports();
   void finish();
-  void write_summary(const std::string& from_daemon);
   void print_end();
+  Ending ending() const { return {request_.summary, exit_code_, job_end_ - job_begin_}; }
 
   const RunRequest& request_;
   Options options_;
@@ -174,6 +158,7 @@ bool Run::prepare() {
   }
   for (Helper* h : helpers())
     if (h != &daemon_) start(*h);
+  wait_for_readers();
   auto socket = transport::Socket::connect(context_, zmq::socket_type::sub, directory_.reports_endpoint());
   if (socket) {
     reports_.emplace(std::move(*socket));
@@ -183,18 +168,48 @@ bool Run::prepare() {
 }
 
 void Run::prepare_readers() {
-  if (request_.gst_debug.empty()) return;
-  ReaderPlace place{parts_.gst, directory_, run_, getpid(), options_.node_memory_bytes};
-  auto plan = gstreamer_reader(place, request_.gst_debug);
-  if (!plan) {
-    say(plan.error().message + "; GStreamer's log is not read");
-    return;
+  const auto add = [&](Result<ReaderPlan> plan, const char* without) {
+    if (!plan) {
+      say(plan.error().message + without);
+      return;
+    }
+    Helper& helper = readers_.emplace_back();
+    helper.what = plan->what;
+    helper.options = plan->options;
+    helper.options.block_term = true;
+    plans_.push_back(std::move(*plan));
+  };
+  const auto place = [&](const std::string& program) {
+    return ReaderPlace{program, directory_, run_, getpid(), options_.node_memory_bytes};
+  };
+  if (!request_.gst_debug.empty())
+    add(gstreamer_reader(place(parts_.gst), request_.gst_debug), "; GStreamer's log is not read");
+  if (!request_.lttng.empty())
+    add(lttng_reader(place(parts_.lttng), request_.lttng, request_.lttng_rules),
+        "; nothing is traced by LTTng");
+}
+
+// What happens before a reader is there is not seen: the job waits for it, but not for long.
+void Run::wait_for_readers() {
+  const TimeNs until = clock_.monotonic() + kReadyPatience;
+  auto helper = readers_.begin();
+  for (ReaderPlan& plan : plans_) {
+    Helper& h = *helper++;
+    if (plan.ready_file.empty()) continue;
+    while (!read_environment(plan.ready_file, plan.job_environment)) {
+      reap();
+      if (h.pid < 0 || clock_.monotonic() >= until) {
+        std::ifstream log(directory_.path + "/log");
+        for (std::string line; std::getline(log, line);)
+          if (line.find("error") != std::string::npos) std::fprintf(stderr, "margay: %s\n", line.c_str());
+        say(h.what + " is not ready; the job runs without it");
+        h.done = true;
+        if (h.pid > 0) end_child(std::exchange(h.pid, -1), DurationNs(0), seconds(2));
+        break;
+      }
+      usleep(5'000);
+    }
   }
-  Helper& helper = readers_.emplace_back();
-  helper.what = plan->what;
-  helper.options = plan->options;
-  helper.options.block_term = true;
-  plans_.push_back(std::move(*plan));
 }
 
 std::vector<Helper*> Run::helpers() {
@@ -260,7 +275,11 @@ int Run::start_job() {
         {"LD_PRELOAD",
          parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
     for (const ReaderPlan& plan : plans_)
-      job.environment.insert(job.environment.end(), plan.job_environment.begin(), plan.job_environment.end());
+      for (const auto& [key, value] : plan.job_environment)
+        if (key == "LD_PRELOAD")
+          job.environment[1].second += ":" + value;
+        else
+          job.environment.emplace_back(key, value);
   }
   job_begin_ = clock_.realtime();
   auto pid = spawn(job);
@@ -293,7 +312,7 @@ void Run::reap() {
         h->restart_at = now + h->pause;
         // Those that bring events end by themselves when all they had to deliver is in the archive.
         if (h != &daemon_ && job_ended_ && WIFEXITED(status) && WEXITSTATUS(status) == 0) h->done = true;
-        if (!request_.quiet && !job_ended_)
+        if (!request_.quiet && !job_ended_ && job_ > 0)
           say(h->what + " ended unexpectedly (" +
               (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                    : "exit code " + std::to_string(exit_code_of(status))) +
@@ -341,7 +360,7 @@ void Run::supervise() {
 // The job has ended: take what is left, close the books, end the helpers.
 void Run::finish() {
   if (!watched_) {
-    write_summary("");
+    alerts_ = write_summary("", ending());
     return;
   }
   wire::ControlRequest request;
@@ -398,7 +417,7 @@ void Run::finish() {
     show_reports();
   }
   if (!error.empty()) say(error);
-  write_summary(summary);
+  alerts_ = write_summary(summary, ending());
   // SIGTERM tells them what the daemon tells them, too: finish.
   for (Helper* h : helpers())
     if (h != &daemon_ && h->pid > 0) end_child(h->pid, DurationNs(0), kSourcesPatience + seconds(1));
@@ -412,22 +431,6 @@ void Run::finish() {
   transport::remove_run_directory(directory_);
 }
 
-void Run::write_summary(const std::string& from_daemon) {
-  auto j = nlohmann::ordered_json::parse(from_daemon, nullptr, false);
-  if (!j.is_object()) {
-    j = nlohmann::ordered_json::object();
-    j["error"] = "the job ran without Margay";
-  }
-  alerts_ = j.value("alerts", std::uint64_t{0});
-  j["exit_code"] = exit_code_;
-  j["duration_ns"] = (job_end_ - job_begin_).value;
-  if (request_.summary.empty()) return;
-  std::ofstream out(request_.summary, std::ios::trunc);
-  out << j.dump() << '\n';
-  out.flush();
-  if (!out) say(request_.summary + ": cannot be written: " + std::strerror(errno));
-}
-
 void Run::print_end() {
   const auto duration = (job_end_ - job_begin_).value;
   std::uint64_t produced = 0;
@@ -435,11 +438,7 @@ void Run::print_end() {
   say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
   if (last_.health().sources_size() == 0) {
-    say(request_.gst_debug.empty()
-            ? "no MPI program was seen: nothing that was started calls MPI_Init of Open MPI, or names its "
-              "states "
-              "(margay/annotate.h)"
-            : "no GStreamer program was seen: nothing that was started wrote a debug log");
+    say(nothing_seen(request_));
     return;
   }
   const std::uint64_t lost = last_.health().lost_events();
@@ -468,30 +467,6 @@ int Run::operator()() {
 }
 
 }  // namespace
-
-Result<Installation> find_installation() {
-  std::error_code ec;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ec);
-  if (ec) return fail(ErrorCode::kIo, "/proc/self/exe: " + ec.message());
-  const fs::path prefix = self.parent_path().parent_path();
-  Installation found;
-  const auto first = [&](std::initializer_list<fs::path> candidates, std::string& out) {
-    for (const auto& c : candidates)
-      if (fs::exists(c, ec)) {
-        out = c.string();
-        return true;
-      }
-    return false;
-  };
-  if (!first({prefix / "bin/margayd", prefix / "sbin/margayd"}, found.daemon))
-    return fail(ErrorCode::kNotFound, "margayd was not found beside " + self.string());
-  if (!first({prefix / MARGAY_LIBEXECDIR / "margay/margay-node"}, found.node))
-    return fail(ErrorCode::kNotFound, "margay-node was not found below " + prefix.string());
-  if (!first({prefix / MARGAY_LIBDIR / "margay/libmargay-probe.so"}, found.probe))
-    return fail(ErrorCode::kNotFound, "libmargay-probe.so was not found below " + prefix.string());
-  first({prefix / MARGAY_LIBEXECDIR / "margay/margay-gst"}, found.gst);
-  return found;
-}
 
 int run_command(const RunRequest& request) {
   // What is wrong with the request is said before the job starts.

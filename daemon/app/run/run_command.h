@@ -3,6 +3,7 @@
 //   margay run ---+--- margayd            archive, alerts, reports      restarted if it dies
 //                 +--- margay-node        drains the rings, samples     restarted if it dies
 //                 +--- margay-gst         reads GStreamer's log, where asked for; restarted if it dies
+//                 +--- margay-lttng        LTTng's daemons, a live session, its reader; where asked for
 //                 +--- the job, with the probe preloaded                its exit code is ours
 //
 // The job never depends on the others: if they cannot be started, it runs as without Margay, and a line
@@ -23,6 +24,9 @@ struct RunRequest {
   std::string name;       // of the run; "" for one made of time and chance
   bool quiet = false;     // print nothing but errors
   std::string gst_debug;  // what GST_DEBUG is to be, of a GStreamer program; "": its log is not read
+  std::string
+      lttng;  // what is preloaded into an LTTng-traced program ("pthread,libc", "none"); "": not traced
+  std::vector<std::string> lttng_rules;  // files
   std::vector<std::string> command;
 };
 
@@ -32,7 +36,7 @@ int run_command(const RunRequest& request);
 // Where the parts of Margay lie: beside this program (build tree or installation).
 struct Installation {
   std::string daemon, node, probe;
-  std::string gst;  // "" where it is not installed
+  std::string gst, lttng;  // "" where they are not installed
 };
 Result<Installation> find_installation();
 

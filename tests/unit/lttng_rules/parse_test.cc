@@ -83,7 +83,7 @@ TEST(Parse, ErrorsTellFileLineKeyAndWhatWasExpected) {
       error_of("\n[[variable]]\nevent = \"a\"\nname = \"x\""),
       "my.toml:2: [[variable]]: the key 'value' is missing: expected the name of a field, such as \"size\"");
   EXPECT_THAT(error_of("[[state]]\nenter = \"a\"\nleave = \"b\"\nname = \"x\"\nkind = \"sleep\""),
-              "my.toml:5: [[state]] kind: expected \"state\", \"wait\" or \"io\", got \"sleep\"");
+              "my.toml:5: [[state]] kind: expected \"state\", \"wait\", \"io\" or \"idle\", got \"sleep\"");
   EXPECT_THAT(error_of("[[states]]\nenter = \"a\""),
               StartsWith("my.toml:1: unknown kind of rule 'states'; there are"));
   EXPECT_THAT(error_of("[mark]\nevent = \"a\""), HasSubstr("expected a list of rules, each below [[mark]]"));

@@ -13,6 +13,7 @@
 // Thread safety: none. Cost: O(1) a call, no allocation but for new names, threads and processes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -31,6 +32,7 @@ inline constexpr ThreadId kNoThread{~std::uint32_t{0}};
 
 // The first four are states. kWait: for others, or for a time; kIdle: for something to do.
 enum class NameKind : std::uint8_t { kState, kWait, kIo, kIdle, kMark, kVariable };
+inline constexpr std::size_t kNameKinds = 6;
 
 class StateSink {
  public:

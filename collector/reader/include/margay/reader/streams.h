@@ -86,7 +86,12 @@ class Streams final : public StateSink {
   // collector has confirmed.
   void flush();
   // Processes that have ended, and have not been said to.
-  std::vector<ProcessId> gone() const;
+  struct Gone {
+    ProcessId process;
+    std::int64_t pid = 0;
+    TimeNs looked{};  // it had ended by then
+  };
+  std::vector<Gone> gone() const;
   // Every process ends at its threads' last record.
   void finish();
   // All goodbyes are confirmed.

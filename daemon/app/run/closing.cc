@@ -1,0 +1,55 @@
+#include "closing.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+namespace margay::app {
+
+void say(const std::string& line) {
+  std::fprintf(stderr, "margay: %s\n", line.c_str());
+}
+
+std::string make_run_name() {
+  char stamp[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+  char name[48];
+  std::snprintf(name, sizeof name, "%s-%04x", stamp, std::random_device{}() & 0xffffu);
+  return name;
+}
+
+std::uint64_t write_summary(const std::string& from_daemon, const Ending& ending) {
+  auto j = nlohmann::ordered_json::parse(from_daemon, nullptr, false);
+  if (!j.is_object()) {
+    j = nlohmann::ordered_json::object();
+    j["error"] = "the job ran without Margay";
+  }
+  const auto alerts = j.value("alerts", std::uint64_t{0});
+  j["exit_code"] = ending.exit_code;
+  j["duration_ns"] = ending.duration.value;
+  if (ending.file.empty()) return alerts;
+  std::ofstream out(ending.file, std::ios::trunc);
+  out << j.dump() << '\n';
+  out.flush();
+  if (!out) say(ending.file + ": cannot be written: " + std::strerror(errno));
+  return alerts;
+}
+
+std::string nothing_seen(const RunRequest& request) {
+  if (!request.lttng.empty())
+    return "no traced program was seen: no event of LTTng that a rule is for came (the archive's log says "
+           "more)";
+  if (!request.gst_debug.empty())
+    return "no GStreamer program was seen: nothing that was started wrote a debug log";
+  return "no MPI program was seen: nothing that was started calls MPI_Init of Open MPI, or names its states "
+         "(margay/annotate.h)";
+}
+
+}  // namespace margay::app

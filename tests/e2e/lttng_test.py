@@ -1,0 +1,132 @@
+"""`margay run --lttng`: programs traced by LTTng, live, with its real daemons."""
+import collections
+import csv
+import os
+import shutil
+import subprocess
+import unittest
+
+from e2e import LONG, MARGAY, PROGRAMS, E2eTest, dump, end_process, executable_of, plant, read_text, wait_for
+
+MUTEXES = os.path.join(PROGRAMS, "mutexes")
+
+
+def built():
+    return os.path.exists(os.path.join(os.path.dirname(os.path.dirname(MARGAY)), "libexec", "margay", "margay-lttng"))
+
+
+def states_of(run):
+    """{thread: {state: visits}}"""
+    visits = collections.defaultdict(collections.Counter)
+    for row in csv.DictReader(dump("cells", run.archive).splitlines()):
+        if row["state"] not in ("Absent", "Unknown", "Compute"):
+            visits[int(row["leaf"])][row["state"]] += int(row["visits"])
+    return visits
+
+
+@unittest.skipUnless(built() and shutil.which("lttng-sessiond") and shutil.which("lttng-relayd"),
+                     "LTTng is not installed")
+class Lttng(E2eTest):
+    def account(self, run):
+        """What the reader says of the events that it saw."""
+        lines = [line for line in read_text(os.path.join(run.archive, "log")).splitlines() if " events seen: " in line]
+        self.assertEqual(len(lines), 1, read_text(os.path.join(run.archive, "log")))
+        words = lines[0].split("LTTng: ", 1)[1].replace(",", "").replace(":", "").replace(";", "").split()
+        numbers = [int(word) for word in words if word.isdigit()]
+        names = ("seen", "used", "ignored", "unmatched", "unbalanced", "too_deep", "left_out", "discarded")
+        account = dict(zip(names, numbers))
+        self.assertEqual(account["seen"], sum(account[n] for n in names[1:7]), lines[0])
+        return account
+
+    def descendant(self, run, name):
+        for pid in plant.descendants(run.pid):
+            if executable_of(pid) == name:
+                return pid
+        return None
+
+    def test_a_mutex_bound_program_and_the_thread_that_holds_on(self):
+        run = self.run_margay([MUTEXES, "4", "17", "2", "12", "3"], flags=["--lttng=pthread"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 5)
+        self.check_cells(run)
+        self.check_archive(run)
+        rounds = [int(line) for line in run.stdout.split()]
+        self.assertEqual(len(rounds), 4)
+        threads = {s["resource"].rsplit("/", 1)[1]: s for s in run.summary["sources"]}
+        self.assertEqual(sorted(threads), ["mutexes"] + [f"worker{i}" for i in range(4)])
+        for i in range(4):  # a lock is waited for and had: ENTER and LEAVE
+            self.assertGreaterEqual(threads[f"worker{i}"]["produced"], 2 * rounds[i])
+            self.assertLess(threads[f"worker{i}"]["produced"], 2 * rounds[i] + 100)
+        account = self.account(run)
+        self.assertEqual(account["discarded"], 0)
+        self.assertGreaterEqual(account["used"], 2 * sum(rounds), "request and acquisition")
+        blamed = [r for a in run.firing() for r in a["resources"]]
+        self.assertTrue(any(r.endswith("/worker2") for r in blamed), run.alerts)
+        self.assertFalse(any(r.endswith(f"/worker{i}") for r in blamed for i in (0, 1, 3)), blamed)
+
+    def test_many_short_lived_processes(self):
+        run = self.run_margay(["/bin/sh", "-c", f"for i in $(seq 60); do {MUTEXES} 2 0.02 >/dev/null; done"],
+                              flags=["--lttng=pthread"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertEqual(run.summary["events"]["produced"], run.summary["events"]["modelled"], run.summary["events"])
+        programs = {s["resource"].split("/")[2] for s in run.summary["sources"] if "/mutexes:" in s["resource"]}
+        self.assertEqual(len(programs), 60)
+        self.assertEqual(self.account(run)["discarded"], 0)
+
+    def test_the_relay_daemon_dies_and_the_session_is_made_again(self):
+        run = self.run_margay([MUTEXES, "2", "14"], flags=["--lttng=pthread"])
+        relayd = wait_for(lambda: self.descendant(run, "lttng-relayd"), "the relay daemon")
+        wait_for(lambda: run.produced_so_far() > 500, "events")
+        before = run.produced_so_far()
+        end_process(relayd)
+        log = os.path.join(run.control_directory(), "log")
+        wait_for(lambda: "the session made anew" in read_text(log), "that it is said", 10)
+        wait_for(lambda: "goes on as" in read_text(log), "another session")
+        wait_for(lambda: run.produced_so_far() > before + 2000, "events of it")
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertEqual(len(run.stdout.split()), 2)
+        unknown = sum(int(row["duration_ns"]) for row in csv.DictReader(dump("cells", run.archive).splitlines())
+                      if row["state"] == "Unknown")
+        self.assertGreater(unknown, 0, "what was lost is not known")
+
+    def test_the_reader_dies_and_is_started_again(self):
+        run = self.run_margay([MUTEXES, "2", "10"], flags=["--lttng=pthread"])
+        reader = wait_for(lambda: self.descendant(run, "margay-lttng-reader"), "the reader")
+        wait_for(lambda: run.produced_so_far() > 500, "events")
+        before = run.produced_so_far()
+        end_process(reader)
+        wait_for(lambda: run.produced_so_far() > before + 2000, "events of the next one")
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("the reader of the LTTng trace ended unexpectedly", read_text(os.path.join(run.archive, "log")))
+
+    def test_rules_of_ones_own(self):
+        rules = os.path.join(self.place, "mine.toml")
+        with open(rules, "w", encoding="utf-8") as file:
+            file.write('[[state]]\nname = "lock"\nenter = "lttng_ust_pthread:pthread_mutex_lock_req"\n'
+                       'leave = "lttng_ust_pthread:pthread_mutex_lock_acq"\n')
+        run = self.run_margay([MUTEXES, "2", "2"], flags=["--lttng=pthread", "--lttng-rules", rules])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("lock", {state for visits in states_of(run).values() for state in visits})
+
+    def test_a_wrong_rule_is_told_and_the_job_runs(self):
+        rules = os.path.join(self.place, "mine.toml")
+        with open(rules, "w", encoding="utf-8") as file:
+            file.write('[[stat]]\nname = "lock"\n')
+        run = self.run_margay([MUTEXES, "1", "0.1"], flags=["--lttng=pthread", "--lttng-rules", rules])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("mine.toml", run.stderr)
+        self.assertIn("the job runs without", run.stderr)
+
+    def test_an_unknown_helper_is_told_and_the_job_runs(self):
+        run = self.run_margay([MUTEXES, "1", "0.1"], flags=["--lttng=mutexes"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("mutexes", run.stderr)
+        self.assertEqual(len(run.stdout.split()), 1)
+
+    def test_a_program_that_is_not_traced_is_not_disturbed(self):
+        alone = subprocess.run([MUTEXES, "1", "0.2"], capture_output=True, text=True, timeout=LONG, check=True)
+        self.assertEqual(len(alone.stdout.split()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
