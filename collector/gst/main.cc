@@ -75,7 +75,10 @@ class Reader {
       while (courier.receive(outbox_, std::chrono::milliseconds(0))) {
       }
       log::tick();
-      if (over(finishing)) return 0;
+      if (over(finishing)) {
+        say_account();
+        return 0;
+      }
       wait(empty);
     }
   }
@@ -107,6 +110,18 @@ class Reader {
       left_ = outbox_.bytes();
     }
     return streams_.done() || now - ended_ >= kGoodbyePatience;
+  }
+  // Where every line went.
+  void say_account() const {
+    const gst::LogReader::Counts& c = log_.counts();
+    const reader::Streams::Counts& s = streams_.counts();
+    log::info("GStreamer: " + std::to_string(c.lines) + " lines: " + std::to_string(c.taken) +
+              " became states, " + std::to_string(c.text) + " were further text, " +
+              std::to_string(c.malformed) + " could not be understood, " + std::to_string(c.left_out) +
+              " left out; " + std::to_string(s.names_left_out) + " functions are (other states)");
+    if (c.malformed + c.left_out + s.dropped > 0)
+      log::warning("GStreamer: " + std::to_string(c.malformed + c.left_out) + " lines and " +
+                   std::to_string(s.dropped) + " records were lost");
   }
   void wait(bool empty) {
     const int ms = static_cast<int>(period_.value / 1'000'000);

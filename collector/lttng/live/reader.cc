@@ -120,6 +120,10 @@ class Reader {
               std::to_string(a.leave_without_enter + a.leave_after_loss) + " left what was not open, " +
               std::to_string(a.too_deep) + " too deep, " + std::to_string(a.left_out + a.unattributed) +
               " left out; " + std::to_string(a.discarded) + " discarded by LTTng");
+    const reader::Streams::Counts& s = streams_.counts();
+    if (s.dropped + s.left_out > 0)
+      log::warning("LTTng: " + std::to_string(s.dropped) + " records were lost, " +
+                   std::to_string(s.left_out) + " left out for want of room for threads");
     for (const auto& u : interpreter_.unmatched())
       log::info("no rule is for " + std::to_string(u.events) + " events " + u.name);
     for (const std::string& rule : interpreter_.unused_rules())

@@ -7,9 +7,14 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include "import_output.h"
 #include "margay/config/units.h"
+#ifdef MARGAY_LTTNG
+#include "margay/lttng_import/import.h"
+#endif
 #include "margay/terminal/text.h"
 
 namespace margay::app {
@@ -62,7 +67,7 @@ Result<DurationNs> duration_of(const char* option, const std::string& text, Dura
   return *d;
 }
 
-store::RunMeta run_of(const ImportRequest& r, const trace::Input& input, std::string_view format,
+store::RunMeta run_of(const ImportRequest& r, const std::string& name, std::string_view format,
                       DurationNs slice, DurationNs lateness) {
   store::RunMeta run;
   run.run = r.file == "-" ? "imported" : std::filesystem::path(r.file).filename().string();
@@ -72,7 +77,7 @@ store::RunMeta run_of(const ImportRequest& r, const trace::Input& input, std::st
   // As of runs: 100 ms, 1 s, 10 s and 60 s.
   for (const std::int64_t times : {1, 10, 100, 600}) run.levels.push_back(slice * times);
   run.lateness = lateness;
-  run.settings = {{"import.file", input.name()},
+  run.settings = {{"import.file", name},
                   {"import.format", std::string(format)},
                   {"import.lateness", config::to_text(lateness)},
                   {"import.keep_going", r.keep_going ? "true" : "false"},
@@ -113,12 +118,46 @@ class Progress {
   double next_ = 0.5;
 };
 
-Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationNs slice,
-                          DurationNs lateness) {
+// What is to be imported, of whatever kind.
+struct Job {
+  std::string name;  // of the file or directory
+  std::string_view format;
+  std::uint64_t size = 0;  // bytes; 0: not known
+  std::function<Result<trace::ReadCounts>(const trace::ReadOptions&, trace::Consumer&)> read;
+};
+
+Result<Job> job_of(const ImportRequest& r, trace::Input& input) {
   const auto format = trace::choose_format(r.format, input);
   if (!format) return tl::unexpected(format.error());
+  return Job{input.name(), (*format)->name, input.size(),
+             [&input, read = (*format)->read](const auto& o, auto& c) { return read(input, o, c); }};
+}
+
+// A directory: traces of LTTng.
+Result<Job> job_of(const ImportRequest& r) {
+#ifdef MARGAY_LTTNG
+  return Job{
+      r.file, "ctf", 0, [&r](const trace::ReadOptions& o, trace::Consumer& c) -> Result<trace::ReadCounts> {
+        const auto done = lttng_import::read(r.file, r.rules, o, c);
+        if (!done) return tl::unexpected(done.error());
+        if (!r.quiet && !r.json)
+          std::printf(
+              "%s events: %s used by rules, %s ignored, %s of no rule, %s other; %s discarded by LTTng\n",
+              grouped(done->events).c_str(), grouped(done->used).c_str(), grouped(done->ignored).c_str(),
+              grouped(done->unmatched).c_str(), grouped(done->other).c_str(),
+              grouped(done->discarded).c_str());
+        return done->counts;
+      }};
+#else
+  return fail(
+      ErrorCode::kInvalidArgument,
+      r.file + ": is a directory; traces of LTTng are imported where Margay was built with Babeltrace 2");
+#endif
+}
+
+Result<ImportDone> import(const ImportRequest& r, const Job& job, DurationNs slice, DurationNs lateness) {
   trace::ArchiveWriter::Options options;
-  options.run = run_of(r, input, (*format)->name, slice, lateness);
+  options.run = run_of(r, job.name, job.format, slice, lateness);
   options.raw = !r.no_raw;
   if (!r.op.empty()) {
     const auto op = slicer::Operator::parse(r.op);
@@ -128,7 +167,7 @@ Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationN
   auto writer = trace::ArchiveWriter::create(r.archive, std::move(options));
   if (!writer) return tl::unexpected(writer.error());
 
-  Progress progress(input.size());
+  Progress progress(job.size);
   trace::ReadOptions read;
   read.lateness = lateness;
   read.keep_going = r.keep_going;
@@ -143,7 +182,7 @@ Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationN
     progress.show(counts);
     return {};
   };
-  const auto counts = (*format)->read(input, read, **writer);
+  const auto counts = job.read(read, **writer);
   if (!counts) return tl::unexpected(counts.error());
   if (const std::uint64_t bad = counts->rejected + counts->late;
       bad > told && told >= trace::ReadOptions::kMostTold)
@@ -154,8 +193,8 @@ Result<ImportDone> import(const ImportRequest& r, trace::Input& input, DurationN
   if (!outcome) return fail(outcome.error(), r.archive);
   ImportDone done;
   done.archive = r.archive;
-  done.file = input.name();
-  done.format = (*format)->name;
+  done.file = job.name;
+  done.format = job.format;
   done.counts = *counts;
   done.outcome = *outcome;
   done.leaves = outcome->leaves;
@@ -171,6 +210,9 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
   for (const trace::Format& f : trace::formats())
     names += "  " + std::string(f.name) + std::string(f.name.size() < 10 ? 10 - f.name.size() : 1, ' ') +
              std::string(f.what) + "\n";
+  names +=
+      "  ctf       a directory with traces of LTTng, of user space and of the kernel (and others' in CTF "
+      "1.8)\n";
   auto* import = app.add_subcommand(
       "import",
       "Make an archive of a trace of another tool, or of a capture: the same model and raw events as of a "
@@ -179,6 +221,8 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
       "  margay import lu.trace --archive lu.margay\n"
       "  zcat big.trace.gz | margay import - --archive big.margay --slice 10ms --no-raw\n"
       "  margay import ring.trace --archive ring.margay --lateness 2s --keep-going\n"
+      "  margay import traces/ --archive night.margay         # a directory: traces of LTTng, user space and "
+      "kernel\n"
       "  margay import night.capture --archive night.margay   # of margay run --capture night.capture\n\n"
       "Formats:\n" +
           names +
@@ -199,6 +243,12 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
                      "(default: 0s, times must not decrease)");
   import->add_flag("--keep-going", r.keep_going,
                    "leave out lines that are wrong or too late, count them, tell the first 20");
+  import
+      ->add_option(
+          "--rules", r.rules,
+          "of traces of LTTng: files that say what events mean (collector/lttng/rules/RULES.md); they go "
+          "before those that are shipped")
+      ->allow_extra_args(false);
   import->add_flag("--no-raw", r.no_raw, "keep the model only, not every single event");
   import->add_flag("--json", r.json, "the summary for programs");
 }
@@ -209,12 +259,20 @@ int import_command(const ImportRequest& r) {
   if (!slice) return complain(slice.error());
   const auto lateness = duration_of("--lateness", r.lateness, DurationNs(0), seconds(3600));
   if (!lateness) return complain(lateness.error());
-  auto input = trace::Input::open(r.file, [] { return g_signal != 0; });
-  if (!input) {
-    say(input.error().message);
-    return kBadInput;
+  std::optional<trace::Input> opened;
+  std::error_code ec;
+  const bool directory = r.file != "-" && std::filesystem::is_directory(r.file, ec);
+  if (!directory) {
+    auto input = trace::Input::open(r.file, [] { return g_signal != 0; });
+    if (!input) {
+      say(input.error().message);
+      return kBadInput;
+    }
+    opened.emplace(std::move(*input));
   }
-  const auto done = import(r, *input, *slice, *lateness);
+  const auto job = directory ? job_of(r) : job_of(r, *opened);
+  if (!job) return complain(job.error());
+  const auto done = import(r, *job, *slice, *lateness);
   if (!done) return complain(done.error());
   if (!r.quiet) std::fputs((r.json ? done_json(*done) : done_text(*done)).c_str(), stdout);
   return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -15,7 +16,8 @@ struct ImportRequest {
   std::string format = "auto";
   std::string slice = "100ms";
   std::string lateness = "0s";
-  std::string op = {};  // what the slices also hold; "": nothing. Not an option
+  std::vector<std::string> rules;  // files: what events of an LTTng trace mean
+  std::string op = {};             // what the slices also hold; "": nothing. Not an option
   bool keep_going = false;
   bool no_raw = false;
   bool json = false;

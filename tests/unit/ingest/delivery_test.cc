@@ -138,6 +138,33 @@ TEST(Delivery, RandomBytesNeverCrashAndChangeNoAccount) {
 }
 
 // Valid messages with bytes changed: nothing to expect but that it stands, and stays within bounds.
+// Told once, with the first records; a hello says nothing of it, nor does a batch that comes later.
+TEST(Delivery, AThreadsNameIsKeptAcrossHellosAndRestarts) {
+  FakeSource s;
+  s.attributes = {{"host", "n1"}, {"pid", "100"}, {"program", "player"}, {"boot_id", "boot"}};
+  s.add(MARGAY_ENTER, kSend, kRunBegin);
+  s.add(MARGAY_LEAVE, kSend, kRunBegin + milliseconds(10));
+  auto rig = std::make_unique<Rig>();
+  rig->now = kRunBegin + milliseconds(20);
+  rig->receive(s.hello());
+  auto first = s.batch(0, 1);
+  first.mutable_batches(0)->set_thread("queue0:src");
+  rig->receive(first);
+  EXPECT_EQ(rig->ingest.leaves()[0].at("thread"), "queue0:src");
+  EXPECT_EQ(rig->ingest.leaves()[0].at("process"), "player:100");
+  rig = std::make_unique<Rig>(*rig, rig->now);
+  rig->receive(s.batch(1, 1));
+  s.attributes["core"] = "3";
+  rig->receive(s.hello());
+  ASSERT_EQ(rig->ingest.leaves().size(), 1u);
+  EXPECT_EQ(rig->ingest.leaves()[0].at("thread"), "queue0:src");
+  EXPECT_EQ(rig->ingest.leaves()[0].at("core"), "3");
+  auto renamed = s.batch(2, 0);
+  renamed.mutable_batches(0)->set_thread(std::string(1000, 'x'));
+  rig->receive(renamed);
+  EXPECT_EQ(rig->ingest.leaves()[0].at("thread"), std::string(256, 'x'));
+}
+
 TEST(Delivery, ChangedBytesNeverCrash) {
   const Quiet quiet;
   for (unsigned seed = 0; seed < 200; ++seed) {
