@@ -201,6 +201,10 @@ Result<std::vector<Loss>> request_loss(const std::string& session) {
     if (lttng_channel_get_discarded_event_count(&channels[i], &loss.discarded_events) != 0 ||
         lttng_channel_get_lost_packet_count(&channels[i], &loss.lost_packets) != 0)
       return fail(ErrorCode::kInternal, "channel " + clean_utf8(loss.channel) + " does not say what it lost");
+    // Where a packet's counter is less than the one's before, which happens when all buffers are full, the
+    // consumer daemon takes it for one that has wrapped, and adds this.
+    constexpr std::uint64_t kWrap = std::uint64_t{1} << 63;
+    loss.discarded_events %= kWrap;
     out.push_back(std::move(loss));
   }
   return out;

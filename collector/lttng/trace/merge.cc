@@ -308,6 +308,13 @@ void Merger::deliver_discarded(Source& s, const bt_message* message, bool packet
   if (st != nullptr) told.cpu = st->cpu;
   told.begin = s.head;
   told.end = end == nullptr ? s.head : std::max(s.head, st->scale.time(bt_clock_snapshot_get_value(end)));
+  if (!packets && st != nullptr && known == BT_PROPERTY_AVAILABILITY_AVAILABLE) {
+    // A tracer that is hard pressed writes counters that lag behind: a packet's may be less than the one's
+    // before. What is lost is what exceeds the most so far.
+    st->discarded += told.events;
+    if (static_cast<std::int64_t>(st->discarded - st->told) <= 0) return;
+    told.events = st->discarded - st->told;
+  }
   // More than one a nanosecond: the counter is damaged.
   const std::uint64_t most =
       end == nullptr ? kMostDiscarded : static_cast<std::uint64_t>((told.end - told.begin).value) + 1;
@@ -320,6 +327,7 @@ void Merger::deliver_discarded(Source& s, const bt_message* message, bool packet
     counts.discarded_packets += told.events;
   else
     counts.discarded_events += told.events;
+  if (counted && !packets && st != nullptr) st->told = st->discarded;
   sink_.on_discarded(told);
 }
 

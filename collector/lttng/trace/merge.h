@@ -58,6 +58,8 @@ class Merger {
     std::int32_t cpu = -1;
     bool discarded_events_have_time = false;
     bool discarded_packets_have_time = false;
+    // Its counter of discarded events, since the first packet, and the most of it that was told.
+    std::uint64_t discarded = 0, told = 0;
   };
   struct Source {
     IteratorRef iterator;

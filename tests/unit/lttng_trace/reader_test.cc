@@ -180,6 +180,32 @@ TEST(TraceReader, CountsDiscardedEventsExactly) {
   EXPECT_EQ(seen.discarded[1].end.value, 500);
 }
 
+// As LTTng-UST 2.13 was seen to write them when all its buffers are full.
+TEST(TraceReader, CountersOfLossesThatRunBackAreNotCountedTwice) {
+  const Place place;
+  CtfTrace trace(place.path, {}, {{"app:x", {}}});
+  trace.event(0, 100'000, 0, thread(1, 1), {});
+  trace.end_packet(0, 200'000);
+  std::uint64_t at = 300'000;
+  for (const std::int64_t more : {5000, -3000, 500, 2600, -100, 200}) {  // 5000 2000 2500 5100 5000 5200
+    trace.event(0, at, 0, thread(1, 1), {});
+    trace.lose(0, static_cast<std::uint64_t>(more));
+    trace.end_packet(0, at + 100'000);
+    at += 200'000;
+  }
+  ASSERT_TRUE(trace.finish());
+  Recorder seen;
+  auto reader = TraceReader::open_directory(place.path, seen);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(read_all(**reader), "");
+  EXPECT_EQ((*reader)->counts().discarded_events, 5200U);
+  EXPECT_EQ((*reader)->counts().unknown_discards, 0U);
+  ASSERT_EQ(seen.discarded.size(), 3U);
+  EXPECT_EQ(seen.discarded[0].events, 5000U);
+  EXPECT_EQ(seen.discarded[1].events, 100U);
+  EXPECT_EQ(seen.discarded[2].events, 100U);
+}
+
 TEST(TraceReader, TellsProgress) {
   const Place place;
   CtfTrace trace(place.path, {}, {{"app:x", {}}});
