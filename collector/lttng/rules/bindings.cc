@@ -162,6 +162,7 @@ void Bindings::bind(std::uint32_t r, Role role, const std::vector<std::string>& 
   if (!rule.process.empty()) action.filter = filter(rule.process);
   if (!bind_fields(rule, cls, action)) return;
   if (role == Role::kEnter || role == Role::kLeave) action.slot = slot(r, captures);
+  action.once = role == Role::kEnter && rule.value("once") == "true";
   action.name_kind = role == Role::kMark       ? reader::NameKind::kMark
                      : role == Role::kVariable ? reader::NameKind::kVariable
                                                : rule.name_kind;

@@ -65,6 +65,7 @@ struct Action {
   Role role = Role::kMark;
   reader::NameKind name_kind = reader::NameKind::kMark;
   std::uint32_t slot = kNothing;
+  bool once = false;                // kEnter: it ends the one before
   std::uint32_t filter = kNothing;  // of filters()
   std::uint32_t name = kNothing;    // of names(); kNothing: fixed
   reader::NameId fixed{};

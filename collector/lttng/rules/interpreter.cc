@@ -107,6 +107,7 @@ Outcome Interpreter::Impl::act_on_own(const Action& action, const lttng::Event& 
   }
   if (action.role == Role::kLeave) return leave(thread, action.slot, key_of(action, event), event.at);
   const reader::NameId name = names.of(action, event, thread, threads.process(thread.process));
+  if (action.role == Role::kEnter && action.once) leave_missed(thread, action.slot, event.at);
   if (action.role == Role::kEnter) return enter(thread, action.slot, key_of(action, event), name, event.at);
   if (!thread.begun) begin(thread, event.at);
   if (action.role == Role::kMark)
@@ -126,6 +127,16 @@ Outcome Interpreter::Impl::enter(Thread& thread, std::uint32_t slot, std::uint64
   thread.stack.push_back({key, slot, name});
   sink.enter(thread.id, name, at);
   return Outcome::kUsed;
+}
+
+// A thread is in such a state once at a time: where it is entered again, its end was not seen.
+void Interpreter::Impl::leave_missed(Thread& thread, std::uint32_t slot, TimeNs at) {
+  const auto first = std::find_if(thread.stack.begin(), thread.stack.end(),
+                                  [slot](const Frame& frame) { return frame.slot == slot; });
+  for (auto n = thread.stack.end() - first; n > 0; --n) {
+    ++odd.unbalanced;
+    pop(thread, at);
+  }
 }
 
 void Interpreter::Impl::pop(Thread& thread, TimeNs at) {

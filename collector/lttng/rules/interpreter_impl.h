@@ -61,6 +61,7 @@ struct Interpreter::Impl {
   Outcome act_on_own(const Action& action, const lttng::Event& event, Thread& thread);
   Outcome enter(Thread& thread, std::uint32_t slot, std::uint64_t key, reader::NameId name, TimeNs at);
   Outcome leave(Thread& thread, std::uint32_t slot, std::uint64_t key, TimeNs at);
+  void leave_missed(Thread& thread, std::uint32_t slot, TimeNs at);
   void pop(Thread& thread, TimeNs at);
   void learn_process_name(std::uint32_t process, std::string_view name, TimeNs at);
   Outcome learn_process(const Action& action, const lttng::Event& event);

@@ -30,7 +30,8 @@ KindSpec state_spec() {
                         {"name", KeyType::kName, true, ""},
                         {"kind", KeyType::kStateKind, false, ""},
                         field_key("key"),
-                        field_key("leave_key")})};
+                        field_key("leave_key"),
+                        {"once", KeyType::kFlag, false, "false"}})};
 }
 
 KindSpec switch_spec() {

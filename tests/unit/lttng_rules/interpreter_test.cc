@@ -47,6 +47,23 @@ TEST(Interpreter, KeysMustBeEqual) {
   t.expect_account_adds_up();
 }
 
+TEST(Interpreter, AStateThatIsOnceEndsWhereItIsEnteredAgain) {
+  Trace t(std::string(kLock) + "once = true\n[[state]]\nenter=\"in\"\nleave=\"out\"\nname=\"other\"\n");
+  const auto req = t.cls("req", {"m"});
+  const auto acq = t.cls("acq", {"m"});
+  const auto in = t.cls("in", {});
+  t.event(req, {5});  // the tracer was switched on in its middle: no end
+  t.event(in, {});
+  t.event(req, {6});
+  t.event(acq, {6});
+  EXPECT_THAT(t.sink.take(),
+              ElementsAre("process 100 ''", "1 begin 100/101 ''", "1 enter 100/101 mutex wait",
+                          "2 enter 100/101 other", "3 leave 100/101 other", "3 leave 100/101 mutex wait",
+                          "3 enter 100/101 mutex wait", "4 leave 100/101 mutex wait"));
+  EXPECT_EQ(t.account().unbalanced, 2u);
+  t.expect_account_adds_up();
+}
+
 TEST(Interpreter, AKeyMayHaveTwoNamesAndBeAText) {
   Trace t("[[state]]\nenter=\"in\"\nleave=\"out\"\nname=\"{what}\"\nkey=\"what\"\nleave_key=\"which\"");
   const auto in = t.cls("in", {"what:t"});

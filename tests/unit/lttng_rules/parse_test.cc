@@ -73,9 +73,10 @@ event = "load"
 }
 
 TEST(Parse, ErrorsTellFileLineKeyAndWhatWasExpected) {
-  EXPECT_EQ(error_of("[[state]]\nenter = \"a\"\nleave = \"b\"\nnmae = \"c\""),
-            "my.toml:4: [[state]]: unknown key 'nmae'; it may have enter, leave, name, kind, key, leave_key, "
-            "process, domain, optional");
+  EXPECT_EQ(
+      error_of("[[state]]\nenter = \"a\"\nleave = \"b\"\nnmae = \"c\""),
+      "my.toml:4: [[state]]: unknown key 'nmae'; it may have enter, leave, name, kind, key, leave_key, once, "
+      "process, domain, optional");
   EXPECT_EQ(error_of("[[mark]]\nevent = 7\nname = \"x\""),
             "my.toml:2: [[mark]] event: expected a pattern such as \"syscall_entry_*\" or "
             "\"syscall_entry_(read|write)\", or a list of 1 to 64, of 1 to 512 bytes each, got 7");

@@ -23,11 +23,12 @@ struct Account {
   std::uint64_t left_out = 0;          // of threads and processes beyond the bounds
 
   // Oddities; no bins of events.
-  std::uint64_t unbalanced = 0;  // states that ended because one around them did, or their thread ran again
-  std::uint64_t left_open = 0;   // states that were open when their thread, process or trace ended
-  std::uint64_t forgotten_in_loss = 0;       // states that were open when events were lost
-  std::uint64_t discarded = 0;               // events that the tracer lost
-  std::uint64_t discarded_inexact = 0;       // messages of losses of an unknown number of events
+  std::uint64_t unbalanced = 0;         // states that ended because one around them did, or were entered anew
+                                        // (`once`), or their thread ran again
+  std::uint64_t left_open = 0;          // states that were open when their thread, process or trace ended
+  std::uint64_t forgotten_in_loss = 0;  // states that were open when events were lost
+  std::uint64_t discarded = 0;          // events that the tracer lost
+  std::uint64_t discarded_inexact = 0;  // messages of losses of an unknown number of events
   std::uint64_t discarded_unattributed = 0;  // of `discarded`: no thread was known that they might be of
   std::uint64_t names_left_out = 0;          // names beyond the bound, asked for this often: "(other names)"
   std::uint64_t threads_begun = 0;
