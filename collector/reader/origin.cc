@@ -23,4 +23,18 @@ Origin origin_of(std::int64_t pid) {
   return origin;
 }
 
+std::optional<ThreadUse> use_of_thread(std::int64_t pid, std::int64_t tid) {
+  const std::string place = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/";
+  const auto text_of = [&place](const char* name) {
+    std::ifstream file(place + name);
+    std::ostringstream text;
+    if (file) text << file.rdbuf();
+    return text.str();
+  };
+  const auto stat = node::parse_stat(text_of("stat"));
+  const auto sched = node::parse_schedstat(text_of("schedstat"));
+  if (!stat || !sched) return std::nullopt;
+  return ThreadUse{stat->state == 'S' || stat->state == 'D', sched->cpu_ns};
+}
+
 }  // namespace margay::reader

@@ -5,6 +5,7 @@
 
 #include "margay/base/text.h"
 #include "margay/wire/columns.h"
+#include "streams_state.h"
 
 namespace margay::reader {
 namespace {
@@ -47,49 +48,7 @@ std::string text_of(std::string_view text) {
   return clean_utf8(std::string(text.substr(0, kLongestName)));
 }
 
-EventRecord plain(std::uint8_t kind, std::uint16_t state, TimeNs at, std::uint64_t bytes = 0) {
-  return {at.value, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
-}
-
 }  // namespace
-
-struct Streams::Thread {
-  ProcessId process;
-  std::uint32_t stream = 0;
-  std::string name;   // its own
-  std::string shown;  // of the stream
-  bool name_due = true;
-  bool pooled = false;  // the stream has served others
-  bool ended = false;
-  TimeNs begun{};
-  TimeNs last{};  // of its newest record
-  struct Open {
-    NameId name;
-    std::uint16_t index;  // as it was recorded
-    TimeNs since;
-  };
-  std::vector<Open> open;  // names of open states, outermost first
-  std::vector<EventRecord> records;
-  std::uint64_t first = 0;  // ordinal of records[0]
-  std::uint64_t produced = 0, dropped = 0;
-  std::uint64_t untold = 0;  // of the dropped: since the last record
-  TimeNs beaten{};           // when its last promise was handed over
-};
-
-struct Streams::Process {
-  std::uint64_t source = 0;
-  std::int64_t pid = 0;
-  std::string program;
-  Origin origin;
-  std::vector<std::uint32_t> names;  // NameId values by index, from kOtherIndex + 1 on
-  std::unordered_map<std::uint32_t, std::uint16_t> index;
-  std::size_t names_told = 0;
-  std::vector<std::uint32_t> threads;  // ThreadId values by stream
-  std::vector<std::uint32_t> free;     // those whose thread has ended, and was short-lived
-  std::uint32_t pooled = 0;
-  TimeNs end{};
-  bool ended = false, goodbye = false;
-};
 
 Streams::Streams(Options options, node::Outbox& outbox, node::ProcessWatch& watch, const Clock& clock,
                  std::function<Origin(std::int64_t)> origin)
@@ -116,7 +75,7 @@ ProcessId Streams::process(std::int64_t pid, std::string_view command) {
   made->source = id_of(options_.kind + "/" + made->origin.boot_id + "/" + std::to_string(pid) + "/" +
                        std::to_string(made->origin.start_time) + "/" + std::to_string(id.value) + "/" +
                        std::to_string(begun_.value));
-  watch_.add(made->source, pid, made->origin.start_time);
+  if (options_.watched) watch_.add(made->source, pid, made->origin.start_time);
   processes_.emplace(id.value, std::move(made));
   live_.emplace(pid, id);
   return id;
@@ -131,7 +90,7 @@ Streams::Thread* Streams::find(ThreadId thread) {
   return nullptr;
 }
 
-ThreadId Streams::begin_thread(ProcessId id, std::int64_t, std::string_view name, TimeNs at) {
+ThreadId Streams::begin_thread(ProcessId id, std::int64_t tid, std::string_view name, TimeNs at) {
   const auto it = processes_.find(id.value);
   if (it == processes_.end() || it->second->ended) {
     ++counts_.left_out;
@@ -143,6 +102,7 @@ ThreadId Streams::begin_thread(ProcessId id, std::int64_t, std::string_view name
     process.free.pop_back();
     Thread& t = *threads_[slot];
     t.ended = false;
+    t.tid = tid;
     t.name = text_of(name);
     t.begun = std::max(at, t.last);
     if (!t.pooled) {
@@ -165,6 +125,7 @@ ThreadId Streams::begin_thread(ProcessId id, std::int64_t, std::string_view name
   }
   auto made = std::make_unique<Thread>();
   made->process = id;
+  made->tid = tid;
   made->stream = static_cast<std::uint32_t>(process.threads.size());
   made->name = made->shown = text_of(name);
   made->begun = at;
@@ -253,6 +214,7 @@ void Streams::record(Thread& thread, EventRecord r) {
 void Streams::enter(ThreadId id, NameId state, TimeNs at) {
   Thread* const t = find(id);
   if (t == nullptr) return;
+  wake(*t, at);
   const std::uint16_t index = index_of(*processes_.at(t->process.value), state);
   const TimeNs when = later(*t, at);
   record(*t, plain(MARGAY_ENTER, index, when));
@@ -262,6 +224,7 @@ void Streams::enter(ThreadId id, NameId state, TimeNs at) {
 void Streams::leave(ThreadId id, NameId state, TimeNs at) {
   Thread* const t = find(id);
   if (t == nullptr) return;
+  wake(*t, at);
   if (t->open.empty() || t->open.back().name != state) {
     ++counts_.left_out;
     return;
@@ -279,6 +242,7 @@ void Streams::leave(ThreadId id, NameId state, TimeNs at) {
 void Streams::mark(ThreadId id, NameId mark, TimeNs at) {
   Thread* const t = find(id);
   if (t == nullptr) return;
+  wake(*t, at);
   const std::uint16_t index = index_of(*processes_.at(t->process.value), mark);
   if (index != kOtherIndex) record(*t, plain(MARGAY_MARK, index, later(*t, at)));
 }
@@ -286,6 +250,7 @@ void Streams::mark(ThreadId id, NameId mark, TimeNs at) {
 void Streams::variable(ThreadId id, NameId variable, double value, TimeNs at) {
   Thread* const t = find(id);
   if (t == nullptr) return;
+  wake(*t, at);
   const std::uint16_t index = index_of(*processes_.at(t->process.value), variable);
   if (index != kOtherIndex)
     record(*t, plain(MARGAY_VARIABLE, index, later(*t, at), std::bit_cast<std::uint64_t>(value)));
@@ -295,6 +260,8 @@ void Streams::lost(ThreadId id, std::uint64_t events, TimeNs at) {
   Thread* const t = find(id);
   if (t == nullptr) return;
   t->open.clear();
+  t->asleep = false;
+  t->use.reset();
   t->produced += events;
   t->dropped += events;
   t->untold += events;
@@ -313,6 +280,7 @@ void Streams::lost(ThreadId id, std::uint64_t events, TimeNs at) {
 void Streams::end_thread(ThreadId id, TimeNs at) {
   Thread* const t = find(id);
   if (t == nullptr) return;
+  wake(*t, at);
   const TimeNs end = later(*t, at);
   for (; !t->open.empty(); t->open.pop_back()) record(*t, plain(MARGAY_LEAVE, t->open.back().index, end));
   record(*t, plain(MARGAY_ENTER, kEndIndex, end));
@@ -365,7 +333,7 @@ void Streams::say_hello(Process& process) {
   hello.mutable_clock()->set_realtime_ns(real.value);
   hello.mutable_clock()->set_error_ns(static_cast<std::uint64_t>((after - before).value / 2 + 1));
   outbox_.put_hello(hello);
-  watch_.introduce(process.source);
+  if (options_.watched) watch_.introduce(process.source);
 }
 
 // Records only as far as the promise reaches would have to be held back otherwise: those of one thread come
@@ -445,6 +413,7 @@ void Streams::say_goodbye(Process& process) {
 void Streams::flush() {
   if (auto sample = watch_.sample()) outbox_.put_sample(std::move(*sample));
   const TimeNs now = clock_.monotonic();
+  look_for_sleepers(now);
   for (auto it = processes_.begin(); it != processes_.end();) {
     Process& process = *it->second;
     if (process.goodbye) {
@@ -471,6 +440,7 @@ void Streams::flush() {
 
 std::vector<Streams::Gone> Streams::gone() const {
   std::vector<Gone> out;
+  if (!options_.watched) return out;
   for (const auto& [id, process] : processes_)
     if (const auto& seen = watch_.seen(process->source); !process->ended && seen.gone)
       out.push_back({ProcessId(id), process->pid, seen.looked});

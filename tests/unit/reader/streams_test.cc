@@ -97,6 +97,52 @@ TEST_F(StreamsTest, StatesOfThreadsBecomeCells) {
   EXPECT_EQ(rig.ingest.watermark(rig.now), trace(at_ms(300)) - Rig::options().lateness);
 }
 
+TEST_F(StreamsTest, AThreadThatTellsNothingAndSleepsIsAsleepUntilItSpeaksOrRuns) {
+  std::map<std::int64_t, ThreadUse> system{{1, {true, 500}}, {2, {false, 700}}, {3, {true, 900}}};
+  make({.kind = "test", .use = [&](std::int64_t pid, std::int64_t tid) -> std::optional<ThreadUse> {
+          EXPECT_EQ(pid, 100);
+          const auto it = system.find(tid);
+          return it == system.end() ? std::nullopt : std::optional(it->second);
+        }});
+  const auto p = streams->process(100, "app");
+  const auto sleeper = streams->begin_thread(p, 1, "main", at_ms(0));
+  const auto runner = streams->begin_thread(p, 2, "runner", at_ms(0));
+  const auto waiter = streams->begin_thread(p, 3, "waiter", at_ms(0));
+  const auto gone = streams->begin_thread(p, 4, "gone", at_ms(0));
+  const auto lock = streams->name("lock", NameKind::kWait);
+  for (const auto t : {sleeper, runner, gone}) {
+    streams->enter(t, lock, at_ms(0));
+    streams->leave(t, lock, at_ms(1));
+  }
+  streams->enter(waiter, lock, at_ms(0));  // it sleeps, and is known to wait
+  for (std::int64_t ms = 100; ms <= 2000; ms += 100) {
+    streams->cover(at_ms(ms));
+    deliver(at_ms(ms + 10));
+    static_cast<void>(rig.slicer.close_through(trace(at_ms(ms - 50))));
+  }
+  EXPECT_EQ(duration(0, "(asleep)", 9), 0) << "not known before";
+  EXPECT_EQ(duration(0, "(asleep)", 15), 100'000'000);
+  EXPECT_EQ(rig.states[state("(asleep)")].family, model::StateFamily::kIdle);
+  EXPECT_EQ(duration(1, "Compute", 15), 100'000'000);
+  EXPECT_EQ(duration(2, "lock", 15), 100'000'000);
+  EXPECT_EQ(duration(3, "Compute", 15), 100'000'000) << "the system does not know it";
+  system[1].cpu_ns += 5;
+  for (std::int64_t ms = 2100; ms <= 2500; ms += 100) {
+    streams->cover(at_ms(ms));
+    deliver(at_ms(ms + 10));
+    static_cast<void>(rig.slicer.close_through(trace(at_ms(ms - 50))));
+  }
+  EXPECT_EQ(duration(0, "(asleep)", 18), 100'000'000);
+  EXPECT_EQ(duration(0, "(asleep)", 22), 0) << "it has run";
+  streams->enter(sleeper, lock, at_ms(2550));
+  streams->leave(sleeper, lock, at_ms(2560));
+  streams->end_process(p, at_ms(2600));
+  streams->cover(at_ms(2700));
+  deliver(at_ms(2700));
+  EXPECT_EQ(total().produced, total().modelled);
+  EXPECT_EQ(streams->counts().left_out, 0u);
+}
+
 TEST_F(StreamsTest, WhatFindsNoRoomIsCountedAndUnknownUntilThereIsRoom) {
   make({.kind = "test", .records = 4});
   const auto t = streams->begin_thread(streams->process(100, "p"), 1, "main", at_ms(0));
