@@ -30,6 +30,7 @@ constexpr int kPipeBytes = 1 << 20;
 // Bytes between two looks at everything else: the program must not wait for us, nor the collector.
 constexpr std::size_t kMostAtOnce = 4 << 20;
 constexpr DurationNs kGoodbyePatience = seconds(5);  // without progress
+constexpr DurationNs kAccountPeriod = milliseconds(100);
 
 int complain(const std::string& sentence) {
   log::error(sentence);
@@ -70,6 +71,7 @@ class Reader {
       if (empty)
         for (const auto& g : gone) log_.end_process(g.process);
       if (finishing && empty) streams_.finish();
+      put_account(finishing);
       streams_.flush();
       courier.send(outbox_);
       while (courier.receive(outbox_, std::chrono::milliseconds(0))) {
@@ -111,6 +113,20 @@ class Reader {
     }
     return streams_.done() || now - ended_ >= kGoodbyePatience;
   }
+  void put_account(bool now) {
+    const TimeNs at = clock_.monotonic();
+    if (!now && at - account_put_ < kAccountPeriod) return;
+    account_put_ = at;
+    const gst::LogReader::Counts& c = log_.counts();
+    wire::ReaderAccount account;
+    account.set_reader("gstreamer");
+    account.set_seen(c.lines);
+    account.set_used(c.taken);
+    account.set_ignored(c.text);
+    account.set_unmatched(c.malformed);
+    account.set_left_out(c.left_out);
+    outbox_.put_account(account);
+  }
   // Where every line went.
   void say_account() const {
     const gst::LogReader::Counts& c = log_.counts();
@@ -141,7 +157,7 @@ class Reader {
   reader::Streams streams_;
   gst::LogReader log_;
   std::optional<node::ProcessProbe> owner_;
-  TimeNs ended_{};
+  TimeNs ended_{}, account_put_{};
   std::size_t left_ = 0;
   std::array<char, kReadBytes> buffer_{};
 };

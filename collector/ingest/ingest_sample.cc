@@ -105,4 +105,31 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
   }
 }
 
+// Accounts grow; those of readers that have ended stay in the sums.
+void Ingest::on_account(const wire::ReaderAccount& account, std::uint64_t reader) {
+  auto it = readers_.find(reader);
+  if (it == readers_.end()) {
+    if (readers_.size() >= kMostReaders) {
+      ++counters_.refused_by_limit;
+      return;
+    }
+    it = readers_.emplace(reader, MessageCounters::Readers{}).first;
+  }
+  const auto take = [&](std::uint64_t MessageCounters::Readers::*member, std::uint64_t told) {
+    std::uint64_t& before = it->second.*member;
+    if (told <= before) return;
+    counters_.readers.*member += told - before;
+    before = told;
+  };
+  using R = MessageCounters::Readers;
+  take(&R::seen, account.seen());
+  take(&R::used, account.used());
+  take(&R::ignored, account.ignored());
+  take(&R::unmatched, account.unmatched());
+  take(&R::unbalanced, account.unbalanced());
+  take(&R::too_deep, account.too_deep());
+  take(&R::left_out, account.left_out());
+  take(&R::discarded, account.discarded());
+}
+
 }  // namespace margay::ingest

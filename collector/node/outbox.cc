@@ -40,6 +40,13 @@ void Outbox::put_sample(wire::NodeSample sample) {
   samples_.push_back(std::move(sample));
 }
 
+void Outbox::put_account(const wire::ReaderAccount& account) {
+  std::string text = account.SerializeAsString();
+  if (text == account_) return;
+  account_ = std::move(text);
+  account_due_ = true;
+}
+
 bool Outbox::outstanding() const {
   if (sources_.empty()) return false;
   if (bytes_ > 0 || !ever_heard_) return true;
@@ -76,6 +83,7 @@ void Outbox::rewind(Source& source, bool all) {
 void Outbox::rewind_all(bool all) {
   for (auto& [id, source] : sources_) rewind(source, all);
   heard_ = false;
+  account_due_ = !account_.empty();
   ++resends_;
 }
 
@@ -271,6 +279,11 @@ void Outbox::flush(TimeNs now, const Send& send) {
     *message.mutable_echo() = *echo_;
     message.mutable_echo()->set_answered_ns(now.value);
     if (transmit(message, send)) echo_.reset();
+  }
+  if (account_due_ && refused_.empty()) {
+    wire::ToCollector message;
+    if (!message.mutable_account()->ParseFromString(account_) || transmit(message, send))
+      account_due_ = false;
   }
   if (!outstanding()) {
     moving_ = false;

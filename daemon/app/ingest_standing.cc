@@ -67,6 +67,14 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::events_amending, c.amended_events);
   v.set(Id::clock_backwards, c.clock_backwards);
   v.set(Id::states_unbalanced, c.unbalanced);
+  v.set(Id::reader_events, c.readers.seen);
+  v.set(Id::reader_used, c.readers.used);
+  v.set(Id::reader_ignored, c.readers.ignored);
+  v.set(Id::reader_unmatched, c.readers.unmatched);
+  v.set(Id::reader_unbalanced, c.readers.unbalanced);
+  v.set(Id::reader_too_deep, c.readers.too_deep);
+  v.set(Id::reader_left_out, c.readers.left_out);
+  v.set(Id::reader_discarded, c.readers.discarded);
   v.set(Id::raw_not_archived, raw_lost_ + ingest_.raw_dropped());
   v.set(Id::alerts_not_archived, alerts_lost_);
   v.set(Id::columns_not_archived, columns_lost_);

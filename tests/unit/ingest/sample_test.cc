@@ -103,5 +103,30 @@ TEST(Ingest, WhoHadTheCpuIsPutBesideTheLeaf) {
   EXPECT_LE(rig.slicer.column(slice_of(trace(at(300) - DurationNs(1)), kSlice))->takers.size(), 8u);
 }
 
+TEST(Ingest, AccountsOfReadersAddUp) {
+  Rig rig;
+  const auto tell = [&](std::uint64_t reader, std::uint64_t seen, std::uint64_t unmatched) {
+    wire::ToCollector m = two_calls().hello();
+    m.clear_hello();
+    m.set_agent(reader);
+    m.mutable_account()->set_reader("lttng");
+    m.mutable_account()->set_seen(seen);
+    m.mutable_account()->set_unmatched(unmatched);
+    rig.receive(m);
+  };
+  tell(1, 100, 3);
+  tell(1, 100, 3);  // again, for another instance
+  tell(1, 120, 4);
+  tell(1, 90, 2);  // an older one that comes late
+  EXPECT_EQ(rig.ingest.counters().readers.seen, 120u);
+  EXPECT_EQ(rig.ingest.counters().readers.unmatched, 4u);
+  tell(2, 10, 1);  // one that took over
+  EXPECT_EQ(rig.ingest.counters().readers.seen, 130u);
+  EXPECT_EQ(rig.ingest.counters().readers.unmatched, 5u);
+  for (std::uint64_t r = 3; r < 1000; ++r) tell(r, 1, 0);
+  EXPECT_EQ(rig.ingest.counters().readers.seen, 130u + 254u) << "no more are kept";
+  EXPECT_EQ(rig.ingest.counters().refused_by_limit, 1000u - 3 - 254);
+}
+
 }  // namespace
 }  // namespace margay::ingest::test

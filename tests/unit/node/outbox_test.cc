@@ -327,5 +327,35 @@ TEST_F(OutboxTest, ForgettingGivesMemoryBack) {
   EXPECT_FALSE(box->outstanding());
 }
 
+TEST_F(OutboxTest, AReadersAccountGoesOutWhenItChangesAndToAnotherCollector) {
+  wire::ReaderAccount account;
+  account.set_seen(7);
+  account.set_used(7);
+  const auto told = [&] {
+    flush();
+    std::vector<std::uint64_t> seen;
+    for (const auto& m : sent)
+      if (m.has_account()) seen.push_back(m.account().seen());
+    return seen;
+  };
+  box->put_account(account);
+  open = false;
+  EXPECT_TRUE(told().empty());
+  open = true;
+  EXPECT_EQ(told(), std::vector<std::uint64_t>{7});
+  box->put_account(account);
+  EXPECT_TRUE(told().empty()) << "it is the same";
+  account.set_seen(8);
+  box->put_account(account);
+  account.set_seen(9);
+  box->put_account(account);
+  EXPECT_EQ(told(), std::vector<std::uint64_t>{9}) << "the newest";
+  box->on_reply_untrusted(reply(), now);
+  EXPECT_TRUE(told().empty());
+  ++instance;
+  box->on_reply_untrusted(reply(), now);
+  EXPECT_EQ(told(), std::vector<std::uint64_t>{9});
+}
+
 }  // namespace
 }  // namespace margay::node

@@ -72,6 +72,11 @@ struct MessageCounters {
   std::uint64_t clock_refused = 0;      // answers to a question that nobody asked, or that cannot be
   std::uint64_t clock_backwards = 0;
   std::uint64_t unbalanced = 0;  // leaves of states that were not open
+  // Of readers (wire::ReaderAccount), all together.
+  struct Readers {
+    std::uint64_t seen = 0, used = 0, ignored = 0, unmatched = 0, unbalanced = 0, too_deep = 0, left_out = 0,
+                  discarded = 0;
+  } readers;
 };
 
 // Accepted records, for the archive of raw events.
@@ -162,6 +167,7 @@ class Ingest {
   void forget_what_is_over(TimeNs now);
   void listen(TimeNs now);
   std::shared_ptr<ClockMap> clock_of(const std::string& boot_id, DurationNs offset, DurationNs error);
+  void on_account(const wire::ReaderAccount& account, std::uint64_t reader);
   void on_echo(const wire::ClockEcho& echo, const std::string& agent, TimeNs now);
   void ask_clocks(TimeNs now);
   bool make_room_for_source(TimeNs now);
@@ -199,6 +205,9 @@ class Ingest {
   std::uint64_t topology_version_ = 0;
   MessageCounters counters_;
   std::uint64_t steal_ns_ = 0;
+  // Accounts of readers, by agent number, as told last.
+  static constexpr std::size_t kMostReaders = 256;
+  std::map<std::uint64_t, MessageCounters::Readers> readers_;
   bool finishing_ = false;
   TimeNs catch_up_until_{};
   TimeNs told_{};                  // when agents were last told what has been taken

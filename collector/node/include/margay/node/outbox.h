@@ -1,6 +1,8 @@
 // What the agent has to say and has not yet been told was kept: batches until they are acknowledged, goodbyes
 // until they are acknowledged, the newest heartbeat of each stream, the hello of each source.
 //
+// Readers' accounts: the newest goes out when it is another one, and to another instance.
+//
 // Promises: batches of a stream go out in order; a source's hello goes out before its first batch; a
 // heartbeat goes out only when every batch before it has; nothing is given up before it is acknowledged.
 // Everything is sent again when the collector is another (`instance`), when it asks (`need_hello`, that
@@ -49,6 +51,7 @@ class Outbox {
   void put_heartbeat(const wire::EventBatch& beat);  // count == 0; replaces the stream's earlier one
   void put_goodbye(const wire::Goodbye& goodbye);
   void put_sample(wire::NodeSample sample);
+  void put_account(const wire::ReaderAccount& account);  // replaces the earlier one
 
   bool has_room() const { return bytes_ < options_.memory_bytes; }
   std::size_t bytes() const { return bytes_; }
@@ -115,6 +118,8 @@ class Outbox {
   std::size_t bytes_ = 0;
   std::size_t under_way_ = 0;
   std::optional<wire::ClockEcho> echo_;
+  std::string account_;  // serialised; "": none
+  bool account_due_ = false;
   std::uint64_t sequence_ = 0;
   std::uint64_t instance_ = 0;
   bool heard_ = false;       // anything since the last rewind
