@@ -119,6 +119,8 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.node_period = c.node.period;
   o.node_sample = c.node.sample;
   o.node_memory_bytes = c.node.memory.value;
+  o.lttng = {c.lttng.sub_buffer.value, c.lttng.sub_buffers, c.lttng.memory.value, c.lttng.disk.value,
+             c.lttng.live_timer,       c.lttng.sessions,    c.lttng.rules};
   o.listen = {c.listen.ingest, c.listen.reports,     c.listen.control,
               c.listen.keys,   c.listen.connections, c.listen.per_address};
   o.archive = f.archive;

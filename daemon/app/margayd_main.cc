@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "command_options.h"
+#include "lttng_keeper.h"
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/observe/service.h"
@@ -109,20 +110,24 @@ int run(int argc, char** argv) {
   service.ready();
   for (const std::string& line : (*pipeline)->listening()) margay::log::info(line);
   MemoryReturn memory;
+  margay::app::LttngKeeper lttng(options, clock);
   timespec tick{0, 100'000'000};
   while (!(*pipeline)->stopped()) {
     siginfo_t info;
     if (const int signal = sigtimedwait(&set, &info, &tick); signal > 0) {
       margay::log::info(std::string("SIG") + sigabbrev_np(signal) + " from process " +
                         std::to_string(info.si_pid) + ": ends in order");
+      lttng.stop();
       (*pipeline)->request_stop();
     }
+    lttng.tick();
     service.tick(clock.monotonic());
     service.status((*pipeline)->verdict());
     memory.tick(clock.monotonic());
     margay::log::tick();
   }
   service.stopping();
+  lttng.stop();
   (*pipeline)->wait();
   margay::log::info((*pipeline)->summary());
   pipeline->reset();

@@ -62,6 +62,14 @@ struct Options {
   DurationNs node_period = milliseconds(20);
   DurationNs node_sample = milliseconds(50);
   std::uint64_t node_memory_bytes = std::uint64_t{64} << 20;
+  struct Lttng {  // config::Lttng
+    std::uint64_t sub_buffer_bytes = std::uint64_t{256} << 10;
+    std::uint32_t sub_buffers = 8;
+    std::uint64_t memory_bytes = std::uint64_t{512} << 20;
+    std::uint64_t disk_bytes = std::uint64_t{2} << 30;
+    DurationNs live_timer = milliseconds(100);
+    std::vector<std::string> sessions, rules;
+  } lttng;
   std::string http_listen;  // "" for none
   log::Level log_level = log::Level::kInfo;
   std::uint64_t log_file_bytes = std::uint64_t{1} << 20;

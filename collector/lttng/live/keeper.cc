@@ -4,24 +4,24 @@
 //                                          +--- margay-lttng-reader            started again if it dies
 //
 // Once a reader is attached, RUN_DIR/lttng.environment says what the job needs in its environment.
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
+//
+//   margayd --- margay-lttng --attach ---+--- margay-lttng-reader          for each session of others
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "attached_sessions.h"
 #include "margay/base/time.h"
 #include "margay/log/log.h"
 #include "margay/lttng_rules/rule_set.h"
 #include "margay/lttng_session/daemons.h"
 #include "margay/lttng_session/live_session.h"
 #include "margay/lttng_session/program.h"
+#include "reader_process.h"
 
 namespace {
 
@@ -31,7 +31,6 @@ namespace fs = std::filesystem;
 volatile std::sig_atomic_t g_terminate = 0;
 constexpr int kRoundMs = 200;
 constexpr DurationNs kRestartPause = milliseconds(200), kLongestPause = seconds(10);
-constexpr DurationNs kReaderPatience = seconds(12);  // for its goodbyes
 constexpr DurationNs kWatchPeriod = seconds(1);
 
 int complain(const std::string& sentence) {
@@ -42,6 +41,7 @@ int complain(const std::string& sentence) {
 struct Settings {
   std::string run_dir, run;
   std::vector<std::string> helpers, events, files;
+  std::vector<std::string> attach;  // sessions of others; none: a session of our own
   std::int64_t owner = 0;
   std::size_t memory = 64 << 20;
   lttng::LiveOptions live;
@@ -75,80 +75,6 @@ Result<std::vector<lttng::EventPattern>> events_of(const Settings& s) {
   return events;
 }
 
-class ReaderProcess {
- public:
-  explicit ReaderProcess(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {}
-  ~ReaderProcess() { close_pipes(); }
-  // With this URL. False: no process could be made.
-  bool start(const std::string& url) {
-    close_pipes();
-    std::array<int, 2> in{}, out{};
-    if (pipe2(in.data(), O_CLOEXEC) != 0) return false;
-    if (pipe2(out.data(), O_CLOEXEC) != 0) {
-      close(in[0]);
-      close(in[1]);
-      return false;
-    }
-    std::vector<std::string> arguments = arguments_;
-    arguments.insert(arguments.end(), {"--url", url});
-    std::vector<char*> argv;
-    for (std::string& a : arguments) argv.push_back(a.data());
-    argv.push_back(nullptr);
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(in[0], STDIN_FILENO);
-      dup2(out[1], STDOUT_FILENO);
-      for (const int s : {SIGTERM, SIGINT, SIGPIPE}) std::signal(s, SIG_DFL);
-      execv(argv[0], argv.data());
-      _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    orders_ = in[1];
-    news_ = out[0];
-    return pid_ > 0;
-  }
-  // Another session: what it does from now on.
-  void order(const std::string& url) {
-    const std::string line = url + "\n";
-    static_cast<void>(!write(orders_, line.data(), line.size()));
-  }
-  // Whether it has said that it is attached, waited for at most so long.
-  bool attached(int ms) {
-    pollfd p{news_, POLLIN, 0};
-    char text[64];
-    return poll(&p, 1, ms) > 0 && read(news_, text, sizeof text) > 0;
-  }
-  bool running() {
-    if (pid_ <= 0) return false;
-    int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) != pid_) return true;
-    pid_ = -1;
-    return false;
-  }
-  // It takes what is left and ends, or is ended.
-  void finish(const Clock& clock) {
-    close(orders_);
-    orders_ = -1;
-    for (const TimeNs until = clock.monotonic() + kReaderPatience; running() && clock.monotonic() < until;)
-      usleep(5'000);
-    if (running()) {
-      log::error("the reader of the LTTng trace does not end; it is ended");
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-  }
-
- private:
-  void close_pipes() {
-    for (int* fd : {&orders_, &news_})
-      if (*fd >= 0) close(std::exchange(*fd, -1));
-  }
-  std::vector<std::string> arguments_;
-  pid_t pid_ = -1;
-  int orders_ = -1, news_ = -1;
-};
-
 // KEY=VALUE lines; there all at once.
 Status tell_environment(const Settings& s, const lttng::Daemons& daemons) {
   auto environment = lttng::program_environment(daemons, s.helpers);
@@ -178,6 +104,35 @@ void say_losses(const lttng::LiveSession& session) {
                    " packets");
 }
 
+std::vector<std::string> reader_arguments(const Settings& s, const std::string& program,
+                                          const std::vector<std::string>& sets) {
+  std::vector<std::string> arguments{
+      program, "--run-dir", s.run_dir, "--run", s.run, "--memory", std::to_string(s.memory) + "b"};
+  if (s.owner > 0) arguments.insert(arguments.end(), {"--owner-pid", std::to_string(s.owner)});
+  for (const std::string& set : sets) arguments.insert(arguments.end(), {"--rules", set});
+  for (const std::string& file : s.files) arguments.insert(arguments.end(), {"--rules-file", file});
+  return arguments;
+}
+
+int run_attached(const Settings& s, const std::string& reader_program) {
+  const SystemClock clock;
+  std::vector<lttng::SessionPattern> patterns;
+  for (const std::string& text : s.attach) {
+    auto pattern = lttng::parse_session_pattern(text);
+    if (!pattern) return complain(pattern.error().message);
+    patterns.push_back(std::move(*pattern));
+  }
+  lttng::AttachedSessions sessions(
+      std::move(patterns), reader_arguments(s, reader_program, lttng_rules::RuleSet::shipped_names()), clock);
+  while (g_terminate == 0 && alive(s.owner)) {
+    sessions.tick();
+    log::tick();
+    usleep(kRoundMs * 1000);
+  }
+  sessions.stop();
+  return 0;
+}
+
 int run(Settings s, const std::string& reader_program) {
   const SystemClock clock;
   auto events = events_of(s);
@@ -195,12 +150,8 @@ int run(Settings s, const std::string& reader_program) {
   if (!session) return complain(session.error().message);
   if (auto ok = session->start(); !ok) return complain(ok.error().message);
 
-  std::vector<std::string> arguments{
-      reader_program, "--run-dir", s.run_dir, "--run", s.run, "--memory", std::to_string(s.memory) + "b"};
-  if (s.owner > 0) arguments.insert(arguments.end(), {"--owner-pid", std::to_string(s.owner)});
-  for (const std::string& set : sets_of(s)) arguments.insert(arguments.end(), {"--rules", set});
-  for (const std::string& file : s.files) arguments.insert(arguments.end(), {"--rules-file", file});
-  ReaderProcess reader(arguments);
+  const std::vector<std::string> arguments = reader_arguments(s, reader_program, sets_of(s));
+  lttng::ReaderProcess reader(arguments);
   if (!reader.start(session->url())) return complain(std::string("no reader: ") + std::strerror(errno));
 
   bool told = false;
@@ -261,7 +212,9 @@ int main(int argc, char** argv) try {
       "makes a live\n"
       "session, and starts the reader that sends it to the run's collector. `margay run --lttng -- COMMAND` "
       "starts it;\n"
-      "you seldom need to. When a daemon dies it is started again, and the session made anew.",
+      "you seldom need to. When a daemon dies it is started again, and the session made anew.\n\n"
+      "With --attach it reads sessions that others made, here or on other hosts; margayd starts it for "
+      "lttng.sessions.",
       "margay-lttng"};
   app.add_option("--run-dir", s.run_dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
   app.add_option("--run", s.run, "The run's name")->required();
@@ -277,6 +230,21 @@ int main(int argc, char** argv) try {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("256KiB");
   app.add_option("--sub-buffers", s.live.sub_buffers, "how many of them")->default_str("8");
+  app.add_option("--buffer-memory", s.live.most_memory, "of all CPUs together, at most")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("512MiB");
+  app.add_option("--disk", s.live.most_disk, "what waits on the relay daemon's disk, at most")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("2GiB");
+  std::int64_t timer_us = s.live.live_timer.value / 1000;
+  const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
+  app.add_option("--live-timer", timer_us, "how often what is in the buffers is handed over, e.g. 100ms")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::Range(std::int64_t{10'000}, std::int64_t{10'000'000}))
+      ->default_str("100ms");
+  app.add_option("--attach", s.attach,
+                 "no session of its own: read those that relay daemons serve, "
+                 "net://HOST[:PORT][/host/HOSTNAME/SESSION]");
   app.add_option("--owner-pid", s.owner, "End when this process is gone");
   CLI11_PARSE(app, argc, argv);
   log::Options log_options;
@@ -293,7 +261,9 @@ int main(int argc, char** argv) try {
   pthread_sigmask(SIG_UNBLOCK, &term, nullptr);  // `margay run` starts us with it blocked
   std::error_code ec;
   const fs::path self = fs::read_symlink("/proc/self/exe", ec);
-  return run(std::move(s), (self.parent_path() / "margay-lttng-reader").string());
+  s.live.live_timer = DurationNs(timer_us * 1000);
+  const std::string reader = (self.parent_path() / "margay-lttng-reader").string();
+  return s.attach.empty() ? run(std::move(s), reader) : run_attached(s, reader);
 } catch (const std::exception& e) {
   return complain(e.what());
 }

@@ -6,6 +6,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <functional>
 #include <random>
 
 #include "margay/log/log.h"
@@ -20,7 +21,8 @@ namespace {
 using namespace margay;
 
 constexpr std::uint64_t kEventsAtOnce = 20'000;
-constexpr int kPauseMs = 5;                          // where nothing is there
+constexpr int kPauseMs = 5;  // where nothing is there
+constexpr DurationNs kAccountPeriod = milliseconds(100);
 constexpr DurationNs kGoodbyePatience = seconds(5);  // without progress
 // The newest events of a process that has ended come this much later, where the trace does not tell sooner.
 constexpr DurationNs kLastEvents = seconds(2);
@@ -37,6 +39,9 @@ struct Settings {
   std::vector<std::string> sets, files;
   std::int64_t owner = 0;
   std::size_t memory = 64 << 20;
+  bool attached = false;  // the session is somebody else's: the reader ends with it
+  std::string host;       // of the traced programs; "": this one
+  bool remote() const { return !host.empty() && host != reader::origin_of(getpid()).host; }
 };
 
 Result<lttng_rules::RuleSet> rules_of(const Settings& s) {
@@ -54,32 +59,52 @@ Result<lttng_rules::RuleSet> rules_of(const Settings& s) {
   return all;
 }
 
-// Passes events on, and knows how far the trace has come. Each session numbers its classes anew.
+// Passes events on, and knows how far the trace has come. Each session numbers its classes anew. Those of
+// another host come in this host's time, by both hosts' wall clocks.
 class Progress final : public lttng::EventSink {
  public:
   explicit Progress(lttng_rules::Interpreter& next) : next_(next) {}
   TimeNs newest() const { return newest_; }
   void next_session() { first_ = classes_; }
+  // `wall`: tells what is to be added to the trace's times for wall clock times. `mine`: the same of this
+  // host.
+  void convert(std::function<DurationNs()> wall, DurationNs mine) {
+    wall_ = std::move(wall);
+    mine_ = mine;
+  }
   void on_class(const lttng::EventClass& cls) override {
     ++classes_;
     next_.on_class(cls);
   }
   void on_event(const lttng::Event& event) override {
-    newest_ = event.at;
+    if (wall_) {
+      shift_ = wall_() - mine_;
+      wall_ = nullptr;
+    }
     lttng::Event mine = event;
+    mine.at = event.at + shift_;
     mine.cls += first_;
+    newest_ = mine.at;
     next_.on_event(mine);
   }
-  void on_discarded(const lttng::Discarded& discarded) override { next_.on_discarded(discarded); }
+  void on_discarded(const lttng::Discarded& discarded) override {
+    lttng::Discarded mine = discarded;
+    mine.begin = discarded.begin + shift_;
+    mine.end = discarded.end + shift_;
+    next_.on_discarded(mine);
+  }
   void on_progress(TimeNs until) override {
-    newest_ = std::max(newest_, until);
-    next_.on_progress(until);
+    if (wall_) return;  // not known yet what that is here
+    newest_ = std::max(newest_, until + shift_);
+    next_.on_progress(until + shift_);
   }
 
  private:
   lttng_rules::Interpreter& next_;
   TimeNs newest_{};
   std::uint32_t classes_ = 0, first_ = 0;  // of all sessions; the number of this session's first
+  std::function<DurationNs()> wall_;       // until the first event has told
+  DurationNs mine_{}, shift_{};
 };
 
 class Reader {
@@ -88,9 +113,12 @@ class Reader {
          node::ProcessWatch::Options watch)
       : outbox_(std::move(outbox)),
         watch_(std::move(watch), clock_),
-        streams_({.kind = "lttng"}, outbox_, watch_, clock_, reader::origin_of),
+        streams_(options_of(s), outbox_, watch_, clock_,
+                 s.remote() ? origin_elsewhere(s.host) : reader::origin_of),
         interpreter_(std::move(rules), streams_, symbols_),
-        progress_(interpreter_) {
+        progress_(interpreter_),
+        attached_(s.attached),
+        remote_(s.remote()) {
     if (s.owner > 0) owner_.emplace(s.owner, reader::origin_of(s.owner).start_time);
   }
 
@@ -100,7 +128,8 @@ class Reader {
     for (;;) {
       const bool more = read_trace();
       end_gone();
-      finish_if_over();
+      finish_if_over(more);
+      put_account(finished_);
       streams_.flush();
       courier.send(outbox_);
       while (courier.receive(outbox_, std::chrono::milliseconds(0))) {
@@ -109,6 +138,7 @@ class Reader {
       log::tick();
       if (finished_ && over()) return 0;
       if (owner_ && !owner_->look()) g_terminate = 1;
+      if (attached_ && outbox_.finish()) g_terminate = 1;  // the run is over
       take_orders(more ? 0 : kPauseMs);
     }
   }
@@ -126,11 +156,26 @@ class Reader {
                    std::to_string(s.left_out) + " left out for want of room for threads");
     for (const auto& u : interpreter_.unmatched())
       log::info("no rule is for " + std::to_string(u.events) + " events " + u.name);
+    if (attached_) return;  // all that are shipped are there, in case
     for (const std::string& rule : interpreter_.unused_rules())
       log::warning("no event came for the rule " + rule);
   }
 
  private:
+  static reader::Streams::Options options_of(const Settings& s) {
+    reader::Streams::Options options;
+    options.kind = "lttng";
+    options.watched = !s.remote();
+    if (options.watched) options.use = reader::use_of_thread;
+    return options;
+  }
+  // Times are converted to this host's, so that its boot is what they are of. Nothing is known of the
+  // processes.
+  static std::function<reader::Origin(std::int64_t)> origin_elsewhere(const std::string& host) {
+    return [host, boot = reader::origin_of(getpid()).boot_id](std::int64_t) {
+      return reader::Origin{host, boot, 0};
+    };
+  }
   bool attach(const std::string& url) {
     progress_.next_session();
     auto opened = lttng::TraceReader::open_live(url, progress_);
@@ -139,6 +184,8 @@ class Reader {
       return false;
     }
     trace_ = std::move(*opened);
+    if (remote_)
+      progress_.convert([this] { return trace_->offset(); }, clock_.realtime() - clock_.monotonic());
     ended_ = told_attached_ = false;
     return true;
   }
@@ -148,8 +195,9 @@ class Reader {
     if (!streams_.has_room()) return false;  // it waits on the relay daemon's disk
     const auto step = trace_->run_once(kEventsAtOnce);
     if (!step) {
-      log::error(step.error().message + "; the session is waited for");
+      log::error(step.error().message + (attached_ ? "" : "; the session is waited for"));
       trace_.reset();
+      if (attached_) g_terminate = 1;
       return false;
     }
     if (trace_->attached() && !std::exchange(told_attached_, true)) {
@@ -157,6 +205,7 @@ class Reader {
       static_cast<void>(!write(STDOUT_FILENO, kAttached, sizeof kAttached - 1));
     }
     ended_ = *step == lttng::Step::kEnd;
+    if (ended_ && attached_) g_terminate = 1;
     return *step == lttng::Step::kMore;
   }
   void end_gone() {
@@ -165,12 +214,14 @@ class Reader {
       if (progress_.newest() > g.looked || now - g.looked > kLastEvents)
         interpreter_.end_process(g.pid, g.looked);
   }
-  void finish_if_over() {
+  void finish_if_over(bool more) {
     if (finished_ || g_terminate == 0) return;
     // The session is over, and so is the trace; or it does not end.
     const TimeNs now = clock_.monotonic();
     if (asked_ == TimeNs()) asked_ = now;
-    if (trace_ && !ended_ && now - asked_ < kGoodbyePatience) return;
+    // A session of others goes on: what is there has been read.
+    const bool awaited = trace_ && !ended_ && (more || !attached_);
+    if (awaited && now - asked_ < kGoodbyePatience) return;
     interpreter_.finish(progress_.newest());
     streams_.finish();
     finished_ = true;
@@ -182,6 +233,23 @@ class Reader {
       left_ = outbox_.bytes();
     }
     return streams_.done() || now - moved_ >= kGoodbyePatience;
+  }
+  void put_account(bool now) {
+    const TimeNs at = clock_.monotonic();
+    if (!now && at - account_put_ < kAccountPeriod) return;
+    account_put_ = at;
+    const lttng_rules::Account a = interpreter_.account();
+    wire::ReaderAccount account;
+    account.set_reader("lttng");
+    account.set_seen(a.seen);
+    account.set_used(a.used);
+    account.set_ignored(a.ignored);
+    account.set_unmatched(a.unmatched);
+    account.set_unbalanced(a.leave_without_enter + a.leave_after_loss);
+    account.set_too_deep(a.too_deep);
+    account.set_left_out(a.left_out + a.unattributed);
+    account.set_discarded(a.discarded);
+    outbox_.put_account(account);
   }
   void tell_news() {
     const auto& problems = interpreter_.problems();
@@ -220,8 +288,9 @@ class Reader {
   Progress progress_;
   std::unique_ptr<lttng::TraceReader> trace_;
   std::optional<node::ProcessProbe> owner_;
+  const bool attached_, remote_;
   bool ended_ = false, told_attached_ = false, finished_ = false;
-  TimeNs asked_{}, moved_{};
+  TimeNs asked_{}, moved_{}, account_put_{};
   std::size_t left_ = 0, told_ = 0;
   std::string order_;
 };
@@ -276,6 +345,8 @@ int main(int argc, char** argv) try {
   app.add_option("--memory", s.memory, "Most memory for what is not yet confirmed, e.g. 64MiB")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("64MiB");
+  app.add_flag("--attached", s.attached, "the session is somebody else's: end when it does");
+  app.add_option("--host", s.host, "where its programs run, if that is not here");
   app.add_option("--owner-pid", s.owner, "End when this process is gone");
   CLI11_PARSE(app, argc, argv);
   log::Options log_options;

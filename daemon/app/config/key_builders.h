@@ -160,7 +160,8 @@ std::string show_list(const List& list, Show show) {
     return c.member;      \
   }
 
-// Keys of [alerts] (keys_alerts.cc).
+// Keys of [lttng] (keys_lttng.cc) and of [alerts] (keys_alerts.cc).
+std::vector<Key> lttng_keys();
 std::vector<Key> alert_keys();
 
 }  // namespace margay::config

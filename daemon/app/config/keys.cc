@@ -1,5 +1,6 @@
 #include "keys.h"
 
+#include <array>
 #include <bit>
 #include <iterator>
 
@@ -311,6 +312,9 @@ const std::vector<Section>& sections() {
       {"limits", "Bounds. What goes beyond is refused or dropped, counted and shown, never kept."},
       {"detect", "Phases and perturbations."},
       {"node", "The agent on each node."},
+      {"lttng",
+       "Programs traced by LTTng (collector/lttng/LTTNG.md): what `margay run --lttng` sets up, and sessions "
+       "of others that are read."},
       {"alerts",
        "Where alerts go, beside viewers and the archive (daemon/alert/SINKS.md). A sink that is slow or away "
        "holds up nothing."},
@@ -326,8 +330,8 @@ const std::vector<Section>& sections() {
 const std::vector<Key>& keys() {
   static const std::vector<Key> all = [] {
     std::vector<Key> list = make_keys();
-    std::vector<Key> alerts = alert_keys();
-    std::move(alerts.begin(), alerts.end(), std::back_inserter(list));
+    for (std::vector<Key>& more : std::array{lttng_keys(), alert_keys()})
+      std::move(more.begin(), more.end(), std::back_inserter(list));
     return list;
   }();
   return all;

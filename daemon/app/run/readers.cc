@@ -39,8 +39,8 @@ Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string&
   return plan;
 }
 
-Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const std::string& helpers,
-                                const std::vector<std::string>& rules) {
+Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const Options::Lttng& settings,
+                                const std::string& helpers, const std::vector<std::string>& rules) {
   ReaderPlan plan;
   plan.what = "the keeper of the LTTng session";
   if (place.program.empty())
@@ -54,11 +54,22 @@ Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const std::string& hel
                             "--owner-pid",
                             std::to_string(place.owner),
                             "--memory",
-                            std::to_string(place.memory_bytes) + "b"};
+                            std::to_string(place.memory_bytes) + "b",
+                            "--sub-buffer",
+                            std::to_string(settings.sub_buffer_bytes) + "b",
+                            "--sub-buffers",
+                            std::to_string(settings.sub_buffers),
+                            "--buffer-memory",
+                            std::to_string(settings.memory_bytes) + "b",
+                            "--disk",
+                            std::to_string(settings.disk_bytes) + "b",
+                            "--live-timer",
+                            std::to_string(settings.live_timer.value / 1000) + "us"};
   if (helpers != "none") plan.options.arguments.insert(plan.options.arguments.end(), {"--preload", helpers});
-  for (const std::string& file : rules)
-    plan.options.arguments.insert(plan.options.arguments.end(),
-                                  {"--rules-file", std::filesystem::absolute(file)});
+  for (const auto* files : {&rules, &settings.rules})  // the command's go before
+    for (const std::string& file : *files)
+      plan.options.arguments.insert(plan.options.arguments.end(),
+                                    {"--rules-file", std::filesystem::absolute(file)});
   plan.ready_file = place.directory.path + "/lttng.environment";
   return plan;
 }

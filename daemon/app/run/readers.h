@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "../options.h"
 #include "child.h"
 #include "margay/base/result.h"
 #include "margay/transport/rundir.h"
@@ -34,8 +35,8 @@ struct ReaderPlace {
 Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level);
 
 // Of LTTng: `helpers` are preloaded ("pthread,libc", or "none"), `rules` are files of what events mean.
-Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const std::string& helpers,
-                                const std::vector<std::string>& rules);
+Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const Options::Lttng& settings,
+                                const std::string& helpers, const std::vector<std::string>& rules);
 // What a ready file says; false while it is not there. LD_PRELOAD comes once for each library.
 bool read_environment(const std::string& path, std::vector<std::pair<std::string, std::string>>& out);
 

@@ -185,7 +185,7 @@ void Run::prepare_readers() {
   if (!request_.gst_debug.empty())
     add(gstreamer_reader(place(parts_.gst), request_.gst_debug), "; GStreamer's log is not read");
   if (!request_.lttng.empty())
-    add(lttng_reader(place(parts_.lttng), request_.lttng, request_.lttng_rules),
+    add(lttng_reader(place(parts_.lttng), options_.lttng, request_.lttng, request_.lttng_rules),
         "; nothing is traced by LTTng");
 }
 

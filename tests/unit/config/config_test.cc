@@ -84,6 +84,10 @@ TEST(Config, EveryKindOfValueIsTaken) {
   c.detect.every_level = false;
   c.detect.idle_states = {"MPI_Probe", "a \"quoted\" \\ name"};
   c.detect.p = 0.25;
+  c.lttng.sub_buffer = mebibytes(1);
+  c.lttng.live_timer = milliseconds(20);
+  c.lttng.sessions = {"net://node7", "net://[::1]:5344/host/node*/margay-?"};
+  c.lttng.rules = {"/etc/margay/mine.toml"};
   c.alerts.file = "/var/log/al\terts.jsonl";
   c.alerts.command = {"sh", "-c", "mail -s \"$MARGAY_ALERT_MESSAGE\" me"};
   c.alerts.webhook = "https://example.org:8443/hook?team=hpc";
@@ -118,6 +122,15 @@ TEST(Config, TheResolutionOfRawEventsIsAPowerOfTwoThatDividesTheSlices) {
   EXPECT_EQ(
       value_of("slice.duration = \"1s\"\nslice.levels = []\nstore.resolution = \"512ns\"").store.resolution,
       DurationNs(512));
+}
+
+TEST(Config, SessionsOfLttngAreAddressesOfRelayDaemons) {
+  for (const char* bad :
+       {"localhost", "net://", "net://:5344", "net://a/b", "net://a/host/b", "net://a/host/b/",
+        "net://a/host//s", "net://a/host/b/s/t", "net://a b/host/b/s", "tcp://a/host/b/s"})
+    EXPECT_NE(error_of("[lttng]\nsessions = [\"" + std::string(bad) + "\"]").find("lttng.sessions"),
+              std::string::npos)
+        << bad;
 }
 
 TEST(Config, ErrorsTellFileLineKeyAndWhatWasExpected) {

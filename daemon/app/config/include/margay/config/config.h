@@ -68,6 +68,16 @@ struct Node {
   SizeBytes memory = mebibytes(64);
   bool operator==(const Node&) const = default;
 };
+struct Lttng {
+  SizeBytes sub_buffer{std::uint64_t{256} << 10};
+  std::uint32_t sub_buffers = 8;
+  SizeBytes memory = mebibytes(512);
+  SizeBytes disk = mebibytes(2048);
+  DurationNs live_timer = milliseconds(100);
+  std::vector<std::string> sessions;  // net://HOST[:PORT][/host/HOSTNAME/SESSION], the last two with * and ?
+  std::vector<std::string> rules;     // files
+  bool operator==(const Lttng&) const = default;
+};
 struct Listen {
   std::string ingest, reports, control;  // tcp://ADDRESS:PORT, or "": not on the network
   std::string keys;                      // directory
@@ -106,6 +116,7 @@ struct Config {
   Limits limits;
   Detect detect;
   Node node;
+  Lttng lttng;
   Alerts alerts;
   Http http;
   Log log;
