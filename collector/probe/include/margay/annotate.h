@@ -8,6 +8,9 @@
  * with it. Run the program with `margay run -- ./program`: nothing has to be linked, and nothing else has to
  * be installed where it runs. In an MPI program calls of MPI are seen as ever, inside the states named here.
  *
+ * Where others trace the program with LTTng, preload libmargay-annotate-lttng.so: the calls are tracepoints
+ * then, margay:enter and margay:leave, which Margay reads from live sessions and from recorded traces.
+ *
  * Not under Margay a call costs a test of a pointer (about half a nanosecond); under Margay about 40 ns,
  * without a lock, a system call or an allocation, but for a thread's first call and a name's first use. The
  * job is never stopped: where records find no room they are counted, and what is not known is shown as such.
