@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import unittest
 
-from e2e import LONG, MARGAY, PROGRAMS, E2eTest, dump, end_process, executable_of, plant, read_text, wait_for
+from e2e import LONG, MARGAY, PROGRAMS, E2eTest, again_if_disturbed, dump, end_process, executable_of, plant, read_text, wait_for
 
 MUTEXES = os.path.join(PROGRAMS, "mutexes")
 
 
-def built():
-    return os.path.exists(os.path.join(os.path.dirname(os.path.dirname(MARGAY)), "libexec", "margay", "margay-lttng"))
+def installed():
+    built = os.path.join(os.path.dirname(os.path.dirname(MARGAY)), "libexec", "margay", "margay-lttng")
+    return os.path.exists(built) and shutil.which("lttng-sessiond") and shutil.which("lttng-relayd")
 
 
 def states_of(run):
@@ -24,9 +25,7 @@ def states_of(run):
     return visits
 
 
-@unittest.skipUnless(built() and shutil.which("lttng-sessiond") and shutil.which("lttng-relayd"),
-                     "LTTng is not installed")
-class Lttng(E2eTest):
+class LttngTest(E2eTest):
     def account(self, run):
         """What the reader says of the events that it saw."""
         lines = [line for line in read_text(os.path.join(run.archive, "log")).splitlines() if " events seen: " in line]
@@ -44,8 +43,12 @@ class Lttng(E2eTest):
                 return pid
         return None
 
+
+@unittest.skipUnless(installed(), "LTTng is not installed")
+class Lttng(LttngTest):
+    @again_if_disturbed
     def test_a_mutex_bound_program_and_the_thread_that_holds_on(self):
-        run = self.run_margay([MUTEXES, "4", "17", "2", "12", "3"], flags=["--lttng=pthread"])
+        run = self.run_margay([MUTEXES, "4", "19", "2", "14", "3", "5"], flags=["--lttng=pthread"])
         self.assertEqual(run.wait(), 0, run.stderr)
         self.check_conservation(run, 5)
         self.check_cells(run)
@@ -63,15 +66,6 @@ class Lttng(E2eTest):
         blamed = [r for a in run.firing() for r in a["resources"]]
         self.assertTrue(any(r.endswith("/worker2") for r in blamed), run.alerts)
         self.assertFalse(any(r.endswith(f"/worker{i}") for r in blamed for i in (0, 1, 3)), blamed)
-
-    def test_many_short_lived_processes(self):
-        run = self.run_margay(["/bin/sh", "-c", f"for i in $(seq 60); do {MUTEXES} 2 0.02 >/dev/null; done"],
-                              flags=["--lttng=pthread"])
-        self.assertEqual(run.wait(), 0, run.stderr)
-        self.assertEqual(run.summary["events"]["produced"], run.summary["events"]["modelled"], run.summary["events"])
-        programs = {s["resource"].split("/")[2] for s in run.summary["sources"] if "/mutexes:" in s["resource"]}
-        self.assertEqual(len(programs), 60)
-        self.assertEqual(self.account(run)["discarded"], 0)
 
     def test_the_relay_daemon_dies_and_the_session_is_made_again(self):
         run = self.run_margay([MUTEXES, "2", "14"], flags=["--lttng=pthread"])

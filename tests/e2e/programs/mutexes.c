@@ -1,9 +1,10 @@
-/* Threads that share one mutex: each works for a millisecond, then holds it for 100 us, again and again.
+/* Threads that share one mutex: each works for a while, then holds it for a tenth of that, again and again.
  *
- *   mutexes THREADS SECONDS [SLOW AT FOR]
+ *   mutexes THREADS SECONDS [SLOW AT FOR [WORK]]
  *
- * Thread SLOW (from 0) holds it for 5 ms instead, from AT seconds on, for FOR seconds. Threads are called
- * worker0, worker1 ... Prints how often each had it. */
+ * It works for WORK milliseconds (1). Thread SLOW (from 0) holds it for ten times that instead, from AT
+ * seconds on, for FOR seconds; -1 for none. Threads are called worker0, worker1 ... Prints how often each had
+ * it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum { kMost = 64 };
 static pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
-static double g_seconds, g_at = -1, g_for;
+static double g_seconds, g_at = -1, g_for, g_work = 0.001;
 static int g_slow = -1;
 static long g_rounds[kMost];
 static double g_begin;
@@ -34,9 +35,9 @@ static void* work(void* argument) {
   for (;;) {
     const double since = now() - g_begin;
     if (since >= g_seconds) return NULL;
-    rest(0.001);
+    rest(g_work);
     pthread_mutex_lock(&g_mutex);
-    rest(me == g_slow && since >= g_at && since < g_at + g_for ? 0.005 : 0.0001);
+    rest(me == g_slow && since >= g_at && since < g_at + g_for ? 10 * g_work : g_work / 10);
     pthread_mutex_unlock(&g_mutex);
     ++g_rounds[me];
   }
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
     g_slow = atoi(argv[3]);
     g_at = atof(argv[4]);
     g_for = atof(argv[5]);
+    if (argc > 6) g_work = atof(argv[6]) / 1e3;
   }
   g_begin = now();
   pthread_t id[kMost];

@@ -6,6 +6,9 @@
 
 #include <filesystem>
 #include <map>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "import/import_command.h"
 #include "margay/store/archive.h"
@@ -18,6 +21,15 @@ using test_support::CtfBytes;
 using test_support::CtfOptions;
 using test_support::CtfTrace;
 using testing::HasSubstr;
+
+// Babeltrace 2.0 keeps the event in whose middle a stream ends.
+#if defined(__SANITIZE_ADDRESS__)
+using DecoderLeaks = __lsan::ScopedDisabler;
+#else
+struct DecoderLeaks {
+  DecoderLeaks() {}
+};
+#endif
 
 struct Recorder final : trace::Consumer {
   std::vector<trace::Name> names;
@@ -132,6 +144,7 @@ TEST_F(ImportTest, ADamagedStreamIsToldAndReadAsFarAsItGoes) {
   ASSERT_TRUE(trace->finish());
   const auto size = std::filesystem::file_size(trace->stream_file(1));
   std::filesystem::resize_file(trace->stream_file(1), size - size / 3);
+  const DecoderLeaks leaks;
   Recorder strict;
   const auto refused = read(place, {}, {}, strict);
   ASSERT_FALSE(refused);

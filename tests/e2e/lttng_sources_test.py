@@ -1,0 +1,190 @@
+"""What LTTng brings besides mutexes: allocations, functions, MPI programs, and sessions that others made."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import unittest
+
+from e2e import LONG, MARGAY, MPIRUN, PROGRAMS, E2eTest, end_process, read_text, wait_for
+from flood_test import Daemon
+from lttng_test import LttngTest, installed, states_of
+
+ANNOTATED, EVENTS = (os.path.join(PROGRAMS, name) for name in ("annotated", "events"))
+NOBODY = 65534
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+@unittest.skipUnless(installed(), "LTTng is not installed")
+class Helpers(LttngTest):
+    def done(self, helper, *command):
+        run = self.run_margay(list(command), flags=[f"--lttng={helper}"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertEqual(self.account(run)["discarded"], 0)
+        self.check_archive(run)
+        return run
+
+    def test_allocations_are_marks(self):
+        run = self.done("libc", EVENTS, "allocate", "5000")
+        self.check_conservation(run, 1)
+        done = subprocess.run([MARGAY, "export", run.archive, "--format", "paje"], capture_output=True, text=True,
+                              timeout=LONG, check=True, env=self.environment)
+        kinds = dict(re.findall(r'^3 (E\d+) \S+ "(malloc|free)"', done.stdout, re.M))
+        events = [kinds.get(kind) for kind in re.findall(r"^11 \S+ (E\d+) ", done.stdout, re.M)]
+        self.assertGreaterEqual(events.count("malloc"), 5000)
+        self.assertGreaterEqual(events.count("free"), 5000)
+
+    def test_functions_by_their_names(self):
+        run = self.done("functions", EVENTS, "call", "3000")
+        self.check_conservation(run, 1)
+        self.assertIn("6000 calls of inner", run.stdout)
+        states = {}
+        for visits in states_of(run).values():
+            for state, count in visits.items():
+                states[state] = states.get(state, 0) + count
+        self.assertEqual(states["inner"], 2 * 3000)
+        # Each call of inner interrupts outer, which begins anew.
+        self.assertGreaterEqual(states["outer"], 3000)
+        self.assertIn("main", states)
+
+    def test_ranks_and_their_threads_in_one_model(self):
+        run = self.done("pthread", MPIRUN, "-np", "2", ANNOTATED, "mpi", "50")
+        resources = [s["resource"] for s in run.summary["sources"]]
+        ranks = [r for r in resources if "/rank" in r]
+        threads = [r for r in resources if "/annotated:" in r]
+        self.assertEqual(len(ranks), 2, resources)
+        self.assertGreaterEqual(len(threads), 2, resources)
+        names = {state for visits in states_of(run).values() for state in visits}
+        self.assertTrue({"solve", "MPI_Allreduce", "mutex wait"} <= names, names)
+        self.assertEqual(run.summary["events"]["produced"], run.summary["events"]["modelled"])
+
+
+class OthersLttng:
+    """LTTng's daemons as somebody else runs them: an ordinary user, where the test is root's; on another host, as far
+    as its name goes."""
+
+    def __init__(self, test, host=None):
+        self.test = test
+        self.home = os.path.join(test.place, "lttng")
+        os.mkdir(self.home)
+        self.prefix = []
+        if os.geteuid() == 0:
+            os.chmod(test.place, 0o755)
+            os.chown(self.home, NOBODY, NOBODY)
+            self.prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        self.environment = test.environment | {"LTTNG_HOME": self.home, "HOME": self.home, "TMPDIR": self.home}
+        self.control, self.data, self.live = free_ports(3)
+        at = "tcp://127.0.0.1:"
+        names = ["unshare", "--uts", "/bin/sh", "-c", f'hostname {host}; exec "$@"', "sh"] if host else []
+        self.jobs = [
+            test.start(names + self.prefix + ["lttng-relayd", "-C", f"{at}{self.control}", "-D", f"{at}{self.data}", "-L",
+                                              f"{at}{self.live}", "-o", self.home], env=self.environment),
+            test.start(names + self.prefix + ["lttng-sessiond", "--no-kernel"], env=self.environment)]
+        test.addCleanup(self.end)
+        wait_for(lambda: self.lttng("list").returncode == 0, "the session daemon", poll=0.1)
+
+    def lttng(self, *arguments):
+        return subprocess.run([*self.prefix, "lttng", *arguments], env=self.environment, capture_output=True, text=True,
+                              timeout=LONG, check=False)
+
+    def session(self, name):
+        def made():
+            return self.lttng("create", name, "--live=100000",
+                              f"--set-url=net://127.0.0.1:{self.control}:{self.data}").returncode == 0
+        wait_for(made, "a live session", poll=0.1)
+        for command in (("enable-event", "-u", "margay:*", "-s", name),
+                        ("add-context", "-u", "-s", name, "-t", "vpid", "-t", "vtid", "-t", "procname"),
+                        ("start", name)):
+            done = self.lttng(*command)
+            self.test.assertEqual(done.returncode, 0, done.stderr)
+
+    def run(self, *command):
+        given = [f"LD_PRELOAD={os.environ['ANNOTATE_LTTNG']}", "LTTNG_UST_REGISTER_TIMEOUT=-1"]
+        return subprocess.run([*self.prefix, "env", *given, *command], timeout=LONG, check=True, capture_output=True,
+                              text=True, env=self.environment)
+
+    def end(self):
+        for job in reversed(self.jobs):
+            if job.running:
+                end_process(job.pid, signal.SIGTERM)
+            job.wait()
+
+
+@unittest.skipUnless(installed() and shutil.which("lttng") and "ANNOTATE_LTTNG" in os.environ, "LTTng is not installed")
+class SessionsOfOthers(E2eTest):
+    def watch(self, live, pattern=""):
+        self.files_may_remain = True  # a daemon of its own keeps its place
+        return Daemon(self, "others", f'[lttng]\nsessions = ["net://127.0.0.1:{live}{pattern}"]\n')
+
+    def sources(self, daemon):
+        return daemon.status().get("sources", [])
+
+    def end(self, daemon):
+        end_process(daemon.pid, signal.SIGTERM)
+        self.assertEqual(daemon.job.wait(), 0, daemon.job.stderr)
+
+    # One at a time: LTTng 2.13's `destroy` of one of two live sessions does not come back.
+    def test_margayd_finds_sessions_and_takes_up_new_ones(self):
+        lttng = OthersLttng(self)
+        lttng.session("mine-1")
+        daemon = self.watch(lttng.live, "/host/*/mine-*")
+        said = lambda text: text in daemon.job.stderr  # noqa: E731
+        wait_for(lambda: said("reading the LTTng session") and said("/mine-1"), "the first session", poll=0.05)
+        lttng.run(ANNOTATED, "threads", "2", "40")
+        wait_for(lambda: sum(s["modelled"] for s in self.sources(daemon)) >= 2 * 6 * 40, "its states", poll=0.05)
+        self.assertEqual(len(self.sources(daemon)), 2)
+        self.assertEqual(lttng.lttng("destroy", "mine-1").returncode, 0)
+        wait_for(lambda: said("/mine-1 is over"), "that the first is over", poll=0.05)
+        lttng.session("mine-2")
+        lttng.session("other")
+        wait_for(lambda: said("/mine-2"), "the second session", poll=0.05)
+        lttng.run(ANNOTATED, "threads", "3", "40")
+        wait_for(lambda: sum(s["modelled"] for s in self.sources(daemon)) >= 5 * 6 * 40, "its states", poll=0.05)
+        self.end(daemon)
+        self.assertNotRegex(daemon.job.stderr, r"LTTng session \S+/other\b")
+        states = {}
+        for visits in states_of(daemon).values():
+            for state, count in visits.items():
+                states[state] = states.get(state, 0) + count
+        self.assertEqual((states["read"], states["transform"], states["filter"]), (5 * 40, 2 * 5 * 40, 5 * 40))
+
+    def test_a_relay_daemon_that_is_not_there_is_told_of_and_waited_for(self):
+        control, data, live = free_ports(3)
+        daemon = self.watch(live)
+        wait_for(lambda: "no relay daemon answers there" in daemon.job.stderr, "that nobody answers", poll=0.05)
+        relay = self.start(["lttng-relayd", "-C", f"tcp://127.0.0.1:{control}", "-D", f"tcp://127.0.0.1:{data}", "-L",
+                            f"tcp://127.0.0.1:{live}", "-o", self.place])
+        wait_for(lambda: "a relay daemon answers" in daemon.job.stderr, "that it does now", poll=0.05)
+        end_process(relay.pid, signal.SIGTERM)
+        relay.wait()
+        end_process(daemon.pid, signal.SIGTERM)
+        self.assertEqual(daemon.job.wait(), 0)
+        self.assertLessEqual(daemon.job.stderr.count("no relay daemon answers there"), 2, "once each time")
+
+    @unittest.skipUnless(os.geteuid() == 0, "another host's name takes root")
+    def test_programs_of_another_host(self):
+        lttng = OthersLttng(self, host="node7")
+        lttng.session("far")
+        daemon = self.watch(lttng.live, "/host/node7/far")
+        wait_for(lambda: "reading the LTTng session" in daemon.job.stderr, "the session", poll=0.05)
+        lttng.run(ANNOTATED, "threads", "2", "40")
+        found = wait_for(lambda: len(self.sources(daemon)) == 2 and self.sources(daemon), "its threads", poll=0.05)
+        for source in found:
+            self.assertTrue(source["resource"].startswith("node7/") or "/node7/" in source["resource"], source)
+        status = daemon.status()
+        self.assertLess(abs(status["watermark_ns"] - status["run_begin_ns"]), 120e9, "on one clock")
+        self.end(daemon)
+
+
+if __name__ == "__main__":
+    unittest.main()
