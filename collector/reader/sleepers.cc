@@ -15,6 +15,7 @@ constexpr char kAsleep[] = "(asleep)";
 }  // namespace
 
 void Streams::wake(Thread& thread, TimeNs at) {
+  if (thread.restored) settle(thread, at);
   thread.use.reset();
   if (!std::exchange(thread.asleep, false)) return;
   record(thread, plain(MARGAY_LEAVE, thread.open.back().index, later(thread, at)));

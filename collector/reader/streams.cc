@@ -18,7 +18,6 @@ constexpr std::size_t kMostKnownNames = 16384;
 // The source's first names, the same in all.
 constexpr std::uint16_t kComputeIndex = 0, kEndIndex = 1;
 constexpr std::uint16_t kOtherIndex = 2;
-constexpr std::uint32_t kEpoch = 1;
 
 std::uint32_t family_of(NameKind kind) {
   switch (kind) {
@@ -57,7 +56,9 @@ Streams::Streams(Options options, node::Outbox& outbox, node::ProcessWatch& watc
       watch_(watch),
       clock_(clock),
       origin_(std::move(origin)),
-      begun_(clock.monotonic()) {}
+      begun_(clock.monotonic()) {
+  if (options_.ledger != nullptr) restore();
+}
 
 Streams::~Streams() = default;
 
@@ -76,6 +77,13 @@ ProcessId Streams::process(std::int64_t pid, std::string_view command) {
                        std::to_string(made->origin.start_time) + "/" + std::to_string(id.value) + "/" +
                        std::to_string(begun_.value));
   if (options_.watched) watch_.add(made->source, pid, made->origin.start_time);
+  if (options_.ledger != nullptr && (made->kept = options_.ledger->free_process()) != nullptr) {
+    *made->kept = Ledger::Process();
+    made->kept->pid = pid;
+    made->kept->start_time = made->origin.start_time;
+    made->kept->program = made->program;
+    made->kept->source = made->source;
+  }
   processes_.emplace(id.value, std::move(made));
   live_.emplace(pid, id);
   return id;
@@ -97,6 +105,7 @@ ThreadId Streams::begin_thread(ProcessId id, std::int64_t tid, std::string_view 
     return kNoThread;
   }
   Process& process = *it->second;
+  if (const auto known = claim(process, tid, name)) return *known;
   if (!process.free.empty()) {
     const std::uint32_t slot = process.free.back();
     process.free.pop_back();
@@ -108,6 +117,7 @@ ThreadId Streams::begin_thread(ProcessId id, std::int64_t tid, std::string_view 
     if (!t.pooled) {
       t.pooled = t.name_due = true;
       t.shown = "(short-lived) " + std::to_string(++process.pooled);
+      if (process.kept != nullptr) process.kept->pooled = process.pooled;
     }
     return ThreadId(slot);
   }
@@ -130,6 +140,12 @@ ThreadId Streams::begin_thread(ProcessId id, std::int64_t tid, std::string_view 
   made->name = made->shown = text_of(name);
   made->begun = at;
   process.threads.push_back(slot);
+  if (process.kept != nullptr && (made->kept = options_.ledger->free_thread()) != nullptr) {
+    *made->kept = Ledger::Thread();
+    made->kept->stream = made->stream;
+    keep(*made);
+    made->kept->source = process.source;
+  }
   threads_[slot] = std::move(made);
   ++thread_count_;
   return ThreadId(slot);
@@ -153,6 +169,13 @@ NameId Streams::name(std::string_view text, NameKind kind) {
   }
   const NameId id(static_cast<std::uint32_t>(names_.size()));
   names_.push_back({key, kind});
+  if (options_.ledger != nullptr && id.value < Ledger::kNames) {
+    Ledger::Name& kept = options_.ledger->names()[id.value];
+    kept.text = key;
+    kept.kind = static_cast<std::uint8_t>(kind);
+    kept.own = false;
+    kept.there = 1;
+  }
   ++counts_.names_left_out;
   // Being idle is nothing that other states could stand for.
   const bool state = kind == NameKind::kState || kind == NameKind::kWait || kind == NameKind::kIo;
@@ -163,6 +186,9 @@ NameId Streams::name(std::string_view text, NameKind kind) {
 
 void Streams::give_name(Name& name) {
   name.own = true;
+  if (const auto n = static_cast<std::size_t>(&name - names_.data());
+      options_.ledger != nullptr && n < Ledger::kNames)
+    options_.ledger->names()[n].own = true;
   ++named_;
   --counts_.names_left_out;
 }
@@ -172,6 +198,12 @@ std::uint16_t Streams::index_of(Process& process, NameId name) {
   const auto [it, fresh] = process.index.try_emplace(
       name.value, static_cast<std::uint16_t>(kOtherIndex + 1 + process.names.size()));
   if (fresh) process.names.push_back(name.value);
+  if (Ledger::Process* const kept = process.kept; fresh && kept != nullptr &&
+                                                  kept->names == process.names.size() - 1 &&
+                                                  kept->names < Ledger::kNamesOfProcess) {
+    kept->name[kept->names] = static_cast<std::uint16_t>(name.value);
+    ++kept->names;
+  }
   return it->second;
 }
 
@@ -259,6 +291,7 @@ void Streams::variable(ThreadId id, NameId variable, double value, TimeNs at) {
 void Streams::lost(ThreadId id, std::uint64_t events, TimeNs at) {
   Thread* const t = find(id);
   if (t == nullptr) return;
+  if (std::exchange(t->restored, false)) --unsettled_;
   t->open.clear();
   t->asleep = false;
   t->use.reset();
@@ -310,7 +343,7 @@ void Streams::cover(TimeNs until) {
 void Streams::say_hello(Process& process) {
   wire::Hello hello;
   hello.set_source(process.source);
-  hello.set_epoch(kEpoch);
+  hello.set_epoch(epoch_);
   auto& attributes = *hello.mutable_attributes();
   attributes["host"] = process.origin.host;
   attributes["boot_id"] = process.origin.boot_id;
@@ -344,7 +377,7 @@ void Streams::send_records(Process& process, Thread& thread) {
     const bool last = at + n == thread.records.size();
     wire::EventBatch batch;
     batch.set_source(process.source);
-    batch.set_epoch(kEpoch);
+    batch.set_epoch(epoch_);
     batch.set_stream(thread.stream);
     batch.set_first(thread.first);
     batch.set_count(static_cast<std::uint32_t>(n));
@@ -373,6 +406,7 @@ void Streams::send(Process& process, Thread& thread, TimeNs now) {
   }
   if (!thread.records.empty()) {
     send_records(process, thread);
+    keep(thread);
     thread.beaten = now;
     return;
   }
@@ -380,7 +414,7 @@ void Streams::send(Process& process, Thread& thread, TimeNs now) {
   thread.beaten = now;
   wire::EventBatch beat;
   beat.set_source(process.source);
-  beat.set_epoch(kEpoch);
+  beat.set_epoch(epoch_);
   beat.set_stream(thread.stream);
   beat.set_first(thread.first);
   beat.set_covered_until_ns((thread.untold == 0 ? std::max(thread.last, covered_) : thread.last).value);
@@ -394,7 +428,7 @@ void Streams::send(Process& process, Thread& thread, TimeNs now) {
 void Streams::say_goodbye(Process& process) {
   wire::Goodbye goodbye;
   goodbye.set_source(process.source);
-  goodbye.set_epoch(kEpoch);
+  goodbye.set_epoch(epoch_);
   goodbye.set_reason(wire::Goodbye::EXITED);
   goodbye.set_end_ns(process.end.value);
   for (const std::uint32_t slot : process.threads) {
@@ -413,6 +447,7 @@ void Streams::say_goodbye(Process& process) {
 void Streams::flush() {
   if (auto sample = watch_.sample()) outbox_.put_sample(std::move(*sample));
   const TimeNs now = clock_.monotonic();
+  if (unsettled_ > 0) settle();
   look_for_sleepers(now);
   for (auto it = processes_.begin(); it != processes_.end();) {
     Process& process = *it->second;
@@ -424,9 +459,11 @@ void Streams::flush() {
       outbox_.forget(process.source);
       watch_.remove(process.source);
       for (const std::uint32_t slot : process.threads) {
+        if (threads_[slot]->kept != nullptr) threads_[slot]->kept->source = 0;
         threads_[slot].reset();
         free_.push_back(slot);
       }
+      if (process.kept != nullptr) process.kept->source = 0;
       thread_count_ -= process.threads.size();
       it = processes_.erase(it);
       continue;

@@ -33,6 +33,8 @@ struct Streams::Thread {
   TimeNs beaten{};               // when its last promise was handed over
   std::optional<ThreadUse> use;  // as it was seen last, since its last word
   bool asleep = false;
+  Ledger::Thread* kept = nullptr;
+  bool restored = false;  // what it did since its newest record has to be told to be unknown
 };
 
 struct Streams::Process {
@@ -48,6 +50,8 @@ struct Streams::Process {
   std::uint32_t pooled = 0;
   TimeNs end{};
   bool ended = false, goodbye = false;
+  Ledger::Process* kept = nullptr;
+  std::unordered_map<std::int64_t, std::uint32_t> unclaimed;  // ThreadId values of restored threads by tid
 };
 
 }  // namespace margay::reader

@@ -37,6 +37,11 @@ class LttngTest(E2eTest):
         self.assertEqual(account["seen"], sum(account[n] for n in names[1:7]), lines[0])
         return account
 
+    def counter(self, run, name):
+        """Of `margay status`, while it runs."""
+        found = run.status().get("counters", {})
+        return (found if isinstance(found, dict) else {c["name"]: c["value"] for c in found}).get(name, 0)
+
     def descendant(self, run, name):
         for pid in plant.descendants(run.pid):
             if executable_of(pid) == name:
@@ -92,6 +97,16 @@ class Lttng(LttngTest):
         wait_for(lambda: run.produced_so_far() > before + 2000, "events of the next one")
         self.assertEqual(run.wait(), 0, run.stderr)
         self.assertIn("the reader of the LTTng trace ended unexpectedly", read_text(os.path.join(run.archive, "log")))
+        # The next one is the same source: the same resources, and what was not delivered is counted.
+        threads = sorted(s["resource"].rsplit("/", 1)[1] for s in run.summary["sources"])
+        self.assertEqual(threads, ["mutexes", "worker0", "worker1"])
+        events = run.summary["events"]
+        self.assertEqual(events["produced"], sum(events[k] for k in ("modelled", "late_dropped", "probe_dropped", "wire_lost",
+                                                                    "rejected")), events)
+        self.assertEqual(events["in_flight"], 0)
+        unknown = sum(int(row["duration_ns"]) for row in csv.DictReader(dump("cells", run.archive).splitlines())
+                      if row["state"] == "Unknown")
+        self.assertGreater(unknown, 0, "what they did while nobody read is not known")
 
     def test_rules_of_ones_own(self):
         rules = os.path.join(self.place, "mine.toml")

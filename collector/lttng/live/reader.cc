@@ -110,10 +110,10 @@ class Progress final : public lttng::EventSink {
 class Reader {
  public:
   Reader(const Settings& s, lttng_rules::RuleSet rules, node::OutboxOptions outbox,
-         node::ProcessWatch::Options watch)
+         node::ProcessWatch::Options watch, reader::Ledger* ledger)
       : outbox_(std::move(outbox)),
         watch_(std::move(watch), clock_),
-        streams_(options_of(s), outbox_, watch_, clock_,
+        streams_(options_of(s, ledger), outbox_, watch_, clock_,
                  s.remote() ? origin_elsewhere(s.host) : reader::origin_of),
         interpreter_(std::move(rules), streams_, symbols_),
         progress_(interpreter_),
@@ -162,11 +162,12 @@ class Reader {
   }
 
  private:
-  static reader::Streams::Options options_of(const Settings& s) {
+  static reader::Streams::Options options_of(const Settings& s, reader::Ledger* ledger) {
     reader::Streams::Options options;
     options.kind = "lttng";
     options.watched = !s.remote();
     if (options.watched) options.use = reader::use_of_thread;
+    options.ledger = ledger;
     return options;
   }
   // Times are converted to this host's, so that its boot is what they are of. Nothing is known of the
@@ -211,8 +212,10 @@ class Reader {
   void end_gone() {
     const TimeNs now = clock_.monotonic();
     for (const auto& g : streams_.gone())
-      if (progress_.newest() > g.looked || now - g.looked > kLastEvents)
+      if (progress_.newest() > g.looked || now - g.looked > kLastEvents) {
         interpreter_.end_process(g.pid, g.looked);
+        streams_.end_process(g.process, g.looked);  // one that was taken over, and has not spoken since
+      }
   }
   void finish_if_over(bool more) {
     if (finished_ || g_terminate == 0) return;
@@ -310,7 +313,15 @@ int run(const Settings& s) {
   zmq::context_t context(1);
   const transport::RunDirectory place{s.run_dir};
   node::Courier courier(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
-  Reader reader(s, std::move(*rules), outbox, watch);
+  // One that takes over from us when we die goes on as the same source. Sessions of others are read anew.
+  std::unique_ptr<reader::Ledger> ledger;
+  if (!s.attached) {
+    if (auto opened = reader::Ledger::open(place.path + "/lttng.ledger"))
+      ledger = std::move(*opened);
+    else
+      log::warning(opened.error().message + ": a reader that takes over will be another source");
+  }
+  Reader reader(s, std::move(*rules), outbox, watch, ledger.get());
   const int code = reader(courier, s.url);
   reader.say_account();
   return code;

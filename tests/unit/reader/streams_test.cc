@@ -1,6 +1,9 @@
 // What a reader tells, through streams, outbox and wire, arrives in a real ingest's cells.
 #include "margay/reader/streams.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include "../ingest/rig.h"
 
 namespace margay::reader {
@@ -325,6 +328,82 @@ TEST_F(StreamsTest, ACollectorThatDoesNotConfirmCostsNoMemory) {
   EXPECT_TRUE(total().balanced());
   EXPECT_EQ(total().produced, streams->counts().produced);
   EXPECT_EQ(total().probe_dropped, streams->counts().dropped);
+}
+
+TEST_F(StreamsTest, AReaderThatTakesOverIsTheSameSourceAndCountsWhatNeverCame) {
+  const std::string path = testing::TempDir() + "ledger_" + std::to_string(getpid());
+  std::filesystem::remove(path);
+  auto first = Ledger::open(path);
+  ASSERT_TRUE(first) << first.error().message;
+  make({.kind = "test", .ledger = first->get()});
+  const auto p = streams->process(100, "app");
+  const auto t = streams->begin_thread(p, 7, "main", at_ms(0));
+  static_cast<void>(streams->begin_thread(p, 8, "silent", at_ms(0)));
+  const auto lock = streams->name("lock", NameKind::kWait), read = streams->name("read", NameKind::kIo);
+  const auto visit = [&](ThreadId thread, NameId state, std::int64_t ms) {
+    streams->enter(thread, state, at_ms(ms));
+    streams->leave(thread, state, at_ms(ms + 1));
+  };
+  visit(ThreadId(1), read, 1);
+  for (int i = 0; i < 10; ++i) visit(t, lock, 10 * i);
+  streams->cover(at_ms(100));
+  deliver(at_ms(110));
+  EXPECT_EQ(total().modelled, 22u);
+  visit(t, lock, 110);
+  visit(t, lock, 120);
+  streams->flush();     // handed over, and never sent
+  visit(t, lock, 130);  // not even that
+  streams.reset();
+  first->reset();
+
+  auto second = Ledger::open(path);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ((*second)->epoch(), 2u);
+  outbox_options.agent = 10;
+  make({.kind = "test", .ledger = second->get()});
+  EXPECT_EQ(streams->name("read", NameKind::kState), read) << "names go on";
+  const auto again = streams->process(100, "app");
+  const auto main = streams->begin_thread(again, 7, "main", at_ms(300));
+  const auto fresh = streams->begin_thread(again, 9, "fresh", at_ms(300));
+  visit(main, read, 300);
+  visit(main, lock, 310);
+  visit(fresh, lock, 320);
+  streams->cover(at_ms(400));
+  deliver(at_ms(410));
+  deliver(at_ms(420));
+  ASSERT_EQ(rig.ingest.leaves().size(), 3u) << "no leaf twice";
+  EXPECT_EQ(rig.ingest.sources().size(), 1u);
+  EXPECT_EQ(attribute(2, "thread"), "fresh");
+  EXPECT_EQ(total().wire_lost, 4u) << "what was handed over";
+  // Two that tell of the gap, of each of the two threads.
+  EXPECT_EQ(total().modelled, 22u + 6 + 4);
+  EXPECT_EQ(total().produced, total().modelled + total().wire_lost);
+  streams->end_process(again, at_ms(500));
+  streams->cover(at_ms(600));
+  deliver(at_ms(610));
+  deliver(at_ms(620));
+  static_cast<void>(rig.slicer.close_through(trace(at_ms(500))));
+  EXPECT_EQ(duration(0, "Unknown", 2), 100'000'000) << "what it did while nobody read";
+  EXPECT_EQ(duration(1, "Unknown", 2), 100'000'000);
+  EXPECT_EQ(duration(0, "read", 3), 1'000'000);
+  EXPECT_EQ(duration(0, "lock", 3), 1'000'000);
+  EXPECT_TRUE(streams->done());
+  EXPECT_TRUE(std::none_of((*second)->processes().begin(), (*second)->processes().end(),
+                           [](const Ledger::Process& e) { return e.source != 0; }));
+  std::filesystem::remove(path);
+}
+
+TEST(LedgerTest, WhatIsNoLedgerIsMadeOne) {
+  const std::string path = testing::TempDir() + "no_ledger_" + std::to_string(getpid());
+  std::ofstream(path) << "something else";
+  auto opened = Ledger::open(path);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->epoch(), 1u);
+  EXPECT_EQ((*opened)->processes()[0].source, 0u);
+  for (std::size_t i = 0; i < Ledger::kProcesses; ++i) (*opened)->free_process()->source = 1;
+  EXPECT_EQ((*opened)->free_process(), nullptr);
+  std::filesystem::remove(path);
+  EXPECT_FALSE(Ledger::open(testing::TempDir()).has_value()) << "a directory";
 }
 
 }  // namespace

@@ -18,6 +18,10 @@
 // come; another state gets a name of its own once threads have spent 5 ms in it, and is part of "(other
 // states)" before that.
 //
+// A reader that takes over from one that died (Options::ledger) goes on with its processes, threads and
+// names: what was not delivered is counted as wire_lost, and what the threads did until they are heard again
+// is unknown.
+//
 // A thread that tells nothing does not have to compute: one that has been asleep without a word for a second
 // (Options::use tells) is in the state "(asleep)", of the kind idle, until it speaks or runs. So is a main
 // thread that waits for all others to end. What it does between that and its next word is Compute.
@@ -38,6 +42,7 @@
 #include "margay/base/record.h"
 #include "margay/node/outbox.h"
 #include "margay/node/process_watch.h"
+#include "margay/reader/ledger.h"
 #include "margay/reader/state_sink.h"
 
 namespace margay::reader {
@@ -65,6 +70,9 @@ class Streams final : public StateSink {
     DurationNs beat = milliseconds(100);  // between two promises of an idle thread
     // Tells of a thread by pid and tid; nothing where it is not there. Empty: no thread is looked at.
     std::function<std::optional<ThreadUse>(std::int64_t, std::int64_t)> use = nullptr;
+    // Where what a successor has to know is kept; the epoch is its. nullptr: a reader that takes over is
+    // another source.
+    Ledger* ledger = nullptr;
     bool watched = true;  // processes run on this host: whether they live, and what they use, is looked at
   };
   // Since the begin.
@@ -121,6 +129,12 @@ class Streams final : public StateSink {
   bool tell_gap(Thread& thread, TimeNs at);
   void push(Thread& thread, const EventRecord& r);
   void say_hello(Process& process);
+  void restore();
+  void restore_thread(Process& process, ProcessId id, Ledger::Thread& kept);
+  void settle();
+  void settle(Thread& thread, TimeNs at);
+  void keep(Thread& thread);
+  std::optional<ThreadId> claim(Process& process, std::int64_t tid, std::string_view name);
   void look_for_sleepers(TimeNs now);
   void look_at(Process& process, Thread& thread);
   void wake(Thread& thread, TimeNs at);
@@ -133,7 +147,9 @@ class Streams final : public StateSink {
   node::ProcessWatch& watch_;
   const Clock& clock_;
   std::function<Origin(std::int64_t)> origin_;
-  TimeNs begun_;  // one that takes over is another source: it numbers its records anew
+  TimeNs begun_;  // one that takes over without a ledger is another source: it numbers its records anew
+  std::uint32_t epoch_ = 1;
+  std::size_t unsettled_ = 0;  // threads that were restored and have not been told of since
   struct Name {
     std::string text;
     NameKind kind;
