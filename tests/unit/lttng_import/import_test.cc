@@ -161,6 +161,54 @@ TEST_F(ImportTest, ADamagedStreamIsToldAndReadAsFarAsItGoes) {
   EXPECT_EQ(seen.leaves.size(), 2u);
 }
 
+// One machine, two traces: what a thread says, and what the kernel does with it.
+TEST_F(ImportTest, UserSpaceAndTheKernelInOneView) {
+  CtfTrace ust(place + "/trace/ust/uid/1000/64-bit", {},
+               {{"lttng_ust_pthread:pthread_mutex_lock_req", {{"mutex", "u64"}}},
+                {"lttng_ust_pthread:pthread_mutex_lock_acq", {{"mutex", "u64"}}}});
+  CtfOptions of_kernel;
+  of_kernel.domain = "kernel";
+  of_kernel.uuid = 2;
+  of_kernel.context = {{"pid", "i32"}, {"tid", "i32"}};
+  CtfTrace kernel(place + "/trace/kernel", of_kernel,
+                  {{"sched_switch",
+                    {{"prev_comm", "comm"},
+                     {"prev_tid", "i32"},
+                     {"prev_state", "i64"},
+                     {"next_comm", "comm"},
+                     {"next_tid", "i32"}}},
+                   {"syscall_entry_futex", {{"uaddr", "u64"}}},
+                   {"syscall_exit_futex", {{"ret", "i64"}}}});
+  const auto who = [] { return CtfBytes().i32(100).i32(101).comm("worker"); };
+  const auto kernels = [](int pid, int tid) { return CtfBytes().i32(pid).i32(tid); };
+  for (std::uint64_t i = 0; i < 10; ++i) {  // it asks for a mutex, sleeps in the kernel for 4 ms, and has it
+    const std::uint64_t at = 10'000'000'000 + i * 10'000'000;
+    ust.event(0, at, 0, who(), CtfBytes().u64(7));
+    kernel.event(0, at + 1'000'000, 1, kernels(100, 101), CtfBytes().u64(7));
+    kernel.event(0, at + 2'000'000, 0, kernels(100, 101),
+                 CtfBytes().comm("worker").i32(101).i64(1).comm("swapper/0").i32(0));
+    kernel.event(0, at + 6'000'000, 0, kernels(0, 0),
+                 CtfBytes().comm("swapper/0").i32(0).i64(0).comm("worker").i32(101));
+    kernel.event(0, at + 6'500'000, 2, kernels(100, 101), CtfBytes().i64(0));
+    ust.event(0, at + 7'000'000, 1, who(), CtfBytes().u64(7));
+  }
+  ASSERT_TRUE(ust.finish());
+  ASSERT_TRUE(kernel.finish());
+  Recorder seen;
+  const auto done = read(place, {}, {}, seen);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->events, 60u);
+  EXPECT_EQ(done->used, 60u);
+  const auto& records = seen.records[seen.leaf("worker:100", "worker:101")];
+  std::vector<std::string> second;  // of the second round: what it entered and left
+  for (const EventRecord& r : records)
+    if (r.time_ns >= 1'700'000'000'000'000'000 + 10'010'000'000 &&
+        r.time_ns < 1'700'000'000'000'000'000 + 10'018'000'000)
+      second.push_back((r.kind == MARGAY_ENTER ? "+" : "-") + seen.names[r.state].text);
+  EXPECT_THAT(second,
+              testing::ElementsAre("+mutex wait", "+futex", "+Blocked", "-Blocked", "-futex", "-mutex wait"));
+}
+
 TEST_F(ImportTest, EightThousandThreads) {
   CtfTrace trace(place + "/trace", {},
                  {{"lttng_ust_pthread:pthread_mutex_lock_req", {{"mutex", "u64"}}},
