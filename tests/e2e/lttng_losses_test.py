@@ -72,6 +72,8 @@ class LttngLosses(LttngTest):
         run = self.run_margay([EVENTS, "on"], flags=["--lttng=pthread"])
         program = wait_for(lambda: self.descendant(run, "events"), "the program")
         wait_for(lambda: run.produced_so_far() > 1000, "events")
+        wait_for(lambda: self.counter(run, "reader_used") > 1000, "the reader's account")
+        self.assertGreaterEqual(self.counter(run, "reader_events"), self.counter(run, "reader_used"))
         end_process(program)
         self.assertEqual(run.wait(), 128 + signal.SIGKILL)
         account = self.check_balance(run)

@@ -69,6 +69,33 @@ class Helpers(LttngTest):
         self.assertEqual(run.summary["events"]["produced"], run.summary["events"]["modelled"])
 
 
+NOBODYS = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+
+def nobody_can_run(path):
+    return os.geteuid() == 0 and shutil.which("setpriv") and subprocess.run(
+        [*NOBODYS, "test", "-x", path], check=False).returncode == 0
+
+
+class OrdinaryUser(LttngTest):
+    @unittest.skipUnless(installed() and nobody_can_run(MARGAY), "takes root, and a place that nobody can read")
+    def test_the_same_as_an_ordinary_user(self):
+        wrapper = os.path.join(self.place, "margay")
+        with open(wrapper, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec {" ".join(NOBODYS)} {MARGAY} "$@"\n')
+        os.chmod(wrapper, 0o755)
+        for place in (self.place, self.runtime, os.path.join(self.place, "tmp")):
+            os.chown(place, NOBODY, NOBODY)
+        self.margay_program = wrapper
+        self.environment |= {"HOME": self.place, "USER": "nobody"}
+        run = self.run_margay([EVENTS, "locks", "2", "500"], flags=["--lttng=pthread"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        account = self.account(run)
+        self.assertEqual(account["discarded"], 0)
+        self.assertGreaterEqual(account["used"], 2 * 2 * 500)
+        self.assertEqual(len(run.summary["sources"]), 3)
+
+
 class OthersLttng:
     """LTTng's daemons as somebody else runs them: an ordinary user, where the test is root's; on another host, as far
     as its name goes."""
@@ -81,7 +108,7 @@ class OthersLttng:
         if os.geteuid() == 0:
             os.chmod(test.place, 0o755)
             os.chown(self.home, NOBODY, NOBODY)
-            self.prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+            self.prefix = NOBODYS
         self.environment = test.environment | {"LTTNG_HOME": self.home, "HOME": self.home, "TMPDIR": self.home}
         self.control, self.data, self.live = free_ports(3)
         at = "tcp://127.0.0.1:"
@@ -108,10 +135,14 @@ class OthersLttng:
             done = self.lttng(*command)
             self.test.assertEqual(done.returncode, 0, done.stderr)
 
-    def run(self, *command):
-        given = [f"LD_PRELOAD={os.environ['ANNOTATE_LTTNG']}", "LTTNG_UST_REGISTER_TIMEOUT=-1"]
-        return subprocess.run([*self.prefix, "env", *given, *command], timeout=LONG, check=True, capture_output=True,
-                              text=True, env=self.environment)
+    def run(self, program, *arguments):
+        # Nobody may not be able to read where they were built.
+        copies = [shutil.copy(path, self.home) for path in (program, os.environ["ANNOTATE_LTTNG"])]
+        for copy in copies:
+            os.chmod(copy, 0o755)
+        given = [f"LD_PRELOAD={copies[1]}", "LTTNG_UST_REGISTER_TIMEOUT=-1"]
+        return subprocess.run([*self.prefix, "env", *given, copies[0], *arguments], timeout=LONG, check=True,
+                              capture_output=True, text=True, env=self.environment)
 
     def end(self):
         for job in reversed(self.jobs):
