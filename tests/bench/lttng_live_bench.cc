@@ -196,6 +196,10 @@ int run(const std::string& count, const std::string& period, const std::string& 
   rig.wait_for(program);
   std::array<double, 5> least{};
   if (read(pipe_of[0], least.data(), sizeof least) != sizeof least) return 1;
+  if (late.ms.empty() || least[0] <= 0) {
+    std::fprintf(stderr, "no events came\n");
+    return 1;
+  }
   const auto cost = [](double cpu, double seen) { return seen > 0 ? cpu / seen * 1e9 : 0; };
   const double mine = cost(late.cpu, static_cast<double>(late.ms.size())), minimal = cost(least[4], least[0]);
   std::printf(
