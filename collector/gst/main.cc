@@ -52,12 +52,13 @@ struct Settings {
 
 class Reader {
  public:
-  Reader(const Settings& settings, int pipe, node::OutboxOptions outbox, node::ProcessWatch::Options watch)
+  Reader(const Settings& settings, int pipe, node::OutboxOptions outbox, node::ProcessWatch::Options watch,
+         reader::Ledger* ledger)
       : period_(settings.period_us * 1000),
         pipe_(pipe),
         outbox_(std::move(outbox)),
         watch_(std::move(watch), clock_),
-        streams_({.kind = "gstreamer"}, outbox_, watch_, clock_, reader::origin_of),
+        streams_(options_of(ledger), outbox_, watch_, clock_, reader::origin_of),
         log_(streams_, program_of) {
     if (settings.owner > 0) owner_.emplace(settings.owner, reader::origin_of(settings.owner).start_time);
   }
@@ -86,6 +87,12 @@ class Reader {
   }
 
  private:
+  static reader::Streams::Options options_of(reader::Ledger* ledger) {
+    reader::Streams::Options options;
+    options.kind = "gstreamer";
+    options.ledger = ledger;
+    return options;
+  }
   // True when nothing more was there.
   bool read_pipe() {
     for (std::size_t all = 0; all < kMostAtOnce;) {
@@ -178,7 +185,13 @@ int run(const Settings& s) {
   zmq::context_t context(1);
   const transport::RunDirectory place{s.run_dir};
   node::Courier courier(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
-  const auto reader = std::make_unique<Reader>(s, pipe, outbox, watch);
+  // One that takes over from us when we die goes on as the same source.
+  std::unique_ptr<reader::Ledger> ledger;
+  if (auto opened = reader::Ledger::open(place.path + "/gst.ledger"))
+    ledger = std::move(*opened);
+  else
+    log::warning(opened.error().message + ": a reader that takes over will be another source");
+  const auto reader = std::make_unique<Reader>(s, pipe, outbox, watch, ledger.get());
   return (*reader)(courier);
 }
 

@@ -105,7 +105,7 @@ ThreadId Streams::begin_thread(ProcessId id, std::int64_t tid, std::string_view 
     return kNoThread;
   }
   Process& process = *it->second;
-  if (const auto known = claim(process, tid, name)) return *known;
+  if (const auto known = claim(process, tid)) return *known;
   if (!process.free.empty()) {
     const std::uint32_t slot = process.free.back();
     process.free.pop_back();

@@ -111,14 +111,14 @@ void Streams::restore_thread(Process& process, ProcessId id, Ledger::Thread& kep
   ++thread_count_;
 }
 
-// The thread that the one before us knew under this number.
-std::optional<ThreadId> Streams::claim(Process& process, std::int64_t tid, std::string_view name) {
+// The thread that the one before us knew under this number. It knew its name as well, and better: the first
+// that is seen need not be the main thread now.
+std::optional<ThreadId> Streams::claim(Process& process, std::int64_t tid) {
   const auto it = process.unclaimed.find(tid);
   if (it == process.unclaimed.end()) return std::nullopt;
   const ThreadId id(it->second);
   process.unclaimed.erase(it);
   if (threads_[id.value]->ended) return std::nullopt;
-  if (!name.empty()) rename_thread(id, name);
   return id;
 }
 

@@ -92,6 +92,10 @@ class GStreamer(E2eTest):
         end_process(reader)
         self.assertEqual(run.wait(), 0, run.stderr)
         self.assertIn("the reader of GStreamer's log ended unexpectedly", run.stderr)
+        # The next one is the same source, and what had not been delivered is counted.
+        self.assertEqual(sorted(s["resource"].rsplit("/", 1)[1] for s in run.summary["sources"]), ["main", "thread1"])
+        events = run.summary["events"]
+        self.assertEqual(events["produced"], events["modelled"] + events["wire_lost"], events)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ class Streams final : public StateSink {
   void settle();
   void settle(Thread& thread, TimeNs at);
   void keep(Thread& thread);
-  std::optional<ThreadId> claim(Process& process, std::int64_t tid, std::string_view name);
+  std::optional<ThreadId> claim(Process& process, std::int64_t tid);
   void look_for_sleepers(TimeNs now);
   void look_at(Process& process, Thread& thread);
   void wake(Thread& thread, TimeNs at);
