@@ -88,6 +88,9 @@ function(margay_test NAME)
   if("e2e" IN_LIST ARG_LABELS)
     set(serial RUN_SERIAL TRUE)
   endif()
+  if("lttng" IN_LIST ARG_LABELS)  # root's session daemons have one place, where root may not mount another
+    set(serial RESOURCE_LOCK lttng)
+  endif()
   gtest_discover_tests(${NAME} TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ${serial})
 endfunction()

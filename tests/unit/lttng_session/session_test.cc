@@ -278,8 +278,10 @@ TEST(LttngSession, ConsumerDaemonDiesAndAllIsMadeAgain) {
 TEST(LttngSession, TwoDoNotMeet) {
   const Place place;
   const auto one = daemons_in(place.path + "/1");
-  const auto two = daemons_in(place.path + "/2");
   ASSERT_NE(one, nullptr);
+  if (::getuid() == 0 && !one->daemons().own_mounts)
+    GTEST_SKIP() << "root may not mount here: there is one place";
+  const auto two = daemons_in(place.path + "/2");
   ASSERT_NE(two, nullptr);
   auto first = LiveSession::create(one->daemons(), options_for("same"));
   auto second = LiveSession::create(two->daemons(), options_for("same"));
