@@ -333,7 +333,7 @@ void Streams::end_process(ProcessId id, TimeNs at) {
   }
   process.end = std::max(process.end, at);
   process.ended = true;
-  live_.erase(process.pid);
+  if (const auto live = live_.find(process.pid); live != live_.end() && live->second == id) live_.erase(live);
 }
 
 void Streams::cover(TimeNs until) {

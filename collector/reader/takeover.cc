@@ -34,9 +34,12 @@ void Streams::restore() {
     kept.own ? ++named_ : ++counts_.names_left_out;
   }
   std::map<std::uint64_t, ProcessId> found;
+  std::vector<ProcessId> over;  // those that ended while nobody read; another process may have their number
   for (Ledger::Process& kept : ledger.processes()) {
     if (kept.source == 0) continue;
-    if (processes_.size() >= options_.processes || live_.contains(kept.pid) ||
+    const Origin now = origin_(kept.pid);
+    const bool there = !options_.watched || now.start_time == kept.start_time;
+    if (processes_.size() >= options_.processes || (there && live_.contains(kept.pid)) ||
         std::any_of(kept.name.begin(),
                     kept.name.begin() + std::min<std::size_t>(kept.names, Ledger::kNamesOfProcess),
                     [this](std::uint16_t n) { return n >= names_.size(); })) {
@@ -48,13 +51,16 @@ void Streams::restore() {
     made->source = kept.source;
     made->pid = kept.pid;
     made->program = std::string(kept.program.view());
-    made->origin = origin_(kept.pid);
+    made->origin = now;
     made->origin.start_time = kept.start_time;  // of the one that is meant, there or not
     made->kept = &kept;
     for (std::size_t n = 0; n < kept.names; ++n) index_of(*made, NameId(kept.name[n]));
     if (options_.watched) watch_.add(made->source, made->pid, made->origin.start_time);
     found.emplace(made->source, id);
-    live_.emplace(made->pid, id);
+    if (there)
+      live_.emplace(made->pid, id);
+    else
+      over.push_back(id);
     processes_.emplace(id.value, std::move(made));
   }
   std::vector<Ledger::Thread*> threads;
@@ -71,12 +77,10 @@ void Streams::restore() {
     }
     restore_thread(*processes_.at(it->second.value), it->second, *kept);
   }
-  // Those that ended while nobody read; another process may have their number.
-  for (const auto& [source, id] : found) {
-    const Process& process = *processes_.at(id.value);
-    if (!options_.watched || origin_(process.pid).start_time == process.origin.start_time) continue;
+  for (const ProcessId id : over) {
     TimeNs last{};
-    for (const std::uint32_t slot : process.threads) last = std::max(last, threads_[slot]->last);
+    for (const std::uint32_t slot : processes_.at(id.value)->threads)
+      last = std::max(last, threads_[slot]->last);
     end_process(id, last);
   }
 }

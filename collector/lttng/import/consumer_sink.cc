@@ -39,17 +39,15 @@ reader::ProcessId ConsumerSink::process(std::int64_t pid, std::string_view comma
 
 reader::ThreadId ConsumerSink::begin_thread(reader::ProcessId process, std::int64_t tid,
                                             std::string_view name, TimeNs at) {
-  if (process.value >= processes_.size() || threads_.size() >= kMostLeaves || !status_) {
-    ++left_out_;
+  if (process.value >= processes_.size() || threads_.size() >= kMostLeaves || !status_)
     return reader::kNoThread;
-  }
   const auto id = static_cast<std::uint32_t>(threads_.size());
   trace::Leaf leaf;
   leaf.attributes["path1"] = processes_[process.value].name;
   leaf.attributes["path2"] = clean_utf8(std::string(name)) + ":" + std::to_string(tid);
   status_ = consumer_.on_leaf(LeafIndex(id), leaf);
   processes_[process.value].threads.push_back(id);
-  threads_.push_back({false, 0, at + offset_});
+  threads_.push_back({false, at + offset_});
   ++counts_.containers;
   put(reader::ThreadId(id), MARGAY_BEGIN, 0, at);
   return reader::ThreadId(id);
@@ -67,16 +65,13 @@ reader::NameId ConsumerSink::name(std::string_view text, reader::NameKind kind) 
   std::string key = clean_utf8(std::string(text.substr(0, model::StateTable::kLongestName)));
   if (const auto it = names_.find(key); it != names_.end()) return it->second;
   if (names_.size() < kMostNames) return declare(key, kind);
-  ++left_out_;
+  ++names_left_out_;
   return kOther;
 }
 
 void ConsumerSink::put(reader::ThreadId thread, std::uint8_t kind, std::uint16_t name, TimeNs at,
                        std::uint64_t bytes) {
-  if (thread.value >= threads_.size() || threads_[thread.value].ended) {
-    ++left_out_;
-    return;
-  }
+  if (thread.value >= threads_.size() || threads_[thread.value].ended) return;
   Thread& t = threads_[thread.value];
   t.last = std::max(t.last, at + offset_);
   const EventRecord r{t.last.value, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, name, kind, 0};

@@ -39,7 +39,7 @@ class ConsumerSink final : public reader::StateSink {
 
   const Status& status() const { return status_; }
   const trace::ReadCounts& counts() const { return counts_; }
-  std::uint64_t left_out() const { return left_out_; }
+  std::uint64_t names_left_out() const { return names_left_out_; }  // asked for; "(other states)"
 
  private:
   struct Process {
@@ -48,7 +48,6 @@ class ConsumerSink final : public reader::StateSink {
   };
   struct Thread {
     bool ended = false;
-    std::uint32_t depth = 0;
     TimeNs last{};
   };
   void put(reader::ThreadId thread, std::uint8_t kind, std::uint16_t name, TimeNs at,
@@ -61,7 +60,7 @@ class ConsumerSink final : public reader::StateSink {
   std::vector<Process> processes_;
   std::vector<Thread> threads_;  // by ThreadId, which is the leaf's number
   std::unordered_map<std::string, reader::NameId> names_;
-  std::uint64_t left_out_ = 0;
+  std::uint64_t names_left_out_ = 0;
 };
 
 }  // namespace margay::lttng_import

@@ -53,7 +53,7 @@ class Offset final : public lttng::EventSink {
 };
 
 void tell(const lttng_rules::Interpreter& interpreter, const lttng::TraceReader& trace,
-          const trace::ReadOptions& options) {
+          const ConsumerSink& sink, const trace::ReadOptions& options) {
   if (!options.problem) return;
   std::uint64_t told = 0;
   const auto say = [&](const std::string& sentence) {
@@ -64,6 +64,12 @@ void tell(const lttng_rules::Interpreter& interpreter, const lttng::TraceReader&
   for (const auto& u : interpreter.unmatched())
     say("no rule is for " + std::to_string(u.events) + " events " + u.name);
   for (const std::string& p : interpreter.problems()) say(p);
+  if (sink.names_left_out() > 0)
+    say(std::to_string(sink.names_left_out()) + " states of more than " +
+        std::to_string(ConsumerSink::kMostNames) + " names are (other states)");
+  if (const std::uint64_t n = interpreter.account().left_out; n > 0)
+    say(std::to_string(n) + " events of threads beyond " + std::to_string(ConsumerSink::kMostLeaves) +
+        " are left out");
 }
 
 }  // namespace
@@ -95,7 +101,7 @@ Result<Summary> read(const std::string& directory, const std::vector<std::string
     return fail(ErrorCode::kCorrupt,
                 first.place + ": " + first.what + " (--keep-going reads what can be read)");
   }
-  tell(interpreter, **trace, options);
+  tell(interpreter, **trace, sink, options);
   const lttng_rules::Account a = interpreter.account();
   Summary out;
   out.counts = sink.counts();

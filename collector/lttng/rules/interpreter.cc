@@ -110,6 +110,7 @@ Outcome Interpreter::Impl::act_on_own(const Action& action, const lttng::Event& 
   if (action.role == Role::kEnter && action.once) leave_missed(thread, action.slot, event.at);
   if (action.role == Role::kEnter) return enter(thread, action.slot, key_of(action, event), name, event.at);
   if (!thread.begun) begin(thread, event.at);
+  if (thread.id == reader::kNoThread) return Outcome::kLeftOut;
   if (action.role == Role::kMark)
     sink.mark(thread.id, name, event.at);
   else
@@ -124,6 +125,7 @@ Outcome Interpreter::Impl::enter(Thread& thread, std::uint32_t slot, std::uint64
     return Outcome::kTooDeep;
   }
   if (!thread.begun) begin(thread, at);
+  if (thread.id == reader::kNoThread) return Outcome::kLeftOut;
   thread.stack.push_back({key, slot, name});
   sink.enter(thread.id, name, at);
   return Outcome::kUsed;
@@ -145,6 +147,7 @@ void Interpreter::Impl::pop(Thread& thread, TimeNs at) {
 }
 
 Outcome Interpreter::Impl::leave(Thread& thread, std::uint32_t slot, std::uint64_t key, TimeNs at) {
+  if (thread.begun && thread.id == reader::kNoThread) return Outcome::kLeftOut;
   if (thread.deep > 0) {
     --thread.deep;
     return Outcome::kTooDeep;

@@ -23,10 +23,11 @@ void Interpreter::Impl::lose(const lttng::Discarded& discarded) {
   // event.
   const auto cpu = static_cast<std::size_t>(discarded.cpu);
   std::uint32_t likely = discarded.cpu >= 0 && cpu < last_thread.size() ? last_thread[cpu] : kNothing;
-  if (likely != kNothing && !threads.thread(likely).begun) likely = kNothing;
+  const auto told = [](const Thread& t) { return t.begun && t.id != reader::kNoThread; };
+  if (likely != kNothing && !told(threads.thread(likely))) likely = kNothing;
   for (std::uint32_t i = 0; i < threads.places(); ++i) {
     Thread& thread = threads.thread(i);
-    if (!thread.begun) continue;
+    if (!told(thread)) continue;
     if (likely == kNothing) likely = i;
     odd.forgotten_in_loss += thread.stack.size() + thread.deep;
     thread.excused = std::min(thread.excused + thread.stack.size() + thread.deep + excused, kMostExcused);

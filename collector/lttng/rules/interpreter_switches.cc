@@ -46,7 +46,9 @@ void Interpreter::Impl::pop_out(Thread& thread, TimeNs at) {
 Outcome Interpreter::Impl::enter_out(Thread& thread, reader::NameId name, TimeNs at) {
   if (!is_wanted(name)) return Outcome::kUsed;
   const Outcome outcome = enter(thread, kOutSlot, 0, name, at);
-  thread.out = outcome == Outcome::kUsed ? Thread::Out::kOpen : Thread::Out::kDeep;
+  thread.out = outcome == Outcome::kUsed      ? Thread::Out::kOpen
+               : outcome == Outcome::kTooDeep ? Thread::Out::kDeep
+                                              : Thread::Out::kNo;
   return outcome;
 }
 

@@ -90,5 +90,27 @@ TEST(Losses, WhatWasTooDeepIsForgottenAsWell) {
   t.expect_account_adds_up();
 }
 
+TEST(Losses, EventsOfThreadsThatTheSinkHasNoRoomForAreLeftOut) {
+  Trace t("[[state]]\nenter=\"in\"\nleave=\"out\"\nname=\"s\"\n[[mark]]\nevent=\"m\"\nname=\"m\"\n");
+  t.sink.most_threads = 1;
+  const auto in = t.cls("in"), out = t.cls("out"), mark = t.cls("m");
+  for (const std::int64_t tid : {101, 102}) {
+    t.event_of(100, tid, in);
+    t.event_of(100, tid, mark);
+    t.event_of(100, tid, out);
+  }
+  EXPECT_EQ(t.account().used, 3u);
+  EXPECT_EQ(t.account().left_out, 3u);
+  t.expect_account_adds_up();
+  // What is lost is told of a thread that there is.
+  lttng::Discarded lost;
+  lost.events = 7;
+  lost.cpu = 0;
+  lost.end = TimeNs(100);
+  t.interpreter.on_discarded(lost);
+  EXPECT_EQ(t.sink.told_lost(), 7u);
+  t.interpreter.finish(TimeNs(200));
+}
+
 }  // namespace
 }  // namespace margay::lttng_rules::test

@@ -18,6 +18,7 @@ reader::ProcessId Recorder::process(std::int64_t pid, std::string_view command) 
 reader::ThreadId Recorder::begin_thread(reader::ProcessId process, std::int64_t tid, std::string_view name,
                                         TimeNs at) {
   EXPECT_TRUE(processes_.at(process.value).live);
+  if (threads_.size() >= most_threads) return reader::kNoThread;
   const std::string shown = std::to_string(processes_[process.value].pid) + "/" + std::to_string(tid);
   threads_.push_back({shown, process.value, true, {}});
   write(at, "begin " + shown + " '" + std::string(name) + "'");
@@ -78,6 +79,7 @@ void Recorder::lost(reader::ThreadId thread, std::uint64_t events, TimeNs at) {
 }
 
 void Recorder::end_thread(reader::ThreadId thread, TimeNs at) {
+  if (thread == reader::kNoThread) return;
   Thread& t = live(thread);
   EXPECT_TRUE(t.open.empty()) << t.shown;
   t.live = false;

@@ -36,7 +36,8 @@ class Recorder final : public reader::StateSink {
   std::size_t live_threads() const;
   std::uint64_t told_lost() const { return told_lost_; }
   reader::NameKind kind_of(const std::string& name) const;
-  bool quiet = false;  // checks only: writes nothing down
+  bool quiet = false;                   // checks only: writes nothing down
+  std::size_t most_threads = SIZE_MAX;  // for more there is no room
 
  private:
   struct Thread {

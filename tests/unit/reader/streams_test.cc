@@ -393,6 +393,34 @@ TEST_F(StreamsTest, AReaderThatTakesOverIsTheSameSourceAndCountsWhatNeverCame) {
   std::filesystem::remove(path);
 }
 
+TEST_F(StreamsTest, WhoTakesOverEndsProcessesWhoseNumberIsAnothersNow) {
+  const std::string path = testing::TempDir() + "ledger_pid_" + std::to_string(getpid());
+  std::filesystem::remove(path);
+  const auto died = [&](std::uint64_t start_time) {
+    auto ledger = Ledger::open(path);
+    Ledger::Process& p = *(*ledger)->free_process();
+    p.pid = 100;
+    p.start_time = start_time;
+    p.program = "app";
+    p.source = 40 + start_time;
+  };
+  died(7);  // one that has ended, and the one that has its number now (make() says that 1 is there)
+  died(1);
+  auto ledger = Ledger::open(path);
+  make({.kind = "test", .ledger = ledger->get()});
+  const auto p = streams->process(100, "app");
+  const auto t = streams->begin_thread(p, 1, "main", at_ms(0));
+  streams->enter(t, streams->name("s", NameKind::kState), at_ms(0));
+  streams->cover(at_ms(100));
+  deliver(at_ms(110));
+  deliver(at_ms(120));
+  ASSERT_EQ(rig.ingest.sources().size(), 2u);
+  EXPECT_TRUE(rig.ingest.sources().at(SourceId(47)).ended);
+  EXPECT_FALSE(rig.ingest.sources().at(SourceId(41)).ended);
+  EXPECT_EQ(rig.ingest.leaves().size(), 1u);
+  std::filesystem::remove(path);
+}
+
 TEST(LedgerTest, WhatIsNoLedgerIsMadeOne) {
   const std::string path = testing::TempDir() + "no_ledger_" + std::to_string(getpid());
   std::ofstream(path) << "something else";

@@ -20,7 +20,7 @@ struct Account {
   std::uint64_t too_deep = 0;      // enters beyond the bound of nesting, and their leaves
   std::uint64_t leave_without_enter = 0;  // what it would leave is not open
   std::uint64_t leave_after_loss = 0;  // the same, but the enter was, or may have been, before or in a loss
-  std::uint64_t left_out = 0;          // of threads and processes beyond the bounds
+  std::uint64_t left_out = 0;          // of threads and processes beyond the bounds, here or of the sink
 
   // Oddities; no bins of events.
   std::uint64_t unbalanced = 0;         // states that ended because one around them did, or were entered anew
