@@ -1,7 +1,6 @@
 // margay-gst: reads GStreamer's debug log from a pipe, live, and sends it as states of threads.
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <google/protobuf/stubs/logging.h>
@@ -231,7 +230,6 @@ int main(int argc, char** argv) try {
   log::Options log_options;
   log_options.program = "margay-gst";
   log::start(log_options);
-  static_cast<void>(setpriority(PRIO_PROCESS, 0, 0));
   struct sigaction action {};
   action.sa_handler = [](int) { g_terminate = 1; };
   sigaction(SIGTERM, &action, nullptr);

@@ -10,6 +10,22 @@
 #include <fstream>
 
 namespace margay::app {
+namespace {
+
+// What every reader is told.
+std::vector<std::string> arguments_of(const ReaderPlace& place) {
+  return {place.program,
+          "--run-dir",
+          place.directory.path,
+          "--run",
+          place.run,
+          "--owner-pid",
+          std::to_string(place.owner),
+          "--memory",
+          std::to_string(place.memory_bytes) + "b"};
+}
+
+}  // namespace
 
 Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level) {
   ReaderPlan plan;
@@ -21,17 +37,8 @@ Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string&
   if (plan.hold < 0) return fail(ErrorCode::kIo, pipe + ": " + std::strerror(errno));
   constexpr int kPipeBytes = 1 << 20;
   static_cast<void>(fcntl(plan.hold, F_SETPIPE_SZ, kPipeBytes));  // as it is, then
-  plan.options.arguments = {place.program,
-                            "--pipe",
-                            pipe,
-                            "--run-dir",
-                            place.directory.path,
-                            "--run",
-                            place.run,
-                            "--owner-pid",
-                            std::to_string(place.owner),
-                            "--memory",
-                            std::to_string(place.memory_bytes) + "b"};
+  plan.options.arguments = arguments_of(place);
+  plan.options.arguments.insert(plan.options.arguments.end(), {"--pipe", pipe});
   const char* const set = std::getenv("GST_DEBUG");
   plan.job_environment = {{"GST_DEBUG", set != nullptr && *set != '\0' ? set : level},
                           {"GST_DEBUG_NO_COLOR", "1"},
@@ -46,25 +53,13 @@ Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const Options::Lttng& 
   if (place.program.empty())
     return fail(ErrorCode::kNotFound,
                 "margay-lttng is not installed (it is built where liblttng-ctl and Babeltrace 2 are)");
-  plan.options.arguments = {place.program,
-                            "--run-dir",
-                            place.directory.path,
-                            "--run",
-                            place.run,
-                            "--owner-pid",
-                            std::to_string(place.owner),
-                            "--memory",
-                            std::to_string(place.memory_bytes) + "b",
-                            "--sub-buffer",
-                            std::to_string(settings.sub_buffer_bytes) + "b",
-                            "--sub-buffers",
-                            std::to_string(settings.sub_buffers),
-                            "--buffer-memory",
-                            std::to_string(settings.memory_bytes) + "b",
-                            "--disk",
-                            std::to_string(settings.disk_bytes) + "b",
-                            "--live-timer",
-                            std::to_string(settings.live_timer.value / 1000) + "us"};
+  plan.options.arguments = arguments_of(place);
+  plan.options.arguments.insert(
+      plan.options.arguments.end(),
+      {"--sub-buffer", std::to_string(settings.sub_buffer_bytes) + "b", "--sub-buffers",
+       std::to_string(settings.sub_buffers), "--buffer-memory", std::to_string(settings.memory_bytes) + "b",
+       "--disk", std::to_string(settings.disk_bytes) + "b", "--live-timer",
+       std::to_string(settings.live_timer.value / 1000) + "us"});
   if (helpers != "none") plan.options.arguments.insert(plan.options.arguments.end(), {"--preload", helpers});
   for (const auto* files : {&rules, &settings.rules})  // the command's go before
     for (const std::string& file : *files)
