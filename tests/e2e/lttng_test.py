@@ -37,10 +37,13 @@ class LttngTest(E2eTest):
         self.assertEqual(account["seen"], sum(account[n] for n in names[1:7]), lines[0])
         return account
 
-    def counter(self, run, name):
-        """Of `margay status`, while it runs."""
+    def counters(self, run):
+        """Of one answer to `margay status`, while it runs: counters that are compared have to be of the same moment."""
         found = run.status().get("counters", {})
-        return (found if isinstance(found, dict) else {c["name"]: c["value"] for c in found}).get(name, 0)
+        return found if isinstance(found, dict) else {c["name"]: c["value"] for c in found}
+
+    def counter(self, run, name):
+        return self.counters(run).get(name, 0)
 
     def descendant(self, run, name):
         for pid in plant.descendants(run.pid):

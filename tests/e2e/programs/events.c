@@ -1,12 +1,16 @@
 /* Makes a known number of events for LTTng's preloaded helpers.
  *
  *   events locks THREADS ROUNDS   each thread locks a mutex of its own so often, as fast as it can
- *   events many THREADS           so many threads at once: each locks ten times, waits for all others, and
- * ends events allocate ROUNDS        malloc and free of 100,003 bytes, so often events call ROUNDS outer()
- * calls inner() twice, so often (built with -finstrument-functions) events on                     locks, a
- * thousand times a second, until it is ended
  *
- * Prints "begun" once threads are there, and what it did at the end. */
+ *   events many THREADS           so many threads at once: each locks ten times, then waits for all others
+ *
+ *   events allocate ROUNDS        malloc and free of 100,003 bytes, so often
+ *
+ *   events call ROUNDS            outer() calls inner() twice, so often (built with -finstrument-functions)
+ *
+ *   events on                     locks, a thousand times a second, until it is ended
+ *
+ * Prints "begun" before the first event, and what it did at the end. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
