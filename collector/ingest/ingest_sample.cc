@@ -19,6 +19,14 @@ std::string clean(std::string_view name) {
   return out;
 }
 
+std::int64_t grown(std::uint64_t newer, std::uint64_t older) {
+  return newer > older ? static_cast<std::int64_t>(std::min(newer - older, std::uint64_t{1} << 60)) : 0;
+}
+
+char letter(std::uint32_t state) {
+  return state < 128 ? static_cast<char>(state) : '\0';
+}
+
 }  // namespace
 
 // Who had the CPU instead, of each leaf of the process that was not let.
@@ -48,6 +56,29 @@ void Ingest::on_takers(const wire::ProcessSample& p, const Source& source, TimeN
   }
 }
 
+// Of a source whose streams are threads: what its process does says nothing of them, but that it is stopped.
+void Ingest::observe_threads(const wire::ProcessSample& p, Source& source, TimeNs at,
+                             const model::NodeEvidence& of_process) {
+  for (const wire::ThreadSample& told : p.threads()) {
+    const auto it = source.streams.find(told.stream());
+    if (it == source.streams.end()) continue;
+    Stream& stream = it->second;
+    model::NodeEvidence evidence;
+    evidence.process_state = letter(told.state());
+    if (stream.sampled != TimeNs() && at > stream.sampled) {
+      evidence.sampled_ns = (at - stream.sampled).value;
+      evidence.cpu_ns = grown(told.cpu_ns(), stream.cpu_ns);
+      evidence.run_delay_ns = std::min(grown(told.run_delay_ns(), stream.run_delay_ns), evidence.sampled_ns);
+    }
+    stream.sampled = at;
+    stream.cpu_ns = told.cpu_ns();
+    stream.run_delay_ns = told.run_delay_ns();
+    if (of_process.stopped_since == TimeNs()) slicer_.observe(stream.leaf, at, evidence);
+  }
+  if (of_process.stopped_since == TimeNs()) return;
+  for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, of_process);
+}
+
 void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
   steal_ns_ = std::max(steal_ns_, sample.steal_ns());
   // A node samples each of its processes once: more than there can be leaves is nobody's node.
@@ -65,15 +96,12 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
     const TimeNs at = to_trace(sample.time_ns(), source);
     if (at > latest(now)) continue;  // nobody has seen that yet
     model::NodeEvidence evidence;
-    const auto grown = [](std::uint64_t newer, std::uint64_t older) {
-      return newer > older ? static_cast<std::int64_t>(std::min(newer - older, std::uint64_t{1} << 60)) : 0;
-    };
     if (process.state != 0 && at > process.at) {
       evidence.sampled_ns = (at - process.at).value;
       evidence.cpu_ns = grown(p.cpu_ns(), process.cpu_ns);
       evidence.run_delay_ns = grown(p.run_delay_ns(), process.run_delay_ns);
     }
-    const char state = p.state() < 128 ? static_cast<char>(p.state()) : '\0';
+    const char state = letter(p.state());
     const bool stopped = state == 'T' || state == 't';
     const bool was_stopped = process.state == 'T' || process.state == 't';
     if (stopped && process.stopped_since == TimeNs())
@@ -94,7 +122,11 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
       evidence.blocked_ns = process.slept == 'D' ? std::max<std::int64_t>(0, rest) : 0;
       process.early_ns = std::clamp<std::int64_t>(-rest, 0, kMostEarly.value);
     }
-    for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
+    process.tells_threads = process.tells_threads || p.threads_size() > 0;
+    if (process.tells_threads)
+      observe_threads(p, source, at, evidence);
+    else
+      for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, evidence);
     on_takers(p, source, at);
     process.state = state;
     process.at = at;

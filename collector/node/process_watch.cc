@@ -71,7 +71,7 @@ void ProcessWatch::tell_takers(wire::NodeSample& sample) {
   for (const auto& [source, process] : processes_) {
     if (process.seen.gone) continue;
     job.ranks.emplace(process.pid, source);
-    if (process.starved) starved.push_back(process.pid);
+    if (process.starved || process.thread_starves) starved.push_back(process.pid);
   }
   if (starved.empty()) return;
   job.margay = {getpid()};

@@ -34,7 +34,15 @@ std::optional<ThreadUse> use_of_thread(std::int64_t pid, std::int64_t tid) {
   const auto stat = node::parse_stat(text_of("stat"));
   const auto sched = node::parse_schedstat(text_of("schedstat"));
   if (!stat || !sched) return std::nullopt;
-  return ThreadUse{stat->state == 'S' || stat->state == 'D', sched->cpu_ns};
+  return ThreadUse{stat->state == 'S' || stat->state == 'D', sched->cpu_ns, stat->state == 'R',
+                   sched->run_delay_ns};
+}
+
+std::string name_of_thread(std::int64_t pid, std::int64_t tid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
 }
 
 }  // namespace margay::reader

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "margay/base/text.h"
 #include "margay/wire/columns.h"
@@ -110,7 +111,9 @@ ThreadId Streams::begin_thread(ProcessId id, std::int64_t tid, std::string_view 
     const std::uint32_t slot = process.free.back();
     process.free.pop_back();
     Thread& t = *threads_[slot];
-    t.ended = false;
+    t.ended = t.asked = false;
+    t.told.reset();
+    t.ready_ns = 0;
     t.tid = tid;
     t.name = text_of(name);
     t.begun = std::max(at, t.last);
@@ -293,7 +296,7 @@ void Streams::lost(ThreadId id, std::uint64_t events, TimeNs at) {
   if (t == nullptr) return;
   if (std::exchange(t->restored, false)) --unsettled_;
   t->open.clear();
-  t->asleep = false;
+  t->stands_in.reset();
   t->use.reset();
   t->produced += events;
   t->dropped += events;
@@ -398,7 +401,18 @@ void Streams::send_records(Process& process, Thread& thread) {
   thread.records.clear();
 }
 
+void Streams::ask_for_name(const Process& process, Thread& thread) {
+  if (std::exchange(thread.asked, true) || !options_.thread_name || thread.tid < 0 || thread.ended) return;
+  const std::string name = text_of(options_.thread_name(process.pid, thread.tid));
+  if (name.empty() || name == thread.name) return;
+  thread.name = name;
+  if (thread.pooled) return;
+  thread.shown = thread.name;
+  thread.name_due = true;
+}
+
 void Streams::send(Process& process, Thread& thread, TimeNs now) {
+  if (!thread.records.empty()) ask_for_name(process, thread);
   if (thread.pooled && !thread.ended && thread.shown != thread.name && !thread.name.empty() &&
       thread.last - thread.begun >= kShortLived) {
     thread.shown = thread.name;  // it is not short-lived
@@ -445,10 +459,11 @@ void Streams::say_goodbye(Process& process) {
 }
 
 void Streams::flush() {
-  if (auto sample = watch_.sample()) outbox_.put_sample(std::move(*sample));
+  auto sample = watch_.sample();
   const TimeNs now = clock_.monotonic();
   if (unsettled_ > 0) settle();
-  look_for_sleepers(now);
+  look_at_threads(now, sample ? &*sample : nullptr);
+  if (sample) outbox_.put_sample(std::move(*sample));
   for (auto it = processes_.begin(); it != processes_.end();) {
     Process& process = *it->second;
     if (process.goodbye) {

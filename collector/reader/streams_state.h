@@ -16,6 +16,7 @@ struct Streams::Thread {
   std::string name;   // its own
   std::string shown;  // of the stream
   bool name_due = true;
+  bool asked = false;   // what it is called now
   bool pooled = false;  // the stream has served others
   bool ended = false;
   TimeNs begun{};
@@ -32,7 +33,12 @@ struct Streams::Thread {
   std::uint64_t untold = 0;      // of the dropped: since the last record
   TimeNs beaten{};               // when its last promise was handed over
   std::optional<ThreadUse> use;  // as it was seen last, since its last word
-  bool asleep = false;
+  TimeNs looked{};               // when that was
+  // As samples told it last, and when; what it has waited for a CPU, what it waits now included.
+  std::optional<ThreadUse> told;
+  TimeNs told_at{};
+  std::uint64_t ready_ns = 0;
+  std::optional<NameId> stands_in;  // open.back(): what the system says that it does, as it tells nothing
   Ledger::Thread* kept = nullptr;
   bool restored = false;  // what it did since its newest record has to be told to be unknown
 };

@@ -187,7 +187,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   standstill_.on_slice(column, *topology_, idle_,
                        std::any_of(open_.begin(), open_.end(), [](const Incident& i) { return i.by_stop; }));
   if (standstill_.is_news() && !explained() && still_stopped.empty()) {
-    std::set<std::uint32_t> idle, working, waiting;
+    std::set<std::uint32_t> idle, working, waiting, denied;
     TimeNs onset = slice_end(column.index, slice);
     for (std::uint32_t l = 0; l < column.leaves(); ++l) {
       const auto& open = column.open(LeafIndex(l));
@@ -202,11 +202,17 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
         working.insert(l);
       } else {
         idle.insert(l);
+        if (static_cast<double>(e.run_delay_ns) > options_.stall_idle_cpu * static_cast<double>(e.sampled_ns))
+          denied.insert(l);
       }
     }
     // Somebody computes while the others wait: a section of the program, not a disturbance.
     if (working.empty())
-      raise(column, watermark, alert::Kind::kStall, onset, idle.empty() ? waiting : idle, false, out);
+      raise(column, watermark, alert::Kind::kStall, onset,
+            !denied.empty() ? denied
+            : !idle.empty() ? idle
+                            : waiting,
+            false, out);
   }
 
   // 3. Departures of what goes on; a stop, a standstill or a loss explains what it touches.

@@ -5,9 +5,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import unittest
 
-from e2e import LONG, MARGAY, MPIRUN, PROGRAMS, E2eTest, end_process, read_text, wait_for
+from e2e import LONG, MARGAY, MPIRUN, PROGRAMS, E2eTest, again_if_disturbed, end_process, executable_of, plant, read_text, wait_for
 from flood_test import Daemon
 from lttng_test import LttngTest, installed, states_of
 
@@ -67,6 +68,46 @@ class Helpers(LttngTest):
         names = {state for visits in states_of(run).values() for state in visits}
         self.assertTrue({"solve", "MPI_Allreduce", "mutex wait"} <= names, names)
         self.assertEqual(run.summary["events"]["produced"], run.summary["events"]["modelled"])
+
+
+# A film of a few seconds, decoded by a thread of its own in real time.
+PLAY = ("-q videotestsrc num-buffers=325 pattern=ball ! video/x-raw,width=640,height=480,framerate=25/1 ! jpegenc ! queue ! "
+        "jpegdec ! fakesink sync=true qos=true").split()
+
+
+@unittest.skipUnless(installed() and shutil.which("gst-launch-1.0") and len(os.sched_getaffinity(0)) > 1,
+                     "takes LTTng, GStreamer, and two cores")
+class Player(LttngTest):
+    def thread_of(self, run, name):
+        for pid in plant.descendants(run.pid):
+            if executable_of(pid) == "gst-launch-1.0":
+                for tid in os.listdir(f"/proc/{pid}/task"):
+                    if read_text(f"/proc/{pid}/task/{tid}/comm").strip() == name:
+                        return int(tid)
+        return None
+
+    @again_if_disturbed
+    def test_the_thread_that_is_kept_from_the_cpu_is_named(self):
+        run = self.run_margay([shutil.which("gst-launch-1.0"), *PLAY], flags=["--lttng=pthread,libc"])
+        decoder = wait_for(lambda: self.thread_of(run, "queue0:src"), "the thread that decodes")
+        run.wait_for_slices(70)  # of a tenth of a second
+        core = max(os.sched_getaffinity(0))
+        os.sched_setaffinity(decoder, {core})
+        begin = time.time_ns()
+        hogs = [self.start(["taskset", "-c", str(core), "sh", "-c", "while :; do :; done"]) for _ in range(8)]
+        run.wait_for_slices(100)
+        for hog in hogs:
+            end_process(hog.pid)
+        end = time.time_ns()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_archive(run)
+        self.assertEqual(self.account(run)["discarded"], 0)
+        threads = {s["resource"].rsplit("/", 1)[1] for s in run.summary["sources"]}
+        self.assertTrue({"queue0:src", "videotestsrc0:s"} <= threads, threads)
+        blamed = [{r.rsplit("/", 1)[1] for r in a["resources"]} for a in run.firing()
+                  if begin - 300_000_000 <= a["onset_ns"] <= end]
+        self.assertTrue(blamed, run.alerts)
+        self.assertTrue(all(b == {"queue0:src"} for b in blamed), blamed)
 
 
 NOBODYS = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]

@@ -166,7 +166,10 @@ class Reader {
     reader::Streams::Options options;
     options.kind = "lttng";
     options.watched = !s.remote();
-    if (options.watched) options.use = reader::use_of_thread;
+    if (options.watched) {
+      options.use = reader::use_of_thread;
+      options.thread_name = reader::name_of_thread;
+    }
     options.ledger = ledger;
     return options;
   }

@@ -56,6 +56,60 @@ TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
   EXPECT_EQ(sample(1500, 'R', 30, 0, 512), (Seen{70, 512}));
 }
 
+// Where threads are told, each leaf has its own thread's CPU, and none that of the process.
+TEST(Ingest, ThreadsThatAreStreamsHaveTheirOwnCpu) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(100);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 2, at(90)));
+  rig.receive(s.batch(0, 2, at(90), 1));
+  std::uint64_t cpu = 0, delay = 0;
+  TimeNs last{};
+  const auto sample = [&](std::int64_t t, char process, std::vector<std::uint32_t> threads) {
+    wire::ToCollector m = s.message();
+    last = at(t) - DurationNs(1);
+    m.mutable_node()->set_time_ns(last.value);
+    auto* p = m.mutable_node()->add_processes();
+    p->set_source(1);
+    p->set_state(static_cast<std::uint32_t>(process));
+    p->set_run_delay_ns(static_cast<std::uint64_t>(t) * 1'000'000);
+    cpu += 10'000'000;
+    delay += 90'000'000;
+    for (const std::uint32_t stream : threads) {
+      auto* told = p->add_threads();
+      told->set_stream(stream);
+      told->set_state('R');
+      told->set_cpu_ns(cpu);
+      told->set_run_delay_ns(delay);
+    }
+    rig.now = at(t);
+    rig.receive(m);
+  };
+  const auto evidence = [&](std::uint32_t leaf) {
+    const auto* column = rig.slicer.column(slice_of(trace(last), kSlice));
+    return column == nullptr ? model::NodeEvidence() : column->evidence(LeafIndex(leaf));
+  };
+  sample(200, 'S', {1, 77});  // there is no stream 77
+  EXPECT_EQ(evidence(1).sampled_ns, 0) << "nothing to compare with";
+  sample(300, 'S', {1});
+  EXPECT_EQ(evidence(1).process_state, 'R');
+  EXPECT_EQ(evidence(1).sampled_ns, 100'000'000);
+  EXPECT_EQ(evidence(1).cpu_ns, 10'000'000);
+  EXPECT_EQ(evidence(1).run_delay_ns, 90'000'000);
+  EXPECT_EQ(evidence(0).run_delay_ns, 0) << "what the process waited is not the thread's";
+  sample(400, 'S', {});
+  EXPECT_EQ(evidence(0).run_delay_ns, 0) << "nor when none is told";
+  EXPECT_EQ(evidence(1).sampled_ns, 0);
+  sample(500, 'T', {0, 1});
+  for (const std::uint32_t leaf : {0u, 1u}) {
+    EXPECT_EQ(evidence(leaf).process_state, 'T') << "all its threads stop";
+    EXPECT_EQ(evidence(leaf).stopped_ns, 100'000'000);
+  }
+  sample(600, 'S', {0, 1});
+  for (const std::uint32_t leaf : {0u, 1u}) EXPECT_EQ(evidence(leaf).process_state, 'R');
+}
+
 TEST(Ingest, WhoHadTheCpuIsPutBesideTheLeaf) {
   Rig rig;
   const FakeSource s = two_calls();

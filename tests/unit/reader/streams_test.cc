@@ -1,6 +1,8 @@
 // What a reader tells, through streams, outbox and wire, arrives in a real ingest's cells.
 #include "margay/reader/streams.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +27,7 @@ struct StreamsTest : testing::Test {
   std::unique_ptr<node::ProcessWatch> watch;
   std::unique_ptr<Streams> streams;
   Rig rig;
+  std::uint64_t began = 1;  // all processes, in ticks
 
   void make(Streams::Options options = {.kind = "test"}, std::size_t memory = 64 << 20) {
     clock.mono = kRunBegin;
@@ -34,8 +37,8 @@ struct StreamsTest : testing::Test {
     outbox = std::make_unique<node::Outbox>(outbox_options);
     watch = std::make_unique<node::ProcessWatch>(node::ProcessWatch::Options{.host = "n1"}, clock);
     // The pids are nobody's: their processes count as gone, which only gone() tells.
-    streams = std::make_unique<Streams>(options, *outbox, *watch, clock, [](std::int64_t) {
-      return Origin{"n1", "boot", 1};
+    streams = std::make_unique<Streams>(options, *outbox, *watch, clock, [this](std::int64_t) {
+      return Origin{"n1", "boot", began};
     });
   }
   // The collector hears what was told so far; what it has taken it also confirms.
@@ -144,6 +147,85 @@ TEST_F(StreamsTest, AThreadThatTellsNothingAndSleepsIsAsleepUntilItSpeaksOrRuns)
   deliver(at_ms(2700));
   EXPECT_EQ(total().produced, total().modelled);
   EXPECT_EQ(streams->counts().left_out, 0u);
+}
+
+TEST_F(StreamsTest, AThreadThatIsGivenNoCpuWaitsForOneUntilItRuns) {
+  // Ready at every look: 1 never runs, 2 runs all the time, 3 has a tenth of a CPU, 4 two thirds of one.
+  std::map<std::int64_t, ThreadUse> system;
+  for (std::int64_t tid = 1; tid <= 4; ++tid) system[tid].ready = true;
+  make({.kind = "test", .use = [&](std::int64_t, std::int64_t tid) { return std::optional(system[tid]); }});
+  const auto p = streams->process(100, "app");
+  const auto lock = streams->name("lock", NameKind::kWait);
+  std::vector<ThreadId> threads;
+  for (std::int64_t tid = 1; tid <= 4; ++tid) {
+    threads.push_back(streams->begin_thread(p, tid, "t", at_ms(0)));
+    streams->enter(threads.back(), lock, at_ms(0));
+    streams->leave(threads.back(), lock, at_ms(1));
+  }
+  const auto until = [&](std::int64_t from, std::int64_t to, bool starved) {
+    for (std::int64_t ms = from; ms <= to; ms += 100) {
+      const auto got = [&](std::int64_t tid, std::uint64_t cpu) {
+        system[tid].cpu_ns += cpu * 1'000'000;
+        system[tid].ready_ns += (100 - cpu) * 1'000'000;
+      };
+      if (!starved) got(1, 100);
+      got(2, 100);
+      got(3, 10);
+      got(4, 66);
+      streams->cover(at_ms(ms));
+      deliver(at_ms(ms + 10));
+      static_cast<void>(rig.slicer.close_through(trace(at_ms(ms - 50))));
+    }
+  };
+  until(100, 1000, true);
+  EXPECT_EQ(duration(0, "Compute", 1), 100'000'000) << "not known before";
+  for (const std::uint32_t leaf : {0u, 2u}) EXPECT_EQ(duration(leaf, "(no CPU)", 7), 100'000'000) << leaf;
+  for (const std::uint32_t leaf : {1u, 3u}) EXPECT_EQ(duration(leaf, "Compute", 7), 100'000'000) << leaf;
+  EXPECT_EQ(rig.states[state("(no CPU)")].family, model::StateFamily::kOther);
+  until(1100, 1600, false);
+  EXPECT_EQ(duration(0, "Compute", 13), 100'000'000) << "it runs";
+  streams->enter(threads[2], lock, at_ms(1650));
+  streams->leave(threads[2], lock, at_ms(1660));
+  streams->end_process(p, at_ms(1700));
+  streams->cover(at_ms(1800));
+  deliver(at_ms(1800));
+  EXPECT_EQ(total().produced, total().modelled);
+}
+
+// What a sample says of a thread: a wait that goes on is in it, though the system counts it only when it is
+// over.
+TEST_F(StreamsTest, SamplesTellOfEachThreadWhatItHadOfTheCpu) {
+  began = origin_of(getpid()).start_time;
+  ThreadUse use{false, 5'000'000, true, 7'000'000};
+  make({.kind = "test", .use = [&](std::int64_t, std::int64_t) { return std::optional(use); }});
+  const auto p = streams->process(getpid(), "app");
+  streams->enter(streams->begin_thread(p, 1, "t", at_ms(0)), streams->name("a", NameKind::kState), at_ms(1));
+  std::vector<wire::ThreadSample> told;
+  const auto look = [&](std::int64_t ms) {
+    clock.mono = rig.now = at_ms(ms);
+    streams->cover(at_ms(ms));
+    streams->flush();
+    outbox->flush(rig.now, [&](const wire::ToCollector& m) {
+      for (const auto& process : m.node().processes())
+        for (const auto& t : process.threads()) told.push_back(t);
+      return true;
+    });
+  };
+  look(100);  // its hello: a sample comes after it
+  look(300);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].stream(), 0u);
+  EXPECT_EQ(told[0].state(), 'R');
+  EXPECT_EQ(told[0].cpu_ns(), 5'000'000u);
+  look(500);
+  look(700);
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[2].run_delay_ns() - told[0].run_delay_ns(), 400'000'000u) << "it has not run since";
+  use.cpu_ns += 1'000'000;
+  use.ready_ns += 399'000'000;  // now it is counted
+  look(900);
+  ASSERT_EQ(told.size(), 4u);
+  EXPECT_EQ(told[3].run_delay_ns(), told[2].run_delay_ns()) << "and not a second time";
 }
 
 TEST_F(StreamsTest, WhatFindsNoRoomIsCountedAndUnknownUntilThereIsRoom) {
@@ -274,6 +356,31 @@ TEST_F(StreamsTest, ARenamedThreadIsSeenUnderItsName) {
   streams->leave(t, a, at_ms(30));
   deliver(at_ms(40));
   EXPECT_EQ(attribute(0, "thread"), "queue?:src");
+}
+
+TEST_F(StreamsTest, AThreadThatCalledItselfAfterItsFirstEventIsSeenUnderThatName) {
+  std::string now = "queue0:src";
+  int asked = 0;
+  make({.kind = "test", .thread_name = [&](std::int64_t pid, std::int64_t tid) {
+          EXPECT_EQ(pid, 100);
+          EXPECT_EQ(tid, 7);
+          ++asked;
+          return now;
+        }});
+  const auto p = streams->process(100, "p");
+  const auto t = streams->begin_thread(p, 7, "pool", at_ms(0));
+  const auto a = streams->name("a", NameKind::kState);
+  streams->enter(t, a, at_ms(0));
+  deliver(at_ms(20));
+  EXPECT_EQ(attribute(0, "thread"), "queue0:src");
+  streams->leave(t, a, at_ms(30));
+  deliver(at_ms(40));
+  EXPECT_EQ(asked, 1);
+  now = "";  // gone already: what the trace says stays
+  streams->enter(streams->begin_thread(streams->process(100, "p"), 7, "other", at_ms(50)), a, at_ms(50));
+  deliver(at_ms(60));
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(attribute(1, "thread"), "other");
 }
 
 TEST_F(StreamsTest, AmongThousandsOfStatesThoseThatMatterHaveNames) {

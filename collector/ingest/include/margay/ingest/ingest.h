@@ -155,6 +155,8 @@ class Ingest {
   void on_batch(const wire::EventBatch& batch, const std::string& agent, TimeNs now);
   void on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now);
   void on_node_sample(const wire::NodeSample& sample, TimeNs now);
+  void observe_threads(const wire::ProcessSample& process, Source& source, TimeNs at,
+                       const model::NodeEvidence& of_process);
   void on_takers(const wire::ProcessSample& process, const Source& source, TimeNs at);
   Stream* stream_of(Source& source, std::uint32_t index, const std::string& name);
   bool names_missing(Source& source, std::size_t skip, TimeNs now) const;

@@ -78,6 +78,9 @@ struct Stream {
   std::vector<std::uint16_t> regions;  // open named regions, innermost last
   std::uint64_t told_dropped = 0;      // of account.probe_dropped: those whose GAP has come
   TimeNs moved{};                      // records came, or more were dropped (host time of the collector)
+  // What was last said of its thread alone; `sampled` 0: nothing.
+  TimeNs sampled{};  // trace time
+  std::uint64_t cpu_ns = 0, run_delay_ns = 0;
 };
 
 // What the node sampler last said of a process.
@@ -92,6 +95,7 @@ struct Process {
   std::int64_t early_ns = 0;
   char slept = 0;  // the letter when it was last seen to sleep: S or D
   std::uint64_t storage_bytes = 0;
+  bool tells_threads = false;  // what is known of the process says nothing of its streams
 };
 
 using NameKind = slicer::Reslicer::NameKind;

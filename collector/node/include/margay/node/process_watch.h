@@ -43,6 +43,10 @@ class ProcessWatch {
   void add(std::uint64_t source, std::int64_t pid, std::uint64_t start_time);
   // From now on samples tell of it: its hello has been said.
   void introduce(std::uint64_t source);
+  // A thread of it, which is not the first, is ready and not let: the next samples say who is.
+  void starves(std::uint64_t source, bool does) {
+    if (const auto it = processes_.find(source); it != processes_.end()) it->second.thread_starves = does;
+  }
   void remove(std::uint64_t source) { processes_.erase(source); }
   // REQUIRES: added, and not removed.
   const Seen& seen(std::uint64_t source) const { return processes_.at(source).seen; }
@@ -62,7 +66,7 @@ class ProcessWatch {
     TimeNs sampled{};
     std::uint64_t run_delay_ns = 0;
     Starvation starvation;
-    bool starved = false;
+    bool starved = false, thread_starves = false;
   };
   void look();
   void tell(wire::ProcessSample& sample, Process& process, TimeNs now);

@@ -24,7 +24,8 @@
 //
 // A thread that tells nothing does not have to compute: one that has been asleep without a word for a second
 // (Options::use tells) is in the state "(asleep)", of the kind idle, until it speaks or runs. So is a main
-// thread that waits for all others to end. What it does between that and its next word is Compute.
+// thread that waits for all others to end. One that is ready for a CPU and is given none for a tenth of a
+// second is in the state "(no CPU)". What it does between that and its next word is Compute.
 //
 // Thread safety: none. Cost: O(1) a call and 32 bytes a record until the next flush; flush() is O(records +
 // live threads).
@@ -55,8 +56,10 @@ struct Origin {
 
 // Of one thread, by the system.
 struct ThreadUse {
-  bool asleep = false;       // neither on a CPU, nor ready for one, nor stopped
-  std::uint64_t cpu_ns = 0;  // that it has had
+  bool asleep = false;         // neither on a CPU, nor ready for one, nor stopped
+  std::uint64_t cpu_ns = 0;    // that it has had
+  bool ready = false;          // on a CPU, or ready for one
+  std::uint64_t ready_ns = 0;  // that it has waited for one, up to when it got it
 };
 
 class Streams final : public StateSink {
@@ -70,6 +73,10 @@ class Streams final : public StateSink {
     DurationNs beat = milliseconds(100);  // between two promises of an idle thread
     // Tells of a thread by pid and tid; nothing where it is not there. Empty: no thread is looked at.
     std::function<std::optional<ThreadUse>(std::int64_t, std::int64_t)> use = nullptr;
+    // The same for a thread's name, asked once when its first records are sent: tracers keep the name a
+    // thread had at its first event, which is often before it called itself. "": not there; the reader's word
+    // counts.
+    std::function<std::string(std::int64_t, std::int64_t)> thread_name = nullptr;
     // Where what a successor has to know is kept; the epoch is its. nullptr: a reader that takes over is
     // another source.
     Ledger* ledger = nullptr;
@@ -135,9 +142,12 @@ class Streams final : public StateSink {
   void settle(Thread& thread, TimeNs at);
   void keep(Thread& thread);
   std::optional<ThreadId> claim(Process& process, std::int64_t tid);
-  void look_for_sleepers(TimeNs now);
-  void look_at(Process& process, Thread& thread);
+  void look_at_threads(TimeNs now, wire::NodeSample* sample);
+  void stand_in(Process& process, Thread& thread, const ThreadUse& use, TimeNs now);
+  static bool tell_use(Thread& thread, const ThreadUse& use, TimeNs now, wire::ThreadSample* told);
+  NameId own_name(std::optional<NameId>& kept, const char* text, NameKind kind);
   void wake(Thread& thread, TimeNs at);
+  void ask_for_name(const Process& process, Thread& thread);
   void send(Process& process, Thread& thread, TimeNs now);
   void send_records(Process& process, Thread& thread);
   void say_goodbye(Process& process);
@@ -170,13 +180,15 @@ class Streams final : public StateSink {
   TimeNs covered_{};
   TimeNs looked_{};            // for sleepers
   std::size_t look_next_ = 0;  // of threads_
-  std::optional<NameId> asleep_;
+  std::optional<NameId> asleep_, ready_;
   std::string columns_;
   Counts counts_;
 };
 
 // Of /proc: what a thread does. Cost: two files, 20 us.
 std::optional<ThreadUse> use_of_thread(std::int64_t pid, std::int64_t tid);
+// Of /proc: a thread's name, "" where it is not there. Cost: a file, 10 us.
+std::string name_of_thread(std::int64_t pid, std::int64_t tid);
 // Of /proc: whether `pid` is there, and since when; the host's name and boot id.
 Origin origin_of(std::int64_t pid);
 
