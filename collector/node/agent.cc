@@ -135,6 +135,7 @@ void Agent::say_hello(Source& source) {
   attributes["pid"] = std::to_string(who.pid);
   attributes["start_time"] = std::to_string(who.start_time);
   attributes["command"] = who.command;
+  if (!who.mpi.empty()) attributes["mpi"] = who.mpi;
   static constexpr std::pair<const char*, const char*> kNamed[] = {
       {"SLURM_JOB_ID", "slurm_job"},         {"SLURM_STEP_ID", "slurm_step"},
       {"SLURM_PROCID", "slurm_procid"},      {"SLURM_NODEID", "slurm_node"},

@@ -137,6 +137,7 @@ SegmentReader::SegmentReader(int fd, SegmentHeader* header, const Capacities& ca
   identity_.boot_id = clean_text(header->boot_id, sizeof(header->boot_id));
   identity_.host = clean_text(header->host, sizeof(header->host));
   identity_.command = clean_text(header->command, sizeof(header->command));
+  identity_.mpi = clean_text(header->mpi, sizeof(header->mpi));
   for (std::uint32_t i = 0; i < probe::kEnvironment; ++i)
     if (header->environment[i][0] != '\0')
       identity_.environment[probe::kEnvironmentKeys[i]] =

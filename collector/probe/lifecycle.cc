@@ -74,23 +74,24 @@ bool read_name(const void* at, char (&name)[kNameBytes]) {
 
 using namespace margay::probe;
 
-MARGAY_EXPORT int MPI_Init(int* argc, char*** argv) {
-  auto* const function = real<decltype(MPI_Init)>(k_MPI_Init);
-  if (function == nullptr) return MPI_ERR_INTERN;
-  return initialize(k_MPI_Init, __builtin_frame_address(0), [=] { return function(argc, argv); });
+namespace {
+
+int init(Entry entry, const void* frame, int* argc, char*** argv) {
+  auto* const function = real<decltype(MPI_Init)>(k_MPI_Init, entry);
+  if (function == nullptr) return kNowhere;
+  return initialize(k_MPI_Init, frame, [=] { return function(argc, argv); });
 }
 
-MARGAY_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  auto* const function = real<decltype(MPI_Init_thread)>(k_MPI_Init_thread);
-  if (function == nullptr) return MPI_ERR_INTERN;
-  return initialize(k_MPI_Init_thread, __builtin_frame_address(0),
-                    [=] { return function(argc, argv, required, provided); });
+int init_thread(Entry entry, const void* frame, int* argc, char*** argv, int required, int* provided) {
+  auto* const function = real<decltype(MPI_Init_thread)>(k_MPI_Init_thread, entry);
+  if (function == nullptr) return kNowhere;
+  return initialize(k_MPI_Init_thread, frame, [=] { return function(argc, argv, required, provided); });
 }
 
-MARGAY_EXPORT int MPI_Finalize(void) {
-  auto* const function = real<decltype(MPI_Finalize)>(k_MPI_Finalize);
-  if (function == nullptr) return MPI_ERR_INTERN;
-  Thread* const thread = enter(__builtin_frame_address(0));
+int finalize(Entry entry, const void* frame) {
+  auto* const function = real<decltype(MPI_Finalize)>(k_MPI_Finalize, entry);
+  if (function == nullptr) return kNowhere;
+  Thread* const thread = enter(frame);
   if (thread == nullptr) return function();
   thread->begin(k_MPI_Finalize, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
   const int result = function();
@@ -100,34 +101,30 @@ MARGAY_EXPORT int MPI_Finalize(void) {
   return result;
 }
 
-MARGAY_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
-  auto* const function = real<decltype(MPI_Abort)>(k_MPI_Abort);
-  if (function == nullptr) return MPI_ERR_INTERN;
-  Thread* const thread = enter(__builtin_frame_address(0));
+int abort(Entry entry, const void* frame, MPI_Comm comm, int code) {
+  auto* const function = real<decltype(MPI_Abort)>(k_MPI_Abort, entry);
+  if (function == nullptr) return kNowhere;
+  Thread* const thread = enter(frame);
   if (g_mode.load(std::memory_order_acquire) == Mode::kOn)
     g_segment->flags.fetch_or(kAborted, std::memory_order_release);
-  if (thread != nullptr)
-    thread->begin(k_MPI_Abort, MARGAY_NO_PEER, MARGAY_NO_TAG,
-                  static_cast<std::uint32_t>(g_library.comm_c2f(comm)), 0);
+  if (thread != nullptr) thread->begin(k_MPI_Abort, MARGAY_NO_PEER, MARGAY_NO_TAG, number_of(comm), 0);
   const int result = function(comm, code);
   if (thread != nullptr) thread->end();
   return result;
 }
 
-MARGAY_EXPORT int MPI_Pcontrol(const int level, ...) {
+int control(Entry entry, const void* frame, int level, va_list list) {
   // Reading arguments that were not passed is harmless as long as they are not used: they come from the
   // registers in which variadic arguments lie. Five are passed on; floating-point ones cannot be.
-  va_list list;
-  va_start(list, level);
   void* a = va_arg(list, void*);
   void* b = va_arg(list, void*);
   void* c = va_arg(list, void*);
   void* d = va_arg(list, void*);
   void* e = va_arg(list, void*);
-  va_end(list);
-  if (level == 1 || level == -1) {
+  // Fortran has nothing but the level.
+  if (entry == Entry::kMpi && (level == 1 || level == -1)) {
     char name[kNameBytes];
-    Thread* const thread = enter(__builtin_frame_address(0));
+    Thread* const thread = enter(frame);
     if (thread != nullptr) {
       if (read_name(a, name))
         if (const std::uint16_t region = name_index(name, Named::kRegion))
@@ -136,6 +133,33 @@ MARGAY_EXPORT int MPI_Pcontrol(const int level, ...) {
       thread->inside = false;
     }
   }
-  auto* const function = reinterpret_cast<decltype(MPI_Pcontrol)*>(resolve_pcontrol());
+  auto* const function = reinterpret_cast<decltype(MPI_Pcontrol)*>(resolve_pcontrol(entry));
   return function == nullptr ? MPI_SUCCESS : function(level, a, b, c, d, e);
 }
+
+}  // namespace
+
+// NOLINTBEGIN: the names are MPI's.
+#define BOTH(entry, prefix)                                                                         \
+  MARGAY_EXPORT int prefix##MPI_Init(int* argc, char*** argv) {                                     \
+    return init(entry, __builtin_frame_address(0), argc, argv);                                     \
+  }                                                                                                 \
+  MARGAY_EXPORT int prefix##MPI_Init_thread(int* argc, char*** argv, int required, int* provided) { \
+    return init_thread(entry, __builtin_frame_address(0), argc, argv, required, provided);          \
+  }                                                                                                 \
+  MARGAY_EXPORT int prefix##MPI_Finalize(void) {                                                    \
+    return finalize(entry, __builtin_frame_address(0));                                             \
+  }                                                                                                 \
+  MARGAY_EXPORT int prefix##MPI_Abort(MPI_Comm comm, int code) {                                    \
+    return abort(entry, __builtin_frame_address(0), comm, code);                                    \
+  }                                                                                                 \
+  MARGAY_EXPORT int prefix##MPI_Pcontrol(const int level, ...) {                                    \
+    va_list list;                                                                                   \
+    va_start(list, level);                                                                          \
+    const int result = control(entry, __builtin_frame_address(0), level, list);                     \
+    va_end(list);                                                                                   \
+    return result;                                                                                  \
+  }
+BOTH(Entry::kMpi, )
+BOTH(Entry::kPmpi, P)
+// NOLINTEND

@@ -1,5 +1,5 @@
-// Finding the MPI library at run time. The probe links none: it is preloaded into every process of a job,
-// shells and launchers included, most of which have no MPI.
+// Finding the MPI library at run time, and which one it is. The probe links none: it is preloaded into every
+// process of a job, shells and launchers included, most of which have no MPI.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -7,26 +7,42 @@
 
 namespace margay::probe {
 
-std::atomic<void*> g_real[kFunctions];
-Library g_library;
+std::atomic<void*> g_real[kEntries][kFunctions];
+constinit Library g_library{};  // set before constructors of this file would run
 
 namespace {
 
 constexpr const char* kFunctionNames[kFunctions] = {
-    "Compute",
-#define SPECIAL(name, family) #name,
-#define FN(name, family, ...) #name,
-#define RECV(name, family, ...) #name,
+    "PCompute",
+#define SPECIAL(name, family) "P" #name,
+#define FN(name, family, ...) "P" #name,
+#define RECV(name, family, ...) "P" #name,
 #include "functions.def"
 };
+// By the name that programs call.
+const char* mpi_name(const char* pmpi_name) {
+  return pmpi_name + 1;
+}
+
+constexpr const char* kOpenMpi[] = {"libmpi.so.40"};
+constexpr const char* kMpich[] = {"libmpich.so.12", "libmpi.so.12"};
 
 // The MPI library if it is loaded, whether in sight or not; never loads it.
+template <std::size_t N>
+void* loaded(const char* const (&names)[N]) {
+  for (const char* name : names)
+    if (void* h = dlopen(name, RTLD_NOLOAD | RTLD_LAZY); h != nullptr) return h;
+  return nullptr;
+}
+
+std::atomic<void*> g_handle{nullptr};
+
 void* library_handle() {
-  static std::atomic<void*> handle{nullptr};
-  void* h = handle.load(std::memory_order_acquire);
+  void* h = g_handle.load(std::memory_order_acquire);
   if (h == nullptr) {
-    h = dlopen("libmpi.so.40", RTLD_NOLOAD | RTLD_LAZY);
-    if (h != nullptr) handle.store(h, std::memory_order_release);
+    h = loaded(kOpenMpi);
+    if (h == nullptr) h = loaded(kMpich);
+    if (h != nullptr) g_handle.store(h, std::memory_order_release);
   }
   return h;
 }
@@ -37,14 +53,9 @@ void* symbol(const char* name) {
   return p;
 }
 
-void* next_or_pmpi(const char* name) {
-  void* p = dlsym(RTLD_NEXT, name);
-  if (p != nullptr) return p;
-  char pmpi[64] = "P";
-  std::size_t i = 0;
-  for (; name[i] != '\0' && i + 2 < sizeof(pmpi); ++i) pmpi[i + 1] = name[i];
-  pmpi[i + 1] = '\0';
-  return symbol(pmpi);
+void* next_or_pmpi(const char* pmpi_name, Entry entry) {
+  void* const p = entry == Entry::kMpi ? dlsym(RTLD_NEXT, mpi_name(pmpi_name)) : nullptr;
+  return p != nullptr ? p : symbol(pmpi_name);
 }
 
 template <class T>
@@ -63,20 +74,44 @@ bool find_object(T& to, const char* name) {
   return p != nullptr;
 }
 
+bool is_open_mpi(Library& l) {
+  if (!find(l.comm_c2f, "PMPI_Comm_c2f") || !find_object(l.world, "ompi_mpi_comm_world") ||
+      !find_object(l.comm_null, "ompi_mpi_comm_null") || !find_object(l.byte, "ompi_mpi_byte") ||
+      !find_object(l.datatype_null, "ompi_mpi_datatype_null"))
+    return false;
+  l.is = kOpenMpiConstants;
+  l.name = "Open MPI";
+  return true;
+}
+
+bool is_mpich(Library& l) {
+  if (loaded(kMpich) == nullptr) return false;
+  const auto handle = [](auto& to, std::uintptr_t value) { to = reinterpret_cast<decltype(+to)>(value); };
+  l.comm_c2f = nullptr;
+  handle(l.world, kMpichWorld);
+  handle(l.comm_null, kMpichCommNull);
+  handle(l.byte, kMpichByte);
+  handle(l.datatype_null, kMpichDatatypeNull);
+  l.is = kMpichConstants;
+  l.name = "MPICH";
+  return true;
+}
+
 }  // namespace
 
-void* resolve(std::uint16_t function) {
-  void* p = next_or_pmpi(kFunctionNames[function]);
-  if (p != nullptr) g_real[function].store(p, std::memory_order_relaxed);
+void* resolve(std::uint16_t function, Entry entry) {
+  void* p = next_or_pmpi(kFunctionNames[function], entry);
+  if (p != nullptr) g_real[static_cast<std::size_t>(entry)][function].store(p, std::memory_order_relaxed);
   return p;
 }
 
-void* resolve_pcontrol() {
-  static std::atomic<void*> pcontrol{nullptr};
-  void* p = pcontrol.load(std::memory_order_relaxed);
+void* resolve_pcontrol(Entry entry) {
+  static std::atomic<void*> pcontrol[kEntries];
+  std::atomic<void*>& kept = pcontrol[static_cast<std::size_t>(entry)];
+  void* p = kept.load(std::memory_order_relaxed);
   if (p == nullptr) {
-    p = next_or_pmpi("MPI_Pcontrol");
-    pcontrol.store(p, std::memory_order_relaxed);
+    p = next_or_pmpi("PMPI_Pcontrol", entry);
+    kept.store(p, std::memory_order_relaxed);
   }
   return p;
 }
@@ -84,17 +119,18 @@ void* resolve_pcontrol() {
 bool find_library() {
   static std::atomic<bool> done{false};
   if (done.load(std::memory_order_acquire)) return true;
-  Library& l = g_library;
-  const bool found = find(l.type_size, "PMPI_Type_size") && find(l.comm_c2f, "PMPI_Comm_c2f") &&
-                     find(l.comm_rank, "PMPI_Comm_rank") && find(l.comm_size, "PMPI_Comm_size") &&
+  Library l{};
+  const bool found = find(l.type_size, "PMPI_Type_size") && find(l.comm_rank, "PMPI_Comm_rank") &&
+                     find(l.comm_size, "PMPI_Comm_size") &&
                      find(l.comm_remote_size, "PMPI_Comm_remote_size") &&
                      find(l.comm_test_inter, "PMPI_Comm_test_inter") &&
                      find(l.get_elements, "PMPI_Get_elements_x") && find(l.initialized, "PMPI_Initialized") &&
-                     find(l.finalized, "PMPI_Finalized") && find_object(l.world, "ompi_mpi_comm_world") &&
-                     find_object(l.comm_null, "ompi_mpi_comm_null") && find_object(l.byte, "ompi_mpi_byte") &&
-                     find_object(l.datatype_null, "ompi_mpi_datatype_null");
-  if (found)  // all at once, so that no later call has to search
-    for (std::uint16_t f = kCompute + 1; f < kFunctions; ++f) resolve(f);
+                     find(l.finalized, "PMPI_Finalized") && (is_open_mpi(l) || is_mpich(l));
+  if (found) {  // all at once, so that no later call has to search
+    g_library = l;
+    for (std::uint16_t f = kCompute + 1; f < kFunctions; ++f)
+      for (const Entry entry : {Entry::kMpi, Entry::kPmpi}) resolve(f, entry);
+  }
   done.store(found, std::memory_order_release);
   return found;
 }

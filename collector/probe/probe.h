@@ -4,7 +4,6 @@
 // call. What does (making the segment, a thread's first call, a new region name) happens once.
 #pragma once
 
-#include <mpi.h>
 #include <time.h>
 
 #include <atomic>
@@ -12,6 +11,8 @@
 
 #include "margay/probe/ring.h"
 #include "margay/probe/segment.h"
+#include "mpi_abi.h"
+#include "mpi_constants.h"
 
 #define MARGAY_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -30,22 +31,27 @@ static_assert(kFunctions < kNames / 2, "regions need room in the name table as w
 
 // ---- The MPI library below us (mpi_library.cc) ----
 
+// A call comes in by either of its names. A program in C calls MPI_Send; Open MPI's Fortran bindings call
+// PMPI_Send (MPICH's both), and so does a tool that stands before us. It is recorded once, on the outside,
+// and goes out by the name it came in by.
+enum class Entry : std::uint8_t { kMpi, kPmpi };
+inline constexpr std::size_t kEntries = 2;
 // What forwarding uses: the next definition after ours, so that other interposers still see the call; MPI's
 // own PMPI_ entry where MPI was loaded out of sight (dlopen with RTLD_LOCAL). Null if there is neither.
-void* resolve(std::uint16_t function);
-extern std::atomic<void*> g_real[kFunctions];
+void* resolve(std::uint16_t function, Entry entry);
+extern std::atomic<void*> g_real[kEntries][kFunctions];
 template <class Fn>
-inline Fn* real(std::uint16_t function) {
-  void* p = g_real[function].load(std::memory_order_relaxed);
-  if (p == nullptr) p = resolve(function);
+inline Fn* real(std::uint16_t function, Entry entry) {
+  void* p = g_real[static_cast<std::size_t>(entry)][function].load(std::memory_order_relaxed);
+  if (p == nullptr) p = resolve(function, entry);
   return reinterpret_cast<Fn*>(p);
 }
-void* resolve_pcontrol();
+void* resolve_pcontrol(Entry entry);
 
-// The few calls the probe itself makes, and the handles behind MPI's constants.
+// The few calls the probe itself makes, and what the MPI's own header would have told.
 struct Library {
   int (*type_size)(MPI_Datatype, int*);
-  MPI_Fint (*comm_c2f)(MPI_Comm);
+  int (*comm_c2f)(MPI_Comm);  // null: the handle is the number
   int (*comm_rank)(MPI_Comm, int*);
   int (*comm_size)(MPI_Comm, int*);
   int (*comm_remote_size)(MPI_Comm, int*);
@@ -57,10 +63,23 @@ struct Library {
   MPI_Comm comm_null;
   MPI_Datatype byte;
   MPI_Datatype datatype_null;
+  MpiConstants is;
+  const char* name;
 };
 extern Library g_library;
-// Fills g_library. False if this is not Open MPI, whose handles we would misread.
+// What a call answers that cannot go anywhere, for want of MPI: MPI_ERR_INTERN, or nearly.
+inline constexpr int kNowhere = 16;
+// Fills g_library. False if this is an MPI whose handles we would misread.
 bool find_library();
+template <class Handle>
+inline bool same(Handle a, Handle b) {
+  return ((reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b)) &
+          g_library.is.handle_bits) == 0;
+}
+inline std::uint32_t number_of(MPI_Comm comm) {
+  return static_cast<std::uint32_t>(g_library.comm_c2f != nullptr ? g_library.comm_c2f(comm)
+                                                                  : reinterpret_cast<std::intptr_t>(comm));
+}
 
 // ---- The segment (segment.cc) ----
 

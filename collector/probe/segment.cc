@@ -373,8 +373,9 @@ void attach() {
   std::uint32_t none = 0;
   if (!g_attaching.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) return;
   const int saved = errno;
-  const char* why = find_library() ? have_segment() : "this program's MPI is not Open MPI";
+  const char* why = find_library() ? have_segment() : "this program's MPI is neither Open MPI nor MPICH";
   g_why_off = why;
+  if (why == nullptr) copy(g_segment->mpi, sizeof g_segment->mpi, g_library.name);
   g_mode.store(why == nullptr ? Mode::kOn : Mode::kOff, std::memory_order_release);
   errno = saved;
 }

@@ -9,7 +9,7 @@
  * Writes $CALLCOUNT_DIR/<pid>.json, {"rank":R,"size":N,"calls":{"MPI_Send":n,...}}, when MPI_Finalize has
  * returned, before MPI_Abort is passed on, and at exit; functions never called are left out, and a process
  * that calls no MPI function writes nothing. A call counts when it begins, so a call under way at exit is in.
- * Not counted: Fortran bindings (Open MPI's call PMPI_ directly), calls by the PMPI_ name, and what happens
+ * Not counted: calls by the PMPI_ name, and so Fortran under Open MPI, and what happens
  * between the last writing and a death by signal or _exit.
  *
  * Thread safety: all functions from any thread; counters are atomic. Cost: about 5 ns a call. It links no MPI

@@ -216,6 +216,7 @@ TEST_F(AgentTest, FromTheRingToTheCollectorAndGone) {
   EXPECT_EQ(attributes.at("slurm_job"), "4711");
   EXPECT_EQ(attributes.at("pid"), std::to_string(rank.pid));
   EXPECT_EQ(attributes.at("command"), "./app -n 3");
+  EXPECT_EQ(attributes.at("mpi"), "MPICH");
   EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 10'000u);
   EXPECT_EQ((collector.streams[{id(), 2}].committed.size()), 6u);
   const std::int64_t covered = collector.streams[{id(), 0}].covered;

@@ -57,6 +57,7 @@ class FakeSegment {
     std::strcpy(header->boot_id, "boot");
     std::strcpy(header->host, "node7");
     std::strcpy(header->command, "./app -n 3");
+    std::strcpy(header->mpi, "MPICH");
     std::strcpy(header->environment[0], "4711");
     header->rank = 3;
     header->world_size = 8;

@@ -1,119 +1,8 @@
-// Real MPI programs with the probe preloaded; what it left in shared memory is read directly afterwards, with
-// no agent.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <fstream>
-#include <sstream>
-
-#include "../node/fake_collector.h"
-#include "../node/fake_segment.h"
-#include "margay/node/agent.h"
-#include "margay/node/segment_reader.h"
+// The probe in programs in C, under Open MPI: what it records, and what it leaves alone.
+#include "mpi_job.h"
 
 namespace margay::node {
 namespace {
-
-using testing::HasSubstr;
-
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string slurp(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
-
-struct Rank {
-  std::int32_t rank;
-  std::int32_t world_size;
-  std::uint32_t flags;
-  std::vector<SegmentName> names;
-  std::vector<std::vector<EventRecord>> rings;
-  std::uint64_t ringless;
-  SegmentIdentity identity;
-
-  std::string name(const EventRecord& r) const { return r.state < names.size() ? names[r.state].name : "?"; }
-  std::vector<EventRecord> of(const std::string& wanted, int kind) const {
-    std::vector<EventRecord> found;
-    for (const auto& ring : rings)
-      for (const auto& r : ring)
-        if (r.kind == kind && name(r) == wanted) found.push_back(r);
-    return found;
-  }
-};
-
-struct ProbeMpiTest : testing::Test {
-  ScratchDirectory dir;
-
-  Outcome sh(const std::string& command) {
-    const std::string out = dir.path() + "/out", err = dir.path() + "/err";
-    const std::string full =
-        "cd " + dir.path() + "; export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
-        "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 TMPDIR=" + dir.path() + "; { " +
-        command + "; } >" + out + " 2>" + err + " </dev/null";
-    const int status = std::system(full.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(out), slurp(err)};
-  }
-  std::string watched() const {
-    return "MARGAY_RUN_DIR=" + dir.path() + " LD_PRELOAD=" MARGAY_PROBE_FILE " ";
-  }
-  std::string ranks(int n) const { return std::string(MARGAY_MPIRUN) + " -np " + std::to_string(n) + " "; }
-  Outcome run(const std::string& what, int n = 2) {
-    return sh(watched() + ranks(n) + MARGAY_WORKLOAD " " + what);
-  }
-
-  // By rank.
-  std::vector<Rank> read() {
-    std::vector<Rank> all;
-    for (const auto& entry : std::filesystem::directory_iterator(dir.rings())) {
-      if (entry.path().filename().string()[0] != 'p') continue;
-      auto reader = SegmentReader::open_untrusted(entry.path().string());
-      EXPECT_TRUE(reader) << reader.error().message;
-      if (!reader) continue;
-      Rank r{reader->rank(),     reader->world_size(), reader->flags(), reader->names(), {},
-             reader->ringless(), reader->identity()};
-      for (std::uint32_t i = 0; i < probe::kRings; ++i) {
-        if (!reader->ring_used(i)) continue;
-        const auto look = reader->ring(i).look(TimeNs(1));
-        EXPECT_TRUE(look);
-        EXPECT_EQ(look->produced, look->dropped + look->head);
-        r.rings.emplace_back();
-        reader->ring(i).take(*look, SIZE_MAX, r.rings.back());
-      }
-      all.push_back(std::move(r));
-    }
-    std::sort(all.begin(), all.end(), [](const Rank& a, const Rank& b) { return a.rank < b.rank; });
-    return all;
-  }
-  // Every enter has its leave, one at a time, in order of time.
-  static void expect_nested(const Rank& rank, bool may_end_inside = false) {
-    for (const auto& ring : rank.rings) {
-      std::uint16_t open = 0;
-      std::int64_t t = 0;
-      for (const auto& r : ring) {
-        ASSERT_GE(r.time_ns, t);
-        t = r.time_ns;
-        if (r.kind == MARGAY_ENTER) {
-          ASSERT_EQ(open, 0);
-          open = r.state;
-        } else if (r.kind == MARGAY_LEAVE) {
-          ASSERT_EQ(open, r.state);
-          open = 0;
-        }
-      }
-      if (!may_end_inside) {
-        EXPECT_EQ(open, 0);
-      }
-    }
-  }
-};
 
 TEST_F(ProbeMpiTest, CountsPeersTagsAndBytesAreRight) {
   const Outcome o = run("counted");
@@ -401,6 +290,7 @@ TEST(ProbeLibrary, NeedsOnlyLibcAndExportsOnlyMpi) {
     }
   EXPECT_EQ(needed, 1);
   int exported = 0, annotate = 0;
+  std::set<std::string> mpi, pmpi;
   for (const auto& l : lines("readelf --dyn-syms -W " MARGAY_PROBE_FILE)) {
     std::istringstream in(l);
     std::string number, value, size, type, bind, visibility, section, name;
@@ -414,9 +304,11 @@ TEST(ProbeLibrary, NeedsOnlyLibcAndExportsOnlyMpi) {
         continue;
       }
       ++exported;
-      EXPECT_EQ(name.rfind("MPI_", 0), 0u) << l;
+      EXPECT_TRUE(name.starts_with("MPI_") || name.starts_with("PMPI_")) << l;
+      (name[0] == 'P' ? pmpi : mpi).insert(name.substr(name[0] == 'P' ? 1 : 0));
     }
   }
+  EXPECT_EQ(mpi, pmpi) << "each function by both of its names";
   EXPECT_GE(exported, 100);
   EXPECT_EQ(annotate, 1);
   std::printf("%d functions wrapped\n", exported);

@@ -74,6 +74,7 @@ struct SegmentIdentity {
   std::string boot_id;
   std::string host;
   std::string command;
+  std::string mpi;  // whose it uses, "" where none has been used yet
   std::map<std::string, std::string> environment;
 };
 struct SegmentName {

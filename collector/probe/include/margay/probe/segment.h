@@ -24,7 +24,7 @@ namespace margay::probe {
 
 inline constexpr std::uint64_t kMagic =
     0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
@@ -83,6 +83,7 @@ struct SegmentHeader {
   char host[64];
   char command[256];
   char environment[kEnvironment][128];
+  char mpi[16];  // whose MPI the program uses: "Open MPI", "MPICH"; "" while it has used none
 
   std::atomic<std::int32_t> rank;  // in MPI_COMM_WORLD, -1 before MPI_Init has returned
   std::atomic<std::int32_t> world_size;
