@@ -48,7 +48,7 @@ std::string nothing_seen(const RunRequest& request) {
            "more)";
   if (!request.gst_debug.empty())
     return "no GStreamer program was seen: nothing that was started wrote a debug log";
-  return "no MPI program was seen: nothing that was started calls MPI_Init of Open MPI, or names its states "
+  return "no MPI program was seen: nothing that was started calls MPI_Init, or names its states "
          "(margay/annotate.h)";
 }
 

@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
 inline constexpr std::uint64_t kLeastRingRecords = 64;
-inline constexpr std::uint32_t kNames = 512;
+inline constexpr std::uint32_t kNames = 576;
 inline constexpr std::size_t kNameBytes = 48;  // with the terminating 0
 inline constexpr std::uint32_t kEnvironment = 8;
 
