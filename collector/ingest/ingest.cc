@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t kLongestText = 256;
 constexpr DurationNs kWallClockError = seconds(1);
 constexpr std::size_t kMostReplies = 1024;  // between two calls of take_replies()
-constexpr std::size_t kMostRegions = 32;
 // Of one message. What a sender can cause must cost in proportion to what it sends: no agent comes near
 // these.
 constexpr int kMostParts = 65536;      // names, batches, samples, totals
@@ -284,52 +283,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
       return;
     }
   }
-  if (batch.count() > skip) {
-    const auto decoded = wire::decode_columns_untrusted({batch.columns().data(), batch.columns().size()},
-                                                        batch.count(), scratch_);
-    if (decoded && names_missing(source, skip, now)) {
-      ++counters_.unknown_source;
-      wants_hello(agent, source.id);
-      return;
-    }
-    stream->epoch = batch.epoch();
-    stream->began = true;
-    if (!decoded) {
-      // These records arrived, and cannot be understood: rejected, and what they hid is unknown.
-      ++counters_.bad_batches;
-      const std::uint64_t lost = std::min<std::uint64_t>(batch.count(), wire::kMaxBatchRecords) -
-                                 std::min<std::uint64_t>(skip, wire::kMaxBatchRecords);
-      account.rejected += lost;
-      account.next += lost;
-      static_cast<void>(slicer_.gap(stream->leaf, covered, lost));
-    } else {
-      take_records(source, *stream, skip, now);
-      if (raw_limit_ > 0) {
-        AcceptedBatch raw;
-        raw.leaf = stream->leaf;
-        raw.source = source.id;
-        raw.first = batch.first() + skip;
-        raw.count = static_cast<std::uint32_t>(batch.count() - skip);
-        // The clock of a source may run backwards, or ahead; an archive wants blocks that begin before they
-        // end.
-        const auto [least, most] = std::minmax_element(
-            scratch_.begin() + static_cast<std::ptrdiff_t>(skip), scratch_.end(),
-            [](const EventRecord& a, const EventRecord& b) { return a.time_ns < b.time_ns; });
-        raw.begin = std::min(to_trace(least->time_ns, source), latest(now));
-        raw.end = std::min(to_trace(most->time_ns, source), latest(now));
-        if (raw_bytes_ + batch.columns().size() > raw_limit_) {
-          raw_dropped_ += raw.count;
-        } else {
-          if (skip == 0)
-            raw.columns = batch.columns();
-          else
-            wire::encode_columns(std::span(scratch_).subspan(skip), raw.columns);
-          raw_bytes_ += raw.columns.size();
-          accepted_.push_back(std::move(raw));
-        }
-      }
-    }
-  }
+  if (batch.count() > skip && !take_batch(batch, source, *stream, skip, agent, now)) return;
   stream->gap_since.reset();
   if (batch.count() > skip || batch.dropped() > account.probe_dropped) stream->moved = now;
   account.produced = std::max(account.produced, batch.produced());
@@ -349,18 +303,6 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   }
 }
 
-// Records from scratch_[skip] on use names that a hello has still to tell: the one that did went to a
-// collector that was killed before it could commit it, or was lost on the way. Not for ever: then they make
-// no sense.
-bool Ingest::names_missing(Source& source, std::size_t skip, TimeNs now) const {
-  if (source.states.size() >= options_.limits.names_per_source) return false;  // nor will they be told
-  const bool missing = std::any_of(scratch_.begin() + static_cast<std::ptrdiff_t>(skip), scratch_.end(),
-                                   [&](const EventRecord& r) { return r.state >= source.states.size(); });
-  if (!missing) return false;
-  if (!source.nameless_since) source.nameless_since = now;
-  return now - *source.nameless_since < options_.give_up_gap;
-}
-
 // What was lost before this batch ends where its first record begins.
 TimeNs Ingest::gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered) {
   if (batch.count() == 0) return covered;
@@ -377,73 +319,6 @@ void Ingest::give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs 
   ++counters_.gaps_given_up;
   source.dirty = true;
   static_cast<void>(slicer_.gap(stream.leaf, t, lost));
-}
-
-void Ingest::take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now) {
-  const TimeNs until = latest(now);
-  for (std::size_t i = skip; i < scratch_.size(); ++i) apply(source, stream, scratch_[i], until);
-  stream.account.next += scratch_.size() - skip;
-}
-
-void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until) {
-  Account& account = stream.account;
-  const bool noted = record.kind >= MARGAY_VARIABLE && record.kind <= MARGAY_LINK_END;
-  if (record.time_ns <= 0 || record.state >= source.states.size() || record.kind < MARGAY_ENTER ||
-      (record.kind > MARGAY_STACK && !noted)) {
-    ++account.rejected;
-    return;
-  }
-  const TimeNs t = to_trace(record.time_ns, source);
-  if (t > until) {
-    ++account.rejected;
-    return;
-  }
-  slicer::Outcome outcome = slicer::Outcome::kModelled;
-  const StateId state = source.states[record.state];
-  const slicer::Carried carried{record.bytes, record.peer != MARGAY_NO_PEER};
-  switch (record.kind) {
-    case MARGAY_ENTER:
-      outcome = slicer_.enter(stream.leaf, state, t, carried);
-      break;
-    case MARGAY_LEAVE:
-      outcome = slicer_.leave(stream.leaf, state, t, carried);
-      if (source.ends_leaf[record.state]) static_cast<void>(slicer_.end(stream.leaf, t));
-      break;
-    case MARGAY_REGION_ENTER:
-      if (stream.regions.size() < kMostRegions) stream.regions.push_back(record.state);
-      break;
-    case MARGAY_REGION_LEAVE:
-      if (const auto it = std::find(stream.regions.rbegin(), stream.regions.rend(), record.state);
-          it != stream.regions.rend())
-        stream.regions.erase(it.base() - 1, stream.regions.end());
-      break;
-    case MARGAY_GAP:
-      stream.told_dropped += record.bytes;
-      outcome = slicer_.gap(stream.leaf, t, record.bytes);
-      break;
-    case MARGAY_STACK:
-      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t, carried);
-      break;
-    default:
-      const auto taken = apply_note(source, stream, record, t);
-      if (!taken) {
-        ++account.rejected;
-        return;
-      }
-      outcome = *taken;
-      break;
-  }
-  switch (outcome) {
-    case slicer::Outcome::kLateDropped:
-      ++account.late_dropped;
-      return;
-    case slicer::Outcome::kAmended:
-      ++counters_.amended_events;
-      break;
-    case slicer::Outcome::kModelled:
-      break;
-  }
-  ++account.modelled;
 }
 
 void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now) {

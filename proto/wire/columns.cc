@@ -169,29 +169,100 @@ void encode_columns(std::span<const EventRecord> records, std::string& out) {
       n, [&](std::size_t i) { return std::uint64_t{records[i].kind}; }, out);
 }
 
+namespace {
+
+// The columns of a batch, found and checked.
+struct Found {
+  std::int64_t first_time = 0;
+  std::array<ColumnAt, kColumnNames.size()> columns;
+};
+enum Column : std::size_t { kTime = 0, kState = 5, kKind = 6 };
+
+Status find_columns(std::span<const char> bytes, std::uint32_t count, Found& out) {
+  if (count > kMaxBatchRecords)
+    return fail(ErrorCode::kLimit, "a batch of " + std::to_string(count) + " records; at most " +
+                                       std::to_string(kMaxBatchRecords) + " are accepted");
+  if (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kColumnsVersion)
+    return fail(ErrorCode::kVersion, "columns are not of version " + std::to_string(kColumnsVersion));
+  if (bytes.size() < 1 + sizeof(std::int64_t))
+    return fail(ErrorCode::kCorrupt, "columns end before the first time");
+  std::memcpy(&out.first_time, bytes.data() + 1, sizeof(out.first_time));
+  bytes = bytes.subspan(1 + sizeof(out.first_time));
+  for (std::size_t c = 0; c < out.columns.size(); ++c)
+    if (Status ok = find_column(bytes, count, kColumnNames[c], out.columns[c]); !ok) return ok;
+  if (!bytes.empty())
+    return fail(ErrorCode::kCorrupt, std::to_string(bytes.size()) + " bytes after the last column");
+  return {};
+}
+
+// `put(i, value)` for each value of a column: a loop for each width, without a table in between.
+template <class Word, class Put>
+void each_word(const ColumnAt& column, std::size_t count, Put put) {
+  const char* from = column.from;
+  for (std::size_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, from + i * sizeof(Word), sizeof(Word));
+    put(i, column.base + word);
+  }
+}
+template <class Put>
+void each(const ColumnAt& column, std::size_t count, Put put) {
+  switch (column.width) {
+    case 0:
+      for (std::size_t i = 0; i < count; ++i) put(i, column.base);
+      break;
+    case 1:
+      each_word<std::uint8_t>(column, count, put);
+      break;
+    case 2:
+      each_word<std::uint16_t>(column, count, put);
+      break;
+    case 4:
+      each_word<std::uint32_t>(column, count, put);
+      break;
+    default:
+      each_word<std::uint64_t>(column, count, put);
+      break;
+  }
+}
+
+}  // namespace
+
+Status decode_changes_untrusted(std::span<const char> bytes, std::uint32_t count, Changes& out) {
+  Found found;
+  if (Status ok = find_columns(bytes, count, found); !ok) {
+    out.time_ns.clear();
+    out.state.clear();
+    out.kind.clear();
+    return ok;
+  }
+  out.time_ns.resize(count);
+  out.state.resize(count);
+  out.kind.resize(count);
+  std::int64_t time = found.first_time;
+  std::int64_t* const times = out.time_ns.data();
+  std::uint16_t* const states = out.state.data();
+  std::uint8_t* const kinds = out.kind.data();
+  each(found.columns[kTime], count, [&](std::size_t i, std::uint64_t v) {
+    time = wrapping_sum(time, unzigzag(v));
+    times[i] = time;
+  });
+  each(found.columns[kState], count,
+       [&](std::size_t i, std::uint64_t v) { states[i] = static_cast<std::uint16_t>(v); });
+  each(found.columns[kKind], count,
+       [&](std::size_t i, std::uint64_t v) { kinds[i] = static_cast<std::uint8_t>(v); });
+  return {};
+}
+
 Status decode_columns_untrusted(std::span<const char> bytes, std::uint32_t count,
                                 std::vector<EventRecord>& out) {
-  const auto refuse = [&](tl::unexpected<Error> error) -> Status {
+  Found found;
+  if (Status ok = find_columns(bytes, count, found); !ok) {
     out.clear();
-    return error;
-  };
-  if (count > kMaxBatchRecords)
-    return refuse(fail(ErrorCode::kLimit, "a batch of " + std::to_string(count) + " records; at most " +
-                                              std::to_string(kMaxBatchRecords) + " are accepted"));
-  if (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kColumnsVersion)
-    return refuse(fail(ErrorCode::kVersion, "columns are not of version " + std::to_string(kColumnsVersion)));
-  if (bytes.size() < 1 + sizeof(std::int64_t))
-    return refuse(fail(ErrorCode::kCorrupt, "columns end before the first time"));
-  std::int64_t time;
-  std::memcpy(&time, bytes.data() + 1, sizeof(time));
-  bytes = bytes.subspan(1 + sizeof(time));
-  std::array<ColumnAt, kColumnNames.size()> columns;
-  for (std::size_t c = 0; c < columns.size(); ++c)
-    if (Status ok = find_column(bytes, count, kColumnNames[c], columns[c]); !ok)
-      return refuse(tl::unexpected(std::move(ok.error())));
-  if (!bytes.empty())
-    return refuse(fail(ErrorCode::kCorrupt, std::to_string(bytes.size()) + " bytes after the last column"));
-
+    return ok;
+  }
+  std::int64_t time = found.first_time;
+  const auto& columns = found.columns;
   out.resize(count);  // what is in it already is written over
   std::array<Tile, kColumnNames.size()> tiles;
   for (std::size_t first = 0; first < count; first += kTile) {

@@ -1,5 +1,5 @@
-// wire::decode_columns_untrusted on any bytes; what it accepts, and any records at all, come back from a
-// trip.
+// wire::decode_columns_untrusted and decode_changes_untrusted on any bytes; what it accepts, and any records
+// at all, come back from a trip.
 //   input: u32 count, then columns; the same bytes are taken as records too
 #include <span>
 #include <vector>
@@ -32,6 +32,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<EventRecord> records;
   const auto ok = margay::wire::decode_columns_untrusted(bytes, count, records);
   FUZZ_CHECK(records.size() == (ok ? count : 0), "as many records as were asked for, or none");
+  margay::wire::Changes changes;
+  FUZZ_CHECK(margay::wire::decode_changes_untrusted(bytes, count, changes).has_value() == ok.has_value(),
+             "both ways refuse the same");
+  FUZZ_CHECK(changes.time_ns.size() == records.size(), "and find as many");
+  for (std::size_t i = 0; i < records.size(); ++i)
+    FUZZ_CHECK(changes.time_ns[i] == records[i].time_ns && changes.state[i] == records[i].state &&
+                   changes.kind[i] == records[i].kind,
+               "and the same");
   // A constant column has no bytes, so a few bytes make many records: enough of them is enough.
   if (ok && count <= 4096) expect_same(records);
 

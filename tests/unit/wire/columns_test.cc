@@ -43,6 +43,14 @@ TEST(Columns, RoundTrip_RandomRecords) {
     ASSERT_TRUE(decode_columns_untrusted(bytes, static_cast<std::uint32_t>(records.size()), back));
     ASSERT_EQ(back.size(), records.size());
     for (std::size_t i = 0; i < back.size(); ++i) ASSERT_TRUE(same(back[i], records[i])) << i;
+    Changes changes;
+    ASSERT_TRUE(decode_changes_untrusted(bytes, static_cast<std::uint32_t>(records.size()), changes));
+    ASSERT_EQ(changes.time_ns.size(), records.size());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      ASSERT_EQ(changes.time_ns[i], records[i].time_ns) << i;
+      ASSERT_EQ(changes.state[i], records[i].state) << i;
+      ASSERT_EQ(changes.kind[i], records[i].kind) << i;
+    }
   }
 }
 
@@ -55,6 +63,9 @@ TEST(Columns, EveryTruncationIsRefused) {
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     EXPECT_FALSE(decode_columns_untrusted({bytes.data(), n}, 20, back)) << n;
     EXPECT_TRUE(back.empty());
+    Changes changes;
+    EXPECT_FALSE(decode_changes_untrusted({bytes.data(), n}, 20, changes)) << n;
+    EXPECT_TRUE(changes.time_ns.empty() && changes.state.empty() && changes.kind.empty());
   }
   bytes.push_back('x');
   const auto status = decode_columns_untrusted(bytes, 20, back);

@@ -26,6 +26,7 @@
 #include "margay/base/record.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/slicer/slicer.h"
+#include "margay/wire/columns.h"
 
 namespace margay::ingest {
 
@@ -160,7 +161,12 @@ class Ingest {
   void on_takers(const wire::ProcessSample& process, const Source& source, TimeNs at);
   Stream* stream_of(Source& source, std::uint32_t index, const std::string& name);
   bool names_missing(Source& source, std::size_t skip, TimeNs now) const;
-  void take_records(Source& source, Stream& stream, std::size_t skip, TimeNs now);
+  bool take_batch(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
+                  const std::string& agent, TimeNs now);
+  void take_records(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
+                    TimeNs now);
+  void keep_raw(const wire::EventBatch& batch, const Source& source, const Stream& stream, std::size_t skip,
+                TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
   TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);
   void wants_hello(const std::string& agent, SourceId source);
@@ -224,9 +230,10 @@ class Ingest {
   std::set<SourceId> over_set_;
   TimeNs next_asking_{};  // of clocks
   TimeNs no_room_until_{};
-  TimeNs next_look_{};  // for what can be forgotten
-  std::vector<EventRecord> scratch_;
-  std::uint32_t records_left_ = 0;  // of the message that is being taken, as is:
+  TimeNs next_look_{};                // for what can be forgotten
+  wire::Changes changes_;             // of the batch that is being taken
+  std::vector<EventRecord> scratch_;  // the same as a whole, where it was decoded
+  std::uint32_t records_left_ = 0;    // of the message that is being taken, as is:
   int vain_searches_ = 0;
   wire::ToCollector message_;  // reused: parsing into it keeps its memory
 };

@@ -109,7 +109,8 @@ struct Source {
   std::vector<NameKind> kinds;     // by local name index; kOther: a region
   std::vector<StateId> stand_ins;  // by local name index, of names that are no states (slicer/stand_in.h)
   std::vector<bool> ends_leaf;     // leaving this state, the resource ceases to exist (last_state.h)
-  DurationNs clock_offset{};       // trace time less host time
+  std::vector<std::uint32_t> plain_states;  // slicer::PlainChanges::states, as far as they were asked for
+  DurationNs clock_offset{};                // trace time less host time
   DurationNs clock_error{};
   std::shared_ptr<ClockMap> clock;       // of its machine; nullptr: this one
   TimeNs met{};                          // host time of the collector at its first hello

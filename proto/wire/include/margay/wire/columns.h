@@ -34,4 +34,14 @@ void encode_columns(std::span<const EventRecord> records, std::string& out);
 Status decode_columns_untrusted(std::span<const char> bytes, std::uint32_t count,
                                 std::vector<EventRecord>& out);
 
+// Of each record what makes durations of states: element i of each is record i's. Reused from batch to batch.
+struct Changes {
+  std::vector<std::int64_t> time_ns;
+  std::vector<std::uint16_t> state;
+  std::vector<std::uint8_t> kind;
+};
+// The same of these three columns; the others are checked for their size alone, as they are there. Errors and
+// what is refused: those of decode_columns_untrusted, on which `out` is empty. Cost: a third of it.
+Status decode_changes_untrusted(std::span<const char> bytes, std::uint32_t count, Changes& out);
+
 }  // namespace margay::wire

@@ -1,0 +1,178 @@
+// A batch's records on their way to cells and to the archive.
+#include <algorithm>
+#include <utility>
+
+#include "host_time.h"
+#include "margay/ingest/ingest.h"
+#include "margay/wire/columns.h"
+
+namespace margay::ingest {
+namespace {
+
+constexpr std::size_t kMostRegions = 32;
+
+std::span<const char> bytes_of(const wire::EventBatch& batch) {
+  return {batch.columns().data(), batch.columns().size()};
+}
+
+}  // namespace
+
+// False: not taken, for names are missing that it uses.
+bool Ingest::take_batch(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
+                        const std::string& agent, TimeNs now) {
+  const auto decoded = wire::decode_changes_untrusted(bytes_of(batch), batch.count(), changes_);
+  if (decoded && names_missing(source, skip, now)) {
+    ++counters_.unknown_source;
+    wants_hello(agent, source.id);
+    return false;
+  }
+  stream.epoch = batch.epoch();
+  stream.began = true;
+  if (!decoded) {
+    // These records arrived, and cannot be understood: rejected, and what they hid is unknown.
+    ++counters_.bad_batches;
+    Account& account = stream.account;
+    const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(now));
+    const std::uint64_t lost = std::min<std::uint64_t>(batch.count(), wire::kMaxBatchRecords) -
+                               std::min<std::uint64_t>(skip, wire::kMaxBatchRecords);
+    account.rejected += lost;
+    account.next += lost;
+    static_cast<void>(slicer_.gap(stream.leaf, covered, lost));
+    return true;
+  }
+  take_records(batch, source, stream, skip, now);
+  if (raw_limit_ > 0) keep_raw(batch, source, stream, skip, now);
+  return true;
+}
+
+// Records from `skip` on use names that a hello has still to tell: the one that did went to a collector that
+// was killed before it could commit it, or was lost on the way. Not for ever: then they make no sense.
+bool Ingest::names_missing(Source& source, std::size_t skip, TimeNs now) const {
+  if (source.states.size() >= options_.limits.names_per_source) return false;  // nor will they be told
+  std::uint16_t most = 0;
+  for (std::size_t i = skip; i < changes_.state.size(); ++i) most = std::max(most, changes_.state[i]);
+  if (most < source.states.size()) return false;
+  if (!source.nameless_since) source.nameless_since = now;
+  return now - *source.nameless_since < options_.give_up_gap;
+}
+
+// Most of what a program does is to enter a function and to leave it; what is more than that is decoded as a
+// whole, when there is any.
+void Ingest::take_records(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
+                          TimeNs now) {
+  const TimeNs until = latest(now);
+  const std::size_t count = changes_.time_ns.size();
+  slicer::PlainChanges rest;
+  for (std::size_t n = source.plain_states.size(); n < source.states.size(); ++n)
+    source.plain_states.push_back(source.states[n].value +
+                                  (source.ends_leaf[n] ? slicer::PlainChanges::kEnds : 0));
+  rest.states = source.plain_states;
+  rest.offset = source.clock_offset;
+  rest.until = until;
+  bool whole = false;
+  for (std::size_t i = skip; i < count;) {
+    if (!source.clock) {
+      rest.time_ns = std::span(changes_.time_ns).subspan(i);
+      rest.state = std::span(changes_.state).subspan(i);
+      rest.kind = std::span(changes_.kind).subspan(i);
+      const std::size_t taken = slicer_.take_plain(stream.leaf, rest);
+      stream.account.modelled += taken;
+      i += taken;
+      if (i == count) break;
+    }
+    // Cannot fail: its columns were found.
+    if (!std::exchange(whole, true))
+      static_cast<void>(wire::decode_columns_untrusted(bytes_of(batch), batch.count(), scratch_));
+    apply(source, stream, scratch_[i++], until);
+  }
+  stream.account.next += count - skip;
+}
+
+void Ingest::keep_raw(const wire::EventBatch& batch, const Source& source, const Stream& stream,
+                      std::size_t skip, TimeNs now) {
+  AcceptedBatch raw;
+  raw.leaf = stream.leaf;
+  raw.source = source.id;
+  raw.first = batch.first() + skip;
+  raw.count = static_cast<std::uint32_t>(batch.count() - skip);
+  // The clock of a source may run backwards, or ahead; an archive wants blocks that begin before they end.
+  const auto [least, most] = std::minmax_element(changes_.time_ns.begin() + static_cast<std::ptrdiff_t>(skip),
+                                                 changes_.time_ns.end());
+  raw.begin = std::min(to_trace(*least, source), latest(now));
+  raw.end = std::min(to_trace(*most, source), latest(now));
+  if (raw_bytes_ + batch.columns().size() > raw_limit_) {
+    raw_dropped_ += raw.count;
+    return;
+  }
+  if (skip == 0) {
+    raw.columns = batch.columns();
+  } else {
+    static_cast<void>(wire::decode_columns_untrusted(bytes_of(batch), batch.count(), scratch_));
+    wire::encode_columns(std::span(scratch_).subspan(skip), raw.columns);
+  }
+  raw_bytes_ += raw.columns.size();
+  accepted_.push_back(std::move(raw));
+}
+
+void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until) {
+  Account& account = stream.account;
+  const bool noted = record.kind >= MARGAY_VARIABLE && record.kind <= MARGAY_LINK_END;
+  if (record.time_ns <= 0 || record.state >= source.states.size() || record.kind < MARGAY_ENTER ||
+      (record.kind > MARGAY_STACK && !noted)) {
+    ++account.rejected;
+    return;
+  }
+  const TimeNs t = to_trace(record.time_ns, source);
+  if (t > until) {
+    ++account.rejected;
+    return;
+  }
+  slicer::Outcome outcome = slicer::Outcome::kModelled;
+  const StateId state = source.states[record.state];
+  const slicer::Carried carried{record.bytes, record.peer != MARGAY_NO_PEER};
+  switch (record.kind) {
+    case MARGAY_ENTER:
+      outcome = slicer_.enter(stream.leaf, state, t, carried);
+      break;
+    case MARGAY_LEAVE:
+      outcome = slicer_.leave(stream.leaf, state, t, carried);
+      if (source.ends_leaf[record.state]) static_cast<void>(slicer_.end(stream.leaf, t));
+      break;
+    case MARGAY_REGION_ENTER:
+      if (stream.regions.size() < kMostRegions) stream.regions.push_back(record.state);
+      break;
+    case MARGAY_REGION_LEAVE:
+      if (const auto it = std::find(stream.regions.rbegin(), stream.regions.rend(), record.state);
+          it != stream.regions.rend())
+        stream.regions.erase(it.base() - 1, stream.regions.end());
+      break;
+    case MARGAY_GAP:
+      stream.told_dropped += record.bytes;
+      outcome = slicer_.gap(stream.leaf, t, record.bytes);
+      break;
+    case MARGAY_STACK:
+      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t, carried);
+      break;
+    default:
+      const auto taken = apply_note(source, stream, record, t);
+      if (!taken) {
+        ++account.rejected;
+        return;
+      }
+      outcome = *taken;
+      break;
+  }
+  switch (outcome) {
+    case slicer::Outcome::kLateDropped:
+      ++account.late_dropped;
+      return;
+    case slicer::Outcome::kAmended:
+      ++counters_.amended_events;
+      break;
+    case slicer::Outcome::kModelled:
+      break;
+  }
+  ++account.modelled;
+}
+
+}  // namespace margay::ingest
