@@ -26,7 +26,7 @@ struct Limits {
   std::uint32_t sources = 4096;
   std::uint32_t streams_per_source = 8192;
   std::uint32_t leaves = 8192;
-  std::uint32_t states = 512;
+  std::uint32_t states = 640;
   std::uint32_t names_per_source = 1024;
   // Constant columns have no bytes: a small message can claim any number of records, each of which costs.
   std::uint32_t records_per_message = 1u << 21;

@@ -46,7 +46,7 @@ struct Store {
 struct Limits {
   std::uint32_t sources = 4096;
   std::uint32_t leaves = 8192;
-  std::uint32_t states = 512;
+  std::uint32_t states = 640;
   SizeBytes cells = mebibytes(1024);
   SizeBytes memory = mebibytes(512);
   SizeBytes views = mebibytes(512);
