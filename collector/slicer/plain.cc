@@ -66,6 +66,34 @@ std::size_t within(const Columns& c, std::size_t i, std::size_t count, const Row
   std::uint32_t visits = row.visits[kCompute.value];
   const std::int64_t end = row.end;
   while (i < count) {
+    // A whole visit at once: what is done between two of them began where the last one ended.
+    while (!w.inside && w.since == w.position && i + 1 < count) {
+      const std::int64_t from = c.time[i], to = c.time[i + 1];
+      const std::uint16_t in = c.name[i], out = c.name[i + 1];
+      if ((from < w.position) | (to < from) | (to >= end) | (in >= c.names) | (out >= c.names) |
+          (c.kind[i] != MARGAY_ENTER) | (c.kind[i + 1] != MARGAY_LEAVE))
+        break;
+      const std::uint32_t visited = c.state[out];
+      if (((c.state[in] & 0xffffu) != visited) | (visited == kCompute.value) | (visited >= row.states)) break;
+      const std::int64_t before = from - w.position, length = to - from;
+      outside += before;
+      longest = std::max(longest, before);
+      ++visits;
+      row.duration[visited] += length;
+      row.longest[visited] = std::max(row.longest[visited], length);
+      ++row.visits[visited];
+      if (length > 0) {
+        w.filled = visited;
+        w.filled_since = from;
+      } else if (before > 0) {
+        w.filled = kCompute.value;
+        w.filled_since = w.position;
+      }
+      w.has_filled |= to > w.position;
+      w.position = w.since = w.base_since = to;
+      i += 2;
+    }
+    if (i == count) break;
     const std::int64_t t = c.time[i];
     const std::uint16_t name = c.name[i];
     if (t < w.position || t >= end || name >= c.names) break;
