@@ -40,6 +40,7 @@ struct Rank {
   std::vector<std::vector<EventRecord>> rings;
   std::uint64_t ringless;
   SegmentIdentity identity;
+  std::uint64_t dropped = 0;  // of its rings
 
   std::string name(const EventRecord& r) const { return r.state < names.size() ? names[r.state].name : "?"; }
   std::vector<EventRecord> of(const std::string& wanted, int kind) const {
@@ -87,6 +88,7 @@ struct ProbeMpiTest : testing::Test {
         const auto look = reader->ring(i).look(TimeNs(1));
         EXPECT_TRUE(look);
         EXPECT_EQ(look->produced, look->dropped + look->head);
+        r.dropped += look->dropped;
         r.rings.emplace_back();
         reader->ring(i).take(*look, SIZE_MAX, r.rings.back());
       }
