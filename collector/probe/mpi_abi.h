@@ -42,5 +42,14 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided);
 int MPI_Finalize(void);
 int MPI_Abort(MPI_Comm comm, int code);
 int MPI_Pcontrol(const int level, ...);
+int MPI_Wait(MPI_Request* request, MPI_Status* status);
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status* statuses);
+int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status);
+int MPI_Waitsome(int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]);
+int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status);
+int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]);
+int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status);
+int MPI_Testsome(int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]);
+int MPI_Request_free(MPI_Request* request);
 }
 // NOLINTEND

@@ -17,6 +17,7 @@ constexpr const char* kFunctionNames[kFunctions] = {
 #define SPECIAL(name, family) "P" #name,
 #define FN(name, family, ...) "P" #name,
 #define RECV(name, family, ...) "P" #name,
+#define IRECV(name, family, ...) "P" #name,
 #include "functions.def"
 };
 // By the name that programs call.

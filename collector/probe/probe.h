@@ -24,6 +24,7 @@ enum Function : std::uint16_t {
 #define SPECIAL(name, family) k_##name,
 #define FN(name, family, ...) k_##name,
 #define RECV(name, family, ...) k_##name,
+#define IRECV(name, family, ...) k_##name,
 #include "functions.def"
   kFunctions
 };
@@ -112,6 +113,11 @@ enum class Named : std::uint8_t { kRegion, kState };
 // Its index in the name table, made if new. When the table is full: of a region 0, of a state that of all
 // others.
 std::uint16_t name_index(const char* name, Named what);
+
+// ---- Requests (requests.cc) ----
+
+// The receive that was posted is to be known when it completes. False: there is no room to remember it.
+bool track_receive(const MPI_Request* request, std::uint64_t posted, bool persistent);
 
 // ---- The calling thread ----
 

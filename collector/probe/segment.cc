@@ -61,6 +61,7 @@ constexpr FunctionRow kRows[kFunctions] = {
 #define SPECIAL(name, family) {#name, family},
 #define FN(name, family, ...) {#name, family},
 #define RECV(name, family, ...) {#name, family},
+#define IRECV(name, family, ...) {#name, family},
 #include "functions.def"
 };
 

@@ -89,6 +89,27 @@ using namespace margay::probe;
   CALL(name, name, Entry::kMpi, params, args, peer, tag, comm, bytes) \
   CALL(P##name, name, Entry::kPmpi, params, args, peer, tag, comm, bytes)
 
+// What is received is told when it has come; where that cannot be known, what was posted.
+#define POST(exported, name, entry, params, args, peer, tag, comm, bytes, persistent) \
+  MARGAY_EXPORT int exported params {                                                 \
+    auto* const mg_real = real<decltype(exported)>(k_##name, entry);                  \
+    if (mg_real == nullptr) return kNowhere;                                          \
+    Thread* const mg_thread = enter(__builtin_frame_address(0));                      \
+    if (mg_thread == nullptr) return mg_real args;                                    \
+    const std::uint32_t mg_comm = comm;                                               \
+    const std::uint64_t mg_bytes = bytes;                                             \
+    mg_thread->begin(k_##name, peer, tag, mg_comm, 0);                                \
+    const int mg_result = mg_real args;                                               \
+    if (mg_result != MPI_SUCCESS || track_receive(request, mg_bytes, persistent))     \
+      mg_thread->end();                                                               \
+    else                                                                              \
+      mg_thread->end(peer, tag, mg_comm, mg_bytes);                                   \
+    return mg_result;                                                                 \
+  }
+#define IRECV(name, family, params, args, peer, tag, comm, bytes, persistent)     \
+  POST(name, name, Entry::kMpi, params, args, peer, tag, comm, bytes, persistent) \
+  POST(P##name, name, Entry::kPmpi, params, args, peer, tag, comm, bytes, persistent)
+
 #define RECEIVE(exported, name, entry, params, args, peer, tag, comm, bytes, got)         \
   MARGAY_EXPORT int exported params {                                                     \
     auto* const mg_real = real<decltype(exported)>(k_##name, entry);                      \

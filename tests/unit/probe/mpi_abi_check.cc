@@ -34,6 +34,7 @@ static_assert(MPI_ANY_SOURCE < 0 && MPI_ANY_TAG < 0 && MPI_ROOT < 0);
 #define SPECIAL(name, family)
 #define FN(name, family, params, ...) extern "C" int name params;
 #define RECV(name, family, params, ...) extern "C" int name params;
+#define IRECV(name, family, params, ...) extern "C" int name params;
 #include "functions.def"
 
 // Pointers that are constants cannot be compared before the program runs, but here it is seen that nobody

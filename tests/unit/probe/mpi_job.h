@@ -97,6 +97,28 @@ struct ProbeMpiTest : testing::Test {
     std::sort(all.begin(), all.end(), [](const Rank& a, const Rank& b) { return a.rank < b.rank; });
     return all;
   }
+  // What a rank of `requests` (mpi_workload.c) is recorded to have received, and by which call.
+  static void expect_received(const Rank& receiver, const Rank& sender) {
+    const auto came = [](const Rank& r, const char* name) {
+      std::uint64_t sum = 0;
+      for (const auto& e : r.of(name, MARGAY_LEAVE)) sum += e.bytes;
+      return sum;
+    };
+    EXPECT_EQ(came(receiver, "MPI_Wait"), 5u + 2 * 11);
+    EXPECT_EQ(came(receiver, "MPI_Test"), 6u);
+    EXPECT_EQ(came(receiver, "MPI_Waitany"), 2u * 7);
+    EXPECT_EQ(came(receiver, "MPI_Waitsome"), 3u * 9);
+    EXPECT_EQ(came(receiver, "MPI_Testall"), 2u * 10);
+    EXPECT_EQ(came(receiver, "MPI_Waitall"), 300u * 64) << "as posted";
+    EXPECT_EQ(came(receiver, "MPI_Testany"), 12u);
+    EXPECT_EQ(came(receiver, "MPI_Testsome"), 13u);
+    EXPECT_EQ(came(receiver, "MPI_Irecv"), 0u) << "all of them were tracked";
+    const auto first = receiver.of("MPI_Wait", MARGAY_LEAVE)[0];
+    EXPECT_EQ(first.peer, 0);
+    EXPECT_EQ(first.tag, 1);
+    EXPECT_EQ(came(sender, "MPI_Wait"), 0u) << "a send that completes has received nothing";
+    for (const auto& e : sender.of("MPI_Wait", MARGAY_LEAVE)) EXPECT_EQ(e.peer, MARGAY_NO_PEER);
+  }
   // Every enter has its leave, one at a time, in order of time.
   static void expect_nested(const Rank& rank, bool may_end_inside = false) {
     for (const auto& ring : rank.rings) {

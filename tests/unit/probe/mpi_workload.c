@@ -85,6 +85,52 @@ static void jumps(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+enum { kMost = 300 };
+/* Rank 1 receives by every call that completes requests; as posted 64 bytes each, as sent fewer. */
+static void requests(void) {
+  static char to[kMost][64];
+  MPI_Request r[kMost];
+  int i, flag, index, out, indices[kMost];
+  const int other = 1 - rank;
+#define POSTED(n, tag) \
+  for (i = 0; i < (n); ++i) MPI_Irecv(to[i], 64, MPI_BYTE, other, tag, MPI_COMM_WORLD, &r[i])
+  if (rank == 0) {
+    const int sizes[][3] = {{1, 5, 1},  {1, 6, 2},     {2, 7, 3},  {3, 9, 5},  {2, 10, 6},
+                            {2, 11, 7}, {kMost, 3, 8}, {1, 12, 9}, {1, 13, 10}};
+    unsigned k;
+    for (k = 0; k < sizeof sizes / sizeof sizes[0]; ++k)
+      for (i = 0; i < sizes[k][0]; ++i) {
+        MPI_Isend(to[0], sizes[k][1], MPI_BYTE, other, sizes[k][2], MPI_COMM_WORLD, &r[0]);
+        MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+      }
+    return;
+  }
+  POSTED(1, 1);
+  MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  POSTED(1, 2);
+  for (flag = 0; !flag;) MPI_Test(&r[0], &flag, MPI_STATUS_IGNORE);
+  POSTED(2, 3);
+  for (i = 0; i < 2; ++i) MPI_Waitany(2, r, &index, MPI_STATUS_IGNORE);
+  POSTED(3, 5);
+  for (i = 0; i < 3; i += out) MPI_Waitsome(3, r, &out, indices, MPI_STATUSES_IGNORE);
+  POSTED(2, 6);
+  for (flag = 0; !flag;) MPI_Testall(2, r, &flag, MPI_STATUSES_IGNORE);
+  MPI_Recv_init(to[0], 64, MPI_BYTE, other, 7, MPI_COMM_WORLD, &r[0]);
+  for (i = 0; i < 2; ++i) {
+    MPI_Start(&r[0]);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(&r[0]);
+  POSTED(kMost, 8);
+  MPI_Waitall(kMost, r, MPI_STATUSES_IGNORE); /* more than the probe has statuses for: as posted */
+  POSTED(1, 9);
+  for (flag = 0; !flag;) MPI_Testany(1, r, &index, &flag, MPI_STATUS_IGNORE);
+  POSTED(1, 10);
+  for (out = 0; out == 0;) MPI_Testsome(1, r, &out, indices, MPI_STATUSES_IGNORE);
+  MPI_Irecv(to[0], 64, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &r[0]);
+  MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "counted";
   int provided, i, status;
@@ -114,6 +160,7 @@ int main(int argc, char** argv) {
   if (rank == 0) printf("hello from %d\n", size);
   if (strcmp(what, "counted") == 0) counted();
   if (strcmp(what, "regions") == 0) regions();
+  if (strcmp(what, "requests") == 0) requests();
   if (strcmp(what, "jumps") == 0) jumps();
   if (strcmp(what, "killed") == 0) {
     MPI_Barrier(MPI_COMM_WORLD);

@@ -51,7 +51,11 @@ TEST_P(ProbeLanguagesTest, CountsPeersTagsAndBytesAreRight) {
     EXPECT_EQ(r.of("MPI_Allreduce", MARGAY_ENTER)[2].bytes, 32u) << "in place";
     EXPECT_EQ(r.of("MPI_Irecv", MARGAY_ENTER)[0].tag, 11);
     EXPECT_EQ(r.of("MPI_Isend", MARGAY_ENTER)[0].bytes, 400u);
-    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE).size(), 1u);
+    EXPECT_EQ(r.of("MPI_Irecv", MARGAY_ENTER)[0].bytes, 0u) << "not known yet";
+    ASSERT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE).size(), 1u);
+    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE)[0].bytes, 400u);
+    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE)[0].peer, 1 - static_cast<int>(i));
+    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE)[0].tag, 11);
     EXPECT_EQ(r.of("MPI_Comm_dup", MARGAY_ENTER).size(), 1u);
   }
   // Posted with wildcards, completed with what came.
@@ -112,6 +116,13 @@ TEST_F(ProbeMpichTest, Regions) {
     EXPECT_EQ(r.of("solve", MARGAY_REGION_ENTER).size(), 1u);
     EXPECT_EQ(r.of("solve", MARGAY_REGION_LEAVE).size(), 1u);
   }
+}
+
+TEST_F(ProbeMpichTest, ReceivesAreKnownWhenTheyComplete) {
+  ASSERT_EQ(run("requests").code, 0);
+  const auto all = read();
+  ASSERT_EQ(all.size(), 2u);
+  expect_received(all[1], all[0]);
 }
 
 TEST_F(ProbeMpichTest, GarbageThatMpiDoesNotLookAt) {

@@ -37,7 +37,9 @@ TEST_F(ProbeMpiTest, CountsPeersTagsAndBytesAreRight) {
     EXPECT_EQ(r.of("MPI_Gather", MARGAY_ENTER)[0].peer, 0);
     EXPECT_EQ(r.of("MPI_Irecv", MARGAY_ENTER)[0].tag, 11);
     EXPECT_EQ(r.of("MPI_Isend", MARGAY_ENTER)[0].bytes, 400u);
-    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE).size(), 1u);
+    ASSERT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE).size(), 1u);
+    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE)[0].bytes, 400u);
+    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE)[0].tag, 11);
     EXPECT_EQ(r.of("MPI_Comm_dup", MARGAY_ENTER).size(), 1u);
   }
   // Posted with wildcards, completed with what came.
@@ -131,6 +133,13 @@ TEST_F(ProbeMpiTest, RegionsHaveNamesAndWildPointersAreHarmless) {
     const auto is_long = [](const SegmentName& n) { return n.name.find("too long") != std::string::npos; };
     EXPECT_TRUE(std::none_of(r.names.begin(), r.names.end(), is_long));
   }
+}
+
+TEST_F(ProbeMpiTest, ReceivesAreKnownWhenTheyComplete) {
+  ASSERT_EQ(run("requests").code, 0);
+  const auto ranks = read();
+  ASSERT_EQ(ranks.size(), 2u);
+  expect_received(ranks[1], ranks[0]);
 }
 
 TEST_F(ProbeMpiTest, ThroughAShellWrapper) {

@@ -1,0 +1,248 @@
+// Receives that are posted, and the calls in which they complete: these say what came, and from whom.
+#include "requests.h"
+
+#include <string.h>
+
+#include "probe.h"
+
+namespace margay::probe {
+namespace {
+
+constinit Requests g_receives{};  // set before constructors of this file would run
+
+// Of as many as this in one call it is known which of them completed. Those beyond count, as posted, in the
+// first call that waits for them.
+constexpr int kMostAtOnce = 256;
+constexpr int kMostOwnStatuses = 64;  // 1.5 KiB of the program's stack
+
+std::uintptr_t handle_at(const MPI_Request* requests, int i) {
+  const std::size_t width = g_library.comm_c2f != nullptr ? sizeof(std::uintptr_t) : sizeof(std::uint32_t);
+  std::uintptr_t handle = 0;
+  memcpy(&handle, reinterpret_cast<const char*>(requests) + static_cast<std::size_t>(i) * width, width);
+  return handle;
+}
+const char* status_at(const void* statuses, int i) {
+  return static_cast<const char*>(statuses) + static_cast<std::size_t>(i) * g_library.is.status_bytes;
+}
+bool ignored(const void* status) {
+  return reinterpret_cast<std::uintptr_t>(status) == g_library.is.status_ignore;
+}
+
+// What completed in one call, added up.
+struct Came {
+  std::uint64_t bytes = 0;
+  int receives = 0;
+  int source = MARGAY_NO_PEER, tag = MARGAY_NO_TAG;  // of the only one
+
+  // `status`: null where nobody knows.
+  void add(std::uintptr_t handle, const char* status) {
+    std::uint64_t posted = 0;
+    if (!g_receives.complete(handle, posted)) return;
+    MPI_Count got = -1;
+    if (status != nullptr) {
+      MPI_Status copy;
+      memcpy(copy.raw, status, g_library.is.status_bytes);
+      if (g_library.get_elements(&copy, g_library.byte, &got) != MPI_SUCCESS) got = -1;
+      memcpy(&source, status + g_library.is.status_source, sizeof source);
+      memcpy(&tag, status + g_library.is.status_tag, sizeof tag);
+    }
+    bytes += got >= 0 ? static_cast<std::uint64_t>(got) : posted;
+    if (++receives > 1 || status == nullptr) source = MARGAY_NO_PEER, tag = MARGAY_NO_TAG;
+  }
+};
+
+// A call that completes some of `count` requests: what is to be known before it.
+struct Waiting {
+  std::uintptr_t handles[kMostAtOnce];  // of receives; 0: not one
+  int known;
+  // As large as so many of either MPI's.
+  MPI_Status own[kMostOwnStatuses * 24 / sizeof(MPI_Status) + 1];
+  Came came;
+
+  Waiting(int count, const MPI_Request* requests) : known(count < kMostAtOnce ? count : kMostAtOnce) {
+    if (!g_receives.any()) known = 0;
+    for (int i = 0; i < known; ++i) {
+      handles[i] = handle_at(requests, i);
+      if (!g_receives.has(handles[i])) handles[i] = 0;
+    }
+    if (known == kMostAtOnce)
+      for (int i = known; i < count; ++i) came.add(handle_at(requests, i), nullptr);
+  }
+  // Where the program wants none, a status of ours, if there is something to find out and room for it.
+  MPI_Status* statuses(MPI_Status* theirs, int count) {
+    if (!ignored(theirs) || count > kMostOwnStatuses) return theirs;
+    for (int i = 0; i < known; ++i)
+      if (handles[i] != 0) return own;
+    return theirs;
+  }
+  void completed(int i, const void* statuses, int at) {
+    if (i >= 0 && i < known && handles[i] != 0)
+      came.add(handles[i], ignored(statuses) ? nullptr : status_at(statuses, at));
+  }
+  void end(Thread& t) const {
+    if (came.receives == 0) return t.end();
+    t.end(came.source, came.tag, 0, came.bytes);
+  }
+};
+static_assert(sizeof(Waiting::own) >= kMostOwnStatuses * std::size_t{24});
+
+}  // namespace
+
+// The request of a receive that was posted: true if it will be known what came.
+bool track_receive(const MPI_Request* request, std::uint64_t posted, bool persistent) {
+  return g_receives.add(handle_at(request, 0), posted, persistent);
+}
+}  // namespace margay::probe
+
+// NOLINTBEGIN: the names and signatures are MPI's.
+using namespace margay::probe;
+
+namespace {
+
+template <class Fn>
+Thread* begin(Fn* function, std::uint16_t name, const void* frame) {
+  Thread* const thread = function == nullptr ? nullptr : enter(frame);
+  if (thread != nullptr) thread->begin(name, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+  return thread;
+}
+
+int wait(Entry entry, const void* frame, MPI_Request* request, MPI_Status* status) {
+  auto* const call = real<decltype(MPI_Wait)>(k_MPI_Wait, entry);
+  Thread* const thread = begin(call, k_MPI_Wait, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(request, status);
+  Waiting w(1, request);
+  MPI_Status* const mine = w.statuses(status, 1);
+  const int result = call(request, mine);
+  if (result == MPI_SUCCESS) w.completed(0, mine, 0);
+  w.end(*thread);
+  return result;
+}
+
+int waitall(Entry entry, const void* frame, int count, MPI_Request* requests, MPI_Status* statuses) {
+  auto* const call = real<decltype(MPI_Waitall)>(k_MPI_Waitall, entry);
+  Thread* const thread = begin(call, k_MPI_Waitall, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, statuses);
+  Waiting w(count, requests);
+  MPI_Status* const mine = w.statuses(statuses, count);
+  const int result = call(count, requests, mine);
+  for (int i = 0; i < count && result == MPI_SUCCESS; ++i) w.completed(i, mine, i);
+  w.end(*thread);
+  return result;
+}
+
+int waitany(Entry entry, const void* frame, int count, MPI_Request* requests, int* index,
+            MPI_Status* status) {
+  auto* const call = real<decltype(MPI_Waitany)>(k_MPI_Waitany, entry);
+  Thread* const thread = begin(call, k_MPI_Waitany, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, index, status);
+  Waiting w(count, requests);
+  MPI_Status* const mine = w.statuses(status, 1);
+  const int result = call(count, requests, index, mine);
+  if (result == MPI_SUCCESS) w.completed(*index, mine, 0);
+  w.end(*thread);
+  return result;
+}
+
+int waitsome(Entry entry, const void* frame, int count, MPI_Request* requests, int* out, int* indices,
+             MPI_Status* statuses) {
+  auto* const call = real<decltype(MPI_Waitsome)>(k_MPI_Waitsome, entry);
+  Thread* const thread = begin(call, k_MPI_Waitsome, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, out, indices, statuses);
+  Waiting w(count, requests);
+  MPI_Status* const mine = w.statuses(statuses, count);
+  const int result = call(count, requests, out, indices, mine);
+  for (int i = 0; result == MPI_SUCCESS && i < *out; ++i) w.completed(indices[i], mine, i);
+  w.end(*thread);
+  return result;
+}
+
+int test(Entry entry, const void* frame, MPI_Request* request, int* flag, MPI_Status* status) {
+  auto* const call = real<decltype(MPI_Test)>(k_MPI_Test, entry);
+  Thread* const thread = begin(call, k_MPI_Test, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(request, flag, status);
+  Waiting w(1, request);
+  MPI_Status* const mine = w.statuses(status, 1);
+  const int result = call(request, flag, mine);
+  if (result == MPI_SUCCESS && *flag != 0) w.completed(0, mine, 0);
+  w.end(*thread);
+  return result;
+}
+
+int testall(Entry entry, const void* frame, int count, MPI_Request* requests, int* flag,
+            MPI_Status* statuses) {
+  auto* const call = real<decltype(MPI_Testall)>(k_MPI_Testall, entry);
+  Thread* const thread = begin(call, k_MPI_Testall, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, flag, statuses);
+  Waiting w(count, requests);
+  MPI_Status* const mine = w.statuses(statuses, count);
+  const int result = call(count, requests, flag, mine);
+  for (int i = 0; i < count && result == MPI_SUCCESS && *flag != 0; ++i) w.completed(i, mine, i);
+  w.end(*thread);
+  return result;
+}
+
+int testany(Entry entry, const void* frame, int count, MPI_Request* requests, int* index, int* flag,
+            MPI_Status* status) {
+  auto* const call = real<decltype(MPI_Testany)>(k_MPI_Testany, entry);
+  Thread* const thread = begin(call, k_MPI_Testany, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, index, flag, status);
+  Waiting w(count, requests);
+  MPI_Status* const mine = w.statuses(status, 1);
+  const int result = call(count, requests, index, flag, mine);
+  if (result == MPI_SUCCESS && *flag != 0) w.completed(*index, mine, 0);
+  w.end(*thread);
+  return result;
+}
+
+int testsome(Entry entry, const void* frame, int count, MPI_Request* requests, int* out, int* indices,
+             MPI_Status* statuses) {
+  auto* const call = real<decltype(MPI_Testsome)>(k_MPI_Testsome, entry);
+  Thread* const thread = begin(call, k_MPI_Testsome, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, out, indices, statuses);
+  Waiting w(count, requests);
+  MPI_Status* const mine = w.statuses(statuses, count);
+  const int result = call(count, requests, out, indices, mine);
+  for (int i = 0; result == MPI_SUCCESS && i < *out; ++i) w.completed(indices[i], mine, i);
+  w.end(*thread);
+  return result;
+}
+
+int request_free(Entry entry, const void* frame, MPI_Request* request) {
+  auto* const call = real<decltype(MPI_Request_free)>(k_MPI_Request_free, entry);
+  Thread* const thread = begin(call, k_MPI_Request_free, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(request);
+  if (g_receives.any()) g_receives.forget(handle_at(request, 0));
+  const int result = call(request);
+  thread->end();
+  return result;
+}
+
+}  // namespace
+
+#define HERE __builtin_frame_address(0)
+#define BOTH(name, function, params, ...)             \
+  MARGAY_EXPORT int name params {                     \
+    return function(Entry::kMpi, HERE, __VA_ARGS__);  \
+  }                                                   \
+  MARGAY_EXPORT int P##name params {                  \
+    return function(Entry::kPmpi, HERE, __VA_ARGS__); \
+  }
+
+BOTH(MPI_Wait, wait, (MPI_Request * request, MPI_Status* status), request, status)
+BOTH(MPI_Waitall, waitall, (int count, MPI_Request requests[], MPI_Status* statuses), count, requests,
+     statuses)
+BOTH(MPI_Waitany, waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status), count,
+     requests, index, status)
+BOTH(MPI_Waitsome, waitsome,
+     (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]), count, requests,
+     out, indices, statuses)
+BOTH(MPI_Test, test, (MPI_Request * request, int* flag, MPI_Status* status), request, flag, status)
+BOTH(MPI_Testall, testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]), count,
+     requests, flag, statuses)
+BOTH(MPI_Testany, testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
+     count, requests, index, flag, status)
+BOTH(MPI_Testsome, testsome,
+     (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]), count, requests,
+     out, indices, statuses)
+BOTH(MPI_Request_free, request_free, (MPI_Request * request), request)
+// NOLINTEND
