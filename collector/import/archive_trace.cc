@@ -217,7 +217,8 @@ Status Reader::convert(const RawNames::OfBlock& names, LeafProgress& leaf) {
         if (!name) return tl::unexpected(name.error());
         e.state = *name;
       } else {
-        e.state = e.kind == MARGAY_STACK && e.state == 0 ? kCompute.value : state->value;
+        const bool outside = e.state == 0 && e.kind != MARGAY_ENTER && e.kind != MARGAY_LEAVE;
+        e.state = outside ? kCompute.value : state->value;
       }
     }
     if (e.time_ns >= options_.to.value) continue;

@@ -322,8 +322,7 @@ Status ArchiveWriter::Impl::apply(LeafPart& part, LeafIndex leaf, const EventRec
     slicer.begin(leaf, t, part.base);
   }
   const slicer::Carried carried{r.bytes, r.peer != MARGAY_NO_PEER};
-  const bool named = r.kind == MARGAY_ENTER || r.kind == MARGAY_LEAVE || r.kind == MARGAY_STACK;
-  if (named && r.state >= names.size())
+  if (names_a_state(r.kind) && r.state >= names.size())
     return fail(ErrorCode::kInvalidArgument,
                 "a record with the name " + std::to_string(r.state) + ", which was not told");
   switch (r.kind) {
@@ -341,7 +340,17 @@ Status ArchiveWriter::Impl::apply(LeafPart& part, LeafIndex leaf, const EventRec
       slicer.gap(leaf, t, r.bytes);
       break;
     case MARGAY_STACK:
+    case MARGAY_SUM_OPEN:
       slicer.stack(leaf, names[r.state], t, carried);
+      break;
+    case MARGAY_SUM_INSIDE:
+      slicer.inside(leaf, names[r.state], t, carried);
+      break;
+    case MARGAY_SUM:
+      slicer.sum(leaf, names[r.state], t, r.comm, DurationNs(static_cast<std::int64_t>(r.bytes)));
+      break;
+    case MARGAY_SUM_MOVED:
+      slicer.moved(leaf, names[r.state], t, {r.comm, static_cast<std::uint32_t>(r.tag), r.bytes});
       break;
     case MARGAY_VARIABLE:
     case MARGAY_MARK:

@@ -387,9 +387,7 @@ void Reader::convert_slowly(const Source& source, Stream& stream, std::size_t sk
   out_.clear();
   for (std::size_t i = skip; i < decoded_.size(); ++i) {
     EventRecord r = decoded_[i];
-    const bool noted = r.kind >= MARGAY_VARIABLE && r.kind <= MARGAY_LINK_END;
-    if (r.time_ns <= 0 || r.time_ns > kFarthestNs || r.kind < MARGAY_ENTER ||
-        (r.kind > MARGAY_STACK && !noted) || r.state >= source.names.size() ||
+    if (r.time_ns <= 0 || r.time_ns > kFarthestNs || !may_be_sent(r.kind) || r.state >= source.names.size() ||
         r.time_ns + source.offset > latest_ || (source.names[r.state] == kNoName && r.kind != MARGAY_GAP)) {
       ++counts_.rejected;
       continue;

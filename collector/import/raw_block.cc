@@ -50,7 +50,8 @@ Status decode_block(const std::string& archive, const store::RawBlock& block, st
                                 std::to_string(block.begin.value) + " ns");
   std::size_t kept = 0;
   for (const EventRecord& r : out)
-    if (r.kind >= MARGAY_ENTER && r.kind <= MARGAY_LINK_END && r.time_ns <= block.end.value) out[kept++] = r;
+    if (r.kind >= MARGAY_ENTER && r.kind <= MARGAY_SUM_INSIDE && r.time_ns <= block.end.value)
+      out[kept++] = r;
   rejected += out.size() - kept;
   out.resize(kept);
   return {};

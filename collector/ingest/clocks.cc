@@ -68,6 +68,7 @@ void Ingest::on_echo(const wire::ClockEcho& echo, const std::string& agent, Time
     source.clock_offset = source.clock->offset_at(sample.host);
     source.clock_error = source.clock->error();
     source.dirty = true;
+    tell_slices(source, agent);
     if (source.streams.empty()) wants_hello(agent, source.id);  // what was put off is to be sent again
   }
 }

@@ -42,6 +42,7 @@ void Ingest::forget(std::map<SourceId, Source>::iterator it) {
   for (const auto& [index, stream] : source.streams) {
     Account& former = former_[stream.leaf.value];
     former += stream.account;
+    counters_.summed_before += stream.summed;
     forgotten_.former[stream.leaf] = former;
     streams.push_back(index);
   }

@@ -166,6 +166,16 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
                             source.clock_error);
     next_asking_ = TimeNs();  // at the next tick
   }
+  tell_slices(source, agent);
+}
+
+// So that its probes can sum what is too much to record. Not before it is known what its clock shows.
+void Ingest::tell_slices(const Source& source, const std::string& agent) {
+  if (options_.slice.value <= 0 || (source.clock && !source.clock->known())) return;
+  wire::Slices& slices = *reply(agent).mutable_slices();
+  slices.set_slice_ns(options_.slice.value);
+  slices.set_origin_ns(-source.clock_offset.value % options_.slice.value);
+  slices.set_budget(options_.record_budget);
 }
 
 std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream,
@@ -289,6 +299,8 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   account.produced = std::max(account.produced, batch.produced());
   account.probe_dropped = std::max(account.probe_dropped, batch.dropped());
   account.recorded = std::max(account.recorded, batch.recorded());
+  stream->summed = std::max(stream->summed, batch.summed());
+  stream->summing = batch.summing();
   if (covered > stream->covered) {
     stream->covered = covered;
     slicer_.cover(stream->leaf, covered);

@@ -116,9 +116,7 @@ void Ingest::keep_raw(const wire::EventBatch& batch, const Source& source, const
 
 void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until) {
   Account& account = stream.account;
-  const bool noted = record.kind >= MARGAY_VARIABLE && record.kind <= MARGAY_LINK_END;
-  if (record.time_ns <= 0 || record.state >= source.states.size() || record.kind < MARGAY_ENTER ||
-      (record.kind > MARGAY_STACK && !noted)) {
+  if (record.time_ns <= 0 || record.state >= source.states.size() || !may_be_sent(record.kind)) {
     ++account.rejected;
     return;
   }
@@ -151,7 +149,19 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
       outcome = slicer_.gap(stream.leaf, t, record.bytes);
       break;
     case MARGAY_STACK:
+    case MARGAY_SUM_OPEN:
       outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t, carried);
+      break;
+    case MARGAY_SUM_INSIDE:
+      outcome = slicer_.inside(stream.leaf, state, t, carried);
+      break;
+    case MARGAY_SUM:
+      outcome = slicer_.sum(stream.leaf, record.state == 0 ? kCompute : state, t, record.comm,
+                            DurationNs(bounded(static_cast<std::int64_t>(record.bytes))));
+      break;
+    case MARGAY_SUM_MOVED:
+      outcome = slicer_.moved(stream.leaf, record.state == 0 ? kCompute : state, t,
+                              {record.comm, static_cast<std::uint32_t>(record.tag), record.bytes});
       break;
     default:
       const auto taken = apply_note(source, stream, record, t);

@@ -60,6 +60,7 @@ struct Agent::Source {
   // What the last hello said.
   std::uint32_t names_told = 0;
   std::int32_t rank_told = -2;
+  Budget::Process calls;
 };
 
 Agent::Agent(AgentOptions options, const Clock& clock)
@@ -69,6 +70,7 @@ Agent::Agent(AgentOptions options, const Clock& clock)
       processes_(
           {options_.host, options_.period, options_.sample_period, options_.scan_period, options_.owner_pid},
           clock),
+      budget_(options_.cores),
       owner_(probe_of(options_.owner_pid)) {}
 
 Agent::~Agent() = default;
@@ -101,6 +103,7 @@ void Agent::open(const std::string& name) {
     source->epoch = source->reader.next_epoch();
     const SegmentIdentity& who = source->reader.identity();
     processes_.add(source->id, who.pid, who.start_time);
+    if (budget_.slice().value > 0) source->reader.tell_slices(budget_.slice(), budget_.origin());
     sources_.emplace(name, std::move(source));
   } else if (reader.error().code == ErrorCode::kUnavailable) {
     // Half made: its process is at it, or died over it.
@@ -176,9 +179,9 @@ void Agent::say_hello(Source& source) {
   outbox_.put_hello(hello);
 }
 
-bool Agent::drain_ring(Source& source, std::uint32_t index) {
+bool Agent::drain_ring(Source& source, std::uint32_t index, bool last) {
   RingReader& ring = source.reader.ring(index);
-  const auto look = ring.look(clock_.monotonic());
+  auto look = ring.look(clock_.monotonic());
   if (!look) {
     messages_.push_back("process " + std::to_string(source.reader.identity().pid) + ": " +
                         look.error().message + "; it is given up");
@@ -195,12 +198,23 @@ bool Agent::drain_ring(Source& source, std::uint32_t index) {
     batch.set_produced(look->produced);
     batch.set_dropped(look->dropped);
     batch.set_recorded(look->head);
+    batch.set_summed(look->summed);
+    batch.set_summing(source.calls.summing);
   };
+  source.calls.events += look->produced + look->summed;
+  if (look->head - ring.tail() > ring.capacity() / 4) source.calls.floods = true;
   bool any = false;
   while (outbox_.has_room()) {
     head();
     records_.clear();
-    const std::size_t n = ring.take(*look, kBatchRecords, records_);
+    std::size_t n = ring.take(*look, kBatchRecords, records_);
+    if (n == 0 && (n = ring.take_sums(*look, last, records_)) > 0) {
+      look->head += n;
+      look->produced += n;
+      look->holds = false;
+      head();
+      batch.set_first(ring.tail() - n);
+    }
     if (n == 0) break;
     any = true;
     // Records may use names that the last hello did not have.
@@ -215,7 +229,7 @@ bool Agent::drain_ring(Source& source, std::uint32_t index) {
     batch.set_columns(columns_);
     outbox_.put_batch(std::move(batch));
   }
-  const bool empty = ring.tail() == look->head;
+  const bool empty = ring.tail() == look->head && !(last && look->holds);
   if (!any) {
     head();
     // NOLINTNEXTLINE(bugprone-use-after-move): head() made it anew
@@ -241,9 +255,14 @@ void Agent::drain(Source& source) {
       processes_.seen(source.id)
           .gone;  // known before the rings are read, so that what is read is all there ever will be
   if (source.rank_told != source.reader.rank() || source.names_told == 0) say_hello(source);
+  const bool over = finishing_ && clock_.monotonic() - *finishing_ >= kEndPatience;
   bool empty = true;
+  source.calls.events = 0;
   for (std::uint32_t i = 0; i < probe::kRings && !source.goodbye; ++i)
-    if (source.reader.ring_used(i)) empty = drain_ring(source, i) && empty;
+    if (source.reader.ring_used(i)) {
+      empty = drain_ring(source, i, gone || over) && empty;
+      source.reader.ring(i).sum(source.calls.summing);
+    }
   if (source.goodbye) return;
   if (const std::uint64_t ringless = source.reader.ringless(); ringless > 0) {
     wire::EventBatch beat;
@@ -255,7 +274,6 @@ void Agent::drain(Source& source) {
     beat.set_dropped(ringless);
     outbox_.put_heartbeat(beat);
   }
-  const bool over = finishing_ && clock_.monotonic() - *finishing_ >= kEndPatience;
   if (!empty || (!gone && !over)) return;
   const std::uint32_t flags = source.reader.flags();
   say_goodbye(source, (flags & probe::kAborted) != 0     ? wire::Goodbye::ABORTED
@@ -332,6 +350,18 @@ void Agent::drain() {
   }
   turn_ = std::move(waits);
   let_go_of_acknowledged();
+  keep_budget();
+}
+
+// Who calls more often than the job may pay for is to sum, from its next event on.
+void Agent::keep_budget() {
+  if (const auto& told = outbox_.slices(); told && budget_.tell(*told))
+    for (auto& [name, source] : sources_)
+      if (!source->goodbye) source->reader.tell_slices(budget_.slice(), budget_.origin());
+  std::vector<Budget::Process*> processes;
+  for (auto& [name, source] : sources_)
+    if (source->ready && !source->goodbye) processes.push_back(&source->calls);
+  budget_.decide(clock_.monotonic(), processes);
 }
 
 void Agent::sample() {

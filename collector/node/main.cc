@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <random>
+#include <thread>
 
 #include "margay/log/log.h"
 #include "margay/node/agent.h"
@@ -133,6 +134,7 @@ int main(int argc, char** argv) try {
   options.period = DurationNs(period_us * 1000);
   options.sample_period = DurationNs(sample_us * 1000);
   options.owner_pid = owner;
+  options.cores = std::max(1u, std::thread::hardware_concurrency());
   options.outbox.run = run_name;
   options.outbox.memory_bytes = memory;
   std::random_device random;

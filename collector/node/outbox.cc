@@ -147,6 +147,8 @@ void Outbox::on_reply_untrusted(const wire::ToAgent& reply, TimeNs now) {
   heard_ = ever_heard_ = true;
   refused_ = reply.refused();
   finish_ = finish_ || reply.finish();
+  if (reply.has_slices() && reply.slices().slice_ns() > 0 && reply.slices().budget() >= 0)
+    slices_ = reply.slices();
   if (reply.has_ask()) {
     echo_.emplace();
     echo_->set_asked_ns(reply.ask().asked_ns());

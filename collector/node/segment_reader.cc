@@ -12,16 +12,19 @@
 
 #include "margay/base/text.h"
 #include "margay/probe/ring.h"
+#include "margay/probe/sums.h"
 
 namespace margay::node {
 
 using probe::RingControl;
 using probe::SegmentHeader;
 
-RingReader::RingReader(RingControl* control, const margay_record* slots, std::uint64_t capacity)
+RingReader::RingReader(RingControl* control, const margay_record* slots, std::uint64_t capacity,
+                       probe::SumTable* sums)
     : control_(control),
       slots_(slots),
       capacity_(capacity),
+      sums_(sums),
       tail_(control->tail.load(std::memory_order_relaxed)) {}
 
 Result<RingReader::Look> RingReader::look(TimeNs now) {
@@ -30,9 +33,24 @@ Result<RingReader::Look> RingReader::look(TimeNs now) {
   // In this order: a record that began before `now` is seen either as pending or in the head.
   look.pending = control_->pending.load(std::memory_order_acquire) != 0;
   look.dropped = control_->dropped.load(std::memory_order_relaxed);
+  // Before the head: what is not held any more is among its records.
+  bool published = true;
+  if (sums_ != nullptr) {
+    look.summed = sums_->summed.load(std::memory_order_relaxed);
+    const std::uint32_t generation = sums_->generation.load(std::memory_order_acquire);
+    look.holds = sums_->held.load(std::memory_order_acquire) != 0;
+    published = generation != ahead_generation_ || !look.holds;
+  }
   look.head = control_->head.load(std::memory_order_acquire);
   look.lost = control_->lost.load(std::memory_order_relaxed);
   look.produced = control_->produced.load(std::memory_order_relaxed);
+  if (published) {
+    ahead_ = 0;
+  } else if (ahead_ > 0) {
+    look.holds = false;
+    look.head += ahead_;
+    look.produced += ahead_;
+  }
   if (look.head - tail_ > capacity_)
     return fail(ErrorCode::kCorrupt, "a ring of " + std::to_string(capacity_) + " records has head " +
                                          std::to_string(look.head) + " and tail " + std::to_string(tail_));
@@ -53,10 +71,44 @@ std::size_t RingReader::take(const Look& look, std::size_t most, std::vector<Eve
   return n;
 }
 
+std::size_t RingReader::take_sums(const Look& look, bool now_or_never, std::vector<EventRecord>& out) {
+  if (!look.holds || tail_ != look.head) return 0;
+  const std::uint32_t generation = sums_->generation.load(std::memory_order_acquire);
+  if (!now_or_never) {
+    if (look.asked.value <= sums_->end_ns || look.pending || look.lost != 0) return 0;
+    if (control_->claim.load(std::memory_order_relaxed) != generation) {
+      control_->claim.store(generation, std::memory_order_release);
+      claimed_ = look.asked;
+      return 0;
+    }
+    // Whatever event the thread began after this was visible to it begins with publishing the piece.
+    if (look.asked - claimed_ < DurationNs(10 * probe::kGuardNs)) return 0;
+  }
+  margay_record records[probe::kMostPieceRecords];
+  const std::uint32_t n = probe::piece_records(*sums_, records);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const bool same = sums_->summed.load(std::memory_order_relaxed) == look.summed &&
+                    sums_->generation.load(std::memory_order_relaxed) == generation &&
+                    sums_->held.load(std::memory_order_relaxed) != 0 &&
+                    control_->pending.load(std::memory_order_relaxed) == 0;
+  if (!same && !now_or_never) return 0;
+  out.insert(out.end(), records, records + n);
+  ahead_ = n;
+  ahead_generation_ = generation;
+  tail_ += n;
+  last_time_ = std::max(last_time_, TimeNs(out.back().time_ns));
+  return n;
+}
+
+void RingReader::sum(bool wanted) {
+  control_->sum.store(wanted ? 1 : 0, std::memory_order_relaxed);
+}
+
 TimeNs RingReader::covered_until(const Look& look) {
   // Not what a record claims beyond the present: a torn one must not hold the promise there for ever.
   TimeNs promise = std::min(last_time_, look.asked);
-  if (!look.pending && look.lost == 0 && tail_ == look.head)
+  if (!look.pending && look.lost == 0 && tail_ == look.head + (look.holds ? ahead_ : 0) &&
+      (!look.holds || ahead_ > 0))
     promise = std::max(promise, look.asked - DurationNs(probe::kGuardNs));
   covered_ = std::max(covered_, promise);
   return covered_;
@@ -65,19 +117,21 @@ TimeNs RingReader::covered_until(const Look& look) {
 std::uint64_t RingReader::untold(const Look& look) const {
   // Between the reading of the head and of `lost` the ring may have been filled anew: then what was lost lies
   // behind records that are still to be taken.
-  const bool last = tail_ == look.head && control_->head.load(std::memory_order_acquire) == look.head;
+  const bool last =
+      tail_ == look.head && control_->head.load(std::memory_order_acquire) + ahead_ == look.head;
   return last ? look.lost : 0;
 }
 
 std::optional<std::uint16_t> RingReader::open_state() const {
-  if (tail_ == 0) return std::nullopt;
-  const std::uint64_t reach = std::min<std::uint64_t>({tail_, capacity_ / 2, 256});
+  const std::uint64_t tail = tail_ - ahead_;
+  if (tail == 0) return std::nullopt;
+  const std::uint64_t reach = std::min<std::uint64_t>({tail, capacity_ / 2, 256});
   std::uint64_t closed = 0;  // visits that ended, whose begin lies farther back
-  for (std::uint64_t at = tail_; at > tail_ - reach;) {
+  for (std::uint64_t at = tail; at > tail - reach;) {
     const margay_record& r = slots_[--at & (capacity_ - 1)];
     if (r.kind == MARGAY_LEAVE) ++closed;
-    if (r.kind == MARGAY_STACK) return closed == 0 ? r.state : std::uint16_t{0};
-    if (r.kind == MARGAY_ENTER && closed-- == 0) return r.state;
+    if (r.kind == MARGAY_STACK || r.kind == MARGAY_SUM_OPEN) return closed == 0 ? r.state : std::uint16_t{0};
+    if ((r.kind == MARGAY_ENTER || r.kind == MARGAY_SUM_INSIDE) && closed-- == 0) return r.state;
   }
   return std::uint16_t{0};
 }
@@ -145,7 +199,8 @@ SegmentReader::SegmentReader(int fd, SegmentHeader* header, const Capacities& ca
   char* base = reinterpret_cast<char*>(header);
   for (std::uint32_t r = 0; r < probe::kRings; ++r)
     rings_.emplace_back(&header->rings[r],
-                        reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)), capacities[r]);
+                        reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)), capacities[r],
+                        &header->sums[r]);
 }
 
 SegmentReader::SegmentReader(SegmentReader&& other) noexcept
@@ -190,6 +245,11 @@ std::vector<SegmentName> SegmentReader::names() const {
   for (std::size_t i = 0; i < names.size(); ++i)
     names[i] = {clean_text(header_->names[i], probe::kNameBytes), header_->families[i]};
   return names;
+}
+
+void SegmentReader::tell_slices(DurationNs slice, TimeNs origin) {
+  header_->slice_ns.store(slice.value, std::memory_order_relaxed);
+  header_->slice_origin_ns.store(origin.value, std::memory_order_relaxed);
 }
 
 std::uint64_t SegmentReader::ringless() const {

@@ -93,9 +93,9 @@ int finalize(Entry entry, const void* frame) {
   if (function == nullptr) return kNowhere;
   Thread* const thread = enter(frame);
   if (thread == nullptr) return function();
-  thread->begin(k_MPI_Finalize, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+  thread->begin_last(k_MPI_Finalize);
   const int result = function();
-  thread->end();
+  thread->end_last();
   g_segment->flags.fetch_or(kFinalized, std::memory_order_release);
   g_mode.store(Mode::kDone, std::memory_order_release);
   return result;

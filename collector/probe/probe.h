@@ -77,9 +77,11 @@ inline bool same(Handle a, Handle b) {
   return ((reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b)) &
           g_library.is.handle_bits) == 0;
 }
+// Of a communicator: 0 is the world, as Open MPI numbers it.
 inline std::uint32_t number_of(MPI_Comm comm) {
-  return static_cast<std::uint32_t>(g_library.comm_c2f != nullptr ? g_library.comm_c2f(comm)
-                                                                  : reinterpret_cast<std::intptr_t>(comm));
+  const auto word = [](MPI_Comm c) { return static_cast<std::uint32_t>(reinterpret_cast<std::intptr_t>(c)); };
+  return g_library.comm_c2f != nullptr ? static_cast<std::uint32_t>(g_library.comm_c2f(comm))
+                                       : word(comm) ^ word(g_library.world);
 }
 
 // ---- The segment (segment.cc) ----
@@ -171,7 +173,8 @@ struct Thread {
   bool named;    // it has named a state of its own
 
   [[gnu::noinline]] void record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag,
-                                std::uint32_t comm, std::uint64_t bytes) {
+                                std::uint32_t comm, std::uint64_t bytes,
+                                RingWriter::As as = RingWriter::As::kUsual) {
     if (__builtin_expect(!writer.bound(), 0)) {
       // None in a child that was forked inside of a call.
       if (g_segment != nullptr) g_segment->ringless.fetch_add(1, std::memory_order_relaxed);
@@ -179,12 +182,22 @@ struct Thread {
     }
     writer.write(
         {0, bytes, peer < 0 ? MARGAY_NO_PEER : peer, tag < 0 ? MARGAY_NO_TAG : tag, comm, state, kind, 0},
-        open, depth, [this] { return clock.now(); });
+        open, depth, [this] { return clock.now(); }, as);
   }
   void begin(std::uint16_t function, std::int32_t peer, std::int32_t tag, std::uint32_t comm,
              std::uint64_t bytes) {
     record(MARGAY_ENTER, function, peer, tag, comm, bytes);
     open[depth++] = function;
+  }
+  // A state whose end is the end of more than it.
+  void begin_last(std::uint16_t function) {
+    record(MARGAY_ENTER, function, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, RingWriter::As::kAlone);
+    open[depth++] = function;
+  }
+  void end_last() {
+    record(MARGAY_LEAVE, open[depth - 1], MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, RingWriter::As::kAlone);
+    --depth;
+    inside = false;
   }
   void end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
     record(MARGAY_LEAVE, open[depth - 1], peer, tag, comm, bytes);

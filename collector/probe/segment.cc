@@ -161,9 +161,10 @@ void at_thread_end(void* value) {
   if (t_thread.writer.control() != control) return;
   if (t_thread.named) {
     t_thread.depth = 0;
-    t_thread.begin(g_thread_end, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
-    t_thread.end();
+    t_thread.begin_last(g_thread_end);
+    t_thread.end_last();
   }
+  t_thread.writer.flush();
   t_thread.writer.unbind();
   t_thread.claimed = t_thread.named = false;
   control->state.store(kEnded, std::memory_order_release);
@@ -417,7 +418,8 @@ void claim_ring(RingWriter& writer) {
     }
     c.thread_id = static_cast<std::uint32_t>(syscall(SYS_gettid));
     char* base = reinterpret_cast<char*>(g_segment);
-    writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), records_of(i));
+    writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), records_of(i),
+                &g_segment->sums[i], g_segment);
     pthread_setspecific(g_thread_key, &c);
     return;
   }

@@ -47,6 +47,21 @@ bool Measurer::noted(model::SliceColumn& column, LeafIndex leaf, const Note& not
   return measure_ == Measure::kMessages && add(column, leaf, note.name, 1);
 }
 
+bool Measurer::moved(model::SliceColumn& column, LeafIndex leaf, StateId state, const Moved& moved) const {
+  switch (measure_) {
+    case Measure::kOccurrences:
+      return add(column, leaf, state, moved.entered);
+    case Measure::kBytes:
+      return add(column, leaf, state, moved.bytes);
+    case Measure::kMessages:
+      return add(column, leaf, state, moved.messages);
+    case Measure::kDuration:
+    case Measure::kMean:
+      break;
+  }
+  return false;
+}
+
 void Measurer::fill(model::SliceColumn& column, LeafIndex leaf, const CurrentValue& value, TimeNs begin,
                     TimeNs from, TimeNs until) const {
   if (!value.known) return;

@@ -188,11 +188,12 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
         leaf.base = kUnknown.value;
         break;
       case MARGAY_STACK:
+      case MARGAY_SUM_OPEN:
       case MARGAY_BEGIN:
         pass<M>(leaf, at, t);
         leaf.stack.clear();
         leaf.base = leaf.own_base;
-        if (r.kind == MARGAY_STACK && name.state != kCompute.value && name.state != leaf.own_base)
+        if (r.kind != MARGAY_BEGIN && name.state != kCompute.value && name.state != leaf.own_base)
           leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
         at.top = top_of(leaf);
         break;
@@ -202,6 +203,26 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
         leaf.base = kAbsent.value;
         at.top = kNotThere;
         at.has_value = false;
+        break;
+      case MARGAY_SUM:
+        // Of the first thing there is nobody knows since when.
+        if (leaf.base > kUnknown.value || !leaf.stack.empty())
+          at.top = column_of[name.state == kCompute.value ? leaf.own_base : name.state];
+        pass<M>(leaf, at, t);
+        if (leaf.base <= kUnknown.value) leaf.base = leaf.own_base;
+        at.top = top_of(leaf);
+        break;
+      case MARGAY_SUM_MOVED:
+        pass<M>(leaf, at, t);
+        if (M == Measure::kOccurrences) at.row[column_of[name.state]] += r.comm;
+        if (M == Measure::kBytes) at.row[column_of[name.state]] += r.bytes;
+        if (M == Measure::kMessages) at.row[column_of[name.state]] += static_cast<std::uint32_t>(r.tag);
+        break;
+      case MARGAY_SUM_INSIDE:
+        pass<M>(leaf, at, t);
+        if (leaf.stack.size() < kDeepest)
+          leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
+        at.top = top_of(leaf);
         break;
       case MARGAY_VARIABLE:
       case MARGAY_MARK:

@@ -24,6 +24,9 @@ void add_common_flags(CLI::App& app, CommonFlags& f) {
       "what the model shown is made of: duration (time in states, the default), occurrences, bytes, "
       "messages, mean:VARIABLE. Phases and alerts rest on durations all the same");
   app.add_flag("--no-raw", f.no_raw, "keep the model only, not every single event");
+  app.add_flag("--every-call", f.every_call,
+               "record every call one by one, whatever it costs the job: processes that call very often are "
+               "summed otherwise (node.record_budget)");
   app.add_option("--capture", f.capture, "file for every message as it came in (to find faults in Margay)")
       ->group("");
 }
@@ -43,6 +46,7 @@ std::vector<std::string> CommonFlags::to_arguments() const {
   add("--operator", op.value_or(""));
   add("--capture", capture);
   if (no_raw) out.emplace_back("--no-raw");
+  if (every_call) out.emplace_back("--every-call");
   return out;
 }
 
@@ -118,6 +122,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   o.idle_states = c.detect.idle_states;
   o.node_period = c.node.period;
   o.node_sample = c.node.sample;
+  o.record_budget = f.every_call ? 0 : c.node.record_budget;
   o.node_memory_bytes = c.node.memory.value;
   o.lttng = {c.lttng.sub_buffer.value, c.lttng.sub_buffers, c.lttng.memory.value, c.lttng.disk.value,
              c.lttng.live_timer,       c.lttng.sessions,    c.lttng.rules};

@@ -22,6 +22,7 @@ struct CommonFlags {
   std::string alerts;
   std::string capture;
   bool no_raw = false;
+  bool every_call = false;
   std::optional<std::string> p;
   std::optional<std::string> op;
   // As they were given, to be handed on to a daemon.

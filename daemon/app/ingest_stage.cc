@@ -44,6 +44,8 @@ ingest::Options ingest_options(const Options& o, const store::RunMeta& run, cons
   // Another one after each restart: the wall clock serves, and 0 is nobody.
   i.instance = static_cast<std::uint64_t>(clock.realtime().value) | 1u;
   i.limits = o.limits;
+  i.slice = o.record_budget > 0 ? o.levels[0] : DurationNs(0);
+  i.record_budget = o.record_budget;
   i.op = o.op;
   return i;
 }

@@ -11,7 +11,7 @@ namespace margay::app {
 std::shared_ptr<const Standing> IngestStage::standing() const {
   auto s = std::make_shared<Standing>();
   const TimeNs now = clock_.monotonic();
-  std::uint64_t in_flight = 0;
+  std::uint64_t in_flight = 0, summed = ingest_.counters().summed_before, summing = 0;
   std::array<std::uint64_t, 5> conditions{};
   s->accounts = ingest_.accounts();
   s->conditions.assign(ingest_.leaves().size(), ingest::to_string(ingest::Condition::kEnded));
@@ -19,7 +19,10 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
     const auto condition = source.condition(now, options_.silent_after, options_.lost_after);
     ++(condition == ingest::Condition::kEnded ? s->ended : s->live);
     ++conditions[static_cast<std::size_t>(condition)];
+    const auto sums = [](const auto& stream) { return stream.second.summing; };
+    summing += !source.ended && std::any_of(source.streams.begin(), source.streams.end(), sums);
     for (const auto& [index, stream] : source.streams) {
+      summed += stream.summed;
       in_flight += stream.account.in_flight();
       const auto& owner = ingest_.leaf_owner()[stream.leaf.value];
       if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
@@ -36,6 +39,8 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::events_wire_lost, sum.wire_lost);
   v.set(Id::events_rejected, sum.rejected);
   v.set(Id::events_in_flight, in_flight);
+  v.set(Id::events_summed, summed);
+  v.set(Id::sources_summing, summing);
   const auto of = [&](ingest::Condition c) { return conditions[static_cast<std::size_t>(c)]; };
   v.set(Id::agents, ingest_.agents());
   v.set(Id::leaves, ingest_.leaves().size());

@@ -62,6 +62,7 @@ struct Options {
   DurationNs node_period = milliseconds(20);
   DurationNs node_sample = milliseconds(50);
   std::uint64_t node_memory_bytes = std::uint64_t{64} << 20;
+  double record_budget = 0.01;
   struct Lttng {  // config::Lttng
     std::uint64_t sub_buffer_bytes = std::uint64_t{256} << 10;
     std::uint32_t sub_buffers = 8;

@@ -164,9 +164,10 @@ def read_text(path):
 
 
 class Run(Job):
-    """`margay run` with archive, alerts and summary in the test's place."""
+    """`margay run` with archive, alerts and summary in the test's place. Every call is recorded, whatever that costs, unless
+    the test is about `sums`."""
 
-    def __init__(self, test, command, flags=(), env=None, slice_text="100ms", name=None):
+    def __init__(self, test, command, flags=(), env=None, slice_text="100ms", name=None, sums=False):
         self.name = name or f"r{len(test.jobs)}"
         self.archive = os.path.join(test.place, self.name + ".archive")
         self.alerts_path = os.path.join(test.place, self.name + ".alerts.jsonl")
@@ -175,6 +176,8 @@ class Run(Job):
                  "--summary", self.summary_path]
         if "--archive" not in flags:
             given += ["--archive", self.archive]
+        if not sums:
+            given += ["--every-call"]
         super().__init__(test, given + list(flags) + ["--"] + list(command), env)
 
     @property

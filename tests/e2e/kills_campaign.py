@@ -66,7 +66,7 @@ class Campaign:
         with contextlib.suppress(FileNotFoundError):
             os.remove(self.path("capture"))
         done = self.call(os.environ["MARGAY"], "run", "--name", "capture", "--archive", self.path("captured"), "--capture",
-                         self.path("capture"), "--summary", self.path("summary"), "--", os.environ["MPIRUN"], "-np", "4",
+                         self.path("capture"), "--summary", self.path("summary"), "--every-call", "--", os.environ["MPIRUN"], "-np", "4",
                          os.environ["WORKLOAD"], "--plan", PLAN, "--grain", f"{grain:.3f}", "--pcontrol")
         if done.returncode != 0:
             raise SystemExit(f"the job to be captured failed\n{done.stderr}")

@@ -37,8 +37,17 @@ class Calls {
 
   void take(const EventRecord& r, bool waits) {
     const TimeNs t(r.time_ns);
-    if (r.kind == MARGAY_GAP) open_.clear();
-    if (r.kind == MARGAY_ENTER || r.kind == MARGAY_STACK) {
+    if (r.kind == MARGAY_GAP || r.kind == MARGAY_SUM_OPEN) open_.clear();
+    if (r.kind == MARGAY_SUM) {
+      // Many calls; of the longest it is known who the partner was.
+      const TimeNs since = last_ == TimeNs() ? t : last_;
+      last_ = t;
+      count({since, r.peer < 0 ? std::nullopt : std::optional(r.peer), waits}, t, std::nullopt);
+      return;
+    }
+    last_ = t;
+    if (r.kind == MARGAY_ENTER || r.kind == MARGAY_STACK || r.kind == MARGAY_SUM_OPEN ||
+        r.kind == MARGAY_SUM_INSIDE) {
       if (open_.size() < kDeepest) open_.push_back({t, partner(r), waits});
     } else if (r.kind == MARGAY_LEAVE && !open_.empty()) {
       const Call call = open_.back();
@@ -72,6 +81,7 @@ class Calls {
     if (const auto p = completed ? completed : call.partner) by_rank_[*p] += ns;
   }
   TimeNs from_, to_;
+  TimeNs last_{};
   std::vector<Call> open_;
   std::map<std::int32_t, std::int64_t> by_rank_;
   std::int64_t waited_ = 0;

@@ -268,6 +268,11 @@ std::vector<Key> make_keys() {
                    "How often it looks at the processes in /proc (stopped, preempted, waiting)."),
       size_key("node", "memory", AT(node.memory), mebibytes(1), mebibytes(65536),
                "Records that the agent keeps until the collector has committed them."),
+      real_key("node", "record_budget", AT(node.record_budget), 0.0, 1.0,
+               "The share of a node's cores that recording calls may cost the job. Processes that call more "
+               "often sum in themselves how long and how often they are in each state, slice by slice, until "
+               "they call less: cells are the same, but single calls are not there to be shown or zoomed "
+               "into (collector/probe/SUMS.md). 0: every call is recorded, whatever it costs."),
 
       text_key(
           "http", "listen", AT(http.listen),

@@ -83,12 +83,27 @@ class Merge {
     return {};
   }
 
+  // Sums become visits one after the other: as long as they were together, in an order that is made up.
+  void add_sums(Leaf& leaf, LeafIndex index, TimeNs t, EventRecord record) {
+    if (record.kind == MARGAY_SUM && leaf.last > TimeNs() && t > leaf.last) {
+      record.kind = MARGAY_STACK;
+      add(leaf, index, leaf.last, record);
+    } else if (record.kind == MARGAY_SUM_OPEN || record.kind == MARGAY_SUM_INSIDE) {
+      record.kind = record.kind == MARGAY_SUM_OPEN ? MARGAY_STACK : MARGAY_ENTER;
+      add(leaf, index, t, record);
+    }
+    leaf.last = std::max(leaf.last, t);
+  }
+
   void add(Leaf& leaf, LeafIndex index, TimeNs t, const EventRecord& record) {
+    if (record.kind >= MARGAY_SUM && record.kind <= MARGAY_SUM_INSIDE)
+      return add_sums(leaf, index, t, record);
     leaf.last = std::max(leaf.last, t);
     StateId state = names_of_block_.state(record.state).value_or(kUnknown);
-    if (record.kind == MARGAY_STACK && record.state == 0) state = kCompute;
+    const bool outside = record.state == 0 && record.kind != MARGAY_ENTER && record.kind != MARGAY_LEAVE;
+    if (names_a_state(record.kind) && outside) state = kCompute;
     std::string_view name;
-    if (record.kind >= MARGAY_VARIABLE)
+    if (is_note(record.kind))
       name = names_of_block_.text(record.state).value_or(std::string_view(states_[state].name));
     else if (record.kind == MARGAY_REGION_ENTER || record.kind == MARGAY_REGION_LEAVE)
       name = names_of_block_.text(record.state).value_or(std::string_view());

@@ -82,7 +82,7 @@ class FakeSegment {
     probe::RingWriter w;
     w.bind(&header->rings[ring],
            reinterpret_cast<margay_record*>(reinterpret_cast<char*>(header) + probe::ring_offset(ring)),
-           header->rings[ring].capacity);
+           header->rings[ring].capacity, &header->sums[ring], header);
     return w;
   }
 

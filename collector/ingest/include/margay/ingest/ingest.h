@@ -45,6 +45,8 @@ struct Options {
   DurationNs forget_after = seconds(60);   // silence after which what has ended is forgotten
   DurationNs clock_patience = seconds(5);  // for the first answer of another machine's clock
   DurationNs future = seconds(1);          // records later than now plus this are rejected
+  DurationNs slice{};                      // the finest; 0: agents are not told, and nothing is summed
+  double record_budget = 0;                // of a node's cores, for recording (wire::Slices)
   std::uint64_t instance = 0;              // of this collector; another one makes agents say hello again
   Limits limits;
   slicer::Operator op;  // the slicer's
@@ -72,7 +74,8 @@ struct MessageCounters {
   std::uint64_t clock_steps = 0;        // jumps of another machine's clock
   std::uint64_t clock_refused = 0;      // answers to a question that nobody asked, or that cannot be
   std::uint64_t clock_backwards = 0;
-  std::uint64_t unbalanced = 0;  // leaves of states that were not open
+  std::uint64_t unbalanced = 0;     // leaves of states that were not open
+  std::uint64_t summed_before = 0;  // events that sources summed which are forgotten
   // Of readers (wire::ReaderAccount), all together.
   struct Readers {
     std::uint64_t seen = 0, used = 0, ignored = 0, unmatched = 0, unbalanced = 0, too_deep = 0, left_out = 0,
@@ -178,6 +181,7 @@ class Ingest {
   void on_account(const wire::ReaderAccount& account, std::uint64_t reader);
   void on_echo(const wire::ClockEcho& echo, const std::string& agent, TimeNs now);
   void ask_clocks(TimeNs now);
+  void tell_slices(const Source& source, const std::string& agent);
   bool make_room_for_source(TimeNs now);
   bool answer_for_forgotten(SourceId id, std::uint32_t epoch, std::uint32_t stream, std::uint64_t next,
                             const std::string& agent);

@@ -71,6 +71,8 @@ struct Stream {
   std::string name;         // of the thread, where its source tells
   std::uint32_t epoch = 0;  // of the records accepted last
   Account account;
+  std::uint64_t summed = 0;  // events that its probe summed, ever; they are in no account
+  bool summing = false;
   TimeNs covered{};  // trace time: no record before it is still to come
   bool began = false;
   // A batch that begins after `account.next`: something is missing, since then (host time of the collector).

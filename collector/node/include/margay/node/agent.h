@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "margay/base/time.h"
+#include "margay/node/budget.h"
 #include "margay/node/outbox.h"
 #include "margay/node/process_watch.h"
 #include "margay/node/segment_reader.h"
@@ -35,6 +36,7 @@ struct AgentOptions {
   DurationNs sample_period = milliseconds(50);
   DurationNs scan_period = milliseconds(100);  // of all processes, while ranks are not let on the CPU
   std::int64_t owner_pid = 0;                  // 0: nobody
+  std::uint32_t cores = 1;                     // of this node, for the budget (budget.h)
   OutboxOptions outbox;
 };
 
@@ -63,8 +65,9 @@ class Agent {
   bool ready(Source& source);
   void say_hello(Source& source);
   void drain(Source& source);
-  // False when the outbox is full before the ring was empty.
-  bool drain_ring(Source& source, std::uint32_t index);
+  // False when the outbox is full before the ring was empty. `last`: it will not be asked again.
+  bool drain_ring(Source& source, std::uint32_t index, bool last);
+  void keep_budget();
   void say_goodbye(Source& source, wire::Goodbye::Reason reason);
   void let_go_of_acknowledged();
 
@@ -78,6 +81,7 @@ class Agent {
   std::vector<EventRecord> records_;
   std::string columns_;  // of the batch that is being made
   ProcessWatch processes_;
+  Budget budget_;
   bool full_ = false;
   std::optional<ProcessProbe> owner_;
   std::optional<TimeNs> finishing_;

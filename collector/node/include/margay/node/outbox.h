@@ -74,6 +74,8 @@ class Outbox {
   // away: it is sent again anyway, and the queue must not grow by it.
   bool take_reconnect();
   bool finish() const { return finish_; }
+  // What the collector said of slices last; nothing yet, or nothing that makes sense: nullopt.
+  const std::optional<wire::Slices>& slices() const { return slices_; }
   // Why the collector will not listen, or "". While refused only a hello goes out every `last_retry`.
   const std::string& refused() const { return refused_; }
   std::uint64_t refused_acks() const { return refused_acks_; }
@@ -127,6 +129,7 @@ class Outbox {
   bool moving_ = false;      // something is outstanding since `since_`
   bool reconnect_ = false;
   bool finish_ = false;
+  std::optional<wire::Slices> slices_;
   TimeNs since_{};  // the last progress
   DurationNs retry_;
   std::string refused_;

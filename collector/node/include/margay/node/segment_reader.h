@@ -27,7 +27,9 @@ namespace margay::node {
 class RingReader {
  public:
   // REQUIRES: `slots` has `capacity` records, a power of two; both outlive the reader.
-  RingReader(probe::RingControl* control, const margay_record* slots, std::uint64_t capacity);
+  // Without a table nothing is summed.
+  RingReader(probe::RingControl* control, const margay_record* slots, std::uint64_t capacity,
+             probe::SumTable* sums = nullptr);
 
   // What the ring was like at one moment.
   struct Look {
@@ -36,7 +38,9 @@ class RingReader {
     bool pending = false;    // a record was under way
     std::uint64_t produced = 0;
     std::uint64_t dropped = 0;
-    std::uint64_t lost = 0;  // dropped since the last record: a GAP will tell, if there is another record
+    std::uint64_t lost = 0;    // dropped since the last record: a GAP will tell, if there is another record
+    std::uint64_t summed = 0;  // events summed, ever
+    bool holds = false;        // some of them are in no record yet
   };
   // Looks at the ring. `now` is the clock, read before this call. Errors: kCorrupt (head and tail cannot be
   // right).
@@ -44,6 +48,14 @@ class RingReader {
   // Appends up to `most` records of what `look` saw to `out` and gives their room back to the producer.
   // Returns how many.
   std::size_t take(const Look& look, std::size_t most, std::vector<EventRecord>& out);
+  // Takes what the thread has summed and not published, once it has come to its end without an event that
+  // would have it published: appends the records it will be, which count as taken from then on. It takes two
+  // calls, a period apart, for the thread is asked first. `now_or_never`: the thread has come to its end, or
+  // nobody will ask again. Does nothing while there are records to take. Returns how many.
+  std::size_t take_sums(const Look& look, bool now_or_never, std::vector<EventRecord>& out);
+  // Whether calls are to be summed from now on.
+  void sum(bool wanted);
+
   // The promise after take(): every record with an earlier time has been taken, and none was dropped since
   // the last of them. Never goes back.
   TimeNs covered_until(const Look& look);
@@ -57,13 +69,18 @@ class RingReader {
   std::optional<std::uint16_t> open_state() const;
 
   std::uint64_t tail() const { return tail_; }
+  std::uint64_t capacity() const { return capacity_; }
   TimeNs last_time() const { return last_time_; }
 
  private:
   probe::RingControl* control_;
   const margay_record* slots_;
   std::uint64_t capacity_;
+  probe::SumTable* sums_;
   std::uint64_t tail_;
+  std::uint64_t ahead_ = 0;  // of the records taken, those of a piece that is not published
+  std::uint32_t ahead_generation_ = 0;
+  TimeNs claimed_{};
   TimeNs last_time_{};
   TimeNs covered_{};
 };
@@ -110,6 +127,8 @@ class SegmentReader {
   // Rings that have ever had a thread are in use; index < probe::kRings.
   bool ring_used(std::uint32_t index) const;
   RingReader& ring(std::uint32_t index) { return rings_[index]; }
+  // What slices are, host time: threads sum only within one (probe/sums.h).
+  void tell_slices(DurationNs slice, TimeNs origin);
 
  private:
   using Capacities = std::array<std::uint64_t, probe::kRings>;

@@ -6,6 +6,8 @@
 // `pending` as 0, then `head` as h, every record that is not below h will have a time of at least W - kGuard
 // (PROBE.md argues why the guard is needed).
 //
+// Where the consumer asks for it, calls are summed (sums.h) and few records are written.
+//
 // Thread safety: one producer, one consumer. Ownership: the ring is mapped elsewhere and outlives the writer.
 // Cost of a record: the clock and about ten stores to two cache lines.
 #pragma once
@@ -15,6 +17,7 @@
 
 #include "margay/base/record.h"
 #include "margay/probe/segment.h"
+#include "margay/probe/sums.h"
 
 namespace margay::probe {
 
@@ -34,40 +37,59 @@ class RingWriter {
  public:
   // Takes over the ring where its last producer left it. REQUIRES: nobody else produces into it; capacity is
   // a power of two and `slots` has that many.
-  void bind(RingControl* control, margay_record* slots, std::uint64_t capacity) {
+  // Without a table nothing is summed, whoever asks.
+  void bind(RingControl* control, margay_record* slots, std::uint64_t capacity, SumTable* sums = nullptr,
+            const SegmentHeader* header = nullptr) {
     control_ = control;
     slots_ = slots;
     capacity_ = capacity;
     tail_seen_ = control->tail.load(std::memory_order_acquire);
+    sums_ = {};
+    sums_.bind(sums, header);
   }
-  void unbind() { control_ = nullptr; }
+  void unbind() {
+    control_ = nullptr;
+    sums_ = {};
+  }
   bool bound() const { return control_ != nullptr; }
   RingControl* control() const { return control_; }
 
   // Records `r` at the time `now()` gives; its time_ns is ignored. `open[0, depth)` are the states in which
   // the thread was until now, outermost first, to be told after a gap. `now` must not go backwards.
+  // kAlone: it is a record of its own whatever is asked, and what was summed before it is published.
+  enum class As : bool { kUsual, kAlone };
   template <class Now>
   [[gnu::always_inline]] void write(const margay_record& r, const std::uint16_t* open, std::uint32_t depth,
-                                    Now now) {
+                                    Now now, As as = As::kUsual) {
     constexpr auto relaxed = std::memory_order_relaxed;
     RingControl& c = *control_;
     c.pending.store(1, relaxed);
     order_pending_before_clock();
     const std::int64_t time_ns = now();
+    if (__builtin_expect(c.sum.load(relaxed) != 0 || sums_.active(), 0))
+      sum_or_put(r, time_ns, open, depth, as);
+    else
+      put(r, time_ns, open, depth);
+    c.pending.store(0, std::memory_order_release);
+  }
+  // Publishes what is summed: the thread has come to its end.
+  void flush();
 
+ private:
+  void sum_or_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
+                  std::uint32_t depth, As as);
+  void publish_sums();
+
+  [[gnu::always_inline]] void put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
+                                  std::uint32_t depth) {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    RingControl& c = *control_;
     const std::uint64_t head = c.head.load(relaxed);
     const std::uint64_t lost = c.lost.load(relaxed);
     const std::uint64_t need = lost == 0 ? 1 : 2 + (depth == 0 ? 1 : depth);
-    // A tail beyond the head (only a broken agent writes one) wraps to a huge difference and counts as full.
-    if (head + need - tail_seen_ > capacity_) {
-      tail_seen_ = c.tail.load(std::memory_order_acquire);
-      if (head + need - tail_seen_ > capacity_) {
-        c.lost.store(lost + 1, relaxed);
-        c.dropped.store(c.dropped.load(relaxed) + 1, relaxed);
-        c.produced.store(c.produced.load(relaxed) + 1, relaxed);
-        c.pending.store(0, std::memory_order_release);
-        return;
-      }
+    if (!has_room(head, need)) {
+      drop(1);
+      return;
     }
     std::uint64_t at = head;
     if (lost != 0) {
@@ -92,10 +114,23 @@ class RingWriter {
     slot.flags = 0;
     c.head.store(at, std::memory_order_release);
     c.produced.store(c.produced.load(relaxed) + need, relaxed);
-    c.pending.store(0, std::memory_order_release);
   }
 
- private:
+  // A tail beyond the head (only a broken agent writes one) wraps to a huge difference and counts as full.
+  bool has_room(std::uint64_t head, std::uint64_t need) {
+    if (head + need - tail_seen_ <= capacity_) return true;
+    tail_seen_ = control_->tail.load(std::memory_order_acquire);
+    return head + need - tail_seen_ <= capacity_;
+  }
+  void drop(std::uint64_t records) {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    RingControl& c = *control_;
+    c.lost.store(c.lost.load(relaxed) + records, relaxed);
+    c.dropped.store(c.dropped.load(relaxed) + records, relaxed);
+    c.produced.store(c.produced.load(relaxed) + records, relaxed);
+  }
+
+  SumWriter sums_;
   RingControl* control_ = nullptr;
   margay_record* slots_ = nullptr;
   std::uint64_t capacity_ = 0;

@@ -6,7 +6,8 @@
 //     ring 1..7        16384 records each, given memory only when a thread takes them
 //   MARGAY_RING_RECORDS in the job's environment makes rings smaller (never larger): their places stay.
 //
-// Who writes: the probe, except `epoch` and each ring's `tail`, which belong to the agent. A reader trusts
+// Who writes: the probe, except `epoch`, the grid of slices, and each ring's `tail`, `sum` and `claim`, which
+// belong to the agent. A reader trusts
 // nothing here: margay/node/segment_reader.h checks every value before it is used. Times are host time
 // (CLOCK_MONOTONIC), nanoseconds.
 //
@@ -24,7 +25,7 @@ namespace margay::probe {
 
 inline constexpr std::uint64_t kMagic =
     0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
@@ -70,6 +71,53 @@ struct RingControl {
 
   // The consumer's line.
   alignas(64) std::atomic<std::uint64_t> tail;
+  std::atomic<std::uint32_t> sum;    // 1: calls are to be summed, not recorded one by one
+  std::atomic<std::uint32_t> claim;  // the sums of this generation are to be published at the next event
+};
+
+// What a thread has summed and not published yet (sums.h). Nothing here that holds together is read but while
+// nothing is under way: `pending` is 0, and `summed` the same before and after.
+inline constexpr std::uint32_t kMostSums = 24;  // states in one piece
+inline constexpr std::uint32_t kMostOpen = 16;  // states that are open
+// A word that another process may read at any moment: what it reads is then checked to hold together.
+template <class T>
+class Shared {
+ public:
+  operator T() const { return value_.load(std::memory_order_relaxed); }  // NOLINT: it stands for its value
+  Shared& operator=(T v) {
+    value_.store(v, std::memory_order_relaxed);
+    return *this;
+  }
+
+ private:
+  std::atomic<T> value_;
+};
+struct SumEntry {
+  Shared<std::int64_t> duration_ns;
+  Shared<std::int64_t> longest_ns;  // of the visits that ended
+  Shared<std::uint64_t> bytes;      // moved
+  Shared<std::uint32_t> visits;     // that ended
+  Shared<std::uint32_t> entered;
+  Shared<std::uint32_t> messages;
+  Shared<std::int32_t> peer;  // of the longest, where it was a call in the world
+  Shared<std::int32_t> tag;
+  Shared<std::uint32_t> state;
+};
+struct SumTable {
+  std::atomic<std::uint64_t> summed;      // events summed, ever: they are in no record of their own
+  std::atomic<std::uint32_t> generation;  // of pieces, from 1 on; 0: there has been none
+  std::atomic<std::uint32_t> held;        // events in the piece; 0: nothing is held
+  Shared<std::int64_t> begin_ns;  // the piece is [begin, until), all of it in a slice that ends at `end`
+  Shared<std::int64_t> until_ns;  // the last event
+  Shared<std::int64_t> end_ns;
+  Shared<std::uint32_t> entries;
+  Shared<std::uint32_t> depth;
+  Shared<std::uint32_t> open[kMostOpen];  // outermost first
+  Shared<std::uint64_t> posted_bytes;     // of the innermost, as it was entered
+  Shared<std::int32_t> posted_peer;
+  Shared<std::int32_t> posted_tag;
+  Shared<std::uint32_t> posted_comm;
+  SumEntry entry[kMostSums];
 };
 
 struct SegmentHeader {
@@ -95,10 +143,14 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> names_used;     // entries [0, names_used) are complete
   std::atomic<std::uint32_t> names_refused;  // regions that found the table full
   std::atomic<std::uint32_t> names_lock;
+  // Slices are [origin + k slice, origin + (k+1) slice), host time; 0: there are none, and nothing is summed.
+  std::atomic<std::int64_t> slice_ns;
+  std::atomic<std::int64_t> slice_origin_ns;
   std::uint8_t families[kNames];  // StateFamily of margay.proto
   char names[kNames][kNameBytes];
 
   alignas(64) RingControl rings[kRings];
+  alignas(64) SumTable sums[kRings];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&

@@ -25,6 +25,13 @@ struct Carried {
   bool operator==(const Carried&) const = default;
 };
 
+// Of visits that were summed.
+struct Moved {
+  std::uint32_t entered = 0;   // visits that began
+  std::uint32_t messages = 0;  // of those that ended, in how many something moved
+  std::uint64_t bytes = 0;     // and how much
+};
+
 // A record that changes no state.
 struct Note {
   enum class Kind : std::uint8_t { kMark, kLinkBegin, kLinkEnd, kVariable };
@@ -61,6 +68,7 @@ class Measurer {
   bool left(model::SliceColumn& column, LeafIndex leaf, StateId state, const Carried& entered,
             const Carried& left) const;
   bool noted(model::SliceColumn& column, LeafIndex leaf, const Note& note) const;
+  bool moved(model::SliceColumn& column, LeafIndex leaf, StateId state, const Moved& moved) const;
 
   // Of the mean. The value goes on over [from, until) of the slice that begins at `begin`; or that stretch is
   // taken back, and the value ends at `from`.

@@ -123,6 +123,15 @@ class Slicer {
   // After a gap: `state` is open now (kCompute: none).
   Outcome stack(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried = {});
 
+  // Since its last event, until `t`, the leaf was in `state` only, in visits of which `visits` ended, the
+  // longest after `longest` (at most all of that time); or in several states, told of by several such sums,
+  // of which nobody knows the order. What it is in from `t` on stack() and inside() are to tell.
+  Outcome sum(LeafIndex leaf, StateId state, TimeNs t, std::uint32_t visits, DurationNs longest);
+  // What moved in visits that were summed; for operators that measure it.
+  Outcome moved(LeafIndex leaf, StateId state, TimeNs t, const Moved& moved);
+  // After stack(): inside of that, `state` is open as well.
+  Outcome inside(LeafIndex leaf, StateId state, TimeNs t, const Carried& carried = {});
+
   // No event of this leaf before `until` will come any more: its open state is drawn out to there.
   void cover(LeafIndex leaf, TimeNs until);
 

@@ -26,6 +26,13 @@ enum {
   MARGAY_MARK = 10,    /* the punctual event `state` */
   MARGAY_LINK_BEGIN = 11, /* the link `state` begins: `bytes` sent; `tag` is the number of the link */
   MARGAY_LINK_END = 12,   /* and ends here */
+  /* Sums instead of single calls (collector/probe/SUMS.md). A SUM follows the record before it like a visit:
+   * all the time between the two was spent in `state`, in pieces of which nobody knows the order any more. */
+  MARGAY_SUM = 13, /* `comm` visits of it ended, the longest took `bytes` ns; `peer`, of the world, and `tag`
+                      are its */
+  MARGAY_SUM_MOVED = 14,  /* of the SUM before: `comm` visits of it began, and `tag` messages moved `bytes` */
+  MARGAY_SUM_OPEN = 15,   /* after the sums `state` is open, since just now; else as MARGAY_STACK */
+  MARGAY_SUM_INSIDE = 16, /* and inside of that, `state` */
 };
 
 #define MARGAY_NO_PEER (-1)
@@ -49,5 +56,19 @@ typedef struct margay_record { /* NOLINT(modernize-use-using): C reads this too 
 static_assert(sizeof(margay_record) == 32, "the record layout is part of the wire");
 namespace margay {
 using EventRecord = margay_record;
+
+// It names a state (or 0, which stands for none), and not a region, a variable, a mark or a link.
+constexpr bool names_a_state(std::uint8_t kind) {
+  return kind == MARGAY_ENTER || kind == MARGAY_LEAVE || kind == MARGAY_STACK ||
+         (kind >= MARGAY_SUM && kind <= MARGAY_SUM_INSIDE);
 }
+// It may come from a source of events: those of imported traces may not.
+constexpr bool may_be_sent(std::uint8_t kind) {
+  return kind >= MARGAY_ENTER && kind <= MARGAY_SUM_INSIDE && kind != MARGAY_BEGIN && kind != MARGAY_END;
+}
+// Changes no state, and is noted.
+constexpr bool is_note(std::uint8_t kind) {
+  return kind >= MARGAY_VARIABLE && kind <= MARGAY_LINK_END;
+}
+}  // namespace margay
 #endif

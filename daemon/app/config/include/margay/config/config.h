@@ -66,6 +66,7 @@ struct Node {
   DurationNs period = milliseconds(20);
   DurationNs sample = milliseconds(50);
   SizeBytes memory = mebibytes(64);
+  double record_budget = 0.01;  // of the cores; 0: every call is recorded, whatever it costs
   bool operator==(const Node&) const = default;
 };
 struct Lttng {

@@ -1,0 +1,471 @@
+// Calls that are summed in the process and calls that are recorded give the same cells.
+#include "margay/probe/sums.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "../node/fake_segment.h"
+#include "margay/node/segment_reader.h"
+#include "margay/slicer/slicer.h"
+
+namespace margay::node {
+namespace {
+
+constexpr DurationNs kSlice = milliseconds(10);
+constexpr TimeNs kBegin(1'000'000'000'000);
+constexpr LeafIndex kLeaf(0);
+
+// A thread with its ring, and the agent at the other end.
+struct Line {
+  explicit Line(std::uint64_t capacity = 4096)
+      : header(std::make_unique<probe::SegmentHeader>()),
+        slots(capacity),
+        reader(&control(), slots.data(), capacity, &table()) {
+    header->slice_ns = kSlice.value;
+    header->slice_origin_ns = kBegin.value % kSlice.value;
+    writer.bind(&control(), slots.data(), capacity, &table(), header.get());
+  }
+  probe::RingControl& control() { return header->rings[0]; }
+  probe::SumTable& table() { return header->sums[0]; }
+
+  // The stack is kept as the probe's Thread does.
+  void event(const margay_record& r, std::int64_t t) {
+    writer.write(r, open.data(), static_cast<std::uint32_t>(open.size()), [=] { return t; });
+    if (r.kind == MARGAY_ENTER) open.push_back(r.state);
+    if (r.kind == MARGAY_LEAVE) open.pop_back();
+  }
+  struct Drained {
+    std::vector<EventRecord> records;
+    TimeNs covered;
+    std::uint64_t first;
+  };
+  Drained drain(TimeNs now, bool last = false) {
+    auto look = reader.look(now);
+    EXPECT_TRUE(look);
+    Drained out{{}, {}, reader.tail()};
+    reader.take(*look, SIZE_MAX, out.records);
+    reader.take_sums(*look, last, out.records);
+    out.covered = reader.covered_until(*look);
+    return out;
+  }
+  bool balanced() { return control().produced.load() == control().dropped.load() + control().head.load(); }
+
+  std::unique_ptr<probe::SegmentHeader> header;
+  std::vector<margay_record> slots;
+  std::vector<std::uint16_t> open;
+  probe::RingWriter writer;
+  RingReader reader;
+};
+
+// As the collector does it (ingest/records.cc).
+void tell(slicer::Slicer& s, const EventRecord& r) {
+  const TimeNs t(r.time_ns);
+  const StateId state = r.state == 0 ? kCompute : StateId(static_cast<std::uint16_t>(r.state + 10));
+  const slicer::Carried carried{r.bytes, r.peer != MARGAY_NO_PEER};
+  switch (r.kind) {
+    case MARGAY_ENTER:
+      static_cast<void>(s.enter(kLeaf, state, t, carried));
+      break;
+    case MARGAY_LEAVE:
+      static_cast<void>(s.leave(kLeaf, state, t, carried));
+      break;
+    case MARGAY_GAP:
+      static_cast<void>(s.gap(kLeaf, t, r.bytes));
+      break;
+    case MARGAY_STACK:
+    case MARGAY_SUM_OPEN:
+      static_cast<void>(s.stack(kLeaf, state, t, carried));
+      break;
+    case MARGAY_SUM_INSIDE:
+      static_cast<void>(s.inside(kLeaf, state, t, carried));
+      break;
+    case MARGAY_SUM:
+      static_cast<void>(s.sum(kLeaf, state, t, r.comm, DurationNs(static_cast<std::int64_t>(r.bytes))));
+      break;
+    case MARGAY_SUM_MOVED:
+      static_cast<void>(s.moved(kLeaf, state, t, {r.comm, static_cast<std::uint32_t>(r.tag), r.bytes}));
+      break;
+    default:
+      break;
+  }
+}
+
+margay_record call(std::uint8_t kind, int state, std::uint64_t bytes = 0, std::int32_t peer = MARGAY_NO_PEER,
+                   std::uint32_t comm = 0) {
+  return {0, bytes, peer, peer < 0 ? MARGAY_NO_TAG : 7, comm, static_cast<std::uint16_t>(state), kind, 0};
+}
+
+struct Event {
+  margay_record r;
+  std::int64_t t;
+};
+
+// A program: calls in a row, some within states of its own, now and then a long one, a region, many states.
+std::vector<Event> program(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto upto = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  std::vector<Event> events;
+  std::vector<int> open;
+  bool in_mpi = false;
+  std::int64_t t = kBegin.value + 1'000'000 + upto(1000);
+  const int states = upto(5) == 0 ? 40 : 6;
+  const std::size_t deepest = upto(4) == 0 ? 20 : 3;
+  for (int i = 0; i < 4000; ++i) {
+    const int what = upto(200);
+    t += what == 0   ? upto(60'000'000)
+         : what < 5  ? upto(3'000'000)
+         : what < 20 ? 0
+         : what < 30 ? kSlice.value - t % kSlice.value  // on the edge of a slice, to the nanosecond
+                     : upto(20'000);
+    if (what == 31) {
+      events.push_back({call(MARGAY_REGION_ENTER, 50), t});
+    } else if (open.empty() || (!in_mpi && open.size() < deepest && upto(3) == 0)) {
+      // Calls of MPI are the innermost, and only they move anything.
+      in_mpi = upto(3) != 0;
+      const int state = in_mpi ? 5 + upto(states) : 1 + upto(4);
+      events.push_back({in_mpi
+                            ? call(MARGAY_ENTER, state, upto(2) ? static_cast<std::uint64_t>(upto(1000)) : 0,
+                                   upto(2) ? upto(8) : MARGAY_NO_PEER, static_cast<std::uint32_t>(upto(2)))
+                            : call(MARGAY_ENTER, state),
+                        t});
+      open.push_back(state);
+    } else {
+      events.push_back(
+          {in_mpi ? call(MARGAY_LEAVE, open.back(), upto(4) ? 0 : static_cast<std::uint64_t>(upto(500)),
+                         upto(3) ? MARGAY_NO_PEER : upto(8))
+                  : call(MARGAY_LEAVE, open.back()),
+           t});
+      in_mpi = false;
+      open.pop_back();
+    }
+  }
+  return events;
+}
+
+// Columns may have room for more states than have come.
+void expect_same(model::SliceColumn a, model::SliceColumn b) {
+  SCOPED_TRACE("slice " + std::to_string(a.index.value));
+  const std::uint32_t states = std::max(a.states(), b.states());
+  a.resize(1, states);
+  b.resize(1, states);
+  const auto list = [](const auto& span) { return std::vector(span.begin(), span.end()); };
+  EXPECT_EQ(list(a.duration_ns(kLeaf)), list(b.duration_ns(kLeaf)));
+  EXPECT_EQ(list(a.longest_ns(kLeaf)), list(b.longest_ns(kLeaf)));
+  EXPECT_EQ(list(a.visits(kLeaf)), list(b.visits(kLeaf)));
+  EXPECT_EQ(list(a.measured(kLeaf)), list(b.measured(kLeaf)));
+  EXPECT_EQ(a.open(kLeaf), b.open(kLeaf));
+  ASSERT_EQ(a, b);
+}
+
+// Every event, one by one and summed as somebody asks for it now and then; the cells of both.
+void compare(std::uint32_t seed, const slicer::Operator& op) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + " " + op.text());
+  std::mt19937 random(seed + 1'000'000);
+  const slicer::Options options{kSlice, 64, 64, op};
+  slicer::Slicer one(options), summed(options);
+  for (slicer::Slicer* s : {&one, &summed}) {
+    s->start(kBegin);
+    static_cast<void>(s->add_leaf());
+  }
+  Line line;
+  const std::vector<Event> events = program(seed);
+  std::uint64_t ordinal = 0, records = 0;
+  TimeNs promised{};
+  bool amended = false;
+  const auto drain = [&](TimeNs now, bool last = false) {
+    const auto got = line.drain(now, last);
+    ASSERT_EQ(got.first, ordinal);
+    ordinal += got.records.size();
+    records += got.records.size();
+    for (const EventRecord& r : got.records) {
+      ASSERT_GE(r.time_ns, promised.value) << "after the promise";
+      tell(summed, r);
+    }
+    promised = std::max(promised, got.covered);
+    one.cover(kLeaf, got.covered);
+    summed.cover(kLeaf, got.covered);
+    static_cast<void>(one.close_through(got.covered));
+    static_cast<void>(summed.close_through(got.covered));
+    amended = amended || !summed.take_amended().empty();
+    for (const SliceIndex s : one.take_changed())
+      if (s < one.next_open()) {
+        ASSERT_NE(summed.column(s), nullptr);
+        expect_same(*one.column(s), *summed.column(s));
+      }
+    static_cast<void>(summed.take_changed());
+  };
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (random() % 300 == 0) line.reader.sum(random() % 4 != 0);
+    line.event(events[i].r, events[i].t);
+    tell(one, {events[i].t, events[i].r.bytes, events[i].r.peer, events[i].r.tag, events[i].r.comm,
+               events[i].r.state, events[i].r.kind, 0});
+    // Meanwhile the thread is in a call, or computes: an agent comes by, perhaps often.
+    const std::int64_t next = i + 1 < events.size() ? events[i + 1].t : events[i].t + 50'000'000;
+    const std::int64_t guarded = next + probe::kGuardNs - 1;
+    for (std::int64_t now = events[i].t + 1 + static_cast<std::int64_t>(random() % 20'000'000); now < guarded;
+         now += static_cast<std::int64_t>(random() % 20'000'000))
+      drain(TimeNs(now));
+    if (random() % 500 == 0) drain(TimeNs(events[i].t));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  drain(TimeNs(events.back().t + 70'000'000), true);
+  drain(TimeNs(events.back().t + 90'000'000), true);
+  EXPECT_FALSE(amended);
+  EXPECT_TRUE(line.balanced() || line.control().head.load() < line.reader.tail());
+  // Of the states round the innermost it does not matter since when: they begin anew when they are innermost.
+  slicer::LeafState a = one.leaf_state(kLeaf), b = summed.leaf_state(kLeaf);
+  for (slicer::LeafState* l : {&a, &b}) {
+    for (std::size_t i = 0; i + 1 < l->stack.size(); ++i) l->stack[i].since = TimeNs();
+    if (!l->stack.empty()) l->base_since = TimeNs();
+  }
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(one.unbalanced(), 0u);
+  EXPECT_EQ(summed.backwards(), 0u);
+  EXPECT_EQ(line.table().summed.load() > 0, records != events.size());
+}
+
+TEST(Sums, GiveTheSameCells) {
+  for (const char* op : {"duration", "occurrences", "bytes", "messages"}) {
+    const auto parsed = slicer::Operator::parse(op);
+    ASSERT_TRUE(parsed);
+    for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+      compare(seed, *parsed);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// A slice of 1000 calls: how many records it takes.
+TEST(Sums, AreFewRecords) {
+  Line line;
+  line.reader.sum(true);
+  for (int i = 0; i < 5000; ++i) {
+    line.event(call(MARGAY_ENTER, 1, 100, 3), kBegin.value + i * 10'000);
+    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
+  }
+  const auto got = line.drain(kBegin + milliseconds(60));
+  EXPECT_LT(got.records.size(), 30u);
+  EXPECT_EQ(line.table().summed.load(), 10'000u - 5u);  // the first event of each slice is a record
+  std::uint64_t visits = 0, bytes = 0, messages = 0;
+  for (const EventRecord& r : got.records) {
+    if (r.kind == MARGAY_SUM && r.state == 1) {
+      visits += r.comm;
+      EXPECT_EQ(r.bytes, 4'000u);
+      EXPECT_EQ(r.peer, 3);
+      EXPECT_EQ(r.tag, 7);
+    }
+    if (r.kind == MARGAY_SUM_MOVED && r.state == 1) {
+      bytes += r.bytes;
+      messages += static_cast<std::uint64_t>(r.tag);
+    }
+  }
+  // The last slice is not published yet.
+  EXPECT_EQ(visits, 4000u - 0u);
+  EXPECT_EQ(bytes, 400'000u);
+  EXPECT_EQ(messages, 4000u);
+}
+
+TEST(Sums, OfAThreadThatSleepsInACallAreTakenFromIt) {
+  Line line;
+  line.reader.sum(true);
+  for (int i = 0; i < 10; ++i) {
+    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
+    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
+  }
+  line.event(call(MARGAY_ENTER, 2, 0, 5), kBegin.value + 200'000);
+  // Within the slice nothing is taken, and nothing promised.
+  auto got = line.drain(kBegin + milliseconds(5));
+  EXPECT_EQ(got.records.size(), 1u);
+  EXPECT_EQ(got.covered, kBegin);
+  // Then the thread is asked; and as it does not come, its sums are taken.
+  got = line.drain(kBegin + milliseconds(30));
+  EXPECT_TRUE(got.records.empty());
+  EXPECT_EQ(got.covered, kBegin);
+  got = line.drain(kBegin + milliseconds(50));
+  ASSERT_EQ(got.records.size(), 5u);
+  EXPECT_EQ(got.records.back().kind, MARGAY_SUM_OPEN);
+  EXPECT_EQ(got.records.back().state, 2);
+  EXPECT_EQ(got.records.back().peer, 5);
+  EXPECT_EQ(got.records.back().time_ns, kBegin.value + 200'000);
+  EXPECT_EQ(got.covered, kBegin + milliseconds(50) - DurationNs(probe::kGuardNs));
+  EXPECT_EQ(line.control().head.load(), 1u);
+  // It goes on being covered, and nothing comes twice.
+  got = line.drain(kBegin + milliseconds(70));
+  EXPECT_TRUE(got.records.empty());
+  EXPECT_EQ(got.covered, kBegin + milliseconds(70) - DurationNs(probe::kGuardNs));
+  const std::uint64_t tail = line.reader.tail();
+  EXPECT_EQ(tail, 6u);
+  // Awake again, it publishes the same.
+  line.event(call(MARGAY_LEAVE, 2), kBegin.value + 90'000'000);
+  EXPECT_EQ(line.control().head.load(), 7u);
+  got = line.drain(kBegin + milliseconds(91));
+  ASSERT_EQ(got.records.size(), 1u);
+  EXPECT_EQ(got.first, tail);
+  EXPECT_EQ(got.records[0].kind, MARGAY_LEAVE);
+  EXPECT_TRUE(line.balanced());
+}
+
+// Another agent knows nothing of what the one before it took out of the table: it takes it again, by the same
+// ordinals.
+TEST(Sums, AreTakenAgainByTheNextAgent) {
+  Line line;
+  line.reader.sum(true);
+  for (int i = 0; i < 10; ++i) {
+    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
+    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
+  }
+  line.drain(kBegin + milliseconds(30));
+  const auto first = line.drain(kBegin + milliseconds(50));
+  ASSERT_GT(first.records.size(), 1u);
+  RingReader next(&line.control(), line.slots.data(), line.slots.size(), &line.table());
+  std::vector<EventRecord> again;
+  auto look = next.look(kBegin + milliseconds(60));
+  ASSERT_TRUE(look);
+  EXPECT_EQ(next.tail(), first.first);
+  EXPECT_GT(next.take_sums(*look, false, again), 0u);
+  ASSERT_EQ(again.size(), first.records.size());
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    EXPECT_EQ(again[i].time_ns, first.records[i].time_ns);
+    EXPECT_EQ(again[i].kind, first.records[i].kind);
+    EXPECT_EQ(again[i].bytes, first.records[i].bytes);
+  }
+}
+
+TEST(Sums, AreNotMadeWhileNobodyHasToldWhatSlicesAre) {
+  Line line;
+  line.header->slice_ns = 0;
+  line.reader.sum(true);
+  for (int i = 0; i < 100; ++i) {
+    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
+    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
+  }
+  EXPECT_EQ(line.drain(kBegin + milliseconds(5)).records.size(), 200u);
+  EXPECT_EQ(line.table().summed.load(), 0u);
+}
+
+TEST(Sums, WithoutRoomAreDroppedAndCounted) {
+  Line line(64);
+  line.reader.sum(true);
+  for (int i = 0; i < 100'000; ++i) {
+    line.event(call(MARGAY_ENTER, 1 + i % 5), kBegin.value + i * 10'000);
+    line.event(call(MARGAY_LEAVE, 1 + i % 5), kBegin.value + i * 10'000 + 4'000);
+  }
+  EXPECT_GT(line.control().dropped.load(), 0u);
+  EXPECT_TRUE(line.balanced());
+  const auto got = line.drain(kBegin + seconds(1));
+  EXPECT_EQ(got.records.front().kind, MARGAY_ENTER);
+  line.event(call(MARGAY_ENTER, 1), kBegin.value + 1'100'000'000);
+  line.event(call(MARGAY_LEAVE, 1), kBegin.value + 1'100'000'001);
+  line.reader.sum(false);
+  line.event(call(MARGAY_ENTER, 1), kBegin.value + 1'200'000'000);
+  const auto after = line.drain(kBegin + milliseconds(1300));
+  ASSERT_FALSE(after.records.empty());
+  EXPECT_EQ(after.records.front().kind, MARGAY_GAP);
+  std::uint64_t told = 0;
+  for (const auto& part : {got, after})
+    for (const EventRecord& r : part.records)
+      if (r.kind == MARGAY_GAP) told += r.bytes;
+  EXPECT_EQ(told, line.control().dropped.load());
+  EXPECT_TRUE(line.balanced());
+}
+
+TEST(Sums, OfAThreadThatEndsArePublished) {
+  Line line;
+  line.reader.sum(true);
+  for (int i = 0; i < 10; ++i) {
+    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
+    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
+  }
+  line.writer.flush();
+  const auto got = line.drain(kBegin + milliseconds(5));
+  ASSERT_FALSE(got.records.empty());
+  EXPECT_EQ(got.records.back().kind, MARGAY_SUM_OPEN);
+  EXPECT_EQ(line.table().held.load(), 0u);
+  EXPECT_TRUE(line.balanced());
+}
+
+// Killed between two stores of an event: whatever is there becomes records in order of time.
+TEST(Sums, OfAThreadThatWasKilledWhileItAddedAreTaken) {
+  Line line;
+  line.reader.sum(true);
+  for (int i = 0; i < 10; ++i) {
+    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
+    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
+  }
+  line.control().pending = 1;
+  line.table().entry[0].duration_ns = line.table().entry[0].duration_ns + 12'345;  // and not yet `until`
+  const auto got = line.drain(kBegin + milliseconds(5), true);
+  ASSERT_GT(got.records.size(), 2u);
+  for (std::size_t i = 1; i < got.records.size(); ++i)
+    EXPECT_GE(got.records[i].time_ns, got.records[i - 1].time_ns);
+  EXPECT_EQ(got.records.back().kind, MARGAY_SUM_OPEN);
+}
+
+// What is in the table may be anything: the process has it in its memory, and may be broken.
+TEST(Sums, OfASpoiltTableAreRecordsAllTheSame) {
+  std::mt19937 random(20261123);
+  for (int round = 0; round < 2000; ++round) {
+    probe::SumTable table{};
+    auto* bytes = reinterpret_cast<unsigned char*>(&table);
+    for (std::size_t i = 0; i < sizeof table; ++i) bytes[i] = static_cast<unsigned char>(random());
+    margay_record out[probe::kMostPieceRecords + 1];
+    out[probe::kMostPieceRecords].kind = 77;
+    const std::uint32_t n = probe::piece_records(table, out);
+    ASSERT_GE(n, 1u);
+    ASSERT_LE(n, probe::kMostPieceRecords);
+    EXPECT_EQ(out[probe::kMostPieceRecords].kind, 77);
+  }
+}
+
+// A thread and its agent, both as fast as they can: every call is in a record or in a sum, once, and what is
+// promised holds.
+TEST(Sums, BetweenThreadsNothingIsLostAndNoPromiseBroken) {
+  Line line(4096);
+  constexpr int kCalls = 200'000;
+  std::atomic<bool> over{false};
+  std::thread program([&] {
+    const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
+    std::uint16_t open = 1;
+    for (int i = 0; i < kCalls; ++i) {
+      line.writer.write(call(MARGAY_ENTER, 1), nullptr, 0, now);
+      line.writer.write(call(MARGAY_LEAVE, 1, 1), &open, 1, now);
+      if (i % 20'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    }
+    over = true;
+  });
+  std::uint64_t ended = 0, bytes = 0, ordinal = 0, gaps = 0;
+  TimeNs promised{};
+  bool summing = false;
+  for (int round = 0;; ++round) {
+    const bool last = over;
+    if (round % 50 == 0) line.reader.sum(summing = !summing);
+    const auto got = line.drain(TimeNs(std::chrono::steady_clock::now().time_since_epoch().count()), last);
+    EXPECT_EQ(got.first, ordinal);
+    ordinal += got.records.size();
+    for (const EventRecord& r : got.records) {
+      EXPECT_GE(r.time_ns, promised.value);
+      if (r.kind == MARGAY_LEAVE) ++ended, bytes += r.bytes;
+      if (r.kind == MARGAY_SUM && r.state == 1) ended += r.comm;
+      if (r.kind == MARGAY_SUM_MOVED) bytes += r.bytes;
+      if (r.kind == MARGAY_GAP) ++gaps;
+    }
+    EXPECT_GE(got.covered, promised);
+    promised = got.covered;
+    if (last && got.records.empty()) break;
+    if (!last) std::this_thread::sleep_for(std::chrono::microseconds(300));
+  }
+  program.join();
+  if (line.control().dropped.load() == 0) {
+    EXPECT_EQ(ended, static_cast<std::uint64_t>(kCalls));
+    EXPECT_EQ(bytes, static_cast<std::uint64_t>(kCalls));
+  }
+  EXPECT_GT(line.table().summed.load(), 0u);
+}
+
+}  // namespace
+}  // namespace margay::node
