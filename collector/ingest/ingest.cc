@@ -301,6 +301,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   account.recorded = std::max(account.recorded, batch.recorded());
   stream->summed = std::max(stream->summed, batch.summed());
   stream->summing = batch.summing();
+  stream->probe_clock_error_ns = std::max(stream->probe_clock_error_ns, batch.clock_error_ns());
   if (covered > stream->covered) {
     stream->covered = covered;
     slicer_.cover(stream->leaf, covered);

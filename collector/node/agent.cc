@@ -139,6 +139,7 @@ void Agent::say_hello(Source& source) {
   attributes["start_time"] = std::to_string(who.start_time);
   attributes["command"] = who.command;
   if (!who.mpi.empty()) attributes["mpi"] = who.mpi;
+  if (!who.clock.empty()) attributes["clock"] = who.clock;
   static constexpr std::pair<const char*, const char*> kNamed[] = {
       {"SLURM_JOB_ID", "slurm_job"},         {"SLURM_STEP_ID", "slurm_step"},
       {"SLURM_PROCID", "slurm_procid"},      {"SLURM_NODEID", "slurm_node"},
@@ -200,6 +201,7 @@ bool Agent::drain_ring(Source& source, std::uint32_t index, bool last) {
     batch.set_recorded(look->head);
     batch.set_summed(look->summed);
     batch.set_summing(source.calls.summing);
+    batch.set_clock_error_ns(static_cast<std::uint32_t>(source.reader.clock_error().value));
   };
   source.calls.events += look->produced + look->summed;
   if (look->head - ring.tail() > ring.capacity() / 4) source.calls.floods = true;

@@ -192,6 +192,7 @@ SegmentReader::SegmentReader(int fd, SegmentHeader* header, const Capacities& ca
   identity_.host = clean_text(header->host, sizeof(header->host));
   identity_.command = clean_text(header->command, sizeof(header->command));
   identity_.mpi = clean_text(header->mpi, sizeof(header->mpi));
+  identity_.clock = clean_text(header->clock, sizeof(header->clock));
   for (std::uint32_t i = 0; i < probe::kEnvironment; ++i)
     if (header->environment[i][0] != '\0')
       identity_.environment[probe::kEnvironmentKeys[i]] =
@@ -250,6 +251,10 @@ std::vector<SegmentName> SegmentReader::names() const {
 void SegmentReader::tell_slices(DurationNs slice, TimeNs origin) {
   header_->slice_ns.store(slice.value, std::memory_order_relaxed);
   header_->slice_origin_ns.store(origin.value, std::memory_order_relaxed);
+}
+
+DurationNs SegmentReader::clock_error() const {
+  return DurationNs(header_->clock_error_ns.load(std::memory_order_relaxed));
 }
 
 std::uint64_t SegmentReader::ringless() const {

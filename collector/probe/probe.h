@@ -131,8 +131,9 @@ inline std::int64_t kernel_time() {
 
 // Host time for half the price of clock_gettime: the time-stamp counter, anchored anew to CLOCK_MONOTONIC at
 // least every millisecond (so that its error stays far below kGuardNs even while the kernel slews its clock).
-// Per thread; never goes backwards. Used only where the kernel itself keeps its time by this counter;
-// otherwise every reading is the kernel's.
+// Each time it is seen how far it was off (SegmentHeader::clock_error_ns). Per thread; never goes backwards.
+// Used only where the processor says that the counter is invariant and the kernel offers it as a clock, which
+// it does not where cores disagree; otherwise every reading is the kernel's.
 struct ThreadClock {
   std::int64_t anchor_ns;
   std::uint64_t anchor_ticks;
@@ -155,8 +156,9 @@ struct ThreadClock {
   }
   std::int64_t anchor();
 };
-// Whether the kernel keeps its time by the time-stamp counter; found out by attach().
+// Whether the time-stamp counter may be used; found out by attach().
 extern bool g_counter_is_time;
+bool counter_is_invariant();
 
 // States within states of the program's own that are told again after a gap; deeper ones are recorded only.
 inline constexpr std::uint32_t kDeepest = 15;

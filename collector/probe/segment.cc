@@ -117,7 +117,19 @@ bool read_ring_records() {
   return end != nullptr && *end == '\0' && valid_capacity(0, g_most_records);
 }
 
+void find_out_the_clock() {
+  // Where its cores' counters disagree, or do not keep a rate, the kernel does not offer them; a virtual
+  // machine may have another clock as its current one all the same.
+  char offered[256];
+  read_file("/sys/devices/system/clocksource/clocksource0/available_clocksource", offered, sizeof(offered));
+  for (const char* at = strstr(offered, "tsc"); at != nullptr; at = strstr(at + 1, "tsc"))
+    if ((at == offered || at[-1] == ' ') && (at[3] == ' ' || at[3] == '\n' || at[3] == '\0'))
+      g_counter_is_time = counter_is_invariant();
+}
+
 void describe(SegmentHeader& h, std::uint64_t start_time) {
+  find_out_the_clock();
+  copy(h.clock, sizeof h.clock, g_counter_is_time ? "tsc" : "kernel");
   h.layout = kLayoutVersion;
   h.header_bytes = sizeof(SegmentHeader);
   h.file_bytes = kFileBytes;
@@ -347,18 +359,11 @@ void prepare() {
 
 namespace {
 
-void find_out_the_clock() {
-  char source[32];
-  read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
-  g_counter_is_time = strcmp(source, "tsc\n") == 0;
-}
-
 // The process has one segment, whoever wants it first. A thread that comes while another makes it waits for
 // that, which takes half a millisecond, but not for ever.
 const char* have_segment() {
   std::uint32_t making = kNotYet;
   if (g_making.compare_exchange_strong(making, kAtIt, std::memory_order_acq_rel)) {
-    find_out_the_clock();
     g_why_no_segment = make_segment();
     g_making.store(kTried, std::memory_order_release);
   }

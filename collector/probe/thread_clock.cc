@@ -1,9 +1,39 @@
 // Time for the price of a counter (probe.h).
 #include "probe.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace margay::probe {
 
 bool g_counter_is_time = false;
+
+bool counter_is_invariant() {
+#if defined(__x86_64__)
+  // Ticks at one rate whatever the core's frequency, and also while it sleeps.
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#else
+  return false;
+#endif
+}
+
+#if defined(__x86_64__)
+namespace {
+
+// How far the counter was off at the end of a stretch that it was trusted for: the worst is told.
+void tell_error(std::int64_t error) {
+  if (g_segment == nullptr) return;
+  std::atomic<std::uint32_t>& worst = g_segment->clock_error_ns;
+  const auto e = static_cast<std::uint32_t>(error < UINT32_MAX ? error : UINT32_MAX);
+  std::uint32_t seen = worst.load(std::memory_order_relaxed);
+  while (e > seen && !worst.compare_exchange_weak(seen, e, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+#endif
 
 std::int64_t ThreadClock::anchor() {
 #if defined(__x86_64__)
@@ -15,6 +45,12 @@ std::int64_t ThreadClock::anchor() {
   const std::uint64_t after = __builtin_ia32_rdtsc();
   if (g_counter_is_time && after - before < 2000) {
     const std::uint64_t ticks = before + (after - before) / 2;
+    if (valid_ticks > 0) {
+      // What it would have said now. Beyond its stretch (the thread was silent for long) nobody asked it.
+      const std::uint64_t since = ticks - anchor_ticks;
+      const std::int64_t error = anchor_ns + static_cast<std::int64_t>((since * rate) >> 32) - t;
+      if (since < 2 * valid_ticks) tell_error(error < 0 ? -error : error);
+    }
     if (first_ns == 0) {
       first_ns = t;
       first_ticks = ticks;

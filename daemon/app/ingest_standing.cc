@@ -12,6 +12,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   auto s = std::make_shared<Standing>();
   const TimeNs now = clock_.monotonic();
   std::uint64_t in_flight = 0, summed = ingest_.counters().summed_before, summing = 0;
+  std::uint32_t clock_error_ns = 0;
   std::array<std::uint64_t, 5> conditions{};
   s->accounts = ingest_.accounts();
   s->conditions.assign(ingest_.leaves().size(), ingest::to_string(ingest::Condition::kEnded));
@@ -23,6 +24,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
     summing += !source.ended && std::any_of(source.streams.begin(), source.streams.end(), sums);
     for (const auto& [index, stream] : source.streams) {
       summed += stream.summed;
+      clock_error_ns = std::max(clock_error_ns, stream.probe_clock_error_ns);
       in_flight += stream.account.in_flight();
       const auto& owner = ingest_.leaf_owner()[stream.leaf.value];
       if (owner.first == id) s->conditions[stream.leaf.value] = ingest::to_string(condition);
@@ -41,6 +43,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::events_in_flight, in_flight);
   v.set(Id::events_summed, summed);
   v.set(Id::sources_summing, summing);
+  v.set(Id::probe_clock_error_us, (clock_error_ns + 999) / 1000);
   const auto of = [&](ingest::Condition c) { return conditions[static_cast<std::size_t>(c)]; };
   v.set(Id::agents, ingest_.agents());
   v.set(Id::leaves, ingest_.leaves().size());

@@ -304,6 +304,7 @@ std::string build_summary(const SummaryInput& in) {
   account(sum, events);
   events["in_flight"] = in_flight;
   j["events"] = std::move(events);
+  j["summed"] = in.standing == nullptr ? 0 : in.standing->values[observe::Id::events_summed];
   j["sources"] = std::move(sources);
   j["phases"] = phases_json(in.levels, 0);
   j["levels"] = coarser_phases_json(in.levels);

@@ -1,14 +1,16 @@
-// capture_check: a run's cells computed three times over, and compared cell by cell.
+// capture_check: a run's cells computed four times over, and compared cell by cell.
 //
 //   capture_check [--spoil] CAPTURE ARCHIVE
 //
 // CAPTURE is what `margay run --capture` kept: every message as it came in. ARCHIVE is what the same run
-// wrote while it was live. The three:
+// wrote while it was live. The four:
 //   live       the level-0 columns in the archive
 //   replayed   the messages through ingest and slicer again, with the arrival times as the clock
 //   reference  the messages' records, decoded here, in the order of their ordinals, through the plain
 //   reference slicer,
 //              which knows no positions, watermarks or amendments
+//   summed     the messages as they would have been had every process summed its calls, through ingest and
+//              slicer
 // Compared are duration, longest visit and visits of every leaf, state and slice from the begin of the run to
 // the last one closed. Prints a line of figures; every difference (the first 20) is a line of stderr. Exit
 // code: 0 equal, 1 not, 2 for a wrong call or files that cannot be read.
@@ -23,6 +25,7 @@
 #include "margay/ingest/ingest.h"
 #include "margay/slicer/slicer.h"
 #include "margay/store/archive.h"
+#include "summed.h"
 
 namespace {
 
@@ -186,20 +189,27 @@ int check(const std::string& capture, const std::string& archive_path, bool spoi
          test::reference_cells(events, slice_begin(first, slice), slice_end(through, slice), slice))
       reference[{where.first, leaf.leaf.value, where.second}] = cell;
   }
+  Summed summed;
+  if (std::string why; !sum_captured(messages, run, summed, why)) return complain(capture + ": " + why);
+  Replay of_sums = replay(summed.messages, run, slice_end(through, slice));
+  std::erase_if(of_sums.cells, [&](const auto& e) { return std::get<0>(e.first) > through.value; });
+  if (of_sums.leaves != replayed.leaves) return complain("the leaves are others when calls are summed");
+
   if (resume->leaves.size() != decoded.streams.size())
     return complain("a resource had several programs one after the other: this check compares one each");
 
   std::size_t said = 0;
   const std::size_t a = compare("live", live, "reference", reference, resume->states, said);
   const std::size_t b = compare("replayed", replayed.cells, "reference", reference, resume->states, said);
+  const std::size_t c = compare("summed", of_sums.cells, "reference", reference, resume->states, said);
   std::printf(
       "messages %zu records %zu leaves %zu slices %lld cells %zu repeated %llu undecodable %zu live_differs "
-      "%zu "
-      "replayed_differs %zu\n",
+      "%zu replayed_differs %zu summed_differs %zu summed %llu in %llu\n",
       messages.size(), records, resume->leaves.size(),
       static_cast<long long>(through.value - first.value + 1), reference.size(),
-      static_cast<unsigned long long>(replayed.counters.repeats), decoded.undecodable, a, b);
-  return a + b == 0 ? 0 : 1;
+      static_cast<unsigned long long>(replayed.counters.repeats), decoded.undecodable, a, b, c,
+      static_cast<unsigned long long>(summed.events), static_cast<unsigned long long>(summed.records));
+  return a + b + c == 0 ? 0 : 1;
 }
 
 }  // namespace

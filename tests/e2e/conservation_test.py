@@ -32,6 +32,7 @@ class Conservation(E2eTest):
             self.assertEqual(int(figures["records"]), run.summary["events"]["produced"])
             self.assertEqual(int(figures["leaves"]), ranks)
             self.assertGreater(int(figures["cells"]), 0)
+            self.assertGreater(int(figures["summed"]), 0)
             self.assertEqual(int(figures["undecodable"]), 0)
             # And the comparison would notice one record that is off by a nanosecond.
             done = subprocess.run([CAPTURE_CHECK, "--spoil", capture, run.archive], capture_output=True, text=True,

@@ -33,6 +33,7 @@ MPIRUN = os.environ["MPIRUN"]
 WORKLOAD = os.environ["WORKLOAD"]
 CALLCOUNT = os.environ["CALLCOUNT"]
 ARCHIVE_DUMP = os.environ["ARCHIVE_DUMP"]
+CG = os.environ["CG"]
 CAPTURE_CHECK = os.environ["CAPTURE_CHECK"]
 ZOOM_CHECK = os.environ["ZOOM_CHECK"]
 PROGRAMS = os.environ["E2E_PROGRAMS"]  # folder of the small MPI programs of these tests

@@ -34,6 +34,10 @@ std::vector<EventRecord> life(std::int64_t ms, bool whole) {
                                 record(MARGAY_REGION_LEAVE, 4, ms + 200),
                                 record(MARGAY_GAP, 0, ms + 260, 12),
                                 record(MARGAY_STACK, 1, ms + 260),
+                                record(MARGAY_SUM, 0, ms + 270),
+                                record(MARGAY_SUM_MOVED, 1, ms + 270),
+                                record(MARGAY_SUM_OPEN, 1, ms + 270),
+                                record(MARGAY_SUM_INSIDE, 1, ms + 270),
                                 record(MARGAY_LEAVE, 1, ms + 270)};
   if (whole) {
     r.push_back(record(MARGAY_ENTER, 3, ms + 280));

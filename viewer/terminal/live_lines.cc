@@ -102,11 +102,29 @@ void LiveLines::loss(const wire::Report& report, TimeNs now, std::vector<Line>& 
   loss_told_at_ = now;
 }
 
+// That calls are not recorded one by one, and that they are again. Programs that are near the limit change
+// often: at most once a minute.
+void LiveLines::sums(const wire::Report& report, std::vector<Line>& out) {
+  std::uint64_t now = 0;
+  for (const auto& c : report.health().counters())
+    if (c.name() == "sources_summing") now = c.value();
+  if ((now > 0) == sums_told_) return;
+  if (sums_told_ns_ != INT64_MIN && minus(report.watermark_ns(), sums_told_ns_) < kSumsPeriod.value) return;
+  sums_told_ = now > 0;
+  sums_told_ns_ = report.watermark_ns();
+  out.push_back({report.watermark_ns(),
+                 sums_told_ ? grouped(now) + (now == 1 ? " process calls" : " processes call") +
+                                  " so often that recording it would slow the job down: calls are summed in "
+                                  "the process (states stay exact; --every-call records each)"
+                            : "every call is recorded again"});
+}
+
 std::vector<std::string> LiveLines::feed(const wire::Report& report, TimeNs now) {
   std::vector<Line> lines;
   phases(report, lines);
   alerts(report, lines);
   loss(report, now, lines);
+  sums(report, lines);
   if (report.health().restarts() > restarts_told_) {
     restarts_told_ = report.health().restarts();
     lines.push_back({report.watermark_ns(), "the daemon was restarted (" + std::to_string(restarts_told_) +

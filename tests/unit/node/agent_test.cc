@@ -99,6 +99,79 @@ struct AgentTest : testing::Test {
   std::uint64_t id() const { return collector.hellos.begin()->first; }
 };
 
+// Visits to state 1 that ended, in records of their own and in sums.
+std::uint64_t visits_of(const std::vector<EventRecord>& records) {
+  std::uint64_t n = 0;
+  for (const EventRecord& r : records)
+    n += r.state != 1 ? 0 : r.kind == MARGAY_LEAVE ? 1 : r.kind == MARGAY_SUM ? r.comm : 0;
+  return n;
+}
+
+TEST_F(AgentTest, WhoCallsTooOftenSumsAndGoesBackAndNoCallIsLost) {
+  collector.slices.emplace();
+  collector.slices->set_slice_ns(milliseconds(10).value);
+  collector.slices->set_budget(1e-4);  // 1400 events a second
+  auto w = segment.writer(0);
+  std::uint64_t made = 0;
+  const auto some = [&](int n) {
+    calls(w, n);
+    made += static_cast<std::uint64_t>(n);
+  };
+  rounds_until([&] {
+    some(100);
+    return segment.header->sums[0].summed.load() > 100'000;
+  });
+  const FakeCollector::Stream& stream = collector.streams.at({id(), 0});
+  EXPECT_TRUE(stream.last.summing());
+  // It calls no more: what it has summed is taken from it, and it is covered again.
+  const std::int64_t now = mono();
+  rounds_until([&] { return stream.covered > now; });
+  EXPECT_EQ(visits_of(stream.committed), made);
+  EXPECT_EQ(stream.last.summed(), segment.header->sums[0].summed.load());
+  rounds_until([&] { return segment.header->rings[0].sum.load() == 0; });
+  const std::uint64_t summed = segment.header->sums[0].summed.load();
+  some(3);
+  EXPECT_EQ(segment.header->sums[0].summed.load(), summed);
+  rounds_until([&] { return visits_of(stream.committed) == made; });
+  EXPECT_FALSE(stream.last.summing());
+  EXPECT_EQ(collector.holes + collector.broken_promises + collector.repeats, 0u);
+}
+
+TEST_F(AgentTest, WhatAKilledProcessHadSummedComesBeforeItsGoodbye) {
+  collector.slices.emplace();
+  collector.slices->set_slice_ns(seconds(60).value);
+  collector.slices->set_budget(1e-4);
+  auto w = segment.writer(0);
+  std::uint64_t made = 0;
+  rounds_until([&] {
+    calls(w, 100);
+    made += 100;
+    return segment.header->sums[0].held.load() > 1000;
+  });
+  rank.end();
+  rounds_until([&] { return !collector.goodbyes.empty(); });
+  const FakeCollector::Stream& stream = collector.streams.at({id(), 0});
+  EXPECT_EQ(visits_of(stream.committed), made);
+  const wire::Goodbye& goodbye = collector.goodbyes.begin()->second;
+  ASSERT_EQ(goodbye.streams_size(), 1);
+  EXPECT_EQ(goodbye.streams(0).recorded(), stream.committed.size());
+  EXPECT_EQ(goodbye.streams(0).produced(), stream.committed.size());
+  EXPECT_EQ(goodbye.streams(0).dropped(), 0u);
+}
+
+// Where every call is wanted rings overflow as they always did.
+TEST_F(AgentTest, NobodySumsWhereItIsNotWanted) {
+  collector.slices.emplace();
+  collector.slices->set_slice_ns(milliseconds(10).value);
+  auto w = segment.writer(0);
+  const TimeNs begin = clock.monotonic();
+  rounds_until([&] {
+    calls(w, 5000);
+    return clock.monotonic() - begin > milliseconds(500);
+  });
+  EXPECT_EQ(segment.header->sums[0].summed.load(), 0u);
+}
+
 // A full ring's last records are dropped, and no GAP follows that would tell.
 TEST_F(AgentTest, WhatWasDroppedLastIsToldWithTheGoodbye) {
   segment.header->rings[0].capacity = 64;

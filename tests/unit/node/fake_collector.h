@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@ struct FakeCollector {
   std::vector<wire::NodeSample> samples;
   std::uint64_t repeats = 0, holes = 0, broken_promises = 0;
   bool finish = false;
+  std::optional<wire::Slices> slices;  // to be told
 
   void take(const wire::ToCollector& m) {
     ASSERT_EQ(m.version(), wire::kWireVersion);
@@ -90,6 +92,7 @@ struct FakeCollector {
     a.set_version(wire::kWireVersion);
     a.set_instance(instance);
     a.set_finish(finish);
+    if (slices) *a.mutable_slices() = *slices;
     for (auto& [key, s] : streams) {
       auto* ack = a.add_acks();
       ack->set_source(key.first);

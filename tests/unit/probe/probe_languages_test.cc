@@ -27,6 +27,7 @@ TEST_P(ProbeLanguagesTest, CountsPeersTagsAndBytesAreRight) {
     const Rank& r = all[i];
     EXPECT_EQ(r.rank, static_cast<int>(i));
     EXPECT_EQ(r.world_size, 2);
+    EXPECT_THAT(r.identity.clock, testing::AnyOf("tsc", "kernel"));
     EXPECT_EQ(r.identity.mpi, std::get<0>(GetParam()) == "mpich" ? "MPICH" : "Open MPI");
     EXPECT_EQ(r.flags, unsigned{probe::kInitialized | probe::kFinalized | probe::kExiting});
     expect_nested(r);

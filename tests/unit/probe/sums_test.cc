@@ -11,6 +11,7 @@
 
 #include "../node/fake_segment.h"
 #include "margay/node/segment_reader.h"
+#include "margay/slicer/reslicer.h"
 #include "margay/slicer/slicer.h"
 
 namespace margay::node {
@@ -162,6 +163,27 @@ void expect_same(model::SliceColumn a, model::SliceColumn b) {
   ASSERT_EQ(a, b);
 }
 
+// Slices made later, of raw events, by the re-slicer.
+void expect_same_again(const slicer::Operator& op, const std::vector<EventRecord>& one,
+                       const std::vector<EventRecord>& summed) {
+  const auto end = slice_end(slice_of(TimeNs(one.back().time_ns), kSlice), kSlice);
+  const auto slices = static_cast<std::uint32_t>((end - kBegin).value / kSlice.value);
+  slicer::Reslicer a({{kBegin, end, slices}, op, {}}), b({{kBegin, end, slices}, op, {}});
+  for (slicer::Reslicer* r : {&a, &b}) {
+    ASSERT_TRUE(r->add_name(slicer::Reslicer::NameKind::kState, "Compute", model::StateFamily::kCompute));
+    for (int i = 1; i < 60; ++i)
+      ASSERT_TRUE(r->add_name(slicer::Reslicer::NameKind::kState, "s" + std::to_string(i),
+                              model::StateFamily::kPointToPoint));
+    ASSERT_TRUE(r->add_leaf());
+    ASSERT_TRUE(r->take(kLeaf, r == &a ? one : summed));
+    ASSERT_TRUE(r->finish(end));
+  }
+  ASSERT_EQ(a.columns(), b.columns());
+  for (std::uint32_t s = 0; s < slices; ++s)
+    for (std::size_t c = 0; c < a.columns(); ++c)
+      ASSERT_EQ(a.count(kLeaf, s, c), b.count(kLeaf, s, c)) << "slice " << s << " " << a.column_name(c);
+}
+
 // Every event, one by one and summed as somebody asks for it now and then; the cells of both.
 void compare(std::uint32_t seed, const slicer::Operator& op) {
   SCOPED_TRACE("seed " + std::to_string(seed) + " " + op.text());
@@ -174,6 +196,7 @@ void compare(std::uint32_t seed, const slicer::Operator& op) {
   }
   Line line;
   const std::vector<Event> events = program(seed);
+  std::vector<EventRecord> all_one, all_summed;
   std::uint64_t ordinal = 0, records = 0;
   TimeNs promised{};
   bool amended = false;
@@ -185,6 +208,7 @@ void compare(std::uint32_t seed, const slicer::Operator& op) {
     for (const EventRecord& r : got.records) {
       ASSERT_GE(r.time_ns, promised.value) << "after the promise";
       tell(summed, r);
+      all_summed.push_back(r);
     }
     promised = std::max(promised, got.covered);
     one.cover(kLeaf, got.covered);
@@ -202,8 +226,9 @@ void compare(std::uint32_t seed, const slicer::Operator& op) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (random() % 300 == 0) line.reader.sum(random() % 4 != 0);
     line.event(events[i].r, events[i].t);
-    tell(one, {events[i].t, events[i].r.bytes, events[i].r.peer, events[i].r.tag, events[i].r.comm,
-               events[i].r.state, events[i].r.kind, 0});
+    all_one.push_back(events[i].r);
+    all_one.back().time_ns = events[i].t;
+    tell(one, all_one.back());
     // Meanwhile the thread is in a call, or computes: an agent comes by, perhaps often.
     const std::int64_t next = i + 1 < events.size() ? events[i + 1].t : events[i].t + 50'000'000;
     const std::int64_t guarded = next + probe::kGuardNs - 1;
@@ -224,6 +249,7 @@ void compare(std::uint32_t seed, const slicer::Operator& op) {
     if (!l->stack.empty()) l->base_since = TimeNs();
   }
   EXPECT_EQ(a, b);
+  expect_same_again(op, all_one, all_summed);
   EXPECT_EQ(one.unbalanced(), 0u);
   EXPECT_EQ(summed.backwards(), 0u);
   EXPECT_EQ(line.table().summed.load() > 0, records != events.size());
@@ -236,6 +262,41 @@ TEST(Sums, GiveTheSameCells) {
     for (std::uint32_t seed = 1; seed <= 60; ++seed) {
       compare(seed, *parsed);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Whatever a broken agent sends: rows are whole, and nothing is negative.
+TEST(Sums, InAnyOrderKeepRowsWhole) {
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    slicer::Slicer s({kSlice, 8, 4});
+    s.start(kBegin);
+    static_cast<void>(s.add_leaf());
+    TimeNs now = kBegin;
+    for (int i = 0; i < 300; ++i) {
+      now = now + DurationNs(static_cast<std::int64_t>(random() % 4'000'000));
+      EventRecord r{};
+      r.kind = static_cast<std::uint8_t>(1 + random() % MARGAY_SUM_INSIDE);
+      if (r.kind == MARGAY_GAP) r.bytes = random() % 10;
+      if (r.kind >= MARGAY_SUM) r.bytes = random() % 3 ? random() : random() % 1'000'000;
+      r.time_ns = now.value - static_cast<std::int64_t>(random() % 5 ? 0 : random() % 200'000'000);
+      r.comm = static_cast<std::uint32_t>(random() % 100);
+      r.state = static_cast<std::uint16_t>(random() % 5);
+      tell(s, r);
+      if (random() % 10 == 0) {
+        s.cover(kLeaf, now);
+        for (const auto* c : s.close_through(now)) {
+          std::int64_t sum = 0;
+          for (const std::int64_t d : c->duration_ns(kLeaf)) {
+            ASSERT_GE(d, 0);
+            sum += d;
+          }
+          ASSERT_EQ(sum, kSlice.value);
+          for (const std::int64_t l : c->longest_ns(kLeaf)) ASSERT_GE(l, 0);
+        }
+      }
     }
   }
 }

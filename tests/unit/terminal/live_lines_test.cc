@@ -46,6 +46,26 @@ TEST(LiveLines, ARunIsToldLineByLine) {
           "margay: 62.0 s  phase B begins (4th time; usual 14.0 s)"));
 }
 
+TEST(LiveLines, ThatCallsAreSummedIsToldOnceAMinute) {
+  LiveLines lines;
+  wire::Report r;
+  r.set_run_begin_ns(1);
+  wire::Counter* summing = r.mutable_health()->add_counters();
+  summing->set_name("sources_summing");
+  const auto at = [&](std::int64_t s, std::uint64_t processes) {
+    r.set_watermark_ns(1 + s * 1'000'000'000);
+    summing->set_value(processes);
+    return lines.feed(r, TimeNs(r.watermark_ns()));
+  };
+  EXPECT_THAT(at(1, 0), ElementsAre());
+  EXPECT_THAT(at(2, 64),
+              ElementsAre(HasSubstr("2.0 s  64 processes call so often that recording it would slow")));
+  EXPECT_THAT(at(3, 60), ElementsAre());
+  EXPECT_THAT(at(5, 0), ElementsAre());
+  EXPECT_THAT(at(63, 0), ElementsAre(HasSubstr("every call is recorded again")));
+  EXPECT_THAT(at(64, 0), ElementsAre());
+}
+
 TEST(LiveLines, ABoundaryIsToldAtOneLevel) {
   LiveLines lines;
   wire::Report r;

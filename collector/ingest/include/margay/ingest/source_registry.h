@@ -73,7 +73,8 @@ struct Stream {
   Account account;
   std::uint64_t summed = 0;  // events that its probe summed, ever; they are in no account
   bool summing = false;
-  TimeNs covered{};  // trace time: no record before it is still to come
+  std::uint32_t probe_clock_error_ns = 0;  // the most that was told
+  TimeNs covered{};                        // trace time: no record before it is still to come
   bool began = false;
   // A batch that begins after `account.next`: something is missing, since then (host time of the collector).
   std::optional<TimeNs> gap_since;

@@ -91,7 +91,8 @@ struct SegmentIdentity {
   std::string boot_id;
   std::string host;
   std::string command;
-  std::string mpi;  // whose it uses, "" where none has been used yet
+  std::string mpi;    // whose it uses, "" where none has been used yet
+  std::string clock;  // what its times are read from
   std::map<std::string, std::string> environment;
 };
 struct SegmentName {
@@ -120,6 +121,7 @@ class SegmentReader {
   // Names [0, names().size()); grows while regions are named.
   std::uint32_t name_count() const;
   std::vector<SegmentName> names() const;
+  DurationNs clock_error() const;  // the worst that was seen so far
   std::uint64_t ringless() const;  // records of threads without a ring: attempted and dropped
 
   // False once the file has become shorter than it was: touching it would be fatal.

@@ -131,7 +131,11 @@ struct SegmentHeader {
   char host[64];
   char command[256];
   char environment[kEnvironment][128];
-  char mpi[16];  // whose MPI the program uses: "Open MPI", "MPICH"; "" while it has used none
+  char mpi[16];    // whose MPI the program uses: "Open MPI", "MPICH"; "" while it has used none
+  char clock[16];  // what its times are read from: "tsc" (the time-stamp counter) or "kernel"
+  // The most that a reading of the counter was seen to be off from CLOCK_MONOTONIC, looked at a thousand
+  // times a second.
+  std::atomic<std::uint32_t> clock_error_ns;
 
   std::atomic<std::int32_t> rank;  // in MPI_COMM_WORLD, -1 before MPI_Init has returned
   std::atomic<std::int32_t> world_size;

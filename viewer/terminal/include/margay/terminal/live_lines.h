@@ -30,6 +30,7 @@ class LiveLines {
   static constexpr std::size_t kMostRemembered = 4096;
   static constexpr std::size_t kMostLinesAFeed = 64;  // more are summed up in one line
   static constexpr DurationNs kLossPeriod = seconds(10);
+  static constexpr DurationNs kSumsPeriod = seconds(60);
 
   explicit LiveLines(bool unicode = true) : unicode_(unicode) {}
 
@@ -47,6 +48,7 @@ class LiveLines {
              std::vector<Line>& out);
   void alerts(const wire::Report& report, std::vector<Line>& out);
   void loss(const wire::Report& report, TimeNs now, std::vector<Line>& out);
+  void sums(const wire::Report& report, std::vector<Line>& out);
   // True the first time that `key` is seen.
   bool first_time(const std::string& key);
 
@@ -60,6 +62,8 @@ class LiveLines {
   TimeNs loss_told_at_{};
   std::uint32_t restarts_told_ = 0;
   bool archive_trouble_told_ = false;
+  bool sums_told_ = false;
+  std::int64_t sums_told_ns_ = INT64_MIN;
 };
 
 }  // namespace margay::terminal

@@ -1,0 +1,100 @@
+"""Calls that are summed in the process, for there are too many to record each (collector/probe/SUMS.md)."""
+import collections
+import csv
+import os
+import signal
+import unittest
+
+from e2e import CALLCOUNT, CG, E2eTest, MPIRUN, again_if_disturbed, calls_by_rank, dump, end_process, judge, plant, wait_for
+
+# Of functions whose calls are not simply entered and left.
+APART = {"MPI_Init", "MPI_Finalize"}
+
+
+class Sums(E2eTest):
+    def run_cg(self, seconds, ranks=4, budget="0.0001", flags=(), **options):
+        """Conjugate gradients; next to nothing may be recorded call by call."""
+        config = os.path.join(self.place, "margay.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"[node]\nrecord_budget = {budget}\n")
+        return self.run_margay([MPIRUN, "-np", str(ranks), CG, "--rows", "8", "--seconds", str(seconds)],
+                               flags=["--config", config, *flags], sums=True, **options)
+
+    def visits(self, run):
+        """{rank: {state: visits that ended}} of the archived slices."""
+        meta = run.meta()
+        rank_of = {leaf["leaf"]: int(leaf["attributes"]["rank"]) for leaf in meta["leaves"]}
+        out = collections.defaultdict(collections.Counter)
+        for row in csv.DictReader(dump("cells", run.archive).splitlines()):
+            out[rank_of[int(row["leaf"])]][row["state"]] += int(row["visits"])
+        return out
+
+    def wait_until_summing(self, run, ranks=4):
+        def all_sum():
+            self.assertTrue(run.running, "the job ended too early for this test")
+            counters = {c["name"]: c["value"] for c in run.status().get("counters", [])}
+            return counters.get("sources_summing", 0) == ranks
+        wait_for(all_sum, "the processes sum", poll=0.2)
+
+    def test_every_call_is_in_the_cells(self):
+        counts = os.path.join(self.place, "counts")
+        os.mkdir(counts)
+        run = self.run_cg(4, env={"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts})
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)
+        self.check_cells(run)
+        verified, _ = self.check_archive(run)
+        summary = run.summary
+        self.assertEqual(verified["raw_events"], summary["events"]["produced"])
+        calls, visits = calls_by_rank(counts), self.visits(run)
+        for rank in range(4):
+            for function in set(calls[rank]) - APART:
+                if function in visits[rank] or calls[rank][function] == 0:
+                    self.assertEqual(visits[rank][function], calls[rank][function], f"rank {rank} {function}")
+            self.assertGreater(visits[rank]["MPI_Waitall"], 100)
+        events = 2 * sum(sum(c.values()) for c in calls.values())
+        print(f"  {events} events: {summary['summed']} summed, {summary['events']['produced']} records", flush=True)
+        self.assertGreater(summary["summed"], events // 2)
+        self.assertLess(summary["events"]["produced"], events)
+        self.assertIn("so often that recording it would slow the job down", run.stderr)
+
+    @again_if_disturbed
+    def test_a_stopped_rank_is_told(self):
+        run = self.run_cg(14)
+        ranks = run.ranks("margay-cg", 4)
+        self.wait_until_summing(run)
+        run.wait_for_slices(40)
+        fault = plant.stop_rank(ranks[2], 1.0, 2)
+        self.assertTrue(run.running, "the job ended before the stop was over")
+        self.assertEqual(run.wait(), 0)
+        self.check_conservation(run, 4)
+        alerts = [(a["emitted_wall_ns"], a) for a in run.alerts]
+        verdicts, _ = judge.judge_faults(alerts, [fault], 3_000_000_000)
+        latency = verdicts[0]["latency_ns"]
+        print(f"  stop seen after {'-' if latency is None else round(latency / 1e6)} ms as {verdicts[0]['kind']}", flush=True)
+        self.assertGreaterEqual(verdicts[0]["alerts"], 1, run.alerts)
+        self.assertTrue(verdicts[0]["cause_correct"], verdicts[0]["likely_cause"])
+        self.assertGreater(run.summary["summed"], 0)
+
+    def test_agent_killed(self):
+        run = self.run_cg(6)
+        run.ranks("margay-cg", 4)
+        self.wait_until_summing(run)
+        agent = run.child("margay-node")
+        end_process(agent, signal.SIGKILL)
+        wait_for(lambda: run.child("margay-node") not in (None, agent), "another agent")
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4, lossless=False)
+        self.check_cells(run)
+        events = run.summary["events"]
+        self.assertEqual(events["rejected"] + events["probe_dropped"], 0, events)
+
+    def test_every_call_is_recorded_where_that_is_wanted(self):
+        run = self.run_cg(2, budget="0")
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4, lossless=False)
+        self.assertEqual(run.summary["summed"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
