@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
       const double before = rr;
       rr = dot(r, r);
       for (int i = 1; i <= rows; ++i) p[i] = r[i] + rr / before * p[i];
-      if (k % 100 == 99) {
+      if (iterations % 100 == 99) {
         go_on = MPI_Wtime() - begin < seconds || error > 0.5; /* the first is always brought to its end */
         MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
       }
