@@ -23,7 +23,7 @@ class Sums(E2eTest):
     def visits(self, run):
         """{rank: {state: visits that ended}} of the archived slices."""
         meta = run.meta()
-        rank_of = {leaf["leaf"]: int(leaf["attributes"]["rank"]) for leaf in meta["leaves"]}
+        rank_of = {i: int(leaf["rank"]) for i, leaf in enumerate(meta["leaves"])}
         out = collections.defaultdict(collections.Counter)
         for row in csv.DictReader(dump("cells", run.archive).splitlines()):
             out[rank_of[int(row["leaf"])]][row["state"]] += int(row["visits"])
