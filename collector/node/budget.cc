@@ -9,7 +9,7 @@ namespace {
 constexpr DurationNs kLongestPart = milliseconds(100);
 constexpr DurationNs kBetween = milliseconds(200);
 constexpr DurationNs kAtLeast = seconds(2);
-constexpr double kClearlyLess = 0.5;  // of its share
+constexpr double kClearlyLess = 0.5;  // of the budget
 
 }  // namespace
 
@@ -58,14 +58,16 @@ void Budget::decide(TimeNs now, std::span<Process* const> processes) {
     p->known = true;
   }
   const auto cores = std::min<std::size_t>(cores_, processes.size());
-  const double limit = fair_limit(rates, share_ * static_cast<double>(cores) * 1e9 / kRecordNs);
+  const double allowed = share_ * static_cast<double>(cores) * 1e9 / kRecordNs;
+  const double limit = fair_limit(rates, allowed);
+  const double clearly_less = fair_limit(rates, kClearlyLess * allowed);
   for (std::size_t i = 0; i < processes.size(); ++i) {
     Process& p = *processes[i];
     if (rates[i] > limit) {
       p.summing = true;
       p.since = now;
     } else if (p.summing) {
-      if (rates[i] > kClearlyLess * limit) p.since = now;
+      if (rates[i] > clearly_less) p.since = now;
       if (now - p.since >= kAtLeast) p.summing = false;
     }
   }

@@ -20,10 +20,10 @@ std::uint32_t C(MPI_Comm comm) {
 }
 // Of a communicator that lies in memory, and takes no more of it than its MPI's handles do.
 std::uint32_t C_at(const MPI_Comm* comm) {
-  std::uint32_t low = 0;
   if (g_library.comm_c2f != nullptr) return number_of(*comm);
+  std::uint32_t low = 0;
   memcpy(&low, comm, sizeof low);
-  return low;
+  return number_of(reinterpret_cast<MPI_Comm>(std::uintptr_t{low}));
 }
 
 bool in_place(const void* buffer) {

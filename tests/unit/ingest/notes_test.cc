@@ -114,7 +114,7 @@ TEST(Notes, WhatMakesNoSenseIsRejectedAndCounted) {
   s.add(MARGAY_LINK_BEGIN, kLoad, at(70));  // a variable's
   s.add(MARGAY_BEGIN, kSend, at(80));       // only a trace may say so
   s.add(MARGAY_END, kSend, at(90));
-  s.add(13, kSend, at(95));
+  s.add(17, kSend, at(95));  // no kind
   take(rig, s);
   EXPECT_EQ(rig.account().modelled, 1u);
   EXPECT_EQ(rig.account().rejected, s.records.size() - 1);
