@@ -48,8 +48,16 @@ void Budget::decide(TimeNs now, std::span<Process* const> processes) {
     }
     p->floods = false;
   }
-  if (now - looked_ < kBetween) return;
+  const auto cores = std::min<std::size_t>(cores_, processes.size());
+  const double allowed = share_ * static_cast<double>(cores) * 1e9 / kRecordNs;
   const double s = static_cast<double>((now - looked_).value) / 1e9;
+  if (now - looked_ < kBetween) {
+    // Nor can a job that has used up already what is allowed for that long.
+    std::uint64_t recorded = 0;
+    for (const Process* p : processes)
+      if (p->known && !p->summing && p->events > p->before) recorded += p->events - p->before;
+    if (static_cast<double>(recorded) <= allowed * static_cast<double>(kBetween.value) / 1e9) return;
+  }
   looked_ = now;
   std::vector<double> rates;
   for (Process* p : processes) {
@@ -57,8 +65,6 @@ void Budget::decide(TimeNs now, std::span<Process* const> processes) {
     p->before = p->events;
     p->known = true;
   }
-  const auto cores = std::min<std::size_t>(cores_, processes.size());
-  const double allowed = share_ * static_cast<double>(cores) * 1e9 / kRecordNs;
   const double limit = fair_limit(rates, allowed);
   const double clearly_less = fair_limit(rates, kClearlyLess * allowed);
   for (std::size_t i = 0; i < processes.size(); ++i) {

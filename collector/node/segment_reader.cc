@@ -177,8 +177,8 @@ Result<SegmentReader> SegmentReader::open_untrusted(const std::string& path) {
   Capacities capacities;
   for (std::uint32_t r = 0; r < probe::kRings; ++r) {
     // Read once: what was checked is what is used.
-    capacities[r] = static_cast<const volatile std::uint64_t&>(header->rings[r].capacity);
-    if (header->rings[r].offset != probe::ring_offset(r) || !probe::valid_capacity(r, capacities[r]))
+    capacities[r] = static_cast<const volatile std::uint64_t&>(header->rings[r].control.capacity);
+    if (header->rings[r].control.offset != probe::ring_offset(r) || !probe::valid_capacity(r, capacities[r]))
       return refuse_mapped(ErrorCode::kCorrupt, "ring " + std::to_string(r) + " lies outside its place");
   }
   return SegmentReader(fd, header, capacities);
@@ -199,9 +199,9 @@ SegmentReader::SegmentReader(int fd, SegmentHeader* header, const Capacities& ca
           clean_text(header->environment[i], sizeof(header->environment[i]));
   char* base = reinterpret_cast<char*>(header);
   for (std::uint32_t r = 0; r < probe::kRings; ++r)
-    rings_.emplace_back(&header->rings[r],
+    rings_.emplace_back(&header->rings[r].control,
                         reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)), capacities[r],
-                        &header->sums[r]);
+                        &header->rings[r].sums);
 }
 
 SegmentReader::SegmentReader(SegmentReader&& other) noexcept
@@ -267,7 +267,7 @@ bool SegmentReader::intact() const {
 }
 
 bool SegmentReader::ring_used(std::uint32_t index) const {
-  const std::uint32_t state = header_->rings[index].state.load(std::memory_order_acquire);
+  const std::uint32_t state = header_->rings[index].control.state.load(std::memory_order_acquire);
   return state == probe::kLive || state == probe::kEnded;
 }
 

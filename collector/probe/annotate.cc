@@ -22,7 +22,7 @@ constinit thread_local Known t_known[kKnown]{};
 std::uint16_t index_of(const char* name) {
   const auto address = reinterpret_cast<std::uintptr_t>(name);
   Known& known = t_known[(address ^ (address >> 6)) % kKnown];
-  if (known.text == name && strncmp(g_segment->names[known.index], name, kNameBytes - 1) == 0)
+  if (known.text == name && strncmp(g_page.segment->names[known.index], name, kNameBytes - 1) == 0)
     return known.index;
   char cut[kNameBytes];
   const std::size_t n = strnlen(name, kNameBytes - 1);
@@ -53,7 +53,7 @@ void note(Thread& thread, std::uint8_t kind, std::uint16_t state) {
 
 // The name table was taken for too long: lost, and told as such.
 void nowhere() {
-  g_segment->ringless.fetch_add(1, std::memory_order_relaxed);
+  g_page.segment->ringless.fetch_add(1, std::memory_order_relaxed);
 }
 
 void state_enter(const char* name) {

@@ -22,25 +22,26 @@ void explain_silence(int rank) {
 
 void after_init() {
   int rank = -1, size = 0;
-  if (g_library.world != nullptr) {
-    g_library.comm_rank(g_library.world, &rank);
-    g_library.comm_size(g_library.world, &size);
+  if (g_page.library.world != nullptr) {
+    g_page.library.comm_rank(g_page.library.world, &rank);
+    g_page.library.comm_size(g_page.library.world, &size);
   } else {  // another MPI, whose handles we do not know
     const char* told = getenv("PMI_RANK");
     rank = told == nullptr ? 0 : atoi(told);
   }
-  if (g_mode.load(std::memory_order_acquire) != Mode::kOn) {
+  if (g_page.mode.load(std::memory_order_acquire) != Mode::kOn) {
     explain_silence(rank);
     return;
   }
-  g_segment->world_size.store(size, std::memory_order_relaxed);
-  g_segment->rank.store(rank, std::memory_order_relaxed);
-  g_segment->flags.fetch_or(kInitialized, std::memory_order_release);
+  g_page.segment->world_size.store(size, std::memory_order_relaxed);
+  g_page.segment->rank.store(rank, std::memory_order_relaxed);
+  g_page.segment->flags.fetch_or(kInitialized, std::memory_order_release);
+  learn_from_library();
 }
 
 template <class Call>
 int initialize(std::uint16_t function, const void* frame, Call call) {
-  const bool first = g_mode.load(std::memory_order_acquire) == Mode::kUnknown;
+  const bool first = g_page.mode.load(std::memory_order_acquire) == Mode::kUnknown;
   if (first) attach();  // before MPI_Init, so that its own duration is seen
   Thread* const thread = enter(frame);
   if (thread != nullptr) thread->begin(function, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
@@ -96,8 +97,8 @@ int finalize(Entry entry, const void* frame) {
   thread->begin_last(k_MPI_Finalize);
   const int result = function();
   thread->end_last();
-  g_segment->flags.fetch_or(kFinalized, std::memory_order_release);
-  g_mode.store(Mode::kDone, std::memory_order_release);
+  g_page.segment->flags.fetch_or(kFinalized, std::memory_order_release);
+  g_page.mode.store(Mode::kDone, std::memory_order_release);
   return result;
 }
 
@@ -105,8 +106,8 @@ int abort(Entry entry, const void* frame, MPI_Comm comm, int code) {
   auto* const function = real<decltype(MPI_Abort)>(k_MPI_Abort, entry);
   if (function == nullptr) return kNowhere;
   Thread* const thread = enter(frame);
-  if (g_mode.load(std::memory_order_acquire) == Mode::kOn)
-    g_segment->flags.fetch_or(kAborted, std::memory_order_release);
+  if (g_page.mode.load(std::memory_order_acquire) == Mode::kOn)
+    g_page.segment->flags.fetch_or(kAborted, std::memory_order_release);
   if (thread != nullptr) thread->begin(k_MPI_Abort, MARGAY_NO_PEER, MARGAY_NO_TAG, number_of(comm), 0);
   const int result = function(comm, code);
   if (thread != nullptr) thread->end();

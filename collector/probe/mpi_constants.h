@@ -12,9 +12,11 @@ struct MpiConstants {
   std::uintptr_t in_place, status_ignore;
   int proc_null;
   std::size_t status_bytes, status_source, status_tag;  // its size, and where it has these ints
+  std::size_t status_count;  // where it has the bytes that came, 64 bits. Not in any header: tried out
+  bool split_count;          // bit 32 stands for something else
 };
-inline constexpr MpiConstants kOpenMpiConstants = {~std::uintptr_t{0}, 1, 0, -2, 24, 0, 4};
-inline constexpr MpiConstants kMpichConstants = {0xffffffff, ~std::uintptr_t{0}, 1, -1, 20, 8, 12};
+inline constexpr MpiConstants kOpenMpiConstants = {~std::uintptr_t{0}, 1, 0, -2, 24, 0, 4, 16, false};
+inline constexpr MpiConstants kMpichConstants = {0xffffffff, ~std::uintptr_t{0}, 1, -1, 20, 8, 12, 0, true};
 // Handles that are numbers; Open MPI's are addresses of objects, which its library exports.
 inline constexpr std::uintptr_t kMpichWorld = 0x44000000, kMpichCommNull = 0x04000000,
                                 kMpichByte = 0x4c00010d, kMpichDatatypeNull = 0x0c000000;

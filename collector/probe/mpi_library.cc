@@ -2,13 +2,11 @@
 // process of a job, shells and launchers included, most of which have no MPI.
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "probe.h"
 
 namespace margay::probe {
-
-std::atomic<void*> g_real[kEntries][kFunctions];
-constinit Library g_library{};  // set before constructors of this file would run
 
 namespace {
 
@@ -24,6 +22,32 @@ constexpr const char* kFunctionNames[kFunctions] = {
 const char* mpi_name(const char* pmpi_name) {
   return pmpi_name + 1;
 }
+
+// Of Open MPI: types that messages are made of.
+constexpr const char* kTypes[] = {"ompi_mpi_byte",
+                                  "ompi_mpi_packed",
+                                  "ompi_mpi_char",
+                                  "ompi_mpi_unsigned_char",
+                                  "ompi_mpi_int",
+                                  "ompi_mpi_unsigned",
+                                  "ompi_mpi_long",
+                                  "ompi_mpi_unsigned_long",
+                                  "ompi_mpi_float",
+                                  "ompi_mpi_double",
+                                  "ompi_mpi_short",
+                                  "ompi_mpi_long_long_int",
+                                  "ompi_mpi_int8_t",
+                                  "ompi_mpi_int32_t",
+                                  "ompi_mpi_int64_t",
+                                  "ompi_mpi_uint8_t",
+                                  "ompi_mpi_uint32_t",
+                                  "ompi_mpi_uint64_t",
+                                  "ompi_mpi_c_double_complex",
+                                  "ompi_mpi_integer",
+                                  "ompi_mpi_real",
+                                  "ompi_mpi_dblprec",
+                                  "ompi_mpi_dblcplex",
+                                  "ompi_mpi_logical"};
 
 constexpr const char* kOpenMpi[] = {"libmpi.so.40"};
 constexpr const char* kMpich[] = {"libmpich.so.12", "libmpi.so.12"};
@@ -102,8 +126,34 @@ bool is_mpich(Library& l) {
 
 void* resolve(std::uint16_t function, Entry entry) {
   void* p = next_or_pmpi(kFunctionNames[function], entry);
-  if (p != nullptr) g_real[static_cast<std::size_t>(entry)][function].store(p, std::memory_order_relaxed);
+  if (p != nullptr)
+    g_page.real[static_cast<std::size_t>(entry)][function].store(p, std::memory_order_relaxed);
   return p;
+}
+
+MPI_Count bytes_by_mpi(const MPI_Status& status) {
+  MPI_Count bytes = -1;
+  const Library& l = g_page.library;
+  return l.get_elements(&status, l.byte, &bytes) == MPI_SUCCESS ? bytes : -1;
+}
+
+void learn_from_library() {
+  Library& l = g_page.library;
+  MPI_Status status{};
+  constexpr std::uint64_t kSome = 0x1'2345'6780;
+  const std::uint64_t told = l.is.split_count ? (kSome & UINT32_MAX) | (kSome >> 32 << 33) : kSome;
+  memcpy(status.raw + l.is.status_count, &told, sizeof told);
+  MPI_Count got = 0;
+  if (l.get_elements(&status, l.byte, &got) == MPI_SUCCESS && got == MPI_Count{kSome})
+    g_page.count_in_status.store(true, std::memory_order_relaxed);
+  if (l.comm_c2f == nullptr) return;
+  for (const char* name : kTypes) {
+    MPI_Datatype type = nullptr;
+    int size = 0;
+    if (find_object(type, name) && g_page.types.of(reinterpret_cast<std::uintptr_t>(type)) < 0 &&
+        l.type_size(type, &size) == MPI_SUCCESS && size > 0)
+      g_page.types.add(reinterpret_cast<std::uintptr_t>(type), static_cast<std::uint16_t>(size));
+  }
 }
 
 void* resolve_pcontrol(Entry entry) {
@@ -128,7 +178,7 @@ bool find_library() {
                      find(l.get_elements, "PMPI_Get_elements_x") && find(l.initialized, "PMPI_Initialized") &&
                      find(l.finalized, "PMPI_Finalized") && (is_open_mpi(l) || is_mpich(l));
   if (found) {  // all at once, so that no later call has to search
-    g_library = l;
+    g_page.library = l;
     for (std::uint16_t f = kCompute + 1; f < kFunctions; ++f)
       for (const Entry entry : {Entry::kMpi, Entry::kPmpi}) resolve(f, entry);
   }

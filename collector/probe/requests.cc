@@ -8,24 +8,28 @@
 namespace margay::probe {
 namespace {
 
-constinit Requests g_receives{};  // set before constructors of this file would run
+constinit FarRequests g_more_receives{};
+constinit Requests g_receives{g_page.receives, g_more_receives};
 
 // Of as many as this in one call it is known which of them completed. Those beyond count, as posted, in the
 // first call that waits for them.
 constexpr int kMostAtOnce = 256;
 constexpr int kMostOwnStatuses = 64;  // 1.5 KiB of the program's stack
+// Calls with as few as this get by with the stack's own page.
+constexpr int kFew = 4;
 
 std::uintptr_t handle_at(const MPI_Request* requests, int i) {
-  const std::size_t width = g_library.comm_c2f != nullptr ? sizeof(std::uintptr_t) : sizeof(std::uint32_t);
+  const std::size_t width =
+      g_page.library.comm_c2f != nullptr ? sizeof(std::uintptr_t) : sizeof(std::uint32_t);
   std::uintptr_t handle = 0;
   memcpy(&handle, reinterpret_cast<const char*>(requests) + static_cast<std::size_t>(i) * width, width);
   return handle;
 }
 const char* status_at(const void* statuses, int i) {
-  return static_cast<const char*>(statuses) + static_cast<std::size_t>(i) * g_library.is.status_bytes;
+  return static_cast<const char*>(statuses) + static_cast<std::size_t>(i) * g_page.library.is.status_bytes;
 }
 bool ignored(const void* status) {
-  return reinterpret_cast<std::uintptr_t>(status) == g_library.is.status_ignore;
+  return reinterpret_cast<std::uintptr_t>(status) == g_page.library.is.status_ignore;
 }
 
 // What completed in one call, added up.
@@ -41,10 +45,10 @@ struct Came {
     MPI_Count got = -1;
     if (status != nullptr) {
       MPI_Status copy;
-      memcpy(copy.raw, status, g_library.is.status_bytes);
-      if (g_library.get_elements(&copy, g_library.byte, &got) != MPI_SUCCESS) got = -1;
-      memcpy(&source, status + g_library.is.status_source, sizeof source);
-      memcpy(&tag, status + g_library.is.status_tag, sizeof tag);
+      memcpy(copy.raw, status, g_page.library.is.status_bytes);
+      got = bytes_of(copy);
+      memcpy(&source, status + g_page.library.is.status_source, sizeof source);
+      memcpy(&tag, status + g_page.library.is.status_tag, sizeof tag);
     }
     bytes += got >= 0 ? static_cast<std::uint64_t>(got) : posted;
     if (++receives > 1 || status == nullptr) source = MARGAY_NO_PEER, tag = MARGAY_NO_TAG;
@@ -52,25 +56,26 @@ struct Came {
 };
 
 // A call that completes some of `count` requests: what is to be known before it.
+template <int kKnown, int kOwn>
 struct Waiting {
-  std::uintptr_t handles[kMostAtOnce];  // of receives; 0: not one
+  std::uintptr_t handles[kKnown];  // of receives; 0: not one
   int known;
   // As large as so many of either MPI's.
-  MPI_Status own[kMostOwnStatuses * 24 / sizeof(MPI_Status) + 1];
+  MPI_Status own[kOwn * 24 / sizeof(MPI_Status) + 1];
   Came came;
 
-  Waiting(int count, const MPI_Request* requests) : known(count < kMostAtOnce ? count : kMostAtOnce) {
+  Waiting(int count, const MPI_Request* requests) : known(count < kKnown ? count : kKnown) {
     if (!g_receives.any()) known = 0;
     for (int i = 0; i < known; ++i) {
       handles[i] = handle_at(requests, i);
       if (!g_receives.has(handles[i])) handles[i] = 0;
     }
-    if (known == kMostAtOnce)
+    if (known == kKnown)
       for (int i = known; i < count; ++i) came.add(handle_at(requests, i), nullptr);
   }
   // Where the program wants none, a status of ours, if there is something to find out and room for it.
   MPI_Status* statuses(MPI_Status* theirs, int count) {
-    if (!ignored(theirs) || count > kMostOwnStatuses) return theirs;
+    if (!ignored(theirs) || count > kOwn) return theirs;
     for (int i = 0; i < known; ++i)
       if (handles[i] != 0) return own;
     return theirs;
@@ -84,7 +89,11 @@ struct Waiting {
     t.end(came.source, came.tag, 0, came.bytes);
   }
 };
-static_assert(sizeof(Waiting::own) >= kMostOwnStatuses * std::size_t{24});
+using ForOne = Waiting<1, 1>;
+using ForFew = Waiting<kFew, kFew>;
+using ForMany = Waiting<kMostAtOnce, kMostOwnStatuses>;
+static_assert(sizeof(ForMany::own) >= kMostOwnStatuses * std::size_t{24} &&
+              sizeof(ForFew::own) >= kFew * std::size_t{24} && sizeof(ForOne::own) >= std::size_t{24});
 
 }  // namespace
 
@@ -106,11 +115,12 @@ Thread* begin(Fn* function, std::uint16_t name, const void* frame) {
   return thread;
 }
 
-int wait(Entry entry, const void* frame, MPI_Request* request, MPI_Status* status) {
+[[gnu::always_inline]] inline int wait(Entry entry, const void* frame, MPI_Request* request,
+                                       MPI_Status* status) {
   auto* const call = real<decltype(MPI_Wait)>(k_MPI_Wait, entry);
   Thread* const thread = begin(call, k_MPI_Wait, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(request, status);
-  Waiting w(1, request);
+  ForOne w(1, request);
   MPI_Status* const mine = w.statuses(status, 1);
   const int result = call(request, mine);
   if (result == MPI_SUCCESS) w.completed(0, mine, 0);
@@ -118,11 +128,13 @@ int wait(Entry entry, const void* frame, MPI_Request* request, MPI_Status* statu
   return result;
 }
 
-int waitall(Entry entry, const void* frame, int count, MPI_Request* requests, MPI_Status* statuses) {
+template <class For>
+[[gnu::always_inline]] inline int waitall(Entry entry, const void* frame, int count, MPI_Request* requests,
+                                          MPI_Status* statuses) {
   auto* const call = real<decltype(MPI_Waitall)>(k_MPI_Waitall, entry);
   Thread* const thread = begin(call, k_MPI_Waitall, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, statuses);
-  Waiting w(count, requests);
+  For w(count, requests);
   MPI_Status* const mine = w.statuses(statuses, count);
   const int result = call(count, requests, mine);
   for (int i = 0; i < count && result == MPI_SUCCESS; ++i) w.completed(i, mine, i);
@@ -130,12 +142,13 @@ int waitall(Entry entry, const void* frame, int count, MPI_Request* requests, MP
   return result;
 }
 
-int waitany(Entry entry, const void* frame, int count, MPI_Request* requests, int* index,
-            MPI_Status* status) {
+template <class For>
+[[gnu::always_inline]] inline int waitany(Entry entry, const void* frame, int count, MPI_Request* requests,
+                                          int* index, MPI_Status* status) {
   auto* const call = real<decltype(MPI_Waitany)>(k_MPI_Waitany, entry);
   Thread* const thread = begin(call, k_MPI_Waitany, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, index, status);
-  Waiting w(count, requests);
+  For w(count, requests);
   MPI_Status* const mine = w.statuses(status, 1);
   const int result = call(count, requests, index, mine);
   if (result == MPI_SUCCESS) w.completed(*index, mine, 0);
@@ -143,12 +156,13 @@ int waitany(Entry entry, const void* frame, int count, MPI_Request* requests, in
   return result;
 }
 
-int waitsome(Entry entry, const void* frame, int count, MPI_Request* requests, int* out, int* indices,
-             MPI_Status* statuses) {
+template <class For>
+[[gnu::always_inline]] inline int waitsome(Entry entry, const void* frame, int count, MPI_Request* requests,
+                                           int* out, int* indices, MPI_Status* statuses) {
   auto* const call = real<decltype(MPI_Waitsome)>(k_MPI_Waitsome, entry);
   Thread* const thread = begin(call, k_MPI_Waitsome, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, out, indices, statuses);
-  Waiting w(count, requests);
+  For w(count, requests);
   MPI_Status* const mine = w.statuses(statuses, count);
   const int result = call(count, requests, out, indices, mine);
   for (int i = 0; result == MPI_SUCCESS && i < *out; ++i) w.completed(indices[i], mine, i);
@@ -156,11 +170,12 @@ int waitsome(Entry entry, const void* frame, int count, MPI_Request* requests, i
   return result;
 }
 
-int test(Entry entry, const void* frame, MPI_Request* request, int* flag, MPI_Status* status) {
+[[gnu::always_inline]] inline int test(Entry entry, const void* frame, MPI_Request* request, int* flag,
+                                       MPI_Status* status) {
   auto* const call = real<decltype(MPI_Test)>(k_MPI_Test, entry);
   Thread* const thread = begin(call, k_MPI_Test, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(request, flag, status);
-  Waiting w(1, request);
+  ForOne w(1, request);
   MPI_Status* const mine = w.statuses(status, 1);
   const int result = call(request, flag, mine);
   if (result == MPI_SUCCESS && *flag != 0) w.completed(0, mine, 0);
@@ -168,12 +183,13 @@ int test(Entry entry, const void* frame, MPI_Request* request, int* flag, MPI_St
   return result;
 }
 
-int testall(Entry entry, const void* frame, int count, MPI_Request* requests, int* flag,
-            MPI_Status* statuses) {
+template <class For>
+[[gnu::always_inline]] inline int testall(Entry entry, const void* frame, int count, MPI_Request* requests,
+                                          int* flag, MPI_Status* statuses) {
   auto* const call = real<decltype(MPI_Testall)>(k_MPI_Testall, entry);
   Thread* const thread = begin(call, k_MPI_Testall, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, flag, statuses);
-  Waiting w(count, requests);
+  For w(count, requests);
   MPI_Status* const mine = w.statuses(statuses, count);
   const int result = call(count, requests, flag, mine);
   for (int i = 0; i < count && result == MPI_SUCCESS && *flag != 0; ++i) w.completed(i, mine, i);
@@ -181,12 +197,13 @@ int testall(Entry entry, const void* frame, int count, MPI_Request* requests, in
   return result;
 }
 
-int testany(Entry entry, const void* frame, int count, MPI_Request* requests, int* index, int* flag,
-            MPI_Status* status) {
+template <class For>
+[[gnu::always_inline]] inline int testany(Entry entry, const void* frame, int count, MPI_Request* requests,
+                                          int* index, int* flag, MPI_Status* status) {
   auto* const call = real<decltype(MPI_Testany)>(k_MPI_Testany, entry);
   Thread* const thread = begin(call, k_MPI_Testany, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, index, flag, status);
-  Waiting w(count, requests);
+  For w(count, requests);
   MPI_Status* const mine = w.statuses(status, 1);
   const int result = call(count, requests, index, flag, mine);
   if (result == MPI_SUCCESS && *flag != 0) w.completed(*index, mine, 0);
@@ -194,12 +211,13 @@ int testany(Entry entry, const void* frame, int count, MPI_Request* requests, in
   return result;
 }
 
-int testsome(Entry entry, const void* frame, int count, MPI_Request* requests, int* out, int* indices,
-             MPI_Status* statuses) {
+template <class For>
+[[gnu::always_inline]] inline int testsome(Entry entry, const void* frame, int count, MPI_Request* requests,
+                                           int* out, int* indices, MPI_Status* statuses) {
   auto* const call = real<decltype(MPI_Testsome)>(k_MPI_Testsome, entry);
   Thread* const thread = begin(call, k_MPI_Testsome, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, out, indices, statuses);
-  Waiting w(count, requests);
+  For w(count, requests);
   MPI_Status* const mine = w.statuses(statuses, count);
   const int result = call(count, requests, out, indices, mine);
   for (int i = 0; result == MPI_SUCCESS && i < *out; ++i) w.completed(indices[i], mine, i);
@@ -219,30 +237,45 @@ int request_free(Entry entry, const void* frame, MPI_Request* request) {
 
 }  // namespace
 
-#define HERE __builtin_frame_address(0)
-#define BOTH(name, function, params, ...)             \
-  MARGAY_EXPORT int name params {                     \
-    return function(Entry::kMpi, HERE, __VA_ARGS__);  \
-  }                                                   \
-  MARGAY_EXPORT int P##name params {                  \
-    return function(Entry::kPmpi, HERE, __VA_ARGS__); \
-  }
+// A frame of its own, for what takes much of the stack.
+template <class F>
+[[gnu::noinline]] int apart(const F& f) {
+  return f();
+}
 
-BOTH(MPI_Wait, wait, (MPI_Request * request, MPI_Status* status), request, status)
-BOTH(MPI_Waitall, waitall, (int count, MPI_Request requests[], MPI_Status* statuses), count, requests,
-     statuses)
-BOTH(MPI_Waitany, waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status), count,
-     requests, index, status)
-BOTH(MPI_Waitsome, waitsome,
-     (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]), count, requests,
-     out, indices, statuses)
-BOTH(MPI_Test, test, (MPI_Request * request, int* flag, MPI_Status* status), request, flag, status)
-BOTH(MPI_Testall, testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]), count,
-     requests, flag, statuses)
-BOTH(MPI_Testany, testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
-     count, requests, index, flag, status)
-BOTH(MPI_Testsome, testsome,
-     (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]), count, requests,
-     out, indices, statuses)
-BOTH(MPI_Request_free, request_free, (MPI_Request * request), request)
+// What programs call most lies with its like (PROBE.md, *Pages*).
+#define HERE __builtin_frame_address(0)
+#define BOTH(how, name, params, function)    \
+  MARGAY_EXPORT how int name params {        \
+    constexpr Entry mg_entry = Entry::kMpi;  \
+    return function;                         \
+  }                                          \
+  MARGAY_EXPORT int P##name params {         \
+    constexpr Entry mg_entry = Entry::kPmpi; \
+    return function;                         \
+  }
+// Where a call waits for few, it takes no more of the stack than these need.
+#define BY_COUNT(function, ...)                                                           \
+  [&](const void* frame) {                                                                \
+    if (count <= kFew) return function<ForFew>(mg_entry, frame, count, __VA_ARGS__);      \
+    return apart([&] { return function<ForMany>(mg_entry, frame, count, __VA_ARGS__); }); \
+  }(HERE)
+
+BOTH([[gnu::hot]], MPI_Wait, (MPI_Request * request, MPI_Status* status),
+     wait(mg_entry, HERE, request, status))
+BOTH([[gnu::hot]], MPI_Waitall, (int count, MPI_Request requests[], MPI_Status* statuses),
+     BY_COUNT(waitall, requests, statuses))
+BOTH(, MPI_Waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status),
+     BY_COUNT(waitany, requests, index, status))
+BOTH(, MPI_Waitsome, (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]),
+     BY_COUNT(waitsome, requests, out, indices, statuses))
+BOTH([[gnu::hot]], MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status),
+     test(mg_entry, HERE, request, flag, status))
+BOTH(, MPI_Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
+     BY_COUNT(testall, requests, flag, statuses))
+BOTH(, MPI_Testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
+     BY_COUNT(testany, requests, index, flag, status))
+BOTH(, MPI_Testsome, (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]),
+     BY_COUNT(testsome, requests, out, indices, statuses))
+BOTH(, MPI_Request_free, (MPI_Request * request), request_free(mg_entry, HERE, request))
 // NOLINTEND

@@ -1,6 +1,6 @@
 // Which requests are receives: what came is known only when they complete, and then nothing else tells.
 //
-// A table of fixed size, by the request's handle. A receive that finds no room in it is not tracked: it then
+// Tables of fixed size, by the request's handle. A receive that finds no room is not tracked: it then
 // counts as posted. Handles are used again by MPI: an entry is taken out by the call that completes the
 // request, and one handle may be there twice for the moment between its completion and that.
 //
@@ -14,14 +14,13 @@
 
 namespace margay::probe {
 
-class Requests {
+// Slots: a power of two, or few; and how many of them a handle may be in.
+template <std::size_t kSlotsHere, std::size_t kNearHere>
+class RequestTable {
  public:
-  static constexpr std::size_t kSlots = 4096;  // a power of two
-  static constexpr std::size_t kNear = 16;     // slots that a handle may be in
-
+  static constexpr std::size_t kSlots = kSlotsHere, kNear = kNearHere;
   // False: there is no room. `posted`: bytes, at most. A persistent one stays until it is freed.
   bool add(std::uintptr_t handle, std::uint64_t posted, bool persistent) {
-    if (handle == 0) return false;
     for (std::size_t n = 0; n < kNear; ++n) {
       Slot& slot = at(handle, n);
       std::uintptr_t none = 0;
@@ -38,17 +37,19 @@ class Requests {
   bool has(std::uintptr_t handle) { return any() && find(handle) != nullptr; }
   // It has completed. False: it was none.
   bool complete(std::uintptr_t handle, std::uint64_t& posted) {
-    Slot* const slot = find(handle);
+    Slot* const slot = any() ? find(handle) : nullptr;
     if (slot == nullptr) return false;
     const std::uint64_t known = slot->posted.load(std::memory_order_relaxed);
     posted = known & ~kPersistent;
     if ((known & kPersistent) == 0) release(*slot, handle);
     return true;
   }
-  // It is no more, or is another's.
-  void forget(std::uintptr_t handle) {
-    if (!any()) return;
-    if (Slot* const slot = find(handle)) release(*slot, handle);
+  // It is no more, or is another's. False: it was none.
+  bool forget(std::uintptr_t handle) {
+    Slot* const slot = any() ? find(handle) : nullptr;
+    if (slot == nullptr) return false;
+    release(*slot, handle);
+    return true;
   }
 
  private:
@@ -59,6 +60,7 @@ class Requests {
   };
   // Handles are addresses of objects of some hundred bytes, or numbers that differ in the lowest bits.
   Slot& at(std::uintptr_t handle, std::size_t n) {
+    if constexpr (kNear == kSlots) return slots_[n];
     return slots_[((handle ^ (handle >> 7) ^ (handle >> 16)) + n) & (kSlots - 1)];
   }
   Slot* find(std::uintptr_t handle) {
@@ -71,8 +73,33 @@ class Requests {
       tracked_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  Slot slots_[kSlots];
   std::atomic<std::uint32_t> tracked_;
+  Slot slots_[kSlots];
+};
+
+// The few that most programs have at a time take two cache lines of the page that each call looks at
+// (page.h).
+using FewRequests = RequestTable<7, 7>;
+using FarRequests = RequestTable<4096, 16>;
+
+class Requests {
+ public:
+  static constexpr std::size_t kSlots = FewRequests::kSlots + FarRequests::kSlots;
+  static constexpr std::size_t kNear = FewRequests::kNear + FarRequests::kNear;
+  constexpr Requests(FewRequests& few, FarRequests& far) : few_(few), far_(far) {}
+  bool add(std::uintptr_t handle, std::uint64_t posted, bool persistent) {
+    return handle != 0 && (few_.add(handle, posted, persistent) || far_.add(handle, posted, persistent));
+  }
+  bool any() const { return few_.any() || far_.any(); }
+  bool has(std::uintptr_t handle) { return few_.has(handle) || far_.has(handle); }
+  bool complete(std::uintptr_t handle, std::uint64_t& posted) {
+    return few_.complete(handle, posted) || far_.complete(handle, posted);
+  }
+  bool forget(std::uintptr_t handle) { return few_.forget(handle) || far_.forget(handle); }
+
+ private:
+  FewRequests& few_;
+  FarRequests& far_;
 };
 
 }  // namespace margay::probe

@@ -16,13 +16,8 @@
 
 namespace margay::probe {
 
-std::atomic<Mode> g_mode{Mode::kUnknown};
 std::atomic<Mode> g_annotations{Mode::kUnknown};
-SegmentHeader* g_segment = nullptr;
 const char* g_why_off = nullptr;
-// Preloaded objects always have room in the static TLS block, so the fast model is safe (CMakeLists.txt sets
-// it).
-constinit thread_local Thread t_thread{};
 
 namespace {
 
@@ -152,18 +147,18 @@ void describe(SegmentHeader& h, std::uint64_t start_time) {
   }
   h.names_used.store(kFunctions, std::memory_order_relaxed);
   for (std::uint32_t r = 0; r < kRings; ++r) {
-    h.rings[r].offset = ring_offset(r);
-    h.rings[r].capacity = records_of(r);
+    h.rings[r].control.offset = ring_offset(r);
+    h.rings[r].control.capacity = records_of(r);
   }
 }
 
 void in_child_after_fork() {
   // The parent's ring has one producer, and that is not us.
-  g_mode.store(Mode::kOff, std::memory_order_release);
+  g_page.mode.store(Mode::kOff, std::memory_order_release);
   t_thread.writer.unbind();
   t_thread.claimed = t_thread.named = false;
   // What the child names itself is of a process of its own, if it does.
-  g_segment = nullptr;
+  g_page.segment = nullptr;
   g_making.store(kNotYet, std::memory_order_relaxed);
   g_annotations.store(Mode::kUnknown, std::memory_order_release);
 }
@@ -263,7 +258,8 @@ int give_ring(std::uint32_t ring) {
   const std::uint64_t bytes = records_of(ring) * sizeof(margay_record);
   const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t begin = ring_offset(ring) / page * page;
-  const int error = populate(reinterpret_cast<char*>(g_segment) + begin, ring_offset(ring) + bytes - begin);
+  const int error =
+      populate(reinterpret_cast<char*>(g_page.segment) + begin, ring_offset(ring) + bytes - begin);
   if (error != EINVAL) return error;
   // By name, not by a descriptor kept open: programs close descriptors they do not know and reuse the
   // numbers.
@@ -299,7 +295,7 @@ bool name_the_unnamed() {
     discard(u);
     return false;
   }
-  g_segment = static_cast<SegmentHeader*>(u.memory);
+  g_page.segment = static_cast<SegmentHeader*>(u.memory);
   u.memory = nullptr;
   discard(u);
   return true;
@@ -329,7 +325,7 @@ const char* make_segment() {
   // what nobody feels.
   constexpr std::uint64_t kAtOnce = ring_offset(0) + (256U << 10);
   populate(memory, first_bytes() < kAtOnce ? first_bytes() : kAtOnce);
-  g_segment = static_cast<SegmentHeader*>(memory);
+  g_page.segment = static_cast<SegmentHeader*>(memory);
   show(memory);
   return nullptr;
 }
@@ -382,8 +378,8 @@ void attach() {
   const int saved = errno;
   const char* why = find_library() ? have_segment() : "this program's MPI is neither Open MPI nor MPICH";
   g_why_off = why;
-  if (why == nullptr) copy(g_segment->mpi, sizeof g_segment->mpi, g_library.name);
-  g_mode.store(why == nullptr ? Mode::kOn : Mode::kOff, std::memory_order_release);
+  if (why == nullptr) copy(g_page.segment->mpi, sizeof g_page.segment->mpi, g_page.library.name);
+  g_page.mode.store(why == nullptr ? Mode::kOn : Mode::kOff, std::memory_order_release);
   errno = saved;
 }
 
@@ -391,7 +387,7 @@ void attach_annotations() {
   const int saved = errno;
   const bool on = have_segment() == nullptr;
   if (on) {
-    g_segment->flags.fetch_or(kNamesStates, std::memory_order_release);
+    g_page.segment->flags.fetch_or(kNamesStates, std::memory_order_release);
     g_other_states = name_index("(other states)", Named::kState);
     g_thread_end = name_index(MARGAY_THREAD_END, Named::kState);
   }
@@ -409,7 +405,8 @@ bool should_complain(int rank) {
 
 void claim_ring(RingWriter& writer) {
   for (std::uint32_t i = 0; i < kRings; ++i) {
-    RingControl& c = g_segment->rings[i];
+    RingSpace& space = g_page.segment->rings[i];
+    RingControl& c = space.control;
     std::uint32_t state = c.state.load(std::memory_order_acquire);
     if (state != kFree && state != kEnded) continue;
     const bool fresh = state == kFree;
@@ -422,16 +419,16 @@ void claim_ring(RingWriter& writer) {
       }
     }
     c.thread_id = static_cast<std::uint32_t>(syscall(SYS_gettid));
-    char* base = reinterpret_cast<char*>(g_segment);
-    writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), records_of(i),
-                &g_segment->sums[i], g_segment);
+    char* base = reinterpret_cast<char*>(g_page.segment);
+    writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), records_of(i), &space.sums,
+                g_page.segment);
     pthread_setspecific(g_thread_key, &c);
     return;
   }
 }
 
 std::uint16_t name_index(const char* name, Named what) {
-  SegmentHeader& h = *g_segment;
+  SegmentHeader& h = *g_page.segment;
   const std::uint8_t family = what == Named::kRegion ? REGION : OTHER;
   const auto find = [&](std::uint32_t from, std::uint32_t to) -> std::uint16_t {
     for (std::uint32_t i = from; i < to; ++i)
@@ -463,23 +460,24 @@ std::uint16_t name_index(const char* name, Named what) {
 }
 
 Thread* enter_slowly(const void* frame) {
-  if (g_mode.load(std::memory_order_acquire) == Mode::kUnknown) {
+  if (g_page.mode.load(std::memory_order_acquire) == Mode::kUnknown) {
     // MPI was initialized out of our sight (from Fortran, say), or is not initialized at all.
     if (!find_library()) return nullptr;
     int initialized = 0;
-    g_library.initialized(&initialized);
+    g_page.library.initialized(&initialized);
     if (!initialized) return nullptr;
     attach();
-    if (g_mode.load(std::memory_order_acquire) == Mode::kOn) {
+    if (g_page.mode.load(std::memory_order_acquire) == Mode::kOn) {
       int rank = -1, size = 0;
-      g_library.comm_rank(g_library.world, &rank);
-      g_library.comm_size(g_library.world, &size);
-      g_segment->world_size.store(size, std::memory_order_relaxed);
-      g_segment->rank.store(rank, std::memory_order_relaxed);
-      g_segment->flags.fetch_or(kInitialized, std::memory_order_release);
+      g_page.library.comm_rank(g_page.library.world, &rank);
+      g_page.library.comm_size(g_page.library.world, &size);
+      g_page.segment->world_size.store(size, std::memory_order_relaxed);
+      g_page.segment->rank.store(rank, std::memory_order_relaxed);
+      g_page.segment->flags.fetch_or(kInitialized, std::memory_order_release);
+      learn_from_library();
     }
   }
-  if (g_mode.load(std::memory_order_acquire) != Mode::kOn) return nullptr;
+  if (g_page.mode.load(std::memory_order_acquire) != Mode::kOn) return nullptr;
   return enter_thread(frame);
 }
 
@@ -509,8 +507,8 @@ Thread* enter_thread(const void* frame) {
 
 // Told to the agent so that it can tell a process that came to its end from one that was killed.
 __attribute__((destructor)) static void at_exit() {
-  if (g_segment != nullptr && g_pid == getpid())
-    g_segment->flags.fetch_or(kExiting, std::memory_order_release);
+  if (g_page.segment != nullptr && g_pid == getpid())
+    g_page.segment->flags.fetch_or(kExiting, std::memory_order_release);
 }
 
 }  // namespace margay::probe

@@ -33,7 +33,7 @@ std::uint32_t piece_records(const SumTable& table, margay_record* out) {
   const std::uint32_t entries = table.entries < kMostSums ? table.entries : kMostSums;
   for (std::uint32_t i = 0; i < entries; ++i) {
     const SumEntry& e = table.entry[i];
-    const auto state = static_cast<std::uint16_t>(e.state);
+    const auto state = static_cast<std::uint16_t>(table.state[i]);
     t = static_cast<std::int64_t>(static_cast<std::uint64_t>(t) + static_cast<std::uint64_t>(e.duration_ns));
     if (e.visits != 0 || e.duration_ns != 0)
       out[n++] = {t, static_cast<std::uint64_t>(e.longest_ns), e.peer, e.tag, e.visits, state, MARGAY_SUM, 0};
@@ -46,7 +46,7 @@ std::uint32_t piece_records(const SumTable& table, margay_record* out) {
   out[n++] = {t, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_SUM_OPEN, 0};
   for (std::uint32_t i = 0; i < depth; ++i) {
     if (i > 0) out[n++] = {t, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_SUM_INSIDE, 0};
-    out[n - 1].state = static_cast<std::uint16_t>(table.open[i]);
+    out[n - 1].state = table.open[i];
   }
   if (depth > 0) {
     out[n - 1].bytes = table.posted_bytes;
@@ -68,7 +68,7 @@ void SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_
   SumTable& table = *table_;
   for (std::uint32_t i = 0; i < depth; ++i) table.open[i] = open[i];
   if (r.kind == MARGAY_ENTER) table.open[depth] = r.state;
-  table.depth = r.kind == MARGAY_ENTER ? depth + 1 : depth - 1;
+  table.depth = static_cast<std::uint16_t>(r.kind == MARGAY_ENTER ? depth + 1 : depth - 1);
   table.entries = 0;
   table.begin_ns = t;
   table.until_ns = t;
@@ -78,11 +78,11 @@ void SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_
   active_ = true;
 }
 
-SumEntry* SumWriter::entry_of(std::uint32_t state) {
+SumEntry* SumWriter::entry_of(std::uint16_t state) {
   SumTable& table = *table_;
   const std::uint32_t entries = table.entries;
   for (std::uint32_t i = 0; i < entries; ++i)
-    if (table.entry[i].state == state) return &table.entry[i];
+    if (table.state[i] == state) return &table.entry[i];
   if (entries == kMostSums) return nullptr;
   SumEntry& e = table.entry[entries];
   e.duration_ns = 0;
@@ -93,15 +93,15 @@ SumEntry* SumWriter::entry_of(std::uint32_t state) {
   e.messages = 0;
   e.peer = MARGAY_NO_PEER;
   e.tag = MARGAY_NO_TAG;
-  e.state = state;
-  table.entries = entries + 1;
+  table.state[entries] = state;
+  table.entries = static_cast<std::uint16_t>(entries + 1);
   return &e;
 }
 
 bool SumWriter::add(const margay_record& r, std::int64_t t) {
   SumTable& table = *table_;
   const std::uint32_t depth = table.depth;
-  const std::uint32_t top = depth == 0 ? 0 : table.open[depth - 1];
+  const std::uint16_t top = depth == 0 ? std::uint16_t{0} : table.open[depth - 1];
   const bool enters = r.kind == MARGAY_ENTER;
   if (t >= table.end_ns || t < table.until_ns) return false;
   if (enters ? depth >= kDeepestPiece : r.kind != MARGAY_LEAVE || depth == 0 || top != r.state) return false;
@@ -123,13 +123,13 @@ bool SumWriter::add(const margay_record& r, std::int64_t t) {
   if (enters) {
     grow(entered->entered, 1u);
     table.open[depth] = r.state;
-    table.depth = depth + 1;
+    table.depth = static_cast<std::uint16_t>(depth + 1);
   } else {
     const std::uint64_t bytes = r.bytes != 0 ? r.bytes : std::uint64_t{table.posted_bytes};
     const bool message = bytes != 0 || r.peer != MARGAY_NO_PEER || table.posted_peer != MARGAY_NO_PEER;
     grow(visited->bytes, bytes);
     grow(visited->messages, message ? 1u : 0u);
-    table.depth = depth - 1;
+    table.depth = static_cast<std::uint16_t>(depth - 1);
   }
   post(table, r);
   table.until_ns = t;

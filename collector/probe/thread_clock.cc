@@ -24,8 +24,8 @@ namespace {
 
 // How far the counter was off at the end of a stretch that it was trusted for: the worst is told.
 void tell_error(std::int64_t error) {
-  if (g_segment == nullptr) return;
-  std::atomic<std::uint32_t>& worst = g_segment->clock_error_ns;
+  if (g_page.segment == nullptr) return;
+  std::atomic<std::uint32_t>& worst = g_page.segment->clock_error_ns;
   const auto e = static_cast<std::uint32_t>(error < UINT32_MAX ? error : UINT32_MAX);
   std::uint32_t seen = worst.load(std::memory_order_relaxed);
   while (e > seen && !worst.compare_exchange_weak(seen, e, std::memory_order_relaxed)) {
@@ -38,7 +38,7 @@ void tell_error(std::int64_t error) {
 std::int64_t ThreadClock::anchor() {
 #if defined(__x86_64__)
   constexpr std::int64_t kBaselineNs = 1'000'000;  // the counter's rate is taken over at least this
-  constexpr std::int64_t kValidNs = 1'000'000;
+  constexpr std::uint64_t kValidNs = 20'000'000;   // at most, and no longer than the rate was measured over
   // Two readings of the counter around the kernel's: were we interrupted between, the anchor would be off.
   const std::uint64_t before = __builtin_ia32_rdtsc();
   std::int64_t t = kernel_time();
@@ -62,8 +62,9 @@ std::int64_t ThreadClock::anchor() {
       const bool same = rate == 0 || change < rate / 1000;
       rate = same ? now_rate : 0;  // the machine slept or moved: begin again
       if (!same) first_ns = 0;
+      const std::uint64_t valid_ns = ns < kValidNs ? ns : kValidNs;
       valid_ticks =
-          rate == 0 ? 0 : static_cast<std::uint64_t>((static_cast<unsigned __int128>(kValidNs) << 32) / rate);
+          rate == 0 ? 0 : static_cast<std::uint64_t>((static_cast<unsigned __int128>(valid_ns) << 32) / rate);
       anchor_ns = t;
       anchor_ticks = ticks;
       // The baseline moves along once a second, for the kernel's rate does.

@@ -18,10 +18,11 @@ class Thread {
   Thread(DurationNs slice, DurationNs offset)
       : header_(std::make_unique<probe::SegmentHeader>()),
         slots_(probe::kFirstRingRecords),
-        reader_(&header_->rings[0], slots_.data(), slots_.size(), &header_->sums[0]) {
+        reader_(&header_->rings[0].control, slots_.data(), slots_.size(), &header_->rings[0].sums) {
     header_->slice_ns = slice.value;
     header_->slice_origin_ns = -offset.value;
-    writer_.bind(&header_->rings[0], slots_.data(), slots_.size(), &header_->sums[0], header_.get());
+    writer_.bind(&header_->rings[0].control, slots_.data(), slots_.size(), &header_->rings[0].sums,
+                 header_.get());
     reader_.sum(true);
   }
   // `last`: what ends more than itself is a record of its own, as in the probe.
@@ -49,7 +50,7 @@ class Thread {
     if (!records.empty()) wire::encode_columns(records, *batch.mutable_columns());
     return batch;
   }
-  std::uint64_t summed() const { return header_->sums[0].summed; }
+  std::uint64_t summed() const { return header_->rings[0].sums.summed; }
   std::uint64_t tail() const { return reader_.tail(); }
 
  private:

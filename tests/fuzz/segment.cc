@@ -37,9 +37,9 @@ void sound(SegmentHeader& h) {
   std::strcpy(h.names[0], "Compute");
   h.names_used = 1;
   for (std::uint32_t r = 0; r < probe::kRings; ++r) {
-    h.rings[r].offset = probe::ring_offset(r);
-    h.rings[r].capacity = probe::ring_capacity(r);
-    h.rings[r].state = probe::kLive;
+    h.rings[r].control.offset = probe::ring_offset(r);
+    h.rings[r].control.capacity = probe::ring_capacity(r);
+    h.rings[r].control.state = probe::kLive;
   }
   h.magic = probe::kMagic;
 }
@@ -90,7 +90,8 @@ void read(const std::string& path, std::int64_t now, fuzz::Input& in, SegmentHea
   for (int steps = 0; !in.empty() && steps < 64; ++steps) {
     const unsigned step = in.u8();
     const std::uint32_t r = step % probe::kRings;
-    if (step & 0x80u) shared.rings[r].head = in.integer<std::uint64_t>();  // the producer goes on, or lies
+    if (step & 0x80u)
+      shared.rings[r].control.head = in.integer<std::uint64_t>();  // the producer goes on, or lies
     if (!segment.ring_used(r)) continue;
     node::RingReader& ring = segment.ring(r);
     const auto look = ring.look(TimeNs(now));

@@ -119,7 +119,7 @@ TEST_F(AgentTest, WhoCallsTooOftenSumsAndGoesBackAndNoCallIsLost) {
   };
   rounds_until([&] {
     some(100);
-    return segment.header->sums[0].summed.load() > 100'000;
+    return segment.header->rings[0].sums.summed.load() > 100'000;
   });
   const FakeCollector::Stream& stream = collector.streams.at({id(), 0});
   EXPECT_TRUE(stream.last.summing());
@@ -127,11 +127,11 @@ TEST_F(AgentTest, WhoCallsTooOftenSumsAndGoesBackAndNoCallIsLost) {
   const std::int64_t now = mono();
   rounds_until([&] { return stream.covered > now; });
   EXPECT_EQ(visits_of(stream.committed), made);
-  EXPECT_EQ(stream.last.summed(), segment.header->sums[0].summed.load());
-  rounds_until([&] { return segment.header->rings[0].sum.load() == 0; });
-  const std::uint64_t summed = segment.header->sums[0].summed.load();
+  EXPECT_EQ(stream.last.summed(), segment.header->rings[0].sums.summed.load());
+  rounds_until([&] { return segment.header->rings[0].control.sum.load() == 0; });
+  const std::uint64_t summed = segment.header->rings[0].sums.summed.load();
   some(3);
-  EXPECT_EQ(segment.header->sums[0].summed.load(), summed);
+  EXPECT_EQ(segment.header->rings[0].sums.summed.load(), summed);
   rounds_until([&] { return visits_of(stream.committed) == made; });
   EXPECT_FALSE(stream.last.summing());
   EXPECT_EQ(collector.holes + collector.broken_promises + collector.repeats, 0u);
@@ -146,7 +146,7 @@ TEST_F(AgentTest, WhatAKilledProcessHadSummedComesBeforeItsGoodbye) {
   rounds_until([&] {
     calls(w, 100);
     made += 100;
-    return segment.header->sums[0].held.load() > 1000;
+    return segment.header->rings[0].sums.held.load() > 1000;
   });
   rank.end();
   rounds_until([&] { return !collector.goodbyes.empty(); });
@@ -169,19 +169,19 @@ TEST_F(AgentTest, NobodySumsWhereItIsNotWanted) {
     calls(w, 5000);
     return clock.monotonic() - begin > milliseconds(500);
   });
-  EXPECT_EQ(segment.header->sums[0].summed.load(), 0u);
+  EXPECT_EQ(segment.header->rings[0].sums.summed.load(), 0u);
 }
 
 // A full ring's last records are dropped, and no GAP follows that would tell.
 TEST_F(AgentTest, WhatWasDroppedLastIsToldWithTheGoodbye) {
-  segment.header->rings[0].capacity = 64;
+  segment.header->rings[0].control.capacity = 64;
   auto w = segment.writer(0);
   calls(w, 32);
   round();
   const FakeCollector::Stream& stream = collector.streams.at({id(), 0});
   rounds_until([&] { return stream.covered > stream.committed.back().time_ns; });
   calls(w, 40);
-  ASSERT_EQ(segment.header->rings[0].lost, 16u);
+  ASSERT_EQ(segment.header->rings[0].control.lost, 16u);
   rounds_until([&] { return stream.committed.size() == 128; });
   round();
   const std::int64_t last = stream.committed.back().time_ns;
@@ -197,7 +197,7 @@ TEST_F(AgentTest, WhatWasDroppedLastIsToldWithTheGoodbye) {
 }
 
 TEST_F(AgentTest, WhatIsBeingDroppedIsToldUntilAGapTells) {
-  segment.header->rings[0].capacity = 64;
+  segment.header->rings[0].control.capacity = 64;
   auto w = segment.writer(0);
   round();
   calls(w, 40);
@@ -222,7 +222,7 @@ TEST_F(AgentTest, WhatALiveProcessDroppedLastIsUnknownUntilItsGoodbye) {
   o.rings = dir.rings();
   o.period = seconds(1000);
   Agent one(o, time);
-  segment.header->rings[0].capacity = 64;
+  segment.header->rings[0].control.capacity = 64;
   auto w = segment.writer(0);
   const auto go = [&] {
     one.scan();
@@ -360,7 +360,7 @@ TEST_F(AgentTest, HostileSegmentsAreGivenUpAlone) {
   Stand other;
   FakeSegment bad(dir.rings(), other.pid, other.start_time);
   bad.writer(1);
-  bad.header->rings[1].head = 1u << 30;
+  bad.header->rings[1].control.head = 1u << 30;
   FakeSegment wrong(dir.rings(), 999'999, 5);
   wrong.header->layout = 77;
   round();
@@ -392,7 +392,7 @@ TEST_F(AgentTest, BeyondItsMemoryItLeavesRecordsInTheRing) {
   agent->scan();
   agent->drain();
   EXPECT_LT(agent->outbox().bytes(), 300'000u);
-  EXPECT_LT(segment.header->rings[0].tail.load(), 60'000u);
+  EXPECT_LT(segment.header->rings[0].control.tail.load(), 60'000u);
   for (int i = 0; i < 60; ++i) round();
   EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 120'000u);
 }
@@ -415,7 +415,7 @@ TEST_F(AgentTest, BeyondItsMemoryTheyTakeTurns) {
     for (int two = 0; two < 2; ++two) {
       round();
       for (const FakeSegment* s : {&segment, &second})
-        if (const auto now = s->header->rings[0].tail.load(); std::exchange(tail[s], now) != now)
+        if (const auto now = s->header->rings[0].control.tail.load(); std::exchange(tail[s], now) != now)
           drained.insert(s);
     }
     turns_of_both += drained.size() == 2;
@@ -500,7 +500,7 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
   collector.commit();
   ASSERT_FALSE(collector.streams.empty());
   const auto& stream = collector.streams.begin()->second;
-  EXPECT_EQ(stream.committed.size(), segment.header->rings[0].head.load());
+  EXPECT_EQ(stream.committed.size(), segment.header->rings[0].control.head.load());
   EXPECT_EQ(collector.broken_promises, 0u);
   EXPECT_FALSE(std::filesystem::exists(segment.path));
   std::printf("%zu records committed over %d lives of the collector, %llu repeats ignored, %llu holes\n",

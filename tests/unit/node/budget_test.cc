@@ -105,6 +105,20 @@ TEST(Budget, AFloodIsSummedAtOnce) {
   EXPECT_TRUE(node.p[1].summing);
 }
 
+TEST(Budget, DoesNotWaitWhenWhatIsAllowedIsUsedUp) {
+  Node node(64);
+  node.go(1, {0});
+  node.go(0.06, {kAllowed / 64 * 6});
+  EXPECT_EQ(node.summing(), 64u);
+  // Who needs no more than that is looked at as often as ever.
+  Node calm(64);
+  calm.go(1, {0});
+  calm.go(0.06, {kAllowed / 64 * 2});
+  EXPECT_EQ(calm.summing(), 0u);
+  calm.go(0.2, {kAllowed / 64 * 2});
+  EXPECT_EQ(calm.summing(), 64u);
+}
+
 TEST(Budget, OfNothingRecordsEverything) {
   Node node(2, 2, 0);
   node.p[0].summing = true;  // as another daemon had it

@@ -68,8 +68,8 @@ class FakeSegment {
     header->families[1] = 2;
     header->names_used = 2;
     for (std::uint32_t r = 0; r < probe::kRings; ++r) {
-      header->rings[r].offset = probe::ring_offset(r);
-      header->rings[r].capacity = probe::ring_capacity(r);
+      header->rings[r].control.offset = probe::ring_offset(r);
+      header->rings[r].control.capacity = probe::ring_capacity(r);
     }
     header->magic.store(probe::kMagic, std::memory_order_release);
   }
@@ -78,11 +78,11 @@ class FakeSegment {
   FakeSegment& operator=(const FakeSegment&) = delete;
 
   probe::RingWriter writer(std::uint32_t ring) {
-    header->rings[ring].state = probe::kLive;
+    header->rings[ring].control.state = probe::kLive;
     probe::RingWriter w;
-    w.bind(&header->rings[ring],
+    w.bind(&header->rings[ring].control,
            reinterpret_cast<margay_record*>(reinterpret_cast<char*>(header) + probe::ring_offset(ring)),
-           header->rings[ring].capacity, &header->sums[ring], header);
+           header->rings[ring].control.capacity, &header->rings[ring].sums, header);
     return w;
   }
 

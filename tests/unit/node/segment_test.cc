@@ -58,16 +58,16 @@ TEST_F(SegmentTest, EveryWrongFieldIsRefused) {
   segment.header->pid = -1;
   EXPECT_EQ(code(), ErrorCode::kCorrupt);
   segment.header->pid = 4321;
-  segment.header->rings[7].capacity *= 2;
+  segment.header->rings[7].control.capacity *= 2;
   EXPECT_EQ(code(), ErrorCode::kCorrupt);
   for (const std::uint64_t none : {0, 32, 100, 16383}) {
-    segment.header->rings[7].capacity = none;
+    segment.header->rings[7].control.capacity = none;
     EXPECT_EQ(code(), ErrorCode::kCorrupt) << none;
   }
-  segment.header->rings[7].capacity = 64;  // a smaller one is a ring
+  segment.header->rings[7].control.capacity = 64;  // a smaller one is a ring
   EXPECT_TRUE(SegmentReader::open_untrusted(segment.path));
-  segment.header->rings[7].capacity = probe::ring_capacity(7);
-  segment.header->rings[0].offset = ~std::uint64_t{0};
+  segment.header->rings[7].control.capacity = probe::ring_capacity(7);
+  segment.header->rings[0].control.offset = ~std::uint64_t{0};
   EXPECT_EQ(code(), ErrorCode::kCorrupt);
 }
 
@@ -91,7 +91,7 @@ TEST_F(SegmentTest, CutShortWhileOpenIsNoticed) {
 }
 
 TEST_F(SegmentTest, WhatWasDroppedIsUntoldOnlyBehindTheLastRecord) {
-  segment.header->rings[0].capacity = 64;
+  segment.header->rings[0].control.capacity = 64;
   auto w = segment.writer(0);
   std::int64_t time = 0;
   const auto write = [&](int n) {
@@ -110,7 +110,7 @@ TEST_F(SegmentTest, WhatWasDroppedIsUntoldOnlyBehindTheLastRecord) {
   // While the reader was kept from looking on, the ring was filled anew, and more was dropped.
   write(70);
   auto torn = *look;
-  torn.lost = segment.header->rings[0].lost;
+  torn.lost = segment.header->rings[0].control.lost;
   EXPECT_EQ(torn.lost, 8u);
   EXPECT_EQ(ring.untold(torn), 0u);
 }
@@ -166,8 +166,8 @@ TEST_F(SegmentTest, RandomBytesNeverCrash) {
     segment.header->file_bytes = probe::kFileBytes;
     segment.header->pid = 4321;
     for (std::uint32_t k = 0; k < probe::kRings; ++k) {
-      segment.header->rings[k].offset = probe::ring_offset(k);
-      segment.header->rings[k].capacity = probe::ring_capacity(k);
+      segment.header->rings[k].control.offset = probe::ring_offset(k);
+      segment.header->rings[k].control.capacity = probe::ring_capacity(k);
     }
   }
 }

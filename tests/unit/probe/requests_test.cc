@@ -10,9 +10,16 @@
 namespace margay::probe {
 namespace {
 
-// As a static one: all zero.
-std::unique_ptr<Requests> table() {
-  return std::make_unique<Requests>();
+// As static ones: all zero.
+struct Tables {
+  FewRequests few{};
+  FarRequests far{};
+};
+struct Both : Tables, Requests {
+  Both() : Requests(few, far) {}
+};
+std::unique_ptr<Both> table() {
+  return std::make_unique<Both>();
 }
 
 TEST(Requests, AReceiveIsKnownUntilItHasCompleted) {

@@ -31,8 +31,8 @@ struct Line {
     header->slice_origin_ns = kBegin.value % kSlice.value;
     writer.bind(&control(), slots.data(), capacity, &table(), header.get());
   }
-  probe::RingControl& control() { return header->rings[0]; }
-  probe::SumTable& table() { return header->sums[0]; }
+  probe::RingControl& control() { return header->rings[0].control; }
+  probe::SumTable& table() { return header->rings[0].sums; }
 
   // The stack is kept as the probe's Thread does.
   void event(const margay_record& r, std::int64_t t) {

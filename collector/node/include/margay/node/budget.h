@@ -5,7 +5,8 @@
 // less are recorded call by call, and those that need more than what is left for each of them are summed.
 // Who is summed stays so for two seconds at least, and until it needs clearly less.
 //
-// Pure: time is given. Thread safety: none. Cost: O(processes log processes), five times a second.
+// Pure: time is given. Thread safety: none. Cost: O(processes log processes), five times a second;
+// O(processes) at each look.
 #pragma once
 
 #include <cstdint>

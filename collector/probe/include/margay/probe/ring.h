@@ -53,6 +53,17 @@ class RingWriter {
   }
   bool bound() const { return control_ != nullptr; }
   RingControl* control() const { return control_; }
+  // The next record of this thread is soon to come: what it touches is fetched all at once, not one after
+  // the other.
+  [[gnu::always_inline]] void fetch_ahead() const {
+    if (control_ == nullptr) return;
+    __builtin_prefetch(&control_->head, 1);
+    const char* const table = reinterpret_cast<const char*>(sums_.table());
+    if (sums_.active())
+      for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(table + 64 * line, 1);
+    else
+      __builtin_prefetch(&slots_[control_->head.load(std::memory_order_relaxed) & (capacity_ - 1)], 1);
+  }
 
   // Records `r` at the time `now()` gives; its time_ns is ignored. `open[0, depth)` are the states in which
   // the thread was until now, outermost first, to be told after a gap. `now` must not go backwards.
@@ -76,9 +87,9 @@ class RingWriter {
   void flush();
 
  private:
-  void sum_or_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
-                  std::uint32_t depth, As as);
-  void publish_sums();
+  [[gnu::hot]] void sum_or_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
+                               std::uint32_t depth, As as);
+  [[gnu::noinline, gnu::cold]] void publish_sums();
 
   [[gnu::always_inline]] void put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
                                   std::uint32_t depth) {
@@ -130,11 +141,11 @@ class RingWriter {
     c.produced.store(c.produced.load(relaxed) + records, relaxed);
   }
 
-  SumWriter sums_;
   RingControl* control_ = nullptr;
   margay_record* slots_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t tail_seen_ = 0;
+  SumWriter sums_;
 };
 
 }  // namespace margay::probe

@@ -25,7 +25,7 @@ namespace margay::probe {
 
 inline constexpr std::uint64_t kMagic =
     0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
-inline constexpr std::uint32_t kLayoutVersion = 3;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
@@ -68,11 +68,12 @@ struct RingControl {
   std::atomic<std::uint64_t> dropped;   // records for which there was no room
   std::atomic<std::uint64_t> lost;      // dropped since the last record: the next one is preceded by a gap
   std::atomic<std::uint32_t> pending;   // 1 from before the clock is read until the record is published
+  // The consumer's, and seldom written; here, for each event reads them.
+  std::atomic<std::uint32_t> sum;    // 1: calls are to be summed, not recorded one by one
+  std::atomic<std::uint32_t> claim;  // the sums of this generation are to be published at the next event
 
   // The consumer's line.
   alignas(64) std::atomic<std::uint64_t> tail;
-  std::atomic<std::uint32_t> sum;    // 1: calls are to be summed, not recorded one by one
-  std::atomic<std::uint32_t> claim;  // the sums of this generation are to be published at the next event
 };
 
 // What a thread has summed and not published yet (sums.h). Nothing here that holds together is read but while
@@ -92,7 +93,7 @@ class Shared {
  private:
   std::atomic<T> value_;
 };
-struct SumEntry {
+struct alignas(64) SumEntry {
   Shared<std::int64_t> duration_ns;
   Shared<std::int64_t> longest_ns;  // of the visits that ended
   Shared<std::uint64_t> bytes;      // moved
@@ -101,24 +102,33 @@ struct SumEntry {
   Shared<std::uint32_t> messages;
   Shared<std::int32_t> peer;  // of the longest, where it was a call in the world
   Shared<std::int32_t> tag;
-  Shared<std::uint32_t> state;
 };
-struct SumTable {
+// What most events look at is in one cache line, and the first states in the next.
+struct alignas(64) SumTable {
   std::atomic<std::uint64_t> summed;      // events summed, ever: they are in no record of their own
   std::atomic<std::uint32_t> generation;  // of pieces, from 1 on; 0: there has been none
   std::atomic<std::uint32_t> held;        // events in the piece; 0: nothing is held
-  Shared<std::int64_t> begin_ns;  // the piece is [begin, until), all of it in a slice that ends at `end`
-  Shared<std::int64_t> until_ns;  // the last event
+  // The piece is [begin, until), all of it in a slice that ends at `end`; `until` is the last event.
+  Shared<std::int64_t> until_ns;
   Shared<std::int64_t> end_ns;
-  Shared<std::uint32_t> entries;
-  Shared<std::uint32_t> depth;
-  Shared<std::uint32_t> open[kMostOpen];  // outermost first
-  Shared<std::uint64_t> posted_bytes;     // of the innermost, as it was entered
+  Shared<std::uint64_t> posted_bytes;  // of the innermost, as it was entered
   Shared<std::int32_t> posted_peer;
   Shared<std::int32_t> posted_tag;
   Shared<std::uint32_t> posted_comm;
+  Shared<std::uint16_t> entries;
+  Shared<std::uint16_t> depth;
+  Shared<std::uint16_t> open[kMostOpen];  // outermost first
+  Shared<std::int64_t> begin_ns;
+  Shared<std::uint16_t> state[kMostSums];
   SumEntry entry[kMostSums];
 };
+
+// What a call touches of its ring, but for the record itself: in one page (PROBE.md, *Pages*).
+struct alignas(2048) RingSpace {
+  RingControl control;
+  SumTable sums;
+};
+static_assert(sizeof(RingSpace) == 2048 && offsetof(SumTable, open) == 56);
 
 struct SegmentHeader {
   std::atomic<std::uint64_t> magic;
@@ -133,8 +143,7 @@ struct SegmentHeader {
   char environment[kEnvironment][128];
   char mpi[16];    // whose MPI the program uses: "Open MPI", "MPICH"; "" while it has used none
   char clock[16];  // what its times are read from: "tsc" (the time-stamp counter) or "kernel"
-  // The most that a reading of the counter was seen to be off from CLOCK_MONOTONIC, looked at a thousand
-  // times a second.
+  // The most that a reading of the counter was seen to be off from CLOCK_MONOTONIC, looked at every 20 ms.
   std::atomic<std::uint32_t> clock_error_ns;
 
   std::atomic<std::int32_t> rank;  // in MPI_COMM_WORLD, -1 before MPI_Init has returned
@@ -153,8 +162,7 @@ struct SegmentHeader {
   std::uint8_t families[kNames];  // StateFamily of margay.proto
   char names[kNames][kNameBytes];
 
-  alignas(64) RingControl rings[kRings];
-  alignas(64) SumTable sums[kRings];
+  RingSpace rings[kRings];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&

@@ -46,13 +46,13 @@ class SumWriter {
 
   // Adds the event to the piece. False if it cannot be part of it: it lies beyond the slice, or is more than
   // entering a state or leaving the innermost, or there is no room for another state.
-  bool add(const margay_record& r, std::int64_t t);
+  [[gnu::hot]] bool add(const margay_record& r, std::int64_t t);
 
   // The piece is published, or given up.
   void end();
 
  private:
-  SumEntry* entry_of(std::uint32_t state);
+  [[gnu::hot]] SumEntry* entry_of(std::uint16_t state);
   SumTable* table_ = nullptr;
   const SegmentHeader* header_ = nullptr;
   bool active_ = false;

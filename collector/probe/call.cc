@@ -1,0 +1,65 @@
+// What every call passes through.
+//
+// Not inlined into the wrappers: one copy of it stays in the instruction cache and takes one entry of the
+// TLB, whatever functions a program calls (PROBE.md, *Pages*).
+#include "probe.h"
+
+namespace margay::probe {
+
+constinit Page g_page{};
+// Preloaded objects always have room in the static TLS block, so the fast model is safe (CMakeLists.txt sets
+// it).
+constinit thread_local Thread t_thread{};
+
+[[gnu::hot]] Thread* enter(const void* frame) {
+  Thread& t = t_thread;
+  if (__builtin_expect(g_page.mode.load(std::memory_order_acquire) != Mode::kOn || t.inside || !t.claimed, 0))
+    return enter_slowly(frame);
+  t.writer.fetch_ahead();
+  t.inside = true;
+  t.frame = frame;
+  return &t;
+}
+
+[[gnu::hot]] void Thread::record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag,
+                                 std::uint32_t comm, std::uint64_t bytes, RingWriter::As as) {
+  if (__builtin_expect(!writer.bound(), 0)) {
+    // None in a child that was forked inside of a call.
+    if (g_page.segment != nullptr) g_page.segment->ringless.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  writer.write(
+      {0, bytes, peer < 0 ? MARGAY_NO_PEER : peer, tag < 0 ? MARGAY_NO_TAG : tag, comm, state, kind, 0}, open,
+      depth, [this] { return clock.now(); }, as);
+}
+
+[[gnu::hot]] void Thread::begin(std::uint16_t function, std::int32_t peer, std::int32_t tag,
+                                std::uint32_t comm, std::uint64_t bytes) {
+  record(MARGAY_ENTER, function, peer, tag, comm, bytes);
+  open[depth++] = function;
+}
+
+// The call may have waited for long: what was fetched before it is gone.
+[[gnu::hot]] void Thread::end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
+  writer.fetch_ahead();
+  record(MARGAY_LEAVE, open[depth - 1], peer, tag, comm, bytes);
+  --depth;
+  inside = false;
+}
+
+[[gnu::hot]] void Thread::end() {
+  end(MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+}
+
+void Thread::begin_last(std::uint16_t function) {
+  record(MARGAY_ENTER, function, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, RingWriter::As::kAlone);
+  open[depth++] = function;
+}
+
+void Thread::end_last() {
+  record(MARGAY_LEAVE, open[depth - 1], MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, RingWriter::As::kAlone);
+  --depth;
+  inside = false;
+}
+
+}  // namespace margay::probe
