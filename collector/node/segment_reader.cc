@@ -101,7 +101,10 @@ std::size_t RingReader::take_sums(const Look& look, bool now_or_never, std::vect
 }
 
 void RingReader::sum(bool wanted) {
-  control_->sum.store(wanted ? 1 : 0, std::memory_order_relaxed);
+  // It lies in a line that the producer uses at each call, and is asked for at each look.
+  const std::uint32_t value = wanted ? 1 : 0;
+  if (control_->sum.load(std::memory_order_relaxed) != value)
+    control_->sum.store(value, std::memory_order_relaxed);
 }
 
 TimeNs RingReader::covered_until(const Look& look) {

@@ -20,5 +20,10 @@ inline constexpr MpiConstants kMpichConstants = {0xffffffff, ~std::uintptr_t{0},
 // Handles that are numbers; Open MPI's are addresses of objects, which its library exports.
 inline constexpr std::uintptr_t kMpichWorld = 0x44000000, kMpichCommNull = 0x04000000,
                                 kMpichByte = 0x4c00010d, kMpichDatatypeNull = 0x0c000000;
+// MPICH writes the size of a type that MPI itself has into its handle. -1: one that a program has made, or a
+// pair.
+constexpr int mpich_type_size(std::uintptr_t handle) {
+  return (handle >> 24) == 0x4c ? static_cast<int>((handle >> 8) & 0xff) : -1;
+}
 
 }  // namespace margay::probe

@@ -104,7 +104,7 @@ struct alignas(4096) Page {
   Library library;
   TypeSizes types;
   alignas(64) FewRequests receives;
-  // The functions that programs in C call first: what Fortran and tools call lies behind this page.
+  // First what programs in C call: what Fortran and tools call may lie beyond this page.
   alignas(64) std::atomic<void*> real[kEntries][kFunctions]{};
 };
 extern constinit Page g_page;
@@ -134,10 +134,6 @@ inline std::uint32_t number_of(MPI_Comm comm) {
 }
 void* resolve_pcontrol(Entry entry);
 
-// Of MPICH; -1: of a type that a program has made, or a pair.
-inline int mpich_type_size(std::uintptr_t handle) {
-  return (handle >> 24) == 0x4c ? static_cast<int>((handle >> 8) & 0xff) : -1;
-}
 // What can be asked only of an MPI that is initialized.
 void learn_from_library();
 // What a call answers that cannot go anywhere, for want of MPI: MPI_ERR_INTERN, or nearly.

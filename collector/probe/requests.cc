@@ -235,13 +235,13 @@ int request_free(Entry entry, const void* frame, MPI_Request* request) {
   return result;
 }
 
-}  // namespace
-
 // A frame of its own, for what takes much of the stack.
 template <class F>
 [[gnu::noinline]] int apart(const F& f) {
   return f();
 }
+
+}  // namespace
 
 // What programs call most lies with its like (PROBE.md, *Pages*).
 #define HERE __builtin_frame_address(0)

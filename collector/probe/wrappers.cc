@@ -93,6 +93,7 @@ using namespace margay::probe;
     mg_thread->end();                                                     \
     return mg_result;                                                     \
   }
+
 // What is received is told when it has come; where that cannot be known, what was posted.
 #define POST(exported, name, entry, params, args, peer, tag, comm, bytes, persistent) \
   MARGAY_EXPORT HOW(exported)                                                         \

@@ -3,7 +3,7 @@ import os
 import subprocess
 import unittest
 
-from e2e import CALLCOUNT, E2eTest, HERE, MPIRUN, PROGRAMS
+from e2e import CALLCOUNT, E2eTest, HERE, MPIRUN, PROGRAMS, read_text, wait_for
 
 PYTHON = os.environ.get("SYSTEM_PYTHON", "/usr/bin/python3")
 
@@ -39,6 +39,19 @@ class Launch(E2eTest):
         run = self.run_margay(["sh", "-c", f"exec < {path}; {MPIRUN} -np 1 cat"])
         self.assertEqual(run.wait(), 0)
         self.assertEqual(run.stdout, "one\ntwo\n")
+
+    @unittest.skipUnless(os.access("/proc/self/autogroup", os.W_OK), "this kernel does not group processes by session")
+    def test_margay_is_due_less_of_the_cores_than_the_job(self):
+        end = os.path.join(self.place, "end")
+        os.mkfifo(end)
+        run = self.run_margay(["cat", end])
+        for name in ("margayd", "margay-node"):
+            pid = wait_for(lambda n=name: run.child(n), f"{name} runs")
+            wait_for(lambda p=pid: read_text(f"/proc/{p}/autogroup").endswith(" nice 5\n"), f"{name} is due less")
+        self.assertTrue(read_text(f"/proc/{run.pid}/autogroup").endswith(" nice 0\n"))
+        with open(end, "wb"):
+            pass
+        self.assertEqual(run.wait(), 0)
 
     def test_two_programs_one_after_the_other(self):
         ends = os.path.join(PROGRAMS, "ends")

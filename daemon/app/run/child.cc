@@ -20,7 +20,9 @@ void weigh_less_than_the_job() {
   constexpr char kNice[] = "5";
   const int group = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
   if (group < 0) return;
-  [[maybe_unused]] const ssize_t n = write(group, kNice, sizeof kNice - 1);
+  // Of all that ordinary users ask for, the kernel grants one in 0.1 s.
+  for (int tries = 0; write(group, kNice, sizeof kNice - 1) < 0 && errno == EAGAIN && tries < 3; ++tries)
+    usleep(50'000);
   close(group);
 }
 

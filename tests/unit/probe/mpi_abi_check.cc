@@ -18,6 +18,15 @@ static_assert(sizeof(MPI_Comm) == 4 && sizeof(MPI_Datatype) == 4 && sizeof(MPI_R
 static_assert(MPI_COMM_WORLD == margay::probe::kMpichWorld &&
               MPI_COMM_NULL == margay::probe::kMpichCommNull && MPI_BYTE == margay::probe::kMpichByte &&
               MPI_DATATYPE_NULL == margay::probe::kMpichDatatypeNull);
+constexpr int size_of(MPI_Datatype type) {
+  return margay::probe::mpich_type_size(static_cast<std::uint32_t>(type));
+}
+static_assert(size_of(MPI_BYTE) == 1 && size_of(MPI_PACKED) == 1 && size_of(MPI_INT) == sizeof(int) &&
+              size_of(MPI_LONG) == sizeof(long) && size_of(MPI_DOUBLE) == sizeof(double) &&
+              size_of(MPI_LONG_DOUBLE) == sizeof(long double) && size_of(MPI_UINT16_T) == 2 &&
+              size_of(MPI_C_DOUBLE_COMPLEX) == 2 * sizeof(double) && size_of(MPI_2INT) == 2 * sizeof(int) &&
+              size_of(MPI_DOUBLE_PRECISION) == sizeof(double));
+static_assert(size_of(MPI_DOUBLE_INT) == -1 && size_of(MPI_DATATYPE_NULL) == -1);
 #endif
 
 static_assert(MPI_SUCCESS == 0 && MPI_PROC_NULL == kTaken.proc_null);
