@@ -21,6 +21,7 @@ constexpr DurationNs kRankPatience = seconds(10);       // for MPI_Init to tell 
 constexpr DurationNs kEndPatience = milliseconds(500);  // for processes to end once the run is over
 constexpr DurationNs kGoodbyePatience = seconds(5);     // without progress, for goodbyes to be acknowledged
 constexpr DurationNs kLongestEnd = seconds(25);         // for all of that
+constexpr DurationNs kScanAnyway = seconds(1);          // also where nothing seems to have changed
 
 // "p<pid>-<start time>"; 0 if it is not such a name.
 std::int64_t pid_of(std::string_view name) {
@@ -67,9 +68,9 @@ Agent::Agent(AgentOptions options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
       outbox_(options_.outbox),
-      processes_(
-          {options_.host, options_.period, options_.sample_period, options_.scan_period, options_.owner_pid},
-          clock),
+      processes_({options_.host, options_.period, options_.sample_period, options_.scan_period,
+                  options_.owner_pid, options_.cores},
+                 clock),
       budget_(options_.cores),
       owner_(probe_of(options_.owner_pid)) {}
 
@@ -79,23 +80,40 @@ std::vector<std::string> Agent::take_messages() {
   return std::exchange(messages_, {});
 }
 
+// The directory is read only when something in it has changed. File systems tell the time of that in ticks:
+// within some of them it tells nothing.
 void Agent::scan() {
+  constexpr DurationNs kTicks = milliseconds(20);
+  struct stat st {};
+  timespec now;
+  if (stat(options_.rings.c_str(), &st) != 0 || clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0) return;
+  const auto ns = [](const timespec& t) {
+    return TimeNs(t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec);
+  };
+  const TimeNs changed = ns(st.st_mtim);
+  if (scanned_ == changed && clock_.monotonic() < next_scan_) return;
   DIR* dir = opendir(options_.rings.c_str());
   if (dir == nullptr) return;
+  bool half_made = false;
   while (const dirent* entry = readdir(dir)) {
     const std::string name = entry->d_name;
-    if (pid_of(name) > 0 && !sources_.contains(name) && !unreadable_.contains(name)) open(name);
+    if (pid_of(name) > 0 && !sources_.contains(name) && !unreadable_.contains(name))
+      half_made = !open(name) || half_made;
   }
   closedir(dir);
+  scanned_.reset();
+  if (!half_made && ns(now) - changed > kTicks) scanned_ = changed;
+  next_scan_ = clock_.monotonic() + kScanAnyway;
 }
 
-void Agent::open(const std::string& name) {
+// False: it is half made, and to be tried again.
+bool Agent::open(const std::string& name) {
   const std::string path = options_.rings + "/" + name;
   if (sources_.size() >= kMostSources) {
     if (!std::exchange(full_, true))
       messages_.push_back("more than " + std::to_string(kMostSources) +
                           " processes: the rest are not watched");
-    return;
+    return true;
   }
   auto reader = SegmentReader::open_untrusted(path);
   if (reader) {
@@ -106,12 +124,14 @@ void Agent::open(const std::string& name) {
     if (budget_.slice().value > 0) source->reader.tell_slices(budget_.slice(), budget_.origin());
     sources_.emplace(name, std::move(source));
   } else if (reader.error().code == ErrorCode::kUnavailable) {
-    // Half made: its process is at it, or died over it.
+    // Its process is at it, or died over it.
     if (kill(static_cast<pid_t>(pid_of(name)), 0) != 0 && errno == ESRCH) unlink(path.c_str());
+    return false;
   } else if (reader.error().code != ErrorCode::kNotFound) {
     messages_.push_back(reader.error().message + "; this process is not watched");
     unreadable_.insert(name);
   }
+  return true;
 }
 
 // Whether it is known which rank this is: the first hello should say so.

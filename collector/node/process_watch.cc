@@ -11,9 +11,9 @@ namespace margay::node {
 ProcessWatch::ProcessWatch(Options options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      look_pace_(options_.period),
-      sample_pace_(options_.sample_period),
-      scan_pace_(options_.scan_period) {}
+      look_pace_(options_.period, options_.cores),
+      sample_pace_(options_.sample_period, options_.cores),
+      scan_pace_(options_.scan_period, options_.cores) {}
 
 void ProcessWatch::add(std::uint64_t source, std::int64_t pid, std::uint64_t start_time) {
   processes_.try_emplace(source, pid, start_time);
@@ -64,7 +64,7 @@ void ProcessWatch::tell(wire::ProcessSample& sample, Process& process, TimeNs no
 }
 
 // Who runs where ours are not let. All processes of the machine are looked at, and so only while that is so,
-// and for no more than a hundredth of the time.
+// and for a part of the time only (SamplePace).
 void ProcessWatch::tell_takers(wire::NodeSample& sample) {
   std::vector<std::int64_t> starved;
   TakerScan::Job job;

@@ -18,8 +18,8 @@
 namespace margay::app {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll(10);
-constexpr std::chrono::milliseconds kNoWait(0);
+// Where nothing comes: for what is a matter of time only.
+constexpr std::chrono::milliseconds kPoll(50);
 // For questions, each round. Those who only ask to keep it busy are read as quickly as they can send.
 constexpr DurationNs kQuestionsARound = milliseconds(10);
 constexpr DurationNs kReportPeriod = milliseconds(100);
@@ -28,8 +28,9 @@ constexpr DurationNs kReportAnyway = seconds(1);
 constexpr DurationNs kArchivedPeriod = seconds(1);
 constexpr DurationNs kOwnerGonePatience = seconds(5);
 
-ViewService::Options view_options(const Options& o) {
+ViewService::Options view_options(const Options& o, Exchange& exchange) {
   ViewService::Options out;
+  out.answered = [&exchange] { exchange.for_analysis.ring(); };
   out.maker.memory_bytes = o.view_memory_bytes;
   out.maker.live = true;
   if (!o.levels.empty()) out.maker.unsettled = o.levels[0] * o.amendable_slices;
@@ -94,7 +95,7 @@ AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, 
       reports_(std::move(reports)),
       control_(std::move(control)),
       analyst_(options, run.begin),
-      views_(archive, clock, view_options(options)),
+      views_(archive, clock, view_options(options, exchange)),
       standing_at_(clock.monotonic()),
       started_(clock.monotonic()),
       started_wall_(clock.realtime()) {
@@ -176,9 +177,12 @@ void AnalysisStage::look_back() {
 void AnalysisStage::run() {
   look_back();
   if (dispatcher_) dispatcher_->start();
+  std::vector<transport::Socket*> sockets = {&control_};
+  if (remote_control_) sockets.push_back(&remote_control_->socket());
   while (!exchange_.stop) {
     ++exchange_.beats.analysis;
-    if (auto message = exchange_.slices.pop(questions_wait_ ? kNoWait : kPoll)) {
+    static_cast<void>(transport::wait_readable(sockets, patience(), &exchange_.for_analysis));
+    if (auto message = exchange_.slices.try_pop()) {
       // Questions wait no longer than this, however much there is to catch up with.
       const TimeNs until = clock_.monotonic() + kReportPeriod;
       take(*message);
@@ -194,6 +198,14 @@ void AnalysisStage::run() {
   }
   views_.stop();
   if (dispatcher_) dispatcher_->stop();
+}
+
+// How long to wait for something to do: what is new is shown in time.
+std::chrono::milliseconds AnalysisStage::patience() const {
+  if (exchange_.slices.size() > 0) return std::chrono::milliseconds(0);
+  if (!fresh_ || analyst_.final()) return kPoll;
+  const std::int64_t left = (next_report_ - clock_.monotonic()).value / 1'000'000 + 1;
+  return std::clamp(std::chrono::milliseconds(left), std::chrono::milliseconds(0), kPoll);
 }
 
 void AnalysisStage::take(const ClosedSlice& message, bool past) {
@@ -257,6 +269,7 @@ void AnalysisStage::send_findings(bool final) {
     return;
   if (exchange_.findings.try_push(std::move(findings_))) {
     findings_ = {};
+    exchange_.for_ingest.ring();
   } else if (findings_.phases.size() > kMostReportedPhases) {
     findings_.phases.clear();  // absolute values: the next ones say the same
     for (PhaseRecords& p : phases_) p.again();
@@ -365,12 +378,11 @@ void AnalysisStage::serve_control() {
     const TimeNs begin = clock_.monotonic();
     while (const auto frame = socket.try_receive()) {
       answer(*frame, remote, report);
-      if (clock_.monotonic() - begin >= kQuestionsARound) return true;
+      if (clock_.monotonic() - begin >= kQuestionsARound) return;
     }
-    return false;
   };
-  questions_wait_ = serve(control_, false);
-  if (remote_control_ && serve(*remote_control_, true)) questions_wait_ = true;
+  serve(control_, false);
+  if (remote_control_) serve(*remote_control_, true);
 }
 
 void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
@@ -401,6 +413,7 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
       finish_ = asked.finish;
       const std::lock_guard lock(exchange_.mutex);
       exchange_.finish = finish_;
+      exchange_.for_ingest.ring();
     }
     return;  // answered when it is done
   } else if (asked.status) {
@@ -421,6 +434,7 @@ void AnalysisStage::answer_finish() {
   if (!findings_.alerts.empty() || !findings_.phases.empty() || findings_.report || findings_.handling ||
       findings_.final) {
     if (exchange_.findings.try_push(std::move(findings_))) findings_ = {};
+    exchange_.for_ingest.ring();
   }
   if (!exchange_.finished) return;
   if (!finish_from_.empty()) {
@@ -457,6 +471,7 @@ void AnalysisStage::watch_owner() {
   if (!exchange_.finish) {
     finish_ = FinishRequest{};
     exchange_.finish = finish_;
+    exchange_.for_ingest.ring();
   }
 }
 

@@ -52,6 +52,7 @@ class AnalysisStage {
   void take_over(const store::Archive& archive, const store::Resume& resume, const LookBack& back);
   void look_back();
   void run();
+  std::chrono::milliseconds patience() const;
   void take(const ClosedSlice& message, bool past = false);
   void emit(std::vector<alert::Alert> alerts, bool past);
   // In analysis_handling.cc:
@@ -114,8 +115,7 @@ class AnalysisStage {
   std::uint64_t requests_refused_ = 0;
   TimeNs next_report_{};
   TimeNs next_archived_{};
-  bool fresh_ = false;           // something new to report
-  bool questions_wait_ = false;  // more than one round answered
+  bool fresh_ = false;  // something new to report
   // What a daemon that is started again looks back on: gone when it has.
   struct Past {
     const store::Archive& archive;

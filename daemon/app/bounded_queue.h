@@ -42,18 +42,25 @@ class BoundedQueue {
     const std::lock_guard lock(mutex_);
     return items_.size();
   }
-  std::optional<T> try_pop() { return pop(std::chrono::milliseconds(0)); }
+  std::optional<T> try_pop() {
+    std::unique_lock lock(mutex_);
+    return items_.empty() ? std::nullopt : take(lock);
+  }
   std::optional<T> pop(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, timeout, [&] { return !items_.empty(); })) return std::nullopt;
-    T value = std::move(items_.front());
+    return take(lock);
+  }
+
+ private:
+  std::optional<T> take(std::unique_lock<std::mutex>& lock) {
+    std::optional<T> value(std::move(items_.front()));
     items_.pop_front();
     lock.unlock();
     taken_.notify_one();
     return value;
   }
 
- private:
   const std::size_t capacity_;
   mutable std::mutex mutex_;
   std::condition_variable changed_, taken_;

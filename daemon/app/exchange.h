@@ -21,6 +21,7 @@
 #include "margay/observe/http.h"
 #include "margay/observe/process.h"
 #include "margay/store/records.h"
+#include "margay/transport/bell.h"
 #include "margay/transport/gate.h"
 #include "margay/transport/security.h"
 
@@ -77,6 +78,8 @@ struct FinishRequest {
 struct Exchange {
   BoundedQueue<ClosedSlice> slices{512};
   BoundedQueue<Findings> findings{64};
+  // Each is rung when there is something new for that thread: in its queue, or in the flags below.
+  transport::Bell for_ingest, for_analysis;
   transport::Gate* gate = nullptr;           // as door
   transport::Authenticator* door = nullptr;  // set before the threads start; nullptr: not on the network
   std::atomic<int> standings{0};             // in `slices`: each has the account of every source

@@ -318,7 +318,10 @@ void IngestStage::poll_commits() {
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;
   const auto handled = handling_cuts_.upper_bound(committed);
-  if (handled != handling_cuts_.begin()) exchange_.handling_archived = std::prev(handled)->second;
+  if (handled != handling_cuts_.begin()) {
+    exchange_.handling_archived = std::prev(handled)->second;
+    exchange_.for_analysis.ring();
+  }
   handling_cuts_.erase(handling_cuts_.begin(), handled);
   const auto newest = ack_points_.upper_bound(committed);
   if (newest != ack_points_.begin()) ingest_.committed(std::prev(newest)->second);

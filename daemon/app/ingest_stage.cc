@@ -10,13 +10,18 @@
 namespace margay::app {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll(5);
+// Where nothing comes: for what is a matter of time only.
+constexpr std::chrono::milliseconds kPoll(20);
+// An agent's batches come one behind the other, one for each of its processes: they are taken together.
+constexpr std::chrono::milliseconds kGather(2);
 constexpr int kMessagesARound = 256;
 constexpr DurationNs kLongestRound =
     milliseconds(25);  // of receiving from a socket; then slices are closed and cuts made
 constexpr char kHere = 'h', kRemote = 'r';
 constexpr std::size_t kNearlyIdle = 512 - 4;  // room in the queue to the analysis, which takes 512
 constexpr DurationNs kAmendedPeriod = milliseconds(100);
+constexpr std::size_t kLittle = 256 << 10;  // bytes of messages
+constexpr int kLittleWaits = 3;             // commit periods
 constexpr std::size_t kMostPendingAlerts = 4096;
 constexpr std::size_t kMostPendingSignatures = 64;  // of up to 1 MiB
 constexpr DurationNs kStandingPeriod = milliseconds(100);
@@ -90,6 +95,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       joiner_(archive, store::Joiner::amendable(options.levels, options.amendable_slices)) {
   store::CommitQueueOptions queue;
   queue.sync = options.sync;
+  queue.wake = [&exchange] { exchange.for_ingest.ring(); };
   commits_ = std::make_unique<store::CommitQueue>(
       [this](const store::Cut& cut, bool sync) {
         const Status status = archive_.commit(cut, sync);
@@ -125,10 +131,14 @@ void IngestStage::run() {
   std::vector<transport::Socket*> sockets = {&socket_};
   if (remote_) sockets.push_back(&remote_->socket());
   TimeNs before = clock_.monotonic();
+  bool more_waits = false;
   if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
   while (!exchange_.stop) {
     ++exchange_.beats.ingest;
-    if (transport::wait_readable(sockets, kPoll)) receive();
+    if (transport::wait_readable(sockets, kPoll, &exchange_.for_ingest)) {
+      if (!more_waits) std::this_thread::sleep_for(kGather);
+      more_waits = receive();
+    }
     if (remote_) remote_->keep_up();
     const TimeNs now = clock_.monotonic();
     if (now - before > kAbsence) ingest_.catch_up(now + std::min(kCatchUp, now - before));
@@ -154,8 +164,11 @@ void IngestStage::run() {
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
     }
     if (!said_final_) close_slices(ingest_.watermark(now));
-    if ((now >= next_commit_ || much_waits()) && last_deadline_ == TimeNs()) {
+    if ((now >= (little_waits() ? next_commit_of_little_ : next_commit_) || much_waits()) &&
+        last_deadline_ == TimeNs()) {
       next_commit_ = now + options_.commit_period;
+      next_commit_of_little_ = now + options_.commit_period * kLittleWaits;
+      received_ = 0;
       commit(false);
     }
     poll_commits();
@@ -170,18 +183,20 @@ void IngestStage::run() {
   send_replies();
 }
 
-void IngestStage::receive() {
+// True if not everything was taken.
+bool IngestStage::receive() {
   // Each socket has its own share of a round: a flood on one leaves the other its turn.
   const auto take_some = [&](auto& socket, char where) {
     const TimeNs begin = clock_.monotonic();
     for (int i = 0; i < kMessagesARound && clock_.monotonic() - begin < kLongestRound; ++i) {
       const auto frame = socket.try_receive();
-      if (!frame) return;
+      if (!frame) return false;
       take(*frame, where);
     }
+    return true;
   };
-  take_some(socket_, kHere);
-  if (remote_) take_some(*remote_, kRemote);
+  const bool more_here = take_some(socket_, kHere);
+  return (remote_ && take_some(*remote_, kRemote)) || more_here;
 }
 
 // Each socket has its own routing ids: the way a message came is the first letter of its sender's.
@@ -197,7 +212,13 @@ void IngestStage::take(const transport::Socket::Frame& frame, char way) {
     capture_.write(reinterpret_cast<const char*>(&body), sizeof body);
     capture_ << frame.from << frame.body;
   }
+  received_ += frame.body.size();
   ingest_.receive(frame.body, way + frame.from, now);
+}
+
+// A cut has its price however little is in it. Nobody waits for what is in this one.
+bool IngestStage::little_waits() const {
+  return received_ < kLittle && pending_alerts_.empty() && !pending_handling_;
 }
 
 void IngestStage::close_slices(TimeNs watermark) {
@@ -294,6 +315,7 @@ void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool
     if (tell) --exchange_.standings;
     return;
   }
+  exchange_.for_analysis.ring();
   journal_shown(message);
 }
 
@@ -350,6 +372,7 @@ bool IngestStage::finishing() {
     ++exchange_.standings;
     ClosedSlice sent = message;
     said_final_ = exchange_.slices.try_push(std::move(sent));
+    exchange_.for_analysis.ring();
     if (said_final_)
       journal_shown(message);
     else
@@ -361,6 +384,7 @@ bool IngestStage::finishing() {
   if (last_cut_submitted_ && acked_cut_ >= cut_) {
     send_replies();
     exchange_.finished = true;
+    exchange_.for_analysis.ring();
     // A goodbye that is repeated now is still answered, until the owner ends this process.
     return false;
   }
@@ -371,6 +395,7 @@ bool IngestStage::finishing() {
     }
     exchange_.archive_failed = true;
     exchange_.finished = true;
+    exchange_.for_analysis.ring();
   }
   return false;
 }

@@ -44,7 +44,7 @@ class IngestStage {
   Status restore(const store::Resume& resume);
   Status restore_journal(const store::Resume& resume, const LookBack& back);
   void run();
-  void receive();
+  bool receive();
   void take(const transport::Socket::Frame& frame, char way);
   void close_slices(TimeNs watermark);
   void note_amended();
@@ -58,6 +58,7 @@ class IngestStage {
   void say_lost_sources(TimeNs now);
   void collect_changes();
   bool much_waits() const;
+  bool little_waits() const;
   void commit(bool last);
   void poll_commits();
   void tell_retention();
@@ -111,7 +112,8 @@ class IngestStage {
   std::map<std::uint64_t, ingest::AckPoint> ack_points_;  // by cut
   std::uint64_t cut_ = 0;
   std::uint64_t acked_cut_ = 0;
-  TimeNs next_commit_{};
+  TimeNs next_commit_{}, next_commit_of_little_{};
+  std::size_t received_ = 0;  // bytes, since the last cut
   TimeNs next_standing_{};
   bool start_counted_ = false;
   std::set<SourceId> lost_sources_;  // said to be

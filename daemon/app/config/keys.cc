@@ -188,7 +188,8 @@ std::vector<Key> make_keys() {
 
       duration_key(
           "store", "commit", AT(store.commit), milliseconds(10), seconds(60),
-          "Time between two commits. What is not committed is sent again after a crash of the daemon."),
+          "Time between two commits; three times that where little has come. What is not committed is sent "
+          "again after a crash of the daemon."),
       bool_key("store", "sync", AT(store.sync),
                "Wait for the disk at each commit: then also a loss of power loses nothing committed. kill -9 "
                "never "

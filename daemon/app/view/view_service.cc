@@ -127,6 +127,7 @@ void ViewService::reply(const Question& question, const std::shared_ptr<const wi
     // NOLINTNEXTLINE(bugprone-use-after-move): untouched where it was full
     taken = answers_.push(std::move(out), kPoll);
   }
+  if (taken && options_.answered) options_.answered();
 }
 
 void ViewService::run() {

@@ -59,7 +59,8 @@ class ViewService {
     // Of the thread; 0: as the process. Whoever watches a job must not take its cores; beside a replay there
     // is no job.
     int nice = 19;
-    std::function<void()> before;  // each question is computed; for tests
+    std::function<void()> before;    // each question is computed; for tests
+    std::function<void()> answered;  // an answer can be taken; called by the thread, must not block
   };
 
   // `archive` and `clock` must outlive it. No thread yet.

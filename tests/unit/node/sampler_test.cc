@@ -87,7 +87,7 @@ TEST(Sampler, AProcessIsSeenStoppedAndGone) {
 }
 
 TEST(Sampler, ItsCostIsBounded) {
-  SamplePace pace(milliseconds(50));
+  SamplePace pace(milliseconds(50), 4);
   EXPECT_TRUE(pace.due(TimeNs(1'000'000'000)));
   pace.done(TimeNs(1'000'000'000), milliseconds(2));
   EXPECT_EQ(pace.current().value, milliseconds(200).value);
@@ -95,6 +95,11 @@ TEST(Sampler, ItsCostIsBounded) {
   EXPECT_TRUE(pace.due(TimeNs(1'200'000'000)));
   pace.done(TimeNs(1'200'000'000), DurationNs(1000));
   EXPECT_EQ(pace.current().value, milliseconds(50).value);
+  for (const auto& [cores, part] : {std::pair{1u, 400}, {2u, 200}, {8u, 50}, {64u, 50}, {0u, 400}}) {
+    SamplePace other(milliseconds(50), cores);
+    other.done(TimeNs(), milliseconds(2));
+    EXPECT_EQ(other.current(), milliseconds(2) * part) << cores << " cores";
+  }
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Agent {
 
  private:
   struct Source;
-  void open(const std::string& name);
+  bool open(const std::string& name);
   bool ready(Source& source);
   void say_hello(Source& source);
   void drain(Source& source);
@@ -77,6 +77,8 @@ class Agent {
   std::map<std::string, std::unique_ptr<Source>> sources_;  // by file name
   std::string turn_;                                        // whose ring is drained first in the next round
   std::set<std::string> unreadable_;
+  std::optional<TimeNs> scanned_;  // the directory, as it was at that time (of its file system)
+  TimeNs next_scan_{};
   std::vector<std::string> messages_;
   std::vector<EventRecord> records_;
   std::string columns_;  // of the batch that is being made

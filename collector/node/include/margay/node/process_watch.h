@@ -2,8 +2,8 @@
 // of those that are not let on the CPU. It makes the samples that tell a stopped process from a preempted one
 // from a waiting one.
 //
-// Sampling takes at most a hundredth of the time; the scan of all processes of the machine, too, and is done
-// only while a watched one is ready to run and not let for longer than usual.
+// Looking takes at most a 400th of the time of the node's cores; so do samples, and the scan of all processes
+// of the machine, which is done only while a watched one is ready to run and not let for longer than usual.
 //
 // Thread safety: none. Bounds: the caller's (one entry each add()). Errors: what cannot be read is not there.
 #pragma once
@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "margay/base/time.h"
 #include "margay/node/sampler.h"
@@ -28,6 +29,7 @@ class ProcessWatch {
     DurationNs sample_period = milliseconds(50);  // between two samples that are sent
     DurationNs scan_period = milliseconds(100);   // of all processes, while watched ones are not let
     std::int64_t owner_pid = 0;                   // whoever started us; 0: nobody
+    std::uint32_t cores = std::thread::hardware_concurrency();  // of this node
   };
   // What the last look showed. `looked`: when; the process had ended by then, if it is gone.
   struct Seen {

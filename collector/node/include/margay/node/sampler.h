@@ -5,6 +5,7 @@
 // none shared. Units: nanoseconds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,14 +64,16 @@ class ProcessProbe {
   int io_ = -1;
 };
 
-// Decides when to sample next, so that sampling takes at most a hundredth of the time.
+// Decides when to sample next, so that sampling takes at most a part of the time: a 400th of that of the
+// node's cores, and a 50th of one core's.
 class SamplePace {
  public:
-  explicit SamplePace(DurationNs period) : period_(period), current_(period) {}
+  explicit SamplePace(DurationNs period, std::uint32_t cores)
+      : period_(period), times_cost_(std::max(50u, 400u / std::max(1u, cores))), current_(period) {}
   bool due(TimeNs now) const { return now >= next_; }
   // A sample that began at `begin` took `cost`.
   void done(TimeNs begin, DurationNs cost) {
-    const DurationNs least = cost * 100;
+    const DurationNs least = cost * times_cost_;
     current_ = least > period_ ? least : period_;
     next_ = begin + current_;
   }
@@ -78,6 +81,7 @@ class SamplePace {
 
  private:
   DurationNs period_;
+  std::int64_t times_cost_;
   DurationNs current_;
   TimeNs next_{};
 };

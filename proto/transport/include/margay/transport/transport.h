@@ -15,6 +15,7 @@
 #include <zmq.hpp>
 
 #include "margay/base/result.h"
+#include "margay/transport/bell.h"
 
 namespace margay::transport {
 
@@ -80,7 +81,8 @@ class Socket {
   std::uint64_t malformed_ = 0;
 };
 
-// Waits until one of the sockets can be read or `timeout` has passed. True if one can.
-bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout);
+// Waits until one of the sockets can be read, `bell` was rung (it is hushed then), or `timeout` has passed.
+// True if a socket can be read.
+bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout, Bell* bell = nullptr);
 
 }  // namespace margay::transport
