@@ -20,14 +20,20 @@ void explain_silence(int rank) {
   if (n > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(n)) < 0) return;
 }
 
+// Its rank by the launcher's word.
+int launched_as() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* told = getenv(name); told != nullptr) return atoi(told);
+  return 0;
+}
+
 void after_init() {
   int rank = -1, size = 0;
   if (g_page.library.world != nullptr) {
     g_page.library.comm_rank(g_page.library.world, &rank);
     g_page.library.comm_size(g_page.library.world, &size);
   } else {  // another MPI, whose handles we do not know
-    const char* told = getenv("PMI_RANK");
-    rank = told == nullptr ? 0 : atoi(told);
+    rank = launched_as();
   }
   if (g_page.mode.load(std::memory_order_acquire) != Mode::kOn) {
     explain_silence(rank);
@@ -102,6 +108,42 @@ int finalize(Entry entry, const void* frame) {
   return result;
 }
 
+constinit std::atomic<int> g_sessions{0};  // that are open
+
+// Without MPI_Init there is no world to have a rank in: the launcher's word has to do, which is in the
+// segment.
+int session_init(Entry entry, const void* frame, MPI_Info info, MPI_Errhandler handler,
+                 MPI_Session* session) {
+  auto* const function = real<decltype(MPI_Session_init)>(k_MPI_Session_init, entry);
+  if (function == nullptr) return kNowhere;
+  const bool first = g_page.mode.load(std::memory_order_acquire) == Mode::kUnknown;
+  if (first) attach();
+  Thread* const thread = enter(frame);
+  if (thread != nullptr) thread->begin(k_MPI_Session_init, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+  const int result = function(info, handler, session);
+  const bool on = g_page.mode.load(std::memory_order_acquire) == Mode::kOn;
+  if (result == MPI_SUCCESS) g_sessions.fetch_add(1, std::memory_order_relaxed);
+  if (result == MPI_SUCCESS && on) g_page.segment->flags.fetch_and(~kFinalized, std::memory_order_release);
+  if (first && result == MPI_SUCCESS && on) learn_from_library();
+  if (thread != nullptr) thread->end();
+  if (first && !on) explain_silence(launched_as());
+  return result;
+}
+
+// The last one may not be the last: another may be begun.
+int session_finalize(Entry entry, const void* frame, MPI_Session* session) {
+  auto* const function = real<decltype(MPI_Session_finalize)>(k_MPI_Session_finalize, entry);
+  if (function == nullptr) return kNowhere;
+  Thread* const thread = enter(frame);
+  if (thread == nullptr) return function(session);
+  thread->begin_last(k_MPI_Session_finalize);
+  const int result = function(session);
+  thread->end_last();
+  if (result == MPI_SUCCESS && g_sessions.fetch_sub(1, std::memory_order_relaxed) == 1)
+    g_page.segment->flags.fetch_or(kFinalized, std::memory_order_release);
+  return result;
+}
+
 int abort(Entry entry, const void* frame, MPI_Comm comm, int code) {
   auto* const function = real<decltype(MPI_Abort)>(k_MPI_Abort, entry);
   if (function == nullptr) return kNowhere;
@@ -141,25 +183,31 @@ int control(Entry entry, const void* frame, int level, va_list list) {
 }  // namespace
 
 // NOLINTBEGIN: the names are MPI's.
-#define BOTH(entry, prefix)                                                                         \
-  MARGAY_EXPORT int prefix##MPI_Init(int* argc, char*** argv) {                                     \
-    return init(entry, __builtin_frame_address(0), argc, argv);                                     \
-  }                                                                                                 \
-  MARGAY_EXPORT int prefix##MPI_Init_thread(int* argc, char*** argv, int required, int* provided) { \
-    return init_thread(entry, __builtin_frame_address(0), argc, argv, required, provided);          \
-  }                                                                                                 \
-  MARGAY_EXPORT int prefix##MPI_Finalize(void) {                                                    \
-    return finalize(entry, __builtin_frame_address(0));                                             \
-  }                                                                                                 \
-  MARGAY_EXPORT int prefix##MPI_Abort(MPI_Comm comm, int code) {                                    \
-    return abort(entry, __builtin_frame_address(0), comm, code);                                    \
-  }                                                                                                 \
-  MARGAY_EXPORT int prefix##MPI_Pcontrol(const int level, ...) {                                    \
-    va_list list;                                                                                   \
-    va_start(list, level);                                                                          \
-    const int result = control(entry, __builtin_frame_address(0), level, list);                     \
-    va_end(list);                                                                                   \
-    return result;                                                                                  \
+#define BOTH(entry, prefix)                                                                           \
+  MARGAY_EXPORT int prefix##MPI_Init(int* argc, char*** argv) {                                       \
+    return init(entry, __builtin_frame_address(0), argc, argv);                                       \
+  }                                                                                                   \
+  MARGAY_EXPORT int prefix##MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {   \
+    return init_thread(entry, __builtin_frame_address(0), argc, argv, required, provided);            \
+  }                                                                                                   \
+  MARGAY_EXPORT int prefix##MPI_Finalize(void) {                                                      \
+    return finalize(entry, __builtin_frame_address(0));                                               \
+  }                                                                                                   \
+  MARGAY_EXPORT int prefix##MPI_Abort(MPI_Comm comm, int code) {                                      \
+    return abort(entry, __builtin_frame_address(0), comm, code);                                      \
+  }                                                                                                   \
+  MARGAY_EXPORT int prefix##MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* s) { \
+    return session_init(entry, __builtin_frame_address(0), info, handler, s);                         \
+  }                                                                                                   \
+  MARGAY_EXPORT int prefix##MPI_Session_finalize(MPI_Session* session) {                              \
+    return session_finalize(entry, __builtin_frame_address(0), session);                              \
+  }                                                                                                   \
+  MARGAY_EXPORT int prefix##MPI_Pcontrol(const int level, ...) {                                      \
+    va_list list;                                                                                     \
+    va_start(list, level);                                                                            \
+    const int result = control(entry, __builtin_frame_address(0), level, list);                       \
+    va_end(list);                                                                                     \
+    return result;                                                                                    \
   }
 BOTH(Entry::kMpi, )
 BOTH(Entry::kPmpi, P)

@@ -1,6 +1,7 @@
 // Finding the MPI library at run time, and which one it is. The probe links none: it is preloaded into every
 // process of a job, shells and launchers included, most of which have no MPI.
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,9 +79,17 @@ void* symbol(const char* name) {
   return p;
 }
 
+bool is_large(Entry entry) {
+  return entry == Entry::kMpiLarge || entry == Entry::kPmpiLarge;
+}
+
 void* next_or_pmpi(const char* pmpi_name, Entry entry) {
-  void* const p = entry == Entry::kMpi ? dlsym(RTLD_NEXT, mpi_name(pmpi_name)) : nullptr;
-  return p != nullptr ? p : symbol(pmpi_name);
+  char name[64];
+  if (snprintf(name, sizeof name, "%s%s", pmpi_name, is_large(entry) ? "_c" : "") >= int{sizeof name})
+    return nullptr;
+  const bool by_mpi = entry == Entry::kMpi || entry == Entry::kMpiLarge;
+  void* const p = by_mpi ? dlsym(RTLD_NEXT, mpi_name(name)) : nullptr;
+  return p != nullptr ? p : symbol(name);
 }
 
 template <class T>
@@ -179,8 +188,10 @@ bool find_library() {
                      find(l.finalized, "PMPI_Finalized") && (is_open_mpi(l) || is_mpich(l));
   if (found) {  // all at once, so that no later call has to search
     g_page.library = l;
+    const bool large = symbol("PMPI_Send_c") != nullptr;
     for (std::uint16_t f = kCompute + 1; f < kFunctions; ++f)
-      for (const Entry entry : {Entry::kMpi, Entry::kPmpi}) resolve(f, entry);
+      for (const Entry entry : {Entry::kMpi, Entry::kPmpi, Entry::kMpiLarge, Entry::kPmpiLarge})
+        if (large || !is_large(entry)) resolve(f, entry);
   }
   done.store(found, std::memory_order_release);
   return found;

@@ -90,9 +90,10 @@ enum class Mode : std::uint32_t {
 
 // A call comes in by either of its names. A program in C calls MPI_Send; Open MPI's Fortran bindings call
 // PMPI_Send (MPICH's both), and so does a tool that stands before us. It is recorded once, on the outside,
-// and goes out by the name it came in by.
-enum class Entry : std::uint8_t { kMpi, kPmpi };
-inline constexpr std::size_t kEntries = 2;
+// and goes out by the name it came in by: MPI_Send, PMPI_Send, or with counts of 64 bits MPI_Send_c,
+// PMPI_Send_c (MPI 4).
+enum class Entry : std::uint8_t { kMpi, kPmpi, kMpiLarge, kPmpiLarge };
+inline constexpr std::size_t kEntries = 4;
 
 // All that a call looks at beside its stack, its thread and its ring. Zero until it is set, and ready before
 // constructors run.

@@ -14,7 +14,7 @@ namespace {
 
 // The size of `count` elements; 0 for what is null. REQUIRES: MPI looks at `type` in this call (see
 // functions.def).
-[[gnu::noinline, gnu::hot]] std::uint64_t B(int count, MPI_Datatype type) {
+[[gnu::noinline, gnu::hot]] std::uint64_t B(MPI_Count count, MPI_Datatype type) {
   const Library& l = g_page.library;
   if (count <= 0 || type == nullptr || same(type, l.datatype_null)) return 0;
   const auto handle = reinterpret_cast<std::uintptr_t>(type) & l.is.handle_bits;
@@ -40,10 +40,10 @@ bool in_place(const void* buffer) {
 
 // What a process gives to (or gets from) the root; roots in place and the root's group of an
 // intercommunicator have nothing.
-std::uint64_t own_bytes(const void* buffer, int count, MPI_Datatype type, int root) {
+std::uint64_t own_bytes(const void* buffer, MPI_Count count, MPI_Datatype type, int root) {
   return in_place(buffer) || root < 0 ? 0 : B(count, type);
 }
-std::uint64_t root_bytes(int count, MPI_Datatype type, int root) {
+std::uint64_t root_bytes(MPI_Count count, MPI_Datatype type, int root) {
   return root == g_page.library.is.proc_null ? 0 : B(count, type);
 }
 
@@ -56,7 +56,8 @@ std::uint64_t peers(MPI_Comm comm) {
   return size < 0 ? 0 : static_cast<std::uint64_t>(size);
 }
 
-std::uint64_t sum_bytes(const int counts[], MPI_Datatype type, MPI_Comm comm) {
+template <class Count>
+std::uint64_t sum_bytes(const Count counts[], MPI_Datatype type, MPI_Comm comm) {
   if (counts == nullptr) return 0;
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0, n = peers(comm); i < n; ++i)
@@ -158,5 +159,24 @@ using namespace margay::probe;
 #define FN(name, family, ...) CALL(P##name, name, Entry::kPmpi, __VA_ARGS__)
 #define IRECV(name, family, ...) POST(P##name, name, Entry::kPmpi, __VA_ARGS__)
 #define RECV(name, family, ...) RECEIVE(P##name, name, Entry::kPmpi, __VA_ARGS__)
+#include "functions.def"
+
+#define LARGE_COUNTS
+#define SPECIAL(name, family)
+#define FN(...)
+#define IRECV(...)
+#define RECV(...)
+#define FNC(name, family, ...) CALL(name##_c, name, Entry::kMpiLarge, __VA_ARGS__)
+#define IRECVC(name, family, ...) POST(name##_c, name, Entry::kMpiLarge, __VA_ARGS__)
+#define RECVC(name, family, ...) RECEIVE(name##_c, name, Entry::kMpiLarge, __VA_ARGS__)
+#include "functions.def"
+
+#define SPECIAL(name, family)
+#define FN(...)
+#define IRECV(...)
+#define RECV(...)
+#define FNC(name, family, ...) CALL(P##name##_c, name, Entry::kPmpiLarge, __VA_ARGS__)
+#define IRECVC(name, family, ...) POST(P##name##_c, name, Entry::kPmpiLarge, __VA_ARGS__)
+#define RECVC(name, family, ...) RECEIVE(P##name##_c, name, Entry::kPmpiLarge, __VA_ARGS__)
 #include "functions.def"
 // NOLINTEND

@@ -6,6 +6,11 @@
 #define COMM_T integer
 #define REQUEST_T integer
 #endif
+#if defined(LARGE)
+#define N(count) int(count, MPI_COUNT_KIND)
+#else
+#define N(count) count
+#endif
 program counted
 #if defined(F08)
   use mpi_f08
@@ -34,24 +39,24 @@ program counted
   other = 1 - rank
   do i = 1, 10
     if (rank == 0) then
-      call MPI_Send(out, 100, MPI_INTEGER, other, 7, MPI_COMM_WORLD, error)
-      call MPI_Recv(in, 100, MPI_INTEGER, other, 7, MPI_COMM_WORLD, status, error)
+      call MPI_Send(out, N(100), MPI_INTEGER, other, 7, MPI_COMM_WORLD, error)
+      call MPI_Recv(in, N(100), MPI_INTEGER, other, 7, MPI_COMM_WORLD, status, error)
     else
-      call MPI_Recv(in, 100, MPI_INTEGER, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
-      call MPI_Send(out, 100, MPI_INTEGER, other, 7, MPI_COMM_WORLD, error)
+      call MPI_Recv(in, N(100), MPI_INTEGER, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+      call MPI_Send(out, N(100), MPI_INTEGER, other, 7, MPI_COMM_WORLD, error)
     end if
   end do
-  if (rank == 0) call MPI_Send(out, 3, MPI_INTEGER, 1, 9, MPI_COMM_WORLD, error)
-  if (rank == 1) call MPI_Recv(in, 100, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, status, error)
+  if (rank == 0) call MPI_Send(out, N(3), MPI_INTEGER, 1, 9, MPI_COMM_WORLD, error)
+  if (rank == 1) call MPI_Recv(in, N(100), MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, status, error)
   do i = 1, 3
     call MPI_Barrier(MPI_COMM_WORLD, error)
   end do
   do i = 1, 2
-    call MPI_Allreduce(a, b, 4, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+    call MPI_Allreduce(a, b, N(4), MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
   end do
-  call MPI_Allreduce(MPI_IN_PLACE, b, 4, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
-  call MPI_Irecv(in, 100, MPI_INTEGER, other, 11, MPI_COMM_WORLD, r(1), error)
-  call MPI_Isend(out, 100, MPI_INTEGER, other, 11, MPI_COMM_WORLD, r(2), error)
+  call MPI_Allreduce(MPI_IN_PLACE, b, N(4), MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+  call MPI_Irecv(in, N(100), MPI_INTEGER, other, 11, MPI_COMM_WORLD, r(1), error)
+  call MPI_Isend(out, N(100), MPI_INTEGER, other, 11, MPI_COMM_WORLD, r(2), error)
   call MPI_Waitall(2, r, statuses, error)
   call MPI_Comm_dup(MPI_COMM_WORLD, dup, error)
   call MPI_Barrier(dup, error)

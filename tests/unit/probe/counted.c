@@ -2,6 +2,14 @@
 #include <mpi.h>
 #include <stddef.h>
 
+#ifdef LARGE /* counts of 64 bits */
+#define MPI_Send MPI_Send_c
+#define MPI_Recv MPI_Recv_c
+#define MPI_Isend MPI_Isend_c
+#define MPI_Irecv MPI_Irecv_c
+#define MPI_Allreduce MPI_Allreduce_c
+#endif
+
 int main(int argc, char** argv) {
   int rank, other, i, out[100] = {0}, in[100];
   double a[4] = {1, 1, 1, 1}, b[4];

@@ -46,6 +46,18 @@ static_assert(MPI_ANY_SOURCE < 0 && MPI_ANY_TAG < 0 && MPI_ROOT < 0);
 #define IRECV(name, family, params, ...) extern "C" int name params;
 #include "functions.def"
 
+#if MPI_VERSION >= 4
+#define LARGE_COUNTS
+#define SPECIAL(name, family)
+#define FN(...)
+#define RECV(...)
+#define IRECV(...)
+#define FNC(name, family, params, ...) extern "C" int name##_c params;
+#define RECVC(name, family, params, ...) extern "C" int name##_c params;
+#define IRECVC(name, family, params, ...) extern "C" int name##_c params;
+#include "functions.def"
+#endif
+
 // Pointers that are constants cannot be compared before the program runs, but here it is seen that nobody
 // changed them.
 bool margay_abi_pointers_are_as_taken() {

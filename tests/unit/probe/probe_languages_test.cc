@@ -72,14 +72,22 @@ TEST_P(ProbeLanguagesTest, CountsPeersTagsAndBytesAreRight) {
 
 INSTANTIATE_TEST_SUITE_P(AllLanguages, ProbeLanguagesTest,
                          testing::Combine(testing::Values("openmpi", "mpich"),
-                                          testing::Values("c", "cxx", "mpif_h", "use_mpi", "mpi_f08")),
+                                          testing::Values("c", "cxx", "mpif_h", "use_mpi", "mpi_f08",
+                                                          "python")),
+                         [](const auto& of) { return std::get<1>(of.param) + "_" + std::get<0>(of.param); });
+
+// What came with MPI 4: the same calls with counts of 64 bits are the same states.
+INSTANTIATE_TEST_SUITE_P(LargeCounts, ProbeLanguagesTest,
+                         testing::Combine(testing::Values("mpich"),
+                                          testing::Values("c_large", "mpi_f08_large")),
                          [](const auto& of) { return std::get<1>(of.param) + "_" + std::get<0>(of.param); });
 
 // Another tool in the same process sees all of it, and so do we, once: whoever is asked first.
 TEST_P(ProbeLanguagesTest, BesideAnotherTool) {
   const auto& [mpi, name] = GetParam();
   const std::string tool = MARGAY_PROGRAMS "/tool." + mpi;
-  const bool in_c = name == "c" || name == "cxx";  // Fortran mostly calls by the name that the tool has not
+  const bool in_c = name == "c" || name == "cxx" ||
+                    name == "python";  // Fortran mostly calls by the name that the tool has not
   for (const std::string& order : {tool + ":" MARGAY_PROBE_FILE, MARGAY_PROBE_FILE ":" + tool}) {
     const Outcome o = sh("MARGAY_RUN_DIR=" + dir.path() + " LD_PRELOAD=" + order + " " + ranks(2) + program);
     EXPECT_EQ(o.code, 0) << o.err;
@@ -134,6 +142,33 @@ TEST_F(ProbeMpichTest, GarbageThatMpiDoesNotLookAt) {
     EXPECT_EQ(all[i].of("MPI_Gather", MARGAY_ENTER)[0].bytes, i == 0 ? 0u : 4u);
     EXPECT_EQ(all[i].of("MPI_Gather", MARGAY_ENTER)[0].peer, 0);
   }
+}
+
+TEST_F(ProbeMpichTest, ASessionWithoutInit) {
+  const Outcome o = sh(watched() + ranks(2) + MARGAY_PROGRAMS "/sessions.mpich");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto all = read();
+  ASSERT_EQ(all.size(), 2u);
+  std::set<std::string> ranks;
+  for (const Rank& r : all) {
+    expect_nested(r);
+    EXPECT_EQ(r.flags, unsigned{probe::kFinalized | probe::kExiting});
+    ASSERT_EQ(r.rings.size(), 1u);
+    EXPECT_EQ(r.name(r.rings[0].front()), "MPI_Session_init");
+    EXPECT_EQ(r.name(r.rings[0].back()), "MPI_Session_finalize");
+    EXPECT_EQ(r.of("MPI_Comm_create_from_group", MARGAY_ENTER).size(), 1u);
+    ASSERT_EQ(r.of("MPI_Allreduce", MARGAY_LEAVE).size(), 3u);
+    EXPECT_EQ(r.of("MPI_Allreduce", MARGAY_ENTER)[0].bytes, 4u);
+    const auto& environment = r.identity.environment;
+    ASSERT_TRUE(environment.contains("PMI_RANK"));
+    const std::string rank = environment.at("PMI_RANK");
+    ranks.insert(rank);
+    EXPECT_EQ(r.of("MPI_Send", MARGAY_ENTER).size(), rank == "0" ? 1u : 0u);
+    const auto received = r.of("MPI_Recv", MARGAY_LEAVE);
+    ASSERT_EQ(received.size(), rank == "1" ? 1u : 0u);
+    EXPECT_EQ(received.empty() ? 4u : received[0].bytes, 4u) << "as its status says";
+  }
+  EXPECT_EQ(ranks, (std::set<std::string>{"0", "1"}));
 }
 
 TEST_F(ProbeMpichTest, AbortIsSeen) {
