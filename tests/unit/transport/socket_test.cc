@@ -105,5 +105,49 @@ TEST_F(SocketTest, MessagesOfAnotherShapeAreCountedAndNobodysTurnIsTaken) {
   EXPECT_GT(calls, 2);
 }
 
+constexpr std::chrono::seconds kForEver(60);  // of which nothing may be left when a test ends
+
+TEST_F(SocketTest, ABellWakesWhoWaitsForSockets) {
+  auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_);
+  ASSERT_TRUE(server) << server.error().message;
+  Socket* const all[] = {&*server};
+  Bell bell;
+  ASSERT_GE(bell.descriptor(), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread other([&] { bell.ring(); });
+  EXPECT_FALSE(wait_readable(all, kForEver, &bell)) << "no socket can be read";
+  other.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kForEver);
+  EXPECT_FALSE(wait_readable(all, std::chrono::milliseconds(0), &bell));
+}
+
+TEST_F(SocketTest, ABellThatWasRungBeforeIsHeardOnceHoweverOften) {
+  auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_);
+  ASSERT_TRUE(server) << server.error().message;
+  Socket* const all[] = {&*server};
+  Bell bell;
+  const auto heard = [&](std::chrono::milliseconds patience) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_FALSE(wait_readable(all, patience, &bell));
+    return std::chrono::steady_clock::now() - begin < patience;
+  };
+  for (int i = 0; i < 3; ++i) bell.ring();
+  EXPECT_TRUE(heard(kForEver));
+  EXPECT_FALSE(heard(std::chrono::milliseconds(1)));
+}
+
+TEST_F(SocketTest, AMessageIsToldBesideABell) {
+  auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_);
+  ASSERT_TRUE(server) << server.error().message;
+  zmq::socket_t peer = dealer();
+  ASSERT_TRUE(peer.send(zmq::str_buffer("good"), zmq::send_flags::none));
+  Socket* const all[] = {&*server};
+  Bell bell;
+  ASSERT_TRUE(wait_readable(all, kForEver, &bell));
+  bell.ring();
+  EXPECT_TRUE(wait_readable(all, kForEver, &bell)) << "both at once";
+  EXPECT_TRUE(server->try_receive());
+}
+
 }  // namespace
 }  // namespace margay::transport
