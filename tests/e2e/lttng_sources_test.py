@@ -70,8 +70,9 @@ class Helpers(LttngTest):
         self.assertEqual(run.summary["events"]["produced"], run.summary["events"]["modelled"])
 
 
-# A film of a few seconds, decoded by a thread of its own in real time.
-PLAY = ("-q videotestsrc num-buffers=325 pattern=ball ! video/x-raw,width=640,height=480,framerate=25/1 ! jpegenc ! queue ! "
+# A film of a few seconds, decoded by a thread of its own in real time; large, so that also on a fast machine this takes
+# more of a core than the hogs leave.
+PLAY = ("-q videotestsrc num-buffers=325 pattern=ball ! video/x-raw,width=1600,height=896,framerate=25/1 ! jpegenc ! queue ! "
         "jpegdec ! fakesink sync=true qos=true").split()
 
 
