@@ -15,7 +15,6 @@ constinit thread_local Thread t_thread{};
   Thread& t = t_thread;
   if (__builtin_expect(g_page.mode.load(std::memory_order_acquire) != Mode::kOn || t.inside || !t.claimed, 0))
     return enter_slowly(frame);
-  t.writer.fetch_ahead();
   t.inside = true;
   t.frame = frame;
   return &t;
@@ -39,9 +38,7 @@ constinit thread_local Thread t_thread{};
   open[depth++] = function;
 }
 
-// The call may have waited for long: what was fetched before it is gone.
 [[gnu::hot]] void Thread::end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
-  writer.fetch_ahead();
   record(MARGAY_LEAVE, open[depth - 1], peer, tag, comm, bytes);
   --depth;
   inside = false;

@@ -172,8 +172,14 @@ void RingWriter::sum_or_put(const margay_record& r, std::int64_t time_ns, const 
     if (wanted && !claimed && sums_.add(r, time_ns)) return;
     publish_sums();
   }
+  put_and_begin(r, time_ns, open, depth, wanted);
+}
+
+// Once a slice.
+void RingWriter::put_and_begin(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
+                               std::uint32_t depth, bool wanted) {
   put(r, time_ns, open, depth);
-  if (wanted && control_->lost.load(relaxed) == 0) sums_.begin(r, time_ns, open, depth);
+  if (wanted && control_->lost.load(std::memory_order_relaxed) == 0) sums_.begin(r, time_ns, open, depth);
 }
 
 void RingWriter::flush() {

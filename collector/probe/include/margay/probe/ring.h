@@ -53,17 +53,6 @@ class RingWriter {
   }
   bool bound() const { return control_ != nullptr; }
   RingControl* control() const { return control_; }
-  // The next record of this thread is soon to come: what it touches is fetched all at once, not one after
-  // the other.
-  [[gnu::always_inline]] void fetch_ahead() const {
-    if (control_ == nullptr) return;
-    __builtin_prefetch(&control_->head, 1);
-    const char* const table = reinterpret_cast<const char*>(sums_.table());
-    if (sums_.active())
-      for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(table + 64 * line, 1);
-    else
-      __builtin_prefetch(&slots_[control_->head.load(std::memory_order_relaxed) & (capacity_ - 1)], 1);
-  }
 
   // Records `r` at the time `now()` gives; its time_ns is ignored. `open[0, depth)` are the states in which
   // the thread was until now, outermost first, to be told after a gap. `now` must not go backwards.
@@ -90,6 +79,9 @@ class RingWriter {
   [[gnu::hot]] void sum_or_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
                                std::uint32_t depth, As as);
   [[gnu::noinline, gnu::cold]] void publish_sums();
+  [[gnu::noinline, gnu::cold]] void put_and_begin(const margay_record& r, std::int64_t time_ns,
+                                                  const std::uint16_t* open, std::uint32_t depth,
+                                                  bool wanted);
 
   [[gnu::always_inline]] void put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
                                   std::uint32_t depth) {
@@ -103,16 +95,7 @@ class RingWriter {
       return;
     }
     std::uint64_t at = head;
-    if (lost != 0) {
-      slots_[at++ & (capacity_ - 1)] = {time_ns, lost, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_GAP, 0};
-      std::uint32_t i = 0;
-      do {
-        const std::uint16_t state = depth == 0 ? std::uint16_t{0} : open[i];
-        const std::uint8_t kind = i == 0 ? MARGAY_STACK : MARGAY_ENTER;
-        slots_[at++ & (capacity_ - 1)] = {time_ns, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
-      } while (++i < depth);
-      c.lost.store(0, relaxed);
-    }
+    if (__builtin_expect(lost != 0, 0)) at = tell_gap(at, time_ns, open, depth);
     // Field by field: copied as a whole, a record just made costs a store-forwarding stall.
     margay_record& slot = slots_[at++ & (capacity_ - 1)];
     slot.time_ns = time_ns;
@@ -125,6 +108,21 @@ class RingWriter {
     slot.flags = 0;
     c.head.store(at, std::memory_order_release);
     c.produced.store(c.produced.load(relaxed) + need, relaxed);
+  }
+
+  // Before the record at `at`; answers where that is now.
+  [[gnu::noinline, gnu::cold]] std::uint64_t tell_gap(std::uint64_t at, std::int64_t time_ns,
+                                                      const std::uint16_t* open, std::uint32_t depth) {
+    const std::uint64_t lost = control_->lost.load(std::memory_order_relaxed);
+    slots_[at++ & (capacity_ - 1)] = {time_ns, lost, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_GAP, 0};
+    std::uint32_t i = 0;
+    do {
+      const std::uint16_t state = depth == 0 ? std::uint16_t{0} : open[i];
+      const std::uint8_t kind = i == 0 ? MARGAY_STACK : MARGAY_ENTER;
+      slots_[at++ & (capacity_ - 1)] = {time_ns, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
+    } while (++i < depth);
+    control_->lost.store(0, std::memory_order_relaxed);
+    return at;
   }
 
   // A tail beyond the head (only a broken agent writes one) wraps to a huge difference and counts as full.
