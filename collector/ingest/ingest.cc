@@ -377,6 +377,7 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
       static_cast<void>(
           slicer_.gap(s->second.leaf, end, std::min(total.untold(), s->second.account.probe_dropped)));
   source.ended = true;
+  goodbyes_came_ = true;
   source.goodbye = static_cast<std::uint32_t>(goodbye.reason());
   for (auto& [index, stream] : source.streams) {
     if (slicer_.leaf_state(stream.leaf).base == kAbsent) continue;  // MPI_Finalize has ended it

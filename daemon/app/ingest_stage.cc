@@ -164,11 +164,10 @@ void IngestStage::run() {
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
     }
     if (!said_final_) close_slices(ingest_.watermark(now));
-    if ((now >= (little_waits() ? next_commit_of_little_ : next_commit_) || much_waits()) &&
-        last_deadline_ == TimeNs()) {
-      next_commit_ = now + options_.commit_period;
-      next_commit_of_little_ = now + options_.commit_period * kLittleWaits;
+    if (last_deadline_ == TimeNs() && (much_waits() || now - last_commit_ >= between_commits())) {
+      last_commit_ = now;
       received_ = 0;
+      static_cast<void>(ingest_.take_goodbyes());
       commit(false);
     }
     poll_commits();
@@ -216,9 +215,11 @@ void IngestStage::take(const transport::Socket::Frame& frame, char way) {
   ingest_.receive(frame.body, way + frame.from, now);
 }
 
-// A cut has its price however little is in it. Nobody waits for what is in this one.
-bool IngestStage::little_waits() const {
-  return received_ < kLittle && pending_alerts_.empty() && !pending_handling_;
+// A cut has its price however little is in it; but who has said goodbye waits for it to be confirmed.
+DurationNs IngestStage::between_commits() const {
+  if (ingest_.goodbyes_came()) return DurationNs(options_.commit_period.value / 5);
+  const bool little = received_ < kLittle && pending_alerts_.empty() && !pending_handling_;
+  return options_.commit_period * (little ? kLittleWaits : 1);
 }
 
 void IngestStage::close_slices(TimeNs watermark) {

@@ -58,7 +58,7 @@ class IngestStage {
   void say_lost_sources(TimeNs now);
   void collect_changes();
   bool much_waits() const;
-  bool little_waits() const;
+  DurationNs between_commits() const;
   void commit(bool last);
   void poll_commits();
   void tell_retention();
@@ -112,8 +112,8 @@ class IngestStage {
   std::map<std::uint64_t, ingest::AckPoint> ack_points_;  // by cut
   std::uint64_t cut_ = 0;
   std::uint64_t acked_cut_ = 0;
-  TimeNs next_commit_{}, next_commit_of_little_{};
-  std::size_t received_ = 0;  // bytes, since the last cut
+  TimeNs last_commit_{};
+  std::size_t received_ = 0;  // bytes, since then
   TimeNs next_standing_{};
   bool start_counted_ = false;
   std::set<SourceId> lost_sources_;  // said to be

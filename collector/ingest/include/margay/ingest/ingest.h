@@ -120,6 +120,11 @@ class Ingest {
   // Tells every agent that the run is over.
   void finish();
 
+  // Whether sources have said goodbye since take_goodbyes() was last called: they wait for a cut that holds
+  // it.
+  bool goodbyes_came() const { return goodbyes_came_; }
+  bool take_goodbyes() { return std::exchange(goodbyes_came_, false); }
+
   // All sources have said goodbye and every record is accounted for.
   bool all_ended() const;
   const std::map<SourceId, Source>& sources() const { return sources_; }
@@ -221,6 +226,7 @@ class Ingest {
   static constexpr std::size_t kMostReaders = 256;
   std::map<std::uint64_t, MessageCounters::Readers> readers_;
   bool finishing_ = false;
+  bool goodbyes_came_ = false;
   TimeNs catch_up_until_{};
   TimeNs told_{};                  // when agents were last told what has been taken
   bool committed_lately_ = false;  // since then: the acknowledgement has told them
