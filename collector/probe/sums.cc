@@ -70,6 +70,7 @@ void SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_
   if (r.kind == MARGAY_ENTER) table.open[depth] = r.state;
   table.depth = static_cast<std::uint16_t>(r.kind == MARGAY_ENTER ? depth + 1 : depth - 1);
   table.entries = 0;
+  for (std::uint32_t i = 0; i <= table.depth; ++i) place_[i] = kNowhere;
   table.begin_ns = t;
   table.until_ns = t;
   table.end_ns = end;
@@ -78,12 +79,12 @@ void SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_
   active_ = true;
 }
 
-SumEntry* SumWriter::entry_of(std::uint16_t state) {
+std::uint8_t SumWriter::place_of(std::uint16_t state) {
   SumTable& table = *table_;
   const std::uint32_t entries = table.entries;
   for (std::uint32_t i = 0; i < entries; ++i)
-    if (table.state[i] == state) return &table.entry[i];
-  if (entries == kMostSums) return nullptr;
+    if (table.state[i] == state) return static_cast<std::uint8_t>(i);
+  if (entries == kMostSums) return kNowhere;
   SumEntry& e = table.entry[entries];
   e.duration_ns = 0;
   e.longest_ns = 0;
@@ -95,7 +96,7 @@ SumEntry* SumWriter::entry_of(std::uint16_t state) {
   e.tag = MARGAY_NO_TAG;
   table.state[entries] = state;
   table.entries = static_cast<std::uint16_t>(entries + 1);
-  return &e;
+  return static_cast<std::uint8_t>(entries);
 }
 
 bool SumWriter::add(const margay_record& r, std::int64_t t) {
@@ -106,9 +107,20 @@ bool SumWriter::add(const margay_record& r, std::int64_t t) {
   if (t >= table.end_ns || t < table.until_ns) return false;
   if (enters ? depth >= kDeepestPiece : r.kind != MARGAY_LEAVE || depth == 0 || top != r.state) return false;
   // An entry too many has nothing in it, and becomes no record.
-  SumEntry* const visited = entry_of(top);
-  SumEntry* const entered = enters ? entry_of(r.state) : visited;
-  if (visited == nullptr || entered == nullptr) return false;
+  std::uint8_t& place = place_[depth];
+  if (place == kNowhere && (place = place_of(top)) == kNowhere) return false;
+  SumEntry* const visited = &table.entry[place];
+  SumEntry* entered = visited;
+  if (enters) {
+    // Programs that poll enter the same again and again.
+    if (entered_ >= table.entries || table.state[entered_] != r.state) {
+      const std::uint8_t found = place_of(r.state);
+      if (found == kNowhere) return false;
+      entered_ = found;
+    }
+    place_[depth + 1] = entered_;
+    entered = &table.entry[entered_];
+  }
 
   const std::int64_t length = t - table.until_ns;
   grow(visited->duration_ns, length);
@@ -163,23 +175,14 @@ void RingWriter::publish_sums() {
   sums_.end();
 }
 
-void RingWriter::sum_or_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
-                            std::uint32_t depth, As as) {
-  constexpr auto relaxed = std::memory_order_relaxed;
-  const bool wanted = control_->sum.load(relaxed) != 0 && as == As::kUsual;
-  if (sums_.active()) {
-    const bool claimed = control_->claim.load(relaxed) == sums_.table()->generation.load(relaxed);
-    if (wanted && !claimed && sums_.add(r, time_ns)) return;
-    publish_sums();
-  }
-  put_and_begin(r, time_ns, open, depth, wanted);
-}
-
 // Once a slice.
-void RingWriter::put_and_begin(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
-                               std::uint32_t depth, bool wanted) {
+void RingWriter::publish_and_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
+                                 std::uint32_t depth, As as) {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  if (sums_.active()) publish_sums();
   put(r, time_ns, open, depth);
-  if (wanted && control_->lost.load(std::memory_order_relaxed) == 0) sums_.begin(r, time_ns, open, depth);
+  const bool wanted = control_->sum.load(relaxed) != 0 && as == As::kUsual;
+  if (wanted && control_->lost.load(relaxed) == 0) sums_.begin(r, time_ns, open, depth);
 }
 
 void RingWriter::flush() {

@@ -66,22 +66,26 @@ class RingWriter {
     c.pending.store(1, relaxed);
     order_pending_before_clock();
     const std::int64_t time_ns = now();
-    if (__builtin_expect(c.sum.load(relaxed) != 0 || sums_.active(), 0))
-      sum_or_put(r, time_ns, open, depth, as);
-    else
+    const bool sums = c.sum.load(relaxed) != 0;
+    if (!sums && !sums_.active())
       put(r, time_ns, open, depth);
+    else if (!(sums && sums_.active() && as == As::kUsual && !claimed() && sums_.add(r, time_ns)))
+      publish_and_put(r, time_ns, open, depth, as);
     c.pending.store(0, std::memory_order_release);
   }
   // Publishes what is summed: the thread has come to its end.
   void flush();
 
  private:
-  [[gnu::hot]] void sum_or_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
-                               std::uint32_t depth, As as);
+  // The piece is to be published before anything is added to it.
+  bool claimed() const {
+    return control_->claim.load(std::memory_order_relaxed) ==
+           sums_.table()->generation.load(std::memory_order_relaxed);
+  }
+  // For what cannot be added: then another piece begins, if it may.
+  [[gnu::noinline, gnu::cold]] void publish_and_put(const margay_record& r, std::int64_t time_ns,
+                                                    const std::uint16_t* open, std::uint32_t depth, As as);
   [[gnu::noinline, gnu::cold]] void publish_sums();
-  [[gnu::noinline, gnu::cold]] void put_and_begin(const margay_record& r, std::int64_t time_ns,
-                                                  const std::uint16_t* open, std::uint32_t depth,
-                                                  bool wanted);
 
   [[gnu::always_inline]] void put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
                                   std::uint32_t depth) {

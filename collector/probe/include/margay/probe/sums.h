@@ -52,10 +52,16 @@ class SumWriter {
   void end();
 
  private:
-  [[gnu::hot]] SumEntry* entry_of(std::uint16_t state);
+  static constexpr std::uint8_t kNowhere = 0xff;
+  // Of a state's entry, made if new; kNowhere: there is no room.
+  [[gnu::noinline, gnu::hot]] std::uint8_t place_of(std::uint16_t state);
+
   SumTable* table_ = nullptr;
   const SegmentHeader* header_ = nullptr;
   bool active_ = false;
+  // Where the entries of the states are that are open, the one outside of all first; kNowhere: not known yet.
+  std::uint8_t place_[kMostOpen + 1] = {};
+  std::uint8_t entered_ = 0;  // where the one is that was entered last
 };
 
 // The end of the slice in which `t` lies; 0 where nobody has told what slices are.
