@@ -42,11 +42,12 @@ class BookSink final : public Sink {
   void begin(const Notice& n, TimeNs) override {
     if (book_.throws) throw std::runtime_error("no memory");
     const std::lock_guard lock(book_.mutex);
-    if (!book_.dead && !book_.hangs) book_.got.push_back(n.alert.id + "/" + alert::to_string(n.alert.status));
+    refuses_ = book_.dead;  // also if that changes before it is asked
+    if (!refuses_ && !book_.hangs) book_.got.push_back(n.alert.id + "/" + alert::to_string(n.alert.status));
   }
   std::optional<Outcome> progress(TimeNs) override {
     if (book_.hangs) return std::nullopt;
-    return book_.dead ? Outcome{Kind::kRetry, "dead", {}} : Outcome{};
+    return refuses_ ? Outcome{Kind::kRetry, "dead", {}} : Outcome{};
   }
   void cut(TimeNs) override {}
   void adopt(const Notice& n) override {
@@ -57,6 +58,7 @@ class BookSink final : public Sink {
  private:
   Book& book_;
   const char* name_;
+  bool refuses_ = false;
 };
 
 class Dispatch : public InAFolder {
