@@ -4,6 +4,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string>
 
 #include "alerts/alerts_command.h"
 #include "archive/archive_command.h"
@@ -198,6 +199,16 @@ int run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& e) {
+    // What CLI11 says of these two is true, and helps nobody.
+    const std::string first = argc > 1 ? argv[1] : "";
+    if (run_app->parsed() && request.command.empty())
+      std::fputs("margay: no job was given; e.g. margay run -- mpirun -np 4 ./your-program\n", stderr);
+    else if (app.get_subcommands().empty() && !first.empty() && first[0] != '-')
+      std::fprintf(stderr, "margay: '%s' is none of its commands; margay --help lists them\n", first.c_str());
+    else
+      app.exit(e);
+    return 2;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0
                ? 0

@@ -21,6 +21,13 @@ class Commands(E2eTest):
         done = self.margay("runs")
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
+    def test_what_is_missing_or_unknown_is_named(self):
+        for arguments, words in ((["run"], "no job was given"), (["run", "--name", "n"], "no job was given"),
+                                 (["nosuch"], "'nosuch' is none of its commands")):
+            done = self.margay(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertRegex(done.stderr, f"^margay: .*{words}")
+
     def test_beside_a_run(self):
         run = self.run_margay(self.workload("--plan", "A:2.5", "--pcontrol", ranks=2), name="night")
         run.wait_for_slices(3)
