@@ -348,6 +348,7 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
   source.dirty = true;
   if (goodbye.epoch() < source.epoch) return;
   source.goodbye_acked = false;  // it has not heard, or would not say it again
+  goodbyes_came_ = goodbyes_came_ || source.ended;
   if (source.ended) return;
   TimeNs end = std::min(to_trace(goodbye.end_ns(), source), latest(now));
   bool missing = false;

@@ -245,8 +245,13 @@ TEST(Ingest, GoodbyeBeforeTheDataWaitsForIt) {
   rig.receive(s.hello());
   rig.receive(s.goodbye(at(420)));
   EXPECT_FALSE(rig.ingest.all_ended());
+  EXPECT_FALSE(rig.ingest.goodbyes_came()) << "nothing that a cut could confirm";
   rig.receive(s.batch(0, 4));
-  rig.receive(s.goodbye(at(420)));
+  for (int said = 0; said < 2; ++said) {  // whoever says it again has not heard
+    rig.receive(s.goodbye(at(420)));
+    EXPECT_TRUE(rig.ingest.take_goodbyes());
+    EXPECT_FALSE(rig.ingest.goodbyes_came());
+  }
   EXPECT_TRUE(rig.ingest.all_ended());
   EXPECT_EQ(rig.account().modelled, 4u);
   EXPECT_EQ(rig.account().wire_lost, 0u);
