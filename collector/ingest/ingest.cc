@@ -348,8 +348,10 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
   source.dirty = true;
   if (goodbye.epoch() < source.epoch) return;
   source.goodbye_acked = false;  // it has not heard, or would not say it again
-  goodbyes_came_ = goodbyes_came_ || source.ended;
-  if (source.ended) return;
+  if (source.ended) {
+    goodbyes_came_ = true;
+    return;
+  }
   TimeNs end = std::min(to_trace(goodbye.end_ns(), source), latest(now));
   bool missing = false;
   for (const wire::StreamTotal& total : goodbye.streams()) {

@@ -455,7 +455,7 @@ void AnalysisStage::answer_finish() {
                           .try_send(reply, finish_from_));
     finish_from_.clear();
   }
-  if (owner_gone_ != TimeNs()) exchange_.stop = true;  // nobody is left to end this process
+  if (owner_gone_ != TimeNs()) exchange_.request_stop();  // nobody is left to end this process
 }
 
 // Without its owner the daemon ends by itself, once nothing is left to watch.

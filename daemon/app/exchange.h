@@ -91,6 +91,11 @@ struct Exchange {
   std::optional<FinishRequest> finish;  // guarded by mutex
   observe::Heartbeats beats;
   std::unique_ptr<observe::HttpServer> http;  // set before the threads begin; nullptr: nobody asks over HTTP
+  void request_stop() {
+    stop = true;
+    for_ingest.ring();
+    for_analysis.ring();
+  }
   // The newest report, for whoever asks; the verdict in it, for the main thread.
   void show(std::shared_ptr<const wire::Report> report) {
     if (http) http->update(report);

@@ -285,6 +285,8 @@ void IngestStage::commit(bool last) {
   const std::size_t states = states_.size();
   if (!commits_->try_submit(std::move(cut))) return;  // stopped
   ++cut_;
+  received_ = 0;
+  static_cast<void>(ingest_.take_goodbyes());
   start_counted_ = true;
   ack_points_[cut_] = ingest_.ack_point();
   if (last) last_cut_submitted_ = true;

@@ -166,8 +166,6 @@ void IngestStage::run() {
     if (!said_final_) close_slices(ingest_.watermark(now));
     if (last_deadline_ == TimeNs() && (much_waits() || now - last_commit_ >= between_commits())) {
       last_commit_ = now;
-      received_ = 0;
-      static_cast<void>(ingest_.take_goodbyes());
       commit(false);
     }
     poll_commits();
@@ -217,7 +215,7 @@ void IngestStage::take(const transport::Socket::Frame& frame, char way) {
 
 // A cut has its price however little is in it; but who has said goodbye waits for it to be confirmed.
 DurationNs IngestStage::between_commits() const {
-  if (ingest_.goodbyes_came()) return DurationNs(options_.commit_period.value / 5);
+  if (ingest_.goodbyes_came() && commits_->has_room()) return DurationNs(options_.commit_period.value / 5);
   const bool little = received_ < kLittle && pending_alerts_.empty() && !pending_handling_;
   return options_.commit_period * (little ? kLittleWaits : 1);
 }
@@ -384,8 +382,7 @@ bool IngestStage::finishing() {
   if (!last_cut_submitted_) commit(true);
   if (last_cut_submitted_ && acked_cut_ >= cut_) {
     send_replies();
-    exchange_.finished = true;
-    exchange_.for_analysis.ring();
+    tell_finished();
     // A goodbye that is repeated now is still answered, until the owner ends this process.
     return false;
   }
@@ -395,10 +392,13 @@ bool IngestStage::finishing() {
       exchange_.archive_error = archive_health_.trouble();
     }
     exchange_.archive_failed = true;
-    exchange_.finished = true;
-    exchange_.for_analysis.ring();
+    tell_finished();
   }
   return false;
+}
+
+void IngestStage::tell_finished() {
+  if (!exchange_.finished.exchange(true)) exchange_.for_analysis.ring();
 }
 
 }  // namespace margay::app

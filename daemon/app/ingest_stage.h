@@ -64,6 +64,7 @@ class IngestStage {
   void tell_retention();
   void send_replies();
   bool finishing();
+  void tell_finished();
 
   const Options& options_;
   Exchange& exchange_;
@@ -113,7 +114,7 @@ class IngestStage {
   std::uint64_t cut_ = 0;
   std::uint64_t acked_cut_ = 0;
   TimeNs last_commit_{};
-  std::size_t received_ = 0;  // bytes, since then
+  std::size_t received_ = 0;  // bytes, since the last cut
   TimeNs next_standing_{};
   bool start_counted_ = false;
   std::set<SourceId> lost_sources_;  // said to be

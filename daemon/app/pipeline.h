@@ -31,7 +31,7 @@ class Pipeline {
   ~Pipeline();
 
   // Ends in order: the last cut is committed, the run stays open for the next daemon.
-  void request_stop() { exchange_.stop = true; }
+  void request_stop() { exchange_.request_stop(); }
   bool stopped() const { return exchange_.stop; }
   void wait();
   // For the main thread: one line on how the daemon is, and one on how it was. At any time.

@@ -7,37 +7,23 @@
  * Without an agent the ring fills after 65536 calls and the rest is dropped: the drop path is printed apart.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "past_the_probe.h"
 
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
-static int smaller(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
 
 static int (*bare_iprobe)(int, int, MPI_Comm, int*, MPI_Status*);
 static int (*bare_irecv)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 static int (*bare_send)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 static int (*bare_wait)(MPI_Request*, MPI_Status*);
-/* Past all that is preloaded: the library's own. */
-static void* bare(const char* name) {
-  void* library = dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) library = dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD);
-  void* function = library == NULL ? NULL : dlsym(library, name);
-  if (function == NULL) {
-    fprintf(stderr, "probe_cost: no MPI library has %s\n", name);
-    exit(1);
-  }
-  return function;
-}
 
 enum { ROUNDS = 30, CALLS = 1000 };
 

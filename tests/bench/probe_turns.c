@@ -5,14 +5,16 @@
  *   mpicc -O2 -o probe_turns probe_turns.c
  *   mpirun -np 64 -x LD_PRELOAD=libmargay-probe.so -x MARGAY_RUN_DIR=DIR ./probe_turns [BLOCKS [STEPS]]
  *
- * DIR needs a folder `rings`; without an agent the rings fill, and the cost is that of dropping: use `margay
- * run` for what it costs to record, `--flags` for sums. Prints, of rank 0, the ratio of each neighbouring
- * pair's times: the median, and the quartiles. */
+ * DIR needs a folder `rings`; without an agent the rings fill, and the cost is that of dropping. Under
+ * `margay run
+ * --every-call` instead it is that of recording, and under `margay run` that of summing. Prints, of rank 0,
+ * the ratio of each neighbouring pair's times: the median, and the quartiles. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "past_the_probe.h"
 
 enum { PARTNERS = 2, VALUES = 64, MOST_BLOCKS = 4096 };
 
@@ -22,17 +24,6 @@ struct calls {
   int (*waitall)(int, MPI_Request*, MPI_Status*);
   int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 };
-
-static void* bare(const char* name) {
-  void* library = dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) library = dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD);
-  void* function = library == NULL ? NULL : dlsym(library, name);
-  if (function == NULL) {
-    fprintf(stderr, "probe_turns: no MPI library has %s\n", name);
-    exit(1);
-  }
-  return function;
-}
 
 static double block(const struct calls* mpi, int rank, int size, int steps) {
   static double out[VALUES], in[PARTNERS][VALUES];
@@ -48,11 +39,6 @@ static double block(const struct calls* mpi, int rank, int size, int steps) {
     mpi->allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
   return MPI_Wtime() - begin;
-}
-
-static int smaller(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
 }
 
 int main(int argc, char** argv) {

@@ -1,8 +1,10 @@
 // The agent against segments made here: first the class, then the program, with a collector that is killed.
 #include "margay/node/agent.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,6 +214,37 @@ TEST_F(AgentTest, WhatIsBeingDroppedIsToldUntilAGapTells) {
   rounds_until([&] { return stream.committed.size() == 68; });
   EXPECT_EQ(stream.committed[64].kind, MARGAY_GAP);
   EXPECT_EQ(stream.last.untold(), 0u);
+}
+
+// The directory is read again when it has changed; where that cannot be seen, a second later.
+TEST_F(AgentTest, AProcessThatComesLaterIsFound) {
+  ManualClock time;
+  time.mono = clock.monotonic();
+  AgentOptions o;
+  o.rings = dir.rings();
+  Agent one(o, time);
+  const auto changed_an_hour_ago = [&] {
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    static const timespec then{now.tv_sec - 3600, 0};
+    const timespec times[] = {then, then};
+    ASSERT_EQ(utimensat(AT_FDCWD, o.rings.c_str(), times, 0), 0);
+  };
+  changed_an_hour_ago();
+  one.scan();
+  EXPECT_EQ(one.sources(), 1u);
+  const FakeSegment second(dir.rings(), rank.pid, rank.start_time + 1);
+  one.scan();
+  EXPECT_EQ(one.sources(), 2u);
+  changed_an_hour_ago();
+  one.scan();
+  const FakeSegment third(dir.rings(), rank.pid, rank.start_time + 2);
+  changed_an_hour_ago();
+  one.scan();
+  EXPECT_EQ(one.sources(), 2u) << "nothing seems to have changed";
+  time.mono = time.mono + seconds(1);
+  one.scan();
+  EXPECT_EQ(one.sources(), 3u);
 }
 
 // It lives on when the run is over, and was looked at long before it dropped them.

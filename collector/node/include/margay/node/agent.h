@@ -36,7 +36,7 @@ struct AgentOptions {
   DurationNs sample_period = milliseconds(50);
   DurationNs scan_period = milliseconds(100);  // of all processes, while ranks are not let on the CPU
   std::int64_t owner_pid = 0;                  // 0: nobody
-  std::uint32_t cores = 1;                     // of this node, for the budget (budget.h)
+  std::uint32_t cores = 1;  // of this node: for the budget (budget.h), and how often to look (SamplePace)
   OutboxOptions outbox;
 };
 

@@ -68,7 +68,7 @@ class ProcessProbe {
 // node's cores, and a 50th of one core's.
 class SamplePace {
  public:
-  explicit SamplePace(DurationNs period, std::uint32_t cores)
+  SamplePace(DurationNs period, std::uint32_t cores)
       : period_(period), times_cost_(std::max(50u, 400u / std::max(1u, cores))), current_(period) {}
   bool due(TimeNs now) const { return now >= next_; }
   // A sample that began at `begin` took `cost`.
