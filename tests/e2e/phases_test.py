@@ -14,9 +14,9 @@ class Phases(E2eTest):
     @again_if_disturbed
     def test_an_overrun_after_the_daemon_was_killed(self):
         # Ranks that mostly sleep, and ranks that exchange. How the sleepers divide the rest depends on what else the
-        # machine does, and they may be several phases; those that exchange are one. The grain is so fine that they
-        # exchange for a good part of their time also where nothing delays them: at 0.2 ms it is 6 % on two cores of
-        # one's own, and less than two phases have to differ by.
+        # machine does, and they may be several phases; those that exchange are one. One of the two has so little to
+        # compute that it waits for the other for most of the time on any machine: an exchange alone takes a tenth of
+        # the time on a fast one, and less than two phases have to differ by.
         cycles = 10
         plan = "F:2,D:2," * cycles + "F:2,D:14,F:2"
         # What else the machine does to two ranks for an instant is no matter here: of a stretch that an alert disturbs
@@ -24,7 +24,7 @@ class Phases(E2eTest):
         config = os.path.join(self.place, "margay.toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write("[detect]\nmin_effect = 0.9\n")
-        run = self.run_margay(self.workload("--grain", "0.02", "--plan", plan, ranks=2), flags=["--config", config])
+        run = self.run_margay(self.workload("--grain", "0.02", "--uneven", "0.9", "--plan", plan, ranks=2), flags=["--config", config])
         # It has come often enough to be known: the daemon dies, and another one knows it.
         before = self.wait_for_times(run, 4)
         daemon = run.child("margayd")
@@ -77,7 +77,8 @@ class Phases(E2eTest):
         config = os.path.join(self.place, "margay.toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write("[slice]\nlevels = [\"1s\"]\n[detect]\nmin_effect = 0.9\nevery_level = true\n")
-        run = self.run_margay(self.workload("--grain", "0.02", "--plan", plan[:-1], ranks=2), flags=["--config", config])
+        job = self.workload("--grain", "0.02", "--uneven", "0.9", "--plan", plan[:-1], ranks=2)
+        run = self.run_margay(job, flags=["--config", config])
         wait_for(lambda: self.first_of(run) is not None, "a phase in slices of a second", poll=0.3)
         daemon = run.child("margayd")
         end_process(daemon, signal.SIGKILL)
