@@ -209,10 +209,12 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
 }
 
 Stream* Ingest::stream_of(Source& source, std::uint32_t index, const std::string& name) {
+  const auto it = source.streams.find(index);
+  if (it != source.streams.end() && name.empty()) return &it->second;
   const std::string told = clipped(name);
-  if (const auto it = source.streams.find(index); it != source.streams.end()) {
+  if (it != source.streams.end()) {
     Stream& stream = it->second;
-    if (!told.empty() && told != stream.name) {
+    if (told != stream.name) {
       stream.name = told;
       leaves_[stream.leaf.value] = leaf_attributes(source.attributes, source.id, index, told);
       ++topology_version_;

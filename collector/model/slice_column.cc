@@ -53,6 +53,26 @@ SliceColumn::SliceColumn(LevelIndex level_, SliceIndex index_, std::uint32_t lea
   resize(leaves, states);
 }
 
+void SliceColumn::renew(LevelIndex level_, SliceIndex index_, std::uint32_t leaves, std::uint32_t states) {
+  level = level_;
+  index = index_;
+  lost_events = 0;
+  provisional = false;
+  region.clear();
+  takers.clear();
+  const auto cells = static_cast<std::size_t>(leaves) * states;
+  leaves_ = leaves;
+  states_ = states;
+  duration_ns_.assign(cells, 0);
+  longest_ns_.assign(cells, 0);
+  visits_.assign(cells, 0);
+  open_.assign(leaves, {});
+  evidence_.assign(leaves, {});
+  plane_ = Plane::kNone;
+  measured_.clear();
+  integral_.clear();
+}
+
 void SliceColumn::resize(std::uint32_t leaves, std::uint32_t states) {
   leaves = std::max(leaves, leaves_);
   states = std::max(states, states_);

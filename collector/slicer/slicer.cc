@@ -6,10 +6,19 @@ namespace margay::slicer {
 
 using model::SliceColumn;
 
+namespace {
+constexpr std::size_t kMostSpare = 4;  // as a rule one leaves and one comes
+}
+
 Slicer::Slicer(Options options) : options_(std::move(options)), measurer_(options_.op) {}
 
-SliceColumn Slicer::new_column(SliceIndex slice, std::uint32_t states) const {
-  SliceColumn column(LevelIndex(0), slice, leaf_count(), states);
+SliceColumn Slicer::new_column(SliceIndex slice, std::uint32_t states) {
+  SliceColumn column;
+  if (!spare_.empty()) {
+    column = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  column.renew(LevelIndex(0), slice, leaf_count(), states);
   column.measure(measurer_.plane());
   return column;
 }
@@ -423,7 +432,10 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   static_cast<void>(column_at(end, kCompute));
   next_open_ = end;
   while (columns_.size() > 1 && columns_.front().index.value + options_.retained < first.value) {
-    if (changed_.erase(columns_.front().index) > 0) left_.push_back(std::move(columns_.front()));
+    if (changed_.erase(columns_.front().index) > 0)
+      left_.push_back(std::move(columns_.front()));
+    else if (spare_.size() < kMostSpare)
+      spare_.push_back(std::move(columns_.front()));
     columns_.pop_front();
   }
   for (SliceIndex s = first; s < end; ++s) {

@@ -47,6 +47,30 @@ TEST(SliceColumn, ResizeKeepsCellsAndNewOnesAreZero) {
   }
 }
 
+TEST(SliceColumn, RenewedItIsAsNew) {
+  std::mt19937 random(4);
+  for (const auto& [leaves, states] : {std::pair{5u, 4u}, {3u, 6u}, {2u, 2u}, {0u, 3u}}) {
+    SliceColumn c = random_column(random, 3, 4, 7);
+    c.level = LevelIndex(2);
+    c.lost_events = 3;
+    c.provisional = true;
+    c.region = "solve";
+    Taker taker;
+    taker.cpu_ns = 5;
+    c.add_taker(taker);
+    c.measure(leaves == 5 ? Plane::kMean : Plane::kCounts);
+    c.measured(LeafIndex(0))[0] = 9;
+    if (leaves == 5) c.integral(LeafIndex(1)) = 2.5;
+    c.renew(LevelIndex(1), SliceIndex(8), leaves, states);
+    EXPECT_EQ(c, SliceColumn(LevelIndex(1), SliceIndex(8), leaves, states));
+    c.resize(7, 9);
+    c.measure(Plane::kMean);
+    SliceColumn fresh(LevelIndex(1), SliceIndex(8), 7, 9);
+    fresh.measure(Plane::kMean);
+    EXPECT_EQ(c, fresh);
+  }
+}
+
 TEST(SliceColumn, EmptyColumnGrows) {
   SliceColumn c;
   EXPECT_EQ(c.leaves(), 0u);

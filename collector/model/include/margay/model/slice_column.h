@@ -64,6 +64,9 @@ class SliceColumn {
  public:
   SliceColumn() = default;
   SliceColumn(LevelIndex level, SliceIndex index, std::uint32_t leaves, std::uint32_t states);
+  // Becomes what the constructor makes, in the room that it has: a slice comes every some milliseconds, and
+  // fresh room costs more to be touched than to be filled. Cost: a fill.
+  void renew(LevelIndex level, SliceIndex index, std::uint32_t leaves, std::uint32_t states);
 
   LevelIndex level{};
   SliceIndex index{};

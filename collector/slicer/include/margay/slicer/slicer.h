@@ -193,7 +193,7 @@ class Slicer {
   void visit_ended(LeafIndex leaf, TimeNs t);
   void visit_begins(LeafIndex leaf, TimeNs t);
   model::SliceColumn& column_at(SliceIndex slice, StateId at_least);
-  model::SliceColumn new_column(SliceIndex slice, std::uint32_t states) const;
+  model::SliceColumn new_column(SliceIndex slice, std::uint32_t states);
   void settle(LeafIndex leaf, TimeNs t);
   void touch(SliceIndex slice);
   model::OpenState top(const LeafState& leaf) const;
@@ -204,6 +204,7 @@ class Slicer {
   std::vector<LeafState> leaves_;
   std::deque<model::SliceColumn> columns_;  // consecutive slices, oldest first
   std::vector<model::SliceColumn> left_;
+  std::vector<model::SliceColumn> spare_;  // have left and are wanted no more: room for new ones
   bool started_ = false;
   SliceIndex next_open_{};
   std::set<SliceIndex> changed_;
