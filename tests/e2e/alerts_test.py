@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-from e2e import LONG, E2eTest, plant, wait_for
+from e2e import LONG, E2eTest, again_if_disturbed, plant, wait_for
 
 MARGAY = os.environ["MARGAY"]
 
@@ -26,6 +26,7 @@ class Alerts(E2eTest):
         self.assertEqual(run.wait(), 0)
         return run
 
+    @again_if_disturbed
     def test_of_a_stopped_rank(self):
         run = self.disturbed("A:7")
         self.assertEqual([a["status"] for a in run.alerts], ["firing", "resolved"])
@@ -67,6 +68,7 @@ class Alerts(E2eTest):
         self.assertEqual((code, text), (1, ""))
         self.assertIn("no alert 'no-such'; it has 1", problem)
 
+    @again_if_disturbed
     def test_whom_the_others_waited_for(self):
         # Sweeps along the ranks, by blocking calls: two wait for the stopped one, the fourth for one of these.
         run = self.disturbed("B:7")
