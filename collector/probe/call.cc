@@ -20,41 +20,54 @@ constinit thread_local Thread t_thread{};
   return &t;
 }
 
-[[gnu::hot]] void Thread::record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag,
-                                 std::uint32_t comm, std::uint64_t bytes, RingWriter::As as) {
-  if (__builtin_expect(!writer.bound(), 0)) {
-    // None in a child that was forked inside of a call.
-    if (g_page.segment != nullptr) g_page.segment->ringless.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
+void Thread::record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag,
+                    std::uint32_t comm, std::uint64_t bytes, RingWriter::As as) {
+  if (!writer.bound()) return nowhere();
   writer.write(
-      {0, bytes, peer < 0 ? MARGAY_NO_PEER : peer, tag < 0 ? MARGAY_NO_TAG : tag, comm, state, kind, 0}, open,
-      depth, [this] { return clock.now(); }, as);
+      {0, bytes, peer, tag, comm, state, kind, 0}, open, depth, [this] { return now(); }, as);
+}
+
+// In a child that was forked inside of a call.
+[[gnu::cold]] void Thread::nowhere() {
+  if (g_page.segment != nullptr) g_page.segment->ringless.fetch_add(1, std::memory_order_relaxed);
 }
 
 [[gnu::hot]] void Thread::begin(std::uint16_t function, std::int32_t peer, std::int32_t tag,
                                 std::uint32_t comm, std::uint64_t bytes) {
-  record(MARGAY_ENTER, function, peer, tag, comm, bytes);
+  const Told told{Told::both(peer, tag), comm, bytes};
+  current = function;
+  if (__builtin_expect(writer.bound(), 1))
+    writer.call<MARGAY_ENTER>(function, told, open, depth, [this] { return now(); });
+  else
+    nowhere();
   open[depth++] = function;
 }
 
-[[gnu::hot]] void Thread::end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
-  record(MARGAY_LEAVE, open[depth - 1], peer, tag, comm, bytes);
+// Two of them, for most calls tell nothing at their end.
+inline void Thread::end_with(const Told& told) {
+  if (__builtin_expect(writer.bound(), 1))
+    writer.call<MARGAY_LEAVE>(current, told, open, depth, [this] { return now(); });
+  else
+    nowhere();
   --depth;
   inside = false;
 }
 
+[[gnu::hot]] void Thread::end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
+  end_with({Told::both(peer, tag), comm, bytes});
+}
+
 [[gnu::hot]] void Thread::end() {
-  end(MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0);
+  end_with({});
 }
 
 void Thread::begin_last(std::uint16_t function) {
   record(MARGAY_ENTER, function, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, RingWriter::As::kAlone);
-  open[depth++] = function;
+  open[depth++] = current = function;
 }
 
 void Thread::end_last() {
-  record(MARGAY_LEAVE, open[depth - 1], MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, RingWriter::As::kAlone);
+  record(MARGAY_LEAVE, current, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, RingWriter::As::kAlone);
   --depth;
   inside = false;
 }

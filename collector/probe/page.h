@@ -105,6 +105,7 @@ struct alignas(4096) Page {
   Library library;
   TypeSizes types;
   alignas(64) FewRequests receives;
+  std::atomic<bool> more_receives;
   // First what programs in C call: what Fortran and tools call may lie beyond this page.
   alignas(64) std::atomic<void*> real[kEntries][kFunctions]{};
 };

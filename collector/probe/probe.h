@@ -57,26 +57,29 @@ inline std::int64_t kernel_time() {
 // backwards. Used only where the processor says that the counter is invariant and the kernel offers it as a
 // clock, which it does not where cores disagree; otherwise every reading is the kernel's.
 struct ThreadClock {
+  // Where the rate is taken from.
+  struct Baseline {
+    std::int64_t ns;
+    std::uint64_t ticks;
+  };
   std::int64_t anchor_ns;
   std::uint64_t anchor_ticks;
   std::uint64_t valid_ticks;  // after the anchor; 0 while the rate is not known
   std::uint64_t rate;         // nanoseconds per tick, times 2^32
-  std::int64_t first_ns;
-  std::uint64_t first_ticks;
   std::int64_t last_ns;
 
-  std::int64_t now() {
+  std::int64_t now(Baseline& baseline) {
 #if defined(__x86_64__)
     const std::uint64_t ticks = __builtin_ia32_rdtsc() - anchor_ticks;
-    if (__builtin_expect(ticks >= valid_ticks, 0)) return anchor();
+    if (__builtin_expect(ticks >= valid_ticks, 0)) return anchor(baseline);
     const std::int64_t t = anchor_ns + static_cast<std::int64_t>((ticks * rate) >> 32);
-    if (t > last_ns) last_ns = t;
+    if (__builtin_expect(t > last_ns, 1)) last_ns = t;
     return last_ns;
 #else
     return kernel_time();
 #endif
   }
-  std::int64_t anchor();
+  std::int64_t anchor(Baseline& baseline);
 };
 // Whether the time-stamp counter may be used; found out by attach().
 extern bool g_counter_is_time;
@@ -85,17 +88,21 @@ bool counter_is_invariant();
 // States within states of the program's own that are told again after a gap; deeper ones are recorded only.
 inline constexpr std::uint32_t kDeepest = 15;
 
-// In the order in which a call looks at it: a cache line, and then another.
+// All that a call reads, where calls are summed, is in the first cache line (PROBE.md, *Pages*).
 struct alignas(64) Thread {
   ThreadClock clock;
-  const void* frame;  // of the wrapper that is inside MPI
-  RingWriter writer;
-  std::uint16_t depth;  // states that are open
+  std::uint16_t depth;    // states that are open
+  std::uint16_t current;  // the function of MPI among them, which is the innermost
   bool inside;
-  bool claimed;                      // a ring was asked for
-  bool named;                        // it has named a state of its own
+  bool claimed;  // a ring was asked for
+  bool named;    // it has named a state of its own
+  RingWriter writer;
+  const void* frame;                 // of the wrapper that is inside MPI
   std::uint16_t open[kDeepest + 1];  // outermost first: the program's own, and the function of MPI in them
   std::uint32_t deeper;              // states beyond kDeepest that are open
+  ThreadClock::Baseline baseline;
+
+  std::int64_t now() { return clock.now(baseline); }
 
   void record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, std::int32_t tag, std::uint32_t comm,
               std::uint64_t bytes, RingWriter::As as = RingWriter::As::kUsual);
@@ -103,10 +110,14 @@ struct alignas(64) Thread {
              std::uint64_t bytes);
   void end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes);
   void end();
+  [[gnu::always_inline]] void end_with(const Told& told);
+  // There is no ring.
+  void nowhere();
   // A state whose end is the end of more than it.
   void begin_last(std::uint16_t function);
   void end_last();
 };
+static_assert(offsetof(Thread, writer) + RingWriter::kFirst <= 64);
 extern constinit thread_local Thread t_thread;  // constinit: no hidden call to look whether it is initialized
 
 Thread* enter_slowly(const void* frame);

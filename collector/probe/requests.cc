@@ -9,7 +9,7 @@ namespace margay::probe {
 namespace {
 
 constinit FarRequests g_more_receives{};
-constinit Requests g_receives{g_page.receives, g_more_receives};
+constexpr Requests g_receives{g_page.receives, g_page.more_receives, g_more_receives};
 
 // Of as many as this in one call it is known which of them completed. Those beyond count, as posted, in the
 // first call that waits for them.
@@ -19,10 +19,14 @@ constexpr int kMostOwnStatuses = 64;  // 1.5 KiB of the program's stack
 constexpr int kFew = 4;
 
 std::uintptr_t handle_at(const MPI_Request* requests, int i) {
-  const std::size_t width =
-      g_page.library.comm_c2f != nullptr ? sizeof(std::uintptr_t) : sizeof(std::uint32_t);
-  std::uintptr_t handle = 0;
-  memcpy(&handle, reinterpret_cast<const char*>(requests) + static_cast<std::size_t>(i) * width, width);
+  const char* const at = reinterpret_cast<const char*>(requests);
+  if (__builtin_expect(g_page.library.comm_c2f != nullptr, 1)) {
+    std::uintptr_t handle = 0;
+    memcpy(&handle, at + static_cast<std::size_t>(i) * sizeof handle, sizeof handle);
+    return handle;
+  }
+  std::uint32_t handle = 0;
+  memcpy(&handle, at + static_cast<std::size_t>(i) * sizeof handle, sizeof handle);
   return handle;
 }
 const char* status_at(const void* statuses, int i) {
@@ -30,6 +34,12 @@ const char* status_at(const void* statuses, int i) {
 }
 bool ignored(const void* status) {
   return reinterpret_cast<std::uintptr_t>(status) == g_page.library.is.status_ignore;
+}
+
+// The handle of a request that is a receive; 0: it is none.
+[[gnu::noinline, gnu::hot]] std::uintptr_t receive_at(const MPI_Request* requests, int i) {
+  const std::uintptr_t handle = handle_at(requests, i);
+  return g_receives.has(handle) ? handle : 0;
 }
 
 // What completed in one call, added up.
@@ -64,12 +74,10 @@ struct Waiting {
   MPI_Status own[kOwn * 24 / sizeof(MPI_Status) + 1];
   Came came;
 
-  Waiting(int count, const MPI_Request* requests) : known(count < kKnown ? count : kKnown) {
+  [[gnu::always_inline]] Waiting(int count, const MPI_Request* requests)
+      : known(count < kKnown ? count : kKnown) {
     if (!g_receives.any()) known = 0;
-    for (int i = 0; i < known; ++i) {
-      handles[i] = handle_at(requests, i);
-      if (!g_receives.has(handles[i])) handles[i] = 0;
-    }
+    for (int i = 0; i < known; ++i) handles[i] = receive_at(requests, i);
     if (known == kKnown)
       for (int i = known; i < count; ++i) came.add(handle_at(requests, i), nullptr);
   }
@@ -89,7 +97,29 @@ struct Waiting {
     t.end(came.source, came.tag, 0, came.bytes);
   }
 };
-using ForOne = Waiting<1, 1>;
+
+// The same of one request, in few instructions: programs poll with it.
+struct ForOne {
+  std::uintptr_t handle;  // of a receive; 0: it is none
+  MPI_Status own[24 / sizeof(MPI_Status) + 1];
+
+  explicit ForOne(const MPI_Request* request) : handle(receive_at(request, 0)) {}
+  MPI_Status* status(MPI_Status* theirs) { return handle != 0 && ignored(theirs) ? own : theirs; }
+  void end(Thread& t, bool completed, const MPI_Status* status) const {
+    if (completed && handle != 0)
+      end_received(t, ignored(status) ? nullptr : status);
+    else
+      t.end();
+  }
+
+ private:
+  [[gnu::noinline, gnu::hot]] void end_received(Thread& t, const MPI_Status* status) const {
+    Came came;
+    came.add(handle, reinterpret_cast<const char*>(status));
+    if (came.receives == 0) return t.end();
+    t.end(came.source, came.tag, 0, came.bytes);
+  }
+};
 using ForFew = Waiting<kFew, kFew>;
 using ForMany = Waiting<kMostAtOnce, kMostOwnStatuses>;
 static_assert(sizeof(ForMany::own) >= kMostOwnStatuses * std::size_t{24} &&
@@ -120,11 +150,10 @@ Thread* begin(Fn* function, std::uint16_t name, const void* frame) {
   auto* const call = real<decltype(MPI_Wait)>(k_MPI_Wait, entry);
   Thread* const thread = begin(call, k_MPI_Wait, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(request, status);
-  ForOne w(1, request);
-  MPI_Status* const mine = w.statuses(status, 1);
+  ForOne w(request);
+  MPI_Status* const mine = w.status(status);
   const int result = call(request, mine);
-  if (result == MPI_SUCCESS) w.completed(0, mine, 0);
-  w.end(*thread);
+  w.end(*thread, result == MPI_SUCCESS, mine);
   return result;
 }
 
@@ -175,11 +204,10 @@ template <class For>
   auto* const call = real<decltype(MPI_Test)>(k_MPI_Test, entry);
   Thread* const thread = begin(call, k_MPI_Test, frame);
   if (thread == nullptr) return call == nullptr ? kNowhere : call(request, flag, status);
-  ForOne w(1, request);
-  MPI_Status* const mine = w.statuses(status, 1);
+  ForOne w(request);
+  MPI_Status* const mine = w.status(status);
   const int result = call(request, flag, mine);
-  if (result == MPI_SUCCESS && *flag != 0) w.completed(0, mine, 0);
-  w.end(*thread);
+  w.end(*thread, result == MPI_SUCCESS && *flag != 0, mine);
   return result;
 }
 

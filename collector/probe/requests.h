@@ -86,19 +86,26 @@ class Requests {
  public:
   static constexpr std::size_t kSlots = FewRequests::kSlots + FarRequests::kSlots;
   static constexpr std::size_t kNear = FewRequests::kNear + FarRequests::kNear;
-  constexpr Requests(FewRequests& few, FarRequests& far) : few_(few), far_(far) {}
-  bool add(std::uintptr_t handle, std::uint64_t posted, bool persistent) {
-    return handle != 0 && (few_.add(handle, posted, persistent) || far_.add(handle, posted, persistent));
+  // `more`: whether the far ones were ever needed; looked at instead of them, where it lies near.
+  constexpr Requests(FewRequests& few, std::atomic<bool>& more, FarRequests& far)
+      : few_(few), more_(more), far_(far) {}
+  bool add(std::uintptr_t handle, std::uint64_t posted, bool persistent) const {
+    if (handle == 0) return false;
+    if (few_.add(handle, posted, persistent)) return true;
+    more_.store(true, std::memory_order_release);
+    return far_.add(handle, posted, persistent);
   }
-  bool any() const { return few_.any() || far_.any(); }
-  bool has(std::uintptr_t handle) { return few_.has(handle) || far_.has(handle); }
-  bool complete(std::uintptr_t handle, std::uint64_t& posted) {
-    return few_.complete(handle, posted) || far_.complete(handle, posted);
+  bool any() const { return few_.any() || (more() && far_.any()); }
+  bool has(std::uintptr_t handle) const { return few_.has(handle) || (more() && far_.has(handle)); }
+  bool complete(std::uintptr_t handle, std::uint64_t& posted) const {
+    return few_.complete(handle, posted) || (more() && far_.complete(handle, posted));
   }
-  bool forget(std::uintptr_t handle) { return few_.forget(handle) || far_.forget(handle); }
+  bool forget(std::uintptr_t handle) const { return few_.forget(handle) || (more() && far_.forget(handle)); }
 
  private:
+  bool more() const { return __builtin_expect(more_.load(std::memory_order_acquire), 0); }
   FewRequests& few_;
+  std::atomic<bool>& more_;
   FarRequests& far_;
 };
 

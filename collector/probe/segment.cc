@@ -499,8 +499,8 @@ Thread* enter_thread(const void* frame) {
     t.depth = t.deeper = 0;  // what was open in the parent of a forked process is not open in this one
     claim_ring(t.writer);
     // The first reading of all may be slow and is then no anchor.
-    t.clock.now();
-    t.clock.now();
+    t.now();
+    t.now();
   }
   return &t;
 }

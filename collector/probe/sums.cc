@@ -6,24 +6,8 @@
 namespace margay::probe {
 namespace {
 
+constexpr std::uint16_t kNoState = 0xffff;
 constexpr std::uint32_t kWorld = 0;  // its number, whosever MPI it is
-
-// Of pieces: so that a state more can always be entered.
-constexpr std::uint32_t kDeepestPiece = kMostOpen - 1;
-
-template <class T>
-void grow(Shared<T>& to, T by) {
-  to = static_cast<T>(to + by);
-}
-
-// What the innermost state was entered with; of one that is resumed nothing is known any more.
-void post(SumTable& t, const margay_record& r) {
-  const bool entered = r.kind == MARGAY_ENTER;
-  t.posted_bytes = entered ? r.bytes : 0;
-  t.posted_peer = entered ? r.peer : MARGAY_NO_PEER;
-  t.posted_tag = entered ? r.tag : MARGAY_NO_TAG;
-  t.posted_comm = entered ? r.comm : 0;
-}
 
 }  // namespace
 
@@ -50,40 +34,47 @@ std::uint32_t piece_records(const SumTable& table, margay_record* out) {
   }
   if (depth > 0) {
     out[n - 1].bytes = table.posted_bytes;
-    out[n - 1].peer = table.posted_peer;
-    out[n - 1].tag = table.posted_tag;
+    out[n - 1].peer = Told::peer_of(table.posted_who);
+    out[n - 1].tag = Told::tag_of(table.posted_who);
     out[n - 1].comm = table.posted_comm;
   }
   return n;
 }
 
-void SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_t* open,
+bool SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_t* open,
                       std::uint32_t depth) {
-  if (table_ == nullptr || depth >= kDeepestPiece) return;
+  if (table_ == nullptr || depth >= kDeepestPiece) return false;
   // Behind a record of another kind a visit goes on that began before it.
-  if (r.kind != MARGAY_ENTER && r.kind != MARGAY_LEAVE) return;
-  if (r.kind == MARGAY_LEAVE && (depth == 0 || open[depth - 1] != r.state)) return;
+  if (r.kind != MARGAY_ENTER && r.kind != MARGAY_LEAVE) return false;
+  if (r.kind == MARGAY_LEAVE && (depth == 0 || open[depth - 1] != r.state)) return false;
   const std::int64_t end = slice_end_of(*header_, t);
-  if (end <= t) return;
+  if (end <= t) return false;
   SumTable& table = *table_;
   for (std::uint32_t i = 0; i < depth; ++i) table.open[i] = open[i];
   if (r.kind == MARGAY_ENTER) table.open[depth] = r.state;
-  table.depth = static_cast<std::uint16_t>(r.kind == MARGAY_ENTER ? depth + 1 : depth - 1);
+  const std::uint32_t within = r.kind == MARGAY_ENTER ? depth + 1 : depth - 1;
+  table.depth = static_cast<std::uint16_t>(within);
   table.entries = 0;
-  for (std::uint32_t i = 0; i <= table.depth; ++i) place_[i] = kNowhere;
+  for (std::uint8_t& place : table.place) place = kNowhere;
+  for (std::uint8_t& place : table.found) place = 0;
+  table.entry[0].state = kNoState;
   table.begin_ns = t;
   table.until_ns = t;
   table.end_ns = end;
-  post(table, r);
+  post(table, r.kind == MARGAY_ENTER ? Told{Told::both(r.peer, r.tag), r.comm, r.bytes} : Told{});
   table.generation.store(table.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  active_ = true;
+  return true;
 }
 
-std::uint8_t SumWriter::place_of(std::uint16_t state) {
-  SumTable& table = *table_;
+std::uint8_t SumWriter::place_of(SumTable& table, std::uint16_t state) {
   const std::uint32_t entries = table.entries;
   for (std::uint32_t i = 0; i < entries; ++i)
     if (table.state[i] == state) return static_cast<std::uint8_t>(i);
+  return new_place(table, state);
+}
+
+std::uint8_t SumWriter::new_place(SumTable& table, std::uint16_t state) {
+  const std::uint32_t entries = table.entries;
   if (entries == kMostSums) return kNowhere;
   SumEntry& e = table.entry[entries];
   e.duration_ns = 0;
@@ -94,67 +85,26 @@ std::uint8_t SumWriter::place_of(std::uint16_t state) {
   e.messages = 0;
   e.peer = MARGAY_NO_PEER;
   e.tag = MARGAY_NO_TAG;
+  e.state = state;
   table.state[entries] = state;
   table.entries = static_cast<std::uint16_t>(entries + 1);
   return static_cast<std::uint8_t>(entries);
 }
 
-bool SumWriter::add(const margay_record& r, std::int64_t t) {
-  SumTable& table = *table_;
-  const std::uint32_t depth = table.depth;
-  const std::uint16_t top = depth == 0 ? std::uint16_t{0} : table.open[depth - 1];
-  const bool enters = r.kind == MARGAY_ENTER;
-  if (t >= table.end_ns || t < table.until_ns) return false;
-  if (enters ? depth >= kDeepestPiece : r.kind != MARGAY_LEAVE || depth == 0 || top != r.state) return false;
-  // An entry too many has nothing in it, and becomes no record.
-  std::uint8_t& place = place_[depth];
-  if (place == kNowhere && (place = place_of(top)) == kNowhere) return false;
-  SumEntry* const visited = &table.entry[place];
-  SumEntry* entered = visited;
-  if (enters) {
-    // Programs that poll enter the same again and again.
-    if (entered_ >= table.entries || table.state[entered_] != r.state) {
-      const std::uint8_t found = place_of(r.state);
-      if (found == kNowhere) return false;
-      entered_ = found;
-    }
-    place_[depth + 1] = entered_;
-    entered = &table.entry[entered_];
-  }
+std::uint8_t SumWriter::place_of_open(SumTable& table, std::uint32_t depth) {
+  return table.place[depth] =
+             place_of(table, depth == 0 ? std::uint16_t{0} : std::uint16_t{table.open[depth - 1]});
+}
 
-  const std::int64_t length = t - table.until_ns;
-  grow(visited->duration_ns, length);
-  grow(visited->visits, 1u);
-  if (length > visited->longest_ns) {
-    const bool told = r.peer != MARGAY_NO_PEER && !enters;
-    const std::uint32_t comm = told ? r.comm : std::uint32_t{table.posted_comm};
-    visited->longest_ns = length;
-    visited->peer = comm != kWorld ? MARGAY_NO_PEER : told ? r.peer : std::int32_t{table.posted_peer};
-    visited->tag = told ? r.tag : std::int32_t{table.posted_tag};
-  }
-  if (enters) {
-    grow(entered->entered, 1u);
-    table.open[depth] = r.state;
-    table.depth = static_cast<std::uint16_t>(depth + 1);
-  } else {
-    const std::uint64_t bytes = r.bytes != 0 ? r.bytes : std::uint64_t{table.posted_bytes};
-    const bool message = bytes != 0 || r.peer != MARGAY_NO_PEER || table.posted_peer != MARGAY_NO_PEER;
-    grow(visited->bytes, bytes);
-    grow(visited->messages, message ? 1u : 0u);
-    table.depth = static_cast<std::uint16_t>(depth - 1);
-  }
-  post(table, r);
-  table.until_ns = t;
-  constexpr auto relaxed = std::memory_order_relaxed;
-  table.held.store(table.held.load(relaxed) + 1, relaxed);
-  table.summed.store(table.summed.load(relaxed) + 1, std::memory_order_release);
-  return true;
+void SumWriter::longest(SumEntry& e, std::int64_t length, std::uint64_t who, std::uint32_t comm) {
+  e.longest_ns = length;
+  e.peer = comm != kWorld ? MARGAY_NO_PEER : Told::peer_of(who);
+  e.tag = Told::tag_of(who);
 }
 
 void SumWriter::end() {
   // Whoever sees that nothing is held sees the records in the ring.
   table_->held.store(0, std::memory_order_release);
-  active_ = false;
 }
 
 void RingWriter::publish_sums() {
@@ -173,20 +123,31 @@ void RingWriter::publish_sums() {
     }
   }
   sums_.end();
+  control_->summing.store(0, std::memory_order_relaxed);
+}
+
+void RingWriter::write_alone(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
+                             std::uint32_t depth, As as) {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  if (control_->sum.load(relaxed) == 0 && control_->summing.load(relaxed) == 0)
+    put(r, time_ns, open, depth);
+  else
+    publish_and_put(r, time_ns, open, depth, as);
 }
 
 // Once a slice.
 void RingWriter::publish_and_put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
                                  std::uint32_t depth, As as) {
   constexpr auto relaxed = std::memory_order_relaxed;
-  if (sums_.active()) publish_sums();
+  if (control_->summing.load(relaxed) != 0) publish_sums();
   put(r, time_ns, open, depth);
   const bool wanted = control_->sum.load(relaxed) != 0 && as == As::kUsual;
-  if (wanted && control_->lost.load(relaxed) == 0) sums_.begin(r, time_ns, open, depth);
+  if (wanted && control_->lost.load(relaxed) == 0 && sums_.begin(r, time_ns, open, depth))
+    control_->summing.store(1, relaxed);
 }
 
 void RingWriter::flush() {
-  if (control_ == nullptr || !sums_.active()) return;
+  if (control_ == nullptr || control_->summing.load(std::memory_order_relaxed) == 0) return;
   control_->pending.store(1, std::memory_order_relaxed);
   order_pending_before_clock();
   publish_sums();

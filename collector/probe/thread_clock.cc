@@ -35,7 +35,7 @@ void tell_error(std::int64_t error) {
 }  // namespace
 #endif
 
-std::int64_t ThreadClock::anchor() {
+std::int64_t ThreadClock::anchor([[maybe_unused]] Baseline& first) {
 #if defined(__x86_64__)
   constexpr std::int64_t kBaselineNs = 1'000'000;  // the counter's rate is taken over at least this
   constexpr std::uint64_t kValidNs = 20'000'000;   // at most, and no longer than the rate was measured over
@@ -51,17 +51,17 @@ std::int64_t ThreadClock::anchor() {
       const std::int64_t error = anchor_ns + static_cast<std::int64_t>((since * rate) >> 32) - t;
       if (since < 2 * valid_ticks) tell_error(error < 0 ? -error : error);
     }
-    if (first_ns == 0) {
-      first_ns = t;
-      first_ticks = ticks;
-    } else if (t - first_ns >= kBaselineNs && ticks > first_ticks) {
-      const auto ns = static_cast<std::uint64_t>(t - first_ns);
+    if (first.ns == 0) {
+      first.ns = t;
+      first.ticks = ticks;
+    } else if (t - first.ns >= kBaselineNs && ticks > first.ticks) {
+      const auto ns = static_cast<std::uint64_t>(t - first.ns);
       const auto now_rate =
-          static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns) << 32) / (ticks - first_ticks));
+          static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns) << 32) / (ticks - first.ticks));
       const std::uint64_t change = now_rate > rate ? now_rate - rate : rate - now_rate;
       const bool same = rate == 0 || change < rate / 1000;
       rate = same ? now_rate : 0;  // the machine slept or moved: begin again
-      if (!same) first_ns = 0;
+      if (!same) first.ns = 0;
       const std::uint64_t valid_ns = ns < kValidNs ? ns : kValidNs;
       valid_ticks =
           rate == 0 ? 0 : static_cast<std::uint64_t>((static_cast<unsigned __int128>(valid_ns) << 32) / rate);
@@ -69,8 +69,8 @@ std::int64_t ThreadClock::anchor() {
       anchor_ticks = ticks;
       // The baseline moves along once a second, for the kernel's rate does.
       if (ns > 1'000'000'000) {
-        first_ns = t;
-        first_ticks = ticks;
+        first.ns = t;
+        first.ticks = ticks;
       }
     }
   }

@@ -13,10 +13,11 @@ namespace {
 // As static ones: all zero.
 struct Tables {
   FewRequests few{};
+  std::atomic<bool> needed{};
   FarRequests far{};
 };
 struct Both : Tables, Requests {
-  Both() : Requests(few, far) {}
+  Both() : Requests(few, needed, far) {}
 };
 std::unique_ptr<Both> table() {
   return std::make_unique<Both>();

@@ -36,7 +36,15 @@ struct Line {
 
   // The stack is kept as the probe's Thread does.
   void event(const margay_record& r, std::int64_t t) {
-    writer.write(r, open.data(), static_cast<std::uint32_t>(open.size()), [=] { return t; });
+    const auto now = [=] { return t; };
+    const auto depth = static_cast<std::uint32_t>(open.size());
+    const probe::Told told{probe::Told::both(r.peer, r.tag), r.comm, r.bytes};
+    if (r.kind == MARGAY_ENTER)
+      writer.call<MARGAY_ENTER>(r.state, told, open.data(), depth, now);
+    else if (r.kind == MARGAY_LEAVE)
+      writer.call<MARGAY_LEAVE>(r.state, told, open.data(), depth, now);
+    else
+      writer.write(r, open.data(), depth, now);
     if (r.kind == MARGAY_ENTER) open.push_back(r.state);
     if (r.kind == MARGAY_LEAVE) open.pop_back();
   }

@@ -44,6 +44,7 @@ class RingWriter {
     slots_ = slots;
     capacity_ = capacity;
     tail_seen_ = control->tail.load(std::memory_order_acquire);
+    control->summing.store(0, std::memory_order_relaxed);
     sums_ = {};
     sums_.bind(sums, header);
   }
@@ -65,23 +66,46 @@ class RingWriter {
     RingControl& c = *control_;
     c.pending.store(1, relaxed);
     order_pending_before_clock();
-    const std::int64_t time_ns = now();
-    const bool sums = c.sum.load(relaxed) != 0;
-    if (!sums && !sums_.active())
-      put(r, time_ns, open, depth);
-    else if (!(sums && sums_.active() && as == As::kUsual && !claimed() && sums_.add(r, time_ns)))
-      publish_and_put(r, time_ns, open, depth, as);
+    const std::int64_t t = now();
+    const Told told{Told::both(r.peer, r.tag), r.comm, r.bytes};
+    const bool added = as == As::kUsual && to_sum(c) &&
+                       (r.kind == MARGAY_ENTER   ? sums_.enter(r.state, t, told)
+                        : r.kind == MARGAY_LEAVE ? sums_.leave(r.state, t, told)
+                                                 : false);
+    if (!added) write_alone(r, t, open, depth, as);
+    c.pending.store(0, std::memory_order_release);
+  }
+  // The same of a call, in as few cache lines of text as may be (PROBE.md, *Pages*).
+  template <std::uint8_t kKind, class Now>
+  [[gnu::always_inline]] void call(std::uint16_t state, const Told& told, const std::uint16_t* open,
+                                   std::uint32_t depth, Now now) {
+    static_assert(kKind == MARGAY_ENTER || kKind == MARGAY_LEAVE);
+    RingControl& c = *control_;
+    c.pending.store(1, std::memory_order_relaxed);
+    order_pending_before_clock();
+    const std::int64_t t = now();
+    if (__builtin_expect(!to_sum(c), 0) ||
+        __builtin_expect(!(kKind == MARGAY_ENTER ? sums_.enter(state, t, told) : sums_.leave(state, t, told)),
+                         0))
+      write_alone(
+          {0, told.bytes, Told::peer_of(told.who), Told::tag_of(told.who), told.comm, state, kKind, 0}, t,
+          open, depth, As::kUsual);
     c.pending.store(0, std::memory_order_release);
   }
   // Publishes what is summed: the thread has come to its end.
   void flush();
 
  private:
-  // The piece is to be published before anything is added to it.
-  bool claimed() const {
-    return control_->claim.load(std::memory_order_relaxed) ==
-           sums_.table()->generation.load(std::memory_order_relaxed);
+  // A piece is being made, and nobody wants it to be published before anything is added to it.
+  [[gnu::always_inline]] bool to_sum(const RingControl& c) const {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    return __builtin_expect(c.summing.load(relaxed) != 0, 1) &&
+           __builtin_expect(c.sum.load(relaxed) != 0, 1) &&
+           __builtin_expect(c.claim.load(relaxed) != sums_.table()->generation.load(relaxed), 1);
   }
+  // A record of its own.
+  [[gnu::noinline, gnu::hot]] void write_alone(const margay_record& r, std::int64_t time_ns,
+                                               const std::uint16_t* open, std::uint32_t depth, As as);
   // For what cannot be added: then another piece begins, if it may.
   [[gnu::noinline, gnu::cold]] void publish_and_put(const margay_record& r, std::int64_t time_ns,
                                                     const std::uint16_t* open, std::uint32_t depth, As as);
@@ -144,10 +168,13 @@ class RingWriter {
   }
 
   RingControl* control_ = nullptr;
+  SumWriter sums_;
   margay_record* slots_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t tail_seen_ = 0;
-  SumWriter sums_;
+
+ public:
+  static constexpr std::size_t kFirst = 2 * sizeof(void*);  // what a call reads of it where calls are summed
 };
 
 }  // namespace margay::probe

@@ -25,7 +25,7 @@ namespace margay::probe {
 
 inline constexpr std::uint64_t kMagic =
     0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
-inline constexpr std::uint32_t kLayoutVersion = 4;
+inline constexpr std::uint32_t kLayoutVersion = 5;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
@@ -71,6 +71,8 @@ struct RingControl {
   // The consumer's, and seldom written; here, for each event reads them.
   std::atomic<std::uint32_t> sum;    // 1: calls are to be summed, not recorded one by one
   std::atomic<std::uint32_t> claim;  // the sums of this generation are to be published at the next event
+  // The producer's own, nobody else's: 1 while calls are being summed.
+  std::atomic<std::uint32_t> summing;
 
   // The consumer's line.
   alignas(64) std::atomic<std::uint64_t> tail;
@@ -102,8 +104,10 @@ struct alignas(64) SumEntry {
   Shared<std::uint32_t> messages;
   Shared<std::int32_t> peer;  // of the longest, where it was a call in the world
   Shared<std::int32_t> tag;
+  Shared<std::uint16_t> state;
 };
-// What most events look at is in one cache line, and the first states in the next.
+inline constexpr std::uint32_t kFound = 16;
+// What most events look at is in the first two cache lines, and in the entries of two states.
 struct alignas(64) SumTable {
   std::atomic<std::uint64_t> summed;      // events summed, ever: they are in no record of their own
   std::atomic<std::uint32_t> generation;  // of pieces, from 1 on; 0: there has been none
@@ -111,14 +115,18 @@ struct alignas(64) SumTable {
   // The piece is [begin, until), all of it in a slice that ends at `end`; `until` is the last event.
   Shared<std::int64_t> until_ns;
   Shared<std::int64_t> end_ns;
-  Shared<std::uint64_t> posted_bytes;  // of the innermost, as it was entered
-  Shared<std::int32_t> posted_peer;
-  Shared<std::int32_t> posted_tag;
+  // Of the innermost, as it was entered.
+  Shared<std::uint64_t> posted_bytes;
+  Shared<std::uint64_t> posted_who;  // the peer below, the tag above; negative: none
   Shared<std::uint32_t> posted_comm;
   Shared<std::uint16_t> entries;
   Shared<std::uint16_t> depth;
+  // The producer's own: where the entries are of the states that are open, the one outside of all first.
+  alignas(64) std::uint8_t place[kMostOpen];
+  // Its own as well: where the entry of a state was found last, by the state's lowest bits.
+  std::uint8_t found[kFound];
   Shared<std::uint16_t> open[kMostOpen];  // outermost first
-  Shared<std::int64_t> begin_ns;
+  alignas(64) Shared<std::int64_t> begin_ns;
   Shared<std::uint16_t> state[kMostSums];
   SumEntry entry[kMostSums];
 };
@@ -128,7 +136,7 @@ struct alignas(2048) RingSpace {
   RingControl control;
   SumTable sums;
 };
-static_assert(sizeof(RingSpace) == 2048 && offsetof(SumTable, open) == 56);
+static_assert(sizeof(RingSpace) == 2048 && offsetof(SumTable, begin_ns) == 128);
 
 struct SegmentHeader {
   std::atomic<std::uint64_t> magic;
