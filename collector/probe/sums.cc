@@ -126,13 +126,14 @@ void RingWriter::publish_sums() {
   control_->summing.store(0, std::memory_order_relaxed);
 }
 
-void RingWriter::write_alone(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
-                             std::uint32_t depth, As as) {
+void RingWriter::write_alone(std::uint32_t what, std::int64_t time_ns, std::uint64_t who, std::uint32_t comm,
+                             std::uint64_t bytes, const std::uint16_t* open, std::uint32_t depth) {
   constexpr auto relaxed = std::memory_order_relaxed;
   if (control_->sum.load(relaxed) == 0 && control_->summing.load(relaxed) == 0)
-    put(r, time_ns, open, depth);
-  else
-    publish_and_put(r, time_ns, open, depth, as);
+    return put(what, time_ns, who, comm, bytes, open, depth);
+  publish_and_put({0, bytes, Told::peer_of(who), Told::tag_of(who), comm,
+                   static_cast<std::uint16_t>(what & UINT16_MAX), static_cast<std::uint8_t>(what >> 16), 0},
+                  time_ns, open, depth, As::kUsual);
 }
 
 // Once a slice.
@@ -140,7 +141,7 @@ void RingWriter::publish_and_put(const margay_record& r, std::int64_t time_ns, c
                                  std::uint32_t depth, As as) {
   constexpr auto relaxed = std::memory_order_relaxed;
   if (control_->summing.load(relaxed) != 0) publish_sums();
-  put(r, time_ns, open, depth);
+  put(what(r.state, r.kind), time_ns, Told::both(r.peer, r.tag), r.comm, r.bytes, open, depth);
   const bool wanted = control_->sum.load(relaxed) != 0 && as == As::kUsual;
   if (wanted && control_->lost.load(relaxed) == 0 && sums_.begin(r, time_ns, open, depth))
     control_->summing.store(1, relaxed);

@@ -68,11 +68,12 @@ class RingWriter {
     order_pending_before_clock();
     const std::int64_t t = now();
     const Told told{Told::both(r.peer, r.tag), r.comm, r.bytes};
-    const bool added = as == As::kUsual && to_sum(c) &&
-                       (r.kind == MARGAY_ENTER   ? sums_.enter(r.state, t, told)
-                        : r.kind == MARGAY_LEAVE ? sums_.leave(r.state, t, told)
-                                                 : false);
-    if (!added) write_alone(r, t, open, depth, as);
+    if (as == As::kAlone)
+      publish_and_put(r, t, open, depth, as);
+    else if (!(to_sum(c) && (r.kind == MARGAY_ENTER   ? sums_.enter(r.state, t, told)
+                             : r.kind == MARGAY_LEAVE ? sums_.leave(r.state, t, told)
+                                                      : false)))
+      write_alone(what(r.state, r.kind), t, told.who, told.comm, told.bytes, open, depth);
     c.pending.store(0, std::memory_order_release);
   }
   // The same of a call, in as few cache lines of text as may be (PROBE.md, *Pages*).
@@ -87,9 +88,7 @@ class RingWriter {
     if (__builtin_expect(!to_sum(c), 0) ||
         __builtin_expect(!(kKind == MARGAY_ENTER ? sums_.enter(state, t, told) : sums_.leave(state, t, told)),
                          0))
-      write_alone(
-          {0, told.bytes, Told::peer_of(told.who), Told::tag_of(told.who), told.comm, state, kKind, 0}, t,
-          open, depth, As::kUsual);
+      write_alone(what(state, kKind), t, told.who, told.comm, told.bytes, open, depth);
     c.pending.store(0, std::memory_order_release);
   }
   // Publishes what is summed: the thread has come to its end.
@@ -103,15 +102,21 @@ class RingWriter {
            __builtin_expect(c.sum.load(relaxed) != 0, 1) &&
            __builtin_expect(c.claim.load(relaxed) != sums_.table()->generation.load(relaxed), 1);
   }
-  // A record of its own.
-  [[gnu::noinline, gnu::hot]] void write_alone(const margay_record& r, std::int64_t time_ns,
-                                               const std::uint16_t* open, std::uint32_t depth, As as);
+  // The last four bytes of a record.
+  [[gnu::always_inline]] static constexpr std::uint32_t what(std::uint16_t state, std::uint8_t kind) {
+    return state | std::uint32_t{kind} << 16;
+  }
+  // A record of its own. Its parts in registers: a record just made in memory costs a store-forwarding stall.
+  [[gnu::noinline, gnu::hot]] void write_alone(std::uint32_t what, std::int64_t time_ns, std::uint64_t who,
+                                               std::uint32_t comm, std::uint64_t bytes,
+                                               const std::uint16_t* open, std::uint32_t depth);
   // For what cannot be added: then another piece begins, if it may.
   [[gnu::noinline, gnu::cold]] void publish_and_put(const margay_record& r, std::int64_t time_ns,
                                                     const std::uint16_t* open, std::uint32_t depth, As as);
   [[gnu::noinline, gnu::cold]] void publish_sums();
 
-  [[gnu::always_inline]] void put(const margay_record& r, std::int64_t time_ns, const std::uint16_t* open,
+  [[gnu::always_inline]] void put(std::uint32_t what, std::int64_t time_ns, std::uint64_t who,
+                                  std::uint32_t comm, std::uint64_t bytes, const std::uint16_t* open,
                                   std::uint32_t depth) {
     constexpr auto relaxed = std::memory_order_relaxed;
     RingControl& c = *control_;
@@ -124,15 +129,14 @@ class RingWriter {
     }
     std::uint64_t at = head;
     if (__builtin_expect(lost != 0, 0)) at = tell_gap(at, time_ns, open, depth);
-    // Field by field: copied as a whole, a record just made costs a store-forwarding stall.
     margay_record& slot = slots_[at++ & (capacity_ - 1)];
     slot.time_ns = time_ns;
-    slot.bytes = r.bytes;
-    slot.peer = r.peer;
-    slot.tag = r.tag;
-    slot.comm = r.comm;
-    slot.state = r.state;
-    slot.kind = r.kind;
+    slot.bytes = bytes;
+    slot.peer = Told::peer_of(who);
+    slot.tag = Told::tag_of(who);
+    slot.comm = comm;
+    slot.state = static_cast<std::uint16_t>(what & UINT16_MAX);
+    slot.kind = static_cast<std::uint8_t>(what >> 16);
     slot.flags = 0;
     c.head.store(at, std::memory_order_release);
     c.produced.store(c.produced.load(relaxed) + need, relaxed);
