@@ -65,19 +65,28 @@ class Launch(E2eTest):
         self.assertEqual(len(os.listdir(counts)), 4)
         self.check_cells(run)
 
-    def test_mpi4py(self):
-        if subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, check=False).returncode != 0:
-            self.skipTest(f"{PYTHON} has no mpi4py (Debian: python3-mpi4py)")
+    def mpi4py(self, mpirun, callcount, **environment):
         counts = os.path.join(self.place, "counts")
         os.mkdir(counts)
-        run = self.run_margay([MPIRUN, "-np", "2", PYTHON, os.path.join(HERE, "programs", "hello_mpi.py")],
-                              env={"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts, "PYTHONDONTWRITEBYTECODE": "1"})
+        run = self.run_margay([mpirun, "-np", "2", PYTHON, os.path.join(HERE, "programs", "hello_mpi.py")],
+                              env={"LD_PRELOAD": callcount, "CALLCOUNT_DIR": counts, "PYTHONDONTWRITEBYTECODE": "1",
+                                   **environment})
         self.assertEqual(run.wait(), 0)
         self.assertEqual(run.stdout, "total 399\n")
         self.check_conservation(run, 2)
         # When mpi4py ends, an attribute's callback frees a communicator: inside MPI_Comm_delete_attr, which the probe does
         # not record, so that the MPI_Comm_free is an outermost call to it, and not to the counter.
         self.check_calls(run, counts, 2, hidden=1)
+
+    def test_mpi4py(self):
+        if subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, check=False).returncode != 0:
+            self.skipTest(f"{PYTHON} has no mpi4py (Debian: python3-mpi4py)")
+        self.mpi4py(MPIRUN, CALLCOUNT)
+
+    @unittest.skipUnless("MPI4PY_MPICH" in os.environ, "Debian's mpi4py is Open MPI's. MPI4PY_MPICH: the folder of "
+                         "one for MPICH (MPICC=mpicc.mpich python3 setup.py build)")
+    def test_mpi4py_of_mpich(self):
+        self.mpi4py(os.environ["MPIRUN_MPICH"], os.environ["CALLCOUNT_MPICH"], PYTHONPATH=os.environ["MPI4PY_MPICH"])
 
 
 if __name__ == "__main__":

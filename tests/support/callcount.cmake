@@ -16,6 +16,21 @@ target_link_libraries(margay-callcount PRIVATE margay_c_options Threads::Threads
 target_compile_options(margay-callcount PRIVATE -Wno-deprecated-declarations)
 set_target_properties(margay-callcount PROPERTIES C_VISIBILITY_PRESET hidden)
 
+# The same for MPICH.
+find_path(MARGAY_MPICH_H mpi_proto.h PATHS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich NO_DEFAULT_PATH)
+if(MARGAY_MPICH_H)
+  set(mpich_functions ${CMAKE_CURRENT_BINARY_DIR}/mpich/callcount_functions.inc)
+  add_custom_command(OUTPUT ${mpich_functions}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/mpich
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/gen_callcount.py ${MARGAY_MPICH_H}/mpi_proto.h ${mpich_functions}
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gen_callcount.py ${MARGAY_MPICH_H}/mpi_proto.h VERBATIM)
+  add_library(margay-callcount-mpich SHARED ${CMAKE_CURRENT_LIST_DIR}/callcount.c ${mpich_functions})
+  target_include_directories(margay-callcount-mpich PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/mpich ${MARGAY_MPICH_H})
+  target_link_libraries(margay-callcount-mpich PRIVATE margay_c_options Threads::Threads ${CMAKE_DL_LIBS})
+  target_compile_options(margay-callcount-mpich PRIVATE -Wno-deprecated-declarations)
+  set_target_properties(margay-callcount-mpich PROPERTIES C_VISIBILITY_PRESET hidden)
+endif()
+
 # libmargay-blockwatch-outer.so and -inner.so, on either side of a library whose share of each call is measured.
 foreach(side IN ITEMS outer inner)
   string(TOUPPER ${side} upper_side)

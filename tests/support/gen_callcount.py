@@ -3,8 +3,8 @@
 
   gen_callcount.py MPI_H OUTPUT.c
 
-Every `OMPI_DECLSPEC <type> MPI_Xxx(...)` of Open MPI's header is wrapped, whatever it returns; nothing is left
-out, and no list is shared with anything else: the counter is there to check other people's lists. Functions
+Every `OMPI_DECLSPEC <type> MPI_Xxx(...)` of Open MPI's mpi.h is wrapped, and every `<type> MPI_Xxx(...)` of MPICH's
+mpi_proto.h, whatever it returns; nothing is left out, and no list is shared with anything else: the counter is there to check other people's lists. Functions
 that MPI 3.0 removed (MPI_Address, ...) are wrapped too if the library still has them: the header's
 declarations are repeated here, so it does not matter whether it shows them to the compiler.
 """
@@ -12,6 +12,7 @@ import re
 import sys
 
 DECLARATION = re.compile(r"OMPI_DECLSPEC\s+([A-Za-z_][\w ]*?[\s*]+)(MPI_[A-Z]\w*)\s*\(([^()]*)\)\s*(?:__mpi_interface\w*|;)")
+MPICH = re.compile(r"^([A-Za-z_]\w*\s+\**)(MPI_[A-Z]\w*)\s*\(([^()]*)\)\s*MPICH_API_PUBLIC\s*;", re.M)
 # Open MPI's predefined callbacks are declared with names in capitals (OMPI_C_MPI_...), never MPI_Xxx.
 
 
@@ -61,7 +62,8 @@ def main(argv):
     header = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
     header = re.sub(r"//[^\n]*", " ", header)
     functions = {}
-    for result, name, params in DECLARATION.findall(header):
+    header = re.sub(r"\bMPICH_ATTR_\w+\s*\([^()]*\)", " ", header)
+    for result, name, params in DECLARATION.findall(header) + MPICH.findall(header):
         functions.setdefault(name, (result.strip(), parameters(params)))
     if len(functions) < 300:  # MPI 3.1 has more: the header looks different from what is understood here
         print(f"gen_callcount.py: only {len(functions)} functions found in {argv[1]}", file=sys.stderr)

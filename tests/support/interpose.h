@@ -10,6 +10,7 @@
 #include <link.h>
 #include <mpi.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 static int find_libmpi(struct dl_phdr_info* info, size_t size, void* handle) {
   (void)size;
   const char* base = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-  if (base == NULL || strncmp(base, "/libmpi.so", 10) != 0) return 0;
+  if (base == NULL || (strncmp(base, "/libmpi.so", 10) != 0 && strncmp(base, "/libmpich.so", 12) != 0))
+    return 0;
   *(void**)handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   return *(void**)handle != NULL;
 }
@@ -47,17 +49,24 @@ static inline void* next_of(void* _Atomic* next, const char* const* names, int i
 
 /* Rank and size in MPI_COMM_WORLD, as far as they can be had. REQUIRES: MPI is initialized. */
 static inline void ask_rank(atomic_int* rank_out, atomic_int* size_out) {
-  /* Looked up by name: a reference to MPI_COMM_WORLD would tie this library to libmpi. */
   typedef int (*ask)(MPI_Comm, int*);
   const ask rank = (ask)find_next("PMPI_Comm_rank");
   const ask size = (ask)find_next("PMPI_Comm_size");
-  /* The object may have been copied into the executable (copy relocation): ask as the application would. */
-  void* world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-  if (world == NULL) world = find_next("ompi_mpi_comm_world");
+#ifdef MPICH_VERSION
+  const MPI_Comm world = MPI_COMM_WORLD; /* a number */
+  const bool known = true;
+#else
+  /* Looked up by name: a reference to MPI_COMM_WORLD would tie this library to libmpi. The object may have
+   * been copied into the executable (copy relocation): ask as the application would. */
+  void* at = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+  if (at == NULL) at = find_next("ompi_mpi_comm_world");
+  const MPI_Comm world = (MPI_Comm)at;
+  const bool known = at != NULL;
+#endif
   int value = -1;
-  if (rank == NULL || size == NULL || world == NULL) return;
-  if (rank((MPI_Comm)world, &value) == MPI_SUCCESS) atomic_store(rank_out, value);
-  if (size((MPI_Comm)world, &value) == MPI_SUCCESS) atomic_store(size_out, value);
+  if (rank == NULL || size == NULL || !known) return;
+  if (rank(world, &value) == MPI_SUCCESS) atomic_store(rank_out, value);
+  if (size(world, &value) == MPI_SUCCESS) atomic_store(size_out, value);
 }
 
 #endif
