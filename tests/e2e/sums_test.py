@@ -75,6 +75,8 @@ class Sums(E2eTest):
         self.assertGreaterEqual(verdicts[0]["alerts"], 1, run.alerts)
         self.assertTrue(verdicts[0]["cause_correct"], verdicts[0]["likely_cause"])
         self.assertGreater(run.summary["summed"], 0)
+        told = f"{run.summary['summed']:,} more were summed in the process"
+        self.assertTrue(any(told in line for line in run.said), run.said)
 
     def test_agent_killed(self):
         run = self.run_cg(6)
@@ -94,6 +96,7 @@ class Sums(E2eTest):
         self.assertEqual(run.wait(), 0, run.stderr)
         self.check_conservation(run, 4, lossless=False)
         self.assertEqual(run.summary["summed"], 0)
+        self.assertFalse(any("were summed" in line for line in run.said), run.said)
 
 
 if __name__ == "__main__":

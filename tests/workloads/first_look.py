@@ -200,7 +200,8 @@ def phases_beside_sections(summary, sections):
 
 def print_events(name, summary):
     events = summary.get("events") or {}
-    say(f"  {name:<8}{events.get('produced', 0):>12,} events counted, {lost_of(summary):,} lost")
+    summed = f" and {summary['summed']:,} summed in the process" if summary.get("summed") else ""
+    say(f"  {name:<8}{events.get('produced', 0):>12,} events recorded{summed}, {lost_of(summary):,} lost")
 
 
 def parse_options(arguments):

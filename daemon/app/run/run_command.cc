@@ -442,9 +442,14 @@ void Run::print_end() {
     return;
   }
   const std::uint64_t lost = last_.health().lost_events();
+  std::uint64_t summed = 0;
+  for (const auto& c : last_.health().counters())
+    if (c.name() == "events_summed") summed = c.value();
   say(grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) + " resources, " +
-      (lost == 0 ? "none lost" : grouped(lost) + " lost") + "; " + std::to_string(last_.phases_size()) +
-      " phase stretches, " + std::to_string(alerts_) + (alerts_ == 1 ? " alert" : " alerts"));
+      (lost == 0 ? "none lost" : grouped(lost) + " lost") + "; " +
+      (summed == 0 ? "" : grouped(summed) + " more were summed in the process; ") +
+      std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts_) +
+      (alerts_ == 1 ? " alert" : " alerts"));
   say("archive: " + flags_.archive);
 }
 
