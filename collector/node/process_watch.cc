@@ -76,7 +76,7 @@ void ProcessWatch::tell_takers(wire::NodeSample& sample) {
   if (starved.empty()) return;
   job.margay = {getpid()};
   if (options_.owner_pid > 0) job.margay.insert(options_.owner_pid);
-  const TimeNs begin = clock_.monotonic();
+  const TimeNs begin = clock_.monotonic(), used = clock_.processor();
   // One may be missed.
   const DurationNs most_apart = std::max(scan_pace_.current(), sample_pace_.current()) * 3;
   const auto takers = takers_.scan(begin, starved, job, most_apart);
@@ -86,18 +86,20 @@ void ProcessWatch::tell_takers(wire::NodeSample& sample) {
       if (rank == job.ranks.end() || rank->second != p.source()) continue;
       for (const wire::Taker& t : told) *p.add_takers() = t;
     }
-  scan_pace_.done(begin, clock_.monotonic() - begin);
+  scan_pace_.done(begin, clock_.processor() - used);
 }
 
 std::optional<wire::NodeSample> ProcessWatch::sample() {
   const TimeNs begin = clock_.monotonic();
   if (look_pace_.due(begin)) {
+    const TimeNs used = clock_.processor();
     look();
-    look_pace_.done(begin, clock_.monotonic() - begin);
+    look_pace_.done(begin, clock_.processor() - used);
   }
   const TimeNs now = clock_.monotonic();
   if (processes_.empty() || !(at_once_ || sample_pace_.due(now))) return std::nullopt;
   at_once_ = false;
+  const TimeNs used = clock_.processor();
   wire::NodeSample sample;
   sample.set_time_ns(now.value);
   sample.set_host(options_.host);
@@ -108,8 +110,10 @@ std::optional<wire::NodeSample> ProcessWatch::sample() {
     p->set_source(source);
     tell(*p, process, now);
   }
+  // Neither the scan, which keeps to a pace of its own, nor the wait for a CPU makes samples seldom: where
+  // there is reason to scan, and to wait, is where they are wanted.
+  sample_pace_.done(now, clock_.processor() - used);
   if (scan_pace_.due(now)) tell_takers(sample);
-  sample_pace_.done(now, clock_.monotonic() - now);
   if (sample.processes_size() == 0) return std::nullopt;
   return sample;
 }

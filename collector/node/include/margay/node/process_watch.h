@@ -4,6 +4,7 @@
 //
 // Looking takes at most a 400th of the time of the node's cores; so do samples, and the scan of all processes
 // of the machine, which is done only while a watched one is ready to run and not let for longer than usual.
+// Each keeps to its own share, of what it has of a CPU: where the CPU is taken samples are as many as ever.
 //
 // Thread safety: none. Bounds: the caller's (one entry each add()). Errors: what cannot be read is not there.
 #pragma once

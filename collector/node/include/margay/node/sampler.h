@@ -71,7 +71,7 @@ class SamplePace {
   SamplePace(DurationNs period, std::uint32_t cores)
       : period_(period), times_cost_(std::max(50u, 400u / std::max(1u, cores))), current_(period) {}
   bool due(TimeNs now) const { return now >= next_; }
-  // A sample that began at `begin` took `cost`.
+  // A sample that began at `begin` took `cost` of a CPU.
   void done(TimeNs begin, DurationNs cost) {
     const DurationNs least = cost * times_cost_;
     current_ = least > period_ ? least : period_;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <ctime>
 
 namespace margay {
 
@@ -48,6 +49,7 @@ class Clock {
   virtual ~Clock() = default;
   virtual TimeNs monotonic() const = 0;  // host time
   virtual TimeNs realtime() const = 0;   // wall clock, nanoseconds since the Unix epoch
+  virtual TimeNs processor() const = 0;  // what the calling thread has had of a CPU
 };
 
 class SystemClock final : public Clock {
@@ -62,14 +64,21 @@ class SystemClock final : public Clock {
                       std::chrono::system_clock::now().time_since_epoch())
                       .count());
   }
+  TimeNs processor() const override {
+    timespec t{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return TimeNs(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+  }
 };
 
 class ManualClock final : public Clock {
  public:
   TimeNs mono{};
   TimeNs real{};
+  TimeNs used{};
   TimeNs monotonic() const override { return mono; }
   TimeNs realtime() const override { return real; }
+  TimeNs processor() const override { return used; }
 };
 
 }  // namespace margay
