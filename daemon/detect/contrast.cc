@@ -94,7 +94,8 @@ bool Contrast::fits(const Mode& mode, const Fit& fit) const {
 }
 
 void Contrast::measure(const Window& window, const model::SliceColumn& column,
-                       const std::set<std::uint16_t>& idle, const std::vector<char>& work) {
+                       const std::set<std::uint16_t>& idle, const std::vector<char>& work,
+                       const std::vector<char>& sleeps) {
   ++clock_;
   const Window::Rows rows = window.rows(window.last());
   const std::size_t leaves = std::min(rows.weights.size(), window.leaves());  // nobody has named the others
@@ -156,7 +157,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     waits_[l].blocked = std::clamp(static_cast<float>(evidence.blocked_ns) * of_samples, 0.0f, 1.0f);
     row_[l][kBlocked] = blocked_longer(storage_[l], waits_[l]);
     std::fill_n(ended_[l], kMachine, kNoLog);
-    float works = 0;
+    float works = 0;  // or would, if it were let
     for (std::size_t x = kMachine; x < columns_; ++x) {
       const std::size_t at = x - kMachine, state = state_of_[x];
       row_[l][x] = at < rows.columns ? static_cast<float>(rows.values[l * rows.columns + at]) * scale : 0.0f;
@@ -174,10 +175,10 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       else if (visits_[l][x] > 1)
         one_visit = std::min(age, spent_[l][x] / visits_[l][x]);
       ended_[l][x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
-      if (work_[x]) works += row_[l][x];
+      if (work_[x] || (x < sleeps.size() && sleeps[x])) works += row_[l][x];
     }
     // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
-    // well.
+    // well. Who slept, and is ready now, has been woken.
     row_[l][kDenied] *= std::min(1.0f, works / kWorks);
   }
 

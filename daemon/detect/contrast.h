@@ -41,10 +41,11 @@ class Contrast {
   enum Machine : std::size_t { kDenied, kStopped, kBlocked, kMachine };
   explicit Contrast(DurationNs slice, Ingredients without = {}) : slice_(slice), without_(without) {}
 
-  // The newest slice of the window. `idle` are states in which being is no work: they are left out. `work`
-  // tells by column what is work.
+  // The newest slice of the window. `idle` are states in which being is no work: they are left out. By
+  // column, `work` tells what is work, and `sleeps` in which waits a leaf that is ready to run has something
+  // to do.
   void measure(const Window& window, const model::SliceColumn& column, const std::set<std::uint16_t>& idle,
-               const std::vector<char>& work);
+               const std::vector<char>& work, const std::vector<char>& sleeps);
   // The slice that was measured is quiet: it belongs to its mode, or to one that begins.
   // True if a mode has been learned by it.
   bool learn();

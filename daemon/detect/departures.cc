@@ -413,16 +413,18 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (state_of_.empty()) {
     state_of_ = {Episode::kDenied, Episode::kStopped, Episode::kBlocked};
     collective_.assign(Contrast::kMachine, 0);
+    sleeps_.assign(Contrast::kMachine, 0);
     work_.assign(Contrast::kMachine, 1);  // whose turn it is, and who is not let
   }
   while (state_of_.size() < Contrast::kMachine + window.columns()) {
     const StateId s = window.state_of(state_of_.size() - Contrast::kMachine);
     state_of_.push_back(s.value);
-    work_.push_back(s.value < topology_->states.size() && is_work(topology_->states[s.value]) &&
-                    !idle.contains(s.value));
-    collective_.push_back(s.value < topology_->states.size() && is_collective(topology_->states[s.value]));
+    const auto* const state = s.value < topology_->states.size() ? &topology_->states[s.value] : nullptr;
+    work_.push_back(state && is_work(*state) && !idle.contains(s.value));
+    collective_.push_back(state && is_collective(*state));
+    sleeps_.push_back(state && sleeps(*state));
   }
-  contrast_.measure(window, column, idle, work_);
+  contrast_.measure(window, column, idle, work_, sleeps_);
   lay_out(contrast_.columns());
   take();
   if (episode_) {
@@ -489,12 +491,6 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   else if (learned || over)
     another_mode();
   return told();
-}
-
-void Departures::drop() {
-  episode_.reset();
-  back_ = 0;
-  restart();
 }
 
 }  // namespace margay::detect

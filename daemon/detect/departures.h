@@ -207,8 +207,8 @@ class Departures {
   std::uint32_t stragglers_ = 0;              // slices in which the last of a checkpoint are waited for
   std::uint32_t moving_ = 0;  // slices in a row in which nearly all leaves work otherwise than usual
   bool suspect_ = false;      // this slice looks like a perturbation, if not surely
-  std::vector<std::uint16_t> state_of_;  // by column
-  std::vector<char> work_, collective_;  // by column
+  std::vector<std::uint16_t> state_of_;           // by column
+  std::vector<char> work_, collective_, sleeps_;  // by column
 
   std::optional<Episode> episode_;
   std::uint64_t episodes_ = 0;

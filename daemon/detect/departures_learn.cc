@@ -79,4 +79,10 @@ void Departures::learn_variances() {
   }
 }
 
+void Departures::drop() {
+  episode_.reset();
+  back_ = 0;
+  restart();
+}
+
 }  // namespace margay::detect

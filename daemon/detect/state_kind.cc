@@ -25,6 +25,10 @@ bool is_work(const model::StateInfo& state) {
                                  "bcast", "block", "sleep", "poll", "queue", "init", "finalize"});
 }
 
+bool sleeps(const model::StateInfo& state) {
+  return (state.family == F::kWait || state.family == F::kIdle) && !state.name.starts_with("MPI_");
+}
+
 bool is_collective(const model::StateInfo& state) {
   if (state.family != F::kOther) return state.family == F::kCollective;
   return names_any(state.name, {"barrier", "reduce", "gather", "bcast", "alltoall", "scan", "scatter"});

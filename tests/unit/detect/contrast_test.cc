@@ -27,7 +27,7 @@ struct Seen {
   }
   void take(const model::SliceColumn& c, bool learn = true) {
     ASSERT_TRUE(window.push(c));
-    contrast.measure(window, c, {}, {});
+    contrast.measure(window, c, {}, {}, {});
     if (learn) contrast.learn();
   }
   Window window;

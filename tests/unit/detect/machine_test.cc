@@ -47,6 +47,28 @@ TEST(Machine, WhatLastsIsTold) {
   }
 }
 
+// Who polls is always ready, and who sleeps until it is woken is ready to go on.
+TEST(Machine, WhoWaitsAndIsReadyIsKeptFromTheCpuIfItSleptAndNotIfItPolls) {
+  JobPlan plan;
+  plan.ranks = 16;
+  plan.phases = {{20'000, {0.02, 0.10, 0.10, 0.08, 0.70}, ""}};
+  const auto job = changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+    auto& e = c.evidence(LeafIndex(5));
+    e.run_delay_ns = e.sampled_ns / 100 * (in(i, 100, 120) ? 90 : 2);
+  });
+  const auto told = [&](const char* wait) {
+    auto topology = std::make_shared<Topology>(*job_topology(plan));
+    for (model::StateInfo& s : topology->states)
+      if (s.name == "MPI_Wait") s.name = wait;
+    return watch(plan, job, topology).alerts;
+  };
+  EXPECT_THAT(told("MPI_Wait"), IsEmpty());
+  const auto alerts = told("condition wait");
+  ASSERT_EQ(alerts.size(), 2u);
+  EXPECT_EQ(alerts[0].likely_cause, std::vector<std::string>{"/n1/rank5"});
+  EXPECT_THAT(alerts[0].message, HasSubstr("not let on the CPU"));
+}
+
 // Two things in turn, each new to it: what the machine does is one thing all the while.
 TEST(Machine, ModesThatAreLearnedDoNotHideIt) {
   JobPlan plan;

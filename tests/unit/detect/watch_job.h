@@ -57,9 +57,10 @@ inline DetectorOptions job_options(const JobPlan& plan, std::size_t slices = 128
   return o;
 }
 
-inline Watched watch(const JobPlan& plan, const std::vector<model::SliceColumn>& job) {
+inline Watched watch(const JobPlan& plan, const std::vector<model::SliceColumn>& job,
+                     std::shared_ptr<const Topology> topology = nullptr) {
   Detector d(job_options(plan));
-  d.set_topology(job_topology(plan));
+  d.set_topology(topology != nullptr ? topology : job_topology(plan));
   Watched out;
   TimeNs end{};
   const auto take = [&](std::vector<alert::Alert> alerts) {
