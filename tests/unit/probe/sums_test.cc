@@ -496,11 +496,14 @@ TEST(Sums, OfASpoiltTableAreRecordsAllTheSame) {
 TEST(Sums, BetweenThreadsNothingIsLostAndNoPromiseBroken) {
   Line line(4096);
   constexpr int kCalls = 200'000;
-  std::atomic<bool> over{false};
+  std::atomic<bool> asked{false}, over{false};
+  std::atomic<int> calls{0};
   std::thread program([&] {
     const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
     std::uint16_t open = 1;
+    while (!asked) std::this_thread::yield();
     for (int i = 0; i < kCalls; ++i) {
+      calls.store(i, std::memory_order_relaxed);
       line.writer.write(call(MARGAY_ENTER, 1), nullptr, 0, now);
       line.writer.write(call(MARGAY_LEAVE, 1, 1), &open, 1, now);
       if (i % 20'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(25));
@@ -510,9 +513,12 @@ TEST(Sums, BetweenThreadsNothingIsLostAndNoPromiseBroken) {
   std::uint64_t ended = 0, bytes = 0, ordinal = 0, gaps = 0;
   TimeNs promised{};
   bool summing = false;
-  for (int round = 0;; ++round) {
+  for (;;) {
     const bool last = over;
-    if (round % 50 == 0) line.reader.sum(summing = !summing);
+    // On when the first call comes, and then off and on as calls go, however seldom this thread is let.
+    const bool wanted = calls.load(std::memory_order_relaxed) / 5'000 % 2 == 0;
+    if (wanted != summing) line.reader.sum(summing = wanted);
+    asked = true;
     const auto got = line.drain(TimeNs(std::chrono::steady_clock::now().time_since_epoch().count()), last);
     EXPECT_EQ(got.first, ordinal);
     ordinal += got.records.size();
