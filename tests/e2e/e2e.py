@@ -292,15 +292,16 @@ def again_if_disturbed(test):
                 return test(self)
             except AssertionError as error:
                 failure = error
-        with contextlib.suppress(AssertionError):
-            self.clean_up()
+        while self._cleanups:
+            function, arguments, named = self._cleanups.pop()
+            with contextlib.suppress(AssertionError):
+                function(*arguments, **named)
         seconds, after = time.monotonic() - begin, processor_time()
         others = (after[0] - before[0] - (after[1] - before[1])) / (seconds * os.cpu_count())
         if others < 0.1 and stolen.most < 0.1:
             raise failure
         print(f"  {failure}\n  others had {others:.0%} of the cores meanwhile, the hypervisor {stolen.most:.0%} of a core for "
               "half a second: once more", file=sys.stderr, flush=True)
-        self._cleanups.clear()
         self.setUp()
         return test(self)
     return wrapped
