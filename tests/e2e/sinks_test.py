@@ -186,6 +186,19 @@ class Sinks(SinksPlace):
                               text=True, timeout=LONG, check=False)
         self.assertEqual((done.returncode, os.path.exists(run.archive)), (0, False), done.stderr)
 
+    def test_a_command_that_says_a_lot_runs_once(self):
+        script = 'cat >/dev/null; echo run >>$1/runs; head -c 400000 /dev/zero | tr "\\0" x | cat >&2 && echo whole >>$1/whole'
+        run = self.run_margay(self.job(), flags=["--config", self.config(command=self.command(script))])
+        self.stop_a_rank(run)
+        wait_for(lambda: self.counters(run).get("alerts_sent", {}).get("value", 0) >= 1, "the count")
+        self.resume()
+        counters = wait_for(lambda: (c := self.counters(run)) and c["alerts_sent"]["value"] == len(run.alerts) >= 2 and c,
+                            "the end")
+        self.assertEqual(counters["alerts_send_errors"]["value"], 0)
+        for name in ("runs", "whole"):
+            self.assertEqual(len(read_text(os.path.join(self.place, name)).splitlines()), len(run.alerts), name)
+        self.end_job(run)
+
     def test_sinks_that_are_dead_cost_the_job_nothing(self):
         config = self.config(command=["sleep", "600"], webhook=f"http://127.0.0.1:{free_port()}/secret-path",
                              alertmanager=f"http://127.0.0.1:{free_port()}", time_limit="200ms")

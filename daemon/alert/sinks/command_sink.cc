@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kLongestValue = 4096;
 constexpr std::size_t kMostSaid = 300;
 constexpr std::size_t kMostListed = 64;
+constexpr int kReadsARound = 64;  // 1 MiB, the most that a pipe may be made to hold
 
 bool may_run(const std::string& path) {
   struct stat info {};
@@ -104,11 +105,13 @@ CommandSink::~CommandSink() {
 void CommandSink::begin(const Notice& notice, TimeNs) {
   said_.clear();
   failed_to_start_.clear();
-  cut_ = killed_ = false;
+  cut_ = killed_ = left_out_ = false;
   const int input = file_of(notice.json + "\n");
   int pipe[2] = {-1, -1};
   int error = input < 0 ? errno : 0;
-  if (error == 0 && ::pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) error = errno;
+  // Only our end does not block: a program expects its stderr to wait, and takes EAGAIN for a failure.
+  if (error == 0 && (::pipe2(pipe, O_CLOEXEC) != 0 || ::fcntl(pipe[0], F_SETFL, O_NONBLOCK) != 0))
+    error = errno;
   if (error == 0) error = spawn(notice, input, pipe[1]);
   if (input >= 0) ::close(input);
   if (pipe[1] >= 0) ::close(pipe[1]);
@@ -150,14 +153,16 @@ int CommandSink::spawn(const Notice& notice, int input, int errors) {
   return error;
 }
 
-// To its end, or for as much as a pipe holds: one that never stops talking holds nobody up.
+// To its end, or a bounded amount: one that never stops talking holds nobody up.
 void CommandSink::read_errors() {
-  char buffer[4096];
-  for (int i = 0; i < 16; ++i) {
+  char buffer[16 << 10];
+  for (int i = 0; i < kReadsARound; ++i) {
     const ssize_t n = ::read(errors_, buffer, sizeof buffer);
     if (n <= 0) return;
-    if (said_.size() < kMostSaid)
-      said_.append(buffer, std::min(static_cast<std::size_t>(n), kMostSaid - said_.size()));
+    said_.append(buffer, static_cast<std::size_t>(n));
+    if (said_.size() <= kMostSaid) continue;
+    said_.erase(0, said_.size() - kMostSaid);
+    left_out_ = true;
   }
 }
 
@@ -185,7 +190,8 @@ std::optional<Outcome> CommandSink::progress(TimeNs now) {
       failed.why = "was ended by signal " + std::to_string(WTERMSIG(status));
     else if (WEXITSTATUS(status) != 0)
       failed.why = "exit code " + std::to_string(WEXITSTATUS(status));
-    if (!failed.why.empty() && !said_.empty()) failed.why += ": " + fit(said_, kMostSaid);
+    if (!failed.why.empty() && !said_.empty())
+      failed.why += (left_out_ ? ": ..." : ": ") + fit(said_, kMostSaid);
   }
   if (errors_ >= 0) ::close(errors_);
   errors_ = -1;

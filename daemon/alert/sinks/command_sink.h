@@ -1,6 +1,6 @@
 // A command for each alert: the JSON object on its stdin, MARGAY_ALERT_* in its environment, no shell
-// between. One at a time. Exit code 0 says that it was taken; the first words on its stderr are repeated in
-// the log.
+// between. One at a time. Exit code 0 says that it was taken. Its stderr is a pipe that blocks as usual and
+// is read while it runs, however much it says; the last 300 bytes are repeated in the log when it fails.
 //
 // It runs in a process group of its own, with no descriptor of the daemon's. One that takes too long is sent
 // SIGTERM with its group, and SIGKILL after kGrace; both by the id of a child that has not been waited for,
@@ -46,9 +46,9 @@ class CommandSink final : public Sink {
   std::vector<std::string> arguments_;
   pid_t pid_ = -1;
   int errors_ = -1;   // our end of its stderr
-  std::string said_;  // on it
+  std::string said_;  // on it, the last of it
   std::string failed_to_start_;
-  bool cut_ = false, killed_ = false;
+  bool cut_ = false, killed_ = false, left_out_ = false;
   TimeNs cut_at_{};
 };
 
