@@ -18,6 +18,7 @@
 
 #include "impl.h"
 #include "keys.h"
+#include "private_files.h"
 #include "record_codec.h"
 
 namespace margay::store {
@@ -81,7 +82,7 @@ pid_t lock_holder(const std::string& path) {
 Status write_marker(const std::string& path) {
   const std::string text = kMarkerText + std::to_string(Archive::kFormat) + "\n";
   const std::string name = marker(path) + ".new";
-  const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return system_error(name, errno);
   const bool good =
       ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
@@ -259,6 +260,7 @@ Status Archive::Impl::open(bool create) {
 Status Archive::Impl::open_database(bool create) {
   rocksdb::Options r = database_options(settings, errors);
   r.create_if_missing = create;
+  r.env = private_files();
   if (live) r.max_open_files = -1;  // a file that the writer deletes stays readable for whoever has it open
   r.create_missing_column_families = mode == Mode::kWrite;  // an older format has fewer
   const auto cache = rocksdb::NewLRUCache(settings.memory_bytes / 3);
@@ -296,8 +298,7 @@ Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const 
   std::error_code ec;
   if (fs::exists(marker(path), ec))
     return fail(ErrorCode::kInvalidArgument, path + ": is an archive already; give another directory");
-  fs::create_directories(path, ec);
-  if (ec) return fail(ErrorCode::kIo, path + ": " + ec.message());
+  if (Status s = make_private_directory(path); !s) return tl::unexpected(s.error());
   const bool empty = fs::is_empty(path, ec);
   if (ec) return fail(ErrorCode::kIo, path + ": " + ec.message());
   if (!empty)
@@ -344,8 +345,7 @@ Status Archive::checkpoint(const std::string& to) {
   if (!impl_->db) return impl_->not_ready();
   std::error_code ec;
   if (fs::exists(to, ec)) return fail(ErrorCode::kInvalidArgument, to + ": exists already");
-  fs::create_directories(to, ec);
-  if (ec) return fail(ErrorCode::kIo, to + ": " + ec.message());
+  if (Status s = make_private_directory(to); !s) return s;
   rocksdb::Checkpoint* raw = nullptr;
   if (const auto s = rocksdb::Checkpoint::Create(impl_->db.get(), &raw); !s.ok())
     return rocks_error(s, path());

@@ -51,7 +51,7 @@ Result<pid_t> spawn(const ChildOptions& o) {
       if (null >= 0) dup2(null, 0);
     }
     if (!o.output.empty()) {
-      const int out = open(o.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+      const int out = open(o.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
       if (out >= 0) {
         dup2(out, 1);
         dup2(out, 2);

@@ -1,9 +1,11 @@
 #include "margay/store/archive.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -68,6 +70,47 @@ void expect_ok(const Status& s) {
 }
 std::string message(const Result<std::unique_ptr<Archive>>& r) {
   return r ? "no error" : r.error().message;
+}
+
+// Of everything in it: "db/CURRENT 100644". The process's umask must not matter.
+std::vector<std::string> open_to_others(const std::string& archive) {
+  std::vector<std::string> found;
+  const auto look = [&](const std::filesystem::path& path) {
+    if ((std::filesystem::status(path).permissions() & std::filesystem::perms(077)) !=
+        std::filesystem::perms(0))
+      found.push_back(path.string());
+  };
+  look(archive);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(archive)) look(entry.path());
+  return found;
+}
+
+TEST(Archive, IsForItsOwnerAloneWhateverTheUmask) {
+  const TempDir dir;
+  std::mt19937_64 random(kSeed);
+  const mode_t before = ::umask(0);
+  {
+    const auto archive = must(Archive::create(dir / "below/a", example_run()));
+    expect_ok(archive->commit(full_cut(random), true));
+    expect_ok(archive->checkpoint(dir / "copy"));
+  }
+  {
+    const auto archive =
+        must(Archive::open(dir / "below/a", Mode::kWrite));  // writes its log to a table, and anew
+    expect_ok(archive->commit(full_cut(random), true));
+    EXPECT_EQ(open_to_others(dir / "below/a"), std::vector<std::string>());
+  }
+  ::umask(before);
+  EXPECT_EQ(open_to_others(dir / "below/a"), std::vector<std::string>());
+  EXPECT_EQ(open_to_others(dir / "copy"), std::vector<std::string>());
+}
+
+TEST(Archive, ADirectoryThatItsOwnerMadeKeepsItsMode) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "a");
+  std::filesystem::permissions(dir / "a", std::filesystem::perms(0750));
+  must(Archive::create(dir / "a", example_run()));
+  EXPECT_EQ(std::filesystem::status(dir / "a").permissions(), std::filesystem::perms(0750));
 }
 
 TEST(Archive, EverythingOfACutComesBackAfterReopening) {
