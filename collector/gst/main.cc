@@ -17,7 +17,7 @@
 #include "margay/node/courier.h"
 #include "margay/node/segment_reader.h"
 #include "margay/reader/streams.h"
-#include "margay/transport/rundir.h"
+#include "margay/transport/local_user.h"
 
 namespace {
 
@@ -183,6 +183,7 @@ int run(const Settings& s) {
   const SystemClock clock;
   zmq::context_t context(1);
   const transport::RunDirectory place{s.run_dir};
+  if (auto ok = transport::check_run_directory(place); !ok) return complain(ok.error().message);
   node::Courier courier(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
   // One that takes over from us when we die goes on as the same source.
   std::unique_ptr<reader::Ledger> ledger;

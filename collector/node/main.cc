@@ -15,7 +15,7 @@
 #include "margay/log/log.h"
 #include "margay/node/agent.h"
 #include "margay/node/courier.h"
-#include "margay/transport/rundir.h"
+#include "margay/transport/local_user.h"
 
 namespace {
 
@@ -112,6 +112,7 @@ int main(int argc, char** argv) try {
   margay::log::start(log_options);
 
   const margay::transport::RunDirectory place{dir};
+  if (auto ok = margay::transport::check_run_directory(place); !ok) return complain(ok.error().message);
   if (!lock(place.rings()))
     return complain(place.rings() + ": cannot be locked: it is missing, or another agent is at work there");
   use_all_cores();

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "margay/transport/dial.h"
+#include "margay/transport/local_user.h"
 #include "margay/transport/transport.h"
 
 namespace margay::app {
@@ -15,10 +16,21 @@ Result<transport::RunDirectory> choose_run(const std::string& name) {
   return transport::open_run_directory(runs.front());
 }
 
+void add_trust_user(CLI::App& app) {
+  app.add_option_function<std::string>(
+      "--trust-user",
+      [](const std::string& user) {
+        if (auto ok = transport::look_at_runs_of(user); !ok)
+          throw CLI::ValidationError("--trust-user", ok.error().message);
+      },
+      "look at the runs of this user, and believe what its daemons say (for root; else only your own are)");
+}
+
 void add_connect(CLI::App& app, Where& where) {
   auto* connect = app.add_option("--connect", where.endpoint,
                                  "a daemon on another machine: its listen.control, e.g. tcp://head:7413");
   app.add_option("--key", where.key, "file with the key for it (margay keys add)")->needs(connect);
+  add_trust_user(app);
 }
 
 void add_where(CLI::App& app, Where& where) {

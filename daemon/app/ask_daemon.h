@@ -22,7 +22,9 @@ struct Where {
   std::string run, endpoint, key;
 };
 void add_where(CLI::App& app, Where& where);
-// The part of it that is about another machine.
+// --trust-user NAME: the runs of another user of this machine.
+void add_trust_user(CLI::App& app);
+// The part of it that is about another machine, and another user.
 void add_connect(CLI::App& app, Where& where);
 
 // Asks the daemon and waits for the answer; asks again each second, so the question must be one that may be

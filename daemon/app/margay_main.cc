@@ -17,12 +17,13 @@
 #include "margay/terminal/status.h"
 #include "margay/terminal/text.h"
 #include "margay/terminal/watch.h"
-#include "margay/transport/rundir.h"
+#include "margay/transport/local_user.h"
 #include "margay/wire/columns.h"
 #include "partition/partition_command.h"
 #include "render_command.h"
 #include "replay/replay_command.h"
 #include "run/run_command.h"
+#include "shell_words.h"
 
 namespace {
 
@@ -187,6 +188,7 @@ int run(int argc, char** argv) {
   auto* import_app = app.get_subcommand("import");
 
   auto* runs_app = app.add_subcommand("runs", "The names of the runs that are live, newest first.");
+  margay::app::add_trust_user(*runs_app);
   std::string env_run;
   auto* env_app = app.add_subcommand(
       "env",
@@ -240,7 +242,8 @@ int run(int argc, char** argv) {
   if (export_app->parsed()) return margay::app::export_command(export_request);
   if (import_app->parsed()) return margay::app::import_command(import_request);
   if (runs_app->parsed()) {
-    for (const auto& r : margay::transport::list_runs()) std::puts(r.c_str());
+    for (const auto& r : margay::transport::list_runs())
+      std::puts(margay::terminal::printable(r, true, 300).c_str());
     return 0;
   }
   if (env_app->parsed()) {
@@ -249,11 +252,14 @@ int run(int argc, char** argv) {
     auto parts = margay::app::find_installation();
     if (!parts) return complain(parts.error());
     const std::string run = directory->path.substr(directory->path.rfind('/') + 1);
+    using margay::app::shell_word;
     // The agent ends with the shell that asked for it, once that shell's jobs are over.
-    std::printf("'%s' --run-dir '%s' --run '%s' --owner-pid $$ </dev/null >/dev/null 2>&1 &\n",
-                parts->node.c_str(), directory->path.c_str(), run.c_str());
-    std::printf("export MARGAY_RUN_DIR='%s'\n", directory->path.c_str());
-    std::printf("export LD_PRELOAD='%s'\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", parts->probe.c_str());
+    std::printf("%s --run-dir %s --run %s --owner-pid $$ </dev/null >/dev/null 2>&1 &\n",
+                shell_word(parts->node).c_str(), shell_word(directory->path).c_str(),
+                shell_word(run).c_str());
+    std::printf("export MARGAY_RUN_DIR=%s\n",
+                shell_word(margay::transport::shared_memory_of(*directory)).c_str());
+    std::printf("export LD_PRELOAD=%s\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", shell_word(parts->probe).c_str());
     return 0;
   }
   if (config_app->parsed()) return margay::app::config_command(config_request);

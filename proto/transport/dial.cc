@@ -6,6 +6,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "local_peer.h"
+
 namespace margay::transport {
 namespace {
 
@@ -61,7 +63,10 @@ Security Dial::security() const {
 }
 
 Status Dial::open() {
-  if (is_local(endpoint_)) return connect();
+  if (is_local(endpoint_)) {
+    if (auto ok = check_local_daemon(endpoint_); !ok) return ok;
+    return connect();
+  }
   if (key_file_.empty())
     return fail(ErrorCode::kInvalidArgument,
                 endpoint_ +

@@ -1,5 +1,9 @@
 #include "margay/transport/transport.h"
 
+#include <unistd.h>
+
+#include "local_peer.h"
+
 namespace margay::transport {
 namespace {
 
@@ -24,6 +28,13 @@ void protect(zmq::socket_t& socket, const Security& security) {
   socket.set(zmq::sockopt::heartbeat_timeout, kHeartbeatTimeoutMs);
   socket.set(zmq::sockopt::heartbeat_ttl, kHeartbeatTimeoutMs);
   socket.set(zmq::sockopt::tcp_keepalive, 1);
+}
+
+// Of those who connect over ipc, the kernel says who they are (SO_PEERCRED): ourselves, and root, who may do
+// what he likes anyway. Others are closed before a byte is read.
+void only_ours(zmq::socket_t& socket) {
+  for (const uid_t uid : {geteuid(), uid_t{0}})
+    if (zmq_setsockopt(socket.handle(), ZMQ_IPC_FILTER_UID, &uid, sizeof uid) != 0) throw zmq::error_t();
 }
 
 }  // namespace
@@ -66,6 +77,7 @@ Result<Socket> Socket::unbound(zmq::context_t& context, zmq::socket_type type, c
       socket.set(zmq::sockopt::req_correlate, true);
     }
     protect(socket, security);
+    only_ours(socket);
     return Socket(std::move(socket), type == zmq::socket_type::router);
   } catch (const zmq::error_t& e) {
     return fail(ErrorCode::kInternal, std::string("no socket can be made: ") + e.what());
@@ -87,6 +99,7 @@ Result<Socket> Socket::bind(zmq::context_t& context, zmq::socket_type type, cons
 Result<Socket> Socket::connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
                                const Security& security) {
   if (auto ok = check_endpoint(endpoint, security); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_local_daemon(endpoint); !ok) return tl::unexpected(ok.error());
   auto socket = unbound(context, type, security);
   if (!socket) return socket;
   try {

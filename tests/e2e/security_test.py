@@ -1,7 +1,9 @@
 """A daemon that listens on the network: encrypted, each client with its key and role. Nothing is lost by it, strangers
 stay outside, are told why, and are counted."""
+import glob
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -204,6 +206,134 @@ class Security(E2eTest):
         self.assertLessEqual(len(self.daemon.stderr.splitlines()), 4 + 2 * 20, self.daemon.stderr)
         self.assertEqual(job.wait(), 0)
         self.finish_and_check(agent)
+
+
+USER, SQUATTER = 54321, 54322  # who own nothing on this machine
+
+
+def as_user(uid, command):
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--inh-caps=-all", *command]
+
+
+def others_can_run(path):
+    return os.geteuid() == 0 and shutil.which("setpriv") and subprocess.run(
+        as_user(USER, [path, "--version"]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+class LocalUsers(E2eTest):
+    """Other users of the same machine."""
+
+    def setUp(self):
+        super().setUp()
+        self.files_may_remain = True  # a standing daemon leaves its run open
+
+    def run_as(self, uid, command, **keys):
+        keys.setdefault("env", self.environment)
+        keys.setdefault("cwd", self.place)
+        return subprocess.run(command if uid is None else as_user(uid, command), stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=LONG, check=False, **keys)
+
+    def daemon(self, name, uid=None, env=None):
+        command = [os.path.join(BIN, "margayd"), "--run", name, "--archive", os.path.join(self.place, name)]
+        job = self.start(command if uid is None else as_user(uid, command), env=env)
+
+        def end():
+            if job.running:
+                end_process(job.pid, signal.SIGTERM)
+                job.wait()
+        self.addCleanup(end)
+        return job
+
+    def answers(self, name, *options, uid=None, env=None):
+        return wait_for(lambda: (done := self.run_as(uid, [MARGAY, "status", "--json", name, *options],
+                                                     env=env or self.environment)).returncode == 0 and json.loads(done.stdout),
+                        "its daemon")
+
+    def test_margay_env_is_one_word_of_a_shell_each(self):
+        self.runtime_of_ours = os.path.join(self.runtime, "a'b \"$(touch x)`touch x`\n$HOME;*")
+        os.mkdir(self.runtime_of_ours, 0o700)
+        env = self.environment | {"MARGAY_RUNTIME_DIR": self.runtime_of_ours}
+        daemon = self.daemon("night", env={"MARGAY_RUNTIME_DIR": self.runtime_of_ours})
+        self.answers("night", env=env)
+        # The agent is ended with the shell, and is its last child.
+        script = ('unset LD_PRELOAD; text=$("$0" env night) && eval "$text" && printf "%s" "$MARGAY_RUN_DIR" && '
+                  'preload=$LD_PRELOAD && unset LD_PRELOAD && test -e "$preload" && kill $! && wait')
+        done = self.run_as(None, ["sh", "-c", script, MARGAY], env=env)
+        self.assertEqual(done.stdout, os.path.join(self.runtime_of_ours, f"margay-{os.geteuid()}", "night"), done.stderr)
+        self.assertEqual(done.stderr, "")
+        self.assertFalse(os.path.exists(os.path.join(self.place, "x")))
+        end_process(daemon.pid, signal.SIGTERM)
+        daemon.wait()
+        shutil.rmtree(self.runtime_of_ours)
+
+    @unittest.skipUnless(others_can_run(MARGAY), "takes root, and a place that others can read")
+    def test_what_another_user_left_under_our_name_is_not_used(self):
+        squatted = f"/dev/shm/margay-{USER}"
+        def clean():
+            for path in glob.glob(squatted + "*"):
+                shutil.rmtree(path, ignore_errors=True)
+        clean()
+        self.addCleanup(clean)
+        os.chmod(self.place, 0o755)
+        home = os.path.join(self.place, "home")
+        os.mkdir(home)
+        os.chown(home, USER, USER)
+        # What was shown: `eval "$(margay env)"` runs a part of the newest run's name.
+        made = self.run_as(SQUATTER, ["mkdir", "-p", "-m", "777", squatted, f"{squatted}/z';touch pwned;'/rings"])
+        self.assertEqual(made.returncode, 0, made.stderr)
+        env = {k: v for k, v in self.environment.items() if k not in ("MARGAY_RUNTIME_DIR", "XDG_RUNTIME_DIR")} | {
+            "HOME": home, "TMPDIR": home}
+        done = self.run_as(USER, ["sh", "-c", 'eval "$("$0" env)"', MARGAY], env=env, cwd=home)
+        self.assertEqual(os.listdir(home), [], "a command of the squatter's was run")
+        self.assertIn("no run is live", done.stderr)
+        self.assertEqual(self.run_as(USER, [MARGAY, "runs"], env=env, cwd=home).stdout, "")
+        # And a run has a place all the same, which its own user finds.
+        done = self.run_as(USER, [MARGAY, "run", "--name", "mine", "--archive", os.path.join(home, "a"), "--", "sh", "-c",
+                                  f"unset LD_PRELOAD; echo $MARGAY_RUN_DIR; {MARGAY} status --json mine"], env=env, cwd=home)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        directory, status = done.stdout.split("\n", 1)
+        self.assertTrue(directory.startswith(squatted + "."), directory)
+        self.assertEqual(json.loads(status)["run"], "mine")
+        self.assertFalse(os.path.exists(directory))
+
+    @unittest.skipUnless(others_can_run(MARGAY), "takes root, and a place that others can read")
+    def test_a_daemon_of_another_user_is_refused_unless_told(self):
+        os.chmod(self.place, 0o755)
+        for path in (self.runtime, os.path.join(self.place, "tmp")):
+            os.chown(path, USER, USER)
+        archive = os.path.join(self.place, "theirs")
+        os.mkdir(archive, 0o700)
+        os.chown(archive, USER, USER)
+        self.daemon("theirs", uid=USER)
+        self.answers("theirs", uid=USER)
+        control = f"ipc://{self.runtime}/margay-{USER}/theirs/control.ipc"
+        done = self.run_as(None, [MARGAY, "status", "--connect", control])
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(f"belongs to user {USER}", done.stderr)
+        self.assertIn(f"add --trust-user {USER}", done.stderr)
+        self.assertNotEqual(self.run_as(None, [MARGAY, "status", "theirs"]).returncode, 0)
+        told = f"--trust-user={USER}"
+        self.assertEqual(self.answers("theirs", told)["run"], "theirs")
+        self.assertEqual(self.run_as(None, [MARGAY, "status", "--check", "--connect", control, told]).returncode, 0)
+        self.assertEqual(self.run_as(None, [MARGAY, "runs", told]).stdout, "theirs\n")
+        for other in ("no-such-user", ""):
+            self.assertEqual(self.run_as(None, [MARGAY, "status", f"--trust-user={other}"]).returncode, 2)
+        # An agent of root's would not read what lies there.
+        done = self.run_as(None, [NODE, "--run-dir", control[6:-len("/control.ipc")], "--run", "theirs"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"belongs to user {USER}", done.stderr)
+        os.chown(self.runtime, 0, 0)
+
+    def test_an_archive_is_for_its_owner_alone(self):
+        archive = os.path.join(self.place, "deep", "archive")
+        done = self.run_as(None, ["sh", "-c", 'umask 0; exec "$@"', "sh", MARGAY, "run", "--archive", archive, "--",
+                                  *self.workload("--plan", "A:1", ranks=2)])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {os.path.relpath(os.path.join(folder, name), archive)
+                 for folder, folders, files in os.walk(archive) for name in (*folders, *files, ".")
+                 if os.stat(os.path.join(folder, name)).st_mode & 0o077}
+        self.assertEqual(found, set())
+        self.assertTrue(os.path.exists(os.path.join(archive, "MARGAY")))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,22 @@
 // Where the processes of one run meet: a directory that only the user can enter.
 //
-//   BASE/margay-UID/RUN/          0700
+//   BASE/RUN/          0700
 //     ingest.ipc  reports.ipc  control.ipc     ZeroMQ endpoints of the daemon
 //     rings/                                   shared memory of the probes, one file per process
 //     owner.pid                                the `margay run` that owns it
 //
-// BASE is $MARGAY_RUNTIME_DIR, or /dev/shm (the rings must lie in memory, and the path must stay short enough
-// for a socket: 107 bytes).
+// BASE, the user's directory of runs, is the first of these that can be had, with a path short enough for a
+// socket (107 bytes):
+//
+//   $MARGAY_RUNTIME_DIR/margay-UID     where that is set, and no other then
+//   $XDG_RUNTIME_DIR/margay            where that is the user's own and 0700
+//   /dev/shm/margay-UID
+//   /dev/shm/margay-UID.XXXXXX         where another user has taken that name; found again by its owner
+//
+// It is made 0700, opened without following links, and used only where owner and mode are right: nothing that
+// somebody else made is read, listed or entered. What the job has to see lies in memory that containers
+// share: where BASE is the session's, `rings` leads to /dev/shm/margay-UID/.RUN/rings (local_user.h:
+// shared_memory_of). Runs are looked for in all of these places. Whose they are: local_user.h.
 #pragma once
 
 #include <string>
@@ -29,6 +39,7 @@ struct RunDirectory {
 Result<std::string> user_directory();
 // Makes the directory of `run` and its rings/. Errors: kIo, kInvalidArgument (path too long for a socket).
 Result<RunDirectory> make_run_directory(const std::string& run);
+// Errors: kNotFound; kInvalidArgument (it is somebody else's, or others can enter it).
 Result<RunDirectory> open_run_directory(const std::string& run);
 // Runs that have a directory, newest first; without those whose name begins with a dot: they are somebody's
 // own.

@@ -1,8 +1,9 @@
 // Protobuf messages over ZeroMQ, with bounded queues and no exception leaving.
 //
 // Every socket has high-water marks, a linger of 0 and a largest message; ipc endpoints lie in the run's
-// private directory, tcp endpoints are encrypted (CURVE) and notice peers that have vanished. Thread safety:
-// a Socket belongs to one thread.
+// private directory, are told by the kernel who connects (SO_PEERCRED) and take in this user and root alone,
+// and a client connects to the daemon of trusted_user() (local_user.h) and no other; tcp endpoints are
+// encrypted (CURVE) and notice peers that have vanished. Thread safety: a Socket belongs to one thread.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
