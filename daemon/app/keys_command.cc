@@ -5,7 +5,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "margay/transport/keys.h"
+#include "margay/transport/key_holders.h"
 
 namespace margay::app {
 namespace {
@@ -33,6 +33,7 @@ int list(const std::string& dir, bool json) {
   std::vector<std::string> problems;
   const auto clients = t::load_authorized(dir, problems);
   if (!clients) return done(tl::unexpected(clients.error()), "");
+  static_cast<void>(t::holders_of(*clients, problems));
   auto all = nlohmann::json::array();
   for (const t::Authorized& a : *clients) {
     auto prints = nlohmann::json::array();

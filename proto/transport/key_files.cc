@@ -6,10 +6,9 @@
 #include <zmq.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "key_text.h"
+#include "trusted_path.h"
 
 namespace margay::transport {
 namespace {
@@ -78,10 +77,6 @@ Result<Text> lines_of(std::string_view text, const std::string& file, const std:
 bool is_pair(const KeyPair& pair) {
   char public_key[41] = "";
   return zmq_curve_public(public_key, pair.secret_key.c_str()) == 0 && pair.public_key == public_key;
-}
-
-tl::unexpected<Error> io_error(const std::string& path) {
-  return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(errno));
 }
 
 }  // namespace
@@ -188,22 +183,37 @@ Result<Authorized> parse_authorized_untrusted(std::string_view text, const std::
 }
 
 Result<std::string> read_key_file(const std::string& path, bool secret) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return io_error(path);
+  const auto fd = open_trusted(path, O_RDONLY | O_NONBLOCK, geteuid());
+  if (!fd) return tl::unexpected(fd.error());
   struct stat st {};
   std::string text(kLargestKeyFile + 1, '\0');
-  const bool known = fstat(fd, &st) == 0;
-  const ssize_t n = known && S_ISREG(st.st_mode) ? read(fd, text.data(), text.size()) : -1;
-  close(fd);
+  const bool known = fstat(fd->get(), &st) == 0;
+  const ssize_t n = known && S_ISREG(st.st_mode) ? read(fd->get(), text.data(), text.size()) : -1;
   if (!known || n < 0) return fail(ErrorCode::kIo, path + ": cannot be read");
   if (secret && (st.st_mode & 077) != 0)
     return fail(ErrorCode::kInvalidArgument,
                 path + ": holds a secret that others can read; type: chmod 600 " + path);
-  if ((st.st_mode & 022) != 0)
-    return fail(ErrorCode::kInvalidArgument, path + ": others can write it; type: chmod go-w " + path);
   text.resize(static_cast<std::size_t>(n));
   return text;
 }
+
+namespace {
+
+// Those in an open directory, which is closed.
+std::vector<std::string> client_names(int directory) {
+  std::vector<std::string> names;
+  DIR* const handle = fdopendir(directory);
+  if (handle == nullptr) {
+    close(directory);
+    return names;
+  }
+  while (const dirent* entry = readdir(handle))
+    if (is_name(entry->d_name) && names.size() <= kMostClients) names.emplace_back(entry->d_name);
+  closedir(handle);
+  return names;
+}
+
+}  // namespace
 
 Result<KeyPair> load_server_key(const std::string& dir) {
   const std::string path = dir + "/server.key";
@@ -222,16 +232,9 @@ Result<ClientKey> load_client_key(const std::string& file) {
 
 Result<std::vector<Authorized>> load_authorized(const std::string& dir, std::vector<std::string>& problems) {
   const std::string path = dir + "/authorized";
-  struct stat st {};
-  if (stat(path.c_str(), &st) != 0) return io_error(path);
-  if ((st.st_mode & 022) != 0)
-    return fail(ErrorCode::kInvalidArgument, path + ": others can write it; type: chmod go-w " + path);
-  DIR* handle = opendir(path.c_str());
-  if (handle == nullptr) return io_error(path);
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(handle))
-    if (is_name(entry->d_name)) names.emplace_back(entry->d_name);
-  closedir(handle);
+  auto fd = open_trusted(path, O_RDONLY | O_DIRECTORY, geteuid());
+  if (!fd) return tl::unexpected(fd.error());
+  std::vector<std::string> names = client_names(fd->release());
   std::sort(names.begin(), names.end());
   if (names.size() > kMostClients) {
     problems.push_back(path + ": more than " + std::to_string(kMostClients) +
@@ -259,23 +262,30 @@ Result<std::vector<Authorized>> load_authorized(const std::string& dir, std::vec
 
 std::string signature_of(const std::string& dir) {
   std::string out;
-  const auto add = [&](const std::string& path) {
+  const auto add = [&](const std::string& path, bool contents) {
     struct stat st {};
     if (stat(path.c_str(), &st) != 0) return;
-    out += path + ' ' + std::to_string(st.st_ino) + ' ' + std::to_string(st.st_size) + ' ' +
-           std::to_string(st.st_mode) + ' ' + std::to_string(st.st_mtim.tv_sec) + '.' +
-           std::to_string(st.st_mtim.tv_nsec) + '\n';
+    out += path + ' ' + std::to_string(st.st_ino) + ' ' + std::to_string(st.st_uid) + ' ' +
+           std::to_string(st.st_mode);
+    if (contents)
+      out += ' ' + std::to_string(st.st_size) + ' ' + std::to_string(st.st_mtim.tv_sec) + '.' +
+             std::to_string(st.st_mtim.tv_nsec);
+    out += '\n';
   };
-  add(dir + "/server.key");
-  add(dir + "/authorized");
-  std::vector<std::string> names;
-  if (DIR* handle = opendir((dir + "/authorized").c_str())) {
-    while (const dirent* entry = readdir(handle))
-      if (is_name(entry->d_name) && names.size() <= kMostClients) names.emplace_back(entry->d_name);
-    closedir(handle);
+  // What lies above decides as well, whether it can be trusted; what else is in it does not.
+  for (std::string above = dir; !above.empty();) {
+    add(above, false);
+    const std::size_t slash = above.rfind('/');
+    if (slash == std::string::npos || above == "/") break;
+    above.resize(std::max<std::size_t>(slash, 1));
   }
+  add(dir + "/server.key", true);
+  add(dir + "/authorized", true);
+  const int fd = open((dir + "/authorized").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  std::vector<std::string> names;
+  if (fd >= 0) names = client_names(fd);
   std::sort(names.begin(), names.end());
-  for (const std::string& name : names) add(dir + "/authorized/" + name);
+  for (const std::string& name : names) add(dir + "/authorized/" + name, true);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "key_text.h"
+#include "trusted_path.h"
 
 namespace margay::transport {
 namespace {
@@ -121,6 +122,9 @@ Status issue(const std::string& dir, Authorized who, const std::string& file, bo
 Status init_keys(const std::string& dir) {
   for (const std::string& path : {dir, dir + "/authorized"})
     if (auto ok = make_directory(path); !ok) return ok;
+  // A place where the daemon would not read them is no place for secrets.
+  if (auto fd = open_trusted(dir + "/authorized", O_RDONLY | O_DIRECTORY, geteuid()); !fd)
+    return tl::unexpected(fd.error());
   auto pair = make_pair();
   if (!pair) return tl::unexpected(pair.error());
   if (auto ok = write_file(dir + "/server.key", server_text(*pair), 0600, true); !ok) return ok;

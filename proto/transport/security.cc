@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "margay/transport/key_holders.h"
+
 namespace margay::transport {
 namespace {
 
@@ -58,12 +60,8 @@ Status Authenticator::load() {
   const auto authorized = load_authorized(keys_, problems);
   if (!authorized) return tl::unexpected(authorized.error());
   Users users;
-  for (const Authorized& a : *authorized)
-    for (const std::string& key : a.keys)
-      if (!users.emplace(key, User{a.name, a.role}).second) {
-        users.erase(key);
-        problems.push_back(keys_ + ": one key has two names, '" + a.name + "' and another; it stays outside");
-      }
+  for (const auto& [key, holder] : holders_of(*authorized, problems))
+    users.emplace(key, User{holder.name, holder.role});
   for (const std::string& p : problems)
     if (p != problem_) log_(problem_ = p);
   const std::lock_guard lock(mutex_);

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "margay/transport/key_holders.h"
+
 namespace margay::transport {
 namespace {
 
@@ -85,6 +87,86 @@ TEST_F(Keys, SecretsAreForTheirOwnerAlone) {
   chmod((dir_ + "/authorized").c_str(), 0777);
   std::vector<std::string> problems;
   EXPECT_FALSE(load_authorized(dir_, problems));
+}
+
+// As ssh's StrictModes: who may write a directory above may put another in its place.
+TEST_F(Keys, WhatLiesAboveDecidesAsWell) {
+  ASSERT_TRUE(add_client(dir_, "a", Role::kSource, file("a"), "now"));
+  std::vector<std::string> problems;
+  for (const unsigned mode : {0770u, 0702u, 0777u}) {
+    chmod(base_.c_str(), mode);
+    for (const std::string& message :
+         {load_server_key(dir_).error().message, load_client_key(file("a")).error().message,
+          load_authorized(dir_, problems).error().message})
+      EXPECT_THAT(message, HasSubstr(base_ + ": others can write it; type: chmod go-w " + base_));
+    EXPECT_FALSE(init_keys(base_ + "/more"));
+  }
+  for (const unsigned mode : {01777u, 0755u, 0700u}) {
+    chmod(base_.c_str(), mode);
+    EXPECT_TRUE(load_server_key(dir_)) << mode;
+    EXPECT_TRUE(load_client_key(file("a"))) << mode;
+  }
+  // By links as well, wherever they lead.
+  const std::string open_place = base_ + "/open";
+  std::filesystem::create_directory(open_place);
+  std::filesystem::create_directory_symlink(dir_, open_place + "/keys");
+  EXPECT_TRUE(load_server_key(open_place + "/keys"));
+  EXPECT_TRUE(load_server_key(open_place + "/../keys"));
+  chmod(open_place.c_str(), 0777);
+  EXPECT_FALSE(load_server_key(open_place + "/keys"));
+  std::filesystem::create_symlink("loop", base_ + "/loop");
+  EXPECT_FALSE(load_client_key(base_ + "/loop"));
+}
+
+TEST_F(Keys, WhatBelongsToAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "takes root";
+  constexpr uid_t kOther = 54321;
+  ASSERT_TRUE(add_client(dir_, "a", Role::kSource, file("a"), "now"));
+  std::vector<std::string> problems;
+  for (const std::string& path : {base_, dir_}) {
+    ASSERT_EQ(chown(path.c_str(), kOther, kOther), 0);
+    const auto key = load_server_key(dir_);
+    ASSERT_FALSE(key) << path;
+    EXPECT_THAT(key.error().message, HasSubstr(path + ": belongs to user 54321"));
+    EXPECT_FALSE(load_authorized(dir_, problems));
+    ASSERT_EQ(chown(path.c_str(), 0, 0), 0);
+  }
+  ASSERT_EQ(chown((dir_ + "/authorized/a").c_str(), kOther, kOther), 0);
+  const auto list = load_authorized(dir_, problems);
+  ASSERT_TRUE(list);
+  EXPECT_THAT(*list, IsEmpty());
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("belongs to user 54321")));
+  ASSERT_EQ(chown(file("a").c_str(), kOther, kOther), 0);
+  EXPECT_FALSE(load_client_key(file("a")));
+}
+
+TEST_F(Keys, OneKeyUnderSeveralNamesMayDoTheLeast) {
+  const auto of = [](const std::vector<Role>& roles, std::vector<std::string>& problems) {
+    std::vector<Authorized> all;
+    for (const Role role : roles)
+      all.push_back({std::string(1, static_cast<char>('a' + all.size())), role, "now", {"K"}});
+    all.push_back({"z", Role::kOperator, "now", {"L"}});
+    const auto holders = holders_of(all, problems);
+    EXPECT_EQ(holders.at("L").role, Role::kOperator);
+    const auto it = holders.find("K");
+    return it == holders.end() ? std::nullopt : std::optional<Role>(it->second.role);
+  };
+  using R = Role;
+  std::vector<std::string> problems;
+  EXPECT_EQ(of({R::kOperator}, problems), R::kOperator);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(of({R::kViewer, R::kViewer, R::kOperator}, problems), R::kViewer);
+  EXPECT_THAT(
+      problems,
+      ElementsAre(HasSubstr("has the names 'a', 'b', 'c': it may do what each of them may, as a viewer")));
+  EXPECT_EQ(of({R::kOperator, R::kOperator, R::kOperator}, problems), R::kOperator);
+  // In any order and number: nothing is what all of them may.
+  for (const auto& roles : {std::vector{R::kSource, R::kViewer},
+                            {R::kViewer, R::kOperator, R::kSource},
+                            {R::kSource, R::kOperator, R::kSource},
+                            {R::kOperator, R::kSource, R::kSource, R::kOperator}})
+    EXPECT_EQ(of(roles, problems), std::nullopt);
+  EXPECT_THAT(problems.back(), HasSubstr("it may do nothing"));
 }
 
 TEST_F(Keys, NothingIsOverwritten) {

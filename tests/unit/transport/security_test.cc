@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -254,15 +255,40 @@ TEST_F(Door, TheDaemonsKeyIsChangedAndClientsFollow) {
 
 TEST_F(Door, ADirectoryThatBecomesUnusableLetsNobodyIn) {
   listen("ingest");
-  auto d = dial("src");
-  ASSERT_TRUE(comes_in(*d));
-  std::filesystem::permissions(dir_ + "/authorized", std::filesystem::perms::all);
-  ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 0; }));
-  EXPECT_FALSE(comes_in(*d));
-  EXPECT_GE(lines(), 1u);
-  std::filesystem::permissions(dir_ + "/authorized", std::filesystem::perms::owner_all);
-  ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 3; }));
-  EXPECT_TRUE(comes_in(*dial("src")));
+  for (const std::string& place : {dir_ + "/authorized", dir_, base_}) {
+    auto d = dial("src");
+    ASSERT_TRUE(comes_in(*d));
+    const std::size_t before = lines();
+    std::filesystem::permissions(place, std::filesystem::perms::all);
+    ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 0; })) << place;
+    EXPECT_FALSE(comes_in(*d));
+    EXPECT_GT(lines(), before);
+    std::filesystem::permissions(place, std::filesystem::perms::owner_all);
+    ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 3; })) << place;
+    EXPECT_TRUE(comes_in(*dial("src")));
+  }
+}
+
+TEST_F(Door, OneKeyUnderThreeNamesGetsNoMoreThanTheLeast) {
+  const std::string key = load_client_key(file("view"))->pair.public_key;
+  const auto name = [&](const std::string& as, const std::string& role) {
+    const std::string path = dir_ + "/authorized/" + as;
+    std::ofstream(path) << "margay-authorized 1\nname " << as << "\nrole " << role << "\ncreated now\npublic "
+                        << key << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms(0600));
+  };
+  name("wiew2", "operator");
+  name("wiew3", "operator");
+  ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 5; }));
+  EXPECT_TRUE(door_->admits(key, "control"));
+  EXPECT_FALSE(door_->is_operator(key)) << "it is a viewer's as well";
+  EXPECT_FALSE(door_->admits(key, "ingest"));
+  name("wiew3", "source");
+  ASSERT_TRUE(wait_for([&] { return !door_->admits(key, "control"); }));
+  EXPECT_FALSE(door_->admits(key, "ingest")) << "nothing is what all of them may";
+  listen("control");
+  EXPECT_FALSE(comes_in(*dial("view")));
+  EXPECT_TRUE(comes_in(*dial("op")));
 }
 
 TEST(Endpoints, LeaveTheMachineOnlyWithKeys) {

@@ -56,12 +56,14 @@ Result<KeyPair> parse_server_key_untrusted(std::string_view text, const std::str
 Result<ClientKey> parse_client_key_untrusted(std::string_view text, const std::string& file);
 Result<Authorized> parse_authorized_untrusted(std::string_view text, const std::string& file);
 
-// Errors: kNotFound, kIo, and those above; a secret that others can read is refused.
+// Errors: kNotFound, kIo, and those above. Refused is what others can have written, as ssh's StrictModes has
+// it: each file, and each directory above it from / down, belongs to us or to root and can be written by
+// nobody else (a directory with the sticky bit, like /tmp, is accepted); and a secret that others can read.
 Result<KeyPair> load_server_key(const std::string& dir);
 Result<ClientKey> load_client_key(const std::string& file);
 // Clients by name. Files that cannot be used go to `problems`: their clients stay outside.
 Result<std::vector<Authorized>> load_authorized(const std::string& dir, std::vector<std::string>& problems);
-// Another text when a key file was added, removed or written.
+// Another text when a key file was added, removed or written, or owner or mode of what lies above it changed.
 std::string signature_of(const std::string& dir);
 
 // ---- `margay keys`: what its owner does to a directory

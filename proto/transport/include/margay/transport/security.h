@@ -11,6 +11,8 @@
 // holds up the other. When a right was taken away, or the daemon's key is another, generation() grows: the
 // sockets bind anew (GuardedSocket), so that every peer has to show its key again.
 //
+// A key that stands under several names may do what each of them may, and no more (key_holders.h).
+//
 // Thread safety: all public functions, from any thread. Bounds: kMostClients keys; RefusalLog for the log.
 // REQUIRES: made before the sockets it guards, closed after them; one per context.
 #pragma once
