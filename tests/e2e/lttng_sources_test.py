@@ -145,6 +145,9 @@ class OrdinaryUser(LttngTest):
         self.assertEqual(account["discarded"], 0)
         self.assertGreaterEqual(account["used"], 2 * 2 * 500)
         self.assertEqual(len(run.summary["sources"]), 3)
+        if subprocess.run([*NOBODYS, "unshare", "--user", "--net", "true"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0:
+            self.assertNotIn("127.0.0.1", run.stderr, "the relay daemon has a network of its own")
 
 
 class OthersLttng:

@@ -3,6 +3,7 @@ import collections
 import csv
 import os
 import shutil
+import socket
 import subprocess
 import unittest
 
@@ -90,6 +91,46 @@ class Lttng(LttngTest):
         unknown = sum(int(row["duration_ns"]) for row in csv.DictReader(dump("cells", run.archive).splitlines())
                       if row["state"] == "Unknown")
         self.assertGreater(unknown, 0, "what was lost is not known")
+
+    def test_nobody_else_reaches_the_relay_daemon(self):
+        run = self.run_margay([MUTEXES, "2", "4"], flags=["--lttng=pthread"])
+        relayd = wait_for(lambda: self.descendant(run, "lttng-relayd"), "the relay daemon")
+        wait_for(lambda: run.produced_so_far() > 500, "events")
+        with open(f"/proc/{relayd}/cmdline", encoding="utf-8") as file:
+            arguments = dict(word.split("=", 1) for word in file.read().split("\0") if word.startswith("--") and "=" in word)
+        ports = [int(arguments[f"--{name}-port"].rsplit(":", 1)[1]) for name in ("control", "data", "live")]
+
+        def network(pid):
+            return os.readlink(f"/proc/{pid}/ns/net")
+        reader = self.descendant(run, "margay-lttng-reader")
+        self.assertEqual(network(relayd), network(reader))
+        self.assertNotEqual(network(relayd), network("self"))
+        for port in ports:
+            with socket.socket() as stranger:
+                stranger.settimeout(LONG)
+                self.assertNotEqual(stranger.connect_ex(("127.0.0.1", port)), 0, f"port {port} is open to all")
+        # On the disk, where it counts, and not in memory.
+        traces = os.path.join(run.archive, "lttng")
+        self.assertEqual(arguments["--output"], traces)
+        wait_for(lambda: sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(traces)
+                             for name in names) > 0, "what the relay daemon keeps")
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertNotIn("127.0.0.1", run.stderr)
+        self.assertFalse(os.path.exists(traces))
+        self.assertEqual(self.account(run)["discarded"], 0)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "takes root, to give up a capability")
+    def test_without_a_network_of_its_own_that_is_said(self):
+        wrapper = os.path.join(self.place, "margay")
+        with open(wrapper, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin {MARGAY} "$@"\n')
+        os.chmod(wrapper, 0o755)
+        self.margay_program = wrapper
+        run = self.run_margay([MUTEXES, "1", "1"], flags=["--lttng=pthread"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("LTTng's relay daemon listens on 127.0.0.1, where every user of this machine can read the trace", run.stderr)
+        self.assertIn("no network namespace can be made: Operation not permitted", run.stderr)
+        self.assertGreater(self.account(run)["used"], 0)
 
     def test_the_reader_dies_and_is_started_again(self):
         run = self.run_margay([MUTEXES, "2", "10"], flags=["--lttng=pthread"])

@@ -6,6 +6,8 @@
 // Once a reader is attached, RUN_DIR/lttng.environment says what the job needs in its environment.
 //
 //   margayd --- margay-lttng --attach ---+--- margay-lttng-reader          for each session of others
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +22,9 @@
 #include "margay/lttng_rules/rule_set.h"
 #include "margay/lttng_session/daemons.h"
 #include "margay/lttng_session/live_session.h"
+#include "margay/lttng_session/private_network.h"
 #include "margay/lttng_session/program.h"
+#include "margay/transport/local_user.h"
 #include "reader_process.h"
 
 namespace {
@@ -40,6 +44,7 @@ int complain(const std::string& sentence) {
 
 struct Settings {
   std::string run_dir, run;
+  std::string traces;  // where the relay daemon keeps them; "": with its sockets
   std::vector<std::string> helpers, events, files;
   std::vector<std::string> attach;  // sessions of others; none: a session of our own
   std::int64_t owner = 0;
@@ -90,6 +95,38 @@ Status tell_environment(const Settings& s, const lttng::Daemons& daemons) {
   return {};
 }
 
+// For `margay run` to repeat; before tell_environment().
+void leave_note(const Settings& s, const std::string& sentence) {
+  log::warning(sentence);
+  std::ofstream(s.run_dir + "/lttng.note", std::ios::trunc) << sentence << '\n';
+}
+
+// Half of what is free, where that is less than what it may take: the disk is others' as well.
+std::uint64_t disk_for(const Settings& s, const std::string& traces) {
+  struct statvfs info {};
+  if (s.live.most_disk == 0 || ::statvfs(traces.c_str(), &info) != 0) return s.live.most_disk;
+  const std::uint64_t room = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize / 2;
+  if (room >= s.live.most_disk) return s.live.most_disk;
+  log::warning(traces + ": what waits for the reader may take " + std::to_string(room >> 20) +
+               " MiB, half of what is free there, and not lttng.disk");
+  return std::max<std::uint64_t>(room, 1);  // 0 is no bound
+}
+
+// Traces of sessions that were given up are nobody's to read, and would come on top of lttng.disk. The one
+// before the present one stays: its reader may be at its end.
+void remove_old_traces(const std::string& traces, const std::string& present, const std::string& before) {
+  std::error_code ec;
+  std::vector<fs::path> old;  // HOST/SESSION-TIME
+  for (fs::directory_iterator host(traces, ec), end; !ec && host != end; host.increment(ec)) {
+    std::error_code none;
+    for (fs::directory_iterator i(host->path(), none); !none && i != end; i.increment(none)) {
+      const std::string name = i->path().filename();
+      if (!name.starts_with(present + "-") && !name.starts_with(before + "-")) old.push_back(i->path());
+    }
+  }
+  for (const fs::path& path : old) fs::remove_all(path, ec);
+}
+
 bool alive(std::int64_t pid) {
   return pid <= 0 || kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
@@ -137,11 +174,24 @@ int run(Settings s, const std::string& reader_program) {
   const SystemClock clock;
   auto events = events_of(s);
   if (!events) return complain(events.error().message);
-  const std::string directory = s.run_dir + "/lttng";
+  const std::string directory = transport::shared_memory_of({s.run_dir}) + "/lttng";
   std::error_code ec;
   fs::remove_all(directory, ec);  // of one before us that died
   lttng::OwnDaemonsOptions own;
   own.directory = directory;
+  own.traces = s.traces;
+  if (!s.traces.empty()) {
+    fs::remove_all(s.traces, ec);
+    if (::mkdir(s.traces.c_str(), 0700) != 0)
+      return complain(s.traces + ": cannot be made: " + std::strerror(errno));
+    s.live.most_disk = disk_for(s, s.traces);
+  }
+  if (auto ok = lttng::enter_private_network(); !ok)
+    leave_note(
+        s,
+        "LTTng's relay daemon listens on 127.0.0.1, where every user of this machine can read the trace and "
+        "send one (" +
+            ok.error().message + "): do not use --lttng beside users who are not trusted");
   auto daemons = lttng::OwnDaemons::start(own);
   if (!daemons) return complain(daemons.error().message);
   s.live.run = s.run;
@@ -184,6 +234,7 @@ int run(Settings s, const std::string& reader_program) {
     log::error(well.error().message +
                "; it is started again, and the session made anew: what happens until then "
                "is lost");
+    const std::string before = session->name();
     if (auto ok = (*daemons)->mend(); !ok) {
       log::error(ok.error().message);
       continue;
@@ -193,6 +244,7 @@ int run(Settings s, const std::string& reader_program) {
       continue;
     }
     reader.order(session->url());
+    if (!s.traces.empty()) remove_old_traces(s.traces, session->name(), before);
     log::info("the LTTng session goes on as " + session->name());
   }
   static_cast<void>(session->stop());
@@ -200,6 +252,7 @@ int run(Settings s, const std::string& reader_program) {
   static_cast<void>(session->destroy());
   reader.finish(clock);
   (*daemons)->stop();
+  if (!s.traces.empty()) fs::remove_all(s.traces, ec);
   return 0;
 }
 
@@ -208,7 +261,8 @@ int run(Settings s, const std::string& reader_program) {
 int main(int argc, char** argv) try {
   Settings s;
   CLI::App app{
-      "margay-lttng starts LTTng's session and relay daemon for a run, on sockets and ports of their own, "
+      "margay-lttng starts LTTng's session and relay daemon for a run, on sockets and in a network of their "
+      "own, "
       "makes a live\n"
       "session, and starts the reader that sends it to the run's collector. `margay run --lttng -- COMMAND` "
       "starts it;\n"
@@ -236,6 +290,9 @@ int main(int argc, char** argv) try {
   app.add_option("--disk", s.live.most_disk, "what waits on the relay daemon's disk, at most")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("2GiB");
+  app.add_option(
+      "--traces", s.traces,
+      "the directory, made and removed, where it waits (default: in memory, with LTTng's sockets)");
   std::int64_t timer_us = s.live.live_timer.value / 1000;
   const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
   app.add_option("--live-timer", timer_us, "how often what is in the buffers is handed over, e.g. 100ms")

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "margay/transport/local_user.h"
+
 namespace margay::app {
 namespace {
 
@@ -30,7 +32,7 @@ std::vector<std::string> arguments_of(const ReaderPlace& place) {
 Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level) {
   ReaderPlan plan;
   plan.what = "the reader of GStreamer's log";
-  const std::string pipe = place.directory.path + "/gst";
+  const std::string pipe = transport::shared_memory_of(place.directory) + "/gst";
   if (mkfifo(pipe.c_str(), 0600) != 0) return fail(ErrorCode::kIo, pipe + ": " + std::strerror(errno));
   // The job's writes must neither fail nor wait for a reader that is started again.
   plan.hold = open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -58,7 +60,7 @@ Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const Options::Lttng& 
       plan.options.arguments.end(),
       {"--sub-buffer", std::to_string(settings.sub_buffer_bytes) + "b", "--sub-buffers",
        std::to_string(settings.sub_buffers), "--buffer-memory", std::to_string(settings.memory_bytes) + "b",
-       "--disk", std::to_string(settings.disk_bytes) + "b", "--live-timer",
+       "--disk", std::to_string(settings.disk_bytes) + "b", "--traces", place.traces(), "--live-timer",
        std::to_string(settings.live_timer.value / 1000) + "us"});
   if (helpers != "none") plan.options.arguments.insert(plan.options.arguments.end(), {"--preload", helpers});
   for (const auto* files : {&rules, &settings.rules})  // the command's go before
@@ -66,6 +68,7 @@ Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const Options::Lttng& 
       plan.options.arguments.insert(plan.options.arguments.end(),
                                     {"--rules-file", std::filesystem::absolute(file)});
   plan.ready_file = place.directory.path + "/lttng.environment";
+  plan.note_file = place.directory.path + "/lttng.note";
   return plan;
 }
 

@@ -21,6 +21,7 @@ struct ReaderPlan {
   int hold = -1;  // a file to be kept open as long as the job lives
   // There when the reader is ready for the job: KEY=VALUE lines of more environment; "": it needs no waiting.
   std::string ready_file;
+  std::string note_file;  // what it has to say to the user then; "" or not there: nothing
 };
 struct ReaderPlace {
   std::string program;  // of the reader
@@ -28,6 +29,9 @@ struct ReaderPlace {
   std::string run;
   std::int64_t owner = 0;
   std::size_t memory_bytes = 0;
+  std::string archive;
+  // What waits for the LTTng reader: below the archive while the run lasts, not in memory.
+  std::string traces() const { return archive + "/lttng"; }
 };
 
 // Of GStreamer's debug log: a pipe in the run's directory that the job writes to. `level` is what GST_DEBUG

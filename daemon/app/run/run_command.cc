@@ -20,6 +20,7 @@
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
+#include "margay/transport/local_user.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
@@ -180,7 +181,7 @@ void Run::prepare_readers() {
     plans_.push_back(std::move(*plan));
   };
   const auto place = [&](const std::string& program) {
-    return ReaderPlace{program, directory_, run_, getpid(), options_.node_memory_bytes};
+    return ReaderPlace{program, directory_, run_, getpid(), options_.node_memory_bytes, flags_.archive};
   };
   if (!request_.gst_debug.empty())
     add(gstreamer_reader(place(parts_.gst), request_.gst_debug), "; GStreamer's log is not read");
@@ -209,6 +210,8 @@ void Run::wait_for_readers() {
       }
       usleep(5'000);
     }
+    std::ifstream note(plan.note_file);
+    for (std::string line; std::getline(note, line);) say(line);
   }
 }
 
@@ -271,7 +274,7 @@ int Run::start_job() {
   if (watched_) {
     const char* before = std::getenv("LD_PRELOAD");
     job.environment = {
-        {"MARGAY_RUN_DIR", directory_.path},
+        {"MARGAY_RUN_DIR", transport::shared_memory_of(directory_)},
         {"LD_PRELOAD",
          parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
     for (const ReaderPlan& plan : plans_)
@@ -425,6 +428,8 @@ void Run::finish() {
   if (!request_.quiet) print_end();
   // The log goes to the archive; the rest was for the time of the run.
   std::error_code ec;
+  if (!request_.lttng.empty())  // where it was killed
+    fs::remove_all(ReaderPlace{"", {}, "", 0, 0, flags_.archive}.traces(), ec);
   if (fs::file_size(directory_.path + "/log", ec) > 0 && !ec)
     fs::copy_file(directory_.path + "/log", flags_.archive + "/log", fs::copy_options::overwrite_existing,
                   ec);
