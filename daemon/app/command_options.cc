@@ -143,6 +143,7 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   if (const auto sinks = sinks::make_sinks(o.sinks, SystemClock()); !sinks)
     return f.config.empty() ? fail(sinks.error().code, sinks.error().message) : fail(sinks.error(), f.config);
   o.http_listen = c.http.listen;
+  o.http_hosts = c.http.hosts;
   o.log_level = log::parse_level(c.log.level).value_or(log::Level::kInfo);
   o.log_file_bytes = c.log.file_size.value;
   o.capture = f.capture;

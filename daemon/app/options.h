@@ -71,7 +71,8 @@ struct Options {
     DurationNs live_timer = milliseconds(100);
     std::vector<std::string> sessions, rules;
   } lttng;
-  std::string http_listen;  // "" for none
+  std::string http_listen;              // "" for none
+  std::vector<std::string> http_hosts;  // observe::HttpServer
   log::Level log_level = log::Level::kInfo;
   std::uint64_t log_file_bytes = std::uint64_t{1} << 20;
   // For other machines: "" is none, and then no door is opened at all.

@@ -147,7 +147,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
   p->analysis_ = std::move(*analysis);
   say_start(o, *resume, exists);
   if (!o.http_listen.empty()) {
-    auto http = observe::HttpServer::start(o.http_listen, p->clock_);
+    auto http = observe::HttpServer::start(o.http_listen, p->clock_, o.http_hosts);
     if (http) {
       p->exchange_.http = std::move(*http);
       log::info("http://" + p->exchange_.http->address() + "/metrics and /health are answered");

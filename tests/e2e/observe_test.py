@@ -10,6 +10,7 @@ import socket
 import subprocess
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from e2e import E2eTest, LONG, MARGAY, alive, end_process, read_text, wait_for
@@ -231,6 +232,31 @@ class Observe(E2eTest):
         self.assertIn("info     margayd: version", said)
         self.assertIn("the run is over: ", said)
         self.assertLess(len(said.splitlines()), 20, said)
+
+    def test_slow_clients_delay_nobody_and_other_hosts_are_refused(self):
+        daemon = Daemon(self)
+        address = daemon.address()
+        place = urllib.parse.urlsplit(address)
+        slow = []
+        for text in (b"GET /hea", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: "):
+            slow.append(socket.create_connection((place.hostname, place.port), LONG))
+            self.addCleanup(slow[-1].close)
+            slow[-1].sendall(text)
+        self.assertEqual(daemon.get("/live")[0], 200)
+        wait_for(lambda: daemon.get("/health")[0] == 200, "health")
+        for client in slow:  # they had not to be ended first
+            client.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                client.recv(1)
+        for host, code in (("attacker.example", 421), (f"attacker.example:{place.port}", 421), ("localhost", 200),
+                           (f"127.0.0.1:{place.port}", 200), (socket.gethostname(), 200)):
+            request = urllib.request.Request(address + "/live", headers={"Host": host})
+            try:
+                with urllib.request.urlopen(request, timeout=LONG) as answer:
+                    self.assertEqual(answer.status, code, host)
+            except urllib.error.HTTPError as error:
+                self.assertEqual(error.code, code, host)
+        self.assertIn("a request for 'attacker.example' is refused", daemon.said)
 
     def test_systemd(self):
         systemd = Systemd(self)

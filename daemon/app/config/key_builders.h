@@ -154,6 +154,24 @@ std::string show_list(const List& list, Show show) {
   return out + "]";
 }
 
+constexpr std::size_t kMostEntries = 64;
+template <class At, class Good>
+Key list_key(const char* section, const char* name, At at, Good good, const char* expected,
+             const char* help) {
+  return {section,
+          name,
+          help,
+          expected,
+          [=](const Value& v, Config& c) {
+            const auto* texts = std::get_if<Texts>(&v);
+            if (!texts || texts->size() > kMostEntries || !std::all_of(texts->begin(), texts->end(), good))
+              return false;
+            at(c) = *texts;
+            return true;
+          },
+          [=](const Config& c) { return show_list(at(c), [](const std::string& s) { return s; }); }};
+}
+
 // The member of both, for `at`.
 #define MARGAY_AT(member) \
   [](auto& c) -> auto& {  \

@@ -21,6 +21,12 @@ bool is_operator(const std::string& word) {
          std::all_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20; });
 }
 
+bool is_host_name(const std::string& name) {
+  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '.' || c == '-' || c == '_';
+  });
+}
+
 constexpr DurationNs kLeastAge = seconds(10);
 constexpr DurationNs kMostAge = seconds(std::int64_t{100} * 365 * 86'400);
 
@@ -282,6 +288,9 @@ std::vector<Key> make_keys() {
           "Where GET /metrics (Prometheus), /health and /live are answered. Whoever reaches it may read; "
           "keep it to "
           "the loopback or a private network. Port 0 takes a free one, which the log tells."),
+      list_key("http", "hosts", AT(http.hosts), is_host_name, "a list of at most 64 names of hosts",
+               "Names by which this machine may be asked there, beside addresses in numbers, localhost and "
+               "its own name. A request for any other host is refused (DNS rebinding)."),
 
       choice_key("log", "level", AT(log.level), {"debug", "info", "warning", "error", "off"},
                  "The least important lines that are said, on stderr."),

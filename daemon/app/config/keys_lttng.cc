@@ -4,8 +4,6 @@
 namespace margay::config {
 namespace {
 
-constexpr std::size_t kMostEntries = 64;
-
 // net://HOST[:PORT], and perhaps /host/HOSTNAME/SESSION. What the last two match is seen when they are looked
 // for.
 bool is_relay_url(const std::string& url) {
@@ -25,22 +23,6 @@ bool is_relay_url(const std::string& url) {
   const std::size_t split = path.find('/');
   return split != std::string_view::npos && split > 0 && split + 1 < path.size() &&
          path.find('/', split + 1) == std::string_view::npos;
-}
-
-template <class At, class Good>
-Key list_key(const char* name, At at, Good good, const char* expected, const char* help) {
-  return {"lttng",
-          name,
-          help,
-          expected,
-          [=](const Value& v, Config& c) {
-            const auto* texts = std::get_if<Texts>(&v);
-            if (!texts || texts->size() > kMostEntries || !std::all_of(texts->begin(), texts->end(), good))
-              return false;
-            at(c) = *texts;
-            return true;
-          },
-          [=](const Config& c) { return show_list(at(c), [](const std::string& s) { return s; }); }};
 }
 
 }  // namespace
@@ -64,12 +46,12 @@ std::vector<Key> lttng_keys() {
                    "How often what is in the buffers is handed over. An event is in the model half of that "
                    "later, and seldom more than one and a half."),
       list_key(
-          "sessions", MARGAY_AT(lttng.sessions), is_relay_url,
+          "lttng", "sessions", MARGAY_AT(lttng.sessions), is_relay_url,
           "a list of at most 64 of net://HOST[:PORT] or net://HOST[:PORT]/host/HOSTNAME/SESSION",
           "Live sessions that margayd attaches to, of relay daemons here or elsewhere; HOSTNAME and SESSION "
           "may have * and ?. Those that begin later are found within 2 s. At most 16 at a time."),
       list_key(
-          "rules", MARGAY_AT(lttng.rules),
+          "lttng", "rules", MARGAY_AT(lttng.rules),
           [](const std::string& file) { return !file.empty() && file.size() <= 4096; },
           "a list of at most 64 files",
           "What events of theirs mean (collector/lttng/rules/RULES.md), before the rules that are shipped."),

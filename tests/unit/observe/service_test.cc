@@ -48,8 +48,9 @@ std::string ask(const std::string& address, const std::string& request) {
   close(fd);
   return answer;
 }
-std::string get(const std::string& address, const std::string& path, const std::string& method = "GET") {
-  return ask(address, method + " " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+std::string get(const std::string& address, const std::string& path, const std::string& method = "GET",
+                const std::string& host = "localhost") {
+  return ask(address, method + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
 }
 
 TEST(Listen, IsTheLoopbackUnlessWrittenOut) {
@@ -147,10 +148,87 @@ TEST_F(Http, AFloodOfHalfOpenConnectionsTakesNoMoreThanItsBound) {
     most = std::max(most, descriptors() - before - ours.size());
     usleep(10'000);
   }
-  EXPECT_LE(most, static_cast<std::size_t>(HttpServer::kThreads + HttpServer::kQueue + 2));
+  EXPECT_LE(most, HttpServer::kConnections + 2);
   for (const int fd : ours) close(fd);
-  // It comes back by itself.
   EXPECT_THAT(get(server->address(), "/health"), StartsWith("HTTP/1.1 200"));
+}
+
+class ClockThatStands final : public Clock {
+ public:
+  TimeNs monotonic() const override { return TimeNs(seconds(1000).value); }
+  TimeNs realtime() const override { return TimeNs(seconds(1000).value); }
+  TimeNs processor() const override { return TimeNs(0); }
+};
+
+// As many as may be open at once have asked for nothing yet, or take no byte of a long answer; and time does
+// not go on, so that nobody's patience ends.
+TEST_F(Http, ThoseWhoAreSlowDelayNobody) {
+  const ClockThatStands stands;
+  server.reset();
+  auto s = HttpServer::start("0", stands);
+  ASSERT_TRUE(s) << s.error().message;
+  server = std::move(*s);
+  auto r = std::make_shared<wire::Report>();
+  r->set_run("r");
+  r->mutable_health()->set_state(wire::Health::HEALTHY);
+  r->mutable_health()->set_verdict("verdict");
+  for (int i = 0; i < 500; ++i) {
+    wire::Counter* c = r->mutable_health()->add_counters();
+    c->set_name("counter" + std::to_string(i));
+    c->set_kind(wire::Counter::GAUGE);
+    c->set_help(std::string(30'000, 'x'));
+  }
+  server->update(r);
+  std::vector<int> slow;
+  for (std::size_t i = 0; i < HttpServer::kConnections; ++i) {
+    const std::string text = i > 2 ? "GET /hea" : "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    slow.push_back(connect_to(server->address()));
+    ASSERT_GE(slow.back(), 0);
+    ASSERT_EQ(write(slow.back(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(get(server->address(), "/health"), StartsWith("HTTP/1.1 200"));
+  // Each of these made the oldest that had not asked go, and nobody else.
+  char byte;
+  EXPECT_EQ(recv(slow.back(), &byte, 1, MSG_DONTWAIT), -1);
+  EXPECT_EQ(recv(slow[3], &byte, 1, 0), 0);
+  EXPECT_EQ(recv(slow[0], &byte, 1, 0), 1) << "its answer is on the way";
+  for (const int fd : slow) close(fd);
+  server.reset();  // before its clock
+}
+
+TEST_F(Http, ASlowOneIsEndedAfterItsPatience) {
+  const int fd = connect_to(server->address());
+  ASSERT_EQ(write(fd, "GET", 3), 3);
+  char byte;
+  EXPECT_EQ(read(fd, &byte, 1), 0) << "closed by the server";
+  close(fd);
+}
+
+TEST_F(Http, OtherHostsAreRefused) {
+  show(wire::Health::HEALTHY);
+  const std::string& at = server->address();
+  for (const char* host :
+       {"attacker.example", "attacker.example:9464", "127.0.0.1.attacker.example", "", "::1"}) {
+    const std::string answer = get(at, "/metrics", "GET", host);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 421")) << host;
+    EXPECT_THAT(answer, testing::Not(HasSubstr("margay_")));
+  }
+  for (const char* host :
+       {"127.0.0.1", "127.0.0.1:9464", "[::1]:9464", "localhost:1", "10.0.0.7", "LOCALHOST"})
+    EXPECT_THAT(get(at, "/metrics", "GET", host), StartsWith("HTTP/1.1 200")) << host;
+  EXPECT_THAT(ask(at, "GET /live HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(ask(at, "GET /live HTTP/1.1\r\nHost: localhost\r\nHost: x\r\n\r\n"),
+              StartsWith("HTTP/1.1 400"));
+  auto named = HttpServer::start("0", clock, {"head.example"});
+  ASSERT_TRUE(named);
+  EXPECT_THAT(get((*named)->address(), "/live", "GET", "Head.Example:80"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(get((*named)->address(), "/live", "GET", "head.example.org"), StartsWith("HTTP/1.1 421"));
+}
+
+TEST_F(Http, RunsOfIpv6) {
+  auto six = HttpServer::start("[::1]:0", clock);
+  if (!six) GTEST_SKIP() << six.error().message;
+  EXPECT_THAT((*six)->address(), StartsWith("[::1]:"));
 }
 
 // Plays systemd.

@@ -101,7 +101,8 @@ struct Alerts {
 };
 
 struct Http {
-  std::string listen;  // "127.0.0.1:9464"; "": none
+  std::string listen;              // "127.0.0.1:9464"; "": none
+  std::vector<std::string> hosts;  // names that are this machine's, beside its own
   bool operator==(const Http&) const = default;
 };
 struct Log {
