@@ -89,9 +89,10 @@ void AnalysisStage::make_anew(const ClosedSlice& failed) {
   analyst_ = std::make_unique<Analyst>(options_, run_.begin);
   making_anew_ = true;
   recall(archive_, *resume, *back);
+  looked_at_ = back->sequence - 1;
+  analyst_->set_position(looked_at_);
   look_back();
   making_anew_ = false;
-  looked_at_ = analyst_->position();
   // Slices between the archive's last cut and this one: it has seen them once, and does not any more.
   if (failed.column && !failed.amended && resume->closed.size() > 0)
     for (const auto& c : resume->closed)
