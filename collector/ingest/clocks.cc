@@ -16,12 +16,14 @@ constexpr std::int64_t kLatestHostNs = std::int64_t{1} << 61;  // sums of two su
 
 }  // namespace
 
-std::shared_ptr<ClockMap> Ingest::clock_of(const std::string& boot_id, DurationNs offset, DurationNs error) {
-  if (const auto it = clocks_.find(boot_id); it != clocks_.end()) return it->second;
-  auto clock = std::make_shared<ClockMap>(offset, error);
+std::shared_ptr<ClockMap> Ingest::clock_of(const Source& source) {
+  const auto boot = source.attributes.find("boot_id");
+  const std::pair machine(source.owner, boot == source.attributes.end() ? std::string() : boot->second);
+  if (const auto it = clocks_.find(machine); it != clocks_.end()) return it->second;
+  auto clock = std::make_shared<ClockMap>(source.clock_offset, source.clock_error);
   if (clocks_.size() >= kMostClocks)
     std::erase_if(clocks_, [](const auto& c) { return c.second.use_count() == 1; });
-  if (clocks_.size() < kMostClocks) clocks_.emplace(boot_id, clock);  // else it has one of its own
+  if (clocks_.size() < kMostClocks) clocks_.emplace(machine, clock);  // else it has one of its own
   return clock;
 }
 
@@ -59,7 +61,7 @@ void Ingest::on_echo(const wire::ClockEcho& echo, const std::string& agent, Time
   sample.error = DurationNs((there_and_back.value - inside) / 2 + 1);
   std::set<ClockMap*> taken;
   for (auto& [id, source] : sources_) {
-    if (source.agent != agent || source.ended || !source.clock) continue;
+    if (source.agent != agent || source.owner != owner_ || source.ended || !source.clock) continue;
     if (taken.insert(source.clock.get()).second) {
       const std::uint64_t steps = source.clock->steps();
       source.clock->add(sample);

@@ -46,13 +46,15 @@ void Ingest::forget(std::map<SourceId, Source>::iterator it) {
     forgotten_.former[stream.leaf] = former;
     streams.push_back(index);
   }
-  if (source.ended && over_set_.insert(source.id).second) {
+  if (source.ended && over_owner_.emplace(source.id, source.owner).second) {
     over_.push_back(source.id);
     if (over_.size() > kMostOver) {
-      over_set_.erase(over_.front());
+      over_owner_.erase(over_.front());
       over_.pop_front();
     }
   }
+  if (auto share = shares_.find(source.owner); share != shares_.end() && share->second.sources > 0)
+    --share->second.sources;
   ++(source.ended ? counters_.sources_forgotten : counters_.ghosts_forgotten);
   sources_.erase(it);
 }
@@ -88,10 +90,13 @@ bool Ingest::make_room_for_source(TimeNs now) {
   return false;
 }
 
-// Its agent has not heard that everything is confirmed: it is told again.
+// Its agent has not heard that everything is confirmed: it is told again. True if that is all there is to
+// say.
 bool Ingest::answer_for_forgotten(SourceId id, std::uint32_t epoch, std::uint32_t stream, std::uint64_t next,
                                   const std::string& agent) {
-  if (!over_set_.contains(id)) return false;
+  const auto over = over_owner_.find(id);
+  if (over == over_owner_.end()) return false;
+  if (!may_speak_for(id, over->second, agent)) return true;
   wire::StreamAck& ack = *reply(agent).add_acks();
   ack.set_source(id.value);
   ack.set_epoch(epoch);

@@ -16,6 +16,21 @@ constexpr std::size_t kMostReplies = 1024;  // between two calls of take_replies
 constexpr int kMostParts = 65536;      // names, batches, samples, totals
 constexpr int kMostAsked = 256;        // sources asked for a hello in one reply; the others' turn comes
 constexpr int kMostVainSearches = 64;  // for a leaf, when there is no room for a new one
+// Records of one stream, and what is counted of them: a million a second for nine years. Sums of as many as
+// there can be streams do not overflow.
+constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 48;
+
+bool can_be(const wire::EventBatch& b) {
+  return std::max({std::uint64_t{b.first()}, std::uint64_t{b.produced()}, std::uint64_t{b.dropped()},
+                   std::uint64_t{b.recorded()}, std::uint64_t{b.untold()}, std::uint64_t{b.summed()}}) <=
+         kMostRecords;
+}
+bool can_be(const wire::Goodbye& g) {
+  return std::all_of(g.streams().begin(), g.streams().end(), [](const wire::StreamTotal& t) {
+    return std::max({std::uint64_t{t.produced()}, std::uint64_t{t.dropped()}, std::uint64_t{t.recorded()},
+                     std::uint64_t{t.untold()}}) <= kMostRecords;
+  });
+}
 
 // Whole UTF-8 characters only: a cut one would make every report that carries the text undecodable.
 std::string clipped(std::string text) {
@@ -58,45 +73,117 @@ void Ingest::finish() {
   for (const auto& [agent, heard] : agents_) reply(agent).set_finish(true);
 }
 
-void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs now) {
+// A message amid whose parsing memory ran out: the library cannot destroy what it has half made, so it stays.
+static void leave(std::unique_ptr<wire::ToCollector> half_made) {
+  static auto* const left = new (std::nothrow) std::vector<wire::ToCollector*>;
+  wire::ToCollector* const message = half_made.release();
+  try {
+    if (left != nullptr) left->push_back(message);
+  } catch (const std::bad_alloc&) {
+    // Nobody knows it any more, which is no worse.
+  }
+}
+
+// False: it threw. What is left undone of the part is for the caller to put right.
+template <class Part>
+bool Ingest::survive(Part&& part) {
+  try {
+    part();
+    return true;
+  } catch (const std::exception& e) {
+    if (trouble_.empty()) ++counters_.quarantined;
+    try {
+      trouble_ = *e.what() == 0 ? "an unknown error" : e.what();
+    } catch (const std::bad_alloc&) {
+      trouble_ = "no memory";  // no longer than a string holds by itself
+    }
+  }
+  return false;
+}
+
+void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs now, const std::string& owner) {
   ++counters_.messages;
+  trouble_.clear();
   records_left_ = options_.limits.records_per_message;
   vain_searches_ = 0;
-  if (!message_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  bool parsed = false;
+  const bool whole = survive([&] {
+    owner_ = owner;
+    if (!message_) message_ = std::make_unique<wire::ToCollector>();
+    parsed = message_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  });
+  if (!whole)
+    leave(std::move(message_));
+  else if (parsed)
+    static_cast<void>(survive([&] { take_message(agent, now); }));
+  else
     ++counters_.undecodable;
-    return;
-  }
-  if (std::max({message_.hello().names_size(), message_.batches_size(), message_.node().processes_size(),
-                message_.goodbye().streams_size(),
-                message_.hello().attributes().size() > kMostParts ? kMostParts + 1 : 0}) > kMostParts) {
+  counters_.clock_backwards = slicer_.backwards();
+  counters_.unbalanced = slicer_.unbalanced();
+}
+
+void Ingest::take_message(const std::string& agent, TimeNs now) {
+  const wire::ToCollector& m = *message_;
+  if (std::max({m.hello().names_size(), m.batches_size(), m.node().processes_size(),
+                m.goodbye().streams_size(),
+                m.hello().attributes().size() > kMostParts ? kMostParts + 1 : 0}) > kMostParts) {
     ++counters_.refused_by_limit;
-    message_ = {};  // nor is the room kept for the next
+    message_.reset();  // nor is the room kept for the next
     return;
   }
-  if (message_.version() != wire::kWireVersion) {
+  if (m.version() != wire::kWireVersion) {
     ++counters_.wrong_version;
     reply(agent).set_refused("this collector speaks wire version " + std::to_string(wire::kWireVersion) +
-                             ", not " + std::to_string(message_.version()));
+                             ", not " + std::to_string(m.version()));
     return;
   }
-  if (message_.run() != options_.run) {
+  if (m.run() != options_.run) {
     ++counters_.wrong_run;
-    reply(agent).set_refused("this collector serves run '" + options_.run + "', not '" +
-                             clipped(message_.run()) + "'");
+    reply(agent).set_refused("this collector serves run '" + options_.run + "', not '" + clipped(m.run()) +
+                             "'");
     return;
   }
+  speaker_ = m.agent();
   if (!know_agent(agent, now)) {
     wire::ToAgent& r = reply(agent);  // the agent learns the collector's instance at once
     if (finishing_) r.set_finish(true);
   }
-  if (message_.has_echo()) on_echo(message_.echo(), agent, now);
-  if (message_.has_account()) on_account(message_.account(), message_.agent());
-  if (message_.has_hello()) on_hello(message_.hello(), agent, now);
-  for (const wire::EventBatch& batch : message_.batches()) on_batch(batch, agent, now);
-  if (message_.has_node()) on_node_sample(message_.node(), now);
-  if (message_.has_goodbye()) on_goodbye(message_.goodbye(), agent, now);
-  counters_.clock_backwards = slicer_.backwards();
-  counters_.unbalanced = slicer_.unbalanced();
+  if (m.has_echo()) on_echo(m.echo(), agent, now);
+  if (m.has_account()) on_account(m.account());
+  // Each part stands alone: what one costs, the others do not pay.
+  if (m.has_hello() && !survive([&] { on_hello(m.hello(), agent, now); }))
+    if (const auto it = sources_.find(SourceId(m.hello().source())); it != sources_.end())
+      keep_whole_names(it->second);
+  for (const wire::EventBatch& batch : m.batches())
+    if (!survive([&] { on_batch(batch, agent, now); })) reject_rest(batch, now);
+  if (m.has_node()) static_cast<void>(survive([&] { on_node_sample(m.node(), agent, now); }));
+  if (m.has_goodbye()) static_cast<void>(survive([&] { on_goodbye(m.goodbye(), agent, now); }));
+}
+
+// After an exception amid a batch: what of its records has no place yet is rejected, and that time is
+// unknown.
+void Ingest::reject_rest(const wire::EventBatch& batch, TimeNs now) {
+  const auto it = sources_.find(SourceId(batch.source()));
+  if (it == sources_.end() || it->second.owner != owner_ || it->second.speaker != speaker_) return;
+  Source& source = it->second;
+  const auto stream = source.streams.find(batch.stream());
+  if (stream == source.streams.end() || !can_be(batch) || batch.count() > wire::kMaxBatchRecords) return;
+  Account& account = stream->second.account;
+  const std::uint64_t end = batch.first() + batch.count();
+  if (batch.first() > account.next || end <= account.next) return;
+  // Some of them may have been counted already, though `next` had not moved on.
+  const std::uint64_t placed = account.modelled + account.late_dropped + account.wire_lost + account.rejected;
+  const std::uint64_t rest = end > placed ? end - placed : 0;
+  account.rejected += rest;
+  account.next = end;
+  account.produced = std::max(account.produced, std::uint64_t{batch.produced()});
+  account.probe_dropped = std::max(account.probe_dropped, std::uint64_t{batch.dropped()});
+  account.recorded = std::max(account.recorded, std::uint64_t{batch.recorded()});
+  source.dirty = source.news = true;
+  static_cast<void>(survive([&] {
+    const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(now));
+    static_cast<void>(slicer_.gap(stream->second.leaf, covered, rest));
+  }));
 }
 
 void Ingest::wants_hello(const std::string& agent, SourceId source) {
@@ -107,24 +194,67 @@ void Ingest::wants_hello(const std::string& agent, SourceId source) {
   r.add_need_hello(source.value);
 }
 
+// A source belongs to who introduced it: what another says in its name changes nothing, is counted and told.
+bool Ingest::may_speak_for(SourceId id, std::string& owner, const std::string& agent) {
+  if (owner.empty()) owner = owner_;  // an archive did not tell: the first who comes
+  if (owner == owner_) return true;
+  ++counters_.not_theirs;
+  if (impostors_.size() < kMostImpostors) impostors_.push_back({agent, owner_, id, owner});
+  wire::ToAgent& r = reply(agent);
+  const int told = r.not_yours_size();
+  if (told == 0 || (told < kMostAsked && r.not_yours(told - 1) != id.value)) r.add_not_yours(id.value);
+  return false;
+}
+
+// One that is not is asked for its hello: it may have been taken for replaced by what came late.
+bool Ingest::is_speaker(const Source& source, const std::string& agent) {
+  if (!source.speaker || *source.speaker == speaker_) return true;
+  ++counters_.unknown_source;
+  wants_hello(agent, source.id);
+  return false;
+}
+
+// The last quarter of each table is kept for those who have little in it, so that no key of the network
+// crowds out the others.
+bool Ingest::has_share(std::uint64_t used, std::uint64_t limit, std::uint64_t own) const {
+  return used < limit && (owner_ == kLocalOwner || used < limit - limit / 4 || own < limit / 8);
+}
+bool Ingest::cells_fit(std::uint64_t leaves, std::uint64_t states, std::uint64_t own,
+                       std::uint64_t limit) const {
+  const Limits& l = options_.limits;
+  return l.cells_fit(leaves, states) &&
+         (owner_ == kLocalOwner || own < limit / 8 || l.cells_fit(leaves + leaves / 3, states));
+}
+
 void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs now) {
   const SourceId id(hello.source());
   auto it = sources_.find(id);
   if (it == sources_.end()) {
     if (answer_for_forgotten(id, hello.epoch(), 0, 0, agent)) return;
-    if (sources_.size() >= options_.limits.sources && !make_room_for_source(now)) {
+    const auto room = [&] {
+      return has_share(sources_.size(), options_.limits.sources, shares_[owner_].sources);
+    };
+    if (!room() && !(make_room_for_source(now) && room())) {
       ++counters_.refused_by_limit;
       return;
     }
     it = sources_.emplace(id, Source{}).first;
     it->second.id = id;
     it->second.met = now;
+    it->second.owner = owner_;
+    it->second.epoch = 1;
+    it->second.speaker = speaker_;
+    ++shares_[owner_].sources;
   }
   Source& source = it->second;
+  if (!may_speak_for(id, source.owner, agent)) return;
+  // Another agent of the same owner has taken over its ring.
+  if (source.speaker && *source.speaker != speaker_) ++source.epoch;
+  source.speaker = speaker_;
+  source.told_epoch = hello.epoch();
   source.agent = agent;
   source.heard = now;
   source.dirty = true;
-  source.epoch = std::max(source.epoch, hello.epoch());
 
   model::Attributes attributes;
   for (const auto& [key, value] : hello.attributes())
@@ -162,8 +292,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
     source.clock_offset =
         DurationNs(bounded(bounded(hello.clock().realtime_ns()) - bounded(hello.clock().monotonic_ns())));
     source.clock_error = kWallClockError;
-    source.clock = clock_of(boot == source.attributes.end() ? "" : boot->second, source.clock_offset,
-                            source.clock_error);
+    source.clock = clock_of(source);
     next_asking_ = TimeNs();  // at the next tick
   }
   tell_slices(source, agent);
@@ -180,8 +309,9 @@ void Ingest::tell_slices(const Source& source, const std::string& agent) {
 
 std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t stream,
                                           const std::string& name) {
-  const bool full = leaves_.size() >= options_.limits.leaves ||
-                    !options_.limits.cells_fit(leaves_.size() + 1, states_.size());
+  std::uint32_t& own = shares_[source.owner].leaves;
+  const bool full = !has_share(leaves_.size(), options_.limits.leaves, own) ||
+                    !cells_fit(leaves_.size() + 1, states_.size(), own, options_.limits.leaves);
   if (full && vain_searches_ >= kMostVainSearches) {
     ++counters_.refused_by_limit;
     return std::nullopt;
@@ -191,8 +321,11 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
   for (std::uint32_t i = 0; i < leaves_.size(); ++i) {
     const auto owner = sources_.find(leaf_owner_[i].first);  // forgotten ones have ended
     if (owner != sources_.end() && (!owner->second.ended || owner->first == source.id)) continue;
+    // Nor does anybody go on where another key's process was.
+    if (!leaf_keepers_[i].empty() && leaf_keepers_[i] != source.owner) continue;
     if (!same_resource(leaves_[i], attributes)) continue;
     leaves_[i] = std::move(attributes);
+    leaf_keepers_[i] = source.owner;
     ++topology_version_;
     leaf_owner_[i] = {source.id, stream};
     return LeafIndex(i);
@@ -202,10 +335,21 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
     ++counters_.refused_by_limit;
     return std::nullopt;
   }
+  // The slicer's tables and these go together: nothing can fail once it has taken the leaf.
+  const auto make_room = [](auto& table) {
+    if (table.size() == table.capacity()) table.reserve(2 * table.size() + 16);
+  };
+  make_room(leaves_);
+  make_room(leaf_owner_);
+  make_room(leaf_keepers_);
+  std::string keeper = source.owner;
+  const LeafIndex leaf = slicer_.add_leaf();
   leaves_.push_back(std::move(attributes));
   leaf_owner_.emplace_back(source.id, stream);
+  leaf_keepers_.push_back(std::move(keeper));
+  ++own;
   ++topology_version_;
-  return slicer_.add_leaf();
+  return leaf;
 }
 
 Stream* Ingest::stream_of(Source& source, std::uint32_t index, const std::string& name) {
@@ -225,12 +369,22 @@ Stream* Ingest::stream_of(Source& source, std::uint32_t index, const std::string
     ++counters_.refused_by_limit;
     return nullptr;
   }
-  const auto leaf = leaf_for(source, index, told);
-  if (!leaf) return nullptr;
-  Stream& stream = source.streams[index];
-  stream.leaf = *leaf;
-  stream.name = told;
-  return &stream;
+  Stream fresh;
+  fresh.name = told;
+  const auto place = source.streams.try_emplace(index, std::move(fresh)).first;
+  std::optional<LeafIndex> leaf;
+  try {
+    leaf = leaf_for(source, index, told);
+  } catch (...) {
+    source.streams.erase(place);
+    throw;
+  }
+  if (!leaf) {
+    source.streams.erase(place);
+    return nullptr;
+  }
+  place->second.leaf = *leaf;
+  return &place->second;
 }
 
 void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, TimeNs now) {
@@ -238,18 +392,23 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   if (it == sources_.end() && answer_for_forgotten(SourceId(batch.source()), batch.epoch(), batch.stream(),
                                                    batch.first() + batch.count(), agent))
     return;
+  if (it != sources_.end() && !may_speak_for(it->first, it->second.owner, agent)) return;
   if (it == sources_.end() || it->second.states.empty()) {
     ++counters_.unknown_source;
     wants_hello(agent, SourceId(batch.source()));
     return;
   }
   Source& source = it->second;
+  if (!is_speaker(source, agent)) return;
+  if (!can_be(batch)) {
+    ++counters_.claims_refused;
+    return;
+  }
   source.heard = now;
   source.agent = agent;
+  source.told_epoch = batch.epoch();
   source.dirty = true;
-  if (batch.epoch() < source.epoch) return;  // an agent that has been replaced
   source.news = source.news || batch.count() > 0;
-  source.epoch = batch.epoch();
   if (source.clock && !source.clock->known() && now - source.met < options_.clock_patience) {
     ++counters_.clock_waits;  // not taken, so not confirmed: it is sent again when the clock is known
     return;
@@ -270,7 +429,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   bool gap_ended = false;
   if (batch.first() > account.next) {
     gap_ended = true;
-    if (batch.epoch() > stream->epoch && stream->began) {
+    if (source.epoch > stream->epoch && stream->began) {
       // The agent that had the missing records is gone.
       give_up(source, *stream, batch.first(), gap_end(batch, source, covered));
     } else if (!stream->gap_since) {
@@ -345,10 +504,15 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
     return;
   }
   Source& source = it->second;
+  if (!may_speak_for(it->first, source.owner, agent) || !is_speaker(source, agent)) return;
+  if (!can_be(goodbye)) {
+    ++counters_.claims_refused;
+    return;
+  }
   source.heard = now;
   source.agent = agent;
+  source.told_epoch = goodbye.epoch();
   source.dirty = true;
-  if (goodbye.epoch() < source.epoch) return;
   source.goodbye_acked = false;  // it has not heard, or would not say it again
   if (source.ended) {
     goodbyes_came_ = true;

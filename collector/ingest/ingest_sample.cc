@@ -44,7 +44,7 @@ void Ingest::on_takers(const wire::ProcessSample& p, const Source& source, TimeN
     taker.name = clean(told.name());
     if (taker.kind == model::Taker::Kind::kRank) {
       const auto rank = sources_.find(SourceId(told.source()));
-      if (rank == sources_.end() || rank->second.streams.empty())
+      if (rank == sources_.end() || rank->second.streams.empty() || rank->second.owner != source.owner)
         taker.kind = model::Taker::Kind::kJob;  // not named yet
       else
         taker.rank = rank->second.streams.begin()->second.leaf.value;
@@ -79,7 +79,7 @@ void Ingest::observe_threads(const wire::ProcessSample& p, Source& source, TimeN
   for (const auto& [index, stream] : source.streams) slicer_.observe(stream.leaf, at, of_process);
 }
 
-void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
+void Ingest::on_node_sample(const wire::NodeSample& sample, const std::string& agent, TimeNs now) {
   steal_ns_ = std::max(steal_ns_, sample.steal_ns());
   // A node samples each of its processes once: more than there can be leaves is nobody's node.
   std::size_t observed = 0;
@@ -87,6 +87,7 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
     const auto it = sources_.find(SourceId(p.source()));
     if (it == sources_.end()) continue;
     Source& source = it->second;
+    if (!may_speak_for(source.id, source.owner, agent)) continue;
     observed += 1 + source.streams.size();
     if (observed > std::size_t{options_.limits.sources} + options_.limits.leaves) {
       ++counters_.refused_by_limit;
@@ -138,7 +139,8 @@ void Ingest::on_node_sample(const wire::NodeSample& sample, TimeNs now) {
 }
 
 // Accounts grow; those of readers that have ended stay in the sums.
-void Ingest::on_account(const wire::ReaderAccount& account, std::uint64_t reader) {
+void Ingest::on_account(const wire::ReaderAccount& account) {
+  const std::pair reader(owner_, speaker_);
   auto it = readers_.find(reader);
   if (it == readers_.end()) {
     if (readers_.size() >= kMostReaders) {

@@ -83,7 +83,7 @@ AckPoint Ingest::ack_point() const {
     for (const auto& [index, stream] : source.streams) {
       wire::StreamAck ack;
       ack.set_source(id.value);
-      ack.set_epoch(source.epoch);
+      ack.set_epoch(source.told_epoch);
       ack.set_stream(index);
       ack.set_next(stream.account.next);
       ack.set_goodbye(source.ended);
@@ -92,7 +92,7 @@ AckPoint Ingest::ack_point() const {
     if (source.streams.empty() && source.ended) {
       wire::StreamAck ack;
       ack.set_source(id.value);
-      ack.set_epoch(source.epoch);
+      ack.set_epoch(source.told_epoch);
       ack.set_goodbye(true);
       point.emplace_back(source.agent, std::move(ack));
     }
@@ -109,7 +109,8 @@ void Ingest::committed(const AckPoint& point) {
     if (it == sources_.end()) continue;
     if (ack.goodbye()) it->second.goodbye_acked = true;
     const auto stream = it->second.streams.find(ack.stream());
-    if (stream != it->second.streams.end() && ack.epoch() == it->second.epoch && agent == it->second.agent)
+    if (stream != it->second.streams.end() && ack.epoch() == it->second.told_epoch &&
+        agent == it->second.agent)
       said.set_taken(stream->second.account.next);
   }
 }
@@ -121,7 +122,7 @@ void Ingest::tell_taken() {
     for (const auto& [index, stream] : source.streams) {
       wire::StreamAck& ack = *reply(source.agent).add_acks();
       ack.set_source(id.value);
-      ack.set_epoch(source.epoch);
+      ack.set_epoch(source.told_epoch);
       ack.set_stream(index);
       ack.set_taken(stream.account.next);
     }
@@ -165,20 +166,23 @@ std::vector<AcceptedBatch> Ingest::take_accepted() {
 }
 
 void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes> leaves,
-                     std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner,
-                     std::vector<Account> former) {
+                     std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner, std::vector<Account> former,
+                     std::vector<std::string> leaf_keepers) {
   former_ = std::move(former);
   for (Source& s : sources) {
     const SourceId id = s.id;
     // What an archive does not tell of a name is learnt again from the next hello.
     restore_names(s);
     const auto boot = s.attributes.find("boot_id");
-    if (boot == s.attributes.end() || boot->second != options_.boot_id)
-      s.clock = clock_of(boot == s.attributes.end() ? "" : boot->second, s.clock_offset, s.clock_error);
+    if (boot == s.attributes.end() || boot->second != options_.boot_id) s.clock = clock_of(s);
+    ++shares_[s.owner].sources;
     sources_.emplace(id, std::move(s));
   }
   leaves_ = std::move(leaves);
   leaf_owner_ = std::move(leaf_owner);
+  leaf_keepers_ = std::move(leaf_keepers);
+  leaf_keepers_.resize(leaves_.size());
+  for (const std::string& keeper : leaf_keepers_) ++shares_[keeper].leaves;
   // The archive tells whose a leaf is now; what fed it before that is found by what it was.
   for (auto& [id, source] : sources_)
     for (auto& [index, stream] : source.streams) {

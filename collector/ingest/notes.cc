@@ -28,10 +28,15 @@ NameKind kind_of(std::uint32_t family) {
 
 // A state that is known costs nothing more, however full the table is.
 StateId Ingest::intern(const std::string& name, model::StateFamily family) {
-  const bool room = states_.size() < options_.limits.states &&
-                    options_.limits.cells_fit(leaves_.size(), states_.size() + 1);
-  if (room || states_.knows(name))
+  if (states_.knows(name))
     if (const auto id = states_.intern(name, family)) return *id;
+  std::uint32_t& own = shares_[owner_].states;
+  if (has_share(states_.size(), options_.limits.states, own) &&
+      cells_fit(leaves_.size(), states_.size() + 1, own, options_.limits.states))
+    if (const auto id = states_.intern(name, family)) {
+      ++own;
+      return *id;
+    }
   ++counters_.refused_by_limit;
   return kUnknown;
 }
@@ -56,6 +61,17 @@ void Ingest::take_name(Source& source, const wire::Name& name, std::string text)
   source.names.push_back(std::move(text));
   source.kinds.push_back(kind);
   source.ends_leaf.push_back(is_last_state(name.name()));
+}
+
+// Of a table that an exception left half made: as far as all that is kept of a name is there.
+void Ingest::keep_whole_names(Source& source) {
+  const std::size_t whole = std::min({source.states.size(), source.stand_ins.size(), source.names.size(),
+                                      source.kinds.size(), source.ends_leaf.size()});
+  source.states.resize(whole);
+  source.stand_ins.resize(whole);
+  source.names.resize(whole);
+  source.kinds.resize(whole);
+  source.ends_leaf.resize(whole);
 }
 
 void Ingest::restore_names(Source& source) {

@@ -26,7 +26,7 @@ bool Ingest::take_batch(const wire::EventBatch& batch, Source& source, Stream& s
     wants_hello(agent, source.id);
     return false;
   }
-  stream.epoch = batch.epoch();
+  stream.epoch = source.epoch;
   stream.began = true;
   if (!decoded) {
     // These records arrived, and cannot be understood: rejected, and what they hid is unknown.
@@ -40,6 +40,7 @@ bool Ingest::take_batch(const wire::EventBatch& batch, Source& source, Stream& s
     static_cast<void>(slicer_.gap(stream.leaf, covered, lost));
     return true;
   }
+  if (options_.fault) options_.fault(batch);
   take_records(batch, source, stream, skip, now);
   if (raw_limit_ > 0) keep_raw(batch, source, stream, skip, now);
   return true;

@@ -58,6 +58,7 @@ struct Agent::Source {
   TimeNs found;
   bool ready = false;
   bool goodbye = false;
+  bool not_ours = false;  // said
   // What the last hello said.
   std::uint32_t names_told = 0;
   std::int32_t rank_told = -2;
@@ -267,6 +268,16 @@ bool Agent::drain_ring(Source& source, std::uint32_t index, bool last) {
 
 void Agent::drain(Source& source) {
   if (source.goodbye || !ready(source)) return;
+  // Its records stay in its rings, where they are counted if they are too many: they must not fill the memory
+  // that the others need.
+  if (outbox_.not_ours(source.id) && !finishing_) {
+    if (!std::exchange(source.not_ours, true))
+      messages_.push_back(
+          "process " + std::to_string(source.reader.identity().pid) +
+          ": the daemon knows it by another key, and takes nothing of it from this one; use the "
+          "key that was used first (the daemon's log names both)");
+    return;
+  }
   if (!source.reader.intact()) {
     messages_.push_back("process " + std::to_string(source.reader.identity().pid) +
                         ": its shared memory was cut short; it is given up");

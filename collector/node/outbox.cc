@@ -59,6 +59,13 @@ bool Outbox::goodbye_acked(std::uint64_t source) const {
   return it != sources_.end() && it->second.goodbye_acked;
 }
 
+bool Outbox::not_ours(std::uint64_t source) const {
+  const auto it = sources_.find(source);
+  if (it == sources_.end() || it->second.knock_at == TimeNs()) return false;
+  const auto& streams = it->second.streams;
+  return std::any_of(streams.begin(), streams.end(), [](const auto& s) { return !s.second.batches.empty(); });
+}
+
 void Outbox::forget(std::uint64_t source) {
   const auto it = sources_.find(source);
   if (it == sources_.end()) return;
@@ -94,6 +101,7 @@ void Outbox::apply(const wire::StreamAck& ack, TimeNs now) {
     return;
   }
   Source& source = it->second;
+  source.knock_at = TimeNs();
   const auto found = source.streams.find(ack.stream());
   if (found != source.streams.end()) {
     Stream& stream = found->second;
@@ -161,6 +169,12 @@ void Outbox::on_reply_untrusted(const wire::ToAgent& reply, TimeNs now) {
       continue;
     rewind(it->second, false);
   }
+  for (const std::uint64_t id : reply.not_yours()) {
+    const auto it = sources_.find(id);
+    if (it == sources_.end()) continue;
+    rewind(it->second, false);
+    it->second.knock_at = now + options_.last_retry;
+  }
 }
 
 bool Outbox::take_reconnect() {
@@ -179,7 +193,7 @@ bool Outbox::transmit(wire::ToCollector& message, const Send& send) {
 
 bool Outbox::send_hellos(TimeNs now, const Send& send) {
   for (auto& [id, source] : sources_) {
-    if (!source.hello_due) continue;
+    if (!source.hello_due || now < source.knock_at) continue;
     wire::ToCollector message;
     *message.mutable_hello() = source.hello;
     if (!transmit(message, send)) return false;

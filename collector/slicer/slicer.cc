@@ -26,13 +26,24 @@ SliceColumn Slicer::new_column(SliceIndex slice, std::uint32_t states) {
 LeafIndex Slicer::add_leaf() {
   leaves_.emplace_back();
   const LeafIndex leaf(static_cast<std::uint32_t>(leaves_.size() - 1));
-  for (SliceColumn& c : columns_) c.resize(leaf_count(), c.states());
-  if (!columns_.empty()) {
-    // Absent in everything that is held so far.
-    LeafState& l = leaves_.back();
-    l.position = l.last_event = l.base_since = slice_begin(columns_.front().index, options_.slice);
-    fill(leaf, l.position, slice_begin(next_open_, options_.slice));
-    l.position = std::max(l.position, slice_begin(next_open_, options_.slice));
+  try {
+    for (SliceColumn& c : columns_) c.resize(leaf_count(), c.states());
+    if (!columns_.empty()) {
+      // Absent in everything that is held so far.
+      LeafState& l = leaves_.back();
+      l.position = l.last_event = l.base_since = slice_begin(columns_.front().index, options_.slice);
+      fill(leaf, l.position, slice_begin(next_open_, options_.slice));
+      l.position = std::max(l.position, slice_begin(next_open_, options_.slice));
+    }
+  } catch (...) {
+    // It never was: the next one finds its place as this one did.
+    for (SliceColumn& c : columns_) {
+      if (leaf.value >= c.leaves()) continue;
+      std::ranges::fill(c.duration_ns(leaf), 0);
+      std::ranges::fill(c.longest_ns(leaf), 0);
+    }
+    leaves_.pop_back();
+    throw;
   }
   return leaf;
 }

@@ -67,7 +67,7 @@ Status check(const Cut& cut, bool leaf_states) {
         !model::is_state_family(static_cast<std::uint32_t>(s.info.family)))
       return refuse("state " + std::to_string(s.id.value) + " is beyond the bounds of the state table");
   for (const LeafRecord& l : cut.leaves)
-    if (l.leaf.value >= kMostLeaves || !fits(l.attributes))
+    if (l.leaf.value >= kMostLeaves || !fits(l.attributes) || l.owner.size() > kLongestText)
       return refuse("leaf " + std::to_string(l.leaf.value) + " is beyond the bounds");
   if (leaf_states)
     for (const LeafState& l : cut.leaf_states)
@@ -77,7 +77,7 @@ Status check(const Cut& cut, bool leaf_states) {
         !(m.integral >= 0) || std::isinf(m.value) || std::isinf(m.integral))
       return refuse("what leaf " + std::to_string(m.leaf.value) + " goes on from is beyond the bounds");
   for (const SourceRecord& s : cut.sources) {
-    bool good = fits(s.attributes) && s.names.size() <= kMostNames;
+    bool good = fits(s.attributes) && s.names.size() <= kMostNames && s.owner.size() <= kLongestText;
     for (const StateId id : s.names) good = good && known(id);
     good = good && s.texts.size() <= s.names.size();
     for (const NameText& t : s.texts)

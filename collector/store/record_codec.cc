@@ -10,7 +10,9 @@
 namespace margay::store {
 namespace {
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kSourceVersion = 2;  // since then with the texts of names that are no states
+// 3: with whose it is; 2: with the texts of names that are no states.
+constexpr std::uint8_t kSourceVersion = 3;
+constexpr std::uint8_t kLeafVersion = 2;  // since then with whose it is
 // 3: times as classes and low bits, and the source; 2: byte planes; 1: the wire's columns.
 constexpr std::uint8_t kRawVersion = 3;
 
@@ -133,18 +135,21 @@ Status decode_untrusted(std::string_view bytes, model::StateInfo& v) {
 
 std::string encode(const LeafRecord& v) {
   std::string out;
-  ByteWriter w = begin(out);
+  ByteWriter w = begin(out, kLeafVersion);
   w.varint(v.source.value);
   w.varint(v.stream);
   put_texts(w, v.attributes);
+  w.string(v.owner);
   return out;
 }
 Status decode_untrusted(std::string_view bytes, LeafRecord& v) {
-  return decode(bytes, "a leaf", [&](ByteReader& in) {
+  const auto read = [&](ByteReader& in, std::uint8_t version) {
     v.source = SourceId(in.varint());
     v.stream = word(in);
     get_texts(in, v.attributes);
-  });
+    v.owner = version < 2 ? std::string() : text(in);
+  };
+  return decode(bytes, "a leaf", read, kLeafVersion);
 }
 
 std::string encode(const LeafState& v) {
@@ -190,6 +195,8 @@ std::string encode(const SourceRecord& v) {
     w.u8(static_cast<std::uint8_t>(t.kind));
     w.string(t.text);
   }
+  w.string(v.owner);
+  w.varint(v.speaker);
   return out;
 }
 Status decode_untrusted(std::string_view bytes, SourceRecord& v) {
@@ -203,6 +210,8 @@ Status decode_untrusted(std::string_view bytes, SourceRecord& v) {
     v.goodbye = word(in);
     v.end = optional_time(in);
     v.texts.clear();
+    v.owner.clear();
+    v.speaker = 0;
     if (version < 2) return;
     v.texts.resize(in.count(v.names.size()));
     for (NameText& t : v.texts) {
@@ -212,6 +221,9 @@ Status decode_untrusted(std::string_view bytes, SourceRecord& v) {
         in.refuse();
       t.text = text(in);
     }
+    if (version < 3) return;
+    v.owner = text(in);
+    v.speaker = in.varint();
   };
   return decode(bytes, "a source", read, kSourceVersion);
 }

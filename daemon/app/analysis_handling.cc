@@ -46,7 +46,7 @@ void AnalysisStage::note_handling() {
 void AnalysisStage::settle_handling() {
   for (const alert::Desk::Word& w : desk_.due(clock_.realtime())) deliver(w.alert, w.json, false, false);
   note_handling();
-  if (findings_.handling && !analyst_.final() && exchange_.findings.try_push(std::move(findings_)))
+  if (findings_.handling && !analyst_->final() && exchange_.findings.try_push(std::move(findings_)))
     findings_ = {};
   for (Question& q : questions_) {
     if (q.to.empty()) continue;
@@ -64,7 +64,7 @@ void AnalysisStage::settle_handling() {
 void AnalysisStage::mark_handled(wire::Report& report) const {
   const TimeNs wall = clock_.realtime();
   std::set<std::string_view> marked;
-  for (const Analyst::Word& w : analyst_.remembered()) {
+  for (const Analyst::Word& w : analyst_->remembered()) {
     if (w.id.empty() || !marked.insert(w.id).second) continue;
     const alert::HandledAlert handled = desk_.handled(w.id, wall);
     if (!handled.ack && handled.silenced_by.empty()) continue;
@@ -99,7 +99,7 @@ bool AnalysisStage::handle(const HandlingRequest& request, const std::string& fr
     return false;
   }
   if (!handling_trouble_.empty()) return refuse(handling_trouble_);
-  if (analyst_.final()) return refuse("this run is over: none of its alerts fires any more");
+  if (analyst_->final()) return refuse("this run is over: none of its alerts fires any more");
   const auto said = perform(request, desk_, clock_.realtime());
   if (!said) return refuse(said.error().message);
   log::info("alerts: " + *said + (request.by.empty() ? "" : " (" + request.by + ")"));

@@ -94,13 +94,14 @@ AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, 
       run_(run),
       reports_(std::move(reports)),
       control_(std::move(control)),
-      analyst_(options, run.begin),
+      archive_(archive),
+      analyst_(std::make_unique<Analyst>(options, run.begin)),
       views_(archive, clock, view_options(options, exchange)),
       standing_at_(clock.monotonic()),
       started_(clock.monotonic()),
       started_wall_(clock.realtime()) {
-  for (std::size_t i = 0; i < analyst_.levels().count(); ++i) {
-    const auto at = std::find(options_.levels.begin(), options_.levels.end(), analyst_.levels().slice(i));
+  for (std::size_t i = 0; i < analyst_->levels().count(); ++i) {
+    const auto at = std::find(options_.levels.begin(), options_.levels.end(), analyst_->levels().slice(i));
     phases_.emplace_back(LevelIndex(static_cast<std::uint8_t>(at - options_.levels.begin())));
   }
 }
@@ -123,8 +124,12 @@ void AnalysisStage::join() {
 // What the archive knows already, and where the analysis has to begin.
 void AnalysisStage::take_over(const store::Archive& archive, const store::Resume& resume,
                               const LookBack& back) {
-  analyst_.set_position(back.sequence);
   take_handling(resume);
+  recall(archive, resume, back);
+}
+
+void AnalysisStage::recall(const store::Archive& archive, const store::Resume& resume, const LookBack& back) {
+  analyst_->set_position(back.sequence);
   const TimeNs begin = slice_begin(back.first, options_.levels[0]);
   std::vector<std::pair<std::int64_t, std::string>> before;  // alerts from before what is looked back on
   std::map<std::string, std::string> said;
@@ -141,11 +146,11 @@ void AnalysisStage::take_over(const store::Archive& archive, const store::Resume
     if (!back.whole && detected < begin.value) before.emplace_back(detected, a.json);
   }
   std::sort(before.begin(), before.end());
-  for (auto& [detected, json] : before) analyst_.remember(std::move(json));
+  for (auto& [detected, json] : before) analyst_->remember(std::move(json));
   for (const store::Blob& b : resume.signatures)
     if (const auto k = from_blob_untrusted(b)) signatures_kept_.insert(k->name);
   if (resume.leaves.empty()) return;
-  if (!back.whole) analyst_.restore(phase_memory(resume, back.first));
+  if (!back.whole) analyst_->restore(phase_memory(resume, back.first));
   past_ = std::make_unique<Past>(Past{archive, resume, back, std::move(said)});
   // Phases from before the slices looked at stay as they are in the archive; numbering goes on behind them.
   std::optional<TimeNs> before_all;
@@ -189,12 +194,13 @@ void AnalysisStage::run() {
       while (clock_.monotonic() < until && (message = exchange_.slices.try_pop())) take(*message);
     }
     serve_control();
-    send_views();
-    settle_handling();
+    survive("views", [this] { send_views(); });
+    survive("what people said of alerts", [this] { settle_handling(); });
     watch_owner();
     const TimeNs now = clock_.monotonic();
-    if (!analyst_.final() && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway)) publish(false);
-    if (analyst_.final()) answer_finish();
+    if (!analyst_->final() && now >= (fresh_ ? next_report_ : next_report_ + kReportAnyway))
+      survive("a report", [this] { publish(false); });
+    if (analyst_->final()) answer_finish();
   }
   views_.stop();
   if (dispatcher_) dispatcher_->stop();
@@ -203,7 +209,7 @@ void AnalysisStage::run() {
 // How long to wait for something to do: what is new is shown in time.
 std::chrono::milliseconds AnalysisStage::patience() const {
   if (exchange_.slices.size() > 0) return std::chrono::milliseconds(0);
-  if (!fresh_ || analyst_.final()) return kPoll;
+  if (!fresh_ || analyst_->final()) return kPoll;
   const std::int64_t left = (next_report_ - clock_.monotonic()).value / 1'000'000 + 1;
   return std::clamp(std::chrono::milliseconds(left), std::chrono::milliseconds(0), kPoll);
 }
@@ -215,7 +221,7 @@ void AnalysisStage::take(const ClosedSlice& message, bool past) {
     standing_at_ = clock_.monotonic();
   }
   fresh_ = true;
-  emit(analyst_.take(message), past);
+  take_slice(message, past);
   if (past) return;
   if (message.column) send_findings(false);
   if (message.final) {
@@ -245,22 +251,24 @@ void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
       a.emitted_wall = clock_.realtime();
       json = alert::to_json(a);
     }
-    if (desk_.take(a, json, known, clock_.realtime())) deliver(a, json, known, past);
-    analyst_.remember(json, update_of);
+    // What was said before an error of ours has had its way to people.
+    if (!(making_anew_ && known) && desk_.take(a, json, known, clock_.realtime()))
+      deliver(a, json, known, past);
+    analyst_->remember(json, update_of);
     if (known) continue;
     findings_.alerts.push_back({a.id, std::move(json), alert::to_string(a.status)});
     raised = true;
   }
   note_handling();
-  if (raised && !past) publish(analyst_.final());  // an alert waits for nothing
+  if (raised && !past) publish(analyst_->final());  // an alert waits for nothing
 }
 
 void AnalysisStage::send_findings(bool final) {
   for (std::size_t i = 0; i < phases_.size(); ++i) {
-    const detect::PhaseTracker& phases = analyst_.levels().detector(i).phases();
+    const detect::PhaseTracker& phases = analyst_->levels().detector(i).phases();
     phases_[i].put_signatures_into(
         findings_, phases.spans(), phases.init_name(),
-        [&](const std::string& name) { return analyst_.levels().known_phase(i, name); }, signatures_kept_);
+        [&](const std::string& name) { return analyst_->levels().known_phase(i, name); }, signatures_kept_);
     phases_[i].put_into(findings_, phases.spans());
   }
   findings_.final = final;
@@ -284,15 +292,19 @@ void AnalysisStage::observe() {
   values_.set(Id::standing_age_ms, milliseconds_since(standing_at_, now));
   values_.set(Id::slices_queued, exchange_.slices.size());
   values_.set(Id::findings_queued, exchange_.findings.size());
-  values_.set(Id::watermark_lag_ms, milliseconds_since(analyst_.watermark(), now + run_.wall_offset));
-  values_.set(Id::window_slices, analyst_.detector().window().size());
+  values_.set(Id::watermark_lag_ms, milliseconds_since(analyst_->watermark(), now + run_.wall_offset));
+  values_.set(Id::window_slices, analyst_->detector().window().size());
   const std::string& unpartitioned =
-      analyst_.levels().error().empty() ? analyst_.measured_error() : analyst_.levels().error();
+      analyst_->levels().error().empty() ? analyst_->measured_error() : analyst_->levels().error();
   values_.set(Id::not_partitioned, !unpartitioned.empty());
   if (!unpartitioned.empty())
     values_.explain(Id::not_partitioned, "the window is not partitioned: " + unpartitioned);
+  values_.set(Id::slices_not_analysed, not_analysed_);
+  values_.explain(Id::slices_not_analysed, not_analysed_ == 0 ? std::string() : failure_);
+  values_.set(Id::analysis_failures, failures_);
+  values_.explain(Id::analysis_failures, failures_ == 0 ? std::string() : failure_);
   values_.set(Id::alerts_raised, alert_ids_.inserted());
-  values_.set(Id::alerts_suppressed, analyst_.levels().suppressed());
+  values_.set(Id::alerts_suppressed, analyst_->levels().suppressed());
   values_.set(Id::alerts_updated, updates_said_);
   values_.set(Id::alerts_held_by_silence, desk_.held_by_silence());
   values_.set(Id::alerts_held_by_ack, desk_.held_by_ack());
@@ -311,7 +323,7 @@ void AnalysisStage::observe() {
   values_.set(Id::requests_refused, requests_refused_ + control_.malformed() +
                                         (remote_control_ ? remote_control_->malformed() : 0));
   const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
-  values_.set(Id::ingest_stalled, stalled && !analyst_.final());
+  values_.set(Id::ingest_stalled, stalled && !analyst_->final());
   if (stalled)
     values_.explain(Id::ingest_stalled, "the thread margay-ingest does not go on for " +
                                             std::to_string(ingest_pulse_.quiet(now).value / 1'000'000'000) +
@@ -336,7 +348,7 @@ void AnalysisStage::observe() {
 
 wire::Report AnalysisStage::report(bool final) {
   observe();
-  ReportInput in = analyst_.input();
+  ReportInput in = analyst_->input();
   in.standing = standing_.get();
   in.now_wall = clock_.realtime();
   in.now_trace = clock_.monotonic() + run_.wall_offset;
@@ -360,7 +372,7 @@ void AnalysisStage::publish(bool final) {
   exchange_.show(kept);
   if (final || begin >= next_archived_) {
     // Once a second; large ones less often, so that they take 64 KiB/s of the archive at most.
-    findings_.report = {analyst_.watermark(), shown.SerializeAsString()};
+    findings_.report = {analyst_->watermark(), shown.SerializeAsString()};
     const auto kib = static_cast<std::int64_t>(findings_.report->bytes.size() >> 10);
     next_archived_ = begin + std::max(kArchivedPeriod, seconds(1) * (kib / 64));
   }
@@ -377,7 +389,14 @@ void AnalysisStage::serve_control() {
   const auto serve = [&](auto& socket, bool remote) {
     const TimeNs begin = clock_.monotonic();
     while (const auto frame = socket.try_receive()) {
-      answer(*frame, remote, report);
+      if (!survive("a question", [&] { answer(*frame, remote, report); }))
+        survive("a question", [&] {
+          wire::ControlReply reply;
+          reply.set_version(wire::kWireVersion);
+          reply.set_error("the daemon met an error of its own amid this question; its log says which");
+          static_cast<void>(static_cast<transport::Socket&>(remote ? remote_control_->socket() : control_)
+                                .try_send(reply, frame->from));
+        });
       if (clock_.monotonic() - begin >= kQuestionsARound) return;
     }
   };
@@ -418,7 +437,7 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
     return;  // answered when it is done
   } else if (asked.status) {
     if (!report) {
-      report = std::make_shared<const wire::Report>(this->report(analyst_.final()));
+      report = std::make_shared<const wire::Report>(this->report(analyst_->final()));
       exchange_.show(report);
     }
     *reply.mutable_report() = *report;
@@ -447,8 +466,8 @@ void AnalysisStage::answer_finish() {
       if (!exchange_.archive_error.empty()) trouble += ": " + exchange_.archive_error;
       reply.set_error(trouble);
     }
-    SummaryInput in{finish_->exit_code, run_.begin,        analyst_.end(),        analyst_.topology(),
-                    standing_.get(),    analyst_.levels(), alert_ids_.inserted(), trouble};
+    SummaryInput in{finish_->exit_code, run_.begin,         analyst_->end(),       analyst_->topology(),
+                    standing_.get(),    analyst_->levels(), alert_ids_.inserted(), trouble};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
     static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)

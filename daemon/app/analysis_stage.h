@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,7 +51,14 @@ class AnalysisStage {
                 const store::Archive& archive, Exchange& exchange, const Clock& clock,
                 const store::RunMeta& run);
   void take_over(const store::Archive& archive, const store::Resume& resume, const LookBack& back);
+  void recall(const store::Archive& archive, const store::Resume& resume, const LookBack& back);
   void look_back();
+  // In analysis_failures.cc:
+  void take_slice(const ClosedSlice& message, bool past);
+  void failed_amid(const ClosedSlice& message, const std::string& what, bool past);
+  void make_anew(const ClosedSlice& failed);
+  bool survive(const char* doing, const std::function<void()>& work);
+  void say_failure(const std::string& sentence);
   void run();
   std::chrono::milliseconds patience() const;
   void take(const ClosedSlice& message, bool past = false);
@@ -89,7 +97,8 @@ class AnalysisStage {
   std::optional<transport::GuardedSocket> remote_reports_, remote_control_;
   std::optional<alert::JsonlSink> sink_;
   std::unique_ptr<sinks::Dispatcher> dispatcher_;  // nullptr: no other sinks
-  Analyst analyst_;
+  const store::Archive& archive_;
+  std::unique_ptr<Analyst> analyst_;  // never nullptr
   std::shared_ptr<const Standing> standing_;
   static constexpr std::size_t kMostRememberedAlerts = 65'536;
   RecentSet<std::string> known_alerts_{kMostRememberedAlerts};  // id + step, already in the archive
@@ -126,6 +135,14 @@ class AnalysisStage {
   std::unique_ptr<Past> past_;
   std::vector<PhaseRecords> phases_;  // of the levels that are watched
   ViewService views_;
+  // Slices amid which the analysis failed: not shown to it again.
+  static constexpr std::size_t kMostSkipped = 1024;
+  std::set<SliceIndex> skipped_;
+  std::uint64_t not_analysed_ = 0, failures_ = 0;
+  std::string failure_;  // the last, a sentence
+  TimeNs next_failure_said_{}, next_anew_{};
+  std::uint64_t looked_at_ = 0;  // the journal's entries up to this number, when it was made anew
+  bool making_anew_ = false;
   bool finish_remote_ = false;
   std::string finish_from_;  // who asked for the end, to be answered when it is reached
   std::optional<FinishRequest> finish_;

@@ -52,6 +52,7 @@ class Analyst {
   // Why what is measured is not partitioned, or "".
   const std::string& measured_error() const { return measured_error_; }
   const detect::Topology& topology() const { return *topology_; }
+  const std::shared_ptr<const detect::Topology>& shared_topology() const { return topology_; }
   TimeNs watermark() const { return watermark_; }
   // The number of the journal's entry that was taken last.
   std::uint64_t position() const { return position_; }

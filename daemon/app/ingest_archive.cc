@@ -76,6 +76,8 @@ store::SourceRecord to_record(SourceId id, const ingest::Source& s) {
   for (std::size_t i = 0; i < s.kinds.size(); ++i)
     for (const auto& [kind, kept] : kTexts)
       if (s.kinds[i] == kind) r.texts.push_back({static_cast<std::uint16_t>(i), kept, s.names[i]});
+  r.owner = s.owner;
+  r.speaker = s.speaker.value_or(0);
   return r;
 }
 
@@ -141,6 +143,8 @@ Status IngestStage::restore(const store::Resume& resume) {
   for (const auto& r : resume.sources) {
     ingest::Source s;
     s.id = r.source;
+    s.owner = r.owner;
+    if (r.speaker != 0) s.speaker = r.speaker;
     s.epoch = r.epoch;
     s.attributes = r.attributes;
     s.states = r.names;
@@ -168,9 +172,11 @@ Status IngestStage::restore(const store::Resume& resume) {
   }
   std::vector<model::Attributes> leaves;
   std::vector<std::pair<SourceId, std::uint32_t>> owner;
+  std::vector<std::string> keepers;
   for (const auto& l : resume.leaves) {
     leaves.push_back(l.attributes);
     owner.emplace_back(l.source, l.stream);
+    keepers.push_back(l.owner);
   }
   for (const auto& r : resume.streams) {
     const auto s =
@@ -186,7 +192,8 @@ Status IngestStage::restore(const store::Resume& resume) {
   }
   std::vector<ingest::Account> former(leaves.size());
   for (const auto& r : resume.former) former[r.stream] = to_account(r);
-  ingest_.restore(std::move(sources), std::move(leaves), std::move(owner), std::move(former));
+  ingest_.restore(std::move(sources), std::move(leaves), std::move(owner), std::move(former),
+                  std::move(keepers));
   topology_committed_ = ingest_.topology_version();
   return {};
 }
@@ -252,7 +259,7 @@ void IngestStage::commit(bool last) {
     const LeafIndex leaf(i);
     const auto& [source, stream] = ingest_.leaf_owner()[i];
     if (topology_committed_ != ingest_.topology_version())
-      cut.leaves.push_back({leaf, source, stream, ingest_.leaves()[i]});
+      cut.leaves.push_back({leaf, source, stream, ingest_.leaves()[i], ingest_.leaf_keepers()[i]});
     cut.leaf_states.push_back(to_record(leaf, slicer_.leaf_state(leaf)));
     if (options_.op != slicer::Operator{} && options_.op.measure != slicer::Operator::Measure::kOccurrences)
       cut.measure_states.push_back(to_measure_record(leaf, slicer_.leaf_state(leaf)));

@@ -52,6 +52,7 @@ ingest::Options ingest_options(const Options& o, const store::RunMeta& run, cons
   i.slice = o.record_budget > 0 ? o.levels[0] : DurationNs(0);
   i.record_budget = o.record_budget;
   i.op = o.op;
+  i.fault = o.fault_in_batch;
   return i;
 }
 
@@ -89,6 +90,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       slicer_({options.levels[0], options.amendable_slices, 64, options.op}),
       levels_(std::move(levels)),
       ingest_(ingest_options(options, run, clock), slicer_, states_),
+      quarantine_(archive.path()),
       disk_(archive.path()),
       archive_health_(archive.path(), clock.monotonic()),
       keeper_(archive, keeper_options(options), clock),
@@ -102,6 +104,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
         if (status) keeper_.after_commit(cut);
         // What cannot be joined stays as it is: an error here is met by the next commit, and told there.
         if (status) static_cast<void>(joiner_.after_commit(cut));
+        quarantine_.write();
         disk_.refresh(clock_.monotonic(), [this] {
           const auto use = archive_.disk_use();
           return use ? use->archive : std::uint64_t{0};
@@ -210,7 +213,16 @@ void IngestStage::take(const transport::Socket::Frame& frame, char way) {
     capture_ << frame.from << frame.body;
   }
   received_ += frame.body.size();
-  ingest_.receive(frame.body, way + frame.from, now);
+  // Who enters the run's directory is its user; from the network it is whose key it is.
+  std::string owner = ingest::kLocalOwner;
+  if (way == kRemote) {
+    const std::string name = remote_->authenticator().name_of(frame.user);
+    if (name.empty()) return remote_->authenticator().count_unauthorised();  // revoked this moment
+    owner = ingest::owner_of_key(name);
+  }
+  ingest_.receive(frame.body, way + frame.from, now, owner);
+  for (const ingest::Impostor& i : ingest_.take_impostors()) say_impostor(i, frame.address);
+  if (!ingest_.trouble().empty()) put_in_quarantine(frame, owner, now);
 }
 
 // A cut has its price however little is in it; but who has said goodbye waits for it to be confirmed.

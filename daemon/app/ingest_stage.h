@@ -20,7 +20,9 @@
 #include "margay/store/joiner.h"
 #include "margay/store/keeper.h"
 #include "margay/transport/guarded.h"
+#include "margay/transport/refusal_log.h"
 #include "options.h"
+#include "quarantine.h"
 #include "shown_journal.h"
 
 namespace margay::app {
@@ -56,6 +58,8 @@ class IngestStage {
   void put_pending(std::shared_ptr<const model::SliceColumn> column);
   std::shared_ptr<const Standing> standing() const;
   void say_lost_sources(TimeNs now);
+  void put_in_quarantine(const transport::Socket::Frame& frame, const std::string& owner, TimeNs now);
+  void say_impostor(const ingest::Impostor& impostor, const std::string& address);
   void collect_changes();
   bool much_waits() const;
   DurationNs between_commits() const;
@@ -77,6 +81,8 @@ class IngestStage {
   slicer::Slicer slicer_;
   slicer::Levels levels_;
   ingest::Ingest ingest_;
+  Quarantine quarantine_;  // written by margay-store
+  TimeNs next_quarantine_{};
   observe::DiskGauge disk_;  // measured by margay-store, the thread of commits_
   ArchiveHealth archive_health_;
   store::Keeper keeper_;
@@ -118,6 +124,7 @@ class IngestStage {
   TimeNs next_standing_{};
   bool start_counted_ = false;
   std::set<SourceId> lost_sources_;  // said to be
+  transport::RefusalLog refusals_{"messages", "messages"};
   std::size_t pending_column_bytes_ = 0;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;

@@ -69,6 +69,9 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::agents_forgotten, c.agents_forgotten);
   v.set(Id::sources_silenced, c.sources_silenced);
   v.set(Id::sources_returned, c.sources_returned);
+  v.set(Id::sources_not_theirs, c.not_theirs);
+  v.set(Id::claims_refused, c.claims_refused);
+  v.set(Id::messages_quarantined, c.quarantined);
   v.set(Id::clock_waits, c.clock_waits);
   v.set(Id::clock_steps, c.clock_steps);
   v.set(Id::clock_answers_refused, c.clock_refused);
@@ -120,8 +123,42 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   return s;
 }
 
+// Who it was, and whose it is; the daemon's log has the first of each a minute.
+void IngestStage::say_impostor(const ingest::Impostor& impostor, const std::string& address) {
+  const auto source = ingest_.sources().find(impostor.source);
+  std::string which = "a process that has ended";
+  if (source != ingest_.sources().end()) {
+    const model::Attributes& attributes = source->second.attributes;
+    const auto of = [&attributes](const char* key) {
+      const auto it = attributes.find(key);
+      return it == attributes.end() ? std::string("?") : it->second;
+    };
+    which = "rank " + of("rank") + " on " + of("host") + " (pid " + of("pid") + ")";
+  }
+  const std::string from = impostor.owner + (address.empty() ? std::string() : ", " + address);
+  const std::string reason = "they speak for " + which + ", which belongs to " + impostor.belongs_to +
+                             "; a process belongs to the key that introduced it (proto/SECURITY.md)";
+  if (const auto line = refusals_.note(from, reason, clock_.monotonic())) log::warning(*line);
+}
+
+// A message amid which an error of ours was met: the first of a minute is told, and kept for a report.
+void IngestStage::put_in_quarantine(const transport::Socket::Frame& frame, const std::string& owner,
+                                    TimeNs now) try {
+  if (now < next_quarantine_) return;
+  next_quarantine_ = now + seconds(60);
+  const std::string file = quarantine_.keep(frame.body);
+  log::error("a message of " + std::to_string(frame.body.size()) + " bytes (" + owner +
+             ") could not be taken: " + ingest_.trouble() +
+             "; its events are rejected, the daemon goes on; " +
+             (file.empty() ? "messages before it wait to be kept" : "it is kept as " + file) +
+             ": please report this");
+} catch (const std::bad_alloc&) {
+  // It is counted.
+}
+
 // One line for each that is lost or heard again; the log bounds how many.
 void IngestStage::say_lost_sources(TimeNs now) {
+  if (const auto line = refusals_.tick(now)) log::warning(*line);
   std::erase_if(lost_sources_, [&](SourceId id) { return !ingest_.sources().contains(id); });
   for (const auto& [id, source] : ingest_.sources()) {
     const auto condition = source.condition(now, options_.silent_after, options_.lost_after);

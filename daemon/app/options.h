@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "margay/base/time.h"
 #include "margay/ingest/source_registry.h"
 #include "margay/log/log.h"
+#include "margay/model/slice_column.h"
 #include "margay/sinks/settings.h"
 #include "margay/slicer/operator.h"
 #include "margay/store/retention.h"
@@ -84,6 +86,10 @@ struct Options {
     bool any() const { return !ingest.empty() || !reports.empty() || !control.empty(); }
   } listen;
   std::string capture;  // file for every message as it came in, for tests; "" for none
+  // For tests: what these throw is met as an error of our own (ingest::Options::fault; before a slice is
+  // analysed).
+  std::function<void(const wire::EventBatch&)> fault_in_batch;
+  std::function<void(const model::SliceColumn&)> fault_in_analysis;
 };
 
 }  // namespace margay::app

@@ -55,6 +55,9 @@ std::uint32_t starts_before(const store::Resume& resume) {
   return resume.sequence > 0 ? 1 : 0;
 }
 
+// Handshakes from the network that the authenticator can tell apart at one time.
+constexpr std::uint32_t kLanes = 16;
+
 std::string mebibytes_text(std::uint64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
@@ -178,11 +181,13 @@ Result<Pipeline::Remote> Pipeline::open_door() {
                         const std::string& listen, const std::string& domain,
                         const transport::Intake& intake) -> Status {
     if (listen.empty()) return {};
-    const std::string place = options_.directory.path + "/" + domain + "-remote.ipc";
-    auto socket = transport::GuardedSocket::bind(context_, type, {"ipc://" + place}, domain, *door_, intake);
+    const std::string place = options_.directory.path + "/" + domain + "-far";
+    std::vector<std::string> lanes;
+    for (std::uint32_t i = 0; i < kLanes; ++i) lanes.push_back("ipc://" + transport::lane_of(place, i));
+    auto socket = transport::GuardedSocket::bind(context_, type, lanes, domain, *door_, intake);
     if (!socket) return fail(socket.error(), "listen." + domain);
     into.emplace(std::move(*socket));
-    routes.push_back({listen, place});
+    routes.push_back({listen, place, kLanes});
     domains.push_back(domain);
     return {};
   };
@@ -200,9 +205,16 @@ Result<Pipeline::Remote> Pipeline::open_door() {
   limits.connections = l.connections;
   limits.unauthenticated = std::min(limits.unauthenticated, l.connections);
   limits.per_address = std::min(l.per_address, l.connections);
-  auto gate = transport::Gate::open(routes, limits, clock_);
+  auto gate = transport::Gate::open(routes, limits, clock_,
+                                    [door = door_.get()](const std::string& address, const char* reason) {
+                                      door->note_refusal(address, reason);
+                                    });
   if (!gate) return fail(gate.error(), "[listen]");
   gate_ = std::move(*gate);
+  door_->stands_behind([gate = gate_.get(), domains](const std::string& domain, std::uint32_t lane) {
+    const auto route = std::find(domains.begin(), domains.end(), domain) - domains.begin();
+    return gate->at_lane(static_cast<std::size_t>(route), lane);
+  });
   exchange_.gate = gate_.get();
   for (std::size_t i = 0; i < domains.size(); ++i) {
     const std::string endpoint = "tcp://" + gate_->addresses()[i];
@@ -240,6 +252,7 @@ std::string Pipeline::summary() {
 Pipeline::~Pipeline() {
   request_stop();
   wait();
+  if (door_) door_->stands_behind({});
 }
 
 }  // namespace margay::app

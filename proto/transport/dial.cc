@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "local_peer.h"
+#include "margay/transport/gate.h"
 
 namespace margay::transport {
 namespace {
@@ -113,8 +114,15 @@ void Dial::give_up_for_now(const std::string& why) {
   wait_ = std::min(wait_ * 2, kLastWait);
 }
 
-void Dial::on_failure(int kind) {
+void Dial::on_failure(int kind, std::uint32_t value) {
   const std::string who = "'" + key_->name + "', " + fingerprint(key_->pair.public_key);
+  if (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && value == kNoRoom) {
+    give_up_for_now(
+        endpoint_ +
+        ": refused: the daemon has no room for another connection now (listen.connections, "
+        "listen.per_address, or too many new ones a second; its log says which); it is tried again");
+    return;
+  }
   if (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
     give_up_for_now(endpoint_ + ": refused: the daemon does not know this key (" + who + ", of " + key_file_ +
                     "), or its role is another; ask its owner for `margay keys add`");
@@ -129,7 +137,8 @@ void Dial::on_failure(int kind) {
   ++server_;
   if (failures_ >= std::max(kFailuresInARow, 2 * key_->servers.size()))
     give_up_for_now(endpoint_ + ": refused: what answers there has not the daemon's key that stands in " +
-                    key_file_ + " (was it changed? ask its owner)");
+                    key_file_ +
+                    " (was it changed? ask its owner), or closes each connection for want of room");
   else if (key_->servers.size() > 1)
     static_cast<void>(connect());
 }
@@ -159,7 +168,7 @@ void Dial::look() {
     } else if (event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
                event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
                event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) {
-      on_failure(event->kind);
+      on_failure(event->kind, event->value);
       break;  // the monitor may be another one now
     }
   }

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -26,6 +27,7 @@ constexpr int kEventsARound = 256;
 constexpr int kAcceptsARound = 64;
 constexpr int kClosedForWant = 16;  // newcomers turned away at once when descriptors have run out
 constexpr DurationNs kBackOff = milliseconds(50);
+constexpr DurationNs kFarewell = seconds(1);
 // The longest sleep: short only while somebody is under a deadline.
 constexpr DurationNs kHandshakeWait = milliseconds(20);
 constexpr DurationNs kLeastSweep = milliseconds(20), kMostSweep = seconds(1);
@@ -37,12 +39,21 @@ enum Side : std::uint64_t { kListener = 0, kClient = 1, kServer = 2, kWake = 3 }
 
 class Gate::Loop {
  public:
-  Loop(std::vector<GateRoute> routes, const GateLimits& limits, const Clock& clock)
-      : routes_(std::move(routes)), limits_(limits), clock_(clock), admission_(limits, clock.monotonic()) {}
+  Loop(std::vector<GateRoute> routes, const GateLimits& limits, const Clock& clock, GateTold told)
+      : routes_(std::move(routes)),
+        limits_(limits),
+        clock_(clock),
+        told_(std::move(told)),
+        admission_(limits, clock.monotonic()) {
+    for (const GateRoute& r : routes_) lanes_.push_back(std::make_unique<Lanes>(r.lanes));
+  }
   ~Loop() { close(); }
   Status open(std::vector<std::string>& addresses);
   void close();
   GateCounters counters() const;
+  std::string at_lane(std::size_t route, std::uint32_t lane) const {
+    return route < lanes_.size() ? lanes_[route]->who(lane) : "";
+  }
 
  private:
   void run();
@@ -50,7 +61,13 @@ class Gate::Loop {
   void watch_listeners(bool on);
   void accept_some(std::size_t route);
   void out_of_descriptors(int listener);
-  void admit(std::size_t route, Descriptor client, const std::string& address);
+  void admit(std::size_t route, Descriptor client, const sockaddr_storage& address);
+  void turn_away(Descriptor client);
+  void say_farewell(std::map<std::uint64_t, Farewell>::iterator it);
+  void end_farewells(TimeNs now);
+  void tell(const std::string& address, const char* reason);
+  const char* reason_of(const Connection& c, const std::atomic<std::uint64_t>& why) const;
+  void leave_lane(Connection& c, bool decided);
   void relay(Connection& c, bool inward, bool outward);
   void greet(Connection& c);
   bool take_inward(Connection& c);  // false: `c` is gone
@@ -68,6 +85,9 @@ class Gate::Loop {
   std::vector<GateRoute> routes_;
   const GateLimits limits_;
   const Clock& clock_;
+  const GateTold told_;
+  std::vector<std::unique_ptr<Lanes>> lanes_;  // by route
+  std::map<std::uint64_t, Farewell> farewells_;
   Admission admission_;
   std::vector<Listener> listeners_;
   Descriptor epoll_, wake_;
@@ -131,8 +151,8 @@ void Gate::Loop::run() {
   while (!stop_) {
     // Waits are the machine's, deadlines the clock's.
     DurationNs wait = std::clamp(DurationNs(limits_.idle.value / 8), kLeastSweep, kMostSweep);
-    if (admission_.open_unauthenticated() > 0 || !listening_) wait = kHandshakeWait;
-    const bool quiet = connections_.empty() && listening_;
+    if (admission_.open_unauthenticated() > 0 || !farewells_.empty() || !listening_) wait = kHandshakeWait;
+    const bool quiet = connections_.empty() && farewells_.empty() && listening_;
     const int n = epoll_wait(epoll_.get(), events, kEventsARound,
                              quiet ? -1 : static_cast<int>(wait.value / 1'000'000));
     for (int i = 0; i < n && !stop_; ++i) {
@@ -154,6 +174,7 @@ void Gate::Loop::run() {
       drop(late, late.wants_server ? counters_.backend_unavailable : counters_.handshake_timeouts);
     }
     knock_again();
+    end_farewells(now);
     if (now >= next_sweep_) {
       close_idle(now);
       next_sweep_ = now + wait;
@@ -161,6 +182,7 @@ void Gate::Loop::run() {
   }
   for (auto& [id, c] : connections_) ++ended(*c);
   connections_.clear();
+  farewells_.clear();
   listeners_.clear();
   counters_.open_now = counters_.authenticated_now = 0;
 }
@@ -169,6 +191,7 @@ void Gate::Loop::dispatch(std::uint64_t data, std::uint32_t events) {
   const Side side = static_cast<Side>(data & 3);
   if (side == kWake) return;
   if (side == kListener) return accept_some(data >> 2);
+  if (const auto f = farewells_.find(data >> 2); f != farewells_.end()) return say_farewell(f);
   const auto it = connections_.find(data >> 2);
   if (it == connections_.end()) return;                                         // dropped in this round
   const bool readable = (events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0;  // also errors: reading tells
@@ -196,7 +219,7 @@ void Gate::Loop::accept_some(std::size_t route) {
     Descriptor client(
         accept4(listener, reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client) {
-      admit(route, std::move(client), address_key(address));
+      admit(route, std::move(client), address);
       continue;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
@@ -225,12 +248,57 @@ void Gate::Loop::out_of_descriptors(int listener) {
   listen_again_ = clock_.monotonic() + kBackOff;
 }
 
-void Gate::Loop::admit(std::size_t route, Descriptor client, const std::string& address) {
+void Gate::Loop::tell(const std::string& address, const char* reason) {
+  if (told_ && reason != nullptr) told_(address, reason);
+}
+
+// Bounded: who does not read it in time, or finds too many before it, gets a reset.
+void Gate::Loop::turn_away(Descriptor client) {
+  reset_on_close(client.get());
+  if (farewells_.size() >= kMostFarewells) return;
+  const std::string_view greeting = farewell_greeting();
+  if (send(client.get(), greeting.data(), greeting.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(greeting.size()))
+    return;
+  const std::uint64_t id = next_id_++;
+  std::uint32_t told = 0;
+  if (!set_events(client.get(), id << 2 | kClient, told, EPOLLIN)) return;
+  farewells_.emplace(id, Farewell{std::move(client), clock_.monotonic() + kFarewell, 0, false});
+}
+
+// A client takes an ERROR only when it has begun its handshake, behind its greeting.
+void Gate::Loop::say_farewell(std::map<std::uint64_t, Farewell>::iterator it) {
+  Farewell& f = it->second;
+  const ssize_t n = recv(f.client.get(), scratch_.get(), kScratch, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n > 0) f.received += static_cast<std::uint64_t>(n);
+  if (n <= 0 || f.received > limits_.handshake_bytes) {
+    farewells_.erase(it);
+    return;
+  }
+  if (f.said || f.received <= kGreetingBytes) return;
+  f.said = true;
+  const std::string_view error = farewell_error();
+  if (send(f.client.get(), error.data(), error.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(error.size()))
+    farewells_.erase(it);
+}
+
+void Gate::Loop::end_farewells(TimeNs now) {
+  std::erase_if(farewells_, [&](const auto& f) { return now >= f.second.until; });
+}
+
+void Gate::Loop::admit(std::size_t route, Descriptor client, const sockaddr_storage& address) {
   const TimeNs now = clock_.monotonic();
   const std::uint64_t id = next_id_++;
-  const auto decision = admission_.arrive(id, address, now);
+  const auto decision = admission_.arrive(id, address_key(address), now);
   if (decision.answer != Admission::Answer::kAdmit) {
-    reset_on_close(client.get());
+    turn_away(std::move(client));
+    tell(address_text(address), decision.answer == Admission::Answer::kRate
+                                    ? "too many new connections a second; find who floods"
+                                : decision.answer == Admission::Answer::kAddress
+                                    ? "as many of its address are open as may be (listen.per_address)"
+                                    : "as many connections are open as may be (listen.connections)");
     ++(decision.answer == Admission::Answer::kRate      ? counters_.refused_rate
        : decision.answer == Admission::Answer::kAddress ? counters_.refused_address
                                                         : counters_.refused_full);
@@ -243,6 +311,7 @@ void Gate::Loop::admit(std::size_t route, Descriptor client, const std::string& 
   auto& c =
       *connections_.emplace(id, std::make_unique<Connection>(id, route, std::move(client))).first->second;
   c.last = now;
+  c.address = address_text(address);
   ++counters_.accepted;
   ++counters_.open_now;
   set_events(c);
@@ -276,7 +345,9 @@ void Gate::Loop::greet(Connection& c) {
 
 // False: there is none; `c` waits for it or is gone.
 bool Gate::Loop::connect_server(Connection& c) {
-  auto server = connect_unix(routes_[c.route].socket_path);
+  const GateRoute& route = routes_[c.route];
+  if (route.lanes > 0 && !c.lane) c.lane = lanes_[c.route]->take(c.id, c.address, clock_.monotonic());
+  auto server = connect_unix(c.lane ? lane_of(route.socket_path, *c.lane) : route.socket_path);
   // Its queue is full, or it is away for a moment (bound anew after keys have changed): tried again soon.
   c.wants_server = !server && (server.error().code == ErrorCode::kTimeout ||
                                server.error().code == ErrorCode::kUnavailable);
@@ -339,6 +410,7 @@ bool Gate::Loop::take_outward(Connection& c) {
   if (state == ServerWatch::State::kAuthenticated && !c.authenticated) {
     c.authenticated = true;
     admission_.authenticated(c.id);
+    leave_lane(c, true);
     ++counters_.authenticated;
     ++counters_.authenticated_now;
   }
@@ -375,7 +447,29 @@ bool Gate::Loop::set_events(int fd, std::uint64_t data, std::uint32_t& told, std
   return true;
 }
 
+void Gate::Loop::leave_lane(Connection& c, bool decided) {
+  if (c.lane) lanes_[c.route]->leave(c.id, *c.lane, decided, clock_.monotonic());
+}
+
+// nullptr: it was let in, or the authenticator says why it was not.
+const char* Gate::Loop::reason_of(const Connection& c, const std::atomic<std::uint64_t>& why) const {
+  if (c.authenticated) return nullptr;
+  if (&why == &counters_.not_zmtp) return "it speaks another protocol";
+  if (&why == &counters_.too_chatty) return "it sent too much before it had proved a key";
+  if (&why == &counters_.evicted) return "it made way for newer ones before it had proved a key";
+  if (&why == &counters_.handshake_timeouts) return "it proved no key in time";
+  if (&why == &counters_.out_of_descriptors) return "the daemon has no descriptor or memory left for it";
+  if (&why == &counters_.backend_unavailable) return "the daemon's own socket was not there";
+  if (&why == &counters_.handshake_failures)
+    return c.watch.state() == ServerWatch::State::kRefused ? nullptr : "it has no key";
+  if (&why == &counters_.handshake_abandoned && c.server_gone)
+    return "it has no key, or takes this for another daemon";
+  return nullptr;  // it went away by itself
+}
+
 void Gate::Loop::drop(Connection& c, std::atomic<std::uint64_t>& why) {
+  tell(c.address, reason_of(c, why));
+  if (!c.authenticated) leave_lane(c, c.watch.state() == ServerWatch::State::kRefused);
   ++why;
   --counters_.open_now;
   if (c.authenticated)
@@ -427,13 +521,14 @@ Gate::Gate(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 Gate::~Gate() = default;
 
 Result<std::unique_ptr<Gate>> Gate::open(std::vector<GateRoute> routes, const GateLimits& limits,
-                                         const Clock& clock) {
+                                         const Clock& clock, GateTold told) {
   if (limits.connections == 0 || limits.unauthenticated == 0 || limits.per_address == 0 ||
       limits.buffer < 4096 || limits.handshake_bytes < 1024 || limits.handshake_bytes > limits.buffer ||
       limits.burst < 1 || limits.burst_per_address < 1)
     return fail(ErrorCode::kInvalidArgument, "gate: with these limits nobody could come in");
   try {
-    std::unique_ptr<Gate> gate(new Gate(std::make_unique<Loop>(std::move(routes), limits, clock)));
+    std::unique_ptr<Gate> gate(
+        new Gate(std::make_unique<Loop>(std::move(routes), limits, clock, std::move(told))));
     if (auto ok = gate->loop_->open(gate->addresses_); !ok) return tl::unexpected(ok.error());
     return gate;
   } catch (const std::bad_alloc&) {
@@ -443,6 +538,10 @@ Result<std::unique_ptr<Gate>> Gate::open(std::vector<GateRoute> routes, const Ga
 
 GateCounters Gate::counters() const {
   return loop_->counters();
+}
+
+std::string Gate::at_lane(std::size_t route, std::uint32_t lane) const {
+  return loop_->at_lane(route, lane);
 }
 
 void Gate::close() {

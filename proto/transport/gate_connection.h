@@ -3,10 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "gate_socket.h"
 #include "margay/base/time.h"
 #include "margay/transport/gate_policy.h"
+#include "margay/transport/lanes.h"
 
 namespace margay::transport {
 
@@ -22,6 +26,8 @@ struct Connection {
   Connection(std::uint64_t n, std::size_t r, Descriptor c) : id(n), route(r), client(std::move(c)) {}
   std::uint64_t id;
   std::size_t route;
+  std::string address;  // of the client, for people
+  std::optional<std::uint32_t> lane;
   Descriptor client, server;
   std::uint32_t client_events = 0, server_events = 0;  // what epoll was told
   Pipe in, out;                                        // client to server, and back
@@ -32,5 +38,18 @@ struct Connection {
   bool wants_server = false;                      // the server's queue was full: tried again soon
   bool client_gone = false, server_gone = false;  // closed by that side; what it sent is still on its way
 };
+
+// One that is turned away, until it has read why.
+struct Farewell {
+  Descriptor client;
+  TimeNs until;
+  std::uint64_t received = 0;
+  bool said = false;
+};
+// What it reads: a greeting as of a server that takes keys; behind it, when the client has begun its own
+// handshake, that there is no room.
+std::string_view farewell_greeting();
+std::string_view farewell_error();
+inline constexpr std::size_t kGreetingBytes = 64;
 
 }  // namespace margay::transport

@@ -108,6 +108,15 @@ std::string address_key(const sockaddr_storage& a) {
   return {reinterpret_cast<const char*>(&four.sin_addr), 4};
 }
 
+std::string address_text(const sockaddr_storage& a) {
+  char host[NI_MAXHOST];
+  const socklen_t size = a.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&a), size, host, sizeof host, nullptr, 0,
+                  NI_NUMERICHOST) != 0)
+    return "?";
+  return host;
+}
+
 void tune_client(int fd) {
   const auto set = [fd](int level, int option, int value) {
     setsockopt(fd, level, option, &value, sizeof value);

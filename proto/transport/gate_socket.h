@@ -45,6 +45,8 @@ Result<Listener> listen_tcp(const std::string& address);
 Result<Descriptor> connect_unix(const std::string& path);
 // What counts as one peer: an IPv4 address, or an IPv6 network of 64 bits.
 std::string address_key(const sockaddr_storage& address);
+// The same for people, without the port.
+std::string address_text(const sockaddr_storage& address);
 void tune_client(int fd);  // no delay, keepalive
 // The peer gets a reset: nothing of the connection stays behind here, no TIME_WAIT either.
 void reset_on_close(int fd);

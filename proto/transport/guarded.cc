@@ -49,7 +49,7 @@ Result<GuardedSocket> GuardedSocket::bind(zmq::context_t& context, zmq::socket_t
   for (const std::string& e : endpoints) {
     if (auto ok = check_endpoint(e, authenticator.server(domain)); !ok) return tl::unexpected(ok.error());
     try {
-      bind_at(guarded.socket_.raw(), e, guarded.turn_);
+      guarded.bind_one(e, endpoints);
       guarded.endpoints_.push_back(
           e.starts_with(kIpc) ? e : guarded.socket_.raw().get(zmq::sockopt::last_endpoint));
     } catch (const zmq::error_t& error) {
@@ -57,6 +57,16 @@ Result<GuardedSocket> GuardedSocket::bind(zmq::context_t& context, zmq::socket_t
     }
   }
   return guarded;
+}
+
+// A listener keeps the options that the socket has when it is bound: of several, each asks the authenticator
+// in a name of its own.
+void GuardedSocket::bind_one(const std::string& endpoint, const std::vector<std::string>& all) {
+  if (all.size() > 1) {
+    const auto lane = std::find(all.begin(), all.end(), endpoint) - all.begin();
+    socket_.raw().set(zmq::sockopt::zap_domain, domain_ + "/" + std::to_string(lane));
+  }
+  bind_at(socket_.raw(), endpoint, turn_);
 }
 
 GuardedSocket::~GuardedSocket() {
@@ -90,7 +100,7 @@ void GuardedSocket::keep_up() {
   if (to_bind_.empty()) return;
   std::erase_if(to_bind_, [&](const std::string& e) {
     try {
-      bind_at(raw, e, turn_);
+      bind_one(e, endpoints_);
       return true;
     } catch (const zmq::error_t&) {
       return false;  // the old listener still closes

@@ -9,7 +9,12 @@ std::optional<std::string> RefusalLog::tick(TimeNs now) {
   said_.clear();
   unsaid_ = 0;
   if (more == 0) return std::nullopt;
-  return "refused " + std::to_string(more) + " more connections in the last minute";
+  return "refused " + std::to_string(more) + " more " + many_ + " in the last minute";
+}
+
+void RefusalLog::more(std::uint64_t n, TimeNs now) {
+  if (n > 0 && !std::exchange(open_, true)) since_ = now;
+  unsaid_ += n;
 }
 
 std::optional<std::string> RefusalLog::note(const std::string& peer, const std::string& reason, TimeNs now) {
@@ -22,7 +27,7 @@ std::optional<std::string> RefusalLog::note(const std::string& peer, const std::
     ++unsaid_;
     return std::nullopt;
   }
-  return "refused a connection from " + (peer.empty() ? std::string("a local peer") : peer) + ": " + reason;
+  return "refused " + one_ + " from " + (peer.empty() ? std::string("a local peer") : peer) + ": " + reason;
 }
 
 }  // namespace margay::transport

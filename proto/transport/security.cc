@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "margay/transport/key_holders.h"
 
@@ -14,6 +15,26 @@ constexpr DurationNs kLookPeriod = milliseconds(500);
 // Looks after which a connection is through its handshake or has failed (a server's patience is 2 s).
 constexpr std::size_t kDecidedAfter = 6;
 constexpr int kAnswersARound = 64;
+
+// "ingest/3": a handshake through a lane of the gate.
+std::pair<std::string, std::optional<std::uint32_t>> split_domain(const std::string& domain) {
+  const std::size_t slash = domain.find('/');
+  if (slash == std::string::npos) return {domain, std::nullopt};
+  std::uint32_t lane = 0;
+  const char* const end = domain.data() + domain.size();
+  const auto r = std::from_chars(domain.data() + slash + 1, end, lane);
+  if (r.ec != std::errc() || r.ptr != end) return {domain, std::nullopt};
+  return {domain.substr(0, slash), lane};
+}
+
+// RFC 27: a name's length in a byte, the name, the value's in four, the value.
+std::string metadata(std::string_view name, std::string_view value) {
+  std::string out(1, static_cast<char>(name.size()));
+  out += name;
+  for (const unsigned shift : {24u, 16u, 8u, 0u}) out += static_cast<char>(value.size() >> shift & 0xffu);
+  out += value;
+  return out;
+}
 
 bool may(Role role, std::string_view domain) {
   if (domain == "ingest") return role == Role::kSource;
@@ -104,6 +125,33 @@ std::string Authenticator::server_fingerprint() const {
   return fingerprint(server_.public_key);
 }
 
+void Authenticator::stands_behind(At at) {
+  const std::lock_guard lock(mutex_);
+  at_ = std::move(at);
+}
+
+void Authenticator::note_refusal(const std::string& address, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (to_say_.size() < kMostToSay)
+    to_say_.emplace_back(address, reason);
+  else
+    ++more_to_say_;
+}
+
+void Authenticator::say_refusals() {
+  std::vector<std::pair<std::string, std::string>> to_say;
+  std::uint64_t more = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    to_say.swap(to_say_);
+    more = std::exchange(more_to_say_, 0);
+  }
+  const TimeNs now = clock_.monotonic();
+  for (const auto& [address, reason] : to_say)
+    if (const auto line = refusals_.note(address, reason, now)) log_(*line);
+  refusals_.more(more, now);
+}
+
 Status Authenticator::watch(zmq::socket_t& socket) {
   auto monitor = Monitor::start(context_, socket);
   if (!monitor) return tl::unexpected(monitor.error());
@@ -126,6 +174,12 @@ bool Authenticator::is_operator(const std::string& user) const {
   const std::lock_guard lock(mutex_);
   const auto it = users_.find(user);
   return it != users_.end() && it->second.role == Role::kOperator;
+}
+
+std::string Authenticator::name_of(const std::string& user) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = users_.find(user);
+  return it == users_.end() ? std::string() : it->second.name;
 }
 
 SecurityCounters Authenticator::snapshot() const {
@@ -152,6 +206,7 @@ void Authenticator::run() {
       if (e.num() == ETERM) return;
     }
     read_monitors();
+    say_refusals();
     const TimeNs now = clock_.monotonic();
     if (now >= next_look) {
       look_at_keys();
@@ -173,7 +228,7 @@ void Authenticator::notice_silent_failures() {
     const std::uint64_t decided = counters_.handshakes_succeeded + told_refusals_;
     if (accepted_before_.front() > decided + counters_.handshakes_failed) {
       counters_.handshakes_failed = accepted_before_.front() - decided;
-      more = true;
+      more = !at_;  // else the gate knows who it was
     }
     accepted_before_.pop_front();
   }
@@ -217,16 +272,22 @@ void Authenticator::answer() {
     const auto gap = std::find(parts.begin(), parts.end(), std::string());
     if (gap == parts.end() || parts.end() - gap < 3) continue;
     const std::vector<std::string> request(gap + 1, parts.end());
-    std::string key, reason = "not a request of this protocol";
+    std::string key, peer, reason = "not a request of this protocol";
     if (request.size() == 7 && request[0] == "1.0" && request[5] == "CURVE" && request[6].size() == 32) {
       char text[41] = "";
       zmq_z85_encode(text, reinterpret_cast<const std::uint8_t*>(request[6].data()), 32);
       key = text;
-      reason = decide(key, request[2], request[3]);
+      const auto [domain, lane] = split_domain(request[2]);
+      peer = request[3];
+      if (lane) {
+        const std::lock_guard lock(mutex_);
+        if (at_) peer = at_(domain, *lane);
+      }
+      reason = decide(key, domain, peer);
     }
     std::vector<std::string> reply(parts.begin(), gap + 1);
-    reply.insert(reply.end(),
-                 {"1.0", request[1], reason.empty() ? "200" : "400", reason, reason.empty() ? key : "", ""});
+    reply.insert(reply.end(), {"1.0", request[1], reason.empty() ? "200" : "400", reason,
+                               reason.empty() ? key : "", reason.empty() ? metadata(kPeerName, peer) : ""});
     for (std::size_t p = 0; p < reply.size(); ++p)
       zap_.send(zmq::buffer(reply[p]),
                 p + 1 < reply.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
@@ -234,6 +295,11 @@ void Authenticator::answer() {
 }
 
 void Authenticator::read_monitors() {
+  bool gated = false;
+  {
+    const std::lock_guard lock(mutex_);
+    gated = static_cast<bool>(at_);
+  }
   for (Monitor& m : monitors_)
     while (const auto event = m.next()) {
       switch (event->kind) {
@@ -257,6 +323,7 @@ void Authenticator::read_monitors() {
               event->kind == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
                   ? "it has no key, or takes this for another daemon, or speaks something else"
                   : "it went away, or was silent, before it had introduced itself";
+          if (gated) break;  // the gate knows who it was
           if (const auto line = refusals_.note("a peer", reason, clock_.monotonic())) log_(*line);
           break;
         }

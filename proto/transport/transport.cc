@@ -165,6 +165,9 @@ std::optional<Socket::Frame> Socket::try_receive() {
       frame.body = parts.back().to_string();
       const char* user = zmq_msg_gets(parts.back().handle(), "User-Id");
       if (user != nullptr) frame.user = user;
+      // No sender can say it itself: what the authenticator says comes first.
+      const char* const peer = user != nullptr ? zmq_msg_gets(parts.back().handle(), kPeerName) : nullptr;
+      if (peer != nullptr) frame.address = peer;
       return frame;
     }
   } catch (const zmq::error_t&) {

@@ -1,6 +1,8 @@
 """A daemon that listens on the network: encrypted, each client with its key and role. Nothing is lost by it, strangers
 stay outside, are told why, and are counted."""
 import glob
+import ctypes
+import ctypes.util
 import json
 import os
 import shutil
@@ -157,6 +159,47 @@ class Security(E2eTest):
         self.margay("keys", "add", self.keys, "node", "--role", "source", "--out", self.key("again"))
         os.replace(self.key("again"), self.key("node"))
         self.finish_and_check(agent, late=True)
+
+    def say(self, key, message):
+        """One message to `ingest` with this key, by libzmq alone."""
+        with open(self.key(key), encoding="utf-8") as file:
+            words = dict(line.split(None, 1) for line in file.read().splitlines() if " " in line)
+        zmq = ctypes.CDLL(ctypes.util.find_library("zmq"))
+        zmq.zmq_ctx_new.restype = zmq.zmq_socket.restype = ctypes.c_void_p
+        context = ctypes.c_void_p(zmq.zmq_ctx_new())
+        dealer = ctypes.c_void_p(zmq.zmq_socket(context, 5))
+        for option, word in ((50, "server"), (48, "public"), (49, "secret")):
+            value = words[word].strip().encode()
+            self.assertEqual(zmq.zmq_setsockopt(dealer, option, value, len(value) + 1), 0, word)
+        self.assertEqual(zmq.zmq_connect(dealer, self.at("ingest").encode()), 0)
+        self.assertEqual(zmq.zmq_send(dealer, message, len(message), 0), len(message))
+        return lambda: (zmq.zmq_close(dealer), zmq.zmq_ctx_term(context))
+
+    def test_another_key_speaks_for_nobody_else(self):
+        self.margay("keys", "add", self.keys, "thief", "--role", "source", "--out", self.key("thief"))
+        agent = self.agent(self.key("node"))
+        job = self.job("--plan", "A:5")
+        n = self.wait_for_events()
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+        rings = [f for f in os.listdir(os.path.join(self.directory, "rings")) if f.startswith("p")]
+        self.assertEqual(len(rings), 2)
+        for ring in rings:
+            pid, start = ring[1:].split("-")
+            source = 14695981039346656037  # FNV-1a, as margay-node makes it
+            for byte in f"{boot}/{pid}/{start}".encode():
+                source = (source ^ byte) * 1099511628211 % 2**64
+            # A heartbeat of the greatest epoch that there is.
+            batch = b"\x09" + source.to_bytes(8, "little") + b"\x10\xff\xff\xff\xff\x0f"
+            end = self.say("thief", b"\x08\x01\x12\x03net\x5a" + bytes([len(batch)]) + batch)
+            self.addCleanup(end)
+        wait_for(lambda: self.counter("sources_not_theirs") >= 2, "the counter")
+        self.wait_for_events(n)
+        self.assertIn("belongs to another key", self.margay("status", "net"))
+        self.assertIn("refused messages from key thief, 127.0.0.1: they speak for rank", self.daemon.stderr)
+        self.assertIn("which belongs to key node", self.daemon.stderr)
+        self.assertEqual(job.wait(), 0, job.stderr)
+        self.finish_and_check(agent)
 
     def test_a_viewers_key_sends_no_events(self):
         agent = self.agent(self.key("eve"))

@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <set>
+#include <stdexcept>
 
 #include "margay/store/archive.h"
 #include "margay/transport/transport.h"
@@ -140,6 +144,125 @@ TEST_F(PipelineTest, SlicesThatAreOverLongBeforeTheNextCommitAreArchived) {
     return;
   }
   FAIL() << "nothing was closed";
+}
+
+// Speaks for one source of this machine.
+class FakeAgent {
+ public:
+  explicit FakeAgent(const Options& options) {
+    auto socket =
+        transport::Socket::connect(context_, zmq::socket_type::dealer, options.directory.ingest_endpoint());
+    EXPECT_TRUE(socket) << socket.error().message;
+    socket_.emplace(std::move(*socket));
+  }
+  // What was sent.
+  std::string send(const std::function<void(wire::ToCollector&)>& fill) {
+    wire::ToCollector m;
+    m.set_version(wire::kWireVersion);
+    m.set_run("r");
+    m.set_agent(1);
+    fill(m);
+    EXPECT_TRUE(socket_->send(m, std::chrono::seconds(60)));
+    return m.SerializeAsString();
+  }
+  void say_hello() {
+    send([](wire::ToCollector& m) {
+      wire::Hello& h = *m.mutable_hello();
+      h.set_source(1);
+      std::ifstream in("/proc/sys/kernel/random/boot_id");
+      std::string boot;
+      std::getline(in, boot);
+      (*h.mutable_attributes())["boot_id"] = boot;
+      (*h.mutable_attributes())["rank"] = "0";
+      h.add_names()->set_name("Compute");
+      h.mutable_names(0)->set_family(wire::FAMILY_COMPUTE);
+      h.add_names()->set_name("MPI_Send");
+    });
+  }
+
+ private:
+  zmq::context_t context_{1};
+  std::optional<transport::Socket> socket_;
+};
+
+// An error of ours amid a message: its events are rejected, it is kept, the daemon goes on.
+TEST_F(PipelineTest, AnErrorAmidAMessageIsCountedAndTheMessageKept) {
+  options.fault_in_batch = [](const wire::EventBatch& b) {
+    if (b.first() == 2) throw std::bad_alloc();
+  };
+  auto pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  FakeAgent agent(options);
+  const SystemClock clock;
+  agent.say_hello();
+  std::string poison;
+  for (std::uint64_t first = 0; first < 6; first += 2) {
+    const std::string sent = agent.send([&](wire::ToCollector& m) {
+      wire::EventBatch& b = *m.add_batches();
+      b.set_source(1);
+      b.set_first(first);
+      b.set_count(2);
+      std::vector<EventRecord> records(2);
+      const std::int64_t now = clock.monotonic().value;
+      records[0].kind = MARGAY_ENTER;
+      records[1].kind = MARGAY_LEAVE;
+      for (EventRecord& r : records) r.state = 1, r.time_ns = now;
+      wire::encode_columns(records, *b.mutable_columns());
+      b.set_covered_until_ns(now);
+      b.set_produced(first + 2);
+      b.set_recorded(first + 2);
+    });
+    if (first == 2) poison = sent;
+  }
+  wire::Report r = status();
+  while (value(r, "events_modelled") < 4 || value(r, "messages_quarantined") < 1) r = status();
+  EXPECT_EQ(value(r, "events_modelled"), 4u);
+  EXPECT_EQ(value(r, "events_rejected"), 2u);
+  EXPECT_EQ(value(r, "events_produced"), 6u);
+  EXPECT_EQ(value(r, "messages_quarantined"), 1u);
+  EXPECT_EQ(r.health().state(), wire::Health::DEGRADED);
+  EXPECT_THAT(r.health().reasons(), testing::Contains(HasSubstr("an error of its own")));
+  (*pipeline)->request_stop();
+  (*pipeline)->wait();  // with a last cut, with which it is written
+  const std::string file = options.archive + "/quarantine.0";
+  std::ifstream in(file, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), poison);
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(PipelineTest, AnErrorAmidASliceCostsTheAnalysisThatSlice) {
+  options.levels = {milliseconds(10), milliseconds(100)};
+  std::atomic<std::int64_t> failed{-1};
+  std::atomic<int> shown{0}, times{0};
+  options.fault_in_analysis = [&](const model::SliceColumn& c) {
+    if (c.leaves() == 0 || ++shown < 40) return;
+    std::int64_t none = -1;
+    failed.compare_exchange_strong(none, c.index.value);
+    if (c.index.value != failed) return;
+    ++times;
+    throw std::runtime_error("a planted error");
+  };
+  auto pipeline = Pipeline::start(options);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  FakeAgent agent(options);
+  agent.say_hello();
+  const SystemClock clock;
+  agent.send([&](wire::ToCollector& m) {
+    wire::EventBatch& b = *m.add_batches();
+    b.set_source(1);
+    b.set_covered_until_ns(clock.monotonic().value);
+  });
+  wire::Report r = status();
+  while (value(r, "slices_not_analysed") == 0) r = status();
+  // It goes on, with slices behind it, and with those before, which it has from the archive.
+  while (r.slice_index() < failed + 50) r = status();
+  EXPECT_EQ(times, 1);
+  EXPECT_GE(value(r, "window_slices") + value(r, "slices_not_analysed"), 80u);
+  EXPECT_GE(value(r, "window_slices"), 60u);
+  EXPECT_EQ(r.health().state(), wire::Health::DEGRADED);
+  EXPECT_THAT(r.health().verdict(), HasSubstr("a planted error"));
+  EXPECT_EQ((*pipeline)->verdict(), r.health().verdict());
 }
 
 // A run that was watched until just now, and is taken up.

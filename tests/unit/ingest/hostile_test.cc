@@ -153,5 +153,39 @@ TEST_F(Hostile, ABlockOfRecordsWhoseTimeRunsBackwardsEndsAfterItBegins) {
   EXPECT_EQ(blocks[0].end, trace(rig.now) + seconds(1));
 }
 
+// Not a hostile message but an error of ours: it is not to come again, and again.
+TEST_F(Hostile, AnErrorOfOursAmidABatchRejectsItsRecordsAndNothingElse) {
+  source = two_calls();
+  Options o = Rig::options();
+  o.fault = [](const wire::EventBatch& b) {
+    if (b.source() == 1 && b.first() == 1) throw std::runtime_error("a planted error");
+  };
+  Rig faulty(o);
+  faulty.now = at(500);
+  FakeSource other = two_calls();
+  other.id = 2;
+  other.attributes["rank"] = "1";
+  faulty.receive(source.hello());
+  faulty.receive(other.hello());
+  faulty.receive(source.batch(0, 1));
+  EXPECT_EQ(faulty.ingest.trouble(), "");
+  wire::ToCollector m = source.batch(1, 2);
+  *m.add_batches() = other.batch(0, 4).batches(0);  // of the same message
+  faulty.receive(m);
+  EXPECT_EQ(faulty.ingest.trouble(), "a planted error");
+  faulty.receive(source.batch(3, 1));
+  EXPECT_EQ(faulty.ingest.trouble(), "");
+  EXPECT_EQ(faulty.ingest.counters().quarantined, 1u);
+  EXPECT_EQ(faulty.account(1).rejected, 2u);
+  EXPECT_EQ(faulty.account(1).modelled, 2u);
+  EXPECT_EQ(faulty.account(1).next, 4u);
+  EXPECT_TRUE(faulty.account(1).balanced());
+  EXPECT_EQ(faulty.account(2).modelled, 4u);
+  // Confirmed as it is: an agent does not send it again.
+  faulty.ingest.committed(faulty.ingest.ack_point());
+  EXPECT_EQ(faulty.reply().acks(0).next(), 4u);
+  EXPECT_GT(total(faulty, kUnknown), 0);
+}
+
 }  // namespace
 }  // namespace margay::ingest::test

@@ -42,6 +42,7 @@ TEST(Ingest, GapGivenUpAfterANewEpochIsUnknownUpToTheNextRecord) {
   rig.receive(s.hello());
   rig.receive(s.batch(0, 1));
   s.epoch = 1;
+  rig.receive(s.hello());
   rig.receive(s.batch(2, 2, at(450)));
   EXPECT_EQ(rig.account().wire_lost, 1u);
   EXPECT_EQ(rig.account().modelled, 3u);
@@ -146,6 +147,7 @@ TEST(Ingest, TimesFromOutsideAreBounded) {
     bad.mutable_batches(0)->set_columns("x");
     rig.receive(bad);
     s.epoch = 1;
+    rig.receive(s.hello());
     auto gap = s.batch(3, 0, TimeNs(time));
     rig.receive(gap);
     wire::ToCollector sample = s.message();

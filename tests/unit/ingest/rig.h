@@ -67,6 +67,8 @@ struct Rig {
     for (const auto& [id, s] : old.ingest.sources()) {
       Source r;
       r.id = id;
+      r.owner = s.owner;
+      r.speaker = s.speaker;
       r.epoch = s.epoch;
       r.attributes = s.attributes;
       r.states = s.states;
@@ -90,12 +92,14 @@ struct Rig {
       }
       sources.push_back(std::move(r));
     }
-    ingest.restore(std::move(sources), old.ingest.leaves(), old.ingest.leaf_owner());
+    ingest.restore(std::move(sources), old.ingest.leaves(), old.ingest.leaf_owner(), {},
+                   old.ingest.leaf_keepers());
   }
   Rig(const Rig&) = delete;
 
-  void receive(const wire::ToCollector& m, const std::string& agent = "agent") {
-    ingest.receive(m.SerializeAsString(), agent, now);
+  void receive(const wire::ToCollector& m, const std::string& agent = "agent",
+               const std::string& owner = kLocalOwner) {
+    ingest.receive(m.SerializeAsString(), agent, now, owner);
   }
   const Account& account(std::uint64_t source = 1, std::uint32_t stream = 0) const {
     return ingest.sources().at(SourceId(source)).streams.at(stream).account;
@@ -125,7 +129,7 @@ struct Rig {
 // One source with one or more streams of records, and the messages that tell of them.
 struct FakeSource {
   std::uint64_t id = 1;
-  std::uint32_t epoch = 0;
+  std::uint32_t epoch = 0;  // another one is another agent
   std::map<std::string, std::string> attributes = {
       {"host", "n1"}, {"rank", "0"}, {"pid", "100"}, {"boot_id", "boot"}};
   std::vector<std::pair<std::string, std::uint32_t>> names = {{"Compute", wire::FAMILY_COMPUTE},
@@ -149,7 +153,7 @@ struct FakeSource {
     wire::ToCollector m;
     m.set_version(wire::kWireVersion);
     m.set_run("r");
-    m.set_agent(9);
+    m.set_agent(9 + epoch);
     return m;
   }
   wire::ToCollector hello() const {

@@ -94,6 +94,30 @@ TEST_F(OutboxTest, HelloThenBatchesInOrderThenGoodbye) {
   EXPECT_FALSE(box->outstanding());
 }
 
+TEST_F(OutboxTest, WhatBelongsToAnotherKeyIsTriedNowAndThenAndKeepsNobodyUp) {
+  box->put_hello(hello_of(5));
+  box->put_hello(hello_of(6));
+  box->put_batch(batch_of(5, 0, 3));
+  box->put_batch(batch_of(6, 0, 1));
+  flush();
+  wire::ToAgent r = reply();
+  r.add_not_yours(5);
+  r.add_not_yours(99);
+  box->on_reply_untrusted(r, now);
+  EXPECT_TRUE(box->not_ours(5));
+  EXPECT_FALSE(box->not_ours(6));
+  EXPECT_FALSE(box->not_ours(99));
+  box->put_batch(batch_of(6, 1, 1));
+  flush();
+  EXPECT_THAT(said(), ElementsAre("6:1+1"));
+  ack(6, 2);
+  now = now + options.last_retry;
+  flush();
+  EXPECT_THAT(said(), ElementsAre("H5", "5:0+3"));
+  ack(5, 3);  // its owner has put that right
+  EXPECT_FALSE(box->not_ours(5));
+}
+
 TEST_F(OutboxTest, AFullQueueLosesNothing) {
   box->put_hello(hello_of(5));
   box->put_batch(batch_of(5, 0, 3));

@@ -47,6 +47,8 @@ TEST(RecordCodec, EveryRecordComesBackAndNoPartOfItDoes) {
   leaf.stream = 3;
   leaf.attributes = {{"host", "node7"}, {"rank", "12"}};
   expect_exact(leaf, LeafRecord());
+  leaf.owner = "key node7";
+  expect_exact(leaf, LeafRecord());
   LeafState state;
   state.stack = {{StateId(2), TimeNs(-1)}, {StateId(1023), TimeNs(1'700'000'000'000'000'000)}};
   state.position = TimeNs(1'700'000'000'000'000'777);
@@ -61,6 +63,8 @@ TEST(RecordCodec, EveryRecordComesBackAndNoPartOfItDoes) {
   source.end = TimeNs(99);
   expect_exact(source, SourceRecord());
   source.texts = {{1, NameText::Kind::kVariable, "heat"}, {2, NameText::Kind::kLink, "message\nhalo"}};
+  source.owner = "local";
+  source.speaker = ~0ull;
   expect_exact(source, SourceRecord());
   StreamRecord stream;
   stream.epoch = 1;
@@ -74,23 +78,41 @@ TEST(RecordCodec, EveryRecordComesBackAndNoPartOfItDoes) {
                {});
 }
 
-TEST(RecordCodec, SourcesOfVersion1AreRead) {
+TEST(RecordCodec, SourcesAndLeavesOfOlderVersionsAreRead) {
   SourceRecord source;
   source.epoch = 4;
   source.names = {StateId(2), StateId(5)};
   source.end = TimeNs(99);
   std::string old = encode(source);
-  ASSERT_EQ(old[0], 2);
+  ASSERT_EQ(old[0], 3);
+  old[0] = 2;
+  old.resize(old.size() - 2);  // it ended before the owner and the agent, which are not told
+  SourceRecord back;
+  back.owner = "left from before";
+  back.speaker = 1;
+  Status two = decode_untrusted(old, back);
+  ASSERT_TRUE(two) << two.error().message;
+  EXPECT_EQ(back, source);
   old[0] = 1;
   old.pop_back();  // it ended before the texts, of which there are none
-  SourceRecord back;
   back.texts = {{0, NameText::Kind::kMark, "left from before"}};
   const Status ok = decode_untrusted(old, back);
   ASSERT_TRUE(ok) << ok.error().message;
   EXPECT_EQ(back, source);
-  old[0] = 3;
+  old[0] = 4;
   EXPECT_EQ(decode_untrusted(old, back).error().message,
-            "a source of version 3; this one reads version 1 to 2");
+            "a source of version 4; this one reads version 1 to 3");
+  LeafRecord leaf;
+  leaf.attributes = {{"rank", "3"}};
+  old = encode(leaf);
+  ASSERT_EQ(old[0], 2);
+  old[0] = 1;
+  old.pop_back();
+  LeafRecord leaf_back;
+  leaf_back.owner = "left from before";
+  const Status one = decode_untrusted(old, leaf_back);
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ(leaf_back, leaf);
 }
 
 TEST(RecordCodec, TextsOfNamesThatAreNotThereAreRefused) {

@@ -1,9 +1,12 @@
 // The gate on real sockets: bytes, limits, and what stays behind.
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 
 #include <fstream>
+#include <set>
 
 #include "gate_rig.h"
+#include "margay/transport/lanes.h"
 
 namespace margay::transport {
 namespace {
@@ -178,8 +181,11 @@ TEST_F(GateTest, RefusesWhenAllSlotsAreAuthenticated) {
   auto [a, b] = authenticated_pair();
   auto [c, d] = authenticated_pair();
   counts(&GateCounters::authenticated_now, 2);  // until then one more would take the place of the last
-  EXPECT_TRUE(connect().closed_by_peer());
+  const Fd refused = connect();
   counts(&GateCounters::refused_full, 1);
+  EXPECT_EQ(refused.read(64).size(), 64u) << "a greeting, so that it may be told why";
+  clock.advance(seconds(1));
+  EXPECT_TRUE(refused.closed_by_peer());
   EXPECT_EQ(gate->counters().authenticated_now, 2u);
 }
 
@@ -190,8 +196,54 @@ TEST_F(GateTest, RefusesAnAddressThatHasItsShare) {
   open(l);
   auto [a, b] = authenticated_pair();
   counts(&GateCounters::authenticated_now, 1);
-  EXPECT_TRUE(connect().closed_by_peer());
+  const Fd refused = connect();
   counts(&GateCounters::refused_address, 1);
+  // As much as a client sends that begins a handshake with keys.
+  EXPECT_TRUE(refused.write(kSignature + std::string(90, 'x')));
+  const std::string told = refused.read(64 + 12);
+  EXPECT_EQ(told.substr(64), std::string("\4\x0a\5ERROR\3"
+                                         "300",
+                                         12));
+  clock.advance(seconds(1));
+  EXPECT_TRUE(refused.closed_by_peer());
+}
+
+// They get no more than their bound, whoever comes.
+TEST_F(GateTest, FarewellsAreBoundedInNumberAndTime) {
+  GateLimits l = unlimited_rate();
+  l.connections = 1;
+  listen_unix();
+  open(l);
+  auto [a, b] = authenticated_pair();
+  const std::size_t before = descriptors();
+  std::vector<Fd> all;
+  for (int i = 0; i < 200; ++i) all.push_back(connect());
+  counts(&GateCounters::refused_full, 200);
+  EXPECT_LE(descriptors(), before + 200 + Gate::kMostFarewells + 1);
+  clock.advance(seconds(1));
+  for (const Fd& fd : all) EXPECT_TRUE(fd.closed_by_peer());
+  EXPECT_TRUE(eventually([&] { return descriptors() == before + 200; }));
+}
+
+TEST(GateLanes, EachHandshakeHasOneToItselfAsLongAsThereAreEnough) {
+  Lanes lanes(3);
+  const TimeNs t(1'000'000'000);
+  const std::uint32_t a = lanes.take(1, "10.0.0.1", t), b = lanes.take(2, "10.0.0.2", t);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(lanes.who(a), "10.0.0.1");
+  EXPECT_EQ(lanes.who(b), "10.0.0.2");
+  lanes.leave(1, a, true, t);
+  EXPECT_EQ(lanes.who(a), "");
+  const std::uint32_t c = lanes.take(3, "10.0.0.3", t);
+  EXPECT_EQ(std::set<std::uint32_t>({a, b, c}).size(), 3u) << "the one taken longest ago";
+  lanes.leave(3, c, false, t);  // broke off: its question may still be answered
+  EXPECT_EQ(lanes.who(c), "10.0.0.3");
+  EXPECT_EQ(lanes.take(4, "10.0.0.4", t), a);
+  EXPECT_EQ(lanes.take(5, "10.0.0.5", t), c);
+  EXPECT_EQ(lanes.who(c), "10.0.0.3 or 10.0.0.5");
+  for (std::uint64_t id = 6; id < 500; ++id) lanes.take(id, "10.1.0." + std::to_string(id), t + seconds(2));
+  EXPECT_THAT(lanes.who(a), testing::EndsWith("others"));
+  EXPECT_EQ(lanes.who(7), "");
 }
 
 TEST_F(GateTest, RefusesBeyondTheRate) {

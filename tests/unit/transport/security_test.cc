@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "gate_rig.h"
 #include "margay/transport/dial.h"
 #include "margay/transport/guarded.h"
 #include "margay/wire/margay.pb.h"
@@ -311,6 +312,114 @@ TEST(Endpoints, LeaveTheMachineOnlyWithKeys) {
   EXPECT_EQ(with_port("tcp://host:1", 42), "tcp://host:42");
   EXPECT_EQ(with_port("ipc://host:1", 42), "");
   EXPECT_EQ(port_of("tcp://[::1]:77"), 77u);
+}
+
+// The same sockets where the network does not see them: a gate stands before them.
+class BehindAGate : public Door {
+ protected:
+  void TearDown() override {
+    if (door_) door_->stands_behind({});
+    gate_.reset();
+    Door::TearDown();
+  }
+  void listen(const std::string& domain, const GateLimits& limits = GateLimits()) {
+    constexpr std::uint32_t kLanes = 4;
+    const std::string place = base_ + "/s";
+    std::vector<std::string> lanes;
+    for (std::uint32_t i = 0; i < kLanes; ++i) lanes.push_back("ipc://" + lane_of(place, i));
+    auto socket = GuardedSocket::bind(context_, zmq::socket_type::router, lanes, domain, *door_);
+    ASSERT_TRUE(socket) << socket.error().message;
+    server_.emplace(std::move(*socket));
+    auto gate = Gate::open({{"127.0.0.1:0", place, kLanes}}, limits, clock_,
+                           [this](const std::string& a, const char* r) { door_->note_refusal(a, r); });
+    ASSERT_TRUE(gate) << gate.error().message;
+    gate_ = std::move(*gate);
+    door_->stands_behind([this](const std::string&, std::uint32_t lane) { return gate_->at_lane(0, lane); });
+  }
+  // From that address of this machine.
+  std::unique_ptr<Dial> dial_from(const std::string& address, const std::string& key) {
+    auto d = std::make_unique<Dial>(context_, clock_, zmq::socket_type::dealer,
+                                    "tcp://" + address + ":0;" + gate_->addresses()[0], file(key));
+    const auto ok = d->open();
+    EXPECT_TRUE(ok) << ok.error().message;
+    return d;
+  }
+  bool logged(const std::string& text) {
+    return wait_for([&] {
+      const std::lock_guard lock(mutex_);
+      return std::any_of(log_.begin(), log_.end(),
+                         [&](const std::string& l) { return l.find(text) != std::string::npos; });
+    });
+  }
+  std::unique_ptr<Gate> gate_;
+};
+
+TEST_F(BehindAGate, WhoIsRefusedIsNamedByItsAddress) {
+  listen("ingest");
+  ASSERT_TRUE(trust_server(file("stranger"), load_server_key(dir_)->public_key));
+  auto stranger = dial_from("127.0.0.7", "stranger");
+  auto viewer = dial_from("127.0.0.8", "view");
+  EXPECT_TRUE(wait_for([&] {
+    stranger->look();
+    viewer->look();
+    return !stranger->refused().empty() && !viewer->refused().empty();
+  }));
+  EXPECT_THAT(stranger->refused(), HasSubstr("does not know this key"));
+  EXPECT_TRUE(logged("from 127.0.0.7: its key is not authorised"));
+  EXPECT_TRUE(logged("from 127.0.0.8: 'view' is a viewer"));
+  const Fd port_scan = connect_tcp(gate_->addresses()[0]);
+  EXPECT_TRUE(port_scan.write("GET / HTTP/1.0\r\n\r\n"));
+  EXPECT_TRUE(logged("from 127.0.0.1: it speaks another protocol"));
+}
+
+TEST_F(BehindAGate, AMessageSaysWhereItComesFromAlsoAfterKeysHaveChanged) {
+  listen("ingest");
+  auto source = dial_from("127.0.0.9", "src");
+  const auto heard_from = [&] {
+    std::string address;
+    EXPECT_TRUE(wait_for([&] {
+      say(*source, 1);
+      source->look();
+      server_->keep_up();
+      while (const auto frame = server_->try_receive()) {
+        address = frame->address;
+        EXPECT_EQ(door_->name_of(frame->user), "src");
+      }
+      return !address.empty();
+    }));
+    return address;
+  };
+  EXPECT_EQ(heard_from(), "127.0.0.9");
+  // A second key of the same name is the same owner's; then the first goes, and all connections are cut.
+  ASSERT_TRUE(rotate_client(dir_, "src", file("src.new")));
+  std::filesystem::rename(file("src.new"), file("src"));
+  EXPECT_EQ(heard_from(), "127.0.0.9");
+  const std::uint64_t before = door_->generation();
+  ASSERT_TRUE(retire_client(dir_, "src"));
+  EXPECT_TRUE(wait_for([&] { return door_->generation() > before; }));
+  EXPECT_EQ(heard_from(), "127.0.0.9");
+}
+
+TEST_F(BehindAGate, WhoFindsNoRoomIsToldSoAndComesInLater) {
+  GateLimits limits;
+  limits.connections = limits.unauthenticated = limits.per_address = 1;
+  listen("ingest", limits);
+  auto first = dial_from("127.0.0.7", "src");
+  EXPECT_TRUE(comes_in(*first));
+  auto second = dial_from("127.0.0.8", "src");
+  EXPECT_TRUE(wait_for([&] {
+    second->look();
+    return !second->refused().empty();
+  }));
+  EXPECT_THAT(second->refused(), HasSubstr("no room for another connection"));
+  EXPECT_THAT(second->refused(), testing::Not(HasSubstr("key")));
+  EXPECT_TRUE(logged("from 127.0.0.8: as many connections are open as may be (listen.connections)"));
+  first.reset();
+  EXPECT_TRUE(wait_for([&] {
+    second->look();
+    return second->refused().empty();
+  }));
+  EXPECT_TRUE(comes_in(*second));
 }
 
 TEST(RefusalLog, IsBoundedHoweverManyTryAndSaysHowMany) {

@@ -16,7 +16,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -50,6 +52,8 @@ struct Options {
   std::uint64_t instance = 0;              // of this collector; another one makes agents say hello again
   Limits limits;
   slicer::Operator op;  // the slicer's
+  // For tests: called before the records of a batch are taken; what it throws is met as an error of our own.
+  std::function<void(const wire::EventBatch&)> fault;
 };
 
 // Counters of what happened to messages, not to events (those are in the accounts).
@@ -73,6 +77,9 @@ struct MessageCounters {
   std::uint64_t clock_waits = 0;        // batches put off until the clock of their machine is known
   std::uint64_t clock_steps = 0;        // jumps of another machine's clock
   std::uint64_t clock_refused = 0;      // answers to a question that nobody asked, or that cannot be
+  std::uint64_t not_theirs = 0;      // messages in the name of a source, or of one's sample, of another owner
+  std::uint64_t claims_refused = 0;  // batches and goodbyes with numbers that cannot be
+  std::uint64_t quarantined = 0;     // messages amid which an error of our own was met
   std::uint64_t clock_backwards = 0;
   std::uint64_t unbalanced = 0;     // leaves of states that were not open
   std::uint64_t summed_before = 0;  // events that sources summed which are forgotten
@@ -93,6 +100,14 @@ struct AcceptedBatch {
   std::string columns;
 };
 
+// Who spoke in the name of a source that is another's.
+struct Impostor {
+  std::string agent;  // routing id
+  std::string owner;
+  SourceId source{};
+  std::string belongs_to;  // its owner
+};
+
 // How far each stream is in a cut; acknowledged once the cut is committed.
 using AckPoint = std::vector<std::pair<std::string, wire::StreamAck>>;
 
@@ -100,8 +115,13 @@ class Ingest {
  public:
   Ingest(Options options, slicer::Slicer& slicer, model::StateTable& states);
 
-  // A message from the agent with this routing id. `now` is this host's monotonic time.
-  void receive(std::string_view bytes, const std::string& agent, TimeNs now);
+  // An exception amid a message (no memory, an error of ours) costs that message, and no more: what it held
+  // of records is rejected, and confirmed as such, so that it does not come again; counted as quarantined.
+  //
+  // A message from the agent with this routing id. `now` is this host's monotonic time. `owner`: whose word
+  // it is, as whoever let it in knows (owner_of_key()); nothing in the message can change that.
+  void receive(std::string_view bytes, const std::string& agent, TimeNs now,
+               const std::string& owner = kLocalOwner);
   // Time passes: silence, gaps given up.
   void tick(TimeNs now);
 
@@ -140,6 +160,12 @@ class Ingest {
   };
   Forgotten take_forgotten() { return std::exchange(forgotten_, {}); }
   const std::vector<model::Attributes>& leaves() const { return leaves_; }
+  // Whose sources may feed each leaf; "": an archive of an older version did not tell.
+  const std::vector<std::string>& leaf_keepers() const { return leaf_keepers_; }
+  // Why the message that was received last is to be looked into by a person (an exception's text), or "".
+  const std::string& trouble() const { return trouble_; }
+  // The newest of those that were turned away since the last call, a few.
+  std::vector<Impostor> take_impostors() { return std::exchange(impostors_, {}); }
   // (source, stream) that feeds each leaf now.
   const std::vector<std::pair<SourceId, std::uint32_t>>& leaf_owner() const { return leaf_owner_; }
   // Grows when a leaf joins, or says more of itself.
@@ -157,13 +183,14 @@ class Ingest {
 
   // After a restart: sources as they were in the last cut, and the account of each leaf's former sources.
   void restore(std::vector<Source> sources, std::vector<model::Attributes> leaves,
-               std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner, std::vector<Account> former = {});
+               std::vector<std::pair<SourceId, std::uint32_t>> leaf_owner, std::vector<Account> former = {},
+               std::vector<std::string> leaf_keepers = {});
 
  private:
   void on_hello(const wire::Hello& hello, const std::string& agent, TimeNs now);
   void on_batch(const wire::EventBatch& batch, const std::string& agent, TimeNs now);
   void on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now);
-  void on_node_sample(const wire::NodeSample& sample, TimeNs now);
+  void on_node_sample(const wire::NodeSample& sample, const std::string& agent, TimeNs now);
   void observe_threads(const wire::ProcessSample& process, Source& source, TimeNs at,
                        const model::NodeEvidence& of_process);
   void on_takers(const wire::ProcessSample& process, const Source& source, TimeNs at);
@@ -177,13 +204,21 @@ class Ingest {
                 TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
   TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);
+  void take_message(const std::string& agent, TimeNs now);
+  template <class Part>
+  bool survive(Part&& part);
+  void reject_rest(const wire::EventBatch& batch, TimeNs now);
   void wants_hello(const std::string& agent, SourceId source);
+  bool may_speak_for(SourceId id, std::string& owner, const std::string& agent);
+  bool is_speaker(const Source& source, const std::string& agent);
+  bool has_share(std::uint64_t used, std::uint64_t limit, std::uint64_t own) const;
+  bool cells_fit(std::uint64_t leaves, std::uint64_t states, std::uint64_t own, std::uint64_t limit) const;
   bool know_agent(const std::string& agent, TimeNs now);
   void forget(std::map<SourceId, Source>::iterator it);
   void forget_what_is_over(TimeNs now);
   void listen(TimeNs now);
-  std::shared_ptr<ClockMap> clock_of(const std::string& boot_id, DurationNs offset, DurationNs error);
-  void on_account(const wire::ReaderAccount& account, std::uint64_t reader);
+  std::shared_ptr<ClockMap> clock_of(const Source& source);
+  void on_account(const wire::ReaderAccount& account);
   void on_echo(const wire::ClockEcho& echo, const std::string& agent, TimeNs now);
   void ask_clocks(TimeNs now);
   void tell_slices(const Source& source, const std::string& agent);
@@ -194,6 +229,7 @@ class Ingest {
   StateId stand_in(NameKind kind, const std::string& text);
   void take_name(Source& source, const wire::Name& name, std::string text);
   void restore_names(Source& source);
+  static void keep_whole_names(Source& source);
   std::optional<slicer::Outcome> apply_note(const Source& source, const Stream& stream,
                                             const EventRecord& record, TimeNs t);
   void apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until);
@@ -217,14 +253,27 @@ class Ingest {
     TimeNs next_ask{};
     std::uint32_t answers = 0;
   };
-  std::map<std::string, Agent> agents_;                      // by routing id
-  std::map<std::string, std::shared_ptr<ClockMap>> clocks_;  // by boot id; of other machines
+  std::map<std::string, Agent> agents_;  // by routing id
+  // By owner and boot id; of other machines. What one key's agents answer moves no other's clock.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<ClockMap>> clocks_;
+  // Of the message that is being taken: whose word it is, and which agent says it.
+  std::string owner_ = kLocalOwner;
+  std::uint64_t speaker_ = 0;
+  std::string trouble_;
+  static constexpr std::size_t kMostImpostors = 16;
+  std::vector<Impostor> impostors_;
+  std::vector<std::string> leaf_keepers_;
+  // What each owner has of the tables; bounded by the keys that there are.
+  struct Share {
+    std::uint32_t sources = 0, leaves = 0, states = 0;
+  };
+  std::map<std::string, Share> shares_;
   std::uint64_t topology_version_ = 0;
   MessageCounters counters_;
   std::uint64_t steal_ns_ = 0;
-  // Accounts of readers, by agent number, as told last.
+  // Accounts of readers, by owner and agent number, as told last.
   static constexpr std::size_t kMostReaders = 256;
-  std::map<std::uint64_t, MessageCounters::Readers> readers_;
+  std::map<std::pair<std::string, std::uint64_t>, MessageCounters::Readers> readers_;
   bool finishing_ = false;
   bool goodbyes_came_ = false;
   TimeNs catch_up_until_{};
@@ -237,7 +286,7 @@ class Ingest {
   std::vector<Account> former_;  // by leaf, of sources that are forgotten
   Forgotten forgotten_;
   std::deque<SourceId> over_;  // forgotten after their goodbye, oldest first, bounded
-  std::set<SourceId> over_set_;
+  std::map<SourceId, std::string> over_owner_;
   TimeNs next_asking_{};  // of clocks
   TimeNs no_room_until_{};
   TimeNs next_look_{};                // for what can be forgotten
@@ -245,7 +294,8 @@ class Ingest {
   std::vector<EventRecord> scratch_;  // the same as a whole, where it was decoded
   std::uint32_t records_left_ = 0;    // of the message that is being taken, as is:
   int vain_searches_ = 0;
-  wire::ToCollector message_;  // reused: parsing into it keeps its memory
+  // Reused: parsing into it keeps its memory. Another one after an exception.
+  std::unique_ptr<wire::ToCollector> message_ = std::make_unique<wire::ToCollector>();
 };
 
 }  // namespace margay::ingest

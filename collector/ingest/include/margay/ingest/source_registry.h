@@ -103,9 +103,22 @@ struct Process {
 
 using NameKind = slicer::Reslicer::NameKind;
 
+// Who may speak in a source's name: everybody on this machine who can enter the run's directory is one owner,
+// each key of the network another, by its name (a client's second key has the same).
+inline constexpr const char* kLocalOwner = "local";
+inline std::string owner_of_key(const std::string& name) {
+  return "key " + name;  // no name of a key has a blank
+}
+
 struct Source {
   SourceId id{};
+  // Who introduced it, and so who alone may speak for it; "": an archive of an older version did not tell.
+  std::string owner;
+  // The agent (ToCollector.agent) whose hello was the last, and how many there were: the epoch is counted
+  // here, and nothing that a message says can make it grow.
+  std::optional<std::uint64_t> speaker;
   std::uint32_t epoch = 0;
+  std::uint32_t told_epoch = 0;  // as the speaker numbers it: goes back to it with acknowledgements
   model::Attributes attributes;
   std::vector<StateId> states;  // local name index -> state; kUnknown for names that are no states
   std::vector<std::string> names;

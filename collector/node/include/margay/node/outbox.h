@@ -58,6 +58,9 @@ class Outbox {
   // Something was sent or waits that has not been acknowledged.
   bool outstanding() const;
   bool goodbye_acked(std::uint64_t source) const;
+  // The collector knows this source by another key, and some of its records are kept: they are tried with a
+  // hello every `last_retry`, and there should not be more.
+  bool not_ours(std::uint64_t source) const;
   // Drops all that is known of a source. After its goodbye was acknowledged nothing is lost by it.
   void forget(std::uint64_t source);
 
@@ -98,6 +101,7 @@ class Outbox {
     wire::Hello hello;
     bool hello_due = true;
     TimeNs hello_sent{};
+    TimeNs knock_at{};  // not ours: the earliest time of the next hello; 0: ours, as far as is known
     std::map<std::uint32_t, Stream> streams;
     std::optional<wire::Goodbye> goodbye;
     bool goodbye_sent = false;

@@ -66,6 +66,7 @@ struct LeafRecord {
   SourceId source{};
   std::uint32_t stream = 0;
   model::Attributes attributes;
+  std::string owner = {};  // as SourceRecord.owner; of the sources that fed it
   bool operator==(const LeafRecord&) const = default;
 };
 
@@ -118,6 +119,10 @@ struct SourceRecord {
   // Those of `names` that are no states (kUnknown there), as far as they are kept. Of an imported trace, all:
   // the text of a mark or link is its type, a line break, its value.
   std::vector<NameText> texts = {};
+  // Who may speak for it ("local", "key NAME"; "": not told, or of an imported trace) and the agent that does
+  // (0: not told).
+  std::string owner = {};
+  std::uint64_t speaker = 0;
   bool operator==(const SourceRecord&) const = default;
 };
 

@@ -43,7 +43,7 @@ class Dial {
   void close();
   void give_up_for_now(const std::string& why);
   Status read_key();
-  void on_failure(int kind);
+  void on_failure(int kind, std::uint32_t value);
 
   zmq::context_t& context_;
   const Clock& clock_;

@@ -1,7 +1,8 @@
 // A server socket that is reached from other machines: only keys that an Authenticator admits come in, and
 // only as long as it does.
 //
-// Where it binds is a list of its own (tcp addresses, or ipc paths of something that stands before it).
+// Where it binds is a list of its own (tcp addresses, or ipc paths of something that stands before it). Of
+// several, the authenticator is told which one a handshake came through: "DOMAIN/NUMBER" (gate.h, lanes).
 // Thread safety: belongs to one thread. REQUIRES: the authenticator outlives it.
 #pragma once
 
@@ -37,6 +38,8 @@ class GuardedSocket {
  private:
   GuardedSocket(Socket socket, std::string domain, Authenticator& authenticator)
       : socket_(std::move(socket)), domain_(std::move(domain)), authenticator_(&authenticator) {}
+
+  void bind_one(const std::string& endpoint, const std::vector<std::string>& all);
 
   Socket socket_;
   std::string domain_;

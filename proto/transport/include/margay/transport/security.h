@@ -27,6 +27,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "margay/base/time.h"
@@ -61,12 +62,21 @@ class Authenticator {
   // What a server socket of this domain is to be bound with, now.
   Security server(const std::string& domain) const;
   std::string server_fingerprint() const;
+  // A gate stands before the sockets, and a handshake's domain is "DOMAIN/LANE" (GuardedSocket): `at` says
+  // whose it is. The gate tells of those that it turns away itself (note_refusal), and of those that break
+  // off. Before the first connection; {} before the gate is gone.
+  using At = std::function<std::string(const std::string& domain, std::uint32_t lane)>;
+  void stands_behind(At at);
+  // For the log: somebody was turned away. From any thread; waits for nothing.
+  void note_refusal(const std::string& address, const std::string& reason);
   // Counts what happens to a socket's connections from now on.
   Status watch(zmq::socket_t& socket);
 
   // Whether the user of a message (its key) may still speak in this domain; counts it if not.
   bool admits(const std::string& user, std::string_view domain);
   bool is_operator(const std::string& user) const;
+  // What the user of a message is called in DIR/authorized; "" when it is not (any more).
+  std::string name_of(const std::string& user) const;
   void count_unauthorised() { ++unauthorised_; }
 
   std::uint64_t generation() const { return generation_; }
@@ -89,6 +99,7 @@ class Authenticator {
   void notice_silent_failures();
   // The status text of ZAP: "" when it may.
   std::string decide(const std::string& key, const std::string& domain, const std::string& peer);
+  void say_refusals();
 
   zmq::context_t& context_;
   const std::string keys_;
@@ -99,7 +110,11 @@ class Authenticator {
   std::string signature_;
   std::string problem_;  // last said
 
-  mutable std::mutex mutex_;  // guards the next four
+  static constexpr std::size_t kMostToSay = 64;
+  mutable std::mutex mutex_;  // guards the next seven
+  At at_;
+  std::vector<std::pair<std::string, std::string>> to_say_;  // address, reason
+  std::uint64_t more_to_say_ = 0;
   Users users_;
   KeyPair server_;
   SecurityCounters counters_;

@@ -32,6 +32,9 @@ struct Intake {
 inline constexpr Intake kQuestions{16, 16, 4096};  // a server's that is asked for reports, or told to end
 inline constexpr Intake kSubscriptions{16, 100, 4096};  // a publisher's
 
+// What an authenticator calls the property of messages that says where their sender is.
+inline constexpr const char* kPeerName = "Margay-Peer";
+
 // How a socket protects itself. An endpoint that is not of this machine's file system (ipc) or process
 // (inproc) needs keys; without them it is refused, unless it is a loopback address and `insecure` says so
 // (tests).
@@ -64,7 +67,8 @@ class Socket {
   struct Frame {
     std::string from;  // routing id, for a ROUTER
     std::string body;
-    std::string user;  // what the authenticator called the sender; "" where there is none
+    std::string user;     // what the authenticator called the sender; "" where there is none
+    std::string address;  // where it comes from, as the authenticator knows; "" likewise
   };
   // Takes a waiting message, if any. Messages of an unexpected shape are counted and skipped, so many at a
   // time.
