@@ -91,6 +91,8 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
   }
   if (message_.has_echo()) on_echo(message_.echo(), agent, now);
   if (message_.has_account()) on_account(message_.account(), message_.agent());
+  if (message_.has_node_account() && !unwatched_.take_untrusted(message_.node_account(), agent))
+    ++counters_.refused_by_limit;
   if (message_.has_hello()) on_hello(message_.hello(), agent, now);
   for (const wire::EventBatch& batch : message_.batches()) on_batch(batch, agent, now);
   if (message_.has_node()) on_node_sample(message_.node(), now);
