@@ -107,7 +107,7 @@ class Reader {
   }
   // Everything is said and confirmed, or nobody is left to hear it.
   bool over(bool finishing) {
-    if (!finishing && (!owner_ || owner_->look())) return false;
+    if (!finishing && (!owner_ || owner_->look().presence != node::Presence::kGone)) return false;
     if (!finishing && !streams_.done()) {
       ended_ = TimeNs();
       return false;  // the program goes on without whoever started us

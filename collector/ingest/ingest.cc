@@ -150,6 +150,8 @@ void Ingest::take_message(const std::string& agent, TimeNs now) {
   }
   if (m.has_echo()) on_echo(m.echo(), agent, now);
   if (m.has_account()) on_account(m.account());
+  if (m.has_node_account() && !unwatched_.take_untrusted(m.node_account(), agent))
+    ++counters_.refused_by_limit;
   // Each part stands alone: what one costs, the others do not pay.
   if (m.has_hello() && !survive([&] { on_hello(m.hello(), agent, now); }))
     if (const auto it = sources_.find(SourceId(m.hello().source())); it != sources_.end())

@@ -115,6 +115,10 @@ void Ingest::committed(const AckPoint& point) {
   }
 }
 
+void Ingest::unwatched_committed(std::uint64_t version) {
+  for (const auto& [agent, number] : unwatched_.committed(version)) reply(agent).set_node_account(number);
+}
+
 void Ingest::tell_taken() {
   for (auto& [id, source] : sources_) {
     if (!source.news) continue;

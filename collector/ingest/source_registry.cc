@@ -43,7 +43,9 @@ model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, 
   model::Attributes a = source;
   a["thread"] = name.empty() ? std::to_string(stream) : name;
   if (a.contains("rank")) return a;
-  const std::string process = a.contains("pid") ? a["pid"] : std::to_string(id.value);
+  std::string process = a.contains("pid") ? a["pid"] : std::to_string(id.value);
+  // In each PID namespace there is a first process.
+  if (const auto space = a.find("pid_namespace"); space != a.end()) process += "@" + space->second;
   const auto program = a.find("program");
   a["process"] = program == a.end() ? process : program->second + ":" + process;
   return a;

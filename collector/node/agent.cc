@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -22,30 +23,31 @@ constexpr DurationNs kEndPatience = milliseconds(500);  // for processes to end 
 constexpr DurationNs kGoodbyePatience = seconds(5);     // without progress, for goodbyes to be acknowledged
 constexpr DurationNs kLongestEnd = seconds(25);         // for all of that
 constexpr DurationNs kScanAnyway = seconds(1);          // also where nothing seems to have changed
+constexpr DurationNs kHalfMadePatience = seconds(10);   // for a process to come to an end with its segment
 
-// "p<pid>-<start time>"; 0 if it is not such a name.
-std::int64_t pid_of(std::string_view name) {
-  std::int64_t pid = 0;
-  std::uint64_t start = 0;
-  const std::size_t dash = name.find('-');
-  if (name.empty() || name[0] != 'p' || dash == std::string_view::npos) return 0;
-  const char* end = name.data() + name.size();
-  const auto a = std::from_chars(name.data() + 1, name.data() + dash, pid);
-  const auto b = std::from_chars(name.data() + dash + 1, end, start);
-  if (a.ec != std::errc() || a.ptr != name.data() + dash || b.ec != std::errc() || b.ptr != end) return 0;
-  return pid;
+// "p<pid>-<start time>-<PID namespace>", of old "p<pid>-<start time>"; nothing if it is not such a name.
+std::optional<ProcessName> name_of(std::string_view file) {
+  if (file.empty() || file[0] != 'p') return std::nullopt;
+  ProcessName name;
+  const char *at = file.data() + 1, *const end = file.data() + file.size();
+  const auto number = [&](auto& to) {
+    const auto r = std::from_chars(at, end, to);
+    at = r.ptr;
+    return r.ec == std::errc();
+  };
+  const auto dash = [&] { return at != end && *at++ == '-'; };
+  if (!number(name.pid) || name.pid <= 0 || name.pid > INT32_MAX || !dash() || !number(name.start_time))
+    return std::nullopt;
+  if (at != end && (!dash() || !number(name.pid_namespace) || at != end)) return std::nullopt;
+  return name;
 }
 
 std::optional<ProcessProbe> probe_of(std::int64_t pid) {
   if (pid <= 0) return std::nullopt;
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  char text[2048];
-  std::FILE* f = std::fopen(path.c_str(), "re");
-  if (f == nullptr) return ProcessProbe(pid, ~std::uint64_t{0});
-  const std::size_t n = std::fread(text, 1, sizeof(text), f);
-  std::fclose(f);
-  const auto stat = parse_stat({text, n});
-  return ProcessProbe(pid, stat ? stat->start_time : ~std::uint64_t{0});
+  // Started by it, we know that it is the one that has the pid now.
+  ProcessProbe any(pid, 0);
+  const Looked looked = any.look();
+  return ProcessProbe(pid, looked.stat ? looked.stat->start_time : 0);
 }
 
 }  // namespace
@@ -57,6 +59,7 @@ struct Agent::Source {
   std::uint32_t epoch = 0;
   TimeNs found;
   bool ready = false;
+  bool introduced = false;  // its hello has been said
   bool goodbye = false;
   bool not_ours = false;  // said
   // What the last hello said.
@@ -69,8 +72,10 @@ Agent::Agent(AgentOptions options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
       outbox_(options_.outbox),
+      unwatched_(options_.unwatched),
+      namespace_(own_pid_namespace(options_.proc)),
       processes_({options_.host, options_.period, options_.sample_period, options_.scan_period,
-                  options_.owner_pid, options_.cores},
+                  options_.owner_pid, options_.cores, options_.proc, options_.descriptors},
                  clock),
       budget_(options_.cores),
       owner_(probe_of(options_.owner_pid)) {}
@@ -92,46 +97,114 @@ void Agent::scan() {
     return TimeNs(t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec);
   };
   const TimeNs changed = ns(st.st_mtim);
-  if (scanned_ == changed && clock_.monotonic() < next_scan_) return;
-  DIR* dir = opendir(options_.rings.c_str());
-  if (dir == nullptr) return;
+  const bool try_again = finishing_ && !left_out_.empty();
+  if (scanned_ == changed && clock_.monotonic() < next_scan_ && !try_again) return;
+  if (directory_ == nullptr) directory_.reset(opendir(options_.rings.c_str()));
+  if (directory_ == nullptr) return;
+  rewinddir(directory_.get());
   bool half_made = false;
-  while (const dirent* entry = readdir(dir)) {
+  short_of_ = false;
+  unnamed_ = 0;
+  while (const dirent* entry = readdir(directory_.get())) {
     const std::string name = entry->d_name;
-    if (pid_of(name) > 0 && !sources_.contains(name) && !unreadable_.contains(name))
-      half_made = !open(name) || half_made;
+    if (!name_of(name) || sources_.contains(name) || closed_.contains(name)) continue;
+    const auto known = left_out_.find(name);
+    if (known != left_out_.end() && known->second == wire::Unwatched::UNREADABLE) continue;
+    half_made = !open(name) || half_made;
   }
-  closedir(dir);
+  count_unwatched();
   scanned_.reset();
   if (!half_made && ns(now) - changed > kTicks) scanned_ = changed;
   next_scan_ = clock_.monotonic() + kScanAnyway;
 }
 
+// Counted, and tried again where that can change. The sentence is said once for each reason, or for each
+// file.
+void Agent::leave_out(const std::string& name, wire::Unwatched::Reason reason, const std::string& sentence) {
+  const auto known = left_out_.find(name);
+  if (known == left_out_.end() && left_out_.size() >= kMostNames) {
+    ++unnamed_;
+    return;
+  }
+  const bool news = known == left_out_.end() || known->second != reason;
+  left_out_[name] = reason;
+  if (news && (told_.insert(reason).second || reason == wire::Unwatched::UNREADABLE))
+    messages_.push_back(sentence);
+}
+
+void Agent::count_unwatched() {
+  std::array<std::uint64_t, wire::Unwatched::Reason_ARRAYSIZE> counts{};
+  for (const auto& [name, reason] : left_out_) ++counts[reason];
+  counts[wire::Unwatched::TOO_MANY] += unnamed_;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    unwatched_.now(static_cast<wire::Unwatched::Reason>(i), counts[i]);
+  wire::NodeAccount account = unwatched_.account(options_.host + ":" + options_.rings);
+  if (account.unwatched_size() == 0 && !accounted_) return;
+  accounted_ = true;
+  outbox_.put_node_account(std::move(account));
+}
+
 // False: it is half made, and to be tried again.
 bool Agent::open(const std::string& name) {
   const std::string path = options_.rings + "/" + name;
-  if (sources_.size() >= kMostSources) {
-    if (!std::exchange(full_, true))
-      messages_.push_back("more than " + std::to_string(kMostSources) +
-                          " processes: the rest are not watched");
+  if (sources_.size() >= options_.most_sources) {
+    leave_out(name, wire::Unwatched::TOO_MANY,
+              "more than " + std::to_string(options_.most_sources) +
+                  " processes: the others are not watched until some of these have ended");
+    return true;
+  }
+  if (short_of_) {
+    leave_out(name, wire::Unwatched::NO_DESCRIPTOR, "");
     return true;
   }
   auto reader = SegmentReader::open_untrusted(path);
   if (reader) {
+    const std::uint64_t id = reader->source_id();
+    if (processes_.knows(id) || let_go_.contains(id)) {
+      // A process that has become another program, or a copy.
+      leave_out(name, wire::Unwatched::UNREADABLE,
+                path + ": is of a process whose events were taken from another file; it is not watched");
+      return true;
+    }
     auto source = std::make_unique<Source>(std::move(*reader), clock_.monotonic());
     source->epoch = source->reader.next_epoch();
     const SegmentIdentity& who = source->reader.identity();
-    processes_.add(source->id, who.pid, who.start_time);
+    processes_.add(source->id, ProcessName{who.pid, who.start_time, who.pid_namespace},
+                   {who.locked ? path : "", source->reader.file()});
     if (budget_.slice().value > 0) source->reader.tell_slices(budget_.slice(), budget_.origin());
     sources_.emplace(name, std::move(source));
+    left_out_.erase(name);
+    half_made_.erase(name);
   } else if (reader.error().code == ErrorCode::kUnavailable) {
-    // Its process is at it, or died over it.
-    if (kill(static_cast<pid_t>(pid_of(name)), 0) != 0 && errno == ESRCH) unlink(path.c_str());
-    return false;
+    return half_made(name, path);
+  } else if (reader.error().code == ErrorCode::kLimit) {
+    short_of_ = true;
+    leave_out(name, wire::Unwatched::NO_DESCRIPTOR,
+              reader.error().message +
+                  "; this process, and those that come, are not watched until there is " +
+                  "room; raise the limits on open files and memory (ulimit -n, ulimit -v)");
   } else if (reader.error().code != ErrorCode::kNotFound) {
-    messages_.push_back(reader.error().message + "; this process is not watched");
-    unreadable_.insert(name);
+    leave_out(name, wire::Unwatched::UNREADABLE, reader.error().message + "; this process is not watched");
   }
+  return true;
+}
+
+// Its process is at it, or died over it. False: it is to be tried again.
+bool Agent::half_made(const std::string& name, const std::string& path) {
+  const ProcessName who = *name_of(name);
+  const bool ours = who.pid_namespace == 0 || who.pid_namespace == namespace_;
+  if (ours && kill(static_cast<pid_t>(who.pid), 0) != 0 && errno == ESRCH) {
+    unlink(path.c_str());
+    half_made_.erase(name);
+    left_out_.erase(name);
+    return false;
+  }
+  if (half_made_.size() >= kMostNames) return true;
+  const auto [since, fresh] = half_made_.try_emplace(name, clock_.monotonic());
+  if (clock_.monotonic() - since->second < kHalfMadePatience) return false;
+  leave_out(name, wire::Unwatched::OTHER,
+            path + ": has been half made for " + std::to_string(kHalfMadePatience.value / 1'000'000'000) +
+                " s; this process is not watched until it goes on");
   return true;
 }
 
@@ -157,6 +230,8 @@ void Agent::say_hello(Source& source) {
   attributes["host"] = who.host;
   attributes["boot_id"] = who.boot_id;
   attributes["pid"] = std::to_string(who.pid);
+  if (who.pid_namespace != 0 && who.pid_namespace != namespace_)
+    attributes["pid_namespace"] = std::to_string(who.pid_namespace);
   attributes["start_time"] = std::to_string(who.start_time);
   attributes["command"] = who.command;
   if (!who.mpi.empty()) attributes["mpi"] = who.mpi;
@@ -171,9 +246,9 @@ void Agent::say_hello(Source& source) {
     if (it != who.environment.end()) attributes[attribute] = it->second;
   }
   // Before MPI_Init has returned the launcher's word is as good.
-  source.rank_told = source.reader.rank();
-  if (source.rank_told >= 0) {
-    attributes["rank"] = std::to_string(source.rank_told);
+  const std::int32_t rank = source.reader.rank();
+  if (rank >= 0) {
+    attributes["rank"] = std::to_string(rank);
     attributes["world_size"] = std::to_string(source.reader.world_size());
   } else {
     for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
@@ -186,6 +261,9 @@ void Agent::say_hello(Source& source) {
   if (const auto& last = processes_.seen(source.id).last) attributes["core"] = std::to_string(last->core);
 
   const auto names = source.reader.names();
+  if (!source.reader.intact()) return;  // it will be given up
+  source.rank_told = rank;
+  source.introduced = true;
   source.names_told = static_cast<std::uint32_t>(names.size());
   for (const SegmentName& n : names) {
     wire::Name* name = hello.add_names();
@@ -205,11 +283,10 @@ bool Agent::drain_ring(Source& source, std::uint32_t index, bool last) {
   RingReader& ring = source.reader.ring(index);
   auto look = ring.look(clock_.monotonic());
   if (!look) {
-    messages_.push_back("process " + std::to_string(source.reader.identity().pid) + ": " +
-                        look.error().message + "; it is given up");
-    say_goodbye(source, wire::Goodbye::INCOMPLETE);
+    give_up(source, look.error().message);
     return true;
   }
+  constexpr const char* kCutShort = "its shared memory was cut short, or written over";
   wire::EventBatch batch;
   const auto head = [&] {
     batch.Clear();
@@ -240,6 +317,10 @@ bool Agent::drain_ring(Source& source, std::uint32_t index, bool last) {
     }
     if (n == 0) break;
     any = true;
+    if (!source.reader.intact()) {  // or what was read is zeros
+      give_up(source, kCutShort);
+      return true;
+    }
     // Records may use names that the last hello did not have.
     if (source.reader.name_count() != source.names_told || source.reader.rank() != source.rank_told)
       say_hello(source);
@@ -253,6 +334,10 @@ bool Agent::drain_ring(Source& source, std::uint32_t index, bool last) {
     outbox_.put_batch(std::move(batch));
   }
   const bool empty = ring.tail() == look->head && !(last && look->holds);
+  if (!source.reader.intact()) {
+    give_up(source, kCutShort);
+    return true;
+  }
   if (!any) {
     head();
     // NOLINTNEXTLINE(bugprone-use-after-move): head() made it anew
@@ -278,12 +363,7 @@ void Agent::drain(Source& source) {
           "key that was used first (the daemon's log names both)");
     return;
   }
-  if (!source.reader.intact()) {
-    messages_.push_back("process " + std::to_string(source.reader.identity().pid) +
-                        ": its shared memory was cut short; it is given up");
-    say_goodbye(source, wire::Goodbye::INCOMPLETE);
-    return;
-  }
+  if (!source.reader.intact()) return give_up(source, "its shared memory was cut short, or written over");
   const bool gone =
       processes_.seen(source.id)
           .gone;  // known before the rings are read, so that what is read is all there ever will be
@@ -316,10 +396,20 @@ void Agent::drain(Source& source) {
                                                          : wire::Goodbye::KILLED);
 }
 
+void Agent::give_up(Source& source, const std::string& why) {
+  if (source.goodbye) return;
+  messages_.push_back("process " + std::to_string(source.reader.identity().pid) + ": " + why +
+                      "; it is given up, and what it does from now on is not known");
+  unwatched_.add(wire::Unwatched::GIVEN_UP);
+  count_unwatched();
+  say_goodbye(source, wire::Goodbye::INCOMPLETE);
+}
+
 void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
   if (source.goodbye) return;
-  if (source.names_told == 0) say_hello(source);
+  if (!source.introduced) say_hello(source);
   source.goodbye = true;
+  if (!source.introduced) return;  // it was cut short before anything was known of it
   wire::Goodbye goodbye;
   goodbye.set_source(source.id);
   goodbye.set_epoch(source.epoch);
@@ -343,12 +433,18 @@ void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
     // to be.
     total->set_produced(look->pending ? look->dropped + look->head : look->produced);
   }
-  if (reason != wire::Goodbye::INCOMPLETE && source.reader.ringless() > 0) {
+  if (const std::uint64_t ringless = reason == wire::Goodbye::INCOMPLETE ? 0 : source.reader.ringless();
+      ringless > 0) {
     wire::StreamTotal* total = goodbye.add_streams();
     total->set_stream(kRinglessStream);
-    total->set_produced(source.reader.ringless());
-    total->set_dropped(source.reader.ringless());
-    total->set_untold(source.reader.ringless());
+    total->set_produced(ringless);
+    total->set_dropped(ringless);
+    total->set_untold(ringless);
+  }
+  // Cut short just now: these totals are worth nothing.
+  if (reason != wire::Goodbye::INCOMPLETE && !source.reader.intact()) {
+    source.goodbye = false;
+    return give_up(source, "its shared memory was cut short, or written over");
   }
   goodbye.set_end_ns(end.value);
   outbox_.put_goodbye(goodbye);
@@ -357,13 +453,16 @@ void Agent::say_goodbye(Source& source, wire::Goodbye::Reason reason) {
 void Agent::let_go_of_acknowledged() {
   for (auto it = sources_.begin(); it != sources_.end();) {
     Source& source = *it->second;
-    if (!source.goodbye || !outbox_.goodbye_acked(source.id)) {
+    if (!source.goodbye || (source.introduced && !outbox_.goodbye_acked(source.id))) {
       ++it;
       continue;
     }
-    const std::string path = options_.rings + "/" + it->first;
-    // A live process keeps its mapping and writes on into memory that nobody reads.
-    unlink(path.c_str());
+    // Of a process that may live the file stays: it may not be unlinked, and is not read again.
+    if (processes_.seen(source.id).gone)
+      unlink((options_.rings + "/" + it->first).c_str());
+    else if (closed_.size() < kMostNames)
+      closed_.insert(it->first);
+    if (let_go_.size() < kMostNames) let_go_.insert(source.id);
     outbox_.forget(source.id);
     processes_.remove(source.id);
     it = sources_.erase(it);
@@ -415,9 +514,13 @@ bool Agent::done() {
       left_ = left;
       moved_ = now;
     }
-    return sources_.empty() || now - moved_ >= kGoodbyePatience || now - *finishing_ >= kLongestEnd;
+    // Those for which there was no room may have it now.
+    const bool all = sources_.empty() && !outbox_.node_account_waits() &&
+                     std::none_of(left_out_.begin(), left_out_.end(),
+                                  [](const auto& n) { return n.second == wire::Unwatched::TOO_MANY; });
+    return all || now - moved_ >= kGoodbyePatience || now - *finishing_ >= kLongestEnd;
   }
-  if (!owner_ || owner_->look()) return false;
+  if (!owner_ || owner_->look().presence != Presence::kGone) return false;
   const bool all_ended =
       std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s.second->goodbye; });
   if (!all_ended) {

@@ -38,6 +38,15 @@ void use_all_cores() {
     return;  // as we are, then
 }
 
+// As many descriptors as we may have: each process takes some. The job is not started by us, and keeps its
+// own limit.
+void use_all_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 // One agent per directory: two would take records from each other.
 bool lock(const std::string& rings) {
   const int fd = open((rings + "/.agent").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -116,6 +125,7 @@ int main(int argc, char** argv) try {
   if (!lock(place.rings()))
     return complain(place.rings() + ": cannot be locked: it is missing, or another agent is at work there");
   use_all_cores();
+  use_all_descriptors();
   struct sigaction action {};
   action.sa_handler = [](int) { g_terminate = 1; };
   sigaction(SIGTERM, &action, nullptr);
@@ -129,6 +139,7 @@ int main(int argc, char** argv) try {
 
   node::AgentOptions options;
   options.rings = place.rings();
+  options.unwatched = place.unwatched_file();
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   options.host = node::clean_text(host, sizeof(host));

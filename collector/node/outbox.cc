@@ -47,7 +47,16 @@ void Outbox::put_account(const wire::ReaderAccount& account) {
   account_due_ = true;
 }
 
+void Outbox::put_node_account(wire::NodeAccount account) {
+  account.set_number(node_account_.number());
+  if (account.SerializeAsString() == node_account_.SerializeAsString()) return;
+  account.set_number(account.number() + 1);
+  node_account_ = std::move(account);
+  node_account_due_ = true;
+}
+
 bool Outbox::outstanding() const {
+  if (node_account_waits()) return true;
   if (sources_.empty()) return false;
   if (bytes_ > 0 || !ever_heard_) return true;
   return std::any_of(sources_.begin(), sources_.end(),
@@ -91,6 +100,7 @@ void Outbox::rewind_all(bool all) {
   for (auto& [id, source] : sources_) rewind(source, all);
   heard_ = false;
   account_due_ = !account_.empty();
+  node_account_due_ = node_account_.number() != 0;
   ++resends_;
 }
 
@@ -163,6 +173,12 @@ void Outbox::on_reply_untrusted(const wire::ToAgent& reply, TimeNs now) {
     echo_->set_received_ns(now.value);
   }
   for (const wire::StreamAck& ack : reply.acks()) apply(ack, now);
+  // Of an earlier one it says nothing about what has changed since.
+  if (reply.node_account() != 0 && reply.node_account() == node_account_.number() && node_account_waits()) {
+    node_account_acked_ = reply.node_account();
+    since_ = now;
+    retry_ = options_.first_retry;
+  }
   for (const std::uint64_t id : reply.need_hello()) {
     const auto it = sources_.find(id);
     if (it == sources_.end() || it->second.hello_due || now - it->second.hello_sent < kHelloOnItsWay)
@@ -300,6 +316,11 @@ void Outbox::flush(TimeNs now, const Send& send) {
     wire::ToCollector message;
     if (!message.mutable_account()->ParseFromString(account_) || transmit(message, send))
       account_due_ = false;
+  }
+  if (node_account_due_ && refused_.empty()) {
+    wire::ToCollector message;
+    *message.mutable_node_account() = node_account_;
+    if (transmit(message, send)) node_account_due_ = false;
   }
   if (!outstanding()) {
     moving_ = false;

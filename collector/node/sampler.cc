@@ -1,10 +1,13 @@
 #include "margay/node/sampler.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -31,6 +34,8 @@ bool number(std::string_view word, T& to) {
   const auto r = std::from_chars(word.data(), word.data() + word.size(), to);
   return r.ec == std::errc() && r.ptr == word.data() + word.size();
 }
+
+constexpr const char* kFileNames[] = {"stat", "schedstat", "io"};
 
 std::string_view read_at_start(int fd, std::array<char, 2048>& room) {
   if (fd < 0) return {};
@@ -105,43 +110,79 @@ std::uint64_t read_steal_ns() {
   return ticks ? ticks_to_ns(*ticks) : 0;
 }
 
-ProcessProbe::ProcessProbe(std::int64_t pid, std::uint64_t start_time) : start_time_(start_time) {
-  const std::string dir = "/proc/" + std::to_string(pid);
-  stat_ = open((dir + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-  schedstat_ = open((dir + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC);
-  io_ = open((dir + "/io").c_str(), O_RDONLY | O_CLOEXEC);
+Descriptors spare_descriptors() {
+  // Sockets, the log, files that are open for a moment; and whoever shares the process with us.
+  constexpr std::size_t kOthers = 128;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  const std::size_t most = std::min<std::size_t>(limit.rlim_cur, std::size_t{1} << 20);
+  return {most > kOthers ? most - kOthers : 0};
+}
+
+ProcessProbe::ProcessProbe(std::int64_t pid, std::uint64_t start_time, Descriptors* keep,
+                           const std::string& proc)
+    : pid_(pid), start_time_(start_time), keep_(keep), place_(proc + "/" + std::to_string(pid) + "/") {
+  if (keep_ != nullptr && keep_->left < kFiles) return;
+  for (std::uint8_t f = 0; f < kFiles; ++f) {
+    kept_[f] = open((place_ + kFileNames[f]).c_str(), O_RDONLY | O_CLOEXEC);
+    if (kept_[f] >= 0 && keep_ != nullptr) --keep_->left;
+  }
 }
 
 ProcessProbe::ProcessProbe(ProcessProbe&& other) noexcept
-    : start_time_(other.start_time_),
-      stat_(std::exchange(other.stat_, -1)),
-      schedstat_(std::exchange(other.schedstat_, -1)),
-      io_(std::exchange(other.io_, -1)) {}
+    : pid_(other.pid_),
+      start_time_(other.start_time_),
+      keep_(other.keep_),
+      place_(std::move(other.place_)),
+      kept_(std::exchange(other.kept_, {-1, -1, -1})) {}
 
 ProcessProbe::~ProcessProbe() {
-  if (stat_ >= 0) close(stat_);
-  if (schedstat_ >= 0) close(schedstat_);
-  if (io_ >= 0) close(io_);
+  for (const int fd : kept_)
+    if (fd >= 0) {
+      close(fd);
+      if (keep_ != nullptr) ++keep_->left;
+    }
 }
 
-std::optional<ProcStat> ProcessProbe::look() {
+// Nothing, and errno says why: where reading fails, or opening it.
+std::string_view ProcessProbe::read(File file, std::array<char, 2048>& room) const {
+  if (kept_[file] >= 0) return read_at_start(kept_[file], room);
+  const int fd = open((place_ + kFileNames[file]).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  const std::string_view text = read_at_start(fd, room);
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return text;
+}
+
+Looked ProcessProbe::look() {
   std::array<char, 2048> room;
-  const auto stat = parse_stat(read_at_start(stat_, room));
-  if (!stat || stat->start_time != start_time_ || stat->state == 'X') return std::nullopt;
+  errno = 0;
+  const std::string_view text = read(kStat, room);
+  const bool ended = errno == ESRCH;
+  const auto stat = parse_stat(text);
+  if (!stat) {
+    // Of a process that is hidden the kernel says that it is not there, but by kill().
+    const bool none = kill(static_cast<pid_t>(pid_), 0) != 0 && errno == ESRCH;
+    return {(kept_[kStat] >= 0 && ended) || none ? Presence::kGone : Presence::kHidden, std::nullopt};
+  }
+  if ((start_time_ != 0 && stat->start_time != start_time_) || stat->state == 'X')
+    return {Presence::kGone, {}};
   // A first thread that has ended is a zombie as well; its process lives while there are others.
-  if (stat->state == 'Z' && stat->threads <= 1) return std::nullopt;
-  return *stat;
+  if (stat->state == 'Z' && stat->threads <= 1) return {Presence::kGone, {}};
+  return {Presence::kThere, *stat};
 }
 
 SchedStat ProcessProbe::scheduled() {
   std::array<char, 2048> room;
-  const auto s = parse_schedstat(read_at_start(schedstat_, room));
+  const auto s = parse_schedstat(read(kSchedStat, room));
   return s ? *s : SchedStat();
 }
 
 std::uint64_t ProcessProbe::storage_bytes() {
   std::array<char, 2048> room;
-  const auto bytes = parse_storage_bytes(read_at_start(io_, room));
+  const auto bytes = parse_storage_bytes(read(kIo, room));
   return bytes ? *bytes : 0;
 }
 

@@ -19,6 +19,29 @@ namespace margay::node {
 using probe::RingControl;
 using probe::SegmentHeader;
 
+namespace {
+
+// Copies what another process may write to meanwhile. What is used afterwards is the copy: the compiler may
+// not read the original a second time.
+void copy_once(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  asm volatile("" ::: "memory");
+}
+template <class T>
+T once(const T& shared) {
+  return __atomic_load_n(&shared, __ATOMIC_RELAXED);
+}
+
+// Text of at most kRoom bytes, copied.
+template <std::size_t kRoom>
+std::string text_once(const char (&shared)[kRoom]) {
+  char copy[kRoom];
+  copy_once(copy, shared, kRoom);
+  return clean_text(copy, kRoom);
+}
+
+}  // namespace
+
 RingReader::RingReader(RingControl* control, const margay_record* slots, std::uint64_t capacity,
                        probe::SumTable* sums)
     : control_(control),
@@ -63,8 +86,10 @@ std::size_t RingReader::take(const Look& look, std::size_t most, std::vector<Eve
   if (n == 0) return 0;
   const std::size_t begin = tail_ & (capacity_ - 1);
   const std::size_t first = std::min<std::size_t>(n, capacity_ - begin);
-  out.insert(out.end(), slots_ + begin, slots_ + begin + first);
-  out.insert(out.end(), slots_, slots_ + (n - first));
+  const std::size_t before = out.size();
+  out.resize(before + n);
+  copy_once(out.data() + before, slots_ + begin, first * sizeof(margay_record));
+  copy_once(out.data() + before + first, slots_, (n - first) * sizeof(margay_record));
   tail_ += n;
   control_->tail.store(tail_, std::memory_order_release);
   last_time_ = std::max(last_time_, TimeNs(out.back().time_ns));
@@ -85,7 +110,7 @@ std::size_t RingReader::take_sums(const Look& look, bool now_or_never, std::vect
     if (look.asked - claimed_ < DurationNs(10 * probe::kGuardNs)) return 0;
   }
   margay_record records[probe::kMostPieceRecords];
-  const std::uint32_t n = probe::piece_records(*sums_, records);
+  const std::uint32_t n = probe::piece_records(probe::SumPiece(*sums_), records);
   std::atomic_thread_fence(std::memory_order_acquire);
   const bool same = sums_->summed.load(std::memory_order_relaxed) == look.summed &&
                     sums_->generation.load(std::memory_order_relaxed) == generation &&
@@ -131,7 +156,8 @@ std::optional<std::uint16_t> RingReader::open_state() const {
   const std::uint64_t reach = std::min<std::uint64_t>({tail, capacity_ / 2, 256});
   std::uint64_t closed = 0;  // visits that ended, whose begin lies farther back
   for (std::uint64_t at = tail; at > tail - reach;) {
-    const margay_record& r = slots_[--at & (capacity_ - 1)];
+    margay_record r;
+    copy_once(&r, &slots_[--at & (capacity_ - 1)], sizeof r);
     if (r.kind == MARGAY_LEAVE) ++closed;
     if (r.kind == MARGAY_STACK || r.kind == MARGAY_SUM_OPEN) return closed == 0 ? r.state : std::uint16_t{0};
     if ((r.kind == MARGAY_ENTER || r.kind == MARGAY_SUM_INSIDE) && closed-- == 0) return r.state;
@@ -145,77 +171,74 @@ std::string clean_text(const char* text, std::size_t room) {
 
 Result<SegmentReader> SegmentReader::open_untrusted(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0)
-    return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(errno));
-  const auto refuse = [&](ErrorCode code, const std::string& why) {
-    ::close(fd);
-    return fail(code, path + ": " + why);
-  };
+  if (fd < 0) {
+    const bool short_of = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return fail(errno == ENOENT ? ErrorCode::kNotFound
+                : short_of      ? ErrorCode::kLimit
+                                : ErrorCode::kIo,
+                path + ": " + std::strerror(errno));
+  }
   struct stat st {};
-  if (fstat(fd, &st) != 0) return refuse(ErrorCode::kIo, std::strerror(errno));
-  if (!S_ISREG(st.st_mode)) return refuse(ErrorCode::kCorrupt, "not a file");
-  if (st.st_uid != geteuid()) return refuse(ErrorCode::kInvalidArgument, "belongs to somebody else");
-  if (st.st_size == 0) return refuse(ErrorCode::kUnavailable, "is being made");
-  if (st.st_size != static_cast<off_t>(probe::kFileBytes))
-    return refuse(ErrorCode::kCorrupt, "has " + std::to_string(st.st_size) + " bytes, should have " +
-                                           std::to_string(probe::kFileBytes));
-  void* memory = mmap(nullptr, probe::kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) return refuse(ErrorCode::kIo, std::strerror(errno));
-  auto* header = static_cast<SegmentHeader*>(memory);
-  const auto refuse_mapped = [&](ErrorCode code, const std::string& why) {
-    munmap(memory, probe::kFileBytes);
-    return refuse(code, why);
+  const auto why_not = [&]() -> Error {
+    if (fstat(fd, &st) != 0) return {ErrorCode::kIo, std::strerror(errno)};
+    if (!S_ISREG(st.st_mode)) return {ErrorCode::kCorrupt, "not a file"};
+    if (st.st_uid != geteuid()) return {ErrorCode::kInvalidArgument, "belongs to somebody else"};
+    if (st.st_size == 0) return {ErrorCode::kUnavailable, "is being made"};
+    if (st.st_size != static_cast<off_t>(probe::kFileBytes))
+      return {ErrorCode::kCorrupt, "has " + std::to_string(st.st_size) + " bytes, should have " +
+                                       std::to_string(probe::kFileBytes)};
+    return {};
   };
-  const std::uint64_t magic = header->magic.load(std::memory_order_acquire);
-  if (magic == 0) return refuse_mapped(ErrorCode::kUnavailable, "is being made");
-  if (magic != probe::kMagic) return refuse_mapped(ErrorCode::kCorrupt, "is not a segment of Margay's probe");
-  if (header->layout != probe::kLayoutVersion)
-    return refuse_mapped(ErrorCode::kVersion, "was written by a probe of layout " +
-                                                  std::to_string(header->layout) + "; this agent reads " +
-                                                  std::to_string(probe::kLayoutVersion));
-  if (header->header_bytes != sizeof(SegmentHeader) || header->file_bytes != probe::kFileBytes)
-    return refuse_mapped(ErrorCode::kCorrupt, "its sizes are not those of its layout");
-  if (header->pid <= 0 || header->pid > INT32_MAX)
-    return refuse_mapped(ErrorCode::kCorrupt, "its pid is none");
+  if (Error error = why_not(); !error.message.empty()) {
+    ::close(fd);
+    return fail(error.code, path + ": " + error.message);
+  }
+  auto mapping = GuardedMapping::map(fd, probe::kFileBytes, path);
+  ::close(fd);  // an agent has many segments, and few descriptors
+  if (!mapping) return tl::unexpected(mapping.error());
+  const auto refuse = [&](ErrorCode code, const std::string& why) { return fail(code, path + ": " + why); };
+  const SegmentHeader& header = *static_cast<const SegmentHeader*>(mapping->data());
+  const std::uint64_t magic = header.magic.load(std::memory_order_acquire);
+  if (magic == 0) return refuse(ErrorCode::kUnavailable, "is being made");
+  if (magic != probe::kMagic) return refuse(ErrorCode::kCorrupt, "is not a segment of Margay's probe");
+  const std::uint32_t layout = once(header.layout);
+  if (layout != probe::kLayoutVersion)
+    return refuse(ErrorCode::kVersion, "was written by a probe of layout " + std::to_string(layout) +
+                                           "; this agent reads " + std::to_string(probe::kLayoutVersion));
+  if (once(header.header_bytes) != sizeof(SegmentHeader) || once(header.file_bytes) != probe::kFileBytes)
+    return refuse(ErrorCode::kCorrupt, "its sizes are not those of its layout");
+  SegmentIdentity identity;
+  identity.pid = once(header.pid);
+  if (identity.pid <= 0 || identity.pid > INT32_MAX) return refuse(ErrorCode::kCorrupt, "its pid is none");
   Capacities capacities;
   for (std::uint32_t r = 0; r < probe::kRings; ++r) {
-    // Read once: what was checked is what is used.
-    capacities[r] = static_cast<const volatile std::uint64_t&>(header->rings[r].control.capacity);
-    if (header->rings[r].control.offset != probe::ring_offset(r) || !probe::valid_capacity(r, capacities[r]))
-      return refuse_mapped(ErrorCode::kCorrupt, "ring " + std::to_string(r) + " lies outside its place");
+    capacities[r] = once(header.rings[r].control.capacity);
+    if (once(header.rings[r].control.offset) != probe::ring_offset(r) ||
+        !probe::valid_capacity(r, capacities[r]))
+      return refuse(ErrorCode::kCorrupt, "ring " + std::to_string(r) + " lies outside its place");
   }
-  return SegmentReader(fd, header, capacities);
-}
-
-SegmentReader::SegmentReader(int fd, SegmentHeader* header, const Capacities& capacities)
-    : fd_(fd), header_(header) {
-  identity_.pid = header->pid;
-  identity_.start_time = header->start_time;
-  identity_.boot_id = clean_text(header->boot_id, sizeof(header->boot_id));
-  identity_.host = clean_text(header->host, sizeof(header->host));
-  identity_.command = clean_text(header->command, sizeof(header->command));
-  identity_.mpi = clean_text(header->mpi, sizeof(header->mpi));
-  identity_.clock = clean_text(header->clock, sizeof(header->clock));
+  identity.start_time = once(header.start_time);
+  identity.pid_namespace = once(header.pid_namespace);
+  identity.locked = once(header.locked) == 1;
+  identity.boot_id = text_once(header.boot_id);
+  identity.host = text_once(header.host);
+  identity.command = text_once(header.command);
+  identity.mpi = text_once(header.mpi);
+  identity.clock = text_once(header.clock);
   for (std::uint32_t i = 0; i < probe::kEnvironment; ++i)
-    if (header->environment[i][0] != '\0')
-      identity_.environment[probe::kEnvironmentKeys[i]] =
-          clean_text(header->environment[i], sizeof(header->environment[i]));
-  char* base = reinterpret_cast<char*>(header);
-  for (std::uint32_t r = 0; r < probe::kRings; ++r)
-    rings_.emplace_back(&header->rings[r].control,
-                        reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)), capacities[r],
-                        &header->rings[r].sums);
+    if (std::string value = text_once(header.environment[i]); !value.empty())
+      identity.environment[probe::kEnvironmentKeys[i]] = std::move(value);
+  return SegmentReader(std::move(*mapping), FileId{st.st_dev, st.st_ino}, std::move(identity), capacities);
 }
 
-SegmentReader::SegmentReader(SegmentReader&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      header_(std::exchange(other.header_, nullptr)),
-      identity_(std::move(other.identity_)),
-      rings_(std::move(other.rings_)) {}
-
-SegmentReader::~SegmentReader() {
-  if (header_ != nullptr) munmap(header_, probe::kFileBytes);
-  if (fd_ >= 0) ::close(fd_);
+SegmentReader::SegmentReader(GuardedMapping mapping, FileId file, SegmentIdentity identity,
+                             const Capacities& capacities)
+    : mapping_(std::move(mapping)), file_(file), identity_(std::move(identity)) {
+  char* const base = static_cast<char*>(mapping_.data());
+  for (std::uint32_t r = 0; r < probe::kRings; ++r)
+    rings_.emplace_back(&header().rings[r].control,
+                        reinterpret_cast<const margay_record*>(base + probe::ring_offset(r)), capacities[r],
+                        &header().rings[r].sums);
 }
 
 std::uint64_t SegmentReader::source_id() const {
@@ -225,52 +248,54 @@ std::uint64_t SegmentReader::source_id() const {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   };
   mix(identity_.boot_id + "/" + std::to_string(identity_.pid) + "/" + std::to_string(identity_.start_time));
+  // Two processes of two namespaces may have the same pid, and have begun in the same tick.
+  if (identity_.pid_namespace != 0) mix("/" + std::to_string(identity_.pid_namespace));
   return hash;
 }
 
 std::uint32_t SegmentReader::next_epoch() {
-  return header_->epoch.fetch_add(1, std::memory_order_relaxed) + 1;
+  return header().epoch.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 std::int32_t SegmentReader::rank() const {
-  return std::max(-1, header_->rank.load(std::memory_order_acquire));
+  return std::max(-1, header().rank.load(std::memory_order_acquire));
 }
 std::int32_t SegmentReader::world_size() const {
-  return std::max(0, header_->world_size.load(std::memory_order_acquire));
+  return std::max(0, header().world_size.load(std::memory_order_acquire));
 }
 std::uint32_t SegmentReader::flags() const {
-  return header_->flags.load(std::memory_order_acquire);
+  return header().flags.load(std::memory_order_acquire);
 }
 std::uint32_t SegmentReader::name_count() const {
-  return std::min(header_->names_used.load(std::memory_order_acquire), probe::kNames);
+  return std::min(header().names_used.load(std::memory_order_acquire), probe::kNames);
 }
 
 std::vector<SegmentName> SegmentReader::names() const {
   std::vector<SegmentName> names(name_count());
   for (std::size_t i = 0; i < names.size(); ++i)
-    names[i] = {clean_text(header_->names[i], probe::kNameBytes), header_->families[i]};
+    names[i] = {text_once(header().names[i]), once(header().families[i])};
   return names;
 }
 
 void SegmentReader::tell_slices(DurationNs slice, TimeNs origin) {
-  header_->slice_ns.store(slice.value, std::memory_order_relaxed);
-  header_->slice_origin_ns.store(origin.value, std::memory_order_relaxed);
+  header().slice_ns.store(slice.value, std::memory_order_relaxed);
+  header().slice_origin_ns.store(origin.value, std::memory_order_relaxed);
 }
 
 DurationNs SegmentReader::clock_error() const {
-  return DurationNs(header_->clock_error_ns.load(std::memory_order_relaxed));
+  return DurationNs(header().clock_error_ns.load(std::memory_order_relaxed));
 }
 
 std::uint64_t SegmentReader::ringless() const {
-  return header_->ringless.load(std::memory_order_relaxed);
+  return header().ringless.load(std::memory_order_relaxed);
 }
 
 bool SegmentReader::intact() const {
-  struct stat st {};
-  return fstat(fd_, &st) == 0 && st.st_size == static_cast<off_t>(probe::kFileBytes);
+  // Longer again, it would be zeros without a fault.
+  return header().magic.load(std::memory_order_acquire) == probe::kMagic && !mapping_.broken();
 }
 
 bool SegmentReader::ring_used(std::uint32_t index) const {
-  const std::uint32_t state = header_->rings[index].control.state.load(std::memory_order_acquire);
+  const std::uint32_t state = header().rings[index].control.state.load(std::memory_order_acquire);
   return state == probe::kLive || state == probe::kEnded;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ char g_complaint[512];  // RUN_DIR/rings/.complained
 bool g_local_trouble = false;
 std::uint64_t g_most_records = kFirstRingRecords;  // of a ring, as MARGAY_RING_RECORDS says
 pid_t g_pid = 0;
+std::uint64_t g_pid_namespace = 0;
 pthread_key_t g_thread_key;
 std::atomic<std::uint32_t> g_attaching{0};
 enum Making : std::uint32_t { kNotYet, kAtIt, kTried };
@@ -85,6 +87,28 @@ std::uint64_t own_start_time() {
   return p == nullptr ? 0 : strtoull(p + 1, nullptr, 10);
 }
 
+// 0: not known.
+std::uint64_t own_pid_namespace() {
+  char link[64];  // "pid:[4026531836]"
+  const ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+  if (n <= 0) return 0;
+  link[n] = '\0';
+  const char* const number = strchr(link, '[');
+  return number == nullptr ? 0 : strtoull(number + 1, nullptr, 10);
+}
+
+// The lock belongs to the open file, which the mapping holds: it outlives the descriptor, and a program that
+// closes those it does not know, and ends with the process or its image. (A reader may be trying it just
+// now.)
+bool lock_for_life(int fd) {
+  for (int tries = 0; tries < 100; ++tries)
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+      return true;
+    else if (errno != EWOULDBLOCK)
+      return false;
+  return false;
+}
+
 void copy(char* to, std::size_t room, const char* from) {
   std::size_t n = strnlen(from, room - 1);
   memcpy(to, from, n);
@@ -130,6 +154,7 @@ void describe(SegmentHeader& h, std::uint64_t start_time) {
   h.file_bytes = kFileBytes;
   h.pid = g_pid;
   h.start_time = start_time;
+  h.pid_namespace = g_pid_namespace;
   read_file("/proc/sys/kernel/random/boot_id", h.boot_id, sizeof(h.boot_id));
   h.boot_id[strcspn(h.boot_id, "\n")] = '\0';
   gethostname(h.host, sizeof(h.host) - 1);
@@ -150,17 +175,6 @@ void describe(SegmentHeader& h, std::uint64_t start_time) {
     h.rings[r].control.offset = ring_offset(r);
     h.rings[r].control.capacity = records_of(r);
   }
-}
-
-void in_child_after_fork() {
-  // The parent's ring has one producer, and that is not us.
-  g_page.mode.store(Mode::kOff, std::memory_order_release);
-  t_thread.writer.unbind();
-  t_thread.claimed = t_thread.named = false;
-  // What the child names itself is of a process of its own, if it does.
-  g_page.segment = nullptr;
-  g_making.store(kNotYet, std::memory_order_relaxed);
-  g_annotations.store(Mode::kUnknown, std::memory_order_release);
 }
 
 void at_thread_end(void* value) {
@@ -200,6 +214,22 @@ void discard(Unnamed& u) {
   u = Unnamed{};
 }
 
+void in_child_after_fork() {
+  // What the parent has mapped holds its lock: the parent would be taken to live for as long as this child
+  // does.
+  if (g_unnamed.memory != nullptr) discard(g_unnamed);
+  if (g_page.segment == nullptr) return;
+  // The parent's ring has one producer, and that is not us.
+  g_page.mode.store(Mode::kOff, std::memory_order_release);
+  t_thread.writer.unbind();
+  t_thread.claimed = t_thread.named = false;
+  munmap(g_page.segment, kFileBytes);
+  // What the child names itself is of a process of its own, if it does.
+  g_page.segment = nullptr;
+  g_making.store(kNotYet, std::memory_order_relaxed);
+  g_annotations.store(Mode::kUnknown, std::memory_order_release);
+}
+
 std::uint64_t first_bytes() {
   return ring_offset(0) + records_of(0) * sizeof(margay_record);
 }
@@ -212,10 +242,13 @@ const char* look_around(std::uint64_t& start_time, char* rings, std::size_t room
   g_local_trouble = true;
   g_pid = getpid();
   start_time = own_start_time();
+  g_pid_namespace = own_pid_namespace();
   const int n = snprintf(rings, room, "%s/rings", dir);
+  // Processes of two namespaces may have the same pid, and have begun at the same time.
   if (n < 0 || static_cast<std::size_t>(n) >= room ||
-      snprintf(g_path, sizeof(g_path), "%s/p%ld-%llu", rings, static_cast<long>(g_pid),
-               static_cast<unsigned long long>(start_time)) >= static_cast<int>(sizeof(g_path)) ||
+      snprintf(g_path, sizeof(g_path), "%s/p%ld-%llu-%llu", rings, static_cast<long>(g_pid),
+               static_cast<unsigned long long>(start_time),
+               static_cast<unsigned long long>(g_pid_namespace)) >= static_cast<int>(sizeof(g_path)) ||
       snprintf(g_complaint, sizeof(g_complaint), "%s/.complained", rings) >=
           static_cast<int>(sizeof(g_complaint)))
     return "MARGAY_RUN_DIR is too long";
@@ -233,6 +266,7 @@ const char* furnish(int fd, std::uint64_t start_time, void*& memory) {
   if (mapped == MAP_FAILED) return "its rings cannot be mapped";
   memory = mapped;
   describe(*static_cast<SegmentHeader*>(memory), start_time);
+  static_cast<SegmentHeader*>(memory)->locked = lock_for_life(fd) ? 1 : 0;
   return nullptr;
 }
 
@@ -345,6 +379,7 @@ void prepare() {
     u.fd = high;
   }
   u.pid = g_pid;
+  static_cast<void>(watch_threads());  // a child lets go of it
   if (fstat(u.fd, &u.file) != 0 || furnish(u.fd, start_time, u.memory) != nullptr) {
     g_no_memory_at_load = true;
     return discard(u);

@@ -11,32 +11,46 @@ constexpr std::uint32_t kWorld = 0;  // its number, whosever MPI it is
 
 }  // namespace
 
-std::uint32_t piece_records(const SumTable& table, margay_record* out) {
-  std::uint32_t n = 0;
-  std::int64_t t = table.begin_ns;
-  const std::uint32_t entries = table.entries < kMostSums ? table.entries : kMostSums;
+SumPiece::SumPiece(const SumTable& table)
+    : begin_ns(table.begin_ns),
+      until_ns(table.until_ns),
+      posted_bytes(table.posted_bytes),
+      posted_who(table.posted_who),
+      posted_comm(table.posted_comm),
+      entries(table.entries.bounded()),
+      depth(table.depth.bounded()) {
+  for (std::uint32_t i = 0; i < depth; ++i) open[i] = table.open[i];
   for (std::uint32_t i = 0; i < entries; ++i) {
     const SumEntry& e = table.entry[i];
-    const auto state = static_cast<std::uint16_t>(table.state[i]);
+    entry[i] = {e.duration_ns, e.longest_ns, e.bytes, e.visits,      e.entered,
+                e.messages,    e.peer,       e.tag,   table.state[i]};
+  }
+}
+
+std::uint32_t piece_records(const SumPiece& piece, margay_record* out) {
+  std::uint32_t n = 0;
+  std::int64_t t = piece.begin_ns;
+  for (std::uint32_t i = 0; i < piece.entries; ++i) {
+    const SumPiece::Entry& e = piece.entry[i];
     t = static_cast<std::int64_t>(static_cast<std::uint64_t>(t) + static_cast<std::uint64_t>(e.duration_ns));
     if (e.visits != 0 || e.duration_ns != 0)
-      out[n++] = {t, static_cast<std::uint64_t>(e.longest_ns), e.peer, e.tag, e.visits, state, MARGAY_SUM, 0};
+      out[n++] = {t, static_cast<std::uint64_t>(e.longest_ns), e.peer, e.tag, e.visits, e.state, MARGAY_SUM,
+                  0};
     if (e.entered != 0 || e.messages != 0)
       out[n++] = {t,         e.bytes, MARGAY_NO_PEER,   static_cast<std::int32_t>(e.messages),
-                  e.entered, state,   MARGAY_SUM_MOVED, 0};
+                  e.entered, e.state, MARGAY_SUM_MOVED, 0};
   }
-  if (t < table.until_ns) t = table.until_ns;  // of a thread that was killed while it added
-  const std::uint32_t depth = table.depth < kMostOpen ? table.depth : kMostOpen;
+  if (t < piece.until_ns) t = piece.until_ns;  // of a thread that was killed while it added
   out[n++] = {t, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_SUM_OPEN, 0};
-  for (std::uint32_t i = 0; i < depth; ++i) {
+  for (std::uint32_t i = 0; i < piece.depth; ++i) {
     if (i > 0) out[n++] = {t, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, 0, MARGAY_SUM_INSIDE, 0};
-    out[n - 1].state = table.open[i];
+    out[n - 1].state = piece.open[i];
   }
-  if (depth > 0) {
-    out[n - 1].bytes = table.posted_bytes;
-    out[n - 1].peer = Told::peer_of(table.posted_who);
-    out[n - 1].tag = Told::tag_of(table.posted_who);
-    out[n - 1].comm = table.posted_comm;
+  if (piece.depth > 0) {
+    out[n - 1].bytes = piece.posted_bytes;
+    out[n - 1].peer = Told::peer_of(piece.posted_who);
+    out[n - 1].tag = Told::tag_of(piece.posted_who);
+    out[n - 1].comm = piece.posted_comm;
   }
   return n;
 }
@@ -67,14 +81,14 @@ bool SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_
 }
 
 std::uint8_t SumWriter::place_of(SumTable& table, std::uint16_t state) {
-  const std::uint32_t entries = table.entries;
+  const std::uint32_t entries = table.entries.own();
   for (std::uint32_t i = 0; i < entries; ++i)
     if (table.state[i] == state) return static_cast<std::uint8_t>(i);
   return new_place(table, state);
 }
 
 std::uint8_t SumWriter::new_place(SumTable& table, std::uint16_t state) {
-  const std::uint32_t entries = table.entries;
+  const std::uint32_t entries = table.entries.own();
   if (entries == kMostSums) return kNowhere;
   SumEntry& e = table.entry[entries];
   e.duration_ns = 0;
@@ -111,7 +125,7 @@ void RingWriter::publish_sums() {
   const SumTable& table = *sums_.table();
   if (table.held.load(std::memory_order_relaxed) != 0) {
     margay_record records[kMostPieceRecords];
-    const std::uint32_t n = piece_records(table, records);
+    const std::uint32_t n = piece_records(SumPiece(table), records);
     const std::uint64_t head = control_->head.load(std::memory_order_relaxed);
     if (has_room(head, n)) {
       for (std::uint32_t i = 0; i < n; ++i) slots_[(head + i) & (capacity_ - 1)] = records[i];

@@ -18,6 +18,26 @@ if(MARGAY_SANITIZE)
   endif()
 endif()
 
+# What makes a mistake with memory end a program instead of doing what somebody else wants: what users run reads shared
+# memory, sockets and files that others write. Not with sanitizers, which look for the same and are no builds for users, nor
+# without optimisation, which _FORTIFY_SOURCE needs. The probe is no part of it: what goes into other people's programs needs
+# no newer C library than theirs, and each instruction on a call's way is theirs to pay (collector/probe/CMakeLists.txt).
+# tests/checks/hardening looks at the programs; Debian's crt1.o has no mark of CET, so theirs have none either, but the
+# instructions are there.
+add_library(margay_hardening INTERFACE)
+if(NOT MARGAY_SANITIZE)
+  set(released "$<CONFIG:Release,RelWithDebInfo>")
+  target_compile_options(margay_hardening INTERFACE
+    "$<${released}:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2;-fstack-protector-strong;-fstack-clash-protection>"
+    "$<$<AND:${released},$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-fPIE>")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(margay_hardening INTERFACE "$<${released}:-fcf-protection=full>")
+  endif()
+  target_link_options(margay_hardening INTERFACE "$<${released}:LINKER:-z,relro,-z,now>"
+    "$<$<AND:${released},$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-pie>")
+endif()
+target_link_libraries(margay_options INTERFACE margay_hardening)
+
 # What is compiled as a test, and not as what users run. Test sources are half of all compile time: most of it goes into
 # GoogleTest's templates, whose optimisation and instrumentation find nothing. They are checked for addresses; undefined
 # behaviour is looked for in Margay itself. Position-independent as Qt wants it, for all share one precompiled header.

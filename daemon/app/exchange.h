@@ -38,6 +38,9 @@ struct Standing {
   std::vector<std::string> conditions;    // by leaf
   std::uint32_t live = 0, ended = 0;      // sources
   observe::Values values;                 // what the ingest fills of the table of counters
+  std::uint64_t processes = 0;            // that are or were there, as far as is known
+  std::uint64_t unwatched = 0;            // of them, those that are not watched, or were not to their end
+  std::string unwatched_why;              // a clause
   std::string archive_trouble;            // why nothing gets into the archive now, or ""
   TimeNs archive_trouble_since{};         // trace time
   std::string retention;  // what the archive's bounds have cost so far, a sentence; "": nothing

@@ -98,6 +98,13 @@ Status IngestStage::restore(const store::Resume& resume) {
   states_ = resume.states;
   states_committed_ = states_.size();
   cut_ = acked_cut_ = resume.sequence;
+  for (const store::Blob& b : resume.state) {
+    if (b.name != ingest::kUnwatchedBlob) continue;
+    auto unwatched = ingest::Unwatched::decode_untrusted(b.bytes);
+    if (!unwatched) return tl::unexpected(unwatched.error());
+    unwatched_submitted_ = unwatched->version();
+    ingest_.restore_unwatched(std::move(*unwatched));
+  }
   if (resume.leaves.empty()) {
     slicer_.start(run_.begin);
     return {};
@@ -278,6 +285,9 @@ void IngestStage::commit(bool last) {
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
   if (pending_handling_) cut.state.push_back({alert::kHandlingBlob, pending_handling_->bytes});
+  const std::uint64_t unwatched = ingest_.unwatched().version();
+  if (unwatched != unwatched_submitted_)
+    cut.state.push_back({ingest::kUnwatchedBlob, ingest_.unwatched().encode()});
   cut.phases_end = pending_phases_end_;
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
   cut.signatures = pending_signatures_;
@@ -293,6 +303,7 @@ void IngestStage::commit(bool last) {
   if (!commits_->try_submit(std::move(cut))) return;  // stopped
   ++cut_;
   received_ = 0;
+  if (unwatched != unwatched_submitted_) unwatched_cuts_[cut_] = unwatched_submitted_ = unwatched;
   static_cast<void>(ingest_.take_goodbyes());
   start_counted_ = true;
   ack_points_[cut_] = ingest_.ack_point();
@@ -332,6 +343,9 @@ void IngestStage::poll_commits() {
     exchange_.for_analysis.ring();
   }
   handling_cuts_.erase(handling_cuts_.begin(), handled);
+  const auto counted = unwatched_cuts_.upper_bound(committed);
+  if (counted != unwatched_cuts_.begin()) ingest_.unwatched_committed(std::prev(counted)->second);
+  unwatched_cuts_.erase(unwatched_cuts_.begin(), counted);
   const auto newest = ack_points_.upper_bound(committed);
   if (newest != ack_points_.begin()) ingest_.committed(std::prev(newest)->second);
   ack_points_.erase(ack_points_.begin(), newest);

@@ -97,7 +97,9 @@ class IngestStage {
   std::map<LevelIndex, std::uint32_t> pending_phases_end_;
   std::optional<store::ReportRecord> pending_report_;
   std::optional<Findings::Handling> pending_handling_;
-  std::map<std::uint64_t, std::uint64_t> handling_cuts_;  // cut -> the version that it holds
+  std::map<std::uint64_t, std::uint64_t> handling_cuts_;   // cut -> the version that it holds
+  std::map<std::uint64_t, std::uint64_t> unwatched_cuts_;  // likewise
+  std::uint64_t unwatched_submitted_ = 0;
   ingest::Ingest::Forgotten pending_forgotten_;
   std::vector<store::RawBlock> pending_raw_;
   std::vector<EventRecord> raw_scratch_;

@@ -62,6 +62,12 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::records_repeated, c.repeats);
   v.set(Id::gaps_pending, c.gaps_pending);
   v.set(Id::gaps_given_up, c.gaps_given_up);
+  const ingest::Unwatched& unwatched = ingest_.unwatched();
+  s->unwatched = unwatched.processes();
+  s->unwatched_why = unwatched.why();
+  s->processes = ingest_.sources().size() + c.sources_forgotten + s->unwatched - unwatched.given_up();
+  v.set(Id::processes_unwatched, s->unwatched);
+  v.explain(Id::processes_unwatched, s->unwatched_why);
   v.set(Id::sources_unknown, c.unknown_source);
   v.set(Id::refused_by_limit, c.refused_by_limit);
   v.set(Id::sources_forgotten, c.sources_forgotten);

@@ -157,6 +157,9 @@ void add_health(const ReportInput& in, wire::Report& report) {
   if (in.standing == nullptr) return;
   health->set_sources_live(in.standing->live);
   health->set_sources_ended(in.standing->ended);
+  health->set_processes(in.standing->processes);
+  health->set_processes_unwatched(in.standing->unwatched);
+  health->set_unwatched_why(in.standing->unwatched_why);
   health->set_archive_trouble(in.standing->archive_trouble);
   health->set_archive_trouble_since_ns(in.standing->archive_trouble_since.value);
   health->set_retention(in.standing->retention);
@@ -305,6 +308,10 @@ std::string build_summary(const SummaryInput& in) {
   events["in_flight"] = in_flight;
   j["events"] = std::move(events);
   j["summed"] = in.standing == nullptr ? 0 : in.standing->values[observe::Id::events_summed];
+  // What no account of a source has: processes of which nothing is known.
+  j["processes"] = {{"there", in.standing == nullptr ? 0 : in.standing->processes},
+                    {"unwatched", in.standing == nullptr ? 0 : in.standing->unwatched},
+                    {"why", in.standing == nullptr ? "" : in.standing->unwatched_why}};
   j["sources"] = std::move(sources);
   j["phases"] = phases_json(in.levels, 0);
   j["levels"] = coarser_phases_json(in.levels);

@@ -4,6 +4,7 @@
 
 #include "alerts.h"
 #include "margay/terminal/text.h"
+#include "margay/terminal/unwatched.h"
 #include "picture.h"
 
 namespace margay::terminal {
@@ -77,6 +78,10 @@ void LiveLines::alerts(const wire::Report& report, std::vector<Line>& out) {
 
 void LiveLines::loss(const wire::Report& report, TimeNs now, std::vector<Line>& out) {
   const auto& h = report.health();
+  if (h.processes_unwatched() > unwatched_told_) {
+    out.push_back({report.watermark_ns(), "NOT WATCHED: " + printable(unwatched_text(h), true, 500)});
+    unwatched_told_ = h.processes_unwatched();
+  }
   if (h.lost_events() <= lost_told_) return;
   if (loss_was_told_ && !report.final() && minus(now.value, loss_told_at_.value) < kLossPeriod.value) return;
   std::uint64_t probe = 0, wire = 0, late = 0, rejected = 0;

@@ -146,7 +146,9 @@ void draw_vitals(Scene& s, int line) {
   if (h.lost_events() > 0)
     part("lost " + grouped(h.lost_events()), Palette::bad());
   else
-    part("lost 0", Palette::good());
+    part("lost 0", h.processes_unwatched() > 0 ? Palette::bad_text() : Palette::good());
+  if (h.processes_unwatched() > 0)
+    part(grouped(h.processes_unwatched()) + " PROCESSES NOT WATCHED", Palette::bad());
   if (!h.archive_trouble().empty()) part("ARCHIVE NOT WRITTEN", Palette::bad());
   part(std::to_string(h.sources_live()) + " sources live, " + std::to_string(h.sources_ended()) + " ended",
        {});

@@ -8,6 +8,7 @@
 #include "alerts.h"
 #include "margay/terminal/table.h"
 #include "margay/terminal/text.h"
+#include "margay/terminal/unwatched.h"
 #include "measured.h"
 #include "palette.h"
 #include "picture.h"
@@ -52,7 +53,11 @@ std::string head_text(const wire::Report& r) {
     out += "!! THE ARCHIVE IS NOT WRITTEN since " +
            duration_text(minus(h.archive_trouble_since_ns(), r.run_begin_ns())) + ": " +
            printable(h.archive_trouble(), true, 400) + "\n";
-  out += h.lost_events() == 0 ? "no event was lost\n" : "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
+  const std::string unwatched = unwatched_text(h);
+  if (!unwatched.empty()) out += "!! NOT WATCHED: " + printable(unwatched, true, 500) + "\n";
+  out += h.lost_events() != 0 ? "!! LOST " + grouped(h.lost_events()) + " EVENTS\n"
+         : unwatched.empty()  ? "no event was lost\n"
+                              : "no event of the processes that are watched was lost\n";
   out += measured_text(r);
   if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
   return out;
@@ -216,6 +221,9 @@ std::string status_json(const wire::Report& r) {
             {"emitted_wall_ns", r.emitted_wall_ns()},
             {"lag_ns", h.lag_ns()},
             {"lost_events", h.lost_events()},
+            {"processes", h.processes()},
+            {"processes_unwatched", h.processes_unwatched()},
+            {"unwatched_why", h.unwatched_why()},
             {"sources_live", h.sources_live()},
             {"sources_ended", h.sources_ended()},
             {"restarts", h.restarts()},

@@ -137,7 +137,7 @@ class Reader {
       tell_news();
       log::tick();
       if (finished_ && over()) return 0;
-      if (owner_ && !owner_->look()) g_terminate = 1;
+      if (owner_ && owner_->look().presence == node::Presence::kGone) g_terminate = 1;
       if (attached_ && outbox_.finish()) g_terminate = 1;  // the run is over
       take_orders(more ? 0 : kPauseMs);
     }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "margay/config/units.h"
+#include "margay/ingest/unwatched.h"
 #include "margay/terminal/text.h"
 
 namespace margay::app {
@@ -115,6 +116,13 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
   for (const store::AlertRecord& a : all->alerts) ++facts.alerts[a.status];
   add(facts.events, all->streams);
   add(facts.events, all->former);
+  for (const store::Blob& b : all->state) {
+    if (b.name != ingest::kUnwatchedBlob) continue;
+    const auto unwatched = ingest::Unwatched::decode_untrusted(b.bytes);
+    if (!unwatched) return tl::unexpected(unwatched.error());
+    facts.unwatched = unwatched->processes();
+    facts.unwatched_why = unwatched->why();
+  }
   const auto use = archive.disk_use();
   if (!use) return tl::unexpected(use.error());
   facts.bytes = use->archive;

@@ -31,6 +31,8 @@ struct ArchiveFacts {
   std::size_t leaves = 0, sources = 0, phases = 0;
   std::vector<std::string> phase_names;       // each once, as they came
   std::map<std::string, std::size_t> alerts;  // by status
+  std::uint64_t unwatched = 0;                // processes of which nothing is known, or not to their end
+  std::string unwatched_why;                  // a clause
   store::StreamRecord events;                 // sums over all streams that ever were
   std::uint64_t bytes = 0;                    // on the disk
   // Of the newest slices of the finest level, where they were counted: non-empty cells, and the bytes that

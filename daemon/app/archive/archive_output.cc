@@ -76,6 +76,8 @@ json facts_json(const ArchiveFacts& f) {
                 {"probe_dropped", f.events.probe_dropped},
                 {"wire_lost", f.events.wire_lost},
                 {"rejected", f.events.rejected}}}};
+  out["processes_unwatched"] = f.unwatched;
+  out["unwatched_why"] = f.unwatched_why;
   out["cells"] = f.compact ? "compact" : "exact";
   if (f.newest)
     out["newest_cells"] = {
@@ -146,10 +148,13 @@ std::string info_text(const ArchiveFacts& f) {
   const store::StreamRecord& e = f.events;
   const std::uint64_t lost = e.late_dropped + e.probe_dropped + e.wire_lost + e.rejected;
   line("events", grouped(e.produced) + " produced, " + grouped(e.modelled) + " modelled, " +
-                     (lost == 0 ? "none lost"
+                     (lost == 0 ? f.unwatched == 0 ? "none lost" : "none lost of those that were watched"
                                 : grouped(lost) + " lost: " + grouped(e.probe_dropped) + " dropped, " +
                                       grouped(e.wire_lost) + " on the way, " + grouped(e.late_dropped) +
                                       " too late, " + grouped(e.rejected) + " rejected"));
+  if (f.unwatched > 0)
+    line("not watched",
+         count(f.unwatched, "process", "processes") + ", or not to the end: " + f.unwatched_why);
   for (std::size_t i = 0; i < f.levels.size(); ++i) {
     const auto& level = f.levels[i];
     std::string text = "slices of " + terminal::slice_text(level.slice.value) + ": ";

@@ -21,6 +21,7 @@
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
 #include "margay/transport/local_user.h"
+#include "margay/terminal/unwatched.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
@@ -442,8 +443,9 @@ void Run::print_end() {
   for (const auto& s : last_.health().sources()) produced += s.produced();
   say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
+  const std::string unwatched = terminal::unwatched_text(last_.health());
   if (last_.health().sources_size() == 0) {
-    say(nothing_seen(request_));
+    say(unwatched.empty() ? nothing_seen(request_) : unwatched);
     return;
   }
   const std::uint64_t lost = last_.health().lost_events();
@@ -451,10 +453,13 @@ void Run::print_end() {
   for (const auto& c : last_.health().counters())
     if (c.name() == "events_summed") summed = c.value();
   say(grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) + " resources, " +
-      (lost == 0 ? "none lost" : grouped(lost) + " lost") + "; " +
-      (summed == 0 ? "" : grouped(summed) + " more were summed in the process; ") +
+      (lost != 0           ? grouped(lost) + " lost"
+       : unwatched.empty() ? "none lost"
+                           : "none lost of those that were watched") +
+      "; " + (summed == 0 ? "" : grouped(summed) + " more were summed in the process; ") +
       std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts_) +
       (alerts_ == 1 ? " alert" : " alerts"));
+  if (!unwatched.empty()) say(unwatched);
   say("archive: " + flags_.archive);
 }
 

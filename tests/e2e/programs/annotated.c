@@ -5,6 +5,7 @@
  *   annotated names COUNT              COUNT states of different names, one after the other
  *   annotated fork                     the child names states as well, while one of the parent's is open
  *   annotated unbalanced               leaves and enters that do not match
+ *   annotated linger FILE              a few states, and a few more once there is such a file
  *   annotated ends                     a thread that ends soon; the process goes on
  *   annotated mpi ROUNDS               solve round MPI_Allreduce; before MPI_Init and after MPI_Finalize, too
  */
@@ -119,6 +120,13 @@ static void ends(void) {
   margay_leave("main");
 }
 
+static void linger(const char* file) {
+  g_rounds = 5;
+  threads(1);
+  while (access(file, F_OK) != 0) spend(50000);
+  threads(1);
+}
+
 static void with_mpi(int rounds) {
   margay_enter("before");
   spend(100000);
@@ -154,6 +162,8 @@ int main(int argc, char** argv) {
     ends();
   } else if (strcmp(what, "unbalanced") == 0) {
     unbalanced();
+  } else if (strcmp(what, "linger") == 0) {
+    linger(argv[2]);
   } else if (strcmp(what, "mpi") == 0) {
     with_mpi(count);
   } else {

@@ -31,6 +31,12 @@ struct FakeCollector {
   std::map<std::uint64_t, wire::Goodbye> goodbyes;
   std::set<std::uint64_t> need;
   std::vector<wire::NodeSample> samples;
+  wire::NodeAccount node_account;
+  std::uint64_t unwatched(wire::Unwatched::Reason reason) const {
+    for (const auto& u : node_account.unwatched())
+      if (u.reason() == reason) return u.processes();
+    return 0;
+  }
   std::uint64_t repeats = 0, holes = 0, broken_promises = 0;
   bool finish = false;
   std::optional<wire::Slices> slices;  // to be told
@@ -39,6 +45,7 @@ struct FakeCollector {
     ASSERT_EQ(m.version(), wire::kWireVersion);
     if (m.has_hello()) hellos[m.hello().source()] = m.hello();
     if (m.has_node()) samples.push_back(m.node());
+    if (m.has_node_account()) node_account = m.node_account();
     for (const auto& b : m.batches()) take(b);
     if (m.has_goodbye()) {
       const auto& g = m.goodbye();
@@ -107,6 +114,7 @@ struct FakeCollector {
       ack->set_epoch(g.epoch());
       ack->set_goodbye(true);
     }
+    a.set_node_account(node_account.number());
     for (const std::uint64_t id : need) a.add_need_hello(id);
     need.clear();
     return a;

@@ -381,5 +381,44 @@ TEST_F(OutboxTest, AReadersAccountGoesOutWhenItChangesAndToAnotherCollector) {
   EXPECT_EQ(told(), std::vector<std::uint64_t>{9});
 }
 
+TEST_F(OutboxTest, TheNodesAccountGoesOutUntilItIsAcknowledged) {
+  wire::NodeAccount account;
+  account.set_node("n");
+  account.add_unwatched()->set_processes(2);
+  box->put_node_account(account);
+  box->put_node_account(account);  // the same
+  flush();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].node_account().number(), 1u);
+  EXPECT_TRUE(box->outstanding());
+  flush();
+  EXPECT_TRUE(sent.empty());
+  std::size_t again = 0;
+  for (int i = 0; i < 4; ++i) {
+    now = now + options.first_retry;
+    flush();
+    again += sent.size();
+    static_cast<void>(box->take_reconnect());
+  }
+  EXPECT_GE(again, 1u) << "nobody has said that it came";
+  account.mutable_unwatched(0)->set_processes(3);
+  box->put_node_account(account);
+  wire::ToAgent reply;
+  reply.set_instance(instance);
+  reply.set_node_account(1);
+  box->on_reply_untrusted(reply, now);
+  EXPECT_TRUE(box->node_account_waits()) << "that was the one before";
+  reply.set_node_account(2);
+  box->on_reply_untrusted(reply, now);
+  EXPECT_FALSE(box->node_account_waits());
+  EXPECT_FALSE(box->outstanding());
+  reply.set_instance(instance + 1);
+  reply.set_node_account(0);
+  box->on_reply_untrusted(reply, now);
+  flush();
+  ASSERT_EQ(sent.size(), 1u) << "to another collector";
+  EXPECT_EQ(sent[0].node_account().number(), 2u);
+}
+
 }  // namespace
 }  // namespace margay::node

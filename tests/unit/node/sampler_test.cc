@@ -1,6 +1,7 @@
 #include "margay/node/sampler.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,19 +72,53 @@ TEST(Sampler, AProcessIsSeenStoppedAndGone) {
   const auto stat = parse_stat({text, n});
   ASSERT_TRUE(stat);
   ProcessProbe probe(child, stat->start_time);
-  EXPECT_TRUE(probe.look());
+  EXPECT_EQ(probe.look().presence, Presence::kThere);
   kill(child, SIGSTOP);
   int status;
   ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
-  EXPECT_EQ(probe.look()->state, 'T');
+  EXPECT_EQ(probe.look().stat->state, 'T');
   ProcessProbe other(child, stat->start_time + 1);  // the pid of somebody else
-  EXPECT_FALSE(other.look());
+  EXPECT_EQ(other.look().presence, Presence::kGone);
+  Descriptors none;
+  ProcessProbe poor(child, stat->start_time, &none);  // opens its files each time
+  EXPECT_EQ(poor.look().presence, Presence::kThere);
+  EXPECT_GT(poor.scheduled().cpu_ns + poor.scheduled().run_delay_ns, 0u);
   kill(child, SIGKILL);
   siginfo_t info;
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_FALSE(probe.look());  // a zombie has ended
+  EXPECT_EQ(probe.look().presence, Presence::kGone) << "a zombie has ended";
+  EXPECT_EQ(poor.look().presence, Presence::kGone);
   waitpid(child, &status, 0);
-  EXPECT_FALSE(probe.look());
+  EXPECT_EQ(probe.look().presence, Presence::kGone);
+  EXPECT_EQ(poor.look().presence, Presence::kGone);
+}
+
+// Where the kernel does not show it (hidepid), nobody knows that it has ended before its pid is free.
+TEST(Sampler, AProcessThatIsNotShownIsNotGone) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  ASSERT_GT(child, 0);
+  ProcessProbe probe(child, 1, nullptr, "/nowhere");
+  EXPECT_EQ(probe.look().presence, Presence::kHidden);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(probe.look().presence, Presence::kGone);
+}
+
+// Nor because there is no descriptor to look with.
+TEST(Sampler, WithoutADescriptorAProcessIsNotGone) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  ProcessProbe probe(getpid(), 0);
+  const Presence blind = probe.look().presence;
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(blind, Presence::kHidden);
+  EXPECT_EQ(probe.look().presence, Presence::kThere);
 }
 
 TEST(Sampler, ItsCostIsBounded) {

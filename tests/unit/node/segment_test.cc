@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "fake_segment.h"
 #include "margay/node/segment_reader.h"
@@ -87,7 +90,107 @@ TEST_F(SegmentTest, CutShortWhileOpenIsNoticed) {
   ASSERT_TRUE(r);
   EXPECT_TRUE(r->intact());
   std::filesystem::resize_file(segment.path, 100);
+  EXPECT_FALSE(r->ring_used(0)) << "what is not there reads as zeros";
   EXPECT_FALSE(r->intact());
+}
+
+TEST_F(SegmentTest, CutShortAndMadeLongAgainIsNoticed) {
+  auto r = SegmentReader::open_untrusted(segment.path);
+  ASSERT_TRUE(r);
+  std::filesystem::resize_file(segment.path, 0);
+  std::filesystem::resize_file(segment.path, probe::kFileBytes);
+  EXPECT_FALSE(r->intact());
+}
+
+// Whatever is done with it then: reading records and names, writing what the reader writes.
+TEST_F(SegmentTest, CutShortBetweenTwoAccessesItEndsNobody) {
+  for (const std::uint64_t left : {std::uint64_t{0}, std::uint64_t{4096}, probe::kRingsBegin}) {
+    ScratchDirectory other;
+    FakeSegment cut(other.rings(), 4321, 778);
+    auto w = cut.writer(0);
+    for (int i = 0; i < 3000; ++i) w.write(record_of(MARGAY_ENTER, 1), nullptr, 0, [&] { return i; });
+    auto r = SegmentReader::open_untrusted(cut.path);
+    ASSERT_TRUE(r) << r.error().message;
+    const auto look = r->ring(0).look(TimeNs(5000));
+    ASSERT_TRUE(look);
+    std::filesystem::resize_file(cut.path, left);
+    std::vector<EventRecord> out;
+    (void)r->ring(0).take(*look, 5000, out);
+    EXPECT_EQ(out.size(), 3000u);
+    EXPECT_FALSE(r->intact()) << left;
+    r->tell_slices(milliseconds(1), TimeNs(1));
+    r->ring(0).sum(true);
+    (void)r->next_epoch();
+    (void)r->names();
+    (void)r->ring(0).open_state();
+    EXPECT_FALSE(r->intact());
+  }
+}
+
+// A fault elsewhere is nobody else's than before.
+TEST(GuardedMappingDeathTest, AnotherFaultEndsTheProcess) {
+  ScratchDirectory dir;
+  FakeSegment segment(dir.rings(), 1, 1);
+  auto r = SegmentReader::open_untrusted(segment.path);
+  ASSERT_TRUE(r);
+  std::filesystem::resize_file(segment.path, 0);
+  EXPECT_EXIT(static_cast<void>(segment.header->magic.load()), testing::KilledBySignal(SIGBUS), "");
+}
+
+TEST(GuardedMapping, PlacesAreUsedAgain) {
+  ScratchDirectory dir;
+  FakeSegment segment(dir.rings(), 1, 1);
+  for (std::size_t i = 0; i < 2 * kMostMappings; ++i) {
+    ASSERT_TRUE(SegmentReader::open_untrusted(segment.path));
+  }
+}
+
+// A thread of the process writes nonsense while its segment is opened and read.
+TEST_F(SegmentTest, WhatChangesWhileItIsReadIsReadOnce) {
+  const std::uint64_t seed = 78;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  (void)segment.writer(0);
+  std::atomic<bool> over{false};
+  std::thread spoiler([&] {
+    std::mt19937_64 rng(seed);
+    const auto flip = [&](auto& at, auto good, auto bad) {
+      using T = std::remove_reference_t<decltype(at)>;
+      __atomic_store_n(&at, rng() % 2 == 0 ? static_cast<T>(good) : static_cast<T>(bad), __ATOMIC_RELAXED);
+    };
+    while (!over.load(std::memory_order_relaxed)) {
+      flip(segment.header->pid, 4321, -1);
+      flip(segment.header->rings[0].control.capacity, 64, std::uint64_t{1} << 40);
+      segment.header->names_used = rng() % 2 == 0 ? 2 : 0xffff'ffff;
+      probe::RingControl& c = segment.header->rings[0].control;
+      c.head = rng() % 2 == 0 ? 64 : ~std::uint64_t{0};
+      probe::SumTable& sums = segment.header->rings[0].sums;
+      sums.entries = static_cast<std::uint16_t>(rng());
+      sums.depth = static_cast<std::uint16_t>(rng());
+      sums.held = static_cast<std::uint32_t>(rng() % 2);
+    }
+  });
+  int opened = 0;
+  for (int round = 0; round < 6'000; ++round) {
+    auto r = SegmentReader::open_untrusted(segment.path);
+    if (!r) continue;
+    ++opened;
+    ASSERT_EQ(r->identity().pid, 4321);
+    ASSERT_LE(r->identity().command.size(), sizeof segment.header->command);
+    ASSERT_LE(r->ring(0).capacity(), probe::ring_capacity(0));
+    ASSERT_LE(r->names().size(), probe::kNames);
+    std::vector<EventRecord> out;
+    if (auto look = r->ring(0).look(TimeNs(1'000'000))) {
+      ASSERT_LE(r->ring(0).take(*look, 5000, out), r->ring(0).capacity());
+      out.clear();
+      if (look->holds) {
+        ASSERT_LE(r->ring(0).take_sums(*look, true, out), probe::kMostPieceRecords);
+      }
+      (void)r->ring(0).open_state();
+    }
+  }
+  over = true;
+  spoiler.join();
+  EXPECT_GT(opened, 0);
 }
 
 TEST_F(SegmentTest, WhatWasDroppedIsUntoldOnlyBehindTheLastRecord) {

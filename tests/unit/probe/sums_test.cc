@@ -484,11 +484,44 @@ TEST(Sums, OfASpoiltTableAreRecordsAllTheSame) {
     for (std::size_t i = 0; i < sizeof table; ++i) bytes[i] = static_cast<unsigned char>(random());
     margay_record out[probe::kMostPieceRecords + 1];
     out[probe::kMostPieceRecords].kind = 77;
-    const std::uint32_t n = probe::piece_records(table, out);
+    const std::uint32_t n = probe::piece_records(probe::SumPiece(table), out);
     ASSERT_GE(n, 1u);
     ASSERT_LE(n, probe::kMostPieceRecords);
     EXPECT_EQ(out[probe::kMostPieceRecords].kind, 77);
   }
+}
+
+// Nor does it stay what it was: another thread writes lengths while they are read. That none of them is read
+// twice is seen by what lies behind the records.
+TEST(Sums, OfATableThatChangesWhileItIsReadAreNoMoreRecordsThanFit) {
+  probe::SumTable table{};
+  for (std::uint32_t i = 0; i < probe::kMostSums; ++i) {
+    table.entry[i].visits = 1;
+    table.entry[i].entered = 1;
+  }
+  std::atomic<bool> over{false};
+  std::thread spoiler([&] {
+    while (!over.load(std::memory_order_relaxed)) {
+      table.entries = 3;
+      table.depth = 2;
+      table.entries = 0xffff;
+      table.depth = 0xffff;
+    }
+  });
+  std::uint32_t most = 0;
+  for (int round = 0; round < 2'000'000; ++round) {
+    struct {
+      margay_record records[probe::kMostPieceRecords];
+      std::uint64_t behind = 0x5eed;
+    } out;
+    const std::uint32_t n = probe::piece_records(probe::SumPiece(table), out.records);
+    ASSERT_EQ(out.behind, 0x5eedu) << "round " << round;
+    ASSERT_LE(n, probe::kMostPieceRecords);
+    most = std::max(most, n);
+  }
+  over = true;
+  spoiler.join();
+  EXPECT_EQ(most, probe::kMostPieceRecords) << "the other thread was not seen to write";
 }
 
 // A thread and its agent, both as fast as they can: every call is in a record or in a sum, once, and what is

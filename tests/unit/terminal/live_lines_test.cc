@@ -129,6 +129,22 @@ TEST(LiveLines, LossIsToldAtOnceThenEveryTenSecondsThenAtTheEnd) {
                   HasSubstr("LOST 1,000 events, 2,010 in all"), HasSubstr("LOST 500 events, 2,510 in all")));
 }
 
+TEST(LiveLines, ProcessesThatAreNotWatchedAreToldWhenThereAreMore) {
+  LiveLines lines;
+  wire::Report r;
+  r.mutable_health()->set_processes(7);
+  std::vector<std::string> out;
+  for (const std::uint64_t n : {0, 1, 1, 0, 1, 3}) {
+    r.mutable_health()->set_processes_unwatched(n);
+    r.mutable_health()->set_unwatched_why(std::to_string(n) + " got no shared memory for events");
+    for (auto& line : lines.feed(r, {})) out.push_back(line);
+  }
+  EXPECT_THAT(
+      out, ElementsAre(HasSubstr("NOT WATCHED: 1 of 7 processes was not watched, or not to the end (1 got no "
+                                 "shared memory for events)"),
+                       HasSubstr("NOT WATCHED: 3 of 7 processes were not watched")));
+}
+
 TEST(LiveLines, RestartsAreTold) {
   LiveLines lines;
   wire::Report r;

@@ -72,6 +72,19 @@ TEST(Keys, SequencesInPiecesAndUnknownOnes) {
   EXPECT_THAT(keys.feed("\x1b[" + std::string(1000, '1') + "~p"), testing::Contains(Key::kHold));
 }
 
+TEST(Status, NothingIsCalledWholeWhereProcessesAreNotWatched) {
+  wire::Report r;
+  EXPECT_THAT(status_text(r), testing::HasSubstr("\nno event was lost\n"));
+  r.mutable_health()->set_processes(3);
+  r.mutable_health()->set_processes_unwatched(2);
+  EXPECT_THAT(status_text(r),
+              testing::HasSubstr("\n!! NOT WATCHED: 2 of 3 processes were not watched, or not to the "
+                                 "end\nno event of the processes that are watched was lost\n"));
+  r.mutable_health()->set_lost_events(5);
+  EXPECT_THAT(status_text(r), testing::HasSubstr("!! LOST 5 EVENTS"));
+  EXPECT_EQ(nlohmann::json::parse(status_json(r))["processes_unwatched"], 2);
+}
+
 TEST(Status, JsonHasItsKeysAndEveryAccount) {
   const auto r = support::synthetic_report({}, 63);
   const auto j = nlohmann::json::parse(status_json(r));

@@ -27,6 +27,7 @@
 
 #include "margay/base/record.h"
 #include "margay/ingest/source_registry.h"
+#include "margay/ingest/unwatched.h"
 #include "margay/slicer/slicer.h"
 #include "margay/wire/columns.h"
 
@@ -144,6 +145,11 @@ class Ingest {
   // it.
   bool goodbyes_came() const { return goodbyes_came_; }
   bool take_goodbyes() { return std::exchange(goodbyes_came_, false); }
+
+  // What agents could not look at. Their accounts are acknowledged when a cut that holds them is committed.
+  const Unwatched& unwatched() const { return unwatched_; }
+  void restore_unwatched(Unwatched unwatched) { unwatched_ = std::move(unwatched); }
+  void unwatched_committed(std::uint64_t version);
 
   // All sources have said goodbye and every record is accounted for.
   bool all_ended() const;
@@ -274,6 +280,7 @@ class Ingest {
   // Accounts of readers, by owner and agent number, as told last.
   static constexpr std::size_t kMostReaders = 256;
   std::map<std::pair<std::string, std::uint64_t>, MessageCounters::Readers> readers_;
+  Unwatched unwatched_;
   bool finishing_ = false;
   bool goodbyes_came_ = false;
   TimeNs catch_up_until_{};

@@ -1,7 +1,8 @@
 // What the agent has to say and has not yet been told was kept: batches until they are acknowledged, goodbyes
 // until they are acknowledged, the newest heartbeat of each stream, the hello of each source.
 //
-// Readers' accounts: the newest goes out when it is another one, and to another instance.
+// Readers' accounts: the newest goes out when it is another one, and to another instance. The node's account:
+// likewise, and again until it is acknowledged.
 //
 // Promises: batches of a stream go out in order; a source's hello goes out before its first batch; a
 // heartbeat goes out only when every batch before it has; nothing is given up before it is acknowledged.
@@ -52,6 +53,7 @@ class Outbox {
   void put_goodbye(const wire::Goodbye& goodbye);
   void put_sample(wire::NodeSample sample);
   void put_account(const wire::ReaderAccount& account);  // replaces the earlier one
+  void put_node_account(wire::NodeAccount account);      // likewise; it is numbered here
 
   bool has_room() const { return bytes_ < options_.memory_bytes; }
   std::size_t bytes() const { return bytes_; }
@@ -61,6 +63,8 @@ class Outbox {
   // The collector knows this source by another key, and some of its records are kept: they are tried with a
   // hello every `last_retry`, and there should not be more.
   bool not_ours(std::uint64_t source) const;
+  // There is an account of the node that is not acknowledged.
+  bool node_account_waits() const { return node_account_.number() != node_account_acked_; }
   // Drops all that is known of a source. After its goodbye was acknowledged nothing is lost by it.
   void forget(std::uint64_t source);
 
@@ -126,6 +130,9 @@ class Outbox {
   std::optional<wire::ClockEcho> echo_;
   std::string account_;  // serialised; "": none
   bool account_due_ = false;
+  wire::NodeAccount node_account_;  // number 0: none
+  std::uint64_t node_account_acked_ = 0;
+  bool node_account_due_ = false;
   std::uint64_t sequence_ = 0;
   std::uint64_t instance_ = 0;
   bool heard_ = false;       // anything since the last rewind

@@ -6,7 +6,13 @@
 // of the machine, which is done only while a watched one is ready to run and not let for longer than usual.
 // Each keeps to its own share, of what it has of a CPU: where the CPU is taken samples are as many as ever.
 //
-// Thread safety: none. Bounds: the caller's (one entry each add()). Errors: what cannot be read is not there.
+// A process is there while /proc shows it. Where /proc does not (it is of another PID namespace, or hidden
+// from us, or there is no descriptor left to look with), it is there while it holds its file locked; where
+// nothing tells either, it is taken to be there: nobody is given up because he cannot be looked at. Of such a
+// process there are no samples.
+//
+// Thread safety: none. Bounds: the caller's (one entry each add()); descriptors: Options. Errors: what cannot
+// be read is not told.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +22,9 @@
 #include <thread>
 
 #include "margay/base/time.h"
+#include "margay/node/namespaces.h"
 #include "margay/node/sampler.h"
+#include "margay/node/segment_reader.h"
 #include "margay/node/takers.h"
 #include "margay/wire/margay.pb.h"
 
@@ -31,6 +39,13 @@ class ProcessWatch {
     DurationNs scan_period = milliseconds(100);   // of all processes, while watched ones are not let
     std::int64_t owner_pid = 0;                   // whoever started us; 0: nobody
     std::uint32_t cores = std::thread::hardware_concurrency();  // of this node
+    std::string proc = "/proc";                                 // where the kernel tells of processes
+    std::optional<std::size_t> descriptors;  // that may be kept open; nothing: spare_descriptors()
+  };
+  // The file that a process has locked for as long as it lives (probe/segment.h). An empty path: it has none.
+  struct LifeLine {
+    std::string path;
+    FileId file;
   };
   // What the last look showed. `looked`: when; the process had ended by then, if it is gone.
   struct Seen {
@@ -44,12 +59,14 @@ class ProcessWatch {
 
   // `start_time`: ticks after boot; with another one the pid is of another process, which is gone.
   void add(std::uint64_t source, std::int64_t pid, std::uint64_t start_time);
+  void add(std::uint64_t source, const ProcessName& name, LifeLine line);
   // From now on samples tell of it: its hello has been said.
   void introduce(std::uint64_t source);
   // A thread of it, which is not the first, is ready and not let: the next samples say who is.
   void starves(std::uint64_t source, bool does) {
     if (const auto it = processes_.find(source); it != processes_.end()) it->second.thread_starves = does;
   }
+  bool knows(std::uint64_t source) const { return processes_.contains(source); }
   void remove(std::uint64_t source) { processes_.erase(source); }
   // REQUIRES: added, and not removed.
   const Seen& seen(std::uint64_t source) const { return processes_.at(source).seen; }
@@ -59,9 +76,11 @@ class ProcessWatch {
 
  private:
   struct Process {
-    Process(std::int64_t process, std::uint64_t start_time) : pid(process), probe(process, start_time) {}
-    std::int64_t pid;
-    ProcessProbe probe;
+    std::int64_t pid = 0;  // here; 0: not known
+    ProcessName name;      // its own
+    LifeLine line;
+    std::optional<ProcessProbe> probe;  // while the pid is known
+    int searches = 0;                   // for it, that may still be made
     Seen seen;
     bool introduced = false;
     bool told_gone = false;
@@ -72,13 +91,18 @@ class ProcessWatch {
     bool starved = false, thread_starves = false;
   };
   void look();
+  Presence presence(Process& process, Looked& looked);
+  void find_hidden(TimeNs now);
   void tell(wire::ProcessSample& sample, Process& process, TimeNs now);
   void tell_takers(wire::NodeSample& sample);
 
   Options options_;
   const Clock& clock_;
-  std::map<std::uint64_t, Process> processes_;  // by source
   SamplePace look_pace_, sample_pace_, scan_pace_;
+  std::uint64_t namespace_;  // ours
+  Descriptors descriptors_;
+  std::map<std::uint64_t, Process> processes_;  // by source; they give their descriptors back
+  TimeNs next_search_{};
   bool at_once_ = false;
   TakerScan takers_;
 };

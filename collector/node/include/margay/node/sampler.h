@@ -1,11 +1,14 @@
 // What /proc tells of the job's processes: it tells a stopped rank from a preempted one from a waiting one.
 //
-// The parsers are pure and take untrusted text. ProcessProbe keeps its files open, so that a look costs one
-// read and a pid used again by another process is never taken for the first: reads then fail. Thread safety:
-// none shared. Units: nanoseconds.
+// The parsers are pure and take untrusted text. ProcessProbe keeps its files open where there are descriptors
+// for that, so that a look costs one read; else it opens them each time, which takes twice as long. A pid
+// used again by another process is never taken for the first: its start time is another. Thread safety: none
+// shared. Units: nanoseconds.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,25 +46,49 @@ Result<std::uint64_t> parse_storage_bytes(std::string_view text);
 // The stolen ticks of the first line of /proc/stat.
 Result<std::uint64_t> parse_steal_ticks(std::string_view text);
 
+// File descriptors that may be kept open, of all that share it. Thread safety: none.
+struct Descriptors {
+  std::size_t left = 0;
+};
+// What this process may open, less what it needs otherwise.
+Descriptors spare_descriptors();
+
+// Whether a process is there.
+enum class Presence : std::uint8_t {
+  kThere,
+  kGone,    // it has ended, is a zombie, or its pid is another's now
+  kHidden,  // /proc does not show it to us (hidepid, another PID namespace), or we cannot look just now
+};
+struct Looked {
+  Presence presence = Presence::kHidden;
+  std::optional<ProcStat> stat;  // if it is there
+};
+
 // The files of one process.
 class ProcessProbe {
  public:
-  ProcessProbe(std::int64_t pid, std::uint64_t start_time);
+  // `start_time` 0: whoever has the pid is the one. `keep`: descriptors that it may keep open, all or none;
+  // without it may keep them always. `proc` is where the kernel tells of processes. All outlive it.
+  ProcessProbe(std::int64_t pid, std::uint64_t start_time, Descriptors* keep = nullptr,
+               const std::string& proc = "/proc");
   ProcessProbe(ProcessProbe&& other) noexcept;
   ProcessProbe& operator=(ProcessProbe&&) = delete;
   ~ProcessProbe();
-  // Nothing when the process is gone, is a zombie, or is another one.
-  std::optional<ProcStat> look();
+  // kGone is said only if it is certain.
+  Looked look();
   // Of its first thread; zeros where it is gone, or where the kernel does not count.
   SchedStat scheduled();
   // 0 where it is gone, or the kernel does not say: to another user's process, or to nobody.
   std::uint64_t storage_bytes();
 
  private:
+  enum File : std::uint8_t { kStat, kSchedStat, kIo, kFiles };
+  std::string_view read(File file, std::array<char, 2048>& room) const;
+  std::int64_t pid_;
   std::uint64_t start_time_;
-  int stat_ = -1;
-  int schedstat_ = -1;
-  int io_ = -1;
+  Descriptors* keep_;
+  std::string place_;  // PROC/PID/
+  std::array<int, kFiles> kept_{-1, -1, -1};
 };
 
 // Decides when to sample next, so that sampling takes at most a part of the time: a 400th of that of the

@@ -1,11 +1,13 @@
 // The agent's side of a probe's segment: opens it, checks it, drains its rings.
 //
-// The file is untrusted: it may be half made, cut short, or overwritten by a broken program. Every value is
-// checked before it is used as a length or an index; text is copied, bounded and made valid UTF-8. Ordinals
-// are those of the ring (head and tail), so they are the sequence numbers of the wire. Times are host time.
+// The file is untrusted: it may be half made, cut short, or overwritten by a broken program, also while it is
+// read. Every value is copied, once, and checked in the copy before it is used as a length or an index; text
+// is bounded and made valid UTF-8. A file that is cut short reads as zeros from then on (guarded_mapping.h),
+// and is not intact() any more. Ordinals are those of the ring (head and tail), so they are the sequence
+// numbers of the wire. Times are host time.
 //
 // Thread safety: one reader per segment, one thread. Ownership: the reader unmaps the file; it never deletes
-// it.
+// it, and keeps no descriptor of it.
 #pragma once
 
 #include <array>
@@ -19,6 +21,7 @@
 #include "margay/base/record.h"
 #include "margay/base/result.h"
 #include "margay/base/time.h"
+#include "margay/node/guarded_mapping.h"
 #include "margay/probe/segment.h"
 
 namespace margay::node {
@@ -87,7 +90,9 @@ class RingReader {
 
 struct SegmentIdentity {
   std::int64_t pid = 0;
-  std::uint64_t start_time = 0;  // clock ticks after boot
+  std::uint64_t start_time = 0;     // clock ticks after boot; 0: not known
+  std::uint64_t pid_namespace = 0;  // that the pid is of (an inode); 0: not known
+  bool locked = false;              // it has its file locked for as long as it lives
   std::string boot_id;
   std::string host;
   std::string command;
@@ -100,17 +105,25 @@ struct SegmentName {
   std::uint32_t family = 0;
 };
 
+// A file, by device and inode.
+struct FileId {
+  std::uint64_t device = 0, inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+
 class SegmentReader {
  public:
-  // Errors: kUnavailable (the probe is still making it: try again), kCorrupt, kVersion, kIo, kInvalidArgument
-  // (belongs to somebody else).
+  // Errors: kUnavailable (the probe is still making it: try again), kLimit (no descriptor or no memory is
+  // left: try again), kNotFound, kCorrupt, kVersion, kIo, kInvalidArgument (belongs to somebody else).
   static Result<SegmentReader> open_untrusted(const std::string& path);
-  SegmentReader(SegmentReader&& other) noexcept;
+  SegmentReader(SegmentReader&& other) noexcept = default;
   SegmentReader& operator=(SegmentReader&& other) = delete;
-  ~SegmentReader();
+  ~SegmentReader() = default;
 
   const SegmentIdentity& identity() const { return identity_; }
-  // Of boot id, pid and start time: the source's id for good.
+  // Which file it is, whatever has its name now.
+  FileId file() const { return file_; }
+  // Of boot id, PID namespace, pid and start time: the source's id for good.
   std::uint64_t source_id() const;
   // Counts the agents that opened this segment; called once by each. The first gets 1.
   std::uint32_t next_epoch();
@@ -124,7 +137,9 @@ class SegmentReader {
   DurationNs clock_error() const;  // the worst that was seen so far
   std::uint64_t ringless() const;  // records of threads without a ring: attempted and dropped
 
-  // False once the file has become shorter than it was: touching it would be fatal.
+  // False once something has been read that is not there any more, for the file has become shorter than it
+  // was, or was written over: what was read since it was last true is worth nothing. To be asked after
+  // reading.
   bool intact() const;
   // Rings that have ever had a thread are in use; index < probe::kRings.
   bool ring_used(std::uint32_t index) const;
@@ -134,9 +149,10 @@ class SegmentReader {
 
  private:
   using Capacities = std::array<std::uint64_t, probe::kRings>;
-  SegmentReader(int fd, probe::SegmentHeader* header, const Capacities& capacities);
-  int fd_;
-  probe::SegmentHeader* header_;
+  SegmentReader(GuardedMapping mapping, FileId file, SegmentIdentity identity, const Capacities& capacities);
+  probe::SegmentHeader& header() const { return *static_cast<probe::SegmentHeader*>(mapping_.data()); }
+  GuardedMapping mapping_;
+  FileId file_;
   SegmentIdentity identity_;
   std::vector<RingReader> rings_;
 };

@@ -1,6 +1,6 @@
 // The shared-memory file in which the probe of one process leaves its records: layout, and nothing else.
 //
-//   RUN_DIR/rings/p<pid>-<start time>    0600, at most 8 MiB
+//   RUN_DIR/rings/p<pid>-<start time>-<PID namespace>    0600, at most 8 MiB
 //     SegmentHeader   who this is, flags, name table, one RingControl per thread
 //     ring 0          131072 records of 32 bytes (the first thread that calls MPI)
 //     ring 1..7        16384 records each, given memory only when a thread takes them
@@ -25,7 +25,7 @@ namespace margay::probe {
 
 inline constexpr std::uint64_t kMagic =
     0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
-inline constexpr std::uint32_t kLayoutVersion = 5;
+inline constexpr std::uint32_t kLayoutVersion = 6;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
@@ -95,6 +95,25 @@ class Shared {
  private:
   std::atomic<T> value_;
 };
+// A length in shared memory. Its owner reads what it has written; whoever else asks gets no more than kMost,
+// however often, and whatever has been written there since: checking it first and reading it again cannot be
+// written down.
+template <std::uint16_t kMost>
+class SharedLength {
+ public:
+  std::uint32_t own() const { return value_; }
+  std::uint32_t bounded() const {
+    const std::uint16_t once = value_;
+    return once < kMost ? once : kMost;
+  }
+  SharedLength& operator=(std::uint16_t v) {
+    value_ = v;
+    return *this;
+  }
+
+ private:
+  Shared<std::uint16_t> value_;
+};
 struct alignas(64) SumEntry {
   Shared<std::int64_t> duration_ns;
   Shared<std::int64_t> longest_ns;  // of the visits that ended
@@ -119,8 +138,8 @@ struct alignas(64) SumTable {
   Shared<std::uint64_t> posted_bytes;
   Shared<std::uint64_t> posted_who;  // the peer below, the tag above; negative: none
   Shared<std::uint32_t> posted_comm;
-  Shared<std::uint16_t> entries;
-  Shared<std::uint16_t> depth;
+  SharedLength<kMostSums> entries;
+  SharedLength<kMostOpen> depth;
   // The producer's own: where the entries are of the states that are open, the one outside of all first.
   alignas(64) std::uint8_t place[kMostOpen];
   // Its own as well: where the entry of a state was found last, by the state's lowest bits.
@@ -144,7 +163,14 @@ struct SegmentHeader {
   std::uint32_t header_bytes;  // sizeof(SegmentHeader)
   std::uint64_t file_bytes;
   std::int64_t pid;
-  std::uint64_t start_time;  // of the process, clock ticks after boot (field 22 of /proc/PID/stat)
+  std::uint64_t
+      start_time;  // of the process, clock ticks after boot (field 22 of /proc/PID/stat); 0: not known
+  // In which `pid` is the process: the inode of its PID namespace (/proc/self/ns/pid); 0: not known.
+  std::uint64_t pid_namespace;
+  // 1: the process has the file locked (flock) for as long as it has it mapped, which is until it ends or
+  // becomes another program: who finds it unlocked knows that the process is gone. 0: the file system has no
+  // such locks.
+  std::uint32_t locked;
   char boot_id[40];
   char host[64];
   char command[256];

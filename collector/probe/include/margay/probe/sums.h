@@ -26,9 +26,31 @@ namespace margay::probe {
 inline constexpr std::uint32_t kMostPieceRecords = 2 * kMostSums + kMostOpen;
 static_assert(kMostPieceRecords + 2 + kMostOpen < 2 * kLeastRingRecords);
 
-// The piece as records, in order of time, the last at the piece's last event; how many. `out` has room for
-// kMostPieceRecords. Of a table that somebody has spoilt it makes records without sense, but nothing worse.
-std::uint32_t piece_records(const SumTable& table, margay_record* out);
+// A piece as it stood when it was copied. Another process may write to the table meanwhile, so each word is
+// read once, and lengths are within their bounds in the copy; whether the words hold together is for the
+// caller to find out. Nothing else is made of a table: piece_records() takes none. Cost: up to 1.5 KiB read.
+struct SumPiece {
+  explicit SumPiece(const SumTable& table);
+  struct Entry {
+    std::int64_t duration_ns, longest_ns;
+    std::uint64_t bytes;
+    std::uint32_t visits, entered, messages;
+    std::int32_t peer, tag;
+    std::uint16_t state;
+  };
+  std::int64_t begin_ns, until_ns;
+  std::uint64_t posted_bytes, posted_who;
+  std::uint32_t posted_comm;
+  std::uint32_t entries;  // at most kMostSums
+  std::uint32_t depth;    // at most kMostOpen
+  std::uint16_t open[kMostOpen];
+  Entry entry[kMostSums];
+};
+
+// The piece as records, in order of time, the last at the piece's last event; how many, at most
+// kMostPieceRecords, for which `out` has room. Of a table that somebody has spoilt it makes records without
+// sense, but nothing worse.
+std::uint32_t piece_records(const SumPiece& piece, margay_record* out);
 
 // What an event says beside its state. `who`: the peer below, the tag above; negative ones are none.
 struct Told {
@@ -122,7 +144,7 @@ inline constexpr std::uint32_t kDeepestPiece = kMostOpen - 1;
 
 inline bool SumWriter::enter(std::uint16_t state, std::int64_t t, const Told& told) {
   SumTable& table = *table_;
-  const std::uint32_t depth = table.depth;
+  const std::uint32_t depth = table.depth.own();
   if (rare(!in_slice(table, t)) || rare(depth >= kDeepestPiece)) return false;
   // An entry too many has nothing in it, and becomes no record.
   SumEntry* const outer = innermost(table, depth);
@@ -148,7 +170,7 @@ inline bool SumWriter::enter(std::uint16_t state, std::int64_t t, const Told& to
 
 inline bool SumWriter::leave(std::uint16_t state, std::int64_t t, const Told& told) {
   SumTable& table = *table_;
-  const std::uint32_t depth = table.depth;
+  const std::uint32_t depth = table.depth.own();
   if (rare(!in_slice(table, t)) || rare(depth == 0) || rare(table.open[depth - 1] != state)) return false;
   SumEntry* const visited = innermost(table, depth);
   if (rare(visited == nullptr)) return false;

@@ -4,6 +4,7 @@
 //     ingest.ipc  reports.ipc  control.ipc     ZeroMQ endpoints of the daemon
 //     rings/                                   shared memory of the probes, one file per process
 //     owner.pid                                the `margay run` that owns it
+//     unwatched                                how many processes could not be watched (margay/node/unwatched.h)
 //
 // BASE, the user's directory of runs, is the first of these that can be had, with a path short enough for a
 // socket (107 bytes):
@@ -32,6 +33,7 @@ struct RunDirectory {
   std::string reports_endpoint() const { return "ipc://" + path + "/reports.ipc"; }
   std::string control_endpoint() const { return "ipc://" + path + "/control.ipc"; }
   std::string rings() const { return path + "/rings"; }
+  std::string unwatched_file() const { return path + "/unwatched"; }
   std::string owner_file() const { return path + "/owner.pid"; }
 };
 

@@ -58,6 +58,7 @@ class LiveLines {
   std::int64_t forgotten_onset_ns_ = INT64_MIN;  // alerts not newer than this were told, or are past telling
   std::map<int, std::int64_t> newest_phase_begin_ns_;  // by level; 0: the finest
   std::uint64_t lost_told_ = 0;
+  std::uint64_t unwatched_told_ = 0;  // processes
   bool loss_was_told_ = false;
   TimeNs loss_told_at_{};
   std::uint32_t restarts_told_ = 0;
