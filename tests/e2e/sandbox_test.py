@@ -68,7 +68,7 @@ def remove_place():
         print(f"kept: {place}", file=sys.stderr)
 
 
-def in_sandbox(folder, *command, options=(), env=None):
+def in_sandbox(folder, *command, options=(), env=None, timeout=LONG):
     """Runs it in a place of its own, in `folder`, which it may write. The completed process, its output as text."""
     arguments = [sys.executable, SANDBOX, "--keep", SOURCE, "--keep", BUILD, "--keep", place]
     arguments += [] if folder == place else ["--writable", folder]
@@ -76,8 +76,12 @@ def in_sandbox(folder, *command, options=(), env=None):
         arguments += ["--env", f"{name}={value}"]
     if LMP_MPICH:
         arguments += ["--keep", os.path.dirname(os.path.realpath(LMP_MPICH))]
-    return subprocess.run(arguments + ["--directory", folder, *options, "--", *command], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace", timeout=LONG, check=False)
+    try:
+        return subprocess.run(arguments + ["--directory", folder, *options, "--", *command], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as late:
+        said = b"".join(output[-3000:] for output in (late.stdout, late.stderr) if output).decode(errors="replace")
+        raise AssertionError(f"{command[0]} did not end within {timeout} s\n{said}") from None
 
 
 def thermo(output):
@@ -313,7 +317,8 @@ class Look(SandboxTest):
     @unittest.skipUnless(shutil.which("lmp") and shutil.which("hpcc"), "no lmp or hpcc here (Debian: lammps, hpcc)")
     def test_config_try(self):
         # One rank of LAMMPS is stopped for a second, and must be found and blamed; nothing of HPCC and LAMMPS may be lost.
-        done = self.alone(os.path.join(SOURCE, "config", "try"), "--short", "--build", os.path.dirname(os.path.dirname(margay)))
+        done = in_sandbox(self.folder, os.path.join(SOURCE, "config", "try"), "--short", "--build",
+                          os.path.dirname(os.path.dirname(margay)), timeout=2 * LONG)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-3000:])
         self.assertIn("Found: the right rank, nothing lost.", done.stdout)
         self.assertTrue(os.path.isdir(os.path.join(self.folder, "margay-try", "lammps", "archive")))
