@@ -378,6 +378,13 @@ class E2eTest(unittest.TestCase):
         if problems:
             self.fail("; ".join(problems))
 
+    def need_shared_memory(self, size):
+        """Skips the test where the rings (of their usual size) would not find so many bytes."""
+        info = os.statvfs(self.runtime)
+        if info.f_bavail * info.f_frsize < size:
+            self.skipTest(f"{size >> 20} MiB are wanted in {os.path.dirname(self.runtime)}, "
+                          f"{info.f_bavail * info.f_frsize >> 20} MiB are free")
+
     # -- jobs
 
     def start(self, command, env=None):

@@ -20,6 +20,7 @@ AGENT_MEMORY = 64 << 20  # node.memory
 # Beside what waits: what ZeroMQ holds of the 8 MiB under way, the code, tables for each source and thread.
 AGENT_BESIDE = 64 << 20
 DAEMON_MOST = 1 << 30
+RING_MEMORY = 4 << 20  # of the first ring of each process, where it need not be smaller
 
 
 def memory_of(pid, what):
@@ -247,6 +248,7 @@ class Limits(LimitsTest):
 
     def test_144_ranks_at_once(self):
         ranks = 144
+        self.need_shared_memory(ranks * RING_MEMORY)
         # With so many ranks Open MPI would give the processor away in each call, and the kernel would set the rate. And
         # where there are cores for so many there is one for Margay: with a few cores for all, niceness leaves it its part.
         run = self.run_margay(["nice", "-n", "19", *self.storm(ranks)],

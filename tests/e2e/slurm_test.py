@@ -1,6 +1,6 @@
 """srun in a Slurm of the test's own: one controller, one node, one munge, all in the test's folder."""
-import getpass
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -55,6 +55,10 @@ class Slurm(E2eTest):
         self.missing = [p for p in ("srun", "sinfo", "slurmctld", "slurmd", "munged") if program(p) is None]
         if self.missing:
             self.skipTest(f"no {', '.join(self.missing)} here (Debian: slurm-wlm, munge)")
+        try:
+            user = pwd.getpwuid(os.geteuid()).pw_name
+        except KeyError:
+            self.skipTest(f"Slurm wants a user that has a name; {os.geteuid()} has none here")
         place = os.path.join(self.place, "s")
         os.makedirs(os.path.join(place, "state"))
         os.makedirs(os.path.join(place, "spool"))
@@ -64,7 +68,7 @@ class Slurm(E2eTest):
         os.chmod(key, 0o600)
         configuration = os.path.join(place, "slurm.conf")
         with open(configuration, "w", encoding="utf-8") as file:
-            file.write(CONFIGURATION.format(user=getpass.getuser(), munge=munge, controller_port=free_port(),
+            file.write(CONFIGURATION.format(user=user, munge=munge, controller_port=free_port(),
                                             node_port=free_port(), place=place, cpus=os.cpu_count()))
         with open(os.path.join(place, "cgroup.conf"), "w", encoding="utf-8") as file:
             file.write("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
