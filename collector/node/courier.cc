@@ -5,7 +5,9 @@
 namespace margay::node {
 
 void Courier::send(Outbox& outbox) {
-  outbox.flush(clock_.monotonic(), [&](const wire::ToCollector& m) { return dial_.socket().try_send(m); });
+  const auto send = [&](const wire::ToCollector& m) { return dial_.socket().try_send(m); };
+  outbox.flush(clock_.monotonic(), send);
+  outbox.knock(clock_.monotonic(), send);
   if (outbox.take_reconnect()) dial_.reconnect();
   dial_.look();
   if (dial_.refused() != shut_out_) {  // said once; it is tried again, and the records wait

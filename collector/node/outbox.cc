@@ -305,6 +305,12 @@ bool Outbox::send_goodbyes(const Send& send) {
   return true;
 }
 
+void Outbox::knock(TimeNs now, const Send& send) {
+  if (!sources_.empty() || !refused_.empty() || now - knocked_ < options_.first_retry) return;
+  wire::ToCollector message;
+  if (transmit(message, send)) knocked_ = now;
+}
+
 void Outbox::flush(TimeNs now, const Send& send) {
   if (echo_) {
     wire::ToCollector message;

@@ -113,9 +113,29 @@ TEST_F(OutboxTest, WhatBelongsToAnotherKeyIsTriedNowAndThenAndKeepsNobodyUp) {
   ack(6, 2);
   now = now + options.last_retry;
   flush();
-  EXPECT_THAT(said(), ElementsAre("H5", "5:0+3"));
+  EXPECT_THAT(said(), ElementsAre("H5", "H6", "5:0+3"));
   ack(5, 3);  // its owner has put that right
   EXPECT_FALSE(box->not_ours(5));
+}
+
+TEST_F(OutboxTest, WithoutSourcesItKnocksOnceASecond) {
+  int knocks = 0;
+  const auto knock = [&] {
+    box->knock(now, [&](const wire::ToCollector& m) {
+      EXPECT_FALSE(m.has_hello() || m.batches_size() > 0);
+      return ++knocks > 0;
+    });
+  };
+  knock();
+  knock();
+  EXPECT_EQ(knocks, 1);
+  now = now + seconds(1);
+  knock();
+  EXPECT_EQ(knocks, 2);
+  now = now + seconds(1);
+  box->put_hello(hello_of(5));
+  knock();
+  EXPECT_EQ(knocks, 2);
 }
 
 TEST_F(OutboxTest, AFullQueueLosesNothing) {

@@ -32,7 +32,7 @@ struct StreamsTest : testing::Test {
   void make(Streams::Options options = {.kind = "test"}, std::size_t memory = 64 << 20) {
     clock.mono = kRunBegin;
     outbox_options.run = "r";
-    outbox_options.agent = 9;
+    if (outbox_options.agent == 0) outbox_options.agent = 9;
     outbox_options.memory_bytes = memory;
     outbox = std::make_unique<node::Outbox>(outbox_options);
     watch = std::make_unique<node::ProcessWatch>(node::ProcessWatch::Options{.host = "n1"}, clock);

@@ -77,6 +77,10 @@ class Outbox {
   using Send = std::function<bool(const wire::ToCollector&)>;
   void flush(TimeNs now, const Send& send);
 
+  // Says nothing, once a second, when there are no sources to say anything of: a collector that has cut this
+  // connection, or was started again, knows by it where to tell that the run is over.
+  void knock(TimeNs now, const Send& send);
+
   // True once when the collector was silent so long that what lies in the transport's queue should be thrown
   // away: it is sent again anyway, and the queue must not grow by it.
   bool take_reconnect();
@@ -142,6 +146,7 @@ class Outbox {
   bool finish_ = false;
   std::optional<wire::Slices> slices_;
   TimeNs since_{};  // the last progress
+  TimeNs knocked_{};
   DurationNs retry_;
   std::string refused_;
   std::uint64_t refused_acks_ = 0;
