@@ -4,7 +4,8 @@
 //     ingest.ipc  reports.ipc  control.ipc     ZeroMQ endpoints of the daemon
 //     rings/                                   shared memory of the probes, one file per process
 //     owner.pid                                the `margay run` that owns it
-//     unwatched                                how many processes could not be watched (margay/node/unwatched.h)
+//     unwatched                                how many processes could not be watched
+//     (margay/node/unwatched.h)
 //
 // BASE is $MARGAY_RUNTIME_DIR, or /dev/shm (the rings must lie in memory, and the path must stay short enough
 // for a socket: 107 bytes).
