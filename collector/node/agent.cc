@@ -97,6 +97,7 @@ void Agent::scan() {
     return TimeNs(t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec);
   };
   const TimeNs changed = ns(st.st_mtim);
+  if (finishing_) count_unwatched();  // what probes have counted last
   const bool try_again = finishing_ && !left_out_.empty();
   if (scanned_ == changed && clock_.monotonic() < next_scan_ && !try_again) return;
   if (directory_ == nullptr) directory_.reset(opendir(options_.rings.c_str()));

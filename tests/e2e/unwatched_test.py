@@ -47,7 +47,7 @@ class UnwatchedTest(E2eTest):
         count = 150
         go = os.path.join(self.place, "go")
         run = self.run_margay(["sh", "-c", f"for i in $(seq {count}); do {ANNOTATED} linger {go} >/dev/null & done; wait"])
-        wait_for(lambda: len(glob.glob(os.path.join(self.runtime, "*", "rings", "p*"))) == count or not run.running,
+        wait_for(lambda: len(glob.glob(os.path.join(self.runtime, "*", "*", "rings", "p*"))) == count or not run.running,
                  "all processes")
         agent = wait_for(lambda: run.child("margay-node"), "the agent")
         with open(f"/proc/{agent}/limits", encoding="utf-8") as file:
@@ -100,7 +100,7 @@ class UnwatchedTest(E2eTest):
         go = os.path.join(self.place, "go")
         run = self.run_margay(["sh", "-c", f"{ANNOTATED} linger {go} >/dev/null & {ANNOTATED} linger {go} >/dev/null & wait; true"])
         rings = wait_for(lambda: (lambda r: r if len(r) == 2 else None)(
-            sorted(glob.glob(os.path.join(self.runtime, "*", "rings", "p*")))), "two segments")
+            sorted(glob.glob(os.path.join(self.runtime, "*", "*", "rings", "p*")))), "two segments")
         wait_for(lambda: self.status(run)["sources_live"] == 2, "both to be watched")
         victim = int(re.match(r"p(\d+)-", os.path.basename(rings[0])).group(1))
         os.kill(victim, signal.SIGSTOP)

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,93 +15,13 @@
 #include <set>
 #include <thread>
 
-#include "fake_collector.h"
-#include "fake_segment.h"
+#include "agent_rig.h"
 #include "margay/transport/transport.h"
 
 extern "C" const char* __tsan_default_suppressions();  // tests/support/tsan_zmq.cc
 
 namespace margay::node {
 namespace {
-
-constexpr std::uint16_t kOne = 1;  // a state that is open
-
-// A process that waits to be killed, to stand for a rank.
-class Stand {
- public:
-  Stand() : pid(fork()) {
-    if (pid == 0) {
-      for (;;) pause();
-    }
-    FILE* f = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
-    char text[2048];
-    const std::size_t n = std::fread(text, 1, sizeof text, f);
-    std::fclose(f);
-    start_time = parse_stat({text, n})->start_time;
-  }
-  ~Stand() { end(); }
-  void end() {
-    if (pid <= 0) return;
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-    pid = 0;
-  }
-  pid_t pid;
-  std::uint64_t start_time = 0;
-};
-
-std::int64_t mono() {
-  return SystemClock().monotonic().value;
-}
-
-void calls(probe::RingWriter& w, int n) {
-  for (int i = 0; i < n; ++i) {
-    w.write(record_of(MARGAY_ENTER, 1), nullptr, 0, mono);
-    w.write(record_of(MARGAY_LEAVE, 1), &kOne, 1, mono);
-  }
-}
-
-struct AgentTest : testing::Test {
-  ScratchDirectory dir;
-  Stand rank;
-  FakeSegment segment{dir.rings(), rank.pid, rank.start_time};
-  SystemClock clock;
-  FakeCollector collector;
-  std::unique_ptr<Agent> agent;
-
-  AgentOptions options;
-
-  void SetUp() override {
-    options.rings = dir.rings();
-    options.host = "node7";
-    options.period = DurationNs(1);
-    options.sample_period = DurationNs(1);
-    make();
-  }
-  void make() { agent = std::make_unique<Agent>(options, clock); }
-  void round(bool commit = true) {
-    agent->scan();
-    agent->sample();
-    agent->drain();
-    agent->outbox().flush(clock.monotonic(), [&](const wire::ToCollector& m) {
-      wire::ToCollector copy;
-      EXPECT_TRUE(copy.ParseFromString(m.SerializeAsString()));
-      collector.take(copy);
-      return true;
-    });
-    if (commit) agent->outbox().on_reply_untrusted(collector.commit(), clock.monotonic());
-  }
-  // The agent looks at processes as often as it may cost, so what they do is seen after some rounds.
-  template <class Condition>
-  void rounds_until(Condition condition) {
-    const TimeNs begin = clock.monotonic();
-    while (!condition()) {
-      round();
-      ASSERT_LT((clock.monotonic() - begin).value, seconds(20).value);
-    }
-  }
-  std::uint64_t id() const { return collector.hellos.begin()->first; }
-};
 
 // Visits to state 1 that ended, in records of their own and in sums.
 std::uint64_t visits_of(const std::vector<EventRecord>& records) {
@@ -411,156 +329,6 @@ TEST_F(AgentTest, HostileSegmentsAreGivenUpAlone) {
   round();
   EXPECT_EQ(agent->sources(), 1u);
   EXPECT_TRUE(std::filesystem::exists(bad.path)) << "its process lives";
-}
-
-TEST_F(AgentTest, MoreProcessesThanItWatchesAreCountedAndHaveTheirTurn) {
-  Stand other;
-  const FakeSegment second(dir.rings(), other.pid, other.start_time);
-  options.most_sources = 1;
-  make();
-  round();
-  EXPECT_EQ(agent->sources(), 1u);
-  EXPECT_EQ(collector.unwatched(wire::Unwatched::TOO_MANY), 1u);
-  EXPECT_EQ(agent->take_messages().size(), 1u);
-  rank.end();
-  other.end();  // in vain: what it has left is taken as well
-  rounds_until([&] { return collector.goodbyes.size() == 2; });
-  rounds_until([&] { return agent->sources() == 0; });
-  EXPECT_EQ(collector.node_account.unwatched_size(), 0);
-}
-
-// It is no reason to take a process for gone, nor one for ever.
-TEST_F(AgentTest, WithoutADescriptorAProcessIsCountedAndTriedAgain) {
-  round();
-  Stand other;
-  FakeSegment second(dir.rings(), other.pid, other.start_time);
-  auto w = second.writer(0);
-  calls(w, 5);
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit none = before;
-  none.rlim_cur = 0;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  for (int i = 0; i < 5; ++i) round();
-  setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_EQ(agent->sources(), 1u);
-  EXPECT_EQ(collector.unwatched(wire::Unwatched::NO_DESCRIPTOR), 1u);
-  EXPECT_TRUE(collector.goodbyes.empty());
-  rounds_until([&] { return agent->sources() == 2; });
-  rounds_until([&] { return collector.node_account.unwatched_size() == 0; });
-  rounds_until([&] {
-    return collector.streams.size() == 1 && collector.streams.begin()->second.committed.size() == 10;
-  });
-}
-
-// Files that are open at the same time, of this process.
-std::size_t descriptors() {
-  std::size_t n = 0;
-  for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) n += !e.path().empty();
-  return n;
-}
-
-TEST_F(AgentTest, AProcessCostsNoDescriptorWhereTheyAreShort) {
-  std::vector<std::unique_ptr<FakeSegment>> more;
-  for (std::uint64_t i = 1; i <= 40; ++i)
-    more.push_back(std::make_unique<FakeSegment>(dir.rings(), rank.pid, rank.start_time + i));
-  options.descriptors = 30;
-  make();
-  const std::size_t before = descriptors();
-  agent->scan();
-  EXPECT_EQ(agent->sources(), 41u);
-  EXPECT_LE(descriptors(), before + 31);
-}
-
-// Held as the probe holds it: by the open file, until that is closed.
-class HeldFile {
- public:
-  explicit HeldFile(FakeSegment& segment) : fd_(open(segment.path.c_str(), O_RDWR | O_CLOEXEC)) {
-    if (fd_ < 0 || flock(fd_, LOCK_EX | LOCK_NB) != 0) std::abort();
-    segment.header->locked = 1;
-  }
-  ~HeldFile() { end(); }
-  void end() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
-
-TEST_F(AgentTest, AHiddenProcessLivesWhileItHoldsItsFile) {
-  HeldFile held(segment);
-  options.proc = dir.path();  // where the kernel tells nothing
-  make();
-  auto w = segment.writer(0);
-  for (int i = 0; i < 20; ++i) {
-    calls(w, 5);
-    round();
-  }
-  EXPECT_TRUE(collector.goodbyes.empty());
-  EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 200u);
-  EXPECT_TRUE(collector.samples.empty()) << "nothing is known of it, and nothing is said";
-  held.end();
-  rounds_until([&] { return agent->sources() == 0; });
-  EXPECT_EQ(collector.goodbyes.begin()->second.reason(), wire::Goodbye::KILLED);
-  EXPECT_FALSE(std::filesystem::exists(segment.path));
-}
-
-TEST_F(AgentTest, ThePidOfAnotherNamespaceIsNobodysHere) {
-  ScratchDirectory other;
-  FakeSegment away(other.rings(), 1, 17);
-  away.header->pid_namespace = 4711;
-  HeldFile held(away);
-  options.rings = other.rings();
-  make();
-  auto w = away.writer(0);
-  for (int i = 0; i < 20; ++i) {
-    calls(w, 5);
-    round();
-  }
-  EXPECT_TRUE(collector.goodbyes.empty());
-  EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 200u);
-  EXPECT_EQ(collector.hellos.begin()->second.attributes().at("pid_namespace"), "4711");
-  held.end();
-  rounds_until([&] { return agent->sources() == 0; });
-  EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 200u);
-}
-
-// No lock, and nothing that /proc tells: nobody knows that it has ended before the run has.
-TEST_F(AgentTest, WhoCannotBeLookedAtAtAllStaysToTheEnd) {
-  segment.header->pid_namespace = 4711;
-  make();
-  for (int i = 0; i < 50; ++i) round();
-  EXPECT_TRUE(collector.goodbyes.empty());
-  agent->finish();
-  rounds_until([&] { return agent->sources() == 0; });
-  EXPECT_EQ(collector.goodbyes.begin()->second.reason(), wire::Goodbye::UNKNOWN);
-  EXPECT_TRUE(std::filesystem::exists(segment.path)) << "it may live";
-  EXPECT_TRUE(agent->done());
-}
-
-TEST_F(AgentTest, WhatProbesAndAgentsBeforeHaveCountedIsTold) {
-  options.unwatched = dir.path() + "/unwatched";
-  make();
-  round();
-  EXPECT_EQ(collector.node_account.number(), 0u) << "there is nothing to tell";
-  EXPECT_EQ(std::filesystem::file_size(options.unwatched), 64u);
-  const std::uint64_t three = 3;
-  const int fd = open(options.unwatched.c_str(), O_RDWR | O_CLOEXEC);
-  ASSERT_EQ(pwrite(fd, &three, sizeof three, 0), 8);
-  close(fd);
-  rounds_until([&] { return collector.unwatched(wire::Unwatched::NO_SEGMENT) == 3; });
-  segment.writer(0);
-  segment.header->rings[0].control.head = 1u << 30;
-  rounds_until([&] { return collector.unwatched(wire::Unwatched::GIVEN_UP) == 1; });
-  EXPECT_FALSE(agent->outbox().node_account_waits());
-  std::filesystem::remove(segment.path);
-  make();
-  collector.node_account.Clear();
-  round();
-  EXPECT_EQ(collector.unwatched(wire::Unwatched::NO_SEGMENT), 3u);
-  EXPECT_EQ(collector.unwatched(wire::Unwatched::GIVEN_UP), 1u);
 }
 
 TEST_F(AgentTest, ATornSegmentIsGivenUp) {

@@ -4,7 +4,8 @@
 //     ingest.ipc  reports.ipc  control.ipc     ZeroMQ endpoints of the daemon
 //     rings/                                   shared memory of the probes, one file per process
 //     owner.pid                                the `margay run` that owns it
-//     unwatched                                how many processes could not be watched (margay/node/unwatched.h)
+//     unwatched                                how many processes could not be watched
+//     (margay/node/unwatched.h)
 //
 // BASE, the user's directory of runs, is the first of these that can be had, with a path short enough for a
 // socket (107 bytes):
