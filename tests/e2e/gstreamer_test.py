@@ -73,7 +73,9 @@ class GStreamer(E2eTest):
         gst = shutil.which("gst-launch-1.0")
         if gst is None:
             self.skipTest("gst-launch-1.0 is not installed")
-        # A machine's first player starts a scanner of plugins as well, which is a source of its own.
+        # A machine's first player starts a scanner of plugins as well, which is a source of its own; so does each one of a
+        # user who has no home in which its findings are kept.
+        self.environment["GST_REGISTRY"] = os.path.join(self.place, "registry")
         subprocess.run([gst, "--version"], env=self.environment, capture_output=True, timeout=LONG, check=True)
         run = self.run_margay([gst, "-q", "videotestsrc", "num-buffers=50", "!", "video/x-raw,width=160,height=120,framerate=25/1",
                                "!", "jpegenc", "!", "queue", "!", "jpegdec", "!", "fakesink", "sync=true"], flags=["--gst-debug"])

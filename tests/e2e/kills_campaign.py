@@ -27,7 +27,7 @@ CONFIG = '[slice]\nlevels = ["500ms", "2s", "10s"]\n[store]\nmemory = "8MiB"\n'
 
 GRAIN_MS = 0.02  # between calls of the captured job, at most
 PLAN, PLAN_SECONDS = "A:1.2,B:1,D:1", 3.2  # of the captured job
-LOG_INFO = re.compile(r"\S+ \S+\s+info ")
+LOG_INFO = re.compile(r"\S+ \S+\s+(info |warning  margayd: this process may open \d+ descriptors at most)")  # as a container gives
 
 
 class Campaign:

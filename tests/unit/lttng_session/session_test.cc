@@ -276,6 +276,8 @@ TEST(LttngSession, ConsumerDaemonDiesAndAllIsMadeAgain) {
 }
 
 TEST(LttngSession, TwoDoNotMeet) {
+  // Without a mount of each daemon's own, liblttng-ctl goes on asking the one that this process asked first.
+  if (::getuid() != 0) GTEST_SKIP() << "takes root: two daemons of one user in one process";
   const Place place;
   const auto one = daemons_in(place.path + "/1");
   ASSERT_NE(one, nullptr);
