@@ -17,13 +17,16 @@
 
 #include "child.h"
 #include "closing.h"
+#include "margay/base/text.h"
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
+#include "preload.h"
 #include "readers.h"
+#include "unwatched.h"
 
 namespace margay::app {
 namespace {
@@ -83,6 +86,7 @@ class Run {
   std::string run_;
   CommonFlags flags_;
   transport::RunDirectory directory_;
+  Preload preload_;
   bool watched_ = false;  // the daemon came up
   zmq::context_t context_{1};
   std::optional<transport::Socket> reports_;
@@ -98,6 +102,18 @@ class Run {
   TimeNs job_begin_{}, job_end_{};
   int signals_ = -1;
 };
+
+// What is recorded of a command: an argument of the daemon's, and the kernel takes none of more than 128 KiB.
+std::string command_text(const std::vector<std::string>& arguments) {
+  constexpr std::size_t kMostBytes = 4096;
+  std::string text;
+  for (const auto& a : arguments) {
+    if (!text.empty()) text += ' ';
+    text.append(a, 0, kMostBytes + 1);
+    if (text.size() > kMostBytes) return clean_utf8(text.substr(0, kMostBytes)) + "...";
+  }
+  return text;
+}
 
 bool Run::prepare() {
   run_ = request_.name.empty() ? make_run_name() : request_.name;
@@ -117,8 +133,15 @@ bool Run::prepare() {
     std::ofstream file(flags_.alerts, std::ios::trunc);  // a new run, a new list: there from the first moment
     if (!file) say(flags_.alerts + ": cannot be written: " + std::strerror(errno));
   }
-  std::string command;
-  for (const auto& a : request_.command) command += (command.empty() ? "" : " ") + a;
+  make_unwatched_counter(directory_.path);
+  auto preload = Preload::prepare(parts_.probe, directory_.path);
+  if (!preload) {
+    say(preload.error().message + "; the job runs without Margay");
+    transport::remove_run_directory(directory_);
+    return false;
+  }
+  preload_ = std::move(*preload);
+  const std::string command = command_text(request_.command);
 
   daemon_.what = "the daemon";
   daemon_.options.arguments = {parts_.daemon,           "--run", run_, "--command", command, "--owner-pid",
@@ -269,17 +292,16 @@ int Run::start_job() {
   ChildOptions job;
   job.arguments = request_.command;
   if (watched_) {
-    const char* before = std::getenv("LD_PRELOAD");
-    job.environment = {
-        {"MARGAY_RUN_DIR", directory_.path},
-        {"LD_PRELOAD",
-         parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
+    job.environment = {{"MARGAY_RUN_DIR", directory_.path}};
+    std::vector<std::string> readers_want;
     for (const ReaderPlan& plan : plans_)
       for (const auto& [key, value] : plan.job_environment)
         if (key == "LD_PRELOAD")
-          job.environment[1].second += ":" + value;
+          readers_want.push_back(value);
         else
           job.environment.emplace_back(key, value);
+    job.environment.emplace_back("LD_PRELOAD",
+                                 preload_list(std::getenv("LD_PRELOAD"), preload_.path(), readers_want));
   }
   job_begin_ = clock_.realtime();
   auto pid = spawn(job);
@@ -437,6 +459,11 @@ void Run::print_end() {
   for (const auto& s : last_.health().sources()) produced += s.produced();
   say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
+  if (const std::uint64_t unwatched = unwatched_processes(directory_.path); unwatched > 0)
+    say(grouped(unwatched) + (unwatched == 1 ? " process was" : " processes were") +
+        " not watched: there was too little shared memory, or their MPI is not known; what they did is in "
+        "none of these "
+        "numbers");
   if (last_.health().sources_size() == 0) {
     say(nothing_seen(request_));
     return;
