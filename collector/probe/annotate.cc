@@ -1,4 +1,5 @@
 // States that a program names itself: what margay/annotate.h calls, where the probe is loaded.
+#define MARGAY_NO_ANNOTATIONS  // its types only: not what looks for the probe
 #include "margay/annotate.h"
 
 #include <errno.h>

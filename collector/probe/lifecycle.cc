@@ -1,10 +1,7 @@
 // The beginning and the end of MPI, and the regions a program names itself.
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
+#include "libc.h"
 #include "probe.h"
 
 namespace margay::probe {
@@ -60,7 +57,7 @@ int initialize(std::uint16_t function, const void* frame, Call call) {
 // Copies the string at an address that may be anything. The kernel reads it, so that a wild address is an
 // error and no crash. True if it is a name: 1 to kNameBytes - 1 printable characters.
 bool read_name(const void* at, char (&name)[kNameBytes]) {
-  if (at == nullptr) return false;
+  if (at == nullptr || process_vm_readv == nullptr) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   const std::size_t in_page = 4096 - address % 4096;
   const std::size_t first = in_page < kNameBytes ? in_page : kNameBytes;

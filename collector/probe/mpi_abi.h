@@ -7,7 +7,8 @@
 // passes the word on as it came. Nothing is included from either MPI.
 //
 //   Open MPI 3 to 5            libmpi.so.40
-//   MPICH ABI Compatibility    libmpich.so.12 (Debian), libmpi.so.12 (MPICH, Intel MPI, MVAPICH2, Cray)
+//   MPICH ABI Compatibility    libmpich.so.12 (Debian), libmpi.so.12 (MPICH, Intel MPI, MVAPICH2),
+//   libmpi_gnu_91.so.12 (Cray)
 //
 // Names are MPI's, so that functions.def reads like its header.
 #pragma once
@@ -54,5 +55,7 @@ int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuse
 int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status);
 int MPI_Testsome(int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]);
 int MPI_Request_free(MPI_Request* request);
+// The one that is not ours: null unless the program is linked with MPI.
+[[gnu::weak]] int PMPI_Get_library_version(char* version, int* length);
 }
 // NOLINTEND

@@ -1,10 +1,6 @@
 // Finding the MPI library at run time, and which one it is. The probe links none: it is preloaded into every
 // process of a job, shells and launchers included, most of which have no MPI.
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "libc.h"
 #include "probe.h"
 
 namespace margay::probe {
@@ -50,32 +46,61 @@ constexpr const char* kTypes[] = {"ompi_mpi_byte",
                                   "ompi_mpi_dblcplex",
                                   "ompi_mpi_logical"};
 
-constexpr const char* kOpenMpi[] = {"libmpi.so.40"};
-constexpr const char* kMpich[] = {"libmpich.so.12", "libmpi.so.12"};
+// What MPICH and those that keep to its ABI say of themselves. Their libraries' names do not tell: each
+// vendor has its own.
+constexpr const char* kMpichVersions[] = {"MPICH", "MVAPICH", "Intel(R) MPI"};
 
-// The MPI library if it is loaded, whether in sight or not; never loads it.
-template <std::size_t N>
-void* loaded(const char* const (&names)[N]) {
-  for (const char* name : names)
-    if (void* h = dlopen(name, RTLD_NOLOAD | RTLD_LAZY); h != nullptr) return h;
-  return nullptr;
+// Any function of every MPI.
+constexpr const char* kOfMpi = "PMPI_Init";
+
+void* ask(void* handle, const char* name) {
+  return linker().ask == nullptr ? nullptr : linker().ask(handle, name);
+}
+
+// Whether the program is linked with MPI: found by the dynamic linker with our own symbols.
+bool mpi_is_in_sight() {
+  return PMPI_Get_library_version != nullptr;
+}
+
+// Libraries with "mpi" in their names.
+struct Candidates {
+  static constexpr std::size_t kMost = 32;
+  std::size_t count = 0;
+  char paths[kMost][512];
+};
+int note_candidate(dl_phdr_info* info, std::size_t, void* to) {
+  auto& all = *static_cast<Candidates*>(to);
+  if (info->dlpi_name == nullptr || all.count == Candidates::kMost) return 0;
+  const char* const slash = strrchr(info->dlpi_name, '/');
+  const std::size_t length = strlen(info->dlpi_name);
+  if (length < sizeof all.paths[0] && strstr(slash == nullptr ? info->dlpi_name : slash, "mpi") != nullptr)
+    memcpy(all.paths[all.count++], info->dlpi_name, length + 1);
+  return 0;
 }
 
 std::atomic<void*> g_handle{nullptr};
 
+// The MPI library where it was loaded out of sight (dlopen with RTLD_LOCAL): by what it has, or what it is
+// linked with has. Never loads anything. Null where there is none, or MPI is in sight anyway.
 void* library_handle() {
   void* h = g_handle.load(std::memory_order_acquire);
-  if (h == nullptr) {
-    h = loaded(kOpenMpi);
-    if (h == nullptr) h = loaded(kMpich);
-    if (h != nullptr) g_handle.store(h, std::memory_order_release);
+  if (h != nullptr || linker().open == nullptr || dl_iterate_phdr == nullptr ||
+      ask(RTLD_NEXT, kOfMpi) != nullptr)
+    return h;
+  Candidates all;
+  dl_iterate_phdr(note_candidate, &all);  // it holds a lock that dlopen takes second
+  for (std::size_t i = 0; i < all.count && h == nullptr; ++i) {
+    h = linker().open(all.paths[i], RTLD_NOLOAD | RTLD_LAZY);
+    if (h != nullptr && ask(h, kOfMpi) == nullptr) h = nullptr;
   }
+  if (h != nullptr) g_handle.store(h, std::memory_order_release);
   return h;
 }
 
 void* symbol(const char* name) {
-  void* p = dlsym(RTLD_NEXT, name);
-  if (p == nullptr && library_handle() != nullptr) p = dlsym(library_handle(), name);
+  void* p = ask(RTLD_NEXT, name);
+  if (p == nullptr)
+    if (void* const h = library_handle(); h != nullptr) p = ask(h, name);
   return p;
 }
 
@@ -88,7 +113,7 @@ void* next_or_pmpi(const char* pmpi_name, Entry entry) {
   if (snprintf(name, sizeof name, "%s%s", pmpi_name, is_large(entry) ? "_c" : "") >= int{sizeof name})
     return nullptr;
   const bool by_mpi = entry == Entry::kMpi || entry == Entry::kMpiLarge;
-  void* const p = by_mpi ? dlsym(RTLD_NEXT, mpi_name(name)) : nullptr;
+  void* const p = by_mpi ? ask(RTLD_NEXT, mpi_name(name)) : nullptr;
   return p != nullptr ? p : symbol(name);
 }
 
@@ -102,8 +127,9 @@ bool find(T& to, const char* name) {
 // searched from the start of the global scope, not after us.
 template <class T>
 bool find_object(T& to, const char* name) {
-  void* p = dlsym(RTLD_DEFAULT, name);
-  if (p == nullptr && library_handle() != nullptr) p = dlsym(library_handle(), name);
+  void* p = ask(RTLD_DEFAULT, name);
+  if (p == nullptr)
+    if (void* const h = library_handle(); h != nullptr) p = ask(h, name);
   to = reinterpret_cast<T>(p);
   return p != nullptr;
 }
@@ -118,8 +144,20 @@ bool is_open_mpi(Library& l) {
   return true;
 }
 
+bool says_it_is_mpich() {
+  int (*version)(char*, int*) = nullptr;
+  if (!find(version, "PMPI_Get_library_version")) return false;
+  char text[16384];  // MPICH takes up to 8192
+  int length = 0;
+  text[0] = text[sizeof text - 1] = '\0';
+  if (version(text, &length) != MPI_SUCCESS) return false;  // MPI allows this call before MPI_Init
+  for (const char* known : kMpichVersions)
+    if (strstr(text, known) != nullptr) return true;
+  return false;
+}
+
 bool is_mpich(Library& l) {
-  if (loaded(kMpich) == nullptr) return false;
+  if (!says_it_is_mpich()) return false;
   const auto handle = [](auto& to, std::uintptr_t value) { to = reinterpret_cast<decltype(+to)>(value); };
   l.comm_c2f = nullptr;
   handle(l.world, kMpichWorld);
@@ -132,6 +170,24 @@ bool is_mpich(Library& l) {
 }
 
 }  // namespace
+
+const Linker& linker() {
+  // Set by the first who asks, to the same by all of them.
+  static std::atomic<bool> known{false};
+  static Linker it;
+  if (!known.load(std::memory_order_acquire)) {
+    Linker found{dlopen, dlsym};
+    if ((found.open == nullptr || found.ask == nullptr) && __libc_dlopen_mode != nullptr &&
+        __libc_dlsym != nullptr)
+      // glibc before 2.34, and a program without libdl, which is there.
+      if (void* const libdl = __libc_dlopen_mode("libdl.so.2", RTLD_NOW); libdl != nullptr)
+        found = {reinterpret_cast<decltype(found.open)>(__libc_dlsym(libdl, "dlopen")),
+                 reinterpret_cast<decltype(found.ask)>(__libc_dlsym(libdl, "dlsym"))};
+    it = found;
+    known.store(true, std::memory_order_release);
+  }
+  return it;
+}
 
 void* resolve(std::uint16_t function, Entry entry) {
   void* p = next_or_pmpi(kFunctionNames[function], entry);
@@ -199,8 +255,10 @@ bool find_library() {
 
 // Where the program is linked with MPI, what takes long is done before its first call of MPI.
 __attribute__((constructor)) static void at_load() {
+  if (!libc_is_complete()) return;
   const char* dir = getenv("MARGAY_RUN_DIR");
-  if (dir != nullptr && *dir != '\0' && library_handle() != nullptr && find_library()) prepare();
+  if (dir == nullptr || *dir == '\0') return;
+  if (mpi_is_in_sight() && find_library()) prepare();
 }
 
 }  // namespace margay::probe

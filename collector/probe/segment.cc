@@ -1,19 +1,6 @@
 // Making this process's segment, handing its rings to threads, and marking its end.
+#include "libc.h"
 #include "probe.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace margay::probe {
 
@@ -23,14 +10,17 @@ const char* g_why_off = nullptr;
 namespace {
 
 constexpr const char* kNotSet = "MARGAY_RUN_DIR is not set";
+constexpr const char* kTooLittle = "too little shared memory is free";
 constexpr const char* kRingRecords = "MARGAY_RING_RECORDS";
 char g_path[512];       // of the segment
 char g_complaint[512];  // RUN_DIR/rings/.complained
 bool g_local_trouble = false;
 std::uint64_t g_most_records = kFirstRingRecords;  // of a ring, as MARGAY_RING_RECORDS says
+std::uint64_t g_affordable = kFirstRingRecords;    // of the first ring, as memory says
 pid_t g_pid = 0;
 std::uint64_t g_pid_namespace = 0;
 pthread_key_t g_thread_key;
+int (*g_set_key)(pthread_key_t, const void*) = nullptr;
 std::atomic<std::uint32_t> g_attaching{0};
 enum Making : std::uint32_t { kNotYet, kAtIt, kTried };
 std::atomic<std::uint32_t> g_making{kNotYet};
@@ -123,8 +113,49 @@ int give_memory(int fd, std::uint64_t from, std::uint64_t bytes) {
   return error;
 }
 
+std::uint64_t records_of(std::uint32_t ring, std::uint64_t affordable) {
+  std::uint64_t records = ring_capacity(ring);
+  if (records > g_most_records) records = g_most_records;
+  if (ring > 0) affordable /= kFirstRingRecords / kOtherRingRecords;
+  if (records > affordable) records = affordable;
+  return records < kLeastRingRecords ? kLeastRingRecords : records;
+}
+
 std::uint64_t records_of(std::uint32_t ring) {
-  return ring_capacity(ring) < g_most_records ? ring_capacity(ring) : g_most_records;
+  return records_of(ring, g_affordable);
+}
+
+// What this process takes at most, once each of its rings has a thread.
+std::uint64_t bytes_of_all(std::uint64_t affordable) {
+  return kRingsBegin +
+         (records_of(0, affordable) + (kRings - 1) * records_of(1, affordable)) * sizeof(margay_record);
+}
+
+// How many processes of the job are expected on this node: the launcher's word, which may be several numbers,
+// or a usual one.
+std::uint64_t local_processes() {
+  constexpr std::uint64_t kUsual = 16, kMost = 1 << 16;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
+                           "SLURM_STEP_TASKS_PER_NODE", "PMI_SIZE"}) {
+    const char* told = getenv(name);
+    if (told == nullptr || *told < '1' || *told > '9') continue;
+    const std::uint64_t n = strtoull(told, nullptr, 10);
+    return n < kUsual ? kUsual : n > kMost ? kMost : n;
+  }
+  return kUsual;
+}
+
+// Rings take a quarter of what is free where they lie, and of that this process its share: MPI and the
+// program need the same memory (/dev/shm of a container has 64 MiB) and do not count on ours. So rings are as
+// small as that asks for. False if the smallest are too large.
+bool afford(const char* rings) {
+  struct statvfs place {};
+  if (statvfs(rings, &place) != 0 || place.f_blocks == 0) return true;  // without a bound
+  const std::uint64_t share = place.f_bavail * place.f_frsize / 4 / local_processes();
+  constexpr std::uint64_t kFewest = 512;
+  g_affordable = kFirstRingRecords;
+  while (g_affordable > kFewest && bytes_of_all(g_affordable) > share) g_affordable /= 2;
+  return bytes_of_all(g_affordable) <= share;
 }
 
 // False if the variable is set to what cannot be a ring's size.
@@ -203,9 +234,14 @@ struct Unnamed {
 constinit Unnamed g_unnamed;  // set before constructors of this file would run
 bool g_no_memory_at_load = false;
 
+// Not glibc's fstat, which was none of its library's symbols before 2.33. The kernel's struct is the same.
+bool look_at(int fd, struct stat& file) {
+  return syscall(SYS_fstat, fd, &file) == 0;
+}
+
 bool still_there(const Unnamed& u) {
   struct stat now {};
-  return fstat(u.fd, &now) == 0 && now.st_dev == u.file.st_dev && now.st_ino == u.file.st_ino;
+  return look_at(u.fd, now) && now.st_dev == u.file.st_dev && now.st_ino == u.file.st_ino;
 }
 
 void discard(Unnamed& u) {
@@ -261,7 +297,7 @@ const char* look_around(std::uint64_t& start_time, char* rings, std::size_t room
 // Memory for the header and the first ring, mapped and described. On failure the file is still to be closed.
 const char* furnish(int fd, std::uint64_t start_time, void*& memory) {
   if (fchmod(fd, 0600) != 0 || ftruncate(fd, kFileBytes) != 0 || give_memory(fd, 0, first_bytes()) != 0)
-    return "no shared memory is left";
+    return kTooLittle;
   void* const mapped = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) return "its rings cannot be mapped";
   memory = mapped;
@@ -304,11 +340,28 @@ int give_ring(std::uint32_t ring) {
   return given;
 }
 
+// What may have come with a library that was loaded after us.
+template <class Function>
+Function* here_or_since(Function* function, const char* name) {
+  if (function != nullptr || dlsym == nullptr) return function;
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 const char* watch_threads() {
   static bool watched = false;  // a child's are watched already
   if (watched) return nullptr;
-  watched = pthread_key_create(&g_thread_key, at_thread_end) == 0 &&
-            pthread_atfork(nullptr, nullptr, in_child_after_fork) == 0;
+  if (__register_atfork != nullptr)
+    watched = __register_atfork(nullptr, nullptr, in_child_after_fork, nullptr) == 0;
+  else if (auto* const at_fork = here_or_since(&pthread_atfork, "pthread_atfork"); at_fork != nullptr)
+    watched = at_fork(nullptr, nullptr, in_child_after_fork) == 0;
+  if (!watched) return "forks cannot be seen";
+  auto* const create_key = here_or_since(&pthread_key_create, "pthread_key_create");
+  g_set_key = here_or_since(&pthread_setspecific, "pthread_setspecific");
+  if (create_key == nullptr || g_set_key == nullptr) {  // it has no threads
+    g_set_key = nullptr;
+    return nullptr;
+  }
+  watched = create_key(&g_thread_key, at_thread_end) == 0;
   return watched ? nullptr : "no thread key is left";
 }
 
@@ -343,9 +396,9 @@ const char* make_segment() {
   // Giving memory to 4 MiB takes longer than an MPI call may. Where it could not be had at load either,
   // asking for all of it again tells why.
   if (!g_no_memory_at_load && g_most_records > kOtherRingRecords) g_most_records = kOtherRingRecords;
+  if (!afford(rings)) return kTooLittle;
   const int fd = open(g_path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0)
-    return errno == ENOSPC ? "no shared memory is left" : "its rings cannot be made in MARGAY_RUN_DIR";
+  if (fd < 0) return errno == ENOSPC ? kTooLittle : "its rings cannot be made in MARGAY_RUN_DIR";
   void* memory = nullptr;
   const char* why = furnish(fd, start_time, memory);
   if (why == nullptr) why = watch_threads();
@@ -380,7 +433,7 @@ void prepare() {
   }
   u.pid = g_pid;
   static_cast<void>(watch_threads());  // a child lets go of it
-  if (fstat(u.fd, &u.file) != 0 || furnish(u.fd, start_time, u.memory) != nullptr) {
+  if (!look_at(u.fd, u.file) || !afford(rings) || furnish(u.fd, start_time, u.memory) != nullptr) {
     g_no_memory_at_load = true;
     return discard(u);
   }
@@ -407,12 +460,35 @@ const char* have_segment() {
 
 }  // namespace
 
+// The run's directory has a file that says how many processes had no segment, for whoever reads it: 64 bits,
+// little endian, which `margay run` has given memory. Once per process.
+void count_unwatched() {
+  static std::atomic<bool> counted{false};
+  const char* dir = getenv("MARGAY_RUN_DIR");
+  if (dir == nullptr || *dir == '\0' || counted.exchange(true, std::memory_order_relaxed)) return;
+  char path[sizeof g_path];
+  const int n = snprintf(path, sizeof path, "%s/%s", dir, kUnwatchedFile);
+  if (n < 0 || static_cast<std::size_t>(n) >= sizeof path) return;
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  void* const page = give_memory(fd, 0, sizeof(std::uint64_t)) == 0
+                         ? mmap(nullptr, sizeof(std::uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                         : MAP_FAILED;
+  close(fd);
+  if (page == MAP_FAILED) return;
+  static_cast<std::atomic<std::uint64_t>*>(page)->fetch_add(1, std::memory_order_relaxed);
+  munmap(page, sizeof(std::uint64_t));
+}
+
 void attach() {
   std::uint32_t none = 0;
   if (!g_attaching.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) return;
   const int saved = errno;
-  const char* why = find_library() ? have_segment() : "this program's MPI is neither Open MPI nor MPICH";
+  const char* why = !libc_is_complete() ? "this program's C library lacks what the probe needs"
+                    : find_library()    ? have_segment()
+                                        : "this program's MPI is neither Open MPI nor MPICH";
   g_why_off = why;
+  if (why != nullptr) count_unwatched();
   if (why == nullptr) copy(g_page.segment->mpi, sizeof g_page.segment->mpi, g_page.library.name);
   g_page.mode.store(why == nullptr ? Mode::kOn : Mode::kOff, std::memory_order_release);
   errno = saved;
@@ -420,7 +496,8 @@ void attach() {
 
 void attach_annotations() {
   const int saved = errno;
-  const bool on = have_segment() == nullptr;
+  const bool on = libc_is_complete() && have_segment() == nullptr;
+  if (!on) count_unwatched();
   if (on) {
     g_page.segment->flags.fetch_or(kNamesStates, std::memory_order_release);
     g_other_states = name_index("(other states)", Named::kState);
@@ -457,7 +534,7 @@ void claim_ring(RingWriter& writer) {
     char* base = reinterpret_cast<char*>(g_page.segment);
     writer.bind(&c, reinterpret_cast<margay_record*>(base + ring_offset(i)), records_of(i), &space.sums,
                 g_page.segment);
-    pthread_setspecific(g_thread_key, &c);
+    if (g_set_key != nullptr) g_set_key(g_thread_key, &c);
     return;
   }
 }

@@ -22,6 +22,7 @@
 #include "partition/partition_command.h"
 #include "render_command.h"
 #include "replay/replay_command.h"
+#include "run/preload.h"
 #include "run/run_command.h"
 #include "shell_words.h"
 
@@ -251,6 +252,9 @@ int run(int argc, char** argv) {
     if (!directory) return complain(directory.error());
     auto parts = margay::app::find_installation();
     if (!parts) return complain(parts.error());
+    auto preload = margay::app::Preload::prepare(parts->probe, directory->path);
+    if (!preload) return complain(preload.error());
+    preload->keep();  // the shell's jobs are still to come
     const std::string run = directory->path.substr(directory->path.rfind('/') + 1);
     using margay::app::shell_word;
     // The agent ends with the shell that asked for it, once that shell's jobs are over.
@@ -259,7 +263,7 @@ int run(int argc, char** argv) {
                 shell_word(run).c_str());
     std::printf("export MARGAY_RUN_DIR=%s\n",
                 shell_word(margay::transport::shared_memory_of(*directory)).c_str());
-    std::printf("export LD_PRELOAD=%s\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", shell_word(parts->probe).c_str());
+    std::printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"%s\n", shell_word(preload->path()).c_str());
     return 0;
   }
   if (config_app->parsed()) return margay::app::config_command(config_request);

@@ -29,6 +29,7 @@ sys.path.insert(0, WORKLOADS)
 import campaign_judge as judge  # noqa: E402
 import plant  # noqa: E402
 
+BUILD = os.environ["BUILD"]
 MARGAY = os.environ["MARGAY"]
 MPIRUN = os.environ["MPIRUN"]
 WORKLOAD = os.environ["WORKLOAD"]

@@ -64,10 +64,11 @@ constexpr std::string_view kImpureWords[] = {
 // What may go into a stranger's process: libc, MPI, and the parts of the C++ library that are headers only.
 constexpr std::string_view kProbe = "collector/probe";
 constexpr std::string_view kProbeHeaders[] = {
-    "atomic",      "cpuid.h",   "cstddef",    "cstdint",    "dlfcn.h",        "errno.h",    "fcntl.h",
-    "mpi.h",       "pthread.h", "signal.h",   "stdarg.h",   "stddef.h",       "stdint.h",   "stdio.h",
-    "stdlib.h",    "string.h",  "sys/file.h", "sys/mman.h", "sys/resource.h", "sys/stat.h", "sys/syscall.h",
-    "sys/types.h", "sys/uio.h", "time.h",     "unistd.h"};
+    "atomic",     "cpuid.h",        "cstddef",    "cstdint",       "dlfcn.h",       "errno.h",
+    "fcntl.h",    "link.h",         "mpi.h",      "pthread.h",     "signal.h",      "stdarg.h",
+    "stddef.h",   "stdint.h",       "stdio.h",    "stdlib.h",      "string.h",      "sys/file.h",
+    "sys/mman.h", "sys/resource.h", "sys/stat.h", "sys/statvfs.h", "sys/syscall.h", "sys/types.h",
+    "sys/uio.h",  "time.h",         "unistd.h"};
 constexpr std::string_view kProbeOwn[] = {"margay/base/record.h"};
 
 template <typename List>

@@ -17,6 +17,7 @@
 
 #include "child.h"
 #include "closing.h"
+#include "margay/base/text.h"
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
@@ -25,6 +26,7 @@
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
+#include "preload.h"
 #include "readers.h"
 
 namespace margay::app {
@@ -85,6 +87,7 @@ class Run {
   std::string run_;
   CommonFlags flags_;
   transport::RunDirectory directory_;
+  Preload preload_;
   bool watched_ = false;  // the daemon came up
   zmq::context_t context_{1};
   std::optional<transport::Socket> reports_;
@@ -100,6 +103,18 @@ class Run {
   TimeNs job_begin_{}, job_end_{};
   int signals_ = -1;
 };
+
+// What is recorded of a command: an argument of the daemon's, and the kernel takes none of more than 128 KiB.
+std::string command_text(const std::vector<std::string>& arguments) {
+  constexpr std::size_t kMostBytes = 4096;
+  std::string text;
+  for (const auto& a : arguments) {
+    if (!text.empty()) text += ' ';
+    text.append(a, 0, kMostBytes + 1);
+    if (text.size() > kMostBytes) return clean_utf8(text.substr(0, kMostBytes)) + "...";
+  }
+  return text;
+}
 
 bool Run::prepare() {
   run_ = request_.name.empty() ? make_run_name() : request_.name;
@@ -119,8 +134,14 @@ bool Run::prepare() {
     std::ofstream file(flags_.alerts, std::ios::trunc);  // a new run, a new list: there from the first moment
     if (!file) say(flags_.alerts + ": cannot be written: " + std::strerror(errno));
   }
-  std::string command;
-  for (const auto& a : request_.command) command += (command.empty() ? "" : " ") + a;
+  auto preload = Preload::prepare(parts_.probe, directory_.path);
+  if (!preload) {
+    say(preload.error().message + "; the job runs without Margay");
+    transport::remove_run_directory(directory_);
+    return false;
+  }
+  preload_ = std::move(*preload);
+  const std::string command = command_text(request_.command);
 
   daemon_.what = "the daemon";
   daemon_.options.arguments = {parts_.daemon,           "--run", run_, "--command", command, "--owner-pid",
@@ -273,17 +294,16 @@ int Run::start_job() {
   ChildOptions job;
   job.arguments = request_.command;
   if (watched_) {
-    const char* before = std::getenv("LD_PRELOAD");
-    job.environment = {
-        {"MARGAY_RUN_DIR", transport::shared_memory_of(directory_)},
-        {"LD_PRELOAD",
-         parts_.probe + (before != nullptr && *before != '\0' ? std::string(":") + before : "")}};
+    job.environment = {{"MARGAY_RUN_DIR", transport::shared_memory_of(directory_)}};
+    std::vector<std::string> readers_want;
     for (const ReaderPlan& plan : plans_)
       for (const auto& [key, value] : plan.job_environment)
         if (key == "LD_PRELOAD")
-          job.environment[1].second += ":" + value;
+          readers_want.push_back(value);
         else
           job.environment.emplace_back(key, value);
+    job.environment.emplace_back("LD_PRELOAD",
+                                 preload_list(std::getenv("LD_PRELOAD"), preload_.path(), readers_want));
   }
   job_begin_ = clock_.realtime();
   auto pid = spawn(job);

@@ -26,6 +26,8 @@ static int inside(void) {
 BOTH(Init, (int* argc, char*** argv), (argc, argv), (void)argc; (void)argv; initialized = 1; return 0;)
 BOTH(Init_thread, (int* argc, char*** argv, int required, int* provided), (), (void)argc; (void)argv;
      *provided = required; initialized = 1; return 0;)
+BOTH(Get_library_version, (char* version, int* length), (version, length), *version = '\0'; *length = 0;
+     return 0;)
 BOTH(Initialized, (int* flag), (flag), *flag = initialized; return 0;)
 BOTH(Finalize, (void), (), finalized = 1; return 0;)
 BOTH(Finalized, (int* flag), (flag), *flag = finalized; return 0;)

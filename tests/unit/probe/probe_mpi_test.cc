@@ -109,7 +109,7 @@ TEST_F(ProbeMpiTest, AFullFileSystemIsToldAndNothingCrashes) {
   if (o.out.empty()) GTEST_SKIP() << "mounting is not allowed here";
   EXPECT_EQ(o.code, 0);
   EXPECT_EQ(o.out, "hello from 2\nleft:\n");
-  EXPECT_EQ(o.err, "margay: no collector (no shared memory is left): this job is not recorded\n");
+  EXPECT_EQ(o.err, "margay: no collector (too little shared memory is free): this job is not recorded\n");
 }
 
 TEST_F(ProbeMpiTest, AProgramWithoutMpiIsLeftAlone) {
@@ -282,7 +282,7 @@ TEST_F(ProbeMpiTest, TheAgentSaysGoodbyeForEachWayToEnd) {
 }
 
 // And the table of calls that margay/annotate.h looks for.
-TEST(ProbeLibrary, NeedsOnlyLibcAndExportsOnlyMpi) {
+TEST(ProbeLibrary, NeedsNothingAndExportsOnlyMpi) {
   const auto lines = [](const std::string& command) {
     std::vector<std::string> out;
     FILE* p = popen(command.c_str(), "r");
@@ -291,13 +291,8 @@ TEST(ProbeLibrary, NeedsOnlyLibcAndExportsOnlyMpi) {
     if (p != nullptr) pclose(p);
     return out;
   };
-  int needed = 0;
   for (const auto& l : lines("readelf -dW " MARGAY_PROBE_FILE))
-    if (l.find("(NEEDED)") != std::string::npos) {
-      ++needed;
-      EXPECT_THAT(l, HasSubstr("libc.so"));
-    }
-  EXPECT_EQ(needed, 1);
+    EXPECT_THAT(l, testing::Not(HasSubstr("(NEEDED)")));
   int exported = 0, annotate = 0;
   std::set<std::string> mpi, pmpi;
   for (const auto& l : lines("readelf --dyn-syms -W " MARGAY_PROBE_FILE)) {
@@ -305,6 +300,8 @@ TEST(ProbeLibrary, NeedsOnlyLibcAndExportsOnlyMpi) {
     std::string number, value, size, type, bind, visibility, section, name;
     if (!(in >> number >> value >> size >> type >> bind >> visibility >> section >> name)) continue;
     if (section == "UND") {
+      if (name == "PMPI_Get_library_version")
+        continue;  // null without MPI: how the probe sees that there is one
       EXPECT_EQ(name.find("MPI"), std::string::npos) << l;
       EXPECT_EQ(name.find("ompi"), std::string::npos) << l;
     } else if (bind == "GLOBAL" || bind == "WEAK") {

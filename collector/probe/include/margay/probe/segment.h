@@ -4,7 +4,8 @@
 //     SegmentHeader   who this is, flags, name table, one RingControl per thread
 //     ring 0          131072 records of 32 bytes (the first thread that calls MPI)
 //     ring 1..7        16384 records each, given memory only when a thread takes them
-//   MARGAY_RING_RECORDS in the job's environment makes rings smaller (never larger): their places stay.
+//   MARGAY_RING_RECORDS in the job's environment makes rings smaller (never larger), and so does a lack of
+//   memory: their places stay.
 //
 // Who writes: the probe, except `epoch`, the grid of slices, and each ring's `tail`, `sum` and `claim`, which
 // belong to the agent. A reader trusts
@@ -215,6 +216,10 @@ constexpr std::uint64_t ring_offset(std::uint32_t ring) {
 constexpr bool valid_capacity(std::uint32_t ring, std::uint64_t records) {
   return records >= kLeastRingRecords && records <= ring_capacity(ring) && (records & (records - 1)) == 0;
 }
+// Beside the rings, RUN_DIR/unwatched: how many processes would have had a segment and have none (no memory,
+// an MPI that is not known). One 64-bit little-endian counter, which every such process adds 1 to,
+// atomically.
+inline constexpr const char* kUnwatchedFile = "unwatched";
 inline constexpr std::uint64_t kFileBytes = ring_offset(kRings);
 static_assert(kFileBytes <= 8U << 20, "a process may take 8 MiB");
 
