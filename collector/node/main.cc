@@ -139,7 +139,7 @@ int main(int argc, char** argv) try {
 
   node::AgentOptions options;
   options.rings = place.rings();
-  options.unwatched = place.unwatched_file();
+  options.unwatched = transport::shared_memory_of(place) + "/unwatched";
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   options.host = node::clean_text(host, sizeof(host));

@@ -37,7 +37,8 @@ extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*chi
 // clang-format off
 // Without one of these nothing is recorded.
 #define MARGAY_LIBC(X)                                                                          \
-  X(__errno_location) X(clock_gettime) X(close) X(fchmod) X(fcntl) X(ftruncate) X(getenv)       \
+  X(__errno_location) X(clock_gettime) X(close) X(fchmod) X(fcntl) X(flock) X(ftruncate)        \
+  X(getenv)                                                                                     \
   X(gethostname) X(getpid) X(getrlimit) X(linkat) X(madvise) X(mmap) X(munmap) X(open)          \
   X(posix_fallocate) X(read) X(sigaltstack) X(snprintf) X(statvfs) X(strtoull) X(syscall)       \
   X(sysconf) X(unlink) X(usleep) X(write)

@@ -34,7 +34,6 @@ struct RunDirectory {
   std::string reports_endpoint() const { return "ipc://" + path + "/reports.ipc"; }
   std::string control_endpoint() const { return "ipc://" + path + "/control.ipc"; }
   std::string rings() const { return path + "/rings"; }
-  std::string unwatched_file() const { return path + "/unwatched"; }
   std::string owner_file() const { return path + "/owner.pid"; }
 };
 
