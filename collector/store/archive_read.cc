@@ -141,6 +141,9 @@ Result<Resume> Archive::load() const {
   Status s = single(kRunKey, r.run);
   if (s) s = single(kCutKey, mark);
   if (s) s = single(kClosedKey, r.closed);
+  if (s)
+    s = many(kMeta, kGapKey, 8, r.gaps,
+             [](GapRecord& g, std::string_view id) { g.first = SliceIndex(get_time(id)); });
   if (s) s = states();
   if (s)
     s = many(kMeta, kLeafKey, 4, r.leaves, [&](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
