@@ -82,7 +82,8 @@ struct Options {
     std::uint32_t per_address = 64;
     bool any() const { return !ingest.empty() || !reports.empty() || !control.empty(); }
   } listen;
-  std::string capture;  // file for every message as it came in, for tests; "" for none
+  std::string former_boot_id;  // of this machine, when the run was watched last; found by Pipeline::start
+  std::string capture;         // file for every message as it came in, for tests; "" for none
 };
 
 }  // namespace margay::app

@@ -52,7 +52,16 @@ std::string head_text(const wire::Report& r) {
     out += "!! THE ARCHIVE IS NOT WRITTEN since " +
            duration_text(minus(h.archive_trouble_since_ns(), r.run_begin_ns())) + ": " +
            printable(h.archive_trouble(), true, 400) + "\n";
-  out += h.lost_events() == 0 ? "no event was lost\n" : "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
+  std::string absence;  // when the daemon itself was away last
+  for (const auto& c : h.counters())
+    if (c.name() == "absences" && c.value() > 0)
+      absence = printable(c.detail(), true, 400) +
+                (c.value() > 1 ? "; " + grouped(c.value()) + " such times in all" : "");
+  if (h.lost_events() > 0)
+    out += "!! LOST " + grouped(h.lost_events()) + " EVENTS\n";
+  else
+    out += absence.empty() ? "no event was lost\n" : "no event was lost of the time that was watched\n";
+  if (!absence.empty()) out += "!! " + absence + "\n";
   out += measured_text(r);
   if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
   return out;

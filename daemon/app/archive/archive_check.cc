@@ -56,7 +56,7 @@ class Checker {
     std::optional<SliceIndex> next = (*kept)->first;
     const auto ok =
         archive_.scan_columns(level, (*kept)->first, (*kept)->second, [&](model::SliceColumn&& column) {
-          if (column.index != next)
+          if (column.index != next && !unwatched(*next, column.index, duration))
             damage(where + std::to_string(next->value) + ": it and those up to " +
                    std::to_string(column.index.value) + " are missing");
           next = after(column.index);
@@ -74,6 +74,17 @@ class Checker {
     if (next && *next <= (*kept)->second)
       damage(where + std::to_string(next->value) + ": it and those up to " +
              std::to_string((*kept)->second.value) + " are missing");
+  }
+
+  // Slices [from, to) lie in times that nobody watched.
+  bool unwatched(SliceIndex from, SliceIndex to, DurationNs duration) const {
+    if (to <= from) return false;
+    const TimeNs end = slice_begin(to, duration);
+    TimeNs at = slice_begin(from, duration);
+    for (const store::GapRecord& g : all_.gaps)
+      if (slice_begin(g.first, all_.run.levels[0]) <= at)
+        at = std::max(at, slice_end(g.last, all_.run.levels[0]));
+    return at >= end;
   }
 
   void rows(const model::SliceColumn& column, DurationNs duration, const std::string& where) {
