@@ -543,12 +543,6 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
     return fail(ErrorCode::kInternal, "a slicer that has run cannot be restored");
   leaves_ = std::move(leaves);
   if (columns.empty()) return {};
-  // What lies before a gap that ends here has left.
-  if (columns.back().index + 1 < next_open) {
-    const std::uint32_t states = columns.back().states();
-    columns.clear();
-    columns.push_back(new_column(next_open, states));
-  }
   if (columns.front().index > next_open)
     columns.insert(columns.begin(), new_column(next_open, columns.front().states()));
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
@@ -565,6 +559,12 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
     } else
       return fail(ErrorCode::kCorrupt, "slices " + std::to_string(columns[i].index.value) + " and " +
                                            std::to_string(columns[i + 1].index.value) + " are not in order");
+  }
+  // What lies before a gap that ends here has left.
+  if (columns.back().index + 1 < next_open) {
+    const std::uint32_t states = columns.back().states();
+    columns.clear();
+    columns.push_back(new_column(next_open, states));
   }
   for (SliceColumn& c : columns) {
     c.resize(leaf_count(), c.states());
