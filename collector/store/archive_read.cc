@@ -182,6 +182,12 @@ Result<Resume> Archive::load() const {
   r.wall = mark.wall;
   for (std::size_t i = 0; i < r.leaves.size(); ++i)
     if (r.leaves[i].leaf.value != i) return corrupt(path() + ": leaf " + std::to_string(i) + " is missing");
+  for (const GapRecord& g : r.gaps) {
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4 /
+                              std::max<std::int64_t>(1, r.run.levels.empty() ? 1 : r.run.levels[0].value);
+    if (g.first.value < -most || g.last.value > most)
+      return corrupt(path() + ": the gap from slice " + std::to_string(g.first.value) + " on has no time");
+  }
   for (const LeafState& l : r.leaf_states)
     if (l.leaf.value >= r.leaves.size())
       return corrupt(path() + ": open states of leaf " + std::to_string(l.leaf.value) +

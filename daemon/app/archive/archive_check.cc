@@ -78,13 +78,19 @@ class Checker {
 
   // Slices [from, to) lie in times that nobody watched.
   bool unwatched(SliceIndex from, SliceIndex to, DurationNs duration) const {
-    if (to <= from) return false;
-    const TimeNs end = slice_begin(to, duration);
-    TimeNs at = slice_begin(from, duration);
+    // The numbers are those of a file: times of them may be beyond all times.
+    const auto time = [](SliceIndex s, DurationNs d) { return static_cast<__int128>(s.value) * d.value; };
+    const DurationNs finest = all_.run.levels[0];
+    const __int128 end = time(to, duration);
+    __int128 at = time(from, duration);
+    bool told = false;
     for (const store::GapRecord& g : all_.gaps)
-      if (slice_begin(g.first, all_.run.levels[0]) <= at)
-        at = std::max(at, slice_end(g.last, all_.run.levels[0]));
-    return at >= end;
+      if (time(g.first, finest) <= at) {
+        const __int128 back = time(g.last, finest) + finest.value;
+        told = told || back > at;
+        at = std::max(at, back);
+      }
+    return told && at >= end;
   }
 
   void rows(const model::SliceColumn& column, DurationNs duration, const std::string& where) {
