@@ -36,6 +36,7 @@ struct LeafProgress {
   std::optional<std::uint64_t> total;  // ordinals there are
   TimeNs last{};
   bool exists = false;
+  std::size_t gap = 0;  // of the archive's, those before it are behind
 };
 
 class Reader {
@@ -51,7 +52,8 @@ class Reader {
   Status find_starts();
   Status seed(std::uint32_t leaf);
   Status take(store::RawBlock&& block);
-  Status convert(const RawNames::OfBlock& names, LeafProgress& leaf);
+  void pass_gaps(std::uint32_t leaf, TimeNs until);
+  Status convert(const RawNames::OfBlock& names, std::uint32_t index);
   Status finish_leaf(std::uint32_t leaf);
   Result<std::uint16_t> name_of(Name::Kind kind, std::string_view text);
   bool wanted(std::uint32_t leaf) const { return !options_.wanted || options_.wanted(LeafIndex(leaf)); }
@@ -123,6 +125,9 @@ Status Reader::find_starts() {
        last = last - kSlicesBack) {
     if (options_.step)
       if (Status ok = options_.step(options_.from); !ok) return ok;
+    // There are none in a gap, however long it is.
+    for (auto g = resume_.gaps.rbegin(); g != resume_.gaps.rend(); ++g)
+      if (g->first <= last && last <= g->last) last = g->first - 1;
     auto columns = archive_.read_columns(LevelIndex(0), std::max(begin, last - (kSlicesBack - 1)), last);
     if (!columns) return tl::unexpected(columns.error());
     for (auto c = columns->rbegin(); c != columns->rend() && open > 0; ++c) {
@@ -198,10 +203,29 @@ std::optional<Name::Kind> kind_of(const EventRecord& r) {
   }
 }
 
+// Nobody watched: what the leaf was in is not known from its last event on, until the first one behind that.
+void Reader::pass_gaps(std::uint32_t index, TimeNs until) {
+  LeafProgress& leaf = leaves_[index];
+  const DurationNs slice = resume_.run.levels[0];
+  for (; leaf.gap < resume_.gaps.size(); ++leaf.gap) {
+    const store::GapRecord& g = resume_.gaps[leaf.gap];
+    const TimeNs from = slice_begin(g.first, slice), to = slice_end(g.last, slice);
+    if (to > until && until < options_.to) return;  // an event is not in a gap: this one is behind it
+    if (from >= options_.to) return;
+    if (!leaf.exists || from < leaf.last || to <= leaf.start.at || index >= g.existed.size() ||
+        !g.existed[index])
+      continue;
+    leaf.last = std::min(to, options_.to - DurationNs(1));
+    out_.push_back(plain(MARGAY_GAP, leaf.last));
+  }
+}
+
 // decoded_, in the source's names, becomes out_.
-Status Reader::convert(const RawNames::OfBlock& names, LeafProgress& leaf) {
+Status Reader::convert(const RawNames::OfBlock& names, std::uint32_t index) {
+  LeafProgress& leaf = leaves_[index];
   for (EventRecord e : decoded_) {
     if (e.time_ns < leaf.start.at.value) continue;
+    pass_gaps(index, TimeNs(e.time_ns));
     if (e.kind == MARGAY_GAP || e.kind == MARGAY_BEGIN || e.kind == MARGAY_END) {
       e.state = 0;
     } else {
@@ -254,7 +278,7 @@ Status Reader::take(store::RawBlock&& block) {
     leaf.exists = true;
   }
   leaf.next = block.first + block.count;
-  if (Status ok = convert(names_.of(block), leaf); !ok) return ok;
+  if (Status ok = convert(names_.of(block), block.leaf.value); !ok) return ok;
   return pass_on(block.leaf.value);
 }
 
@@ -263,6 +287,7 @@ Status Reader::take(store::RawBlock&& block) {
 Status Reader::finish_leaf(std::uint32_t index) {
   LeafProgress& leaf = leaves_[index];
   out_.clear();
+  pass_gaps(index, options_.to);
   if (leaf.exists && leaf.goodbye && *leaf.goodbye < options_.to) {
     const TimeNs end = std::max(*leaf.goodbye, leaf.last);
     if (leaf.next && leaf.total && *leaf.next < *leaf.total) {

@@ -429,7 +429,9 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(now));
 
   bool gap_ended = false;
+  if (stream->waits && *stream->waits != batch.epoch()) stream->waits.reset();  // whoever had it is gone
   if (batch.first() > account.next) {
+    if (stream->waits) return;  // what lies between waits for room, and is sent again before this
     gap_ended = true;
     if (source.epoch > stream->epoch && stream->began) {
       // The agent that had the missing records is gone.
@@ -456,19 +458,19 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
       return;
     }
   }
+  stream->waits.reset();
+  const std::uint64_t next_before = account.next;
   if (batch.count() > skip && !take_batch(batch, source, *stream, skip, agent, now)) return;
   stream->gap_since.reset();
-  if (batch.count() > skip || batch.dropped() > account.probe_dropped) stream->moved = now;
+  if (account.next > next_before || batch.dropped() > account.probe_dropped) stream->moved = now;
   account.produced = std::max(account.produced, batch.produced());
   account.probe_dropped = std::max(account.probe_dropped, batch.dropped());
   account.recorded = std::max(account.recorded, batch.recorded());
   stream->summed = std::max(stream->summed, batch.summed());
   stream->summing = batch.summing();
   stream->probe_clock_error_ns = std::max(stream->probe_clock_error_ns, batch.clock_error_ns());
-  if (covered > stream->covered) {
-    stream->covered = covered;
-    slicer_.cover(stream->leaf, covered);
-  }
+  if (!stream->waits) stream->covered = std::max(stream->covered, covered);
+  slicer_.cover(stream->leaf, stream->covered);
   // Drawn out, its last state would pass for what it does while its records are dropped.
   if (batch.untold() > 0 && batch.first() + batch.count() == account.next) slicer_.lose(stream->leaf);
   // After a stretch that nobody knows: what the thread is in now.
@@ -530,6 +532,10 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
     account.probe_dropped = std::max(account.probe_dropped, total.dropped());
     account.recorded = std::max(account.recorded, total.recorded());
     if (account.recorded > account.next) {
+      if (stream->waits) {  // its records are not missing, they wait for room
+        missing = true;
+        continue;
+      }
       if (!stream->gap_since) stream->gap_since = now;
       if (now - *stream->gap_since < options_.give_up_gap) {
         missing = true;
@@ -543,6 +549,16 @@ void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, 
     wants_hello(agent, source.id);
     return;
   }
+  // Nothing happens before its end any more; that is told again when there is room for it.
+  TimeNs latest_end = end;
+  for (const auto& [index, stream] : source.streams) latest_end = std::max(latest_end, stream.covered);
+  if (latest_end >= slicer_.limit()) {
+    ++counters_.room_waits;
+    for (auto& [index, stream] : source.streams) stream.covered = std::max(stream.covered, end);
+    source.end_waits = latest_end;
+    return;
+  }
+  source.end_waits.reset();
   for (const wire::StreamTotal& total : goodbye.streams())
     if (const auto s = source.streams.find(total.stream()); s != source.streams.end() && total.untold() > 0)
       static_cast<void>(

@@ -7,7 +7,9 @@
 namespace margay::ingest {
 namespace {
 constexpr DurationNs kTellTaken = milliseconds(200);
-}
+// An agent that is asked for what waits for room takes so long to send it.
+constexpr DurationNs kAskAgain = milliseconds(100);
+}  // namespace
 
 TimeNs Ingest::latest(TimeNs now) const {
   return now + options_.clock_offset + options_.future;
@@ -17,8 +19,9 @@ void Ingest::tick(TimeNs now) {
   if (now < catch_up_until_) {
     const TimeNs recent = now + options_.clock_offset - options_.silence_hold;
     const bool caught_up = std::all_of(sources_.begin(), sources_.end(), [&](const auto& s) {
-      return s.second.ended || std::all_of(s.second.streams.begin(), s.second.streams.end(),
-                                           [&](const auto& x) { return x.second.covered >= recent; });
+      return s.second.ended || s.second.former_boot ||
+             std::all_of(s.second.streams.begin(), s.second.streams.end(),
+                         [&](const auto& x) { return x.second.covered >= recent; });
     });
     if (caught_up) catch_up_until_ = TimeNs();
   }
@@ -29,6 +32,7 @@ void Ingest::tick(TimeNs now) {
     told_ = now;
   }
   listen(now);
+  ask_for_what_waits(now);
   ask_clocks(now);
   if (now >= next_look_) {
     next_look_ = now + seconds(1);
@@ -49,17 +53,71 @@ void Ingest::listen(TimeNs now) {
   }
 }
 
+void Ingest::ask_for_what_waits(TimeNs now) {
+  const TimeNs limit = slicer_.limit();
+  for (auto& [id, source] : sources_) {
+    bool due = source.end_waits && *source.end_waits < limit;
+    for (const auto& [index, stream] : source.streams) due = due || (stream.waits && stream.covered < limit);
+    if (!due || now - source.asked < kAskAgain) continue;
+    source.asked = now;
+    wants_hello(source.agent, id);
+  }
+}
+
+void Ingest::fill_promises(TimeNs until) {
+  for (const auto& [id, source] : sources_)
+    for (const auto& [index, stream] : source.streams)
+      if (!source.ended) slicer_.cover(stream.leaf, std::min(stream.covered, until));
+}
+
+TimeNs Ingest::promised() const {
+  TimeNs most{};
+  for (const auto& [id, source] : sources_)
+    for (const auto& [index, stream] : source.streams)
+      if (!source.ended) most = std::max(most, stream.covered);
+  return most;
+}
+
+bool Ingest::is_promised(LeafIndex leaf, TimeNs t) const {
+  if (leaf.value >= leaf_owner_.size()) return false;
+  const auto source = sources_.find(leaf_owner_[leaf.value].first);
+  if (source == sources_.end() || source->second.ended) return false;
+  const auto stream = source->second.streams.find(leaf_owner_[leaf.value].second);
+  return stream != source->second.streams.end() && stream->second.covered >= t;
+}
+
+void Ingest::end_former_boot(TimeNs t) {
+  for (auto& [id, source] : sources_) {
+    if (!source.former_boot || source.ended) continue;
+    for (auto& [index, stream] : source.streams) {
+      if (stream.account.recorded > stream.account.next) {
+        stream.account.wire_lost += stream.account.recorded - stream.account.next;
+        stream.account.next = stream.account.recorded;
+      }
+      stream.waits.reset();
+      if (slicer_.leaf_state(stream.leaf).base != kAbsent && leaf_owner_[stream.leaf.value].first == id)
+        static_cast<void>(slicer_.end(stream.leaf, std::max(t, slicer_.leaf_state(stream.leaf).last_event)));
+    }
+    source.ended = true;
+    source.end = t;
+    source.goodbye = static_cast<std::uint32_t>(wire::Goodbye::KILLED);
+    source.dirty = true;
+  }
+}
+
 TimeNs Ingest::watermark(TimeNs now) const {
   const TimeNs now_trace = now + options_.clock_offset;
   TimeNs least = now_trace;
   const bool catching_up = now < catch_up_until_;
   for (const auto& [id, source] : sources_) {
-    if (source.ended) continue;
+    if (source.ended || source.former_boot) continue;
     for (const auto& [index, stream] : source.streams) {
       TimeNs covered = stream.covered;
       // A stopped process records nothing.
       if (source.process.stopped_since != TimeNs()) covered = std::max(covered, source.process.at);
-      if (!catching_up) {
+      // What waits for room here is not to be passed by, as long as somebody has it.
+      const bool waits = stream.waits && now - source.heard < options_.behind_hold;
+      if (!catching_up && !waits) {
         // Records that are known to be on their way are worth waiting for: without them their slices would
         // close with guesses, and what comes later than can be amended is lost. So is, for a while, the word
         // where dropped ones were: the last records of an overloaded program come before its goodbye, and all
@@ -178,7 +236,10 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
     // What an archive does not tell of a name is learnt again from the next hello.
     restore_names(s);
     const auto boot = s.attributes.find("boot_id");
-    if (boot == s.attributes.end() || boot->second != options_.boot_id) s.clock = clock_of(s);
+    s.former_boot =
+        boot != s.attributes.end() && !boot->second.empty() && boot->second == options_.former_boot_id;
+    if (boot == s.attributes.end() || boot->second != options_.boot_id)
+      s.clock = clock_of(boot == s.attributes.end() ? "" : boot->second, s.clock_offset, s.clock_error);
     ++shares_[s.owner].sources;
     sources_.emplace(id, std::move(s));
   }

@@ -41,8 +41,15 @@ bool Ingest::take_batch(const wire::EventBatch& batch, Source& source, Stream& s
     return true;
   }
   if (options_.fault) options_.fault(batch);
-  take_records(batch, source, stream, skip, now);
-  if (raw_limit_ > 0) keep_raw(batch, source, stream, skip, now);
+  const std::size_t count = changes_.time_ns.size();
+  const std::size_t until = take_records(batch, source, stream, skip, now);
+  if (until < count) {
+    // The others are sent again: they come in order, so that nothing happens before the first of them.
+    ++counters_.room_waits;
+    stream.waits = batch.epoch();
+    stream.covered = std::max(stream.covered, to_trace(changes_.time_ns[until], source));
+  }
+  if (raw_limit_ > 0 && until > skip) keep_raw(batch, source, stream, skip, until, now);
   return true;
 }
 
@@ -58,10 +65,10 @@ bool Ingest::names_missing(Source& source, std::size_t skip, TimeNs now) const {
 }
 
 // Most of what a program does is to enter a function and to leave it; what is more than that is decoded as a
-// whole, when there is any.
-void Ingest::take_records(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
-                          TimeNs now) {
-  const TimeNs until = latest(now);
+// whole, when there is any. Returns how far it came: behind that, records wait for room (Slicer::limit).
+std::size_t Ingest::take_records(const wire::EventBatch& batch, Source& source, Stream& stream,
+                                 std::size_t skip, TimeNs now) {
+  const TimeNs until = latest(now), limit = slicer_.limit();
   const std::size_t count = changes_.time_ns.size();
   slicer::PlainChanges rest;
   for (std::size_t n = source.plain_states.size(); n < source.states.size(); ++n)
@@ -69,9 +76,10 @@ void Ingest::take_records(const wire::EventBatch& batch, Source& source, Stream&
                                   (source.ends_leaf[n] ? slicer::PlainChanges::kEnds : 0));
   rest.states = source.plain_states;
   rest.offset = source.clock_offset;
-  rest.until = until;
+  rest.until = std::min(until, limit - DurationNs(1));
   bool whole = false;
-  for (std::size_t i = skip; i < count;) {
+  std::size_t i = skip;
+  while (i < count) {
     if (!source.clock) {
       rest.time_ns = std::span(changes_.time_ns).subspan(i);
       rest.state = std::span(changes_.state).subspan(i);
@@ -81,35 +89,38 @@ void Ingest::take_records(const wire::EventBatch& batch, Source& source, Stream&
       i += taken;
       if (i == count) break;
     }
+    if (const TimeNs t = to_trace(changes_.time_ns[i], source); t >= limit && t <= until) break;
     // Cannot fail: its columns were found.
     if (!std::exchange(whole, true))
       static_cast<void>(wire::decode_columns_untrusted(bytes_of(batch), batch.count(), scratch_));
     apply(source, stream, scratch_[i++], until);
   }
-  stream.account.next += count - skip;
+  stream.account.next += i - skip;
+  return i;
 }
 
 void Ingest::keep_raw(const wire::EventBatch& batch, const Source& source, const Stream& stream,
-                      std::size_t skip, TimeNs now) {
+                      std::size_t skip, std::size_t until, TimeNs now) {
   AcceptedBatch raw;
   raw.leaf = stream.leaf;
   raw.source = source.id;
   raw.first = batch.first() + skip;
-  raw.count = static_cast<std::uint32_t>(batch.count() - skip);
+  raw.count = static_cast<std::uint32_t>(until - skip);
   // The clock of a source may run backwards, or ahead; an archive wants blocks that begin before they end.
-  const auto [least, most] = std::minmax_element(changes_.time_ns.begin() + static_cast<std::ptrdiff_t>(skip),
-                                                 changes_.time_ns.end());
+  const auto [least, most] =
+      std::minmax_element(changes_.time_ns.begin() + static_cast<std::ptrdiff_t>(skip),
+                          changes_.time_ns.begin() + static_cast<std::ptrdiff_t>(until));
   raw.begin = std::min(to_trace(*least, source), latest(now));
   raw.end = std::min(to_trace(*most, source), latest(now));
   if (raw_bytes_ + batch.columns().size() > raw_limit_) {
     raw_dropped_ += raw.count;
     return;
   }
-  if (skip == 0) {
+  if (skip == 0 && until == batch.count()) {
     raw.columns = batch.columns();
   } else {
     static_cast<void>(wire::decode_columns_untrusted(bytes_of(batch), batch.count(), scratch_));
-    wire::encode_columns(std::span(scratch_).subspan(skip), raw.columns);
+    wire::encode_columns(std::span(scratch_).subspan(skip, until - skip), raw.columns);
   }
   raw_bytes_ += raw.columns.size();
   accepted_.push_back(std::move(raw));

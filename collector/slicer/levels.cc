@@ -24,6 +24,45 @@ void Levels::update(const SliceColumn& fine, std::vector<SliceColumn>& out) {
   put(0, fine, out);
 }
 
+void Levels::skip(SliceIndex first, SliceIndex last, const std::vector<bool>& existed,
+                  std::vector<SliceColumn>& out) {
+  skip(0, first, last, existed, out);
+}
+
+// Slices [first, last] of the level as one, which stands for them when it is merged.
+SliceColumn Levels::unwatched(std::size_t level, SliceIndex first, SliceIndex last,
+                              const std::vector<bool>& existed) const {
+  SliceColumn c(LevelIndex(static_cast<std::uint8_t>(level)), last,
+                static_cast<std::uint32_t>(existed.size()), kUnknown.value + 1u);
+  const std::int64_t time = (last.value - first.value + 1) * durations_[level].value;
+  for (std::uint32_t i = 0; i < c.leaves(); ++i) {
+    const StateId state = existed[i] ? kUnknown : kAbsent;
+    c.duration_ns(LeafIndex(i))[state.value] = c.longest_ns(LeafIndex(i))[state.value] = time;
+    c.open(LeafIndex(i)) = {state, slice_begin(first, durations_[level])};
+  }
+  return c;
+}
+
+void Levels::skip(std::size_t level, SliceIndex first, SliceIndex last, const std::vector<bool>& existed,
+                  std::vector<SliceColumn>& out) {
+  if (level + 1 >= durations_.size()) return;
+  const std::int64_t ratio = durations_[level + 1].value / durations_[level].value;
+  const auto parent_of = [&](SliceIndex s) {
+    return slice_of(slice_begin(s, durations_[level]), durations_[level + 1]);
+  };
+  const SliceIndex head = parent_of(first), tail = parent_of(last);
+  const bool cut_at_head = first.value != head.value * ratio;
+  const bool cut_at_tail = last.value != tail.value * ratio + ratio - 1;
+  if (cut_at_head) {
+    const SliceIndex end = std::min(last, SliceIndex(head.value * ratio + ratio - 1));
+    put(level, unwatched(level, first, end, existed), out);
+  }
+  const SliceIndex from = cut_at_head ? head + 1 : head, to = cut_at_tail ? tail - 1 : tail;
+  if (from <= to) skip(level + 1, from, to, existed, out);
+  if (cut_at_tail && !(cut_at_head && head == tail))
+    put(level, unwatched(level, std::max(first, SliceIndex(tail.value * ratio)), last, existed), out);
+}
+
 void Levels::put(std::size_t level, const SliceColumn& column, std::vector<SliceColumn>& out) {
   auto& held = held_[level];
   const auto at = std::lower_bound(held.begin(), held.end(), column.index,

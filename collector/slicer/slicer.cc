@@ -1,6 +1,7 @@
 #include "margay/slicer/slicer.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace margay::slicer {
 
@@ -63,6 +64,28 @@ StateId Slicer::current(LeafIndex leaf) const {
 // Before this, nothing can be changed any more.
 TimeNs Slicer::horizon() const {
   return slice_begin(columns_.front().index, options_.slice);
+}
+
+TimeNs Slicer::limit() const {
+  if (!started_ || options_.ahead_bytes == 0) return TimeNs(std::numeric_limits<std::int64_t>::max());
+  constexpr std::uint64_t kCell = 20, kMeasured = 8;
+  const std::uint64_t one =
+      sizeof(SliceColumn) + std::uint64_t{leaf_count()} *
+                                (std::uint64_t{columns_.back().states()} *
+                                     (kCell + (measurer_.plane() == model::Plane::kNone ? 0 : kMeasured)) +
+                                 sizeof(model::OpenState) + sizeof(model::NodeEvidence));
+  const std::uint64_t fit =
+      std::min<std::uint64_t>(options_.ahead_bytes / one, static_cast<std::uint64_t>(options_.most_ahead));
+  return slice_begin(next_open_ + std::max(Options::kLeastAhead, static_cast<std::int64_t>(fit)),
+                     options_.slice);
+}
+
+// An observation of later than this would have slices made that nothing else has asked for.
+SliceIndex Slicer::last_observable() const {
+  if (options_.ahead_bytes == 0) return SliceIndex(std::numeric_limits<std::int64_t>::max());
+  const SliceIndex near =
+      std::min(next_open_ + Options::kFilledAhead, slice_of(TimeNs(limit().value - 1), options_.slice));
+  return std::max(columns_.back().index, near);
 }
 
 SliceColumn& Slicer::column_at(SliceIndex slice, StateId at_least) {
@@ -316,6 +339,7 @@ Outcome Slicer::forget_state(LeafIndex leaf, TimeNs& from) {
 Outcome Slicer::gap(LeafIndex leaf, TimeNs t, std::uint64_t lost_events) {
   LeafState& l = leaves_[leaf.value];
   start(t);
+  t = std::min(t, limit() - DurationNs(1));
   const bool late = t < horizon() && l.last_event <= horizon();
   const bool absent = l.base == kAbsent;
   TimeNs from{};
@@ -356,6 +380,8 @@ void Slicer::cover(LeafIndex leaf, TimeNs until) {
   LeafState& l = leaves_[leaf.value];
   if (!started_) return;
   if (l.drawn_out) confirm(leaf, until);
+  if (options_.ahead_bytes != 0)
+    until = std::min({until, limit(), slice_begin(next_open_ + Options::kFilledAhead, options_.slice)});
   if (until <= l.position) return;
   fill(leaf, l.position, until);
   l.position = until;
@@ -402,6 +428,7 @@ void Slicer::confirm(LeafIndex leaf, TimeNs until) {
 void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& evidence) {
   if (!started_) return;
   const SliceIndex slice = std::max(slice_of(t, options_.slice), next_open_);
+  if (slice > last_observable()) return;
   model::NodeEvidence& e = column_at(slice, kCompute).evidence(leaf);
   e.process_state = evidence.process_state;
   e.stopped_since = evidence.stopped_since;
@@ -412,6 +439,7 @@ void Slicer::observe(LeafIndex leaf, TimeNs t, const model::NodeEvidence& eviden
 void Slicer::observe(TimeNs t, const model::Taker& taker) {
   if (!started_) return;
   const SliceIndex slice = std::max(slice_of(t, options_.slice), next_open_);
+  if (slice > last_observable()) return;
   column_at(slice, kCompute).add_taker(taker);
   touch(slice);
 }
@@ -458,6 +486,54 @@ std::vector<const SliceColumn*> Slicer::close_through(TimeNs watermark) {
   return closed;
 }
 
+bool Slicer::is_blank() const {
+  if (!started_ || columns_.back().index != next_open_) return false;
+  const SliceColumn& c = columns_.back();
+  if (c.lost_events != 0 || !c.takers.empty()) return false;
+  const auto zero = [](const auto& values) {
+    return std::all_of(values.begin(), values.end(), [](auto v) { return v == 0; });
+  };
+  for (std::uint32_t i = 0; i < c.leaves(); ++i) {
+    const LeafIndex leaf(i);
+    if (!zero(c.duration_ns(leaf)) || !zero(c.visits(leaf)) || !zero(c.measured(leaf)) ||
+        c.evidence(leaf) != model::NodeEvidence())
+      return false;
+  }
+  return true;
+}
+
+Gap Slicer::skip_to(SliceIndex next, const std::function<bool(LeafIndex)>& known) {
+  left_.clear();
+  make_whole();
+  Gap gap{next_open_, next - 1, {}};
+  const TimeNs from = slice_begin(next_open_, options_.slice), to = slice_begin(next, options_.slice);
+  for (std::uint32_t i = 0; i < leaf_count(); ++i) {
+    LeafState& l = leaves_[i];
+    gap.existed.push_back(l.base != kAbsent);
+    if (l.base != kAbsent && !known(LeafIndex(i))) {
+      l.stack.clear();
+      l.base = kUnknown;
+      l.base_since = from;
+      l.value.known = false;
+    }
+    l.position = to;
+    l.longest_before_ns = 0;  // no visit lies in the slice before its begin
+    l.drawn_out = false;
+    l.promised = {};
+    l.value.settled = to;
+    l.value.integral = 0;
+  }
+  const std::uint32_t states = columns_.back().states();
+  for (SliceColumn& c : columns_)
+    if (c.index < next_open_ && changed_.contains(c.index)) left_.push_back(std::move(c));
+  columns_.clear();
+  changed_.clear();
+  amended_.clear();
+  next_open_ = next;
+  columns_.push_back(new_column(next, states));
+  return gap;
+}
+
 std::vector<SliceIndex> Slicer::take_changed() {
   make_whole();
   std::vector<SliceIndex> out(changed_.begin(), changed_.end());
@@ -494,6 +570,12 @@ Status Slicer::restore(std::vector<SliceColumn> columns, SliceIndex next_open,
     } else
       return fail(ErrorCode::kCorrupt, "slices " + std::to_string(columns[i].index.value) + " and " +
                                            std::to_string(columns[i + 1].index.value) + " are not in order");
+  }
+  // What lies before a gap that ends here has left.
+  if (columns.back().index + 1 < next_open) {
+    const std::uint32_t states = columns.back().states();
+    columns.clear();
+    columns.push_back(new_column(next_open, states));
   }
   for (SliceColumn& c : columns) {
     c.resize(leaf_count(), c.states());

@@ -194,6 +194,8 @@ Status Archive::commit(const Cut& cut, bool sync) {
   }
   for (const StreamRecord& s : cut.former) batch.Put(f[kSources], key_of(kFormerKey, s.stream), encode(s));
   if (!cut.closed.empty()) batch.Put(f[kMeta], slice(kClosedKey), encode(cut.closed));
+  for (const GapRecord& g : cut.gaps) batch.Put(f[kMeta], gap_key(g.first), encode(g));
+  for (const SliceIndex g : cut.gaps_forgotten) batch.Delete(f[kMeta], gap_key(g));
   std::string value;
   std::int64_t span = impl_->raw_span;
   const std::vector<RawBlock> raw = impl_->tails.extend(cut.sequence, cut.raw);

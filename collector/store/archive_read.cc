@@ -141,6 +141,9 @@ Result<Resume> Archive::load() const {
   Status s = single(kRunKey, r.run);
   if (s) s = single(kCutKey, mark);
   if (s) s = single(kClosedKey, r.closed);
+  if (s)
+    s = many(kMeta, kGapKey, 8, r.gaps,
+             [](GapRecord& g, std::string_view id) { g.first = SliceIndex(get_time(id)); });
   if (s) s = states();
   if (s)
     s = many(kMeta, kLeafKey, 4, r.leaves, [&](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
@@ -179,6 +182,12 @@ Result<Resume> Archive::load() const {
   r.wall = mark.wall;
   for (std::size_t i = 0; i < r.leaves.size(); ++i)
     if (r.leaves[i].leaf.value != i) return corrupt(path() + ": leaf " + std::to_string(i) + " is missing");
+  for (const GapRecord& g : r.gaps) {
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4 /
+                              std::max<std::int64_t>(1, r.run.levels.empty() ? 1 : r.run.levels[0].value);
+    if (g.first.value < -most || g.last.value > most)
+      return corrupt(path() + ": the gap from slice " + std::to_string(g.first.value) + " on has no time");
+  }
   for (const LeafState& l : r.leaf_states)
     if (l.leaf.value >= r.leaves.size())
       return corrupt(path() + ": open states of leaf " + std::to_string(l.leaf.value) +

@@ -96,6 +96,7 @@ inline constexpr char kLeafKey = 'l';        // meta: leaf u32
 inline constexpr char kOpenKey = 'o';        // meta: leaf u32
 inline constexpr char kPackedOpenKey = 'w';  // meta: chunk u16
 inline constexpr char kMeasureKey = 'm';     // meta: leaf u32
+inline constexpr char kGapKey = 'x';         // meta: first slice i64
 inline constexpr char kBlobKey = 'b';        // meta: name
 inline constexpr char kSignatureKey = 'g';   // meta: name
 inline constexpr char kAlertKey = 'a';       // reports: id
@@ -137,6 +138,11 @@ std::string key_of(char letter, T v) {
 }
 inline std::string key_of(char letter, const std::string& name) {
   return letter + name;
+}
+inline std::string gap_key(SliceIndex first) {
+  std::string k(1, kGapKey);
+  put_time(first.value, k);
+  return k;
 }
 inline std::string report_key(TimeNs t) {
   std::string k(1, kReportKey);

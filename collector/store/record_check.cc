@@ -88,6 +88,10 @@ Status check(const Cut& cut, bool leaf_states) {
   if (cut.closed.size() > kMostLevels) return refuse("more than 16 levels are closed");
   for (const ClosedThrough& c : cut.closed)
     if (c.level.value >= kMostLevels) return refuse("a closed level is beyond the bounds");
+  for (const GapRecord& g : cut.gaps)
+    if (g.last < g.first || g.existed.size() > kMostLeaves)
+      return refuse("the gap from slice " + std::to_string(g.first.value) +
+                    " on ends before it begins, or has too many leaves");
   for (const RawBlock& b : cut.raw)
     if (b.leaf.value >= kMostLeaves || b.columns.size() > kLargestBlob || b.end < b.begin)
       return refuse("a raw block of leaf " + std::to_string(b.leaf.value) +

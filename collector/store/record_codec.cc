@@ -303,6 +303,32 @@ Status decode_untrusted(std::string_view bytes, std::vector<ClosedThrough>& v) {
   });
 }
 
+std::string encode(const GapRecord& v) {
+  std::string out;
+  ByteWriter w = begin(out);
+  w.signed_varint(v.last.value);
+  w.varint(v.existed.size());
+  std::string bits((v.existed.size() + 7) / 8, '\0');
+  for (std::size_t i = 0; i < v.existed.size(); ++i)
+    if (v.existed[i]) bits[i / 8] = static_cast<char>(static_cast<unsigned char>(bits[i / 8]) | 1u << i % 8);
+  w.string(bits);
+  return out;
+}
+Status decode_untrusted(std::string_view bytes, GapRecord& v) {
+  return decode(bytes, "a gap", [&](ByteReader& in) {
+    v.last = SliceIndex(in.signed_varint());
+    const std::uint64_t leaves = in.bounded(kMostLeaves);
+    const std::string_view bits = in.string(kMostLeaves / 8);
+    if (v.last < v.first || bits.size() != (leaves + 7) / 8) {
+      in.refuse();
+      return;
+    }
+    v.existed.resize(leaves);
+    for (std::size_t i = 0; i < leaves; ++i)
+      v.existed[i] = (static_cast<unsigned char>(bits[i / 8]) >> i % 8 & 1u) != 0;
+  });
+}
+
 std::string encode(const JournalEntry& v) {
   using Kind = JournalEntry::Kind;
   std::string out;

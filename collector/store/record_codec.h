@@ -21,6 +21,7 @@ std::string encode(const StreamRecord& v);
 std::string encode(const AlertRecord& v);
 std::string encode(const PhaseRecord& v);
 std::string encode(const std::vector<ClosedThrough>& v);
+std::string encode(const GapRecord& v);  // `first` is the key's
 // `sequence` and `at` are the key's.
 std::string encode(const JournalEntry& v);
 
@@ -33,6 +34,7 @@ Status decode_untrusted(std::string_view bytes, StreamRecord& v);
 Status decode_untrusted(std::string_view bytes, AlertRecord& v);
 Status decode_untrusted(std::string_view bytes, PhaseRecord& v);
 Status decode_untrusted(std::string_view bytes, std::vector<ClosedThrough>& v);
+Status decode_untrusted(std::string_view bytes, GapRecord& v);
 Status decode_untrusted(std::string_view bytes, JournalEntry& v);
 
 // The last cut.

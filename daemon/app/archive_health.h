@@ -22,6 +22,10 @@ class ArchiveHealth {
   void take(const store::CommitResult& result, TimeNs now, TimeNs wall);
   // Each pass. `waiting`: cuts that were submitted and are not committed.
   void look(std::uint64_t waiting, TimeNs now, TimeNs wall);
+  // This process itself did not run for so long: that is not the disk's time.
+  void away(DurationNs d) {
+    if (waiting_since_ != TimeNs()) waiting_since_ = waiting_since_ + d;
+  }
   void set(TimeNs now, observe::Values& values) const;
   // Why nothing gets into the archive now, or "".
   const std::string& trouble() const { return trouble_; }

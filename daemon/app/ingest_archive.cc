@@ -105,6 +105,13 @@ Status IngestStage::restore(const store::Resume& resume) {
     unwatched_submitted_ = unwatched->version();
     ingest_.restore_unwatched(std::move(*unwatched));
   }
+  for (const store::GapRecord& g : resume.gaps) {
+    const TimeNs from = slice_begin(g.first, options_.levels[0]), to = slice_end(g.last, options_.levels[0]);
+    gaps_.push_back(g.first);
+    ++absences_;
+    not_watched_ += to - from;
+    last_absence_.emplace(from, to);
+  }
   if (resume.leaves.empty()) {
     slicer_.start(run_.begin);
     return {};
@@ -131,6 +138,9 @@ Status IngestStage::restore(const store::Resume& resume) {
                 "where leaf " + std::to_string(hole - there.begin()) + " goes on from is missing");
   for (const auto& m : resume.measure_states)
     if (m.leaf.value < leaf_states.size()) add_measure_record(m, leaf_states[m.leaf.value]);
+  // All that could change was before a gap.
+  if (columns->empty() && next_open > slice_of(run_.begin, options_.levels[0]))
+    columns->emplace_back(LevelIndex(0), next_open, 0, 0);
   if (auto ok = slicer_.restore(std::move(*columns), next_open, std::move(leaf_states)); !ok) return ok;
   slicer_.start(run_.begin);  // if the archive holds leaves, but no slice yet
 
@@ -138,13 +148,21 @@ Status IngestStage::restore(const store::Resume& resume) {
   const std::int64_t back =
       options_.levels.back().value / options_.levels[0].value + options_.amendable_slices;
   std::vector<model::SliceColumn> ignored;
+  auto gap = resume.gaps.begin();
+  const auto gaps_before = [&](SliceIndex s) {
+    for (; gap != resume.gaps.end() && gap->last < s; ++gap)
+      if (gap->last >= next_open - back)
+        levels_.skip(std::max(gap->first, next_open - back), gap->last, gap->existed, ignored);
+  };
   auto scanned =
       archive_.scan_columns(LevelIndex(0), next_open - back, next_open - 1, [&](model::SliceColumn&& c) {
+        gaps_before(c.index);
         levels_.update(c, ignored);
         ignored.clear();
         return true;
       });
   if (!scanned) return scanned;
+  gaps_before(next_open);
 
   std::vector<ingest::Source> sources;
   for (const auto& r : resume.sources) {
@@ -219,8 +237,8 @@ void IngestStage::put_pending(std::shared_ptr<const model::SliceColumn> column) 
 
 // With many slices between two cuts the next one is made before its time, for some would have to go.
 bool IngestStage::much_waits() const {
-  return commits_->has_room() && (pending_columns_.size() > kMostPendingColumns / 2 ||
-                                  pending_column_bytes_ > kMostPendingColumnBytes / 2);
+  return pending_columns_.size() > kMostPendingColumns / 2 ||
+         pending_column_bytes_ > kMostPendingColumnBytes / 2;
 }
 
 // Copies of what has changed, so that they can be written however late the disk is.
@@ -277,6 +295,8 @@ void IngestStage::commit(bool last) {
     for (const auto& [index, stream] : s.streams)
       cut.streams.push_back(to_record(id, index, stream.epoch, stream.account));
   }
+  cut.gaps = pending_gaps_;
+  cut.gaps_forgotten = pending_gaps_forgotten_;
   if (slicer_.started()) cut.closed.push_back({LevelIndex(0), slicer_.next_open() - 1});
   for (const auto& [id, streams] : pending_forgotten_.sources) cut.forgotten.push_back({id, streams});
   for (const auto& [leaf, account] : pending_forgotten_.former)
@@ -297,8 +317,9 @@ void IngestStage::commit(bool last) {
   if (last) {
     if (!run_.end) run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
     run_.exit_code = exit_code_;
-    cut.run = run_;
   }
+  // The first of each daemon tells of the boot and the settings that it runs with.
+  if (last || !start_counted_) cut.run = run_;
   const std::size_t states = states_.size();
   if (!commits_->try_submit(std::move(cut))) return;  // stopped
   ++cut_;
@@ -315,6 +336,8 @@ void IngestStage::commit(bool last) {
   pending_forgotten_ = {};
   pending_columns_.clear();
   pending_column_bytes_ = 0;
+  pending_gaps_.clear();
+  pending_gaps_forgotten_.clear();
   pending_alerts_.clear();
   pending_report_.reset();
   if (pending_handling_) handling_cuts_[cut_] = pending_handling_->version;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "absence_words.h"
+#include "margay/log/log.h"
 #include "margay/slicer/rounding.h"
 #include "retention_words.h"
 
@@ -36,11 +38,24 @@ constexpr std::int64_t kMostClosed = 128;
 // Columns held while the analysis is behind; beyond them it misses slices.
 constexpr std::size_t kMostHeld = 2048;
 constexpr int kMostStandings = 4;
+// Of what a cut may hold: the rest is for closed slices (kMostPendingColumnBytes).
+constexpr std::uint64_t kMostAheadBytes = std::uint64_t{96} << 20;
+// Time of which nothing came from anybody is a gap if it is longer than this and than what can be amended.
+constexpr DurationNs kLeastGap = seconds(10);
+// If somebody promises that nothing happened it is drawn from the promise, up to so many slices.
+constexpr std::int64_t kLongestDrawn = 4096;
+
+// Open slices have what those that can be amended leave of the cells' memory.
+std::uint64_t ahead_bytes(const Options& o) {
+  constexpr std::uint64_t kShare = 4;
+  return std::clamp<std::uint64_t>(o.limits.cell_bytes / kShare, 1, kMostAheadBytes);
+}
 
 ingest::Options ingest_options(const Options& o, const store::RunMeta& run, const Clock& clock) {
   ingest::Options i;
   i.run = o.run;
   i.boot_id = run.boot_id;
+  i.former_boot_id = o.former_boot_id;
   i.clock_offset = run.wall_offset;
   i.lateness = o.lateness;
   i.silence_hold = o.levels[0] * o.silence_hold_slices;
@@ -87,7 +102,7 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
       archive_(archive),
       run_(run),
       socket_(std::move(socket)),
-      slicer_({options.levels[0], options.amendable_slices, 64, options.op}),
+      slicer_({options.levels[0], options.amendable_slices, 64, options.op, ahead_bytes(options)}),
       levels_(std::move(levels)),
       ingest_(ingest_options(options, run, clock), slicer_, states_),
       quarantine_(archive.path()),
@@ -136,6 +151,9 @@ void IngestStage::run() {
   TimeNs before = clock_.monotonic();
   bool more_waits = false;
   if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
+  // Before anybody comes who takes the place of who was there before.
+  constexpr int kRounds = 8;  // each closes some slices
+  for (int i = 0; i < kRounds && !former_boot_ended_; ++i) close_slices(ingest_.watermark(before));
   while (!exchange_.stop) {
     ++exchange_.beats.ingest;
     if (transport::wait_readable(sockets, kPoll, &exchange_.for_ingest)) {
@@ -144,7 +162,10 @@ void IngestStage::run() {
     }
     if (remote_) remote_->keep_up();
     const TimeNs now = clock_.monotonic();
-    if (now - before > kAbsence) ingest_.catch_up(now + std::min(kCatchUp, now - before));
+    if (now - before > kAbsence) {
+      ingest_.catch_up(now + std::min(kCatchUp, now - before));
+      archive_health_.away(now - before);
+    }
     before = now;
     ingest_.tick(now);
     while (auto f = exchange_.findings.try_pop()) {
@@ -167,7 +188,8 @@ void IngestStage::run() {
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
     }
     if (!said_final_) close_slices(ingest_.watermark(now));
-    if (last_deadline_ == TimeNs() && (much_waits() || now - last_commit_ >= between_commits())) {
+    if (last_deadline_ == TimeNs() &&
+        ((much_waits() && commits_->has_room()) || now - last_commit_ >= between_commits())) {
       last_commit_ = now;
       commit(false);
     }
@@ -237,11 +259,29 @@ void IngestStage::close_slices(TimeNs watermark) {
   // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the
   // reserve.
   const bool behind = exchange_.slices.room() < 2 * kMostClosed;
-  if (behind && slicer_.held() < kMostHeld) {
+  const std::int64_t waiting = slice_of(watermark, options_.levels[0]).value - slicer_.next_open().value;
+  if (behind && waiting < static_cast<std::int64_t>(kMostHeld)) {
     take_amended(watermark, false);  // or a cut would hold a slice, and not the coarser ones above it
     return;
   }
+  // Nor do they close faster than the disk takes them, where there is much to catch up with.
+  if (waiting > kMostClosed && much_waits() && archive_health_.trouble().empty()) {
+    take_amended(watermark, false);
+    return;
+  }
+  if (const auto from = gap_from(watermark)) {
+    if (*from == slicer_.next_open()) {
+      take_gap(slice_of(watermark, options_.levels[0]));
+      end_former_boot(watermark);
+      take_amended(watermark, false);
+      return;
+    }
+    watermark = slice_begin(*from, options_.levels[0]);  // first what there is before it
+  } else {
+    end_former_boot(watermark);
+  }
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
+  ingest_.fill_promises(watermark);
   note_amended();  // before any leaves: the coarser slices are merged of what is held
   const auto closed = slicer_.close_through(watermark);
   // More may close, and leave, between two cuts than the slicer holds.
@@ -256,6 +296,52 @@ void IngestStage::close_slices(TimeNs watermark) {
     for (auto& c : leaving) publish(std::move(c), false, watermark);
   }
   take_amended(watermark, false);
+}
+
+// Of slices from here on nothing has come, and up to the watermark nothing will. Where there are many of them
+// this process was not there to watch: they are one record, and none is made. Not if somebody has watched:
+// what agents kept comes in its order, and what they promise of a while without events is drawn.
+std::optional<SliceIndex> IngestStage::gap_from(TimeNs watermark) const {
+  const DurationNs slice = options_.levels[0];
+  if (!slicer_.started()) return std::nullopt;
+  const SliceIndex next = slice_of(watermark, slice);
+  const std::int64_t least = std::max<std::int64_t>(options_.amendable_slices, kLeastGap.value / slice.value);
+  if (next.value - slicer_.newest().value <= least) return std::nullopt;
+  const SliceIndex from = slicer_.is_blank() ? slicer_.next_open() : slicer_.newest() + 1;
+  const std::int64_t length = next.value - from.value;
+  if (length <= least) return std::nullopt;
+  const bool promised = ingest_.promised() > slice_begin(from + options_.amendable_slices, slice);
+  if (promised && length <= std::max(least, kLongestDrawn)) return std::nullopt;
+  return from;
+}
+
+void IngestStage::take_gap(SliceIndex next) {
+  const DurationNs slice = options_.levels[0];
+  const TimeNs to = slice_begin(next, slice);
+  note_amended();
+  slicer::Gap gap = slicer_.skip_to(next, [&](LeafIndex leaf) { return ingest_.is_promised(leaf, to); });
+  for (const model::SliceColumn& c : slicer_.left()) put_pending(closed_copy(c));
+  std::vector<model::SliceColumn> coarse;
+  levels_.skip(gap.first, gap.last, gap.existed, coarse);
+  for (auto& c : coarse) put_pending(std::make_shared<model::SliceColumn>(std::move(c)));
+  const TimeNs from = slice_begin(gap.first, slice);
+  ++absences_;
+  not_watched_ += to - from;
+  last_absence_.emplace(from, to);
+  log::warning(absence_sentence(from, to));
+  gaps_.push_back(gap.first);
+  if (gaps_.size() > store::kMostGaps) {
+    pending_gaps_forgotten_.push_back(gaps_.front());
+    gaps_.pop_front();
+  }
+  pending_gaps_.push_back({gap.first, gap.last, std::move(gap.existed)});
+}
+
+// Once the time since this machine was started anew has been told.
+void IngestStage::end_former_boot(TimeNs watermark) {
+  if (former_boot_ended_ || clock_.monotonic() + run_.wall_offset - watermark > kCatchUp) return;
+  former_boot_ended_ = true;
+  if (slicer_.started()) ingest_.end_former_boot(slice_begin(slicer_.next_open(), options_.levels[0]));
 }
 
 // Every change goes into the next cut. The analysis is shown each changed slice once a period, as it is by

@@ -49,6 +49,9 @@ class IngestStage {
   bool receive();
   void take(const transport::Socket::Frame& frame, char way);
   void close_slices(TimeNs watermark);
+  std::optional<SliceIndex> gap_from(TimeNs watermark) const;
+  void take_gap(SliceIndex next);
+  void end_former_boot(TimeNs watermark);
   void note_amended();
   void take_amended(TimeNs watermark, bool all);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
@@ -128,6 +131,13 @@ class IngestStage {
   std::set<SourceId> lost_sources_;  // said to be
   transport::RefusalLog refusals_{"messages", "messages"};
   std::size_t pending_column_bytes_ = 0;
+  std::vector<store::GapRecord> pending_gaps_;
+  std::vector<SliceIndex> pending_gaps_forgotten_;
+  std::deque<SliceIndex> gaps_;  // of the archive, by their first slice, oldest first
+  std::uint64_t absences_ = 0;
+  DurationNs not_watched_{};
+  std::optional<std::pair<TimeNs, TimeNs>> last_absence_;
+  bool former_boot_ended_ = false;
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   DurationNs finish_patience_{};

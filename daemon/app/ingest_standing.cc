@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absence_words.h"
 #include "ingest_stage.h"
 #include "margay/log/log.h"
 #include "retention_words.h"
@@ -68,6 +69,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   s->processes = ingest_.sources().size() + c.sources_forgotten + s->unwatched - unwatched.given_up();
   v.set(Id::processes_unwatched, s->unwatched);
   v.explain(Id::processes_unwatched, s->unwatched_why);
+  v.set(Id::room_waits, c.room_waits);
   v.set(Id::sources_unknown, c.unknown_source);
   v.set(Id::refused_by_limit, c.refused_by_limit);
   v.set(Id::sources_forgotten, c.sources_forgotten);
@@ -97,6 +99,9 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::columns_not_archived, columns_lost_);
   v.set(Id::decisions_not_archived, journal_.lost());
   v.set(Id::slices_unseen, slices_unseen_);
+  v.set(Id::absences, absences_);
+  v.set(Id::not_watched_ms, static_cast<std::uint64_t>(not_watched_.value / 1'000'000));
+  if (last_absence_) v.explain(Id::absences, absence_sentence(last_absence_->first, last_absence_->second));
   v.set(Id::amendments_unseen, amendments_unseen_);
   v.set(Id::slices_held, slicer_.held());
   v.set(Id::steal_ms, ingest_.steal_ns() / 1'000'000);

@@ -85,7 +85,8 @@ struct Options {
     std::uint32_t per_address = 64;
     bool any() const { return !ingest.empty() || !reports.empty() || !control.empty(); }
   } listen;
-  std::string capture;  // file for every message as it came in, for tests; "" for none
+  std::string former_boot_id;  // of this machine, when the run was watched last; found by Pipeline::start
+  std::string capture;         // file for every message as it came in, for tests; "" for none
   // For tests: what these throw is met as an error of our own (ingest::Options::fault; before a slice is
   // analysed).
   std::function<void(const wire::EventBatch&)> fault_in_batch;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "detector_settings.h"
 #include "history.h"
@@ -57,6 +58,15 @@ std::uint32_t starts_before(const store::Resume& resume) {
 
 // Handshakes from the network that the authenticator can tell apart at one time.
 constexpr std::uint32_t kLanes = 16;
+// The newest time that the archive tells of.
+TimeNs newest(const store::Resume& resume) {
+  TimeNs t = resume.run.begin;
+  for (const auto& c : resume.closed)
+    if (c.level.value < resume.run.levels.size())
+      t = std::max(t, slice_end(c.through, resume.run.levels[c.level.value]));
+  for (const auto& l : resume.leaf_states) t = std::max({t, l.position, l.last_event});
+  return t;
+}
 
 std::string mebibytes_text(std::uint64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
@@ -93,7 +103,12 @@ void say_start(const Options& o, const store::Resume& resume, bool exists) {
 }  // namespace
 
 Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
-  std::unique_ptr<Pipeline> p(new Pipeline(std::move(options)));
+  static const SystemClock clock;
+  return start(std::move(options), clock);
+}
+
+Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options, const Clock& clock) {
+  std::unique_ptr<Pipeline> p(new Pipeline(std::move(options), clock));
   Options& o = p->options_;
   store::ArchiveOptions archive_options;
   archive_options.memory_bytes = o.store_memory_bytes;
@@ -133,8 +148,11 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
     o.op = *kept;
     o.limits.measured = o.op != slicer::Operator{};
   }
-  if (resume->run.boot_id != boot_id())
-    resume->run.wall_offset = p->clock_.realtime() - p->clock_.monotonic();
+  if (resume->run.boot_id != boot_id()) {
+    // The machine's clock began anew, and its wall clock may be behind what it was: trace time goes on.
+    resume->run.wall_offset = std::max(p->clock_.realtime(), newest(*resume)) - p->clock_.monotonic();
+    o.former_boot_id = std::exchange(resume->run.boot_id, boot_id());
+  }
 
   const auto back = look_back(*p->archive_, *resume);
   if (!back) return tl::unexpected(back.error());

@@ -27,7 +27,9 @@ class Pipeline {
  public:
   // Opens (or makes) the archive, takes up where it left off, binds the endpoints and starts the threads.
   // Errors: kIo and those of the archive, with the place.
+  // `clock` must outlive it (for tests; otherwise the machine's).
   static Result<std::unique_ptr<Pipeline>> start(Options options);
+  static Result<std::unique_ptr<Pipeline>> start(Options options, const Clock& clock);
   ~Pipeline();
 
   // Ends in order: the last cut is committed, the run stays open for the next daemon.
@@ -42,7 +44,7 @@ class Pipeline {
   const std::vector<std::string>& listening() const { return listening_; }
 
  private:
-  explicit Pipeline(Options options) : options_(std::move(options)) {}
+  Pipeline(Options options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
 
   // The guarded sockets, as the options want them.
   struct Remote {
@@ -53,7 +55,7 @@ class Pipeline {
 
   Options options_;
   std::vector<std::string> listening_;
-  SystemClock clock_;
+  const Clock& clock_;
   zmq::context_t context_{1};
   std::unique_ptr<transport::Authenticator> door_;  // before the sockets that it guards, gone after them
   std::unique_ptr<transport::Gate> gate_;           // before them at the network

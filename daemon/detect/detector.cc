@@ -126,8 +126,18 @@ std::vector<Detector::Stopped> Detector::stopped_leaves(const model::SliceColumn
   return out;
 }
 
+// Nobody has watched, or looked at, the slices before `next`.
+void Detector::pass_over_hole(SliceIndex next) {
+  if (window_.size() == 0 || window_.last() + 1 >= next) return;
+  const SliceIndex from = window_.last() + 1;
+  durations_.disturb(from, next - 1);
+  const auto kept = static_cast<std::int64_t>(options_.window.slices);
+  for (SliceIndex s = std::max(from, next - kept); s < next; ++s) phases_.disturb(s);
+}
+
 std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, TimeNs watermark) {
   std::vector<alert::Alert> out;
+  pass_over_hole(column.index);
   if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
   takers_.on_slice(column);
   steady_.reset();
@@ -306,6 +316,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
 std::vector<alert::Alert> Detector::on_coarser_slice(const model::SliceColumn& column, TimeNs watermark,
                                                      bool disturbed) {
   std::vector<alert::Alert> out;
+  pass_over_hole(column.index);
   if (auto ok = window_.push(column); !ok) error_ = ok.error().message;
   takers_.on_slice(column);
   departures(column, watermark, disturbed, out);

@@ -280,6 +280,14 @@ Status Window::push(const model::SliceColumn& column) {
     slices_.clear();
     stale_ = true;
   }
+  // Of a hole only what stays in the window is made.
+  if (!slices_.empty() && column.index.value - last().value > static_cast<std::int64_t>(options_.slices)) {
+    slices_.clear();
+    Slice hole;
+    hole.index = column.index - static_cast<std::int64_t>(options_.slices);
+    slices_.push_back(std::move(hole));
+    stale_ = true;
+  }
   while (!slices_.empty() && last() + 1 < column.index) {
     Slice hole;
     hole.index = last() + 1;

@@ -55,9 +55,16 @@ std::string head_text(const wire::Report& r) {
            printable(h.archive_trouble(), true, 400) + "\n";
   const std::string unwatched = unwatched_text(h);
   if (!unwatched.empty()) out += "!! NOT WATCHED: " + printable(unwatched, true, 500) + "\n";
+  std::string absence;  // when the daemon itself was away last
+  for (const auto& c : h.counters())
+    if (c.name() == "absences" && c.value() > 0)
+      absence = printable(c.detail(), true, 400) +
+                (c.value() > 1 ? "; " + grouped(c.value()) + " such times in all" : "");
   out += h.lost_events() != 0 ? "!! LOST " + grouped(h.lost_events()) + " EVENTS\n"
-         : unwatched.empty()  ? "no event was lost\n"
-                              : "no event of the processes that are watched was lost\n";
+         : !unwatched.empty() ? "no event of the processes that are watched was lost\n"
+         : !absence.empty()   ? "no event was lost of the time that was watched\n"
+                              : "no event was lost\n";
+  if (!absence.empty()) out += "!! " + absence + "\n";
   out += measured_text(r);
   if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
   return out;

@@ -1,7 +1,8 @@
 // Reads all of an archive and says what does not hold (`margay archive verify`):
 //
 // - every record, slice, raw block and report can be decoded (checksums of RocksDB and of the store);
-// - of each level the slices from the oldest to the newest kept are there, none twice;
+// - of each level the slices from the oldest to the newest kept are there, none twice, but for gaps that are
+// told;
 // - in a closed slice each leaf's times sum to the slice's duration, to the nanosecond, and none is negative;
 // - a slice names no more leaves and states than there are, a raw block none that is not there;
 // - phases follow each other; no event is in two of the counters that its end must be in one of.

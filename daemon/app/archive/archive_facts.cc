@@ -107,6 +107,11 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
     facts.raw_resolution = config::parse_duration(s->second).value_or(DurationNs(1));
   for (std::size_t s = 0; s < all->states.size(); ++s)
     facts.states.push_back(all->states[StateId(static_cast<std::uint16_t>(s))].name);
+  if (!facts.levels.empty())
+    for (const store::GapRecord& g : all->gaps)
+      facts.gaps.emplace_back(
+          TimeNs(terminal::times(g.first.value, facts.levels[0].slice.value)),
+          TimeNs(terminal::times(terminal::plus(g.last.value, 1), facts.levels[0].slice.value)));
   facts.leaves = all->leaves.size();
   facts.sources = all->sources.size();
   facts.phases = all->phases.size();

@@ -29,12 +29,13 @@ struct ArchiveFacts {
   DurationNs raw_resolution{1};    // what their times were rounded down to
   std::vector<std::string> states;
   std::size_t leaves = 0, sources = 0, phases = 0;
-  std::vector<std::string> phase_names;       // each once, as they came
-  std::map<std::string, std::size_t> alerts;  // by status
-  std::uint64_t unwatched = 0;                // processes of which nothing is known, or not to their end
-  std::string unwatched_why;                  // a clause
-  store::StreamRecord events;                 // sums over all streams that ever were
-  std::uint64_t bytes = 0;                    // on the disk
+  std::vector<std::string> phase_names;         // each once, as they came
+  std::map<std::string, std::size_t> alerts;    // by status
+  std::uint64_t unwatched = 0;                  // processes of which nothing is known, or not to their end
+  std::string unwatched_why;                    // a clause
+  std::vector<std::pair<TimeNs, TimeNs>> gaps;  // times that nobody watched, for the daemon was away
+  store::StreamRecord events;                   // sums over all streams that ever were
+  std::uint64_t bytes = 0;                      // on the disk
   // Of the newest slices of the finest level, where they were counted: non-empty cells, and the bytes that
   // these slices take.
   struct Cells {

@@ -1,5 +1,6 @@
 #include "archive_output.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,18 @@ std::size_t alert_count(const ArchiveFacts& f) {
   return n;
 }
 
+// Of the slices from the level's oldest to its newest, those that are not there, for nobody watched.
+std::int64_t unwatched(const ArchiveFacts& f, const ArchiveFacts::Level& level) {
+  std::int64_t sum = 0;
+  for (const auto& [from, to] : f.gaps) {
+    const std::int64_t first =
+        std::max(level.kept->first.value, slice_of(from - DurationNs(1), level.slice).value + 1);
+    const std::int64_t end = std::min(level.kept->second.value, slice_of(to, level.slice).value);
+    if (first < end) sum = terminal::plus(sum, terminal::minus(end, first));
+  }
+  return sum;
+}
+
 json facts_json(const ArchiveFacts& f) {
   json levels = json::array();
   for (const auto& level : f.levels) {
@@ -78,6 +91,9 @@ json facts_json(const ArchiveFacts& f) {
                 {"rejected", f.events.rejected}}}};
   out["processes_unwatched"] = f.unwatched;
   out["unwatched_why"] = f.unwatched_why;
+  json gaps = json::array();
+  for (const auto& [from, to] : f.gaps) gaps.push_back({{"from_ns", from.value}, {"to_ns", to.value}});
+  out["not_watched"] = gaps;
   out["cells"] = f.compact ? "compact" : "exact";
   if (f.newest)
     out["newest_cells"] = {
@@ -155,6 +171,14 @@ std::string info_text(const ArchiveFacts& f) {
   if (f.unwatched > 0)
     line("not watched",
          count(f.unwatched, "process", "processes") + ", or not to the end: " + f.unwatched_why);
+  if (!f.gaps.empty()) {
+    std::int64_t all = 0;
+    for (const auto& [from, to] : f.gaps) all = terminal::plus(all, terminal::minus(to.value, from.value));
+    const auto& [from, to] = f.gaps.back();
+    line("not watched", count(f.gaps.size(), "time", "times") + ", " + duration_text(all) +
+                            " in all: " + (f.gaps.size() == 1 ? "from " : "the last from ") +
+                            date_text(from) + " to " + date_text(to) + ", the daemon was away");
+  }
   for (std::size_t i = 0; i < f.levels.size(); ++i) {
     const auto& level = f.levels[i];
     std::string text = "slices of " + terminal::slice_text(level.slice.value) + ": ";
@@ -163,8 +187,8 @@ std::string info_text(const ArchiveFacts& f) {
     } else {
       const std::int64_t slices =
           terminal::plus(terminal::minus(level.kept->second.value, level.kept->first.value), 1);
-      text += grouped(static_cast<std::uint64_t>(slices)) + ", the last " +
-              duration_text(terminal::times(slices, level.slice.value));
+      text += grouped(static_cast<std::uint64_t>(terminal::minus(slices, unwatched(f, level)))) +
+              ", the last " + duration_text(terminal::times(slices, level.slice.value));
     }
     line(("level " + std::to_string(i)).c_str(), text);
   }

@@ -114,6 +114,7 @@ class ArchiveZoom {
   bool aligned(const Grid& g) const;
   Status sum(TimeNs a, TimeNs b, std::size_t coarsest);
   Status sum_run(std::size_t level, SliceIndex first, SliceIndex last);
+  Status not_kept(std::size_t level, SliceIndex from, SliceIndex until);
   Result<Zoomed> from_raw(const Grid& g);
   Result<Zoomed> from_cells(const Grid& g, std::optional<std::size_t> level);
   Status still_wanted() const {
@@ -131,6 +132,7 @@ class ArchiveZoom {
   Grid grid_;
   std::optional<CellSums> sums_;
   std::uint64_t missing_ = 0;  // slices of the finest level that are not there
+  DurationNs unwatched_{};     // that the daemon was away
 };
 
 Status ArchiveZoom::look() {
@@ -198,16 +200,32 @@ Status ArchiveZoom::sum(TimeNs a, TimeNs b, std::size_t coarsest) {
   return flush();
 }
 
+// Slices [from, until) of the level are not there.
+Status ArchiveZoom::not_kept(std::size_t level, SliceIndex from, SliceIndex until) {
+  if (from >= until) return {};
+  if (level > 0) return sum(slice_begin(from, levels_[level]), slice_begin(until, levels_[level]), level - 1);
+  // What lies beyond the run is not missing.
+  missing_ += static_cast<std::uint64_t>(std::max<std::int64_t>(
+      0,
+      std::min(until, slice_of(end_, levels_[0])).value - std::max(from, slice_of(zero_, levels_[0])).value));
+  return {};
+}
+
 Status ArchiveZoom::sum_run(std::size_t level, SliceIndex first, SliceIndex last) {
   const auto missing = [&](SliceIndex from, SliceIndex until) -> Status {  // not inside
-    if (from >= until) return {};
-    if (level > 0)
-      return sum(slice_begin(from, levels_[level]), slice_begin(until, levels_[level]), level - 1);
-    // What lies beyond the run is not missing.
-    missing_ += static_cast<std::uint64_t>(
-        std::max<std::int64_t>(0, std::min(until, slice_of(end_, levels_[0])).value -
-                                      std::max(from, slice_of(zero_, levels_[0])).value));
-    return {};
+    // Where the daemon was away there are none, at no level.
+    for (const store::GapRecord& g : resume_.gaps) {
+      const TimeNs gap = slice_begin(g.first, levels_[0]), back = slice_end(g.last, levels_[0]);
+      // Slices of this level that lie in it as a whole.
+      const SliceIndex first_in =
+          std::max(from, slice_of(gap + levels_[level] - DurationNs(1), levels_[level]));
+      const SliceIndex end_in = std::min(until, slice_of(back, levels_[level]));
+      if (first_in >= end_in) continue;
+      unwatched_ += slice_begin(end_in, levels_[level]) - slice_begin(first_in, levels_[level]);
+      if (Status ok = not_kept(level, from, first_in); !ok) return ok;
+      from = end_in;
+    }
+    return not_kept(level, from, until);
   };
   const SliceIndex readable = kept_[level].any ? std::min(last, kept_[level].last) : first - 1;
   SliceIndex next = first;
@@ -272,6 +290,10 @@ Result<Zoomed> ArchiveZoom::from_cells(const Grid& g, std::optional<std::size_t>
   auto model = model_of(cells, request_);
   if (!model) return tl::unexpected(model.error());
   Zoomed out{std::move(*model), {}, 0};
+  if (unwatched_ > DurationNs())
+    out.notes.push_back(
+        "for " + config::to_text(unwatched_) +
+        " of this range nothing was watched, for the daemon was away: nothing is known of that time");
   if (missing_ > 0)
     out.notes.push_back(std::to_string(missing_) + (missing_ == 1 ? " slice" : " slices") + " of " +
                         config::to_text(levels_[0]) + " in this range " + (missing_ == 1 ? "is" : "are") +

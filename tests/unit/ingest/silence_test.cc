@@ -70,6 +70,93 @@ TEST(Silence, AfterAnAbsenceOfThisProcessNobodyIsCalledSilent) {
   EXPECT_EQ(rig.ingest.counters().sources_silenced, 1u);
 }
 
+// After an absence an agent sends hours at once. What is later than what can be held waits with it, is asked
+// for as slices close, and is taken once and in order, whatever its batches are.
+TEST(Ahead, WhatIsLaterThanCanBeHeldWaitsWithItsAgent) {
+  model::StateTable states;
+  slicer::Slicer slicer({kSlice, 64, 64, {}, 1u << 20, 64});
+  Ingest ingest(Rig::options(), slicer, states);
+  ingest.keep_raw(1u << 20);
+  slicer.start(trace(kRunBegin));
+  FakeSource s;
+  s.add(MARGAY_ENTER, kSend, kRunBegin + milliseconds(50));
+  s.add(MARGAY_LEAVE, kSend, kRunBegin + seconds(5));
+  s.add(MARGAY_ENTER, kRecv, kRunBegin + seconds(20));
+  s.add(MARGAY_LEAVE, kRecv, kRunBegin + seconds(3600));
+  s.add(MARGAY_ENTER, kSend, kRunBegin + seconds(3601));
+  TimeNs now = kRunBegin + seconds(3602);
+  const auto receive = [&](const wire::ToCollector& m) {
+    ingest.receive(m.SerializeAsString(), "agent", now);
+  };
+  const auto account = [&]() -> const Account& {
+    return ingest.sources().at(SourceId(1)).streams.at(0).account;
+  };
+  const auto asked = [&] {
+    bool hello = false;
+    for (const auto& [to, reply] : ingest.take_replies(now)) hello = hello || reply.need_hello_size() > 0;
+    return hello;
+  };
+  receive(s.hello());
+  receive(s.batch(0, 4));
+  EXPECT_EQ(account().next, 2u);
+  receive(s.batch(4, 1, now));
+  receive(s.goodbye(now));
+  EXPECT_EQ(account().next, 2u);
+  EXPECT_EQ(ingest.counters().gaps_pending, 1u) << "the goodbye; no batch is missing";
+  EXPECT_FALSE(ingest.all_ended());
+  EXPECT_LE(slicer.held(), 65u);
+  static_cast<void>(asked());
+  std::vector<std::uint64_t> raw;
+  std::size_t most_held = 0, rounds = 0;
+  while (!ingest.all_ended() && ++rounds < 10'000) {
+    now = now + milliseconds(20);
+    ingest.tick(now);
+    if (asked()) {
+      receive(s.batch(0, 4));
+      receive(s.batch(4, 1, now));
+      receive(s.goodbye(now));
+    }
+    for (const AcceptedBatch& b : ingest.take_accepted())
+      for (std::uint32_t i = 0; i < b.count; ++i) raw.push_back(b.first + i);
+    const TimeNs until = std::min(ingest.watermark(now), slice_begin(slicer.next_open() + 32, kSlice));
+    ingest.fill_promises(until);
+    static_cast<void>(slicer.close_through(until));
+    most_held = std::max(most_held, slicer.held());
+  }
+  EXPECT_TRUE(ingest.all_ended());
+  EXPECT_EQ(account().modelled, 5u);
+  EXPECT_EQ(account().late_dropped + account().wire_lost + account().rejected, 0u);
+  EXPECT_EQ(ingest.counters().gaps_given_up, 0u);
+  EXPECT_GT(ingest.counters().room_waits, 2u);
+  EXPECT_LE(most_held, 64u + 65u);
+  EXPECT_EQ(raw, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+}
+
+// Whoever had what waits is gone: it is lost, and counted, as ever.
+TEST(Ahead, WhatWaitedWithAnAgentThatIsGoneIsLostAndCounted) {
+  model::StateTable states;
+  slicer::Slicer slicer({kSlice, 64, 64, {}, 1u << 20, 64});
+  Ingest ingest(Rig::options(), slicer, states);
+  slicer.start(trace(kRunBegin));
+  FakeSource s;
+  s.add(MARGAY_ENTER, kSend, kRunBegin + milliseconds(50));
+  s.add(MARGAY_LEAVE, kSend, kRunBegin + seconds(100));
+  s.add(MARGAY_ENTER, kRecv, kRunBegin + seconds(101));
+  TimeNs now = kRunBegin + seconds(102);
+  const auto receive = [&](const wire::ToCollector& m) {
+    ingest.receive(m.SerializeAsString(), "agent", now);
+  };
+  receive(s.hello());
+  receive(s.batch(0, 2));
+  s.epoch = 1;
+  receive(s.hello());
+  receive(s.batch(2, 1, now));
+  const Account& account = ingest.sources().at(SourceId(1)).streams.at(0).account;
+  EXPECT_EQ(account.wire_lost, 1u);
+  EXPECT_EQ(account.next, 2u) << "and the next one waits";
+  EXPECT_LE(slicer.held(), 65u);
+}
+
 TEST(Gap, AHeartbeatOfTheNextAgentSaysWhatIsOpen) {
   Rig rig;
   FakeSource s;

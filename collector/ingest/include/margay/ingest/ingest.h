@@ -35,8 +35,9 @@ namespace margay::ingest {
 
 struct Options {
   std::string run;
-  std::string boot_id;        // of this host: sources with the same share its clock
-  DurationNs clock_offset{};  // trace time less this host's CLOCK_MONOTONIC
+  std::string boot_id;         // of this host: sources with the same share its clock
+  std::string former_boot_id;  // of this host when the run was watched last, if it was started anew since
+  DurationNs clock_offset{};   // trace time less this host's CLOCK_MONOTONIC
   DurationNs lateness = milliseconds(10);
   DurationNs silence_hold = milliseconds(200);  // how long a silent source holds the watermark
   DurationNs behind_hold = seconds(10);         // one that is heard, and whose records are on their way
@@ -66,6 +67,7 @@ struct MessageCounters {
   std::uint64_t bad_batches = 0;   // columns that do not decode
   std::uint64_t repeats = 0;       // records that had been accepted already
   std::uint64_t gaps_pending = 0;  // batches put off because something before them was missing
+  std::uint64_t room_waits = 0;    // batches put off, as a whole or from a record on: later than can be held
   std::uint64_t gaps_given_up = 0;
   std::uint64_t unknown_source = 0;     // batches of sources that had not said hello, or not with all names
   std::uint64_t refused_by_limit = 0;   // messages, sources, streams or names over the limits
@@ -131,6 +133,17 @@ class Ingest {
   // This process was away (restarted, or stopped) and what sources sent meanwhile is still on its way: until
   // `until`, or until all have caught up, silence is not held against them.
   void catch_up(TimeNs until) { catch_up_until_ = std::max(catch_up_until_, until); }
+
+  // What streams have promised is filled in up to `until` at most: call it before slices up to there close,
+  // for the slicer fills in what is near only. Cost: O(streams).
+  void fill_promises(TimeNs until);
+  // The latest promise of any live source: up to there somebody has watched.
+  TimeNs promised() const;
+  // Does the leaf's source promise that nothing has happened before `t`?
+  bool is_promised(LeafIndex leaf, TimeNs t) const;
+  // Sources of a former boot of this machine are gone, at `t` at the latest: what they had recorded and not
+  // sent is wire_lost.
+  void end_former_boot(TimeNs t);
 
   // What stands in the cut that is being made now, to be sent when it is committed.
   AckPoint ack_point() const;
@@ -204,10 +217,11 @@ class Ingest {
   bool names_missing(Source& source, std::size_t skip, TimeNs now) const;
   bool take_batch(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
                   const std::string& agent, TimeNs now);
-  void take_records(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
-                    TimeNs now);
+  std::size_t take_records(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
+                           TimeNs now);
   void keep_raw(const wire::EventBatch& batch, const Source& source, const Stream& stream, std::size_t skip,
-                TimeNs now);
+                std::size_t until, TimeNs now);
+  void ask_for_what_waits(TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
   TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);
   void take_message(const std::string& agent, TimeNs now);

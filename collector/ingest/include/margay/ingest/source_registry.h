@@ -76,6 +76,9 @@ struct Stream {
   std::uint32_t probe_clock_error_ns = 0;  // the most that was told
   TimeNs covered{};                        // trace time: no record before it is still to come
   bool began = false;
+  // Its next record is known, and later than what the slicer takes by now (slicer::Slicer::limit): `covered`
+  // is when. It is asked for again once there is room; of the agent of this epoch.
+  std::optional<std::uint32_t> waits;
   // A batch that begins after `account.next`: something is missing, since then (host time of the collector).
   std::optional<TimeNs> gap_since;
   std::vector<std::uint16_t> regions;  // open named regions, innermost last
@@ -139,6 +142,9 @@ struct Source {
   bool ended = false;
   std::uint32_t goodbye = 0;  // wire::Goodbye::Reason
   std::optional<TimeNs> end;
+  std::optional<TimeNs> end_waits;  // it has said goodbye, later than what the slicer takes by now
+  TimeNs asked{};                   // for what waits (host time of the collector)
+  bool former_boot = false;         // of this machine, before it was started anew: it cannot come back
   bool goodbye_acked = false;
   bool dirty = true;  // has changed since the last cut
   bool news = false;  // has sent something since its agent was told what was taken

@@ -26,6 +26,12 @@ class Levels {
   // closed or changed by it to `out` (copies).
   void update(const model::SliceColumn& fine, std::vector<model::SliceColumn>& out);
 
+  // The slices [first, last] of level 0 are a gap, in which `existed` tells who was there (slicer::Gap).
+  // Coarse slices that lie in it as a whole are none; those that it touches hold its time as Unknown and
+  // Absent, and are appended as they close. Cost: two merges a level, whatever its length.
+  void skip(SliceIndex first, SliceIndex last, const std::vector<bool>& existed,
+            std::vector<model::SliceColumn>& out);
+
   std::size_t count() const { return durations_.size(); }
   DurationNs duration(LevelIndex level) const { return durations_[level.value]; }
 
@@ -33,10 +39,16 @@ class Levels {
   Levels(std::vector<DurationNs> durations, std::uint32_t retained)
       : durations_(std::move(durations)), retained_(retained), held_(durations_.size()) {}
   void put(std::size_t level, const model::SliceColumn& column, std::vector<model::SliceColumn>& out);
+  void skip(std::size_t level, SliceIndex first, SliceIndex last, const std::vector<bool>& existed,
+            std::vector<model::SliceColumn>& out);
+  model::SliceColumn unwatched(std::size_t level, SliceIndex first, SliceIndex last,
+                               const std::vector<bool>& existed) const;
 
   std::vector<DurationNs> durations_;
   std::uint32_t retained_;
-  std::vector<std::deque<model::SliceColumn>> held_;  // [level]: its closed slices, ascending
+  // [level]: its closed slices, ascending. Where a gap ends or begins inside a coarser slice, its part of
+  // that is one of them, by the last of its slices.
+  std::vector<std::deque<model::SliceColumn>> held_;
 };
 
 }  // namespace margay::slicer

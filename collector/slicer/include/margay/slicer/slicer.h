@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -38,6 +39,21 @@ struct Options {
   // Stack depth per leaf; deeper states count as the one at the limit.
   std::uint32_t deepest = 64;
   Operator op = {};
+  // How far open slices reach beyond the oldest open one (limit()): as many as fit into so many bytes, and no
+  // more than `most_ahead`. 0 bytes: no limit.
+  std::uint64_t ahead_bytes = 0;
+  std::int64_t most_ahead = 1536;
+  static constexpr std::int64_t kLeastAhead = 16;
+  // A promise that reaches farther than so many slices is kept, and filled in as slices close.
+  static constexpr std::int64_t kFilledAhead = 256;
+};
+
+// Slices that nobody watched: not one of them is held, closed or kept, whatever their number. Of leaves that
+// existed their time is Unknown, of the others Absent.
+struct Gap {
+  SliceIndex first{}, last{};  // both inside
+  std::vector<bool> existed;   // by leaf
+  bool operator==(const Gap&) const = default;
 };
 
 // What became of an event.
@@ -147,13 +163,28 @@ class Slicer {
   // The named region of the slices closed from now on.
   void set_region(std::string region) { region_ = std::move(region); }
 
+  // What lies at or after this is not to be given to the slicer yet: it would have to hold too many open
+  // slices (Options::ahead_bytes). It goes on as slices close. Promises may: what they say of later is left
+  // out, so they are to be given again before these slices close. So are observations and ends of gaps, which
+  // are taken at the limit. The largest time there is before the first slice, or without a bound.
+  TimeNs limit() const;
+  // The oldest open slice is the newest one, and nothing has come of it so far.
+  bool is_blank() const;
+  // The newest slice that is held.
+  SliceIndex newest() const { return columns_.back().index; }
+  // Goes on at slice `next`: the open ones before it are a gap. Leaves for which `known` is true are still in
+  // their states behind it, the others in Unknown until something is heard of them. What was held can be
+  // amended no more; what of it has changed is in left(). REQUIRES: is_blank(), next > next_open(). Cost: one
+  // slice, and the leaves; none of the length.
+  Gap skip_to(SliceIndex next, const std::function<bool(LeafIndex)>& known);
+
   // Closes every slice that ends at or before `watermark`; leaves not covered to there are drawn out
   // provisionally, and the slice says so; so are closed slices that a late event has reopened. Returns the
   // newly closed slices, oldest first; valid until the next call.
   std::vector<const model::SliceColumn*> close_through(TimeNs watermark);
 
-  // Slices that left with the last close_through() before take_changed() could tell of their last change,
-  // ascending, as they stay. Valid until the next close_through().
+  // Slices that left with the last close_through() or skip_to() before take_changed() could tell of their
+  // last change, ascending, as they stay. Valid until the next of these.
   std::span<const model::SliceColumn> left() const { return left_; }
 
   // Slices changed since the last call, ascending: open, closed or amended; without those that have left()
@@ -177,8 +208,8 @@ class Slicer {
   std::uint64_t unbalanced() const { return unbalanced_; }  // leaves of a state that was not open
 
   // Restores what an archive holds: the columns, ascending, and the leaves. Call on a fresh slicer. Before a
-  // hole in the closed columns nothing can be amended any more. Columns without the operator's plane get an
-  // empty one. Errors: kCorrupt (not in order).
+  // hole in the closed columns nothing can be amended any more: a gap, as a rule. Columns without the
+  // operator's plane get an empty one. Errors: kCorrupt (not in order).
   Status restore(std::vector<model::SliceColumn> columns, SliceIndex next_open,
                  std::vector<LeafState> leaves);
 
@@ -198,6 +229,7 @@ class Slicer {
   void touch(SliceIndex slice);
   model::OpenState top(const LeafState& leaf) const;
   TimeNs horizon() const;
+  SliceIndex last_observable() const;
 
   Options options_;
   Measurer measurer_;

@@ -28,6 +28,7 @@ inline constexpr std::size_t kLongestText = 1 << 20;   // an attribute, command,
 inline constexpr std::size_t kMostNames = 65536;       // of a source's name table
 inline constexpr std::size_t kLargestBlob = 16 << 20;  // state, signature, report or raw block, in bytes
 inline constexpr std::size_t kLongestBlobName = 256;
+inline constexpr std::size_t kMostGaps = 65536;  // of a run; of more the oldest are not told any more
 
 // In RunMeta::settings: what the times of raw events were rounded down to, such as "16ns"; none is 1ns. Of a
 // run that was gone on with under another one, the coarsest.
@@ -196,6 +197,14 @@ struct ClosedThrough {
   bool operator==(const ClosedThrough&) const = default;
 };
 
+// Time that nobody watched, for the daemon was away: slices [first, last] of level 0 are not kept, nor any
+// coarser slice that lies in it as a whole. Leaves that existed are Unknown for so long, the others Absent.
+struct GapRecord {
+  SliceIndex first{}, last{};  // both inside
+  std::vector<bool> existed;   // by leaf; those that joined later did not
+  bool operator==(const GapRecord&) const = default;
+};
+
 // A source that has ended, been confirmed and been silent since: its records make room, its counters are
 // added to those of its leaves (Cut::former).
 struct ForgottenSource {
@@ -221,6 +230,8 @@ struct Cut {
   std::vector<ForgottenSource> forgotten;  // removed, after `sources` and `streams` were written
   std::vector<StreamRecord> former;        // counters of a leaf's forgotten sources: `stream` is the leaf
   std::vector<ClosedThrough> closed;
+  std::vector<GapRecord> gaps;             // new ones
+  std::vector<SliceIndex> gaps_forgotten;  // by their first slice
   std::vector<RawBlock> raw;
   std::vector<AlertRecord> alerts;
   std::vector<PhaseRecord> phases;
@@ -249,6 +260,7 @@ struct Resume {
   std::vector<StreamRecord> streams;
   std::vector<StreamRecord> former;  // see Cut
   std::vector<ClosedThrough> closed;
+  std::vector<GapRecord> gaps;  // ascending
   std::vector<AlertRecord> alerts;
   std::vector<PhaseRecord> phases;          // of the finest level
   std::vector<PhaseRecord> coarser_phases;  // level by level

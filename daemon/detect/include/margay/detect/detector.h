@@ -99,7 +99,9 @@ class Detector {
   void restore(const PhaseMemory& memory);
   // What is to be remembered of a phase, or nothing while it is not settled.
   std::optional<KnownPhase> known_phase(const std::string& name) const;
-  // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`).
+  // The next closed slice. Returns alerts that began or ended with it (detected = `watermark`). Slices that
+  // are left out before it are not known: they are of no phase, and explain why one lasts. Cost: as of one
+  // slice, and of the window where some are left out; none of how many.
   std::vector<alert::Alert> on_slice(const model::SliceColumn& column, TimeNs watermark);
   // The same of a coarser level. `disturbed`: an alert of a finer level touches the slice.
   std::vector<alert::Alert> on_coarser_slice(const model::SliceColumn& column, TimeNs watermark,
@@ -150,6 +152,7 @@ class Detector {
     model::NodeEvidence last;
     SliceIndex at{};
   };
+  void pass_over_hole(SliceIndex next);
   void take_evidence(const model::SliceColumn& column);
   std::vector<Stopped> stopped_leaves(const model::SliceColumn& column) const;
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
