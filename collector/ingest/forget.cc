@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMostAgents = 1024;
 // Ended sources that are still answered for, should their agent not have heard that they are confirmed.
 constexpr std::size_t kMostOver = 8192;
+constexpr int kMostToldAgain = 4096;  // in one reply; the others' turn comes
 constexpr DurationNs kGhostPatience = seconds(1);
 
 }  // namespace
@@ -53,6 +54,7 @@ void Ingest::forget(std::map<SourceId, Source>::iterator it) {
       over_.pop_front();
     }
   }
+  take_text(source.text_bytes, 0);
   ++(source.ended ? counters_.sources_forgotten : counters_.ghosts_forgotten);
   sources_.erase(it);
 }
@@ -92,7 +94,9 @@ bool Ingest::make_room_for_source(TimeNs now) {
 bool Ingest::answer_for_forgotten(SourceId id, std::uint32_t epoch, std::uint32_t stream, std::uint64_t next,
                                   const std::string& agent) {
   if (!over_set_.contains(id)) return false;
-  wire::StreamAck& ack = *reply(agent).add_acks();
+  wire::ToAgent& answer = reply(agent);
+  if (answer.acks_size() >= kMostToldAgain) return true;
+  wire::StreamAck& ack = *answer.add_acks();
   ack.set_source(id.value);
   ack.set_epoch(epoch);
   ack.set_stream(stream);

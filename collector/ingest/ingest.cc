@@ -4,6 +4,7 @@
 
 #include "host_time.h"
 #include "margay/wire/columns.h"
+#include "margay/wire/parts.h"
 
 namespace margay::ingest {
 namespace {
@@ -13,7 +14,8 @@ constexpr DurationNs kWallClockError = seconds(1);
 constexpr std::size_t kMostReplies = 1024;  // between two calls of take_replies()
 // Of one message. What a sender can cause must cost in proportion to what it sends: no agent comes near
 // these.
-constexpr int kMostParts = 65536;      // names, batches, samples, totals
+constexpr int kMostParts = 65536;  // names, batches, samples, totals
+constexpr std::size_t kMostPartsInAll = 2 * kMostParts;
 constexpr int kMostAsked = 256;        // sources asked for a hello in one reply; the others' turn comes
 constexpr int kMostVainSearches = 64;  // for a leaf, when there is no room for a new one
 
@@ -53,6 +55,16 @@ std::vector<std::pair<std::string, wire::ToAgent>> Ingest::take_replies(TimeNs n
   return out;
 }
 
+// Room for text that is `after` bytes now, where it was `before`. False, and counted: there is none.
+bool Ingest::take_text(std::uint64_t before, std::uint64_t after) {
+  if (after > before && text_bytes_ + (after - before) > options_.limits.text_bytes) {
+    ++counters_.refused_by_limit;
+    return false;
+  }
+  text_bytes_ = text_bytes_ + after - std::min(before, text_bytes_ + after);
+  return true;
+}
+
 void Ingest::finish() {
   finishing_ = true;
   for (const auto& [agent, heard] : agents_) reply(agent).set_finish(true);
@@ -62,6 +74,11 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
   ++counters_.messages;
   records_left_ = options_.limits.records_per_message;
   vain_searches_ = 0;
+  if (wire::count_parts_untrusted(bytes, *wire::ToCollector::descriptor(), kMostPartsInAll) >
+      kMostPartsInAll) {
+    ++counters_.refused_by_limit;
+    return;
+  }
   if (!message_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     ++counters_.undecodable;
     return;
@@ -130,10 +147,19 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   for (const auto& [key, value] : hello.attributes())
     if (attributes.size() < 64) attributes[clipped(key)] = clipped(value);
   if (attributes != source.attributes) {
-    source.attributes = std::move(attributes);
+    // Its leaves say the same.
+    std::uint64_t before = ingest::text_bytes(source.attributes), after = ingest::text_bytes(attributes);
     for (const auto& [index, stream] : source.streams) {
-      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, id, index, stream.name);
-      ++topology_version_;
+      before += ingest::text_bytes(leaves_[stream.leaf.value]);
+      after += ingest::text_bytes(leaf_attributes(attributes, id, index, stream.name));
+    }
+    if (take_text(before, after)) {
+      source.text_bytes += ingest::text_bytes(attributes) - ingest::text_bytes(source.attributes);
+      source.attributes = std::move(attributes);
+      for (const auto& [index, stream] : source.streams) {
+        leaves_[stream.leaf.value] = leaf_attributes(source.attributes, id, index, stream.name);
+        ++topology_version_;
+      }
     }
   }
 
@@ -150,7 +176,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
       ++counters_.refused_by_limit;
       break;
     }
-    take_name(source, hello.names(i), clipped(hello.names(i).name()));
+    if (!take_name(source, hello.names(i), clipped(hello.names(i).name()))) break;
   }
 
   if (const auto boot = source.attributes.find("boot_id");
@@ -192,6 +218,7 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
     const auto owner = sources_.find(leaf_owner_[i].first);  // forgotten ones have ended
     if (owner != sources_.end() && (!owner->second.ended || owner->first == source.id)) continue;
     if (!same_resource(leaves_[i], attributes)) continue;
+    if (!take_text(ingest::text_bytes(leaves_[i]), ingest::text_bytes(attributes))) return std::nullopt;
     leaves_[i] = std::move(attributes);
     ++topology_version_;
     leaf_owner_[i] = {source.id, stream};
@@ -202,6 +229,7 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
     ++counters_.refused_by_limit;
     return std::nullopt;
   }
+  if (!take_text(0, ingest::text_bytes(attributes))) return std::nullopt;
   leaves_.push_back(std::move(attributes));
   leaf_owner_.emplace_back(source.id, stream);
   ++topology_version_;
@@ -215,8 +243,11 @@ Stream* Ingest::stream_of(Source& source, std::uint32_t index, const std::string
   if (it != source.streams.end()) {
     Stream& stream = it->second;
     if (told != stream.name) {
+      model::Attributes named = leaf_attributes(source.attributes, source.id, index, told);
+      if (!take_text(ingest::text_bytes(leaves_[stream.leaf.value]), ingest::text_bytes(named)))
+        return &stream;
       stream.name = told;
-      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, source.id, index, told);
+      leaves_[stream.leaf.value] = std::move(named);
       ++topology_version_;
     }
     return &stream;

@@ -44,7 +44,11 @@ StateId Ingest::stand_in(NameKind kind, const std::string& text) {
 }
 
 // `text` is the name, cut to what is kept of it.
-void Ingest::take_name(Source& source, const wire::Name& name, std::string text) {
+// False: there is no room for it.
+bool Ingest::take_name(Source& source, const wire::Name& name, std::string text) {
+  const std::uint64_t bytes = text.size() + Limits::kTextOverhead;
+  if (!take_text(0, bytes)) return false;
+  source.text_bytes += bytes;
   const NameKind kind = name.name().empty() ? NameKind::kState : kind_of(name.family());
   StateId state = kUnknown;
   if (kind == NameKind::kState && !name.name().empty())
@@ -56,6 +60,7 @@ void Ingest::take_name(Source& source, const wire::Name& name, std::string text)
   source.names.push_back(std::move(text));
   source.kinds.push_back(kind);
   source.ends_leaf.push_back(is_last_state(name.name()));
+  return true;
 }
 
 void Ingest::restore_names(Source& source) {
