@@ -104,6 +104,9 @@ void LimitedSocket::count(const Monitor::Event& event) {
 void LimitedSocket::keep_up() {
   while (const auto event = monitor_.next()) count(*event);
   zmq::socket_t& raw = socket_.raw();
+  // Who reads for a while only may have left off just behind the last one.
+  if (!drained_) drained_ = (raw.get(zmq::sockopt::events) & ZMQ_POLLIN) == 0;
+  if (drained_) came_ = 0;
   if (bound_ && peers_ + came_ > 2 * most_) {
     bound_ = false;
     ++cuts_;
@@ -115,11 +118,12 @@ void LimitedSocket::keep_up() {
     static_cast<void>(::unlink(bound_path(endpoint_, turn_).c_str() + kIpc.size()));
     ++turn_;
   }
-  if (drained_) came_ = 0;
-  if (bound_ || !drained_ || peers_ > most_) return;
+  if (bound_ || !drained_) return;
   try {
     bind_at(raw, endpoint_, turn_);
     bound_ = true;
+    // Of those that were cut off no end is told: the count begins anew.
+    peers_ = came_ = strangers_ = 0;
   } catch (const zmq::error_t&) {
     // The old listener still closes; the next pass tries again.
   }

@@ -38,11 +38,11 @@ class Power(E2eTest):
                               timeout=LONG, check=False)
         return json.loads(done.stdout) if done.returncode == 0 else {}
 
-    def cut_and_go_on(self, sync, seconds):
+    def cut_and_go_on(self, store, seconds):
         """The power is cut, the daemon started anew; returns the load's own account and the daemon's."""
         print(f"  seed {SEED}", flush=True)
         dice = random.Random(SEED)
-        config = f"[slice]\nwindow = 32\n[store]\ncommit = \"10ms\"\nmemory = \"8MiB\"\n{sync}"
+        config = f"[slice]\nwindow = 32\n[store]\ncommit = \"10ms\"\n{store}"
         book = os.path.join(self.place, "book")
         first = self.daemon(config, {"LD_PRELOAD": POWER, "MARGAY_POWER_ROOT": self.disk, "MARGAY_POWER_LOG": book,
                                      "MARGAY_POWER_CUT": str(dice.randrange(300, 700))})
@@ -74,7 +74,7 @@ class Power(E2eTest):
         return account, counters, read_text(second.stderr_path)
 
     def test_nothing_acknowledged_is_lost(self):
-        account, counters, log = self.cut_and_go_on("", 4)
+        account, counters, log = self.cut_and_go_on("memory = \"8MiB\"\n", 4)
         self.assertEqual(counters["acknowledged_unsynced"], 0)
         self.assertEqual(account["wire_lost"], 0, "acknowledged, and not in the archive")
         self.assertEqual(account["modelled"], account["produced"])

@@ -44,6 +44,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -61,7 +62,7 @@ using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 struct Attack {
-  std::string mode, target, run, server_key;
+  std::string mode, target, run, server_key, boot_id;
   double seconds = 5;
   unsigned connections = 100, count = 10'000;
   std::uint64_t seed = std::random_device()();
@@ -310,6 +311,7 @@ std::string greedy_source(Attack& a, std::uint64_t id) {
   const std::string own = std::to_string(id) + '-';
   for (int i = 0; i < kAttributes; ++i)
     (*hello.mutable_attributes())[own + std::to_string(i) + std::string(200, 'k')] = std::string(255, 'v');
+  (*hello.mutable_attributes())["boot_id"] = a.boot_id;  // or its batches would wait for its clock
   hello.add_names()->set_name("Compute");
   for (int i = 1; i < kNames; ++i) {
     auto* name = hello.add_names();
@@ -320,15 +322,19 @@ std::string greedy_source(Attack& a, std::uint64_t id) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now().time_since_epoch()).count();
   hello.mutable_clock()->set_monotonic_ns(now);
   hello.mutable_clock()->set_realtime_ns(now);
+  // Equal records have no bytes, so that a message holds as many as are taken; of one batch they are in all
+  // states.
   std::vector<EventRecord> records(wire::kMaxBatchRecords);
-  for (EventRecord& r : records) {
-    r = {};
-    r.time_ns = now;
-    r.kind = MARGAY_ENTER;
-    r.state = 1;
+  std::string columns, all_states;
+  for (const bool varied : {false, true}) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      records[i] = {};
+      records[i].time_ns = now;
+      records[i].kind = varied && i % 2 != 0 ? MARGAY_LEAVE : MARGAY_ENTER;
+      records[i].state = static_cast<std::uint16_t>(varied ? 1 + i / 2 % 512 : 1);
+    }
+    wire::encode_columns(records, varied ? all_states : columns);
   }
-  std::string columns;
-  wire::encode_columns(records, columns);
   for (int i = 0; i < kBatches; ++i) {
     auto* batch = m.add_batches();
     batch->set_source(id);
@@ -339,12 +345,13 @@ std::string greedy_source(Attack& a, std::uint64_t id) {
     batch->set_recorded(wire::kMaxBatchRecords);
     batch->set_covered_until_ns(now);
     batch->set_thread(own + std::string(240, 't'));
-    batch->set_columns(columns);
+    batch->set_columns(i == 0 ? all_states : columns);
   }
   return m.SerializeAsString();
 }
 
 void fill(Attack& a) {
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, a.boot_id);
   std::string random(16'000'000, '\0'), empty_parts;
   for (char& c : random) c = static_cast<char>(a.random());
   for (int i = 0; i < 1'000'000; ++i) empty_parts.append("\x5a\x00", 2);  // field 11, of no bytes
