@@ -73,9 +73,7 @@ LimitedSocket::~LimitedSocket() {
 }
 
 std::optional<Socket::Frame> LimitedSocket::try_receive() {
-  auto frame = socket_.try_receive();
-  drained_ = !frame;
-  return frame;
+  return socket_.try_receive();
 }
 
 // A connection ends with DISCONNECTED, after a failed handshake if it never got through one.
@@ -104,9 +102,8 @@ void LimitedSocket::count(const Monitor::Event& event) {
 void LimitedSocket::keep_up() {
   while (const auto event = monitor_.next()) count(*event);
   zmq::socket_t& raw = socket_.raw();
-  // Who reads for a while only may have left off just behind the last one.
-  if (!drained_) drained_ = (raw.get(zmq::sockopt::events) & ZMQ_POLLIN) == 0;
-  if (drained_) came_ = 0;
+  const bool drained = (raw.get(zmq::sockopt::events) & ZMQ_POLLIN) == 0;
+  if (drained) came_ = 0;
   if (bound_ && peers_ + came_ > 2 * most_) {
     bound_ = false;
     ++cuts_;
@@ -118,7 +115,7 @@ void LimitedSocket::keep_up() {
     static_cast<void>(::unlink(bound_path(endpoint_, turn_).c_str() + kIpc.size()));
     ++turn_;
   }
-  if (bound_ || !drained_) return;
+  if (bound_ || !drained) return;
   try {
     bind_at(raw, endpoint_, turn_);
     bound_ = true;

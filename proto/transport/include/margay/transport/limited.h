@@ -67,7 +67,6 @@ class LimitedSocket {
   std::size_t most_;
   std::uint32_t turn_ = 0;  // how often it was bound anew
   bool bound_ = true;
-  bool drained_ = true;        // nothing waited when it was last asked
   std::size_t peers_ = 0;      // that have said who they are, and are there
   std::size_t came_ = 0;       // since nothing waited
   std::size_t strangers_ = 0;  // whose end is still to be told: they never said who they are
