@@ -19,7 +19,8 @@ Options options_of_a_daemon() {
 
 std::map<std::string, std::uint64_t> terms(const Options& o) {
   std::map<std::string, std::uint64_t> all;
-  for (const MemoryBudget::Term& t : MemoryBudget(o).terms()) all[t.name] += t.bytes;
+  const MemoryBudget budget(o);
+  for (const MemoryBudget::Term& t : budget.terms()) all[t.name] += t.bytes;
   return all;
 }
 
@@ -81,8 +82,8 @@ TEST(MemoryBudget, WhatIsHeldOfSlicesFitsTheirTerm) {
     for (const std::uint64_t leaves : {1u, 64u, 1000u, 4096u}) {
       std::uint64_t states = 3;
       while (states < 1024 && o.limits.cells_fit(leaves, states + 1)) ++states;
-      if (o.limits.cells_fit(leaves, states))
-        EXPECT_LE(held * o.limits.column_bytes(leaves, states), terms(o)["slices that can still change"]);
+      if (!o.limits.cells_fit(leaves, states)) continue;
+      EXPECT_LE(held * o.limits.column_bytes(leaves, states), terms(o)["slices that can still change"]);
     }
   }
 }
