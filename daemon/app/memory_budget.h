@@ -16,7 +16,7 @@ namespace margay::app {
 
 // Connections of this machine at once: of agents and readers; of viewers and commands, for each of the two
 // sockets. (Of other machines: listen.connections.) transport/limited.h keeps it.
-inline constexpr std::size_t kMostAgents = 64;
+inline constexpr std::size_t kMostAgents = 128;
 inline constexpr std::size_t kMostViewers = 128;
 // An ingest's socket. Agents' messages have a MiB and a batch at most (node/outbox.h).
 inline constexpr transport::Intake kRecords{2, 16, 2 << 20};

@@ -73,7 +73,9 @@ LimitedSocket::~LimitedSocket() {
 }
 
 std::optional<Socket::Frame> LimitedSocket::try_receive() {
-  return socket_.try_receive();
+  auto frame = socket_.try_receive();
+  if (frame && heard_.size() < came_) heard_.insert(frame->from);
+  return frame;
 }
 
 // A connection ends with DISCONNECTED, after a failed handshake if it never got through one.
@@ -103,8 +105,11 @@ void LimitedSocket::keep_up() {
   while (const auto event = monitor_.next()) count(*event);
   zmq::socket_t& raw = socket_.raw();
   const bool drained = (raw.get(zmq::sockopt::events) & ZMQ_POLLIN) == 0;
-  if (drained) came_ = 0;
-  if (bound_ && peers_ + came_ > 2 * most_) {
+  if (drained) {
+    came_ = 0;
+    heard_.clear();
+  }
+  if (bound_ && (peers_ > most_ || came_ - heard_.size() > kUnheard * most_)) {
     bound_ = false;
     ++cuts_;
     try {
@@ -121,6 +126,7 @@ void LimitedSocket::keep_up() {
     bound_ = true;
     // Of those that were cut off no end is told: the count begins anew.
     peers_ = came_ = strangers_ = 0;
+    heard_.clear();
   } catch (const zmq::error_t&) {
     // The old listener still closes; the next pass tries again.
   }

@@ -2,13 +2,14 @@
 // and no more.
 //
 // libzmq takes in whoever connects, and what a peer has sent stays until it is read, also when the peer has
-// gone. So peers are counted: those that are connected, and those that came since nothing waited to be read.
-// Where they are more than `most`, all are cut off, and nobody comes in until what they left has been read;
-// who means well comes back by itself and sends again what was not confirmed. Connections that have not said
-// who they are hold no message, and count for nothing here.
+// gone. So peers are counted: those that are connected, `most` at most, and those that came and of whom
+// nothing was read yet, kUnheard times as many. (They may be many for an instant: processes that say one word
+// and go.) Where they are more, all are cut off, and nobody comes in until what they left has been read; who
+// means well comes back by itself and sends again what was not confirmed. Connections that have not said who
+// they are hold no message, and count for nothing here.
 //
-// Memory, at most: (intake.to_read + 1) * intake.largest for each of `most` peers, and what comes within a
-// pass. Thread safety: belongs to one thread.
+// Memory, at most: (intake.to_read + 1) * intake.largest for each of `most` peers, and what comes between two
+// calls of keep_up(). Thread safety: belongs to one thread.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "margay/transport/monitor.h"
 #include "margay/transport/transport.h"
@@ -38,6 +40,7 @@ bool send_counted(Socket& socket, const google::protobuf::MessageLite& message, 
 class LimitedSocket {
  public:
   // Errors: those of Socket::bind.
+  static constexpr std::size_t kUnheard = 8;
   static Result<LimitedSocket> bind(zmq::context_t& context, zmq::socket_type type,
                                     const std::string& endpoint, std::size_t most, const Intake& intake);
   LimitedSocket(LimitedSocket&&) = default;
@@ -67,9 +70,10 @@ class LimitedSocket {
   std::size_t most_;
   std::uint32_t turn_ = 0;  // how often it was bound anew
   bool bound_ = true;
-  std::size_t peers_ = 0;      // that have said who they are, and are there
-  std::size_t came_ = 0;       // since nothing waited
-  std::size_t strangers_ = 0;  // whose end is still to be told: they never said who they are
+  std::size_t peers_ = 0;                  // that have said who they are, and are there
+  std::size_t came_ = 0;                   // since nothing waited
+  std::unordered_set<std::string> heard_;  // since then, by routing id; no more than came_ of them
+  std::size_t strangers_ = 0;              // whose end is still to be told: they never said who they are
   std::uint64_t cuts_ = 0;
 };
 
