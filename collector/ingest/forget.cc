@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMostAgents = 1024;
 // Ended sources that are still answered for, should their agent not have heard that they are confirmed.
 constexpr std::size_t kMostOver = 8192;
+constexpr int kMostToldAgain = 4096;  // in one reply; the others' turn comes
 constexpr DurationNs kGhostPatience = seconds(1);
 
 }  // namespace
@@ -55,6 +56,7 @@ void Ingest::forget(std::map<SourceId, Source>::iterator it) {
   }
   if (auto share = shares_.find(source.owner); share != shares_.end() && share->second.sources > 0)
     --share->second.sources;
+  take_text(source.text_bytes, 0);
   ++(source.ended ? counters_.sources_forgotten : counters_.ghosts_forgotten);
   sources_.erase(it);
 }
@@ -97,7 +99,9 @@ bool Ingest::answer_for_forgotten(SourceId id, std::uint32_t epoch, std::uint32_
   const auto over = over_owner_.find(id);
   if (over == over_owner_.end()) return false;
   if (!may_speak_for(id, over->second, agent)) return true;
-  wire::StreamAck& ack = *reply(agent).add_acks();
+  wire::ToAgent& answer = reply(agent);
+  if (answer.acks_size() >= kMostToldAgain) return true;
+  wire::StreamAck& ack = *answer.add_acks();
   ack.set_source(id.value);
   ack.set_epoch(epoch);
   ack.set_stream(stream);

@@ -4,6 +4,7 @@
 
 #include "host_time.h"
 #include "margay/wire/columns.h"
+#include "margay/wire/parts.h"
 
 namespace margay::ingest {
 namespace {
@@ -13,7 +14,8 @@ constexpr DurationNs kWallClockError = seconds(1);
 constexpr std::size_t kMostReplies = 1024;  // between two calls of take_replies()
 // Of one message. What a sender can cause must cost in proportion to what it sends: no agent comes near
 // these.
-constexpr int kMostParts = 65536;      // names, batches, samples, totals
+constexpr int kMostParts = 65536;  // names, batches, samples, totals
+constexpr std::size_t kMostPartsInAll = 2 * kMostParts;
 constexpr int kMostAsked = 256;        // sources asked for a hello in one reply; the others' turn comes
 constexpr int kMostVainSearches = 64;  // for a leaf, when there is no room for a new one
 // Records of one stream, and what is counted of them: a million a second for nine years. Sums of as many as
@@ -68,6 +70,16 @@ std::vector<std::pair<std::string, wire::ToAgent>> Ingest::take_replies(TimeNs n
   return out;
 }
 
+// Room for text that is `after` bytes now, where it was `before`. False, and counted: there is none.
+bool Ingest::take_text(std::uint64_t before, std::uint64_t after) {
+  if (after > before && text_bytes_ + (after - before) > options_.limits.text_bytes) {
+    ++counters_.refused_by_limit;
+    return false;
+  }
+  text_bytes_ = text_bytes_ + after - std::min(before, text_bytes_ + after);
+  return true;
+}
+
 void Ingest::finish() {
   finishing_ = true;
   for (const auto& [agent, heard] : agents_) reply(agent).set_finish(true);
@@ -106,6 +118,11 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
   trouble_.clear();
   records_left_ = options_.limits.records_per_message;
   vain_searches_ = 0;
+  if (wire::count_parts_untrusted(bytes, *wire::ToCollector::descriptor(), kMostPartsInAll) >
+      kMostPartsInAll) {
+    ++counters_.refused_by_limit;
+    return;
+  }
   bool parsed = false;
   const bool whole = survive([&] {
     owner_ = owner;
@@ -262,10 +279,19 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   for (const auto& [key, value] : hello.attributes())
     if (attributes.size() < 64) attributes[clipped(key)] = clipped(value);
   if (attributes != source.attributes) {
-    source.attributes = std::move(attributes);
+    // Its leaves say the same.
+    std::uint64_t before = ingest::text_bytes(source.attributes), after = ingest::text_bytes(attributes);
     for (const auto& [index, stream] : source.streams) {
-      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, id, index, stream.name);
-      ++topology_version_;
+      before += ingest::text_bytes(leaves_[stream.leaf.value]);
+      after += ingest::text_bytes(leaf_attributes(attributes, id, index, stream.name));
+    }
+    if (take_text(before, after)) {
+      source.text_bytes += ingest::text_bytes(attributes) - ingest::text_bytes(source.attributes);
+      source.attributes = std::move(attributes);
+      for (const auto& [index, stream] : source.streams) {
+        leaves_[stream.leaf.value] = leaf_attributes(source.attributes, id, index, stream.name);
+        ++topology_version_;
+      }
     }
   }
 
@@ -282,7 +308,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
       ++counters_.refused_by_limit;
       break;
     }
-    take_name(source, hello.names(i), clipped(hello.names(i).name()));
+    if (!take_name(source, hello.names(i), clipped(hello.names(i).name()))) break;
   }
 
   if (const auto boot = source.attributes.find("boot_id");
@@ -326,6 +352,7 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
     // Nor does anybody go on where another key's process was.
     if (!leaf_keepers_[i].empty() && leaf_keepers_[i] != source.owner) continue;
     if (!same_resource(leaves_[i], attributes)) continue;
+    if (!take_text(ingest::text_bytes(leaves_[i]), ingest::text_bytes(attributes))) return std::nullopt;
     leaves_[i] = std::move(attributes);
     leaf_keepers_[i] = source.owner;
     ++topology_version_;
@@ -337,6 +364,7 @@ std::optional<LeafIndex> Ingest::leaf_for(const Source& source, std::uint32_t st
     ++counters_.refused_by_limit;
     return std::nullopt;
   }
+  if (!take_text(0, ingest::text_bytes(attributes))) return std::nullopt;
   // The slicer's tables and these go together: nothing can fail once it has taken the leaf.
   const auto make_room = [](auto& table) {
     if (table.size() == table.capacity()) table.reserve(2 * table.size() + 16);
@@ -361,8 +389,11 @@ Stream* Ingest::stream_of(Source& source, std::uint32_t index, const std::string
   if (it != source.streams.end()) {
     Stream& stream = it->second;
     if (told != stream.name) {
+      model::Attributes named = leaf_attributes(source.attributes, source.id, index, told);
+      if (!take_text(ingest::text_bytes(leaves_[stream.leaf.value]), ingest::text_bytes(named)))
+        return &stream;
       stream.name = told;
-      leaves_[stream.leaf.value] = leaf_attributes(source.attributes, source.id, index, told);
+      leaves_[stream.leaf.value] = std::move(named);
       ++topology_version_;
     }
     return &stream;

@@ -244,6 +244,13 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
     sources_.emplace(id, std::move(s));
   }
   leaves_ = std::move(leaves);
+  // What the archive holds is taken, also where it is more than a limit that is lower now.
+  for (const model::Attributes& a : leaves_) text_bytes_ += ingest::text_bytes(a);
+  for (auto& [id, source] : sources_) {
+    source.text_bytes = ingest::text_bytes(source.attributes);
+    for (const std::string& name : source.names) source.text_bytes += name.size() + Limits::kTextOverhead;
+    text_bytes_ += source.text_bytes;
+  }
   leaf_owner_ = std::move(leaf_owner);
   leaf_keepers_ = std::move(leaf_keepers);
   leaf_keepers_.resize(leaves_.size());

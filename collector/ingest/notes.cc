@@ -49,7 +49,11 @@ StateId Ingest::stand_in(NameKind kind, const std::string& text) {
 }
 
 // `text` is the name, cut to what is kept of it.
-void Ingest::take_name(Source& source, const wire::Name& name, std::string text) {
+// False: there is no room for it.
+bool Ingest::take_name(Source& source, const wire::Name& name, std::string text) {
+  const std::uint64_t bytes = text.size() + Limits::kTextOverhead;
+  if (!take_text(0, bytes)) return false;
+  source.text_bytes += bytes;
   const NameKind kind = name.name().empty() ? NameKind::kState : kind_of(name.family());
   StateId state = kUnknown;
   if (kind == NameKind::kState && !name.name().empty())
@@ -61,6 +65,7 @@ void Ingest::take_name(Source& source, const wire::Name& name, std::string text)
   source.names.push_back(std::move(text));
   source.kinds.push_back(kind);
   source.ends_leaf.push_back(is_last_state(name.name()));
+  return true;
 }
 
 // Of a table that an exception left half made: as far as all that is kept of a name is there.

@@ -51,6 +51,12 @@ model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, 
   return a;
 }
 
+std::uint64_t text_bytes(const model::Attributes& attributes) {
+  std::uint64_t sum = 0;
+  for (const auto& [key, value] : attributes) sum += key.size() + value.size() + Limits::kTextOverhead;
+  return sum;
+}
+
 bool same_resource(const model::Attributes& a, const model::Attributes& b) {
   if (!b.contains("rank")) return false;
   for (const char* key : {"host", "rank", "thread"}) {

@@ -78,6 +78,14 @@ pid_t lock_holder(const std::string& path) {
   return held ? lock.l_pid : 0;
 }
 
+// The entries of a directory to the disk.
+void sync_directory(const fs::path& path) {
+  const int d = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (d < 0) return;  // may be entered but not read: nothing to be done
+  ::fsync(d);
+  ::close(d);
+}
+
 // The marker goes to the disk before RocksDB begins: a directory with a database and no marker is not ours.
 Status write_marker(const std::string& path) {
   const std::string text = kMarkerText + std::to_string(Archive::kFormat) + "\n";
@@ -91,12 +99,7 @@ Status write_marker(const std::string& path) {
   if (!good) return system_error(name, error);
   if (::rename(name.c_str(), marker(path).c_str()) != 0) return system_error(name, errno);
   // The entries in the directories too, or a loss of power could take away what `sync` promised.
-  for (const fs::path& dir : {fs::path(path), fs::absolute(path).parent_path()}) {
-    const int d = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (d < 0) continue;  // a parent that may be entered but not read: nothing to be done
-    ::fsync(d);
-    ::close(d);
-  }
+  for (const fs::path& dir : {fs::path(path), fs::absolute(path).parent_path()}) sync_directory(dir);
   return {};
 }
 
@@ -298,7 +301,12 @@ Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const 
   std::error_code ec;
   if (fs::exists(marker(path), ec))
     return fail(ErrorCode::kInvalidArgument, path + ": is an archive already; give another directory");
+  std::vector<fs::path> made;  // the innermost first
+  for (fs::path p = fs::absolute(path).lexically_normal(); p.has_relative_path() && !fs::exists(p, ec);
+       p = p.parent_path())
+    made.push_back(p);
   if (Status s = make_private_directory(path); !s) return tl::unexpected(s.error());
+  for (const fs::path& p : made) sync_directory(p.parent_path());
   const bool empty = fs::is_empty(path, ec);
   if (ec) return fail(ErrorCode::kIo, path + ": " + ec.message());
   if (!empty)
@@ -311,6 +319,7 @@ Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const 
   impl->mode = Mode::kWrite;
   impl->settings = options;
   if (Status s = impl->open(true); !s) return fail(s.error().code, s.error().message);
+  sync_directory(path);  // RocksDB syncs what is in its directory, not that the directory is there
   impl->levels = run.levels;
   rocksdb::WriteBatch batch;
   batch.Put(impl->families[kMeta], slice(kRunKey), encode(run));

@@ -1,6 +1,8 @@
 // Reading. Every call sees one cut (a snapshot); nothing that lies in the files is trusted.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "impl.h"
 #include "keys.h"
@@ -22,6 +24,38 @@ std::size_t column_bytes(const model::SliceColumn& c) {
 std::string after(char letter) {
   return std::string(1, static_cast<char>(letter + 1));
 }
+
+// The newest of what is put in, as many as take `most` bytes.
+template <class Record>
+class Newest {
+ public:
+  explicit Newest(std::size_t most) : most_(most) {}
+  void put(std::int64_t time, std::size_t bytes, Record&& record) {
+    bytes_ += bytes;
+    kept_.emplace(std::pair(time, ++count_), std::pair(bytes, std::move(record)));
+    while (bytes_ > most_ && !kept_.empty()) {
+      bytes_ -= kept_.begin()->second.first;
+      kept_.erase(kept_.begin());
+    }
+  }
+  // In the order in which they were put in.
+  std::vector<Record> take() {
+    std::map<std::uint64_t, Record> ordered;
+    for (auto& [key, value] : kept_) ordered.emplace(key.second, std::move(value.second));
+    kept_.clear();
+    std::vector<Record> out;
+    for (auto& [number, record] : ordered) out.push_back(std::move(record));
+    return out;
+  }
+  std::uint64_t left() const { return count_ - kept_.size(); }
+
+ private:
+  std::size_t most_, bytes_ = 0;
+  std::uint64_t count_ = 0;
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::pair<std::size_t, Record>> kept_;
+};
+
+constexpr std::size_t kOverhead = 160;  // of a record in memory, beside its texts
 
 }  // namespace
 
@@ -86,7 +120,7 @@ Status Archive::Impl::read_writer_state() {
   return {};
 }
 
-Result<Resume> Archive::load() const {
+Result<Resume> Archive::load(const LoadBounds& bounds) const {
   const Snapshot snapshot(*impl_);
   if (!snapshot) return fail(impl_->not_ready().error(), "reading");
   const rocksdb::ReadOptions& o = snapshot.options();
@@ -154,7 +188,7 @@ Result<Resume> Archive::load() const {
   if (s)
     s = many(kSources, kSourceKey, 8, r.sources,
              [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id)); });
-  if (s)
+  if (s && bounds.names_of_gone)
     s = many(kSources, kNamesKey, 16, r.gone,
              [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id.substr(8))); });
   if (s)
@@ -165,17 +199,57 @@ Result<Resume> Archive::load() const {
   if (s)
     s = many(kSources, kFormerKey, 4, r.former,
              [&](StreamRecord& v, std::string_view id) { v.stream = leaf_of(id).value; });
-  if (s) s = many(kReports, kAlertKey, 0, r.alerts, [](AlertRecord& a, std::string_view id) { a.id = id; });
+  // One after the other: there may be more than memory takes.
+  const auto newest = [&]<class Record>(Family family, char letter, std::size_t id_bytes, std::size_t most,
+                                        std::vector<Record>& out, std::uint64_t& left,
+                                        auto decode) -> Status {
+    Newest<Record> kept(most);
+    Status scanned = impl_->scan_letter(
+        o, family, letter, [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+          if (id_bytes != 0 && key.size() != 1 + id_bytes) return corrupt("a key has a wrong length");
+          Record record;
+          std::size_t size = 0;
+          const Result<std::int64_t> time = decode(key.substr(1), bytes, record, size);
+          if (!time) return tl::unexpected(time.error());
+          kept.put(*time, size + kOverhead, std::move(record));
+          return true;
+        });
+    left = kept.left();
+    out = kept.take();
+    return scanned;
+  };
+  const auto alert = [&](std::string_view id, std::string_view bytes, AlertRecord& a,
+                         std::size_t& size) -> Result<std::int64_t> {
+    a.id = id;
+    if (Status d = decode_untrusted(bytes, a); !d) return fail(d.error().code, d.error().message);
+    size = a.id.size() + a.json.size() + a.status.size();
+    return bounds.alert_time ? bounds.alert_time(a) : 0;
+  };
+  const auto phase = [](bool level) {
+    return [level](std::string_view id, std::string_view bytes, PhaseRecord& p,
+                   std::size_t& size) -> Result<std::int64_t> {
+      if (level) p.level = LevelIndex(static_cast<std::uint8_t>(id[0]));
+      p.index = static_cast<std::uint32_t>(get_big_endian(id.substr(level ? 1 : 0)));
+      if (Status d = decode_untrusted(bytes, p); !d) return fail(d.error().code, d.error().message);
+      size = p.name.size() + p.label.size();
+      return p.begin.value;
+    };
+  };
+  const auto signature = [&](std::string_view id, std::string_view bytes, Blob& b,
+                             std::size_t& size) -> Result<std::int64_t> {
+    b.name = id;
+    if (Status d = decode_blob_untrusted(bytes, b.bytes); !d) return fail(d.error().code, d.error().message);
+    size = b.name.size() + b.bytes.size();
+    return bounds.signature_time ? bounds.signature_time(b) : 0;
+  };
+  if (s) s = newest(kReports, kAlertKey, 0, bounds.alert_bytes, r.alerts, r.alerts_left, alert);
+  if (s) s = newest(kReports, kPhaseKey, 4, bounds.phase_bytes, r.phases, r.phases_left, phase(false));
+  std::uint64_t coarser_left = 0;
   if (s)
-    s = many(kReports, kPhaseKey, 4, r.phases, [](PhaseRecord& p, std::string_view id) {
-      p.index = static_cast<std::uint32_t>(get_big_endian(id));
-    });
+    s = newest(kReports, kLevelPhaseKey, 5, bounds.phase_bytes, r.coarser_phases, coarser_left, phase(true));
+  r.phases_left += coarser_left;
   if (s)
-    s = many(kReports, kLevelPhaseKey, 5, r.coarser_phases, [](PhaseRecord& p, std::string_view id) {
-      p.level = LevelIndex(static_cast<std::uint8_t>(id[0]));
-      p.index = static_cast<std::uint32_t>(get_big_endian(id.substr(1)));
-    });
-  if (s) s = blobs(kSignatureKey, r.signatures);
+    s = newest(kMeta, kSignatureKey, 0, bounds.signature_bytes, r.signatures, r.signatures_left, signature);
   if (s) s = blobs(kBlobKey, r.state);
   if (!s) return fail(s.error().code, s.error().message);
   r.sequence = mark.sequence;

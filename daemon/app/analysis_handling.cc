@@ -55,8 +55,9 @@ void AnalysisStage::settle_handling() {
     wire::ControlReply reply;
     reply.set_version(wire::kWireVersion);
     reply.set_said(q.said + (archived ? "" : "; the archive does not have it yet, see margay status"));
-    static_cast<void>((q.remote && remote_control_ ? remote_control_->socket() : control_)
-                          .try_send(reply, std::exchange(q.to, "")));
+    static_cast<void>(
+        transport::send_counted(q.remote && remote_control_ ? remote_control_->socket() : control_.socket(),
+                                reply, std::exchange(q.to, ""), exchange_.outgoing));
   }
 }
 

@@ -48,11 +48,12 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
                                                            const store::Resume& resume, const LookBack& back,
                                                            Exchange& exchange, const Clock& clock,
                                                            RemoteViewers remote) {
-  auto reports = transport::Socket::bind(context, zmq::socket_type::pub, options.directory.reports_endpoint(),
-                                         {}, transport::kSubscriptions);
+  auto reports = transport::LimitedSocket::bind(context, zmq::socket_type::pub,
+                                                options.directory.reports_endpoint(), kMostViewers, kReports);
   if (!reports) return tl::unexpected(reports.error());
-  auto control = transport::Socket::bind(context, zmq::socket_type::router,
-                                         options.directory.control_endpoint(), {}, transport::kQuestions);
+  auto control =
+      transport::LimitedSocket::bind(context, zmq::socket_type::router, options.directory.control_endpoint(),
+                                     kMostViewers, transport::kQuestions);
   if (!control) return tl::unexpected(control.error());
   std::unique_ptr<AnalysisStage> stage(new AnalysisStage(options, std::move(*reports), std::move(*control),
                                                          archive, exchange, clock, resume.run));
@@ -85,9 +86,9 @@ Result<std::unique_ptr<AnalysisStage>> AnalysisStage::make(const Options& option
   return stage;
 }
 
-AnalysisStage::AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
-                             const store::Archive& archive, Exchange& exchange, const Clock& clock,
-                             const store::RunMeta& run)
+AnalysisStage::AnalysisStage(const Options& options, transport::LimitedSocket reports,
+                             transport::LimitedSocket control, const store::Archive& archive,
+                             Exchange& exchange, const Clock& clock, const store::RunMeta& run)
     : options_(options),
       exchange_(exchange),
       clock_(clock),
@@ -125,6 +126,7 @@ void AnalysisStage::join() {
 void AnalysisStage::take_over(const store::Archive& archive, const store::Resume& resume,
                               const LookBack& back) {
   take_handling(resume);
+  alerts_before_ = resume.alerts_left;
   recall(archive, resume, back);
 }
 
@@ -182,7 +184,7 @@ void AnalysisStage::look_back() {
 void AnalysisStage::run() {
   look_back();
   if (dispatcher_) dispatcher_->start();
-  std::vector<transport::Socket*> sockets = {&control_};
+  std::vector<transport::Socket*> sockets = {&control_.socket()};
   if (remote_control_) sockets.push_back(&remote_control_->socket());
   while (!exchange_.stop) {
     ++exchange_.beats.analysis;
@@ -303,7 +305,7 @@ void AnalysisStage::observe() {
   values_.explain(Id::slices_not_analysed, not_analysed_ == 0 ? std::string() : failure_);
   values_.set(Id::analysis_failures, failures_);
   values_.explain(Id::analysis_failures, failures_ == 0 ? std::string() : failure_);
-  values_.set(Id::alerts_raised, alert_ids_.inserted());
+  values_.set(Id::alerts_raised, alert_ids_.inserted() + alerts_before_);
   values_.set(Id::alerts_suppressed, analyst_->levels().suppressed());
   values_.set(Id::alerts_updated, updates_said_);
   values_.set(Id::alerts_held_by_silence, desk_.held_by_silence());
@@ -335,6 +337,8 @@ void AnalysisStage::observe() {
     next_process_ = now + seconds(1);
     observe::set_process(observe::process_use(), values_);
   }
+  values_.set(Id::memory_promised_bytes, exchange_.memory_promised);
+  values_.set(Id::messages_not_sent, exchange_.outgoing->refused);
   const log::Counts log = log::counts();
   values_.set(Id::log_lines, log.lines);
   values_.set(Id::log_lines_suppressed, log.suppressed);
@@ -367,8 +371,9 @@ void AnalysisStage::publish(bool final) {
   const TimeNs begin = clock_.monotonic();
   const auto kept = std::make_shared<const wire::Report>(report(final));
   const wire::Report& shown = *kept;
-  static_cast<void>(reports_.try_send(shown));
-  if (remote_reports_) static_cast<void>(remote_reports_->socket().try_send(shown));
+  static_cast<void>(transport::send_counted(reports_.socket(), shown, "", exchange_.outgoing));
+  if (remote_reports_)
+    static_cast<void>(transport::send_counted(remote_reports_->socket(), shown, "", exchange_.outgoing));
   exchange_.show(kept);
   if (final || begin >= next_archived_) {
     // Once a second; large ones less often, so that they take 64 KiB/s of the archive at most.
@@ -382,6 +387,8 @@ void AnalysisStage::publish(bool final) {
 }
 
 void AnalysisStage::serve_control() {
+  reports_.keep_up();
+  control_.keep_up();
   for (auto* guarded : {&remote_reports_, &remote_control_})
     if (*guarded) (*guarded)->keep_up();
   // Whoever asks in one round is told the same, made once; over HTTP, too.
@@ -406,7 +413,7 @@ void AnalysisStage::serve_control() {
 
 void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
                            std::shared_ptr<const wire::Report>& report) {
-  transport::Socket& socket = remote ? remote_control_->socket() : control_;
+  transport::Socket& socket = remote ? remote_control_->socket() : control_.socket();
   wire::ControlReply reply;
   reply.set_version(wire::kWireVersion);
   if (remote_reports_) reply.set_reports_port(reports_port_);
@@ -445,7 +452,7 @@ void AnalysisStage::answer(const transport::Socket::Frame& frame, bool remote,
     ++requests_refused_;
     reply.set_error(asked.error);
   }
-  static_cast<void>(socket.try_send(reply, frame.from));
+  static_cast<void>(transport::send_counted(socket, reply, frame.from, exchange_.outgoing));
 }
 
 // The last cut is on its way; the answer waits for it.
@@ -466,12 +473,19 @@ void AnalysisStage::answer_finish() {
       if (!exchange_.archive_error.empty()) trouble += ": " + exchange_.archive_error;
       reply.set_error(trouble);
     }
-    SummaryInput in{finish_->exit_code, run_.begin,         analyst_->end(),       analyst_->topology(),
-                    standing_.get(),    analyst_->levels(), alert_ids_.inserted(), trouble};
+    SummaryInput in{finish_->exit_code,
+                    run_.begin,
+                    analyst_->end(),
+                    analyst_->topology(),
+                    standing_.get(),
+                    analyst_->levels(),
+                    alert_ids_.inserted() + alerts_before_,
+                    trouble};
     reply.set_summary_json(build_summary(in));
     *reply.mutable_report() = report(true);
-    static_cast<void>((finish_remote_ && remote_control_ ? remote_control_->socket() : control_)
-                          .try_send(reply, finish_from_));
+    static_cast<void>(transport::send_counted(
+        finish_remote_ && remote_control_ ? remote_control_->socket() : control_.socket(), reply,
+        finish_from_, exchange_.outgoing));
     finish_from_.clear();
   }
   if (owner_gone_ != TimeNs()) exchange_.request_stop();  // nobody is left to end this process

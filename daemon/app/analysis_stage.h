@@ -23,6 +23,7 @@
 #include "margay/sinks/dispatcher.h"
 #include "margay/store/archive.h"
 #include "margay/transport/guarded.h"
+#include "margay/transport/limited.h"
 #include "options.h"
 #include "phase_records.h"
 #include "view/view_service.h"
@@ -47,7 +48,7 @@ class AnalysisStage {
   void join();
 
  private:
-  AnalysisStage(const Options& options, transport::Socket reports, transport::Socket control,
+  AnalysisStage(const Options& options, transport::LimitedSocket reports, transport::LimitedSocket control,
                 const store::Archive& archive, Exchange& exchange, const Clock& clock,
                 const store::RunMeta& run);
   void take_over(const store::Archive& archive, const store::Resume& resume, const LookBack& back);
@@ -91,8 +92,8 @@ class AnalysisStage {
   Exchange& exchange_;
   const Clock& clock_;
   store::RunMeta run_;
-  transport::Socket reports_;
-  transport::Socket control_;
+  transport::LimitedSocket reports_;
+  transport::LimitedSocket control_;
   std::uint32_t reports_port_ = 0;  // that the network sees
   std::optional<transport::GuardedSocket> remote_reports_, remote_control_;
   std::optional<alert::JsonlSink> sink_;
@@ -104,6 +105,7 @@ class AnalysisStage {
   RecentSet<std::string> known_alerts_{kMostRememberedAlerts};  // id + step, already in the archive
   std::map<std::string, std::uint64_t> known_updates_;          // by id: updates in the archive, if any
   RecentSet<std::string> alert_ids_{kMostRememberedAlerts};     // fired in this run
+  std::uint64_t alerts_before_ = 0;                             // of this run, that were not loaded
   std::uint64_t updates_said_ = 0;
   alert::Desk desk_;
   std::string handling_trouble_;  // why it is left as it is in the archive, or ""

@@ -17,8 +17,9 @@ void AnalysisStage::send_view(ViewReply&& view) {
   wire::ControlReply reply;
   reply.set_version(wire::kWireVersion);
   *reply.mutable_view() = std::move(view.answer);
-  static_cast<void>((view.to.remote && remote_control_ ? remote_control_->socket() : control_)
-                        .try_send(reply, view.to.from));
+  static_cast<void>(transport::send_counted(
+      view.to.remote && remote_control_ ? remote_control_->socket() : control_.socket(), reply, view.to.from,
+      exchange_.outgoing));
 }
 
 void AnalysisStage::observe_views() {

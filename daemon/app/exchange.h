@@ -23,7 +23,9 @@
 #include "margay/store/records.h"
 #include "margay/transport/bell.h"
 #include "margay/transport/gate.h"
+#include "margay/transport/limited.h"
 #include "margay/transport/security.h"
+#include "memory_budget.h"
 
 namespace margay::app {
 
@@ -85,10 +87,13 @@ struct Exchange {
   transport::Bell for_ingest, for_analysis;
   transport::Gate* gate = nullptr;           // as door
   transport::Authenticator* door = nullptr;  // set before the threads start; nullptr: not on the network
-  std::atomic<int> standings{0};             // in `slices`: each has the account of every source
-  std::atomic<bool> stop{false};             // end at once, in order: commit, leave the run open
-  std::atomic<bool> finished{false};         // the last cut is committed (or given up)
-  std::atomic<bool> archive_failed{false};   // it was given up
+  std::uint64_t memory_promised = 0;         // set before the threads start
+  // What all sockets of the daemon have still to send.
+  std::shared_ptr<transport::Outgoing> outgoing = std::make_shared<transport::Outgoing>(kOutgoingBytes);
+  std::atomic<int> standings{0};                    // in `slices`: each has the account of every source
+  std::atomic<bool> stop{false};                    // end at once, in order: commit, leave the run open
+  std::atomic<bool> finished{false};                // the last cut is committed (or given up)
+  std::atomic<bool> archive_failed{false};          // it was given up
   std::atomic<std::uint64_t> handling_archived{0};  // Findings::Handling::version that is committed
   std::mutex mutex;
   std::optional<FinishRequest> finish;  // guarded by mutex

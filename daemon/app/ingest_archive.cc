@@ -13,7 +13,6 @@ namespace margay::app {
 namespace {
 
 constexpr std::size_t kMostPendingColumns = 4096;
-constexpr std::size_t kMostPendingColumnBytes = std::size_t{256} << 20;
 
 // Names that are no states.
 constexpr std::pair<ingest::NameKind, store::NameText::Kind> kTexts[] = {
@@ -228,7 +227,8 @@ void IngestStage::put_pending(std::shared_ptr<const model::SliceColumn> column) 
   if (place) pending_column_bytes_ -= bytes_of(*place);
   pending_column_bytes_ += bytes_of(*column);
   place = std::move(column);
-  while (pending_columns_.size() > kMostPendingColumns || pending_column_bytes_ > kMostPendingColumnBytes) {
+  while (pending_columns_.size() > kMostPendingColumns ||
+         pending_column_bytes_ > waiting_slices_bytes(options_)) {
     pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
     pending_columns_.erase(pending_columns_.begin());
     ++columns_lost_;
@@ -238,7 +238,7 @@ void IngestStage::put_pending(std::shared_ptr<const model::SliceColumn> column) 
 // With many slices between two cuts the next one is made before its time, for some would have to go.
 bool IngestStage::much_waits() const {
   return pending_columns_.size() > kMostPendingColumns / 2 ||
-         pending_column_bytes_ > kMostPendingColumnBytes / 2;
+         pending_column_bytes_ > waiting_slices_bytes(options_) / 2;
 }
 
 // Copies of what has changed, so that they can be written however late the disk is.
@@ -255,7 +255,9 @@ void IngestStage::collect_changes() {
   std::erase_if(pending_forgotten_.sources,
                 [&](const auto& s) { return ingest_.sources().contains(s.first); });
   for (ingest::AcceptedBatch& b : ingest_.take_accepted()) {
-    if (pending_raw_bytes_ + b.columns.size() > options_.raw_backlog_bytes || keeper_.full()) {
+    std::size_t waiting = fresh_raw_bytes(options_) + pending_raw_bytes_;
+    for (const auto& [cut, bytes] : raw_in_cuts_) waiting += bytes;
+    if (waiting + b.columns.size() > options_.raw_backlog_bytes || keeper_.full()) {
       raw_lost_ += b.count;
       continue;
     }
@@ -269,7 +271,7 @@ void IngestStage::collect_changes() {
 }
 
 // One consistent cut: cells, open states, counters and how far each stream is, all of the same moment.
-void IngestStage::commit(bool last) {
+void IngestStage::commit(bool last, bool end) {
   collect_changes();
   if (!commits_->has_room()) return;  // the disk is busy: a later cut holds all this as well
   store::Cut cut;
@@ -301,7 +303,8 @@ void IngestStage::commit(bool last) {
   for (const auto& [id, streams] : pending_forgotten_.sources) cut.forgotten.push_back({id, streams});
   for (const auto& [leaf, account] : pending_forgotten_.former)
     cut.former.push_back(to_record({}, leaf.value, 0, account));
-  cut.raw = pending_raw_;
+  cut.raw = std::move(pending_raw_);  // not twice: it may be much
+  pending_raw_.clear();
   cut.alerts = pending_alerts_;
   cut.report = pending_report_;
   if (pending_handling_) cut.state.push_back({alert::kHandlingBlob, pending_handling_->bytes});
@@ -312,8 +315,15 @@ void IngestStage::commit(bool last) {
   for (const auto& [index, phase] : pending_phases_) cut.phases.push_back(phase);
   cut.signatures = pending_signatures_;
   journal_.put_into(cut);
-  if (!start_counted_)
+  if (!start_counted_) {
     cut.state.push_back({kStartsBlob, std::to_string(options_.restarts + 1)});  // this one among them
+    if (auto note = durability_.first()) cut.state.push_back(std::move(*note));
+  }
+  if (last || end)
+    if (auto note = durability_.last()) {
+      std::erase_if(cut.state, [](const store::Blob& b) { return b.name == Durability::kBlob; });
+      cut.state.push_back(std::move(*note));
+    }
   if (last) {
     if (!run_.end) run_.end = TimeNs(clock_.monotonic().value) + run_.wall_offset;
     run_.exit_code = exit_code_;
@@ -321,8 +331,12 @@ void IngestStage::commit(bool last) {
   // The first of each daemon tells of the boot and the settings that it runs with.
   if (last || !start_counted_) cut.run = run_;
   const std::size_t states = states_.size();
-  if (!commits_->try_submit(std::move(cut))) return;  // stopped
+  if (!commits_->try_submit(std::move(cut))) {  // stopped
+    pending_raw_ = std::move(cut.raw);
+    return;
+  }
   ++cut_;
+  if (pending_raw_bytes_ > 0) raw_in_cuts_[cut_] = pending_raw_bytes_;
   received_ = 0;
   if (unwatched != unwatched_submitted_) unwatched_cuts_[cut_] = unwatched_submitted_ = unwatched;
   static_cast<void>(ingest_.take_goodbyes());
@@ -339,13 +353,13 @@ void IngestStage::commit(bool last) {
   pending_gaps_.clear();
   pending_gaps_forgotten_.clear();
   pending_alerts_.clear();
+  pending_alert_bytes_ = pending_signature_bytes_ = 0;
   pending_report_.reset();
   if (pending_handling_) handling_cuts_[cut_] = pending_handling_->version;
   pending_handling_.reset();
   pending_phases_end_.clear();
   pending_phases_.clear();
   pending_signatures_.clear();
-  pending_raw_.clear();
   pending_raw_bytes_ = 0;
   journal_.submitted(slicer_.next_open() - static_cast<std::int64_t>(slicer_.held()));
 }
@@ -360,6 +374,7 @@ void IngestStage::poll_commits() {
   archive_health_.look(cut_ - std::min(cut_, committed), now, wall);
   if (committed <= acked_cut_) return;
   acked_cut_ = committed;
+  raw_in_cuts_.erase(raw_in_cuts_.begin(), raw_in_cuts_.upper_bound(committed));
   const auto handled = handling_cuts_.upper_bound(committed);
   if (handled != handling_cuts_.begin()) {
     exchange_.handling_archived = std::prev(handled)->second;

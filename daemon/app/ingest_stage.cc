@@ -71,6 +71,11 @@ ingest::Options ingest_options(const Options& o, const store::RunMeta& run, cons
   return i;
 }
 
+std::uint64_t bytes_of(const model::SliceColumn& c) {
+  return ingest::Limits().column_bytes(c.leaves(), c.states()) +
+         std::uint64_t{c.leaves()} * c.plane_columns() * sizeof(std::uint64_t);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, zmq::context_t& context,
@@ -78,36 +83,37 @@ Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, z
                                                        const LookBack& back, Exchange& exchange,
                                                        const Clock& clock,
                                                        std::optional<transport::GuardedSocket> remote) {
-  auto socket =
-      transport::Socket::bind(context, zmq::socket_type::router, options.directory.ingest_endpoint());
+  auto socket = transport::LimitedSocket::bind(context, zmq::socket_type::router,
+                                               options.directory.ingest_endpoint(), kMostAgents, kRecords);
   if (!socket) return tl::unexpected(socket.error());
   auto levels = slicer::Levels::make(options.levels, options.amendable_slices);
   if (!levels) return tl::unexpected(levels.error());
   if (options.compact)
     if (auto ok = slicer::check_compact(options.levels[0]); !ok) return fail(ok.error(), "store.cells");
   std::unique_ptr<IngestStage> stage(
-      new IngestStage(options, std::move(*socket), archive, exchange, clock, std::move(*levels), resume.run));
+      new IngestStage(options, std::move(*socket), archive, exchange, clock, std::move(*levels), resume));
   if (remote) stage->remote_.emplace(std::move(*remote));
   if (auto ok = stage->restore(resume); !ok) return fail(ok.error(), archive.path());
   if (auto ok = stage->restore_journal(resume, back); !ok) return fail(ok.error(), archive.path());
   return stage;
 }
 
-IngestStage::IngestStage(const Options& options, transport::Socket socket, store::Archive& archive,
+IngestStage::IngestStage(const Options& options, transport::LimitedSocket socket, store::Archive& archive,
                          Exchange& exchange, const Clock& clock, slicer::Levels levels,
-                         const store::RunMeta& run)
+                         const store::Resume& resume)
     : options_(options),
       exchange_(exchange),
       clock_(clock),
       archive_(archive),
-      run_(run),
+      run_(resume.run),
       socket_(std::move(socket)),
       slicer_({options.levels[0], options.amendable_slices, 64, options.op, ahead_bytes(options)}),
       levels_(std::move(levels)),
-      ingest_(ingest_options(options, run, clock), slicer_, states_),
+      ingest_(ingest_options(options, resume.run, clock), slicer_, states_),
       quarantine_(archive.path()),
       disk_(archive.path()),
       archive_health_(archive.path(), clock.monotonic()),
+      durability_(options.sync, this_boot(), resume),
       keeper_(archive, keeper_options(options), clock),
       joiner_(archive, store::Joiner::amendable(options.levels, options.amendable_slices)) {
   store::CommitQueueOptions queue;
@@ -115,7 +121,10 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
   queue.wake = [&exchange] { exchange.for_ingest.ring(); };
   commits_ = std::make_unique<store::CommitQueue>(
       [this](const store::Cut& cut, bool sync) {
-        const Status status = archive_.commit(cut, sync);
+        // What says how much is on the disk is itself there first.
+        const auto notes = [](const store::Blob& b) { return b.name == Durability::kBlob; };
+        const Status status =
+            archive_.commit(cut, sync || std::any_of(cut.state.begin(), cut.state.end(), notes));
         if (status) keeper_.after_commit(cut);
         // What cannot be joined stays as it is: an error here is met by the next commit, and told there.
         if (status) static_cast<void>(joiner_.after_commit(cut));
@@ -127,7 +136,8 @@ IngestStage::IngestStage(const Options& options, transport::Socket socket, store
         return status;
       },
       queue);
-  if (options.raw_events) ingest_.keep_raw(options.raw_backlog_bytes);
+  if (options.raw_events) ingest_.keep_raw(fresh_raw_bytes(options));
+  if (const auto said = durability_.said()) log::error(archive.path() + ": " + *said);
   if (!options.capture.empty()) capture_.open(options.capture, std::ios::binary | std::ios::app);
 }
 
@@ -146,7 +156,7 @@ void IngestStage::join() {
 }
 
 void IngestStage::run() {
-  std::vector<transport::Socket*> sockets = {&socket_};
+  std::vector<transport::Socket*> sockets = {&socket_.socket()};
   if (remote_) sockets.push_back(&remote_->socket());
   TimeNs before = clock_.monotonic();
   bool more_waits = false;
@@ -160,6 +170,7 @@ void IngestStage::run() {
       if (!more_waits) std::this_thread::sleep_for(kGather);
       more_waits = receive();
     }
+    socket_.keep_up();
     if (remote_) remote_->keep_up();
     const TimeNs now = clock_.monotonic();
     if (now - before > kAbsence) {
@@ -170,10 +181,14 @@ void IngestStage::run() {
     ingest_.tick(now);
     while (auto f = exchange_.findings.try_pop()) {
       for (auto& a : f->alerts)
-        if (pending_alerts_.size() < kMostPendingAlerts)
+        if (const std::size_t bytes = a.id.size() + a.json.size();
+            pending_alerts_.size() < kMostPendingAlerts &&
+            pending_alert_bytes_ + bytes <= kPendingAlertBytes) {
+          pending_alert_bytes_ += bytes;
           pending_alerts_.push_back(std::move(a));
-        else
+        } else {
           ++alerts_lost_;
+        }
       for (const auto& [level, end] : f->phases_end) {
         std::erase_if(pending_phases_,
                       [&](const auto& p) { return p.first.first == level && p.first.second >= end; });
@@ -182,7 +197,11 @@ void IngestStage::run() {
       }
       for (const auto& p : f->phases) pending_phases_[{p.level, p.index}] = p;
       for (auto& s : f->signatures)
-        if (pending_signatures_.size() < kMostPendingSignatures) pending_signatures_.push_back(std::move(s));
+        if (pending_signatures_.size() < kMostPendingSignatures &&
+            pending_signature_bytes_ + s.bytes.size() <= kPendingSignatureBytes) {
+          pending_signature_bytes_ += s.bytes.size();
+          pending_signatures_.push_back(std::move(s));
+        }
       if (f->report) pending_report_ = std::move(f->report);
       if (f->handling) pending_handling_ = std::move(f->handling);
       if (f->final) last_cut_submitted_ = false, last_deadline_ = now + kLastCutPatience, commit(true);
@@ -199,7 +218,7 @@ void IngestStage::run() {
       publish({}, false, TimeNs());
     if (finishing()) return;
   }
-  commit(false);
+  commit(false, true);
   static_cast<void>(commits_->stop(seconds(5)));
   poll_commits();
   send_replies();
@@ -254,13 +273,22 @@ DurationNs IngestStage::between_commits() const {
   return options_.commit_period * (little ? kLittleWaits : 1);
 }
 
+// What limits.cells has for the slicer.
+std::size_t IngestStage::most_held() const {
+  const ingest::Limits& l = options_.limits;
+  const std::uint64_t column =
+      std::max<std::uint64_t>(1, l.column_bytes(ingest_.leaves().size(), states_.size()));
+  return std::clamp<std::size_t>(l.cell_bytes / l.held_slices * ingest::Limits::kHeldSlices / column,
+                                 ingest::Limits::kHeldSlices, kMostHeld);
+}
+
 void IngestStage::close_slices(TimeNs watermark) {
   slicer_.set_region(ingest_.region());
   // A slow analysis holds the closing of slices up, not the taking of events: what is amendable is the
   // reserve.
   const bool behind = exchange_.slices.room() < 2 * kMostClosed;
   const std::int64_t waiting = slice_of(watermark, options_.levels[0]).value - slicer_.next_open().value;
-  if (behind && waiting < static_cast<std::int64_t>(kMostHeld)) {
+  if (behind && waiting < static_cast<std::int64_t>(most_held())) {
     take_amended(watermark, false);  // or a cut would hold a slice, and not the coarser ones above it
     return;
   }
@@ -384,7 +412,16 @@ std::shared_ptr<const model::SliceColumn> IngestStage::closed_copy(const model::
 
 void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark) {
   ClosedSlice message;
-  message.column = std::move(column);
+  if (column) {
+    const std::uint64_t bytes = bytes_of(*column);
+    if (*published_bytes_ + bytes > waiting_slices_bytes(options_)) {
+      ++(amended ? amendments_unseen_ : slices_unseen_);  // archived, but nobody has room to look at it
+      return;
+    }
+    *published_bytes_ += bytes;
+    message.column = {column.get(),
+                      [column, bytes, in = published_bytes_](const model::SliceColumn*) { *in -= bytes; }};
+  }
   message.amended = amended;
   message.watermark = watermark;
   message.position = journal_.sequence();
@@ -420,8 +457,8 @@ void IngestStage::send_replies() {
   // An acknowledgement that does not get through is made good by the next one.
   for (const auto& [agent, message] : ingest_.take_replies(clock_.monotonic())) {
     if (agent.empty()) continue;  // of a source known from the archive, whose agent has not spoken yet
-    transport::Socket& way = agent[0] == kRemote && remote_ ? remote_->socket() : socket_;
-    static_cast<void>(way.try_send(message, agent.substr(1)));
+    transport::Socket& way = agent[0] == kRemote && remote_ ? remote_->socket() : socket_.socket();
+    static_cast<void>(transport::send_counted(way, message, agent.substr(1), exchange_.outgoing));
   }
 }
 

@@ -2,6 +2,7 @@
 // waits for a disk or for the analysis.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <fstream>
 #include <map>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "archive_health.h"
+#include "durability.h"
 #include "exchange.h"
 #include "history.h"
 #include "margay/ingest/ingest.h"
@@ -20,6 +22,7 @@
 #include "margay/store/joiner.h"
 #include "margay/store/keeper.h"
 #include "margay/transport/guarded.h"
+#include "margay/transport/limited.h"
 #include "margay/transport/refusal_log.h"
 #include "options.h"
 #include "quarantine.h"
@@ -41,8 +44,8 @@ class IngestStage {
   void join();
 
  private:
-  IngestStage(const Options& options, transport::Socket socket, store::Archive& archive, Exchange& exchange,
-              const Clock& clock, slicer::Levels levels, const store::RunMeta& run);
+  IngestStage(const Options& options, transport::LimitedSocket socket, store::Archive& archive,
+              Exchange& exchange, const Clock& clock, slicer::Levels levels, const store::Resume& resume);
   Status restore(const store::Resume& resume);
   Status restore_journal(const store::Resume& resume, const LookBack& back);
   void run();
@@ -65,8 +68,10 @@ class IngestStage {
   void say_impostor(const ingest::Impostor& impostor, const std::string& address);
   void collect_changes();
   bool much_waits() const;
+  std::size_t most_held() const;
   DurationNs between_commits() const;
-  void commit(bool last);
+  // `last`: of the run. `end`: this process commits nothing any more.
+  void commit(bool last, bool end = false);
   void poll_commits();
   void tell_retention();
   void send_replies();
@@ -78,7 +83,7 @@ class IngestStage {
   const Clock& clock_;
   store::Archive& archive_;
   store::RunMeta run_;
-  transport::Socket socket_;
+  transport::LimitedSocket socket_;
   std::optional<transport::GuardedSocket> remote_;
   model::StateTable states_;
   slicer::Slicer slicer_;
@@ -88,6 +93,7 @@ class IngestStage {
   TimeNs next_quarantine_{};
   observe::DiskGauge disk_;  // measured by margay-store, the thread of commits_
   ArchiveHealth archive_health_;
+  const Durability durability_;
   store::Keeper keeper_;
   store::Joiner joiner_;
   std::unique_ptr<store::CommitQueue> commits_;  // uses archive_, keeper_ and joiner_ on its thread
@@ -107,6 +113,11 @@ class IngestStage {
   std::vector<store::RawBlock> pending_raw_;
   std::vector<EventRecord> raw_scratch_;
   std::size_t pending_raw_bytes_ = 0;
+  std::map<std::uint64_t, std::size_t> raw_in_cuts_;  // bytes, of cuts on their way to the disk
+  std::size_t pending_alert_bytes_ = 0, pending_signature_bytes_ = 0;
+  // Slices that were published and are still there, with the analysis or the journal.
+  std::shared_ptr<std::atomic<std::uint64_t>> published_bytes_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t raw_lost_ = 0;  // records not archived for want of room
   std::uint64_t retained_ = 0;  // times that retention worked, as far as it was told
   bool told_full_ = false;

@@ -57,6 +57,7 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   const auto& c = ingest_.counters();
   v.set(Id::messages, c.messages);
   v.set(Id::messages_undecodable, c.undecodable + socket_.malformed() + (remote_ ? remote_->malformed() : 0));
+  v.set(Id::agents_cut, socket_.cuts());
   v.set(Id::messages_wrong_version, c.wrong_version);
   v.set(Id::messages_wrong_run, c.wrong_run);
   v.set(Id::batches_undecodable, c.bad_batches);
@@ -97,6 +98,8 @@ std::shared_ptr<const Standing> IngestStage::standing() const {
   v.set(Id::raw_not_archived, raw_lost_ + ingest_.raw_dropped());
   v.set(Id::alerts_not_archived, alerts_lost_);
   v.set(Id::columns_not_archived, columns_lost_);
+  v.set(Id::acknowledged_unsynced, options_.sync ? 0 : 1);
+  v.set(Id::power_losses, durability_.losses());
   v.set(Id::decisions_not_archived, journal_.lost());
   v.set(Id::slices_unseen, slices_unseen_);
   v.set(Id::absences, absences_);

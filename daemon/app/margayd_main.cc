@@ -17,15 +17,10 @@
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/observe/service.h"
+#include "memory_budget.h"
 #include "pipeline.h"
 
 namespace {
-
-// Each node's agent is a connection; at worst every source has a node to itself. Beside them: the archive's
-// files, sockets, threads of libraries, viewers.
-std::uint64_t descriptors_wanted(const margay::app::Options& o) {
-  return std::min<std::uint64_t>(65'536, 512 + std::uint64_t{o.limits.sources});
-}
 
 // After a storm of connections the library holds what it gave for them. It is given back where the process
 // has grown since it last was; that costs a millisecond or so, and is seldom.
@@ -46,7 +41,16 @@ class MemoryReturn {
   std::uint64_t settled_ = 0;
 };
 
+// The sum of memory that is promised has little room for what an allocator keeps: few arenas, and what is
+// large goes back when it is freed.
+void bound_allocator() {
+  mallopt(M_ARENA_MAX, 4);
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+}
+
 int run(int argc, char** argv) {
+  bound_allocator();
   CLI::App app{
       "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the "
       "archive,\n"
@@ -88,7 +92,8 @@ int run(int argc, char** argv) {
   options.directory = *directory;
   if (options.archive.empty()) options.archive = "margay-" + options.run;
 
-  if (const auto limit = margay::observe::raise_descriptor_limit(descriptors_wanted(options)); limit.too_low)
+  if (const auto limit = margay::observe::raise_descriptor_limit(margay::app::descriptors_wanted(options));
+      limit.too_low)
     margay::log::warning(limit.too_low->message);
 
   // Signals are taken as events by this thread; the others must not see them.

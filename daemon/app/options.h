@@ -41,7 +41,7 @@ struct Options {
   DurationNs silent_after = seconds(1);
   DurationNs lost_after = seconds(10);
   DurationNs commit_period = milliseconds(100);
-  bool sync = false;
+  bool sync = true;      // acknowledge what is on the disk
   bool compact = false;  // cells (slicer/rounding.h)
   bool raw_events = true;
   DurationNs raw_resolution{
@@ -51,7 +51,7 @@ struct Options {
   std::uint64_t disk_budget_bytes = std::uint64_t{20} << 30;    // of the archive; 0: no bound
   std::uint64_t disk_keep_free_bytes = std::uint64_t{1} << 30;  // of its file system
   store::AgeRules keep;                                         // how long things stay in it
-  std::uint64_t window_memory_bytes = std::uint64_t{512} << 20;
+  std::uint64_t window_memory_bytes = std::uint64_t{1} << 30;
   std::uint64_t view_memory_bytes = std::uint64_t{512} << 20;  // for what viewers ask for (VIEW)
   ingest::Limits limits;
   std::optional<double> p;  // nothing: from the noise floor

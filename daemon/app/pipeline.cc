@@ -6,14 +6,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <utility>
 
 #include "detector_settings.h"
 #include "history.h"
+#include "margay/alert/alert.h"
 #include "margay/config/units.h"
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/transport/dial.h"
+#include "memory_budget.h"
+#include "phase_memory.h"
 
 namespace margay::app {
 namespace {
@@ -68,36 +72,45 @@ TimeNs newest(const store::Resume& resume) {
   return t;
 }
 
-std::string mebibytes_text(std::uint64_t bytes) {
-  return std::to_string(bytes >> 20) + " MiB";
+// What is kept in memory of a run's past; the rest stays in the archive.
+store::LoadBounds load_bounds() {
+  store::LoadBounds bounds;
+  bounds.alert_bytes = kLoadedAlertBytes;
+  bounds.phase_bytes = kLoadedPhaseBytes;
+  bounds.signature_bytes = kLoadedSignatureBytes;
+  bounds.alert_time = [](const store::AlertRecord& a) { return alert::detected_ns(a.json); };
+  bounds.signature_time = [](const store::Blob& b) {
+    const auto known = from_blob_untrusted(b);
+    return known ? known->born.value : std::numeric_limits<std::int64_t>::min();
+  };
+  bounds.names_of_gone = false;
+  return bounds;
 }
 
 // What a person wants to know of a start.
-void say_start(const Options& o, const store::Resume& resume, bool exists) {
-  const std::uint64_t rest = std::uint64_t{64} << 20;  // code, stacks, sockets
-  // What is shown with another operator than duration has a window of its own.
-  // Those of all coarser levels have as much together.
-  const std::uint64_t windows = o.window_memory_bytes * (1 + (o.op == slicer::Operator{} ? 0u : 1u) +
-                                                         (coarser_levels(o).empty() ? 0u : 1u));
-  const std::uint64_t sum =
-      windows + o.view_memory_bytes + o.store_memory_bytes + o.raw_backlog_bytes + o.limits.cell_bytes + rest;
+void say_start(const Options& o, const store::Resume& resume, bool exists, const MemoryBudget& memory) {
+  const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   log::info("version " MARGAY_VERSION ", run " + o.run + ", archive " + o.archive + ", slice " +
             std::to_string(o.levels[0].value / 1'000'000) + " ms, pid " + std::to_string(getpid()));
-  log::info("memory: about " + mebibytes_text(sum) + " at most: window " + mebibytes_text(windows) +
-            ", store " + mebibytes_text(o.store_memory_bytes) + ", slices that can still change " +
-            mebibytes_text(o.limits.cell_bytes) + ", events that wait for the disk " +
-            mebibytes_text(o.raw_backlog_bytes) + ", views " + mebibytes_text(o.view_memory_bytes) +
-            ", the rest about " + mebibytes_text(rest) + "; up to " + std::to_string(o.limits.sources) +
-            " sources, " + std::to_string(o.limits.leaves) + " leaves, " + std::to_string(o.limits.states) +
-            " states");
-  if (exists)
+  log::info("memory: " + mebibytes(memory.sum()) + " at most: " + memory.text() + "; up to " +
+            std::to_string(o.limits.sources) + " sources, " + std::to_string(o.limits.leaves) + " leaves, " +
+            std::to_string(o.limits.states) + " states");
+  if (exists) {
     log::info("takes up the run at cut " + std::to_string(resume.sequence) + ": " +
-              std::to_string(resume.leaves.size()) + " leaves, " + std::to_string(resume.alerts.size()) +
-              " alerts; restart number " + std::to_string(o.restarts));
+              std::to_string(resume.leaves.size()) + " leaves, " +
+              std::to_string(resume.alerts.size() + resume.alerts_left) + " alerts; restart number " +
+              std::to_string(o.restarts));
+    if (resume.alerts_left + resume.phases_left + resume.signatures_left > 0)
+      log::info("of its past, the oldest stay in the archive (margay alerts ls): " +
+                std::to_string(resume.alerts_left) + " alerts, " + std::to_string(resume.phases_left) +
+                " phase stretches, and what " + std::to_string(resume.signatures_left) +
+                " phases looked like, which get a new name if they come again");
+  }
   const std::uint64_t limit = observe::memory_limit();
-  if (limit > 0 && limit < sum)
-    log::warning("memory: this process may use " + mebibytes_text(limit) +
-                 " only, less than its bounds in sum; lower limits.memory or store.memory");
+  if (limit > 0 && limit < memory.sum())
+    log::warning("memory: this process may use " + mebibytes(limit) +
+                 " only, less than its bounds in sum; lower limits.cells, limits.memory, limits.views or "
+                 "store.memory");
 }
 
 }  // namespace
@@ -120,7 +133,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options, const Clock& 
                         : store::Archive::create(o.archive, new_run(o, p->clock_), archive_options);
   if (!archive) return tl::unexpected(archive.error());
   p->archive_ = std::move(*archive);
-  auto resume = p->archive_->load();
+  auto resume = p->archive_->load(load_bounds());
   if (!resume) return tl::unexpected(resume.error());
   if (resume->run.run != o.run)
     return fail(ErrorCode::kInvalidArgument, o.archive + ": holds the run '" + resume->run.run +
@@ -154,6 +167,9 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options, const Clock& 
     o.former_boot_id = std::exchange(resume->run.boot_id, boot_id());
   }
 
+  o.limits.held_slices = held_slices(o);
+  const MemoryBudget memory(o);
+  p->exchange_.memory_promised = memory.sum();
   const auto back = look_back(*p->archive_, *resume);
   if (!back) return tl::unexpected(back.error());
   auto remote = p->open_door();
@@ -166,7 +182,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options, const Clock& 
                                       std::move(remote->viewers));
   if (!analysis) return tl::unexpected(analysis.error());
   p->analysis_ = std::move(*analysis);
-  say_start(o, *resume, exists);
+  say_start(o, *resume, exists, memory);
   if (!o.http_listen.empty()) {
     auto http = observe::HttpServer::start(o.http_listen, p->clock_, o.http_hosts);
     if (http) {
@@ -209,11 +225,9 @@ Result<Pipeline::Remote> Pipeline::open_door() {
     domains.push_back(domain);
     return {};
   };
-  if (auto ok = open(remote.ingest, zmq::socket_type::router, l.ingest, "ingest", {}); !ok)
+  if (auto ok = open(remote.ingest, zmq::socket_type::router, l.ingest, "ingest", kRecords); !ok)
     return tl::unexpected(ok.error());
-  if (auto ok = open(remote.viewers.reports, zmq::socket_type::pub, l.reports, "reports",
-                     transport::kSubscriptions);
-      !ok)
+  if (auto ok = open(remote.viewers.reports, zmq::socket_type::pub, l.reports, "reports", kReports); !ok)
     return tl::unexpected(ok.error());
   if (auto ok =
           open(remote.viewers.control, zmq::socket_type::router, l.control, "control", transport::kQuestions);

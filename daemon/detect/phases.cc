@@ -12,6 +12,7 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 constexpr double kMemorySlices = 600;
 // Slices of a stretch that are looked at to compare it.
 constexpr std::int64_t kMostCompared = 60;
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of signatures; beyond, as most_phases
 constexpr double kNoiseDeviations = 4;
 // A stretch that is a phase's begin or its end may be so many times apart_bits from it, and its other
 // neighbour has to be so many times as far.
@@ -126,7 +127,8 @@ double PhaseTracker::noise_bits(const Window& window, SliceIndex from, SliceInde
 std::size_t PhaseTracker::identify(const Distribution& d, std::size_t before, double noise) const {
   std::size_t nearest = kNone;
   std::pair<bool, double> least;
-  const bool full = phases_.size() >= options_.most_phases;
+  const bool full = phases_.size() >= options_.most_phases ||
+                    phases_.size() * d.sums().size() * sizeof(double) >= kMostBytes;
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     if (phases_[i].mean.slices() <= 0) continue;
     const double bits = distance_bits(d, phases_[i].mean);

@@ -17,10 +17,17 @@ constexpr std::size_t kSpareStates = 8;
 // Measured rows this much smaller than the scale have the engines built anew with a smaller one: their tables
 // have a fixed unit.
 constexpr double kMuchSmaller = 64;
+// Of the memory, slices as they are shown take this part at most; the engines have the rest.
+constexpr std::uint64_t kSlicesPart = 2;
 constexpr std::uint32_t kNoLeaf = std::numeric_limits<std::uint32_t>::max();
 
 partition::PPolicy default_policy() {
   return *partition::PPolicy::create({});
+}
+
+// Of a slice with so many leaves and columns.
+std::uint64_t slice_bytes(std::uint64_t leaves, std::uint64_t columns) {
+  return 256 + leaves * (columns + 2) * sizeof(double);
 }
 
 }  // namespace
@@ -245,7 +252,11 @@ Status Window::rebuild() {
                                                               : partition::Spatiotemporal::Tables::kExact;
   st.most_leaves = std::bit_ceil(2 * leaf_count_);
   st.first_slice = first();
-  st.memory_budget_bytes = options_.memory_budget_bytes;
+  // push() has seen that there is more.
+  const std::uint64_t slices = slice_bytes(leaf_count_, columns()) * options_.slices;
+  st.memory_budget_bytes = options_.memory_budget_bytes - slices;
+  std::uint64_t left = st.memory_budget_bytes;
+  if (options_.spatiotemporal) left -= std::min(left, partition::Spatiotemporal::memory_needed(st));
   std::optional<partition::Spatiotemporal> both;
   if (options_.spatiotemporal) {
     auto made = partition::Spatiotemporal::create(std::move(st));
@@ -258,7 +269,7 @@ Status Window::rebuild() {
   t.window = options_.slices;
   t.p = {p_};
   t.first_slice = first();
-  t.memory_budget_bytes = options_.memory_budget_bytes;
+  t.memory_budget_bytes = left;
   t.most_leaves = std::bit_ceil(2 * leaf_count_);
   auto temporal = partition::Temporal::create(std::move(t));
   if (!temporal) return tl::unexpected(temporal.error());
@@ -297,6 +308,17 @@ Status Window::push(const model::SliceColumn& column) {
   }
   slices_.push_back(convert(column));
   if (slices_.size() > options_.slices) slices_.pop_front();
+  // A window whose slices alone would take too much has fewer of them, and no partition.
+  const std::uint64_t room = options_.memory_budget_bytes / kSlicesPart,
+                      one = slice_bytes(leaf_count_, columns());
+  if (one * options_.slices > room) {
+    spatiotemporal_.reset();
+    temporal_.reset();
+    stale_ = true;
+    while (slices_.size() > std::max<std::uint64_t>(1, room / one)) slices_.pop_front();
+    return fail(ErrorCode::kLimit, "its slices would take " + std::to_string((one * options_.slices) >> 20) +
+                                       " MiB, and " + std::to_string(room >> 20) + " may be taken");
+  }
   if (options_.measured) rescale();
   if (stale_ || !temporal_) return rebuild();
   std::vector<double> v, w;

@@ -1,39 +1,11 @@
 #include "margay/transport/guarded.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <string_view>
 #include <utility>
 
+#include "moved_place.h"
+
 namespace margay::transport {
-namespace {
-
-constexpr std::string_view kIpc = "ipc://";
-
-// An ipc place is a link to the path that is bound now: an old listener that is still closing, or has left
-// its path behind, is in nobody's way.
-std::string bound_path(const std::string& place, std::uint32_t turn) {
-  return place + "." + std::to_string(turn);
-}
-
-bool point_at(const std::string& place, std::uint32_t turn) {
-  const std::string link = place.substr(kIpc.size()), target = bound_path(link, turn), fresh = link + ".new";
-  static_cast<void>(::unlink(fresh.c_str()));
-  return ::symlink(target.c_str(), fresh.c_str()) == 0 && ::rename(fresh.c_str(), link.c_str()) == 0;
-}
-
-void bind_at(zmq::socket_t& raw, const std::string& place, std::uint32_t turn) {
-  if (!place.starts_with(kIpc)) return raw.bind(place);
-  const std::string path = bound_path(place, turn);
-  static_cast<void>(::unlink(path.c_str() + kIpc.size()));  // of a daemon that was killed
-  raw.bind(path);
-  if (!point_at(place, turn)) throw zmq::error_t(errno);
-}
-
-}  // namespace
-
 Result<GuardedSocket> GuardedSocket::bind(zmq::context_t& context, zmq::socket_type type,
                                           const std::vector<std::string>& endpoints,
                                           const std::string& domain, Authenticator& authenticator,

@@ -22,6 +22,11 @@
 //
 //   hello-and-vanish   DEALERs that each say Hello as another source and go. --count --run --server-key
 //
+//   fill   DEALERs that send what takes most memory, as fast as they can, and come again as others: large
+//   messages of random bytes, messages of a million empty parts, hellos with as many and as long names and
+//   attributes as may be, batches of two million records. They read nothing.
+//   --seconds --connections --run --seed
+//
 //   slow-reader   SUB sockets that never read. --seconds --connections --server-key
 //
 // The last line is JSON: what was tried, what came of it, by kind. Exit code: 0; 2 for wrong arguments.
@@ -39,8 +44,10 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <thread>
 #include <zmq.hpp>
@@ -55,7 +62,7 @@ using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 struct Attack {
-  std::string mode, target, run, server_key;
+  std::string mode, target, run, server_key, boot_id;
   double seconds = 5;
   unsigned connections = 100, count = 10'000;
   std::uint64_t seed = std::random_device()();
@@ -291,6 +298,104 @@ void slow_reader(Attack& a) {
   while (!a.over()) std::this_thread::sleep_for(milliseconds(10));
 }
 
+// A source that says as much of itself as it can, and claims as many records as it can.
+std::string greedy_source(Attack& a, std::uint64_t id) {
+  constexpr int kNames = 1024, kAttributes = 64, kBatches = 32;
+  wire::ToCollector m;
+  m.set_version(wire::kWireVersion);
+  m.set_run(a.run);
+  m.set_agent(id);
+  wire::Hello& hello = *m.mutable_hello();
+  hello.set_source(id);
+  hello.set_epoch(1);
+  const std::string own = std::to_string(id) + '-';
+  for (int i = 0; i < kAttributes; ++i)
+    (*hello.mutable_attributes())[own + std::to_string(i) + std::string(200, 'k')] = std::string(255, 'v');
+  (*hello.mutable_attributes())["boot_id"] = a.boot_id;  // or its batches would wait for its clock
+  hello.add_names()->set_name("Compute");
+  for (int i = 1; i < kNames; ++i) {
+    auto* name = hello.add_names();
+    name->set_name(own + std::to_string(i) + std::string(230, 'n'));
+    name->set_family(wire::FAMILY_OTHER);
+  }
+  const auto now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now().time_since_epoch()).count();
+  hello.mutable_clock()->set_monotonic_ns(now);
+  hello.mutable_clock()->set_realtime_ns(now);
+  // Equal records have no bytes, so that a message holds as many as are taken; of one batch they are in all
+  // states.
+  std::vector<EventRecord> records(wire::kMaxBatchRecords);
+  std::string columns, all_states;
+  for (const bool varied : {false, true}) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      records[i] = {};
+      records[i].time_ns = now;
+      records[i].kind = varied && i % 2 != 0 ? MARGAY_LEAVE : MARGAY_ENTER;
+      records[i].state = static_cast<std::uint16_t>(varied ? 1 + i / 2 % 512 : 1);
+    }
+    wire::encode_columns(records, varied ? all_states : columns);
+  }
+  for (int i = 0; i < kBatches; ++i) {
+    auto* batch = m.add_batches();
+    batch->set_source(id);
+    batch->set_epoch(1);
+    batch->set_stream(static_cast<std::uint32_t>(i));
+    batch->set_count(wire::kMaxBatchRecords);
+    batch->set_produced(wire::kMaxBatchRecords);
+    batch->set_recorded(wire::kMaxBatchRecords);
+    batch->set_covered_until_ns(now);
+    batch->set_thread(own + std::string(240, 't'));
+    batch->set_columns(i == 0 ? all_states : columns);
+  }
+  return m.SerializeAsString();
+}
+
+void fill(Attack& a) {
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, a.boot_id);
+  std::string random(16'000'000, '\0'), empty_parts;
+  for (char& c : random) c = static_cast<char>(a.random());
+  for (int i = 0; i < 1'000'000; ++i) empty_parts.append("\x5a\x00", 2);  // field 11, of no bytes
+  zmq::context_t context(2);
+  std::vector<std::optional<zmq::socket_t>> peers(a.connections);
+  std::uint64_t next_source = 0xa77ac << 20;
+  while (!a.over()) {
+    for (std::optional<zmq::socket_t>& peer : peers) {
+      if (a.over()) break;
+      if (!peer) {
+        ++a.seen["tried"];
+        peer.emplace(context, zmq::socket_type::dealer);
+        peer->set(zmq::sockopt::linger, 0);
+        peer->set(zmq::sockopt::sndhwm, 2);
+        peer->set(zmq::sockopt::rcvhwm, 1);
+        peer->connect(a.target);
+      }
+      bool sent = false;
+      switch (a.random() % 8) {
+        case 0:  // beyond what a server takes from anybody, or not
+          sent = peer->send(zmq::buffer(random), zmq::send_flags::dontwait).has_value();
+          break;
+        case 1:
+        case 2:
+        case 3:
+          sent = peer->send(zmq::buffer(random.data(), 2'000'000), zmq::send_flags::dontwait).has_value();
+          break;
+        case 4:
+          sent = peer->send(zmq::buffer(empty_parts), zmq::send_flags::dontwait).has_value();
+          break;
+        case 5:
+        case 6:
+          sent =
+              peer->send(zmq::buffer(greedy_source(a, next_source++)), zmq::send_flags::dontwait).has_value();
+          break;
+        default:
+          peer.reset();  // another one comes
+          continue;
+      }
+      ++a.seen[sent ? "sent" : "not taken"];
+    }
+  }
+}
+
 void attack(Attack& a) {
   const auto nothing = [](const Fd&) { return true; };
   if (a.mode == "open-flood") {
@@ -316,6 +421,8 @@ void attack(Attack& a) {
     wrong_key(a);
   } else if (a.mode == "hello-and-vanish") {
     hello_and_vanish(a);
+  } else if (a.mode == "fill") {
+    fill(a);
   } else {
     slow_reader(a);
   }
@@ -328,13 +435,13 @@ int run(int argc, char** argv) {
   app.add_option("mode", a.mode)
       ->required()
       ->check(CLI::IsMember({"open-flood", "half-open", "scan", "garbage", "big-frames", "wrong-key",
-                             "hello-and-vanish", "slow-reader"}));
+                             "hello-and-vanish", "slow-reader", "fill"}));
   app.add_option("target", a.target, "ipc://PATH or tcp://127.0.0.1:PORT")->required();
   app.add_option("--seconds", a.seconds, "how long")->check(CLI::Range(0.01, 3600.0));
   app.add_option("--connections", a.connections, "at once")->check(CLI::Range(1, 20'000));
   app.add_option("--count", a.count, "how many in all")->check(CLI::Range(1, 1'000'000));
   app.add_option("--seed", a.seed, "of the random bytes");
-  app.add_option("--run", a.run, "the run's name, for hello-and-vanish");
+  app.add_option("--run", a.run, "the run's name, for hello-and-vanish and fill");
   app.add_option("--server-key", a.server_key, "the server's public CURVE key (Z85)");
   app.add_flag("--anywhere", anywhere, "also addresses that are not this machine's loopback");
   CLI11_PARSE(app, argc, argv);

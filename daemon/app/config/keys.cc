@@ -196,10 +196,11 @@ std::vector<Key> make_keys() {
           "store", "commit", AT(store.commit), milliseconds(10), seconds(60),
           "Time between two commits; three times that where little has come. What is not committed is sent "
           "again after a crash of the daemon."),
-      bool_key("store", "sync", AT(store.sync),
-               "Wait for the disk at each commit: then also a loss of power loses nothing committed. kill -9 "
-               "never "
-               "does."),
+      bool_key(
+          "store", "sync", AT(store.sync),
+          "Wait for the disk at each commit, before records are acknowledged: then a loss of power loses "
+          "nothing that was. false: it may take what was acknowledged last. Status says so then, and the "
+          "next start that it may have happened. kill -9 loses nothing either way."),
       choice_key(
           "store", "cells", AT(store.cells), {"exact", "compact"},
           "How the time spent in a state is kept, slice by slice. exact: to the nanosecond, some 7 bytes a "
@@ -235,11 +236,12 @@ std::vector<Key> make_keys() {
                 "Different states (functions). Those beyond count as the state Unknown."),
       size_key(
           "limits", "cells", AT(limits.cells), mebibytes(16), mebibytes(1u << 20),
-          "The slices that can still change, 80 of them, 20 bytes for each leaf and state. Leaves and states "
-          "that would not fit are refused, and counted."),
+          "The slices that can still change, of all levels: 20 bytes for each leaf and state, 80 times, and "
+          "65 "
+          "times and more for each level. Leaves and states that would not fit are refused, and counted."),
       size_key("limits", "memory", AT(limits.memory), mebibytes(64), mebibytes(1u << 20),
-               "The tables of the window's partitions. A window that would not fit is not partitioned, and a "
-               "counter says so."),
+               "The window, and the tables of its partitions; the windows of all coarser levels have as much "
+               "together. One that would not fit is shorter, or not partitioned, and a counter says so."),
       size_key(
           "limits", "views", AT(limits.views), mebibytes(16), mebibytes(1u << 20),
           "What viewers ask for: any stretch of the run, partitioned. What would not fit is refused with a "

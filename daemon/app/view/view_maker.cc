@@ -77,7 +77,9 @@ Status ViewMaker::refresh() {
   const TimeNs begin = clock_.monotonic();
   if (resume_ && extent_ && (!options_.live || begin < refresh_at_)) return {};
   extent_.reset();
-  auto resume = archive_.load();
+  store::LoadBounds bounds;  // of the past, nothing is needed here
+  bounds.alert_bytes = bounds.phase_bytes = bounds.signature_bytes = 0;
+  auto resume = archive_.load(bounds);
   if (!resume) return tl::unexpected(resume.error());
   auto extent = zoom_extent(archive_, *resume);
   if (!extent) return tl::unexpected(extent.error());

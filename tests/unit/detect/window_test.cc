@@ -180,5 +180,30 @@ TEST(MeasuredWindow, WhereNothingWasMeasuredThereIsNoColumn) {
   EXPECT_EQ(window.scale(), 1);
 }
 
+// Its slices count as well as its tables: where they alone are too much, there are fewer of them.
+TEST(Window, WhatItsSlicesTakeIsBounded) {
+  std::mt19937_64 rng(5);
+  WindowOptions options;
+  options.slices = 64;
+  options.memory_budget_bytes = 1 << 20;
+  for (const std::uint32_t leaves : {4u, 1000u}) {
+    Window window(options);
+    window.set_topology(topology_of(leaves));
+    bool whole = true;
+    for (std::int64_t i = 0; i < 100; ++i)
+      if (const auto ok = window.push(column_of(i, leaves, rng)); !ok) {
+        EXPECT_EQ(ok.error().code, ErrorCode::kLimit);
+        whole = false;
+      }
+    const std::size_t bytes = window.size() * leaves * (window.columns() + 2) * sizeof(double);
+    EXPECT_LE(bytes, options.memory_budget_bytes / 2) << leaves;
+    EXPECT_EQ(whole, leaves == 4) << "64 slices of so many leaves fit, or they do not";
+    EXPECT_EQ(window.size() == options.slices, whole);
+    EXPECT_EQ(window.temporal().has_value(), whole);
+    EXPECT_EQ(window.last(), SliceIndex(99));
+    EXPECT_TRUE(window.amend(column_of(99, leaves, rng)));
+  }
+}
+
 }  // namespace
 }  // namespace margay::detect

@@ -144,7 +144,7 @@ TEST(Forget, AFullTableOfRealSourcesRefusesAndCounts) {
 
 TEST(Forget, LeavesAndStatesThatWouldTakeTooMuchMemoryAreRefused) {
   Options o = Rig::options();
-  o.limits.cell_bytes = Limits::kCellBytes * Limits::kHeldSlices * 20;  // four resources with five states
+  o.limits.cell_bytes = o.limits.column_bytes(4, 5) * o.limits.held_slices;
   Rig rig(o);
   for (std::uint64_t id = 1; id <= 6; ++id) {
     FakeSource s;

@@ -34,6 +34,56 @@ TEST_F(Hostile, AMessageOfTooManyPartsIsRefusedWhole) {
   EXPECT_EQ(rig.ingest.leaves().size(), 1u);
 }
 
+// Each would become an object of a hundred bytes and more. (Of what was parsed nothing is seen from outside
+// but the counter: parsed, it would be of another version.)
+TEST_F(Hostile, AMessageOfAMillionEmptyPartsIsRefusedBeforeItIsParsed) {
+  std::string bytes;
+  for (int i = 0; i < 1'000'000; ++i) bytes.append("\x5a\x00", 2);
+  rig.ingest.receive(bytes, "agent", rig.now);
+  EXPECT_EQ(refused(), 1u);
+  std::string nested;  // names of a hello: 0x22, and the hello: 0x52
+  for (int i = 0; i < 200'000; ++i) nested.append("\x22\x00", 2);
+  wire::ToCollector m = source.message();
+  ASSERT_TRUE(m.mutable_hello()->ParseFromString(nested));
+  rig.ingest.receive(m.SerializeAsString(), "agent", rig.now);
+  EXPECT_EQ(refused(), 2u);
+}
+
+// What sources say of themselves is kept, and so it is bounded, of all of them together.
+TEST_F(Hostile, NamesAndAttributesOfAllTogetherAreBounded) {
+  Options o = Rig::options();
+  o.limits.text_bytes = 200'000;
+  Rig small(o);
+  small.now = at(500);
+  for (std::uint64_t id = 1; id <= 100; ++id) {
+    FakeSource s;
+    s.id = id;
+    for (int i = 0; i < 20; ++i) s.attributes["key" + std::to_string(i)] = std::string(200, 'v');
+    s.names.resize(3);
+    for (int i = 0; i < 30; ++i)
+      s.names.emplace_back(std::to_string(id) + "." + std::to_string(i) + std::string(200, 'n'),
+                           wire::FAMILY_OTHER);
+    s.add(MARGAY_ENTER, kSend, small.now);
+    small.receive(s.hello());
+    small.receive(s.batch(0, 1));
+    EXPECT_LE(small.ingest.text_bytes(), o.limits.text_bytes);
+  }
+  EXPECT_GT(small.ingest.counters().refused_by_limit, 0u);
+  EXPECT_GT(small.ingest.text_bytes(), o.limits.text_bytes / 2);
+  std::uint64_t held = 0;
+  for (const auto& [id, s] : small.ingest.sources()) {
+    held += text_bytes(s.attributes);
+    for (const std::string& name : s.names) held += name.size() + Limits::kTextOverhead;
+  }
+  for (const model::Attributes& leaf : small.ingest.leaves()) held += text_bytes(leaf);
+  EXPECT_EQ(held, small.ingest.text_bytes()) << "it is what is there";
+  // Those that have gone make room.
+  const std::uint64_t full = small.ingest.text_bytes();
+  small.now = small.now + seconds(300);
+  small.ingest.tick(small.now);
+  EXPECT_LE(small.ingest.text_bytes(), full);
+}
+
 // 72 bytes of constant columns are 65536 records.
 TEST_F(Hostile, RecordsOfAMessageAreBoundedAndTheRestIsSentAgain) {
   Options o = Rig::options();

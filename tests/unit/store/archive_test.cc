@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "crash_cut.h"
@@ -457,6 +458,53 @@ TEST(ArchiveErrors, NoSuchArchiveAndNotAnArchive) {
   std::ofstream(dir / "other/MARGAY") << "something else";
   EXPECT_NE(message(Archive::open(dir / "other", Mode::kWrite)).find("does not tell a format"),
             std::string::npos);
+}
+
+// A run of months has more of a past than a daemon has memory.
+TEST(ArchiveLoad, OfAlertsAndSignaturesTheNewestThatFitAndAllOfThemWhereTheyAreAskedFor) {
+  const TempDir dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  constexpr int kAlerts = 400;
+  Cut c;
+  c.sequence = 1;
+  for (int i = 0; i < kAlerts; ++i)  // keys in another order than times
+    c.alerts.push_back(
+        {std::to_string((i * 37) % kAlerts), std::to_string(i) + std::string(1000, ' '), "resolved"});
+  for (int i = 0; i < 26; ++i)
+    c.signatures.push_back(
+        {std::string(1, static_cast<char>('A' + i)), std::string(5000, static_cast<char>(i))});
+  for (std::uint32_t i = 0; i < 1000; ++i)
+    c.phases.push_back({i, "A", "", TimeNs(i), TimeNs(i + 1), i + 1, false});
+  ASSERT_TRUE(archive->commit(c, false));
+
+  LoadBounds bounds;
+  bounds.alert_bytes = 50'000;
+  bounds.alert_time = [](const AlertRecord& a) { return std::strtoll(a.json.c_str(), nullptr, 10); };
+  bounds.signature_bytes = 30'000;
+  bounds.signature_time = [](const Blob& b) { return -std::int64_t{b.bytes[0]}; };
+  bounds.phase_bytes = 20'000;
+  const auto r = archive->load(bounds);
+  ASSERT_TRUE(r) << r.error().message;
+  std::size_t bytes = 0;
+  std::set<std::int64_t> times;
+  for (const AlertRecord& a : r->alerts) {
+    bytes += a.id.size() + a.json.size() + a.status.size();
+    times.insert(bounds.alert_time(a));
+  }
+  EXPECT_LE(bytes, bounds.alert_bytes);
+  EXPECT_GT(r->alerts.size(), 30u);
+  EXPECT_EQ(r->alerts.size() + r->alerts_left, std::uint64_t{kAlerts});
+  EXPECT_EQ(*times.begin(), kAlerts - static_cast<std::int64_t>(r->alerts.size())) << "the newest";
+  EXPECT_EQ(*times.rbegin(), kAlerts - 1);
+  ASSERT_FALSE(r->signatures.empty());
+  EXPECT_EQ(r->signatures.front().name, "A");
+  EXPECT_EQ(r->signatures.size() + r->signatures_left, 26u);
+  EXPECT_LE(r->signatures.size() * 5000, bounds.signature_bytes);
+  ASSERT_FALSE(r->phases.empty());
+  EXPECT_EQ(r->phases.back().index, 999u);
+  EXPECT_EQ(r->phases.size() + r->phases_left, 1000u);
+  EXPECT_EQ(archive->alerts()->size(), std::size_t{kAlerts});
+  EXPECT_EQ(archive->load()->alerts.size(), std::size_t{kAlerts});
 }
 
 TEST(ArchiveErrors, NewerFormatSaysSo) {

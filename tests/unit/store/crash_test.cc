@@ -5,10 +5,15 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <filesystem>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "crash_cut.h"
 #include "margay/store/archive.h"
+#include "power_image.h"
 #include "store_support.h"
 
 extern char** environ;
@@ -24,7 +29,8 @@ constexpr std::uint64_t kSeed = 20240613;
 // A running crash_writer; killed and reaped at the latest when this goes.
 class Child {
  public:
-  Child(const char* what, const std::string& dir) {
+  // `more`: of its environment, "NAME=VALUE".
+  Child(const char* what, const std::string& dir, std::vector<std::string> more = {}) {
     int out[2];
     int in[2];
     if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(in, O_CLOEXEC) != 0) return;
@@ -36,7 +42,11 @@ class Child {
     std::string task = what;
     std::string path = dir;
     char* arguments[] = {program.data(), task.data(), path.data(), nullptr};
-    if (posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environ) != 0) pid_ = -1;
+    std::vector<char*> environment;
+    for (std::string& variable : more) environment.push_back(variable.data());
+    for (char** e = environ; *e != nullptr; ++e) environment.push_back(*e);
+    environment.push_back(nullptr);
+    if (posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environment.data()) != 0) pid_ = -1;
     posix_spawn_file_actions_destroy(&actions);
     ::close(out[1]);
     ::close(in[0]);
@@ -58,6 +68,13 @@ class Child {
     for (; n > 0; --n)
       if (::read(out_, &c, 1) != 1) return false;
     return true;
+  }
+  // Bytes until the child ends.
+  std::size_t hear_all() {
+    std::size_t n = 0;
+    char c;
+    while (::read(out_, &c, 1) == 1) ++n;
+    return n;
   }
   int kill() {
     if (pid_ > 0) ::kill(pid_, SIGKILL);
@@ -121,6 +138,67 @@ TEST(ArchiveCrash, KilledAtAnyMomentItHoldsExactlyOneWholeCutAndNothingAcknowled
     acknowledged = sequence;
     if (HasFailure()) return;
   }
+}
+
+// What is left of an archive that is written, at random calls, when the power goes: of `rounds` cuts of
+// power, one after the other. Returns how many acknowledged cuts were missing.
+std::uint64_t power_cuts(const char* how, int rounds, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const TempDir dir;
+  std::string disk = dir / "disk";
+  std::filesystem::create_directory(disk);
+  std::uint64_t last = 0, missing = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string place = "seed " + std::to_string(seed) + ", round " + std::to_string(round);
+    const std::string book = dir / ("book" + std::to_string(round));
+    // Now and then soon: while it is made, opened, or recovers.
+    const std::uint64_t cut = 1 + random() % (round % 3 == 0 ? 60 : 300);
+    // In directories that have to be made as well.
+    Child child(how, disk + "/jobs/today/a",
+                {std::string("LD_PRELOAD=") + MARGAY_POWER, "MARGAY_POWER_ROOT=" + disk,
+                 "MARGAY_POWER_LOG=" + book, "MARGAY_POWER_CUT=" + std::to_string(cut)});
+    const std::uint64_t acknowledged = last + child.hear_all();
+    const int status = child.wait();
+    EXPECT_TRUE(WIFSIGNALED(status)) << place << ": it ended by itself, " << WEXITSTATUS(status);
+    const std::string left = dir / ("disk" + std::to_string(round));
+    EXPECT_EQ(test::make_power_image(book, disk, left, round % 2 == 0 ? &random : nullptr), "") << place;
+    disk = left;
+    const std::string path = disk + "/jobs/today/a";
+    if (acknowledged == 0) {  // nothing was promised
+      std::filesystem::remove_all(disk + "/jobs");
+      continue;
+    }
+    std::uint64_t sequence = 0;
+    // Opened as a daemon does, which reads the log.
+    const auto archive = Archive::open(path, Mode::kWrite);
+    if (!archive) {
+      ADD_FAILURE() << place << ": " << archive.error().message;
+      return missing;
+    }
+    const auto r = (*archive)->load();
+    EXPECT_TRUE(r) << place;
+    sequence = r ? r->sequence : 0;
+    if (sequence > 0) {
+      EXPECT_EQ(r->state, testing::numbered_cut(sequence).state) << place;
+    }
+    missing += acknowledged - std::min(acknowledged, sequence);
+    last = sequence;
+    if (::testing::Test::HasFailure()) break;
+  }
+  return missing;
+}
+
+TEST(ArchivePower, NothingAcknowledgedIsLostWhateverTheDiskHadNotConfirmed) {
+  const std::uint64_t seed = std::random_device()();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  EXPECT_EQ(power_cuts("synced", 10, seed), 0u);
+}
+
+// Else the disk of this test would keep what nobody asked it to.
+TEST(ArchivePower, WithoutSyncTheLastCutsGoWholeAndTheOthersStay) {
+  const std::uint64_t seed = std::random_device()();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  EXPECT_GT(power_cuts("power", 4, seed), 0u);
 }
 
 TEST(ArchiveCrash, FullDiskIsReportedAndAllCutsComeInOnceThereIsRoom) {

@@ -1,7 +1,9 @@
 // The child of crash_test.cc, in a program of its own (RocksDB's threads do not survive a fork).
 //
 //   crash_writer commit DIR      commits cuts as fast as it can; one byte to stdout for each; never ends
-//   crash_writer full DIR        commits through a queue under a file size limit that stands for a full disk,
+//   crash_writer power DIR       the same without sync, with small buffers; makes the archive if it is not
+//   there crash_writer synced DIR      the same with sync crash_writer full DIR        commits through a
+//   queue under a file size limit that stands for a full disk,
 //                                lifts it when it was reached, and ends with 0 when every cut came in
 //   crash_writer hold DIR        opens for writing, one byte to stdout, waits for stdin to end
 #include <sys/prctl.h>
@@ -11,21 +13,23 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <thread>
 
 #include "crash_cut.h"
 #include "margay/store/archive.h"
 #include "margay/store/commit_queue.h"
+#include "store_support.h"
 
 namespace margay::store {
 namespace {
 
-int commit_forever(Archive& archive) {
+int commit_forever(Archive& archive, bool sync) {
   const auto resumed = archive.load();
   if (!resumed) return 3;
   for (std::uint64_t n = resumed->sequence + 1;; ++n) {
-    if (const Status s = archive.commit(testing::numbered_cut(n), false); !s) {
+    if (const Status s = archive.commit(testing::numbered_cut(n), sync); !s) {
       std::fprintf(stderr, "%s\n", s.error().message.c_str());
       return 4;
     }
@@ -86,12 +90,17 @@ int hold() {
 
 int run(const std::string& what, const std::string& dir) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no child outlives a test that was ended
-  const auto archive = Archive::open(dir, Mode::kWrite);
+  ArchiveOptions options;
+  const bool power = what == "power" || what == "synced";
+  if (power) options.memory_bytes = std::size_t{8} << 20;  // so that it often begins a new log
+  const auto archive = power && !std::filesystem::exists(dir + "/MARGAY")
+                           ? Archive::create(dir, testing::example_run(), options)
+                           : Archive::open(dir, Mode::kWrite, options);
   if (!archive) {
     std::fprintf(stderr, "%s\n", archive.error().message.c_str());
     return 2;
   }
-  if (what == "commit") return commit_forever(**archive);
+  if (what == "commit" || power) return commit_forever(**archive, what == "synced");
   if (what == "full") return survive_full_disk(**archive);
   return hold();
 }

@@ -190,6 +190,7 @@ class Ingest {
   // Grows when a leaf joins, or says more of itself.
   std::uint64_t topology_version() const { return topology_version_; }
   const MessageCounters& counters() const { return counters_; }
+  std::uint64_t text_bytes() const { return text_bytes_; }  // Limits::text_bytes, of which so many are taken
   std::uint64_t steal_ns() const { return steal_ns_; }
   std::size_t agents() const { return agents_.size(); }  // heard of lately
   // The innermost named region that at least half of the live leaves are in; or "".
@@ -247,7 +248,7 @@ class Ingest {
                             const std::string& agent);
   StateId intern(const std::string& name, model::StateFamily family);
   StateId stand_in(NameKind kind, const std::string& text);
-  void take_name(Source& source, const wire::Name& name, std::string text);
+  bool take_name(Source& source, const wire::Name& name, std::string text);
   void restore_names(Source& source);
   static void keep_whole_names(Source& source);
   std::optional<slicer::Outcome> apply_note(const Source& source, const Stream& stream,
@@ -256,6 +257,7 @@ class Ingest {
   // Trace time beyond which nothing can have happened yet.
   TimeNs latest(TimeNs now) const;
   wire::ToAgent& reply(const std::string& agent);
+  bool take_text(std::uint64_t before, std::uint64_t after);
   void tell_taken();
   std::optional<LeafIndex> leaf_for(const Source& source, std::uint32_t stream, const std::string& name);
 
@@ -295,6 +297,7 @@ class Ingest {
   static constexpr std::size_t kMostReaders = 256;
   std::map<std::pair<std::string, std::uint64_t>, MessageCounters::Readers> readers_;
   Unwatched unwatched_;
+  std::uint64_t text_bytes_ = 0;
   bool finishing_ = false;
   bool goodbyes_came_ = false;
   TimeNs catch_up_until_{};

@@ -30,16 +30,23 @@ struct Limits {
   std::uint32_t names_per_source = 1024;
   // Constant columns have no bytes: a small message can claim any number of records, each of which costs.
   std::uint32_t records_per_message = 1u << 21;
-  // Of the slices that are held: leaves x states x kCellBytes (and kMeasuredBytes) in each of up to
-  // kHeldSlices. Whatever leaves and states are allowed, what does not fit in here is refused.
-  std::uint64_t cell_bytes = std::uint64_t{1} << 30;
+  // Of the slices that are held: leaves x (kLeafBytes + states x kCellBytes, and kMeasuredBytes) in each of
+  // up to held_slices. Whatever leaves and states are allowed, what does not fit in here is refused.
+  std::uint64_t cell_bytes = std::uint64_t{2} << 30;
   bool measured = false;  // slices have a plane of another operator, too
-  static constexpr std::uint64_t kCellBytes = 20, kMeasuredBytes = 8;
-  static constexpr std::uint64_t kHeldSlices = 80;
-  bool cells_fit(std::uint64_t with_leaves, std::uint64_t with_states) const {
-    return with_leaves * with_states <=
-           cell_bytes / ((kCellBytes + (measured ? kMeasuredBytes : 0)) * kHeldSlices);
+  static constexpr std::uint64_t kCellBytes = 20, kMeasuredBytes = 8, kLeafBytes = 128;
+  static constexpr std::uint64_t kHeldSlices = 80;  // by a slicer
+  std::uint64_t held_slices = kHeldSlices;          // and whoever holds what it makes, all together
+  std::uint64_t column_bytes(std::uint64_t with_leaves, std::uint64_t with_states) const {
+    return with_leaves * (kLeafBytes + with_states * (kCellBytes + (measured ? kMeasuredBytes : 0)));
   }
+  bool cells_fit(std::uint64_t with_leaves, std::uint64_t with_states) const {
+    return column_bytes(with_leaves, with_states) <= cell_bytes / held_slices;
+  }
+  // Of names and attributes, of all sources and leaves together, with what it takes to keep them. Those
+  // beyond are refused.
+  std::uint64_t text_bytes = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t kTextOverhead = 96;  // of each
 };
 
 // Where the events of one stream went. One event is one timestamped record.
@@ -146,8 +153,9 @@ struct Source {
   TimeNs asked{};                   // for what waits (host time of the collector)
   bool former_boot = false;         // of this machine, before it was started anew: it cannot come back
   bool goodbye_acked = false;
-  bool dirty = true;  // has changed since the last cut
-  bool news = false;  // has sent something since its agent was told what was taken
+  std::uint64_t text_bytes = 0;  // of its names and attributes (Limits::text_bytes)
+  bool dirty = true;             // has changed since the last cut
+  bool news = false;             // has sent something since its agent was told what was taken
 
   Condition condition(TimeNs now, DurationNs silent_after, DurationNs lost_after) const;
 };
@@ -155,6 +163,7 @@ struct Source {
 // What the leaf of a source's stream says of itself; `name` of the thread, "" where it has none.
 model::Attributes leaf_attributes(const model::Attributes& source, SourceId id, std::uint32_t stream,
                                   const std::string& name);
+std::uint64_t text_bytes(const model::Attributes& attributes);
 // The same rank of two MPI programs of one job, one after the other.
 bool same_resource(const model::Attributes& a, const model::Attributes& b);
 

@@ -1,8 +1,8 @@
 // An archive: everything Margay knows of one run, in one directory.
 //
 // Promise to the stages above: a cut that `commit` acknowledged is there whole after kill -9 at any moment,
-// and no cut is ever there in part. After a loss of power this holds for cuts committed with `sync`; a later
-// one is lost whole. RocksDB is hidden here; FORMAT.md tells keys, values and versions.
+// and no cut is ever there in part. After a loss of power this holds for cuts committed with `sync`; later
+// ones are lost whole. RocksDB is hidden here; FORMAT.md tells keys, values and versions.
 //
 // One process writes an archive at a time (it is locked); read-only opening of an archive that is being
 // written is refused: ask its daemon, or take a checkpoint. Thread safety: commit, drop_* and checkpoint are
@@ -91,7 +91,8 @@ class Archive {
 
   // Cost: proportional to leaves, sources, alerts and phases. Errors, of every reading call: kCorrupt,
   // kVersion, kIo; kUnavailable while the database could not be opened anew after a failed commit.
-  Result<Resume> load() const;
+  // With bounds the memory is, too.
+  Result<Resume> load(const LoadBounds& bounds = LoadBounds()) const;
   Result<std::vector<AlertRecord>> alerts() const;  // by id
   Result<std::vector<PhaseRecord>> phases() const;  // by index
 

@@ -5,7 +5,9 @@
 // said otherwise. Thread safety: values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -266,6 +268,19 @@ struct Resume {
   std::vector<PhaseRecord> coarser_phases;  // level by level
   std::vector<Blob> signatures;
   std::vector<Blob> state;
+  // Those that LoadBounds left in the archive.
+  std::uint64_t alerts_left = 0, phases_left = 0, signatures_left = 0;
+};
+
+// What of an archive is loaded, where not all of it is: the newest, by the times that the caller tells
+// (nothing told: the last ones in the order of keys), as many as take so many bytes. The rest stays where it
+// is, for those who ask for it (Archive::alerts, phases).
+struct LoadBounds {
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+  std::size_t alert_bytes = kAll, phase_bytes = kAll, signature_bytes = kAll;
+  std::function<std::int64_t(const AlertRecord&)> alert_time;
+  std::function<std::int64_t(const Blob&)> signature_time;
+  bool names_of_gone = true;  // Resume::gone
 };
 
 }  // namespace margay::store

@@ -32,7 +32,7 @@ struct Model {
 };
 struct Store {
   DurationNs commit = milliseconds(100);
-  bool sync = false;
+  bool sync = true;
   std::string cells = "exact";
   bool raw_events = true;
   DurationNs resolution{1};  // of the times of raw events: a power of two that divides slice.duration
@@ -47,8 +47,8 @@ struct Limits {
   std::uint32_t sources = 4096;
   std::uint32_t leaves = 8192;
   std::uint32_t states = 640;
-  SizeBytes cells = mebibytes(1024);
-  SizeBytes memory = mebibytes(512);
+  SizeBytes cells = mebibytes(2048);
+  SizeBytes memory = mebibytes(1024);
   SizeBytes views = mebibytes(512);
   SizeBytes disk = mebibytes(20480);  // 0: no bound
   bool operator==(const Limits&) const = default;
