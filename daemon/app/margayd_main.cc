@@ -80,7 +80,9 @@ int run(int argc, char** argv) {
   log_options.level = options.log_level;
   log_options.file_bytes = options.log_file_bytes;
   margay::log::start(log_options);
-  auto directory = margay::transport::make_run_directory(options.run);
+  // One with an owner comes into the directory that the owner has claimed, and holds it with them.
+  auto directory = options.owner_pid > 0 ? margay::transport::open_run_directory(options.run)
+                                         : margay::transport::make_run_directory(options.run);
   if (!directory) {
     margay::log::error(directory.error().message);
     return 1;

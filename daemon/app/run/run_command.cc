@@ -2,7 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,13 +17,16 @@
 
 #include "child.h"
 #include "closing.h"
+#include "job_signals.h"
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
+#include "margay/transport/run_claim.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
 #include "readers.h"
+#include "run_account.h"
 
 namespace margay::app {
 namespace {
@@ -35,6 +38,11 @@ constexpr DurationNs kReadyPatience = seconds(10);
 constexpr DurationNs kFinishPatience = seconds(30);  // for the daemon's answer, restarts included
 constexpr DurationNs kLastLook = seconds(1);         // for the agent to hand over what the job has left
 constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sources that do not end
+constexpr DurationNs kSilentEnd = seconds(2);  // of the job's end on, before it is said what is waited for
+constexpr DurationNs kSayAgain = seconds(10);
+constexpr DurationNs kEndPatience = seconds(1);  // with a daemon that has closed the books, to end
+constexpr DurationNs kPlaceCheck = seconds(1);
+constexpr unsigned kMostNames = 1000;
 constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
 constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -49,17 +57,21 @@ struct Helper {
   DurationNs pause = kRestartPause;
   TimeNs restart_at{};
   TimeNs started{};
-  bool done = false;  // ended in order, with nothing left to do
+  bool done = false;         // ended in order, with nothing left to do
+  bool told_to_end = false;  // by us, to be started again
 };
 
 class Run {
  public:
-  Run(const RunRequest& request, Options options, Installation installation)
-      : request_(request), options_(std::move(options)), parts_(std::move(installation)) {}
+  Run(const RunRequest& request, Options options, Installation installation, JobSignals& signals)
+      : request_(request), options_(std::move(options)), parts_(std::move(installation)), signals_(signals) {}
   int operator()();
 
  private:
   bool prepare();
+  bool claim_place();
+  bool claim_archive(std::string& why);
+  void check_place();
   void prepare_readers();
   void wait_for_readers();
   // The daemon first.
@@ -70,10 +82,13 @@ class Run {
   int start_job();
   void supervise();
   void reap();
-  void handle_signal(const signalfd_siginfo& info);
   void show_reports();
   void finish();
-  void print_end();
+  RunAccount close_books();
+  void end_helpers(bool books_closed);
+  void say_what_is_waited_for(const std::string& what);
+  bool may_leave();
+  void print_end(const RunAccount& account);
   Ending ending() const { return {request_.summary, exit_code_, job_end_ - job_begin_}; }
 
   const RunRequest& request_;
@@ -83,6 +98,9 @@ class Run {
   std::string run_;
   CommonFlags flags_;
   transport::RunDirectory directory_;
+  ino_t place_ = 0;  // of the directory
+  bool place_lost_ = false;
+  TimeNs next_place_check_{};
   bool watched_ = false;  // the daemon came up
   zmq::context_t context_{1};
   std::optional<transport::Socket> reports_;
@@ -94,24 +112,81 @@ class Run {
   pid_t job_ = -1;
   bool job_ended_ = false;
   int exit_code_ = 1;
-  std::uint64_t alerts_ = 0;
   TimeNs job_begin_{}, job_end_{};
-  int signals_ = -1;
+  TimeNs ended_at_{};  // monotonic
+  TimeNs say_next_{};
+  bool wants_to_leave_ = false, left_ = false;
+  // The first daemon's: it is reached although the directory is gone.
+  std::optional<transport::Socket> control_;
+  JobSignals& signals_;
 };
 
-bool Run::prepare() {
-  run_ = request_.name.empty() ? make_run_name() : request_.name;
-  auto directory = transport::make_run_directory(run_);
-  if (!directory) {
-    say(directory.error().message + "; the job runs without Margay");
+ino_t inode_of(const std::string& path) {
+  struct stat st {};
+  return lstat(path.c_str(), &st) == 0 ? st.st_ino : 0;
+}
+
+// 'T': stopped; '?': not there.
+char state_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= text.size() ? '?' : text[name_end + 2];
+}
+
+// One name, one run: whoever comes second is called NAME-2. So is the archive.
+bool Run::claim_place() {
+  const std::string wanted = request_.name.empty() ? make_run_name() : request_.name;
+  std::string why;
+  for (unsigned n = 1; n <= kMostNames; ++n) {
+    run_ = wanted + (n == 1 ? "" : "-" + std::to_string(n));
+    auto directory = transport::new_run_directory(run_);
+    if (!directory && directory.error().code == ErrorCode::kUnavailable) {
+      if (why.empty()) why = directory.error().message;
+      continue;
+    }
+    if (!directory) {
+      say(directory.error().message + "; the job runs without Margay");
+      return false;
+    }
+    directory_ = *directory;
+    if (!claim_archive(why)) {
+      transport::remove_run_directory(directory_);
+      continue;
+    }
+    if (n > 1) say(why + "; this run is '" + run_ + "'");
+    place_ = inode_of(directory_.path);
+    return true;
+  }
+  say(why + ", and so are " + std::to_string(kMostNames) + " more; the job runs without Margay");
+  return false;
+}
+
+// The directory is made here, so that two runs cannot both have it. False: it is another run's.
+bool Run::claim_archive(std::string& why) {
+  std::error_code ec;
+  flags_ = request_.flags;
+  if (flags_.archive.empty()) {
+    flags_.archive = fs::absolute("margay-" + run_, ec).string();
+    if (mkdir(flags_.archive.c_str(), 0777) == 0 || errno != EEXIST) return true;  // the daemon says why
+    if (why.empty()) why = flags_.archive + ": holds another run";
     return false;
   }
-  directory_ = *directory;
-  std::ofstream(directory_.owner_file()) << getpid() << '\n';
-  flags_ = request_.flags;
-  if (flags_.archive.empty()) flags_.archive = "margay-" + run_;
+  const std::string wanted = fs::absolute(flags_.archive, ec).lexically_normal().string();
+  for (unsigned n = 1; n <= kMostNames; ++n) {
+    flags_.archive =
+        n == 1 ? wanted : fs::path(wanted + "/.").parent_path().string() + "-" + std::to_string(n);
+    if (!fs::exists(flags_.archive + "/MARGAY", ec)) break;
+  }
+  if (flags_.archive != wanted) say(wanted + ": holds another run; this run's archive is " + flags_.archive);
+  return true;
+}
+
+bool Run::prepare() {
+  transport::clear_stale_runs();
+  if (!claim_place()) return false;
   std::error_code ec;
-  flags_.archive = fs::absolute(flags_.archive, ec).string();
   if (!flags_.alerts.empty()) {
     flags_.alerts = fs::absolute(flags_.alerts, ec).string();
     std::ofstream file(flags_.alerts, std::ios::trunc);  // a new run, a new list: there from the first moment
@@ -142,6 +217,8 @@ bool Run::prepare() {
   prepare_readers();
   for (Helper* h : helpers()) {
     h->options.own_session = true;
+    h->options.inherited = {
+        transport::claim_of(directory_)};  // as long as one of them lives, it is the run's
     h->options.null_input = true;
     h->options.output = directory_.path + "/log";
   }
@@ -154,6 +231,7 @@ bool Run::prepare() {
     if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(2));
     daemon_.pid = -1;
     transport::remove_run_directory(directory_);
+    fs::remove(flags_.archive, ec);  // where it is empty
     return false;
   }
   for (Helper* h : helpers())
@@ -247,19 +325,21 @@ bool Run::wait_ready() {
   auto control =
       transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
   if (!control) return false;
+  control_.emplace(std::move(*control));
   wire::ControlRequest request;
   request.set_version(wire::kWireVersion);
   request.set_kind(wire::ControlRequest::STATUS);
   bool sent = false;
-  transport::Socket* const sockets[] = {&*control};
+  transport::Socket* const sockets[] = {&*control_};
   while (clock_.monotonic() < until) {
+    signals_.hold();
     int status;
     if (waitpid(daemon_.pid, &status, WNOHANG) == daemon_.pid) {
       daemon_.pid = -1;
       return false;
     }
-    if (!sent) sent = control->try_send(request);
-    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)) && control->try_receive())
+    if (!sent) sent = control_->try_send(request);
+    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)) && control_->try_receive())
       return true;
   }
   return false;
@@ -268,6 +348,7 @@ bool Run::wait_ready() {
 int Run::start_job() {
   ChildOptions job;
   job.arguments = request_.command;
+  job.signals = signals_.given();
   if (watched_) {
     const char* before = std::getenv("LD_PRELOAD");
     job.environment = {
@@ -281,6 +362,7 @@ int Run::start_job() {
         else
           job.environment.emplace_back(key, value);
   }
+  signals_.hold();
   job_begin_ = clock_.realtime();
   auto pid = spawn(job);
   if (!pid) {
@@ -290,6 +372,7 @@ int Run::start_job() {
     return pid.error().code == ErrorCode::kNotFound ? 127 : 126;
   }
   job_ = *pid;
+  signals_.release(job_);
   return 0;
 }
 
@@ -301,12 +384,18 @@ void Run::reap() {
     if (pid == job_) {
       job_ended_ = true;
       job_end_ = clock_.realtime();
+      ended_at_ = clock_.monotonic();
       exit_code_ = exit_code_of(status);
       continue;
     }
     for (Helper* h : helpers())
       if (pid == h->pid) {
         h->pid = -1;
+        if (h == &daemon_) control_.reset();
+        if (std::exchange(h->told_to_end, false)) {
+          h->restart_at = TimeNs();
+          continue;
+        }
         const TimeNs now = clock_.monotonic();
         h->pause = now - h->started > seconds(60) ? kRestartPause : std::min(h->pause * 2, kLongestPause);
         h->restart_at = now + h->pause;
@@ -323,14 +412,6 @@ void Run::reap() {
   }
 }
 
-void Run::handle_signal(const signalfd_siginfo& info) {
-  const int signal = static_cast<int>(info.ssi_signo);
-  if (signal == SIGCHLD) return;
-  // What the terminal sends goes to the whole process group: the job has it already.
-  const bool from_terminal = info.ssi_code == SI_KERNEL;
-  if (job_ > 0 && !job_ended_ && !from_terminal) kill(job_, signal);
-}
-
 void Run::show_reports() {
   if (!reports_) return;
   while (auto frame = reports_->try_receive()) {
@@ -343,55 +424,108 @@ void Run::show_reports() {
   }
 }
 
+// logind takes away what a user has in shared memory and below /run/user when the last session ends
+// (RemoveIPC). The daemon has its sockets there, and processes yet to come look for it: it is made anew, and
+// the daemon started again, which loses nothing. What is mapped already stays so.
+void Run::check_place() {
+  const TimeNs now = clock_.monotonic();
+  if (place_lost_ || now < next_place_check_) return;
+  next_place_check_ = now + kPlaceCheck;
+  if (daemon_.pid < 0) return;
+  if (inode_of(directory_.path) == place_ &&
+      (now - daemon_.started < kReadyPatience ||  // it is about to make its sockets
+       inode_of(directory_.path + "/control.ipc") != 0))
+    return;
+  const std::string gone =
+      directory_.path + ": was taken away (logind does that at a logout; loginctl enable-linger keeps it)";
+  transport::remove_run_directory(directory_);
+  auto made = transport::new_run_directory(run_);
+  if (!made) {
+    place_lost_ = true;
+    say(gone + ", and cannot be made again (" + made.error().message +
+        "): what is watched already goes on; `margay status` does not find this run, and processes that the "
+        "job "
+        "starts from now on are not watched");
+    return;
+  }
+  place_ = inode_of(directory_.path);
+  say(gone + "; it is made again, and the daemon started anew");
+  for (Helper* h : helpers()) h->options.inherited = {transport::claim_of(directory_)};
+  daemon_.told_to_end = true;
+  kill(daemon_.pid, SIGKILL);
+}
+
 void Run::supervise() {
   while (!job_ended_) {
-    pollfd p{signals_, POLLIN, 0};
+    pollfd p{signals_.descriptor(), POLLIN, 0};
     poll(&p, 1, kPollMs);
-    signalfd_siginfo info;
-    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) handle_signal(info);
+    signals_.pass_on(job_);
     reap();
     if (!watched_) continue;
-    if (!job_ended_)
+    if (!job_ended_) {
       for (Helper* h : helpers()) start_again_if_due(*h);
+      check_place();
+    }
+    for (const ReaderPlan& plan : plans_)
+      if (plan.spool) plan.spool->bound(plan.most_bytes);
     show_reports();
   }
 }
 
-// The job has ended: take what is left, close the books, end the helpers.
-void Run::finish() {
-  if (!watched_) {
-    alerts_ = write_summary("", ending());
-    return;
-  }
+// Whoever waits for us is not left to guess.
+void Run::say_what_is_waited_for(const std::string& what) {
+  if (signals_.wish_to_end()) wants_to_leave_ = true;
+  const TimeNs now = clock_.monotonic();
+  if (now - ended_at_ < kSilentEnd || now < say_next_) return;
+  say_next_ = now + kSayAgain;
+  say("the job has ended; waiting for " + what + " (" + terminal::duration_text((now - ended_at_).value) +
+      " so far; interrupt to leave it to end by itself)");
+}
+
+// An interrupt within the first seconds was meant for the job.
+bool Run::may_leave() {
+  return wants_to_leave_ && clock_.monotonic() - ended_at_ >= kSilentEnd;
+}
+
+// Asks the daemon for the end; nothing of it where it does not answer.
+RunAccount Run::close_books() {
   wire::ControlRequest request;
   request.set_version(wire::kWireVersion);
   request.set_kind(wire::ControlRequest::FINISH);
   request.set_exit_code(exit_code_);
   request.set_timeout_ns(kSourcesPatience.value);
   const TimeNs until = clock_.monotonic() + kFinishPatience;
-  std::string summary, error = "the daemon did not answer";
-  std::optional<transport::Socket> control;
   bool sent = false;
   // The daemon knows of a program that came and went when the agent has found what it left, and a reader what
   // it wrote: that comes first, or the daemon would close the books on nothing. One that takes longer the
   // daemon waits for.
   const TimeNs ask = clock_.monotonic() + kLastLook;
   std::map<Helper*, pid_t> told;
-  while (clock_.monotonic() < until && summary.empty()) {
+  while (clock_.monotonic() < until && !may_leave()) {
     reap();
-    for (Helper* h : helpers())
-      if (h != &daemon_ && h->pid > 0 && std::exchange(told[h], h->pid) != h->pid) kill(h->pid, SIGTERM);
+    for (Helper* h : helpers()) {
+      if (h->pid < 0 || std::exchange(told[h], h->pid) == h->pid) continue;
+      if (h != &daemon_) kill(h->pid, SIGTERM);
+      kill(h->pid, SIGCONT);  // one that somebody has stopped would neither hand over nor write
+    }
     // If it died, its successor takes over where the archive stands, and has to be told again.
-    if (daemon_.pid < 0) control.reset();
+    if (daemon_.pid < 0) sent = false;
     for (Helper* h : helpers()) start_again_if_due(*h);
-    if (daemon_.pid > 0 && !control) {
+    if (daemon_.pid > 0 && !control_) {
       auto socket =
           transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
       if (!socket) break;
-      control.emplace(std::move(*socket));
+      control_.emplace(std::move(*socket));
       sent = false;
     }
-    if (!control) {
+    if (daemon_.pid < 0)
+      say_what_is_waited_for("the daemon, which ended before it had written the rest and is started again");
+    else
+      say_what_is_waited_for("the daemon (process " + std::to_string(daemon_.pid) +
+                             (state_of(daemon_.pid) == 'T' ? ", which is stopped" : "") +
+                             ") to write the rest into the archive, for up to " +
+                             std::to_string(kFinishPatience.value / seconds(1).value) + " s");
+    if (!control_) {
       usleep(20'000);
       continue;
     }
@@ -399,30 +533,72 @@ void Run::finish() {
     const bool handed_over =
         std::all_of(all.begin() + 1, all.end(), [](const Helper* h) { return h->done; }) ||
         clock_.monotonic() >= ask;
-    if (!sent && handed_over) sent = control->try_send(request);
-    transport::Socket* const sockets[] = {&*control};
+    if (!sent && handed_over) sent = control_->try_send(request);
+    transport::Socket* const sockets[] = {&*control_};
     if (transport::wait_readable(sockets, std::chrono::milliseconds(sent ? 20 : 2)))
-      if (auto frame = control->try_receive()) {
+      if (auto frame = control_->try_receive()) {
         wire::ControlReply reply;
-        if (reply.ParseFromString(frame->body)) {
-          error = reply.error();
-          summary = reply.summary_json();
+        if (sent && reply.ParseFromString(frame->body)) {
+          if (!reply.error().empty()) say(reply.error());
           last_ = reply.report();
           if (!request_.quiet)
             for (const std::string& line : lines_.feed(last_, clock_.monotonic()))
               std::fprintf(stderr, "%s\n", line.c_str());
-          break;
+          return account_of(reply);
         }
       }
     show_reports();
   }
-  if (!error.empty()) say(error);
-  alerts_ = write_summary(summary, ending());
-  // SIGTERM tells them what the daemon tells them, too: finish.
-  for (Helper* h : helpers())
-    if (h != &daemon_ && h->pid > 0) end_child(h->pid, DurationNs(0), kSourcesPatience + seconds(1));
-  if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(10));
-  if (!request_.quiet) print_end();
+  return {};
+}
+
+// SIGTERM tells them what the daemon tells them, too: finish.
+void Run::end_helpers(bool books_closed) {
+  const auto all = helpers();
+  for (auto h = all.rbegin(); h != all.rend(); ++h) {
+    if ((*h)->pid < 0) continue;
+    const bool daemon = *h == &daemon_;
+    const DurationNs grace = !daemon        ? kSourcesPatience + seconds(1)
+                             : books_closed ? kEndPatience
+                                            : kSourcesPatience;
+    kill((*h)->pid, SIGTERM);
+    kill((*h)->pid, SIGCONT);
+    const TimeNs until = clock_.monotonic() + grace;
+    while ((*h)->pid > 0 && clock_.monotonic() < until && !may_leave()) {
+      say_what_is_waited_for((*h)->what + " (process " + std::to_string((*h)->pid) + ") to end");
+      usleep(2'000);
+      reap();
+    }
+    if ((*h)->pid > 0 && !end_child((*h)->pid, DurationNs(0), DurationNs(0)))
+      say((*h)->what + " (process " + std::to_string((*h)->pid) + ") does not end: it waits for a disk");
+  }
+}
+
+// The job has ended: take what is left, close the books, end the helpers.
+void Run::finish() {
+  if (ended_at_ == TimeNs()) ended_at_ = clock_.monotonic();
+  if (!watched_) {
+    write_summary({}, false, ending());
+    return;
+  }
+  static_cast<void>(signals_.wish_to_end());  // what ended the job
+  RunAccount account = close_books();
+  const bool answered = account.from == RunAccount::From::kDaemon;
+  left_ = !answered && may_leave();
+  if (!left_) end_helpers(answered);
+  if (!answered) {
+    say(left_
+            ? "the daemon is left to end by itself; the archive is read as it is now"
+            : "the daemon did not answer within " + std::to_string(kFinishPatience.value / seconds(1).value) +
+                  " s; the archive is read as it is");
+    if (auto read = account_of_archive(flags_.archive))
+      account = std::move(*read);
+    else
+      say(read.error().message);
+  }
+  write_summary(account, true, ending());
+  if (!request_.quiet) print_end(account);
+  if (left_) return;  // the daemon takes the directory away
   // The log goes to the archive; the rest was for the time of the run.
   std::error_code ec;
   if (fs::file_size(directory_.path + "/log", ec) > 0 && !ec)
@@ -431,34 +607,23 @@ void Run::finish() {
   transport::remove_run_directory(directory_);
 }
 
-void Run::print_end() {
+void Run::print_end(const RunAccount& account) {
   const auto duration = (job_end_ - job_begin_).value;
-  std::uint64_t produced = 0;
-  for (const auto& s : last_.health().sources()) produced += s.produced();
   say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
-  if (last_.health().sources_size() == 0) {
+  if (account.from == RunAccount::From::kNobody) {
+    say("what was seen of it is unknown: the daemon did not answer, and the archive cannot be read");
+    return;
+  }
+  if (account.resources == 0 && account.complete()) {
     say(nothing_seen(request_));
     return;
   }
-  const std::uint64_t lost = last_.health().lost_events();
-  std::uint64_t summed = 0;
-  for (const auto& c : last_.health().counters())
-    if (c.name() == "events_summed") summed = c.value();
-  say(grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) + " resources, " +
-      (lost == 0 ? "none lost" : grouped(lost) + " lost") + "; " +
-      (summed == 0 ? "" : grouped(summed) + " more were summed in the process; ") +
-      std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts_) +
-      (alerts_ == 1 ? " alert" : " alerts"));
+  say(sentence_of(account));
   say("archive: " + flags_.archive);
 }
 
 int Run::operator()() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&set, s);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   prepare();
   if (const int failed = start_job(); failed != 0) {
     exit_code_ = failed;
@@ -466,8 +631,6 @@ int Run::operator()() {
     supervise();
   }
   finish();
-  for (const ReaderPlan& plan : plans_) close(plan.hold);
-  close(signals_);
   return exit_code_;
 }
 
@@ -490,7 +653,8 @@ int run_command(const RunRequest& request) {
     say(installation.error().message);
     return 2;
   }
-  Run run(request, std::move(options), std::move(*installation));
+  JobSignals signals;
+  Run run(request, std::move(options), std::move(*installation), signals);
   return run();
 }
 
