@@ -98,6 +98,7 @@ class Run {
   std::string run_;
   CommonFlags flags_;
   transport::RunDirectory directory_;
+  bool archive_made_ = false;
   ino_t place_ = 0;  // of the directory
   bool place_lost_ = false;
   TimeNs next_place_check_{};
@@ -169,7 +170,8 @@ bool Run::claim_archive(std::string& why) {
   flags_ = request_.flags;
   if (flags_.archive.empty()) {
     flags_.archive = fs::absolute("margay-" + run_, ec).string();
-    if (mkdir(flags_.archive.c_str(), 0777) == 0 || errno != EEXIST) return true;  // the daemon says why
+    archive_made_ = mkdir(flags_.archive.c_str(), 0777) == 0;
+    if (archive_made_ || errno != EEXIST) return true;  // the daemon says why
     if (why.empty()) why = flags_.archive + ": holds another run";
     return false;
   }
@@ -231,7 +233,7 @@ bool Run::prepare() {
     if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(2));
     daemon_.pid = -1;
     transport::remove_run_directory(directory_);
-    fs::remove(flags_.archive, ec);  // where it is empty
+    if (archive_made_) rmdir(flags_.archive.c_str());  // where it is still empty
     return false;
   }
   for (Helper* h : helpers())
@@ -451,6 +453,8 @@ void Run::check_place() {
   place_ = inode_of(directory_.path);
   say(gone + "; it is made again, and the daemon started anew");
   for (Helper* h : helpers()) h->options.inherited = {transport::claim_of(directory_)};
+  for (const ReaderPlan& plan : plans_)  // for programs yet to come
+    if (plan.spool) static_cast<void>(gst::LogSpool::open(plan.spool->directory()));
   daemon_.told_to_end = true;
   kill(daemon_.pid, SIGKILL);
 }

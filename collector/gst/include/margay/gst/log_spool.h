@@ -40,6 +40,7 @@ class LogSpool {
   LogSpool& operator=(LogSpool&&) noexcept;
   ~LogSpool();
 
+  const std::string& directory() const { return directory_; }
   // What GST_DEBUG_FILE is to be.
   std::string file_pattern() const { return directory_ + "/%p-%r"; }
 
