@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +26,7 @@
 #include "margay/wire/margay.pb.h"
 #include "readers.h"
 #include "run_account.h"
+#include "run_place.h"
 
 namespace margay::app {
 namespace {
@@ -42,7 +42,6 @@ constexpr DurationNs kSilentEnd = seconds(2);  // of the job's end on, before it
 constexpr DurationNs kSayAgain = seconds(10);
 constexpr DurationNs kEndPatience = seconds(1);  // with a daemon that has closed the books, to end
 constexpr DurationNs kPlaceCheck = seconds(1);
-constexpr unsigned kMostNames = 1000;
 constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
 constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -69,8 +68,6 @@ class Run {
 
  private:
   bool prepare();
-  bool claim_place();
-  bool claim_archive(std::string& why);
   void check_place();
   void prepare_readers();
   void wait_for_readers();
@@ -95,11 +92,9 @@ class Run {
   Options options_;
   Installation parts_;
   SystemClock clock_;
-  std::string run_;
   CommonFlags flags_;
   transport::RunDirectory directory_;
-  bool archive_made_ = false;
-  ino_t place_ = 0;  // of the directory
+  RunPlace place_;
   bool place_lost_ = false;
   TimeNs next_place_check_{};
   bool watched_ = false;  // the daemon came up
@@ -122,72 +117,13 @@ class Run {
   JobSignals& signals_;
 };
 
-ino_t inode_of(const std::string& path) {
-  struct stat st {};
-  return lstat(path.c_str(), &st) == 0 ? st.st_ino : 0;
-}
-
-// 'T': stopped; '?': not there.
-char state_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  return name_end == std::string::npos || name_end + 2 >= text.size() ? '?' : text[name_end + 2];
-}
-
-// One name, one run: whoever comes second is called NAME-2. So is the archive.
-bool Run::claim_place() {
-  const std::string wanted = request_.name.empty() ? make_run_name() : request_.name;
-  std::string why;
-  for (unsigned n = 1; n <= kMostNames; ++n) {
-    run_ = wanted + (n == 1 ? "" : "-" + std::to_string(n));
-    auto directory = transport::new_run_directory(run_);
-    if (!directory && directory.error().code == ErrorCode::kUnavailable) {
-      if (why.empty()) why = directory.error().message;
-      continue;
-    }
-    if (!directory) {
-      say(directory.error().message + "; the job runs without Margay");
-      return false;
-    }
-    directory_ = *directory;
-    if (!claim_archive(why)) {
-      transport::remove_run_directory(directory_);
-      continue;
-    }
-    if (n > 1) say(why + "; this run is '" + run_ + "'");
-    place_ = inode_of(directory_.path);
-    return true;
-  }
-  say(why + ", and so are " + std::to_string(kMostNames) + " more; the job runs without Margay");
-  return false;
-}
-
-// The directory is made here, so that two runs cannot both have it. False: it is another run's.
-bool Run::claim_archive(std::string& why) {
-  std::error_code ec;
-  flags_ = request_.flags;
-  if (flags_.archive.empty()) {
-    flags_.archive = fs::absolute("margay-" + run_, ec).string();
-    archive_made_ = mkdir(flags_.archive.c_str(), 0777) == 0;
-    if (archive_made_ || errno != EEXIST) return true;  // the daemon says why
-    if (why.empty()) why = flags_.archive + ": holds another run";
-    return false;
-  }
-  const std::string wanted = fs::absolute(flags_.archive, ec).lexically_normal().string();
-  for (unsigned n = 1; n <= kMostNames; ++n) {
-    flags_.archive =
-        n == 1 ? wanted : fs::path(wanted + "/.").parent_path().string() + "-" + std::to_string(n);
-    if (!fs::exists(flags_.archive + "/MARGAY", ec)) break;
-  }
-  if (flags_.archive != wanted) say(wanted + ": holds another run; this run's archive is " + flags_.archive);
-  return true;
-}
-
 bool Run::prepare() {
-  transport::clear_stale_runs();
-  if (!claim_place()) return false;
+  const auto place = claim_place(request_);
+  if (!place) return false;
+  place_ = *place;
+  directory_ = place_.directory;
+  flags_ = request_.flags;
+  flags_.archive = place_.archive;
   std::error_code ec;
   if (!flags_.alerts.empty()) {
     flags_.alerts = fs::absolute(flags_.alerts, ec).string();
@@ -198,15 +134,15 @@ bool Run::prepare() {
   for (const auto& a : request_.command) command += (command.empty() ? "" : " ") + a;
 
   daemon_.what = "the daemon";
-  daemon_.options.arguments = {parts_.daemon,           "--run", run_, "--command", command, "--owner-pid",
-                               std::to_string(getpid())};
+  daemon_.options.arguments = {
+      parts_.daemon, "--run", place_.run, "--command", command, "--owner-pid", std::to_string(getpid())};
   for (auto& a : flags_.to_arguments()) daemon_.options.arguments.push_back(a);
   node_.what = "the node agent";
   node_.options.arguments = {parts_.node,
                              "--run-dir",
                              directory_.path,
                              "--run",
-                             run_,
+                             place_.run,
                              "--owner-pid",
                              std::to_string(getpid()),
                              "--period",
@@ -232,8 +168,7 @@ bool Run::prepare() {
     say("the daemon did not start; the job runs without Margay");
     if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(2));
     daemon_.pid = -1;
-    transport::remove_run_directory(directory_);
-    if (archive_made_) rmdir(flags_.archive.c_str());  // where it is still empty
+    place_.give_up();
     return false;
   }
   for (Helper* h : helpers())
@@ -260,7 +195,7 @@ void Run::prepare_readers() {
     plans_.push_back(std::move(*plan));
   };
   const auto place = [&](const std::string& program) {
-    return ReaderPlace{program, directory_, run_, getpid(), options_.node_memory_bytes};
+    return ReaderPlace{program, directory_, place_.run, getpid(), options_.node_memory_bytes};
   };
   if (!request_.gst_debug.empty())
     add(gstreamer_reader(place(parts_.gst), request_.gst_debug), "; GStreamer's log is not read");
@@ -434,14 +369,14 @@ void Run::check_place() {
   if (place_lost_ || now < next_place_check_) return;
   next_place_check_ = now + kPlaceCheck;
   if (daemon_.pid < 0) return;
-  if (inode_of(directory_.path) == place_ &&
+  if (inode_of(directory_.path) == place_.inode &&
       (now - daemon_.started < kReadyPatience ||  // it is about to make its sockets
        inode_of(directory_.path + "/control.ipc") != 0))
     return;
   const std::string gone =
       directory_.path + ": was taken away (logind does that at a logout; loginctl enable-linger keeps it)";
   transport::remove_run_directory(directory_);
-  auto made = transport::new_run_directory(run_);
+  auto made = transport::new_run_directory(place_.run);
   if (!made) {
     place_lost_ = true;
     say(gone + ", and cannot be made again (" + made.error().message +
@@ -450,7 +385,7 @@ void Run::check_place() {
         "starts from now on are not watched");
     return;
   }
-  place_ = inode_of(directory_.path);
+  place_.inode = inode_of(directory_.path);
   say(gone + "; it is made again, and the daemon started anew");
   for (Helper* h : helpers()) h->options.inherited = {transport::claim_of(directory_)};
   for (const ReaderPlan& plan : plans_)  // for programs yet to come
