@@ -40,6 +40,7 @@ constexpr DurationNs kLastLook = seconds(1);         // for the agent to hand ov
 constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sources that do not end
 constexpr DurationNs kSilentEnd = seconds(2);  // of the job's end on, before it is said what is waited for
 constexpr DurationNs kSayAgain = seconds(10);
+constexpr DurationNs kNudge = milliseconds(500);
 constexpr DurationNs kEndPatience = seconds(1);  // with a daemon that has closed the books, to end
 constexpr DurationNs kPlaceCheck = seconds(1);
 constexpr DurationNs kRestartPause = milliseconds(200);
@@ -256,7 +257,6 @@ void Run::start_again_if_due(Helper& helper) {
   if (helper.pid < 0) helper.restart_at = clock_.monotonic() + helper.pause;
 }
 
-// The daemon answers.
 bool Run::wait_ready() {
   const TimeNs until = clock_.monotonic() + kReadyPatience;
   auto control =
@@ -411,7 +411,6 @@ void Run::supervise() {
   }
 }
 
-// Whoever waits for us is not left to guess.
 void Run::say_what_is_waited_for(const std::string& what) {
   if (signals_.wish_to_end()) wants_to_leave_ = true;
   const TimeNs now = clock_.monotonic();
@@ -421,8 +420,7 @@ void Run::say_what_is_waited_for(const std::string& what) {
       " so far; interrupt to leave it to end by itself)");
 }
 
-// An interrupt within the first seconds was meant for the job.
-bool Run::may_leave() {
+bool Run::may_leave() {  // an interrupt within the first seconds was meant for the job
   return wants_to_leave_ && clock_.monotonic() - ended_at_ >= kSilentEnd;
 }
 
@@ -440,12 +438,15 @@ RunAccount Run::close_books() {
   // daemon waits for.
   const TimeNs ask = clock_.monotonic() + kLastLook;
   std::map<Helper*, pid_t> told;
+  TimeNs next_nudge{};
   while (clock_.monotonic() < until && !may_leave()) {
     reap();
+    const bool nudge = clock_.monotonic() >= next_nudge;
+    if (nudge) next_nudge = clock_.monotonic() + kNudge;
     for (Helper* h : helpers()) {
-      if (h->pid < 0 || std::exchange(told[h], h->pid) == h->pid) continue;
-      if (h != &daemon_) kill(h->pid, SIGTERM);
-      kill(h->pid, SIGCONT);  // one that somebody has stopped would neither hand over nor write
+      if (h->pid < 0) continue;
+      if (std::exchange(told[h], h->pid) != h->pid && h != &daemon_) kill(h->pid, SIGTERM);
+      if (nudge) kill(h->pid, SIGCONT);  // one that somebody has stopped would neither hand over nor write
     }
     // If it died, its successor takes over where the archive stands, and has to be told again.
     if (daemon_.pid < 0) sent = false;
@@ -491,7 +492,6 @@ RunAccount Run::close_books() {
   return {};
 }
 
-// SIGTERM tells them what the daemon tells them, too: finish.
 void Run::end_helpers(bool books_closed) {
   const auto all = helpers();
   for (auto h = all.rbegin(); h != all.rend(); ++h) {
