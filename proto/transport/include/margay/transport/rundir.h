@@ -3,7 +3,7 @@
 //   BASE/margay-UID/RUN/          0700
 //     ingest.ipc  reports.ipc  control.ipc     ZeroMQ endpoints of the daemon
 //     rings/                                   shared memory of the probes, one file per process
-//     owner.pid                                the `margay run` that owns it
+//     lock, owner.pid                          whose it is (run_claim.h)
 //
 // BASE is $MARGAY_RUNTIME_DIR, or /dev/shm (the rings must lie in memory, and the path must stay short enough
 // for a socket: 107 bytes).
@@ -27,11 +27,13 @@ struct RunDirectory {
 
 // The user's directory of runs (made, 0700, and checked to belong to the user).
 Result<std::string> user_directory();
-// Makes the directory of `run` and its rings/. Errors: kIo, kInvalidArgument (path too long for a socket).
+// The directory of `run` with its rings/, claimed for this process (run_claim.h); for one that has it, the
+// same. What is left there by processes that are gone is taken over. Errors: kUnavailable (another process
+// has it, which is named), kIo, kInvalidArgument (path too long for a socket).
 Result<RunDirectory> make_run_directory(const std::string& run);
 Result<RunDirectory> open_run_directory(const std::string& run);
-// Runs that have a directory, newest first; without those whose name begins with a dot: they are somebody's
-// own.
+// Runs that a process holds, the one that began last first; without those whose name begins with a dot: they
+// are somebody's own.
 std::vector<std::string> list_runs();
 // Removes what make_run_directory made, and what lies in it.
 void remove_run_directory(const RunDirectory& dir);
