@@ -197,7 +197,10 @@ Status make(const std::string& path) {
       return fail(ErrorCode::kUnavailable, path + ": is there already");
     return io(path);
   }
-  claims()[path] = fd;
+  if (const auto [it, added] = claims().emplace(path, fd); !added) {
+    close(it->second);  // of one that somebody took away
+    it->second = fd;
+  }
   return {};
 }
 
