@@ -43,10 +43,9 @@ class End(E2eTest):
         """A job that is about to end: (run, folder of an independent counter of its calls, its launcher)."""
         counts = os.path.join(self.place, f"counts{number}")
         os.mkdir(counts)
-        run = self.run_margay(self.workload("--plan", "A:0.4", ranks=2), name=f"end{number}",
+        run = self.run_margay(self.workload("--plan", "A:0.8", ranks=2), name=f"end{number}",
                               env={"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts})
-        launcher = wait_for(lambda: run.child("orterun") or run.child("mpirun"), "mpirun")
-        wait_for(lambda: run.status().get("sources"), "the daemon knows the ranks", poll=0.05)
+        launcher = wait_for(lambda: run.child("orterun") or run.child("mpirun"), "mpirun", poll=0.002)
         return run, counts, launcher
 
     def archived(self, run):
