@@ -1,6 +1,7 @@
 #include "margay/gst/log_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace margay::gst {
 namespace {
@@ -85,6 +86,7 @@ void LogReader::line(std::string_view text, TimeNs arrival) {
   if (!process.offset || offset < *process.offset) process.offset = offset;
   const TimeNs at = TimeNs() + parsed->since_start + *process.offset;
   process.newest = std::max(process.newest, at);
+  if (process.lost > 0) tell_lost(process, at);
   Thread& thread = thread_of(process, parsed->thread, at);
   if (thread.id == reader::kNoThread) {
     ++counts_.left_out;
@@ -97,6 +99,22 @@ void LogReader::line(std::string_view text, TimeNs arrival) {
   thread.state = state;
   thread.in_state = true;
   note_task(process, *parsed);
+}
+
+void LogReader::lost(std::int64_t pid, std::uint64_t lines) {
+  counts_.dropped += lines;
+  if (const auto it = processes_.find(pid); it != processes_.end()) it->second.lost += lines;
+}
+
+// Nobody knows whose the lines were: all threads of the process are unknown for the time, and the account of
+// its first one has the records (each line would have ended one state and begun another).
+void LogReader::tell_lost(Process& process, TimeNs at) {
+  std::uint64_t records = 2 * std::exchange(process.lost, 0);
+  for (auto& [number, thread] : process.threads) {
+    if (thread.id == reader::kNoThread) continue;
+    sink_.lost(thread.id, std::exchange(records, 0), at);
+    thread.in_state = false;
+  }
 }
 
 void LogReader::feed(std::string_view bytes, TimeNs arrival) {
@@ -134,6 +152,7 @@ void LogReader::caught_up(TimeNs now) {
 void LogReader::end_process(reader::ProcessId process) {
   for (auto it = processes_.begin(); it != processes_.end(); ++it) {
     if (it->second.id != process) continue;
+    if (it->second.lost > 0) tell_lost(it->second, it->second.newest);
     sink_.end_process(process, it->second.newest);
     processes_.erase(it);
     return;

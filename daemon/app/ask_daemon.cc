@@ -1,6 +1,7 @@
 #include "ask_daemon.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "margay/transport/dial.h"
 #include "margay/transport/local_user.h"
@@ -8,12 +9,36 @@
 
 namespace margay::app {
 
+namespace {
+
+// The archive in the working directory that was written last; "" if there is none.
+std::string newest_archive() {
+  namespace fs = std::filesystem;
+  std::error_code ec;
+  std::string newest;
+  fs::file_time_type written{};
+  for (fs::directory_iterator it(".", ec), end; !ec && it != end; it.increment(ec)) {
+    std::error_code none;
+    if (!fs::is_regular_file(it->path() / "MARGAY", none)) continue;
+    const auto at = fs::last_write_time(it->path(), none);
+    if (!none && (newest.empty() || at > written)) {
+      newest = it->path().filename();
+      written = at;
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
 Result<transport::RunDirectory> choose_run(const std::string& name) {
   if (!name.empty()) return transport::open_run_directory(name);
   const auto runs = transport::list_runs();
-  if (runs.empty())
-    return fail(ErrorCode::kNotFound, "no run is live; start one: margay run -- mpirun -np 4 ./your-program");
-  return transport::open_run_directory(runs.front());
+  if (!runs.empty()) return transport::open_run_directory(runs.front());
+  const std::string archive = newest_archive();
+  return fail(ErrorCode::kNotFound,
+              archive.empty() ? "no run is live; start one: margay run -- mpirun -np 4 ./your-program"
+                              : "no run is live; the newest archive here: margay archive info " + archive);
 }
 
 void add_trust_user(CLI::App& app) {

@@ -14,7 +14,8 @@ class App;
 
 namespace margay::app {
 
-// The run that was named, or the newest one that is live. Errors: kNotFound.
+// The run that was named, or the newest one that is live. Errors: kNotFound; the sentence names the newest
+// archive in the working directory.
 Result<transport::RunDirectory> choose_run(const std::string& name);
 
 // A daemon here, or on another machine.

@@ -108,6 +108,8 @@ int run(int argc, char** argv) {
                                      "is preloaded, nothing is compiled or linked.\n\n"
                                      "  margay run --slice 100ms --alerts alerts.jsonl --summary "
                                      "summary.json -- mpirun -np 4 lmp -in in.lj\n\n"
+                                     "The job gets the signals that are sent to `margay run`, with "
+                                     "everything ignored or blocked as it was (nohup works).\n\n"
                                      "Exit code: the job's; 128 + N if signal N ended it; 127 if it was not "
                                      "found, 126 if it could not be run;\n"
                                      "2 if something is wrong with the options (the job was not started).");
@@ -115,7 +117,9 @@ int run(int argc, char** argv) {
   run_app->add_option(
       "--summary", request.summary,
       "file for the summary at the end (JSON): events produced and where each went, phases, alerts");
-  run_app->add_option("--name", request.name, "name of the run (default: made of date and time)");
+  run_app->add_option("--name", request.name,
+                      "name of the run (default: made of date and time); one that another run has, "
+                      "or its archive, becomes NAME-2");
   run_app->add_flag("--gst-debug{*:6}", request.gst_debug,
                     "the job is, or starts, GStreamer programs: read their debug log live; functions are "
                     "states, threads are "

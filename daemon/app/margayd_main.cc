@@ -17,6 +17,7 @@
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/observe/service.h"
+#include "margay/transport/run_claim.h"
 #include "memory_budget.h"
 #include "pipeline.h"
 
@@ -84,7 +85,10 @@ int run(int argc, char** argv) {
   log_options.level = options.log_level;
   log_options.file_bytes = options.log_file_bytes;
   margay::log::start(log_options);
-  auto directory = margay::transport::make_run_directory(options.run);
+  if (options.owner_pid <= 0) margay::transport::clear_stale_runs();
+  // One with an owner comes into the directory that the owner has claimed, and holds it with them.
+  auto directory = options.owner_pid > 0 ? margay::transport::open_run_directory(options.run)
+                                         : margay::transport::make_run_directory(options.run);
   if (!directory) {
     margay::log::error(directory.error().message);
     return 1;

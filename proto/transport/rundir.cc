@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +19,9 @@
 
 #include "margay/transport/local_user.h"
 #include "trusted_path.h"
+
+#include "margay/transport/run_claim.h"
+#include "run_lock.h"
 
 namespace margay::transport {
 namespace {
@@ -145,21 +150,37 @@ Result<RunDirectory> find_run(const std::string& run, uid_t uid) {
   return fail(ErrorCode::kNotFound, "no run '" + run + "' is live (looked in " + looked + ")");
 }
 
+// Of what is in the user's directories of runs, what is a private directory of theirs: visit(place, name).
+template <class Visit>
+void each_directory(uid_t uid, Visit&& visit) {
+  for (const std::string& place : places_of(uid)) {
+    const auto base = open_place(place, uid);
+    if (!base) continue;
+    each_name(base->get(), [&](const std::string& name) {
+      if (open_private_directory_at(base->get(), name, uid, place + "/" + name)) visit(place, name);
+    });
+  }
+}
+
 bool fits(const std::string& place, const std::string& run) {
   return place.size() + 1 + run.size() + sizeof("/control.ipc") <= kLongestSocketPath;
 }
 
 // What a run of this name that has gone (with a session's XDG_RUNTIME_DIR) may have left is not this one's.
 Status make_rings(const RunDirectory& dir, const std::string& run) {
-  struct stat st {};
-  if (lstat(dir.rings().c_str(), &st) == 0) {
-    if (!S_ISLNK(st.st_mode)) return make_private(dir.rings());
-    for (const std::string& path : {shared_memory_of(dir), shared_memory_of(dir) + "/rings"})
-      if (auto ok = make_private(path); !ok) return ok;
-    return {};
-  }
   const std::string place = dir.path.substr(0, dir.path.rfind('/'));
   const bool elsewhere = place.ends_with("/margay") && variable("MARGAY_RUNTIME_DIR").empty();
+  struct stat st {};
+  if (lstat(dir.rings().c_str(), &st) == 0) {
+    // A new directory's is made with it, and empty.
+    if (!S_ISLNK(st.st_mode) && (!elsewhere || rmdir(dir.rings().c_str()) != 0))
+      return make_private(dir.rings());
+    if (S_ISLNK(st.st_mode)) {
+      for (const std::string& path : {shared_memory_of(dir), shared_memory_of(dir) + "/rings"})
+        if (auto ok = make_private(path); !ok) return ok;
+      return {};
+    }
+  }
   const auto memory = elsewhere ? memory_directory() : Result<std::string>(place);
   if (!memory || *memory == place) return make_private(dir.rings());
   std::error_code ec;
@@ -173,6 +194,15 @@ Status make_rings(const RunDirectory& dir, const std::string& run) {
   if (symlink((own + "/rings").c_str(), dir.rings().c_str()) != 0)
     return fail(ErrorCode::kIo, dir.rings() + ": cannot be made: " + std::strerror(errno));
   return {};
+}
+
+// Of what lies in the user's directory: a run, or what a process that was killed was about to make or take
+// away. Other names with a dot are somebody's own.
+bool is_run(const std::string& name) {
+  long pid = 0;
+  if (std::sscanf(name.c_str(), ".new-%ld-", &pid) == 1 || std::sscanf(name.c_str(), ".old-%ld-", &pid) == 1)
+    return pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  return name[0] != '.';
 }
 
 }  // namespace
@@ -220,28 +250,82 @@ Result<std::string> user_directory() {
   return memory_directory();
 }
 
-Result<RunDirectory> make_run_directory(const std::string& run) {
+namespace {
+
+Result<RunDirectory> place_of(const std::string& run) {
   if (!is_name(run)) return fail(ErrorCode::kInvalidArgument, "'" + run + "' is not the name of a run");
   // The owner's has been made when the daemon makes it again.
   auto there = find_run(run, geteuid());
-  if (!there && there.error().code != ErrorCode::kNotFound) return tl::unexpected(there.error());
-  RunDirectory dir;
-  if (there) {
-    dir = *there;
-  } else {
-    auto base = user_directory();
-    if (!base) return tl::unexpected(base.error());
-    // A session's directory may have a name as long as it likes.
-    if (!fits(*base, run) && variable("MARGAY_RUNTIME_DIR").empty()) base = memory_directory();
-    if (!base) return tl::unexpected(base.error());
-    dir.path = *base + "/" + run;
-    if (!fits(*base, run))
-      return fail(ErrorCode::kInvalidArgument,
-                  dir.path + ": too long for a socket; set MARGAY_RUNTIME_DIR to something shorter");
-    if (auto ok = make_private(dir.path); !ok) return tl::unexpected(ok.error());
-  }
-  if (auto ok = make_rings(dir, run); !ok) return tl::unexpected(ok.error());
+  if (there || there.error().code != ErrorCode::kNotFound) return there;
+  auto base = user_directory();
+  if (!base) return tl::unexpected(base.error());
+  // A session's directory may have a name as long as it likes.
+  if (!fits(*base, run) && variable("MARGAY_RUNTIME_DIR").empty()) base = memory_directory();
+  if (!base) return tl::unexpected(base.error());
+  RunDirectory dir{*base + "/" + run};
+  if (!fits(*base, run))
+    return fail(ErrorCode::kInvalidArgument,
+                dir.path + ": too long for a socket; set MARGAY_RUNTIME_DIR to something shorter");
   return dir;
+}
+
+}  // namespace
+
+Result<RunDirectory> make_run_directory(const std::string& run) {
+  auto dir = place_of(run);
+  if (!dir) return dir;
+  for (int tries = 0;; ++tries) {
+    auto made = claim::make(dir->path);
+    if (!made && made.error().code == ErrorCode::kUnavailable) {
+      if (auto ok = make_private(dir->path); !ok) return tl::unexpected(ok.error());
+      made = claim::take_over(dir->path);
+      // It was taken away between the two.
+      if (!made && made.error().code == ErrorCode::kNotFound && tries < 3) continue;
+    }
+    if (!made) return tl::unexpected(made.error());
+    if (auto ok = make_rings(*dir, run); !ok) return tl::unexpected(ok.error());
+    return dir;
+  }
+}
+
+Result<RunDirectory> new_run_directory(const std::string& run) {
+  auto dir = place_of(run);
+  if (!dir) return dir;
+  auto made = claim::make(dir->path);
+  if (!made && made.error().code == ErrorCode::kUnavailable) {
+    const std::string who = claim::holder(dir->path);
+    if (claim::clear(dir->path)) made = claim::make(dir->path);
+    if (!made && made.error().code == ErrorCode::kUnavailable)
+      return fail(ErrorCode::kUnavailable, "the name '" + run + "' is taken (" + who + ")");
+  }
+  if (!made) return tl::unexpected(made.error());
+  if (auto ok = make_rings(*dir, run); !ok) return tl::unexpected(ok.error());
+  return dir;
+}
+
+int claim_of(const RunDirectory& dir) {
+  return claim::descriptor(dir.path);
+}
+
+bool is_live(const RunDirectory& dir) {
+  return claim::look(dir.path) != claim::Hold::kNobody;
+}
+
+std::size_t clear_stale_runs() {
+  std::size_t cleared = 0;
+  std::vector<std::string> found;
+  each_directory(geteuid(), [&](const std::string& place, const std::string& name) {
+    if (is_run(name)) found.push_back(place + "/" + name);
+  });
+  for (const std::string& path : found) {
+    const fs::path memory = shared_memory_of(RunDirectory{path});
+    if (claim::look(path) != claim::Hold::kNobody || !claim::clear(path)) continue;
+    ++cleared;
+    std::error_code ec;
+    if (memory != path && memory.filename() == "." + fs::path(path).filename().string())
+      fs::remove_all(memory, ec);
+  }
+  return cleared;
 }
 
 Result<RunDirectory> open_run_directory(const std::string& run) {
@@ -264,19 +348,17 @@ Status check_run_directory(const RunDirectory& dir) {
 }
 
 std::vector<std::string> list_runs() {
-  const uid_t uid = trusted_user();
+  std::vector<std::pair<fs::file_time_type, std::string>> live;
+  each_directory(trusted_user(), [&](const std::string& place, const std::string& name) {
+    const RunDirectory dir{place + "/" + name};
+    std::error_code none;
+    if (name[0] != '.' && is_name(name) && is_live(dir))
+      live.emplace_back(fs::last_write_time(dir.owner_file(), none), name);
+  });
+  std::sort(live.rbegin(), live.rend());
   std::vector<std::string> runs;
-  for (const std::string& place : places_of(uid)) {
-    const auto base = open_place(place, uid);
-    if (!base) continue;
-    each_name(base->get(), [&](const std::string& name) {
-      if (name[0] != '.' && is_name(name) &&
-          open_private_directory_at(base->get(), name, uid, place + "/" + name))
-        runs.push_back(name);
-    });
-  }
-  std::sort(runs.rbegin(), runs.rend());
-  runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+  for (auto& [since, name] : live)
+    if (std::find(runs.begin(), runs.end(), name) == runs.end()) runs.push_back(std::move(name));
   return runs;
 }
 
@@ -288,6 +370,7 @@ void remove_run_directory(const RunDirectory& dir) {
   if (memory != dir.path && memory.filename() == "." + fs::path(dir.path).filename().string())
     fs::remove_all(memory, ec);
   fs::remove_all(dir.path, ec);
+  claim::give_up(dir.path);  // after that: nobody is to take over half of it
 }
 
 }  // namespace margay::transport

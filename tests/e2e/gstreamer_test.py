@@ -1,31 +1,41 @@
 """GStreamer's debug log, read live: functions are states, threads are resources."""
 import collections
+import contextlib
 import csv
 import os
+import re
 import shutil
+import signal
 import subprocess
 import textwrap
 import unittest
 
-from e2e import E2eTest, LONG, dump, end_process, read_text, wait_for
+from e2e import E2eTest, LONG, dump, end_process, read_text, wait_for, plant
 
 # Writes a log as GStreamer does, of two threads that take turns, and the same lines into a file of its own.
 WRITER = textwrap.dedent("""
     import os, sys, time
     begin = time.monotonic_ns()
     pid = os.getpid()
-    with open(os.environ["GST_DEBUG_FILE"], "w") as log, open("copy", "w") as copy:
+    log_name = os.environ["GST_DEBUG_FILE"].replace("%p", str(pid)).replace("%r", "4711")  # as GStreamer does
+    pace, longest = int(os.environ.get("PACE", "10")), 0
+    with open(log_name, "w") as log, open("copy", "w") as copy:
         for i in range(int(sys.argv[1])):
             at = time.monotonic_ns() - begin
             line = (f"0:00:{at // 10**9:02}.{at % 10**9:09} {pid} 0x{(i % 2) + 1:x} DEBUG     GST_X "
                     f"f.c:{i}:function{i % 7}:<o> text {i}\\n")
             if i % 50 == 49:
                 line += "and more of it\\n"
+            before = time.monotonic_ns()
             log.write(line)
-            copy.write(line)
             log.flush()
-            if i % 10 == 0:
+            longest = max(longest, time.monotonic_ns() - before)
+            copy.write(line)
+            if i % pace == 0:
                 time.sleep(0.002)
+                while i == 5000 and os.path.exists("hold"):
+                    time.sleep(0.01)
+    print("longest write", longest, flush=True)
     assert os.environ["GST_DEBUG"] == os.environ.get("EXPECTED", "*:6"), os.environ["GST_DEBUG"]
 """)
 
@@ -36,6 +46,13 @@ def visits_of(run):
         if row["state"] not in ("Absent", "Unknown", "Compute"):
             visits[row["leaf"]][row["state"]] += int(row["visits"])
     return visits
+
+
+def account_of_lines(run):
+    """(lines read, became states, further text, not understood, left out, dropped) as the reader's last words have them."""
+    found = re.findall(r"GStreamer: (\d+) lines: (\d+) became states, (\d+) were further text, (\d+) could not be understood, "
+                       r"(\d+) left out, (\d+) were dropped before they were read", read_text(os.path.join(run.archive, "log")))
+    return tuple(map(int, found[-1]))
 
 
 class GStreamer(E2eTest):
@@ -50,7 +67,8 @@ class GStreamer(E2eTest):
         self.check_conservation(run, 2)
         self.check_cells(run)
         self.check_archive(run)
-        self.assertIn("GStreamer: 5100 lines: 5000 became states, 100 were further text, 0 could not be understood, 0 left out",
+        self.assertIn("GStreamer: 5100 lines: 5000 became states, 100 were further text, 0 could not be understood, 0 left out, 0 were "
+                      "dropped before they were read",
                       read_text(os.path.join(run.archive, "log")))
         visits = visits_of(run)
         self.assertEqual(len(visits), 2)
@@ -59,6 +77,51 @@ class GStreamer(E2eTest):
             for function in range(7):
                 expected = sum(1 for i in range(5000) if i % 2 == thread and i % 7 == function)
                 self.assertEqual(counts[thread][f"function{function}"], expected, (thread, function))
+
+    def test_a_reader_that_is_stopped_is_not_waited_for(self):
+        # Far more than is kept for it: 600,000 lines of 70 bytes and more, 32 MiB.
+        lines, hold = 600_000, os.path.join(self.place, "hold")
+        with open(hold, "w", encoding="utf-8"):
+            pass
+        run = self.write(lines, env={"PACE": "1000"})
+        reader = wait_for(lambda: run.child("margay-gst"), "the reader")
+        wait_for(lambda: run.produced_so_far() > 1000, "events")
+        end_process(reader, signal.SIGSTOP)
+        wait_for(lambda: plant.state_of(reader) == "T", "the reader is stopped")
+        os.unlink(hold)
+        most = 0
+
+        def kept():
+            nonlocal most
+            folder = os.path.join(run.control_directory(), "gst")
+            with contextlib.suppress(OSError):
+                most = max(most, sum(os.stat(os.path.join(folder, name)).st_blocks * 512 for name in os.listdir(folder)))
+            return "longest write" in run.stdout
+        # `margay run` has the reader go on when the job has ended, and not before.
+        wait_for(kept, "the program writes to its end", poll=0.002)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        read, states, text, bad, left_out, dropped = account_of_lines(run)
+        print(f"  {read} lines read, {dropped} dropped; {most >> 20} MiB kept; {run.stdout.strip()} ns", flush=True)
+        self.assertEqual(read + dropped, lines + lines // 50)
+        self.assertEqual((read, bad, left_out), (states + text, 0, 0))
+        self.assertGreater(dropped, 0)
+        self.assertLess(most, 64 << 20)
+        # Where they are counted: the account, the last line.
+        events = run.summary["events"]
+        self.assertEqual(events["probe_dropped"], 2 * dropped)
+        # Those that had waited so long that their slices could no longer be amended are late.
+        self.assertEqual(events["produced"], events["modelled"] + events["late_dropped"] + events["probe_dropped"], events)
+        self.assertRegex(run.stderr, r"[\d,]+ lost; ")
+
+    def test_several_programs_write_at_once(self):
+        with open(os.path.join(self.place, "writer.py"), "w", encoding="utf-8") as file:
+            file.write(WRITER)
+        python = shutil.which("python3")
+        run = self.run_margay(["sh", "-c", " & ".join([f"{python} writer.py 2000"] * 3) + " & wait"], flags=["--gst-debug"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertEqual(account_of_lines(run), (6120, 6000, 120, 0, 0, 0))
+        self.assertEqual(len(run.summary["sources"]), 6)
+        self.check_conservation(run, 6)
 
     def test_what_the_user_has_set_goes_before(self):
         run = self.write(10, env={"GST_DEBUG": "3", "EXPECTED": "3"})
@@ -100,7 +163,7 @@ class GStreamer(E2eTest):
         # The next one is the same source, and what had not been delivered is counted.
         self.assertEqual(sorted(s["resource"].rsplit("/", 1)[1] for s in run.summary["sources"]), ["main", "thread1"])
         events = run.summary["events"]
-        self.assertEqual(events["produced"], events["modelled"] + events["wire_lost"], events)
+        self.assertEqual(events["produced"], events["modelled"] + events["wire_lost"] + events["probe_dropped"], events)
 
 
 if __name__ == "__main__":

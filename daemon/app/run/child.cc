@@ -58,12 +58,18 @@ Result<pid_t> spawn(const ChildOptions& o) {
       }
     }
     for (const auto& [key, value] : o.environment) setenv(key.c_str(), value.c_str(), 1);
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    if (o.block_term) sigaddset(&blocked, SIGTERM);
-    pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
-    for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD, SIGWINCH})
-      signal(s, SIG_DFL);
+    for (const int fd : o.inherited) fcntl(fd, F_SETFD, 0);
+    if (o.signals) {
+      // Dispositions are as they were given, for this program changes none but SIGCHLD's.
+      if (o.signals->child_ignored) signal(SIGCHLD, SIG_IGN);
+      pthread_sigmask(SIG_SETMASK, &o.signals->mask, nullptr);
+    } else {
+      for (int s = 1; s <= SIGRTMAX; ++s) signal(s, SIG_DFL);
+      sigset_t blocked;
+      sigemptyset(&blocked);
+      if (o.block_term) sigaddset(&blocked, SIGTERM);
+      pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+    }
     execvp(argv[0], argv.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t n = write(report[1], &error, sizeof error);
@@ -89,7 +95,7 @@ int exit_code_of(int status) {
   return 1;
 }
 
-void end_child(pid_t pid, DurationNs patience, DurationNs grace) {
+bool end_child(pid_t pid, DurationNs patience, DurationNs grace) {
   const SystemClock clock;
   const auto gone = [&](DurationNs limit) {
     const TimeNs until = clock.monotonic() + limit;
@@ -100,11 +106,12 @@ void end_child(pid_t pid, DurationNs patience, DurationNs grace) {
       usleep(2000);
     }
   };
-  if (gone(patience)) return;
+  if (gone(patience)) return true;
   kill(pid, SIGTERM);
-  if (gone(grace)) return;
+  kill(pid, SIGCONT);
+  if (gone(grace)) return true;
   kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
+  return gone(seconds(2));
 }
 
 }  // namespace margay::app

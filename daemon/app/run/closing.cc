@@ -21,25 +21,33 @@ std::string make_run_name() {
   localtime_r(&now, &local);
   std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
   char name[48];
-  std::snprintf(name, sizeof name, "%s-%04x", stamp, std::random_device{}() & 0xffffu);
+  std::snprintf(name, sizeof name, "%s-%08x", stamp, std::random_device{}() & 0xffffffffu);
   return name;
 }
 
-std::uint64_t write_summary(const std::string& from_daemon, const Ending& ending) {
-  auto j = nlohmann::ordered_json::parse(from_daemon, nullptr, false);
-  if (!j.is_object()) {
-    j = nlohmann::ordered_json::object();
+void write_summary(const RunAccount& account, bool watched, const Ending& ending) {
+  if (ending.file.empty()) return;
+  auto j = nlohmann::ordered_json::parse(account.json, nullptr, false);
+  if (!j.is_object()) j = nlohmann::ordered_json::object();
+  if (!watched)
     j["error"] = "the job ran without Margay";
+  else if (account.from == RunAccount::From::kNobody)
+    j["error"] = "the daemon did not answer, and the archive cannot be read: nothing is known of the events";
+  else if (!account.closed)
+    j["error"] =
+        "the daemon did not answer: events are those that the archive has; what came after them is unknown";
+  if (watched) {
+    j["told_by"] = account.from == RunAccount::From::kDaemon    ? "daemon"
+                   : account.from == RunAccount::From::kArchive ? "archive"
+                                                                : "nobody";
+    j["complete"] = account.complete();
   }
-  const auto alerts = j.value("alerts", std::uint64_t{0});
   j["exit_code"] = ending.exit_code;
   j["duration_ns"] = ending.duration.value;
-  if (ending.file.empty()) return alerts;
   std::ofstream out(ending.file, std::ios::trunc);
   out << j.dump() << '\n';
   out.flush();
   if (!out) say(ending.file + ": cannot be written: " + std::strerror(errno));
-  return alerts;
 }
 
 std::string nothing_seen(const RunRequest& request) {

@@ -1,10 +1,10 @@
 // What `margay run` says and writes of a run, its name included.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "margay/base/time.h"
+#include "run_account.h"
 #include "run_command.h"
 
 namespace margay::app {
@@ -18,8 +18,8 @@ struct Ending {
   int exit_code = 0;
   DurationNs duration{};
 };
-// The daemon's summary ("" where there was no daemon), and how the job ended. Returns the number of alerts.
-std::uint64_t write_summary(const std::string& from_daemon, const Ending& ending);
+// What is known, by whom (`watched`: there was a daemon), and how the job ended.
+void write_summary(const RunAccount& account, bool watched, const Ending& ending);
 
 // The sentence for a run in which no source was seen.
 std::string nothing_seen(const RunRequest& request);

@@ -1,11 +1,9 @@
 #include "readers.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/statvfs.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -32,19 +30,23 @@ std::vector<std::string> arguments_of(const ReaderPlace& place) {
 Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level) {
   ReaderPlan plan;
   plan.what = "the reader of GStreamer's log";
-  const std::string pipe = transport::shared_memory_of(place.directory) + "/gst";
-  if (mkfifo(pipe.c_str(), 0600) != 0) return fail(ErrorCode::kIo, pipe + ": " + std::strerror(errno));
-  // The job's writes must neither fail nor wait for a reader that is started again.
-  plan.hold = open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  if (plan.hold < 0) return fail(ErrorCode::kIo, pipe + ": " + std::strerror(errno));
-  constexpr int kPipeBytes = 1 << 20;
-  static_cast<void>(fcntl(plan.hold, F_SETPIPE_SZ, kPipeBytes));  // as it is, then
+  const std::string log = transport::shared_memory_of(place.directory) + "/gst";
+  auto spool = gst::LogSpool::open(log);
+  if (!spool) return tl::unexpected(spool.error());
+  // Far below what is free: a full file system drops lines that nobody can count.
+  constexpr std::uint64_t kMost = std::uint64_t{32} << 20, kLeast = std::uint64_t{1} << 20;
+  struct statvfs room {};
+  plan.most_bytes = kMost;
+  if (statvfs(log.c_str(), &room) == 0)
+    plan.most_bytes = std::clamp<std::uint64_t>(room.f_bavail * room.f_frsize / 4, kLeast, kMost);
   plan.options.arguments = arguments_of(place);
-  plan.options.arguments.insert(plan.options.arguments.end(), {"--pipe", pipe});
+  plan.options.arguments.insert(plan.options.arguments.end(),
+                                {"--log", log, "--log-memory", std::to_string(plan.most_bytes) + "b"});
   const char* const set = std::getenv("GST_DEBUG");
   plan.job_environment = {{"GST_DEBUG", set != nullptr && *set != '\0' ? set : level},
                           {"GST_DEBUG_NO_COLOR", "1"},
-                          {"GST_DEBUG_FILE", pipe}};
+                          {"GST_DEBUG_FILE", spool->file_pattern()}};
+  plan.spool = std::make_unique<gst::LogSpool>(std::move(*spool));
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "../options.h"
 #include "child.h"
 #include "margay/base/result.h"
+#include "margay/gst/log_spool.h"
 #include "margay/transport/rundir.h"
 
 namespace margay::app {
@@ -18,7 +20,9 @@ struct ReaderPlan {
   std::string what;  // "the reader of GStreamer's log"
   ChildOptions options;
   std::vector<std::pair<std::string, std::string>> job_environment;
-  int hold = -1;  // a file to be kept open as long as the job lives
+  // Of what the job writes for it: to be kept within `most_bytes`, whatever the reader does.
+  std::unique_ptr<gst::LogSpool> spool;
+  std::uint64_t most_bytes = 0;
   // There when the reader is ready for the job: KEY=VALUE lines of more environment; "": it needs no waiting.
   std::string ready_file;
   std::string note_file;  // what it has to say to the user then; "" or not there: nothing
@@ -34,8 +38,8 @@ struct ReaderPlace {
   std::string traces() const { return archive + "/lttng"; }
 };
 
-// Of GStreamer's debug log: a pipe in the run's directory that the job writes to. `level` is what GST_DEBUG
-// is to be ("*:6"); one that the user has set goes before. Errors: kIo (no pipe).
+// Of GStreamer's debug log: files in the run's directory that the job writes. `level` is what GST_DEBUG is to
+// be ("*:6"); one that the user has set goes before. Errors: those of gst::LogSpool::open.
 Result<ReaderPlan> gstreamer_reader(const ReaderPlace& place, const std::string& level);
 
 // Of LTTng: `helpers` are preloaded ("pthread,libc", or "none"), `rules` are files of what events mean.

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,17 +16,20 @@
 
 #include "child.h"
 #include "closing.h"
+#include "job_signals.h"
 #include "margay/base/text.h"
 #include "margay/config/units.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/text.h"
 #include "margay/transport/local_user.h"
-#include "margay/terminal/unwatched.h"
+#include "margay/transport/run_claim.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
 #include "preload.h"
 #include "readers.h"
+#include "run_account.h"
+#include "run_place.h"
 
 namespace margay::app {
 namespace {
@@ -39,6 +41,11 @@ constexpr DurationNs kReadyPatience = seconds(10);
 constexpr DurationNs kFinishPatience = seconds(30);  // for the daemon's answer, restarts included
 constexpr DurationNs kLastLook = seconds(1);         // for the agent to hand over what the job has left
 constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sources that do not end
+constexpr DurationNs kSilentEnd = seconds(2);  // of the job's end on, before it is said what is waited for
+constexpr DurationNs kSayAgain = seconds(10);
+constexpr DurationNs kNudge = milliseconds(500);
+constexpr DurationNs kEndPatience = seconds(1);  // with a daemon that has closed the books, to end
+constexpr DurationNs kPlaceCheck = seconds(1);
 constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
 constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -53,17 +60,19 @@ struct Helper {
   DurationNs pause = kRestartPause;
   TimeNs restart_at{};
   TimeNs started{};
-  bool done = false;  // ended in order, with nothing left to do
+  bool done = false;         // ended in order, with nothing left to do
+  bool told_to_end = false;  // by us, to be started again
 };
 
 class Run {
  public:
-  Run(const RunRequest& request, Options options, Installation installation)
-      : request_(request), options_(std::move(options)), parts_(std::move(installation)) {}
+  Run(const RunRequest& request, Options options, Installation installation, JobSignals& signals)
+      : request_(request), options_(std::move(options)), parts_(std::move(installation)), signals_(signals) {}
   int operator()();
 
  private:
   bool prepare();
+  void check_place();
   void prepare_readers();
   void wait_for_readers();
   // The daemon first.
@@ -74,20 +83,25 @@ class Run {
   int start_job();
   void supervise();
   void reap();
-  void handle_signal(const signalfd_siginfo& info);
   void show_reports();
   void finish();
-  void print_end();
+  RunAccount close_books();
+  void end_helpers(bool books_closed);
+  void say_what_is_waited_for(const std::string& what);
+  bool may_leave();
+  void print_end(const RunAccount& account);
   Ending ending() const { return {request_.summary, exit_code_, job_end_ - job_begin_}; }
 
   const RunRequest& request_;
   Options options_;
   Installation parts_;
   SystemClock clock_;
-  std::string run_;
   CommonFlags flags_;
   transport::RunDirectory directory_;
   Preload preload_;
+  RunPlace place_;
+  bool place_lost_ = false;
+  TimeNs next_place_check_{};
   bool watched_ = false;  // the daemon came up
   zmq::context_t context_{1};
   std::optional<transport::Socket> reports_;
@@ -99,9 +113,13 @@ class Run {
   pid_t job_ = -1;
   bool job_ended_ = false;
   int exit_code_ = 1;
-  std::uint64_t alerts_ = 0;
   TimeNs job_begin_{}, job_end_{};
-  int signals_ = -1;
+  TimeNs ended_at_{};  // monotonic
+  TimeNs say_next_{};
+  bool wants_to_leave_ = false, left_ = false;
+  // The first daemon's: it is reached although the directory is gone.
+  std::optional<transport::Socket> control_;
+  JobSignals& signals_;
 };
 
 // What is recorded of a command: an argument of the daemon's, and the kernel takes none of more than 128 KiB.
@@ -117,18 +135,13 @@ std::string command_text(const std::vector<std::string>& arguments) {
 }
 
 bool Run::prepare() {
-  run_ = request_.name.empty() ? make_run_name() : request_.name;
-  auto directory = transport::make_run_directory(run_);
-  if (!directory) {
-    say(directory.error().message + "; the job runs without Margay");
-    return false;
-  }
-  directory_ = *directory;
-  std::ofstream(directory_.owner_file()) << getpid() << '\n';
+  const auto place = claim_place(request_);
+  if (!place) return false;
+  place_ = *place;
+  directory_ = place_.directory;
   flags_ = request_.flags;
-  if (flags_.archive.empty()) flags_.archive = "margay-" + run_;
+  flags_.archive = place_.archive;
   std::error_code ec;
-  flags_.archive = fs::absolute(flags_.archive, ec).string();
   if (!flags_.alerts.empty()) {
     flags_.alerts = fs::absolute(flags_.alerts, ec).string();
     std::ofstream file(flags_.alerts, std::ios::trunc);  // a new run, a new list: there from the first moment
@@ -144,15 +157,15 @@ bool Run::prepare() {
   const std::string command = command_text(request_.command);
 
   daemon_.what = "the daemon";
-  daemon_.options.arguments = {parts_.daemon,           "--run", run_, "--command", command, "--owner-pid",
-                               std::to_string(getpid())};
+  daemon_.options.arguments = {
+      parts_.daemon, "--run", place_.run, "--command", command, "--owner-pid", std::to_string(getpid())};
   for (auto& a : flags_.to_arguments()) daemon_.options.arguments.push_back(a);
   node_.what = "the node agent";
   node_.options.arguments = {parts_.node,
                              "--run-dir",
                              directory_.path,
                              "--run",
-                             run_,
+                             place_.run,
                              "--owner-pid",
                              std::to_string(getpid()),
                              "--period",
@@ -165,6 +178,8 @@ bool Run::prepare() {
   prepare_readers();
   for (Helper* h : helpers()) {
     h->options.own_session = true;
+    h->options.inherited = {
+        transport::claim_of(directory_)};  // as long as one of them lives, it is the run's
     h->options.null_input = true;
     h->options.output = directory_.path + "/log";
   }
@@ -176,7 +191,7 @@ bool Run::prepare() {
     say("the daemon did not start; the job runs without Margay");
     if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(2));
     daemon_.pid = -1;
-    transport::remove_run_directory(directory_);
+    place_.give_up();
     return false;
   }
   for (Helper* h : helpers())
@@ -203,7 +218,7 @@ void Run::prepare_readers() {
     plans_.push_back(std::move(*plan));
   };
   const auto place = [&](const std::string& program) {
-    return ReaderPlace{program, directory_, run_, getpid(), options_.node_memory_bytes, flags_.archive};
+    return ReaderPlace{program, directory_, place_.run, getpid(), options_.node_memory_bytes, flags_.archive};
   };
   if (!request_.gst_debug.empty())
     add(gstreamer_reader(place(parts_.gst), request_.gst_debug), "; GStreamer's log is not read");
@@ -266,25 +281,26 @@ void Run::start_again_if_due(Helper& helper) {
   if (helper.pid < 0) helper.restart_at = clock_.monotonic() + helper.pause;
 }
 
-// The daemon answers.
 bool Run::wait_ready() {
   const TimeNs until = clock_.monotonic() + kReadyPatience;
   auto control =
       transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
   if (!control) return false;
+  control_.emplace(std::move(*control));
   wire::ControlRequest request;
   request.set_version(wire::kWireVersion);
   request.set_kind(wire::ControlRequest::STATUS);
   bool sent = false;
-  transport::Socket* const sockets[] = {&*control};
+  transport::Socket* const sockets[] = {&*control_};
   while (clock_.monotonic() < until) {
+    signals_.hold();
     int status;
     if (waitpid(daemon_.pid, &status, WNOHANG) == daemon_.pid) {
       daemon_.pid = -1;
       return false;
     }
-    if (!sent) sent = control->try_send(request);
-    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)) && control->try_receive())
+    if (!sent) sent = control_->try_send(request);
+    if (transport::wait_readable(sockets, std::chrono::milliseconds(20)) && control_->try_receive())
       return true;
   }
   return false;
@@ -293,6 +309,7 @@ bool Run::wait_ready() {
 int Run::start_job() {
   ChildOptions job;
   job.arguments = request_.command;
+  job.signals = signals_.given();
   if (watched_) {
     job.environment = {{"MARGAY_RUN_DIR", transport::shared_memory_of(directory_)}};
     std::vector<std::string> readers_want;
@@ -305,6 +322,7 @@ int Run::start_job() {
     job.environment.emplace_back("LD_PRELOAD",
                                  preload_list(std::getenv("LD_PRELOAD"), preload_.path(), readers_want));
   }
+  signals_.hold();
   job_begin_ = clock_.realtime();
   auto pid = spawn(job);
   if (!pid) {
@@ -314,6 +332,7 @@ int Run::start_job() {
     return pid.error().code == ErrorCode::kNotFound ? 127 : 126;
   }
   job_ = *pid;
+  signals_.release(job_);
   return 0;
 }
 
@@ -325,12 +344,18 @@ void Run::reap() {
     if (pid == job_) {
       job_ended_ = true;
       job_end_ = clock_.realtime();
+      ended_at_ = clock_.monotonic();
       exit_code_ = exit_code_of(status);
       continue;
     }
     for (Helper* h : helpers())
       if (pid == h->pid) {
         h->pid = -1;
+        if (h == &daemon_) control_.reset();
+        if (std::exchange(h->told_to_end, false)) {
+          h->restart_at = TimeNs();
+          continue;
+        }
         const TimeNs now = clock_.monotonic();
         h->pause = now - h->started > seconds(60) ? kRestartPause : std::min(h->pause * 2, kLongestPause);
         h->restart_at = now + h->pause;
@@ -347,14 +372,6 @@ void Run::reap() {
   }
 }
 
-void Run::handle_signal(const signalfd_siginfo& info) {
-  const int signal = static_cast<int>(info.ssi_signo);
-  if (signal == SIGCHLD) return;
-  // What the terminal sends goes to the whole process group: the job has it already.
-  const bool from_terminal = info.ssi_code == SI_KERNEL;
-  if (job_ > 0 && !job_ended_ && !from_terminal) kill(job_, signal);
-}
-
 void Run::show_reports() {
   if (!reports_) return;
   while (auto frame = reports_->try_receive()) {
@@ -367,55 +384,111 @@ void Run::show_reports() {
   }
 }
 
+// logind takes away what a user has in shared memory and below /run/user when the last session ends
+// (RemoveIPC). The daemon has its sockets there, and processes yet to come look for it: it is made anew, and
+// the daemon started again, which loses nothing. What is mapped already stays so.
+void Run::check_place() {
+  const TimeNs now = clock_.monotonic();
+  if (place_lost_ || now < next_place_check_) return;
+  next_place_check_ = now + kPlaceCheck;
+  if (daemon_.pid < 0) return;
+  if (inode_of(directory_.path) == place_.inode &&
+      (now - daemon_.started < kReadyPatience ||  // it is about to make its sockets
+       inode_of(directory_.path + "/control.ipc") != 0))
+    return;
+  const std::string gone =
+      directory_.path + ": was taken away (logind does that at a logout; loginctl enable-linger keeps it)";
+  transport::remove_run_directory(directory_);
+  auto made = transport::new_run_directory(place_.run);
+  if (!made) {
+    place_lost_ = true;
+    say(gone + ", and cannot be made again (" + made.error().message +
+        "): what is watched already goes on; `margay status` does not find this run, and processes that the "
+        "job "
+        "starts from now on are not watched");
+    return;
+  }
+  place_.inode = inode_of(directory_.path);
+  say(gone + "; it is made again, and the daemon started anew");
+  for (Helper* h : helpers()) h->options.inherited = {transport::claim_of(directory_)};
+  for (const ReaderPlan& plan : plans_)  // for programs yet to come
+    if (plan.spool) static_cast<void>(gst::LogSpool::open(plan.spool->directory()));
+  daemon_.told_to_end = true;
+  kill(daemon_.pid, SIGKILL);
+}
+
 void Run::supervise() {
   while (!job_ended_) {
-    pollfd p{signals_, POLLIN, 0};
+    pollfd p{signals_.descriptor(), POLLIN, 0};
     poll(&p, 1, kPollMs);
-    signalfd_siginfo info;
-    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) handle_signal(info);
+    signals_.pass_on(job_);
     reap();
     if (!watched_) continue;
-    if (!job_ended_)
+    if (!job_ended_) {
       for (Helper* h : helpers()) start_again_if_due(*h);
+      check_place();
+    }
+    for (const ReaderPlan& plan : plans_)
+      if (plan.spool) plan.spool->bound(plan.most_bytes);
     show_reports();
   }
 }
 
-// The job has ended: take what is left, close the books, end the helpers.
-void Run::finish() {
-  if (!watched_) {
-    alerts_ = write_summary("", ending());
-    return;
-  }
+void Run::say_what_is_waited_for(const std::string& what) {
+  if (signals_.wish_to_end()) wants_to_leave_ = true;
+  const TimeNs now = clock_.monotonic();
+  if (now - ended_at_ < kSilentEnd || now < say_next_) return;
+  say_next_ = now + kSayAgain;
+  say("the job has ended; waiting for " + what + " (" + terminal::duration_text((now - ended_at_).value) +
+      " so far; interrupt to leave it to end by itself)");
+}
+
+bool Run::may_leave() {  // an interrupt within the first seconds was meant for the job
+  return wants_to_leave_ && clock_.monotonic() - ended_at_ >= kSilentEnd;
+}
+
+// Asks the daemon for the end; nothing of it where it does not answer.
+RunAccount Run::close_books() {
   wire::ControlRequest request;
   request.set_version(wire::kWireVersion);
   request.set_kind(wire::ControlRequest::FINISH);
   request.set_exit_code(exit_code_);
   request.set_timeout_ns(kSourcesPatience.value);
   const TimeNs until = clock_.monotonic() + kFinishPatience;
-  std::string summary, error = "the daemon did not answer";
-  std::optional<transport::Socket> control;
   bool sent = false;
   // The daemon knows of a program that came and went when the agent has found what it left, and a reader what
   // it wrote: that comes first, or the daemon would close the books on nothing. One that takes longer the
   // daemon waits for.
   const TimeNs ask = clock_.monotonic() + kLastLook;
   std::map<Helper*, pid_t> told;
-  while (clock_.monotonic() < until && summary.empty()) {
+  TimeNs next_nudge{};
+  while (clock_.monotonic() < until && !may_leave()) {
     reap();
-    for (Helper* h : helpers())
-      if (h != &daemon_ && h->pid > 0 && std::exchange(told[h], h->pid) != h->pid) kill(h->pid, SIGTERM);
+    const bool nudge = clock_.monotonic() >= next_nudge;
+    if (nudge) next_nudge = clock_.monotonic() + kNudge;
+    for (Helper* h : helpers()) {
+      if (h->pid < 0) continue;
+      if (std::exchange(told[h], h->pid) != h->pid && h != &daemon_) kill(h->pid, SIGTERM);
+      if (nudge) kill(h->pid, SIGCONT);  // one that somebody has stopped would neither hand over nor write
+    }
     // If it died, its successor takes over where the archive stands, and has to be told again.
-    if (daemon_.pid < 0) control.reset();
+    if (daemon_.pid < 0) sent = false;
     for (Helper* h : helpers()) start_again_if_due(*h);
-    if (daemon_.pid > 0 && !control) {
+    if (daemon_.pid > 0 && !control_) {
       auto socket =
           transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
       if (!socket) break;
-      control.emplace(std::move(*socket));
+      control_.emplace(std::move(*socket));
       sent = false;
     }
-    if (!control) {
+    if (daemon_.pid < 0)
+      say_what_is_waited_for("the daemon, which ended before it had written the rest and is started again");
+    else
+      say_what_is_waited_for("the daemon (process " + std::to_string(daemon_.pid) +
+                             (state_of(daemon_.pid) == 'T' ? ", which is stopped" : "") +
+                             ") to write the rest into the archive, for up to " +
+                             std::to_string(kFinishPatience.value / seconds(1).value) + " s");
+    if (!control_) {
       usleep(20'000);
       continue;
     }
@@ -423,30 +496,71 @@ void Run::finish() {
     const bool handed_over =
         std::all_of(all.begin() + 1, all.end(), [](const Helper* h) { return h->done; }) ||
         clock_.monotonic() >= ask;
-    if (!sent && handed_over) sent = control->try_send(request);
-    transport::Socket* const sockets[] = {&*control};
+    if (!sent && handed_over) sent = control_->try_send(request);
+    transport::Socket* const sockets[] = {&*control_};
     if (transport::wait_readable(sockets, std::chrono::milliseconds(sent ? 20 : 2)))
-      if (auto frame = control->try_receive()) {
+      if (auto frame = control_->try_receive()) {
         wire::ControlReply reply;
-        if (reply.ParseFromString(frame->body)) {
-          error = reply.error();
-          summary = reply.summary_json();
+        if (sent && reply.ParseFromString(frame->body)) {
+          if (!reply.error().empty()) say(reply.error());
           last_ = reply.report();
           if (!request_.quiet)
             for (const std::string& line : lines_.feed(last_, clock_.monotonic()))
               std::fprintf(stderr, "%s\n", line.c_str());
-          break;
+          return account_of(reply);
         }
       }
     show_reports();
   }
-  if (!error.empty()) say(error);
-  alerts_ = write_summary(summary, ending());
-  // SIGTERM tells them what the daemon tells them, too: finish.
-  for (Helper* h : helpers())
-    if (h != &daemon_ && h->pid > 0) end_child(h->pid, DurationNs(0), kSourcesPatience + seconds(1));
-  if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(10));
-  if (!request_.quiet) print_end();
+  return {};
+}
+
+void Run::end_helpers(bool books_closed) {
+  const auto all = helpers();
+  for (auto h = all.rbegin(); h != all.rend(); ++h) {
+    if ((*h)->pid < 0) continue;
+    const bool daemon = *h == &daemon_;
+    const DurationNs grace = !daemon        ? kSourcesPatience + seconds(1)
+                             : books_closed ? kEndPatience
+                                            : kSourcesPatience;
+    kill((*h)->pid, SIGTERM);
+    kill((*h)->pid, SIGCONT);
+    const TimeNs until = clock_.monotonic() + grace;
+    while ((*h)->pid > 0 && clock_.monotonic() < until && !may_leave()) {
+      say_what_is_waited_for((*h)->what + " (process " + std::to_string((*h)->pid) + ") to end");
+      usleep(2'000);
+      reap();
+    }
+    if ((*h)->pid > 0 && !end_child((*h)->pid, DurationNs(0), DurationNs(0)))
+      say((*h)->what + " (process " + std::to_string((*h)->pid) + ") does not end: it waits for a disk");
+  }
+}
+
+// The job has ended: take what is left, close the books, end the helpers.
+void Run::finish() {
+  if (ended_at_ == TimeNs()) ended_at_ = clock_.monotonic();
+  if (!watched_) {
+    write_summary({}, false, ending());
+    return;
+  }
+  static_cast<void>(signals_.wish_to_end());  // what ended the job
+  RunAccount account = close_books();
+  const bool answered = account.from == RunAccount::From::kDaemon;
+  left_ = !answered && may_leave();
+  if (!left_) end_helpers(answered);
+  if (!answered) {
+    say(left_
+            ? "the daemon is left to end by itself; the archive is read as it is now"
+            : "the daemon did not answer within " + std::to_string(kFinishPatience.value / seconds(1).value) +
+                  " s; the archive is read as it is");
+    if (auto read = account_of_archive(flags_.archive))
+      account = std::move(*read);
+    else
+      say(read.error().message);
+  }
+  write_summary(account, true, ending());
+  if (!request_.quiet) print_end(account);
+  if (left_) return;  // the daemon takes the directory away
   // The log goes to the archive; the rest was for the time of the run.
   std::error_code ec;
   if (!request_.lttng.empty())  // where it was killed
@@ -457,38 +571,24 @@ void Run::finish() {
   transport::remove_run_directory(directory_);
 }
 
-void Run::print_end() {
+void Run::print_end(const RunAccount& account) {
   const auto duration = (job_end_ - job_begin_).value;
-  std::uint64_t produced = 0;
-  for (const auto& s : last_.health().sources()) produced += s.produced();
   say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
-  const std::string unwatched = terminal::unwatched_text(last_.health());
-  if (last_.health().sources_size() == 0) {
-    say(unwatched.empty() ? nothing_seen(request_) : unwatched);
+  if (account.from == RunAccount::From::kNobody) {
+    say("what was seen of it is unknown: the daemon did not answer, and the archive cannot be read");
     return;
   }
-  const std::uint64_t lost = last_.health().lost_events();
-  std::uint64_t summed = 0;
-  for (const auto& c : last_.health().counters())
-    if (c.name() == "events_summed") summed = c.value();
-  say(grouped(produced) + " events of " + std::to_string(last_.health().sources_size()) + " resources, " +
-      (lost != 0           ? grouped(lost) + " lost"
-       : unwatched.empty() ? "none lost"
-                           : "none lost of those that were watched") +
-      "; " + (summed == 0 ? "" : grouped(summed) + " more were summed in the process; ") +
-      std::to_string(last_.phases_size()) + " phase stretches, " + std::to_string(alerts_) +
-      (alerts_ == 1 ? " alert" : " alerts"));
-  if (!unwatched.empty()) say(unwatched);
+  if (account.resources == 0 && account.complete()) {
+    say(account.unwatched.empty() ? nothing_seen(request_) : account.unwatched);
+    return;
+  }
+  say(sentence_of(account));
+  if (!account.unwatched.empty()) say(account.unwatched);
   say("archive: " + flags_.archive);
 }
 
 int Run::operator()() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&set, s);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   prepare();
   if (const int failed = start_job(); failed != 0) {
     exit_code_ = failed;
@@ -496,8 +596,6 @@ int Run::operator()() {
     supervise();
   }
   finish();
-  for (const ReaderPlan& plan : plans_) close(plan.hold);
-  close(signals_);
   return exit_code_;
 }
 
@@ -520,7 +618,8 @@ int run_command(const RunRequest& request) {
     say(installation.error().message);
     return 2;
   }
-  Run run(request, std::move(options), std::move(*installation));
+  JobSignals signals;
+  Run run(request, std::move(options), std::move(*installation), signals);
   return run();
 }
 

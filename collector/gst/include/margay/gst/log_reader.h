@@ -37,12 +37,16 @@ class LogReader {
     std::uint64_t text = 0;       // further lines of a text that has several, and empty ones
     std::uint64_t malformed = 0;  // began like one, but cannot be understood; or too long
     std::uint64_t left_out = 0;   // of processes and threads beyond the bounds
+    std::uint64_t dropped = 0;    // before they were read; not among `lines`
   };
   // `sink` outlives it. `program` tells what people call a pid.
   LogReader(reader::StateSink& sink, std::function<std::string(std::int64_t)> program);
 
   // Bytes as they came, at host time `arrival`; a line may come in pieces.
   void feed(std::string_view bytes, TimeNs arrival);
+  // `lines` of this process were dropped before they were read: what its threads did since their newest lines
+  // is unknown until its next one.
+  void lost(std::int64_t pid, std::uint64_t lines);
   // There is nothing more to read at `now`.
   void caught_up(TimeNs now);
   // The process has ended, and all that it wrote was fed.
@@ -60,12 +64,14 @@ class LogReader {
     reader::ProcessId id = reader::kNoProcess;
     std::optional<DurationNs> offset;  // host time less what lines tell
     TimeNs newest{};
+    std::uint64_t lost = 0;  // lines, since its newest
     std::unordered_map<std::uint64_t, Thread> threads;
     std::map<std::string, std::string, std::less<>> tasks;  // their pads, until a thread runs them
   };
   void line(std::string_view text, TimeNs arrival);
   Process& process_of(std::int64_t pid);
   Thread& thread_of(Process& process, std::uint64_t number, TimeNs at);
+  void tell_lost(Process& process, TimeNs at);
   void note_task(Process& process, const LogLine& line);
   reader::NameId name_of(std::string_view function);
 

@@ -3,9 +3,7 @@
 //   BASE/RUN/          0700
 //     ingest.ipc  reports.ipc  control.ipc     ZeroMQ endpoints of the daemon
 //     rings/                                   shared memory of the probes, one file per process
-//     owner.pid                                the `margay run` that owns it
-//     unwatched                                how many processes could not be watched
-//     (margay/node/unwatched.h)
+//     lock, owner.pid                          whose it is (run_claim.h)
 //
 // BASE, the user's directory of runs, is the first of these that can be had, with a path short enough for a
 // socket (107 bytes):
@@ -39,12 +37,14 @@ struct RunDirectory {
 
 // The user's directory of runs (made, 0700, and checked to belong to the user).
 Result<std::string> user_directory();
-// Makes the directory of `run` and its rings/. Errors: kIo, kInvalidArgument (path too long for a socket).
+// The directory of `run` with its rings/, claimed for this process (run_claim.h); for one that has it, the
+// same. What is left there by processes that are gone is taken over. Errors: kUnavailable (another process
+// has it, which is named), kIo, kInvalidArgument (path too long for a socket).
 Result<RunDirectory> make_run_directory(const std::string& run);
 // Errors: kNotFound; kInvalidArgument (it is somebody else's, or others can enter it).
 Result<RunDirectory> open_run_directory(const std::string& run);
-// Runs that have a directory, newest first; without those whose name begins with a dot: they are somebody's
-// own.
+// Runs that a process holds, the one that began last first; without those whose name begins with a dot: they
+// are somebody's own.
 std::vector<std::string> list_runs();
 // Removes what make_run_directory made, and what lies in it.
 void remove_run_directory(const RunDirectory& dir);
