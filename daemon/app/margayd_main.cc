@@ -24,22 +24,30 @@
 namespace {
 
 // After a storm of connections the library holds what it gave for them. It is given back where the process
-// has grown since it last was; that costs a millisecond or so, and is seldom.
+// has grown since that last helped; it costs a millisecond or so, and is seldom: the more so, the less it
+// helps.
 class MemoryReturn {
  public:
   void tick(margay::TimeNs now) {
     if (now < next_) return;
-    next_ = now + margay::seconds(5);
     const std::uint64_t used = margay::observe::process_use().memory_bytes;
-    if (used < settled_ + kGrown) return;
-    malloc_trim(0);
-    settled_ = margay::observe::process_use().memory_bytes;
+    if (least_ == 0) least_ = used;
+    if (used >= least_ + kGrown) {
+      malloc_trim(0);
+      const std::uint64_t left = margay::observe::process_use().memory_bytes;
+      pause_ = left + kGrown <= used ? kPause : std::min(pause_ * 2, kLongestPause);
+      if (pause_ == kLongestPause) least_ = left;  // it is what it needs
+      least_ = std::min(least_, left);
+    }
+    next_ = now + pause_;
   }
 
  private:
   static constexpr std::uint64_t kGrown = 8 << 20;
+  static constexpr margay::DurationNs kPause = margay::seconds(5), kLongestPause = margay::seconds(60);
   margay::TimeNs next_{};
-  std::uint64_t settled_ = 0;
+  margay::DurationNs pause_ = kPause;
+  std::uint64_t least_ = 0;
 };
 
 // The sum of memory that is promised has little room for what an allocator keeps: few arenas, and what is

@@ -16,10 +16,10 @@ namespace margay::app {
 
 // Connections of this machine at once: of agents and readers; of viewers and commands, for each of the two
 // sockets. (Of other machines: listen.connections.) transport/limited.h keeps it.
-inline constexpr std::size_t kMostAgents = 128;
+inline constexpr std::size_t kMostAgents = 256;
 inline constexpr std::size_t kMostViewers = 128;
 // An ingest's socket. Agents' messages have a MiB and a batch at most (node/outbox.h).
-inline constexpr transport::Intake kRecords{2, 16, 2 << 20};
+inline constexpr transport::Intake kRecords{2, 16, 3 << 19};
 // A publisher's: who is slow misses some.
 inline constexpr transport::Intake kReports{16, 8, 4096};
 // What lies in sockets for peers that have not read it yet (transport::Outgoing).

@@ -97,7 +97,7 @@ class Memory(E2eTest):
         if self.group is not None:
             self.assertEqual(daemon.counter("memory_limit_bytes"), promised // 4096 * 4096)
         # Many agents at once; as many others beside them, who ask and look and never read the answers.
-        attacks = [self.attack("fill", daemon.endpoint("ingest"), "--connections", 300, "--seconds", 2 * SECONDS,
+        attacks = [self.attack("fill", daemon.endpoint("ingest"), "--connections", 500, "--seconds", 2 * SECONDS,
                                "--run", daemon.name),
                    self.attack("fill", daemon.endpoint("ingest"), "--connections", 20, "--seconds", 2 * SECONDS,
                                "--run", daemon.name),

