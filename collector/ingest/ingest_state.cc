@@ -239,7 +239,7 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
     s.former_boot =
         boot != s.attributes.end() && !boot->second.empty() && boot->second == options_.former_boot_id;
     if (boot == s.attributes.end() || boot->second != options_.boot_id)
-      s.clock = clock_of(boot == s.attributes.end() ? "" : boot->second, s.clock_offset, s.clock_error);
+      s.clock = clock_of(s);
     ++shares_[s.owner].sources;
     sources_.emplace(id, std::move(s));
   }

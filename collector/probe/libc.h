@@ -40,7 +40,7 @@ extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*chi
   X(__errno_location) X(clock_gettime) X(close) X(fchmod) X(fcntl) X(flock) X(ftruncate)        \
   X(getenv)                                                                                     \
   X(gethostname) X(getpid) X(getrlimit) X(linkat) X(madvise) X(mmap) X(munmap) X(open)          \
-  X(posix_fallocate) X(read) X(sigaltstack) X(snprintf) X(statvfs) X(strtoull) X(syscall)       \
+  X(posix_fallocate) X(read) X(readlink) X(sigaltstack) X(snprintf) X(statvfs) X(strtoull) X(syscall)       \
   X(sysconf) X(unlink) X(usleep) X(write)
 // In every C library, and overloaded in C++.
 #define MARGAY_LIBC_STRINGS(X)                                                                  \
