@@ -401,8 +401,8 @@ void AnalysisStage::serve_control() {
           wire::ControlReply reply;
           reply.set_version(wire::kWireVersion);
           reply.set_error("the daemon met an error of its own amid this question; its log says which");
-          static_cast<void>(static_cast<transport::Socket&>(remote ? remote_control_->socket() : control_)
-                                .try_send(reply, frame->from));
+          static_cast<void>(
+              (remote ? remote_control_->socket() : control_.socket()).try_send(reply, frame->from));
         });
       if (clock_.monotonic() - begin >= kQuestionsARound) return;
     }
