@@ -438,7 +438,7 @@ bool IngestStage::finishing() {
       if (source.end) end = std::max(end, *source.end);
       for (const auto& [index, stream] : source.streams) {
         const auto& leaf = slicer_.leaf_state(stream.leaf);
-        end = std::max(end, source.ended ? leaf.last_event : leaf.position);
+        end = std::max(end, source.ended ? leaf.last_event : std::max(leaf.position, stream.covered));
       }
     }
     const TimeNs target = slice_end(slice_of(end, options_.levels[0]), options_.levels[0]);
