@@ -501,7 +501,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   stream->summing = batch.summing();
   stream->probe_clock_error_ns = std::max(stream->probe_clock_error_ns, batch.clock_error_ns());
   if (!stream->waits) stream->covered = std::max(stream->covered, covered);
-  slicer_.cover(stream->leaf, stream->covered);
+  slicer_.cover(stream->leaf, std::min(stream->covered, slicer_.filled_limit()));
   // Drawn out, its last state would pass for what it does while its records are dropped.
   if (batch.untold() > 0 && batch.first() + batch.count() == account.next) slicer_.lose(stream->leaf);
   // After a stretch that nobody knows: what the thread is in now.

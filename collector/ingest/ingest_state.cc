@@ -19,9 +19,8 @@ void Ingest::tick(TimeNs now) {
   if (now < catch_up_until_) {
     const TimeNs recent = now + options_.clock_offset - options_.silence_hold;
     const bool caught_up = std::all_of(sources_.begin(), sources_.end(), [&](const auto& s) {
-      return s.second.ended || s.second.former_boot ||
-             std::all_of(s.second.streams.begin(), s.second.streams.end(),
-                         [&](const auto& x) { return x.second.covered >= recent; });
+      return s.second.ended || std::all_of(s.second.streams.begin(), s.second.streams.end(),
+                                           [&](const auto& x) { return x.second.covered >= recent; });
     });
     if (caught_up) catch_up_until_ = TimeNs();
   }
@@ -86,23 +85,30 @@ bool Ingest::is_promised(LeafIndex leaf, TimeNs t) const {
   return stream != source->second.streams.end() && stream->second.covered >= t;
 }
 
-void Ingest::end_former_boot(TimeNs t) {
+std::vector<LeafIndex> Ingest::end_former_boot() {
+  std::vector<LeafIndex> leaves;
   for (auto& [id, source] : sources_) {
-    if (!source.former_boot || source.ended) continue;
+    const auto boot = source.attributes.find("boot_id");
+    if (source.ended || options_.former_boot_id.empty() || boot == source.attributes.end() ||
+        boot->second != options_.former_boot_id)
+      continue;
+    TimeNs end{};
     for (auto& [index, stream] : source.streams) {
-      if (stream.account.recorded > stream.account.next) {
-        stream.account.wire_lost += stream.account.recorded - stream.account.next;
-        stream.account.next = stream.account.recorded;
-      }
-      stream.waits.reset();
-      if (slicer_.leaf_state(stream.leaf).base != kAbsent && leaf_owner_[stream.leaf.value].first == id)
-        static_cast<void>(slicer_.end(stream.leaf, std::max(t, slicer_.leaf_state(stream.leaf).last_event)));
+      Account& account = stream.account;
+      account.wire_lost += account.in_flight();
+      account.next = std::max(account.next, account.recorded);
+      const slicer::LeafState& leaf = slicer_.leaf_state(stream.leaf);
+      end = std::max(end, leaf.position);
+      if (leaf.base == kAbsent || leaf_owner_[stream.leaf.value].first != id) continue;
+      static_cast<void>(slicer_.end(stream.leaf, leaf.position));
+      leaves.push_back(stream.leaf);
     }
     source.ended = true;
-    source.end = t;
+    source.end = end;
     source.goodbye = static_cast<std::uint32_t>(wire::Goodbye::KILLED);
     source.dirty = true;
   }
+  return leaves;
 }
 
 TimeNs Ingest::watermark(TimeNs now) const {
@@ -110,7 +116,7 @@ TimeNs Ingest::watermark(TimeNs now) const {
   TimeNs least = now_trace;
   const bool catching_up = now < catch_up_until_;
   for (const auto& [id, source] : sources_) {
-    if (source.ended || source.former_boot) continue;
+    if (source.ended) continue;
     for (const auto& [index, stream] : source.streams) {
       TimeNs covered = stream.covered;
       // A stopped process records nothing.
@@ -236,8 +242,6 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
     // What an archive does not tell of a name is learnt again from the next hello.
     restore_names(s);
     const auto boot = s.attributes.find("boot_id");
-    s.former_boot =
-        boot != s.attributes.end() && !boot->second.empty() && boot->second == options_.former_boot_id;
     if (boot == s.attributes.end() || boot->second != options_.boot_id)
       s.clock = clock_of(s);
     ++shares_[s.owner].sources;

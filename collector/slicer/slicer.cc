@@ -80,6 +80,11 @@ TimeNs Slicer::limit() const {
                      options_.slice);
 }
 
+TimeNs Slicer::filled_limit() const {
+  if (!started_ || options_.ahead_bytes == 0) return TimeNs(std::numeric_limits<std::int64_t>::max());
+  return slice_end(columns_.back().index, options_.slice);
+}
+
 // An observation of later than this would have slices made that nothing else has asked for.
 SliceIndex Slicer::last_observable() const {
   if (options_.ahead_bytes == 0) return SliceIndex(std::numeric_limits<std::int64_t>::max());

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absence_words.h"
 #include "margay/log/log.h"
@@ -161,9 +162,8 @@ void IngestStage::run() {
   TimeNs before = clock_.monotonic();
   bool more_waits = false;
   if (!ingest_.sources().empty()) ingest_.catch_up(before + kCatchUp);
-  // Before anybody comes who takes the place of who was there before.
-  constexpr int kRounds = 8;  // each closes some slices
-  for (int i = 0; i < kRounds && !former_boot_ended_; ++i) close_slices(ingest_.watermark(before));
+  no_gap_before_ = before + kCatchUp;
+  if (slicer_.started()) former_boot_ = ingest_.end_former_boot();
   while (!exchange_.stop) {
     ++exchange_.beats.ingest;
     if (transport::wait_readable(sockets, kPoll, &exchange_.for_ingest)) {
@@ -176,6 +176,7 @@ void IngestStage::run() {
     if (now - before > kAbsence) {
       ingest_.catch_up(now + std::min(kCatchUp, now - before));
       archive_health_.away(now - before);
+      no_gap_before_ = std::max(no_gap_before_, now + std::min(kCatchUp, now - before));
     }
     before = now;
     ingest_.tick(now);
@@ -299,14 +300,14 @@ void IngestStage::close_slices(TimeNs watermark) {
   }
   if (const auto from = gap_from(watermark)) {
     if (*from == slicer_.next_open()) {
-      take_gap(slice_of(watermark, options_.levels[0]));
-      end_former_boot(watermark);
+      if (finish_started_ || clock_.monotonic() >= no_gap_before_)
+        take_gap(slice_of(watermark, options_.levels[0]));
       take_amended(watermark, false);
       return;
     }
     watermark = slice_begin(*from, options_.levels[0]);  // first what there is before it
-  } else {
-    end_former_boot(watermark);
+  } else if (!former_boot_.empty() && clock_.monotonic() >= no_gap_before_) {
+    former_boot_.clear();  // it was started anew so quickly that there is none
   }
   watermark = std::min(watermark, slice_begin(slicer_.next_open() + kMostClosed, options_.levels[0]));
   ingest_.fill_promises(watermark);
@@ -348,6 +349,9 @@ void IngestStage::take_gap(SliceIndex next) {
   const TimeNs to = slice_begin(next, slice);
   note_amended();
   slicer::Gap gap = slicer_.skip_to(next, [&](LeafIndex leaf) { return ingest_.is_promised(leaf, to); });
+  // When they ended nobody knows.
+  for (const LeafIndex leaf : std::exchange(former_boot_, {}))
+    if (leaf.value < gap.existed.size()) gap.existed[leaf.value] = true;
   for (const model::SliceColumn& c : slicer_.left()) put_pending(closed_copy(c));
   std::vector<model::SliceColumn> coarse;
   levels_.skip(gap.first, gap.last, gap.existed, coarse);
@@ -363,13 +367,6 @@ void IngestStage::take_gap(SliceIndex next) {
     gaps_.pop_front();
   }
   pending_gaps_.push_back({gap.first, gap.last, std::move(gap.existed)});
-}
-
-// Once the time since this machine was started anew has been told.
-void IngestStage::end_former_boot(TimeNs watermark) {
-  if (former_boot_ended_ || clock_.monotonic() + run_.wall_offset - watermark > kCatchUp) return;
-  former_boot_ended_ = true;
-  if (slicer_.started()) ingest_.end_former_boot(slice_begin(slicer_.next_open(), options_.levels[0]));
 }
 
 // Every change goes into the next cut. The analysis is shown each changed slice once a period, as it is by
@@ -490,7 +487,7 @@ bool IngestStage::finishing() {
       if (source.end) end = std::max(end, *source.end);
       for (const auto& [index, stream] : source.streams) {
         const auto& leaf = slicer_.leaf_state(stream.leaf);
-        end = std::max(end, source.ended ? leaf.last_event : leaf.position);
+        end = std::max(end, source.ended ? leaf.last_event : std::max(leaf.position, stream.covered));
       }
     }
     const TimeNs target = slice_end(slice_of(end, options_.levels[0]), options_.levels[0]);

@@ -54,7 +54,6 @@ class IngestStage {
   void close_slices(TimeNs watermark);
   std::optional<SliceIndex> gap_from(TimeNs watermark) const;
   void take_gap(SliceIndex next);
-  void end_former_boot(TimeNs watermark);
   void note_amended();
   void take_amended(TimeNs watermark, bool all);
   void publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark);
@@ -148,7 +147,8 @@ class IngestStage {
   std::uint64_t absences_ = 0;
   DurationNs not_watched_{};
   std::optional<std::pair<TimeNs, TimeNs>> last_absence_;
-  bool former_boot_ended_ = false;
+  TimeNs no_gap_before_{};              // who was not known may still bring what happened meanwhile
+  std::vector<LeafIndex> former_boot_;  // leaves that were there when the machine was started anew
   bool said_final_ = false;
   bool last_cut_submitted_ = false;
   DurationNs finish_patience_{};

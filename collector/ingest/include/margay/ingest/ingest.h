@@ -141,9 +141,9 @@ class Ingest {
   TimeNs promised() const;
   // Does the leaf's source promise that nothing has happened before `t`?
   bool is_promised(LeafIndex leaf, TimeNs t) const;
-  // Sources of a former boot of this machine are gone, at `t` at the latest: what they had recorded and not
-  // sent is wire_lost.
-  void end_former_boot(TimeNs t);
+  // After restore(): sources of the former boot of this machine cannot come back. They end where they were
+  // modelled to; what they had recorded and not sent is wire_lost. Returns their leaves.
+  std::vector<LeafIndex> end_former_boot();
 
   // What stands in the cut that is being made now, to be sent when it is committed.
   AckPoint ack_point() const;

@@ -151,7 +151,6 @@ struct Source {
   std::optional<TimeNs> end;
   std::optional<TimeNs> end_waits;  // it has said goodbye, later than what the slicer takes by now
   TimeNs asked{};                   // for what waits (host time of the collector)
-  bool former_boot = false;         // of this machine, before it was started anew: it cannot come back
   bool goodbye_acked = false;
   std::uint64_t text_bytes = 0;  // of its names and attributes (Limits::text_bytes)
   bool dirty = true;             // has changed since the last cut

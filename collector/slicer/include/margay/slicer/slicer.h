@@ -168,6 +168,9 @@ class Slicer {
   // out, so they are to be given again before these slices close. So are observations and ends of gaps, which
   // are taken at the limit. The largest time there is before the first slice, or without a bound.
   TimeNs limit() const;
+  // A promise fills in slices that are held already up to here; what it says of later ones is for when they
+  // close. The largest time there is without a bound.
+  TimeNs filled_limit() const;
   // The oldest open slice is the newest one, and nothing has come of it so far.
   bool is_blank() const;
   // The newest slice that is held.
