@@ -11,6 +11,7 @@
 
 #include "fuzz.h"
 #include "margay/node/segment_reader.h"
+#include "margay/probe/sums.h"
 
 namespace {
 
@@ -106,6 +107,11 @@ void read(const std::string& path, std::int64_t now, fuzz::Input& in, SegmentHea
     FUZZ_CHECK(covered.value >= promised[r], "a promise is not taken back");
     FUZZ_CHECK(covered.value <= std::max<std::int64_t>(now, 0), "nor does it reach beyond now");
     promised[r] = covered.value;
+    if (look->holds && ring.tail() == look->head) {
+      out.clear();
+      const std::size_t sums = ring.take_sums(*look, (step & 0x20u) != 0, out);
+      FUZZ_CHECK(sums == out.size() && sums <= probe::kMostPieceRecords, "no more than a piece");
+    }
     now += 1000;
   }
 }

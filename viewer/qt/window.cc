@@ -255,6 +255,7 @@ void Window::show_standing() {
     else
       words << tr("live, %1 behind").arg(text_of(scene::duration_text(DurationNs(h.lag_ns()))));
     words << tr("lost %1").arg(h.lost_events());
+    if (h.processes_unwatched() > 0) words << tr("%1 processes not watched").arg(h.processes_unwatched());
     if (h.state() == wire::Health::DEGRADED) words << text_of(h.verdict());
     if (const int n = alerts_->firing(); n > 0)
       words << counted(static_cast<std::size_t>(n), tr("alert firing"), tr("alerts firing"));
