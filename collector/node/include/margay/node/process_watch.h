@@ -40,7 +40,7 @@ class ProcessWatch {
     std::int64_t owner_pid = 0;                   // whoever started us; 0: nobody
     std::uint32_t cores = std::thread::hardware_concurrency();  // of this node
     std::string proc = "/proc";                                 // where the kernel tells of processes
-    std::optional<std::size_t> descriptors;  // that may be kept open; nothing: spare_descriptors()
+    std::optional<std::size_t> descriptors{};  // that may be kept open; nothing: spare_descriptors()
   };
   // The file that a process has locked for as long as it lives (probe/segment.h). An empty path: it has none.
   struct LifeLine {
