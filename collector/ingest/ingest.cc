@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "claims.h"
 #include "host_time.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/parts.h"
@@ -18,22 +19,6 @@ constexpr int kMostParts = 65536;  // names, batches, samples, totals
 constexpr std::size_t kMostPartsInAll = 2 * kMostParts;
 constexpr int kMostAsked = 256;        // sources asked for a hello in one reply; the others' turn comes
 constexpr int kMostVainSearches = 64;  // for a leaf, when there is no room for a new one
-// Records of one stream, and what is counted of them: a million a second for nine years. Sums of as many as
-// there can be streams do not overflow.
-constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 48;
-
-bool can_be(const wire::EventBatch& b) {
-  return std::max({std::uint64_t{b.first()}, std::uint64_t{b.produced()}, std::uint64_t{b.dropped()},
-                   std::uint64_t{b.recorded()}, std::uint64_t{b.untold()}, std::uint64_t{b.summed()}}) <=
-         kMostRecords;
-}
-bool can_be(const wire::Goodbye& g) {
-  return std::all_of(g.streams().begin(), g.streams().end(), [](const wire::StreamTotal& t) {
-    return std::max({std::uint64_t{t.produced()}, std::uint64_t{t.dropped()}, std::uint64_t{t.recorded()},
-                     std::uint64_t{t.untold()}}) <= kMostRecords;
-  });
-}
-
 // Whole UTF-8 characters only: a cut one would make every report that carries the text undecodable.
 std::string clipped(std::string text) {
   if (text.size() <= kLongestText) return text;
@@ -118,19 +103,19 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
   trouble_.clear();
   records_left_ = options_.limits.records_per_message;
   vain_searches_ = 0;
-  if (wire::count_parts_untrusted(bytes, *wire::ToCollector::descriptor(), kMostPartsInAll) >
-      kMostPartsInAll) {
-    ++counters_.refused_by_limit;
-    return;
-  }
-  bool parsed = false;
+  bool parsed = false, too_many = false;
   const bool whole = survive([&] {
     owner_ = owner;
+    too_many = wire::count_parts_untrusted(bytes, *wire::ToCollector::descriptor(), kMostPartsInAll) >
+               kMostPartsInAll;
+    if (too_many) return;
     if (!message_) message_ = std::make_unique<wire::ToCollector>();
     parsed = message_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   });
   if (!whole)
     leave(std::move(message_));
+  else if (too_many)
+    ++counters_.refused_by_limit;
   else if (parsed)
     static_cast<void>(survive([&] { take_message(agent, now); }));
   else
@@ -528,83 +513,6 @@ void Ingest::give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs 
   ++counters_.gaps_given_up;
   source.dirty = true;
   static_cast<void>(slicer_.gap(stream.leaf, t, lost));
-}
-
-void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now) {
-  const auto it = sources_.find(SourceId(goodbye.source()));
-  if (it == sources_.end()) {
-    if (answer_for_forgotten(SourceId(goodbye.source()), goodbye.epoch(), 0, 0, agent)) return;
-    ++counters_.unknown_source;
-    wants_hello(agent, SourceId(goodbye.source()));
-    return;
-  }
-  Source& source = it->second;
-  if (!may_speak_for(it->first, source.owner, agent) || !is_speaker(source, agent)) return;
-  if (!can_be(goodbye)) {
-    ++counters_.claims_refused;
-    return;
-  }
-  source.heard = now;
-  source.agent = agent;
-  source.told_epoch = goodbye.epoch();
-  source.dirty = true;
-  source.goodbye_acked = false;  // it has not heard, or would not say it again
-  if (source.ended) {
-    goodbyes_came_ = true;
-    return;
-  }
-  TimeNs end = std::min(to_trace(goodbye.end_ns(), source), latest(now));
-  bool missing = false;
-  for (const wire::StreamTotal& total : goodbye.streams()) {
-    Stream* stream = stream_of(source, total.stream(), "");
-    if (stream == nullptr) continue;
-    Account& account = stream->account;
-    account.produced = std::max(account.produced, total.produced());
-    account.probe_dropped = std::max(account.probe_dropped, total.dropped());
-    account.recorded = std::max(account.recorded, total.recorded());
-    if (account.recorded > account.next) {
-      if (stream->waits) {  // its records are not missing, they wait for room
-        missing = true;
-        continue;
-      }
-      if (!stream->gap_since) stream->gap_since = now;
-      if (now - *stream->gap_since < options_.give_up_gap) {
-        missing = true;
-      } else {
-        give_up(source, *stream, account.recorded, end);
-      }
-    }
-  }
-  if (missing) {
-    ++counters_.gaps_pending;
-    wants_hello(agent, source.id);
-    return;
-  }
-  // Nothing happens before its end any more; that is told again when there is room for it.
-  TimeNs latest_end = end;
-  for (const auto& [index, stream] : source.streams) latest_end = std::max(latest_end, stream.covered);
-  if (latest_end >= slicer_.limit()) {
-    ++counters_.room_waits;
-    for (auto& [index, stream] : source.streams) stream.covered = std::max(stream.covered, end);
-    source.end_waits = latest_end;
-    return;
-  }
-  source.end_waits.reset();
-  for (const wire::StreamTotal& total : goodbye.streams())
-    if (const auto s = source.streams.find(total.stream()); s != source.streams.end() && total.untold() > 0)
-      static_cast<void>(
-          slicer_.gap(s->second.leaf, end, std::min(total.untold(), s->second.account.probe_dropped)));
-  source.ended = true;
-  goodbyes_came_ = true;
-  source.goodbye = static_cast<std::uint32_t>(goodbye.reason());
-  for (auto& [index, stream] : source.streams) {
-    if (slicer_.leaf_state(stream.leaf).base == kAbsent) continue;  // MPI_Finalize has ended it
-    // A killed process was in its last state until it died, which is as far as it was covered.
-    const TimeNs t = std::max(end, stream.covered);
-    static_cast<void>(slicer_.end(stream.leaf, t));
-    end = std::max(end, t);
-  }
-  source.end = end;
 }
 
 }  // namespace margay::ingest

@@ -242,8 +242,7 @@ void Ingest::restore(std::vector<Source> sources, std::vector<model::Attributes>
     // What an archive does not tell of a name is learnt again from the next hello.
     restore_names(s);
     const auto boot = s.attributes.find("boot_id");
-    if (boot == s.attributes.end() || boot->second != options_.boot_id)
-      s.clock = clock_of(s);
+    if (boot == s.attributes.end() || boot->second != options_.boot_id) s.clock = clock_of(s);
     ++shares_[s.owner].sources;
     sources_.emplace(id, std::move(s));
   }

@@ -261,4 +261,18 @@ __attribute__((constructor)) static void at_load() {
   if (mpi_is_in_sight() && find_library()) prepare();
 }
 
+// How many processes of the job are expected on this node: the launcher's word, which may be several numbers,
+// or a usual one.
+std::uint64_t local_processes() {
+  constexpr std::uint64_t kUsual = 16, kMost = 1 << 16;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
+                           "SLURM_STEP_TASKS_PER_NODE", "PMI_SIZE"}) {
+    const char* told = getenv(name);
+    if (told == nullptr || *told < '1' || *told > '9') continue;
+    const std::uint64_t n = strtoull(told, nullptr, 10);
+    return n < kUsual ? kUsual : n > kMost ? kMost : n;
+  }
+  return kUsual;
+}
+
 }  // namespace margay::probe

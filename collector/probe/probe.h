@@ -129,4 +129,7 @@ Thread* enter_thread(const void* frame);
 // Thread::end.
 Thread* enter(const void* frame);
 
+std::uint64_t local_processes();  // mpi_library.cc
+void count_unwatched();           // unwatched.cc
+
 }  // namespace margay::probe

@@ -131,20 +131,6 @@ std::uint64_t bytes_of_all(std::uint64_t affordable) {
          (records_of(0, affordable) + (kRings - 1) * records_of(1, affordable)) * sizeof(margay_record);
 }
 
-// How many processes of the job are expected on this node: the launcher's word, which may be several numbers,
-// or a usual one.
-std::uint64_t local_processes() {
-  constexpr std::uint64_t kUsual = 16, kMost = 1 << 16;
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
-                           "SLURM_STEP_TASKS_PER_NODE", "PMI_SIZE"}) {
-    const char* told = getenv(name);
-    if (told == nullptr || *told < '1' || *told > '9') continue;
-    const std::uint64_t n = strtoull(told, nullptr, 10);
-    return n < kUsual ? kUsual : n > kMost ? kMost : n;
-  }
-  return kUsual;
-}
-
 // Rings take a quarter of what is free where they lie, and of that this process its share: MPI and the
 // program need the same memory (/dev/shm of a container has 64 MiB) and do not count on ours. So rings are as
 // small as that asks for. False if the smallest are too large.
@@ -459,26 +445,6 @@ const char* have_segment() {
 }
 
 }  // namespace
-
-// The run's directory has a file that says how many processes had no segment, for whoever reads it: 64 bits,
-// little endian, which `margay run` has given memory. Once per process.
-void count_unwatched() {
-  static std::atomic<bool> counted{false};
-  const char* dir = getenv("MARGAY_RUN_DIR");
-  if (dir == nullptr || *dir == '\0' || counted.exchange(true, std::memory_order_relaxed)) return;
-  char path[sizeof g_path];
-  const int n = snprintf(path, sizeof path, "%s/%s", dir, kUnwatchedFile);
-  if (n < 0 || static_cast<std::size_t>(n) >= sizeof path) return;
-  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
-  void* const page = give_memory(fd, 0, sizeof(std::uint64_t)) == 0
-                         ? mmap(nullptr, sizeof(std::uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                         : MAP_FAILED;
-  close(fd);
-  if (page == MAP_FAILED) return;
-  static_cast<std::atomic<std::uint64_t>*>(page)->fetch_add(1, std::memory_order_relaxed);
-  munmap(page, sizeof(std::uint64_t));
-}
 
 void attach() {
   std::uint32_t none = 0;

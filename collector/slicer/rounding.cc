@@ -105,4 +105,14 @@ void make_compact(model::SliceColumn& column, DurationNs slice) {
   }
 }
 
+void take_from(std::span<std::int64_t> duration, std::size_t x, std::int64_t amount) {
+  while (amount > duration[x]) {
+    amount -= duration[x];
+    duration[x] = 0;
+    x = static_cast<std::size_t>(std::max_element(duration.begin(), duration.end()) - duration.begin());
+    if (duration[x] <= 0) return;
+  }
+  duration[x] -= amount;
+}
+
 }  // namespace margay::slicer

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "margay/slicer/rounding.h"
+
 namespace margay::slicer {
 
 using model::SliceColumn;
@@ -136,23 +138,6 @@ void Slicer::fill(LeafIndex leaf, TimeNs from, TimeNs to) {
     from = until;
   }
 }
-
-namespace {
-
-// Takes `amount` from state x. Cells restored from a compact archive (rounding.h) may hold a little less of
-// it than was filled: others then hold that much more, and give it, so that rows keep their sum and nothing
-// becomes negative.
-void take_from(std::span<std::int64_t> duration, std::size_t x, std::int64_t amount) {
-  while (amount > duration[x]) {
-    amount -= duration[x];
-    duration[x] = 0;
-    x = static_cast<std::size_t>(std::max_element(duration.begin(), duration.end()) - duration.begin());
-    if (duration[x] <= 0) return;
-  }
-  duration[x] -= amount;
-}
-
-}  // namespace
 
 // Undoes fill over [from, position): all of it is the open state, for no event lies in it.
 void Slicer::take_back(LeafIndex leaf, TimeNs from) {

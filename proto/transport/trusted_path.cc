@@ -108,7 +108,11 @@ Result<Descriptor> open_trusted(const std::string& given, int flags, uid_t owner
     Descriptor next(openat(way.back().get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     const int error = errno;
     named.push_back(name);
-    if (!next) return io_error(at(), error);
+    if (!next && names.empty()) return io_error(at(), error);
+    if (!next) {  // above what was asked for
+      const Error above = io_error(at(), error).value();
+      return fail(above.code, given + ": " + above.message);
+    }
     if (fstat(next.get(), &st) != 0) return io_error(at(), errno);
     if (S_ISLNK(st.st_mode)) {
       if (auto ok = check_on_the_way(st, at(), owner); !ok) return tl::unexpected(ok.error());

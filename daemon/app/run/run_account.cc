@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "margay/base/text.h"
 #include "margay/model/hierarchy.h"
 #include "margay/store/archive.h"
 #include "margay/terminal/text.h"
@@ -167,6 +168,18 @@ std::string sentence_of(const RunAccount& a) {
                (a.unended == 1 ? " source that had not ended" : " sources that had not ended") +
                " it is unknown what came last";
   return of + ", " + lost + " known to be lost, but " + unknown + rest;
+}
+
+// What is recorded of a command: an argument of the daemon's, and the kernel takes none of more than 128 KiB.
+std::string command_text(const std::vector<std::string>& arguments) {
+  constexpr std::size_t kMostBytes = 4096;
+  std::string text;
+  for (const auto& a : arguments) {
+    if (!text.empty()) text += ' ';
+    text.append(a, 0, kMostBytes + 1);
+    if (text.size() > kMostBytes) return clean_utf8(text.substr(0, kMostBytes)) + "...";
+  }
+  return text;
 }
 
 }  // namespace margay::app

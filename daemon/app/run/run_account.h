@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "margay/base/result.h"
 #include "margay/wire/margay.pb.h"
@@ -41,5 +42,8 @@ Result<RunAccount> account_of_archive(const std::string& path);
 
 // "1,234 events of 4 resources, none lost; 2 phase stretches, 1 alert", or what is unknown of that.
 std::string sentence_of(const RunAccount& account);
+
+// What is recorded of a command; cut where it is long.
+std::string command_text(const std::vector<std::string>& arguments);
 
 }  // namespace margay::app

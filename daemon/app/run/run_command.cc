@@ -16,6 +16,8 @@
 
 #include "child.h"
 #include "closing.h"
+#include "end_wait.h"
+#include "helper.h"
 #include "job_signals.h"
 #include "margay/base/text.h"
 #include "margay/config/units.h"
@@ -41,28 +43,12 @@ constexpr DurationNs kReadyPatience = seconds(10);
 constexpr DurationNs kFinishPatience = seconds(30);  // for the daemon's answer, restarts included
 constexpr DurationNs kLastLook = seconds(1);         // for the agent to hand over what the job has left
 constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sources that do not end
-constexpr DurationNs kSilentEnd = seconds(2);  // of the job's end on, before it is said what is waited for
-constexpr DurationNs kSayAgain = seconds(10);
 constexpr DurationNs kNudge = milliseconds(500);
 constexpr DurationNs kEndPatience = seconds(1);  // with a daemon that has closed the books, to end
 constexpr DurationNs kPlaceCheck = seconds(1);
-constexpr DurationNs kRestartPause = milliseconds(200);
 constexpr DurationNs kLongestPause = seconds(10);
 constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 constexpr std::size_t kLongestName = 64;
-
-// A helper process of the run: started again when it dies, ever more slowly.
-struct Helper {
-  std::string what;
-  ChildOptions options;
-  pid_t pid = -1;
-  std::uint32_t restarts = 0;
-  DurationNs pause = kRestartPause;
-  TimeNs restart_at{};
-  TimeNs started{};
-  bool done = false;         // ended in order, with nothing left to do
-  bool told_to_end = false;  // by us, to be started again
-};
 
 class Run {
  public:
@@ -87,8 +73,6 @@ class Run {
   void finish();
   RunAccount close_books();
   void end_helpers(bool books_closed);
-  void say_what_is_waited_for(const std::string& what);
-  bool may_leave();
   void print_end(const RunAccount& account);
   Ending ending() const { return {request_.summary, exit_code_, job_end_ - job_begin_}; }
 
@@ -114,25 +98,12 @@ class Run {
   bool job_ended_ = false;
   int exit_code_ = 1;
   TimeNs job_begin_{}, job_end_{};
-  TimeNs ended_at_{};  // monotonic
-  TimeNs say_next_{};
-  bool wants_to_leave_ = false, left_ = false;
+  bool left_ = false;
   // The first daemon's: it is reached although the directory is gone.
   std::optional<transport::Socket> control_;
   JobSignals& signals_;
+  EndWait wait_{clock_, signals_};
 };
-
-// What is recorded of a command: an argument of the daemon's, and the kernel takes none of more than 128 KiB.
-std::string command_text(const std::vector<std::string>& arguments) {
-  constexpr std::size_t kMostBytes = 4096;
-  std::string text;
-  for (const auto& a : arguments) {
-    if (!text.empty()) text += ' ';
-    text.append(a, 0, kMostBytes + 1);
-    if (text.size() > kMostBytes) return clean_utf8(text.substr(0, kMostBytes)) + "...";
-  }
-  return text;
-}
 
 bool Run::prepare() {
   const auto place = claim_place(request_);
@@ -344,7 +315,7 @@ void Run::reap() {
     if (pid == job_) {
       job_ended_ = true;
       job_end_ = clock_.realtime();
-      ended_at_ = clock_.monotonic();
+      wait_.begin();
       exit_code_ = exit_code_of(status);
       continue;
     }
@@ -434,19 +405,6 @@ void Run::supervise() {
   }
 }
 
-void Run::say_what_is_waited_for(const std::string& what) {
-  if (signals_.wish_to_end()) wants_to_leave_ = true;
-  const TimeNs now = clock_.monotonic();
-  if (now - ended_at_ < kSilentEnd || now < say_next_) return;
-  say_next_ = now + kSayAgain;
-  say("the job has ended; waiting for " + what + " (" + terminal::duration_text((now - ended_at_).value) +
-      " so far; interrupt to leave it to end by itself)");
-}
-
-bool Run::may_leave() {  // an interrupt within the first seconds was meant for the job
-  return wants_to_leave_ && clock_.monotonic() - ended_at_ >= kSilentEnd;
-}
-
 // Asks the daemon for the end; nothing of it where it does not answer.
 RunAccount Run::close_books() {
   wire::ControlRequest request;
@@ -462,7 +420,7 @@ RunAccount Run::close_books() {
   const TimeNs ask = clock_.monotonic() + kLastLook;
   std::map<Helper*, pid_t> told;
   TimeNs next_nudge{};
-  while (clock_.monotonic() < until && !may_leave()) {
+  while (clock_.monotonic() < until && !wait_.may_leave()) {
     reap();
     const bool nudge = clock_.monotonic() >= next_nudge;
     if (nudge) next_nudge = clock_.monotonic() + kNudge;
@@ -482,12 +440,12 @@ RunAccount Run::close_books() {
       sent = false;
     }
     if (daemon_.pid < 0)
-      say_what_is_waited_for("the daemon, which ended before it had written the rest and is started again");
+      wait_.say("the daemon, which ended before it had written the rest and is started again");
     else
-      say_what_is_waited_for("the daemon (process " + std::to_string(daemon_.pid) +
-                             (state_of(daemon_.pid) == 'T' ? ", which is stopped" : "") +
-                             ") to write the rest into the archive, for up to " +
-                             std::to_string(kFinishPatience.value / seconds(1).value) + " s");
+      wait_.say("the daemon (process " + std::to_string(daemon_.pid) +
+                (state_of(daemon_.pid) == 'T' ? ", which is stopped" : "") +
+                ") to write the rest into the archive, for up to " +
+                std::to_string(kFinishPatience.value / seconds(1).value) + " s");
     if (!control_) {
       usleep(20'000);
       continue;
@@ -526,8 +484,8 @@ void Run::end_helpers(bool books_closed) {
     kill((*h)->pid, SIGTERM);
     kill((*h)->pid, SIGCONT);
     const TimeNs until = clock_.monotonic() + grace;
-    while ((*h)->pid > 0 && clock_.monotonic() < until && !may_leave()) {
-      say_what_is_waited_for((*h)->what + " (process " + std::to_string((*h)->pid) + ") to end");
+    while ((*h)->pid > 0 && clock_.monotonic() < until && !wait_.may_leave()) {
+      wait_.say((*h)->what + " (process " + std::to_string((*h)->pid) + ") to end");
       usleep(2'000);
       reap();
     }
@@ -538,7 +496,7 @@ void Run::end_helpers(bool books_closed) {
 
 // The job has ended: take what is left, close the books, end the helpers.
 void Run::finish() {
-  if (ended_at_ == TimeNs()) ended_at_ = clock_.monotonic();
+  wait_.begin();
   if (!watched_) {
     write_summary({}, false, ending());
     return;
@@ -546,7 +504,7 @@ void Run::finish() {
   static_cast<void>(signals_.wish_to_end());  // what ended the job
   RunAccount account = close_books();
   const bool answered = account.from == RunAccount::From::kDaemon;
-  left_ = !answered && may_leave();
+  left_ = !answered && wait_.may_leave();
   if (!left_) end_helpers(answered);
   if (!answered) {
     say(left_

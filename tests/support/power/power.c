@@ -16,7 +16,8 @@
  *   U path              gone
  * A file that loses its last name while the disk may still have it is kept in MARGAY_POWER_ROOT.kept/INODE.
  *
- * What happens to names, and syncs of directories, are under one lock: the order of the lines is theirs.
+ * What happens to names and sizes, and syncs of directories, are under one lock: the order of the lines is
+ * theirs, and the program kills itself amid none of them, for then the book would lack what had happened.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -80,6 +81,7 @@ static bool file_of(int fd, char* path, struct stat* st) {
 
 static void one_more(void) {
   if (g_cut > 0 && __atomic_sub_fetch(&g_cut, 1, __ATOMIC_ACQ_REL) == 0) {
+    pthread_mutex_lock(&g_names);
     syscall(SYS_kill, (int)syscall(SYS_getpid), SIGKILL);
     for (;;) pause();
   }
@@ -162,11 +164,17 @@ static int resized(int fd, off64_t size, int result) {
 }
 int ftruncate(int fd, off_t size) {
   NEXT(ftruncate);
-  return resized(fd, size, next(fd, size));
+  pthread_mutex_lock(&g_names);
+  const int result = resized(fd, size, next(fd, size));
+  pthread_mutex_unlock(&g_names);
+  return result;
 }
 int ftruncate64(int fd, off64_t size) {
   NEXT(ftruncate64);
-  return resized(fd, size, next(fd, size));
+  pthread_mutex_lock(&g_names);
+  const int result = resized(fd, size, next(fd, size));
+  pthread_mutex_unlock(&g_names);
+  return result;
 }
 
 /* ---- names */

@@ -209,7 +209,7 @@ TEST_F(RunDirectoryTest, WhatAProcessWasKilledOverIsTakenAwayAndWhatIsInWorkIsNo
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
   waitpid(gone, nullptr, 0);
-  fs::create_directory(*user_directory() + "/.new-" + std::to_string(gone) + "-0");
+  ASSERT_EQ(mkdir((*user_directory() + "/.new-" + std::to_string(gone) + "-0").c_str(), 0700), 0);
   fs::create_directory(*user_directory() + "/.new-" + std::to_string(getpid()) + "-99");
   fs::create_directory(*user_directory() + "/.viewer");
   EXPECT_EQ(clear_stale_runs(), 1u);

@@ -2,8 +2,10 @@
 // place.
 #include "margay/transport/rundir.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -170,11 +172,15 @@ class Squatted : public Place {
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "takes root, to be two other users";
     Place::SetUp();
+    // One at a time: what these users have in shared memory has the same name for all of them.
+    turn_ = open("/tmp/margay-squatted-test.lock", O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    ASSERT_EQ(flock(turn_, LOCK_EX), 0);
     clean();
   }
   void TearDown() override {
     if (geteuid() != 0) return;
     clean();
+    close(turn_);
     Place::TearDown();
   }
   static void clean() {
@@ -199,6 +205,7 @@ class Squatted : public Place {
       return "mine is not found";
     return "";
   }
+  int turn_ = -1;
 };
 
 TEST_F(Squatted, ByADirectory) {

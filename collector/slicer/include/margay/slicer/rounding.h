@@ -24,6 +24,10 @@
 // Thread safety: functions are safe. Cost: one pass over the cells.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "margay/base/result.h"
 #include "margay/model/slice_column.h"
 
@@ -39,5 +43,10 @@ Status check_compact(DurationNs slice);
 
 // REQUIRES: check_compact(slice); `column` is a closed slice of the finest level.
 void make_compact(model::SliceColumn& column, DurationNs slice);
+
+// Takes `amount` from state x. Cells restored from a compact archive may hold a little less of
+// it than was filled: others then hold that much more, and give it, so that rows keep their sum and nothing
+// becomes negative.
+void take_from(std::span<std::int64_t> duration, std::size_t x, std::int64_t amount);
 
 }  // namespace margay::slicer
