@@ -4,6 +4,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <iostream>
 #include <string>
 
 #include "alerts/alerts_command.h"
@@ -279,10 +280,15 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // Bad input is counted and told by ourselves; the library would write a line for every message.
   google::protobuf::SetLogHandler(nullptr);
+  int code = 1;
   try {
-    return run(argc, argv);
+    code = run(argc, argv);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "margay: %s\n", e.what());
-    return 1;
   }
+  // What we hold is given back by now; what libraries do at the end of a process is theirs, and with a
+  // sanitizer's runtime preloaded by the user one of them (p11-kit) waits for ever.
+  std::fflush(nullptr);
+  std::cout.flush();
+  _exit(code);
 }

@@ -45,7 +45,10 @@ Result<pid_t> spawn(const ChildOptions& o) {
   }
   if (pid == 0) {
     // The child: one thread, about to be replaced.
-    if (o.own_session && setsid() > 0) weigh_less_than_the_job();
+    if (o.own_session) {
+      if (setsid() > 0) weigh_less_than_the_job();
+      unsetenv("LD_PRELOAD");  // what the user preloads is for the job
+    }
     if (o.null_input) {
       const int null = open("/dev/null", O_RDONLY);
       if (null >= 0) dup2(null, 0);

@@ -23,8 +23,9 @@ struct SignalsGiven {
 struct ChildOptions {
   std::vector<std::string> arguments;                            // [0] is looked for in PATH
   std::vector<std::pair<std::string, std::string>> environment;  // set on top of ours
-  bool own_session = false;  // out of reach of the terminal's signals, and due less of the cores
-  std::string output;        // file for stdout and stderr (appended); "" for ours
+  // Out of reach of the terminal's signals, due less of the cores, and without what the user has preloaded.
+  bool own_session = false;
+  std::string output;  // file for stdout and stderr (appended); "" for ours
   bool null_input = false;
   bool block_term = false;  // SIGTERM waits until the program unblocks it
   // The program gets the signals as this process was given them: the mask, and what was ignored stays
