@@ -420,10 +420,14 @@ RunAccount Run::close_books() {
   const TimeNs ask = clock_.monotonic() + kLastLook;
   std::map<Helper*, pid_t> told;
   TimeNs next_nudge{};
+  bool stopped = false;
   while (clock_.monotonic() < until && !wait_.may_leave()) {
     reap();
     const bool nudge = clock_.monotonic() >= next_nudge;
-    if (nudge) next_nudge = clock_.monotonic() + kNudge;
+    if (nudge) {
+      next_nudge = clock_.monotonic() + kNudge;
+      stopped = daemon_.pid > 0 && state_of(daemon_.pid) == 'T';  // and goes on for a moment now, at least
+    }
     for (Helper* h : helpers()) {
       if (h->pid < 0) continue;
       if (std::exchange(told[h], h->pid) != h->pid && h != &daemon_) kill(h->pid, SIGTERM);
@@ -443,7 +447,7 @@ RunAccount Run::close_books() {
       wait_.say("the daemon, which ended before it had written the rest and is started again");
     else
       wait_.say("the daemon (process " + std::to_string(daemon_.pid) +
-                (state_of(daemon_.pid) == 'T' ? ", which is stopped" : "") +
+                (stopped ? ", which is stopped" : "") +
                 ") to write the rest into the archive, for up to " +
                 std::to_string(kFinishPatience.value / seconds(1).value) + " s");
     if (!control_) {
