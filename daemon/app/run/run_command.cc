@@ -446,8 +446,7 @@ RunAccount Run::close_books() {
     if (daemon_.pid < 0)
       wait_.say("the daemon, which ended before it had written the rest and is started again");
     else
-      wait_.say("the daemon (process " + std::to_string(daemon_.pid) +
-                (stopped ? ", which is stopped" : "") +
+      wait_.say("the daemon (process " + std::to_string(daemon_.pid) + (stopped ? ", which is stopped" : "") +
                 ") to write the rest into the archive, for up to " +
                 std::to_string(kFinishPatience.value / seconds(1).value) + " s");
     if (!control_) {
