@@ -47,7 +47,7 @@ struct Options {
   DurationNs raw_resolution{
       1};  // raw events' times are rounded down to it; a power of two, divides levels[0]
   std::uint64_t store_memory_bytes = std::uint64_t{96} << 20;
-  std::uint64_t raw_backlog_bytes = std::uint64_t{64} << 20;
+  std::uint64_t raw_backlog_bytes = std::uint64_t{256} << 20;
   std::uint64_t disk_budget_bytes = std::uint64_t{20} << 30;    // of the archive; 0: no bound
   std::uint64_t disk_keep_free_bytes = std::uint64_t{1} << 30;  // of its file system
   store::AgeRules keep;                                         // how long things stay in it

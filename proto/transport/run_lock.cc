@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,14 +110,23 @@ bool owner_lives(const std::string& path) {
   return start != 0 && (o.start == 0 || o.start == start);
 }
 
-// Rings are named after their process: p<pid>-<start time>.
+// A process has its ring's file locked for as long as it lives, in whatever PID namespace.
+bool is_locked(const std::string& file) {
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return held;
+}
+
+// Rings are named after their process: p<pid>-<start time>-<PID namespace>.
 bool a_ring_lives(const std::string& path) {
   std::error_code ec;
   for (fs::directory_iterator it(path + "/rings", ec), end; !ec && it != end; it.increment(ec)) {
     long pid = 0;
     unsigned long long start = 0;
     if (std::sscanf(it->path().filename().c_str(), "p%ld-%llu", &pid, &start) == 2 &&
-        start_of(pid) == start && start != 0)
+        ((start_of(pid) == start && start != 0) || is_locked(it->path())))
       return true;
   }
   return false;

@@ -189,9 +189,9 @@ class Security(E2eTest):
         rings = [f for f in os.listdir(os.path.join(self.directory, "rings")) if f.startswith("p")]
         self.assertEqual(len(rings), 2)
         for ring in rings:
-            pid, start = ring[1:].split("-")
+            process = "/".join(ring[1:].split("-"))  # pid, start time, PID namespace
             source = 14695981039346656037  # FNV-1a, as margay-node makes it
-            for byte in f"{boot}/{pid}/{start}".encode():
+            for byte in f"{boot}/{process}".encode():
                 source = (source ^ byte) * 1099511628211 % 2**64
             # A heartbeat of the greatest epoch that there is.
             batch = b"\x09" + source.to_bytes(8, "little") + b"\x10\xff\xff\xff\xff\x0f"

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,6 +175,13 @@ TEST_F(RunDirectoryTest, AJobThatGoesOnWithoutAnybodyKeepsItsRings) {
   EXPECT_EQ(clear_stale_runs(), 0u);
   EXPECT_FALSE(new_run_directory("r"));
   EXPECT_THAT(list_runs(), IsEmpty()) << "nobody watches it";
+  // Of another PID namespace: its number says nothing, its lock does.
+  fs::rename(ring + std::to_string(start), ring + std::to_string(start + 1) + "-7");
+  const int locked = open((ring + std::to_string(start + 1) + "-7").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(locked, LOCK_EX), 0);
+  EXPECT_EQ(clear_stale_runs(), 0u);
+  close(locked);
+  fs::rename(ring + std::to_string(start + 1) + "-7", ring + std::to_string(start));
   // Another process with the job's number has nothing to do with the run.
   fs::rename(ring + std::to_string(start), ring + std::to_string(start + 1));
   EXPECT_EQ(clear_stale_runs(), 1u);
