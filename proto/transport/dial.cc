@@ -14,7 +14,7 @@ namespace {
 
 constexpr DurationNs kFirstWait = seconds(1);
 constexpr DurationNs kLastWait = seconds(30);
-constexpr DurationNs kLookPeriod = milliseconds(500);
+constexpr DurationNs kKeyFilePeriod = milliseconds(500);
 // A daemon that is being restarted breaks a handshake off as well: only so many in a row tell something.
 constexpr std::size_t kFailuresInARow = 4;
 
@@ -147,7 +147,7 @@ void Dial::look() {
   if (!key_) return;
   const TimeNs now = clock_.monotonic();
   if (now >= next_look_) {
-    next_look_ = now + kLookPeriod;
+    next_look_ = now + kKeyFilePeriod;
     if (const std::string s = signature(key_file_); !s.empty() && s != file_signature_) {
       if (auto ok = read_key(); ok) {
         wait_ = kFirstWait;
