@@ -16,10 +16,6 @@ namespace {
 tl::unexpected<Error> corrupt(const std::string& what) {
   return fail(ErrorCode::kCorrupt, what);
 }
-std::size_t column_bytes(const model::SliceColumn& c) {
-  return sizeof(c) + std::size_t{c.leaves()} * (std::size_t{c.states()} * 20 + sizeof(model::OpenState) +
-                                                std::size_t{c.plane_columns()} * 8);
-}
 // The smallest key above all keys that begin with `letter`.
 std::string after(char letter) {
   return std::string(1, static_cast<char>(letter + 1));
@@ -393,7 +389,7 @@ Result<std::vector<model::SliceColumn>> Archive::read_columns(LevelIndex level, 
   std::vector<model::SliceColumn> out;
   std::size_t bytes = 0;
   const Status s = scan_columns(level, first, last, [&](model::SliceColumn&& c) {
-    bytes += column_bytes(c);
+    bytes += c.bytes();
     if (bytes > kLargestRead) return false;
     out.push_back(std::move(c));
     return true;

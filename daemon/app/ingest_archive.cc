@@ -51,12 +51,6 @@ void add_measure_record(const store::MeasureState& m, slicer::LeafState& s) {
   s.value = {m.known, m.value, m.settled, m.integral};
 }
 
-std::size_t bytes_of(const model::SliceColumn& c) {
-  constexpr std::size_t kCell = 8 + 8 + 4;
-  return c.leaves() * (c.states() * kCell + c.plane_columns() * sizeof(std::uint64_t) +
-                       sizeof(model::OpenState) + sizeof(model::NodeEvidence) + sizeof(std::uint32_t));
-}
-
 slicer::LeafState from_record(const store::LeafState& r) {
   slicer::LeafState s;
   if (!r.stack.empty()) {
@@ -224,12 +218,12 @@ Status IngestStage::restore(const store::Resume& resume) {
 
 void IngestStage::put_pending(std::shared_ptr<const model::SliceColumn> column) {
   auto& place = pending_columns_[{column->level.value, column->index.value}];
-  if (place) pending_column_bytes_ -= bytes_of(*place);
-  pending_column_bytes_ += bytes_of(*column);
+  if (place) pending_column_bytes_ -= place->bytes();
+  pending_column_bytes_ += column->bytes();
   place = std::move(column);
   while (pending_columns_.size() > kMostPendingColumns ||
          pending_column_bytes_ > waiting_slices_bytes(options_)) {
-    pending_column_bytes_ -= bytes_of(*pending_columns_.begin()->second);
+    pending_column_bytes_ -= pending_columns_.begin()->second->bytes();
     pending_columns_.erase(pending_columns_.begin());
     ++columns_lost_;
   }

@@ -72,11 +72,6 @@ ingest::Options ingest_options(const Options& o, const store::RunMeta& run, cons
   return i;
 }
 
-std::uint64_t bytes_of(const model::SliceColumn& c) {
-  return ingest::Limits().column_bytes(c.leaves(), c.states()) +
-         std::uint64_t{c.leaves()} * c.plane_columns() * sizeof(std::uint64_t);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<IngestStage>> IngestStage::make(const Options& options, zmq::context_t& context,
@@ -410,7 +405,7 @@ std::shared_ptr<const model::SliceColumn> IngestStage::closed_copy(const model::
 void IngestStage::publish(std::shared_ptr<const model::SliceColumn> column, bool amended, TimeNs watermark) {
   ClosedSlice message;
   if (column) {
-    const std::uint64_t bytes = bytes_of(*column);
+    const std::uint64_t bytes = column->bytes();
     if (*published_bytes_ + bytes > waiting_slices_bytes(options_)) {
       ++(amended ? amendments_unseen_ : slices_unseen_);  // archived, but nobody has room to look at it
       return;

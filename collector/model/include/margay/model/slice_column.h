@@ -84,6 +84,12 @@ class SliceColumn {
 
   std::uint32_t leaves() const { return leaves_; }
   std::uint32_t states() const { return states_; }
+  // What its cells take in memory, of every plane; without names of regions and takers.
+  std::size_t bytes() const {
+    const std::size_t cell = sizeof(duration_ns_[0]) + sizeof(longest_ns_[0]) + sizeof(visits_[0]);
+    const std::size_t leaf = sizeof(OpenState) + sizeof(NodeEvidence) + sizeof(integral_[0]);
+    return sizeof(*this) + leaves_ * (states_ * cell + leaf + plane_columns() * sizeof(measured_[0]));
+  }
 
   // Per leaf and state, leaf-major: index = leaf * states() + state.
   // Nanoseconds of the slice spent in the state.
