@@ -70,17 +70,6 @@ void Ingest::finish() {
   for (const auto& [agent, heard] : agents_) reply(agent).set_finish(true);
 }
 
-// A message amid whose parsing memory ran out: the library cannot destroy what it has half made, so it stays.
-static void leave(std::unique_ptr<wire::ToCollector> half_made) {
-  static auto* const left = new (std::nothrow) std::vector<wire::ToCollector*>;
-  wire::ToCollector* const message = half_made.release();
-  try {
-    if (left != nullptr) left->push_back(message);
-  } catch (const std::bad_alloc&) {
-    // Nobody knows it any more, which is no worse.
-  }
-}
-
 // False: it threw. What is left undone of the part is for the caller to put right.
 template <class Part>
 bool Ingest::survive(Part&& part) {
@@ -112,8 +101,9 @@ void Ingest::receive(std::string_view bytes, const std::string& agent, TimeNs no
     if (!message_) message_ = std::make_unique<wire::ToCollector>();
     parsed = message_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   });
+  // What memory ran out amid whose parsing, the library cannot destroy: it stays, and nobody knows it.
   if (!whole)
-    leave(std::move(message_));
+    static_cast<void>(message_.release());
   else if (too_many)
     ++counters_.refused_by_limit;
   else if (parsed)
