@@ -43,6 +43,8 @@ void AnalysisStage::take_slice(const ClosedSlice& message, bool past) {
   if (message.column && skipped_.contains(message.column->index)) return;
   // Looked at already when the analysis was made anew: it was in the archive, and still in the queue.
   if (!past && message.column && message.position != 0 && message.position <= looked_at_) return;
+  if (!past && message.column && !message.amended)
+    first_slice_ = std::min(first_slice_, message.column->index);
   try {
     if (message.column && options_.fault_in_analysis) options_.fault_in_analysis(*message.column);
     emit(analyst_->take(message), past);
@@ -93,11 +95,15 @@ void AnalysisStage::make_anew(const ClosedSlice& failed) {
   analyst_->set_position(looked_at_);
   look_back();
   making_anew_ = false;
-  // Slices between the archive's last cut and this one: it has seen them once, and does not any more.
-  if (failed.column && !failed.amended && resume->closed.size() > 0)
+  // Slices between the archive's last cut, or the first of the run, and this one: it has seen them once, and
+  // does not any more.
+  if (failed.column && !failed.amended) {
+    SliceIndex next = first_slice_;
     for (const auto& c : resume->closed)
-      if (c.level == LevelIndex(0) && failed.column->index > c.through + 1)
-        not_analysed_ += static_cast<std::uint64_t>(failed.column->index.value - c.through.value - 1);
+      if (c.level == LevelIndex(0)) next = c.through + 1;
+    if (failed.column->index > next)
+      not_analysed_ += static_cast<std::uint64_t>(failed.column->index.value - next.value);
+  }
   ClosedSlice known;
   known.topology = topology;
   known.watermark = failed.watermark;

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -140,6 +141,7 @@ class AnalysisStage {
   // Slices amid which the analysis failed: not shown to it again.
   static constexpr std::size_t kMostSkipped = 1024;
   std::set<SliceIndex> skipped_;
+  SliceIndex first_slice_{std::numeric_limits<std::int64_t>::max()};  // of those that came as they closed
   std::uint64_t not_analysed_ = 0, failures_ = 0;
   std::string failure_;  // the last, a sentence
   TimeNs next_failure_said_{}, next_anew_{};

@@ -340,6 +340,9 @@ struct HowLong {
   std::size_t ranks;
   bool reboot;
 };
+void PrintTo(const HowLong& p, std::ostream* out) {
+  *out << p.away.value / 1'000'000'000 << "s" << (p.levels.front() == milliseconds(10) ? "Fine" : "");
+}
 
 struct AbsenceOf : Absence, testing::WithParamInterface<HowLong> {};
 
@@ -439,7 +442,8 @@ INSTANTIATE_TEST_SUITE_P(Lengths, AbsenceOf,
                                          HowLong{seconds(61), kFine, 64, true},
                                          HowLong{seconds(450), kUsual, 16, false},
                                          HowLong{seconds(3 * 86'400), kUsual, 16, true},
-                                         HowLong{seconds(10 * 86'400), kFine, 64, true}));
+                                         HowLong{seconds(10 * 86'400), kFine, 64, true}),
+                         testing::PrintToStringParamName());
 
 // The job went on, its agent kept what it recorded, and it comes in order: more than is held at once.
 TEST_F(Absence, WhatAgentsKeptMeanwhileIsModelledInOrderWhateverIsHeldAtOnce) {

@@ -231,38 +231,53 @@ TEST_F(PipelineTest, AnErrorAmidAMessageIsCountedAndTheMessageKept) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
+// With the slices before it in the archive, and with whatever is there after 40.
 TEST_F(PipelineTest, AnErrorAmidASliceCostsTheAnalysisThatSlice) {
   options.levels = {milliseconds(10), milliseconds(100)};
-  std::atomic<std::int64_t> failed{-1};
-  std::atomic<int> shown{0}, times{0};
-  options.fault_in_analysis = [&](const model::SliceColumn& c) {
-    if (c.leaves() == 0 || ++shown < 40) return;
-    std::int64_t none = -1;
-    failed.compare_exchange_strong(none, c.index.value);
-    if (c.index.value != failed) return;
-    ++times;
-    throw std::runtime_error("a planted error");
-  };
-  auto pipeline = Pipeline::start(options);
-  ASSERT_TRUE(pipeline) << pipeline.error().message;
-  FakeAgent agent(options);
-  agent.say_hello();
-  const SystemClock clock;
-  agent.send([&](wire::ToCollector& m) {
-    wire::EventBatch& b = *m.add_batches();
-    b.set_source(1);
-    b.set_covered_until_ns(clock.monotonic().value);
-  });
-  wire::Report r = status();
-  while (value(r, "slices_not_analysed") == 0) r = status();
-  // It goes on, with slices behind it, and with those before, which it has from the archive.
-  while (r.slice_index() < failed + 50) r = status();
-  EXPECT_EQ(times, 1);
-  EXPECT_GE(value(r, "window_slices") + value(r, "slices_not_analysed"), 80u);
-  EXPECT_GE(value(r, "window_slices"), 60u);
-  EXPECT_EQ(r.health().state(), wire::Health::DEGRADED);
-  EXPECT_THAT(r.health().verdict(), HasSubstr("a planted error"));
-  EXPECT_EQ((*pipeline)->verdict(), r.health().verdict());
+  for (const bool archived : {true, false}) {
+    SCOPED_TRACE(archived);
+    options.archive = place + (archived ? "/archived" : "/not_yet");
+    std::atomic<std::int64_t> first{-1}, failed{-1};
+    std::atomic<int> shown{0}, times{0};
+    std::atomic<bool> armed{false};
+    options.fault_in_analysis = [&](const model::SliceColumn& c) {
+      std::int64_t none = -1;
+      first.compare_exchange_strong(none, c.index.value);
+      if (c.leaves() == 0 || ++shown < 40 || (archived && !armed)) return;
+      none = -1;
+      failed.compare_exchange_strong(none, c.index.value);
+      if (c.index.value != failed) return;
+      ++times;
+      throw std::runtime_error("a planted error");
+    };
+    auto pipeline = Pipeline::start(options);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    FakeAgent agent(options);
+    agent.say_hello();
+    const SystemClock clock;
+    agent.send([&](wire::ToCollector& m) {
+      wire::EventBatch& b = *m.add_batches();
+      b.set_source(1);
+      b.set_covered_until_ns(clock.monotonic().value);
+    });
+    wire::Report r = status();
+    // Each of these cuts has slices.
+    const std::uint64_t commits = value(r, "commits");
+    while (archived && (value(r, "window_slices") < 40 || value(r, "commits") < commits + 10)) r = status();
+    armed = true;
+    while (value(r, "slices_not_analysed") == 0) r = status();
+    // It goes on, with slices behind it, and with those before, which it has from the archive.
+    while (r.slice_index() < failed + 50) r = status();
+    EXPECT_EQ(times, 1);
+    EXPECT_EQ(value(r, "window_slices") + value(r, "slices_not_analysed"),
+              static_cast<std::uint64_t>(r.slice_index() - first + 1));
+    if (archived) {
+      EXPECT_GE(value(r, "window_slices"), 60u);
+    }
+    EXPECT_EQ(r.health().state(), wire::Health::DEGRADED);
+    EXPECT_THAT(r.health().verdict(), HasSubstr("a planted error"));
+    EXPECT_EQ((*pipeline)->verdict(), r.health().verdict());
+  }
 }
 
 // A run that was watched until just now, and is taken up.

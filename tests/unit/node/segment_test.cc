@@ -134,8 +134,11 @@ TEST(GuardedMappingDeathTest, AnotherFaultEndsTheProcess) {
   auto r = SegmentReader::open_untrusted(segment.path);
   ASSERT_TRUE(r);
   std::filesystem::resize_file(segment.path, 0);
+  // Whose the fault was before.
 #if defined(__SANITIZE_ADDRESS__)
-  const testing::ExitedWithCode ends(1);  // of whom the fault was before
+  const testing::ExitedWithCode ends(1);
+#elif defined(__SANITIZE_THREAD__)
+  const testing::ExitedWithCode ends(66);
 #else
   const testing::KilledBySignal ends(SIGBUS);
 #endif
