@@ -269,8 +269,12 @@ TEST_F(PipelineTest, AnErrorAmidASliceCostsTheAnalysisThatSlice) {
     // It goes on, with slices behind it, and with those before, which it has from the archive.
     while (r.slice_index() < failed + 50) r = status();
     EXPECT_EQ(times, 1);
-    EXPECT_EQ(value(r, "window_slices") + value(r, "slices_not_analysed"),
-              static_cast<std::uint64_t>(r.slice_index() - first + 1));
+    // Counters are read when it is asked, and so may know slices that the report was too early for.
+    const wire::Report then = r;
+    const std::uint64_t known = value(then, "window_slices") + value(then, "slices_not_analysed");
+    while (r.slice_index() < then.slice_index() + 20) r = status();
+    EXPECT_GE(known, static_cast<std::uint64_t>(then.slice_index() - first + 1));
+    EXPECT_LE(known, static_cast<std::uint64_t>(r.slice_index() - first + 1));
     if (archived) {
       EXPECT_GE(value(r, "window_slices"), 60u);
     }
