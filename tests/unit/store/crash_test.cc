@@ -154,10 +154,10 @@ std::uint64_t power_cuts(const char* how, int rounds, std::uint64_t seed) {
     // Now and then soon: while it is made, opened, or recovers.
     const std::uint64_t cut = 1 + random() % (round % 3 == 0 ? 60 : 300);
     // In directories that have to be made as well.
-    Child child(how, disk + "/jobs/today/a",
-                {std::string("LD_PRELOAD=") + MARGAY_POWER, "MARGAY_POWER_ROOT=" + disk,
-                 "MARGAY_POWER_LOG=" + book, "MARGAY_POWER_CUT=" + std::to_string(cut),
-                 "ASAN_OPTIONS=verify_asan_link_order=0"});
+    Child child(
+        how, disk + "/jobs/today/a",
+        {std::string("LD_PRELOAD=") + MARGAY_POWER, "MARGAY_POWER_ROOT=" + disk, "MARGAY_POWER_LOG=" + book,
+         "MARGAY_POWER_CUT=" + std::to_string(cut), "ASAN_OPTIONS=verify_asan_link_order=0"});
     const std::uint64_t acknowledged = last + child.hear_all();
     const int status = child.wait();
     EXPECT_TRUE(WIFSIGNALED(status)) << place << ": it ended by itself, " << WEXITSTATUS(status);
