@@ -102,6 +102,8 @@ class Detection(E2eTest):
                         "six seconds of the job beside a hog", poll=0.5))
                     hog.alone = before < 0.25
                     if named():
+                        # What it takes after it was looked at last is something's that has ended: let that be little.
+                        self.wait_for_steady(run)
                         return hog
                 finally:
                     hog.kill()
