@@ -44,6 +44,7 @@ class Conservation(E2eTest):
         self.counted(self.lammps(200), 4)
 
     def test_hpcc(self):
+        self.need_shared_memory(self.FULL_RINGS_OF_4)
         # Small, for the machine's sake; it still goes through all of HPCC's sections.
         with open(os.path.join(WORKLOADS, "hpccinf-short.txt"), encoding="utf-8") as file:
             text = re.sub(r"^2400( +Ns)", r"600\1", file.read(), flags=re.M)

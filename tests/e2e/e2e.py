@@ -379,6 +379,9 @@ class E2eTest(unittest.TestCase):
         if problems:
             self.fail("; ".join(problems))
 
+    # What 4 processes' rings are of their full size in.
+    FULL_RINGS_OF_4 = 128 << 20
+
     def need_shared_memory(self, size):
         """Skips the test where the rings (of their usual size) would not find so many bytes."""
         info = os.statvfs(self.runtime)

@@ -2,17 +2,18 @@
 unknown, and nobody waits without knowing for what.
 
 END_ROUNDS=50 for so many rounds of each (2 in ctest)."""
+import contextlib
+import ctypes
 import json
 import multiprocessing
 import os
 import re
 import signal
 import subprocess
-import threading
 import time
 import unittest
 
-from e2e import CALLCOUNT, E2eTest, LONG, MARGAY, alive, calls_by_rank, end_process, expected_records, wait_for, plant
+from e2e import CALLCOUNT, E2eTest, LONG, MARGAY, alive, calls_by_rank, end_process, expected_records, wait_for
 
 ROUNDS = int(os.environ.get("END_ROUNDS", "2"))
 UNTOLD = 5  # s from the job's end on, after which it must have been said what is waited for (2 s, on a busy machine)
@@ -36,6 +37,30 @@ def starve(pid):
             file.write("19")
     except OSError:
         pass  # there are no such groups, or the kernel has granted one in the last tenth of a second
+
+
+@contextlib.contextmanager
+def held(pid):
+    """A process that does not go on, whatever signal it gets: as under a debugger, or in a frozen cgroup. Within one thread."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+
+    def ptrace(request, thread):
+        if libc.ptrace(request, thread, None, None) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    seize, interrupt, detach, every_thread = 0x4206, 0x4207, 17, 0x40000000
+    threads = set()
+    try:
+        while new := {int(t) for t in os.listdir(f"/proc/{pid}/task")} - threads:
+            for thread in new:
+                ptrace(seize, thread)
+                threads.add(thread)
+                ptrace(interrupt, thread)
+                os.waitpid(thread, every_thread)
+        yield
+    finally:
+        for thread in threads:
+            ptrace(detach, thread)
 
 
 class End(E2eTest):
@@ -126,18 +151,9 @@ class End(E2eTest):
         self.rounds(fault)
 
     def test_a_daemon_that_stays_stopped_is_left_when_asked(self):
-        # Whatever has it go on, something stops it again: that is how a frozen cgroup or a debugger looks from here.
         run, counts, launcher = self.job(0)
-        daemon, over = run.child("margayd"), threading.Event()
-
-        def hold():
-            while not over.is_set():
-                if plant.state_of(daemon) not in ("T", None):
-                    end_process(daemon, signal.SIGSTOP)
-                time.sleep(0.0005)
-        holder = threading.Thread(target=hold)
-        holder.start()
-        try:
+        daemon = run.child("margayd")
+        with held(daemon):
             wait_for(lambda: "waiting for the daemon" in run.stderr, "it is said what is waited for")
             self.assertFalse(alive(launcher))
             self.assertRegex(run.stderr, rf"process {daemon}.*stopped.*interrupt")
@@ -147,10 +163,6 @@ class End(E2eTest):
             self.assertEqual((summary["told_by"], summary["complete"], summary["exit_code"]), ("archive", False, 0))
             self.assertRegex(said, r"the archive has [\d,]+ events of \d resources?, .* is unknown")
             self.assertNotIn("none lost", said)
-        finally:
-            over.set()
-            holder.join()
-            end_process(daemon, signal.SIGCONT)
         # Left to itself, it writes what was still to come, and clears up.
         wait_for(lambda: not alive(daemon), "the daemon ends by itself", timeout=60)
         wait_for(lambda: not os.path.exists(run.control_directory()), "the run's directory is gone")

@@ -37,6 +37,7 @@ class Sums(E2eTest):
         wait_for(all_sum, "the processes sum", poll=0.2)
 
     def test_every_call_is_in_the_cells(self):
+        self.need_shared_memory(self.FULL_RINGS_OF_4)
         counts = os.path.join(self.place, "counts")
         os.mkdir(counts)
         run = self.run_cg(4, env={"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts})
@@ -60,6 +61,7 @@ class Sums(E2eTest):
 
     @again_if_disturbed
     def test_a_stopped_rank_is_told(self):
+        self.need_shared_memory(self.FULL_RINGS_OF_4)
         run = self.run_cg(14)
         ranks = run.ranks("margay-cg", 4)
         self.wait_until_summing(run)
@@ -79,6 +81,7 @@ class Sums(E2eTest):
         self.assertTrue(any(told in line for line in run.said), run.said)
 
     def test_agent_killed(self):
+        self.need_shared_memory(self.FULL_RINGS_OF_4)
         run = self.run_cg(6)
         run.ranks("margay-cg", 4)
         self.wait_until_summing(run)

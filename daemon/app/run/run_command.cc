@@ -426,7 +426,8 @@ RunAccount Run::close_books() {
     const bool nudge = clock_.monotonic() >= next_nudge;
     if (nudge) {
       next_nudge = clock_.monotonic() + kNudge;
-      stopped = daemon_.pid > 0 && state_of(daemon_.pid) == 'T';  // and goes on for a moment now, at least
+      const char state = daemon_.pid > 0 ? state_of(daemon_.pid) : '?';
+      stopped = state == 'T' || state == 't';  // and goes on for a moment now, at least
     }
     for (Helper* h : helpers()) {
       if (h->pid < 0) continue;

@@ -29,7 +29,7 @@ struct RunPlace {
 std::optional<RunPlace> claim_place(const RunRequest& request);
 
 ino_t inode_of(const std::string& path);  // 0: there is none
-// 'T': stopped; '?': not there.
+// 'T': stopped; 't': by a debugger; '?': not there.
 char state_of(pid_t pid);
 
 }  // namespace margay::app
