@@ -28,6 +28,7 @@ bool Budget::tell(const wire::Slices& slices) {
   DurationNs part(slices.slice_ns());
   const std::int64_t parts = (part.value + kLongestPart.value - 1) / kLongestPart.value;
   if (part.value % parts == 0) part = DurationNs(part.value / parts);
+  if (share_ <= 0) part = {};
   const TimeNs origin(slices.origin_ns());
   if (part == slice_ && origin == origin_) return false;
   slice_ = part;

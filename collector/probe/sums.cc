@@ -121,6 +121,14 @@ void SumWriter::end() {
   table_->held.store(0, std::memory_order_release);
 }
 
+bool RingWriter::look_for_room(std::uint64_t head, std::uint64_t need) {
+  tail_seen_ = control_->tail.load(std::memory_order_acquire);
+  const std::uint64_t filled = head + need - tail_seen_;
+  if (filled > capacity_ / 2 && sums_.may_begin() && capacity_ / 2 >= 2 * kMostPieceRecords)
+    control_->sum.store(1, std::memory_order_relaxed);
+  return filled <= capacity_;
+}
+
 void RingWriter::publish_sums() {
   const SumTable& table = *sums_.table();
   if (table.held.load(std::memory_order_relaxed) != 0) {

@@ -3,6 +3,7 @@ import collections
 import csv
 import os
 import signal
+import time
 import unittest
 
 from e2e import CALLCOUNT, CG, E2eTest, MPIRUN, again_if_disturbed, calls_by_rank, dump, end_process, judge, plant, wait_for
@@ -36,12 +37,14 @@ class Sums(E2eTest):
             return counters.get("sources_summing", 0) == ranks
         wait_for(all_sum, "the processes sum", poll=0.2)
 
-    def test_every_call_is_in_the_cells(self):
-        self.need_shared_memory(self.FULL_RINGS_OF_4)
+    def counted(self):
+        """The environment in which a program's calls are counted by another library, and that library's folder."""
         counts = os.path.join(self.place, "counts")
         os.mkdir(counts)
-        run = self.run_cg(4, env={"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts})
-        self.assertEqual(run.wait(), 0, run.stderr)
+        return {"LD_PRELOAD": CALLCOUNT, "CALLCOUNT_DIR": counts}, counts
+
+    def check_every_call(self, run, counts):
+        """Nothing is lost, and the cells have each call that was counted."""
         self.check_conservation(run, 4)
         self.check_cells(run)
         verified, _ = self.check_archive(run)
@@ -52,16 +55,41 @@ class Sums(E2eTest):
             for function in set(calls[rank]) - APART:
                 if function in visits[rank] or calls[rank][function] == 0:
                     self.assertEqual(visits[rank][function], calls[rank][function], f"rank {rank} {function}")
+        return calls, visits
+
+    def test_every_call_is_in_the_cells(self):
+        environment, counts = self.counted()
+        run = self.run_cg(4, env=environment)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        calls, visits = self.check_every_call(run, counts)
+        for rank in range(4):
             self.assertGreater(visits[rank]["MPI_Waitall"], 100)
         events = 2 * sum(sum(c.values()) for c in calls.values())
+        summary = run.summary
         print(f"  {events} events: {summary['summed']} summed, {summary['events']['produced']} records", flush=True)
         self.assertGreater(summary["summed"], events // 2)
         self.assertLess(summary["events"]["produced"], events)
         self.assertIn("so often that recording it would slow the job down", run.stderr)
 
+    def test_an_agent_that_does_not_come_for_seconds_loses_nothing(self):
+        # As one that is kept from the processor. Of these rings a half takes some 2,000 calls: 3 s have a hundred times as many.
+        environment, counts = self.counted()
+        run = self.run_cg(8, budget="0.5", env=environment | {"MARGAY_RING_RECORDS": "8192"})
+        run.ranks("margay-cg", 4)
+        run.wait_for_slices(10)
+        agent = run.child("margay-node")
+        end_process(agent, signal.SIGSTOP)
+        time.sleep(3)  # the length of the fault, not a wait for anything
+        end_process(agent, signal.SIGCONT)
+        self.assertTrue(run.running, "the job ended before the stop was over")
+        self.assertEqual(run.wait(), 0, run.stderr)
+        calls, _ = self.check_every_call(run, counts)
+        print(f"  {2 * sum(sum(c.values()) for c in calls.values())} events: {run.summary['summed']} summed, "
+              f"{run.summary['events']['produced']} records", flush=True)
+        self.assertGreater(run.summary["summed"], 0)
+
     @again_if_disturbed
     def test_a_stopped_rank_is_told(self):
-        self.need_shared_memory(self.FULL_RINGS_OF_4)
         run = self.run_cg(14)
         ranks = run.ranks("margay-cg", 4)
         self.wait_until_summing(run)
@@ -81,7 +109,6 @@ class Sums(E2eTest):
         self.assertTrue(any(told in line for line in run.said), run.said)
 
     def test_agent_killed(self):
-        self.need_shared_memory(self.FULL_RINGS_OF_4)
         run = self.run_cg(6)
         run.ranks("margay-cg", 4)
         self.wait_until_summing(run)

@@ -18,7 +18,7 @@ class Window(E2eTest):
 
     @again_if_disturbed
     def test_hpcc_live(self):
-        run = self.run_margay(self.hpcc(), name="hpcc")
+        run = self.run_margay(self.hpcc(), name="hpcc", sums=True)
         ranks = run.ranks("hpcc", 4)
         run.wait_for_slices(20)
         viewer = Viewer(self, "hpcc")

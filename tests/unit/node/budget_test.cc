@@ -151,5 +151,10 @@ TEST(Budget, DividesLongSlices) {
   EXPECT_EQ(node.budget.slice(), milliseconds(10));
 }
 
+TEST(Budget, TellsOfNoSlicesWhereEachCallIsToBeRecorded) {
+  Node none(1, 2, 0);
+  EXPECT_EQ(none.budget.slice(), DurationNs{});
+}
+
 }  // namespace
 }  // namespace margay::node

@@ -39,10 +39,10 @@ class Budget {
 
   explicit Budget(std::uint32_t cores) : cores_(cores) {}
 
-  // What the collector says. True if slices are others now.
+  // What the collector says. True if the grid is another one now.
   bool tell(const wire::Slices& slices);
   // The grid for the probes: slices, or equal parts of them, so that order is lost over a tenth of a second
-  // at most. 0: not told yet.
+  // at most. 0: not told yet, or each call is to be recorded.
   DurationNs slice() const { return slice_; }
   TimeNs origin() const { return origin_; }
 

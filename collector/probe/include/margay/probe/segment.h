@@ -7,10 +7,9 @@
 //   MARGAY_RING_RECORDS in the job's environment makes rings smaller (never larger), and so does a lack of
 //   memory: their places stay.
 //
-// Who writes: the probe, except `epoch`, the grid of slices, and each ring's `tail`, `sum` and `claim`, which
-// belong to the agent. A reader trusts
-// nothing here: margay/node/segment_reader.h checks every value before it is used. Times are host time
-// (CLOCK_MONOTONIC), nanoseconds.
+// Who writes: the probe, except `epoch`, the grid of slices, and each ring's `tail` and `claim`, which belong
+// to the agent, and `sum`, which both write. A reader trusts nothing here: margay/node/segment_reader.h
+// checks every value before it is used. Times are host time (CLOCK_MONOTONIC), nanoseconds.
 //
 // The probe lives in somebody else's process: this header uses nothing of the C++ library but lock-free
 // atomics, which are address-free and so valid between processes.
@@ -26,7 +25,7 @@ namespace margay::probe {
 
 inline constexpr std::uint64_t kMagic =
     0x3130474e49524d4dULL;  // "MMRING01", written last when a segment is made
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 inline constexpr std::uint32_t kRings = 8;
 inline constexpr std::uint64_t kFirstRingRecords = 131072;
 inline constexpr std::uint64_t kOtherRingRecords = 16384;
@@ -69,8 +68,10 @@ struct RingControl {
   std::atomic<std::uint64_t> dropped;   // records for which there was no room
   std::atomic<std::uint64_t> lost;      // dropped since the last record: the next one is preceded by a gap
   std::atomic<std::uint32_t> pending;   // 1 from before the clock is read until the record is published
-  // The consumer's, and seldom written; here, for each event reads them.
-  std::atomic<std::uint32_t> sum;    // 1: calls are to be summed, not recorded one by one
+  // Seldom written; here, for each event reads them.
+  // 1: calls are to be summed, not recorded one by one. The consumer's wish; where the ring is half full also
+  // the producer's, until the consumer comes.
+  std::atomic<std::uint32_t> sum;
   std::atomic<std::uint32_t> claim;  // the sums of this generation are to be published at the next event
   // The producer's own, nobody else's: 1 while calls are being summed.
   std::atomic<std::uint32_t> summing;
@@ -191,7 +192,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> names_used;     // entries [0, names_used) are complete
   std::atomic<std::uint32_t> names_refused;  // regions that found the table full
   std::atomic<std::uint32_t> names_lock;
-  // Slices are [origin + k slice, origin + (k+1) slice), host time; 0: there are none, and nothing is summed.
+  // Slices are [origin + k slice, origin + (k+1) slice), host time; 0: nothing is to be summed.
   std::atomic<std::int64_t> slice_ns;
   std::atomic<std::int64_t> slice_origin_ns;
   std::uint8_t families[kNames];  // StateFamily of margay.proto

@@ -84,6 +84,11 @@ class SumWriter {
   }
   SumTable* table() const { return table_; }
 
+  // Somebody has told what slices are: it is allowed to sum.
+  bool may_begin() const {
+    return table_ != nullptr && header_ != nullptr && header_->slice_ns.load(std::memory_order_relaxed) > 0;
+  }
+
   // A piece begins behind the record `r` of time `t`, if it may: `open[0, depth)` were open before it. Not
   // (false) where nobody has told what slices are, or where the states that are open then are not known for
   // certain.
