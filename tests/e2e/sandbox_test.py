@@ -319,7 +319,7 @@ class Look(SandboxTest):
     @unittest.skipUnless(shutil.which("lmp") and shutil.which("hpcc"), "no lmp or hpcc here (Debian: lammps, hpcc)")
     def test_config_try(self):
         # One rank of LAMMPS is stopped for a second, and must be found and blamed; nothing of HPCC and LAMMPS may be lost.
-        done = in_sandbox(self.folder, os.path.join(SOURCE, "config", "try"), "--short", "--build",
+        done = in_sandbox(self.folder, os.path.join(SOURCE, "config", "try"), "--build",
                           os.path.dirname(os.path.dirname(margay)), timeout=2 * LONG)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-3000:])
         self.assertIn("Found: the right rank, nothing lost.", done.stdout)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Margay at work on two real MPI jobs of 4 ranks: HPCC, whose phases are known, and LAMMPS, in which one rank is
-stopped for a second half way. The jobs run under `margay run`, so that phases and alerts are printed as they come;
+"""Margay at work on two real MPI jobs of 4 ranks: LAMMPS, in which one rank is stopped for a second half way, and
+HPCC, whose phases are known. The jobs run under `margay run`, so that phases and alerts are printed as they come;
 then what Margay found is put beside what was done and beside HPCC's own output.
 
-  first_look.py --build build/release --out margay-try [--short]
+  first_look.py --build build/release --out margay-try [--long]
 
 OUT is made anew: hpcc/ and lammps/ in it hold each job's output, archive, alerts (alerts.jsonl) and summary
 (summary.json). Run by config/try, which builds first.
@@ -67,7 +67,7 @@ def read_summary(folder, problems):
 def run_hpcc(options, problems):
     folder = os.path.join(options.out, "hpcc")
     os.mkdir(folder)
-    shutil.copy(os.path.join(HERE, "hpccinf-short.txt" if options.short else "hpccinf.txt"),
+    shutil.copy(os.path.join(HERE, "hpccinf.txt" if options.long else "hpccinf-short.txt"),
                 os.path.join(folder, "hpccinf.txt"))
     process = start(margay_run(options, folder, [options.mpirun, "-np", str(RANKS), options.hpcc]), folder)
     try:
@@ -208,12 +208,12 @@ def parse_options(arguments):
     parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__)
     parser.add_argument("--build", default="build/release", help="build folder (build/release)")
     parser.add_argument("--out", default="margay-try", help="folder for what is left, replaced (margay-try)")
-    parser.add_argument("--short", action="store_true", help="shorter jobs")
+    parser.add_argument("--long", action="store_true", help="longer jobs: HPCC's sections have time to show")
     parser.add_argument("--mpirun", default=shutil.which("mpirun.openmpi") or "mpirun")
     parser.add_argument("--lmp", default=shutil.which("lmp") or "lmp")
     parser.add_argument("--hpcc", default=shutil.which("hpcc") or "hpcc")
     options = parser.parse_args(arguments)
-    options.seconds = 14.0 if options.short else 24.0
+    options.seconds = 24.0 if options.long else 14.0
     options.margay = os.path.abspath(os.path.join(options.build, "bin", "margay"))
     options.out = os.path.abspath(options.out)
     for program in (options.margay, options.mpirun, options.lmp, options.hpcc):
@@ -238,25 +238,24 @@ def main(arguments=None):
     prepare_folder(options.out)
     problems = []
     say()
-    say(f"== 3/4  HPCC, {RANKS} ranks, under margay run ({'about 20 s' if options.short else '60 to 90 s'} on 2 cores)")
-    say(f"        meanwhile, in another terminal:  {shown(options.margay)} watch")
-    hpcc_summary, sections = run_hpcc(options, problems)
-    say()
     steps = max(200, round(options.seconds / seconds_a_step(options)))
-    say(f"== 4/4  LAMMPS, {RANKS} ranks, {steps} steps (about {options.seconds:.0f} s); half way a rank is stopped for "
-        f"{STOP_S:.0f} s")
+    say(f"== 3/4  LAMMPS, {RANKS} ranks, {steps} steps (about {options.seconds:.0f} s), under margay run; half way a rank is "
+        f"stopped for {STOP_S:.0f} s")
+    say(f"        meanwhile, in another terminal:  {shown(options.margay)} watch")
     lammps_summary, alerts, faults, begin_ns = run_lammps(options, steps, problems)
-
-    say()
-    say("== HPCC: the phases Margay found, beside the sections HPCC printed")
-    phases_beside_sections(hpcc_summary, sections)
     say()
     say("== LAMMPS: planted against found")
     if faults:
         planted_against_found(alerts, faults, begin_ns, problems)
     say()
+    say(f"== 4/4  HPCC, {RANKS} ranks, under margay run ({'60 to 90 s' if options.long else 'about 20 s'} on 2 cores)")
+    hpcc_summary, sections = run_hpcc(options, problems)
+    say()
+    say("== HPCC: the phases Margay found, beside the sections HPCC printed")
+    phases_beside_sections(hpcc_summary, sections)
+    say()
     say("== Events")
-    for name, summary in (("HPCC", hpcc_summary), ("LAMMPS", lammps_summary)):
+    for name, summary in (("LAMMPS", lammps_summary), ("HPCC", hpcc_summary)):
         print_events(name, summary)
         if lost_of(summary) != 0:
             problems.append(f"{name}: {lost_of(summary)} events were lost")
