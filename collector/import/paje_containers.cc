@@ -37,19 +37,19 @@ Result<std::uint32_t> Containers::create(std::string_view alias, std::string_vie
   if (alias.empty()) alias = name;
   if (alias.empty()) return fail(ErrorCode::kInvalidArgument, "the container has no name");
   if (alias.size() > kLongestName || name.size() > kLongestName)
-    return fail(ErrorCode::kLimit, "the container's name " + quoted(name) + " is longer than 4096 bytes");
+    return fail(ErrorCode::kLimit, "the container's name " + quote(name) + " is longer than 4096 bytes");
   if (aliases_.bytes() + names_.bytes() > kMostNameBytes)
     return fail(ErrorCode::kLimit, "the names of containers take more than 256 MiB");
   if (all_.size() > kMostContainers) return fail(ErrorCode::kLimit, "more than 1,048,576 containers");
   if (const std::uint32_t c = aliases_.find(alias, 0); c != kNone && all_[c].alive)
-    return fail(ErrorCode::kInvalidArgument, "the container " + quoted(alias) + " exists already");
+    return fail(ErrorCode::kInvalidArgument, "the container " + quote(alias) + " exists already");
   Container c;
   c.type = type;
   c.parent = parent;
   c.name = clean_utf8(std::string(name));
   const std::size_t depth = is_absolute(c.name) ? components(c.name).size() : all_[parent].depth + 1;
   if (depth > kDeepestPath)
-    return fail(ErrorCode::kLimit, "the container " + quoted(name) + " lies deeper than 64 levels");
+    return fail(ErrorCode::kLimit, "the container " + quote(name) + " lies deeper than 64 levels");
   c.depth = static_cast<std::uint32_t>(depth);
   const auto id = static_cast<std::uint32_t>(all_.size());
   all_.push_back(std::move(c));
@@ -107,7 +107,7 @@ Result<OpenLeaf*> Containers::add_leaf(std::uint32_t c, std::uint32_t state_type
     leaf.attributes["path" + std::to_string(container.depth + 1)] = types_[state_type].name;
   const LeafIndex index(leaves_);
   if (auto ok = consumer.on_leaf(index, leaf); !ok)
-    return fail(ok.error(), "container " + quoted(container.name));
+    return fail(ok.error(), "container " + quote(container.name));
   ++leaves_;
   container.leaves.push_back({index, state_type, {}});
   return &container.leaves.back();

@@ -73,22 +73,22 @@ Status Reader::emit(LeafIndex leaf, const EventRecord& r) {
 Result<std::uint32_t> Reader::container_of(Field f) const {
   const std::uint32_t c = containers_.find(value(f));
   if (c == kNone)
-    return wrong("the container " + quoted(value(f)) + " is not known; expected one that was created before");
-  if (!containers_[c].alive) return wrong("the container " + quoted(value(f)) + " was destroyed before");
+    return wrong("the container " + quote(value(f)) + " is not known; expected one that was created before");
+  if (!containers_[c].alive) return wrong("the container " + quote(value(f)) + " was destroyed before");
   return c;
 }
 
 Result<std::uint32_t> Reader::type_of(Type::Kind kind, std::uint32_t container) const {
   const std::uint32_t t = types_.find(kind, value(Field::kType), containers_[container].type);
   if (t == kNone)
-    return wrong(std::string("the ") + kKindNames[static_cast<int>(kind)] + " " +
-                 quoted(value(Field::kType)) + " is not defined");
+    return wrong(std::string("the ") + kKindNames[static_cast<int>(kind)] + " " + quote(value(Field::kType)) +
+                 " is not defined");
   return t;
 }
 
 Status Reader::create_container() {
   const std::uint32_t type = types_.find(Type::Kind::kContainer, value(Field::kType), Types::kRoot);
-  if (type == kNone) return wrong("the container type " + quoted(value(Field::kType)) + " is not defined");
+  if (type == kNone) return wrong("the container type " + quote(value(Field::kType)) + " is not defined");
   const auto parent = container_of(Field::kContainer);
   if (!parent) return tl::unexpected(parent.error());
   const auto c = containers_.create(value(Field::kAlias), value(Field::kName), type, *parent);
@@ -155,7 +155,7 @@ Status Reader::change_state(Event event) {
   switch (event) {
     case Event::kPopState: {
       if (leaf.stack.empty())
-        return wrong("no state is open in the container " + quoted(value(Field::kContainer)) +
+        return wrong("no state is open in the container " + quote(value(Field::kContainer)) +
                      "; expected a PushState before");
       const std::uint16_t open = leaf.stack.back();
       leaf.stack.pop_back();
@@ -166,7 +166,7 @@ Status Reader::change_state(Event event) {
     case Event::kPushState:
       if (leaf.stack.size() >= kDeepestStates)
         return fail(ErrorCode::kLimit, "more than 1,000 states are open in the container " +
-                                           quoted(value(Field::kContainer)) + "; is a PopState missing?");
+                                           quote(value(Field::kContainer)) + "; is a PopState missing?");
       break;
     default:
       if (auto ok = leave_all(leaf); !ok) return ok;
@@ -183,7 +183,7 @@ Status Reader::change_variable(Event event) {
   if (!type) return tl::unexpected(type.error());
   const auto number = number_of(value(Field::kValue));
   if (!number)
-    return wrong("the value " + quoted(value(Field::kValue)) +
+    return wrong("the value " + quote(value(Field::kValue)) +
                  " is no number; expected one like 12.5 or 1e-3");
   const auto leaf = leaf_for_records(*c);
   if (!leaf) return tl::unexpected(leaf.error());
@@ -228,11 +228,11 @@ Status Reader::link(bool begins) {
   if (!end) return tl::unexpected(end.error());
   const std::string_view key = value(Field::kKey);
   if (key.size() > kLongestName)
-    return fail(ErrorCode::kLimit, "the key " + quoted(key) + " is longer than 4096 bytes");
+    return fail(ErrorCode::kLimit, "the key " + quote(key) + " is longer than 4096 bytes");
   link_key_.assign(std::to_string(*type)).append(1, ' ').append(key);
   const auto half = half_links_.find(link_key_);
   if (half != half_links_.end() && half->second.begun == begins)
-    return wrong("the key " + quoted(key) + " is that of a link which has " + (begins ? "begun" : "ended") +
+    return wrong("the key " + quote(key) + " is that of a link which has " + (begins ? "begun" : "ended") +
                  " already, but not " + (begins ? "ended" : "begun"));
   if (half == half_links_.end() && half_links_.size() >= kMostOpenLinks)
     return fail(ErrorCode::kLimit, "more than 1,048,576 links have begun or ended, but not both");

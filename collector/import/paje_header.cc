@@ -76,11 +76,11 @@ tl::unexpected<Error> wrong(std::string what) {
   std::string expected;
   for (const std::string& n : def.names) expected += (expected.empty() ? "" : " ") + n;
   return wrong("has " + std::to_string(found) + " fields; expected " + std::to_string(def.fields.size()) +
-               ": " + quoted(expected));
+               ": " + quote(expected));
 }
 [[gnu::noinline]] Status too_many(const EventDef& def, std::string_view rest) {
   return wrong("has more than its " + std::to_string(def.fields.size()) + " fields, beginning with " +
-               quoted(rest) + "; a field with blanks stands in \"quotes\"");
+               quote(rest) + "; a field with blanks stands in \"quotes\"");
 }
 
 }  // namespace
@@ -125,32 +125,32 @@ Status Header::take(std::string_view line) {
 
 Status Header::begin(std::string_view name, std::string_view id) {
   if (open_)
-    return wrong("a definition begins within that of " + quoted(def_.name) + "; expected %EndEventDef first");
+    return wrong("a definition begins within that of " + quote(def_.name) + "; expected %EndEventDef first");
   open_ = true;
   def_ = {};
   def_.name = clean_utf8(std::string(name.substr(0, 128)));
   if (const Kind* k = kind_of(name)) def_.event = k->event;
   id_ = event_id(id);
   if (id_ > kGreatestId)
-    return wrong("the event " + quoted(name) + " has the number " + quoted(id) +
+    return wrong("the event " + quote(name) + " has the number " + quote(id) +
                  "; expected one from 0 to 2147483647");
   if (const EventDef* const first = find(id_)) {
     id_ = kGreatestId + 1;  // the first one stays
-    return wrong("the number " + std::string(id) + " of " + quoted(name) + " is that of " +
-                 quoted(first->name) + " already");
+    return wrong("the number " + std::string(id) + " of " + quote(name) + " is that of " +
+                 quote(first->name) + " already");
   }
   return {};
 }
 
 Status Header::field(std::string_view name) {
   if (!open_)
-    return wrong("the field " + quoted(name) + " stands outside of a definition; expected %EventDef first");
+    return wrong("the field " + quote(name) + " stands outside of a definition; expected %EventDef first");
   if (def_.fields.size() >= kMostFields) return fail(ErrorCode::kLimit, "an event has more than 64 fields");
   Field f = field_of(name, def_.event);
   if (f != Field::kIgnored && def_.has(f)) {
     // "ContainerType" beside "Type": the first one counts.
     if (std::find(def_.names.begin(), def_.names.end(), name) != def_.names.end())
-      return wrong("the field " + quoted(name) + " of " + quoted(def_.name) + " is there twice");
+      return wrong("the field " + quote(name) + " of " + quote(def_.name) + " is there twice");
     f = Field::kIgnored;
   }
   def_.timed = def_.timed || f == Field::kTime;
@@ -167,11 +167,11 @@ Status Header::end() {
   if (const Kind* k = kind_of(def_.name)) {
     for (std::size_t f = 1; f < kFields; ++f)
       if ((k->needs >> f & 1u) != 0 && !def_.has(static_cast<Field>(f)))
-        return wrong("the definition of " + quoted(def_.name) + " lacks the field " +
+        return wrong("the definition of " + quote(def_.name) + " lacks the field " +
                      std::string(kFieldNames[f]));
     const bool names = def_.event <= Event::kCreateContainer;
     if (names && !def_.has(Field::kName) && !def_.has(Field::kAlias))
-      return wrong("the definition of " + quoted(def_.name) + " has neither the field Name nor Alias");
+      return wrong("the definition of " + quote(def_.name) + " has neither the field Name nor Alias");
     if (def_.event <= Event::kDefineEntityValue) def_.timed = false;
   } else {
     def_.timed = false;

@@ -83,7 +83,7 @@ Status Reader::take(std::string_view line) {
   const EventDef* const def = id > Header::kGreatestId ? nullptr : header_.find(id);
   if (def == nullptr)
     return fail(ErrorCode::kInvalidArgument,
-                "begins with " + quoted(word) + "; expected the number of an event that the header defines");
+                "begins with " + quote(word) + "; expected the number of an event that the header defines");
   if (auto ok = split(line, *def, values_); !ok) {
     event_ = def->name;
     return ok;
@@ -97,7 +97,7 @@ Status Reader::take(std::string_view line) {
   if (!time) {
     event_ = def->name;
     return fail(ErrorCode::kInvalidArgument,
-                "the time " + quoted(value(Field::kTime)) +
+                "the time " + quote(value(Field::kTime)) +
                     " is no number of seconds; expected one like 12.5 or 1.25e-3, "
                     "within 146 years of 0");
   }

@@ -28,7 +28,7 @@ Types::Types() {
 
 Status Types::room(std::string_view alias, std::string_view name) const {
   if (alias.size() > kLongestName || name.size() > kLongestName)
-    return fail(ErrorCode::kLimit, "the name " + quoted(alias.size() > name.size() ? alias : name) +
+    return fail(ErrorCode::kLimit, "the name " + quote(alias.size() > name.size() ? alias : name) +
                                        " is longer than 4096 bytes");
   if (aliases_.bytes() + names_.bytes() + value_aliases_.bytes() + known_.bytes() > kMostNameBytes)
     return fail(ErrorCode::kLimit, "the names of types and values take more than 256 MiB");
@@ -44,11 +44,11 @@ Status Types::define(Type::Kind kind, std::string_view alias, std::string_view n
   if (types_.size() >= kMostTypes) return fail(ErrorCode::kLimit, "more than 65,536 types");
   const std::uint32_t above = find(Type::Kind::kContainer, parent, kRoot);
   if (above == kNone)
-    return fail(ErrorCode::kInvalidArgument, "the container type " + quoted(parent) +
+    return fail(ErrorCode::kInvalidArgument, "the container type " + quote(parent) +
                                                  " is not defined; expected one from the lines above, or 0");
   if (aliases_.find(alias, scope_of(kind)) != kNone)
     return fail(ErrorCode::kInvalidArgument, std::string("the ") + kKindNames[static_cast<int>(kind)] + " " +
-                                                 quoted(alias) + " is defined already");
+                                                 quote(alias) + " is defined already");
   const auto id = static_cast<std::uint32_t>(types_.size());
   types_.push_back({kind, above, clean_utf8(std::string(name)), {}});
   if (kind == Type::Kind::kState) types_[above].states.push_back(id);
@@ -76,7 +76,7 @@ Status Types::define_value(std::string_view type, std::string_view alias, std::s
   if (of == kNone)
     return fail(
         ErrorCode::kInvalidArgument,
-        "the type " + quoted(type) + " is not defined; expected a state, event or link type from above");
+        "the type " + quote(type) + " is not defined; expected a state, event or link type from above");
   value_aliases_.put(alias, of, static_cast<std::uint32_t>(values_.size()));
   values_.push_back(clean_utf8(std::string(name)));
   if (known_.find(alias, of) != kNone) known_.put(alias, of, kNone);  // it was used before it was defined
@@ -116,7 +116,7 @@ Result<std::uint16_t> Types::intern(Name::Kind kind, const std::string& text, Co
   Name name;
   name.kind = kind;
   name.text = text;
-  if (auto ok = consumer.on_name(index, name); !ok) return fail(ok.error(), quoted(text));
+  if (auto ok = consumer.on_name(index, name); !ok) return fail(ok.error(), quote(text));
   interned_.put(text, scope, index);
   return index;
 }

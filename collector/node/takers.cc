@@ -34,7 +34,7 @@ std::string read_file(const std::string& path, std::size_t most) {
   return text;
 }
 
-std::int64_t pid_of(const char* name) {
+std::int64_t pid_named(const char* name) {
   std::int64_t pid = 0;
   const char* const end = name + std::string_view(name).size();
   const auto r = std::from_chars(name, end, pid);
@@ -83,7 +83,7 @@ void TakerScan::read_processes() {
   DIR* const dir = opendir(proc_.c_str());
   if (dir != nullptr) {
     while (const dirent* const entry = readdir(dir)) {
-      const std::int64_t pid = pid_of(entry->d_name);
+      const std::int64_t pid = pid_named(entry->d_name);
       if (pid <= 0) continue;
       if (now.size() >= kMostProcesses) {
         all = false;

@@ -14,10 +14,10 @@ namespace {
 
 using namespace joined;
 
-constexpr std::uint8_t kVersion = 3;    // as 2, and who had the CPU is told
-constexpr std::uint8_t kNoTakers = 2;   // as 3, and it is not
-constexpr std::size_t kTimes = 4;       // of the evidence that version 1 has
-constexpr std::uint8_t kNoStorage = 1;  // as 2, and nobody is known to use storage
+constexpr std::uint8_t kJoinedVersion = 3;  // as 2, and who had the CPU is told
+constexpr std::uint8_t kNoTakers = 2;       // as 3, and it is not
+constexpr std::size_t kTimes = 4;           // of the evidence that version 1 has
+constexpr std::uint8_t kNoStorage = 1;      // as 2, and nobody is known to use storage
 // What the columns have in common; an error if one is not of a slicer's making.
 Result<Divisors> divisors_of(const std::vector<model::SliceColumn>& columns, std::int64_t slice) {
   Divisors d;
@@ -80,7 +80,7 @@ Status encode_joined(const std::vector<model::SliceColumn>& columns, DurationNs 
   const auto divisors = divisors_of(columns, slice.value);
   if (!divisors) return tl::unexpected(divisors.error());
   ByteWriter w(out);
-  w.u8(divisors->takers                                  ? kVersion
+  w.u8(divisors->takers                                  ? kJoinedVersion
        : divisors->evidences < divisors->evidence.size() ? kNoStorage
                                                          : kNoTakers);
   w.varint(columns.size());
@@ -113,7 +113,7 @@ Status decode_joined_untrusted(std::string_view bytes, LevelIndex level, SliceIn
   const auto broken = [] { return fail(ErrorCode::kCorrupt, "joined slices are broken"); };
   if (bytes.empty()) return broken();
   const auto version = static_cast<std::uint8_t>(bytes[0]);
-  if (version == 0 || version > kVersion)
+  if (version == 0 || version > kJoinedVersion)
     return fail(ErrorCode::kVersion,
                 "joined slices of version " + std::to_string(version) + "; this one reads 1 to 3");
   if (bytes.size() < 1 + kCheckBytes) return broken();

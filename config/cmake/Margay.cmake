@@ -40,24 +40,28 @@ target_link_libraries(margay_options INTERFACE margay_hardening)
 
 # What is compiled as a test, and not as what users run. Test sources are half of all compile time: most of it goes into
 # GoogleTest's templates, whose optimisation and instrumentation find nothing. They are checked for addresses; undefined
-# behaviour is looked for in Margay itself. Position-independent as Qt wants it, for all share one precompiled header.
+# behaviour is looked for in Margay itself.
 add_library(margay_test_options INTERFACE)
-target_compile_options(margay_test_options INTERFACE -fPIC)
 if(MARGAY_SANITIZE MATCHES "address")
   target_compile_options(margay_test_options INTERFACE -O0 -fno-sanitize=undefined)
 elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-  # gcc takes what lies in a precompiled header for our own source, and then warns of what it inlines of the standard library.
-  target_compile_options(margay_test_options INTERFACE -O1 -g1 -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+  target_compile_options(margay_test_options INTERFACE -O1 -g1)
 endif()
 
-# Under sanitizers eight sources of a module are compiled as one: a third of the time. Not for users, nor in the preset dev,
-# so that each source is seen to include what it uses. A source of which a private name is another's as well (the compiler
-# says "redefinition" or "ambiguous" under asan only) is named after ALONE, and compiled by itself.
-if(MARGAY_SANITIZE AND NOT MARGAY_FUZZ)
-  set(MARGAY_UNITY ON)
-else()
-  set(MARGAY_UNITY OFF)
-endif()
+# The sources of a module or of a test program are compiled in batches, each as one: a third of the time, for most of it goes
+# into headers and into templates that many sources need alike. Not in the preset dev, so that each source is seen to include
+# what it uses. Private names lie in unnamed namespaces, those of tests in one that is called as their file. A source of which
+# a private name is another's as well (the compiler says "redefinition" or "ambiguous") is named after ALONE, and compiled by
+# itself.
+option(MARGAY_UNITY "Compile sources in batches" ON)
+function(margay_in_batches TARGET)
+  get_target_property(sources ${TARGET} SOURCES)
+  list(LENGTH sources count)
+  if(count EQUAL 1)  # a batch of one is a file more
+    return()
+  endif()
+  set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ${MARGAY_UNITY} UNITY_BUILD_BATCH_SIZE 10)
+endfunction()
 
 # margay_library(NAME SOURCES a.cc ... ALONE b.cc ... PUBLIC dep ... PRIVATE dep ...)
 # Without SOURCES it is a header-only module.
@@ -69,7 +73,8 @@ function(margay_library NAME)
     target_include_directories(${NAME} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
                                        PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE margay_options ${ARG_PRIVATE})
-    set_target_properties(${NAME} PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD ${MARGAY_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${NAME} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    margay_in_batches(${NAME})
   else()
     add_library(${NAME} INTERFACE)
     target_include_directories(${NAME} INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/include)
@@ -82,21 +87,22 @@ endfunction()
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 
-# margay_test(NAME SOURCES a.cc ... LINK dep ... LABELS unit THREADS): a GoogleTest program, one ctest entry per test.
+# margay_test(NAME SOURCES a.cc ... ALONE b.cc ... LINK dep ... LABELS unit THREADS): a GoogleTest program, one ctest entry per test.
 # LABELS: unit (the default; in unit_tests), mpi (needs mpirun) or e2e (the whole of Margay; runs alone).
 # THREADS: what it tests has threads, or shares memory; it is in threaded_tests, and its label ends in -threads: one label
 # and not two, for gtest_discover_tests makes two properties of a list, and ctest -L takes a part of a name for it.
 function(margay_test NAME)
-  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;ALONE;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)  # a hang, not a slow machine
   endif()
-  add_executable(${NAME} ${ARG_SOURCES})
+  add_executable(${NAME} ${ARG_SOURCES} ${ARG_ALONE})
+  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(${NAME} PRIVATE margay_options margay_test_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  target_precompile_headers(${NAME} REUSE_FROM margay_test_headers)
+  margay_in_batches(${NAME})
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(unit_tests ${NAME})
   endif()

@@ -8,7 +8,7 @@
 namespace margay::terminal {
 namespace {
 
-constexpr std::size_t kLongestName = 60;
+constexpr std::size_t kLongestMeasureName = 60;
 constexpr std::size_t kLongestNote = 200;
 
 bool is_mean(const wire::Measured& m) {
@@ -44,8 +44,8 @@ std::string amount_text(double value) {
 }
 
 std::string rate_unit(const wire::Measured& m) {
-  if (is_mean(m)) return printable(std::string_view(m.operator_()).substr(5), true, kLongestName);
-  return printable(m.unit(), true, kLongestName) + "/s";
+  if (is_mean(m)) return printable(std::string_view(m.operator_()).substr(5), true, kLongestMeasureName);
+  return printable(m.unit(), true, kLongestMeasureName) + "/s";
 }
 
 std::string bars_title(const wire::Report& report) {
@@ -59,7 +59,7 @@ std::string bars_title(const wire::Report& report) {
 std::string measured_text(const wire::Report& report) {
   if (!report.has_measured()) return {};
   const wire::Measured& m = report.measured();
-  std::string out = "shown: " + printable(m.operator_(), true, kLongestName) +
+  std::string out = "shown: " + printable(m.operator_(), true, kLongestMeasureName) +
                     " (operator); phases and alerts " + "rest on time\n";
   if (!m.note().empty()) out += "!! " + printable(m.note(), true, kLongestNote) + "\n";
   return out;

@@ -9,7 +9,7 @@ namespace margay::terminal {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::size_t kLongestName = 24;
+constexpr std::size_t kLongestCounterName = 24;
 constexpr int kMostListed = 200;
 constexpr std::size_t kMostText = 600;  // of a sentence
 
@@ -100,14 +100,14 @@ std::string counters_text(const wire::Health& h) {
                    [](const auto* a, const auto* b) { return a->severity() > b->severity(); });
   std::size_t name = 7, value = 5;
   for (const auto* c : shown) {
-    name = std::max(name, width_of(safe(c->name(), kLongestName)));
+    name = std::max(name, width_of(safe(c->name(), kLongestCounterName)));
     value = std::max(value, width_of(value_text(*c)));
   }
   const std::size_t indent = 2 + 2 + 2 + name + 2 + value + 2;
   std::string out = "\ncounters that are not 0 (!! error, ! warning)\n";
   for (const auto* c : shown) {
     const std::uint32_t severity = std::min(c->severity(), 2u);
-    const std::string n = safe(c->name(), kLongestName), v = value_text(*c);
+    const std::string n = safe(c->name(), kLongestCounterName), v = value_text(*c);
     out += std::string("  ") + kMarks[severity] + "  " + n + std::string(name - width_of(n), ' ') + "  " +
            std::string(value - width_of(v), ' ') + v + "  " + wrapped(safe(c->help()), indent, indent);
     if (!c->detail().empty() && c->detail() != c->help())

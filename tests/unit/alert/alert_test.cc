@@ -15,7 +15,7 @@
 #include "margay/alert/parse.h"
 
 namespace margay::alert {
-namespace {
+namespace alert_test {
 
 using testing::ElementsAre;
 
@@ -216,5 +216,5 @@ TEST_F(Sink, APathThatCannotBeWrittenIsAnError) {
   EXPECT_THAT(sink.error().message, testing::HasSubstr("a.jsonl: cannot be written"));
 }
 
-}  // namespace
+}  // namespace alert_test
 }  // namespace margay::alert

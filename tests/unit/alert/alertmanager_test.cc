@@ -15,7 +15,7 @@
 #include "sink_fixture.h"
 
 namespace margay::sinks {
-namespace {
+namespace alertmanager_test {
 
 using nlohmann::json;
 using testing::ElementsAre;
@@ -238,5 +238,5 @@ TEST_F(RealAlertmanager, WhatItRefusesIsTold) {
   EXPECT_THAT(o->why, testing::HasSubstr("400"));
 }
 
-}  // namespace
+}  // namespace alertmanager_test
 }  // namespace margay::sinks

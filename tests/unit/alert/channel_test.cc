@@ -6,7 +6,7 @@
 #include "sink_fixture.h"
 
 namespace margay::sinks {
-namespace {
+namespace channel_test {
 
 using testing::ElementsAre;
 using Kind = Outcome::Kind;
@@ -279,5 +279,5 @@ TEST_F(ChannelTest, AtTheEndPausesAreOverAndTheRestIsGivenUp) {
   EXPECT_EQ(script_.cuts, 1);
 }
 
-}  // namespace
+}  // namespace channel_test
 }  // namespace margay::sinks

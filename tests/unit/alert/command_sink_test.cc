@@ -8,7 +8,7 @@
 #include "sink_fixture.h"
 
 namespace margay::sinks {
-namespace {
+namespace command_sink_test {
 
 using testing::HasSubstr;
 using Kind = Outcome::Kind;
@@ -179,5 +179,5 @@ TEST_F(Command, AProgramThatHasGoneIsAFailureThatIsTriedAgain) {
   EXPECT_EQ(o.why, "cannot be started: No such file or directory");
 }
 
-}  // namespace
+}  // namespace command_sink_test
 }  // namespace margay::sinks

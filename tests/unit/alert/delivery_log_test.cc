@@ -7,7 +7,7 @@
 #include "sink_fixture.h"
 
 namespace margay::sinks {
-namespace {
+namespace delivery_log_test {
 
 class Deliveries : public InAFolder {};
 
@@ -99,5 +99,5 @@ TEST_F(Deliveries, WhatCannotBeWrittenIsRememberedInMemoryAndSaid) {
   }
 }
 
-}  // namespace
+}  // namespace delivery_log_test
 }  // namespace margay::sinks

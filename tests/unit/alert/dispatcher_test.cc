@@ -12,7 +12,7 @@
 #include "sink_fixture.h"
 
 namespace margay::sinks {
-namespace {
+namespace dispatcher_test {
 
 using support::HttpReceiver;
 using testing::ElementsAre;
@@ -352,5 +352,5 @@ TEST_F(Dispatch, SettingsThatMakeNoSenseAreRefusedWithTheKey) {
   EXPECT_EQ(make_sinks(s, clock_)->size(), 4u);
 }
 
-}  // namespace
+}  // namespace dispatcher_test
 }  // namespace margay::sinks

@@ -14,7 +14,7 @@
 #include "sink_fixture.h"
 
 namespace margay::sinks {
-namespace {
+namespace journal_sink_test {
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -141,5 +141,5 @@ TEST(Journal, IsSentWhatTheFieldsSayAndItsAbsenceIsAFailure) {
   EXPECT_EQ(said, "good");
 }
 
-}  // namespace
+}  // namespace journal_sink_test
 }  // namespace margay::sinks

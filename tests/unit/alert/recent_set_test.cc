@@ -5,7 +5,7 @@
 #include <string>
 
 namespace margay {
-namespace {
+namespace recent_set_test {
 
 TEST(RecentSet, TellsWhatIsNewAndForgetsTheOldest) {
   RecentSet<std::string> set(3);
@@ -30,5 +30,5 @@ TEST(RecentSet, StaysWithinItsBoundForEver) {
   EXPECT_EQ(set.inserted(), 100'000u);
 }
 
-}  // namespace
+}  // namespace recent_set_test
 }  // namespace margay

@@ -10,7 +10,7 @@
 #include "margay/alert/handling.h"
 
 namespace margay::alert {
-namespace {
+namespace silence_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -533,5 +533,5 @@ TEST_F(DeskTest, IdsThatFitSeveralOrNoneAreSaid) {
   EXPECT_THAT(desk.silence(Silence(), now).error().message, HasSubstr("--node"));
 }
 
-}  // namespace
+}  // namespace silence_test
 }  // namespace margay::alert

@@ -10,7 +10,7 @@
 #include <fstream>
 
 namespace margay::alert {
-namespace {
+namespace updates_test {
 
 struct UpdatesTest : testing::Test {
   Updates updates{{seconds(30), seconds(300)}};
@@ -132,5 +132,5 @@ TEST(JsonlSinkTest, EachUpdateIsWrittenOnceAlsoAfterARestart) {
   std::filesystem::remove_all(folder);
 }
 
-}  // namespace
+}  // namespace updates_test
 }  // namespace margay::alert

@@ -13,7 +13,7 @@
 #include "text.h"
 
 namespace margay::sinks {
-namespace {
+namespace webhook_sink_test {
 
 using support::HttpReceiver;
 using testing::HasSubstr;
@@ -207,5 +207,5 @@ TEST(SinkText, TimesAndListsAndLengths) {
   EXPECT_EQ(fit("a\x01\xff", 6), "a??");
 }
 
-}  // namespace
+}  // namespace webhook_sink_test
 }  // namespace margay::sinks

@@ -24,7 +24,7 @@
 #include "support/runtime_place.h"
 
 namespace margay::app {
-namespace {
+namespace absence_test {
 
 using testing::HasSubstr;
 
@@ -562,5 +562,5 @@ TEST_F(Absence, AfterARebootWithTheWallClockAnHourBackTraceTimeGoesOn) {
   }
 }
 
-}  // namespace
+}  // namespace absence_test
 }  // namespace margay::app

@@ -7,7 +7,7 @@
 #include "margay/alert/parse.h"
 
 namespace margay::app {
-namespace {
+namespace alerts_output_test {
 
 alert::Alert example() {
   alert::Alert a;
@@ -126,5 +126,5 @@ TEST(AlertsOutput, TellsWhatItRestsOn) {
   EXPECT_TRUE(json.at("again").at("alert").is_null());
 }
 
-}  // namespace
+}  // namespace alerts_output_test
 }  // namespace margay::app

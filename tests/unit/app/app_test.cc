@@ -14,7 +14,7 @@
 #include "support/synthetic_job.h"
 
 namespace margay::app {
-namespace {
+namespace app_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -367,5 +367,5 @@ TEST(Report, ACommandOfAnyBytesLeavesItReadable) {
   EXPECT_EQ(back.command(), "./app ?? caf\xc3\xa9?");
 }
 
-}  // namespace
+}  // namespace app_test
 }  // namespace margay::app

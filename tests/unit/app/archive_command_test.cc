@@ -10,7 +10,7 @@
 #include "archive/archive_output.h"
 
 namespace margay::app {
-namespace {
+namespace archive_command_test {
 
 using store::Archive;
 using store::Cut;
@@ -237,5 +237,5 @@ TEST_F(ArchiveCommand, WhatIsNoArchiveIsRefused) {
   EXPECT_EQ(facts.error().code, ErrorCode::kUnavailable);
 }
 
-}  // namespace
+}  // namespace archive_command_test
 }  // namespace margay::app

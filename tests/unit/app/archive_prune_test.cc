@@ -12,7 +12,7 @@
 #include "archive/archive_facts.h"
 
 namespace margay::app {
-namespace {
+namespace archive_prune_test {
 
 using store::Archive;
 using store::Cut;
@@ -230,5 +230,5 @@ TEST_F(ArchivePrune, TheCommandsAsTheyAreTyped) {
   EXPECT_FALSE(is_archive(other)) << "one that is not there does not hold up the others";
 }
 
-}  // namespace
+}  // namespace archive_prune_test
 }  // namespace margay::app

@@ -7,7 +7,7 @@
 #include <utility>
 
 namespace margay::app {
-namespace {
+namespace choose_p_test {
 
 Model model_of(const std::string& text) {
   auto r = parse_model(text, "m", 1u << 20);
@@ -50,5 +50,5 @@ TEST(NoiseP, IsATenthWhereNothingCanBeSaid) {
   }
 }
 
-}  // namespace
+}  // namespace choose_p_test
 }  // namespace margay::app

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace margay::app {
-namespace {
+namespace durability_test {
 
 // The archive's blobs after `note` was committed.
 void commit(store::Resume& archive, const std::optional<store::Blob>& note) {
@@ -64,5 +64,5 @@ TEST(Durability, AnEndInOrderLeavesNothingOutstanding) {
   EXPECT_FALSE(d.said());
 }
 
-}  // namespace
+}  // namespace durability_test
 }  // namespace margay::app

@@ -16,7 +16,7 @@
 #include "margay/wire/columns.h"
 
 namespace margay::app {
-namespace {
+namespace export_test {
 
 namespace fs = std::filesystem;
 using store::Archive;
@@ -453,5 +453,5 @@ TEST(ExportText, FieldsAndSeconds) {
   EXPECT_EQ(seconds_text(std::numeric_limits<std::int64_t>::min()), "-9223372036.854775808");
 }
 
-}  // namespace
+}  // namespace export_test
 }  // namespace margay::app

@@ -15,7 +15,7 @@
 #include "support/runtime_place.h"
 
 namespace margay::app {
-namespace {
+namespace handling_test {
 
 using Kind = HandlingRequest::Kind;
 using testing::HasSubstr;
@@ -297,5 +297,5 @@ TEST(ParseMoment, TakesTimesAsPeopleWriteThem) {
   EXPECT_EQ((*parse_moment("06:00", *evening) - *evening), seconds(8 * 3600));
 }
 
-}  // namespace
+}  // namespace handling_test
 }  // namespace margay::app

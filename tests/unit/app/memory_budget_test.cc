@@ -7,7 +7,7 @@
 #include <string>
 
 namespace margay::app {
-namespace {
+namespace memory_budget_test {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
@@ -88,5 +88,5 @@ TEST(MemoryBudget, WhatIsHeldOfSlicesFitsTheirTerm) {
   }
 }
 
-}  // namespace
+}  // namespace memory_budget_test
 }  // namespace margay::app

@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace margay::app {
-namespace {
+namespace model_file_test {
 
 constexpr std::uint64_t kMemory = 1u << 20;
 
@@ -235,5 +235,5 @@ TEST(ReadInput, FilesBeyondTheBudget) {
   std::remove(path.c_str());
 }
 
-}  // namespace
+}  // namespace model_file_test
 }  // namespace margay::app

@@ -13,7 +13,7 @@
 #include "support/synthetic_job.h"
 
 namespace margay::app {
-namespace {
+namespace operator_test {
 
 using namespace margay::test;
 using Measure = slicer::Operator::Measure;
@@ -255,5 +255,5 @@ TEST(Operators, PlanesOfAScratchArchiveArePutIntoTheSlices) {
   EXPECT_EQ(replayed(place.path + "/measured", time), replayed(place.path + "/plain", {}));
 }
 
-}  // namespace
+}  // namespace operator_test
 }  // namespace margay::app

@@ -5,7 +5,7 @@
 #include <random>
 
 namespace margay::app {
-namespace {
+namespace phase_memory_test {
 
 detect::KnownPhase example() {
   detect::KnownPhase k;
@@ -122,5 +122,5 @@ TEST(PhaseMemory, CoarserLevelsAreRememberedToo) {
   EXPECT_EQ(memory.before[1].name, "10s:A");
 }
 
-}  // namespace
+}  // namespace phase_memory_test
 }  // namespace margay::app

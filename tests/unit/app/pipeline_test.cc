@@ -21,7 +21,7 @@
 #include "view/view_maker.h"
 
 namespace margay::app {
-namespace {
+namespace pipeline_test {
 
 using testing::HasSubstr;
 
@@ -377,5 +377,5 @@ TEST_F(PipelineTest, AnAddressThatMakesNoSenseIsRefusedAndATakenPortIsNot) {
   EXPECT_EQ(value(status(), "http_unavailable"), 1u);
 }
 
-}  // namespace
+}  // namespace pipeline_test
 }  // namespace margay::app

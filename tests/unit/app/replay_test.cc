@@ -17,7 +17,7 @@
 #include "support/synthetic_job.h"
 
 namespace margay::app {
-namespace {
+namespace replay_test {
 
 using namespace margay::test;
 using Kind = store::JournalEntry::Kind;
@@ -543,5 +543,5 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   transport::remove_run_directory(*directory);
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace margay::app

@@ -16,7 +16,7 @@
 #include "support/runtime_place.h"
 
 namespace margay::app {
-namespace {
+namespace restart_test {
 
 constexpr DurationNs kSlice = milliseconds(100);
 
@@ -189,5 +189,5 @@ TEST_F(Restart, NamesOfCoarserPhasesGoOnToo) {
   EXPECT_EQ(of_seconds[3].occurrence, 2u);
 }
 
-}  // namespace
+}  // namespace restart_test
 }  // namespace margay::app

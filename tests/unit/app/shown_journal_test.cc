@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace margay::app {
-namespace {
+namespace shown_journal_test {
 
 using Kind = store::JournalEntry::Kind;
 using ::testing::ElementsAre;
@@ -112,5 +112,5 @@ TEST(ShownJournal, BeyondItsBoundsTheOldestGoAndAreCounted) {
   EXPECT_EQ(cut_of(k).superseded.size(), 10u);
 }
 
-}  // namespace
+}  // namespace shown_journal_test
 }  // namespace margay::app

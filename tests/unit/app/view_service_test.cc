@@ -9,7 +9,7 @@
 #include "view_support.h"
 
 namespace margay::app {
-namespace {
+namespace view_service_test {
 
 using store::testing::TempDir;
 using testing::HasSubstr;
@@ -317,5 +317,5 @@ TEST_F(Service, EndsWhileQuestionsWaitAndAnswersAreNotTaken) {
   take();  // and no more
 }
 
-}  // namespace
+}  // namespace view_service_test
 }  // namespace margay::app

@@ -6,7 +6,7 @@
 #include "view_support.h"
 
 namespace margay::app {
-namespace {
+namespace view_test {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -345,5 +345,5 @@ TEST_F(View, WhatIsEndedIsNoAnswer) {
   EXPECT_EQ(answer(maker, question(0, 30'000, 10)).error(), "");
 }
 
-}  // namespace
+}  // namespace view_test
 }  // namespace margay::app

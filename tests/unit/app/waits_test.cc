@@ -7,7 +7,7 @@
 #include "support/runtime_place.h"
 
 namespace margay::app {
-namespace {
+namespace waits_test {
 
 constexpr TimeNs kBegin{1'700'000'000'000'000'000};
 constexpr std::int32_t kNobody = MARGAY_NO_PEER;
@@ -121,5 +121,5 @@ TEST_F(WaitsTest, WithoutRawEventsNothingIsTold) {
   EXPECT_TRUE(read(stopped()).partners.empty());
 }
 
-}  // namespace
+}  // namespace waits_test
 }  // namespace margay::app

@@ -10,7 +10,7 @@
 #include "support/paje_header.h"
 
 namespace margay::app {
-namespace {
+namespace zoom_imported_test {
 
 using store::testing::TempDir;
 
@@ -97,5 +97,5 @@ TEST_F(ZoomPaje, TheBaseIsThatOfTheTrace) {
   EXPECT_NEAR(value(zoomed("duration", "1.71", "1.95", 1), 0, 0, "None"), 1, 1e-12);
 }
 
-}  // namespace
+}  // namespace zoom_imported_test
 }  // namespace margay::app

@@ -18,7 +18,7 @@
 #include "support/synthetic_capture.h"
 
 namespace margay::app {
-namespace {
+namespace zoom_test {
 
 using store::testing::TempDir;
 using testing::HasSubstr;
@@ -538,5 +538,5 @@ TEST(ZoomCapture, CaseCIsFound) {
                                  testing::Field(&std::pair<std::int64_t, std::int64_t>::second, rupture))));
 }
 
-}  // namespace
+}  // namespace zoom_test
 }  // namespace margay::app

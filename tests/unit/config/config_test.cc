@@ -7,7 +7,7 @@
 #include <sstream>
 
 namespace margay::config {
-namespace {
+namespace config_test {
 
 std::string error_of(const std::string& text) {
   const auto r = parse(text, "margay.toml");
@@ -301,5 +301,5 @@ TEST(Units, MomentsAreSecondsUnitsOrTraceTime) {
   ASSERT_FALSE(late);
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace margay::config

@@ -8,7 +8,7 @@
 #include "support/synthetic_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace contrast_test {
 
 using namespace margay::test;
 
@@ -188,5 +188,5 @@ TEST(Contrast, WhoIsNotThereIsNotKnown) {
   EXPECT_TRUE(seen.contrast.known(4));
 }
 
-}  // namespace
+}  // namespace contrast_test
 }  // namespace margay::detect::test

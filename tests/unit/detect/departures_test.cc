@@ -8,7 +8,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace departures_test {
 
 using alert::Kind;
 using alert::Status;
@@ -368,5 +368,5 @@ TEST(StateKind, ByFamilyAndWhereThereIsNoneByName) {
     EXPECT_FALSE(is_collective({name, F::kOther})) << name;
 }
 
-}  // namespace
+}  // namespace departures_test
 }  // namespace margay::detect::test

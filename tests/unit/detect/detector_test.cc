@@ -4,7 +4,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace detector_test {
 
 using alert::Kind;
 using alert::Status;
@@ -311,5 +311,5 @@ TEST(Detector, HolesAndStrangeColumnsDoNotCrash) {
   d.finish(job_time(plan, 6'000), job_time(plan, 6'000));
 }
 
-}  // namespace
+}  // namespace detector_test
 }  // namespace margay::detect::test

@@ -7,7 +7,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace levels_test {
 
 using alert::Alert;
 using alert::Kind;
@@ -327,5 +327,5 @@ TEST(Levels, TheSameSlicesGiveTheSameAlerts) {
   EXPECT_EQ(said(plan, job, kSecondsAndTens).lines, said(plan, job, kSecondsAndTens).lines);
 }
 
-}  // namespace
+}  // namespace levels_test
 }  // namespace margay::detect::test

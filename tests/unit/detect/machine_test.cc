@@ -6,7 +6,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace machine_test {
 
 using alert::Status;
 using model::Taker;
@@ -160,5 +160,5 @@ TEST(Machine, WhoIsNotOfTheJobIsToldBeforeRanks) {
   EXPECT_THAT(log.most({5}, SliceIndex(200), topology), IsEmpty());
 }
 
-}  // namespace
+}  // namespace machine_test
 }  // namespace margay::detect::test

@@ -4,7 +4,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace missing_test {
 
 using alert::Alert;
 using alert::Kind;
@@ -133,5 +133,5 @@ TEST(Missing, AnAlertSaysWhatWasLostInItsSlices) {
   EXPECT_EQ(over, 100u);
 }
 
-}  // namespace
+}  // namespace missing_test
 }  // namespace margay::detect::test

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace margay::detect {
-namespace {
+namespace order_statistics_test {
 
 TEST(OrderStatistics, AreThoseOfASortedList) {
   std::mt19937 random(17);
@@ -47,5 +47,5 @@ TEST(OrderStatistics, TheMiddleOfNoneIsNothingAndInfinityHasAPlace) {
   EXPECT_EQ(order.median(), 0);
 }
 
-}  // namespace
+}  // namespace order_statistics_test
 }  // namespace margay::detect

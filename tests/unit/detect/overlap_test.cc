@@ -7,7 +7,7 @@
 #include <random>
 
 namespace margay::detect {
-namespace {
+namespace overlap_test {
 
 constexpr double kManyExpected = 1000;
 
@@ -53,5 +53,5 @@ TEST(Overlap, TestsThatAreApartStayApart) {
   EXPECT_LE(o.independent(6, 6, kManyExpected), 6);
 }
 
-}  // namespace
+}  // namespace overlap_test
 }  // namespace margay::detect

@@ -6,7 +6,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace phase_durations_test {
 
 JobPlan small_plan(std::uint32_t seed = 1) {
   JobPlan plan;
@@ -383,5 +383,5 @@ TEST(PhaseDurations, AStateShareThatDriftsIsFollowed) {
   }
 }
 
-}  // namespace
+}  // namespace phase_durations_test
 }  // namespace margay::detect::test

@@ -5,7 +5,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace phases_test {
 
 TEST(Phases, AbacaIsRecognisedAndItsEdgesAreWithinASlice) {
   double worst = 0, sum = 0;
@@ -299,5 +299,5 @@ TEST(Phases, KnownSignaturesAreBounded) {
   EXPECT_LE(names.size(), 5u);
 }
 
-}  // namespace
+}  // namespace phases_test
 }  // namespace margay::detect::test

@@ -14,7 +14,7 @@
 #include "stream.h"
 
 namespace margay::bench {
-namespace {
+namespace scoreboard_test {
 
 using alert::Alert;
 using alert::Kind;
@@ -285,5 +285,5 @@ TEST(Knob, AQuietHourIsQuiet) {
   }
 }
 
-}  // namespace
+}  // namespace scoreboard_test
 }  // namespace margay::bench

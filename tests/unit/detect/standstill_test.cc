@@ -4,7 +4,7 @@
 #include "watch_job.h"
 
 namespace margay::detect::test {
-namespace {
+namespace standstill_test {
 
 std::shared_ptr<const Topology> with_io(const JobPlan& plan) {
   auto t = std::make_shared<Topology>(*job_topology(plan));
@@ -115,5 +115,5 @@ TEST(Standstill, StepsLongerThanASliceAreNone) {
   EXPECT_EQ(job.until_news(waits), 0);
 }
 
-}  // namespace
+}  // namespace standstill_test
 }  // namespace margay::detect::test

@@ -8,7 +8,7 @@
 #include <random>
 
 namespace margay::detect {
-namespace {
+namespace stretch_test {
 
 // Eight leaves on two machines, one state; visits of which the logarithm is normal.
 struct Machines {
@@ -115,5 +115,5 @@ TEST(Stretch, VisitsScatterByMoreThanChanceWhereTheyAlwaysHave) {
   EXPECT_LT(clumps.stretch.of(3).score, calm.stretch.of(3).score / 2);
 }
 
-}  // namespace
+}  // namespace stretch_test
 }  // namespace margay::detect

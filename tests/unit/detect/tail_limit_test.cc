@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace margay::detect {
-namespace {
+namespace tail_limit_test {
 
 TailLimit::Options bare() {
   TailLimit::Options o;
@@ -195,5 +195,5 @@ TEST(TailLimit, WhatIsSeldomIsExceededByAboutOneInAThousand) {
   EXPECT_EQ(t.seldom(), 20'000 - 20);
 }
 
-}  // namespace
+}  // namespace tail_limit_test
 }  // namespace margay::detect

@@ -7,7 +7,7 @@
 #include <random>
 
 namespace margay::detect {
-namespace {
+namespace visit_lengths_test {
 
 constexpr std::uint16_t kWork = 5;
 
@@ -142,5 +142,5 @@ TEST(VisitLengths, HoweverFarVisitsScatterTheEvidenceStaysFinite) {
   }
 }
 
-}  // namespace
+}  // namespace visit_lengths_test
 }  // namespace margay::detect

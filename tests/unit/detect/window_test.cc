@@ -8,7 +8,7 @@
 #include <set>
 
 namespace margay::detect {
-namespace {
+namespace window_test {
 
 constexpr DurationNs kSlice = milliseconds(100);
 constexpr std::uint16_t kFirst = 2;  // Compute
@@ -205,5 +205,5 @@ TEST(Window, WhatItsSlicesTakeIsBounded) {
   }
 }
 
-}  // namespace
+}  // namespace window_test
 }  // namespace margay::detect

@@ -10,7 +10,7 @@
 #include "margay/wire/columns.h"
 
 namespace margay::feed {
-namespace {
+namespace feed_test {
 
 class FeedTest : public testing::Test {
  protected:
@@ -136,5 +136,5 @@ TEST_F(FeedTest, AReportOfALaterVersionIsASentence) {
   EXPECT_EQ(feed.newest(), nullptr);
 }
 
-}  // namespace
+}  // namespace feed_test
 }  // namespace margay::feed

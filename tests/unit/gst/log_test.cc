@@ -9,7 +9,7 @@
 #include "margay/gst/log_reader.h"
 
 namespace margay::gst {
-namespace {
+namespace log_test {
 
 using reader::NameId;
 using reader::NameKind;
@@ -177,5 +177,5 @@ TEST_F(LogTest, PromisesStayBehindWhatWasWritten) {
   EXPECT_EQ(notes.covered, TimeNs(seconds(101).value) - milliseconds(20));
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace margay::gst

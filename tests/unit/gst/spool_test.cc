@@ -18,7 +18,7 @@
 #include <thread>
 
 namespace margay::gst {
-namespace {
+namespace spool_test {
 
 namespace fs = std::filesystem;
 
@@ -218,5 +218,5 @@ TEST_F(SpoolTest, ALimitOnFileSizesThatWouldEndTheJobIsRefused) {
   EXPECT_EQ(status, 0);
 }
 
-}  // namespace
+}  // namespace spool_test
 }  // namespace margay::gst

@@ -14,7 +14,7 @@
 #include "rig.h"
 
 namespace margay::trace::testing {
-namespace {
+namespace archive_writer_test {
 
 using store::Archive;
 using ::testing::ElementsAre;
@@ -324,5 +324,5 @@ TEST(CoarseCells, AreThoseOfTheLevels) {
   EXPECT_EQ(mine, theirs);
 }
 
-}  // namespace
+}  // namespace archive_writer_test
 }  // namespace margay::trace::testing

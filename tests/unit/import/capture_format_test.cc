@@ -11,7 +11,7 @@
 #include "support/synthetic_capture.h"
 
 namespace margay::trace {
-namespace {
+namespace capture_format_test {
 
 using namespace testing;
 
@@ -159,5 +159,5 @@ TEST(Capture, AnArchiveOfItHasEveryRecord) {
   std::filesystem::remove_all(dir);
 }
 
-}  // namespace
+}  // namespace capture_format_test
 }  // namespace margay::trace

@@ -15,7 +15,7 @@
 #include "support/synthetic_capture.h"
 
 namespace margay::trace {
-namespace {
+namespace capture_test {
 
 using namespace testing;
 
@@ -294,5 +294,5 @@ TEST(Capture, LooksLikeOne) {
     EXPECT_FALSE(looks_like_capture(text)) << text;
 }
 
-}  // namespace
+}  // namespace capture_test
 }  // namespace margay::trace

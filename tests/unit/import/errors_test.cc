@@ -11,7 +11,7 @@
 #include "rig.h"
 
 namespace margay::trace::testing {
-namespace {
+namespace errors_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -252,5 +252,5 @@ TEST(PajeHostile, MemoryIsBoundedWhateverComes) {
   EXPECT_LT(peak_kib() - before, 16 << 10) << "KiB more, of 65536 that came";
 }
 
-}  // namespace
+}  // namespace errors_test
 }  // namespace margay::trace::testing

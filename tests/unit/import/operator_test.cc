@@ -14,7 +14,7 @@
 #include "margay/import/resampler.h"
 
 namespace margay::trace {
-namespace {
+namespace operator_test {
 
 using Measure = slicer::Operator::Measure;
 
@@ -133,5 +133,5 @@ TEST(ArchiveOperator, ANegativeValueIsRefused) {
   tell(**writer, std::mt19937_64(kSeed), -1000);
 }
 
-}  // namespace
+}  // namespace operator_test
 }  // namespace margay::trace

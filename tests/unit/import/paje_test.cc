@@ -7,7 +7,7 @@
 #include "rig.h"
 
 namespace margay::trace::testing {
-namespace {
+namespace paje_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -258,5 +258,5 @@ TEST(Paje, IsKnownByItsFirstLines) {
     EXPECT_FALSE(paje::detect(other)) << other;
 }
 
-}  // namespace
+}  // namespace paje_test
 }  // namespace margay::trace::testing

@@ -7,7 +7,7 @@
 #include "margay/wire/columns.h"
 
 namespace margay::trace {
-namespace {
+namespace raw_block_test {
 
 // A source whose clock is 1000 s behind, and drifts by 5 us in the block; records that no reader takes among
 // them.
@@ -67,5 +67,5 @@ TEST(RawBlock, ABrokenBlockIsNotRounded) {
   EXPECT_EQ(block, before);
 }
 
-}  // namespace
+}  // namespace raw_block_test
 }  // namespace margay::trace

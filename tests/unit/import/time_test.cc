@@ -6,7 +6,7 @@
 #include "paje_time.h"
 
 namespace margay::trace::paje {
-namespace {
+namespace time_test {
 
 TEST(PajeTime, IsExact) {
   const std::pair<const char*, std::int64_t> cases[] = {
@@ -80,5 +80,5 @@ TEST(PajeTime, RandomTimesComeBack) {
   }
 }
 
-}  // namespace
+}  // namespace time_test
 }  // namespace margay::trace::paje

@@ -8,7 +8,7 @@
 #include <random>
 
 namespace margay::ingest {
-namespace {
+namespace clock_map_test {
 
 // A machine whose clock shows `offset` more than trace time at the begin, and gains `ppb` on it.
 struct Machine {
@@ -115,5 +115,5 @@ TEST(ClockMap, HostileSamplesKeepItFinite) {
   }
 }
 
-}  // namespace
+}  // namespace clock_map_test
 }  // namespace margay::ingest

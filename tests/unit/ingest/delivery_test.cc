@@ -4,7 +4,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace delivery_test {
 
 // Protobuf writes a line for every text that is not UTF-8.
 struct Quiet {
@@ -193,5 +193,5 @@ TEST(Delivery, ChangedBytesNeverCrash) {
   }
 }
 
-}  // namespace
+}  // namespace delivery_test
 }  // namespace margay::ingest::test

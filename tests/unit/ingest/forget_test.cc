@@ -2,7 +2,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace forget_test {
 
 // One short life of a rank, confirmed.
 void live_and_end(Rig& rig, FakeSource& s, std::mt19937& random) {
@@ -160,5 +160,5 @@ TEST(Forget, LeavesAndStatesThatWouldTakeTooMuchMemoryAreRefused) {
   EXPECT_GE(rig.ingest.counters().refused_by_limit, 2u);
 }
 
-}  // namespace
+}  // namespace forget_test
 }  // namespace margay::ingest::test

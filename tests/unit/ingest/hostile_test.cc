@@ -4,7 +4,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace hostile_test {
 
 struct Hostile : testing::Test {
   Rig rig;
@@ -237,5 +237,5 @@ TEST_F(Hostile, AnErrorOfOursAmidABatchRejectsItsRecordsAndNothingElse) {
   EXPECT_GT(total(faulty, kUnknown), 0);
 }
 
-}  // namespace
+}  // namespace hostile_test
 }  // namespace margay::ingest::test

@@ -4,7 +4,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace ingest_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -572,5 +572,5 @@ TEST(Ingest, RestartWithAHoleInTheOpenSlices) {
   EXPECT_FALSE(twice.restore({columns[1], columns[1]}, SliceIndex(14), {slicer::LeafState{}}));
 }
 
-}  // namespace
+}  // namespace ingest_test
 }  // namespace margay::ingest::test

@@ -4,7 +4,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace notes_test {
 
 using Measure = slicer::Operator::Measure;
 
@@ -133,5 +133,5 @@ TEST(Notes, NamesBeyondTheBoundOfStatesAreNotMeasured) {
   EXPECT_EQ(rig.account().modelled, s.records.size());
 }
 
-}  // namespace
+}  // namespace notes_test
 }  // namespace margay::ingest::test

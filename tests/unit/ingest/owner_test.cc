@@ -8,7 +8,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace owner_test {
 
 const std::string kVictim = owner_of_key("node7"), kOther = owner_of_key("node8");
 
@@ -474,5 +474,5 @@ TEST(Owner, WhateverAnotherKeySaysTheVictimsCellsAndAccountsAreAsWithoutIt) {
   }
 }
 
-}  // namespace
+}  // namespace owner_test
 }  // namespace margay::ingest::test

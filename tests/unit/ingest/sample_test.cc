@@ -4,7 +4,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace sample_test {
 
 // What a process neither had nor waited for the CPU it slept: in D, if that is how it was last seen to sleep.
 TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
@@ -182,5 +182,5 @@ TEST(Ingest, AccountsOfReadersAddUp) {
   EXPECT_EQ(rig.ingest.counters().refused_by_limit, 1000u - 3 - 254);
 }
 
-}  // namespace
+}  // namespace sample_test
 }  // namespace margay::ingest::test

@@ -6,7 +6,7 @@
 #include "rig.h"
 
 namespace margay::ingest::test {
-namespace {
+namespace silence_test {
 
 TEST(Silence, StepsFromLiveToLostAndBackAmendWhatWasDrawnOut) {
   Rig rig;
@@ -360,5 +360,5 @@ TEST(Silence, WhileRecordsAreDroppedBehindTheLastOneItsStateIsNotDrawnOut) {
   EXPECT_EQ(total(rig, kCompute), milliseconds(220).value) << "30 to 250 ms";
 }
 
-}  // namespace
+}  // namespace silence_test
 }  // namespace margay::ingest::test

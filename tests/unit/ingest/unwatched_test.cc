@@ -8,7 +8,7 @@
 #include <utility>
 
 namespace margay::ingest {
-namespace {
+namespace unwatched_test {
 
 wire::NodeAccount account_of(
     const std::string& node, std::uint64_t number,
@@ -77,5 +77,5 @@ TEST(Unwatched, WhatAgentsSayIsBounded) {
   EXPECT_TRUE(u.take_untrusted(account_of("a", 2, {}), "x")) << "who is known is heard";
 }
 
-}  // namespace
+}  // namespace unwatched_test
 }  // namespace margay::ingest

@@ -15,7 +15,7 @@
 #include "margay/log/throttle.h"
 
 namespace margay::log {
-namespace {
+namespace log_test {
 
 using testing::HasSubstr;
 using testing::MatchesRegex;
@@ -191,5 +191,5 @@ TEST(Log, ThreadsDoNotMixTheirLines) {
     EXPECT_THAT(line, testing::EndsWith("tester: 0123456789"));
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace margay::log

@@ -15,7 +15,7 @@
 #include "support/ctf_writer.h"
 
 namespace margay::lttng_import {
-namespace {
+namespace import_test {
 
 using test_support::CtfBytes;
 using test_support::CtfOptions;
@@ -267,5 +267,5 @@ TEST_F(ImportTest, TheCommandMakesAnArchive) {
   std::filesystem::remove_all(r.archive);
 }
 
-}  // namespace
+}  // namespace import_test
 }  // namespace margay::lttng_import

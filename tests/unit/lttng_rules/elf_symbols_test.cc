@@ -21,7 +21,7 @@ int a_function_to_be_found(int x) {
   return x * 3;
 }
 
-namespace {
+namespace elf_symbols_test {
 
 std::string self() {
   return std::filesystem::read_symlink("/proc/self/exe").string();
@@ -100,5 +100,5 @@ TEST(ElfSymbols, DamagedFiles) {
   std::filesystem::remove(path);
 }
 
-}  // namespace
+}  // namespace elf_symbols_test
 }  // namespace margay::lttng_rules

@@ -8,7 +8,7 @@
 #include "flat_map.h"
 
 namespace margay::lttng_rules {
-namespace {
+namespace glob_test {
 
 using ::testing::ElementsAre;
 
@@ -77,5 +77,5 @@ TEST(FlatMap, DoesWhatAMapDoes) {
   }
 }
 
-}  // namespace
+}  // namespace glob_test
 }  // namespace margay::lttng_rules

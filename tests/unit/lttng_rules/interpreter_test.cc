@@ -4,7 +4,7 @@
 #include "recorder.h"
 
 namespace margay::lttng_rules::test {
-namespace {
+namespace interpreter_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -282,5 +282,5 @@ TEST(Interpreter, ProgressCovers) {
   EXPECT_THAT(t.sink.take(), ElementsAre("7 cover"));
 }
 
-}  // namespace
+}  // namespace interpreter_test
 }  // namespace margay::lttng_rules::test

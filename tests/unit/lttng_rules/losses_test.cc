@@ -4,7 +4,7 @@
 #include "recorder.h"
 
 namespace margay::lttng_rules::test {
-namespace {
+namespace losses_test {
 
 using ::testing::ElementsAre;
 
@@ -112,5 +112,5 @@ TEST(Losses, EventsOfThreadsThatTheSinkHasNoRoomForAreLeftOut) {
   t.interpreter.finish(TimeNs(200));
 }
 
-}  // namespace
+}  // namespace losses_test
 }  // namespace margay::lttng_rules::test

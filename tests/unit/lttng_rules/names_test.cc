@@ -5,7 +5,7 @@
 #include "symbol_maps.h"
 
 namespace margay::lttng_rules::test {
-namespace {
+namespace names_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -105,5 +105,5 @@ TEST(SymbolMap, IsBounded) {
   EXPECT_EQ(map.name_of(4, symbols), "0x4");
 }
 
-}  // namespace
+}  // namespace names_test
 }  // namespace margay::lttng_rules::test

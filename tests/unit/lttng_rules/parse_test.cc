@@ -5,7 +5,7 @@
 #include "recorder.h"
 
 namespace margay::lttng_rules {
-namespace {
+namespace parse_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -153,5 +153,5 @@ TEST(Parse, LoadsAFile) {
   EXPECT_EQ(RuleSet::load(MARGAY_SHIPPED_RULES).error().code, ErrorCode::kIo);
 }
 
-}  // namespace
+}  // namespace parse_test
 }  // namespace margay::lttng_rules

@@ -7,7 +7,7 @@
 #include "recorder.h"
 
 namespace margay::lttng_rules::test {
-namespace {
+namespace random_test {
 
 constexpr char kRules[] = R"(
 [threads]
@@ -176,5 +176,5 @@ TEST(RandomStreams, EveryBinIsUsed) {
     EXPECT_GT(bin, 0u);
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace margay::lttng_rules::test

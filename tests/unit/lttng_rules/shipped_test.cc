@@ -8,7 +8,7 @@
 #include "recorder.h"
 
 namespace margay::lttng_rules::test {
-namespace {
+namespace shipped_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -124,5 +124,5 @@ TEST(Shipped, Margay) {
                                          "4 leave 100/101 decode"));
 }
 
-}  // namespace
+}  // namespace shipped_test
 }  // namespace margay::lttng_rules::test

@@ -4,7 +4,7 @@
 #include "recorder.h"
 
 namespace margay::lttng_rules::test {
-namespace {
+namespace switches_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -160,5 +160,5 @@ TEST(Switches, AfterALossNobodyIsKnownToBeOnTheCpu) {
   k.expect_account_adds_up();
 }
 
-}  // namespace
+}  // namespace switches_test
 }  // namespace margay::lttng_rules::test

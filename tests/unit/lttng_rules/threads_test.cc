@@ -4,7 +4,7 @@
 #include "recorder.h"
 
 namespace margay::lttng_rules::test {
-namespace {
+namespace threads_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -179,5 +179,5 @@ TEST(Threads, ComeAndGoByTheThousand) {
   EXPECT_EQ(t.account().threads_ended, 20'000u);
 }
 
-}  // namespace
+}  // namespace threads_test
 }  // namespace margay::lttng_rules::test

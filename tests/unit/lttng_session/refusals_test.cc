@@ -1,9 +1,11 @@
 // What cannot be is said, before anything is started; and what the options come to.
+#include <gmock/gmock.h>
+
 #include "job.h"
 #include "process.h"
 
 namespace margay::lttng {
-namespace {
+namespace refusals_test {
 using namespace test;
 using testing::HasSubstr;
 
@@ -215,5 +217,5 @@ TEST(LttngBuffers, Plan) {
   EXPECT_EQ(plan_buffers(o, 1, kGiB).error().code, ErrorCode::kInvalidArgument);
 }
 
-}  // namespace
+}  // namespace refusals_test
 }  // namespace margay::lttng

@@ -1,4 +1,5 @@
 // Real session and relay daemons, a real program, a real reader.
+#include <gmock/gmock.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -9,7 +10,7 @@
 #include "process.h"
 
 namespace margay::lttng {
-namespace {
+namespace session_test {
 using namespace test;
 using testing::HasSubstr;
 using testing::Not;
@@ -368,5 +369,5 @@ TEST(LttngSession, SlowReaderIsToldWhatWasOverwritten) {
   EXPECT_LE(most, o.most_disk + (1 << 20));  // and indices, metadata
 }
 
-}  // namespace
+}  // namespace session_test
 }  // namespace margay::lttng

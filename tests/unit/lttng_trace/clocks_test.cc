@@ -5,7 +5,7 @@
 #include "support/ctf_writer.h"
 
 namespace margay::lttng::test {
-namespace {
+namespace clocks_test {
 
 using test_support::CtfBytes;
 using test_support::CtfOptions;
@@ -88,5 +88,5 @@ TEST(Clocks, OtherFrequencies) {
   EXPECT_FALSE(reader->clock().monotonic);
 }
 
-}  // namespace
+}  // namespace clocks_test
 }  // namespace margay::lttng::test

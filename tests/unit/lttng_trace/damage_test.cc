@@ -12,7 +12,7 @@
 #include "support/ctf_writer.h"
 
 namespace margay::lttng::test {
-namespace {
+namespace damage_test {
 
 using test_support::CtfBytes;
 using test_support::CtfOptions;
@@ -363,5 +363,5 @@ TEST(Damage, AnyBitsOfMetadataFlipped) {
   EXPECT_GT(readable, 0);
 }
 
-}  // namespace
+}  // namespace damage_test
 }  // namespace margay::lttng::test

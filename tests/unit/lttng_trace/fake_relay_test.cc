@@ -15,7 +15,7 @@
 #include "support/ctf_writer.h"
 
 namespace margay::lttng::test {
-namespace {
+namespace fake_relay_test {
 
 using test_support::CtfBytes;
 using test_support::CtfTrace;
@@ -135,5 +135,5 @@ TEST_F(FakeRelayTest, MetadataThatDoesNotDecodeIsAnError) {
   EXPECT_THAT(last.error().message, HasSubstr("net://127.0.0.1"));
 }
 
-}  // namespace
+}  // namespace fake_relay_test
 }  // namespace margay::lttng::test

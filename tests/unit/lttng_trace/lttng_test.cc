@@ -12,7 +12,7 @@
 #include "lttng_rig.h"
 
 namespace margay::lttng::test {
-namespace {
+namespace lttng_test {
 
 using testing::HasSubstr;
 using Seconds = std::chrono::duration<double>;
@@ -194,5 +194,5 @@ TEST(Lttng, StopEndsTheWaitForARelayDaemon) {
   EXPECT_EQ(*step, Step::kEnd);
 }
 
-}  // namespace
+}  // namespace lttng_test
 }  // namespace margay::lttng::test

@@ -9,7 +9,7 @@
 #include "support/ctf_writer.h"
 
 namespace margay::lttng::test {
-namespace {
+namespace reader_test {
 
 using test_support::CtfBytes;
 using test_support::CtfOptions;
@@ -334,5 +334,5 @@ TEST(TraceReader, EmptyTraceEnds) {
   EXPECT_EQ((*reader)->counts().damaged_traces, 0U);
 }
 
-}  // namespace
+}  // namespace reader_test
 }  // namespace margay::lttng::test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace margay::model {
-namespace {
+namespace hierarchy_test {
 
 using testing::ElementsAre;
 
@@ -93,5 +93,5 @@ TEST(Hierarchy, ALeafThatIsCalledSelfLosesNobodyItsPlace) {
   EXPECT_EQ(h.path_of(LeafIndex(1)), "/n/self");
 }
 
-}  // namespace
+}  // namespace hierarchy_test
 }  // namespace margay::model

@@ -6,7 +6,7 @@
 #include <random>
 
 namespace margay::model {
-namespace {
+namespace slice_column_test {
 
 using testing::ElementsAre;
 
@@ -154,5 +154,5 @@ TEST(SliceColumn, AProcessThatStoppedIsStoppedInTheMergeUntilASampleSaysOtherwis
   EXPECT_EQ(coarse.evidence(LeafIndex(0)).stopped_ns, 100);
 }
 
-}  // namespace
+}  // namespace slice_column_test
 }  // namespace margay::model

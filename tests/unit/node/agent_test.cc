@@ -21,7 +21,7 @@
 extern "C" const char* __tsan_default_suppressions();  // tests/support/tsan_zmq.cc
 
 namespace margay::node {
-namespace {
+namespace agent_test {
 
 // Visits to state 1 that ended, in records of their own and in sums.
 std::uint64_t visits_of(const std::vector<EventRecord>& records) {
@@ -507,5 +507,5 @@ TEST(AgentProgram, EndsOnSigtermAndRefusesASecondAgent) {
   close(quiet);
 }
 
-}  // namespace
+}  // namespace agent_test
 }  // namespace margay::node

@@ -10,7 +10,7 @@
 #include "agent_rig.h"
 
 namespace margay::node {
-namespace {
+namespace agent_watch_test {
 
 TEST_F(AgentTest, MoreProcessesThanItWatchesAreCountedAndHaveTheirTurn) {
   Stand other;
@@ -165,5 +165,5 @@ TEST_F(AgentTest, WhatProbesAndAgentsBeforeHaveCountedIsTold) {
   EXPECT_EQ(collector.unwatched(wire::Unwatched::GIVEN_UP), 1u);
 }
 
-}  // namespace
+}  // namespace agent_watch_test
 }  // namespace margay::node

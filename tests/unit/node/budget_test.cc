@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace margay::node {
-namespace {
+namespace budget_test {
 
 TEST(FairLimit, IsInfiniteWhereAllHaveRoom) {
   EXPECT_TRUE(std::isinf(fair_limit({}, 10)));
@@ -156,5 +156,5 @@ TEST(Budget, TellsOfNoSlicesWhereEachCallIsToBeRecorded) {
   EXPECT_EQ(none.budget.slice(), DurationNs{});
 }
 
-}  // namespace
+}  // namespace budget_test
 }  // namespace margay::node

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace margay::node {
-namespace {
+namespace outbox_test {
 
 wire::Hello hello_of(std::uint64_t source) {
   wire::Hello h;
@@ -440,5 +440,5 @@ TEST_F(OutboxTest, TheNodesAccountGoesOutUntilItIsAcknowledged) {
   EXPECT_EQ(sent[0].node_account().number(), 2u);
 }
 
-}  // namespace
+}  // namespace outbox_test
 }  // namespace margay::node

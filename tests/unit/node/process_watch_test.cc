@@ -12,7 +12,7 @@
 #include "fake_segment.h"
 
 namespace margay::node {
-namespace {
+namespace process_watch_test {
 
 // Of a CPU that others have, too: whatever is done between two readings of what this thread had of it took a
 // tenth of a millisecond, and twice that until it was over.
@@ -105,5 +105,5 @@ TEST(Namespaces, TheInnermostPidIsReadAndNothingElse) {
   EXPECT_EQ(innermost_pid("x\nNSpid:\t1\t99999999999999999999\n"), 0);
 }
 
-}  // namespace
+}  // namespace process_watch_test
 }  // namespace margay::node

@@ -8,7 +8,7 @@
 #include <csignal>
 
 namespace margay::node {
-namespace {
+namespace sampler_test {
 
 constexpr const char* kStat =
     "1234 (a) b (c)) T 1 2 3 0 -1 4194304 150 0 7 0 12 3 0 0 20 0 5 0 99887 1000 20 18446744073709551615 1 1 "
@@ -137,5 +137,5 @@ TEST(Sampler, ItsCostIsBounded) {
   }
 }
 
-}  // namespace
+}  // namespace sampler_test
 }  // namespace margay::node

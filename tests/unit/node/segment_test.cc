@@ -14,7 +14,7 @@
 #include "margay/node/segment_reader.h"
 
 namespace margay::node {
-namespace {
+namespace segment_test {
 
 struct SegmentTest : testing::Test {
   ScratchDirectory dir;
@@ -283,5 +283,5 @@ TEST_F(SegmentTest, RandomBytesNeverCrash) {
   }
 }
 
-}  // namespace
+}  // namespace segment_test
 }  // namespace margay::node

@@ -10,7 +10,7 @@
 #include <fstream>
 
 namespace margay::node {
-namespace {
+namespace takers_test {
 
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -244,5 +244,5 @@ TEST(Starvation, IsMoreThanIsUsual) {
   EXPECT_FALSE(alone.more_than_usual(share(30), DurationNs(0)));
 }
 
-}  // namespace
+}  // namespace takers_test
 }  // namespace margay::node

@@ -14,7 +14,7 @@
 #include "margay/wire/columns.h"
 
 namespace margay::observe {
-namespace {
+namespace counters_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -232,5 +232,5 @@ TEST(Pulse, StopsWhenTheBeatsDo) {
   EXPECT_TRUE(p.alive(2, TimeNs(0) + seconds(112)));
 }
 
-}  // namespace
+}  // namespace counters_test
 }  // namespace margay::observe

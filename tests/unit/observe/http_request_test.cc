@@ -5,7 +5,7 @@
 #include <random>
 
 namespace margay::observe {
-namespace {
+namespace http_request_test {
 
 TEST(HttpHead, EndsAtItsEmptyLine) {
   EXPECT_EQ(head_end_untrusted("GET / HTTP/1.0\r\n\r\nrest"), 18u);
@@ -52,5 +52,5 @@ TEST(HttpHost, IsAnAddressOrAKnownName) {
     EXPECT_FALSE(host_is_ours(other, names)) << other;
 }
 
-}  // namespace
+}  // namespace http_request_test
 }  // namespace margay::observe

@@ -16,7 +16,7 @@
 #include "margay/observe/http.h"
 
 namespace margay::observe {
-namespace {
+namespace service_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -310,5 +310,5 @@ TEST(Service, WithoutSystemdNothingHappens) {
   s.stopping();
 }
 
-}  // namespace
+}  // namespace service_test
 }  // namespace margay::observe

@@ -10,7 +10,7 @@
 #include "models.h"
 
 namespace margay::partition::internal {
-namespace {
+namespace batch_kernels_test {
 
 TEST(BatchKernels, Logarithm) {
   const std::uint64_t seed = 6;
@@ -82,5 +82,5 @@ TEST(BatchKernels, Recurrence) {
   }
 }
 
-}  // namespace
+}  // namespace batch_kernels_test
 }  // namespace margay::partition::internal

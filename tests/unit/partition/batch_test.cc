@@ -12,7 +12,7 @@
 #include "margay/partition/temporal.h"
 
 namespace margay::partition {
-namespace {
+namespace batch_test {
 
 using support::Cells;
 using support::Parents;
@@ -198,5 +198,5 @@ TEST(Batch, PushCost_CreateAndSolve) {
   }
 }
 
-}  // namespace
+}  // namespace batch_test
 }  // namespace margay::partition

@@ -12,7 +12,7 @@
 #include "ring_triangle.h"
 
 namespace margay::partition::internal {
-namespace {
+namespace kernels_test {
 
 template <class T>
 const TableKernels<T>& table_kernels(const Kernels& k) {
@@ -173,5 +173,5 @@ TEST(Kernels, ProductThatPrunes_IsTheProductOfAll) {
   }
 }
 
-}  // namespace
+}  // namespace kernels_test
 }  // namespace margay::partition::internal

@@ -12,7 +12,7 @@
 #include "models.h"
 
 namespace margay::partition {
-namespace {
+namespace noise_test {
 
 TEST(Stats, ChiSquare_TableValues) {
   // Upper critical values as printed in every table (three decimals).
@@ -221,5 +221,5 @@ TEST(PPolicy, RefusesABadGrid) {
   EXPECT_FALSE(PPolicy::create({.patience = 0}));
 }
 
-}  // namespace
+}  // namespace noise_test
 }  // namespace margay::partition

@@ -7,7 +7,7 @@
 #include "lists.h"
 
 namespace margay::partition {
-namespace {
+namespace pruning_test {
 
 using support::Cells;
 using support::Parents;
@@ -152,5 +152,5 @@ TEST(Pruning, LongWindowsThatLive_TheOptimumOfASolverThatReadsAll) {
       }
 }
 
-}  // namespace
+}  // namespace pruning_test
 }  // namespace margay::partition

@@ -8,7 +8,7 @@
 #include "lists.h"
 
 namespace margay::partition {
-namespace {
+namespace quality_test {
 
 using support::Cells;
 
@@ -131,5 +131,5 @@ TEST(Strengths, RefusalsAndInterruption) {
   EXPECT_FALSE(strengths(batch, partition));
 }
 
-}  // namespace
+}  // namespace quality_test
 }  // namespace margay::partition

@@ -9,7 +9,7 @@
 #include "lists.h"
 
 namespace margay::partition {
-namespace {
+namespace significant_test {
 
 using support::Cells;
 using support::Covers;
@@ -303,5 +303,5 @@ TEST(SignificantP, EqualCells_OnePoint) {
   }
 }
 
-}  // namespace
+}  // namespace significant_test
 }  // namespace margay::partition

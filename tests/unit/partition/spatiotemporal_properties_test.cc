@@ -11,7 +11,7 @@
 #include "engines.h"
 
 namespace margay::partition {
-namespace {
+namespace spatiotemporal_properties_test {
 
 using support::Cells;
 using support::Parents;
@@ -245,5 +245,5 @@ TEST(Spatiotemporal, PushCost_700x100x8) {
   std::printf(", %.2f ms (%zu parts)\n", slow.count(), finest->parts.size());
 }
 
-}  // namespace
+}  // namespace spatiotemporal_properties_test
 }  // namespace margay::partition

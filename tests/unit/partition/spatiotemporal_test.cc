@@ -11,7 +11,7 @@
 #include "engines.h"
 
 namespace margay::partition {
-namespace {
+namespace spatiotemporal_test {
 
 using support::Cells;
 using support::Covers;
@@ -351,5 +351,5 @@ TEST(Spatiotemporal, EmptyEngineHasNoParts) {
   EXPECT_EQ(engine.first_slice(), engine.end_slice());
 }
 
-}  // namespace
+}  // namespace spatiotemporal_test
 }  // namespace margay::partition

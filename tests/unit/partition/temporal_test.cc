@@ -11,7 +11,7 @@
 #include "models.h"
 
 namespace margay::partition {
-namespace {
+namespace temporal_test {
 
 using support::Cells;
 
@@ -317,5 +317,5 @@ TEST(Temporal, PushCost_100x1000x8) {
   std::printf("push %.2f ms, partition %.2f ms\n", spent.count() / 30, solve.count());
 }
 
-}  // namespace
+}  // namespace temporal_test
 }  // namespace margay::partition

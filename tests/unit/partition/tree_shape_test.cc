@@ -6,7 +6,7 @@
 #include "models.h"
 
 namespace margay::partition {
-namespace {
+namespace tree_shape_test {
 
 std::string error_of(const support::Parents& parents) {
   const auto tree = TreeShape::from_parents(parents_of(parents));
@@ -62,5 +62,5 @@ TEST(TreeShape, ErrorsNameTheNode) {
   EXPECT_THAT(error_of({-1, 2, 3, 1, 1}), testing::ContainsRegex("cycle, node [123] "));
 }
 
-}  // namespace
+}  // namespace tree_shape_test
 }  // namespace margay::partition

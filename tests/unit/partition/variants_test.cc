@@ -9,7 +9,7 @@
 #include "support/parallel.h"
 
 namespace margay::partition {
-namespace {
+namespace variants_test {
 
 using support::Cells;
 using support::Parents;
@@ -389,5 +389,5 @@ TEST(Variants, ReshapeRefusals) {
               testing::HasSubstr("budget is " + std::to_string(options.memory_budget_bytes)));
 }
 
-}  // namespace
+}  // namespace variants_test
 }  // namespace margay::partition

@@ -2,7 +2,7 @@
 #include "mpi_job.h"
 
 namespace margay::node {
-namespace {
+namespace probe_harness_test {
 
 struct ProbeHarnessTest : ProbeMpiTest {
   long calls = 0;
@@ -90,5 +90,5 @@ TEST_F(ProbeHarnessTest, AChildWritesNothing) {
   EXPECT_EQ(calls, 2 + 60);
 }
 
-}  // namespace
+}  // namespace probe_harness_test
 }  // namespace margay::node

@@ -3,7 +3,7 @@
 #include "mpi_job.h"
 
 namespace margay::node {
-namespace {
+namespace probe_languages_test {
 
 using Case = std::tuple<std::string, std::string>;  // MPI, program
 
@@ -205,5 +205,5 @@ TEST_F(ProbeMpichTest, ThreadsHaveRings) {
   for (const Rank& r : all) EXPECT_GT(r.rings.size(), 1u);
 }
 
-}  // namespace
+}  // namespace probe_languages_test
 }  // namespace margay::node

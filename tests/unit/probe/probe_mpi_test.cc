@@ -2,7 +2,7 @@
 #include "mpi_job.h"
 
 namespace margay::node {
-namespace {
+namespace probe_mpi_test {
 
 TEST_F(ProbeMpiTest, CountsPeersTagsAndBytesAreRight) {
   const Outcome o = run("counted");
@@ -320,5 +320,5 @@ TEST(ProbeLibrary, NeedsNothingAndExportsOnlyMpi) {
   std::printf("%d functions wrapped\n", exported);
 }
 
-}  // namespace
+}  // namespace probe_mpi_test
 }  // namespace margay::node

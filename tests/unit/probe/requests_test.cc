@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace margay::probe {
-namespace {
+namespace requests_test {
 
 // As static ones: all zero.
 struct Tables {
@@ -101,5 +101,5 @@ TEST(Requests, Threads_EachFindsItsOwn) {
   EXPECT_FALSE(t->any());
 }
 
-}  // namespace
+}  // namespace requests_test
 }  // namespace margay::probe

@@ -14,7 +14,7 @@
 #include "margay/node/segment_reader.h"
 
 namespace margay::node {
-namespace {
+namespace ring_test {
 
 constexpr std::uint16_t kOne = 1;  // a state that is open
 
@@ -299,5 +299,5 @@ TEST(Ring, Threads_ThroughTheOutboxToACollectorThatDies) {
               static_cast<unsigned long long>(collector.repeats), restarts);
 }
 
-}  // namespace
+}  // namespace ring_test
 }  // namespace margay::node

@@ -6,7 +6,7 @@
 #include "sum_line.h"
 
 namespace margay::node {
-namespace {
+namespace sums_room_test {
 
 // Nobody drains for a second: 200,000 events for a ring of 4096 records.
 TEST(Sums, BeginByThemselvesOnceTheRingIsHalfFullSoThatNothingIsLost) {
@@ -84,5 +84,5 @@ TEST(Sums, WithoutRoomAreDroppedAndCounted) {
   EXPECT_TRUE(line.balanced());
 }
 
-}  // namespace
+}  // namespace sums_room_test
 }  // namespace margay::node

@@ -13,7 +13,7 @@
 #include "sum_line.h"
 
 namespace margay::node {
-namespace {
+namespace sums_test {
 
 struct Event {
   margay_record r;
@@ -440,5 +440,5 @@ TEST(Sums, BetweenThreadsNothingIsLostAndNoPromiseBroken) {
   EXPECT_GT(line.table().summed.load(), 0u);
 }
 
-}  // namespace
+}  // namespace sums_test
 }  // namespace margay::node

@@ -9,7 +9,7 @@
 #include "../ingest/rig.h"
 
 namespace margay::reader {
-namespace {
+namespace streams_test {
 
 using ingest::test::kRunBegin;
 using ingest::test::kSlice;
@@ -541,5 +541,5 @@ TEST(LedgerTest, WhatIsNoLedgerIsMadeOne) {
   EXPECT_FALSE(Ledger::open(testing::TempDir()).has_value()) << "a directory";
 }
 
-}  // namespace
+}  // namespace streams_test
 }  // namespace margay::reader

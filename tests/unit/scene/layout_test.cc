@@ -11,7 +11,7 @@
 #include "small_view.h"
 
 namespace margay::scene {
-namespace {
+namespace layout_test {
 
 using support::ViewBuilder;
 using testing::ElementsAre;
@@ -329,5 +329,5 @@ TEST(Layout, TemporalPartitionIsBarsOfTheRoot) {
   EXPECT_THAT(told(d, layout(d, r, view_of(d, r, 1))), ElementsAre("/ [0,2)", "/ [2,6)"));
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace margay::scene

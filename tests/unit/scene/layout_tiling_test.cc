@@ -12,7 +12,7 @@
 #include "synthetic_view.h"
 
 namespace margay::scene {
-namespace {
+namespace layout_tiling_test {
 
 struct Case {
   ViewData data;
@@ -247,5 +247,5 @@ TEST(LayoutTiling, FewRectanglesHoweverManyParts) {
   }
 }
 
-}  // namespace
+}  // namespace layout_tiling_test
 }  // namespace margay::scene

@@ -7,7 +7,7 @@
 #include <limits>
 
 namespace margay::scene {
-namespace {
+namespace navigation_test {
 
 using testing::ElementsAre;
 
@@ -215,5 +215,5 @@ TEST(History, IsBounded) {
   EXPECT_EQ(h.now().node, "/150");
 }
 
-}  // namespace
+}  // namespace navigation_test
 }  // namespace margay::scene

@@ -9,7 +9,7 @@
 #include <set>
 
 namespace margay::scene {
-namespace {
+namespace palette_test {
 
 using testing::HasSubstr;
 
@@ -255,5 +255,5 @@ TEST(ColourMap, OverridesTheStateOfThatName) {
   EXPECT_EQ(palette.overrides().size(), 2u);
 }
 
-}  // namespace
+}  // namespace palette_test
 }  // namespace margay::scene

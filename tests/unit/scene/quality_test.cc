@@ -9,7 +9,7 @@
 #include "synthetic_view.h"
 
 namespace margay::scene {
-namespace {
+namespace quality_test {
 
 using testing::HasSubstr;
 
@@ -143,5 +143,5 @@ TEST(Quality, TextOfP) {
   EXPECT_EQ(p_text(3.2e-5), "3.2e-05");
 }
 
-}  // namespace
+}  // namespace quality_test
 }  // namespace margay::scene

@@ -9,7 +9,7 @@
 #include "small_view.h"
 
 namespace margay::scene {
-namespace {
+namespace rows_test {
 
 using testing::ElementsAre;
 
@@ -249,5 +249,5 @@ TEST(Scrolling, ZoomsRoundAPoint) {
   EXPECT_EQ(zoomed(r, {1, 3}, std::nan(""), 2), (Scroll{1, 3}));
 }
 
-}  // namespace
+}  // namespace rows_test
 }  // namespace margay::scene

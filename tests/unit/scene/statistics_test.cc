@@ -8,7 +8,7 @@
 #include "small_view.h"
 
 namespace margay::scene {
-namespace {
+namespace statistics_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -165,5 +165,5 @@ TEST(Csv, PartWithoutAModeHasNone) {
   EXPECT_THAT(parts_csv(*view_data_untrusted(build.answer())), HasSubstr("\r\n/,0,0,0,1,1,1,0.5,0,,0\r\n"));
 }
 
-}  // namespace
+}  // namespace statistics_test
 }  // namespace margay::scene

@@ -6,7 +6,7 @@
 #include "small_view.h"
 
 namespace margay::scene {
-namespace {
+namespace temporal_bars_test {
 
 using support::ViewBuilder;
 using testing::ElementsAre;
@@ -105,5 +105,5 @@ TEST(TemporalBars, SayWhatProportionsSay) {
   }
 }
 
-}  // namespace
+}  // namespace temporal_bars_test
 }  // namespace margay::scene

@@ -8,7 +8,7 @@
 #include <random>
 
 namespace margay::scene {
-namespace {
+namespace time_axis_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -189,5 +189,5 @@ TEST(DurationText, WhatIsWrittenReadsBack) {
   }
 }
 
-}  // namespace
+}  // namespace time_axis_test
 }  // namespace margay::scene

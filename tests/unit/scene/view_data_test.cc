@@ -10,7 +10,7 @@
 #include "small_view.h"
 
 namespace margay::scene {
-namespace {
+namespace view_data_test {
 
 using support::random_view;
 using support::ViewBuilder;
@@ -382,5 +382,5 @@ TEST(ViewData, StatesInOrder) {
   EXPECT_THAT(states_in_order(*view_data_untrusted(build.answer())), ElementsAre(6, 5, 4, 3, 2, 0, 1));
 }
 
-}  // namespace
+}  // namespace view_data_test
 }  // namespace margay::scene

@@ -8,7 +8,7 @@
 #include "margay/slicer/slicer.h"
 
 namespace margay::slicer {
-namespace {
+namespace gap_test {
 
 constexpr DurationNs kSlice(100);
 constexpr StateId kSend(3), kRecv(4);
@@ -121,5 +121,5 @@ TEST(Slicer, HowManySlicesAreOpenIsBoundedWhateverIsPromisedOrObserved) {
   EXPECT_EQ(s.limit(), TimeNs(1000 + Options::kLeastAhead * 100));
 }
 
-}  // namespace
+}  // namespace gap_test
 }  // namespace margay::slicer

@@ -13,7 +13,7 @@
 #include "margay/slicer/slicer.h"
 
 namespace margay::slicer {
-namespace {
+namespace measurer_test {
 
 using Measure = Operator::Measure;
 using Kind = Reslicer::NameKind;
@@ -357,5 +357,5 @@ TEST(Measurer, SumsEndAtTheLargestNumber) {
   EXPECT_EQ(a.measured(LeafIndex(0))[2], ~std::uint64_t{0});
 }
 
-}  // namespace
+}  // namespace measurer_test
 }  // namespace margay::slicer

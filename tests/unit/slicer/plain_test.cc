@@ -7,7 +7,7 @@
 #include "margay/slicer/slicer.h"
 
 namespace margay::slicer {
-namespace {
+namespace plain_test {
 
 constexpr DurationNs kSlice = milliseconds(10);
 constexpr TimeNs kBegin(1'000'000'000'000);
@@ -198,5 +198,5 @@ TEST(PlainChanges, AnyMixtureIsTheSame) {
   EXPECT_GT(taken, given / 2) << "little of it was plain: " << taken << " of " << given;
 }
 
-}  // namespace
+}  // namespace plain_test
 }  // namespace margay::slicer

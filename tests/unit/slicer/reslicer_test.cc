@@ -11,7 +11,7 @@
 #include "support/reference_slicer.h"
 
 namespace margay::slicer {
-namespace {
+namespace reslicer_test {
 
 using E = test::ReferenceEvent;
 using Kind = Reslicer::NameKind;
@@ -322,5 +322,5 @@ TEST(Operator, WordsAreReadAndWritten) {
     EXPECT_FALSE(Operator::parse(word)) << word;
 }
 
-}  // namespace
+}  // namespace reslicer_test
 }  // namespace margay::slicer

@@ -9,7 +9,7 @@
 #include "margay/slicer/slicer.h"
 
 namespace margay::slicer {
-namespace {
+namespace rounding_test {
 
 using model::SliceColumn;
 constexpr DurationNs kSlice = milliseconds(100);
@@ -179,5 +179,5 @@ TEST(Rounding, SlicerRestoredFromCompactCells_LateEvents_RowsStayWholeAndPositiv
   }
 }
 
-}  // namespace
+}  // namespace rounding_test
 }  // namespace margay::slicer

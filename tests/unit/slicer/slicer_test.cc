@@ -11,7 +11,7 @@
 #include "support/reference_slicer.h"
 
 namespace margay::slicer {
-namespace {
+namespace slicer_test {
 
 using test::ReferenceCell;
 using test::ReferenceCells;
@@ -518,5 +518,5 @@ TEST(Levels, DurationsThatDoNotNestAreRefused) {
   EXPECT_THAT(bad.error().message, testing::HasSubstr("level 1"));
 }
 
-}  // namespace
+}  // namespace slicer_test
 }  // namespace margay::slicer

@@ -15,7 +15,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace archive_test {
 
 using model::SliceColumn;
 using testing::example_run;
@@ -555,5 +555,5 @@ TEST(ArchiveErrors, BadRunIsRefusedBeforeAnythingIsMade) {
   EXPECT_FALSE(std::filesystem::exists(dir / "a"));
 }
 
-}  // namespace
+}  // namespace archive_test
 }  // namespace margay::store

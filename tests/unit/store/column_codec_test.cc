@@ -8,7 +8,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace column_codec_test {
 
 using model::SliceColumn;
 using testing::random_column;
@@ -290,5 +290,5 @@ TEST(ColumnCodec, RefusesToWriteWhatItWouldNotRead) {
   EXPECT_FALSE(encode_chunk(SliceColumn(), 1, DurationNs(0), bytes)) << "no such chunk";
 }
 
-}  // namespace
+}  // namespace column_codec_test
 }  // namespace margay::store

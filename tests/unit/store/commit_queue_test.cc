@@ -7,7 +7,7 @@
 #include <semaphore>
 
 namespace margay::store {
-namespace {
+namespace commit_queue_test {
 
 Cut cut(std::uint64_t sequence) {
   Cut c;
@@ -159,5 +159,5 @@ TEST(CommitQueue, ManyCutsFromAnotherThreadAllArriveInOrder) {
   for (std::uint64_t i = 0; i < 2000; ++i) EXPECT_EQ(written[i], i + 1);
 }
 
-}  // namespace
+}  // namespace commit_queue_test
 }  // namespace margay::store

@@ -19,7 +19,7 @@
 extern char** environ;
 
 namespace margay::store {
-namespace {
+namespace crash_test {
 
 using testing::example_run;
 using testing::TempDir;
@@ -269,5 +269,5 @@ TEST(ArchiveBeside, EachReaderSeesOneWholeCutOfAWriterAtFullSpeed) {
   EXPECT_TRUE(Archive::open(path, Mode::kWrite)) << "who reads beside is in nobody's way";
 }
 
-}  // namespace
+}  // namespace crash_test
 }  // namespace margay::store

@@ -12,7 +12,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace joined_test {
 
 using model::SliceColumn;
 using testing::example_run;
@@ -352,5 +352,5 @@ TEST(Joiner, JoinsWhatCannotChange_AndAtTheEndTheRest) {
   EXPECT_EQ(*all, columns);
 }
 
-}  // namespace
+}  // namespace joined_test
 }  // namespace margay::store

@@ -10,7 +10,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace journal_test {
 
 using testing::TempDir;
 using Kind = JournalEntry::Kind;
@@ -210,5 +210,5 @@ TEST(Journal, OlderFormatIsReadAndGetsAJournalWhenItIsWritten) {
   EXPECT_EQ(read(*must(Archive::open(path, Mode::kReadOnly))), some_entries());
 }
 
-}  // namespace
+}  // namespace journal_test
 }  // namespace margay::store

@@ -8,7 +8,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace leaf_states_test {
 
 using testing::example_run;
 using testing::TempDir;
@@ -156,5 +156,5 @@ TEST(LeafStates, AllOfThem_SomeOfThem_AllAgain) {
   expect(other);
 }
 
-}  // namespace
+}  // namespace leaf_states_test
 }  // namespace margay::store

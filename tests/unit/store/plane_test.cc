@@ -9,7 +9,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace plane_test {
 
 using model::Plane;
 using testing::TempDir;
@@ -179,5 +179,5 @@ TEST(MeasuredPlane, WhereALeafStandsComesBack) {
     EXPECT_FALSE(decode_untrusted(std::string_view(bytes).substr(0, n), back)) << n;
 }
 
-}  // namespace
+}  // namespace plane_test
 }  // namespace margay::store

@@ -12,7 +12,7 @@
 #include "record_codec.h"
 
 namespace margay::store {
-namespace {
+namespace raw_times_test {
 
 constexpr std::uint64_t kSeed = 21;
 
@@ -131,5 +131,5 @@ TEST(RawTimes, BodiesOfAnyBytesAreBounded) {
   EXPECT_GT(read, 100) << "some are well formed, seed " << kSeed;
 }
 
-}  // namespace
+}  // namespace raw_times_test
 }  // namespace margay::store

@@ -12,7 +12,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace record_codec_test {
 
 template <class Record>
 void expect_exact(const Record& record, Record empty) {
@@ -349,5 +349,5 @@ TEST(Keys, ByteOrderIsTimeOrder) {
   EXPECT_FALSE(RawKey::decode("short"));
 }
 
-}  // namespace
+}  // namespace record_codec_test
 }  // namespace margay::store

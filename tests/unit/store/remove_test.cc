@@ -9,7 +9,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace remove_test {
 
 namespace fs = std::filesystem;
 using testing::example_run;
@@ -156,5 +156,5 @@ TEST(Compact, TakesTheRoomOfWhatWasReplacedAndKeepsTheRest) {
             ErrorCode::kInvalidArgument);
 }
 
-}  // namespace
+}  // namespace remove_test
 }  // namespace margay::store

@@ -11,7 +11,7 @@
 #include "store_support.h"
 
 namespace margay::store {
-namespace {
+namespace retention_test {
 
 using testing::example_run;
 using testing::TempDir;
@@ -370,5 +370,5 @@ TEST(Archive, ExtentsCoverAShelfFromItsOldestToTheLimit) {
   EXPECT_GT((*archive)->disk_use()->archive, 10u << 20);
 }
 
-}  // namespace
+}  // namespace retention_test
 }  // namespace margay::store

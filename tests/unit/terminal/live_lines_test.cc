@@ -13,7 +13,7 @@
 #include "synthetic_report.h"
 
 namespace margay::terminal {
-namespace {
+namespace live_lines_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -201,5 +201,5 @@ TEST(LiveLines, MemoryStaysBoundedAndOldAlertsAreNotToldAgain) {
   EXPECT_THAT(lines.feed(report(0, 40), {}), ElementsAre());  // forgotten by now, and not new
 }
 
-}  // namespace
+}  // namespace live_lines_test
 }  // namespace margay::terminal

@@ -19,7 +19,7 @@
 #include "synthetic_report.h"
 
 namespace margay::terminal {
-namespace {
+namespace render_test {
 
 using support::synthetic_report;
 using support::SyntheticRun;
@@ -465,5 +465,5 @@ TEST(Render, ScrollIsClampedAndEveryNodeCanBeReached) {
   EXPECT_THAT(joined(f.lines), testing::HasSubstr("rank63"));
 }
 
-}  // namespace
+}  // namespace render_test
 }  // namespace margay::terminal

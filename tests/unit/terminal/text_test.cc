@@ -15,7 +15,7 @@
 #include "synthetic_report.h"
 
 namespace margay::terminal {
-namespace {
+namespace text_test {
 
 using testing::ElementsAre;
 
@@ -119,5 +119,5 @@ TEST(StatusJson, AnAlertThatNestsDeepIsUnreadable) {
   EXPECT_EQ(j["alerts"][1].dump(), "{\"id\":[[[1]]]}");
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace margay::terminal

@@ -20,7 +20,7 @@
 #include "synthetic_report.h"
 
 namespace margay::terminal {
-namespace {
+namespace watch_test {
 
 using testing::HasSubstr;
 using transport::Socket;
@@ -205,5 +205,5 @@ TEST_F(Watch, PlainLinesWhereThereIsNoScreen) {
   EXPECT_EQ(screen_.find('\x1b'), std::string::npos);
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace margay::terminal

@@ -2,7 +2,7 @@
 #include "gate_rig.h"
 
 namespace margay::transport {
-namespace {
+namespace gate_curve_test {
 
 struct Keys {
   char open[41], secret[41];
@@ -147,5 +147,5 @@ TEST_F(GateCurve, RealPeersComeInThroughAFlood) {
   EXPECT_EQ(gate->counters().authenticated_now, 2u);
 }
 
-}  // namespace
+}  // namespace gate_curve_test
 }  // namespace margay::transport

@@ -6,7 +6,7 @@
 #include "margay/transport/gate_policy.h"
 
 namespace margay::transport {
-namespace {
+namespace gate_policy_test {
 
 using Answer = Admission::Answer;
 using State = ServerWatch::State;
@@ -169,5 +169,5 @@ TEST(GatePolicy, OverdueInOrderOfArrival) {
   EXPECT_FALSE(a.overdue(TimeNs() + seconds(100)));
 }
 
-}  // namespace
+}  // namespace gate_policy_test
 }  // namespace margay::transport

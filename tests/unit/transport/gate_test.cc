@@ -9,7 +9,7 @@
 #include "margay/transport/lanes.h"
 
 namespace margay::transport {
-namespace {
+namespace gate_test {
 
 TEST_F(GateTest, RelaysBytesIntactBothWaysHoweverTheyAreCut) {
   const unsigned seed = std::random_device()();
@@ -380,5 +380,5 @@ TEST_F(GateTest, IPv6) {
   EXPECT_EQ((*g)->addresses()[0].substr(0, 6), "[::1]:");
 }
 
-}  // namespace
+}  // namespace gate_test
 }  // namespace margay::transport

@@ -13,7 +13,7 @@
 #include "margay/transport/key_holders.h"
 
 namespace margay::transport {
-namespace {
+namespace keys_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -279,5 +279,5 @@ TEST_F(Keys, TheSignatureTellsOfEveryChange) {
   EXPECT_FALSE(changed());
 }
 
-}  // namespace
+}  // namespace keys_test
 }  // namespace margay::transport

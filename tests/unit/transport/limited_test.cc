@@ -11,7 +11,7 @@
 #include "margay/wire/margay.pb.h"
 
 namespace margay::transport {
-namespace {
+namespace limited_test {
 
 class LimitedTest : public testing::Test {
  protected:
@@ -137,5 +137,5 @@ TEST_F(LimitedTest, WhatNobodyReadsIsBoundedToTheByte) {
   EXPECT_TRUE(until([&] { return pass(), outgoing->bytes == 0; })) << outgoing->bytes;
 }
 
-}  // namespace
+}  // namespace limited_test
 }  // namespace margay::transport

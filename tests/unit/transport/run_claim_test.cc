@@ -16,7 +16,7 @@
 #include <set>
 
 namespace margay::transport {
-namespace {
+namespace run_claim_test {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
@@ -225,5 +225,5 @@ TEST_F(RunDirectoryTest, WhatAProcessWasKilledOverIsTakenAwayAndWhatIsInWorkIsNo
   EXPECT_TRUE(fs::exists(*user_directory() + "/.viewer"));
 }
 
-}  // namespace
+}  // namespace run_claim_test
 }  // namespace margay::transport

@@ -23,7 +23,7 @@
 #include "margay/transport/transport.h"
 
 namespace margay::transport {
-namespace {
+namespace rundir_test {
 
 namespace fs = std::filesystem;
 using testing::Contains;
@@ -325,5 +325,5 @@ TEST_F(OthersDaemon, IsRefusedByClientsUnlessTheyAreTold) {
   EXPECT_FALSE(look_at_runs_of("no such user"));
 }
 
-}  // namespace
+}  // namespace rundir_test
 }  // namespace margay::transport

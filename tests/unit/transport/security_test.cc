@@ -16,7 +16,7 @@
 #include "margay/wire/margay.pb.h"
 
 namespace margay::transport {
-namespace {
+namespace security_test {
 
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -439,5 +439,5 @@ TEST(RefusalLog, IsBoundedHoweverManyTryAndSaysHowMany) {
   EXPECT_TRUE(log.note("b", "why", now));
 }
 
-}  // namespace
+}  // namespace security_test
 }  // namespace margay::transport

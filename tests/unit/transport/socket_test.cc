@@ -9,7 +9,7 @@
 #include "margay/wire/margay.pb.h"
 
 namespace margay::transport {
-namespace {
+namespace socket_test {
 
 class SocketTest : public testing::Test {
  protected:
@@ -149,5 +149,5 @@ TEST_F(SocketTest, AMessageIsToldBesideABell) {
   EXPECT_TRUE(server->try_receive());
 }
 
-}  // namespace
+}  // namespace socket_test
 }  // namespace margay::transport

@@ -12,7 +12,7 @@
 #include "shown.h"
 
 namespace margay::viewer {
-namespace {
+namespace colours_test {
 
 using testing::HasSubstr;
 
@@ -130,5 +130,5 @@ TEST(ColourFile, SaysWhereItCannotWrite) {
   EXPECT_THAT(changed.error().message, HasSubstr(path.toStdString()));
 }
 
-}  // namespace
+}  // namespace colours_test
 }  // namespace margay::viewer

@@ -8,7 +8,7 @@
 #include "shown.h"
 
 namespace margay::viewer {
-namespace {
+namespace filter_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -173,5 +173,5 @@ TEST(States, MoreThanAreKeptInMindDoNoHarm) {
   EXPECT_EQ(s.session.states().size(), Session::kMostStates);
 }
 
-}  // namespace
+}  // namespace filter_test
 }  // namespace margay::viewer

@@ -10,7 +10,7 @@
 #include "shown.h"
 
 namespace margay::viewer {
-namespace {
+namespace models_test {
 
 using FailureMode = QAbstractItemModelTester::FailureReportingMode;
 
@@ -157,5 +157,5 @@ TEST(StatisticsModel, ABoxIsAWish) {
   EXPECT_EQ(model.with(0, false), std::nullopt) << "nothing at all is nothing to look at";
 }
 
-}  // namespace
+}  // namespace models_test
 }  // namespace margay::viewer

@@ -9,7 +9,7 @@
 #include "shown.h"
 
 namespace margay::viewer {
-namespace {
+namespace notifier_test {
 
 using testing::HasSubstr;
 
@@ -147,5 +147,5 @@ TEST(Notifier, TheSwitchIsKept) {
   EXPECT_FALSE(kept_switch("notify", true));
 }
 
-}  // namespace
+}  // namespace notifier_test
 }  // namespace margay::viewer

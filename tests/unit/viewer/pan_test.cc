@@ -14,7 +14,7 @@
 #include "window.h"
 
 namespace margay::viewer {
-namespace {
+namespace pan_test {
 
 std::shared_ptr<const scene::ViewData> small(std::int64_t later_ns = 0, std::uint64_t token = 0) {
   scene::ViewData data = scene::SmallView().data();
@@ -256,5 +256,5 @@ TEST(Pan, AnAlertWithinThePictureButNotYetKnownIsGoneTo) {
   EXPECT_EQ(s.session.selection()->first, 1u);
 }
 
-}  // namespace
+}  // namespace pan_test
 }  // namespace margay::viewer

@@ -16,7 +16,7 @@
 #include "session.h"
 
 namespace margay::viewer {
-namespace {
+namespace picture_test {
 
 using scene::SmallView;
 
@@ -158,7 +158,7 @@ TEST(PictureOptions, AreHandedOn) {
   EXPECT_TRUE(command::arguments_of({}).empty());
 }
 
-}  // namespace
+}  // namespace picture_test
 }  // namespace margay::viewer
 
 // Goldens have words in them.

@@ -18,7 +18,7 @@
 #include "golden.h"
 
 namespace margay::viewer {
-namespace {
+namespace render_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -206,7 +206,7 @@ TEST_F(Render, WithoutADisplayTheWindowSaysSo) {
   EXPECT_THAT(said.words, HasSubstr("there is no display here"));
 }
 
-}  // namespace
+}  // namespace render_test
 }  // namespace margay::viewer
 
 int main(int argc, char** argv) {

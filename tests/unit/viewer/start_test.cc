@@ -17,7 +17,7 @@
 #include "viewer.h"
 
 namespace margay::viewer {
-namespace {
+namespace start_test {
 
 using testing::HasSubstr;
 
@@ -205,7 +205,7 @@ TEST_F(Start, ThePageFits) {
   }
 }
 
-}  // namespace
+}  // namespace start_test
 }  // namespace margay::viewer
 
 int main(int argc, char** argv) {

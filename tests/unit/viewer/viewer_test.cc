@@ -12,7 +12,7 @@
 #include "shown.h"
 
 namespace margay::viewer {
-namespace {
+namespace viewer_test {
 
 TEST(Overview, DraggingAStretchOfTimeZoomsIntoItAndBackIsBack) {
   Shown s;
@@ -111,7 +111,7 @@ TEST(Picture, SaysWhyItIsNotWritten) {
               testing::HasSubstr("no picture yet"));
 }
 
-}  // namespace
+}  // namespace viewer_test
 }  // namespace margay::viewer
 
 int main(int argc, char** argv) {

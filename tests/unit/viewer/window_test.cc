@@ -14,7 +14,7 @@
 #include "shown.h"
 
 namespace margay::viewer {
-namespace {
+namespace window_test {
 
 using testing::HasSubstr;
 
@@ -285,5 +285,5 @@ TEST(Window, LongSentencesDoNotWidenIt) {
   EXPECT_THAT(s.window.standing().toStdString(), HasSubstr("xxx"));
 }
 
-}  // namespace
+}  // namespace window_test
 }  // namespace margay::viewer

@@ -8,7 +8,7 @@
 #include <random>
 
 namespace margay::wire {
-namespace {
+namespace columns_test {
 
 bool same(const EventRecord& a, const EventRecord& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
@@ -95,5 +95,5 @@ TEST(Columns, SteadyTrafficTakesFewBytes) {
   EXPECT_LE(bytes.size(), 4096u * 14);  // 4 time, 4 bytes, 1 peer, 1 state, 1 kind, and headers
 }
 
-}  // namespace
+}  // namespace columns_test
 }  // namespace margay::wire

@@ -7,7 +7,7 @@
 #include "margay/wire/margay.pb.h"
 
 namespace margay::wire {
-namespace {
+namespace parts_test {
 
 std::size_t parts_of(const std::string& bytes, std::size_t most = 1'000'000) {
   return count_parts_untrusted(bytes, *ToCollector::descriptor(), most);
@@ -45,5 +45,5 @@ TEST(Parts, RandomBytesAreNoTrouble) {
   }
 }
 
-}  // namespace
+}  // namespace parts_test
 }  // namespace margay::wire

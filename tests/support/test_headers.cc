@@ -1,1 +1,0 @@
-// Nothing: the precompiled header wants a source.
