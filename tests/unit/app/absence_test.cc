@@ -503,11 +503,13 @@ TEST_F(Absence, OneLongCallDuringAStopIsDrawnFromItsPromiseUnlessItIsLongerThanT
   EXPECT_EQ(value(r, "absences"), 1u);
   EXPECT_NEAR(static_cast<double>(value(r, "not_watched_ms")), 2.0 * 86'400'000, 120'000);
   EXPECT_LE(most_held, kMostHeld);
+  const TimeNs known = clock.realtime() + seconds(2);
+  until(
+      &agent, [&](const wire::Report& now) { return now.watermark_ns() >= known.value; }, milliseconds(50));
   agent.all(MARGAY_LEAVE, kRecvName);
   r = until_modelled(agent, agent.events);
   EXPECT_EQ(value(r, "events_modelled"), agent.events);
   until_live(&agent);
-  const TimeNs now = clock.realtime();
   ASSERT_NO_FATAL_FAILURE(finish());
   verify();
   ASSERT_NO_FATAL_FAILURE(expect_replay_says_the_same());
@@ -521,9 +523,11 @@ TEST_F(Absence, OneLongCallDuringAStopIsDrawnFromItsPromiseUnlessItIsLongerThanT
   EXPECT_GT(sum[recv], seconds(90).value);
   // What it is in the middle of is known behind the gap as well.
   ASSERT_EQ(all.gaps.size(), 1u);
-  sum = times(LevelIndex(0), LeafIndex(0), slice_end(all.gaps[0].last, options.levels[0]),
-              now - milliseconds(500));
-  EXPECT_EQ(sum[kUnknown.value], 0);
+  sum = times(LevelIndex(0), LeafIndex(0), slice_end(all.gaps[0].last, options.levels[0]), known);
+  // On a busy machine the agent's next heartbeat may be read slices later than the clock says: silence until
+  // then.
+  EXPECT_LE(sum[kUnknown.value], milliseconds(500).value);
+  EXPECT_GT(sum[recv], seconds(1).value);
 }
 
 TEST_F(Absence, AfterARebootWithTheWallClockAnHourBackTraceTimeGoesOn) {
