@@ -103,8 +103,16 @@ class Campaign:
 
     def run(self):
         o = self.options
-        self.capture()
-        whole, _, wrong = self.play("reference", 0, o.seed)
+        for _ in range(4):
+            self.capture()
+            whole, _, wrong = self.play("reference", 0, o.seed)
+            dropped = (whole.get("summary") or {}).get("events", {}).get("probe_dropped", 0)
+            if dropped == 0:
+                break
+            # What this machine cannot carry undisturbed says nothing about kills.
+            o.rate //= 2
+            print(f"{dropped:,} records were dropped without any kill: again at {o.rate:,} events a second", flush=True)
+            shutil.rmtree(self.path("reference"))
         if wrong:
             raise SystemExit("the uninterrupted run: " + "; ".join(wrong))
         print(f"seed {o.seed}: {whole['records']:,} records of {whole['processes']} processes in "
