@@ -14,8 +14,8 @@
 #include "cells.h"
 #include "margay/slicer/slicer.h"
 #include "margay/slicer/stand_in.h"
+#include "margay/trace/name_kind.h"
 #include "margay/wire/columns.h"
-#include "name_kind.h"
 
 namespace margay::trace {
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "margay/base/text.h"
-#include "margay/import/capture.h"
+#include "margay/trace/capture.h"
 
 namespace margay::trace::capture_format {
 namespace {

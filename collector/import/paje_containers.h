@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "margay/base/result.h"
-#include "margay/import/trace.h"
+#include "margay/trace/trace.h"
 #include "paje_names.h"
 #include "paje_types.h"
 

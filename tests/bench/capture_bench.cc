@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "margay/import/capture.h"
-#include "margay/import/resampler.h"
+#include "margay/trace/capture.h"
+#include "margay/trace/resampler.h"
 
 namespace {
 

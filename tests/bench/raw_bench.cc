@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "compress.h"
-#include "margay/import/raw_block.h"
 #include "margay/store/archive.h"
+#include "margay/trace/raw_block.h"
 #include "margay/wire/columns.h"
 #include "record_codec.h"
 

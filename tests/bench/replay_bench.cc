@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "replay.h"
+#include "margay/replay/replay.h"
 #include "support/synthetic_job.h"
 
 namespace {

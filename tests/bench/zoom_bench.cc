@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "margay/query/zoom.h"
 #include "margay/store/archive.h"
-#include "partition/zoom.h"
 #include "support/synthetic_archive.h"
 
 namespace {

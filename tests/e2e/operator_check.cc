@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "detector_settings.h"
-#include "margay/import/archive_trace.h"
-#include "margay/import/resampler.h"
+#include "margay/analysis/detector_settings.h"
+#include "margay/trace/archive_trace.h"
+#include "margay/trace/resampler.h"
 
 namespace {
 

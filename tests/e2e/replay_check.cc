@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "replay.h"
+#include "margay/replay/replay.h"
 
 namespace {
 

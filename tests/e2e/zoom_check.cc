@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "captured.h"
-#include "margay/import/capture.h"
-#include "margay/import/resampler.h"
+#include "margay/query/zoom.h"
 #include "margay/store/archive.h"
-#include "partition/zoom.h"
+#include "margay/trace/capture.h"
+#include "margay/trace/resampler.h"
 
 namespace {
 

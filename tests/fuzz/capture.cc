@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "margay/import/capture.h"
-#include "margay/import/resampler.h"
+#include "margay/trace/capture.h"
+#include "margay/trace/resampler.h"
 
 namespace {
 

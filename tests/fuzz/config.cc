@@ -1,6 +1,6 @@
 // A configuration file: parses or is refused with a sentence that names it; what parses can be written and
 // read again.
-#include "margay/config/config.h"
+#include "margay/settings/config.h"
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

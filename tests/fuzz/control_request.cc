@@ -1,9 +1,9 @@
 // What the daemon does with bytes on its control socket: one answer, or one act within its bounds.
-#include "control.h"
 #include "fuzz.h"
+#include "margay/query/view_question.h"
+#include "margay/serve/control.h"
 #include "margay/wire/margay.pb.h"
 #include "proto_mutator.h"
-#include "view/view_question.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto action = margay::app::decode_control_untrusted(margay::fuzz::text_of(data, size));

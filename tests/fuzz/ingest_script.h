@@ -1,5 +1,5 @@
 // A conversation of hostile agents with an ingest and its slicer, as the daemon leads it
-// (daemon/app/ingest_stage.cc), without sockets and with the time told by the input.
+// (daemon/live/ingest_stage.cc), without sockets and with the time told by the input.
 //   input: frames  u8 agent and acts, u16 ms that pass (below kLong modulo 2000), piece ToCollector
 //          acts: 0x10 a cut is made and committed, 0x20 the run is finished, 0x40 catching up
 #pragma once

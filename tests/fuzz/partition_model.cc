@@ -1,6 +1,6 @@
 // A model for `margay partition`: what is read is whole and within its bounds, or is refused with a sentence
 // that names file and line; and memory stays within the budget and the size of the input.
-#include "partition/model_file.h"
+#include "margay/query/model_file.h"
 
 #include <cmath>
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "ingest_script.h"
+#include "margay/analysis/report_builder.h"
 #include "margay/detect/levels.h"
 #include "margay/terminal/status.h"
 #include "proto_mutator.h"
-#include "report_builder.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Durations and sizes: what parses is not negative, and is written in a form that parses to the same.
-#include "margay/config/units.h"
+#include "margay/settings/units.h"
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

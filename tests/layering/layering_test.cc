@@ -30,7 +30,7 @@ Tree sound() {
       {"daemon/alert/include/margay/alert/jsonl_sink.h", "#include \"margay/alert/alert.h\"\n"},
       {"daemon/detect/include/margay/detect/detector.h", "#include \"margay/model/cells.h\"\n"},
       {"daemon/detect/CMakeLists.txt", "margay_library(margay_detect SOURCES d.cc PUBLIC margay_model)\n"},
-      {"daemon/app/pipeline.h",
+      {"daemon/live/include/margay/live/pipeline.h",
        "#include \"margay/store/archive.h\"\n#include \"margay/detect/detector.h\"\n"},
       {"viewer/terminal/include/margay/terminal/watch.h", "#include \"margay/wire/columns.h\"\n"},
       {"viewer/terminal/CMakeLists.txt", "margay_library(margay_terminal SOURCES w.cc PUBLIC margay_wire)\n"},
@@ -47,7 +47,7 @@ TEST(Layering, TreeKeepsTheRules) {
   const Tree tree =
       load_tree(MARGAY_SOURCE_DIR, {"proto", "collector", "daemon", "viewer", "tests", "config"});
   ASSERT_GT(tree.size(), 150u) << "the sources were not found below " << MARGAY_SOURCE_DIR;
-  ASSERT_TRUE(tree.contains("daemon/app/pipeline.h"));
+  ASSERT_TRUE(tree.contains("daemon/live/include/margay/live/pipeline.h"));
   EXPECT_THAT(violations(tree), IsEmpty());
 }
 
@@ -85,13 +85,13 @@ TEST(Layering, DaemonUsesOnlyTheCollectorsModel) {
   EXPECT_THAT(with("daemon/publish/publish.cc", "#include \"margay/model/cells.h\"\n"), IsEmpty());
 }
 
-TEST(Layering, OnlyTheAppJoinsEverything) {
+TEST(Layering, OnlyTheCommandsJoinEverything) {
+  EXPECT_THAT(with("daemon/cli/run/run_command.cc",
+                   "#include \"margay/terminal/watch.h\"\n#include \"run/closing.h\"\n"),
+              IsEmpty());
   EXPECT_THAT(
-      with("daemon/app/run/child.cc", "#include \"margay/terminal/watch.h\"\n#include \"../pipeline.h\"\n"),
-      IsEmpty());
-  EXPECT_THAT(
-      with("daemon/alert/alert.cc", "#include \"../app/pipeline.h\"\n"),
-      ElementsAre("daemon/alert/alert.cc:1: daemon/alert may not use ../app/pipeline.h of daemon/app"));
+      with("daemon/alert/alert.cc", "#include \"margay/live/pipeline.h\"\n"),
+      ElementsAre("daemon/alert/alert.cc:1: daemon/alert may not use margay/live/pipeline.h of daemon/live"));
 }
 
 TEST(Layering, PureModulesTouchNothingOutside) {
@@ -122,8 +122,8 @@ TEST(Layering, ProbeUsesNothingButLibcAndMpi) {
 }
 
 TEST(Layering, UnknownModuleIsNamed) {
-  EXPECT_THAT(with("daemon/app/x.cc", "#include \"margay/nowhere/x.h\"\n"),
-              ElementsAre("daemon/app/x.cc:1: no folder has include/margay/nowhere/x.h"));
+  EXPECT_THAT(with("daemon/cli/x.cc", "#include \"margay/nowhere/x.h\"\n"),
+              ElementsAre("daemon/cli/x.cc:1: no folder has include/margay/nowhere/x.h"));
 }
 
 TEST(Layering, LongFilesAreTwoFiles) {

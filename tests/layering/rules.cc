@@ -16,20 +16,37 @@ const std::vector<Uses>& uses() {
   static const std::vector<Uses> table = {
       {"proto", {"proto"}},
       {"proto/base", {}},
+      {"proto/text", {"proto/base"}},
+      {"proto/process", {"proto/base"}},
       {"collector", {"proto", "collector"}},
       {"collector/model", {"proto/base"}},
       {"collector/slicer", {"proto/base", "collector/model"}},
-      {"collector/reader", {"proto", "collector/node"}},
-      {"collector/lttng/rules", {"proto/base", "collector/reader", "collector/lttng"}},
+      {"collector/readers/common", {"proto", "collector/node"}},
+      {"collector/readers/lttng/rules",
+       {"proto/base", "collector/readers/common", "collector/readers/lttng"}},
       {"collector/probe", {"proto/base"}},
-      {"collector/lttng/session", {"proto/base"}},
+      {"collector/readers/lttng/session", {"proto/base"}},
       {"daemon", {"proto", "collector/model", "daemon"}},
       {"daemon/partition", {"proto/base", "collector/model"}},
       {"daemon/detect", {"proto/base", "collector/model", "daemon/partition", "daemon/alert"}},
       {"daemon/alert", {"proto/base"}},
       {"daemon/alert/sinks", {"proto/base", "daemon/alert"}},
-      {"daemon/app", {"proto", "collector", "daemon", "viewer"}},
-      {"daemon/app/config", {"proto/base"}},
+      {"daemon/observe", {"proto"}},
+      {"daemon/settings", {"proto", "collector", "daemon/detect", "daemon/alert"}},
+      {"daemon/query", {"proto", "collector", "daemon/partition", "daemon/settings"}},
+      {"daemon/analysis",
+       {"proto", "collector", "daemon/partition", "daemon/detect", "daemon/alert", "daemon/settings",
+        "daemon/observe"}},
+      {"daemon/serve",
+       {"proto", "collector", "daemon/partition", "daemon/alert", "daemon/settings", "daemon/query",
+        "daemon/analysis"}},
+      {"daemon/replay",
+       {"proto", "collector", "daemon/partition", "daemon/detect", "daemon/alert", "daemon/settings",
+        "daemon/observe", "daemon/query", "daemon/analysis", "daemon/serve"}},
+      {"daemon/live",
+       {"proto", "collector", "daemon/partition", "daemon/detect", "daemon/alert", "daemon/settings",
+        "daemon/observe", "daemon/query", "daemon/analysis", "daemon/serve"}},
+      {"daemon/cli", {"proto", "collector", "daemon", "viewer"}},
       {"viewer", {"proto", "viewer"}},
       {"viewer/feed", {"proto"}},
       {"viewer/scene", {"proto/base", "proto/wire"}},
@@ -37,8 +54,8 @@ const std::vector<Uses>& uses() {
   };
   return table;
 }
-// daemon/ as a whole may be used by nobody but itself, and daemon/app by nobody at all: tests only.
-constexpr std::string_view kApp = "daemon/app";
+// daemon/ as a whole may be used by nobody but itself, and the programs by nobody at all: tests only.
+constexpr std::string_view kPrograms[] = {"daemon/live", "daemon/cli"};
 
 // Same input, same output: no file, socket, thread, wall clock, environment or log.
 constexpr std::string_view kPure[] = {"collector/model", "collector/slicer", "daemon/partition",
@@ -89,7 +106,9 @@ bool may_use(std::string_view path, std::string_view other) {
   for (const Uses& u : uses())
     if (is_below(path, u.folder) && (rule == nullptr || u.folder.size() > rule->folder.size())) rule = &u;
   if (rule == nullptr || is_below(other, rule->folder)) return true;
-  if (is_below(other, kApp) && !is_below(path, "tests") && !is_below(path, kApp)) return false;
+  if (!is_below(path, "tests") && std::any_of(std::begin(kPrograms), std::end(kPrograms),
+                                              [&](std::string_view f) { return is_below(other, f); }))
+    return false;
   return std::any_of(rule->may_use.begin(), rule->may_use.end(),
                      [&](std::string_view folder) { return is_below(other, folder); });
 }

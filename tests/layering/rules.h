@@ -1,4 +1,4 @@
-// The layering of the sources: data flows one way, from proto/ and collector/ to daemon/; only daemon/app
+// The layering of the sources: data flows one way, from proto/ and collector/ to daemon/; only daemon/cli
 // joins everything; modules that only compute touch nothing outside themselves; the probe, which lives in
 // other people's processes, uses nothing but libc and MPI.
 #pragma once

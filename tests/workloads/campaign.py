@@ -300,7 +300,7 @@ def parse_options(arguments):
     if options.plan is None:
         options.plan = DEFAULT_PLAN if options.mode == "phases" else "A:15"
     options.build = os.path.abspath(options.build)
-    options.margay = options.margay or find_program("margay", options.build, ("daemon/app", "bin", "."))
+    options.margay = options.margay or find_program("margay", options.build, ("bin", "."))
     options.workload = options.workload or find_program("margay-workload", options.build, ("tests/workloads", "."))
     if options.margay is None:
         parser.error("no margay program: --margay or --build")

@@ -10,7 +10,7 @@
 #include <QFileInfo>
 #include <algorithm>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 #include "margay/transport/rundir.h"
 
 namespace margay::viewer {

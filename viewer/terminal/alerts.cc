@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 
 namespace margay::terminal {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 #include "measured.h"
 #include "sections.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 
 namespace margay::terminal {
 namespace {

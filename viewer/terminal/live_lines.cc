@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "alerts.h"
-#include "margay/terminal/text.h"
 #include "margay/terminal/unwatched.h"
+#include "margay/text/text.h"
 #include "picture.h"
 
 namespace margay::terminal {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 
 namespace margay::terminal {
 namespace {

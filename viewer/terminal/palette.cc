@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 
 namespace margay::terminal {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 #include "measured.h"
 #include "sections.h"
 

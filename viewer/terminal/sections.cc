@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 
 namespace margay::terminal {
 namespace {

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "alerts.h"
-#include "margay/terminal/table.h"
-#include "margay/terminal/text.h"
 #include "margay/terminal/unwatched.h"
+#include "margay/text/table.h"
+#include "margay/text/text.h"
 #include "measured.h"
 #include "palette.h"
 #include "picture.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 
 namespace margay::terminal {
 namespace {

@@ -14,7 +14,7 @@
 #include "margay/base/time.h"
 #include "margay/feed/feed.h"
 #include "margay/terminal/live_lines.h"
-#include "margay/terminal/text.h"
+#include "margay/text/text.h"
 #include "margay/wire/columns.h"
 #include "tty.h"
 

@@ -7,7 +7,7 @@
 #include "capture_rig.h"
 #include "margay/import/archive_writer.h"
 #include "margay/import/format.h"
-#include "margay/import/resampler.h"
+#include "margay/trace/resampler.h"
 #include "support/synthetic_capture.h"
 
 namespace margay::trace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "margay/import/capture.h"
+#include "margay/trace/capture.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
 

@@ -1,5 +1,5 @@
 // Captures as they come: whole, cut off, damaged, with messages twice, with holes.
-#include "margay/import/capture.h"
+#include "margay/trace/capture.h"
 
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "capture_rig.h"
 #include "capture_wire.h"
-#include "margay/import/resampler.h"
+#include "margay/trace/resampler.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/margay.pb.h"
 #include "support/synthetic_capture.h"

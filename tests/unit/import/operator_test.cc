@@ -9,9 +9,9 @@
 #include <map>
 #include <random>
 
-#include "margay/import/archive_trace.h"
 #include "margay/import/archive_writer.h"
-#include "margay/import/resampler.h"
+#include "margay/trace/archive_trace.h"
+#include "margay/trace/resampler.h"
 
 namespace margay::trace {
 namespace operator_test {

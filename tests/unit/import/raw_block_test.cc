@@ -1,4 +1,4 @@
-#include "margay/import/raw_block.h"
+#include "margay/trace/raw_block.h"
 
 #include <gtest/gtest.h>
 

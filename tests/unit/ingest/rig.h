@@ -48,7 +48,7 @@ struct Rig {
   explicit Rig(const Options& o = options()) : slicer({kSlice, 256, 64, o.op}), ingest(o, slicer, states) {
     slicer.start(trace(kRunBegin));
   }
-  // What a daemon comes back with after a cut of `old` (daemon/app/ingest_stage.cc): no names of regions, no
+  // What a daemon comes back with after a cut of `old` (daemon/live/ingest_stage.cc): no names of regions, no
   // regions.
   Rig(const Rig& old, TimeNs at)
       : states(old.states), slicer({kSlice, 256, 64}), ingest(options(), slicer, states) {

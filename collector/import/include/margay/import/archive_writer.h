@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "margay/import/trace.h"
 #include "margay/slicer/operator.h"
 #include "margay/store/archive.h"
+#include "margay/trace/trace.h"
 
 namespace margay::trace {
 

@@ -13,8 +13,8 @@
 
 #include "margay/base/result.h"
 #include "margay/base/time.h"
-#include "margay/import/input.h"
-#include "margay/import/trace.h"
+#include "margay/trace/input.h"
+#include "margay/trace/trace.h"
 
 namespace margay::trace {
 

@@ -1,0 +1,76 @@
+#include "margay/analysis/analyst.h"
+
+#include <algorithm>
+
+#include "margay/analysis/detector_settings.h"
+
+namespace margay::app {
+
+Analyst::Analyst(const Options& options, TimeNs run_begin)
+    : options_(options),
+      run_begin_(run_begin),
+      levels_(detector_options(options), coarser_levels(options)),
+      updates_(options.updates),
+      topology_(std::make_shared<detect::Topology>()),
+      watermark_(run_begin) {
+  if (options.op != slicer::Operator{}) measured_.emplace(measured_window_options(options));
+}
+
+std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
+  std::vector<alert::Alert> out;
+  if (message.topology) {
+    topology_ = message.topology;
+    levels_.set_topology(topology_);
+    if (measured_) measured_->set_topology(topology_);
+  }
+  position_ = std::max(position_, message.position);
+  watermark_ = std::max(watermark_, message.watermark);
+  if (message.column)
+    out = message.amended ? levels_.on_amended(*message.column, message.watermark)
+                          : levels_.on_slice(*message.column, message.watermark);
+  if (message.column && measured_) {
+    const Status ok = message.amended ? measured_->amend(*message.column) : measured_->push(*message.column);
+    if (!ok) measured_error_ = ok.error().message;
+    // Noise is that of slices which detection takes for homogeneous.
+    if (const auto& steady = detector().steady();
+        steady && !message.amended && measured_->holds(steady->first))
+      measured_->learn_noise(steady->first, std::min(steady->second, measured_->last() + 1));
+  }
+  if (message.final) {
+    end_ = message.end;
+    final_ = true;
+    for (alert::Alert& a : levels_.finish(message.end, message.watermark)) out.push_back(std::move(a));
+  }
+  for (alert::Alert& a : out) updates_.said(a);
+  // Only where the journal tells of it, so that a replay says the same.
+  if (message.column && !message.amended)
+    for (const alert::Alert* a : levels_.firing()) updates_.look(*a, message.watermark, out);
+  std::erase_if(out, [&](const alert::Alert& a) { return !raised_.insert(a.id + '/' + alert::step(a)); });
+  return out;
+}
+
+void Analyst::remember(std::string json, const std::string& update_of) {
+  const auto before = std::find_if(recent_words_.begin(), recent_words_.end(), [&](const Word& w) {
+    return !update_of.empty() && w.update && w.id == update_of;
+  });
+  if (before != recent_words_.end()) {
+    recent_.erase(recent_.begin() + (before - recent_words_.begin()));
+    recent_words_.erase(before);
+  }
+  recent_words_.push_back({alert::id_of(json), !update_of.empty()});
+  recent_.push_back(std::move(json));
+  if (recent_.size() <= kMostReportedAlerts) return;
+  recent_.pop_front();
+  recent_words_.pop_front();
+}
+
+ReportInput Analyst::input() const {
+  ReportInput in{options_,   levels_, *topology_, nullptr, recent_, run_begin_,
+                 watermark_, {},      {},         0,       final_,  true};
+  in.position = position_;
+  in.measured = measured_ ? &*measured_ : nullptr;
+  in.measured_error = measured_error_;
+  return in;
+}
+
+}  // namespace margay::app

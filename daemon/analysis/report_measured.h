@@ -1,0 +1,14 @@
+// The part of a report that another operator than duration makes: bars of what was measured. No I/O.
+#pragma once
+
+#include "margay/analysis/report_builder.h"
+
+namespace margay::app {
+
+// What the bars show, and those of all nodes. A bar is a node's share of the greatest that a resource came to
+// in a stretch of the window as long as the one that bars pool (a second); a node above others shows their
+// mean. Values are sums over the node, per second; of a mean, the mean over time and resources. REQUIRES:
+// in.measured is set. Cost: leaves x slices x columns of the window.
+void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Report& report);
+
+}  // namespace margay::app

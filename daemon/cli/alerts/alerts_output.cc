@@ -1,0 +1,249 @@
+#include "alerts_output.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "margay/base/text.h"
+#include "margay/text/table.h"
+#include "margay/text/text.h"
+
+namespace margay::app {
+namespace {
+
+using nlohmann::ordered_json;
+using terminal::duration_text;
+
+constexpr std::size_t kWidest = 60;
+constexpr std::size_t kSentence = 400;
+constexpr std::size_t kMostStates = 3;  // of a cell of the table
+constexpr std::size_t kMostNames = 8;
+constexpr double kLeastWaited = 0.01;  // of the time that resources waited, to be told
+
+std::string safe(const std::string& text, std::size_t columns = kWidest) {
+  return terminal::shortened(terminal::printable(text, true, 4 * columns), columns);
+}
+
+std::string format(const char* pattern, double v) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, v);
+  return text;
+}
+std::string percent(double share) {
+  return format(share >= 0.0995 || share == 0 ? "%.0f %%" : "%.1f %%", 100 * share);
+}
+
+// "13.92 s": since the begin of the run.
+std::string moment(TimeNs t, TimeNs begin) {
+  const double s = 1e-9 * static_cast<double>(terminal::minus(t.value, begin.value));
+  return format("%.2f s", s);
+}
+
+std::string names(const std::vector<std::string>& all) {
+  if (all.empty()) return "-";
+  std::string text;
+  for (std::size_t i = 0; i < all.size() && i < kMostNames; ++i)
+    text += (i > 0 ? ", " : "") + safe(all[i], 2 * kWidest);
+  if (all.size() > kMostNames) text += " and " + grouped(all.size() - kMostNames) + " more";
+  return text;
+}
+
+std::string lasted(const alert::Alert& a) {
+  return a.end ? duration_text(terminal::minus(a.end->value, a.onset.value)) : "-";
+}
+
+// "firing", "firing, persistent", "firing, acknowledged by ann, silenced by s1".
+std::string status_text(const alert::Alert& a, const alert::HandledAlert& h) {
+  std::string text = alert::to_string(a.status);
+  if (h.ack)
+    text += ", acknowledged by " + safe(h.ack->by, 20);
+  else if (a.persistent && a.status == alert::Status::kFiring)
+    text += ", persistent";
+  if (!h.silenced_by.empty()) text += ", silenced by " + safe(h.silenced_by, 20);
+  return text;
+}
+
+// "Compute 92 %, MPI_Send 8 %".
+std::string shares_text(const SliceShares& s) {
+  std::string text;
+  for (std::size_t i = 0; i < s.states.size() && i < kMostStates; ++i)
+    text += (i > 0 ? ", " : "") + safe(s.states[i].first, 24) + " " + percent(s.states[i].second);
+  if (s.states.size() > kMostStates) text += ", ...";
+  if (s.unknown > 0) text += (text.empty() ? "" : ", ") + std::string("unknown ") + percent(s.unknown);
+  return text.empty() ? "-" : text;
+}
+
+void line(std::string& out, const char* name, const std::string& value) {
+  out += "  " + std::string(name) + std::string(14 - std::string(name).size(), ' ') + value + "\n";
+}
+
+std::string cells_text(const Evidence& e, TimeNs begin) {
+  if (e.cells.blamed.empty()) return "the slices around it are not kept any more\n";
+  const bool blames = !e.cells.leaves.empty();
+  std::vector<std::string> head = {"slice from", ""};
+  if (blames) head.push_back("the cause");
+  head.push_back(blames ? "all others" : "all");
+  terminal::Table table(head);
+  const SliceIndex onset = slice_of(e.alert.onset, e.alert.level);
+  for (std::size_t i = 0; i < e.cells.blamed.size(); ++i) {
+    const SliceIndex slice = e.cells.blamed[i].slice;
+    std::vector<std::string> row = {moment(slice_begin(slice, e.alert.level), begin),
+                                    slice == onset ? "onset" : ""};
+    if (blames) row.push_back(shares_text(e.cells.blamed[i]));
+    row.push_back(shares_text(e.cells.others[i]));
+    table.add(std::move(row));
+  }
+  return table.text();
+}
+
+std::string again_text(const Evidence& e) {
+  const DerivedAgain& again = e.again;
+  if (again.same)
+    return again.exact ? "comes out again of the archive: the same, to the last bit"
+                       : "comes out again of what the archive still has: the same, to the last bit";
+  if (!again.alert)
+    return again.exact ? "DOES NOT COME OUT AGAIN of the archive"
+                       : "does not come out again: the archive does not have all that it rests on any more";
+  return (again.exact ? std::string("COMES OUT DIFFERENTLY of the archive")
+                      : std::string("comes out differently of what the archive still has")) +
+         ": score " + format("%.4g", again.alert->score_bits) + " bits, p-value " +
+         format("%.2g", again.alert->p_value);
+}
+
+ordered_json shares_json(const std::vector<SliceShares>& slices) {
+  ordered_json list = ordered_json::array();
+  for (const SliceShares& s : slices) {
+    ordered_json states = ordered_json::object();
+    for (const auto& [state, share] : s.states) states[clean_utf8(state)] = share;
+    list.push_back({{"slice", s.slice.value}, {"states", std::move(states)}, {"unknown", s.unknown}});
+  }
+  return list;
+}
+
+ordered_json alert_json(const alert::Alert& a) {
+  return ordered_json::parse(alert::to_json(a));
+}
+
+// Only where somebody has said something.
+void add_handled(ordered_json& j, const alert::HandledAlert& h) {
+  if (h.ack) j["acknowledged"] = {{"by", h.ack->by}, {"at_ns", h.ack->at.value}, {"comment", h.ack->comment}};
+  if (!h.silenced_by.empty()) j["silenced_by"] = h.silenced_by;
+}
+
+std::string dump(const ordered_json& j) {
+  return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives) {
+  if (alerts.empty()) return "no alerts\n";
+  std::vector<std::string> head = {"alert", "status", ">since", ">lasted", ">bits", "why"};
+  if (archives) head.insert(head.begin(), "archive");
+  terminal::Table table(head);
+  for (const ListedAlert& l : alerts) {
+    const alert::Alert& a = l.alert;
+    std::vector<std::string> row = {
+        safe(a.id, 80), status_text(a, l.handled),    moment(a.onset, l.run_begin),
+        lasted(a),      format("%.3g", a.score_bits), safe(a.message, 2 * kWidest)};
+    if (archives) row.insert(row.begin(), safe(l.archive));
+    table.add(std::move(row));
+  }
+  return table.text();
+}
+
+std::string alerts_json(const std::vector<ListedAlert>& alerts) {
+  ordered_json list = ordered_json::array();
+  for (const ListedAlert& l : alerts) {
+    ordered_json one = alert_json(l.alert);
+    add_handled(one, l.handled);
+    one["archive"] = clean_utf8(l.archive);
+    list.push_back(std::move(one));
+  }
+  return dump(list);
+}
+
+std::string evidence_text(const Evidence& e) {
+  const TimeNs begin = e.run_begin;
+  const alert::Alert& a = e.alert;
+  std::string out = safe(a.message, kSentence) + "\n\n";
+  line(out, "alert", safe(a.id, kSentence));
+  line(out, "kind", std::string(alert::to_string(a.kind)) + ", " + alert::to_string(a.status));
+  if (e.handled.ack)
+    line(out, "acknowledged",
+         "by " + safe(e.handled.ack->by, kSentence) +
+             (e.handled.ack->comment.empty() ? "" : ": " + safe(e.handled.ack->comment, kSentence)));
+  if (!e.handled.silenced_by.empty()) line(out, "silenced by", safe(e.handled.silenced_by));
+  if (a.updates > 0)
+    line(out, "updates",
+         grouped(a.updates) + ", the last " + moment(a.updated.value_or(a.detected), begin) +
+             " into the run" + (a.persistent ? "; persistent" : ""));
+  line(out, "onset", moment(a.onset, begin) + " into the run");
+  const std::int64_t delay = terminal::minus(a.detected.value, a.onset.value);
+  if (a.status == alert::Status::kFiring) line(out, "detected", duration_text(delay) + " later");
+  if (a.end) line(out, "ended", moment(*a.end, begin) + ", after " + lasted(a));
+  line(out, "where", safe(a.node, 2 * kWidest));
+  line(out, "likely cause", names(a.likely_cause));
+  line(out, "affected", names(a.affected));
+  line(out, "score",
+       format("%.4g bits", a.score_bits) + format(", p-value %.2g", a.p_value) + ", in slices of " +
+           terminal::slice_text(a.level.value) + format(", partition at p %.3g", a.p));
+  if (e.phase)
+    line(out, "phase",
+         safe(e.phase->name) + (e.phase->label.empty() ? "" : " (" + safe(e.phase->label) + ")") + ", " +
+             terminal::ordinal(e.phase->occurrence) + " time, since " + moment(e.phase->begin, begin));
+  if (a.duration)
+    line(out, "duration",
+         duration_text(a.duration->lasted.value) + ", usually " + duration_text(a.duration->usual.value) +
+             " (median of the newest, " + grouped(a.duration->times) + " times in all), limit " +
+             duration_text(a.duration->limit.value));
+  line(out, "lost events", a.lost_events == 0 ? "none in these slices" : grouped(a.lost_events));
+  for (const alert::StateChange& s : a.states)
+    line(out, s.observed > s.expected ? "rose" : "fell",
+         safe(s.state) + ": expected " + percent(s.expected) + ", observed " + percent(s.observed));
+  for (const alert::Taker& t : a.takers)
+    line(out, "has the CPU",
+         (t.name.empty() ? "" : safe(t.name) + ", ") + safe(t.kind) +
+             (t.pid > 0 ? ", pid " + std::to_string(t.pid) : std::string()) + ": " + percent(t.share) +
+             " of " + (t.cpu >= 0 ? "CPU " + std::to_string(t.cpu) : std::string("a CPU")) + " that " +
+             safe(t.resource, 2 * kWidest) + " may run on");
+  if (e.waits.waited.value > 0) {
+    std::string text;
+    for (const WaitedFor& w : e.waits.partners)
+      if (w.share >= kLeastWaited)
+        text += (text.empty() ? "" : ", ") + safe(w.resource, 2 * kWidest) + " " + percent(w.share);
+    if (e.waits.untold >= kLeastWaited)
+      text += (text.empty() ? "" : ", ") + std::string("not told by the calls ") + percent(e.waits.untold);
+    line(out, "waited for", text);
+  }
+  out += "\nThe cells around its onset:\n\n" + cells_text(e, begin) + "\n";
+  out += "Detection was set to:";
+  for (const auto& [key, value] : e.settings) out += " " + safe(key) + "=" + safe(value);
+  out += "\n" + again_text(e) + "\n";
+  return out;
+}
+
+std::string evidence_json(const Evidence& e) {
+  ordered_json j;
+  j["alert"] = alert_json(e.alert);
+  add_handled(j, e.handled);
+  if (e.phase)
+    j["phase"] = {{"name", clean_utf8(e.phase->name)},
+                  {"label", clean_utf8(e.phase->label)},
+                  {"begin_ns", e.phase->begin.value},
+                  {"end_ns", e.phase->end.value},
+                  {"occurrence", e.phase->occurrence}};
+  j["cells"] = {{"cause", e.cells.leaves},
+                {"of_cause", shares_json(e.cells.blamed)},
+                {"of_others", shares_json(e.cells.others)}};
+  j["waits_for"] = ordered_json::array();
+  for (const WaitedFor& w : e.waits.partners)
+    j["waits_for"].push_back(
+        {{"resource", clean_utf8(w.resource)}, {"for_ns", w.time.value}, {"share", w.share}});
+  j["waited"] = {{"leaves", e.waits.leaves}, {"ns", e.waits.waited.value}, {"untold_share", e.waits.untold}};
+  j["settings"] = e.settings;
+  j["again"] = {{"exact", e.again.exact}, {"same", e.again.same}};
+  j["again"]["alert"] = e.again.alert ? alert_json(*e.again.alert) : ordered_json(nullptr);
+  return dump(j);
+}
+
+}  // namespace margay::app

@@ -1,0 +1,256 @@
+#include "archive_change.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "archive_output.h"
+#include "margay/base/text.h"
+#include "margay/settings/units.h"
+#include "margay/text/text.h"
+
+namespace margay::app {
+namespace {
+
+using nlohmann::json;
+using terminal::size_text;
+
+constexpr int kUnreadable = 2;
+constexpr int kNotDone = 1;
+
+bool on_terminal() {
+  return isatty(STDERR_FILENO) == 1;
+}
+
+std::string safe(const std::string& text) {
+  return terminal::printable(text, true, 300);
+}
+
+std::string what(const Pruned::Gone& g) {
+  if (g.shelf == store::Shelf::kRaw) return "raw events";
+  if (g.shelf == store::Shelf::kReports) return "reports";
+  return "slices of " + terminal::slice_text(g.slice.value);
+}
+
+// What `margay run` and margayd leave beside the database.
+const std::vector<std::string>& own_files() {
+  static const std::vector<std::string> names = {"log", "alerts.sent", "alerts.sent.new"};
+  return names;
+}
+
+// Says what takes long while it does, where somebody looks on.
+class Notice {
+ public:
+  explicit Notice(const std::string& text) : shown_(on_terminal()) {
+    if (shown_) std::fprintf(stderr, "%s ...", safe(text).c_str());
+  }
+  ~Notice() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  Notice(const Notice&) = delete;
+  Notice& operator=(const Notice&) = delete;
+
+ private:
+  bool shown_;
+};
+
+}  // namespace
+
+int complain(const std::string& sentence) {
+  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  return kUnreadable;
+}
+
+void add_change_commands(CLI::App& archive, ArchiveRequest& r) {
+  r.prune = archive.add_subcommand(
+      "prune",
+      "Gives up what is old in an archive that is not being written: what began longer ago than an age, "
+      "counted\n"
+      "back from the newest slice; or the oldest, until it takes no more than a size (raw events first, "
+      "then\n"
+      "reports, then slices, the finest first). Phases, alerts and the newest slices always stay.\n\n"
+      "  margay archive prune night.margay --keep-raw 1h --dry-run       what would go?\n"
+      "  margay archive prune night.margay --keep-raw 0                  no raw events at all\n"
+      "  margay archive prune night.margay --keep-level 100ms=1d --keep-level 1s=30d\n"
+      "  margay archive prune night.margay --to-size 500MiB\n\n"
+      "For a run that is being watched, store.keep_raw and its like say the same (margay config).\n"
+      "Exit code: 0; 1 if the size was not reached; 2 if it cannot be done.");
+  r.prune->add_option("archive", r.path, "its directory")->required();
+  r.prune->add_option("--keep-raw", r.keep_raw, "how far back raw events stay: 7d, 12h, 0 for none");
+  r.prune->add_option("--keep-reports", r.keep_reports, "the same for reports (past live views)");
+  r.prune->add_option("--keep-level", r.keep_levels,
+                      "the same for one level's slices: SLICE=AGE; repeatable");
+  r.prune->add_option("--to-size", r.to_size, "then the oldest goes until it takes no more: 2GiB");
+  r.prune->add_flag("--dry-run", r.dry_run, "only say what would go");
+  r.compact = archive.add_subcommand("compact",
+                                     "Writes an archive's files anew, without what was replaced or given up: "
+                                     "it may need its size once more\n"
+                                     "meanwhile. What it holds does not change.");
+  r.compact->add_option("archive", r.path, "its directory")->required();
+  r.remove = archive.add_subcommand(
+      "rm",
+      "Takes archives away for good. Asks first, where somebody can answer. What is no archive, is being\n"
+      "written or also holds files of others stays as it is.\n"
+      "Exit code: 0; 1 if you said no; 2 if one of them was not taken away.");
+  r.remove->add_option("archive", r.doomed, "their directories")->required();
+  r.remove->add_flag("-f,--force", r.force, "do not ask");
+  for (auto* s : {r.prune, r.compact, r.remove}) s->add_flag("--json", r.json, "for programs");
+}
+
+Result<PruneRules> prune_rules(const ArchiveRequest& r) {
+  PruneRules rules;
+  rules.dry_run = r.dry_run;
+  const auto age = [](const std::string& option, const std::string& text) -> Result<DurationNs> {
+    const auto d = config::parse_duration(text);
+    if (!d) return fail(d.error(), option);
+    return *d;
+  };
+  if (!r.keep_raw.empty()) {
+    const auto d = age("--keep-raw", r.keep_raw);
+    if (!d) return tl::unexpected(d.error());
+    rules.keep_raw = *d;
+  }
+  if (!r.keep_reports.empty()) {
+    const auto d = age("--keep-reports", r.keep_reports);
+    if (!d) return tl::unexpected(d.error());
+    rules.keep_reports = *d;
+  }
+  for (const std::string& text : r.keep_levels) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      return fail(ErrorCode::kInvalidArgument,
+                  "--keep-level " + text + ": expected SLICE=AGE, such as 100ms=7d");
+    const auto slice = age("--keep-level " + text, text.substr(0, equals));
+    if (!slice) return tl::unexpected(slice.error());
+    const auto d = age("--keep-level " + text, text.substr(equals + 1));
+    if (!d) return tl::unexpected(d.error());
+    rules.keep_levels.emplace_back(*slice, *d);
+  }
+  if (!r.to_size.empty()) {
+    const auto size = config::parse_size(r.to_size);
+    if (!size) return fail(size.error(), "--to-size");
+    rules.to_size = size->value;
+  }
+  if (!rules.keep_raw && !rules.keep_reports && rules.keep_levels.empty() && !rules.to_size)
+    return fail(ErrorCode::kInvalidArgument,
+                "nothing to prune by; say --keep-raw, --keep-reports, --keep-level or --to-size (--help has "
+                "examples)");
+  return rules;
+}
+
+std::string pruned_text(const std::string& path, const Pruned& p, const PruneRules& rules) {
+  std::string out;
+  for (const Pruned::Gone& g : p.gone) {
+    out += "  " + what(g) + " before " + date_text(g.before) + (rules.dry_run ? " would go" : " are gone");
+    if (g.slices != 0) out += ", " + grouped(g.slices);
+    if (g.bytes != 0) out += ", about " + size_text(g.bytes);
+    out += "\n";
+  }
+  out = safe(path) + ": " + (p.gone.empty() ? "nothing is as old as that" : size_text(p.bytes_before)) +
+        (p.gone.empty()
+             ? ""
+             : (rules.dry_run ? ", and would take about " : " before, now ") + size_text(p.bytes_after)) +
+        "\n" + out;
+  if (!p.enough)
+    out += "  " + size_text(*rules.to_size) +
+           (rules.dry_run ? " might not be reached" : " were not reached") +
+           ": the newest slices, phases and alerts stay\n";
+  return out;
+}
+
+std::string pruned_json(const std::string& path, const Pruned& p, const PruneRules& rules) {
+  json gone = json::array();
+  for (const Pruned::Gone& g : p.gone) {
+    json one = {{"before_ns", g.before.value}, {"bytes", g.bytes}};
+    one["what"] = g.shelf == store::Shelf::kRaw       ? "raw"
+                  : g.shelf == store::Shelf::kReports ? "reports"
+                                                      : "slices";
+    if (g.shelf == store::Shelf::kSlices) one["slice_ns"] = g.slice.value, one["slices"] = g.slices;
+    gone.push_back(std::move(one));
+  }
+  return json{{"path", clean_utf8(path)},     {"dry_run", rules.dry_run}, {"bytes_before", p.bytes_before},
+              {"bytes_after", p.bytes_after}, {"size_reached", p.enough}, {"gone", gone}}
+             .dump(2) +
+         "\n";
+}
+
+int prune_command(const ArchiveRequest& r) {
+  const auto rules = prune_rules(r);
+  if (!rules) return complain(rules.error().message);
+  const Result<Pruned> pruned = [&] {
+    const Notice notice("pruning " + r.path);
+    return prune_archive(r.path, *rules);
+  }();
+  if (!pruned) return complain(pruned.error().message);
+  std::fputs((r.json ? pruned_json : pruned_text)(r.path, *pruned, *rules).c_str(), stdout);
+  return pruned->enough ? 0 : kNotDone;
+}
+
+int compact_command(const ArchiveRequest& r) {
+  // Before it is opened: that takes room for a log.
+  const auto closed = store::Archive::disk_use_of(r.path);
+  const std::uint64_t before = closed ? closed->archive : 0;
+  {
+    const auto archive = store::Archive::open(r.path, store::Mode::kWrite);
+    if (!archive) return complain(archive.error().message);
+    const Notice notice("compacting " + r.path + ", " + size_text(before));
+    if (const Status s = (*archive)->compact(); !s) return complain(s.error().message);
+  }
+  const auto after = store::Archive::disk_use_of(r.path);
+  if (!after) return complain(after.error().message);
+  if (r.json) {
+    const json out = {
+        {"path", clean_utf8(r.path)}, {"bytes_before", before}, {"bytes_after", after->archive}};
+    std::fputs((out.dump(2) + "\n").c_str(), stdout);
+  } else {
+    std::printf("%s: %s before, now %s\n", safe(r.path).c_str(), size_text(before).c_str(),
+                size_text(after->archive).c_str());
+  }
+  return 0;
+}
+
+int remove_command(const ArchiveRequest& r) {
+  json removed = json::array(), left = json::array();
+  int code = 0;
+  const auto leave = [&](const std::string& path, const std::string& why) {
+    left.push_back({{"path", clean_utf8(path)}, {"problem", clean_utf8(why)}});
+    code = kUnreadable;
+    if (!r.json) complain(why);
+  };
+  const bool can_ask = isatty(STDIN_FILENO) == 1 && on_terminal();
+  for (const std::string& path : r.doomed) {
+    if (const Status s = store::Archive::check_removable(path, own_files()); !s) {
+      leave(path, s.error().message);
+      continue;
+    }
+    if (!r.force && !can_ask) {
+      leave(path, path + ": taking an archive away wants --force where nobody can be asked");
+      continue;
+    }
+    if (!r.force) {
+      const auto facts = archive_facts(path);
+      std::fprintf(stderr, "%s%s: take it away for good? [y/N] ", safe(path).c_str(),
+                   facts ? (", run " + safe(facts->run.run) + ", " + size_text(facts->bytes)).c_str() : "");
+      std::string answer;
+      std::getline(std::cin, answer);
+      if (answer != "y" && answer != "Y" && answer != "yes") {
+        left.push_back({{"path", clean_utf8(path)}, {"problem", "you said no"}});
+        code = std::max(code, kNotDone);
+        continue;
+      }
+    }
+    if (const Status s = store::Archive::remove(path, own_files()); !s) {
+      leave(path, s.error().message);
+      continue;
+    }
+    removed.push_back(clean_utf8(path));
+    if (!r.json) std::printf("%s: gone\n", safe(path).c_str());
+  }
+  if (r.json) std::fputs((json{{"removed", removed}, {"left", left}}.dump(2) + "\n").c_str(), stdout);
+  return code;
+}
+
+}  // namespace margay::app

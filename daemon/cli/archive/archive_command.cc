@@ -1,0 +1,100 @@
+#include "archive_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "archive_change.h"
+#include "archive_output.h"
+#include "margay/base/text.h"
+#include "margay/text/text.h"
+
+namespace margay::app {
+namespace {
+
+constexpr int kDamaged = 1;
+constexpr int kUnreadable = 2;
+
+ListedArchive listed(const std::string& path) {
+  auto facts = archive_facts(path);
+  if (!facts) return {path, std::nullopt, facts.error().message};
+  return {path, std::move(*facts), {}};
+}
+
+int list(const ArchiveRequest& r) {
+  std::vector<std::string> problems;
+  std::vector<ListedArchive> found;
+  for (const std::string& path : archives_among(r.paths, problems)) found.push_back(listed(path));
+  for (const std::string& p : problems) complain(p);
+  const bool wrong = !problems.empty();
+  // Oldest first; those that cannot be read last.
+  std::stable_sort(found.begin(), found.end(), [](const ListedArchive& a, const ListedArchive& b) {
+    if (!a.facts || !b.facts) return a.facts.has_value() && !b.facts;
+    return a.facts->run.begin < b.facts->run.begin;
+  });
+  if (!wrong || !found.empty()) std::fputs((r.json ? list_json(found) : list_text(found)).c_str(), stdout);
+  return wrong ? kUnreadable : 0;
+}
+
+int info(const ArchiveRequest& r) {
+  const auto facts = archive_facts_counted(r.path);
+  if (!facts) return complain(facts.error().message);
+  std::fputs((r.json ? info_json(*facts) : info_text(*facts)).c_str(), stdout);
+  return 0;
+}
+
+int verify(const ArchiveRequest& r) {
+  const auto archive = store::Archive::open(r.path, store::Mode::kReadOnly);
+  if (!archive) return complain(archive.error().message);
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto found = check_archive(**archive, [&](const ArchiveCheck& so_far) {
+    if (terminal)
+      std::fprintf(stderr, "\r%s slices, %s raw events", grouped(so_far.slices).c_str(),
+                   grouped(so_far.raw_events).c_str());
+  });
+  if (terminal) std::fputs("\r\033[K", stderr);
+  if (!found) return complain(found.error().message);
+  std::fputs((r.json ? check_json(r.path, *found) : check_text(r.path, *found)).c_str(), stdout);
+  return found->damages == 0 ? 0 : kDamaged;
+}
+
+}  // namespace
+
+void add_archive_command(CLI::App& app, ArchiveRequest& r) {
+  auto* archive =
+      app.add_subcommand("archive",
+                         "What is kept of runs that were watched. An archive that is being written is not "
+                         "read: ask margay status.\n\n"
+                         "  margay archive ls                     the archives in this directory\n"
+                         "  margay archive info night.margay      what one holds, and how much of it\n"
+                         "  margay archive verify night.margay    reads all of it: is every slice there, "
+                         "does every time add up?\n"
+                         "  margay archive prune night.margay --keep-raw 7d\n"
+                         "                                        gives up what is old; compact makes it "
+                         "small, rm takes it away\n"
+                         "Exit code: 0; 1 if it is damaged; 2 if it cannot be read.");
+  archive->require_subcommand(1);
+  r.list = archive->add_subcommand("ls", "The archives in directories, oldest run first.");
+  r.list->add_option("dir", r.paths, "directories with archives, or archives (default: this one)");
+  r.info = archive->add_subcommand("info", "What an archive is of, and what it keeps of it.");
+  r.verify = archive->add_subcommand(
+      "verify",
+      "Reads all of an archive: checksums, every slice from the oldest to the newest, the sum of every row\n"
+      "to the nanosecond, the account of events. Changes nothing.");
+  for (auto* s : {r.info, r.verify}) s->add_option("archive", r.path, "its directory")->required();
+  for (auto* s : {r.list, r.info, r.verify}) s->add_flag("--json", r.json, "for programs");
+  add_change_commands(*archive, r);
+}
+
+int archive_command(const ArchiveRequest& r) {
+  if (r.list->parsed()) return list(r);
+  if (r.info->parsed()) return info(r);
+  if (r.prune->parsed()) return prune_command(r);
+  if (r.compact->parsed()) return compact_command(r);
+  if (r.remove->parsed()) return remove_command(r);
+  return verify(r);
+}
+
+}  // namespace margay::app

@@ -1,0 +1,55 @@
+#include "config_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "margay/settings/command_options.h"
+#include "margay/settings/config.h"
+#include "margay/text/text.h"
+
+namespace margay::app {
+namespace {
+
+constexpr std::size_t kLongestSentence = 2000;  // columns
+
+// What no file tells alone: whether the programs and files that it names are there.
+std::vector<std::string> problems_here(const std::string& path) {
+  CommonFlags flags;
+  flags.config = path;
+  Options options;
+  const Status applied = apply_flags(flags, options);
+  if (applied) return {};
+  std::string sentence = applied.error().message;
+  if (sentence.starts_with(path + ": ")) sentence.erase(0, path.size() + 2);
+  return {config::place_of(path, sentence.substr(0, sentence.find(':'))) + ": " + sentence};
+}
+
+}  // namespace
+
+void add_config_command(CLI::App& app, ConfigRequest& r) {
+  auto* config = app.add_subcommand(
+      "config",
+      "Print the configuration file with every key, its default and its meaning; or check a file.\n\n"
+      "  margay config >margay.toml              to begin with; a file needs only what differs\n"
+      "  margay config --check margay.toml       all that is wrong with it, each with its line and key\n\n"
+      "Exit code: 0; 2 if the file is not right.");
+  config->add_option("--check", r.check,
+                     "read this file as `margay run --config` does, look for what it names (commands, "
+                     "headers, certificates), and start nothing");
+}
+
+int config_command(const ConfigRequest& r) {
+  if (!r.check) {
+    std::fputs(config::default_text().c_str(), stdout);
+    return 0;
+  }
+  const auto said = [](const std::string& text) { return terminal::printable(text, true, kLongestSentence); };
+  std::vector<std::string> problems = config::problems_of(*r.check);
+  if (problems.empty()) problems = problems_here(*r.check);
+  for (const std::string& p : problems) std::fprintf(stderr, "margay: %s\n", said(p).c_str());
+  if (!problems.empty()) return 2;
+  std::printf("%s: ok\n", said(*r.check).c_str());
+  return 0;
+}
+
+}  // namespace margay::app

@@ -1,0 +1,150 @@
+#include "export_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "export_parts.h"
+#include "margay/settings/units.h"
+#include "margay/text/text.h"
+#include "paje_writer.h"
+
+namespace margay::app {
+namespace {
+
+constexpr int kTrouble = 2;
+
+int complain(const std::string& sentence) {
+  std::fprintf(stderr, "margay: %s\n", terminal::printable("export: " + sentence, true, 2000).c_str());
+  return kTrouble;
+}
+
+Result<TimeNs> time_of(const char* option, const std::string& text, TimeNs origin) {
+  auto t = config::parse_moment(text, origin);
+  if (!t) return fail(t.error(), std::string(option) + " " + text);
+  return *t;
+}
+
+std::function<void(double)> progress_bar() {
+  if (isatty(STDERR_FILENO) != 1) return {};
+  return [last = -1](double share) mutable {
+    const int percent = static_cast<int>(std::clamp(share, 0.0, 1.0) * 100);
+    if (percent != last) std::fprintf(stderr, "\rexporting: %d %%", percent);
+    last = percent;
+  };
+}
+
+Status write_one(const exporting::Job& job, const std::string& table, const std::string& path) {
+  auto out = OutFile::create(path);
+  if (!out) return tl::unexpected(out.error());
+  const Status s = exporting::write_table(job, table, **out);
+  if (!(*out)->good() || s) return (*out)->commit();
+  return s;
+}
+
+Status write_csv(const exporting::Job& job) {
+  const ExportRequest& r = job.request;
+  if (!r.table.empty()) return write_one(job, r.table, r.output);
+  if (r.output == "-")
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "--output -: all tables want a directory; one of them, --table cells, goes to standard output");
+  std::error_code error;
+  std::filesystem::create_directories(r.output, error);
+  if (error) return fail(ErrorCode::kIo, r.output + ": " + error.message());
+  for (const std::string& table : exporting::table_names())
+    if (Status s = write_one(job, table, r.output + "/" + exporting::table_file(table)); !s) return s;
+  return {};
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, ExportRequest& r) {
+  auto* a = app.add_subcommand(
+      "export",
+      "What an archive holds, for other programs.\n\n"
+      "  margay export night.margay --format paje --output night.paje    for ViTE, pj_dump, Ocelotl\n"
+      "  margay export night.margay --format csv --output tables         for R and Python: cells.csv,\n"
+      "                                                 partition.csv, phases.csv, alerts.jsonl\n"
+      "  margay export night.margay --format csv --table cells --level 1s --from 60 --to 5min | head\n\n"
+      "paje  every event: containers, nested states, variables, events and links, in the order of their "
+      "times,\n"
+      "      which are seconds since the run's begin (of an imported trace: as they were), exact to the ns.\n"
+      "      Between MPI calls a live run's rank is in the state Compute.\n"
+      "csv   cells: who spent how long in which state, slice by slice (of one level); partition: the "
+      "optimal\n"
+      "      partition of these cells just above the noise, as of margay partition; phases; alerts. Times _s "
+      "are\n"
+      "      seconds since the run's begin. read.csv and pandas.read_csv take the tables as they are.\n\n"
+      "A file is there whole or not at all. Exit code: 0; 2 if it cannot be done.");
+  a->add_option("archive", r.archive, "its directory")->required();
+  a->add_option("--format", r.format, "paje or csv")->required()->check(CLI::IsMember({"paje", "csv"}));
+  a->add_option("-o,--output", r.output,
+                "file, or directory for all tables; - (the default) is standard output");
+  a->add_option(
+       "--table", r.table,
+       "csv: only this one: " +
+           [] {
+             std::string names;
+             for (const auto& n : exporting::table_names()) names += (names.empty() ? "" : ", ") + n;
+             return names;
+           }())
+      ->check(CLI::IsMember(exporting::table_names()));
+  a->add_option(
+      "--level", r.level,
+      "csv: the slices of this duration (default: the finest; for the partition the finest with at\n"
+      "most 512 slices in the range)");
+  a->add_option("--from", r.from,
+                "begin of the range (default: that of the run); @ and a number is trace time in ns");
+  a->add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
+}
+
+int export_command(const ExportRequest& given) {
+  ExportRequest r = given;
+  if (r.output.empty()) r.output = "-";
+  if (r.format == "paje" && (!r.table.empty() || !r.level.empty()))
+    return complain("--table and --level are for --format csv");
+  const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
+  if (!archive) return complain(archive.error().message);
+  const auto all = (*archive)->load();
+  if (!all) return complain(all.error().message);
+  if ((*archive)->is_live())
+    static_cast<void>(complain(r.archive + ": is being written; this is what it holds now"));
+  std::vector<model::Attributes> leaves;
+  for (const auto& l : all->leaves) leaves.push_back(l.attributes);
+  const auto view = model::Hierarchy::default_view();
+  exporting::Job job{r,
+                     **archive,
+                     *all,
+                     TimeNs(std::numeric_limits<std::int64_t>::min() / 4),
+                     TimeNs(std::numeric_limits<std::int64_t>::max() / 4),
+                     model::Hierarchy(leaves, view),
+                     progress_bar()};
+  // As the times that are written.
+  const TimeNs origin = r.format == "paje" && PajeWriter::imported(*all) ? TimeNs() : all->run.begin;
+  job.from = std::max(job.from, all->run.begin);
+  if (!r.from.empty()) {
+    const auto t = time_of("--from", r.from, origin);
+    if (!t) return complain(t.error().message);
+    job.from = *t;
+  }
+  if (!r.to.empty()) {
+    const auto t = time_of("--to", r.to, origin);
+    if (!t) return complain(t.error().message);
+    job.to = *t;
+  }
+  if (job.to <= job.from) return complain("--to is not after --from");
+  const Status s = r.format == "paje" ? exporting::write_paje(job, r.output) : write_csv(job);
+  if (job.progress) std::fputs("\r\033[K", stderr);
+  return s ? 0 : complain(s.error().message);
+}
+
+}  // namespace margay::app

@@ -1,0 +1,342 @@
+#include "partition_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "margay/query/zoom.h"
+#include "margay/settings/units.h"
+#include "margay/text/text.h"
+#include "partition_output.h"
+
+namespace margay::app {
+namespace {
+
+constexpr int kBadInput = 2, kTrouble = 1;
+
+// What the words of the command line say, once they make sense.
+struct Wanted {
+  std::string model;
+  std::vector<double> p;
+  std::uint64_t memory_bytes = 0;
+  partition::Operator op = partition::Operator::kSpatiotemporal;
+  ZoomRequest zoom;
+};
+
+std::optional<double> number_of(const std::string& text) {
+  char* end = nullptr;
+  const double x = std::strtod(text.c_str(), &end);
+  return end != text.c_str() && *end == '\0' ? std::optional(x) : std::nullopt;
+}
+
+// One word after --p: numbers, with commas between several.
+std::optional<std::vector<double>> numbers_of(const std::string& word) {
+  std::vector<double> out;
+  for (std::size_t begin = 0; begin <= word.size();) {
+    const std::size_t end = std::min(word.find(',', begin), word.size());
+    const auto x = number_of(word.substr(begin, end - begin));
+    if (!x) return std::nullopt;
+    out.push_back(*x);
+    begin = end + 1;
+  }
+  return out;
+}
+
+tl::unexpected<Error> wrong(const std::string& what) {
+  return fail(ErrorCode::kInvalidArgument, "partition: " + what);
+}
+
+Result<Wanted> make_sense(const PartitionRequest& r) {
+  Wanted out;
+  std::vector<std::string> models = r.models;
+  for (const std::string& word : r.p) {
+    const auto numbers = numbers_of(word);
+    if (!numbers) {
+      // --p takes any number of values, and so the model's name where it comes next.
+      if (!models.empty() || out.p.empty()) return wrong("--p " + word + ": expected a number from 0 to 1");
+      models.push_back(word);
+      continue;
+    }
+    for (const double p : *numbers) {
+      if (!(p >= 0 && p <= 1)) return wrong("--p " + word + ": expected a number from 0 to 1");
+      out.p.push_back(p);
+    }
+  }
+  if (models.size() != 1)
+    return wrong("give one INPUT: an archive, a capture, a file with a model, or - for standard input");
+  out.model = models.front();
+  const auto memory = config::parse_size(r.memory);
+  if (!memory) return fail(memory.error(), "partition: --memory " + r.memory);
+  out.memory_bytes = memory->value;
+  out.zoom.input = out.model;
+  out.zoom.memory_bytes = memory->value;
+  bool aggregates = false, measures = false;
+  for (const std::string& word : r.operators) {
+    const bool aggregating = word == "temporal" || word == "spatiotemporal";
+    if (std::exchange(aggregating ? aggregates : measures, true))
+      return wrong("--operator " + word + ": a second one of its kind");
+    if (aggregating) {
+      if (word == "temporal") out.op = partition::Operator::kTemporal;
+      continue;
+    }
+    const auto op = slicer::Operator::parse(word);
+    if (!op)
+      return wrong("--operator " + word + ": " + op.error().message + ", or temporal or spatiotemporal");
+    out.zoom.op = *op;
+  }
+  const auto given = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  out.zoom.from = given(r.from);
+  out.zoom.to = given(r.to);
+  out.zoom.level = given(r.level);
+  out.zoom.node = r.node;
+  out.zoom.states = r.states;
+  if (r.slices > 0) out.zoom.slices = r.slices;
+  return out;
+}
+
+class Stopwatch {
+ public:
+  // Milliseconds since the last question.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+Result<Zoomed> read_model(Wanted& wanted) {
+  if (zoom_input(wanted.model) == ZoomInput::kNone) {
+    if (wanted.zoom.asks())
+      return wrong(wanted.model +
+                   ": has its slices already; --from, --to, --slices, --state, --node, --level and what is "
+                   "measured are for archives and captures");
+    const auto text = read_input(wanted.model, wanted.memory_bytes);
+    if (!text) return tl::unexpected(text.error());
+    auto model = parse_model(*text, wanted.model, wanted.memory_bytes);
+    if (!model) return tl::unexpected(model.error());
+    return Zoomed{std::move(*model), {}, 0};
+  }
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  int shown = -1;
+  if (terminal)
+    wanted.zoom.progress = [&shown](double part) {
+      if (const int percent = static_cast<int>(100 * part); percent != shown)
+        std::fprintf(stderr, "\rreading events: %d %%", shown = percent);
+    };
+  auto out = zoom(wanted.zoom);
+  if (shown >= 0) std::fputs("\r\033[K", stderr);
+  if (out)
+    for (const std::string& note : out->notes)
+      std::fprintf(stderr, "margay: %s: %s\n", terminal::printable(wanted.model, true, 200).c_str(),
+                   note.c_str());
+  return out;
+}
+
+Result<partition::Batch> measure(const Model& model, const Wanted& wanted) {
+  const std::size_t leaves = model.leaves();
+  const std::vector<double> ones(leaves, 1.0);
+  std::vector<partition::Column> columns(model.slices);
+  for (std::size_t t = 0; t < model.slices; ++t)
+    columns[t] = {
+        std::span(model.values).subspan(t * leaves * model.states, leaves * model.states),
+        model.weights.empty() ? std::span(ones) : std::span(model.weights).subspan(t * leaves, leaves)};
+  partition::Batch::Options options;
+  options.op = wanted.op;
+  options.tree = model.tree;
+  options.states = model.states;
+  options.first_slice = model.first_slice;
+  // The reader saw to it that the values fit.
+  options.memory_budget_bytes =
+      wanted.memory_bytes - (model.values.size() + model.weights.size()) * sizeof(double);
+  return partition::Batch::create(std::move(options), columns);
+}
+
+Result<ShownPartition> solve(partition::Batch& batch, double p, const Model& model, bool strength) {
+  auto partition = batch.solve(p);
+  if (!partition) return tl::unexpected(partition.error());
+  ShownPartition out;
+  if (strength) {
+    auto strengths = partition::strengths(batch, *partition);
+    if (!strengths) return tl::unexpected(strengths.error());
+    out.strengths = std::move(*strengths);
+  }
+  out.partition = std::move(*partition);
+  to_units(out.partition, model.unit);
+  return out;
+}
+
+Status solve_all(PartitionReport& report, partition::Batch& batch, const PartitionRequest& r,
+                 std::vector<double> ps) {
+  std::optional<ChosenP> chosen;
+  if (ps.empty()) {
+    chosen = noise_p(report.model);
+    if (r.policy == "jump") {
+      auto jump = jump_p(batch);
+      if (!jump) return tl::unexpected(jump.error());
+      chosen = std::move(*jump);
+    }
+    ps.push_back(chosen->p);
+  }
+  for (const double p : ps) {
+    auto shown = solve(batch, p, report.model, r.strength);
+    if (!shown) return tl::unexpected(shown.error());
+    shown->chosen = chosen;
+    report.partitions.push_back(std::move(*shown));
+  }
+  return {};
+}
+
+Status search(PartitionReport& report, partition::Batch& batch, bool envelope) {
+  auto list = envelope ? partition::envelope(batch) : partition::significant_p(batch);
+  if (!list) return tl::unexpected(list.error());
+  ShownList shown;
+  shown.jump = partition::largest_jump(list->points);
+  shown.list = std::move(*list);
+  shown.envelope = envelope;
+  to_units(shown.list, report.model.unit);
+  report.list = std::move(shown);
+  return {};
+}
+
+int complain(const Error& error, const std::string& where = {}) {
+  const bool limit =
+      error.code == ErrorCode::kLimit && error.message.find("memory budget") != std::string::npos;
+  std::fprintf(stderr, "margay: %s%s%s\n", where.empty() ? "" : (where + ": ").c_str(), error.message.c_str(),
+               limit ? "; --memory sets it" : "");
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kIo:
+    case ErrorCode::kLimit:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kVersion:
+    case ErrorCode::kUnavailable:  // an archive that is being written
+      return kBadInput;
+    default:
+      return kTrouble;
+  }
+}
+
+}  // namespace
+
+void add_partition_command(CLI::App& app, PartitionRequest& r) {
+  auto* a = app.add_subcommand(
+      "partition",
+      "The optimal partition of a run that was kept, or of a model in a file: which resources behave alike, "
+      "and\n"
+      "from when to when.\n"
+      "What a part hides is its loss, what it spares the reader its gain; p says how much gain is worth, "
+      "from\n"
+      "0 (every difference is shown) to 1 (everything is one part).\n\n"
+      "  margay partition night.margay                 the whole run in 30 slices\n"
+      "  margay partition night.margay --from 12.5 --to 2min --slices 100\n"
+      "                                                a closer look: any range, any number of slices\n"
+      "  margay partition night.margay --node /host7 --state MPI_Wait MPI_Send --level 1s\n"
+      "  margay partition night.margay --operator bytes\n"
+      "                                                not where the time goes, but where the bytes go\n"
+      "  margay partition model.csv                    the partition just above the noise, as a table\n"
+      "  margay partition model.csv --p-list           from which p on which partition is the best\n"
+      "  margay partition model.txt --p 0.1 0.5 --json\n\n"
+      "INPUT is an archive (a directory), or a capture of events (margay run --capture). A time is counted "
+      "from the\n"
+      "begin of the run's first slice: 12.5, 12.5s, 1min. Where all boundaries fall on slices that the "
+      "archive keeps,\n"
+      "only those are read; otherwise its events are.\n"
+      "Or it is a model: CSV (resource,slice,state,value; a resource is a path such as /site/host/rank) or "
+      "text: a "
+      "line\n"
+      "S T X H (leaves, slices, states, nodes), H parents (leaves first, the root's is -1), then S*T*X "
+      "values by\n"
+      "leaf, slice, state. daemon/partition/PARTITION.md has both, the numbers and the JSON.\n"
+      "Exit code: 0; 2 if something is wrong with the input or the options; 1 for anything else.");
+  a->add_option("input", r.models, "archive, capture or file with a model; - for a model on standard input")
+      ->option_text("INPUT");
+  a->add_option("--from", r.from,
+                "begin of the range (default: that of the run); @ and a number is trace time in ns");
+  a->add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
+  a->add_option("--slices", r.slices, "into how many slices the range is cut (default: 30)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{kMostModelSlices}));
+  a->add_option("--state", r.states, "only these states, by name; the others count as time that is not shown")
+      ->option_text("NAME ...");
+  a->add_option("--node", r.node, "only what is below this resource, such as /host7");
+  a->add_option(
+      "--level", r.level,
+      "the archive's slices of this duration, spread in proportion where a boundary cuts one; without\n"
+      "--slices each is a slice");
+  auto* p = a->add_option("--p", r.p, "gain/loss ratio, 0 to 1; several give several partitions")
+                ->option_text("P ...");
+  auto* policy = a->add_option("--p-policy", r.policy,
+                               "how p is chosen if it is not given: noise (the default) shows no cut that "
+                               "chance alone makes;\njump takes the last p before quality falls most")
+                     ->check(CLI::IsMember({"noise", "jump"}))
+                     ->excludes(p);
+  auto* list =
+      a->add_flag("--p-list", r.list, "every p at which the optimal partition changes, with gain and loss");
+  auto* envelope =
+      a->add_flag("--envelope", r.envelope,
+                  "the list within a certified error instead: fewer points, sooner (implies --p-list)");
+  auto* strength =
+      a->add_flag("--strength", r.strength, "for each part the p at which it merges with what is around it");
+  for (auto* l : {list, envelope}) l->excludes(p)->excludes(policy)->excludes(strength);
+  a->add_option(
+       "--operator", r.operators,
+       "spatiotemporal (the default): parts are a node of the hierarchy over some slices;\n"
+       "temporal: cuts in time only, the same for all.\n"
+       "And what a cell tells: duration (the default) of states, occurrences of events, mean:VARIABLE,\n"
+       "bytes or messages of communications; the last four read events. One of each may be given")
+      ->allow_extra_args(false)
+      ->option_text("WORD");
+  a->add_option("--memory", r.memory, "most memory to take (default: 4GiB)");
+  auto* json = a->add_flag("--json", r.json, "for programs: one line");
+  auto* csv = a->add_flag("--csv", r.csv, "for tables: one line for each part, or each point of the list")
+                  ->excludes(json);
+  a->add_flag("--all", r.all, "every line of the table, not only the first 200")
+      ->excludes(json)
+      ->excludes(csv);
+  a->add_flag("--timing", r.timing, "say on stderr how long reading, measuring and solving took");
+}
+
+int partition_command(const PartitionRequest& r) {
+  auto wanted = make_sense(r);
+  if (!wanted) return complain(wanted.error());
+  Stopwatch watch;
+  const auto zoomed = read_model(*wanted);
+  if (!zoomed) return complain(zoomed.error());
+  const Model* const model = &zoomed->model;
+  const double reading = watch.lap();
+  auto batch = measure(*model, *wanted);
+  if (!batch) return complain(batch.error(), wanted->model);
+  const double measuring = watch.lap();
+
+  PartitionReport report{*model, wanted->model, wanted->op, batch->whole(), {}, {}, {}};
+  if (model->times) report.measures = wanted->zoom.op.text();
+  to_units(report.whole, model->unit);
+  const Status solved =
+      r.list || r.envelope ? search(report, *batch, r.envelope) : solve_all(report, *batch, r, wanted->p);
+  if (!solved) return complain(solved.error(), wanted->model);
+  const double solving = watch.lap();
+
+  const std::string out = r.json  ? partition_json(report)
+                          : r.csv ? partition_csv(report)
+                                  : partition_text(report, r.all);
+  if (r.timing)
+    std::fprintf(stderr, "margay: timing: reading %.1f ms, measuring %.1f ms, solving %.1f ms\n", reading,
+                 measuring, solving);
+  if (std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0) return 0;
+  std::perror("margay: partition: writing");
+  return kTrouble;
+}
+
+}  // namespace margay::app

@@ -1,0 +1,435 @@
+#include "replay_command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "import/import_command.h"
+#include "margay/alert/jsonl_sink.h"
+#include "margay/analysis/detector_settings.h"
+#include "margay/base/text.h"
+#include "margay/replay/level_source.h"
+#include "margay/replay/player.h"
+#include "margay/replay/replay.h"
+#include "margay/replay/resample.h"
+#include "margay/settings/units.h"
+#include "margay/terminal/live_lines.h"
+#include "margay/text/text.h"
+
+namespace margay::app {
+namespace {
+
+constexpr int kWrong = 2;
+// Lines on phases and alerts are made of a report each; so often, in slices.
+constexpr std::uint64_t kSlicesALook = 10;
+
+std::atomic<bool> g_stop{false};
+std::atomic<int> g_signal{0};
+extern "C" void on_signal(int number) {
+  g_signal = number;
+  g_stop = true;
+}
+
+int complain(const std::string& sentence) {
+  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  return kWrong;
+}
+
+bool number(const std::string& text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+Result<DurationNs> slice_of_option(const std::string& option, const std::string& text) {
+  const auto d = config::parse_duration(text);
+  if (!d) return fail(d.error(), option + " " + text);
+  if (d->value <= 0) return fail(ErrorCode::kInvalidArgument, option + " " + text + ": must be above 0");
+  return *d;
+}
+
+struct Wishes {
+  WhatIf what_if;
+  double speed = 0;
+};
+
+Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
+  Wishes w;
+  if (!r.slice.empty()) {
+    const auto d = slice_of_option("--slice", r.slice);
+    if (!d) return tl::unexpected(d.error());
+    w.what_if.slice = *d;
+  }
+  if (!r.level.empty()) {
+    const auto d = slice_of_option("--level", r.level);
+    if (!d) return tl::unexpected(d.error());
+    if (std::find(run.levels.begin(), run.levels.end(), *d) == run.levels.end()) {
+      std::string levels;
+      for (const DurationNs l : run.levels)
+        levels += (levels.empty() ? "" : ", ") + terminal::slice_text(l.value);
+      return fail(ErrorCode::kInvalidArgument,
+                  "--level " + r.level + ": the archive has the levels " + levels);
+    }
+    w.what_if.slice = *d;
+  }
+  if (!r.idle_states.empty()) w.what_if.idle_states = r.idle_states;
+  if (!r.op.empty()) {
+    const auto op = slicer::Operator::parse(r.op);
+    if (!op) return fail(op.error(), "--operator " + r.op);
+    const auto kept = run_operator(run);
+    if (!kept) return tl::unexpected(kept.error());
+    if (*op != *kept) w.what_if.op = *op;
+  }
+  if (r.p == "auto") {
+    w.what_if.p.emplace(std::nullopt);
+  } else if (!r.p.empty()) {
+    double p = 0;
+    if (!number(r.p, p) || p < 0 || p > 1)
+      return fail(ErrorCode::kInvalidArgument, "--p " + r.p + ": expected a number from 0 to 1, or auto");
+    w.what_if.p.emplace(p);
+  }
+  for (const auto& [option, text, to] :
+       {std::tuple("--from", &r.from, &w.what_if.from), std::tuple("--to", &r.to, &w.what_if.to)}) {
+    if (text->empty()) continue;
+    const auto t = config::parse_moment(*text, run.begin);
+    if (!t) return fail(t.error(), std::string(option) + " " + *text);
+    *to = *t;
+  }
+  if (r.speed != "max" && (!number(r.speed, w.speed) || w.speed <= 0 || w.speed > 1e9))
+    return fail(ErrorCode::kInvalidArgument,
+                "--speed " + r.speed + ": expected max, or how many times real time: 1, 10, 0.5");
+  return w;
+}
+
+std::string summary_json(const store::RunMeta& run, const slicer::Operator& op, const ReplayResult& result,
+                         const Analyst& analyst, std::uint64_t alerts, double seconds) {
+  nlohmann::ordered_json j;
+  j["run"] = run.run;
+  if (op != slicer::Operator{}) j["operator"] = op.text();
+  j["exact"] = result.exact;
+  j["begin_ns"] = result.begin.value;
+  j["end_ns"] = result.end.value;
+  j["slices"] = result.slices;
+  j["decisions"] = result.decisions;
+  j["decisions_missing"] = result.missing;
+  j["phases"] = phases_json(analyst.levels(), 0);
+  j["levels"] = coarser_phases_json(analyst.levels());
+  j["alerts"] = alerts;
+  j["seconds"] = seconds;
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+class Session {
+ public:
+  Session(const ReplayRequest& request, const store::Archive& archive, const store::Resume& resume,
+          Wishes wishes)
+      : r_(request), archive_(archive), resume_(resume), wishes_(std::move(wishes)) {}
+
+  int run() {
+    if (!r_.alerts.empty()) {
+      auto sink = alert::JsonlSink::open(r_.alerts);
+      if (!sink) return complain(sink.error().message);
+      sink_.emplace(std::move(*sink));
+    }
+    Player::Options options;
+    options.speed = wishes_.speed;
+    options.serve = r_.serve;
+    options.archive = &archive_;
+    options.begin = wishes_.what_if.from.value_or(resume_.run.begin);
+    options.end = options.begin;
+    for (const auto& c : resume_.closed)
+      if (c.level == LevelIndex(0)) options.end = slice_end(c.through, resume_.run.levels[0]);
+    if (wishes_.what_if.to) options.end = std::min(options.end, *wishes_.what_if.to);
+    options.end = std::max(options.end, options.begin);
+    total_ = options.end - options.begin;
+    begin_ = options.begin;
+    std::optional<transport::RunDirectory> directory;
+    if (r_.serve) {
+      const std::string name = r_.name.empty() ? "replay-" + resume_.run.run : r_.name;
+      auto made = transport::make_run_directory(name);
+      if (!made) return complain(made.error().message);
+      directory = options.directory = *made;
+      if (!r_.quiet)
+        std::fprintf(stderr, "margay: %s\n",
+                     terminal::printable("serving; watch it with: margay watch " + name, true, 400).c_str());
+    }
+    const int code = play(options);
+    if (directory) transport::remove_run_directory(*directory);
+    return code;
+  }
+
+ private:
+  int play(const Player::Options& options) {
+    auto player = Player::open(options, clock_, g_stop);
+    if (!player) return complain(player.error().message);
+    const TimeNs started = clock_.monotonic();
+    ReplayListener listener;
+    listener.before = [&](TimeNs watermark) { return (*player)->before(watermark); };
+    listener.alert = [&](const alert::Alert& a, const std::string&) { take(a); };
+    listener.after = [&](const Analyst& analyst) {
+      (*player)->after(analyst);
+      look(analyst, false);
+    };
+    for (;;) {
+      Options settings;
+      std::unique_ptr<Analyst> analyst;
+      const auto result = replay(archive_, resume_, wishes_.what_if, settings, listener, analyst);
+      progress_done();
+      if (!result)
+        return complain(result.error().message), result.error().code == ErrorCode::kInvalidArgument ? 2 : 1;
+      if (g_stop) return 128 + g_signal;
+      if (result->stopped && (*player)->rewind()) continue;
+      if (!result->stopped) {
+        look(*analyst, true);
+        if ((*player)->at_end(*analyst)) continue;
+        if (g_stop) return 128 + g_signal;
+      }
+      const double seconds = static_cast<double>((clock_.monotonic() - started).value) * 1e-9;
+      shown_op_ = settings.op;
+      finish(*result, *analyst, seconds);
+      return sink_ && sink_->failed() > 0 ? 1 : 0;
+    }
+  }
+
+  void take(alert::Alert a) {
+    a.emitted_wall = clock_.realtime();
+    if (counted_.insert(a.id).second) ++alerts_;
+    since_look_ = kSlicesALook;  // it is told now
+    if (sink_) sink_->write(a.id, alert::step(a), alert::to_json(a));
+  }
+
+  // What `margay run` would print.
+  void look(const Analyst& analyst, bool all) {
+    if (r_.quiet || r_.json) return;
+    if (!all && ++since_look_ < kSlicesALook) return;
+    since_look_ = 0;
+    ReportInput in = analyst.input();
+    in.partitions = false;
+    progress_done();
+    for (const std::string& line : lines_.feed(build_report(in), clock_.monotonic()))
+      std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+    const TimeNs now = clock_.monotonic();
+    if (!terminal_ || r_.serve || now < next_progress_ || total_.value <= 0) return;
+    next_progress_ = now + milliseconds(200);
+    const double part =
+        static_cast<double>((analyst.watermark() - begin_).value) / static_cast<double>(total_.value);
+    std::fprintf(stderr, "\r%3.0f %%", 100 * std::clamp(part, 0.0, 1.0));
+    progress_ = true;
+  }
+  void progress_done() {
+    if (std::exchange(progress_, false)) std::fputs("\r\033[K", stderr);
+  }
+
+  void finish(const ReplayResult& result, const Analyst& analyst, double seconds) {
+    if (r_.json) {
+      std::printf("%s\n", summary_json(resume_.run, shown_op_, result, analyst, alerts_, seconds).c_str());
+      return;
+    }
+    if (r_.quiet) return;
+    const double length = static_cast<double>((result.end - result.begin).value) * 1e-9;
+    const std::uint64_t stretches = analyst.detector().phases().spans().size();
+    const auto s = [](std::uint64_t n) { return n == 1 ? "" : "s"; };
+    std::printf("margay: %s slice%s, %s phase stretch%s, %s alert%s; %s in %.1f s, %.0f times real time\n",
+                grouped(result.slices).c_str(), s(result.slices), grouped(stretches).c_str(),
+                stretches == 1 ? "" : "es", grouped(alerts_).c_str(), s(alerts_),
+                terminal::duration_text((result.end - result.begin).value).c_str(), seconds,
+                seconds > 0 ? length / seconds : 0);
+    const wire::Report shown = analyst.report();
+    if (!shown.measured().note().empty())
+      std::printf("margay: %s: %s\n", terminal::printable(shown.measured().operator_(), true, 300).c_str(),
+                  terminal::printable(shown.measured().note(), true, 400).c_str());
+    if (!analyst.levels().error().empty())
+      std::printf("margay: the window is not partitioned: %s\n",
+                  terminal::printable(analyst.levels().error(), true, 400).c_str());
+    if (result.exact)
+      std::puts("margay: as it was said live");
+    else if (wishes_.what_if.any() || r_.resampled)
+      std::puts("margay: what if: not what was said live");
+    else if (result.decisions == 0)
+      std::puts(
+          "margay: the archive does not tell what was said live (it was imported, or made by an older "
+          "Margay)");
+    else
+      std::puts("margay: not exactly what was said live: the archive does not have all of it any more");
+  }
+
+  const ReplayRequest& r_;
+  const store::Archive& archive_;
+  const store::Resume& resume_;
+  const Wishes wishes_;
+  const SystemClock clock_;
+  const bool terminal_ = isatty(STDERR_FILENO) == 1;
+  std::optional<alert::JsonlSink> sink_;
+  terminal::LiveLines lines_{false};
+  std::set<std::string> counted_;
+  slicer::Operator shown_op_;
+  std::uint64_t alerts_ = 0;
+  std::uint64_t since_look_ = 0;
+  DurationNs total_{};
+  TimeNs begin_{}, next_progress_{};
+  bool progress_ = false;
+};
+
+}  // namespace
+
+void add_replay_command(CLI::App& app, ReplayRequest& r) {
+  auto* replay = app.add_subcommand(
+      "replay",
+      "Go through an archive again: phases, perturbations and alerts, computed anew from what was recorded.\n"
+      "Without options it says what was said live. With them it is a what-if: another slice, another p, "
+      "other\n"
+      "idle states, a range of time, another operator. The archive is not changed.\n\n"
+      "  margay replay night.margay                      all of it, as fast as it goes\n"
+      "  margay replay night.margay --level 1s           what would slices of a second have shown?\n"
+      "  margay replay night.margay --from 90 --to 3min  a part of it (since the begin of the run)\n"
+      "  margay replay night.margay --operator bytes --serve   who moved how much? to be watched: margay "
+      "watch\n"
+      "  margay replay lu.trace --slice 10ms             a trace of another tool\n"
+      "  margay replay night.margay --serve --speed 10   to be watched: margay watch; r pauses, n steps, [ ] "
+      "jump\n\n"
+      "Exit code: 0; 1 if the archive is damaged or the alerts cannot be written; 2 for a wrong call; 128 + "
+      "N by\n"
+      "signal N.");
+  replay
+      ->add_option("archive", r.archive,
+                   "an archive's directory; or a trace, which is imported on the way (margay import --help)")
+      ->required();
+  auto* slice = replay->add_option("--slice", r.slice,
+                                   "duration of a timeslice, e.g. 500ms; where it is no multiple of one that "
+                                   "is kept, the events are sliced again");
+  replay
+      ->add_option("--level", r.level,
+                   "look at this level of the archive: 1s, 10s (margay archive info lists them)")
+      ->excludes(slice);
+  replay->add_option("--idle-state", r.idle_states, "a state in which being is not waiting; repeatable");
+  replay->add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise");
+  replay->add_option(
+      "--operator", r.op,
+      "what is partitioned and shown: duration, occurrences, bytes, messages, mean:VARIABLE (default: as the "
+      "run "
+      "had it). Another one than the run's is measured in the raw events, which takes a while");
+  replay->add_option("--from", r.from,
+                     "begin here: seconds since the begin of the run, or with a unit (3min); @ and a number "
+                     "is trace time in ns");
+  replay->add_option("--to", r.to, "and end here");
+  replay->add_option("--lateness", r.lateness, "of a trace: how late a line may be (default: 0s)");
+  replay->add_option("--speed", r.speed, "max (the default), or how many times real time: 1, 10");
+  replay->add_option("--alerts", r.alerts,
+                     "file for alerts: one JSON object a line, as margay run writes it");
+  auto* serve = replay->add_flag("--serve", r.serve, "to be watched: stays until it is told to end (Ctrl-C)");
+  replay->add_option("--name", r.name, "what it is called for viewers (default: replay-RUN)")->needs(serve);
+  replay->add_flag("--json", r.json, "one JSON object at the end, for programs");
+  replay->add_flag("-q,--quiet", r.quiet, "say nothing but errors");
+}
+
+namespace {
+
+// The raw events, measured by another operator.
+Result<std::shared_ptr<Planes>> measure(const store::Archive& archive, const store::Resume& resume,
+                                        ResampleRequest request, const Scratch& scratch) {
+  const std::string path = scratch.path() + "/measured";
+  const TimeNs begin = resume.run.begin;
+  TimeNs end = begin;
+  for (const auto& c : resume.closed)
+    if (c.level == LevelIndex(0)) end = slice_end(c.through, resume.run.levels[0]);
+  const bool tell = isatty(STDERR_FILENO) == 1 && end > begin;
+  if (tell)
+    request.progress = [begin, end](TimeNs t) {
+      const double part = static_cast<double>((t - begin).value) / static_cast<double>((end - begin).value);
+      std::fprintf(stderr, "\rmeasuring the events, %.0f %%", 100 * std::clamp(part, 0.0, 1.0));
+    };
+  const auto made = resample(archive, resume, request, path);
+  if (tell) std::fputs("\r\033[K", stderr);
+  if (!made) return tl::unexpected(made.error());
+  auto planes = Planes::open(path);
+  if (!planes) return tl::unexpected(planes.error());
+  return std::shared_ptr<Planes>(std::move(*planes));
+}
+
+int replay_archive(const ReplayRequest& r) {
+  const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
+  if (!archive) return complain(archive.error().message), archive.error().code == ErrorCode::kCorrupt ? 1 : 2;
+  const auto resume = (*archive)->load();
+  if (!resume) return complain(resume.error().message), 1;
+  if ((*archive)->is_live() && !r.quiet)
+    static_cast<void>(complain(r.archive + ": is being written; this is what it holds now"));
+  auto wanted = wishes(r, resume->run);
+  if (!wanted) return complain(wanted.error().message);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
+  const WhatIf& what_if = wanted->what_if;
+  ResampleRequest resampling;
+  resampling.slice = what_if.slice.value_or(resume->run.levels[0]);
+  resampling.from = what_if.from;
+  resampling.to = what_if.to;
+  if (!what_if.slice || internal::level_for(resume->run, *what_if.slice)) {
+    Scratch measured;
+    if (what_if.op && *what_if.op != slicer::Operator{}) {
+      resampling.op = *what_if.op;
+      resampling.planes_only = true;
+      if (const auto ok = measured.make(); !ok) return complain(ok.error().message);
+      auto planes = measure(**archive, *resume, resampling, measured);
+      if (!planes) return complain(planes.error().message);
+      wanted->what_if.planes = std::move(*planes);
+    }
+    return Session(r, **archive, *resume, std::move(*wanted)).run();
+  }
+  // A slice that no level divides: the events are sliced again, for now.
+  Scratch scratch;
+  if (const auto ok = scratch.make(); !ok) return complain(ok.error().message);
+  ReplayRequest inside = r;
+  inside.archive = scratch.path() + "/" + resume->run.run;
+  const auto kept = run_operator(resume->run);
+  if (!kept) return complain(kept.error().message);
+  resampling.op = what_if.op.value_or(*kept);
+  const auto made = resample(**archive, *resume, resampling, inside.archive);
+  if (!made) return complain(made.error().message);
+  if (!made->exact)
+    std::fputs(
+        "margay: of some nested states the archive does not keep the begin: before their ends, they are\n"
+        "margay: taken for the only ones\n",
+        stderr);
+  inside.slice.clear();
+  inside.op.clear();
+  // Some leaves were read from before the range, to know what was open.
+  if (what_if.from) inside.from = "@" + std::to_string(what_if.from->value);
+  inside.to.clear();
+  inside.resampled = true;
+  return replay_archive(inside);
+}
+
+}  // namespace
+
+int replay_command(const ReplayRequest& r) {
+  std::error_code error;
+  if (r.archive != "-" && !std::filesystem::is_regular_file(r.archive, error)) return replay_archive(r);
+  // A trace: its model is what is wanted, at this slice, and only for now.
+  Scratch scratch;
+  if (const auto ok = scratch.make(); !ok) return complain(ok.error().message);
+  ImportRequest import;
+  import.file = r.archive;
+  import.archive = scratch.path() + "/" +
+                   (r.archive == "-" ? "trace" : std::filesystem::path(r.archive).filename().string());
+  if (!r.slice.empty()) import.slice = r.slice;
+  import.lateness = r.lateness;
+  import.op = r.op;
+  import.no_raw = import.quiet = true;
+  if (const int code = import_command(import); code != 0) return code;
+  ReplayRequest inside = r;
+  inside.archive = import.archive;
+  inside.slice.clear();
+  inside.op.clear();
+  return replay_archive(inside);
+}
+
+}  // namespace margay::app

@@ -1,0 +1,28 @@
+// A process that serves the run.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "margay/base/time.h"
+#include "margay/process/child.h"
+
+namespace margay::app {
+
+inline constexpr DurationNs kRestartPause = milliseconds(200);
+
+// A helper process of the run: started again when it dies, ever more slowly.
+struct Helper {
+  std::string what;
+  ChildOptions options;
+  pid_t pid = -1;
+  std::uint32_t restarts = 0;
+  DurationNs pause = kRestartPause;
+  TimeNs restart_at{};
+  TimeNs started{};
+  bool done = false;         // ended in order, with nothing left to do
+  bool told_to_end = false;  // by us, to be started again
+};
+
+}  // namespace margay::app

@@ -1,0 +1,172 @@
+// margayd: the daemon. `margay run` starts one per job; it can also be run by itself.
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <google/protobuf/stubs/logging.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "lttng_keeper.h"
+#include "margay/live/pipeline.h"
+#include "margay/log/log.h"
+#include "margay/observe/process.h"
+#include "margay/observe/service.h"
+#include "margay/settings/command_options.h"
+#include "margay/settings/memory_budget.h"
+#include "margay/transport/run_claim.h"
+
+namespace {
+
+// After a storm of connections the library holds what it gave for them. It is given back where the process
+// has grown since that last helped; it costs a millisecond or so, and is seldom: the more so, the less it
+// helps.
+class MemoryReturn {
+ public:
+  void tick(margay::TimeNs now) {
+    if (now < next_) return;
+    const std::uint64_t used = margay::observe::process_use().memory_bytes;
+    if (least_ == 0) least_ = used;
+    if (used >= least_ + kGrown) {
+      malloc_trim(0);
+      const std::uint64_t left = margay::observe::process_use().memory_bytes;
+      pause_ = left + kGrown <= used ? kPause : std::min(pause_ * 2, kLongestPause);
+      if (pause_ == kLongestPause) least_ = left;  // it is what it needs
+      least_ = std::min(least_, left);
+    }
+    next_ = now + pause_;
+  }
+
+ private:
+  static constexpr std::uint64_t kGrown = 8 << 20;
+  static constexpr margay::DurationNs kPause = margay::seconds(5), kLongestPause = margay::seconds(60);
+  margay::TimeNs next_{};
+  margay::DurationNs pause_ = kPause;
+  std::uint64_t least_ = 0;
+};
+
+// The sum of memory that is promised has little room for what an allocator keeps: few arenas, and what is
+// large goes back when it is freed.
+void bound_allocator() {
+  mallopt(M_ARENA_MAX, 4);
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+}
+
+int run(int argc, char** argv) {
+  bound_allocator();
+  CLI::App app{
+      "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the "
+      "archive,\n"
+      "and publishes phases and alerts. `margay run -- COMMAND` starts one for you. By hand, apart from the "
+      "job:\n\n"
+      "  margayd --run night --archive /data/night &\n"
+      "  eval \"$(margay env night)\"      # what the job needs: starts a node agent, sets two variables\n"
+      "  mpirun -np 4 ./app\n\n"
+      "SIGTERM ends it in order; started again with the same --run and --archive it takes up where it left "
+      "off."};
+  margay::app::Options options;
+  margay::app::CommonFlags flags;
+  margay::app::add_common_flags(app, flags);
+  app.add_option("--run", options.run, "name of the run: letters, digits, '-', '_'")->required();
+  app.add_option("--command", options.command, "the job's command line, for people");
+  app.add_option("--owner-pid", options.owner_pid,
+                 "end by itself when this process has gone and nothing is left to watch");
+  app.add_option("--restarts", options.restarts, "how often the owner had to restart this daemon");
+  app.set_version_flag("--version", MARGAY_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (auto ok = margay::app::apply_flags(flags, options); !ok) {
+    std::fprintf(stderr, "margayd: %s\n", ok.error().message.c_str());
+    return 2;
+  }
+  margay::log::Options log_options;
+  log_options.program = "margayd";
+  log_options.level = options.log_level;
+  log_options.file_bytes = options.log_file_bytes;
+  margay::log::start(log_options);
+  if (options.owner_pid <= 0) margay::transport::clear_stale_runs();
+  // One with an owner comes into the directory that the owner has claimed, and holds it with them.
+  auto directory = options.owner_pid > 0 ? margay::transport::open_run_directory(options.run)
+                                         : margay::transport::make_run_directory(options.run);
+  if (!directory) {
+    margay::log::error(directory.error().message);
+    return 1;
+  }
+  options.directory = *directory;
+  if (options.archive.empty()) options.archive = "margay-" + options.run;
+
+  if (const auto limit = margay::observe::raise_descriptor_limit(margay::app::descriptors_wanted(options));
+      limit.too_low)
+    margay::log::warning(limit.too_low->message);
+
+  // Signals are taken as events by this thread; the others must not see them.
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, s);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file over its limit is an error of the disk, and treated as one
+
+  auto pipeline = margay::app::Pipeline::start(options);
+  if (!pipeline) {
+    margay::log::error(pipeline.error().message);
+    // What no restart can mend ends like a wrong option does (the systemd unit does not try again).
+    return pipeline.error().code == margay::ErrorCode::kInvalidArgument ? 2 : 1;
+  }
+  const margay::SystemClock clock;
+  margay::observe::Service service((*pipeline)->beats());
+  service.ready();
+  for (const std::string& line : (*pipeline)->listening()) margay::log::info(line);
+  MemoryReturn memory;
+  margay::app::LttngKeeper lttng(options, clock);
+  timespec tick{0, 100'000'000};
+  while (!(*pipeline)->stopped()) {
+    siginfo_t info;
+    if (const int signal = sigtimedwait(&set, &info, &tick); signal > 0) {
+      margay::log::info(std::string("SIG") + sigabbrev_np(signal) + " from process " +
+                        std::to_string(info.si_pid) + ": ends in order");
+      lttng.stop();
+      (*pipeline)->request_stop();
+    }
+    lttng.tick();
+    service.tick(clock.monotonic());
+    service.status((*pipeline)->verdict());
+    memory.tick(clock.monotonic());
+    margay::log::tick();
+  }
+  service.stopping();
+  lttng.stop();
+  (*pipeline)->wait();
+  margay::log::info((*pipeline)->summary());
+  pipeline->reset();
+  if (options.owner_pid > 0 && kill(options.owner_pid, 0) != 0 && errno == ESRCH) {
+    // `margay run` was killed: what it would have done at the end is left to us.
+    std::error_code ec;
+    std::filesystem::copy_file(options.directory.path + "/log", options.archive + "/log",
+                               std::filesystem::copy_options::overwrite_existing, ec);
+    margay::transport::remove_run_directory(options.directory);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Bad input is counted and told by ourselves; the library would write a line for every message.
+  google::protobuf::SetLogHandler(nullptr);
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    margay::log::error(e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,42 @@
+// A partition of a model as viewers are told it (wire::ViewAnswer). Pure.
+//
+// Thread safety: functions are safe. Cost: leaves x slices x states.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "margay/model/state_table.h"
+#include "margay/partition/partition.h"
+#include "margay/partition/significant.h"
+#include "margay/query/model_file.h"
+#include "margay/wire/margay.pb.h"
+#include "view_question.h"
+
+namespace margay::app {
+
+struct AnswerLimits {
+  std::size_t parts = 65'536;
+  std::size_t shares = 2'000'000;
+  std::size_t curve = 4096;                   // points
+  std::size_t bytes = std::size_t{15} << 20;  // of the message (transport.h has 16 MiB)
+};
+
+// Times, nodes, states and units: what is the same at every p. REQUIRES: the model has names and times.
+// `states` tells the families; what is in no state table is what the measure is about (marks, links,
+// variables).
+void put_model(const Model& model, const ViewRequest& request, const model::StateTable& states,
+               wire::ViewAnswer& answer);
+// Parts with their measures and shares, gain, loss and p. False, and `answer` half filled, beyond the limits.
+bool put_parts(const Model& model, const partition::Partition& partition, const AnswerLimits& limits,
+               wire::ViewAnswer& answer);
+// At most limits.curve points; what is too much leaves it incomplete.
+void put_curve(const Model& model, const partition::SignificantP& curve, const AnswerLimits& limits,
+               wire::ViewAnswer& answer);
+// The question as it was understood.
+void put_question(const Model& model, const ViewRequest& request, wire::ViewAnswer& answer);
+
+// An answer that is a sentence.
+wire::ViewAnswer view_error(std::uint64_t token, const std::string& sentence);
+
+}  // namespace margay::app

@@ -1,0 +1,102 @@
+// Answers to viewers' questions, computed: reads the stretch (view_model.h), measures it, solves it, and
+// keeps what it made, so that another p of the same stretch is one solution, and the same question no work at
+// all.
+//
+// A stretch is read once for both cuts, spatiotemporal and temporal.
+//
+// MEMORY, of Options::memory_bytes: while a stretch is read up to a half, of tables and the search for
+// significant p up to a half, of stretches that were measured before up to a quarter meanwhile and three
+// quarters else. Answers are kept beside that, 32 of 32 MiB at most, and what the archive's load() tells.
+//
+// Thread safety: none; belongs to one thread. `archive` may be written by others. Errors are answers
+// (ViewAnswer::error); memory that the system refuses is one, too.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "margay/partition/significant.h"
+#include "margay/query/choose_p.h"
+#include "margay/store/archive.h"
+#include "view_answer.h"
+#include "view_cache.h"
+#include "view_model.h"
+
+namespace margay::app {
+
+class ViewMaker {
+ public:
+  struct Options {
+    std::uint64_t memory_bytes = std::uint64_t{512} << 20;
+    // Whether the archive is being written: it is looked at anew for each question, and so long before its
+    // newest slice it can still change.
+    bool live = false;
+    DurationNs unsettled = milliseconds(6400);
+    DurationNs events_patience = seconds(5);  // before cells are spread instead
+    DurationNs curve_patience = seconds(2);   // for significant p, twice: exact, then certified
+    AnswerLimits limits;
+  };
+  // False ends what is going on. Asked often.
+  using GoOn = std::function<bool()>;
+
+  // Both must outlive it.
+  ViewMaker(const store::Archive& archive, const Clock& clock, Options options);
+
+  // The answer, with token 0; null if `go_on` ended it.
+  std::shared_ptr<const wire::ViewAnswer> answer(const ViewRequest& request, const GoOn& go_on);
+  // One more of the answers that are likely to be asked for next: after one with a curve, its significant p
+  // before and behind, in the middle of where each holds. Questions without a curve leave the plan as it is;
+  // what `go_on` ends is begun anew by the next call. False when there is none.
+  bool look_ahead(const GoOn& go_on);
+
+  // So far: stretches that were read and measured, and partitions that were solved.
+  std::uint64_t models() const { return models_; }
+  std::uint64_t solutions() const { return solutions_; }
+  std::uint64_t held_bytes() const { return made_.bytes() + answers_.bytes(); }
+
+ private:
+  // A stretch, measured.
+  struct Made {
+    Model model;
+    wire::ViewAnswer head;  // what is the same at every p
+    partition::Batch batch;
+    std::optional<ChosenP> noise, jump;
+    std::optional<partition::SignificantP> curve;
+  };
+  struct Place {  // of a question
+    Stretch stretch;
+    std::string key;
+    std::string other_cuts;  // the key of the same stretch, temporal instead of spatiotemporal or back
+  };
+  struct Ahead {
+    ViewRequest request;
+    Place place;
+    std::deque<double> p;
+  };
+  Status refresh();
+  Result<Place> place_of(const ViewRequest& request);
+  Result<std::shared_ptr<Made>> made(const ViewRequest& request, const Place& place, const GoOn& go_on);
+  Result<Zoomed> read(const ViewRequest& request, const Place& place, const GoOn& go_on);
+  Result<ChosenP> choose(const ViewRequest& request, Made& made, const GoOn& go_on);
+  Status search(Made& made, const GoOn& go_on);
+  Result<std::shared_ptr<const wire::ViewAnswer>> answer_at(const ViewRequest& request, const Place& place,
+                                                            const GoOn& go_on);
+  Result<wire::ViewAnswer> solve(Made& made, const ChosenP& chosen, const GoOn& go_on);
+  void plan_ahead(const ViewRequest& request, const Place& place, const wire::ViewAnswer& answer);
+
+  const store::Archive& archive_;
+  const Clock& clock_;
+  const Options options_;
+  std::optional<store::Resume> resume_;
+  std::optional<ZoomExtent> extent_;
+  TimeNs refresh_at_{};
+  RecentCache<Made> made_{64};
+  RecentCache<const wire::ViewAnswer> answers_{32};
+  std::optional<Ahead> ahead_;
+  std::uint64_t models_ = 0, solutions_ = 0;
+};
+
+}  // namespace margay::app

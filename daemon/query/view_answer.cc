@@ -1,0 +1,145 @@
+#include "margay/query/view_answer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "margay/base/text.h"
+
+namespace margay::app {
+namespace {
+
+using Measure = slicer::Operator::Measure;
+
+wire::StateFamily family_of(const std::string& name, const ViewRequest& request,
+                            const model::StateTable& states) {
+  if (request.op.measure == Measure::kMean) return wire::FAMILY_VARIABLE;
+  for (const model::StateInfo& s : states.states())
+    if (s.name == name) return static_cast<wire::StateFamily>(s.family);
+  return request.op.measure == Measure::kOccurrences ? wire::FAMILY_MARK : wire::FAMILY_LINK;
+}
+
+// Sums of a part's cells.
+struct Sums {
+  double known = 0;
+  double cells = 0;
+  std::vector<std::pair<double, std::uint32_t>> states;  // that it has, largest first
+};
+Sums sums_of(const Model& model, NodeIndex node, std::size_t first, std::size_t last,
+             std::vector<double>& scratch) {
+  scratch.assign(model.states, 0.0);
+  const auto leaves = model.tree.leaves_under(node);
+  Sums out;
+  out.cells = static_cast<double>(leaves.size()) * static_cast<double>(last - first + 1);
+  if (model.weights.empty()) out.known = out.cells;
+  for (std::size_t t = first; t <= last; ++t)
+    for (const partition::LeafPosition s : leaves) {
+      const std::size_t cell = t * model.leaves() + s.value;
+      if (!model.weights.empty()) out.known += model.weights[cell];
+      const double* row = model.values.data() + cell * model.states;
+      for (std::size_t x = 0; x < model.states; ++x) scratch[x] += row[x];
+    }
+  for (std::uint32_t x = 0; x < model.states; ++x)
+    if (scratch[x] > 0) out.states.emplace_back(scratch[x], x);
+  std::sort(out.states.begin(), out.states.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  return out;
+}
+
+}  // namespace
+
+void put_model(const Model& model, const ViewRequest& request, const model::StateTable& states,
+               wire::ViewAnswer& answer) {
+  answer.set_zero_ns(model.times->zero.value);
+  for (std::size_t k = 0; k <= model.slices; ++k)
+    answer.add_boundaries(
+        (model.times->zero + model.begin_of(model.first_slice + static_cast<std::int64_t>(k))).value);
+  for (std::uint32_t k = 0; k < model.tree.size(); ++k) {
+    const NodeIndex node(k);
+    const bool root = node == model.tree.root();
+    wire::ViewNode& out = *answer.add_nodes();
+    if (!root) out.set_name(clean_utf8(model.node_names[k]));
+    out.set_parent(root ? k : model.tree.parent(node).value);
+    out.set_leaves(static_cast<std::uint32_t>(model.tree.leaves_under(node).size()));
+  }
+  for (const std::string& name : model.state_names) {
+    wire::Name& out = *answer.add_states();
+    out.set_name(clean_utf8(name));
+    out.set_family(static_cast<std::uint32_t>(family_of(name, request, states)));
+  }
+  if (request.op.measure == Measure::kDuration) return;
+  answer.set_unit(request.op.unit());
+  // As bars of reports have it: of one resource, a second; a mean is a mean.
+  const double slice = static_cast<double>((model.times->to - model.times->from).value) * 1e-9 /
+                       static_cast<double>(model.slices);
+  answer.set_full(request.op.measure == Measure::kMean ? model.unit : model.unit / slice);
+}
+
+bool put_parts(const Model& model, const partition::Partition& partition, const AnswerLimits& limits,
+               wire::ViewAnswer& answer) {
+  if (partition.parts.size() > limits.parts) return false;
+  answer.set_p(partition.p);
+  answer.set_gain(partition.gain * model.unit);
+  answer.set_loss(partition.loss * model.unit);
+  std::vector<double> scratch;
+  for (const partition::Part& part : partition.parts) {
+    const NodeIndex node = part.node == partition::kAllLeaves ? model.tree.root() : part.node;
+    const auto first = static_cast<std::uint32_t>(part.first.value - model.first_slice.value);
+    const auto last = static_cast<std::uint32_t>(part.last.value - model.first_slice.value);
+    const Sums sums = sums_of(model, node, first, last, scratch);
+    if (static_cast<std::size_t>(answer.share_size()) + sums.states.size() > limits.shares) return false;
+    answer.add_part_node(node.value);
+    answer.add_part_first(first);
+    answer.add_part_last(last);
+    answer.add_part_gain(static_cast<float>(part.gain * model.unit));
+    answer.add_part_loss(static_cast<float>(part.loss * model.unit));
+    answer.add_part_known(static_cast<float>(std::clamp(sums.known / sums.cells, 0.0, 1.0)));
+    answer.add_part_states(static_cast<std::uint32_t>(sums.states.size()));
+    for (const auto& [sum, state] : sums.states) {
+      answer.add_share_state(state);
+      answer.add_share(static_cast<float>(sum / sums.cells));
+    }
+  }
+  return answer.ByteSizeLong() <= limits.bytes;
+}
+
+void put_curve(const Model& model, const partition::SignificantP& curve, const AnswerLimits& limits,
+               wire::ViewAnswer& answer) {
+  const std::size_t points = std::min(curve.points.size(), limits.curve);
+  for (std::size_t i = 0; i < points; ++i) {
+    const partition::QualityPoint& q = curve.points[i];
+    wire::QualityPoint& out = *answer.add_curve();
+    out.set_p(q.p);
+    out.set_gain(q.gain * model.unit);
+    out.set_loss(q.loss * model.unit);
+    out.set_parts(static_cast<std::uint32_t>(q.aggregates));
+  }
+  answer.set_curve_complete(curve.complete && points == curve.points.size());
+}
+
+void put_question(const Model& model, const ViewRequest& request, wire::ViewAnswer& answer) {
+  wire::ViewQuestion& q = *answer.mutable_question();
+  q.set_from_ns(model.times->from.value);
+  q.set_to_ns(model.times->to.value);
+  q.set_slices(static_cast<std::uint32_t>(model.slices));
+  q.set_node(clean_utf8(request.node));
+  for (const std::string& s : request.states) q.add_states(s);
+  if (request.op != slicer::Operator{}) q.set_measure(request.op.text());
+  q.set_partition(request.cuts == partition::Operator::kTemporal ? wire::ViewQuestion::TEMPORAL
+                                                                 : wire::ViewQuestion::SPATIOTEMPORAL);
+  if (request.p)
+    q.set_p(*request.p);
+  else
+    q.set_policy(request.policy == ViewRequest::Policy::kJump ? "jump" : "noise");
+  q.set_curve(request.curve);
+}
+
+wire::ViewAnswer view_error(std::uint64_t token, const std::string& sentence) {
+  wire::ViewAnswer answer;
+  answer.set_token(token);
+  answer.mutable_question()->set_token(token);
+  answer.set_error(clean_utf8(sentence));
+  return answer;
+}
+
+}  // namespace margay::app

@@ -1,0 +1,284 @@
+#include "margay/query/view_maker.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <utility>
+
+#include "margay/base/text.h"
+
+namespace margay::app {
+namespace {
+
+constexpr std::uint64_t kAnswerBytes = std::uint64_t{32} << 20;
+// Looking at a live archive anew takes at most one part in so many of the time.
+constexpr std::int64_t kRefreshShare = 20;
+
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  return text;
+}
+
+std::uint64_t bytes_of(const Model& m) {
+  return (m.values.size() + m.weights.size()) * sizeof(double) + m.tree.size() * 64;
+}
+
+// What the tables are made of: all but p.
+std::string key_of(const ViewRequest& r, partition::Operator cuts, const Stretch& s,
+                   const store::Resume& resume, TimeNs newest) {
+  std::string key = std::to_string(s.from.value) + ' ' + std::to_string(s.to.value) + ' ' +
+                    std::to_string(s.slices) + ' ' + std::to_string(s.level ? s.level->value : 0) + ' ' +
+                    std::to_string(static_cast<int>(cuts)) + ' ' + std::to_string(resume.leaves.size()) +
+                    ' ' + std::to_string(s.settled ? 0 : newest.value) + ' ' + r.op.text() + '\n' + r.node;
+  for (const std::string& state : r.states) key += '\n' + state;
+  return key;
+}
+
+std::string answer_key(const ViewRequest& r, const std::string& key) {
+  char p[40] = "jump";
+  if (r.p)
+    std::snprintf(p, sizeof p, "%a", *r.p);
+  else if (r.policy == ViewRequest::Policy::kNoise)
+    std::snprintf(p, sizeof p, "noise");
+  return std::string(p) + (r.curve ? " curve " : " ") + key;
+}
+
+Result<partition::Batch> measure(const Model& model, partition::Operator op, std::uint64_t budget) {
+  const std::size_t leaves = model.leaves();
+  std::vector<partition::Column> columns(model.slices);
+  for (std::size_t t = 0; t < model.slices; ++t)
+    columns[t] = {std::span(model.values).subspan(t * leaves * model.states, leaves * model.states),
+                  std::span(model.weights).subspan(t * leaves, leaves)};
+  partition::Batch::Options options;
+  options.op = op;
+  options.tree = model.tree;
+  options.states = model.states;
+  options.first_slice = model.first_slice;
+  options.memory_budget_bytes = budget;
+  return partition::Batch::create(std::move(options), columns);
+}
+
+std::uint64_t table_bytes(const Model& model, partition::Operator op) {
+  partition::Batch::Options options;
+  options.op = op;
+  options.tree = model.tree;
+  options.states = model.states;
+  return partition::Batch::memory_needed(options, model.slices);
+}
+
+}  // namespace
+
+ViewMaker::ViewMaker(const store::Archive& archive, const Clock& clock, Options options)
+    : archive_(archive), clock_(clock), options_(options) {}
+
+// What the archive holds now.
+Status ViewMaker::refresh() {
+  const TimeNs begin = clock_.monotonic();
+  if (resume_ && extent_ && (!options_.live || begin < refresh_at_)) return {};
+  extent_.reset();
+  store::LoadBounds bounds;  // of the past, nothing is needed here
+  bounds.alert_bytes = bounds.phase_bytes = bounds.signature_bytes = 0;
+  auto resume = archive_.load(bounds);
+  if (!resume) return tl::unexpected(resume.error());
+  auto extent = zoom_extent(archive_, *resume);
+  if (!extent) return tl::unexpected(extent.error());
+  resume_ = std::move(*resume);
+  extent_ = std::move(*extent);
+  const TimeNs end = clock_.monotonic();
+  refresh_at_ = end + (end - begin) * kRefreshShare;
+  return {};
+}
+
+Result<ViewMaker::Place> ViewMaker::place_of(const ViewRequest& request) {
+  if (Status ok = refresh(); !ok) return tl::unexpected(ok.error());
+  StretchLimits limits;
+  if (options_.live) limits.unsettled = options_.unsettled;
+  limits.most_slices =
+      slices_that_fit(request, *resume_, options_.memory_bytes / 2, options_.memory_bytes / 4);
+  const auto stretch = locate(request, *resume_, *extent_, limits);
+  if (!stretch) return tl::unexpected(stretch.error());
+  const auto key = [&](partition::Operator cuts) {
+    return key_of(request, cuts, *stretch, *resume_, extent_->end);
+  };
+  const bool temporal = request.cuts == partition::Operator::kTemporal;
+  return Place{*stretch, key(request.cuts),
+               key(temporal ? partition::Operator::kSpatiotemporal : partition::Operator::kTemporal)};
+}
+
+Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& request, const Place& place,
+                                                         const GoOn& go_on) {
+  if (auto known = made_.find(place.key)) return known;
+  wire::ViewAnswer head;
+  Model model;
+  if (const auto other = made_.find(place.other_cuts)) {
+    // A viewer shows both: what was read for one serves the other.
+    model = other->model;
+    head = other->head;
+  } else {
+    auto read = this->read(request, place, go_on);
+    if (!read) return tl::unexpected(read.error());
+    model = std::move(read->model);
+    put_model(model, request, resume_->states, head);
+    for (const std::string& note : read->notes) head.add_notes(clean_utf8(note));
+  }
+  if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
+  const std::uint64_t bytes = bytes_of(model) + table_bytes(model, request.cuts);
+  made_.shrink(options_.memory_bytes - std::min(options_.memory_bytes, bytes), 0);
+  auto batch = measure(model, request.cuts, options_.memory_bytes / 2);
+  if (!batch) return tl::unexpected(batch.error());
+  auto out = std::make_shared<Made>(Made{std::move(model), std::move(head), std::move(*batch), {}, {}, {}});
+  made_.put(place.key, out, bytes);
+  made_.shrink(options_.memory_bytes / 4 * 3, 1);
+  return out;
+}
+
+// What other stretches take is given up for it.
+Result<Zoomed> ViewMaker::read(const ViewRequest& request, const Place& place, const GoOn& go_on) {
+  made_.shrink(options_.memory_bytes / 4, 0);
+  ModelWishes wishes;
+  wishes.memory_bytes = options_.memory_bytes / 2;
+  wishes.events_patience = options_.events_patience;
+  wishes.go_on = go_on;
+  auto zoomed = read_view_model(request, place.stretch, archive_, *resume_, wishes, clock_);
+  if (zoomed && bytes_of(zoomed->model) > options_.memory_bytes / 4)
+    return fail(ErrorCode::kLimit,
+                "slices: the cells of this stretch take more memory than a view may; ask for "
+                "fewer, or for what is below a node");
+  if (zoomed) ++models_;
+  return zoomed;
+}
+
+Result<ChosenP> ViewMaker::choose(const ViewRequest& request, Made& made, const GoOn& go_on) {
+  if (request.p) return ChosenP{*request.p, "asked", ""};
+  if (request.policy == ViewRequest::Policy::kNoise) {
+    if (!made.noise) made.noise = noise_p(made.model);
+    return *made.noise;
+  }
+  if (!made.jump) {
+    const TimeNs until = clock_.monotonic() + options_.curve_patience;
+    auto jump = jump_p(made.batch, [&] { return clock_.monotonic() < until && go_on(); });
+    if (!jump) return tl::unexpected(jump.error());
+    made.jump = std::move(*jump);
+  }
+  return *made.jump;
+}
+
+// The significant p: all of them where that is done in time, else those of the certified curve.
+Status ViewMaker::search(Made& made, const GoOn& go_on) {
+  if (made.curve) return {};
+  TimeNs until = clock_.monotonic() + options_.curve_patience;
+  const auto still = [&] { return clock_.monotonic() < until && go_on(); };
+  auto exact = partition::significant_p(made.batch, {still});
+  if (exact && exact->complete && exact->points.size() <= options_.limits.curve) {
+    made.curve = std::move(*exact);
+    return {};
+  }
+  until = clock_.monotonic() + options_.curve_patience;
+  partition::EnvelopeOptions options;
+  options.go_on = still;
+  auto certified = partition::envelope(made.batch, options);
+  if (!certified) return tl::unexpected(certified.error());
+  certified->complete = false;  // there may be others between them
+  made.curve = std::move(*certified);
+  return {};
+}
+
+// The partition at the p that was chosen or, if an answer cannot hold it, at the first larger one found that
+// it can.
+Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen, const GoOn& go_on) {
+  std::size_t first = 0;
+  for (double p = chosen.p;; p = std::min(1.0, p + std::max(0.01, (1 - chosen.p) / 16))) {
+    auto partition = made.batch.solve(p, go_on);
+    if (!partition) return tl::unexpected(partition.error());
+    if (!go_on()) return fail(ErrorCode::kTimeout, "ended");  // the temporal solution does not ask
+    ++solutions_;
+    if (first == 0) first = partition->parts.size();
+    wire::ViewAnswer answer = made.head;
+    if (put_parts(made.model, *partition, options_.limits, answer)) {
+      answer.set_policy(chosen.policy);
+      answer.set_why(clean_utf8(chosen.why));
+      answer.set_left_out(p != chosen.p);
+      if (p != chosen.p)
+        answer.add_notes("at p " + number(chosen.p) + " there are " + grouped(first) +
+                         " parts, more than an answer holds: shown are those at p " + number(p));
+      return answer;
+    }
+    if (p >= 1)
+      return fail(ErrorCode::kLimit,
+                  "the answer would be larger than a message may be; ask for what is below a node");
+  }
+}
+
+Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewRequest& request,
+                                                                     const Place& place, const GoOn& go_on) {
+  const std::string key = answer_key(request, place.key);
+  if (auto known = answers_.find(key)) return known;
+  const auto made = this->made(request, place, go_on);
+  if (!made) return tl::unexpected(made.error());
+  const auto chosen = choose(request, **made, go_on);
+  if (!chosen) return tl::unexpected(chosen.error());
+  auto answer = solve(**made, *chosen, go_on);
+  if (!answer) return tl::unexpected(answer.error());
+  put_question((*made)->model, request, *answer);
+  if (request.curve) {
+    if (Status ok = search(**made, go_on); !ok) return tl::unexpected(ok.error());
+    put_curve((*made)->model, *(*made)->curve, options_.limits, *answer);
+  }
+  if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
+  auto out = std::make_shared<const wire::ViewAnswer>(std::move(*answer));
+  answers_.put(key, out, out->ByteSizeLong());
+  answers_.shrink(kAnswerBytes, 1);
+  return out;
+}
+
+// The neighbours of the p that was asked for are likely to be asked for next.
+void ViewMaker::plan_ahead(const ViewRequest& request, const Place& place, const wire::ViewAnswer& answer) {
+  if (!request.curve || answer.left_out()) return;
+  int at = -1;
+  while (at + 1 < answer.curve_size() && answer.curve(at + 1).p() <= answer.p()) ++at;
+  Ahead ahead{request, place, {}};
+  for (const int i : {at + 1, at - 1}) {
+    if (i < 0 || i >= answer.curve_size()) continue;
+    // Where a viewer asks for it: in the middle, away from what rounding does at the ends.
+    const double p = answer.curve(i).p(), until = i + 1 < answer.curve_size() ? answer.curve(i + 1).p() : 1;
+    ahead.p.push_back(p + (until - p) / 2);
+  }
+  if (!ahead.p.empty()) ahead_ = std::move(ahead);
+}
+
+std::shared_ptr<const wire::ViewAnswer> ViewMaker::answer(const ViewRequest& request, const GoOn& go_on) {
+  // A viewer asks for the temporal partition of the same stretch next, without a curve: the plan stands.
+  if (request.curve) ahead_.reset();
+  try {
+    const auto place = place_of(request);
+    if (!place) return std::make_shared<const wire::ViewAnswer>(view_error(0, place.error().message));
+    auto answer = answer_at(request, *place, go_on);
+    if (!go_on()) return nullptr;
+    if (!answer) return std::make_shared<const wire::ViewAnswer>(view_error(0, answer.error().message));
+    plan_ahead(request, *place, **answer);
+    return *answer;
+  } catch (const std::bad_alloc&) {
+    made_.shrink(0, 0);
+    return std::make_shared<const wire::ViewAnswer>(
+        view_error(0, "the system refused the memory that this stretch takes; ask for fewer slices"));
+  }
+}
+
+bool ViewMaker::look_ahead(const GoOn& go_on) {
+  if (!ahead_) return false;
+  try {
+    ViewRequest request = ahead_->request;
+    request.p = ahead_->p.front();
+    const bool held = made_.find(ahead_->place.key) != nullptr;
+    if (held) static_cast<void>(answer_at(request, ahead_->place, go_on));
+    if (!go_on()) return true;  // again, once nobody asks
+    ahead_->p.pop_front();
+    if (!held || ahead_->p.empty()) ahead_.reset();
+  } catch (const std::bad_alloc&) {
+    ahead_.reset();
+  }
+  return ahead_.has_value();
+}
+
+}  // namespace margay::app

@@ -1,0 +1,47 @@
+// What the readers of archives and captures share. Private to the folder.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "margay/model/hierarchy.h"
+#include "margay/query/zoom.h"
+#include "margay/slicer/grid.h"
+#include "margay/trace/resampler.h"
+
+namespace margay::app::internal {
+
+// The range of a request within [zero, end). Errors name the option. What lies beyond the end is cut off.
+Result<slicer::Grid> range_of(const ZoomRequest& request, TimeNs zero, TimeNs end, std::uint64_t slices);
+// A time as people write it, or "@" and trace time. `option` begins the error.
+Result<TimeNs> time_of(const std::string& text, const char* option, TimeNs zero);
+
+// "; did you mean 'x'?" for the nearest of the names, if one is near; else the first few there are.
+std::string hint(const std::string& word, const std::vector<std::string>& names);
+
+// Checks that the states that were asked for exist.
+Status check_states(const ZoomRequest& request, const std::vector<std::string>& names);
+// The node that was asked for. Error: kInvalidArgument with a hint.
+Result<NodeIndex> find_node(const model::Hierarchy& hierarchy, const std::string& path);
+std::function<bool(std::string_view)> state_filter(const ZoomRequest& request);
+
+// Cells, wherever they come from.
+struct Cells {
+  slicer::Grid grid;
+  TimeNs zero{};
+  const model::Hierarchy& hierarchy;
+  NodeIndex node = model::Hierarchy::kRoot;
+  std::vector<std::string> columns;
+  std::function<double(LeafIndex, std::uint32_t slice, std::size_t column)> value;
+  std::function<std::uint64_t(LeafIndex, std::uint32_t slice)> not_there;  // ns Absent or Unknown
+  bool durations = true;
+};
+Result<Model> model_of(const Cells& cells, const ZoomRequest& request);
+// The same of what a re-slicer holds.
+Result<Model> model_of(const trace::Resampler& trace, TimeNs zero, const ZoomRequest& request);
+
+Result<Zoomed> zoom_archive(const ZoomRequest& request);
+Result<Zoomed> zoom_capture(const ZoomRequest& request);
+
+}  // namespace margay::app::internal

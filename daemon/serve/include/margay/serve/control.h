@@ -1,0 +1,24 @@
+// What comes in on the control socket, decoded and checked: no socket, no thread. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "handling_request.h"
+#include "margay/analysis/exchange.h"
+#include "margay/wire/margay.pb.h"
+
+namespace margay::app {
+
+// What the daemon is asked for. With an `error` (a sentence, the answer) it is asked for nothing.
+struct ControlAction {
+  bool status = false;                      // the newest report
+  std::optional<FinishRequest> finish;      // the end of the run; patience is within 0 s and 60 s
+  std::optional<HandlingRequest> handling;  // what people say about alerts
+  std::optional<wire::ViewQuestion> view;   // a stretch, partitioned; not checked yet (view/view_question.h)
+  std::string error;
+};
+ControlAction decode_control_untrusted(std::string_view body);
+
+}  // namespace margay::app

@@ -1,0 +1,101 @@
+// Zooms into an archive that was imported from a Pajé trace: variables, events and states, the raw events
+// read with the names and bases that the import kept.
+#include <gtest/gtest.h>
+
+#include "../store/store_support.h"
+#include "margay/import/archive_writer.h"
+#include "margay/import/format.h"
+#include "margay/query/zoom.h"
+#include "margay/trace/archive_trace.h"
+#include "support/paje_header.h"
+
+namespace margay::app {
+namespace zoom_imported_test {
+
+using store::testing::TempDir;
+
+// A machine m with states S, a variable Heat, events Signal; and n, which has the variable alone.
+std::string trace_text() {
+  return test_support::paje_header() +
+         "0 M 0 Machine\n0 N 0 Sensor\n1 S M State\n2 V M Heat\n2 W N Heat\n3 E M Signal\n"
+         "6 0 m M 0 m\n6 0 n N 0 n\n"
+         "8 0 S m init\n12 0 V m 2\n12 0 W n 5\n"
+         "8 0.3 S m work\n15 0.35 E m ping\n12 0.75 V m 6\n15 1.2 E m ping\n15 1.3 E m pong\n"
+         "11 1.5 S m\n7 2 M m\n7 2 N n\n";
+}
+
+class ZoomPaje : public testing::Test {
+ protected:
+  void SetUp() override {
+    trace::Input input = trace::Input::of_text("t.trace", trace_text());
+    trace::ArchiveWriter::Options options;
+    options.run.levels = {milliseconds(100), seconds(1)};
+    auto writer = trace::ArchiveWriter::create(path(), options);
+    ASSERT_TRUE(writer) << writer.error().message;
+    const auto format = trace::choose_format("paje", input);
+    ASSERT_TRUE(format);
+    const auto counts = (*format)->read(input, {}, **writer);
+    ASSERT_TRUE(counts) << counts.error().message;
+    ASSERT_TRUE((*writer)->finish(0, 0));
+  }
+  std::string path() const { return dir_ / "a"; }
+  Zoomed zoomed(const std::string& op, const std::string& from = "0", const std::string& to = "2",
+                std::uint64_t slices = 2) const {
+    ZoomRequest r;
+    r.input = path();
+    r.from = from;
+    r.to = to;
+    r.slices = slices;
+    r.op = *slicer::Operator::parse(op);
+    auto z = zoom(r);
+    EXPECT_TRUE(z) << z.error().message;
+    return z ? std::move(*z) : Zoomed{};
+  }
+  // Of slice k, leaf l (m is 0, n is 1) and the state of this name.
+  static double value(const Zoomed& z, std::size_t k, std::size_t l, const std::string& state) {
+    const Model& m = z.model;
+    for (std::size_t x = 0; x < m.states; ++x)
+      if (m.state_names[x] == state) return m.values[(k * m.leaves() + l) * m.states + x] * m.unit;
+    ADD_FAILURE() << "no state " << state;
+    return 0;
+  }
+  TempDir dir_;
+};
+
+TEST_F(ZoomPaje, VariablesHaveTheirNames) {
+  const Zoomed z = zoomed("mean:Heat");
+  EXPECT_EQ(z.model.state_names, std::vector<std::string>{"Heat"});
+  EXPECT_DOUBLE_EQ(value(z, 0, 0, "Heat"), (75 * 2 + 25 * 6) / 100.0);
+  EXPECT_DOUBLE_EQ(value(z, 1, 0, "Heat"), 6);
+  EXPECT_DOUBLE_EQ(value(z, 0, 1, "Heat"), 5);
+}
+
+TEST_F(ZoomPaje, AVariableKeepsItsValueFromBeforeTheRange) {
+  // m is in no state since 1.5, n has had its value since 0.
+  const Zoomed z = zoomed("mean:Heat", "1.6", "1.8", 1);
+  EXPECT_DOUBLE_EQ(value(z, 0, 0, "Heat"), 6);
+  EXPECT_DOUBLE_EQ(value(z, 0, 1, "Heat"), 5);
+}
+
+TEST_F(ZoomPaje, EventsAndStatesAreCounted) {
+  const Zoomed z = zoomed("occurrences");
+  EXPECT_DOUBLE_EQ(value(z, 0, 0, "Signal\nping"), 1);
+  EXPECT_DOUBLE_EQ(value(z, 1, 0, "Signal\nping"), 1);
+  EXPECT_DOUBLE_EQ(value(z, 1, 0, "Signal\npong"), 1);
+  EXPECT_DOUBLE_EQ(value(z, 0, 0, "init"), 1);
+  EXPECT_DOUBLE_EQ(value(z, 0, 0, "work"), 1);
+  EXPECT_DOUBLE_EQ(value(z, 1, 0, "work"), 0);
+}
+
+// Where no boundary falls on a slice the events are read: what is no state is None, as in the cells.
+TEST_F(ZoomPaje, TheBaseIsThatOfTheTrace) {
+  const Zoomed z = zoomed("duration", "1.45", "1.95", 1);
+  EXPECT_GT(z.events, 0u);
+  EXPECT_NEAR(value(z, 0, 0, "work"), 0.05 / 0.5, 1e-12);
+  EXPECT_NEAR(value(z, 0, 0, "None"), 0.45 / 0.5, 1e-12);
+  // Beginning where nothing is open.
+  EXPECT_NEAR(value(zoomed("duration", "1.71", "1.95", 1), 0, 0, "None"), 1, 1e-12);
+}
+
+}  // namespace zoom_imported_test
+}  // namespace margay::app
