@@ -37,7 +37,7 @@ bool Budget::tell(const wire::Slices& slices) {
 }
 
 void Budget::decide(TimeNs now, std::span<Process* const> processes) {
-  if (slice_.value == 0 || share_ <= 0) {
+  if (slice_.value == 0) {
     for (Process* p : processes) p->summing = false;
     return;
   }

@@ -87,20 +87,19 @@ endfunction()
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 
-# margay_test(NAME SOURCES a.cc ... ALONE b.cc ... LINK dep ... LABELS unit THREADS): a GoogleTest program, one ctest entry per test.
+# margay_test(NAME SOURCES a.cc ... LINK dep ... LABELS unit THREADS): a GoogleTest program, one ctest entry per test.
 # LABELS: unit (the default; in unit_tests), mpi (needs mpirun) or e2e (the whole of Margay; runs alone).
 # THREADS: what it tests has threads, or shares memory; it is in threaded_tests, and its label ends in -threads: one label
 # and not two, for gtest_discover_tests makes two properties of a list, and ctest -L takes a part of a name for it.
 function(margay_test NAME)
-  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;ALONE;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)  # a hang, not a slow machine
   endif()
-  add_executable(${NAME} ${ARG_SOURCES} ${ARG_ALONE})
-  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE margay_options margay_test_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
   margay_in_batches(${NAME})
   if("unit" IN_LIST ARG_LABELS)

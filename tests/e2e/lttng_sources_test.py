@@ -96,7 +96,7 @@ class Player(LttngTest):
 
     @again_if_disturbed
     def test_the_thread_that_is_kept_from_the_cpu_is_named(self):
-        self.need_shared_memory(128 << 20)  # of which LTTng's buffers are a share
+        self.need_shared_memory(self.FULL_RINGS_OF_4)  # of which LTTng's buffers are a share
         run = self.run_margay([shutil.which("gst-launch-1.0"), *PLAY], flags=["--lttng=pthread,libc"])
         decoder = wait_for(lambda: self.thread_of(run, "queue0:src"), "the thread that decodes")
         run.wait_for_slices(70)  # of a tenth of a second
