@@ -174,11 +174,15 @@ class End(E2eTest):
 
     def test_the_agent_is_stopped(self):
         # It has records that nobody else has: had it not gone on, "none lost" could not be said.
+        stopped = []
+
         def fault(run, _):
             agent = run.child("margay-node")
             if agent is not None:  # else it has said all already
                 end_process(agent, signal.SIGSTOP)
+                stopped.append(agent)
         self.assertEqual(self.rounds(fault), ROUNDS)
+        self.assertTrue(stopped, "each agent had ended before it could be stopped: nothing was shown")
 
 
 if __name__ == "__main__":
