@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "add_flags.h"
 #include "alerts/alerts_command.h"
 #include "archive/archive_command.h"
 #include "ask_daemon.h"
@@ -115,7 +116,7 @@ int run(int argc, char** argv) {
                                      "Exit code: the job's; 128 + N if signal N ended it; 127 if it was not "
                                      "found, 126 if it could not be run;\n"
                                      "2 if something is wrong with the options (the job was not started).");
-  margay::app::add_common_flags(*run_app, request.flags);
+  margay::app::add_flags(*run_app, margay::app::common_flags(request.flags));
   run_app->add_option(
       "--summary", request.summary,
       "file for the summary at the end (JSON): events produced and where each went, phases, alerts");

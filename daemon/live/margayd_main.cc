@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <google/protobuf/stubs/logging.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "lttng_keeper.h"
 #include "margay/live/pipeline.h"
@@ -58,36 +58,57 @@ void bound_allocator() {
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
+constexpr const char* kAbout =
+    "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the "
+    "archive,\n"
+    "and publishes phases and alerts. `margay run -- COMMAND` starts one for you. By hand, apart from the "
+    "job:\n\n"
+    "  margayd --run night --archive /data/night &\n"
+    "  eval \"$(margay env night)\"      # what the job needs: starts a node agent, sets two variables\n"
+    "  mpirun -np 4 ./app\n\n"
+    "SIGTERM ends it in order; started again with the same --run and --archive it takes up where it left "
+    "off.";
+
+margay::app::Flags flags_of(margay::app::Options& options, margay::app::CommonFlags& common,
+                            std::int64_t& owner_pid, std::int64_t& restarts) {
+  using margay::app::count_flag, margay::app::text_flag;
+  margay::app::Flags flags = margay::app::common_flags(common);
+  flags.insert(flags.begin(),
+               text_flag("--run", "NAME", "name of the run: letters, digits, '-', '_'", options.run));
+  flags.front().required = true;
+  flags.push_back(text_flag("--command", "TEXT", "the job's command line, for people", options.command));
+  flags.push_back(count_flag("--owner-pid",
+                             "end by itself when this process has gone and nothing is left to watch", 0,
+                             std::numeric_limits<int>::max(), owner_pid));
+  flags.push_back(count_flag("--restarts", "how often the owner had to restart this daemon", 0,
+                             std::numeric_limits<std::uint32_t>::max(), restarts));
+  return flags;
+}
+
+int wrong_use(const margay::Error& error) {
+  std::fprintf(stderr, "margayd: %s\n", error.message.c_str());
+  return 2;
+}
+
 int run(int argc, char** argv) {
   bound_allocator();
-  CLI::App app{
-      "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the "
-      "archive,\n"
-      "and publishes phases and alerts. `margay run -- COMMAND` starts one for you. By hand, apart from the "
-      "job:\n\n"
-      "  margayd --run night --archive /data/night &\n"
-      "  eval \"$(margay env night)\"      # what the job needs: starts a node agent, sets two variables\n"
-      "  mpirun -np 4 ./app\n\n"
-      "SIGTERM ends it in order; started again with the same --run and --archive it takes up where it left "
-      "off."};
   margay::app::Options options;
-  margay::app::CommonFlags flags;
-  margay::app::add_common_flags(app, flags);
-  app.add_option("--run", options.run, "name of the run: letters, digits, '-', '_'")->required();
-  app.add_option("--command", options.command, "the job's command line, for people");
-  app.add_option("--owner-pid", options.owner_pid,
-                 "end by itself when this process has gone and nothing is left to watch");
-  app.add_option("--restarts", options.restarts, "how often the owner had to restart this daemon");
-  app.set_version_flag("--version", MARGAY_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+  margay::app::CommonFlags common;
+  std::int64_t owner_pid = 0, restarts = 0;
+  const margay::app::Flags flags = flags_of(options, common, owner_pid, restarts);
+  const auto asked = margay::app::parse_flags(flags, argc, argv);
+  if (!asked) return wrong_use(asked.error());
+  if (*asked == margay::app::Asked::kHelp) {
+    std::fputs(margay::app::flags_help("margayd", kAbout, flags).c_str(), stdout);
+    return 0;
   }
-  if (auto ok = margay::app::apply_flags(flags, options); !ok) {
-    std::fprintf(stderr, "margayd: %s\n", ok.error().message.c_str());
-    return 2;
+  if (*asked == margay::app::Asked::kVersion) {
+    std::puts(MARGAY_VERSION);
+    return 0;
   }
+  options.owner_pid = static_cast<int>(owner_pid);
+  options.restarts = static_cast<std::uint32_t>(restarts);
+  if (auto ok = margay::app::apply_flags(common, options); !ok) return wrong_use(ok.error());
   margay::log::Options log_options;
   log_options.program = "margayd";
   log_options.level = options.log_level;

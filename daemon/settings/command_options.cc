@@ -1,53 +1,46 @@
 #include "margay/settings/command_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include "margay/settings/config.h"
 
 namespace margay::app {
 
-void add_common_flags(CLI::App& app, CommonFlags& f) {
-  app.add_option(
-      "--config", f.config,
-      "configuration file (TOML); every key is explained in the shipped margay.toml; flags override it");
-  app.add_option("--slice", f.slice,
-                 "duration of a timeslice, e.g. 100ms (the default): what is shorter is not told apart");
-  app.add_option("--archive", f.archive,
-                 "directory for the run's archive; made if missing (default: margay-RUN here)");
-  app.add_option("--alerts", f.alerts, "file for alerts: one JSON object a line, written as they happen");
-  app.add_option(
-      "--p", f.p,
-      "gain/loss ratio of the partition shown, 0 (every detail) to 1 (one aggregate), or auto (the default): "
-      "just above the noise");
-  app.add_option(
-      "--operator", f.op,
-      "what the model shown is made of: duration (time in states, the default), occurrences, bytes, "
-      "messages, mean:VARIABLE. Phases and alerts rest on durations all the same");
-  app.add_flag("--no-raw", f.no_raw, "keep the model only, not every single event");
-  app.add_flag("--every-call", f.every_call,
-               "record every call one by one, whatever it costs the job: processes that call very often are "
-               "summed otherwise (node.record_budget)");
-  app.add_option("--capture", f.capture, "file for every message as it came in (to find faults in Margay)")
-      ->group("");
+Flags common_flags(CommonFlags& f) {
+  Flags flags = {
+      text_flag(
+          "--config", "FILE",
+          "configuration file (TOML); every key is explained in the shipped margay.toml; flags override it",
+          f.config),
+      text_flag("--slice", "DURATION",
+                "duration of a timeslice, e.g. 100ms (the default): what is shorter is not told apart",
+                f.slice),
+      text_flag("--archive", "DIR",
+                "directory for the run's archive; made if missing (default: margay-RUN here)", f.archive),
+      text_flag("--alerts", "FILE", "file for alerts: one JSON object a line, written as they happen",
+                f.alerts),
+      text_flag("--p", "P",
+                "gain/loss ratio of the partition shown, 0 (every detail) to 1 (one aggregate), or auto (the "
+                "default): just above the noise",
+                f.p),
+      text_flag(
+          "--operator", "OPERATOR",
+          "what the model shown is made of: duration (time in states, the default), occurrences, bytes, "
+          "messages, mean:VARIABLE. Phases and alerts rest on durations all the same",
+          f.op),
+      switch_flag("--no-raw", "keep the model only, not every single event", f.no_raw),
+      switch_flag("--every-call",
+                  "record every call one by one, whatever it costs the job: processes that call very often "
+                  "are summed otherwise (node.record_budget)",
+                  f.every_call),
+      text_flag("--capture", "FILE", "file for every message as it came in (to find faults in Margay)",
+                f.capture),
+  };
+  flags.back().hidden = true;
+  return flags;
 }
 
 std::vector<std::string> CommonFlags::to_arguments() const {
-  std::vector<std::string> out;
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (value.empty()) return;
-    out.emplace_back(flag);
-    out.push_back(value);
-  };
-  add("--config", config);
-  add("--slice", slice.value_or(""));
-  add("--archive", archive);
-  add("--alerts", alerts);
-  add("--p", p.value_or(""));
-  add("--operator", op.value_or(""));
-  add("--capture", capture);
-  if (no_raw) out.emplace_back("--no-raw");
-  if (every_call) out.emplace_back("--every-call");
-  return out;
+  CommonFlags copy = *this;
+  return given_arguments(common_flags(copy));
 }
 
 Status apply_flags(const CommonFlags& f, Options& o) {

@@ -129,8 +129,8 @@ bool Run::prepare() {
   const std::string command = command_text(request_.command);
 
   daemon_.what = "the daemon";
-  daemon_.options.arguments = {
-      parts_.daemon, "--run", place_.run, "--command", command, "--owner-pid", std::to_string(getpid())};
+  daemon_.options.arguments = {parts_.daemon,          "--run",       place_.run,
+                               "--command=" + command, "--owner-pid", std::to_string(getpid())};
   for (auto& a : flags_.to_arguments()) daemon_.options.arguments.push_back(a);
   node_.what = "the node agent";
   node_.options.arguments = {parts_.node,

@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "margay/base/result.h"
+#include "margay/settings/flags.h"
 #include "options.h"
-
-namespace CLI {
-class App;
-}
 
 namespace margay::app {
 
@@ -29,7 +26,8 @@ struct CommonFlags {
   std::vector<std::string> to_arguments() const;
 };
 
-void add_common_flags(CLI::App& app, CommonFlags& flags);
+// Their rows, which set the members of `flags`.
+Flags common_flags(CommonFlags& flags);
 // Errors: kInvalidArgument, kNotFound, with file, line and key where the configuration is at fault.
 Status apply_flags(const CommonFlags& flags, Options& options);
 
