@@ -27,16 +27,22 @@ namespace {
 
 constexpr int kAttempts = 5;  // to open what somebody is writing
 constexpr const char* kMarkerName = "MARGAY";
+constexpr const char* kUnnamed = ".new";  // behind the marker's name while it is written
+constexpr const char* kDatabaseName = "db";
 constexpr const char* kMarkerText = "Margay archive, format ";
 
 std::string marker(const std::string& path) {
   return path + "/" + kMarkerName;
 }
 std::string database(const std::string& path) {
-  return path + "/db";
+  return path + "/" + kDatabaseName;
 }
 tl::unexpected<Error> system_error(const std::string& path, int error) {
   return fail(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(error));
+}
+
+tl::unexpected<Error> cut_short(const std::string& path, const char* lacks) {
+  return fail(ErrorCode::kNotFound, path + ": " + lacks + "; its creation was cut short");
 }
 
 // Archives that this process has open for writing. POSIX drops a process's locks on a file as soon as it
@@ -89,7 +95,7 @@ void sync_directory(const fs::path& path) {
 // The marker goes to the disk before RocksDB begins: a directory with a database and no marker is not ours.
 Status write_marker(const std::string& path) {
   const std::string text = kMarkerText + std::to_string(Archive::kFormat) + "\n";
-  const std::string name = marker(path) + ".new";
+  const std::string name = marker(path) + kUnnamed;
   const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return system_error(name, errno);
   const bool good =
@@ -101,6 +107,21 @@ Status write_marker(const std::string& path) {
   // The entries in the directories too, or a loss of power could take away what `sync` promised.
   for (const fs::path& dir : {fs::path(path), fs::absolute(path).parent_path()}) sync_directory(dir);
   return {};
+}
+
+// The first entry of the directory that is none of those which create() makes before the archive holds a run;
+// "": there is none. The database comes after its marker: without one it is not ours.
+Result<std::string> first_foreign(const std::string& path) {
+  std::error_code ec;
+  const bool marked = fs::exists(marker(path), ec);
+  for (fs::directory_iterator it(path, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    const bool ours = name == kMarkerName || name == std::string(kMarkerName) + kUnnamed ||
+                      (marked && name == kDatabaseName);
+    if (!ours) return name;
+  }
+  if (ec) return fail(ErrorCode::kIo, path + ": " + ec.message());
+  return std::string();
 }
 
 // The format of the archive in `path`.
@@ -115,10 +136,13 @@ Result<std::uint32_t> check_marker(const std::string& path) {
                 path + ": is a file, not an archive (an archive is a directory)");
   const int fd = ::open(marker(path).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    if (errno == ENOENT)
-      return fail(ErrorCode::kInvalidArgument,
-                  path + ": is not a Margay archive (it has no file '" + kMarkerName + "')");
-    return system_error(marker(path), errno);
+    if (errno != ENOENT) return system_error(marker(path), errno);
+    std::error_code ec;
+    if (fs::is_empty(path, ec)) return fail(ErrorCode::kNotFound, path + ": no such archive, it is empty");
+    const auto foreign = first_foreign(path);
+    if (foreign && foreign->empty()) return cut_short(path, "has no marker");
+    return fail(ErrorCode::kInvalidArgument,
+                path + ": is not a Margay archive (it has no file '" + kMarkerName + "')");
   }
   char text[64];
   const ssize_t n = ::read(fd, text, sizeof(text));
@@ -286,7 +310,7 @@ Status Archive::Impl::open_database(bool create) {
     }
     std::error_code ec;
     if (!create && !fs::exists(database(path) + "/CURRENT", ec) && !ec)
-      return fail(ErrorCode::kCorrupt, path + ": has no database; its creation was cut short");
+      return cut_short(path, "has no database");
     return rocks_error(s, path);
   }
   db.reset(raw);
@@ -299,19 +323,24 @@ Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const 
                                                  const ArchiveOptions& options) {
   if (Status s = check(run); !s) return fail(s.error(), path);
   std::error_code ec;
-  if (fs::exists(marker(path), ec))
-    return fail(ErrorCode::kInvalidArgument, path + ": is an archive already; give another directory");
+  if (fs::exists(marker(path), ec)) {
+    // One that holds no run was never handed to anybody: it is finished here.
+    const auto there = open(path, Mode::kWrite, options);
+    if (there)
+      return fail(ErrorCode::kInvalidArgument, path + ": is an archive already; give another directory");
+    if (there.error().code != ErrorCode::kNotFound) return tl::unexpected(there.error());
+  }
   std::vector<fs::path> made;  // the innermost first
   for (fs::path p = fs::absolute(path).lexically_normal(); p.has_relative_path() && !fs::exists(p, ec);
        p = p.parent_path())
     made.push_back(p);
   if (Status s = make_private_directory(path); !s) return tl::unexpected(s.error());
   for (const fs::path& p : made) sync_directory(p.parent_path());
-  const bool empty = fs::is_empty(path, ec);
-  if (ec) return fail(ErrorCode::kIo, path + ": " + ec.message());
-  if (!empty)
+  const auto foreign = first_foreign(path);
+  if (!foreign) return tl::unexpected(foreign.error());
+  if (!foreign->empty())
     return fail(ErrorCode::kInvalidArgument,
-                path + ": is not empty; an archive wants a directory of its own");
+                path + ": is not empty (" + *foreign + "); an archive wants a directory of its own");
   if (Status s = write_marker(path); !s) return fail(s.error().code, s.error().message);
   auto impl = std::make_unique<Impl>();
   impl->format = kFormat;

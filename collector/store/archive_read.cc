@@ -95,7 +95,7 @@ Status Archive::Impl::read_writer_state() {
   std::string value;
   const auto run = get({}, kMeta, kRunKey, value);
   if (!run) return fail(run.error().code, run.error().message);
-  if (!*run) return corrupt("holds no run; its creation was cut short");
+  if (!*run) return fail(ErrorCode::kNotFound, "holds no run; its creation was cut short");
   RunMeta meta;
   if (Status s = decode_untrusted(value, meta); !s) return s;
   levels = meta.levels;

@@ -17,6 +17,7 @@ namespace margay::store {
 namespace {
 
 constexpr const char* kMarker = "MARGAY";
+constexpr const char* kUnnamed = "MARGAY.new";  // the marker while it is written
 constexpr const char* kRemoving =
     "MARGAY.removing";  // what is left of an archive whose removal was cut short
 constexpr const char* kDatabase = "db";
@@ -87,6 +88,7 @@ tl::unexpected<Error> foreign(const std::string& path, const std::string& name) 
 struct Doomed {
   Descriptor top, database;
   bool has_marker = false;
+  bool has_unnamed = false;
   std::vector<std::string> files;   // of the database
   std::vector<std::string> beside;  // of the archive's directory, to go with it
 
@@ -111,13 +113,14 @@ Status look(const std::string& path, Doomed& d, const std::vector<std::string>& 
     return std::find(files.begin(), files.end(), name) != files.end();
   };
   d.has_marker = has(kMarker);
-  if (!d.has_marker && !has(kRemoving))
+  d.has_unnamed = has(kUnnamed);
+  if (!d.has_marker && !d.has_unnamed && !has(kRemoving))
     return fail(ErrorCode::kInvalidArgument,
                 path + ": is not a Margay archive (it has no file '" + kMarker + "')");
   for (const std::string& name : files)
     if (std::find(also.begin(), also.end(), name) != also.end())
       d.beside.push_back(name);
-    else if (name != kMarker && name != kRemoving)
+    else if (name != kMarker && name != kUnnamed && name != kRemoving)
       return foreign(path, name);
   for (const std::string& name : others)
     if (name != kDatabase || d.database.get() < 0) return foreign(path, name);
@@ -171,6 +174,8 @@ Status Archive::remove(const std::string& given, const std::vector<std::string>&
   }
   if (d.has_marker && ::renameat(d.top.get(), kMarker, d.top.get(), kRemoving) != 0)
     return system_error(path, errno);
+  if (d.has_unnamed)
+    if (Status s = unlink_in(d.top, path, kUnnamed, 0); !s) return s;
   ::fsync(d.top.get());
   for (const std::string& name : d.files)
     if (name != kLock)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <utility>
@@ -127,10 +126,9 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options, const Clock& 
   archive_options.memory_bytes = o.store_memory_bytes;
   archive_options.disk_budget = o.disk_budget_bytes;
 
-  std::error_code ec;
-  const bool exists = std::filesystem::exists(o.archive, ec) && !std::filesystem::is_empty(o.archive, ec);
-  auto archive = exists ? store::Archive::open(o.archive, store::Mode::kWrite, archive_options)
-                        : store::Archive::create(o.archive, new_run(o, p->clock_), archive_options);
+  auto archive = store::Archive::open(o.archive, store::Mode::kWrite, archive_options);
+  const bool exists = archive || archive.error().code != ErrorCode::kNotFound;
+  if (!exists) archive = store::Archive::create(o.archive, new_run(o, p->clock_), archive_options);
   if (!archive) return tl::unexpected(archive.error());
   p->archive_ = std::move(*archive);
   auto resume = p->archive_->load(load_bounds());

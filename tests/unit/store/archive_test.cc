@@ -518,15 +518,28 @@ TEST(ArchiveErrors, NewerFormatSaysSo) {
                             std::to_string(Archive::kFormat));
 }
 
-TEST(ArchiveErrors, CreationCutShortIsTold) {
+TEST(ArchiveErrors, CreationCutShortIsToldAndFinishedByTheNext) {
   const TempDir dir;
   std::filesystem::create_directory(dir / "a");
   std::ofstream(dir / "a/MARGAY") << "Margay archive, format 1\n";
   for (const Mode mode : {Mode::kReadOnly, Mode::kWrite}) {
     const auto r = Archive::open(dir / "a", mode);
     ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code, ErrorCode::kNotFound);
     EXPECT_NE(message(r).find("its creation was cut short"), std::string::npos) << message(r);
   }
+  const auto finished = must(Archive::create(dir / "a", example_run()));
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->load()->run, example_run());
+  // One that holds a run is nobody's to make again; nor is what the archive does not know.
+  EXPECT_NE(message(Archive::create(dir / "a", example_run())).find("by this process"), std::string::npos);
+  std::filesystem::create_directories(dir / "b/db");
+  EXPECT_NE(message(Archive::create(dir / "b", example_run())).find("is not empty (db)"), std::string::npos);
+}
+
+TEST(ArchiveErrors, AnArchiveIsNotMadeAgain) {
+  const TempDir dir;
+  static_cast<void>(must(Archive::create(dir / "a", example_run())));
   EXPECT_NE(message(Archive::create(dir / "a", example_run())).find("is an archive already"),
             std::string::npos);
 }

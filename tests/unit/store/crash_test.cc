@@ -140,6 +140,20 @@ TEST(ArchiveCrash, KilledAtAnyMomentItHoldsExactlyOneWholeCutAndNothingAcknowled
   }
 }
 
+// The child dies at its `cut`-th call that changes something. Returns how many cuts were acknowledged before.
+std::uint64_t cut_at(const char* how, const std::string& disk, const std::string& book, std::uint64_t cut,
+                     const std::string& place) {
+  // In directories that have to be made as well.
+  Child child(
+      how, disk + "/jobs/today/a",
+      {std::string("LD_PRELOAD=") + MARGAY_POWER, "MARGAY_POWER_ROOT=" + disk, "MARGAY_POWER_LOG=" + book,
+       "MARGAY_POWER_CUT=" + std::to_string(cut), "ASAN_OPTIONS=verify_asan_link_order=0"});
+  const std::uint64_t acknowledged = child.hear_all();
+  const int status = child.wait();
+  EXPECT_TRUE(WIFSIGNALED(status)) << place << ": it ended by itself, " << WEXITSTATUS(status);
+  return acknowledged;
+}
+
 // What is left of an archive that is written, at random calls, when the power goes: of `rounds` cuts of
 // power, one after the other. Returns how many acknowledged cuts were missing.
 std::uint64_t power_cuts(const char* how, int rounds, std::uint64_t seed) {
@@ -153,22 +167,12 @@ std::uint64_t power_cuts(const char* how, int rounds, std::uint64_t seed) {
     const std::string book = dir / ("book" + std::to_string(round));
     // Now and then soon: while it is made, opened, or recovers.
     const std::uint64_t cut = 1 + random() % (round % 3 == 0 ? 60 : 300);
-    // In directories that have to be made as well.
-    Child child(
-        how, disk + "/jobs/today/a",
-        {std::string("LD_PRELOAD=") + MARGAY_POWER, "MARGAY_POWER_ROOT=" + disk, "MARGAY_POWER_LOG=" + book,
-         "MARGAY_POWER_CUT=" + std::to_string(cut), "ASAN_OPTIONS=verify_asan_link_order=0"});
-    const std::uint64_t acknowledged = last + child.hear_all();
-    const int status = child.wait();
-    EXPECT_TRUE(WIFSIGNALED(status)) << place << ": it ended by itself, " << WEXITSTATUS(status);
+    const std::uint64_t acknowledged = last + cut_at(how, disk, book, cut, place);
     const std::string left = dir / ("disk" + std::to_string(round));
     EXPECT_EQ(test::make_power_image(book, disk, left, round % 2 == 0 ? &random : nullptr), "") << place;
     disk = left;
     const std::string path = disk + "/jobs/today/a";
-    if (acknowledged == 0) {  // nothing was promised
-      std::filesystem::remove_all(disk + "/jobs");
-      continue;
-    }
+    if (acknowledged == 0) continue;  // nothing was promised
     std::uint64_t sequence = 0;
     // Opened as a daemon does, which reads the log.
     const auto archive = Archive::open(path, Mode::kWrite);
@@ -187,6 +191,37 @@ std::uint64_t power_cuts(const char* how, int rounds, std::uint64_t seed) {
     if (::testing::Test::HasFailure()) break;
   }
   return missing;
+}
+
+// Of a kill all is left that was written, of a loss of power what was confirmed.
+TEST(ArchivePower, ACreationThatIsCutShortAtAnyCallIsFinishedByTheNext) {
+  const TempDir dir("/dev/shm");
+  std::uint64_t acknowledged = 0;
+  std::uint64_t cut = 1;
+  for (; acknowledged == 0 && !HasFailure(); ++cut) {
+    ASSERT_LT(cut, 1000u) << "it never acknowledged anything";
+    const std::string place = "cut " + std::to_string(cut), disk = dir / "disk", left = dir / "left",
+                      book = dir / "book";
+    for (const std::string& path : {disk, left, book}) std::filesystem::remove_all(path);
+    std::filesystem::create_directory(disk);
+    acknowledged = cut_at("synced", disk, book, cut, place);
+    EXPECT_EQ(test::make_power_image(book, disk, left), "") << place;
+    if (acknowledged > 0) break;
+    for (const std::string& path : {disk + "/jobs/today/a", left + "/jobs/today/a"}) {
+      // As a daemon takes it.
+      auto archive = Archive::open(path, Mode::kWrite);
+      if (!archive && archive.error().code == ErrorCode::kNotFound)
+        archive = Archive::create(path, example_run());
+      ASSERT_TRUE(archive) << place << ": " << archive.error().message;
+      EXPECT_EQ((*archive)->load()->run, example_run()) << place;
+      EXPECT_TRUE((*archive)->commit(testing::numbered_cut(1), true)) << place;
+      archive->reset();
+      std::uint64_t sequence = 0;
+      expect_one_whole_cut(path, &sequence);
+      EXPECT_EQ(sequence, 1u) << place;
+    }
+  }
+  EXPECT_GT(cut, 10u) << "creation takes more than that";
 }
 
 TEST(ArchivePower, NothingAcknowledgedIsLostWhateverTheDiskHadNotConfirmed) {

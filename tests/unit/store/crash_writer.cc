@@ -93,9 +93,9 @@ int run(const std::string& what, const std::string& dir) {
   ArchiveOptions options;
   const bool power = what == "power" || what == "synced";
   if (power) options.memory_bytes = std::size_t{8} << 20;  // so that it often begins a new log
-  const auto archive = power && !std::filesystem::exists(dir + "/MARGAY")
-                           ? Archive::create(dir, testing::example_run(), options)
-                           : Archive::open(dir, Mode::kWrite, options);
+  auto archive = Archive::open(dir, Mode::kWrite, options);
+  if (power && !archive && archive.error().code == ErrorCode::kNotFound)
+    archive = Archive::create(dir, testing::example_run(), options);
   if (!archive) {
     std::fprintf(stderr, "%s\n", archive.error().message.c_str());
     return 2;

@@ -15,8 +15,9 @@ namespace margay::store::testing {
 
 class TempDir {
  public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "margay-store-XXXXXX").string();
+  // `above`: /dev/shm, say, where a sync costs nothing.
+  explicit TempDir(const std::filesystem::path& above = std::filesystem::temp_directory_path()) {
+    std::string name = (above / "margay-store-XXXXXX").string();
     if (mkdtemp(name.data())) path_ = name;
   }
   ~TempDir() {

@@ -50,11 +50,14 @@ class Archive {
   // A read of columns that would take more memory than this is refused.
   static constexpr std::size_t kLargestRead = std::size_t{1} << 30;
 
-  // Makes the directory, or takes an empty one, and opens it for writing. The three fixed states are in it.
-  // Errors: kInvalidArgument (the directory holds something, `run` is out of its bounds), kIo.
+  // Makes the directory, or takes an empty one or one in which an earlier call was cut short (a kill, a loss
+  // of power), and opens it for writing. The three fixed states are in it. Errors: kInvalidArgument (the
+  // directory holds something else, `run` is out of its bounds), kUnavailable (somebody else is making it),
+  // kIo.
   static Result<std::unique_ptr<Archive>> create(const std::string& path, const RunMeta& run,
                                                  const ArchiveOptions& options = {});
-  // Errors: kNotFound (no such archive), kInvalidArgument (not an archive), kVersion (written by a newer
+  // Errors: kNotFound (no such archive, or one that create() was not done with: it holds nothing yet, and
+  // create() takes it), kInvalidArgument (not an archive), kVersion (written by a newer
   // Margay), kUnavailable (kWrite, kReadOnly: locked by a writer, whose pid is told; kBeside: the writer
   // changed its files at each of some attempts), kCorrupt, kIo (permission, disk full).
   static Result<std::unique_ptr<Archive>> open(const std::string& path, Mode mode,
