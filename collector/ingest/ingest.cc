@@ -439,7 +439,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
   if (batch.first() > account.next) {
     if (stream->waits) return;  // what lies between waits for room, and is sent again before this
     gap_ended = true;
-    if (source.epoch > stream->epoch && stream->began) {
+    if (stream->epoch != 0 && source.epoch > stream->epoch) {
       // The agent that had the missing records is gone.
       give_up(source, *stream, batch.first(), gap_end(batch, source, covered));
     } else if (!stream->gap_since) {

@@ -27,7 +27,6 @@ bool Ingest::take_batch(const wire::EventBatch& batch, Source& source, Stream& s
     return false;
   }
   stream.epoch = source.epoch;
-  stream.began = true;
   if (!decoded) {
     // These records arrived, and cannot be understood: rejected, and what they hid is unknown.
     ++counters_.bad_batches;

@@ -202,7 +202,6 @@ Status IngestStage::restore(const store::Resume& resume) {
     if (s == sources.end()) continue;
     ingest::Stream& stream = s->streams[r.stream];
     stream.epoch = r.epoch;
-    stream.began = true;
     stream.account = to_account(r);
     for (std::uint32_t i = 0; i < owner.size(); ++i)
       if (owner[i] == std::pair(r.source, r.stream)) stream.leaf = LeafIndex(i);

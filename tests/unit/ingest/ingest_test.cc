@@ -54,6 +54,24 @@ TEST(Ingest, GapGivenUpAfterANewEpochIsUnknownUpToTheNextRecord) {
   EXPECT_EQ(total(rig, rig.ingest.sources().at(SourceId(1)).states[kRecv]), milliseconds(170).value);
 }
 
+// The first batch was lost on the way, and the collector killed before it came again: its agent still has it.
+TEST(Ingest, AHoleBeforeAllThatIsKnownOfAStreamIsNoLossToTheNextCollector) {
+  auto rig = std::make_unique<Rig>();
+  const FakeSource s = two_calls();
+  rig->now = at(500);
+  rig->receive(s.hello());
+  rig->receive(s.batch(2, 2));
+  EXPECT_EQ(rig->account().next, 0u);
+  rig = std::make_unique<Rig>(*rig, at(600));  // from a cut of that moment
+  rig->receive(s.hello());
+  rig->receive(s.batch(2, 2));
+  EXPECT_EQ(rig->account().wire_lost, 0u);
+  rig->receive(s.batch(0, 2));
+  rig->receive(s.batch(2, 2));
+  EXPECT_EQ(rig->account().modelled, 4u);
+  EXPECT_TRUE(rig->account().balanced());
+}
+
 TEST(Ingest, GapGivenUpAfterWaiting) {
   Rig rig;
   const FakeSource s = two_calls();

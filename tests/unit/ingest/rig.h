@@ -84,7 +84,6 @@ struct Rig {
       for (const auto& [index, stream] : s.streams) {
         Stream& t = r.streams[index];
         t.epoch = stream.epoch;
-        t.began = true;
         t.account = stream.account;
         for (std::uint32_t i = 0; i < old.ingest.leaf_owner().size(); ++i)
           if (old.ingest.leaf_owner()[i] == std::pair(id, index)) t.leaf = LeafIndex(i);

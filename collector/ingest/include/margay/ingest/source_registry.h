@@ -76,13 +76,12 @@ const char* to_string(Condition c);
 struct Stream {
   LeafIndex leaf{};
   std::string name;         // of the thread, where its source tells
-  std::uint32_t epoch = 0;  // of the records accepted last
+  std::uint32_t epoch = 0;  // of the records accepted last; 0: none were
   Account account;
   std::uint64_t summed = 0;  // events that its probe summed, ever; they are in no account
   bool summing = false;
   std::uint32_t probe_clock_error_ns = 0;  // the most that was told
   TimeNs covered{};                        // trace time: no record before it is still to come
-  bool began = false;
   // Its next record is known, and later than what the slicer takes by now (slicer::Slicer::limit): `covered`
   // is when. It is asked for again once there is room; of the agent of this epoch.
   std::optional<std::uint32_t> waits;
