@@ -443,7 +443,7 @@ void Ingest::on_batch(const wire::EventBatch& batch, const std::string& agent, T
       // The agent that had the missing records is gone.
       give_up(source, *stream, batch.first(), gap_end(batch, source, covered));
     } else if (!stream->gap_since) {
-      stream->gap_since = now;
+      stream->gap_since = source.asked = now;
       ++counters_.gaps_pending;
       wants_hello(agent, source.id);
       return;

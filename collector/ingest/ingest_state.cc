@@ -9,6 +9,8 @@ namespace {
 constexpr DurationNs kTellTaken = milliseconds(200);
 // An agent that is asked for what waits for room takes so long to send it.
 constexpr DurationNs kAskAgain = milliseconds(100);
+// What is missing comes by itself as a rule, behind what has overtaken it: asking makes the agent send more.
+constexpr DurationNs kAskForMissing = milliseconds(500);
 }  // namespace
 
 TimeNs Ingest::latest(TimeNs now) const {
@@ -31,7 +33,7 @@ void Ingest::tick(TimeNs now) {
     told_ = now;
   }
   listen(now);
-  ask_for_what_waits(now);
+  ask_for_records(now);
   ask_clocks(now);
   if (now >= next_look_) {
     next_look_ = now + seconds(1);
@@ -52,12 +54,19 @@ void Ingest::listen(TimeNs now) {
   }
 }
 
-void Ingest::ask_for_what_waits(TimeNs now) {
+// The request, or what came of it, may be lost as well: as long as records are missing they are asked for.
+void Ingest::ask_for_records(TimeNs now) {
   const TimeNs limit = slicer_.limit();
   for (auto& [id, source] : sources_) {
-    bool due = source.end_waits && *source.end_waits < limit;
-    for (const auto& [index, stream] : source.streams) due = due || (stream.waits && stream.covered < limit);
-    if (!due || now - source.asked < kAskAgain) continue;
+    if (source.ended) continue;
+    bool room = source.end_waits && *source.end_waits < limit, missing = false;
+    for (const auto& [index, stream] : source.streams) {
+      room = room || (stream.waits && stream.covered < limit);
+      missing = missing || (stream.gap_since && !source.silent);
+    }
+    const bool due =
+        (room && now - source.asked >= kAskAgain) || (missing && now - source.asked >= kAskForMissing);
+    if (!due) continue;
     source.asked = now;
     wants_hello(source.agent, id);
   }

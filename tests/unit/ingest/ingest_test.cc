@@ -72,6 +72,34 @@ TEST(Ingest, AHoleBeforeAllThatIsKnownOfAStreamIsNoLossToTheNextCollector) {
   EXPECT_TRUE(rig->account().balanced());
 }
 
+// Neither the request for it nor what is sent again need arrive: while other streams move, the agent does not
+// send it again by itself.
+TEST(Ingest, WhatIsMissingIsAskedForUntilItCame) {
+  Rig rig;
+  const FakeSource s = two_calls();
+  rig.now = at(500);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 1));
+  rig.receive(s.batch(2, 2));
+  const auto asked = [&] {
+    rig.receive(s.batch(4, 0));  // a heartbeat
+    rig.ingest.tick(rig.now);
+    return rig.reply().need_hello_size() == 1;
+  };
+  EXPECT_TRUE(asked()) << "at once";
+  rig.now = rig.now + milliseconds(300);
+  EXPECT_FALSE(asked()) << "it is on its way";
+  for (int again = 0; again < 3; ++again) {
+    rig.now = rig.now + milliseconds(500);
+    EXPECT_TRUE(asked());
+  }
+  rig.receive(s.batch(1, 3));
+  rig.now = rig.now + seconds(1);
+  EXPECT_FALSE(asked());
+  EXPECT_EQ(rig.account().modelled, 4u);
+  EXPECT_EQ(rig.account().wire_lost, 0u);
+}
+
 TEST(Ingest, GapGivenUpAfterWaiting) {
   Rig rig;
   const FakeSource s = two_calls();

@@ -222,7 +222,7 @@ class Ingest {
                            TimeNs now);
   void keep_raw(const wire::EventBatch& batch, const Source& source, const Stream& stream, std::size_t skip,
                 std::size_t until, TimeNs now);
-  void ask_for_what_waits(TimeNs now);
+  void ask_for_records(TimeNs now);
   void give_up(Source& source, Stream& stream, std::uint64_t next, TimeNs t);
   TimeNs gap_end(const wire::EventBatch& batch, const Source& source, TimeNs covered);
   void take_message(const std::string& agent, TimeNs now);

@@ -149,7 +149,7 @@ struct Source {
   std::uint32_t goodbye = 0;  // wire::Goodbye::Reason
   std::optional<TimeNs> end;
   std::optional<TimeNs> end_waits;  // it has said goodbye, later than what the slicer takes by now
-  TimeNs asked{};                   // for what waits (host time of the collector)
+  TimeNs asked{};                   // for what waits or is missing (host time of the collector)
   bool goodbye_acked = false;
   std::uint64_t text_bytes = 0;  // of its names and attributes (Limits::text_bytes)
   bool dirty = true;             // has changed since the last cut
