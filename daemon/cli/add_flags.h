@@ -12,13 +12,19 @@ namespace margay::app {
 // value is an error of CLI11's, with the name of the flag.
 inline void add_flags(CLI::App& app, const Flags& flags) {
   for (const Flag& f : flags) {
-    const auto set = [f](const std::string& value) {
-      if (const Status s = f.set(value); !s) throw CLI::ValidationError(f.name, s.error().message);
+    const auto set = [f](const std::vector<std::string>& values) {
+      for (const std::string& value : values)
+        if (const Status s = f.set(value); !s) throw CLI::ValidationError(f.name, s.error().message);
     };
-    CLI::Option* option = f.value.empty()
-                              ? app.add_flag_callback(
-                                    f.name, [set] { set(""); }, f.help)
-                              : app.add_option_function<std::string>(f.name, set, f.help)->type_name(f.value);
+    CLI::Option* option = nullptr;
+    if (f.value.empty())
+      option = app.add_flag_callback(
+          f.name, [set] { set({""}); }, f.help);
+    else
+      option = app.add_option_function<std::vector<std::string>>(f.name, set, f.help)
+                   ->type_name(f.value)
+                   ->allow_extra_args(false)
+                   ->expected(1, f.repeats ? CLI::detail::expected_max_vector_size : 1);
     if (f.required) option->required();
     if (f.hidden) option->group("");
   }

@@ -1,5 +1,8 @@
 #include "margay/settings/command_options.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "margay/settings/config.h"
 
 namespace margay::app {
@@ -10,6 +13,9 @@ Flags common_flags(CommonFlags& f) {
           "--config", "FILE",
           "configuration file (TOML); every key is explained in the shipped margay.toml; flags override it",
           f.config),
+      list_flag("--set", "KEY=VALUE",
+                "any key of the configuration, by its name: --set store.commit=200ms; may be given again",
+                f.set),
       text_flag("--slice", "DURATION",
                 "duration of a timeslice, e.g. 100ms (the default): what is shorter is not told apart",
                 f.slice),
@@ -43,103 +49,58 @@ std::vector<std::string> CommonFlags::to_arguments() const {
   return given_arguments(common_flags(copy));
 }
 
+namespace {
+
+// Coarser levels that the new slice does not divide give way; those that stay are kept for as long as before,
+// a new one as the coarsest of before that is not coarser.
+Status set_slice(const std::string& slice, Options& o) {
+  const std::vector<DurationNs> levels = o.levels;
+  const auto ages = o.keep.levels;
+  if (Status s = config::set("slice.duration", slice, o); !s) return s;
+  o.levels.resize(1);
+  for (auto level = levels.begin() + 1; level != levels.end(); ++level)
+    if (*level > o.levels.back() && level->value % o.levels.back().value == 0) o.levels.push_back(*level);
+  o.keep.levels.clear();
+  for (const DurationNs level : o.levels) {
+    const auto above = std::upper_bound(levels.begin() + 1, levels.end(), level);
+    const auto at = static_cast<std::size_t>(above - levels.begin()) - 1;
+    o.keep.levels.push_back(at < ages.size() ? ages[at] : std::nullopt);
+  }
+  return {};
+}
+
+// "slice.window=512"
+Status set_key(const std::string& text, Options& o) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return fail(ErrorCode::kInvalidArgument, "expected KEY=VALUE");
+  return config::set(text.substr(0, equals), text.substr(equals + 1), o);
+}
+
+}  // namespace
+
 Status apply_flags(const CommonFlags& f, Options& o) {
-  config::Config c;
-  if (!f.config.empty()) {
-    auto loaded = config::load(f.config);
-    if (!loaded) return tl::unexpected(loaded.error());
-    c = std::move(*loaded);
-  }
-  if (f.slice) {
-    const auto d = config::parse_duration(*f.slice);
-    if (!d) return fail(d.error(), "--slice " + *f.slice);
-    if (*d < milliseconds(10) || *d > seconds(600))
-      return fail(ErrorCode::kInvalidArgument, "--slice " + *f.slice + ": expected 10ms to 10min");
-    // Coarser levels that the new slice does not divide give way to multiples of it.
-    const config::Config before = c;
-    c.slice.duration = *d;
-    std::vector<DurationNs> levels;
-    DurationNs below = *d;
-    for (const DurationNs level : c.slice.levels)
-      if (level > below && level.value % below.value == 0) {
-        levels.push_back(level);
-        below = level;
-      }
-    c.slice.levels = levels;
-    c.store.keep_levels = before.level_ages(c.level_durations());
-  }
-  if (f.p) {
-    if (*f.p == "auto") {
-      c.detect.p.reset();
-    } else {
-      char* end = nullptr;
-      const double p = std::strtod(f.p->c_str(), &end);
-      if (end == f.p->c_str() || *end != '\0' || !(p >= 0 && p <= 1))
-        return fail(ErrorCode::kInvalidArgument, "--p " + *f.p + ": expected auto or a number from 0 to 1");
-      c.detect.p = p;
-    }
-  }
-  const auto op = slicer::Operator::parse(f.op.value_or(c.model.op));
-  if (!op) return fail(op.error(), f.op ? "--operator " + *f.op : "model.operator");
-  o.op = *op;
-  o.levels = c.level_durations();
-  o.window_slices = c.slice.window;
-  o.lateness = c.slice.lateness;
-  o.silence_hold_slices = c.slice.silence_hold;
-  o.commit_period = c.store.commit;
-  o.sync = c.store.sync;
-  o.compact = c.store.cells == "compact";
-  o.raw_events = c.store.raw_events && !f.no_raw;
-  o.raw_resolution = c.store.resolution;
-  if (o.levels[0].value % o.raw_resolution.value != 0)
-    return fail(ErrorCode::kInvalidArgument, "store.resolution of " + config::to_text(o.raw_resolution) +
-                                                 " does not divide slices of " +
-                                                 config::to_text(o.levels[0]));
-  o.store_memory_bytes = c.store.memory.value;
-  o.disk_budget_bytes = c.limits.disk.value;
-  o.disk_keep_free_bytes = c.store.keep_free.value;
-  o.keep = {c.store.keep_raw, c.store.keep_reports, c.level_ages(o.levels)};
-  o.window_memory_bytes = c.limits.memory.value;
-  o.view_memory_bytes = c.limits.views.value;
-  o.limits.sources = c.limits.sources;
-  o.limits.leaves = c.limits.leaves;
-  o.limits.states = c.limits.states;
-  o.limits.cell_bytes = c.limits.cells.value;
+  if (!f.config.empty())
+    if (Status s = config::load(f.config, o); !s) return s;
+  for (const std::string& text : f.set)
+    if (Status s = set_key(text, o); !s) return fail(s.error(), "--set " + text);
+  if (f.slice)
+    if (Status s = set_slice(*f.slice, o); !s) return fail(s.error(), "--slice " + *f.slice);
+  const std::tuple<const char*, const char*, std::optional<std::string>> of_keys[] = {
+      {"--p", "detect.p", f.p},
+      {"--operator", "model.operator", f.op},
+      {"--alerts", "alerts.file", f.alerts.empty() ? std::nullopt : std::optional(f.alerts)}};
+  for (const auto& [flag, key, value] : of_keys)
+    if (value)
+      if (Status s = config::set(key, *value, o); !s) return fail(s.error(), flag + (" " + *value));
+  if (f.no_raw) o.raw_events = false;
+  if (f.every_call) o.record_budget = 0;
   o.limits.measured = o.op != slicer::Operator{};
-  o.p = c.detect.p;
-  o.min_effect = c.detect.min_effect;
-  o.false_alarms_per_day = c.detect.false_alarms_per_day;
-  o.watch_levels = c.detect.every_level;
-  o.min_duration_slices = c.detect.min_duration_slices;
-  o.updates = {c.alerts.update_every, c.alerts.persistent_after};
-  o.idle_states = c.detect.idle_states;
-  o.node_period = c.node.period;
-  o.node_sample = c.node.sample;
-  o.record_budget = f.every_call ? 0 : c.node.record_budget;
-  o.node_memory_bytes = c.node.memory.value;
-  o.lttng = {c.lttng.sub_buffer.value, c.lttng.sub_buffers, c.lttng.memory.value, c.lttng.disk.value,
-             c.lttng.live_timer,       c.lttng.sessions,    c.lttng.rules};
-  o.listen = {c.listen.ingest, c.listen.reports,     c.listen.control,
-              c.listen.keys,   c.listen.connections, c.listen.per_address};
   o.archive = f.archive;
-  o.alerts_file = f.alerts.empty() ? c.alerts.file : f.alerts;
-  o.sinks = {c.alerts.command,
-             c.alerts.webhook,
-             c.alerts.webhook_headers,
-             c.alerts.alertmanager,
-             c.alerts.alertmanager_headers,
-             c.alerts.ca_file,
-             c.alerts.journal,
-             c.alerts.time_limit,
-             c.alerts.retry_for};
+  o.capture = f.capture;
+  if (Status s = config::check(o); !s) return s;
   // What is not there now is said now, also by `margay run`.
   if (const auto sinks = sinks::make_sinks(o.sinks, SystemClock()); !sinks)
     return f.config.empty() ? fail(sinks.error().code, sinks.error().message) : fail(sinks.error(), f.config);
-  o.http_listen = c.http.listen;
-  o.http_hosts = c.http.hosts;
-  o.log_level = log::parse_level(c.log.level).value_or(log::Level::kInfo);
-  o.log_file_bytes = c.log.file_size.value;
-  o.capture = f.capture;
   return {};
 }
 

@@ -81,30 +81,49 @@ std::optional<Value> value_of(const toml::node& node) {
   return Value(std::move(texts));
 }
 
-void read_section(const std::string& section, const toml::table& table, Config& config, Problems& problems) {
+// As a file has it, alone; nothing where it does not parse.
+std::optional<Value> toml_value(const std::string& text) {
+  try {
+    const toml::table table = toml::parse("value = " + text);
+    return table.size() == 1 ? value_of(*table.get("value")) : std::nullopt;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+const Key* find_key(std::string_view full) {
+  for (const Key& k : keys())
+    if (k.full() == full) return &k;
+  return nullptr;
+}
+
+std::string unknown_key(const std::string& section, const std::string& name) {
   std::vector<std::string> names;
   for (const Key& k : keys())
     if (k.section == section) names.push_back(k.name);
+  std::string hint = suggest(name, names);
+  // The right key in the wrong section?
+  for (const Key& k : keys())
+    if (hint.empty() && k.name == name) hint = "; it belongs in [" + k.section + "]";
+  return "unknown key '" + section + "." + name.substr(0, 64) + "'" + hint;
+}
+
+void read_section(const std::string& section, const toml::table& table, Options& options,
+                  Problems& problems) {
   for (const auto& [written, node] : table) {
     const std::string name(written.str());
-    const auto key = std::find_if(keys().begin(), keys().end(),
-                                  [&](const Key& k) { return k.section == section && k.name == name; });
-    if (key == keys().end()) {
-      std::string hint = suggest(name, names);
-      // The right key in the wrong section?
-      for (const Key& k : keys())
-        if (hint.empty() && k.name == name) hint = "; it belongs in [" + k.section + "]";
-      hint.insert(0, "unknown key '" + section + "." + name.substr(0, 64) + "'");
-      problems.add(written.source(), hint);
+    const Key* key = find_key(section + "." + name);
+    if (key == nullptr) {
+      problems.add(written.source(), unknown_key(section, name));
       continue;
     }
     const auto value = value_of(node);
-    if (!value || !key->set(*value, config))
+    if (!value || !key->set(*value, options))
       problems.add(node.source(), key->full() + ": expected " + key->expected + ", got " + shown(node));
   }
 }
 
-void read_table(const toml::table& root, Config& config, Problems& problems) {
+void read_table(const toml::table& root, Options& options, Problems& problems) {
   std::vector<std::string> names;
   for (const Section& s : sections()) names.push_back(s.name);
   for (const auto& [written, node] : root) {
@@ -112,7 +131,7 @@ void read_table(const toml::table& root, Config& config, Problems& problems) {
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     const auto* table = node.as_table();
     if (known && table) {
-      read_section(name, *table, config, problems);
+      read_section(name, *table, options, problems);
       continue;
     }
     std::string hint = suggest(name, names);
@@ -126,7 +145,7 @@ void read_table(const toml::table& root, Config& config, Problems& problems) {
   }
   // Of values that are wrong by themselves nothing can be said together.
   if (problems.any()) return;
-  for (const Conflict& c : find_conflicts(config)) {
+  for (const Conflict& c : find_conflicts(options)) {
     // The line of the key that conflicts, or none when it has its default.
     const auto at = root.at_path(c.key);
     if (at)
@@ -137,10 +156,10 @@ void read_table(const toml::table& root, Config& config, Problems& problems) {
 }
 
 // Errors: kLimit, kInternal. What is wrong with the text goes to `problems`.
-Status read_text(std::string_view text, const std::string& name, Config& config, Problems& problems) {
+Status read_text(std::string_view text, const std::string& name, Options& options, Problems& problems) {
   if (text.size() > kLargestFile) return fail(ErrorCode::kLimit, name + ": is larger than 1 MiB");
   try {
-    read_table(toml::parse(text, std::string_view(name)), config, problems);
+    read_table(toml::parse(text, std::string_view(name)), options, problems);
   } catch (const toml::parse_error& e) {
     problems.add(e.source(), std::string(e.description()));
   } catch (const std::exception& e) {
@@ -178,43 +197,45 @@ void comment(const std::string& text, std::string& out) {
 
 }  // namespace
 
-std::vector<DurationNs> Config::level_durations() const {
-  std::vector<DurationNs> all = {slice.duration};
-  all.insert(all.end(), slice.levels.begin(), slice.levels.end());
-  return all;
-}
-
-std::vector<std::optional<DurationNs>> Config::level_ages(const std::vector<DurationNs>& levels) const {
-  const std::vector<DurationNs> own = level_durations();
-  std::vector<std::optional<DurationNs>> ages;
-  for (const DurationNs level : levels) {
-    std::size_t at = 0;
-    while (at + 1 < own.size() && own[at + 1] <= level) ++at;
-    ages.push_back(at < store.keep_levels.size() ? store.keep_levels[at] : std::nullopt);
-  }
-  return ages;
-}
-
-Result<Config> parse(std::string_view text, const std::string& name) {
-  Config config;
+Status parse(std::string_view text, const std::string& name, Options& options) {
   Problems problems(name);
-  if (Status s = read_text(text, name, config, problems); !s) return tl::unexpected(s.error());
+  if (Status s = read_text(text, name, options, problems); !s) return s;
   if (problems.any()) return fail(ErrorCode::kInvalidArgument, problems.take().front());
-  return config;
+  return {};
 }
 
-Result<Config> load(const std::string& path) {
+Status load(const std::string& path, Options& options) {
   const auto text = read_file(path);
   if (!text) return tl::unexpected(text.error());
-  return parse(*text, path);
+  return parse(*text, path, options);
+}
+
+Status set(std::string_view name, const std::string& value, Options& options) {
+  const Key* key = find_key(name);
+  if (key == nullptr) {
+    const std::size_t dot = name.find('.');
+    if (dot == std::string_view::npos)
+      return fail(ErrorCode::kInvalidArgument, "a key has a section: 'slice.window'");
+    return fail(ErrorCode::kInvalidArgument,
+                clean_utf8(unknown_key(std::string(name.substr(0, dot)), std::string(name.substr(dot + 1)))));
+  }
+  const auto as_written = toml_value(value);
+  if ((as_written && key->set(*as_written, options)) || key->set(Value(value), options)) return {};
+  return fail(ErrorCode::kInvalidArgument, "expected " + key->expected);
+}
+
+Status check(const Options& options) {
+  for (const Conflict& c : find_conflicts(options))
+    return fail(ErrorCode::kInvalidArgument, c.key + ": " + c.message);
+  return {};
 }
 
 std::vector<std::string> problems_of(const std::string& path) {
   const auto text = read_file(path);
   if (!text) return {text.error().message};
-  Config config;
+  Options options;
   Problems problems(path);
-  if (Status s = read_text(*text, path, config, problems); !s) return {s.error().message};
+  if (Status s = read_text(*text, path, options, problems); !s) return {s.error().message};
   return problems.take();
 }
 
@@ -230,7 +251,7 @@ std::string place_of(const std::string& path, std::string_view key) {
   return path;
 }
 
-std::string to_text(const Config& config) {
+std::string to_text(const Options& options) {
   std::string out;
   comment("Margay's configuration: every key, with its default value. A file needs only what differs.", out);
   comment(
@@ -242,13 +263,12 @@ std::string to_text(const Config& config) {
     comment(s.help, out);
     out += "[" + s.name + "]\n";
     bool first = true;
-    for (const Key& k : keys()) {
-      if (k.section != s.name) continue;
+    for (const Key& k : s.keys) {
       if (!first) out += "\n";
       first = false;
       comment(k.help, out);
       comment("Expected: " + k.expected + ".", out);
-      out += k.name + " = " + k.show(config) + "\n";
+      out += k.name + " = " + k.show(options) + "\n";
     }
   }
   return out;

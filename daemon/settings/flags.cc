@@ -60,7 +60,7 @@ Flag text_flag(const char* name, const char* value, const char* help, std::strin
             member = text;
             return Status();
           },
-          [&member]() { return member.empty() ? std::nullopt : std::optional(member); }};
+          [&member] { return member.empty() ? std::vector<std::string>() : std::vector{member}; }};
 }
 
 Flag text_flag(const char* name, const char* value, const char* help, std::optional<std::string>& member) {
@@ -69,23 +69,34 @@ Flag text_flag(const char* name, const char* value, const char* help, std::optio
             member = text;
             return Status();
           },
-          [&member]() { return member; }};
+          [&member] { return member ? std::vector{*member} : std::vector<std::string>(); }};
+}
+
+Flag list_flag(const char* name, const char* value, const char* help, std::vector<std::string>& member) {
+  Flag flag{name, value, help,
+            [&member](const std::string& text) {
+              member.push_back(text);
+              return Status();
+            },
+            [&member] { return member; }};
+  flag.repeats = true;
+  return flag;
 }
 
 Flag count_flag(const char* name, const char* help, std::int64_t least, std::int64_t most,
                 std::int64_t& member) {
-  return {name, "NUMBER", help,
-          [&member, least, most](const std::string& text) -> Status {
-            std::int64_t n = 0;
-            const auto r = std::from_chars(text.data(), text.data() + text.size(), n);
-            if (r.ec != std::errc() || r.ptr != text.data() + text.size() || n < least || n > most)
-              return fail(
-                  ErrorCode::kInvalidArgument,
-                  "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-            member = n;
-            return {};
-          },
-          [&member]() { return member == 0 ? std::nullopt : std::optional(std::to_string(member)); }};
+  return {
+      name, "NUMBER", help,
+      [&member, least, most](const std::string& text) -> Status {
+        std::int64_t n = 0;
+        const auto r = std::from_chars(text.data(), text.data() + text.size(), n);
+        if (r.ec != std::errc() || r.ptr != text.data() + text.size() || n < least || n > most)
+          return fail(ErrorCode::kInvalidArgument, "expected a whole number from " + std::to_string(least) +
+                                                       " to " + std::to_string(most));
+        member = n;
+        return {};
+      },
+      [&member] { return member == 0 ? std::vector<std::string>() : std::vector{std::to_string(member)}; }};
 }
 
 Flag switch_flag(const char* name, const char* help, bool& member) {
@@ -94,7 +105,7 @@ Flag switch_flag(const char* name, const char* help, bool& member) {
             member = true;
             return Status();
           },
-          [&member]() { return member ? std::optional(std::string()) : std::nullopt; }};
+          [&member] { return std::vector<std::string>(member ? 1 : 0); }};
 }
 
 Result<Asked> parse_flags(const Flags& flags, int argc, const char* const* argv) {
@@ -118,7 +129,7 @@ Result<Asked> parse_flags(const Flags& flags, int argc, const char* const* argv)
     if (f->value.empty()) {
       if (equals != std::string::npos) return fail(ErrorCode::kInvalidArgument, name + ": takes no value");
     } else {
-      if (std::find(seen.begin(), seen.end(), f) != seen.end())
+      if (!f->repeats && std::find(seen.begin(), seen.end(), f) != seen.end())
         return fail(ErrorCode::kInvalidArgument, name + ": is given twice");
       if (equals != std::string::npos)
         value = written.substr(equals + 1);
@@ -152,9 +163,9 @@ std::string flags_help(std::string_view program, std::string_view about, const F
 std::vector<std::string> given_arguments(const Flags& flags) {
   std::vector<std::string> out;
   for (const Flag& f : flags)
-    if (const auto value = f.given()) {
+    for (const std::string& value : f.given()) {
       out.push_back(f.name);
-      if (!f.value.empty()) out.push_back(*value);
+      if (!f.value.empty()) out.push_back(value);
     }
   return out;
 }

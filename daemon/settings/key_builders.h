@@ -1,5 +1,5 @@
 // How the kinds of keys are made: what a value must be, how it is read and written. Of this folder only.
-// `at` tells the member, of a Config or a const Config. Pure.
+// `at` tells the member, of Options or const Options. Pure.
 #pragma once
 
 #include <algorithm>
@@ -49,13 +49,13 @@ Key duration_key(const char* section, const char* name, At at, DurationNs least,
           name,
           help,
           "a duration from " + to_text(least) + " to " + to_text(most),
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto* text = std::get_if<std::string>(&v);
             const auto d = text ? duration(*text, least, most) : std::nullopt;
-            if (d) at(c) = *d;
+            if (d) at(o) = *d;
             return d.has_value();
           },
-          [=](const Config& c) { return quoted(to_text(at(c))); }};
+          [=](const Options& o) { return quoted(to_text(at(o))); }};
 }
 template <class At>
 Key size_key(const char* section, const char* name, At at, SizeBytes least, SizeBytes most,
@@ -64,15 +64,15 @@ Key size_key(const char* section, const char* name, At at, SizeBytes least, Size
           name,
           help,
           "a size from " + to_text(least) + " to " + to_text(most),
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto* text = std::get_if<std::string>(&v);
             if (!text) return false;
             const auto s = parse_size(*text);
             if (!s || *s < least || most < *s) return false;
-            at(c) = *s;
+            at(o) = s->value;
             return true;
           },
-          [=](const Config& c) { return quoted(to_text(at(c))); }};
+          [=](const Options& o) { return quoted(to_text(SizeBytes(at(o)))); }};
 }
 template <class At>
 Key count_key(const char* section, const char* name, At at, std::uint32_t least, std::uint32_t most,
@@ -81,13 +81,13 @@ Key count_key(const char* section, const char* name, At at, std::uint32_t least,
           name,
           help,
           "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto* i = std::get_if<std::int64_t>(&v);
             if (!i || *i < least || *i > most) return false;
-            at(c) = static_cast<std::uint32_t>(*i);
+            at(o) = static_cast<std::uint32_t>(*i);
             return true;
           },
-          [=](const Config& c) { return std::to_string(at(c)); }};
+          [=](const Options& o) { return std::to_string(at(o)); }};
 }
 template <class At>
 Key real_key(const char* section, const char* name, At at, double least, double most, const char* help) {
@@ -95,13 +95,13 @@ Key real_key(const char* section, const char* name, At at, double least, double 
           name,
           help,
           "a number from " + number(least) + " to " + number(most),
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto d = real(v);
             if (!d || !(*d >= least && *d <= most)) return false;  // not NaN either
-            at(c) = *d;
+            at(o) = *d;
             return true;
           },
-          [=](const Config& c) { return number(at(c)); }};
+          [=](const Options& o) { return number(at(o)); }};
 }
 template <class At>
 Key bool_key(const char* section, const char* name, At at, const char* help) {
@@ -109,12 +109,12 @@ Key bool_key(const char* section, const char* name, At at, const char* help) {
           name,
           help,
           "true or false",
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto* b = std::get_if<bool>(&v);
-            if (b) at(c) = *b;
+            if (b) at(o) = *b;
             return b != nullptr;
           },
-          [=](const Config& c) { return std::string(at(c) ? "true" : "false"); }};
+          [=](const Options& o) { return std::string(at(o) ? "true" : "false"); }};
 }
 template <class At>
 Key text_key(const char* section, const char* name, At at, const char* expected, const char* help) {
@@ -122,30 +122,38 @@ Key text_key(const char* section, const char* name, At at, const char* expected,
           name,
           help,
           expected,
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto* s = std::get_if<std::string>(&v);
             if (!s || s->size() > kLongestText || s->find('\0') != std::string::npos) return false;
-            at(c) = *s;
+            at(o) = *s;
             return true;
           },
-          [=](const Config& c) { return quoted(at(c)); }};
+          [=](const Options& o) { return quoted(at(o)); }};
 }
-template <class At>
-Key choice_key(const char* section, const char* name, At at, std::vector<std::string> choices,
+// The words, and the value of the member that each stands for; the default is among them.
+template <class T, class At>
+Key choice_key(const char* section, const char* name, At at, std::vector<std::pair<std::string, T>> choices,
                const char* help) {
   std::string expected;
-  for (const std::string& c : choices) expected += (expected.empty() ? "" : ", ") + quoted(c);
+  for (const auto& [word, value] : choices) expected += (expected.empty() ? "" : ", ") + quoted(word);
   return {section,
           name,
           help,
           "one of " + expected,
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto* s = std::get_if<std::string>(&v);
-            if (!s || std::find(choices.begin(), choices.end(), *s) == choices.end()) return false;
-            at(c) = *s;
-            return true;
+            for (const auto& [word, value] : choices)
+              if (s && *s == word) {
+                at(o) = value;
+                return true;
+              }
+            return false;
           },
-          [=](const Config& c) { return quoted(at(c)); }};
+          [=](const Options& o) {
+            for (const auto& [word, value] : choices)
+              if (at(o) == value) return quoted(word);
+            return std::string();
+          }};
 }
 template <class List, class Show>
 std::string show_list(const List& list, Show show) {
@@ -162,20 +170,25 @@ Key list_key(const char* section, const char* name, At at, Good good, const char
           name,
           help,
           expected,
-          [=](const Value& v, Config& c) {
+          [=](const Value& v, Options& o) {
             const auto* texts = std::get_if<Texts>(&v);
             if (!texts || texts->size() > kMostEntries || !std::all_of(texts->begin(), texts->end(), good))
               return false;
-            at(c) = *texts;
+            at(o) = *texts;
             return true;
           },
-          [=](const Config& c) { return show_list(at(c), [](const std::string& s) { return s; }); }};
+          [=](const Options& o) { return show_list(at(o), [](const std::string& s) { return s; }); }};
+}
+
+// The age of nothing is for ever.
+inline std::string show_age(const std::optional<DurationNs>& d) {
+  return d ? to_text(*d) : "forever";
 }
 
 // The member of both, for `at`.
 #define MARGAY_AT(member) \
-  [](auto& c) -> auto& {  \
-    return c.member;      \
+  [](auto& o) -> auto& {  \
+    return o.member;      \
   }
 
 // Keys of [lttng] (keys_lttng.cc) and of [alerts] (keys_alerts.cc).

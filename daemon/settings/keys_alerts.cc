@@ -46,13 +46,13 @@ Key url_key(const char* name, At at, const char* example, const char* help) {
       name,
       help,
       std::string("an http:// or https:// URL without a user, such as \"") + example + "\", or \"\" for none",
-      [=](const Value& v, Config& c) {
+      [=](const Value& v, Options& o) {
         const auto* s = std::get_if<std::string>(&v);
         if (!s || (!s->empty() && !is_url(*s))) return false;
-        at(c) = *s;
+        at(o) = *s;
         return true;
       },
-      [=](const Config& c) { return quoted(at(c)); }};
+      [=](const Options& o) { return quoted(at(o)); }};
 }
 
 Key command_key() {
@@ -67,52 +67,52 @@ Key command_key() {
       "\\\"$MARGAY_ALERT_MESSAGE\\\" me\"].",
       "a list of texts, the program first, such as [\"/usr/local/bin/notify\", \"--team\", \"hpc\"], or "
       "[] for none",
-      [](const Value& v, Config& c) {
+      [](const Value& v, Options& o) {
         const auto* texts = std::get_if<Texts>(&v);
         if (!texts || texts->size() > kMostArguments) return false;
         for (const std::string& t : *texts)
           if (t.size() > kLongestText || t.find('\0') != std::string::npos) return false;
         if (!texts->empty() && texts->front().empty()) return false;
-        c.alerts.command = *texts;
+        o.sinks.command = *texts;
         return true;
       },
-      [](const Config& c) { return show_list(c.alerts.command, [](const std::string& s) { return s; }); }};
+      [](const Options& o) { return show_list(o.sinks.command, [](const std::string& s) { return s; }); }};
 }
 
 }  // namespace
 
 std::vector<Key> alert_keys() {
   return {
-      text_key("alerts", "file", MARGAY_AT(alerts.file), "a path, or \"\" for none",
+      text_key("alerts", "file", MARGAY_AT(alerts_file), "a path, or \"\" for none",
                "Append each alert to this file, one JSON object a line."),
       command_key(),
-      url_key("webhook", MARGAY_AT(alerts.webhook), "https://example.org/hook",
+      url_key("webhook", MARGAY_AT(sinks.webhook), "https://example.org/hook",
               "POST each alert to this URL, as a JSON object: when it begins to fire, and when it is "
               "resolved. A status of 200 to 299 says that it was taken."),
-      text_key("alerts", "webhook_headers", MARGAY_AT(alerts.webhook_headers), "a path, or \"\" for none",
+      text_key("alerts", "webhook_headers", MARGAY_AT(sinks.webhook_headers), "a path, or \"\" for none",
                "Headers for the webhook, from a file that not everybody may read: a line each, such as "
                "Authorization: Bearer TOKEN. It is read anew for each request."),
-      url_key("alertmanager", MARGAY_AT(alerts.alertmanager), "http://127.0.0.1:9093",
+      url_key("alertmanager", MARGAY_AT(sinks.alertmanager), "http://127.0.0.1:9093",
               "A Prometheus Alertmanager, by the URL below which it has /api/v2/alerts. What fires is told "
               "to it each minute; it ends there when it is resolved, or five minutes after the daemon was "
               "last heard."),
-      text_key("alerts", "alertmanager_headers", MARGAY_AT(alerts.alertmanager_headers),
+      text_key("alerts", "alertmanager_headers", MARGAY_AT(sinks.alertmanager_headers),
                "a path, or \"\" for none", "Headers for it, as for the webhook."),
-      text_key("alerts", "ca_file", MARGAY_AT(alerts.ca_file), "a path, or \"\" for the system's",
+      text_key("alerts", "ca_file", MARGAY_AT(sinks.ca_file), "a path, or \"\" for the system's",
                "Certificates (PEM) of those whom https trusts, for both."),
-      bool_key("alerts", "journal", MARGAY_AT(alerts.journal),
+      bool_key("alerts", "journal", MARGAY_AT(sinks.journal),
                "Write each alert to the systemd journal, with fields: journalctl -t margay, journalctl "
                "MARGAY_ALERT_KIND=stall."),
-      duration_key("alerts", "time_limit", MARGAY_AT(alerts.time_limit), milliseconds(100), seconds(600),
+      duration_key("alerts", "time_limit", MARGAY_AT(sinks.time_limit), milliseconds(100), seconds(600),
                    "How long one attempt to send may take. A command that takes longer is ended."),
-      duration_key("alerts", "retry_for", MARGAY_AT(alerts.retry_for), DurationNs(0), seconds(86'400),
+      duration_key("alerts", "retry_for", MARGAY_AT(sinks.retry_for), DurationNs(0), seconds(86'400),
                    "What was not taken is tried again for so long since the alert came, first after half a "
                    "second, then less and less often, at least each minute. Then it is given up for that "
                    "sink, and counted (alerts_not_sent); the archive has it all the same."),
-      duration_key("alerts", "update_every", MARGAY_AT(alerts.update_every), DurationNs(0), seconds(86'400),
+      duration_key("alerts", "update_every", MARGAY_AT(updates.every), DurationNs(0), seconds(86'400),
                    "An alert that fires and changes (blames others, affects others, becomes twice as "
                    "strong or half) is said again, no more often than this. 0 for never."),
-      duration_key("alerts", "persistent_after", MARGAY_AT(alerts.persistent_after), DurationNs(0),
+      duration_key("alerts", "persistent_after", MARGAY_AT(updates.persistent_after), DurationNs(0),
                    seconds(30 * 86'400),
                    "An alert that fires for so long is marked persistent, and said again. 0 for never."),
   };

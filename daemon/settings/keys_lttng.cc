@@ -30,16 +30,16 @@ bool is_relay_url(const std::string& url) {
 std::vector<Key> lttng_keys() {
   return {
       size_key(
-          "lttng", "sub_buffer", MARGAY_AT(lttng.sub_buffer), SizeBytes{std::uint64_t{16} << 10},
+          "lttng", "sub_buffer", MARGAY_AT(lttng.sub_buffer_bytes), SizeBytes{std::uint64_t{16} << 10},
           mebibytes(1024),
           "One of the buffers that programs write into, on each CPU; a power of two. Where all of them are "
           "full LTTng discards events and counts them: the program never waits."),
       count_key("lttng", "sub_buffers", MARGAY_AT(lttng.sub_buffers), 2, 1024,
                 "How many of them, on each CPU."),
-      size_key("lttng", "memory", MARGAY_AT(lttng.memory), mebibytes(1), mebibytes(65536),
+      size_key("lttng", "memory", MARGAY_AT(lttng.memory_bytes), mebibytes(1), mebibytes(65536),
                "Of all CPUs together; buffers are made smaller until they fit."),
       size_key(
-          "lttng", "disk", MARGAY_AT(lttng.disk), mebibytes(16), mebibytes(1u << 20),
+          "lttng", "disk", MARGAY_AT(lttng.disk_bytes), mebibytes(16), mebibytes(1u << 20),
           "What waits on the relay daemon's disk while it cannot be read, of `margay run --lttng`. Beyond, "
           "the oldest is overwritten, and counted."),
       duration_key("lttng", "live_timer", MARGAY_AT(lttng.live_timer), milliseconds(10), seconds(10),

@@ -114,17 +114,23 @@ TEST(CommandOptions, AgesGoWithTheLevelsThatAreLeft) {
   std::ofstream(path) << "[store]\nkeep_raw = \"1h\"\nkeep_levels = [\"1d\", \"2d\", \"3d\"]\n";
   CommonFlags f;
   f.config = path;
-  Options o;
-  ASSERT_TRUE(apply_flags(f, o));
+  const auto options = [&] {
+    Options o;
+    const auto applied = apply_flags(f, o);
+    EXPECT_TRUE(applied) << applied.error().message;
+    return o;
+  };
+  Options o = options();
   const auto day = [](std::int64_t n) { return std::optional(seconds(n * 86'400)); };
   EXPECT_EQ(o.keep.raw, seconds(3600));
   EXPECT_EQ(o.keep.reports, std::nullopt);
-  EXPECT_THAT(o.keep.levels, ElementsAre(day(1), day(2), day(3), std::nullopt));
+  EXPECT_THAT(o.keep.levels, ElementsAre(day(1), day(2), day(3)));
   f.slice = "2s";  // what is left is 10 s and 60 s
-  ASSERT_TRUE(apply_flags(f, o));
+  o = options();
+  EXPECT_THAT(o.levels, ElementsAre(seconds(2), seconds(10), seconds(60)));
   EXPECT_THAT(o.keep.levels, ElementsAre(day(2), day(3), std::nullopt));
   f.slice = "50ms";
-  ASSERT_TRUE(apply_flags(f, o));
+  o = options();
   EXPECT_THAT(o.keep.levels, ElementsAre(day(1), day(2), day(3), std::nullopt));
 }
 
@@ -156,15 +162,19 @@ TEST(CommandOptions, FlagsBecomeOptionsAndArguments) {
   f.archive = "dir";
   f.alerts = "a.jsonl";
   f.no_raw = true;
+  f.set = {"slice.window=512", "alerts.file=b.jsonl", "http.hosts=[\"a\"]"};
   Options o;
   ASSERT_TRUE(apply_flags(f, o));
   EXPECT_EQ(o.levels.front(), milliseconds(50));
   for (std::size_t i = 1; i < o.levels.size(); ++i) EXPECT_EQ(o.levels[i].value % o.levels[i - 1].value, 0);
   EXPECT_EQ(o.p, 0.25);
   EXPECT_FALSE(o.raw_events);
-  EXPECT_EQ(o.alerts_file, "a.jsonl");
-  EXPECT_THAT(f.to_arguments(), ElementsAre("--slice", "50ms", "--archive", "dir", "--alerts", "a.jsonl",
-                                            "--p", "0.25", "--no-raw"));
+  EXPECT_EQ(o.alerts_file, "a.jsonl") << "the flag of its own, not --set";
+  EXPECT_EQ(o.window_slices, 512u);
+  EXPECT_THAT(o.http_hosts, ElementsAre("a"));
+  EXPECT_THAT(f.to_arguments(), ElementsAre("--set", "slice.window=512", "--set", "alerts.file=b.jsonl",
+                                            "--set", "http.hosts=[\"a\"]", "--slice", "50ms", "--archive",
+                                            "dir", "--alerts", "a.jsonl", "--p", "0.25", "--no-raw"));
   f.p = "auto";
   ASSERT_TRUE(apply_flags(f, o));
   EXPECT_FALSE(o.p);
@@ -196,6 +206,16 @@ TEST(CommandOptions, WhatMakesNoSenseIsSaid) {
     const auto status = apply_flags(f, o);
     ASSERT_FALSE(status) << p;
     EXPECT_THAT(status.error().message, HasSubstr("--p"));
+  }
+  for (const auto& [text, sentence] :
+       {std::pair("slice.window", "--set slice.window: expected KEY=VALUE"),
+        {"slice.window=1", "--set slice.window=1: expected a whole number from 16 to 2048"},
+        {"slice.duration=300ms",
+         "slice.levels: 1s is not a multiple (2 times or more) of 300ms (slice.duration)"}}) {
+    CommonFlags f;
+    f.set = {text};
+    Options fresh;
+    EXPECT_EQ(apply_flags(f, fresh).error().message, sentence);
   }
   CommonFlags f;
   f.config = "/nonexistent/margay.toml";

@@ -14,6 +14,7 @@ namespace margay::app {
 
 struct CommonFlags {
   std::string config;
+  std::vector<std::string> set;  // "slice.window=512"
   std::optional<std::string> slice;
   std::string archive;
   std::string alerts;
@@ -28,6 +29,8 @@ struct CommonFlags {
 
 // Their rows, which set the members of `flags`.
 Flags common_flags(CommonFlags& flags);
+// Sets in `options`, which has its defaults, what the file and the flags say. After an error it may have
+// changed in part.
 // Errors: kInvalidArgument, kNotFound, with file, line and key where the configuration is at fault.
 Status apply_flags(const CommonFlags& flags, Options& options);
 

@@ -1,4 +1,5 @@
-// What the daemon is told: from the configuration file and the command line.
+// What the daemon is told: from the configuration file (a key sets the member that its row names: keys.cc)
+// and the command line.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,7 @@ struct Options {
   DurationNs node_sample = milliseconds(50);
   std::uint64_t node_memory_bytes = std::uint64_t{64} << 20;
   double record_budget = 0.01;
-  struct Lttng {  // config::Lttng
+  struct Lttng {
     std::uint64_t sub_buffer_bytes = std::uint64_t{256} << 10;
     std::uint32_t sub_buffers = 8;
     std::uint64_t memory_bytes = std::uint64_t{512} << 20;
