@@ -7,7 +7,7 @@
 namespace margay::app::exporting {
 
 Status write_paje(const Job& job, const std::string& output) {
-  const auto survey = survey_raw(job.archive, job.all);
+  const auto survey = trace::survey_raw(job.archive, job.all);
   if (!survey) return tl::unexpected(survey.error());
   const std::string csv = "; what the slices tell goes with --format csv";
   if (survey->events == 0)
@@ -28,13 +28,13 @@ Status write_paje(const Job& job, const std::string& output) {
   auto out = OutFile::create(output);
   if (!out) return tl::unexpected(out.error());
   PajeWriter writer(**out, job.all, job.from, job.to);
-  RawStreamOptions options;
+  trace::RawStreamOptions options;
   options.to = job.to;
   options.progress = [&](std::uint64_t blocks) {
     if (job.progress) job.progress(static_cast<double>(blocks) / static_cast<double>(survey->blocks));
   };
-  const auto left_out =
-      stream_raw(job.archive, job.all, options, [&](const RawEvent& e) { return writer.take(e); });
+  const auto left_out = trace::stream_raw(job.archive, job.all, options,
+                                          [&](const trace::RawEvent& e) { return writer.take(e); });
   if (!left_out) return tl::unexpected(left_out.error());
   Status s = writer.finish();
   if (s) s = (*out)->commit();

@@ -341,7 +341,7 @@ void PajeWriter::leave_regions(Leaf& leaf, TimeNs t, std::size_t depth) {
                alias('c', leaf.container) + "\n";
 }
 
-void PajeWriter::region(Leaf& leaf, const RawEvent& e) {
+void PajeWriter::region(Leaf& leaf, const trace::RawEvent& e) {
   if (e.name.empty()) return;
   if (e.record.kind == MARGAY_REGION_ENTER) {
     if (leaf.regions.size() >= kDeepestRegion) return;
@@ -368,7 +368,7 @@ void PajeWriter::leave(Leaf& leaf, TimeNs t, StateId state) {
   if (leaf.stack.empty()) to_base(leaf, t);
 }
 
-void PajeWriter::special(Leaf& leaf, const RawEvent& e) {
+void PajeWriter::special(Leaf& leaf, const trace::RawEvent& e) {
   if (!shown_) return;
   // Of marks and links the type and, on a line of its own, the value.
   const std::string name(e.name.substr(0, e.name.find('\n')));
@@ -434,7 +434,7 @@ void PajeWriter::drop_early_ends(TimeNs before) {
   early_ends_.clear();
 }
 
-Status PajeWriter::take(const RawEvent& e) {
+Status PajeWriter::take(const trace::RawEvent& e) {
   const TimeNs t = std::max(e.time, shown_ ? last_ : e.time);
   drop_early_ends(e.time);  // they are all of one moment
   if (t >= from_) begin_showing();
@@ -467,7 +467,7 @@ Status PajeWriter::take(const RawEvent& e) {
     case MARGAY_REGION_ENTER:
     case MARGAY_REGION_LEAVE: {
       if (fresh) to_base(leaf, t);
-      RawEvent now = e;
+      trace::RawEvent now = e;
       now.time = t;
       region(leaf, now);
       break;

@@ -30,8 +30,8 @@
 #include <utility>
 #include <vector>
 
+#include "margay/trace/raw_stream.h"
 #include "out_file.h"
-#include "raw_stream.h"
 
 namespace margay::app {
 
@@ -47,7 +47,7 @@ class PajeWriter {
   // Only [from, to) is written; what is open at `from` begins there. All of them outlive the writer.
   PajeWriter(OutFile& out, const store::Resume& all, TimeNs from, TimeNs to);
   // In the order of their times, from the begin of the archive on.
-  Status take(const RawEvent& event);
+  Status take(const trace::RawEvent& event);
   // Closes what is open. Nothing more may come.
   Status finish();
   const Counts& counts() const { return counts_; }
@@ -80,8 +80,8 @@ class PajeWriter {
   void push(const Leaf& leaf, TimeNs t, StateId state);
   void pop(const Leaf& leaf, TimeNs t);
   void leave(Leaf& leaf, TimeNs t, StateId state);
-  void special(Leaf& leaf, const RawEvent& e);
-  void region(Leaf& leaf, const RawEvent& e);
+  void special(Leaf& leaf, const trace::RawEvent& e);
+  void region(Leaf& leaf, const trace::RawEvent& e);
   void push_region(const Leaf& leaf, TimeNs t, const std::string& name);
   void leave_regions(Leaf& leaf, TimeNs t, std::size_t depth);
   Node& node_of(const Leaf& leaf, std::size_t depth, TimeNs t);

@@ -12,7 +12,7 @@
 #include "../store/store_support.h"
 #include "export/export_command.h"
 #include "export/out_file.h"
-#include "export/raw_stream.h"
+#include "margay/trace/raw_stream.h"
 #include "margay/wire/columns.h"
 
 namespace margay::app {
@@ -142,15 +142,15 @@ TEST_F(Export, EventsOfOverlappingBlocksComeInTheOrderOfTheirTimes) {
   std::sort(expected.begin(), expected.end());
   const auto archive = Archive::open(make("a", cut), store::Mode::kReadOnly);
   const auto all = (*archive)->load();
-  const auto survey = survey_raw(**archive, *all);
+  const auto survey = trace::survey_raw(**archive, *all);
   ASSERT_TRUE(survey);
   EXPECT_EQ(survey->events, expected.size());
   EXPECT_EQ(survey->holes, 0u);
   EXPECT_EQ(survey->whole_from, std::nullopt);
   std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint64_t>> got;
-  RawStreamOptions options;
+  trace::RawStreamOptions options;
   options.to = TimeNs(1) + seconds(100'000);
-  const auto left_out = stream_raw(**archive, *all, options, [&](const RawEvent& e) {
+  const auto left_out = trace::stream_raw(**archive, *all, options, [&](const trace::RawEvent& e) {
     EXPECT_EQ(e.state, kSend);
     got.emplace_back(e.time.value, e.leaf.value, e.record.bytes);
     return Status();
@@ -199,9 +199,9 @@ TEST_F(Export, EventsBearTheNamesOfTheProgramThatSentThem) {
     ASSERT_TRUE(all) << all.error().message;
     EXPECT_EQ(all->sources.size(), forgotten ? 1u : 2u);
     std::vector<std::pair<StateId, std::string>> got;
-    RawStreamOptions options;
+    trace::RawStreamOptions options;
     options.to = TimeNs(1) + seconds(100'000);
-    ASSERT_TRUE(stream_raw(**archive, *all, options, [&](const RawEvent& e) {
+    ASSERT_TRUE(trace::stream_raw(**archive, *all, options, [&](const trace::RawEvent& e) {
       got.emplace_back(e.state, e.name);
       return Status();
     }));

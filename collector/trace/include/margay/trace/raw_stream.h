@@ -20,7 +20,7 @@
 #include "margay/base/record.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::trace {
 
 // What is there, from one pass over the blocks.
 struct RawSurvey {
@@ -55,4 +55,4 @@ Result<std::uint64_t> stream_raw(const store::Archive& archive, const store::Res
                                  const RawStreamOptions& options,
                                  const std::function<Status(const RawEvent&)>& take);
 
-}  // namespace margay::app
+}  // namespace margay::trace

@@ -1,4 +1,4 @@
-#include "raw_stream.h"
+#include "margay/trace/raw_stream.h"
 
 #include <algorithm>
 #include <deque>
@@ -7,7 +7,7 @@
 
 #include "margay/trace/raw_block.h"
 
-namespace margay::app {
+namespace margay::trace {
 namespace {
 
 constexpr TimeNs kFirst{std::numeric_limits<std::int64_t>::min()};
@@ -63,7 +63,7 @@ class Merge {
                                            std::to_string(block.leaf.value) + ", which is not there");
     if (Status s = release(block.begin); !s) return s;
     if (block.count == 0) return {};
-    if (Status s = trace::decode_block(archive_.path(), block, decoded_, rejected_); !s) return s;
+    if (Status s = decode_block(archive_.path(), block, decoded_, rejected_); !s) return s;
     Leaf& leaf = leaves_[block.leaf.value];
     const bool idle = leaf.waiting.empty();
     if (leaf.source && block.source && *leaf.source != *block.source) leaf.next = 0;
@@ -129,8 +129,8 @@ class Merge {
   const RawStreamOptions& options_;
   const std::function<Status(const RawEvent&)>& take_;
   const model::StateTable& states_;
-  const trace::RawNames names_;
-  trace::RawNames::OfBlock names_of_block_;
+  const RawNames names_;
+  RawNames::OfBlock names_of_block_;
   std::vector<Leaf> leaves_;
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
   std::vector<EventRecord> decoded_;
@@ -174,4 +174,4 @@ Result<std::uint64_t> stream_raw(const store::Archive& archive, const store::Res
   return Merge(archive, all, options, take).run();
 }
 
-}  // namespace margay::app
+}  // namespace margay::trace
