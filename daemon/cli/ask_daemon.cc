@@ -1,8 +1,10 @@
 #include "ask_daemon.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 
+#include "margay/text/text.h"
 #include "margay/transport/dial.h"
 #include "margay/transport/local_user.h"
 #include "margay/transport/transport.h"
@@ -61,6 +63,11 @@ void add_connect(CLI::App& app, Where& where) {
 void add_where(CLI::App& app, Where& where) {
   app.add_option("run", where.run, "the run (default: the newest)");
   add_connect(app, where);
+}
+
+int say_error(const Error& error) {
+  std::fprintf(stderr, "margay: %s\n", terminal::printable(error.message, true, 2000).c_str());
+  return error.code == ErrorCode::kNotFound ? 3 : 1;
 }
 
 Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& request, DurationNs patience) {

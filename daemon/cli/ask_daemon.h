@@ -28,6 +28,10 @@ void add_trust_user(CLI::App& app);
 // The part of it that is about another machine, and another user.
 void add_connect(CLI::App& app, Where& where);
 
+// Says it on stderr: it may come from a daemon on another machine, and names from a file. The exit code: 3
+// for kNotFound, else 1.
+int say_error(const Error& error);
+
 // Asks the daemon and waits for the answer; asks again each second, so the question must be one that may be
 // taken twice. Errors: kNotFound (no such run), kUnavailable (no answer, or what the daemon says is wrong).
 Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& request, DurationNs patience);

@@ -89,9 +89,8 @@ int show(const AlertsRequest& r) {
 
 }  // namespace
 
-void add_alerts_command(CLI::App& app, AlertsRequest& r) {
-  auto* alerts = app.add_subcommand(
-      "alerts",
+void add_alerts_command(CLI::App& command, AlertsRequest& r) {
+  command.description(
       "The alerts that archives keep, also of runs that are being watched; and what people say about those\n"
       "that fire.\n\n"
       "  margay alerts ls                              of all archives in this directory, by their onset\n"
@@ -104,19 +103,19 @@ void add_alerts_command(CLI::App& app, AlertsRequest& r) {
       "  margay alerts silence --node /node7 --for 2h  nothing is sent of what node7 does\n\n"
       "Exit code: 0; 1 if there is no such alert, it does not come out again, or what you say is refused;\n"
       "2 if an archive cannot be read.");
-  alerts->require_subcommand(1);
-  r.list = alerts->add_subcommand("ls", "Alerts, one a line: since when, how long, how strong, and why.");
+  command.require_subcommand(1);
+  r.list = command.add_subcommand("ls", "Alerts, one a line: since when, how long, how strong, and why.");
   r.list->add_option("archive", r.paths, "archives, or directories with some (default: this one)");
   r.list->add_option("--kind", r.kind, "only of this kind")->check(CLI::IsMember(alert::kind_names()));
   r.list->add_flag("--firing", r.firing, "only those that have not ended");
-  r.show = alerts->add_subcommand(
+  r.show = command.add_subcommand(
       "show",
       "One alert with all it rests on. It is derived again from what was recorded, by the same steps, and\n"
       "compared: so whoever doubts it can check it.");
   r.show->add_option("archive", r.path, "its archive")->required();
   r.show->add_option("alert", r.id, "its id, or how the id ends")->required();
   for (auto* s : {r.list, r.show}) s->add_flag("--json", r.json, "for programs");
-  add_handle_commands(*alerts, r.handle);
+  add_handle_commands(command, r.handle);
 }
 
 int alerts_command(const AlertsRequest& r) {

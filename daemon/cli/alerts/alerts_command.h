@@ -20,7 +20,7 @@ struct AlertsRequest {
   bool firing = false, json = false;
   HandleRequest handle;
 };
-void add_alerts_command(CLI::App& app, AlertsRequest& request);
+void add_alerts_command(CLI::App& command, AlertsRequest& request);
 // The exit code: 0; 1 if there is no such alert, or it does not come out again; 2 for what cannot be read.
 // What went wrong is said on stderr. REQUIRES: the request was parsed.
 int alerts_command(const AlertsRequest& request);

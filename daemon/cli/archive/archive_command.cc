@@ -62,30 +62,29 @@ int verify(const ArchiveRequest& r) {
 
 }  // namespace
 
-void add_archive_command(CLI::App& app, ArchiveRequest& r) {
-  auto* archive =
-      app.add_subcommand("archive",
-                         "What is kept of runs that were watched. An archive that is being written is not "
-                         "read: ask margay status.\n\n"
-                         "  margay archive ls                     the archives in this directory\n"
-                         "  margay archive info night.margay      what one holds, and how much of it\n"
-                         "  margay archive verify night.margay    reads all of it: is every slice there, "
-                         "does every time add up?\n"
-                         "  margay archive prune night.margay --keep-raw 7d\n"
-                         "                                        gives up what is old; compact makes it "
-                         "small, rm takes it away\n"
-                         "Exit code: 0; 1 if it is damaged; 2 if it cannot be read.");
-  archive->require_subcommand(1);
-  r.list = archive->add_subcommand("ls", "The archives in directories, oldest run first.");
+void add_archive_command(CLI::App& command, ArchiveRequest& r) {
+  command.description(
+      "What is kept of runs that were watched. An archive that is being written is not "
+      "read: ask margay status.\n\n"
+      "  margay archive ls                     the archives in this directory\n"
+      "  margay archive info night.margay      what one holds, and how much of it\n"
+      "  margay archive verify night.margay    reads all of it: is every slice there, "
+      "does every time add up?\n"
+      "  margay archive prune night.margay --keep-raw 7d\n"
+      "                                        gives up what is old; compact makes it "
+      "small, rm takes it away\n"
+      "Exit code: 0; 1 if it is damaged; 2 if it cannot be read.");
+  command.require_subcommand(1);
+  r.list = command.add_subcommand("ls", "The archives in directories, oldest run first.");
   r.list->add_option("dir", r.paths, "directories with archives, or archives (default: this one)");
-  r.info = archive->add_subcommand("info", "What an archive is of, and what it keeps of it.");
-  r.verify = archive->add_subcommand(
+  r.info = command.add_subcommand("info", "What an archive is of, and what it keeps of it.");
+  r.verify = command.add_subcommand(
       "verify",
       "Reads all of an archive: checksums, every slice from the oldest to the newest, the sum of every row\n"
       "to the nanosecond, the account of events. Changes nothing.");
   for (auto* s : {r.info, r.verify}) s->add_option("archive", r.path, "its directory")->required();
   for (auto* s : {r.list, r.info, r.verify}) s->add_flag("--json", r.json, "for programs");
-  add_change_commands(*archive, r);
+  add_change_commands(command, r);
 }
 
 int archive_command(const ArchiveRequest& r) {

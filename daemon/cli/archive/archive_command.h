@@ -21,7 +21,7 @@ struct ArchiveRequest {
   std::vector<std::string> keep_levels;
   bool dry_run = false, force = false, json = false;
 };
-void add_archive_command(CLI::App& app, ArchiveRequest& request);
+void add_archive_command(CLI::App& command, ArchiveRequest& request);
 // The exit code: 0; 1 if what was read is damaged, a size was not reached or somebody said no; 2 if it cannot
 // be read or changed. What went wrong is said on stderr. REQUIRES: the request was parsed.
 int archive_command(const ArchiveRequest& request);

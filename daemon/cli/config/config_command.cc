@@ -26,14 +26,13 @@ std::vector<std::string> problems_here(const std::string& path) {
 
 }  // namespace
 
-void add_config_command(CLI::App& app, ConfigRequest& r) {
-  auto* config = app.add_subcommand(
-      "config",
+void add_config_command(CLI::App& command, ConfigRequest& r) {
+  command.description(
       "Print the configuration file with every key, its default and its meaning; or check a file.\n\n"
       "  margay config >margay.toml              to begin with; a file needs only what differs\n"
       "  margay config --check margay.toml       all that is wrong with it, each with its line and key\n\n"
       "Exit code: 0; 2 if the file is not right.");
-  config->add_option("--check", r.check,
+  command.add_option("--check", r.check,
                      "read this file as `margay run --config` does, look for what it names (commands, "
                      "headers, certificates), and start nothing");
 }

@@ -14,7 +14,7 @@ namespace margay::app {
 struct ConfigRequest {
   std::optional<std::string> check;  // file; nothing: print the defaults
 };
-void add_config_command(CLI::App& app, ConfigRequest& request);
+void add_config_command(CLI::App& command, ConfigRequest& request);
 // The exit code: 0; 2 where the file is not right, and all that is wrong is said on stderr, one a line.
 int config_command(const ConfigRequest& request);
 

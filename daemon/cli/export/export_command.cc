@@ -67,9 +67,8 @@ Status write_csv(const exporting::Job& job) {
 
 }  // namespace
 
-void add_export_command(CLI::App& app, ExportRequest& r) {
-  auto* a = app.add_subcommand(
-      "export",
+void add_export_command(CLI::App& command, ExportRequest& r) {
+  command.description(
       "What an archive holds, for other programs.\n\n"
       "  margay export night.margay --format paje --output night.paje    for ViTE, pj_dump, Ocelotl\n"
       "  margay export night.margay --format csv --output tables         for R and Python: cells.csv,\n"
@@ -85,26 +84,27 @@ void add_export_command(CLI::App& app, ExportRequest& r) {
       "are\n"
       "      seconds since the run's begin. read.csv and pandas.read_csv take the tables as they are.\n\n"
       "A file is there whole or not at all. Exit code: 0; 2 if it cannot be done.");
-  a->add_option("archive", r.archive, "its directory")->required();
-  a->add_option("--format", r.format, "paje or csv")->required()->check(CLI::IsMember({"paje", "csv"}));
-  a->add_option("-o,--output", r.output,
-                "file, or directory for all tables; - (the default) is standard output");
-  a->add_option(
-       "--table", r.table,
-       "csv: only this one: " +
-           [] {
-             std::string names;
-             for (const auto& n : exporting::table_names()) names += (names.empty() ? "" : ", ") + n;
-             return names;
-           }())
+  command.add_option("archive", r.archive, "its directory")->required();
+  command.add_option("--format", r.format, "paje or csv")->required()->check(CLI::IsMember({"paje", "csv"}));
+  command.add_option("-o,--output", r.output,
+                     "file, or directory for all tables; - (the default) is standard output");
+  command
+      .add_option(
+          "--table", r.table,
+          "csv: only this one: " +
+              [] {
+                std::string names;
+                for (const auto& n : exporting::table_names()) names += (names.empty() ? "" : ", ") + n;
+                return names;
+              }())
       ->check(CLI::IsMember(exporting::table_names()));
-  a->add_option(
+  command.add_option(
       "--level", r.level,
       "csv: the slices of this duration (default: the finest; for the partition the finest with at\n"
       "most 512 slices in the range)");
-  a->add_option("--from", r.from,
-                "begin of the range (default: that of the run); @ and a number is trace time in ns");
-  a->add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
+  command.add_option("--from", r.from,
+                     "begin of the range (default: that of the run); @ and a number is trace time in ns");
+  command.add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
 }
 
 int export_command(const ExportRequest& given) {

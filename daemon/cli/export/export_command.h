@@ -12,7 +12,7 @@ namespace margay::app {
 struct ExportRequest {
   std::string archive, format, output, table, level, from, to;
 };
-void add_export_command(CLI::App& app, ExportRequest& request);
+void add_export_command(CLI::App& command, ExportRequest& request);
 // The exit code: 0; 2 if it cannot be read or written, or was not asked for in a way that makes sense. What
 // went wrong is said on stderr. REQUIRES: the request was parsed.
 int export_command(const ExportRequest& request);

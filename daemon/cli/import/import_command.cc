@@ -205,7 +205,7 @@ Result<ImportDone> import(const ImportRequest& r, const Job& job, DurationNs sli
 
 }  // namespace
 
-void add_import_command(CLI::App& app, ImportRequest& r) {
+void add_import_command(CLI::App& command, ImportRequest& r) {
   std::string names;
   for (const trace::Format& f : trace::formats())
     names += "  " + std::string(f.name) + std::string(f.name.size() < 10 ? 10 - f.name.size() : 1, ' ') +
@@ -213,8 +213,7 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
   names +=
       "  ctf       a directory with traces of LTTng, of user space and of the kernel (and others' in CTF "
       "1.8)\n";
-  auto* import = app.add_subcommand(
-      "import",
+  command.description(
       "Make an archive of a trace of another tool, or of a capture: the same model and raw events as of a "
       "run that was "
       "watched.\n\n"
@@ -225,32 +224,32 @@ void add_import_command(CLI::App& app, ImportRequest& r) {
       "kernel\n"
       "  margay import night.capture --archive night.margay   # of margay run --capture night.capture\n\n"
       "Formats:\n" +
-          names +
-          "The archive is written to DIR.partial and gets its name when it is whole; after an error or a\n"
-          "signal nothing is left, after a kill -9 DIR.partial.\n"
-          "Exit code: 0, also where --keep-going left something out; 2 if the trace or the options are "
-          "wrong; 1 if the disk is; 128 + N if signal N "
-          "ended it.");
-  import->add_option("file", r.file, "the trace; - is standard input")->required();
-  import->add_option("--archive", r.archive, "directory for the archive; must not be there yet")->required();
-  import->add_option("--format", r.format, "the trace's format (default: auto, by its first bytes)");
-  import->add_option(
+      names +
+      "The archive is written to DIR.partial and gets its name when it is whole; after an error or a\n"
+      "signal nothing is left, after a kill -9 DIR.partial.\n"
+      "Exit code: 0, also where --keep-going left something out; 2 if the trace or the options are "
+      "wrong; 1 if the disk is; 128 + N if signal N "
+      "ended it.");
+  command.add_option("file", r.file, "the trace; - is standard input")->required();
+  command.add_option("--archive", r.archive, "directory for the archive; must not be there yet")->required();
+  command.add_option("--format", r.format, "the trace's format (default: auto, by its first bytes)");
+  command.add_option(
       "--slice", r.slice,
       "duration of a timeslice, 1us to 1d (default: 100ms): what is shorter is not told apart; "
       "levels of 10, 100 and 600 slices are kept as well");
-  import->add_option("--lateness", r.lateness,
+  command.add_option("--lateness", r.lateness,
                      "how late a line may be, in the trace's time: lines are sorted within it, 1h at most "
                      "(default: 0s, times must not decrease)");
-  import->add_flag("--keep-going", r.keep_going,
+  command.add_flag("--keep-going", r.keep_going,
                    "leave out lines that are wrong or too late, count them, tell the first 20");
-  import
-      ->add_option("--rules", r.rules,
-                   "of traces of LTTng: files that say what events mean "
-                   "(collector/readers/lttng/rules/RULES.md); they go "
-                   "before those that are shipped")
+  command
+      .add_option("--rules", r.rules,
+                  "of traces of LTTng: files that say what events mean "
+                  "(collector/readers/lttng/rules/RULES.md); they go "
+                  "before those that are shipped")
       ->allow_extra_args(false);
-  import->add_flag("--no-raw", r.no_raw, "keep the model only, not every single event");
-  import->add_flag("--json", r.json, "the summary for programs");
+  command.add_flag("--no-raw", r.no_raw, "keep the model only, not every single event");
+  command.add_flag("--json", r.json, "the summary for programs");
 }
 
 int import_command(const ImportRequest& r) {

@@ -23,7 +23,7 @@ struct ImportRequest {
   bool json = false;
   bool quiet = false;  // says nothing of what it made (of another command, on its way)
 };
-void add_import_command(CLI::App& app, ImportRequest& request);
+void add_import_command(CLI::App& command, ImportRequest& request);
 // The exit code: 0; 2 if the trace or the options are wrong; 1 if the machine is (the disk ...); 128 + N if
 // signal N ended it. What went wrong is said on stderr, and nothing is left then.
 // REQUIRES: the request was parsed. SIGINT, SIGTERM and SIGHUP are its own until it returns.

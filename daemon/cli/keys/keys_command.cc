@@ -65,17 +65,16 @@ int trust(const KeysRequest& r) {
 
 }  // namespace
 
-void add_keys_command(CLI::App& app, KeysRequest& r) {
-  auto* keys = app.add_subcommand(
-      "keys",
+void add_keys_command(CLI::App& command, KeysRequest& r) {
+  command.description(
       "Who may reach a daemon from other machines (proto/SECURITY.md).\n\n"
       "  margay keys init ~/margay-keys                              once\n"
       "  margay keys add ~/margay-keys node7 --role source           makes node7.key, for "
       "that node\n"
       "  margay keys revoke ~/margay-keys node7                      cut off within a second");
-  keys->require_subcommand(1);
+  command.require_subcommand(1);
   const auto sub = [&](const char* name, const char* help, bool named) {
-    auto* s = keys->add_subcommand(name, help);
+    auto* s = command.add_subcommand(name, help);
     s->add_option("dir", r.dir, "the daemon's directory of keys")->required();
     if (named) s->add_option("name", r.name, "the client: letters, digits, '.', '-', '_'")->required();
     return s;
@@ -93,10 +92,10 @@ void add_keys_command(CLI::App& app, KeysRequest& r) {
   r.ls = sub("ls", "The clients that are let in: name, role, since when, fingerprints of their keys.", false);
   r.ls->add_flag("--json", r.json, "for programs");
   r.revoke = sub("revoke", "Let a client in no more; its connections are cut within a second.", true);
-  r.rotate =
-      keys->add_subcommand("rotate",
-                           "With NAME: a second key for a client; both are good until `retire`. Without: the "
-                           "daemon's own key,\n--begin and then --finish.");
+  r.rotate = command.add_subcommand(
+      "rotate",
+      "With NAME: a second key for a client; both are good until `retire`. Without: the "
+      "daemon's own key,\n--begin and then --finish.");
   r.rotate->add_option("dir", r.dir, "the daemon's directory of keys")->required();
   r.rotate->add_option("name", r.name, "the client");
   r.rotate->add_option("--out", r.out, "the client's new file (default: NAME.key here)");
@@ -104,7 +103,7 @@ void add_keys_command(CLI::App& app, KeysRequest& r) {
       r.rotate->add_flag("--begin", r.begin, "make the daemon's next key, and print its public half");
   r.rotate->add_flag("--finish", r.finish, "the daemon takes the next key")->excludes(begin);
   r.retire = sub("retire", "Drop the older of a client's two keys.", true);
-  r.trust = keys->add_subcommand("trust", "On a client: add the daemon's next public key to its file.");
+  r.trust = command.add_subcommand("trust", "On a client: add the daemon's next public key to its file.");
   r.trust->add_option("file", r.dir, "the client's file")->required();
   r.trust->add_option("key", r.key, "what `margay keys rotate DIR --begin` printed, in '...' for the shell");
   // A key may begin with '-', and is none of the options then.

@@ -15,7 +15,7 @@ struct KeysRequest {
   std::string dir, name, role, out, key;
   bool json = false, begin = false, finish = false;
 };
-void add_keys_command(CLI::App& app, KeysRequest& request);
+void add_keys_command(CLI::App& command, KeysRequest& request);
 // The exit code; what went wrong is said on stderr. REQUIRES: the request was parsed.
 int keys_command(const KeysRequest& request);
 

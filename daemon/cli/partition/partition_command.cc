@@ -231,9 +231,8 @@ int complain(const Error& error, const std::string& where = {}) {
 
 }  // namespace
 
-void add_partition_command(CLI::App& app, PartitionRequest& r) {
-  auto* a = app.add_subcommand(
-      "partition",
+void add_partition_command(CLI::App& command, PartitionRequest& r) {
+  command.description(
       "The optimal partition of a run that was kept, or of a model in a file: which resources behave alike, "
       "and\n"
       "from when to when.\n"
@@ -261,51 +260,57 @@ void add_partition_command(CLI::App& app, PartitionRequest& r) {
       "values by\n"
       "leaf, slice, state. daemon/partition/PARTITION.md has both, the numbers and the JSON.\n"
       "Exit code: 0; 2 if something is wrong with the input or the options; 1 for anything else.");
-  a->add_option("input", r.models, "archive, capture or file with a model; - for a model on standard input")
+  command
+      .add_option("input", r.models, "archive, capture or file with a model; - for a model on standard input")
       ->option_text("INPUT");
-  a->add_option("--from", r.from,
-                "begin of the range (default: that of the run); @ and a number is trace time in ns");
-  a->add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
-  a->add_option("--slices", r.slices, "into how many slices the range is cut (default: 30)")
+  command.add_option("--from", r.from,
+                     "begin of the range (default: that of the run); @ and a number is trace time in ns");
+  command.add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
+  command.add_option("--slices", r.slices, "into how many slices the range is cut (default: 30)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{kMostModelSlices}));
-  a->add_option("--state", r.states, "only these states, by name; the others count as time that is not shown")
+  command
+      .add_option("--state", r.states,
+                  "only these states, by name; the others count as time that is not shown")
       ->option_text("NAME ...");
-  a->add_option("--node", r.node, "only what is below this resource, such as /host7");
-  a->add_option(
+  command.add_option("--node", r.node, "only what is below this resource, such as /host7");
+  command.add_option(
       "--level", r.level,
       "the archive's slices of this duration, spread in proportion where a boundary cuts one; without\n"
       "--slices each is a slice");
-  auto* p = a->add_option("--p", r.p, "gain/loss ratio, 0 to 1; several give several partitions")
+  auto* p = command.add_option("--p", r.p, "gain/loss ratio, 0 to 1; several give several partitions")
                 ->option_text("P ...");
-  auto* policy = a->add_option("--p-policy", r.policy,
-                               "how p is chosen if it is not given: noise (the default) shows no cut that "
-                               "chance alone makes;\njump takes the last p before quality falls most")
+  auto* policy = command
+                     .add_option("--p-policy", r.policy,
+                                 "how p is chosen if it is not given: noise (the default) shows no cut that "
+                                 "chance alone makes;\njump takes the last p before quality falls most")
                      ->check(CLI::IsMember({"noise", "jump"}))
                      ->excludes(p);
-  auto* list =
-      a->add_flag("--p-list", r.list, "every p at which the optimal partition changes, with gain and loss");
+  auto* list = command.add_flag("--p-list", r.list,
+                                "every p at which the optimal partition changes, with gain and loss");
   auto* envelope =
-      a->add_flag("--envelope", r.envelope,
-                  "the list within a certified error instead: fewer points, sooner (implies --p-list)");
-  auto* strength =
-      a->add_flag("--strength", r.strength, "for each part the p at which it merges with what is around it");
+      command.add_flag("--envelope", r.envelope,
+                       "the list within a certified error instead: fewer points, sooner (implies --p-list)");
+  auto* strength = command.add_flag("--strength", r.strength,
+                                    "for each part the p at which it merges with what is around it");
   for (auto* l : {list, envelope}) l->excludes(p)->excludes(policy)->excludes(strength);
-  a->add_option(
-       "--operator", r.operators,
-       "spatiotemporal (the default): parts are a node of the hierarchy over some slices;\n"
-       "temporal: cuts in time only, the same for all.\n"
-       "And what a cell tells: duration (the default) of states, occurrences of events, mean:VARIABLE,\n"
-       "bytes or messages of communications; the last four read events. One of each may be given")
+  command
+      .add_option(
+          "--operator", r.operators,
+          "spatiotemporal (the default): parts are a node of the hierarchy over some slices;\n"
+          "temporal: cuts in time only, the same for all.\n"
+          "And what a cell tells: duration (the default) of states, occurrences of events, mean:VARIABLE,\n"
+          "bytes or messages of communications; the last four read events. One of each may be given")
       ->allow_extra_args(false)
       ->option_text("WORD");
-  a->add_option("--memory", r.memory, "most memory to take (default: 4GiB)");
-  auto* json = a->add_flag("--json", r.json, "for programs: one line");
-  auto* csv = a->add_flag("--csv", r.csv, "for tables: one line for each part, or each point of the list")
-                  ->excludes(json);
-  a->add_flag("--all", r.all, "every line of the table, not only the first 200")
+  command.add_option("--memory", r.memory, "most memory to take (default: 4GiB)");
+  auto* json = command.add_flag("--json", r.json, "for programs: one line");
+  auto* csv =
+      command.add_flag("--csv", r.csv, "for tables: one line for each part, or each point of the list")
+          ->excludes(json);
+  command.add_flag("--all", r.all, "every line of the table, not only the first 200")
       ->excludes(json)
       ->excludes(csv);
-  a->add_flag("--timing", r.timing, "say on stderr how long reading, measuring and solving took");
+  command.add_flag("--timing", r.timing, "say on stderr how long reading, measuring and solving took");
 }
 
 int partition_command(const PartitionRequest& r) {

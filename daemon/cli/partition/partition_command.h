@@ -22,7 +22,7 @@ struct PartitionRequest {
   bool list = false, envelope = false, strength = false, all = false;
   bool json = false, csv = false, timing = false;
 };
-void add_partition_command(CLI::App& app, PartitionRequest& request);
+void add_partition_command(CLI::App& command, PartitionRequest& request);
 // The exit code: 0, 2 for what is wrong with the input or the options, 1 for anything else. What went wrong
 // is said on stderr. REQUIRES: the request was parsed.
 int partition_command(const PartitionRequest& request);

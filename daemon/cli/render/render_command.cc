@@ -18,9 +18,8 @@ int complain(const std::string& sentence) {
 
 }  // namespace
 
-void add_render_command(CLI::App& app, RenderRequest& r) {
-  auto* render = app.add_subcommand(
-      "render",
+void add_render_command(CLI::App& command, RenderRequest& r) {
+  command.description(
       "A picture of a run or an archive, as the viewer shows it, without a display: the optimal partition "
       "over time\n"
       "and hierarchy, phases, alerts, proportions of states. Of an archive all of it, of a run its newest "
@@ -33,8 +32,8 @@ void add_render_command(CLI::App& app, RenderRequest& r) {
       "Exit code: 0; 1 if what is to be shown cannot be read, or the file not be written; 2 for a wrong "
       "call, or where\n"
       "the viewer was not installed.");
-  command::add_picture_options(*render, r.picture);
-  render->add_option("-o,--output", r.file, "the file, by its ending: .png, .svg, .csv")->required();
+  command::add_picture_options(command, r.picture);
+  command.add_option("-o,--output", r.file, "the file, by its ending: .png, .svg, .csv")->required();
 }
 
 int render_command(const RenderRequest& r) {

@@ -16,7 +16,7 @@ struct RenderRequest {
   command::PictureOptions picture;
   std::string file;  // .png, .svg or .csv
 };
-void add_render_command(CLI::App& app, RenderRequest& request);
+void add_render_command(CLI::App& command, RenderRequest& request);
 // Becomes margay-viewer; returns only where that cannot be: 2, and the reason on stderr.
 int render_command(const RenderRequest& request);
 

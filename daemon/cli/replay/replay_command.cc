@@ -281,9 +281,8 @@ class Session {
 
 }  // namespace
 
-void add_replay_command(CLI::App& app, ReplayRequest& r) {
-  auto* replay = app.add_subcommand(
-      "replay",
+void add_replay_command(CLI::App& command, ReplayRequest& r) {
+  command.description(
       "Go through an archive again: phases, perturbations and alerts, computed anew from what was recorded.\n"
       "Without options it says what was said live. With them it is a what-if: another slice, another p, "
       "other\n"
@@ -299,36 +298,36 @@ void add_replay_command(CLI::App& app, ReplayRequest& r) {
       "Exit code: 0; 1 if the archive is damaged or the alerts cannot be written; 2 for a wrong call; 128 + "
       "N by\n"
       "signal N.");
-  replay
-      ->add_option("archive", r.archive,
-                   "an archive's directory; or a trace, which is imported on the way (margay import --help)")
+  command
+      .add_option("archive", r.archive,
+                  "an archive's directory; or a trace, which is imported on the way (margay import --help)")
       ->required();
-  auto* slice = replay->add_option("--slice", r.slice,
+  auto* slice = command.add_option("--slice", r.slice,
                                    "duration of a timeslice, e.g. 500ms; where it is no multiple of one that "
                                    "is kept, the events are sliced again");
-  replay
-      ->add_option("--level", r.level,
-                   "look at this level of the archive: 1s, 10s (margay archive info lists them)")
+  command
+      .add_option("--level", r.level,
+                  "look at this level of the archive: 1s, 10s (margay archive info lists them)")
       ->excludes(slice);
-  replay->add_option("--idle-state", r.idle_states, "a state in which being is not waiting; repeatable");
-  replay->add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise");
-  replay->add_option(
+  command.add_option("--idle-state", r.idle_states, "a state in which being is not waiting; repeatable");
+  command.add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise");
+  command.add_option(
       "--operator", r.op,
       "what is partitioned and shown: duration, occurrences, bytes, messages, mean:VARIABLE (default: as the "
       "run "
       "had it). Another one than the run's is measured in the raw events, which takes a while");
-  replay->add_option("--from", r.from,
+  command.add_option("--from", r.from,
                      "begin here: seconds since the begin of the run, or with a unit (3min); @ and a number "
                      "is trace time in ns");
-  replay->add_option("--to", r.to, "and end here");
-  replay->add_option("--lateness", r.lateness, "of a trace: how late a line may be (default: 0s)");
-  replay->add_option("--speed", r.speed, "max (the default), or how many times real time: 1, 10");
-  replay->add_option("--alerts", r.alerts,
+  command.add_option("--to", r.to, "and end here");
+  command.add_option("--lateness", r.lateness, "of a trace: how late a line may be (default: 0s)");
+  command.add_option("--speed", r.speed, "max (the default), or how many times real time: 1, 10");
+  command.add_option("--alerts", r.alerts,
                      "file for alerts: one JSON object a line, as margay run writes it");
-  auto* serve = replay->add_flag("--serve", r.serve, "to be watched: stays until it is told to end (Ctrl-C)");
-  replay->add_option("--name", r.name, "what it is called for viewers (default: replay-RUN)")->needs(serve);
-  replay->add_flag("--json", r.json, "one JSON object at the end, for programs");
-  replay->add_flag("-q,--quiet", r.quiet, "say nothing but errors");
+  auto* serve = command.add_flag("--serve", r.serve, "to be watched: stays until it is told to end (Ctrl-C)");
+  command.add_option("--name", r.name, "what it is called for viewers (default: replay-RUN)")->needs(serve);
+  command.add_flag("--json", r.json, "one JSON object at the end, for programs");
+  command.add_flag("-q,--quiet", r.quiet, "say nothing but errors");
 }
 
 namespace {

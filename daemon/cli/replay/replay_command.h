@@ -19,7 +19,7 @@ struct ReplayRequest {
   bool serve = false, json = false, quiet = false;
   std::string name;
 };
-void add_replay_command(CLI::App& app, ReplayRequest& request);
+void add_replay_command(CLI::App& command, ReplayRequest& request);
 // The exit code: 0; 1 if the archive is damaged or something fails on the way; 2 for what is wrong with the
 // call; 128 + signal. What went wrong is said on stderr. REQUIRES: the request was parsed.
 int replay_command(const ReplayRequest& request);

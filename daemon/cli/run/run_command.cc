@@ -566,6 +566,10 @@ int Run::operator()() {
 
 int run_command(const RunRequest& request) {
   // What is wrong with the request is said before the job starts.
+  if (request.command.empty()) {
+    say("no job was given; e.g. margay run -- mpirun -np 4 ./your-program");
+    return 2;
+  }
   Options options;
   if (auto ok = apply_flags(request.flags, options); !ok) {
     say(ok.error().message);

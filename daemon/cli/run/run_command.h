@@ -16,6 +16,10 @@
 
 #include "margay/settings/command_options.h"
 
+namespace CLI {
+class App;
+}
+
 namespace margay::app {
 
 struct RunRequest {
@@ -30,6 +34,7 @@ struct RunRequest {
   std::vector<std::string> command;
 };
 
+void add_run_command(CLI::App& command, RunRequest& request);
 // The job's exit code; 127 or 126 if it cannot be run, 2 if the request is wrong.
 int run_command(const RunRequest& request);
 

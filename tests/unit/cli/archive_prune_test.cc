@@ -215,17 +215,17 @@ TEST_F(ArchivePrune, TheCommandsAsTheyAreTyped) {
     app.parse(words);
     return archive_command(request);
   };
-  EXPECT_EQ(run({"archive", "prune", path, "--keep-raw", "5s"}), 0);
+  EXPECT_EQ(run({"prune", path, "--keep-raw", "5s"}), 0);
   EXPECT_EQ(left(path).raw, 5);
-  EXPECT_EQ(run({"archive", "compact", path}), 0);
+  EXPECT_EQ(run({"compact", path}), 0);
   EXPECT_EQ(left(path), (Left{1000, 100, 5, 100}));
-  EXPECT_EQ(run({"archive", "compact", dir_ / "missing"}), 2);
+  EXPECT_EQ(run({"compact", dir_ / "missing"}), 2);
   // The tests' standard input is no terminal, or nobody answers: then nothing goes.
   if (isatty(STDIN_FILENO) == 0) {
-    EXPECT_EQ(run({"archive", "rm", path}), 2);
+    EXPECT_EQ(run({"rm", path}), 2);
     EXPECT_TRUE(is_archive(path));
   }
-  EXPECT_EQ(run({"archive", "rm", "--force", path, dir_ / "missing", other}), 2);
+  EXPECT_EQ(run({"rm", "--force", path, dir_ / "missing", other}), 2);
   EXPECT_FALSE(is_archive(path));
   EXPECT_FALSE(is_archive(other)) << "one that is not there does not hold up the others";
 }

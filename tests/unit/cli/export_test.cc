@@ -89,7 +89,6 @@ class Export : public testing::Test {
     CLI::App app;
     ExportRequest request;
     add_export_command(app, request);
-    words.insert(words.begin(), "export");
     std::reverse(words.begin(), words.end());
     app.parse(words);
     return export_command(request);

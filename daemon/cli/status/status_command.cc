@@ -1,0 +1,56 @@
+#include "status_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "margay/terminal/status.h"
+#include "margay/text/text.h"
+#include "margay/wire/columns.h"
+
+namespace margay::app {
+namespace {
+
+// For scripts and monitoring: 0 healthy, 1 degraded, 2 not reachable, and one line that says so.
+int check(const wire::Report& report) {
+  const auto& h = report.health();
+  const bool healthy = h.state() == wire::Health::HEALTHY;
+  const std::string sentence =
+      h.verdict().empty() ? "degraded: the daemon gives no verdict yet" : h.verdict();
+  std::printf("%s: %s\n", terminal::printable(report.run(), true, 200).c_str(),
+              terminal::printable(sentence, true, 1000).c_str());
+  return healthy ? 0 : 1;
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& command, StatusRequest& r) {
+  command.description(
+      "How a run stands: phases, open alerts, the account of every event, counters.\n\n"
+      "  margay status                  the newest run\n"
+      "  margay status night --check    healthy? for scripts\n\n"
+      "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.\n"
+      "With --check: 0 healthy, 1 degraded, 2 not reachable.");
+  add_where(command, r.where);
+  auto* json = command.add_flag("--json", r.json, "for programs");
+  command.add_flag("--check", r.check, "one line and an exit code, for scripts and monitoring")
+      ->excludes(json);
+}
+
+int status_command(const StatusRequest& r) {
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::STATUS);
+  const auto reply = ask(r.where, request, seconds(7));
+  if (!reply) {
+    const int code = say_error(reply.error());
+    return r.check ? 2 : code;
+  }
+  if (r.check) return check(reply->report());
+  const std::string text =
+      r.json ? terminal::status_json(reply->report()) + "\n" : terminal::status_text(reply->report());
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace margay::app

@@ -1,0 +1,32 @@
+#include "watch_command.h"
+
+#include <CLI/CLI.hpp>
+
+#include "margay/terminal/watch.h"
+
+namespace margay::app {
+
+void add_watch_command(CLI::App& command, WatchRequest& r) {
+  command.description(
+      "The live view of a run in this terminal: what every node does, the phases, the alerts. q leaves.\n\n"
+      "  margay watch                                           the newest run\n"
+      "  margay watch --connect tcp://head:7413 --key me.key    one on another machine");
+  add_where(command, r.where);
+  command.add_flag("--exit-at-end", r.exit_at_end, "leave when the run ends");
+}
+
+int watch_command(const WatchRequest& r) {
+  terminal::WatchOptions options;
+  options.connect = r.where.endpoint;
+  options.key = r.where.key;
+  if (options.connect.empty()) {
+    auto directory = choose_run(r.where.run);
+    if (!directory) return say_error(directory.error());
+    options.dir = *directory;
+  }
+  options.exit_at_end = r.exit_at_end;
+  options.view = terminal::view_for_terminal();
+  return terminal::watch(options);
+}
+
+}  // namespace margay::app
