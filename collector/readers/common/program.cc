@@ -1,0 +1,209 @@
+#include "margay/reader/program.h"
+
+#include <unistd.h>
+
+#include <google/protobuf/stubs/logging.h>
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "margay/log/log.h"
+#include "margay/node/courier.h"
+#include "margay/transport/local_user.h"
+
+namespace margay::reader {
+namespace {
+
+constexpr DurationNs kGoodbyePatience = seconds(5);  // without progress
+constexpr DurationNs kAccountPeriod = milliseconds(100);
+constexpr useconds_t kPauseUs = 20'000;
+
+volatile std::sig_atomic_t g_terminate = 0;
+
+struct Settings {
+  std::string run_dir, run, collector, key;
+  std::int64_t owner = 0;
+  std::size_t memory = 64 << 20;
+};
+
+int complain(const std::string& sentence) {
+  log::error(sentence);
+  return 1;
+}
+
+void add_common_flags(CLI::App& app, Settings& s) {
+  app.add_option("--run-dir", s.run_dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
+  app.add_option("--run", s.run, "The run's name")->required();
+  app.add_option(
+      "--collector", s.collector,
+      "The daemon on another machine, e.g. tcp://head:7411 (default: the one of the run's directory)");
+  app.add_option("--key", s.key,
+                 "File with this node's key for it, made by `margay keys add ... --role source`");
+  app.add_option("--memory", s.memory, "Most memory for what is not yet confirmed, e.g. 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("64MiB");
+  app.add_option("--owner-pid", s.owner,
+                 "Whoever started it: it does not outlive this process and those it reads of");
+}
+
+void take_signals(bool interrupt_ends) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_terminate = 1; };
+  sigaction(SIGTERM, &action, nullptr);
+  if (interrupt_ends)
+    sigaction(SIGINT, &action, nullptr);
+  else
+    std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);  // `margay run` starts us with it blocked
+}
+
+node::OutboxOptions outbox_options(const Settings& s) {
+  node::OutboxOptions options;
+  options.run = s.run;
+  options.memory_bytes = s.memory;
+  std::random_device random;
+  options.agent = (std::uint64_t{random()} << 32) | random();
+  return options;
+}
+
+node::ProcessWatch::Options watch_options(const Settings& s) {
+  node::ProcessWatch::Options options;
+  options.host = origin_of(getpid()).host;
+  options.owner_pid = s.owner;
+  return options;
+}
+
+}  // namespace
+
+class Loop {
+ public:
+  Loop(const Program& program, Reader& reader, const Settings& settings, const Setup& setup, Ledger* ledger)
+      : kind_(program.kind),
+        reader_(reader),
+        outbox_(outbox_options(settings)),
+        watch_(watch_options(settings), clock_),
+        streams_(options_of(program, setup, ledger), outbox_, watch_, clock_, setup.origin) {
+    if (settings.owner > 0) owner_.emplace(settings.owner, origin_of(settings.owner).start_time);
+    reader_.streams_ = &streams_;
+  }
+
+  int operator()(node::Courier& courier) {
+    if (auto ok = courier.open(); !ok) return complain(ok.error().message);
+    if (auto ok = reader_.begin(streams_, clock_); !ok) return complain(ok.error().message);
+    for (;;) {
+      const auto gone = streams_.gone();  // known before what they left is read
+      const auto more = reader_.read();
+      if (!more) return complain(more.error().message);
+      reader_.ended(gone, *more);
+      const bool finished = time_to_end() && reader_.finish(*more);
+      if (finished) streams_.finish();
+      put_account(finished);
+      streams_.flush();
+      courier.send(outbox_);
+      while (courier.receive(outbox_, std::chrono::milliseconds(0))) {
+      }
+      log::tick();
+      if (finished && over()) break;
+      reader_.wait(*more);
+    }
+    reader_.say_account();
+    return 0;
+  }
+
+ private:
+  static Streams::Options options_of(const Program& program, const Setup& setup, Ledger* ledger) {
+    Streams::Options options = setup.streams;
+    options.kind = program.kind;
+    options.ledger = ledger;
+    return options;
+  }
+  bool time_to_end() {
+    const bool owner_gone = owner_ && owner_->look().presence == node::Presence::kGone;
+    return g_terminate != 0 || reader_.stop(outbox_.finish(), owner_gone);
+  }
+  // Everything is said and confirmed, or nobody is left to hear it.
+  bool over() {
+    const TimeNs now = clock_.monotonic();
+    if (moved_ == TimeNs() || outbox_.bytes() != left_) {
+      moved_ = now;
+      left_ = outbox_.bytes();
+    }
+    return streams_.done() || now - moved_ >= kGoodbyePatience;
+  }
+  void put_account(bool now) {
+    const TimeNs at = clock_.monotonic();
+    if (!now && at - account_put_ < kAccountPeriod) return;
+    account_put_ = at;
+    wire::ReaderAccount account;
+    account.set_reader(kind_);
+    reader_.account(account);
+    outbox_.put_account(account);
+  }
+
+  const std::string& kind_;
+  Reader& reader_;
+  SystemClock clock_;
+  node::Outbox outbox_;
+  node::ProcessWatch watch_;
+  Streams streams_;
+  std::optional<node::ProcessProbe> owner_;
+  TimeNs moved_{}, account_put_{};
+  std::size_t left_ = 0;
+};
+
+void Reader::ended(const std::vector<Streams::Gone>& gone, bool more) {
+  if (more) return;
+  for (const Streams::Gone& g : gone) streams_->end_process(g.process, g.looked);
+}
+
+void Reader::wait(bool more) {
+  if (!more) usleep(kPauseUs);
+}
+
+namespace {
+
+int run(const Program& program, Reader& reader, const Settings& s) {
+  const auto setup = reader.setup();
+  if (!setup) return complain(setup.error().message);
+  const SystemClock clock;
+  zmq::context_t context(1);
+  const transport::RunDirectory place{s.run_dir};
+  if (auto ok = transport::check_run_directory(place); !ok) return complain(ok.error().message);
+  node::Courier courier(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
+  std::unique_ptr<Ledger> ledger;
+  if (setup->goes_on) {
+    if (auto opened = Ledger::open(place.path + "/" + program.kind + ".ledger"))
+      ledger = std::move(*opened);
+    else
+      log::warning(opened.error().message + ": a reader that takes over will be another source");
+  }
+  const auto loop = std::make_unique<Loop>(program, reader, s, *setup, ledger.get());
+  return (*loop)(courier);
+}
+
+}  // namespace
+
+int run_program(const Program& program, Reader& reader, int argc, char** argv) try {
+  google::protobuf::SetLogHandler(nullptr);
+  Settings s;
+  CLI::App app{program.about, program.name};
+  reader.add_flags(app);
+  add_common_flags(app, s);
+  CLI11_PARSE(app, argc, argv);
+  log::Options log_options;
+  log_options.program = program.name;
+  log::start(log_options);
+  take_signals(program.interrupt_ends);
+  return run(program, reader, s);
+} catch (const std::exception& e) {
+  return complain(e.what());
+}
+
+}  // namespace margay::reader
