@@ -125,7 +125,7 @@ TEST_F(Render, SaysWhatIsNotThere) {
   said = render(folder_.path());
   EXPECT_EQ(said.code, 1);
   EXPECT_THAT(said.words,
-              AllOf(HasSubstr(folder_.path().toStdString()), HasSubstr("is not a Margay archive")));
+              AllOf(HasSubstr(folder_.path().toStdString()), HasSubstr("no such archive, it is empty")));
   said = run("margay", {"render", "-o", file()});
   EXPECT_EQ(said.code, 1);
   EXPECT_THAT(said.words, HasSubstr("no run is going on here"));
