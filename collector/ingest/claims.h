@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::ingest {
 

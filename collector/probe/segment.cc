@@ -32,7 +32,7 @@ struct FunctionRow {
   const char* name;
   std::uint8_t family;
 };
-// StateFamily of margay.proto.
+// StateFamily of names.proto.
 enum Family : std::uint8_t {
   OTHER = 0,
   COMPUTE = 1,

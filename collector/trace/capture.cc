@@ -16,7 +16,7 @@
 #include "margay/ingest/source_registry.h"
 #include "margay/trace/name_kind.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::trace {
 namespace {

@@ -6,7 +6,7 @@
 #include "margay/base/result.h"
 #include "margay/base/time.h"
 #include "margay/transport/rundir.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace CLI {
 class App;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "margay/wire/columns.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::app {
 namespace {

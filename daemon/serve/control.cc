@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::app {
 

@@ -22,7 +22,7 @@
 #include "margay/ingest/ingest.h"
 #include "margay/slicer/slicer.h"
 #include "margay/store/archive.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace {
 

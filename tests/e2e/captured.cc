@@ -5,7 +5,7 @@
 
 #include "margay/base/last_state.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::test {
 

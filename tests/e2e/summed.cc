@@ -7,7 +7,7 @@
 #include "margay/node/segment_reader.h"
 #include "margay/probe/ring.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::test {
 namespace {

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 #include "margay/query/view_question.h"
 #include "margay/serve/control.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 #include "proto_mutator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -15,6 +15,7 @@
 #include "margay/probe/segment.h"
 #include "margay/settings/config.h"
 #include "margay/wire/columns.h"
+#include "margay/wire/control.pb.h"
 #include "seeds.h"
 #include "synthetic_report.h"
 #include "synthetic_view.h"

@@ -6,6 +6,7 @@
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/render.h"
 #include "margay/terminal/status.h"
+#include "margay/wire/control.pb.h"
 #include "proto_mutator.h"
 
 namespace {

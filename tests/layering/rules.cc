@@ -148,7 +148,7 @@ class Check {
   static constexpr std::string_view kLinking[] = {"margay_library", "margay_test", "target_link_libraries",
                                                   "add_dependencies"};
 
-  // "margay/wire/margay.pb.h" -> "wire"
+  // "margay/wire/ingest.pb.h" -> "wire"
   static std::string module_of(std::string_view header) {
     header.remove_prefix(7);
     return std::string(header.substr(0, header.find('/')));

@@ -27,7 +27,7 @@
 
 #include "margay/store/archive.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace {
 

@@ -53,7 +53,7 @@
 #include <zmq.hpp>
 
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay {
 namespace {

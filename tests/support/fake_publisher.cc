@@ -9,6 +9,7 @@
 #include "margay/base/time.h"
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
+#include "margay/wire/control.pb.h"
 #include "synthetic_report.h"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::support {
 

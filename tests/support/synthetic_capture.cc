@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::test {
 namespace {

@@ -2,7 +2,7 @@
 // disturbed for a while. For tests and demonstrations of the views.
 #pragma once
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::support {
 

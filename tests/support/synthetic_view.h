@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/view.pb.h"
 
 namespace margay::support {
 

@@ -5,6 +5,7 @@
 #include "margay/terminal/status.h"
 #include "margay/terminal/watch.h"
 #include "margay/transport/transport.h"
+#include "margay/wire/control.pb.h"
 
 int main(int argc, char** argv) {
   using namespace margay;

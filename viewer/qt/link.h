@@ -20,7 +20,7 @@
 
 #include "margay/feed/feed.h"
 #include "margay/scene/view_data.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::viewer {
 

@@ -15,7 +15,6 @@
 #include "margay/scene/palette.h"
 #include "margay/scene/statistics.h"
 #include "margay/scene/view_data.h"
-#include "margay/wire/margay.pb.h"
 
 namespace margay::viewer {
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "alerts.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::viewer {
 

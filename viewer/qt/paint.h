@@ -15,7 +15,7 @@
 #include "margay/scene/rows.h"
 #include "margay/scene/temporal_bars.h"
 #include "margay/scene/view_data.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::viewer {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::terminal {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "canvas.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::terminal {
 

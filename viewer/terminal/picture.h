@@ -8,7 +8,7 @@
 
 #include "alerts.h"
 #include "margay/base/time.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::terminal {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "margay/base/result.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::app {
 

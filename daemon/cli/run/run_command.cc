@@ -28,7 +28,7 @@
 #include "margay/transport/run_claim.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 #include "preload.h"
 #include "readers.h"
 #include "run_account.h"

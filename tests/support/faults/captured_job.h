@@ -18,7 +18,7 @@
 
 #include "margay/base/result.h"
 #include "margay/base/time.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::test {
 

@@ -27,6 +27,7 @@
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
+#include "margay/wire/control.pb.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "margay/trace/capture.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::trace::testing {
 

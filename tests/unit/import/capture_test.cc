@@ -11,7 +11,7 @@
 #include "capture_wire.h"
 #include "margay/trace/resampler.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 #include "support/synthetic_capture.h"
 
 namespace margay::trace {

@@ -12,7 +12,7 @@
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 #include "support/runtime_place.h"
 
 namespace margay::app {

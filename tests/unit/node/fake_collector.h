@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "margay/wire/columns.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::node {
 

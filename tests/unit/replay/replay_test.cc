@@ -13,6 +13,7 @@
 #include "margay/replay/replay.h"
 #include "margay/store/archive.h"
 #include "margay/wire/columns.h"
+#include "margay/wire/control.pb.h"
 #include "support/runtime_place.h"
 #include "support/synthetic_job.h"
 

@@ -17,6 +17,7 @@
 #include <filesystem>
 
 #include "margay/transport/transport.h"
+#include "margay/wire/control.pb.h"
 #include "synthetic_report.h"
 
 namespace margay::terminal {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::transport {
 namespace limited_test {

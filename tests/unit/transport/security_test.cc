@@ -13,7 +13,7 @@
 #include "gate_rig.h"
 #include "margay/transport/dial.h"
 #include "margay/transport/guarded.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::transport {
 namespace security_test {

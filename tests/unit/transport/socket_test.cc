@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "margay/transport/transport.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::transport {
 namespace socket_test {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::wire {
 namespace parts_test {

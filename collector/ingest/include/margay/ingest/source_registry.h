@@ -17,7 +17,7 @@
 #include "margay/model/hierarchy.h"
 #include "margay/model/state_table.h"
 #include "margay/slicer/reslicer.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::ingest {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "margay/base/time.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::node {
 

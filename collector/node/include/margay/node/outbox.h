@@ -28,7 +28,7 @@
 #include <string>
 
 #include "margay/base/time.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::node {
 

@@ -26,7 +26,7 @@
 #include "margay/node/sampler.h"
 #include "margay/node/segment_reader.h"
 #include "margay/node/takers.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::node {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace margay::node {
 

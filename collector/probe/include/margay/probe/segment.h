@@ -195,7 +195,7 @@ struct SegmentHeader {
   // Slices are [origin + k slice, origin + (k+1) slice), host time; 0: nothing is to be summed.
   std::atomic<std::int64_t> slice_ns;
   std::atomic<std::int64_t> slice_origin_ns;
-  std::uint8_t families[kNames];  // StateFamily of margay.proto
+  std::uint8_t families[kNames];  // StateFamily of names.proto
   char names[kNames][kNameBytes];
 
   RingSpace rings[kRings];

@@ -3,7 +3,7 @@
 
 #include "margay/slicer/reslicer.h"
 #include "margay/trace/trace.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/names.pb.h"
 
 namespace margay::trace {
 

@@ -20,7 +20,7 @@
 #include "margay/base/recent_set.h"
 #include "margay/detect/levels.h"
 #include "margay/settings/options.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 #include "report_builder.h"
 
 namespace margay::app {

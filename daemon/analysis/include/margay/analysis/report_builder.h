@@ -12,7 +12,7 @@
 #include "margay/detect/levels.h"
 #include "margay/observe/health.h"
 #include "margay/settings/options.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::app {
 

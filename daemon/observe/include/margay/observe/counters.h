@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::observe {
 

@@ -10,7 +10,7 @@
 #include "margay/partition/partition.h"
 #include "margay/partition/significant.h"
 #include "margay/query/model_file.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/view.pb.h"
 #include "view_question.h"
 
 namespace margay::app {

@@ -13,7 +13,7 @@
 #include "margay/base/time.h"
 #include "margay/partition/batch.h"
 #include "margay/slicer/operator.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/view.pb.h"
 
 namespace margay::app {
 

@@ -7,7 +7,7 @@
 
 #include "handling_request.h"
 #include "margay/analysis/exchange.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/view.pb.h"
 
 namespace margay::app {
 

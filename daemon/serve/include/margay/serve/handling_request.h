@@ -11,7 +11,7 @@
 #include "margay/alert/desk.h"
 #include "margay/base/result.h"
 #include "margay/base/time.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::app {
 

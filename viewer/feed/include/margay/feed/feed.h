@@ -16,7 +16,7 @@
 #include "margay/base/time.h"
 #include "margay/transport/dial.h"
 #include "margay/transport/rundir.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::feed {
 

@@ -11,7 +11,7 @@
 
 #include "margay/base/time.h"
 #include "margay/scene/view_data.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/view.pb.h"
 
 namespace margay::scene {
 

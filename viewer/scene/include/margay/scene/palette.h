@@ -22,7 +22,7 @@
 #include <string_view>
 
 #include "margay/base/result.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/names.pb.h"
 
 namespace margay::scene {
 

@@ -26,7 +26,7 @@
 
 #include "margay/base/result.h"
 #include "margay/base/time.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/view.pb.h"
 
 namespace margay::scene {
 

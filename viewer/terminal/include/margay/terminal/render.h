@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "margay/base/time.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::terminal {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/report.pb.h"
 
 namespace margay::terminal {
 

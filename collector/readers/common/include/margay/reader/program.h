@@ -21,7 +21,7 @@
 #include "margay/base/result.h"
 #include "margay/base/time.h"
 #include "margay/reader/streams.h"
-#include "margay/wire/margay.pb.h"
+#include "margay/wire/ingest.pb.h"
 
 namespace CLI {
 class App;
