@@ -1,24 +1,62 @@
 #include "margay/alert/alert.h"
 
-#include <limits>
-#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "margay/base/text.h"
+#include "margay/wire/alert_json.h"
 
 namespace margay::alert {
+namespace {
+
+// UNKNOWN, which no alert of ours is, comes before them.
+wire::Alert::Kind to_wire(Kind k) {
+  return static_cast<wire::Alert::Kind>(static_cast<int>(k) + 1);
+}
+static_assert(static_cast<int>(Kind::kPerturbation) + 1 == wire::Alert::PERTURBATION &&
+              static_cast<int>(Kind::kLoss) + 1 == wire::Alert::LOSS);
+
+void add(const std::vector<std::string>& texts, google::protobuf::RepeatedPtrField<std::string>& out) {
+  for (const std::string& t : texts) *out.Add() = clean_utf8(t);
+}
+
+Alert from_wire(const wire::Alert& w) {
+  Alert a;
+  a.id = w.id();
+  a.run = w.run();
+  a.kind = static_cast<Kind>(w.kind() - 1);
+  a.status = w.resolved() ? Status::kResolved : Status::kFiring;
+  a.level = DurationNs(w.level_ns());
+  a.onset = TimeNs(w.onset_ns());
+  a.detected = TimeNs(w.detected_ns());
+  if (w.has_end_ns()) a.end = TimeNs(w.end_ns());
+  a.emitted_wall = TimeNs(w.emitted_wall_ns());
+  a.updates = w.updates();
+  if (w.has_updated_ns()) a.updated = TimeNs(w.updated_ns());
+  a.persistent = w.persistent();
+  a.node = w.node();
+  a.resources = {w.resources().begin(), w.resources().end()};
+  a.affected = {w.affected().begin(), w.affected().end()};
+  a.score_bits = w.score_bits();
+  a.p_value = w.p_value();
+  a.phase = w.phase();
+  for (const auto& s : w.states()) a.states.push_back({s.state(), s.expected(), s.observed()});
+  a.likely_cause = {w.likely_cause().begin(), w.likely_cause().end()};
+  a.p = w.p();
+  a.lost_events = w.lost_events();
+  a.message = w.message();
+  if (w.has_duration()) {
+    const auto& d = w.duration();
+    a.duration = {DurationNs(d.lasted_ns()), DurationNs(d.usual_ns()), DurationNs(d.limit_ns()), d.times()};
+  }
+  for (const auto& t : w.takers())
+    a.takers.push_back({t.resource(), t.kind(), t.name(), t.pid(), t.cpu(), t.share()});
+  return a;
+}
+
+}  // namespace
 
 const char* to_string(Kind k) {
-  switch (k) {
-    case Kind::kPerturbation:
-      return "perturbation";
-    case Kind::kStall:
-      return "stall";
-    case Kind::kPhaseDuration:
-      return "phase_duration";
-    case Kind::kSourceLost:
-      return "source_lost";
-    case Kind::kLoss:
-      return "loss";
-  }
-  return "";
+  return wire::name_of(to_wire(k));
 }
 const char* to_string(Status s) {
   return s == Status::kFiring ? "firing" : "resolved";
@@ -32,61 +70,67 @@ std::string step(const Alert& a) {
   return update_of(a).empty() ? status : status + "#" + std::to_string(a.updates);
 }
 
+bool earlier(const Alert& a, const Alert& b) {
+  return std::tie(a.detected, a.id) < std::tie(b.detected, b.id);
+}
+
+wire::Alert to_wire(const Alert& a) {
+  wire::Alert w;
+  w.set_id(clean_utf8(a.id));
+  w.set_run(clean_utf8(a.run));
+  w.set_kind(to_wire(a.kind));
+  w.set_resolved(a.status == Status::kResolved);
+  w.set_level_ns(a.level.value);
+  w.set_onset_ns(a.onset.value);
+  w.set_detected_ns(a.detected.value);
+  if (a.end) w.set_end_ns(a.end->value);
+  w.set_emitted_wall_ns(a.emitted_wall.value);
+  w.set_updates(a.updates);
+  if (a.updated) w.set_updated_ns(a.updated->value);
+  w.set_persistent(a.persistent);
+  w.set_node(clean_utf8(a.node));
+  add(a.resources, *w.mutable_resources());
+  add(a.affected, *w.mutable_affected());
+  w.set_score_bits(a.score_bits);
+  w.set_p_value(a.p_value);
+  w.set_phase(clean_utf8(a.phase));
+  for (const StateChange& s : a.states) {
+    auto& out = *w.add_states();
+    out.set_state(clean_utf8(s.state));
+    out.set_expected(s.expected);
+    out.set_observed(s.observed);
+  }
+  add(a.likely_cause, *w.mutable_likely_cause());
+  w.set_p(a.p);
+  w.set_lost_events(a.lost_events);
+  w.set_message(clean_utf8(a.message));
+  if (a.duration) {
+    auto& out = *w.mutable_duration();
+    out.set_lasted_ns(a.duration->lasted.value);
+    out.set_usual_ns(a.duration->usual.value);
+    out.set_limit_ns(a.duration->limit.value);
+    out.set_times(a.duration->times);
+  }
+  for (const Taker& t : a.takers) {
+    auto& out = *w.add_takers();
+    out.set_resource(clean_utf8(t.resource));
+    out.set_kind(clean_utf8(t.kind));
+    out.set_name(clean_utf8(t.name));
+    out.set_pid(t.pid);
+    out.set_cpu(t.cpu);
+    out.set_share(t.share);
+  }
+  return w;
+}
+
 std::string to_json(const Alert& a) {
-  nlohmann::ordered_json j;
-  j["id"] = a.id;
-  j["run"] = a.run;
-  j["kind"] = to_string(a.kind);
-  j["status"] = to_string(a.status);
-  j["level_ns"] = a.level.value;
-  j["onset_ns"] = a.onset.value;
-  j["detected_ns"] = a.detected.value;
-  j["end_ns"] = a.end ? nlohmann::ordered_json(a.end->value) : nlohmann::ordered_json(nullptr);
-  j["emitted_wall_ns"] = a.emitted_wall.value;
-  j["updates"] = a.updates;
-  j["updated_ns"] = a.updated ? nlohmann::ordered_json(a.updated->value) : nlohmann::ordered_json(nullptr);
-  j["persistent"] = a.persistent;
-  j["node"] = a.node;
-  j["resources"] = a.resources;
-  j["affected"] = a.affected;
-  j["score_bits"] = a.score_bits;
-  j["p_value"] = a.p_value;
-  j["phase"] = a.phase;
-  j["states"] = nlohmann::ordered_json::array();
-  for (const StateChange& s : a.states)
-    j["states"].push_back({{"state", s.state}, {"expected", s.expected}, {"observed", s.observed}});
-  j["likely_cause"] = a.likely_cause;
-  j["p"] = a.p;
-  j["lost_events"] = a.lost_events;
-  if (a.duration)
-    j["duration"] = {{"lasted_ns", a.duration->lasted.value},
-                     {"usual_ns", a.duration->usual.value},
-                     {"limit_ns", a.duration->limit.value},
-                     {"times", a.duration->times}};
-  for (const Taker& t : a.takers)
-    j["takers"].push_back({{"resource", t.resource},
-                           {"kind", t.kind},
-                           {"name", t.name},
-                           {"pid", t.pid},
-                           {"cpu", t.cpu},
-                           {"share", t.share}});
-  j["message"] = a.message;
-  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return wire::to_json(to_wire(a));
 }
 
-std::string id_of(const std::string& json) {
-  const auto j = nlohmann::json::parse(json, nullptr, false);
-  if (!j.is_object()) return "";
-  const auto at = j.find("id");
-  return at != j.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
-std::int64_t detected_ns(const std::string& json) {
-  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
-  const auto j = nlohmann::json::parse(json, nullptr, false);
-  if (!j.is_object()) return kNone;
-  const auto at = j.find("detected_ns");
-  return at != j.end() && at->is_number_integer() ? at->get<std::int64_t>() : kNone;
+Result<Alert> parse_untrusted(std::string_view json) {
+  const auto read = wire::read_alert_untrusted(json);
+  if (!read) return tl::unexpected(read.error());
+  return from_wire(*read);
 }
 
 }  // namespace margay::alert

@@ -22,7 +22,7 @@ std::string some_of(const std::vector<std::string>& ids) {
 
 }  // namespace
 
-bool Desk::take(const Alert& a, const std::string& json, bool known, TimeNs wall) {
+bool Desk::take(const Alert& a, bool known, TimeNs wall) {
   // An id that cannot be kept is nobody's: the archive takes no such alert either.
   if (a.id.empty() || a.id.size() > kLongestId || clean_utf8(a.id) != a.id) return true;
   const auto at = open_.find(a.id);
@@ -37,7 +37,7 @@ bool Desk::take(const Alert& a, const std::string& json, bool known, TimeNs wall
   }
   if (at == open_.end() && open_.size() >= kMostOpen) return true;
   Open& open = at != open_.end() ? at->second : open_[a.id];
-  open.newest = {a, json};
+  open.newest = a;
   open.told = told;
   if (known) return told;  // was said then, to whom it was; sinks that go on need it again
   if (handling_.ack_of(a.id) != nullptr && (told || a.updates > 0)) {
@@ -65,11 +65,11 @@ bool Desk::take(const Alert& a, const std::string& json, bool known, TimeNs wall
 
 bool Desk::to_be_told(const std::string& id, const Open& open, TimeNs wall) const {
   return (!open.told || open.behind) && handling_.ack_of(id) == nullptr &&
-         handling_.silencing(open.newest.alert, wall) == nullptr;
+         handling_.silencing(open.newest, wall) == nullptr;
 }
 
-std::vector<Desk::Word> Desk::due(TimeNs wall) {
-  std::vector<Word> out;
+std::vector<Alert> Desk::due(TimeNs wall) {
+  std::vector<Alert> out;
   if (!look_ && (!next_expiry_ || wall < *next_expiry_)) return out;
   if (handling_.expire(wall)) ++version_;
   look_ = false;
@@ -122,14 +122,14 @@ Result<std::string> Desk::unacknowledge(const std::string& end_of_id, TimeNs wal
   const auto open = open_.find(*id);
   if (open == open_.end()) return said + "; it is over";
   if (to_be_told(*id, open->second, wall)) return said + "; how it is now is sent";
-  if (const Silence* s = handling_.silencing(open->second.newest.alert, wall))
+  if (const Silence* s = handling_.silencing(open->second.newest, wall))
     return said + "; " + s->id + " silences it still";
   return said + ": when it changes, that is sent again";
 }
 
 std::size_t Desk::silenced_now(const Silence& s) const {
-  return static_cast<std::size_t>(std::count_if(
-      open_.begin(), open_.end(), [&](const auto& o) { return matches(s, o.second.newest.alert); }));
+  return static_cast<std::size_t>(
+      std::count_if(open_.begin(), open_.end(), [&](const auto& o) { return matches(s, o.second.newest); }));
 }
 
 Result<std::string> Desk::silence(const Silence& wanted, TimeNs wall) {
@@ -148,7 +148,7 @@ Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
   changed();
   std::size_t free = 0;
   for (const auto& [alert, open] : open_)
-    free += matches(*gone, open.newest.alert) && to_be_told(alert, open, wall);
+    free += matches(*gone, open.newest) && to_be_told(alert, open, wall);
   if (wall < gone->from) return gone->id + " will not be: it would have silenced " + what(*gone);
   return gone->id + " is over: it silenced " + what(*gone) +
          (free > 0 ? "; " + alerts_text(free, "is sent now", "are sent now") : "");
@@ -156,7 +156,7 @@ Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
 
 HandledAlert Desk::handled(const std::string& id, TimeNs wall) const {
   const auto open = open_.find(id);
-  if (open != open_.end()) return handled_alert(handling_, open->second.newest.alert, wall);
+  if (open != open_.end()) return handled_alert(handling_, open->second.newest, wall);
   Alert over;
   over.id = id;
   over.status = Status::kResolved;

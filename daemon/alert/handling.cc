@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "margay/base/text.h"
+#include "margay/wire/alert.pb.h"
 
 namespace margay::alert {
 namespace {
@@ -245,6 +246,17 @@ HandledAlert handled_alert(const Handling& handling, const Alert& a, TimeNs wall
     out.silenced_by = w->silence;
   else if (const Silence* s = handling.silencing(a, wall); s && a.status == Status::kFiring)
     out.silenced_by = s->id;
+  return out;
+}
+
+wire::Handled to_wire(const HandledAlert& h) {
+  wire::Handled out;
+  out.set_silence(clean_utf8(h.silenced_by));
+  if (!h.ack) return out;
+  out.set_acknowledged(true);
+  out.set_by(clean_utf8(h.ack->by));
+  out.set_comment(clean_utf8(h.ack->comment));
+  out.set_at_ns(h.ack->at.value);
   return out;
 }
 

@@ -7,9 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "margay/alert/alert.h"
 
 namespace margay::alert {
 
@@ -24,16 +21,7 @@ Result<JsonlSink> JsonlSink::open(const std::string& path) {
   bool whole = true;  // a crash may have cut the last line
   for (std::string line; std::getline(in, line);) {
     whole = !in.eof();
-    const auto j = nlohmann::json::parse(line, nullptr, false);
-    if (!j.is_object()) continue;
-    const auto id = j.find("id"), status = j.find("status");
-    if (id == j.end() || status == j.end() || !id->is_string() || !status->is_string()) continue;
-    std::string step = status->get<std::string>();
-    const auto updates = j.find("updates");
-    if (step == to_string(Status::kFiring) && updates != j.end() && updates->is_number_unsigned() &&
-        *updates > 0)
-      step += "#" + std::to_string(updates->get<std::uint64_t>());
-    sink.written_.insert({id->get<std::string>(), std::move(step)});
+    if (const auto alert = parse_untrusted(line)) sink.written_.insert({alert->id, step(*alert)});
   }
   sink.cut_ = !whole;
   return sink;
@@ -48,9 +36,9 @@ JsonlSink::~JsonlSink() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-bool JsonlSink::write(const std::string& id, const std::string& step, const std::string& line) {
-  if (!written_.insert({id, step})) return false;
-  const std::string whole = (cut_ ? "\n" : "") + line + "\n";
+bool JsonlSink::write(const Alert& alert) {
+  if (!written_.insert({alert.id, step(alert)})) return false;
+  const std::string whole = (cut_ ? "\n" : "") + to_json(alert) + "\n";
   ssize_t n = 0;
   do n = ::write(fd_, whole.data(), whole.size());
   while (n < 0 && errno == EINTR);

@@ -49,19 +49,14 @@ std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
   return out;
 }
 
-void Analyst::remember(std::string json, const std::string& update_of) {
-  const auto before = std::find_if(recent_words_.begin(), recent_words_.end(), [&](const Word& w) {
-    return !update_of.empty() && w.update && w.id == update_of;
-  });
-  if (before != recent_words_.end()) {
-    recent_.erase(recent_.begin() + (before - recent_words_.begin()));
-    recent_words_.erase(before);
+void Analyst::remember(alert::Alert alert) {
+  if (const std::string id = alert::update_of(alert); !id.empty()) {
+    const auto before = std::find_if(recent_.begin(), recent_.end(),
+                                     [&](const alert::Alert& a) { return alert::update_of(a) == id; });
+    if (before != recent_.end()) recent_.erase(before);
   }
-  recent_words_.push_back({alert::id_of(json), !update_of.empty()});
-  recent_.push_back(std::move(json));
-  if (recent_.size() <= kMostReportedAlerts) return;
-  recent_.pop_front();
-  recent_words_.pop_front();
+  recent_.push_back(std::move(alert));
+  if (recent_.size() > kMostReportedAlerts) recent_.pop_front();
 }
 
 ReportInput Analyst::input() const {

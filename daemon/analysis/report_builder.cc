@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "margay/base/text.h"
-#include "margay/wire/columns.h"
+#include "margay/wire/report_version.h"
 #include "report_measured.h"
 
 namespace margay::app {
@@ -191,7 +191,7 @@ void add_health(const ReportInput& in, wire::Report& report) {
 
 wire::Report build_report(const ReportInput& in) {
   wire::Report report;
-  report.set_version(wire::kWireVersion);
+  report.set_version(wire::kReportVersion);
   // A command line may hold any bytes.
   report.set_run(clean_utf8(in.options.run));
   report.set_command(clean_utf8(in.options.command));
@@ -221,7 +221,7 @@ wire::Report build_report(const ReportInput& in) {
     add_phases(in, level, kMostReportedCoarserPhases, *of->mutable_phases());
   }
   add_durations(in, report);
-  for (const std::string& a : in.alerts) report.add_alerts(a);
+  for (const alert::Alert& a : in.alerts) *report.add_alerts() = alert::to_wire(a);
   add_health(in, report);
   if (in.partitions) {
     const auto nodes = static_cast<std::size_t>(report.nodes_size());
@@ -237,13 +237,10 @@ wire::Report content_of(const wire::Report& report) {
   content.clear_sequence();
   content.clear_emitted_wall_ns();
   content.clear_health();
-  content.clear_handled();
   for (auto& node : *content.mutable_nodes()) node.clear_condition();
-  for (std::string& alert : *content.mutable_alerts()) {
-    auto json = nlohmann::ordered_json::parse(alert, nullptr, false);
-    if (!json.is_object()) continue;
-    json.erase("emitted_wall_ns");
-    alert = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  for (wire::Alert& alert : *content.mutable_alerts()) {
+    alert.clear_emitted_wall_ns();
+    alert.clear_handled();
   }
   return content;
 }

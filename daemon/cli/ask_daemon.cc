@@ -8,6 +8,7 @@
 #include "margay/transport/dial.h"
 #include "margay/transport/local_user.h"
 #include "margay/transport/transport.h"
+#include "margay/wire/report_version.h"
 
 namespace margay::app {
 
@@ -95,6 +96,9 @@ Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& r
     wire::ControlReply reply;
     if (!frame || !reply.ParseFromString(frame->body)) continue;
     if (!reply.error().empty()) return fail(ErrorCode::kUnavailable, reply.error());
+    if (const std::string why = wire::why_unread(reply.report().version());
+        reply.has_report() && !why.empty())
+      return fail(ErrorCode::kVersion, why);
     return reply;
   }
   return fail(ErrorCode::kUnavailable, endpoint + ": the daemon of this run does not answer");

@@ -29,10 +29,10 @@ void AnalysisStage::take_handling(const store::Resume& resume) {
 }
 
 // A word about an alert, to all sinks. `known`: it was said by a daemon before this one.
-void AnalysisStage::deliver(const alert::Alert& a, const std::string& json, bool known, bool past) {
-  if (sink_ && !known) sink_->write(a.id, alert::step(a), json);
+void AnalysisStage::deliver(const alert::Alert& a, bool known, bool past) {
+  if (sink_ && !known) sink_->write(a);
   // An update of the past is for sinks that go on with it.
-  if (dispatcher_ && (past || !known || alert::update_of(a).empty())) dispatcher_->push(a, json);
+  if (dispatcher_ && (past || !known || alert::update_of(a).empty())) dispatcher_->push(a);
 }
 
 // What people have said goes into the cut that has the alerts which it is about.
@@ -44,7 +44,7 @@ void AnalysisStage::note_handling() {
 
 // Alerts that no silence holds any more; what has changed; answers that waited for the archive.
 void AnalysisStage::settle_handling() {
-  for (const alert::Desk::Word& w : desk_.due(clock_.realtime())) deliver(w.alert, w.json, false, false);
+  for (const alert::Alert& a : desk_.due(clock_.realtime())) deliver(a, false, false);
   note_handling();
   if (findings_.handling && !analyst_->final() && exchange_.findings.try_push(std::move(findings_)))
     findings_ = {};
@@ -64,19 +64,9 @@ void AnalysisStage::settle_handling() {
 // Of the alerts in it.
 void AnalysisStage::mark_handled(wire::Report& report) const {
   const TimeNs wall = clock_.realtime();
-  std::set<std::string_view> marked;
-  for (const Analyst::Word& w : analyst_->remembered()) {
-    if (w.id.empty() || !marked.insert(w.id).second) continue;
-    const alert::HandledAlert handled = desk_.handled(w.id, wall);
-    if (!handled.ack && handled.silenced_by.empty()) continue;
-    wire::HandledAlert& out = *report.add_handled();
-    out.set_id(w.id);
-    out.set_silence(handled.silenced_by);
-    if (!handled.ack) continue;
-    out.set_acknowledged(true);
-    out.set_by(handled.ack->by);
-    out.set_comment(handled.ack->comment);
-    out.set_at_ns(handled.ack->at.value);
+  for (wire::Alert& a : *report.mutable_alerts()) {
+    const alert::HandledAlert handled = desk_.handled(a.id(), wall);
+    if (handled.any()) *a.mutable_handled() = alert::to_wire(handled);
   }
 }
 

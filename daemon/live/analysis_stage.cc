@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "margay/alert/parse.h"
 #include "margay/analysis/history.h"
 #include "margay/analysis/phase_memory.h"
 #include "margay/analysis/report_builder.h"
@@ -133,22 +132,21 @@ void AnalysisStage::take_over(const store::Archive& archive, const store::Resume
 void AnalysisStage::recall(const store::Archive& archive, const store::Resume& resume, const LookBack& back) {
   analyst_->set_position(back.sequence);
   const TimeNs begin = slice_begin(back.first, options_.levels[0]);
-  std::vector<std::pair<std::int64_t, std::string>> before;  // alerts from before what is looked back on
-  std::map<std::string, std::string> said;
+  std::vector<alert::Alert> before;  // from before what is looked back on
+  std::map<std::string, alert::Alert> said;
   for (const auto& a : resume.alerts) {
     // One record per alert: its last word.
     const auto last = alert::parse_untrusted(a.json);
-    const std::string step = last ? alert::step(*last) : a.status;
-    known_alerts_.insert(a.id + '/' + step);
+    known_alerts_.insert(a.id + '/' + (last ? alert::step(*last) : a.status));
     known_alerts_.insert(a.id + "/firing");
-    if (last && last->updates > 0) known_updates_[a.id] = last->updates;
     alert_ids_.insert(a.id);
-    said[a.id + '/' + step] = a.json;
-    const std::int64_t detected = alert::detected_ns(a.json);
-    if (!back.whole && detected < begin.value) before.emplace_back(detected, a.json);
+    if (!last) continue;
+    if (last->updates > 0) known_updates_[a.id] = last->updates;
+    said[a.id + '/' + alert::step(*last)] = *last;
+    if (!back.whole && last->detected < begin) before.push_back(*last);
   }
-  std::sort(before.begin(), before.end());
-  for (auto& [detected, json] : before) analyst_->remember(std::move(json));
+  std::sort(before.begin(), before.end(), alert::earlier);
+  for (alert::Alert& a : before) analyst_->remember(std::move(a));
   for (const store::Blob& b : resume.signatures)
     if (const auto k = from_blob_untrusted(b)) signatures_kept_.insert(k->name);
   if (resume.leaves.empty()) return;
@@ -240,26 +238,20 @@ void AnalysisStage::emit(std::vector<alert::Alert> alerts, bool past) {
     if (!update_of.empty())
       if (const auto n = known_updates_.find(a.id); n != known_updates_.end())
         known = known || a.updates <= n->second;
-    std::string json;
-    if (known) {
-      // Said by a daemon before: viewers see it again, in its place, as it was said. Whether every sink has
-      // had it is not known here.
-      json = alert::to_json(a);
-      if (past)
-        if (const auto said = past_->said.find(key); said != past_->said.end()) json = said->second;
-    } else {
+    if (!known) {
       alert_ids_.insert(a.id);
       updates_said_ += update_of.empty() ? 0 : 1;
       a.emitted_wall = clock_.realtime();
-      json = alert::to_json(a);
+      findings_.alerts.push_back({a.id, alert::to_json(a), alert::to_string(a.status)});
+      raised = true;
+    } else if (past) {
+      // Said by a daemon before: viewers see it again, in its place, as it was said. Whether every sink has
+      // had it is not known here.
+      if (const auto said = past_->said.find(key); said != past_->said.end()) a = said->second;
     }
     // What was said before an error of ours has had its way to people.
-    if (!(making_anew_ && known) && desk_.take(a, json, known, clock_.realtime()))
-      deliver(a, json, known, past);
-    analyst_->remember(json, update_of);
-    if (known) continue;
-    findings_.alerts.push_back({a.id, std::move(json), alert::to_string(a.status)});
-    raised = true;
+    if (!(making_anew_ && known) && desk_.take(a, known, clock_.realtime())) deliver(a, known, past);
+    analyst_->remember(std::move(a));
   }
   note_handling();
   if (raised && !past) publish(analyst_->final());  // an alert waits for nothing

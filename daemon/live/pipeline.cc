@@ -77,7 +77,10 @@ store::LoadBounds load_bounds() {
   bounds.alert_bytes = kLoadedAlertBytes;
   bounds.phase_bytes = kLoadedPhaseBytes;
   bounds.signature_bytes = kLoadedSignatureBytes;
-  bounds.alert_time = [](const store::AlertRecord& a) { return alert::detected_ns(a.json); };
+  bounds.alert_time = [](const store::AlertRecord& a) {
+    const auto alert = alert::parse_untrusted(a.json);
+    return alert ? alert->detected.value : std::numeric_limits<std::int64_t>::min();
+  };
   bounds.signature_time = [](const store::Blob& b) {
     const auto known = from_blob_untrusted(b);
     return known ? known->born.value : std::numeric_limits<std::int64_t>::min();

@@ -148,11 +148,10 @@ class Replay {
   void take(const ClosedSlice& message, bool past) {
     for (alert::Alert& a : analyst_->take(message)) {
       const std::string key = a.id + '/' + alert::step(a);
-      std::string json = alert::to_json(a);
-      analyst_->remember(json, alert::update_of(a));
-      said_[a.id] = {a.detected.value, json};
+      analyst_->remember(a);
+      said_[a.id] = a;
       if (past || !known_.insert(key).second) continue;
-      if (listener_.alert) listener_.alert(a, json);
+      if (listener_.alert) listener_.alert(a);
     }
   }
 
@@ -168,12 +167,12 @@ class Replay {
     renew();
     if (!e.whole) {
       analyst_->restore(phase_memory(resume_, e.slice));
-      std::vector<std::pair<std::int64_t, std::string>> before;
+      std::vector<alert::Alert> before;
       const TimeNs begin = slice_begin(e.slice, resume_.run.levels[0]);
       for (const auto& [id, said] : said_)
-        if (said.first < begin.value) before.push_back(said);
-      std::sort(before.begin(), before.end());
-      for (auto& [detected, json] : before) analyst_->remember(std::move(json));
+        if (said.detected < begin) before.push_back(said);
+      std::sort(before.begin(), before.end(), alert::earlier);
+      for (alert::Alert& a : before) analyst_->remember(std::move(a));
     }
     if (result_.starts > 1 || !e.whole) {
       History history(archive_, resume_);
@@ -232,7 +231,7 @@ class Replay {
   const ReplayListener& listener_;
   std::unique_ptr<Analyst>& analyst_;
   std::map<std::string, std::string> settings_;
-  std::map<std::string, std::pair<std::int64_t, std::string>> said_;  // by id: detected, and the last line
+  std::map<std::string, alert::Alert> said_;  // by id: the last word
   std::set<std::string> known_;
   ReplayResult result_;
 };

@@ -96,7 +96,7 @@ int run(int argc, char** argv) {
   const double replaying = seconds_of([&] {
     alerts = 0;
     app::ReplayListener listener;
-    listener.alert = [&](const alert::Alert&, const std::string&) { ++alerts; };
+    listener.alert = [&](const alert::Alert&) { ++alerts; };
     app::Options options;
     std::unique_ptr<app::Analyst> analyst;
     const auto result = app::replay(**archive, *resume, {}, options, listener, analyst);

@@ -62,7 +62,7 @@ std::string parting(const wire::Report& a, const wire::Report& b) {
   for (int i = 0; i < std::min(a.nodes_size(), b.nodes_size()); ++i)
     side("a-node", a.nodes(i).SerializeAsString(), b.nodes(i).SerializeAsString());
   for (int i = 0; i < std::min(a.alerts_size(), b.alerts_size()); ++i)
-    side("an-alert", a.alerts(i), b.alerts(i));
+    side("an-alert", a.alerts(i).SerializeAsString(), b.alerts(i).SerializeAsString());
   return out;
 }
 
@@ -106,7 +106,7 @@ int run(bool spoil, const std::string& live_path, const std::string& copy_path) 
   std::map<std::string, std::string> alerts;
   std::size_t compared = 0, bytes = 0;
   app::ReplayListener listener;
-  listener.alert = [&](const alert::Alert& a, const std::string& json) { alerts[a.id] = without_wall(json); };
+  listener.alert = [&](const alert::Alert& a) { alerts[a.id] = without_wall(alert::to_json(a)); };
   listener.after = [&](const app::Analyst& analyst) {
     const auto at = live.find(analyst.position());
     if (at == live.end()) return;

@@ -2,7 +2,6 @@
 // and come back from a trip. And then a daemon's desk works with it.
 //   input: lines; the first is the blob, the others alerts that are handed in
 #include "margay/alert/desk.h"
-#include "margay/alert/parse.h"
 
 #include <set>
 
@@ -33,9 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!rest.empty()) {
     const auto a = alert::parse_untrusted(line());
     if (!a) continue;
-    const bool tell = desk.take(*a, alert::to_json(*a), (a->onset.value & 1) != 0, now);
+    const bool tell = desk.take(*a, (a->onset.value & 1) != 0, now);
     if (tell && a->status == alert::Status::kFiring) told.insert(a->id);
-    for (const alert::Desk::Word& w : desk.due(now)) told.insert(w.alert.id);
+    for (const alert::Alert& due : desk.due(now)) told.insert(due.id);
     static_cast<void>(desk.acknowledge(a->node, a->run, a->message, now));
     static_cast<void>(desk.unacknowledge(a->phase, now));
     alert::Silence s;
@@ -46,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto kept = Handling::decode_untrusted(desk.handling().encode());
   FUZZ_CHECK(kept && *kept == desk.handling(), "what the desk keeps can be read");
-  for (const alert::Desk::Word& w : desk.due(now + seconds(10)))
-    FUZZ_CHECK(!told.contains(w.alert.id) || w.alert.status == alert::Status::kFiring, "what is due fires");
+  for (const alert::Alert& due : desk.due(now + seconds(10)))
+    FUZZ_CHECK(!told.contains(due.id) || due.status == alert::Status::kFiring, "what is due fires");
   return 0;
 }

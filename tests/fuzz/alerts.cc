@@ -1,4 +1,4 @@
-// The alerts of a report as a viewer reads them: any text, one alert a line.
+// The alerts of a report as a viewer reads them: JSON or a message, one alert a line.
 #include "alerts.h"
 
 #include <nlohmann/json.hpp>
@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/status.h"
+#include "margay/wire/alert_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace margay;
@@ -15,7 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view rest = in.rest();
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    report.add_alerts(std::string(rest.substr(0, end)));
+    const std::string_view line = rest.substr(0, end);
+    if (const auto read = wire::read_alert_untrusted(line)) {
+      FUZZ_CHECK(wire::read_alert_untrusted(wire::to_json(*read)), "what was written is read");
+      *report.add_alerts() = *read;
+    } else if (wire::Alert alert; alert.ParseFromArray(line.data(), static_cast<int>(line.size()))) {
+      *report.add_alerts() = alert;
+    }
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   const auto views = terminal::read_alerts(report, 64);

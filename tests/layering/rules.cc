@@ -29,7 +29,7 @@ const std::vector<Uses>& uses() {
       {"daemon", {"proto", "collector/model", "daemon"}},
       {"daemon/partition", {"proto/base", "collector/model"}},
       {"daemon/detect", {"proto/base", "collector/model", "daemon/partition", "daemon/alert"}},
-      {"daemon/alert", {"proto/base"}},
+      {"daemon/alert", {"proto/base", "proto/wire"}},
       {"daemon/alert/sinks", {"proto/base", "daemon/alert"}},
       {"daemon/observe", {"proto"}},
       {"daemon/settings", {"proto", "collector", "daemon/detect", "daemon/alert"}},

@@ -57,31 +57,42 @@ void shares(std::mt19937& rng, google::protobuf::RepeatedPtrField<wire::StateSha
     s->set_share(values[rng() % std::size(values)]);
   }
 }
-std::string alert(std::mt19937& rng) {
-  const auto any = [&rng]() -> std::string {
-    static const char* const kValues[] = {"null",
-                                          "1e400",
-                                          "-1",
-                                          "[]",
-                                          "{}",
-                                          "\"x\\u001b[2J\"",
-                                          "true",
-                                          "18446744073709551615",
-                                          "[1,\"/a/b\",null]",
-                                          "[{\"state\":1},{\"state\":\"s\",\"observed\":\"x\"}]",
-                                          "\"\\ud800\"",
-                                          "\"/node1/rank1\"",
-                                          "9223372036854775807",
-                                          "-9223372036854775808"};
-    return kValues[rng() % std::size(kValues)];
+double number(std::mt19937& rng) {
+  static const double kValues[] = {
+      std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity(), 1e308, -1, 0, 0.5};
+  return kValues[rng() % std::size(kValues)];
+}
+
+void alert(std::mt19937& rng, wire::Alert& a) {
+  const auto texts = [&](auto* list) {
+    for (unsigned i = rng() % 400; i > 300; --i) *list->Add() = rng() % 2 == 0 ? bytes(rng) : "/node1/rank1";
   };
-  if (rng() % 4 == 0) return bytes(rng);
-  if (rng() % 20 == 0) return std::string(20000, '[');
-  std::string out = "{";
-  for (const char* key : {"id", "kind", "status", "onset_ns", "end_ns", "node", "resources", "states",
-                          "likely_cause", "message", "phase", "lost_events", "score_bits", "emitted_wall_ns"})
-    if (rng() % 2 == 0) out += (out.size() > 1 ? "," : "") + ("\"" + std::string(key) + "\":") + any();
-  return out + (rng() % 10 == 0 ? "" : "}");
+  if (rng() % 4 != 0) a.set_id(bytes(rng));
+  a.set_kind(static_cast<wire::Alert::Kind>(static_cast<int>(rng() % 10) - 2));
+  a.set_resolved(rng() % 2 == 0);
+  a.set_onset_ns(time(rng));
+  if (rng() % 2 == 0) a.set_end_ns(time(rng));
+  a.set_emitted_wall_ns(time(rng));
+  a.set_node(rng() % 2 == 0 ? bytes(rng) : "/node1");
+  a.set_phase(bytes(rng));
+  a.set_score_bits(number(rng));
+  a.set_lost_events(count(rng));
+  if (rng() % 2 == 0) a.set_message(bytes(rng));
+  texts(a.mutable_resources());
+  texts(a.mutable_likely_cause());
+  for (unsigned i = rng() % 100; i > 10; --i) {
+    auto& change = *a.add_states();
+    change.set_state(bytes(rng));
+    change.set_expected(number(rng));
+    change.set_observed(number(rng));
+  }
+  if (rng() % 2 == 0) return;
+  auto& handled = *a.mutable_handled();
+  handled.set_acknowledged(rng() % 2 == 0);
+  handled.set_by(bytes(rng));
+  handled.set_comment(bytes(rng));
+  handled.set_at_ns(time(rng));
+  handled.set_silence(bytes(rng));
 }
 
 }  // namespace
@@ -153,16 +164,7 @@ wire::Report hostile_report(std::mt19937& rng) {
     f->set_next_share(std::numeric_limits<double>::infinity());
     f->set_overdue(rng() % 4 == 0);
   }
-  for (unsigned i = rng() % 20; i > 0; --i) r.add_alerts(alert(rng));
-  for (unsigned i = rng() % 8; i > 0; --i) {
-    auto* handled = r.add_handled();
-    handled->set_id(rng() % 2 == 0 ? bytes(rng) : "/node1/rank1");
-    handled->set_acknowledged(rng() % 2 == 0);
-    handled->set_by(bytes(rng));
-    handled->set_comment(bytes(rng));
-    handled->set_at_ns(time(rng));
-    handled->set_silence(bytes(rng));
-  }
+  for (unsigned i = rng() % 20; i > 0; --i) alert(rng, *r.add_alerts());
   auto* h = r.mutable_health();
   h->set_lag_ns(time(rng));
   h->set_lost_events(count(rng));

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "margay/wire/report_version.h"
+
 namespace margay::support {
 namespace {
 
@@ -94,13 +96,25 @@ std::int64_t ns(double s) {
   return static_cast<std::int64_t>(s * 1e9);
 }
 
-std::string alert(const SyntheticRun& run, const char* id, const char* kind, bool firing, double onset,
-                  double end, const std::string& path, const std::string& rest) {
-  const std::string end_text = firing ? "null" : std::to_string(run.begin_ns + ns(end));
-  return std::string("{\"id\":\"") + id + "\",\"run\":\"r\",\"kind\":\"" + kind + "\",\"status\":\"" +
-         (firing ? "firing" : "resolved") + "\",\"onset_ns\":" + std::to_string(run.begin_ns + ns(onset)) +
-         ",\"end_ns\":" + end_text + ",\"node\":\"" + path + "\",\"resources\":[\"" + path +
-         "\"],\"phase\":\"B\"" + rest + "}";
+wire::Alert& add_alert(const SyntheticRun& run, const char* id, bool firing, double onset, double end,
+                       const std::string& path, wire::Report& r) {
+  wire::Alert& a = *r.add_alerts();
+  a.set_id(id);
+  a.set_run("r");
+  a.set_resolved(!firing);
+  a.set_onset_ns(run.begin_ns + ns(onset));
+  if (!firing) a.set_end_ns(run.begin_ns + ns(end));
+  a.set_node(path);
+  a.add_resources(path);
+  a.set_phase("B");
+  return a;
+}
+
+void add_change(const char* state, double expected, double observed, wire::Alert& a) {
+  auto& change = *a.add_states();
+  change.set_state(state);
+  change.set_expected(expected);
+  change.set_observed(observed);
 }
 
 }  // namespace
@@ -108,7 +122,7 @@ std::string alert(const SyntheticRun& run, const char* id, const char* kind, boo
 wire::Report synthetic_report(const SyntheticRun& run, double at_s) {
   wire::Report r;
   const double t = std::min(at_s, run.end_s);
-  r.set_version(1);
+  r.set_version(wire::kReportVersion);
   r.set_run("solver-4711");
   r.set_command("mpirun -np " + std::to_string(run.ranks) + " ./solver --grid 4096 input.toml");
   r.set_sequence(static_cast<std::uint64_t>(t * 10));
@@ -179,16 +193,18 @@ wire::Report synthetic_report(const SyntheticRun& run, double at_s) {
   }
 
   const std::string slow = path_of(run.ranks - 1);
-  if (t > run.trouble_from_s + 0.2)
-    r.add_alerts(alert(run, "p1", "perturbation", t < run.trouble_to_s, run.trouble_from_s, run.trouble_to_s,
-                       slow,
-                       ",\"states\":[{\"state\":\"Compute\",\"expected\":0.68,\"observed\":0.95},{\"state\":"
-                       "\"MPI_Waitall\",\"expected\":0.10,\"observed\":0.0}],\"likely_cause\":[\"" +
-                           slow + "\"]"));
-  if (t > run.stop_from_s + 0.2)
-    r.add_alerts(alert(run, "s1", "stall", t < run.stop_to_s, run.stop_from_s, run.stop_to_s, path_of(1),
-                       ",\"message\":\"rank1 is stopped (SIGSTOP or a debugger); the others wait for it in "
-                       "MPI_Allreduce\""));
+  if (t > run.trouble_from_s + 0.2) {
+    auto& a = add_alert(run, "p1", t < run.trouble_to_s, run.trouble_from_s, run.trouble_to_s, slow, r);
+    a.set_kind(wire::Alert::PERTURBATION);
+    add_change("Compute", 0.68, 0.95, a);
+    add_change("MPI_Waitall", 0.10, 0.0, a);
+    a.add_likely_cause(slow);
+  }
+  if (t > run.stop_from_s + 0.2) {
+    auto& a = add_alert(run, "s1", t < run.stop_to_s, run.stop_from_s, run.stop_to_s, path_of(1), r);
+    a.set_kind(wire::Alert::STALL);
+    a.set_message("rank1 is stopped (SIGSTOP or a debugger); the others wait for it in MPI_Allreduce");
+  }
   auto* h = r.mutable_health();
   h->set_lag_ns(180'000'000);
   if (!r.final())

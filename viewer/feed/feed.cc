@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "margay/wire/columns.h"
+#include "margay/wire/report_version.h"
 
 namespace margay::feed {
 
@@ -55,13 +56,8 @@ bool Feed::take(const OnReport& on_report, const OnReply& on_reply) {
 
 void Feed::accept(wire::Report report, const OnReport& on_report) {
   heard_ = clock_.monotonic();
-  if (report.version() > wire::kWireVersion) {
-    notice_ = "the daemon speaks version " + std::to_string(report.version()) +
-              " of the wire, this viewer version " + std::to_string(wire::kWireVersion) +
-              ": update Margay here";
-    return;
-  }
-  notice_.clear();
+  notice_ = wire::why_unread(report.version());
+  if (!notice_.empty()) return;
   newest_ = std::make_shared<const wire::Report>(std::move(report));
   if (on_report) on_report(newest_);
 }

@@ -30,7 +30,7 @@ void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const P
     const TimeNs end(a.end_ns && !a.firing ? *a.end_ns : std::max(a.onset_ns, now.value));
     const double from = scene::x_of(view, TimeNs(a.onset_ns));
     const double to = std::max(from + kLeastWidth, scene::x_of(view, end));
-    if (!a.readable || to <= 0 || from >= area.width()) continue;
+    if (to <= 0 || from >= area.width()) continue;
     p.setClipRect(ribbon);
     p.fillRect(QRectF(QPointF(ribbon.left() + from, ribbon.bottom() - kBar),
                       QPointF(ribbon.left() + to, ribbon.bottom())),

@@ -2,55 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "margay/text/text.h"
+#include "margay/wire/alert_json.h"
 
 namespace margay::terminal {
 namespace {
 
-using nlohmann::json;
+using Texts = google::protobuf::RepeatedPtrField<std::string>;
 
-constexpr std::size_t kLongestAlert = std::size_t{256} * 1024;  // bytes of JSON
-constexpr std::size_t kLongestText = 2000;                      // columns of a sentence
-constexpr std::size_t kMostPaths = 256;
+constexpr std::size_t kLongestText = 2000;  // columns of a sentence
+constexpr int kMostPaths = 256;
+constexpr int kMostStates = 64;
 constexpr std::size_t kLongestId = 100;   // columns
 constexpr std::size_t kLongestName = 40;  // columns, of who says something
 
-const json* member(const json& j, const char* key) {
-  const auto it = j.find(key);
-  return it == j.end() ? nullptr : &*it;
-}
-std::string text(const json& j, const char* key) {
-  const json* m = member(j, key);
-  return m != nullptr && m->is_string() ? m->get<std::string>() : std::string();
-}
-double number(const json& j, const char* key) {
-  const json* m = member(j, key);
-  const double d = m != nullptr && m->is_number() ? m->get<double>() : 0.0;
+double finite(double d) {
   return std::isfinite(d) ? d : 0.0;
-}
-std::optional<std::int64_t> time(const json& j, const char* key) {
-  const json* m = member(j, key);
-  if (m == nullptr || !m->is_number()) return std::nullopt;
-  if (m->is_number_integer()) return m->get<std::int64_t>();
-  const double d = m->get<double>();
-  if (!(std::abs(d) < 9e18)) return std::nullopt;
-  return static_cast<std::int64_t>(d);
-}
-std::vector<std::string> texts(const json& j, const char* key) {
-  std::vector<std::string> out;
-  const json* m = member(j, key);
-  if (m == nullptr || !m->is_array()) return out;
-  for (const json& e : *m)
-    if (e.is_string() && out.size() < kMostPaths) out.push_back(e.get<std::string>());
-  return out;
-}
-std::size_t count(const json& j, const char* key) {
-  const json* m = member(j, key);
-  return m != nullptr && m->is_array() ? m->size() : 0;
 }
 
 std::string percent(double share) {
@@ -58,25 +27,24 @@ std::string percent(double share) {
   return std::to_string(static_cast<int>(std::lround(p))) + " %";
 }
 
-std::string several(const std::vector<std::string>& paths, std::size_t all, std::size_t most) {
+std::string several(const Texts& paths, int most) {
   std::string out;
-  for (std::size_t i = 0; i < paths.size() && i < most; ++i)
-    out += (i > 0 ? ", " : "") + resource_text(paths[i]);
-  if (all > most) out += " and " + std::to_string(all - most) + " more";
+  for (int i = 0; i < paths.size() && i < most; ++i) out += (i > 0 ? ", " : "") + resource_text(paths[i]);
+  if (paths.size() > most) out += " and " + std::to_string(paths.size() - most) + " more";
   return out;
 }
 
 // "MPI_Wait 31 % (usual 8 %), Compute ..." : the changes, largest first.
-std::string changes(const json& j) {
+std::string changes(const wire::Alert& alert) {
   struct Change {
     std::string state;
     double expected, observed;
   };
   std::vector<Change> list;
-  if (const json* states = member(j, "states"); states != nullptr && states->is_array())
-    for (const json& s : *states)
-      if (s.is_object() && list.size() < 64)
-        list.push_back({printable(text(s, "state"), true, 40), number(s, "expected"), number(s, "observed")});
+  for (int i = 0; i < std::min(alert.states_size(), kMostStates); ++i) {
+    const auto& s = alert.states(i);
+    list.push_back({printable(s.state(), true, 40), finite(s.expected()), finite(s.observed())});
+  }
   std::stable_sort(list.begin(), list.end(), [](const Change& a, const Change& b) {
     return std::abs(a.observed - a.expected) > std::abs(b.observed - b.expected);
   });
@@ -87,67 +55,57 @@ std::string changes(const json& j) {
   return out;
 }
 
-std::string compose(const json& j, const std::string& kind, const std::string& where) {
-  const std::string change = changes(j);
-  const std::string phase = printable(text(j, "phase"), true, 20);
+std::string compose(const wire::Alert& alert, const std::string& where) {
+  const std::string change = changes(alert);
+  const std::string phase = printable(alert.phase(), true, 20);
   std::string out;
-  if (kind == "source_lost") {
-    out = "nothing is heard of " + where;
-  } else if (kind == "loss") {
-    out = grouped(static_cast<std::uint64_t>(std::clamp(number(j, "lost_events"), 0.0, 1e18))) +
-          " events were lost; detection on these slices is marked";
-  } else if (kind == "phase_change") {
-    out = phase.empty() ? "another phase begins" : "phase " + phase + " begins";
-  } else if (kind == "phase_duration") {
-    out = "phase " + phase + " has an unusual duration";
-  } else if (kind == "stall") {
-    out = where + " stays in a state far longer than usual";
-  } else {
-    out = where + " departs from phase " + (phase.empty() ? std::string("?") : phase);
+  switch (alert.kind()) {
+    case wire::Alert::SOURCE_LOST:
+      out = "nothing is heard of " + where;
+      break;
+    case wire::Alert::LOSS:
+      out = grouped(alert.lost_events()) + " events were lost; detection on these slices is marked";
+      break;
+    case wire::Alert::PHASE_DURATION:
+      out = "phase " + phase + " has an unusual duration";
+      break;
+    case wire::Alert::STALL:
+      out = where + " stays in a state far longer than usual";
+      break;
+    default:
+      out = where + " departs from phase " + (phase.empty() ? std::string("?") : phase);
   }
   if (!change.empty()) out += ": " + change;
-  const auto cause = texts(j, "likely_cause");
-  const std::string causes = several(cause, count(j, "likely_cause"), 3);
+  const std::string causes = several(alert.likely_cause(), 3);
   if (!causes.empty() && causes != where) out += "; likely cause: " + causes;
   return out;
 }
 
-AlertView unreadable(const std::string& raw, std::int64_t at_ns) {
+AlertView read_one(const wire::Alert& alert) {
   AlertView a;
-  a.id = "?" + std::to_string(std::hash<std::string_view>{}(raw));
-  a.kind = "unreadable";
-  a.readable = false;
-  a.firing = false;
-  a.onset_ns = a.emitted_ns = at_ns;
-  a.sentence = "an alert that this version cannot read: " + printable(raw, true, 60);
-  return a;
-}
-
-AlertView read_one(const std::string& raw, std::int64_t at_ns) {
-  if (raw.size() > kLongestAlert) return unreadable(raw.substr(0, 100), at_ns);
-  const json j = json::parse(raw, nullptr, /*allow_exceptions=*/false);
-  if (!j.is_object()) return unreadable(raw, at_ns);
-  AlertView a;
-  a.kind = printable(text(j, "kind"), true, 30);
-  a.firing = text(j, "status") != "resolved";
-  a.onset_ns = time(j, "onset_ns").value_or(at_ns);
-  a.end_ns = time(j, "end_ns");
-  a.emitted_ns = time(j, "emitted_wall_ns").value_or(a.onset_ns);
-  a.score_bits = number(j, "score_bits");
-  const std::string node = text(j, "node");
-  const auto resources = texts(j, "resources");
-  a.where = several(resources, count(j, "resources"), 2);
-  if (a.kind == "phase_duration")
-    a.where.clear();  // of no part more than of any other
-  else if (a.where.empty())
-    a.where = node.empty() ? "the run" : resource_text(node);
-  a.node = node;
-  a.paths = resources;
-  if (a.paths.empty()) a.paths.push_back(node);
-  a.sentence = printable(text(j, "message"), true, kLongestText);
-  if (a.sentence.empty()) a.sentence = printable(compose(j, a.kind, a.where), true, kLongestText);
-  a.id = printable(text(j, "id"), true, kLongestId);
-  if (a.id.empty()) a.id = a.kind + "@" + printable(node, true, 200) + "@" + std::to_string(a.onset_ns);
+  a.kind = wire::name_of(alert.kind());
+  a.firing = !alert.resolved();
+  a.onset_ns = alert.onset_ns();
+  if (alert.has_end_ns()) a.end_ns = alert.end_ns();
+  a.emitted_ns = alert.emitted_wall_ns();
+  a.score_bits = finite(alert.score_bits());
+  const auto& resources = alert.resources();
+  if (alert.kind() != wire::Alert::PHASE_DURATION) {  // of no part more than of any other
+    a.where = several(resources, 2);
+    if (a.where.empty()) a.where = alert.node().empty() ? "the run" : resource_text(alert.node());
+  }
+  a.node = alert.node();
+  a.paths.assign(resources.begin(), resources.begin() + std::min(resources.size(), kMostPaths));
+  if (a.paths.empty()) a.paths.push_back(a.node);
+  a.sentence = printable(alert.message(), true, kLongestText);
+  if (a.sentence.empty()) a.sentence = printable(compose(alert, a.where), true, kLongestText);
+  a.id = printable(alert.id(), true, kLongestId);
+  if (a.id.empty()) a.id = a.kind + "@" + printable(a.node, true, 200) + "@" + std::to_string(a.onset_ns);
+  const wire::Handled& handled = alert.handled();
+  a.acknowledged = handled.acknowledged();
+  a.acknowledged_by = printable(handled.by(), true, kLongestName);
+  a.comment = printable(handled.comment(), true, kLongestText);
+  a.silenced_by = printable(handled.silence(), true, kLongestName);
   return a;
 }
 
@@ -195,21 +153,10 @@ std::string count_text(const std::vector<AlertView>& alerts, const std::string& 
 
 std::vector<AlertView> read_alerts(const wire::Report& report, int most) {
   std::vector<AlertView> out;
-  std::unordered_map<std::string, const wire::HandledAlert*> handled;
-  for (const auto& h : report.handled()) handled.emplace(printable(h.id(), true, kLongestId), &h);
   std::unordered_set<std::string> seen;
   const int first = std::max(0, report.alerts_size() - most);
-  for (int i = report.alerts_size() - 1; i >= first; --i) {
-    AlertView a = read_one(report.alerts(i), report.watermark_ns());
-    if (!seen.insert(a.id).second) continue;
-    if (const auto h = handled.find(a.id); h != handled.end()) {
-      a.acknowledged = h->second->acknowledged();
-      a.acknowledged_by = printable(h->second->by(), true, kLongestName);
-      a.comment = printable(h->second->comment(), true, kLongestText);
-      a.silenced_by = printable(h->second->silence(), true, kLongestName);
-    }
-    out.push_back(std::move(a));
-  }
+  for (int i = report.alerts_size() - 1; i >= first; --i)
+    if (AlertView a = read_one(report.alerts(i)); seen.insert(a.id).second) out.push_back(std::move(a));
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Reads the alerts of a report (one JSON object each, untrusted) into sentences.
+// Reads the alerts of a report (untrusted) into sentences.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,6 @@ struct AlertView {
   // Raw, never printed: those that are blamed, or where that is nobody the node; and the node that covers it.
   std::vector<std::string> paths;
   std::string node;
-  bool readable = true;  // false: the JSON did not decode
   bool firing = true;
   std::int64_t onset_ns = 0;
   std::optional<std::int64_t> end_ns;

@@ -55,15 +55,10 @@ void LiveLines::phase(const wire::Report& report, const wire::PhaseSpan& span, s
 void LiveLines::alerts(const wire::Report& report, std::vector<Line>& out) {
   std::vector<AlertView> list = read_alerts(report, static_cast<int>(kMostRemembered / 4));
   for (auto a = list.rbegin(); a != list.rend(); ++a) {
-    if (a->kind == "phase_change") continue;  // told as a phase
     const bool known = seen_.count("firing " + a->id) != 0 || seen_.count("resolved " + a->id) != 0;
     if (!known && a->onset_ns <= forgotten_onset_ns_) continue;
     if (!first_time((a->firing ? "firing " : "resolved ") + a->id)) continue;
     if (a->firing && seen_.count("resolved " + a->id) != 0) continue;  // an older picture of it
-    if (!a->readable) {
-      out.push_back({a->onset_ns, a->sentence});
-      continue;
-    }
     std::string text = a->firing ? "FIRING" : "resolved";
     if (!a->firing && a->end_ns && *a->end_ns > a->onset_ns)
       text += " after " + duration_text(minus(*a->end_ns, a->onset_ns));

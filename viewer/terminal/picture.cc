@@ -145,7 +145,7 @@ Tree visible_tree(const wire::Report& report, const std::vector<AlertView>& aler
       if (d == depth) spare = std::max(0, room - rows);
     }
     for (const AlertView& a : alerts)
-      if (a.firing && a.kind != "phase_change") blamed_paths.insert(a.paths.begin(), a.paths.end());
+      if (a.firing) blamed_paths.insert(a.paths.begin(), a.paths.end());
   }
   tree.depth = std::min(depth, tree.depth_most);
   for (int i = 0; i < report.nodes_size(); ++i) {
@@ -190,7 +190,7 @@ std::string node_label(const wire::NodeBar& node) {
 
 bool blamed(const std::vector<AlertView>& alerts, const std::string& path, bool below) {
   for (const AlertView& a : alerts) {
-    if (!a.firing || a.kind == "phase_change") continue;
+    if (!a.firing) continue;
     for (const std::string& p : a.paths) {
       if (p == path && !p.empty()) return true;
       if (below && path.size() > 1 && p.size() > path.size() && p.compare(0, path.size(), path) == 0 &&

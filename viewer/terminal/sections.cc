@@ -247,13 +247,13 @@ void draw_ribbon(Scene& s, int line, int axis_line) {
   };
   bool at_end = false;  // a mark there is worth more than the word
   for (const AlertView& a : s.alerts) {
-    any = any || (a.readable && column_of(a) >= 0);
-    at_end = at_end || (a.readable && column_of(a) >= columns - 4);
+    any = any || column_of(a) >= 0;
+    at_end = at_end || column_of(a) >= columns - 4;
   }
   if (!at_end) s.canvas.put_right(columns, axis_line, s.report.final() ? "end" : "now", Palette::faint());
   if (any && columns >= 60) s.canvas.put(columns / 2 - 8, axis_line, hint, Palette::faint());
   for (auto a = s.alerts.rbegin(); a != s.alerts.rend(); ++a)
-    if (a->readable && column_of(*a) >= 0)
+    if (column_of(*a) >= 0)
       s.canvas.put_character(column_of(*a), axis_line, s.view.unicode ? U'\u25B2' : U'^',
                              a->firing ? Palette::bad_text() : Palette::strong());
 }
@@ -317,7 +317,7 @@ struct AlertMark {
   Style style;
 };
 AlertMark mark_of(const AlertView& a) {
-  if (!a.firing) return {a.readable ? "resolved" : "unread", "-", Palette::good()};
+  if (!a.firing) return {"resolved", "-", Palette::good()};
   if (a.acknowledged) return {" acked", "a", Palette::strong()};
   if (!a.silenced_by.empty()) return {"silenced", "s", Palette::strong()};
   return {" FIRING ", "!", Palette::bad()};

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "alerts.h"
 #include "margay/terminal/unwatched.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
+#include "margay/wire/alert_json.h"
 #include "measured.h"
 #include "palette.h"
 #include "picture.h"
@@ -19,7 +19,6 @@ namespace {
 
 constexpr int kMostListed = 200;
 constexpr int kMostOfALevel = 32;
-constexpr int kDeepestAlert = 16;
 constexpr int kMostAlerts = 1000;
 
 std::string shares_text(const Palette& palette,
@@ -199,13 +198,6 @@ nlohmann::json phases_json(const Palette& palette,
   return out;
 }
 
-// As `margay alerts ls --json` has it.
-void add_handled(const wire::HandledAlert& h, nlohmann::json& alert) {
-  if (h.acknowledged())
-    alert["acknowledged"] = {{"by", h.by()}, {"at_ns", h.at_ns()}, {"comment", h.comment()}};
-  if (!h.silence().empty()) alert["silenced_by"] = h.silence();
-}
-
 }  // namespace
 
 std::string status_text(const wire::Report& report, std::int64_t utc_offset_s) {
@@ -275,27 +267,10 @@ std::string status_json(const wire::Report& r) {
                      {"next_share", finite(f.next_share())},
                      {"overdue", f.overdue()}};
   }
-  std::unordered_map<std::string, const wire::HandledAlert*> handled;
-  for (const auto& said : r.handled()) handled.emplace(said.id(), &said);
   for (const auto& a : r.alerts()) {
-    // Writing goes down one call a level, so that what nests deep enough would end this process.
-    bool deep = false;
-    json alert = json::parse(
-        a,
-        [&](int depth, json::parse_event_t, json&) {
-          deep = deep || depth > kDeepestAlert;
-          return !deep;
-        },
-        false);
-    if (!alert.is_object() || deep) {
-      j["alerts"].push_back({{"unreadable", printable(a, true, 1000)}});
-      continue;
-    }
-    const auto id = alert.find("id");
-    const auto said =
-        id != alert.end() && id->is_string() ? handled.find(id->get<std::string>()) : handled.end();
-    if (said != handled.end()) add_handled(*said->second, alert);
-    j["alerts"].push_back(std::move(alert));
+    nlohmann::ordered_json alert = wire::json_of(a);
+    alert.update(wire::json_of(a.handled()));
+    j["alerts"].push_back(json(alert));
   }
   for (const auto& n : r.nodes())
     j["nodes"].push_back({{"path", n.path()},

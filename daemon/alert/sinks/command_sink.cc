@@ -106,7 +106,7 @@ void CommandSink::begin(const Notice& notice, TimeNs) {
   said_.clear();
   failed_to_start_.clear();
   cut_ = killed_ = left_out_ = false;
-  const int input = file_of(notice.json + "\n");
+  const int input = file_of(alert::to_json(notice.alert) + "\n");
   int pipe[2] = {-1, -1};
   int error = input < 0 ? errno : 0;
   // Only our end does not block: a program expects its stderr to wait, and takes EAGAIN for a failure.

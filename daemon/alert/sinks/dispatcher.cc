@@ -61,12 +61,11 @@ Dispatcher::~Dispatcher() {
   stop();
 }
 
-Dispatcher::Shared Dispatcher::notice_of(const alert::Alert& a, const std::string& json) {
+Dispatcher::Shared Dispatcher::notice_of(const alert::Alert& a) {
   const TimeNs trace_now = clock_.monotonic() + options_.wall_offset;
   const auto [at, fresh] = first_.try_emplace(a.id, First{a.node, clock_.realtime() - trace_now});
   auto n = std::make_shared<Notice>();
   n->alert = a;
-  n->json = json;
   n->node = at->second.node;
   n->began = a.onset + at->second.drift;
   if (a.end) n->end = *a.end + at->second.drift;
@@ -77,8 +76,8 @@ Dispatcher::Shared Dispatcher::notice_of(const alert::Alert& a, const std::strin
   return n;
 }
 
-void Dispatcher::push(const alert::Alert& alert, const std::string& json) {
-  const Shared notice = notice_of(alert, json);
+void Dispatcher::push(const alert::Alert& alert) {
+  const Shared notice = notice_of(alert);
   if (!started_) {
     for (const auto& way : ways_) take_past(*way, notice);
     return;

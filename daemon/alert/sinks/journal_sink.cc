@@ -66,7 +66,8 @@ std::vector<std::string> journal_fields(const Notice& n) {
   add("MARGAY_RUN", a.run);
   for (std::size_t i = 0; i < a.likely_cause.size() && i < kMostCauses; ++i)
     add("MARGAY_ALERT_LIKELY_CAUSE", a.likely_cause[i]);
-  if (n.json.size() <= kLongestJson) add("MARGAY_ALERT_JSON", n.json, kLongestJson);
+  const std::string json = alert::to_json(a);
+  if (json.size() <= kLongestJson) add("MARGAY_ALERT_JSON", json, kLongestJson);
   return out;
 }
 

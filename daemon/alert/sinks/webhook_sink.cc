@@ -10,7 +10,7 @@ std::string WebhookSink::where() const {
   return safe_url(post_.target().url);
 }
 void WebhookSink::begin(const Notice& notice, TimeNs) {
-  post_.begin(notice.json);
+  post_.begin(alert::to_json(notice.alert));
 }
 std::optional<Outcome> WebhookSink::progress(TimeNs) {
   return post_.progress();

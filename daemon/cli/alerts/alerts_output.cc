@@ -6,6 +6,7 @@
 #include "margay/base/text.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
+#include "margay/wire/alert_json.h"
 
 namespace margay::app {
 namespace {
@@ -120,13 +121,10 @@ ordered_json shares_json(const std::vector<SliceShares>& slices) {
 }
 
 ordered_json alert_json(const alert::Alert& a) {
-  return ordered_json::parse(alert::to_json(a));
+  return wire::json_of(alert::to_wire(a));
 }
-
-// Only where somebody has said something.
-void add_handled(ordered_json& j, const alert::HandledAlert& h) {
-  if (h.ack) j["acknowledged"] = {{"by", h.ack->by}, {"at_ns", h.ack->at.value}, {"comment", h.ack->comment}};
-  if (!h.silenced_by.empty()) j["silenced_by"] = h.silenced_by;
+ordered_json handled_json(const alert::HandledAlert& h) {
+  return wire::json_of(alert::to_wire(h));
 }
 
 std::string dump(const ordered_json& j) {
@@ -155,7 +153,7 @@ std::string alerts_json(const std::vector<ListedAlert>& alerts) {
   ordered_json list = ordered_json::array();
   for (const ListedAlert& l : alerts) {
     ordered_json one = alert_json(l.alert);
-    add_handled(one, l.handled);
+    one.update(handled_json(l.handled));
     one["archive"] = clean_utf8(l.archive);
     list.push_back(std::move(one));
   }
@@ -225,7 +223,7 @@ std::string evidence_text(const Evidence& e) {
 std::string evidence_json(const Evidence& e) {
   ordered_json j;
   j["alert"] = alert_json(e.alert);
-  add_handled(j, e.handled);
+  j.update(handled_json(e.handled));
   if (e.phase)
     j["phase"] = {{"name", clean_utf8(e.phase->name)},
                   {"label", clean_utf8(e.phase->label)},

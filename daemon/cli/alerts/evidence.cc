@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "margay/alert/parse.h"
 #include "margay/analysis/detector_settings.h"
 #include "margay/model/hierarchy.h"
 #include "margay/replay/replay.h"
@@ -83,7 +82,7 @@ Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Re
   ReplayListener listener;
   // A daemon that looked back may have said it later: what follows the last word can add nothing.
   listener.before = [&](TimeNs) { return !found; };
-  listener.alert = [&](const alert::Alert& b, const std::string&) {
+  listener.alert = [&](const alert::Alert& b) {
     if (b.id != a.id) return;
     again.alert = b;
     found = alert::step(b) == alert::step(a);

@@ -115,7 +115,7 @@ Result<alert::Desk> desk_of(const store::Archive& archive, const store::Resume& 
   if (!alerts) return tl::unexpected(alerts.error());
   alert::Desk desk(std::move(*handling));
   for (const alert::Alert& a : *alerts)
-    if (a.status == alert::Status::kFiring) static_cast<void>(desk.take(a, "", true, now));
+    if (a.status == alert::Status::kFiring) static_cast<void>(desk.take(a, true, now));
   return desk;
 }
 

@@ -173,7 +173,7 @@ class Session {
     const TimeNs started = clock_.monotonic();
     ReplayListener listener;
     listener.before = [&](TimeNs watermark) { return (*player)->before(watermark); };
-    listener.alert = [&](const alert::Alert& a, const std::string&) { take(a); };
+    listener.alert = [&](const alert::Alert& a) { take(a); };
     listener.after = [&](const Analyst& analyst) {
       (*player)->after(analyst);
       look(analyst, false);
@@ -203,7 +203,7 @@ class Session {
     a.emitted_wall = clock_.realtime();
     if (counted_.insert(a.id).second) ++alerts_;
     since_look_ = kSlicesALook;  // it is told now
-    if (sink_) sink_->write(a.id, alert::step(a), alert::to_json(a));
+    if (sink_) sink_->write(a);
   }
 
   // What `margay run` would print.

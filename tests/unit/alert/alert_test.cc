@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "margay/alert/jsonl_sink.h"
-#include "margay/alert/parse.h"
 
 namespace margay::alert {
 namespace alert_test {
@@ -151,8 +150,14 @@ class Sink : public testing::Test {
     out << in.rdbuf();
     return out.str();
   }
-  static std::string line(const std::string& id, const std::string& status) {
-    return R"({"id":")" + id + R"(","status":")" + status + R"("})";
+  static Alert word(const std::string& id, Status status = Status::kFiring) {
+    Alert a;
+    a.id = id;
+    a.status = status;
+    return a;
+  }
+  static std::string line(const std::string& id, Status status = Status::kFiring) {
+    return to_json(word(id, status));
   }
   std::filesystem::path directory_, path_;
 };
@@ -160,52 +165,51 @@ class Sink : public testing::Test {
 TEST_F(Sink, AppendsWholeLinesOncePerStatus) {
   auto sink = JsonlSink::open(path_);
   ASSERT_TRUE(sink);
-  EXPECT_TRUE(sink->write("1", "firing", line("1", "firing")));
-  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
-  EXPECT_TRUE(sink->write("1", "resolved", line("1", "resolved")));
-  EXPECT_EQ(content(), line("1", "firing") + "\n" + line("1", "resolved") + "\n");
+  EXPECT_TRUE(sink->write(word("1")));
+  EXPECT_FALSE(sink->write(word("1")));
+  EXPECT_TRUE(sink->write(word("1", Status::kResolved)));
+  EXPECT_EQ(content(), line("1") + "\n" + line("1", Status::kResolved) + "\n");
   EXPECT_EQ(sink->failed(), 0u);
 }
 
 TEST_F(Sink, ARestartDoesNotRepeat) {
-  { JsonlSink::open(path_)->write("1", "firing", line("1", "firing")); }
+  { JsonlSink::open(path_)->write(word("1")); }
   auto sink = JsonlSink::open(path_);
-  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
-  EXPECT_TRUE(sink->write("1", "resolved", line("1", "resolved")));
-  EXPECT_EQ(content(), line("1", "firing") + "\n" + line("1", "resolved") + "\n");
+  EXPECT_FALSE(sink->write(word("1")));
+  EXPECT_TRUE(sink->write(word("1", Status::kResolved)));
+  EXPECT_EQ(content(), line("1") + "\n" + line("1", Status::kResolved) + "\n");
 }
 
 TEST_F(Sink, ALineThatACrashCutIsWrittenAgain) {
-  std::ofstream(path_) << line("1", "firing") << "\nnot json\n[1]\n{\"id\":7}\n"
-                       << line("2", "firing").substr(0, 12);
+  std::ofstream(path_) << line("1") << "\nnot json\n[1]\n{\"id\":7}\n" << line("2").substr(0, 12);
   auto sink = JsonlSink::open(path_);
-  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
-  EXPECT_TRUE(sink->write("2", "firing", line("2", "firing")));
-  EXPECT_TRUE(testing::Value(content(), testing::EndsWith("\n" + line("2", "firing") + "\n")));
+  EXPECT_FALSE(sink->write(word("1")));
+  EXPECT_TRUE(sink->write(word("2")));
+  EXPECT_TRUE(testing::Value(content(), testing::EndsWith("\n" + line("2") + "\n")));
 }
 
 TEST_F(Sink, AFullDiskIsCountedAndTheNextLineIsWholeAgain) {
   auto sink = JsonlSink::open(path_);
-  EXPECT_TRUE(sink->write("1", "firing", line("1", "firing")));
+  EXPECT_TRUE(sink->write(word("1")));
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const auto handler = signal(SIGXFSZ, SIG_IGN);
   rlimit full = before;
   full.rlim_cur = content().size() + 10;  // half a line goes in
   setrlimit(RLIMIT_FSIZE, &full);
-  EXPECT_FALSE(sink->write("2", "firing", line("2", "firing")));
-  EXPECT_FALSE(sink->write("3", "firing", line("3", "firing")));
+  EXPECT_FALSE(sink->write(word("2")));
+  EXPECT_FALSE(sink->write(word("3")));
   setrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, handler);
   EXPECT_EQ(sink->failed(), 2u);
-  EXPECT_TRUE(sink->write("4", "firing", line("4", "firing")));
-  EXPECT_TRUE(testing::Value(content(), testing::EndsWith("\n" + line("4", "firing") + "\n")));
+  EXPECT_TRUE(sink->write(word("4")));
+  EXPECT_TRUE(testing::Value(content(), testing::EndsWith("\n" + line("4") + "\n")));
 }
 
 TEST_F(Sink, ADeviceIsNotReadBack) {
   auto sink = JsonlSink::open("/dev/full");  // reading it never ends
   ASSERT_TRUE(sink);
-  EXPECT_FALSE(sink->write("1", "firing", line("1", "firing")));
+  EXPECT_FALSE(sink->write(word("1")));
   EXPECT_EQ(sink->failed(), 1u);
 }
 

@@ -81,11 +81,10 @@ class Dispatch : public InAFolder {
   static void push(Dispatcher& d, const std::string& id, alert::Status status = alert::Status::kFiring) {
     alert::Alert a = a_later_alert(id);
     a.status = status;
-    push(d, a);
+    d.push(a);
   }
-  static void push(Dispatcher& d, const alert::Alert& a) { d.push(a, alert::to_json(a)); }
   static void push_begin_and_updates(Dispatcher& d, alert::Alert a, std::uint64_t updates) {
-    for (a.updates = 0; a.updates <= updates; ++a.updates) push(d, a);
+    for (a.updates = 0; a.updates <= updates; ++a.updates) d.push(a);
   }
   // Raised after the sinks were first used.
   static alert::Alert a_later_alert(const std::string& id) {
@@ -152,11 +151,11 @@ TEST_F(Dispatch, ANodeThatWidensAndATimeStayWhatTheyWere) {
   auto d = dispatcher(std::move(*sinks));
   d->start();
   alert::Alert a = an_alert("1");
-  push(*d, a);
+  d->push(a);
   a.status = kOver;
   a.node = "/";
   a.end = a.onset + seconds(1);
-  push(*d, a);
+  d->push(a);
   d->stop();
   const auto got = server.requests();
   ASSERT_EQ(got.size(), 2u);
@@ -210,7 +209,7 @@ TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
     d->start();
     for (const std::uint64_t n : {0u, 1u, 1u}) {
       a.updates = n;
-      push(*d, a);
+      d->push(a);
       EXPECT_TRUE(soon([&] { return d->standing().waiting == 0 && d->standing().sent == n + 1; }));
     }
     d->stop();
@@ -224,7 +223,7 @@ TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
   d->start();
   EXPECT_THAT(book.all(), ElementsAre("adopted 1"));
   a.updates = 3;
-  push(*d, a);
+  d->push(a);
   d->stop();
   EXPECT_THAT(book.all(), ElementsAre("adopted 1", "1/firing"));
 }
@@ -236,14 +235,14 @@ TEST_F(Dispatch, WhoWasFirstToldOfAnUpdateIsNotToldOfTheBeginAfterARestart) {
     auto d = with({{&book, "webhook"}});
     d->start();
     a.updates = 2;
-    push(*d, a);
+    d->push(a);
     d->stop();
   }
   auto d = with({{&book, "webhook"}});
   push_begin_and_updates(*d, a, 2);
   d->start();
   a.status = kOver;
-  push(*d, a);
+  d->push(a);
   d->stop();
   EXPECT_THAT(book.all(), ElementsAre("1/firing", "adopted 1", "1/resolved"));
 }
@@ -259,9 +258,9 @@ TEST_F(Dispatch, ASinkThatIsNewIsToldOfThePastOnlyWhatFiresStill) {
     d->stop();
   }
   auto d = with({{&old_one, "old"}, {&new_one, "new"}});
-  push(*d, an_alert("1"));
-  push(*d, an_alert("1", kOver));
-  push(*d, an_alert("2"));
+  d->push(an_alert("1"));
+  d->push(an_alert("1", kOver));
+  d->push(an_alert("2"));
   d->start();
   push(*d, "2", kOver);
   d->stop();

@@ -263,7 +263,7 @@ struct DeskTest : testing::Test {
   std::vector<std::string> told;
 
   void say(const Alert& a, bool known = false) {
-    if (desk.take(a, step(a), known, now)) told.push_back(a.id + "/" + step(a));
+    if (desk.take(a, known, now)) told.push_back(a.id + "/" + step(a));
     look();
   }
   void fires(const std::string& id, std::uint64_t updates = 0, bool known = false) {
@@ -273,7 +273,7 @@ struct DeskTest : testing::Test {
   }
   void ends(const std::string& id, bool known = false) { say(an_alert(id, Status::kResolved), known); }
   void look() {
-    for (const Desk::Word& w : desk.due(now)) told.push_back(w.alert.id + "/" + w.json);
+    for (const Alert& a : desk.due(now)) told.push_back(a.id + "/" + step(a));
   }
   // A daemon that is killed, and another one that takes up what the archive has.
   void restart() {
@@ -505,10 +505,10 @@ TEST_F(DeskTest, ARestartTellsNothingTwiceAndNothingThatWasKept) {
   // The past is handed in again, in its order; sinks know themselves what of it they have had.
   for (const char* id : {"kept", "over", "held", "acked"}) {
     Alert a = an_alert(id);
-    if (desk.take(a, step(a), true, now)) told.push_back(a.id + "/" + step(a));
+    if (desk.take(a, true, now)) told.push_back(a.id + "/" + step(a));
     if (a.id != "over") continue;
     a.status = Status::kResolved;
-    if (desk.take(a, step(a), true, now)) told.push_back(a.id + "/" + step(a));
+    if (desk.take(a, true, now)) told.push_back(a.id + "/" + step(a));
   }
   EXPECT_THAT(told, ElementsAre("kept/firing")) << "it had been told";
   told.clear();

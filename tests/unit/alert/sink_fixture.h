@@ -37,7 +37,6 @@ inline std::shared_ptr<Notice> a_notice(const std::string& id,
                                         alert::Status status = alert::Status::kFiring) {
   auto n = std::make_shared<Notice>();
   n->alert = an_alert(id, status);
-  n->json = alert::to_json(n->alert);
   n->node = n->alert.node;
   n->began = n->alert.onset;
   n->end = n->alert.end;

@@ -120,11 +120,10 @@ TEST(JsonlSinkTest, EachUpdateIsWrittenOnceAlsoAfterARestart) {
   for (int start = 0; start < 2; ++start) {
     auto sink = JsonlSink::open(path);
     ASSERT_TRUE(sink);
-    for (a.updates = 0; a.updates < 3; ++a.updates)
-      EXPECT_EQ(sink->write(a.id, step(a), to_json(a)), start == 0) << a.updates;
+    for (a.updates = 0; a.updates < 3; ++a.updates) EXPECT_EQ(sink->write(a), start == 0) << a.updates;
   }
   auto sink = JsonlSink::open(path);
-  EXPECT_TRUE(sink->write(a.id, step(a), to_json(a))) << "one more";
+  EXPECT_TRUE(sink->write(a)) << "one more";
   std::ifstream in(path);
   int lines = 0;
   for (std::string line; std::getline(in, line);) ++lines;

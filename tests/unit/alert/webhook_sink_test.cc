@@ -40,7 +40,7 @@ TEST_F(Webhook, PostsTheJsonOfTheArchive) {
   ASSERT_EQ(got.size(), 2u);
   EXPECT_EQ(got[0].method, "POST");
   EXPECT_EQ(got[0].path, "/hook");
-  EXPECT_EQ(got[0].body, n->json);
+  EXPECT_EQ(got[0].body, alert::to_json(n->alert));
   EXPECT_EQ(got[0].headers.at("content-type"), "application/json");
   EXPECT_THAT(got[1].body, HasSubstr("\"resolved\""));
 }

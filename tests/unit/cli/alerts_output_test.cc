@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "alerts/alerts_output.h"
-#include "margay/alert/parse.h"
 
 namespace margay::app {
 namespace alerts_output_test {

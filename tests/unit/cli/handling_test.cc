@@ -9,7 +9,6 @@
 #include "alerts/alerts_output.h"
 #include "alerts/handle_command.h"
 #include "ask_daemon.h"
-#include "margay/alert/parse.h"
 #include "margay/live/pipeline.h"
 #include "margay/log/log.h"
 #include "support/runtime_place.h"

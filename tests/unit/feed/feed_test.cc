@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "../../support/runtime_place.h"
-#include "margay/wire/columns.h"
+#include "margay/wire/report_version.h"
 
 namespace margay::feed {
 namespace feed_test {
@@ -30,7 +30,7 @@ class FeedTest : public testing::Test {
     control_.emplace(std::move(*control));
   }
 
-  static wire::Report report(std::int64_t emitted, std::uint32_t version = wire::kWireVersion) {
+  static wire::Report report(std::int64_t emitted, std::uint32_t version = wire::kReportVersion) {
     wire::Report r;
     r.set_version(version);
     r.set_emitted_wall_ns(emitted);
@@ -129,7 +129,7 @@ TEST_F(FeedTest, AReportOfALaterVersionIsASentence) {
   Feed feed(clock_, {dir_, "", ""});
   ASSERT_TRUE(feed.open());
   ASSERT_TRUE(until(feed, [&] { return subscribed(); }));
-  ASSERT_TRUE(publisher_->try_send(report(1, wire::kWireVersion + 1)));
+  ASSERT_TRUE(publisher_->try_send(report(1, wire::kReportVersion + 1)));
   ASSERT_TRUE(until(feed, [&] { return !feed.notice().empty(); }));
   EXPECT_NE(feed.notice().find("update Margay here"), std::string::npos);
   EXPECT_TRUE(heard_.empty());

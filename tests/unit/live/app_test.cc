@@ -260,7 +260,7 @@ TEST(ReportBuilder, AReportIsWholeAndSurvivesTheWire) {
   Job job;
   Options options;
   options.run = "r";
-  const std::deque<std::string> alerts = {"{}"};
+  const std::deque<alert::Alert> alerts(1);
   const TimeNs end = test::job_time(job.plan, 6'000);
   ReportInput in{options,
                  job.levels,
@@ -318,7 +318,7 @@ TEST(ReportBuilder, WhatIsUnknownIsNotShownAsAbsent) {
     column.duration_ns(LeafIndex(l))[l == 0 ? kUnknown.value : kCompute.value] = job.plan.slice.value;
   job.levels.on_slice(column, slice_end(next, job.plan.slice));
   Options options;
-  const std::deque<std::string> alerts;
+  const std::deque<alert::Alert> alerts;
   const TimeNs end = slice_end(next, job.plan.slice);
   const ReportInput in{options, job.levels, *job.topology, &job.standing, alerts, end, end, end,
                        end,     1,          false,         true};
@@ -379,7 +379,7 @@ TEST(Report, ACommandOfAnyBytesLeavesItReadable) {
   options.command = "./app \xff\xfe caf\xc3\xa9\n";
   const detect::Levels levels(detect::DetectorOptions{}, {});
   const detect::Topology topology;
-  const std::deque<std::string> alerts;
+  const std::deque<alert::Alert> alerts;
   const wire::Report report = build_report(
       {options, levels, topology, nullptr, alerts, TimeNs(), TimeNs(), TimeNs(), TimeNs(), 1, false, true});
   wire::Report back;

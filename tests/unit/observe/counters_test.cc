@@ -11,7 +11,7 @@
 #include "margay/observe/exposition.h"
 #include "margay/observe/health.h"
 #include "margay/observe/process.h"
-#include "margay/wire/columns.h"
+#include "margay/wire/report_version.h"
 
 namespace margay::observe {
 namespace counters_test {
@@ -128,7 +128,7 @@ TEST(Verdict, ACounterThatBeganAnewHasGrownByWhatItIs) {
 
 wire::Report report(int sources) {
   wire::Report r;
-  r.set_version(wire::kWireVersion);
+  r.set_version(wire::kReportVersion);
   r.set_run("night \"1\"\n\\");
   Values v;
   for (std::size_t i = 0; i < kCounters; ++i) v.set(static_cast<Id>(i), i * 1000 + 1);

@@ -80,7 +80,7 @@ Seen analysed(const std::vector<model::SliceColumn>& job, const JobPlan& plan, c
     m.watermark = slice_end(c.index, plan.slice);
     for (const alert::Alert& a : analyst.take(m)) {
       seen.alerts.push_back(alert::to_json(a));
-      analyst.remember(seen.alerts.back());
+      analyst.remember(a);
     }
     seen.report = content_of(analyst.report());
     seen.contents += seen.report.SerializeAsString();

@@ -189,10 +189,13 @@ TEST(LiveLines, MemoryStaysBoundedAndOldAlertsAreNotToldAgain) {
   std::map<std::string, int> times;
   const auto report = [](int from, int to) {
     wire::Report r;
-    for (int k = from; k < to; ++k)
-      r.add_alerts("{\"id\":\"a" + std::to_string(k) + "\",\"kind\":\"stall\",\"message\":\"m" +
-                   std::to_string(k) + ".\",\"status\":\"firing\",\"onset_ns\":" + std::to_string(k + 1) +
-                   "}");
+    for (int k = from; k < to; ++k) {
+      auto& a = *r.add_alerts();
+      a.set_id("a" + std::to_string(k));
+      a.set_kind(wire::Alert::STALL);
+      a.set_message("m" + std::to_string(k) + ".");
+      a.set_onset_ns(k + 1);
+    }
     return r;
   };
   for (int k = 0; k < 6000; k += 20)

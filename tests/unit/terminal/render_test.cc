@@ -167,17 +167,13 @@ wire::Report handled() {
   run.stop_from_s = run.trouble_from_s + 1;
   run.stop_to_s = run.trouble_to_s;
   auto r = synthetic_report(run, run.trouble_from_s + 3);
-  auto* h = r.add_handled();
-  h->set_id("p1");
+  auto* h = r.mutable_alerts(0)->mutable_handled();
   h->set_acknowledged(true);
   h->set_by("ann");
   h->set_comment("disk swap");
   h->set_at_ns(7);
   h->set_silence("s2");
-  h = r.add_handled();
-  h->set_id("s1");
-  h->set_silence("s1");
-  r.add_handled()->set_id("no such alert");
+  r.mutable_alerts(1)->mutable_handled()->set_silence("s1");
   return r;
 }
 
@@ -393,17 +389,15 @@ wire::Report injected(const std::string& evil) {
   for (auto& p : *r.mutable_phases()) p.set_name(evil), p.set_label(evil);
   r.mutable_forecast()->set_phase(evil);
   r.mutable_forecast()->set_next(evil);
-  std::string json;  // escaped as JSON would carry it
-  for (const char c : evil) {
-    char u[8];
-    std::snprintf(u, sizeof u, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    json += u;
-  }
-  const std::string q = "\"" + json + "\"";
-  r.add_alerts("{\"id\":" + q + ",\"kind\":" + q + ",\"status\":" + q + ",\"node\":" + q +
-               ",\"message\":" + q + ",\"resources\":[" + q + "],\"likely_cause\":[" + q +
-               "],\"states\":[{\"state\":" + q + "}]}");
-  r.add_alerts(evil);
+  auto& a = *r.add_alerts();
+  a.set_id(evil);
+  a.set_node(evil);
+  a.set_message(evil);
+  a.add_resources(evil);
+  a.add_likely_cause(evil);
+  a.add_states()->set_state(evil);
+  a.mutable_handled()->set_by(evil);
+  a.mutable_handled()->set_silence(evil);
   auto* h = r.mutable_health();
   for (auto& s : *h->mutable_sources()) s.set_resource(evil), s.set_condition(evil);
   for (auto& c : *h->mutable_counters()) c.set_name(evil), c.set_help(evil), c.set_value(1);

@@ -108,16 +108,5 @@ TEST(Status, HostileReportsGivePlainTextAndValidJson) {
   }
 }
 
-// Written again, it would take one call a level.
-TEST(StatusJson, AnAlertThatNestsDeepIsUnreadable) {
-  wire::Report r;
-  constexpr int kDeep = 500'000;
-  r.add_alerts("{\"id\":" + std::string(kDeep, '[') + std::string(kDeep, ']') + "}");
-  r.add_alerts("{\"id\":[[[1]]]}");
-  const auto j = nlohmann::json::parse(status_json(r));
-  EXPECT_TRUE(j["alerts"][0].contains("unreadable"));
-  EXPECT_EQ(j["alerts"][1].dump(), "{\"id\":[[[1]]]}");
-}
-
 }  // namespace text_test
 }  // namespace margay::terminal

@@ -44,9 +44,15 @@ TEST(AlertModel, SaysWhatAnAlertSays) {
 
 TEST(AlertModel, SeveralWhoAreBlamedAreWhereTheNodeIs) {
   wire::Report r;
-  r.add_alerts(R"({"id":"1","kind":"perturbation","status":"firing","onset_ns":0,"node":"/a",)"
-               R"("resources":["/a/r1","/a/r2"],"message":"two"})");
-  r.add_alerts(R"({"id":"2","kind":"loss","status":"firing","onset_ns":0,"node":"/b","message":"nobody"})");
+  auto* a = r.add_alerts();
+  a->set_id("1");
+  a->set_node("/a");
+  a->add_resources("/a/r1");
+  a->add_resources("/a/r2");
+  a = r.add_alerts();
+  a->set_id("2");
+  a->set_kind(wire::Alert::LOSS);
+  a->set_node("/b");
   AlertModel model;
   model.set(alerts_of(r), TimeNs());
   ASSERT_EQ(model.rowCount(), 2);
@@ -62,10 +68,10 @@ TEST(AlertModel, KeepsWhoWasChosenWhateverComes) {
   std::mt19937 rng(1);
   for (int round = 0; round < 200; ++round) {
     wire::Report some = report(0);
-    std::vector<std::string> texts(all.alerts().begin(), all.alerts().end());
-    std::shuffle(texts.begin(), texts.end(), rng);
-    texts.resize(rng() % 13);
-    for (const std::string& t : texts) some.add_alerts(t);
+    std::vector<wire::Alert> shown(all.alerts().begin(), all.alerts().end());
+    std::shuffle(shown.begin(), shown.end(), rng);
+    shown.resize(rng() % 13);
+    for (const wire::Alert& a : shown) *some.add_alerts() = a;
     const int at =
         model.rowCount() > 0 ? static_cast<int>(rng() % static_cast<unsigned>(model.rowCount())) : -1;
     const QPersistentModelIndex chosen(model.index(at, 0));

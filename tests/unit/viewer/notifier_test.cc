@@ -16,10 +16,14 @@ using testing::HasSubstr;
 // Alerts of these ids, all firing.
 wire::Report firing(const std::vector<std::string>& ids) {
   wire::Report r = report(0);
-  for (const std::string& id : ids)
-    r.add_alerts(R"({"id":")" + id +
-                 R"(","kind":"perturbation","status":"firing","onset_ns":1,"node":"/a",)" +
-                 R"("resources":["/a/r1"],"message":"about )" + id + R"("})");
+  for (const std::string& id : ids) {
+    auto& a = *r.add_alerts();
+    a.set_id(id);
+    a.set_kind(wire::Alert::PERTURBATION);
+    a.set_onset_ns(1);
+    a.add_resources("/a/r1");
+    a.set_message("about " + id);
+  }
   return r;
 }
 
@@ -93,12 +97,8 @@ TEST(Notifier, NothingOfAReplayNorWhatSomebodyHandled) {
   QSignalSpy told(&notifier, &Notifier::tell);
   take(notifier, firing({}));
   wire::Report r = firing({"a", "b"});
-  auto* handled = r.add_handled();
-  handled->set_id("a");
-  handled->set_acknowledged(true);
-  handled = r.add_handled();
-  handled->set_id("b");
-  handled->set_silence("s1");
+  r.mutable_alerts(0)->mutable_handled()->set_acknowledged(true);
+  r.mutable_alerts(1)->mutable_handled()->set_silence("s1");
   take(notifier, r);
   EXPECT_EQ(told.count(), 0);
   wire::Report replay = firing({"c"});

@@ -28,12 +28,18 @@ inline wire::Report report(int alerts) {
   r.set_run("r0");
   r.set_run_begin_ns(0);
   r.set_slice_ns(100'000'000);
-  for (int i = 0; i < alerts; ++i)
-    r.add_alerts(R"({"id":"r0-)" + std::to_string(i) + R"(","kind":"perturbation","status":")" +
-                 (i % 2 ? "resolved" : "firing") + R"(","onset_ns":)" +
-                 std::to_string((i + 1) * 1'000'000'000LL) +
-                 R"(,"node":"/a","resources":["/a/r1"],"likely_cause":["/a/r1"],"score_bits":)" +
-                 std::to_string(i) + R"(,"message":"rank <1> computes 4.0 x longer"})");
+  for (int i = 0; i < alerts; ++i) {
+    auto& a = *r.add_alerts();
+    a.set_id("r0-" + std::to_string(i));
+    a.set_kind(wire::Alert::PERTURBATION);
+    a.set_resolved(i % 2 != 0);
+    a.set_onset_ns((i + 1) * 1'000'000'000LL);
+    a.set_node("/a");
+    a.add_resources("/a/r1");
+    a.add_likely_cause("/a/r1");
+    a.set_score_bits(i);
+    a.set_message("rank <1> computes 4.0 x longer");
+  }
   return r;
 }
 

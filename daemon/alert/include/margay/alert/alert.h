@@ -1,14 +1,21 @@
-// An alert: what happened, when, where, and who is likely to have caused it. One JSON object a line, the same
-// in the alerts file, in the archive and for viewers. Thread safety: values.
+// An alert: what happened, when, where, and who is likely to have caused it. Viewers are sent wire::Alert;
+// the alerts file, the archive and sinks have one JSON object a line (margay/wire/alert_json.h). Thread
+// safety: values.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "margay/base/ids.h"
 #include "margay/base/result.h"
+
+namespace margay::wire {
+class Alert;
+class Handled;
+}  // namespace margay::wire
 
 namespace margay::alert {
 
@@ -79,13 +86,15 @@ struct Alert {
 // Which word about it this is, the same over restarts: "firing", "firing#1" (the first update) ...,
 // "resolved".
 std::string step(const Alert& alert);
+// In the order in which they were raised; of those raised at once, by id.
+bool earlier(const Alert& a, const Alert& b);
 // Its id if this word is an update of an alert that fires, else "".
 std::string update_of(const Alert& alert);
+// As viewers are sent it. Texts are made clean UTF-8.
+wire::Alert to_wire(const Alert& alert);
 // One line without the newline.
 std::string to_json(const Alert& alert);
-// `id` of such a line, or "" if it is none.
-std::string id_of(const std::string& json);
-// `detected_ns` of such a line, or the smallest number there is if it is none.
-std::int64_t detected_ns(const std::string& json);
+// Such a line, or another Margay's. Errors: kCorrupt, naming the member.
+Result<Alert> parse_untrusted(std::string_view json);
 
 }  // namespace margay::alert

@@ -27,18 +27,14 @@ namespace margay::alert {
 class Desk {
  public:
   static constexpr std::size_t kMostOpen = 4096;
-  struct Word {
-    Alert alert;
-    std::string json;
-  };
 
   explicit Desk(Handling handling) : handling_(std::move(handling)) {}
   Desk() = default;
 
   // Whether sinks are to be told. `known`: it was said before, by a daemon before this one.
-  bool take(const Alert& alert, const std::string& json, bool known, TimeNs wall);
+  bool take(const Alert& alert, bool known, TimeNs wall);
   // What sinks are to be told now because no silence holds it any more. Cheap while nothing has changed.
-  std::vector<Word> due(TimeNs wall);
+  std::vector<Alert> due(TimeNs wall);
 
   // What people ask for. The answer is a sentence. Errors: a sentence that says what to do.
   Result<std::string> acknowledge(const std::string& end_of_id, const std::string& by,
@@ -59,7 +55,7 @@ class Desk {
 
  private:
   struct Open {
-    Word newest;
+    Alert newest;
     bool told = false;
     bool behind = false;  // told, but not how it is now
   };

@@ -84,8 +84,11 @@ struct HandledAlert {
   std::optional<Ack> ack;
   std::string
       silenced_by;  // the silence that keeps it from the sinks or, of one that is over, kept it; "": none
+  bool any() const { return ack || !silenced_by.empty(); }
 };
 HandledAlert handled_alert(const Handling& handling, const Alert& alert, TimeNs wall);
+// As viewers are sent it.
+wire::Handled to_wire(const HandledAlert& handled);
 
 // For programs, and for those who ask a daemon: the silences that are active or to come, and the
 // acknowledgements, as one JSON object.

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "margay/alert/alert.h"
 #include "margay/base/recent_set.h"
 #include "margay/base/result.h"
 
@@ -24,8 +25,8 @@ class JsonlSink {
   JsonlSink& operator=(JsonlSink&&) = delete;
   ~JsonlSink();
 
-  // Appends `line` unless (id, step(alert)) has been written before. True if it was written now.
-  bool write(const std::string& id, const std::string& step, const std::string& line);
+  // Appends its line unless (id, step(alert)) has been written before. True if it was written now.
+  bool write(const Alert& alert);
   std::uint64_t failed() const { return failed_; }
 
  private:

@@ -35,16 +35,8 @@ class Analyst {
   // Takes what happened next. Returns alerts that began, changed or ended by it, each word once; each is to
   // be remembered.
   std::vector<alert::Alert> take(const ClosedSlice& message);
-  // For reports: the newest alerts, as JSON. An update (`update_of`: the alert's id) takes the place of the
-  // update before it.
-  void remember(std::string json, const std::string& update_of = "");
-
-  // Of what is remembered, the newest last; some of it may be about the same alert.
-  struct Word {
-    std::string id;
-    bool update = false;
-  };
-  const std::deque<Word>& remembered() const { return recent_words_; }
+  // For reports: the newest alerts. An update takes the place of the update before it.
+  void remember(alert::Alert alert);
 
   // Of all levels, and of the finest.
   const detect::Levels& levels() const { return levels_; }
@@ -75,8 +67,7 @@ class Analyst {
   std::shared_ptr<const detect::Topology> topology_;
   static constexpr std::size_t kMostKnown = 65'536;
   RecentSet<std::string> raised_{kMostKnown};  // id/step
-  std::deque<std::string> recent_;             // JSON, newest last, bounded
-  std::deque<Word> recent_words_;              // of each of these
+  std::deque<alert::Alert> recent_;            // newest last, bounded; some may be the same alert's
   TimeNs watermark_{};
   std::uint64_t position_ = 0;
   bool final_ = false;

@@ -27,8 +27,8 @@ struct ReportInput {
   const Options& options;
   const detect::Levels& levels;
   const detect::Topology& topology;
-  const Standing* standing;               // may be null
-  const std::deque<std::string>& alerts;  // newest last
+  const Standing* standing;                // may be null
+  const std::deque<alert::Alert>& alerts;  // newest last
   TimeNs run_begin;
   TimeNs watermark;
   TimeNs now_wall;

@@ -67,7 +67,7 @@ class AnalysisStage {
   void emit(std::vector<alert::Alert> alerts, bool past);
   // In analysis_handling.cc:
   void take_handling(const store::Resume& resume);
-  void deliver(const alert::Alert& alert, const std::string& json, bool known, bool past);
+  void deliver(const alert::Alert& alert, bool known, bool past);
   void note_handling();
   void settle_handling();
   void mark_handled(wire::Report& report) const;
@@ -133,7 +133,7 @@ class AnalysisStage {
     const store::Archive& archive;
     store::Resume resume;
     LookBack back;
-    std::map<std::string, std::string> said;  // id/step -> the alert's JSON, as it was written then
+    std::map<std::string, alert::Alert> said;  // by id/step: as it was said then
   };
   std::unique_ptr<Past> past_;
   std::vector<PhaseRecords> phases_;  // of the levels that are watched

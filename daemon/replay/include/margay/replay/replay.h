@@ -51,7 +51,7 @@ struct ReplayResult {
 struct ReplayListener {
   // Before a message is taken; false ends the replay.
   std::function<bool(TimeNs watermark)> before;
-  std::function<void(const alert::Alert&, const std::string& json)> alert;
+  std::function<void(const alert::Alert&)> alert;
   // After each message; not while it looks back on what it has said already.
   std::function<void(const Analyst&)> after;
 };

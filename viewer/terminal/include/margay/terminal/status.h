@@ -21,7 +21,7 @@ std::string status_text(const wire::Report& report, std::int64_t utc_offset_s = 
 //   current, shares [{state, share}]}], phase_durations [{name, times, usual_ns, low_ns, high_ns, last_ns}],
 //   forecast {phase, end_ns, earliest_ns, latest_ns, confidence, times, next, next_share, overdue} or null,
 //   alerts [the alerts' own objects, with acknowledged {by, at_ns, comment} and silenced_by where somebody
-//   has said so; {"unreadable": text} for one that is not JSON], nodes [{path, depth, leaves, condition,
+//   has said so], nodes [{path, depth, leaves, condition,
 //   shares}], sources [{resource, produced, modelled, late_dropped, probe_dropped, wire_lost, rejected,
 //   in_flight,
 //             condition, balanced}],

@@ -60,7 +60,7 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  void push(const alert::Alert& alert, const std::string& json);
+  void push(const alert::Alert& alert);
   void start();
   // Sends what waits, for kPatienceAtEnd at most (a sink that does not work has one attempt); then the rest
   // is given up. Nothing may be pushed afterwards.
@@ -75,7 +75,7 @@ class Dispatcher {
     DurationNs drift{};  // wall clock less trace time
   };
 
-  Shared notice_of(const alert::Alert& alert, const std::string& json);
+  Shared notice_of(const alert::Alert& alert);
   void take_past(Way& way, const Shared& notice);
   void take(Way& way, const Shared& notice);
   void run();

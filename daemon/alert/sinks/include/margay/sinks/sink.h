@@ -18,7 +18,6 @@ namespace margay::sinks {
 // An alert as sinks are given it: each word about it (alert::step) comes once.
 struct Notice {
   alert::Alert alert;
-  std::string json;           // as in the archive
   std::string node;           // where it was when it began to fire: the same for both
   TimeNs began{};             // wall clock; likewise
   std::optional<TimeNs> end;  // wall clock; of one that is resolved
