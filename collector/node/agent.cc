@@ -276,7 +276,6 @@ void Agent::say_hello(Source& source) {
   const TimeNs after = clock_.monotonic();
   hello.mutable_clock()->set_monotonic_ns(before.value + (after - before).value / 2);
   hello.mutable_clock()->set_realtime_ns(real.value);
-  hello.mutable_clock()->set_error_ns(static_cast<std::uint64_t>((after - before).value / 2 + 1));
   outbox_.put_hello(hello);
 }
 

@@ -121,9 +121,6 @@ void ProcessWatch::tell(wire::ProcessSample& sample, Process& process, TimeNs no
     const ProcStat& stat = *process.seen.last;
     sample.set_state(process.seen.gone ? 0 : static_cast<std::uint32_t>(stat.state));
     sample.set_cpu_ns(ticks_to_ns(stat.cpu_ticks));
-    sample.set_major_faults(stat.major_faults);
-    sample.set_minor_faults(stat.minor_faults);
-    sample.set_core(stat.core);
   }
   if (process.seen.gone) return;
   const SchedStat scheduled = process.probe->scheduled();

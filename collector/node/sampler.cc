@@ -57,8 +57,6 @@ Result<ProcStat> parse_stat(std::string_view text) {
   s.state = field(3)[0];
   std::uint64_t user = 0, system = 0;
   if (!number(field(4), s.parent)) return fail(ErrorCode::kCorrupt, "stat field 4 is no number");
-  if (!number(field(10), s.minor_faults)) return fail(ErrorCode::kCorrupt, "stat field 10 is no number");
-  if (!number(field(12), s.major_faults)) return fail(ErrorCode::kCorrupt, "stat field 12 is no number");
   if (!number(field(14), user) || !number(field(15), system))
     return fail(ErrorCode::kCorrupt, "stat field 14 or 15 is no number");
   if (!number(field(20), s.threads)) return fail(ErrorCode::kCorrupt, "stat field 20 is no number");

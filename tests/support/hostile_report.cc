@@ -128,7 +128,6 @@ wire::Report hostile_report(std::mt19937& rng) {
     p->set_end_ns(time(rng));
     p->set_occurrence(rng());
     p->set_current(rng() % 3 == 0);
-    shares(rng, p->mutable_shares());
   }
   for (unsigned i = rng() % 30; i > 20; --i) {
     auto* level = r.add_levels();

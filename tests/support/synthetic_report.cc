@@ -188,7 +188,6 @@ wire::Report synthetic_report(const SyntheticRun& run, double at_s) {
     p->set_end_ns(run.begin_ns + ns(std::min(from + length, t)));
     p->set_occurrence(++times[name]);
     p->set_current(from + length >= t);
-    put_shares(mix_of(run, 0, from + 0.1), p->mutable_shares());
     from += length;
   }
 

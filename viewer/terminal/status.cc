@@ -21,18 +21,6 @@ constexpr int kMostListed = 200;
 constexpr int kMostOfALevel = 32;
 constexpr int kMostAlerts = 1000;
 
-std::string shares_text(const Palette& palette,
-                        const google::protobuf::RepeatedPtrField<wire::StateShare>& shares) {
-  std::string out;
-  int n = 0;
-  for (const Share& s : clean_shares(shares)) {
-    if (n++ == 3) break;
-    out += (out.empty() ? "" : ", ") + palette.look(s.state).name + " " +
-           std::to_string(static_cast<int>(std::lround(s.share * 100))) + " %";
-  }
-  return out;
-}
-
 bool balanced(const wire::SourceAccount& s) {
   return s.produced() ==
          s.modelled() + s.late_dropped() + s.probe_dropped() + s.wire_lost() + s.rejected() + s.in_flight();
@@ -90,9 +78,9 @@ std::string levels_text(const wire::Report& r) {
   return out;
 }
 
-std::string phases_text(const wire::Report& r, const Palette& palette) {
+std::string phases_text(const wire::Report& r) {
   if (r.phases().empty()) return "\nphases: none recognised yet\n";
-  Table t({"phase", ">time", ">began", ">lasted", ">usual", "states"});
+  Table t({"phase", ">time", ">began", ">lasted", ">usual"});
   const int first = std::max(0, r.phases_size() - kMostListed);
   for (int i = first; i < r.phases_size(); ++i) {
     const auto& p = r.phases(i);
@@ -100,7 +88,7 @@ std::string phases_text(const wire::Report& r, const Palette& palette) {
     t.add({phase_name(p) + (p.label().empty() ? "" : " (" + printable(p.label(), true, 30) + ")"),
            ordinal(p.occurrence()), duration_text(minus(p.begin_ns(), r.run_begin_ns())),
            duration_text(minus(p.end_ns(), p.begin_ns())) + (p.current() && !r.final() ? "+" : ""),
-           usual ? duration_text(*usual) : "", shares_text(palette, p.shares())});
+           usual ? duration_text(*usual) : ""});
   }
   std::string out = "\nphases (+: still going on)\n";
   if (first > 0) out += "  " + std::to_string(first) + " older ones are not listed\n";
@@ -175,8 +163,7 @@ nlohmann::json shares_json(const Palette& palette,
   return out;
 }
 
-nlohmann::json phases_json(const Palette& palette,
-                           const google::protobuf::RepeatedPtrField<wire::PhaseSpan>& phases, bool coarser) {
+nlohmann::json phases_json(const google::protobuf::RepeatedPtrField<wire::PhaseSpan>& phases, bool coarser) {
   auto out = nlohmann::json::array();
   for (const auto& p : phases) {
     out.push_back({{"name", p.name()},
@@ -185,11 +172,8 @@ nlohmann::json phases_json(const Palette& palette,
                    {"begin_ns", p.begin_ns()},
                    {"end_ns", p.end_ns()},
                    {"current", p.current()}});
+    if (!coarser) continue;
     auto& phase = out.back();
-    if (!coarser) {
-      phase["shares"] = shares_json(palette, p.shares());
-      continue;
-    }
     phase["told"] = p.told();
     phase["made_of"] = nlohmann::json::array();
     for (const auto& part : p.made_of())
@@ -201,8 +185,7 @@ nlohmann::json phases_json(const Palette& palette,
 }  // namespace
 
 std::string status_text(const wire::Report& report, std::int64_t utc_offset_s) {
-  const Palette palette(report, true);
-  return verdict_text(report.health()) + head_text(report) + phases_text(report, palette) +
+  return verdict_text(report.health()) + head_text(report) + phases_text(report) +
          alerts_text(report, utc_offset_s) + sources_text(report) + counters_text(report.health());
 }
 
@@ -229,7 +212,7 @@ std::string status_json(const wire::Report& r) {
             {"archive_trouble", h.archive_trouble()},
             {"archive_trouble_since_ns", h.archive_trouble_since_ns()},
             {"retention", h.retention()},
-            {"phases", phases_json(palette, r.phases(), false)},
+            {"phases", phases_json(r.phases(), false)},
             {"levels", json::array()},
             {"phase_durations", json::array()},
             {"forecast", nullptr},
@@ -247,7 +230,7 @@ std::string status_json(const wire::Report& r) {
                      {"note", r.measured().note()}};
   for (int l = 0; l < std::min(r.levels_size(), kMostLevels); ++l)
     j["levels"].push_back(
-        {{"slice_ns", r.levels(l).slice_ns()}, {"phases", phases_json(palette, r.levels(l).phases(), true)}});
+        {{"slice_ns", r.levels(l).slice_ns()}, {"phases", phases_json(r.levels(l).phases(), true)}});
   for (const auto& d : r.phase_durations())
     j["phase_durations"].push_back({{"name", d.name()},
                                     {"times", d.times()},

@@ -85,8 +85,7 @@ node::ProcessWatch::Options watch_options(const Settings& s) {
 class Loop {
  public:
   Loop(const Program& program, Reader& reader, const Settings& settings, const Setup& setup, Ledger* ledger)
-      : kind_(program.kind),
-        reader_(reader),
+      : reader_(reader),
         outbox_(outbox_options(settings)),
         watch_(watch_options(settings), clock_),
         streams_(options_of(program, setup, ledger), outbox_, watch_, clock_, setup.origin) {
@@ -142,12 +141,10 @@ class Loop {
     if (!now && at - account_put_ < kAccountPeriod) return;
     account_put_ = at;
     wire::ReaderAccount account;
-    account.set_reader(kind_);
     reader_.account(account);
     outbox_.put_account(account);
   }
 
-  const std::string& kind_;
   Reader& reader_;
   SystemClock clock_;
   node::Outbox outbox_;

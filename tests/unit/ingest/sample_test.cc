@@ -163,7 +163,6 @@ TEST(Ingest, AccountsOfReadersAddUp) {
     wire::ToCollector m = two_calls().hello();
     m.clear_hello();
     m.set_agent(reader);
-    m.mutable_account()->set_reader("lttng");
     m.mutable_account()->set_seen(seen);
     m.mutable_account()->set_unmatched(unmatched);
     rig.receive(m);

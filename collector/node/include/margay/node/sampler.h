@@ -22,8 +22,6 @@ namespace margay::node {
 struct ProcStat {
   char state = 0;  // R S D T t Z X
   std::int64_t parent = 0;
-  std::uint64_t minor_faults = 0;
-  std::uint64_t major_faults = 0;
   std::uint64_t cpu_ticks = 0;  // user and system
   std::uint64_t start_time = 0;
   std::int64_t threads = 0;

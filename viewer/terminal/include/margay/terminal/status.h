@@ -18,7 +18,7 @@ std::string status_text(const wire::Report& report, std::int64_t utc_offset_s = 
 // One object; keys are stable, times and durations in nanoseconds as *_ns:
 //   run, command, final, sequence, slice_ns, watermark_ns, run_begin_ns, emitted_wall_ns, lag_ns,
 //   lost_events, sources_live, sources_ended, restarts, phases [{name, label, occurrence, begin_ns, end_ns,
-//   current, shares [{state, share}]}], phase_durations [{name, times, usual_ns, low_ns, high_ns, last_ns}],
+//   current}], phase_durations [{name, times, usual_ns, low_ns, high_ns, last_ns}],
 //   forecast {phase, end_ns, earliest_ns, latest_ns, confidence, times, next, next_share, overdue} or null,
 //   alerts [the alerts' own objects, with acknowledged {by, at_ns, comment} and silenced_by where somebody
 //   has said so], nodes [{path, depth, leaves, condition,
