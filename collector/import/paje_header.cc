@@ -128,7 +128,7 @@ Status Header::begin(std::string_view name, std::string_view id) {
     return wrong("a definition begins within that of " + quote(def_.name) + "; expected %EndEventDef first");
   open_ = true;
   def_ = {};
-  def_.name = clean_utf8(std::string(name.substr(0, 128)));
+  def_.name = clean_utf8(name, 128);
   if (const Kind* k = kind_of(name)) def_.event = k->event;
   id_ = event_id(id);
   if (id_ > kGreatestId)

@@ -11,7 +11,7 @@ namespace margay::trace::paje {
 inline std::string quote(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   const bool cut = text.size() > kLongest;
-  return "'" + clean_utf8(std::string(text.substr(0, kLongest))) + (cut ? "...'" : "'");
+  return "'" + clean_utf8(text, kLongest) + (cut ? "...'" : "'");
 }
 
 }  // namespace margay::trace::paje

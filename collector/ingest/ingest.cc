@@ -4,6 +4,7 @@
 
 #include "claims.h"
 #include "host_time.h"
+#include "margay/base/text.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/parts.h"
 
@@ -19,13 +20,8 @@ constexpr int kMostParts = 65536;  // names, batches, samples, totals
 constexpr std::size_t kMostPartsInAll = 2 * kMostParts;
 constexpr int kMostAsked = 256;        // sources asked for a hello in one reply; the others' turn comes
 constexpr int kMostVainSearches = 64;  // for a leaf, when there is no room for a new one
-// Whole UTF-8 characters only: a cut one would make every report that carries the text undecodable.
-std::string clipped(std::string text) {
-  if (text.size() <= kLongestText) return text;
-  std::size_t end = kLongestText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
-  text.resize(end);
-  return text;
+std::string clipped(std::string_view text) {
+  return std::string(cut_utf8(text, kLongestText));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ const char* reason_text(std::size_t reason, bool one) {
 }  // namespace
 
 bool Unwatched::take_untrusted(const wire::NodeAccount& account, const std::string& agent) {
-  const std::string node = clean_utf8(account.node().substr(0, kLongestNode));
+  const std::string node = clean_utf8(account.node(), kLongestNode);
   if (!nodes_.contains(node) && nodes_.size() >= kMostNodes) return false;
   Node& n = nodes_[node];
   std::array<std::uint64_t, kReasons> processes{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "margay/base/text.h"
 #include "margay/model/state_table.h"
 
 namespace margay::slicer {
@@ -15,12 +16,8 @@ std::optional<std::string> stand_in_name(const Operator& op, Kind kind, const st
   if (!(kind == Kind::kMark && op.measure == Measure::kOccurrences) &&
       !(kind == Kind::kLink && communication))
     return std::nullopt;
-  std::string name = text.empty() ? "?" : text;
+  std::string name(text.empty() ? "?" : cut_utf8(text, model::StateTable::kLongestName));
   std::replace(name.begin(), name.end(), '\n', ' ');
-  std::size_t end = std::min(name.size(), model::StateTable::kLongestName);
-  // Whole UTF-8 characters only.
-  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0u) == 0x80u) --end;
-  name.resize(end);
   return name;
 }
 

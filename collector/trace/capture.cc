@@ -246,8 +246,8 @@ Result<Stream*> Reader::stream_of(std::uint64_t id, Source& source, std::uint32_
   if (known != source.streams.end()) return &known->second;
   if (source.streams.size() >= kMostStreams) return nullptr;
   Stream stream;
-  const model::Attributes attributes = ingest::leaf_attributes(
-      source.attributes, SourceId(id), index, clean_utf8(std::string(name.substr(0, kLongestText))));
+  const model::Attributes attributes =
+      ingest::leaf_attributes(source.attributes, SourceId(id), index, clean_utf8(name, kLongestText));
   std::string key;
   if (attributes.contains("rank"))
     for (const char* a : {"host", "rank", "thread"})

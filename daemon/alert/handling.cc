@@ -15,15 +15,6 @@ using nlohmann::ordered_json;
 constexpr int kVersion = 1;
 constexpr std::size_t kLongestId = 256;
 
-// At most so many bytes, between characters, without anything that a terminal or a line minds.
-std::string clean(std::string text, std::size_t most) {
-  if (text.size() > most) {
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-    text.resize(most);
-  }
-  return clean_utf8(std::move(text));
-}
-
 ordered_json to_json(const Silence& s) {
   return {{"id", s.id},
           {"node", s.node},
@@ -110,8 +101,8 @@ std::string dump(const ordered_json& j) {
 }  // namespace
 
 void Handling::acknowledge(Ack ack) {
-  ack.by = clean(std::move(ack.by), Silence::kLongestName);
-  ack.comment = clean(std::move(ack.comment), Silence::kLongestComment);
+  ack.by = clean_utf8(ack.by, Silence::kLongestName);
+  ack.comment = clean_utf8(ack.comment, Silence::kLongestComment);
   std::erase_if(acks_, [&](const Ack& a) { return a.id == ack.id; });
   acks_.push_back(std::move(ack));
   if (acks_.size() > kMostAcks) acks_.pop_front();
@@ -157,8 +148,8 @@ Result<Silence> Handling::remove(std::string_view id) {
   const auto at =
       std::find_if(silences_.begin(), silences_.end(), [&](const Silence& s) { return s.id == id; });
   if (at == silences_.end())
-    return fail(ErrorCode::kNotFound, "no silence '" + clean(std::string(id), 100) +
-                                          "' (any more): margay alerts silences lists them");
+    return fail(ErrorCode::kNotFound,
+                "no silence '" + clean_utf8(id, 100) + "' (any more): margay alerts silences lists them");
   Silence gone = std::move(*at);
   silences_.erase(at);
   return gone;
@@ -276,7 +267,7 @@ std::string handling_json(const Handling& h, TimeNs wall) {
 }
 
 Result<std::string> find_id(const std::vector<std::string>& ids, std::string_view end) {
-  const std::string shown = clean(std::string(end), 100);
+  const std::string shown = clean_utf8(end, 100);
   if (end.empty()) return fail(ErrorCode::kInvalidArgument, "an alert's id, or how it ends, is missing");
   std::vector<const std::string*> fitting;
   for (const std::string& id : ids) {

@@ -69,7 +69,7 @@ Result<void> check(const Silence& s) {
   if (s.node.empty() && s.state.empty() && !s.kind)
     return refuse("a silence says what it is for: --node, --state or --kind ('--node /' is everything)");
   if (!s.node.empty() && s.node.front() != '/')
-    return refuse("--node " + clean_utf8(s.node.substr(0, 100)) +
+    return refuse("--node " + clean_utf8(s.node, 100) +
                   ": a node's path begins with '/', such as /HOST/rank3 or '/*/rank3'");
   if (s.node.size() > Silence::kLongestPattern || s.state.size() > Silence::kLongestPattern)
     return refuse("--node and --state may have " + std::to_string(Silence::kLongestPattern) + " bytes");
@@ -92,8 +92,7 @@ Result<Kind> kind_of(std::string_view name) {
     if (name == to_string(k)) return k;
     all += (all.empty() ? "" : ", ") + std::string(to_string(k));
   }
-  return fail(ErrorCode::kInvalidArgument,
-              "'" + clean_utf8(std::string(name.substr(0, 100))) + "' is no kind of alert: " + all);
+  return fail(ErrorCode::kInvalidArgument, "'" + clean_utf8(name, 100) + "' is no kind of alert: " + all);
 }
 
 std::string what(const Silence& s) {

@@ -274,7 +274,7 @@ std::string HttpServer::answer_untrusted(std::string_view head) {
   const auto request = parse_head_untrusted(head);
   if (!request) return message(400, "Bad Request", kText, "This is no request of HTTP/1.1 with one Host.\n");
   if (request->host && !host_is_ours(*request->host, hosts_)) {
-    const std::string shown = clean_utf8(request->host->substr(0, kLongestShown));
+    const std::string shown = clean_utf8(*request->host, kLongestShown);
     if (shown != last_refused_)
       log::warning("http: a request for '" + shown +
                    "' is refused: that is not this machine's name; if it is, " + "add it to http.hosts");

@@ -21,7 +21,7 @@ int digit_of(char c) {
 }
 
 std::string shown(std::string_view text) {
-  return "\"" + clean_utf8(std::string(text.substr(0, 60))) + "\"";
+  return "\"" + clean_utf8(text, 60) + "\"";
 }
 
 }  // namespace

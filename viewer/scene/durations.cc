@@ -80,7 +80,7 @@ std::string range_text(TimeRange range, TimeNs zero) {
 }
 
 Result<DurationNs> parse_duration(std::string_view text) {
-  const std::string shown = "\"" + clean_utf8(std::string(text.substr(0, 60))) + "\"";
+  const std::string shown = "\"" + clean_utf8(text, 60) + "\"";
   const auto wrong = [&](const std::string& why) {
     return fail(ErrorCode::kInvalidArgument, shown + why + "; times look like 12.5 s, 1 min 30 s or 250 ms");
   };
@@ -118,8 +118,7 @@ Result<DurationNs> parse_duration(std::string_view text) {
     if (name.empty() && (numbers > 0 || !rest.empty())) return wrong(" has a number without a unit");
     const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
                                    [&](const auto& u) { return u.first == (name.empty() ? "s" : name); });
-    if (unit == std::end(kUnits))
-      return wrong(" has a unit that there is not, " + clean_utf8(std::string(name.substr(0, 20))));
+    if (unit == std::end(kUnits)) return wrong(" has a unit that there is not, " + clean_utf8(name, 20));
     rest.remove_prefix(length);
     ns += value * unit->second;
   }

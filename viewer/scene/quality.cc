@@ -73,7 +73,7 @@ Result<double> parse_p(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  const std::string shown = clean_utf8(std::string(text.substr(0, 40)));
+  const std::string shown = clean_utf8(text, 40);
   if (text.empty()) return fail(ErrorCode::kInvalidArgument, "p is empty: a number from 0 to 1 is wanted");
   const bool percent = text.ends_with('%');
   std::string number(percent ? text.substr(0, text.size() - 1) : text);

@@ -24,16 +24,12 @@ std::string nth(const char* what, std::size_t i) {
   return std::string(what) + " " + std::to_string(i);
 }
 
-// Cut where a character begins.
 std::string clean_name(const std::string& name) {
-  std::size_t length = std::min(name.size(), kLongestName);
-  while (length < name.size() && length > 0 && (static_cast<unsigned char>(name[length]) & 0xC0) == 0x80)
-    --length;
-  return clean_utf8(name.substr(0, length));
+  return clean_utf8(name, kLongestName);
 }
 
 std::string root_path(const std::string& asked) {
-  std::string path = clean_utf8(asked.substr(0, 16 * kLongestName));
+  std::string path = clean_utf8(asked, 16 * kLongestName);
   while (path.ends_with('/')) path.pop_back();
   if (!path.starts_with('/')) path.insert(0, 1, '/');
   return path;
@@ -74,7 +70,7 @@ class Reader {
   explicit Reader(const wire::ViewAnswer& answer) : in_(answer) {}
 
   Result<ViewData> read() {
-    if (!in_.error().empty()) return fail(ErrorCode::kUnavailable, clean_utf8(in_.error().substr(0, 4096)));
+    if (!in_.error().empty()) return fail(ErrorCode::kUnavailable, clean_utf8(in_.error(), 4096));
     for (const auto step : {&Reader::head, &Reader::states, &Reader::times, &Reader::nodes, &Reader::parts,
                             &Reader::tiling, &Reader::curve})
       if (Status ok = (this->*step)(); !ok) return tl::unexpected(ok.error());
@@ -87,14 +83,14 @@ class Reader {
     out_.question = in_.question();
     out_.temporal = in_.question().partition() == wire::ViewQuestion::TEMPORAL;
     out_.policy = clean_name(in_.policy());
-    out_.why = clean_utf8(in_.why().substr(0, 4096));
+    out_.why = clean_utf8(in_.why(), 4096);
     out_.unit = clean_name(in_.unit());
     out_.zero = TimeNs(in_.zero_ns());
     out_.left_out = in_.left_out();
     out_.curve_complete = in_.curve_complete();
     constexpr int kMostNotes = 100;
     for (int i = 0; i < std::min(in_.notes_size(), kMostNotes); ++i)
-      out_.notes.push_back(clean_utf8(in_.notes(i).substr(0, 4096)));
+      out_.notes.push_back(clean_utf8(in_.notes(i), 4096));
     out_.p = in_.p();
     out_.gain = in_.gain();
     out_.loss = in_.loss();

@@ -45,7 +45,7 @@ std::uint64_t id_of(const std::string& text) {  // FNV-1a: the same in every bui
 }
 
 std::string text_of(std::string_view text) {
-  return clean_utf8(std::string(text.substr(0, kLongestName)));
+  return clean_utf8(text, kLongestName);
 }
 
 }  // namespace

@@ -36,10 +36,7 @@ const char* to_string(Urgency u) {
 std::string fit(std::string text, std::size_t most) {
   text = clean_utf8(std::move(text));
   if (text.size() <= most) return text;
-  std::size_t end = most < 3 ? most : most - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
-  return most < 3 ? text : text + "...";
+  return std::string(cut_utf8(text, most < 3 ? most : most - 3)) + (most < 3 ? "" : "...");
 }
 
 std::string listed(const std::vector<std::string>& names, std::size_t most) {

@@ -177,7 +177,7 @@ std::string command_text(const std::vector<std::string>& arguments) {
   for (const auto& a : arguments) {
     if (!text.empty()) text += ' ';
     text.append(a, 0, kMostBytes + 1);
-    if (text.size() > kMostBytes) return clean_utf8(text.substr(0, kMostBytes)) + "...";
+    if (text.size() > kMostBytes) return clean_utf8(text, kMostBytes) + "...";
   }
   return text;
 }

@@ -62,7 +62,7 @@ reader::NameId ConsumerSink::name(std::string_view text, reader::NameKind kind) 
     return id;
   };
   if (names_.empty()) static_cast<void>(declare("(other states)", reader::NameKind::kState));
-  std::string key = clean_utf8(std::string(text.substr(0, model::StateTable::kLongestName)));
+  std::string key = clean_utf8(text, model::StateTable::kLongestName);
   if (const auto it = names_.find(key); it != names_.end()) return it->second;
   if (names_.size() < kMostNames) return declare(key, kind);
   ++names_left_out_;

@@ -13,13 +13,6 @@ void append_number(std::string& text, Number value) {
   text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-// At most `most` bytes, and no character cut in two.
-void cut(std::string& text, std::size_t most) {
-  if (text.size() <= most) return;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-  text.resize(most);
-}
-
 }  // namespace
 
 reader::NameId Names::made_of(const Action& action, const lttng::Event& event, const Thread& thread,
@@ -81,8 +74,7 @@ reader::NameId Names::of_text(const Action& action, const lttng::Event& event, c
     return sink_.name("(other names)", action.name_kind);
   }
   ++known_;
-  std::string shown = clean_utf8(text_);
-  cut(shown, limits_.name_bytes);
+  std::string shown = clean_utf8(text_, limits_.name_bytes);
   const reader::NameId id = sink_.name(shown, action.name_kind);
   texts.emplace(text_, id);
   return id;

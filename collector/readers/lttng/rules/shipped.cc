@@ -23,8 +23,8 @@ Result<RuleSet> RuleSet::shipped(std::string_view name) {
   if (!text.empty()) return parse(text, std::string(name) + ".toml");
   std::string known;
   for (const std::string& one : shipped_names()) known += (known.empty() ? "" : ", ") + one;
-  return fail(ErrorCode::kNotFound, "no rule set is called '" + clean_utf8(std::string(name.substr(0, 64))) +
-                                        "'; there are " + known);
+  return fail(ErrorCode::kNotFound,
+              "no rule set is called '" + clean_utf8(name, 64) + "'; there are " + known);
 }
 
 }  // namespace margay::lttng_rules

@@ -225,7 +225,7 @@ std::string last_line(const std::string& file) {
   std::string last;
   for (std::string line; std::getline(in, line);)
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  return clean_utf8(last.substr(0, 300));
+  return clean_utf8(last, 300);
 }
 
 }  // namespace margay::lttng

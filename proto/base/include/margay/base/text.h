@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace margay {
 
@@ -30,6 +31,16 @@ inline std::string clean_utf8(std::string text) {
     i += length;
   }
   return text;
+}
+
+// At most the first `most` bytes of it, and no character cut in two.
+inline std::string_view cut_utf8(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+inline std::string clean_utf8(std::string_view text, std::size_t most) {
+  return clean_utf8(std::string(cut_utf8(text, most)));
 }
 
 // "1,234,567".
