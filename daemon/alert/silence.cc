@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "margay/base/glob.h"
 #include "margay/base/text.h"
 
 namespace margay::alert {
@@ -22,34 +23,10 @@ bool next_component(std::string_view& path, std::string_view& component) {
 
 }  // namespace
 
-// The last '*' alone is ever gone back to, so that no pattern takes more than |pattern| x |text|.
-bool matches_text(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, from = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      from = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-      // '?' is a character, however many bytes it has.
-      if (pattern[p - 1] == '?')
-        while (t < text.size() && (static_cast<unsigned char>(text[t]) & 0xc0) == 0x80) ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++from;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 bool matches_path(std::string_view pattern, std::string_view path) {
   std::string_view wanted, there;
   while (next_component(pattern, wanted))
-    if (!next_component(path, there) || !matches_text(wanted, there)) return false;
+    if (!next_component(path, there) || !glob_match(wanted, there)) return false;
   return true;
 }
 
@@ -61,7 +38,7 @@ bool matches(const Silence& s, const Alert& a) {
       return false;
   }
   return s.state.empty() || std::any_of(a.states.begin(), a.states.end(),
-                                        [&](const StateChange& c) { return matches_text(s.state, c.state); });
+                                        [&](const StateChange& c) { return glob_match(s.state, c.state); });
 }
 
 Result<void> check(const Silence& s) {

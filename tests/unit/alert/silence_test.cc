@@ -8,6 +8,7 @@
 
 #include "margay/alert/desk.h"
 #include "margay/alert/handling.h"
+#include "margay/base/glob.h"
 
 namespace margay::alert {
 namespace silence_test {
@@ -72,13 +73,13 @@ TEST(SilenceMatch, TextsWithStars) {
                          {"k?rn", "k\xc3\xb6rn", true, "one character, two bytes"},
                          {"a*", "a\xff/", true}};
   for (const Match& m : texts)
-    EXPECT_EQ(matches_text(m.pattern, m.text), m.matches) << m.pattern << " and " << m.text << " " << m.why;
+    EXPECT_EQ(glob_match(m.pattern, m.text), m.matches) << m.pattern << " and " << m.text << " " << m.why;
 }
 
 TEST(SilenceMatch, APatternOfStarsTakesNoTime) {
   std::string stars;
   for (int i = 0; i < 500; ++i) stars += "*a";
-  EXPECT_FALSE(matches_text(stars + "b", std::string(100'000, 'a')));
+  EXPECT_FALSE(glob_match(stars + "b", std::string(100'000, 'a')));
 }
 
 TEST(SilenceMatch, AllThatIsBlamedHasToBeBelowTheNode) {

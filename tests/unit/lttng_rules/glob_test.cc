@@ -6,6 +6,7 @@
 #include <random>
 
 #include "flat_map.h"
+#include "margay/base/glob.h"
 
 namespace margay::lttng_rules {
 namespace glob_test {

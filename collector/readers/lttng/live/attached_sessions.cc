@@ -1,11 +1,10 @@
 #include "attached_sessions.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "margay/base/glob.h"
 #include "margay/log/log.h"
 
 namespace margay::lttng {
@@ -19,7 +18,7 @@ constexpr std::size_t kMostSaid = 256;
 }  // namespace
 
 bool SessionPattern::matches(const ServedSession& s) const {
-  return fnmatch(host.c_str(), s.host.c_str(), 0) == 0 && fnmatch(name.c_str(), s.name.c_str(), 0) == 0;
+  return glob_match(host, s.host) && glob_match(name, s.name);
 }
 
 Result<SessionPattern> parse_session_pattern(const std::string& text) {

@@ -1,4 +1,4 @@
-// Patterns of names: `*` is any text, `?` any one byte, all else is itself.
+// Patterns of events: those of names (margay/base/glob.h), with groups.
 //
 // Thread safety: pure functions. Cost: linear in the product of the lengths, at worst; no recursion.
 #pragma once
@@ -9,8 +9,6 @@
 #include <vector>
 
 namespace margay::lttng_rules {
-
-bool glob_match(std::string_view pattern, std::string_view text);
 
 // A pattern of events may have groups as well, "syscall_entry_(read|write)": one of the alternatives, which
 // are literal. The captures are what each `*` stands for, as short as it can be (the first before the

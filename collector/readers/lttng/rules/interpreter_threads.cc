@@ -1,8 +1,8 @@
 // Whose an event is; when threads and processes begin and end.
 #include <algorithm>
 
-#include "glob.h"
 #include "interpreter_impl.h"
+#include "margay/base/glob.h"
 #include "margay/base/text.h"
 
 namespace margay::lttng_rules {

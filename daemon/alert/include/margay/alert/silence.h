@@ -33,8 +33,6 @@ struct Silence {
 // `node` of a silence is a path, of which each component may have '*' (any characters) and '?' (any one):
 // "/node7", "/*/rank3". It stands for that node and all below it. "/" is everything.
 bool matches_path(std::string_view pattern, std::string_view path);
-// One text as a whole; '*' and '?' as above, but for '/', which is a character like others here.
-bool matches_text(std::string_view pattern, std::string_view text);
 
 // Whether all that the alert blames (or, if it blames nobody, its node) is below the node, one of its states
 // is the state, and it is of the kind. Not looked at: when. Cost: O(pattern x text) for each name.
