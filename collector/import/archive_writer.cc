@@ -14,7 +14,6 @@
 #include "cells.h"
 #include "margay/slicer/slicer.h"
 #include "margay/slicer/stand_in.h"
-#include "margay/trace/name_kind.h"
 #include "margay/wire/columns.h"
 
 namespace margay::trace {
@@ -40,19 +39,6 @@ void sync_directory(const fs::path& path) {
   if (fd < 0) return;
   ::fsync(fd);
   ::close(fd);
-}
-
-store::NameText::Kind text_kind(Name::Kind kind) {
-  switch (kind) {
-    case Name::Kind::kVariable:
-      return store::NameText::Kind::kVariable;
-    case Name::Kind::kMark:
-      return store::NameText::Kind::kMark;
-    case Name::Kind::kLink:
-      return store::NameText::Kind::kLink;
-    default:
-      return store::NameText::Kind::kRegion;
-  }
 }
 
 }  // namespace
@@ -162,9 +148,8 @@ Status ArchiveWriter::Impl::cells_fit(std::size_t leaf_count, std::size_t state_
 
 // A mark or link that is measured gets a state of its own.
 Result<StateId> ArchiveWriter::Impl::stand_in(const Name& name) {
-  const auto kind = reslicer_kind(name.kind);
-  if (slicer::is_operand(options.op, kind, name.text)) return slicer::kOperand;
-  const auto state = slicer::stand_in_name(options.op, kind, name.text);
+  if (slicer::is_operand(options.op, name.kind, name.text)) return slicer::kOperand;
+  const auto state = slicer::stand_in_name(options.op, name.kind, name.text);
   if (!state) return slicer::kNothing;
   if (!states.knows(*state))
     if (auto ok = cells_fit(leaves.size(), states.size() + 1); !ok) return tl::unexpected(ok.error());
@@ -180,7 +165,7 @@ Status ArchiveWriter::on_name(std::uint16_t index, const Name& name) {
     if (name.text.size() > store::kLongestText) return fail(ErrorCode::kLimit, "a name is longer than 1 MiB");
     const auto state = i.stand_in(name);
     if (!state) return tl::unexpected(state.error());
-    i.texts.push_back({index, text_kind(name.kind), name.text});
+    i.texts.push_back({index, name.kind, name.text});
     i.names.push_back(kUnknown);
     i.stands_for.resize(i.names.size(), slicer::kNothing);
     i.stands_for.back() = *state;

@@ -272,7 +272,7 @@ void Ingest::on_hello(const wire::Hello& hello, const std::string& agent, TimeNs
   for (std::size_t i = 0; i < source.names.size() && i < static_cast<std::size_t>(hello.names_size()); ++i)
     if (hello.names(static_cast<int>(i)).family() == wire::FAMILY_REGION && source.states[i] == kUnknown) {
       source.names[i] = clipped(hello.names(static_cast<int>(i)).name());
-      source.kinds[i] = NameKind::kOther;
+      source.kinds[i] = NameKind::kRegion;
     }
   for (int i = static_cast<int>(source.states.size()); i < hello.names_size(); ++i) {
     if (source.states.size() >= options_.limits.names_per_source) {

@@ -7,25 +7,6 @@
 #include "margay/slicer/stand_in.h"
 
 namespace margay::ingest {
-namespace {
-
-NameKind kind_of(std::uint32_t family) {
-  switch (family) {
-    case wire::FAMILY_REGION:
-      return NameKind::kOther;
-    case wire::FAMILY_VARIABLE:
-      return NameKind::kVariable;
-    case wire::FAMILY_MARK:
-      return NameKind::kMark;
-    case wire::FAMILY_LINK:
-      return NameKind::kLink;
-    default:
-      return NameKind::kState;
-  }
-}
-
-}  // namespace
-
 // A state that is known costs nothing more, however full the table is.
 StateId Ingest::intern(const std::string& name, model::StateFamily family) {
   if (states_.knows(name))
@@ -54,7 +35,7 @@ bool Ingest::take_name(Source& source, const wire::Name& name, std::string text)
   const std::uint64_t bytes = text.size() + Limits::kTextOverhead;
   if (!take_text(0, bytes)) return false;
   source.text_bytes += bytes;
-  const NameKind kind = name.name().empty() ? NameKind::kState : kind_of(name.family());
+  const NameKind kind = name.name().empty() ? NameKind::kState : model::name_kind(name.family());
   StateId state = kUnknown;
   if (kind == NameKind::kState && !name.name().empty())
     state = intern(name.name(), name.family() <= wire::FAMILY_START_END || name.family() == wire::FAMILY_IDLE

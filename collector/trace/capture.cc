@@ -14,7 +14,6 @@
 #include "capture_sources.h"
 #include "capture_wire.h"
 #include "margay/ingest/source_registry.h"
-#include "margay/trace/name_kind.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/ingest.pb.h"
 
@@ -229,7 +228,7 @@ Status Reader::hello(const wire::Hello& hello, std::int64_t arrival) {
   for (int i = static_cast<int>(source.names.size());
        i < hello.names_size() && source.names.size() < kMostNamesOfASource; ++i) {
     const wire::Name& name = hello.names(i);
-    const Name::Kind kind = kind_of_family(name.family());
+    const Name::Kind kind = model::name_kind(name.family());
     const auto index = name_of(kind, name.name(), name.family());
     if (!index) return tl::unexpected(index.error());
     if (kind == Name::Kind::kState && is_last_state(name.name()))

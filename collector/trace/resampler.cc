@@ -1,14 +1,12 @@
 #include "margay/trace/resampler.h"
 
-#include "margay/trace/name_kind.h"
-
 namespace margay::trace {
 
 Status Resampler::on_name(std::uint16_t index, const Name& name) {
   if (index != names_.size())
     return fail(ErrorCode::kInvalidArgument, "name " + std::to_string(index) + " is not the next one");
   names_.push_back(name);
-  return cells_.add_name(reslicer_kind(name.kind), name.text, name.family);
+  return cells_.add_name(name.kind, name.text, name.family);
 }
 
 Status Resampler::on_leaf(LeafIndex index, const Leaf& leaf) {

@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::size_t kMostPendingColumns = 4096;
 
-// Names that are no states.
-constexpr std::pair<ingest::NameKind, store::NameText::Kind> kTexts[] = {
-    {ingest::NameKind::kOther, store::NameText::Kind::kRegion},
-    {ingest::NameKind::kVariable, store::NameText::Kind::kVariable},
-    {ingest::NameKind::kMark, store::NameText::Kind::kMark},
-    {ingest::NameKind::kLink, store::NameText::Kind::kLink}};
-
 // The stack as the archive keeps it: what the leaf does when nothing is open, then the open states.
 store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   store::LeafState r;
@@ -67,8 +60,8 @@ slicer::LeafState from_record(const store::LeafState& r) {
 store::SourceRecord to_record(SourceId id, const ingest::Source& s) {
   store::SourceRecord r{id, s.epoch, s.attributes, s.states, s.clock_offset, s.clock_error, s.goodbye, s.end};
   for (std::size_t i = 0; i < s.kinds.size(); ++i)
-    for (const auto& [kind, kept] : kTexts)
-      if (s.kinds[i] == kind) r.texts.push_back({static_cast<std::uint16_t>(i), kept, s.names[i]});
+    if (s.kinds[i] != ingest::NameKind::kState)
+      r.texts.push_back({static_cast<std::uint16_t>(i), s.kinds[i], s.names[i]});
   r.owner = s.owner;
   r.speaker = s.speaker.value_or(0);
   return r;
@@ -175,11 +168,10 @@ Status IngestStage::restore(const store::Resume& resume) {
         s.ends_leaf[i] = is_last_state(s.names[i]);
       }
     for (const store::NameText& t : r.texts)
-      for (const auto& [kind, kept] : kTexts)
-        if (t.index < s.names.size() && t.kind == kept) {
-          s.names[t.index] = t.text;
-          s.kinds[t.index] = kind;
-        }
+      if (t.index < s.names.size()) {
+        s.names[t.index] = t.text;
+        s.kinds[t.index] = t.kind;
+      }
     s.clock_offset = r.clock_offset;
     s.clock_error = r.clock_error;
     s.goodbye = r.goodbye;

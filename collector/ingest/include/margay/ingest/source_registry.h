@@ -110,7 +110,7 @@ struct Process {
   bool tells_threads = false;  // what is known of the process says nothing of its streams
 };
 
-using NameKind = slicer::Reslicer::NameKind;
+using model::NameKind;
 
 // Who may speak in a source's name: everybody on this machine who can enter the run's directory is one owner,
 // each key of the network another, by its name (a client's second key has the same).
@@ -131,7 +131,7 @@ struct Source {
   model::Attributes attributes;
   std::vector<StateId> states;  // local name index -> state; kUnknown for names that are no states
   std::vector<std::string> names;
-  std::vector<NameKind> kinds;     // by local name index; kOther: a region
+  std::vector<NameKind> kinds;     // by local name index
   std::vector<StateId> stand_ins;  // by local name index, of names that are no states (slicer/stand_in.h)
   std::vector<bool> ends_leaf;     // leaving this state, the resource ceases to exist (last_state.h)
   std::vector<std::uint32_t> plain_states;  // slicer::PlainChanges::states, as far as they were asked for

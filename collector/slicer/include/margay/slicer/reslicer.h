@@ -26,6 +26,7 @@
 #include "margay/base/ids.h"
 #include "margay/base/record.h"
 #include "margay/base/result.h"
+#include "margay/model/name_kind.h"
 #include "margay/model/state_table.h"
 #include "margay/slicer/grid.h"
 #include "margay/slicer/operator.h"
@@ -34,7 +35,7 @@ namespace margay::slicer {
 
 class Reslicer {
  public:
-  enum class NameKind : std::uint8_t { kState, kVariable, kMark, kLink, kOther };
+  using NameKind = model::NameKind;
   // As the slicer's: deeper states count as the one at the limit.
   static constexpr std::size_t kDeepest = 64;
 
@@ -112,7 +113,7 @@ class Reslicer {
     std::vector<double> integral;      // [row]; of kMean
   };
   struct NameInfo {
-    NameKind kind = NameKind::kOther;
+    NameKind kind = NameKind::kRegion;
     std::uint16_t state = 0;           // StateId, of states
     std::uint16_t column = kUnwanted;  // of marks, links and the variable
   };

@@ -16,6 +16,7 @@
 
 #include "margay/base/ids.h"
 #include "margay/model/hierarchy.h"
+#include "margay/model/name_kind.h"
 #include "margay/model/slice_column.h"
 #include "margay/model/state_table.h"
 #include "margay/store/journal.h"
@@ -102,8 +103,8 @@ struct MeasureState {
 
 // A name of a source's records that is no state.
 struct NameText {
-  enum class Kind : std::uint8_t { kRegion = 1, kVariable = 2, kMark = 3, kLink = 4 };
-  std::uint16_t index = 0;  // in the source's name table
+  using Kind = model::NameKind;  // never kState
+  std::uint16_t index = 0;       // in the source's name table
   Kind kind = Kind::kRegion;
   std::string text;
   bool operator==(const NameText&) const = default;

@@ -16,12 +16,13 @@
 #include "margay/base/record.h"
 #include "margay/base/result.h"
 #include "margay/model/hierarchy.h"
+#include "margay/model/name_kind.h"
 #include "margay/model/state_table.h"
 
 namespace margay::trace {
 
 struct Name {
-  enum class Kind : std::uint8_t { kState, kRegion, kVariable, kMark, kLink };
+  using Kind = model::NameKind;
   Kind kind = Kind::kState;
   // Of an imported mark or link: its type, a line break, its value (neither has one). Not trusted to be
   // printable beyond being UTF-8 without control characters but this.
