@@ -6,30 +6,13 @@
 #include "margay/base/text.h"
 #include "margay/wire/report_version.h"
 #include "report_measured.h"
+#include "report_partition.h"
 
 namespace margay::app {
 namespace {
 
 // The newest slices that a node's bar pools: one second, but at least one slice.
 constexpr std::int64_t kBarNs = 1'000'000'000;
-
-void add_partition(const std::optional<partition::Partition>& p, std::size_t nodes,
-                   wire::PartitionView* out) {
-  if (!p || p->parts.empty()) return;
-  out->set_p(p->p);
-  out->set_gain(p->gain);
-  out->set_loss(p->loss);
-  SliceIndex first = p->parts.front().first;
-  for (const auto& part : p->parts) first = std::min(first, part.first);
-  out->set_first_slice(first.value);
-  for (const auto& part : p->parts) {
-    const std::uint32_t node = part.node == partition::kAllLeaves ? 0 : part.node.value;
-    if (node >= nodes) continue;
-    out->add_parts(node);
-    out->add_parts(static_cast<std::uint32_t>(part.first.value - first.value));
-    out->add_parts(static_cast<std::uint32_t>(part.last.value - first.value));
-  }
-}
 
 std::int64_t bar_slices(const ReportInput& in) {
   return std::max<std::int64_t>(1, kBarNs / in.options.levels[0].value);
@@ -224,10 +207,12 @@ wire::Report build_report(const ReportInput& in) {
   for (const alert::Alert& a : in.alerts) *report.add_alerts() = alert::to_wire(a);
   add_health(in, report);
   if (in.partitions) {
-    const auto nodes = static_cast<std::size_t>(report.nodes_size());
     const detect::Window& shown = in.measured != nullptr ? *in.measured : in.levels.detector().window();
-    add_partition(shown.spatiotemporal(), nodes, report.mutable_spatiotemporal());
-    add_partition(shown.temporal(), nodes, report.mutable_temporal());
+    PartitionContext context{shown, in.topology.hierarchy, static_cast<std::size_t>(report.nodes_size()), {}};
+    for (std::size_t x = 0; x < shown.columns(); ++x)
+      context.states.push_back(in.measured != nullptr ? measured_state(in, x) : shown.state_of(x).value);
+    add_partition(context, shown.spatiotemporal(), report.mutable_spatiotemporal());
+    add_partition(context, shown.temporal(), report.mutable_temporal());
   }
   return report;
 }

@@ -33,6 +33,11 @@ Pool pool(const detect::Window& w, std::size_t leaves, SliceIndex from, SliceInd
 
 }  // namespace
 
+std::uint32_t measured_state(const ReportInput& in, std::size_t column) {
+  return in.options.op.measure == Measure::kMean ? static_cast<std::uint32_t>(in.topology.states.size())
+                                                 : in.measured->state_of(column).value;
+}
+
 void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Report& report) {
   const detect::Window& w = *in.measured;
   const slicer::Operator& op = in.options.op;
@@ -44,7 +49,6 @@ void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Repor
     told->set_note("not partitioned: " + in.measured_error);
   else if (w.columns() == 0)
     told->set_note(mean ? "no value of " + clean_utf8(op.variable) + " so far" : "nothing to measure so far");
-  const auto variable = static_cast<std::uint32_t>(report.states_size());
   if (mean) report.add_states()->set_name(clean_utf8(op.variable));
   if (w.size() == 0) return;
 
@@ -85,8 +89,7 @@ void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Repor
     const double whole = std::accumulate(sum.begin(), sum.end(), 0.0);
     std::vector<std::pair<double, std::uint32_t>> shares;
     for (std::size_t x = 0; x < sum.size(); ++x)
-      if (sum[x] > 0 && sum[x] >= kLeastShare * whole)
-        shares.emplace_back(sum[x], mean ? variable : w.state_of(x).value);
+      if (sum[x] > 0 && sum[x] >= kLeastShare * whole) shares.emplace_back(sum[x], measured_state(in, x));
     std::sort(shares.rbegin(), shares.rend());
     if (shares.size() > kMostShares) shares.resize(kMostShares);
     for (const auto& [value, state] : shares) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
+#include "margay/scene/live_view.h"
 #include "margay/terminal/live_lines.h"
 #include "margay/terminal/render.h"
 #include "margay/terminal/status.h"
@@ -48,6 +49,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& line : frame.lines) check_plain(line, false);
   check_plain(terminal::status_text(report, 3600), true);
   FUZZ_CHECK(nlohmann::json::accept(terminal::status_json(report)), "the status is JSON");
+  for (const scene::Cuts cuts : {scene::Cuts::kSpatiotemporal, scene::Cuts::kTemporal}) {
+    const auto picture = scene::live_view_untrusted(report, cuts);
+    FUZZ_CHECK(picture ? !picture->parts.empty() : !picture.error().message.empty(), "parts, or a sentence");
+  }
   terminal::LiveLines lines(view.unicode);
   for (int i = 0; i < 2; ++i) {
     const auto told = lines.feed(report, TimeNs(i));

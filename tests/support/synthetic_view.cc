@@ -191,4 +191,53 @@ wire::ViewAnswer cluster_view(std::mt19937_64& rng, std::size_t leaves, std::siz
   return out.answer();
 }
 
+wire::Report report_of(const wire::ViewAnswer& answer, std::int64_t first_slice, std::int64_t slice_ns) {
+  wire::Report out;
+  out.set_run("synthetic");
+  out.set_slice_ns(slice_ns);
+  out.set_run_begin_ns(first_slice * slice_ns);
+  out.set_slice_index(first_slice + answer.boundaries_size() - 2);
+  out.set_watermark_ns((out.slice_index() + 1) * slice_ns);
+  *out.mutable_states() = answer.states();
+  for (int i = 0; i < answer.nodes_size(); ++i) {
+    const wire::ViewNode& from = answer.nodes(i);
+    wire::NodeBar& to = *out.add_nodes();
+    to.set_leaves(from.leaves());
+    to.set_path("/");
+    if (i == 0) continue;
+    const wire::NodeBar& parent = out.nodes(static_cast<int>(from.parent()));
+    to.set_depth(parent.depth() + 1);
+    to.set_path((from.parent() == 0 ? "" : parent.path()) + "/" + from.name());
+  }
+  wire::PartitionView& parts = *out.mutable_spatiotemporal();
+  parts.set_p(answer.p());
+  parts.set_gain(answer.gain());
+  parts.set_loss(answer.loss());
+  parts.set_first_slice(first_slice);
+  parts.set_part_count(static_cast<std::uint32_t>(answer.part_node_size()));
+  for (int i = 0; i < answer.part_node_size(); ++i)
+    for (const std::uint32_t x : {answer.part_node(i), answer.part_first(i), answer.part_last(i)})
+      parts.add_parts(x);
+  *parts.mutable_part_gain() = answer.part_gain();
+  *parts.mutable_part_loss() = answer.part_loss();
+  *parts.mutable_part_known() = answer.part_known();
+  *parts.mutable_part_states() = answer.part_states();
+  *parts.mutable_share_state() = answer.share_state();
+  *parts.mutable_share() = answer.share();
+  wire::PartitionView& temporal = *out.mutable_temporal();
+  temporal.set_p(answer.p());
+  temporal.set_first_slice(first_slice);
+  for (int k = 0; k + 1 < answer.boundaries_size(); ++k) {
+    for (const int x : {0, k, k}) temporal.add_parts(static_cast<std::uint32_t>(x));
+    temporal.add_part_gain(0);
+    temporal.add_part_loss(0);
+    temporal.add_part_known(1);
+    temporal.add_part_states(1);
+    temporal.add_share_state(0);
+    temporal.add_share(1);
+  }
+  temporal.set_part_count(static_cast<std::uint32_t>(temporal.part_gain_size()));
+  return out;
+}
+
 }  // namespace margay::support

@@ -48,4 +48,9 @@ wire::ViewAnswer random_view(std::mt19937_64& rng, const ViewShape& shape);
 wire::ViewAnswer cluster_view(std::mt19937_64& rng, std::size_t leaves, std::size_t slices,
                               std::size_t parts);
 
+// The same as a report of a run that goes on brings it, its slices of equal length from `first_slice` on; as
+// the temporal partition what all resources do in each slice.
+wire::Report report_of(const wire::ViewAnswer& answer, std::int64_t first_slice = 0,
+                       std::int64_t slice_ns = 100'000'000);
+
 }  // namespace margay::support

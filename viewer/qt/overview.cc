@@ -63,9 +63,15 @@ void Overview::lay_out() {
   if (!stale_) return;
   stale_ = false;
   stale_picture_ = true;
-  hover_ = -1;
   layout_ =
       scene::layout(session_.data(), session_.rows(), sheet().viewport(session_.time(), session_.scroll()));
+  hover_ = mouse_ ? rect_at(*mouse_) : -1;
+}
+
+// Of the layout there is; -1: none.
+std::int64_t Overview::rect_at(QPointF at) const {
+  const QRectF a = picture_area();
+  return a.contains(at) ? scene::rect_at(layout_, at.x() - a.left(), at.y() - a.top()) : -1;
 }
 
 QString Overview::empty_text() const {
@@ -221,11 +227,8 @@ QString Overview::details(const scene::Rect& r) const {
 bool Overview::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const QRectF a = picture_area();
     lay_out();
-    const std::int64_t at = a.contains(help->pos()) ? scene::rect_at(layout_, help->pos().x() - a.left(),
-                                                                     help->pos().y() - a.top())
-                                                    : -1;
+    const std::int64_t at = rect_at(help->pos());
     if (at >= 0)
       QToolTip::showText(help->globalPos(), details(layout_.rects[static_cast<std::size_t>(at)]), this);
     else
@@ -267,10 +270,9 @@ void Overview::mouseMoveEvent(QMouseEvent* event) {
       drag_to_ = QPointF(std::clamp(at.x(), a.left(), a.right()), at.y());
     return update();
   }
+  mouse_ = at;
   lay_out();
-  const QRectF a = picture_area();
-  const std::int64_t hover =
-      a.contains(at) ? scene::rect_at(layout_, at.x() - a.left(), at.y() - a.top()) : -1;
+  const std::int64_t hover = rect_at(at);
   if (hover != hover_) {
     hover_ = hover;
     update();
@@ -284,9 +286,7 @@ void Overview::mouseReleaseEvent(QMouseEvent* event) {
   if (to)
     return session_.zoom_to({time_at(std::min(from->x(), to->x())), time_at(std::max(from->x(), to->x()))});
   lay_out();
-  const QRectF a = picture_area();
-  const std::int64_t at =
-      a.contains(*from) ? scene::rect_at(layout_, from->x() - a.left(), from->y() - a.top()) : -1;
+  const std::int64_t at = rect_at(*from);
   if (at < 0) return session_.select(std::nullopt);
   const scene::Rect& r = layout_.rects[static_cast<std::size_t>(at)];
   session_.select(Session::Selection{r.node, r.first, r.last});
@@ -296,15 +296,14 @@ void Overview::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || session_.data().empty()) return;
   drag_from_.reset();
   lay_out();
-  const QRectF a = picture_area();
   const QPointF at = event->position();
   if (sheet().labels.contains(at)) {
-    const double y = scene::row_units_at({a.width(), a.height(), session_.time(), session_.scroll()}, at.y());
+    const double y = scene::row_units_at(sheet().viewport(session_.time(), session_.scroll()), at.y());
     const std::int64_t row = scene::row_at(session_.rows(), y);
     if (row >= 0) session_.into(session_.rows().rows[static_cast<std::size_t>(row)].node);
     return;
   }
-  const std::int64_t hit = a.contains(at) ? scene::rect_at(layout_, at.x() - a.left(), at.y() - a.top()) : -1;
+  const std::int64_t hit = rect_at(at);
   if (hit < 0) return;
   const scene::Rect& r = layout_.rects[static_cast<std::size_t>(hit)];
   session_.into({r.node, r.first, r.last});
@@ -330,6 +329,7 @@ void Overview::wheelEvent(QWheelEvent* event) {
 }
 
 void Overview::leaveEvent(QEvent*) {
+  mouse_.reset();
   hover_ = -1;
   update();
 }

@@ -44,6 +44,7 @@ class Overview : public View {
   Sheet sheet() const;
   TimeNs time_at(double x) const;
   void lay_out();
+  std::int64_t rect_at(QPointF at) const;
   void paint_picture(QPainter& p);
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);
@@ -54,6 +55,7 @@ class Overview : public View {
   // All but what follows the mouse, as it was painted last.
   QPixmap picture_;
   bool stale_ = true, stale_bars_ = true, stale_picture_ = true;
+  std::optional<QPointF> mouse_;  // where it is, within the widget
   std::int64_t hover_ = -1;
   std::optional<QPointF> drag_from_, drag_to_;
 };

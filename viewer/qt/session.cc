@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "margay/base/text.h"
+#include "margay/scene/live_view.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr int kMostAlerts = 256;
 constexpr int kMostAsked = 2;    // questions a second, by following
 constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
+constexpr int kCurveAgain = 2000;  // ms, after a daemon had none
 // What else of a question may come later: a p, a token of more digits.
 constexpr std::size_t kSpare = 64;
 // As the daemon has it.
@@ -55,6 +57,10 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::answered, this, &Session::answered);
   connect(link_, &Link::said, this, &Session::said);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
+    if (token == curve_token_) {
+      curve_token_ = 0;
+      return curve_rest_.start(kCurveAgain);
+    }
     if (token != asked_token_ && token != temporal_token_) return;
     // There is no picture of where one wanted to go: back to the one there is.
     if (token == asked_token_ && std::exchange(shown_, std::nullopt)) emit view_changed();
@@ -68,7 +74,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     there_ = there;
     trouble_ = why;
     // What it says of the same stretch may be more than the one before knew.
-    if (back) temporal_of_.reset(), ask();
+    if (back) curve_token_ = 0, temporal_of_.reset(), ask();
     emit standing_changed();
   });
   link_->start();
@@ -84,11 +90,13 @@ std::optional<scene::TimeRange> Session::bounds() const {
 // The picture comes first, then its temporal partition and at last the curve, which takes the longest; of a
 // stretch whose curve is known already it costs the daemon nothing.
 void Session::ask(bool curve) {
+  if (show_report()) return;
   if (link_ == nullptr) {
     emit standing_changed();
     return;
   }
   due_ = false;
+  curve_token_ = 0;
   asked_slice_ = report_ ? report_->slice_index() : -1;
   asked_token_ = link_->next_token();
   waiting_ = true;
@@ -101,11 +109,48 @@ void Session::ask(bool curve) {
 // Of a picture that stays, where it was left out while the run went on.
 void Session::ask_for_curve() {
   if (link_ == nullptr || waiting_ || data_->empty() || data_->question.curve()) return;
+  // Of a report that is held the archive need not have the newest slices yet; the curve there is will do.
+  if (of_report()) return follows() ? ask_for_live_curve() : void();
   waiting_ = curve_ = true;
   curve_took_.start();
   asked_token_ = link_->next_token();
   link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
   emit standing_changed();
+}
+
+// The archive's newest slices: so near to those of the report that nobody sees it in a curve.
+void Session::ask_for_live_curve() {
+  if (link_ == nullptr || curve_token_ != 0 || curve_rest_.isActive()) return;
+  scene::Subject s = history_.now();
+  s.slices = static_cast<std::uint32_t>(data_->slices());
+  s.p = data_->p;
+  curve_token_ = link_->next_token();
+  curve_took_.start();
+  link_->ask(scene::question_of(s, curve_token_, true));
+}
+
+// The newest report's partition, where that is what is looked at; false: it has to be asked for.
+bool Session::show_report() {
+  if (!report_ || !follows() || !scene::is_live(history_.now(), *report_)) return false;
+  if (pictured_ != report_) {
+    auto picture = scene::live_view_untrusted(*report_);
+    auto temporal = scene::live_view_untrusted(*report_, scene::Cuts::kTemporal);
+    if (!picture || !temporal) return false;
+    picture->token = link_ != nullptr ? link_->next_token() : data_->token + 1;
+    temporal_ = std::make_shared<const scene::ViewData>(std::move(*temporal));
+    temporal_of_.reset();
+    take(std::make_shared<const scene::ViewData>(std::move(*picture)));
+    pictured_ = report_;
+    emit data_changed();
+  }
+  // What was asked for on the way here comes too late.
+  asked_token_ = temporal_token_ = 0;
+  due_ = waiting_ = false;
+  shown_.reset();
+  emit view_changed();
+  emit standing_changed();
+  ask_for_live_curve();
+  return true;
 }
 
 // Not while an answer is waited for: a daemon that takes longer than the pace would never be heard out.
@@ -133,6 +178,7 @@ void Session::show(ViewPtr data) {
 }
 
 void Session::take(ViewPtr data) {
+  pictured_.reset();
   selection_ = selected_in(*data);
   data_ = std::move(data);
   learn(data_->states);
@@ -173,7 +219,23 @@ void Session::learn(const std::vector<scene::State>& states) {
   for (const std::uint32_t i : scene::states_in_order(all)) states_.push_back(all.states[i]);
 }
 
+// Of a picture that was drawn without it.
+void Session::take_curve(const scene::ViewData& of) {
+  curve_token_ = 0;
+  if (!of_report()) return;
+  steps_ = scene::steps_of(of);
+  steps_.current = scene::step_at(steps_, data_->p);
+  rest_from_curves();
+  emit view_changed();
+}
+
+void Session::rest_from_curves() {
+  curve_rest_.start(static_cast<int>(std::min<qint64>(curve_took_.elapsed(), 10'000)) * kCurveShare);
+  curve_took_.invalidate();
+}
+
 void Session::answered(const ViewPtr& data) {
+  if (data->token == curve_token_) return take_curve(*data);
   if (data->token == temporal_token_ && data->temporal) {
     temporal_ = data;
     temporal_of_ = temporal_asked_;
@@ -192,10 +254,7 @@ void Session::answered(const ViewPtr& data) {
     return;
   }
   show(data);
-  if (data->question.curve() && curve_took_.isValid()) {
-    curve_rest_.start(static_cast<int>(std::min<qint64>(curve_took_.elapsed(), 10'000)) * kCurveShare);
-    curve_took_.invalidate();
-  }
+  if (data->question.curve() && curve_took_.isValid()) rest_from_curves();
   // The temporal overview is of the same stretch: the same question, once more.
   scene::Subject alike = of_the_picture();
   alike.temporal = true;
@@ -251,6 +310,7 @@ void Session::take(ReportPtr report) {
   learn(states);
   // Whoever hears of it may choose what is looked at: then that is all that is asked.
   emit report_changed();
+  if (show_report()) return;
   due_ = due_ || (follows() && report_->slice_index() != asked_slice_) || data_->empty();
   ask_if_due();
 }

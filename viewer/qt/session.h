@@ -1,12 +1,15 @@
 // What a window is looking at, shared by all its views: one time range, one selection, one filter, one colour
 // map. Decides what is asked of the daemon and when; knows no widgets.
 //
-// Asked is first the partition, which is shown, then the temporal one of the same stretch, and then the curve
-// of significant p, which takes the longest; until it is there the curve before it stays.
+// What follows the run is drawn from the daemon's reports as they come (margay/scene/live_view.h); all that
+// is asked for then is, now and then, the curve of significant p. Any other stretch, node, filter, level or p
+// is asked for, and so is the newest stretch where reports do not list its parts: first the partition, which
+// is shown, then the temporal one of the same stretch at the same p, and then the curve, which takes the
+// longest; until it is there the curve before it stays.
 //
 // A picture always carries the p it shows: while another is computed the old one stays, and `waiting()` says
-// so. A view that follows the run asks for its newest slices again whenever one closes, at most kMostAsked
-// times a second, once the last answer is there, and not while it is held.
+// so. A view that follows the run and has to ask does so whenever a slice closes, at most kMostAsked times a
+// second, once the last answer is there, and not while it is held.
 //
 // Thread safety: none; belongs to the thread of the window.
 #pragma once
@@ -64,6 +67,8 @@ class Session : public QObject {
   bool held() const { return held_; }
   // The picture goes on with the run.
   bool follows() const { return !held_ && !subject().time; }
+  // The picture is the daemon's own, out of a report, and not the answer to a question.
+  bool of_report() const { return pictured_ != nullptr; }
   bool there() const { return there_; }
   const QString& trouble() const { return trouble_; }
   // All states that have been seen in this run, whatever the filter, as scene::states_in_order() has
@@ -136,6 +141,10 @@ class Session : public QObject {
   scene::Subject of_the_picture() const;
   void ask_if_due();
   void ask_for_curve();
+  void ask_for_live_curve();
+  bool show_report();
+  void take_curve(const scene::ViewData& of);
+  void rest_from_curves();
   void moved(const std::optional<scene::TimeRange>& before);
   void drift(scene::Subject subject);
   void take(ViewPtr data);
@@ -152,6 +161,7 @@ class Session : public QObject {
   scene::Palette palette_;
   scene::History history_;
   ViewPtr data_, temporal_;
+  ReportPtr pictured_;  // data_ and temporal_ are this one's; null: they were asked for
   scene::Folding folding_;
   scene::Rows rows_;
   scene::Scroll scroll_;
@@ -161,6 +171,7 @@ class Session : public QObject {
   ReportPtr report_;
   std::vector<terminal::AlertView> alerts_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
+  std::uint64_t curve_token_ = 0;  // of the curve alone, for a picture of a report; 0: not asked for
   std::int64_t asked_slice_ = -1;
   std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan

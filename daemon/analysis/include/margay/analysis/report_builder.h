@@ -22,6 +22,10 @@ inline constexpr std::size_t kMostReportedPhases = 256;
 inline constexpr std::size_t kMostReportedAlerts = 64;
 inline constexpr std::size_t kMostReportedCoarserPhases = 32;  // of each level
 inline constexpr std::size_t kMostReportedParts = 8;           // that such a phase is made of
+// A partition of more parts, or whose parts have more shares in all, is told without them: a report grows by
+// 270 KiB at most by each of its two.
+inline constexpr std::size_t kMostPictureParts = 4096;
+inline constexpr std::size_t kMostPictureShares = 32'768;
 
 struct ReportInput {
   const Options& options;
@@ -35,7 +39,7 @@ struct ReportInput {
   TimeNs now_trace;
   std::uint64_t sequence;
   bool final;
-  bool partitions;  // with the spatiotemporal and temporal partition
+  bool partitions;  // with the spatiotemporal and temporal partition, and what their parts are made of
   const observe::Values* values = nullptr;
   const observe::Verdict* verdict = nullptr;
   std::uint64_t position = 0;  // in the journal

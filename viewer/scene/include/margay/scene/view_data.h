@@ -110,7 +110,7 @@ struct ViewData {
   std::vector<StateShare> shares;
   bool temporal = false;  // cuts in time only: all parts are of the root
   double p = 0;
-  std::string policy;  // "asked", "noise", "jump", "default"
+  std::string policy;  // "asked", "noise", "jump", "default"; or kDaemonsPolicy (live_view.h)
   std::string why;
   double gain = 0;
   double loss = 0;

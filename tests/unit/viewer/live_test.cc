@@ -1,0 +1,114 @@
+// A picture that follows a run is the report's; any other is asked for.
+#include <gtest/gtest.h>
+
+#include "shown.h"
+
+namespace margay::viewer {
+namespace live_test {
+
+constexpr std::int64_t kSlice = 100'000'000;
+
+// Of a run that has come to this slice: 40 slices of it.
+wire::Report at(std::int64_t slice) {
+  std::mt19937_64 rng(5);
+  wire::ViewAnswer answer = support::random_view(rng, {12, 40, 5, 5, 0.7});
+  answer.set_p(0.125);
+  wire::Report out = support::report_of(answer, slice - 39, kSlice);
+  out.set_run_begin_ns(0);
+  return out;
+}
+
+struct Attached {
+  // Finds no run: what it would say is said here.
+  Attached() : link({"no-such-run", "", ""}), session(&link, scene::Theme::kLight) {}
+  void take(const wire::Report& r) { session.take(std::make_shared<const wire::Report>(r)); }
+  Link link;
+  Session session;
+};
+
+TEST(LivePicture, IsEachReportsOwnWithItsPAndNothingIsAskedForIt) {
+  Shown s;
+  for (const std::int64_t slice : {100, 101, 250}) {
+    s.take(at(slice));
+    EXPECT_TRUE(s.session.of_report());
+    EXPECT_FALSE(s.session.waiting());
+    EXPECT_EQ(s.session.data().p, 0.125);
+    EXPECT_EQ(s.session.data().range().to, TimeNs((slice + 1) * kSlice));
+    EXPECT_EQ(s.session.temporal().range(), s.session.data().range()) << "bars and picture are of one report";
+  }
+}
+
+TEST(LivePicture, AnotherSubjectIsAskedForAndComingBackIsTheNewestReport) {
+  Attached a;
+  a.take(at(100));
+  ASSERT_TRUE(a.session.of_report());
+  a.session.set_p(0.5);
+  EXPECT_TRUE(a.session.waiting()) << "a p of one's own";
+  EXPECT_EQ(a.session.data().p, 0.125) << "until the answer is there";
+  a.take(at(110));
+  EXPECT_EQ(a.session.data().range().to, TimeNs(101 * kSlice));
+  a.session.set_policy("noise");
+  EXPECT_TRUE(a.session.of_report());
+  EXPECT_FALSE(a.session.waiting());
+  EXPECT_EQ(a.session.data().range().to, TimeNs(111 * kSlice));
+  a.session.zoom_to({TimeNs(80 * kSlice), TimeNs(90 * kSlice)});
+  EXPECT_TRUE(a.session.waiting());
+  a.take(at(120));
+  EXPECT_EQ(a.session.data().range().to, TimeNs(111 * kSlice));
+  a.session.follow();
+  EXPECT_EQ(a.session.data().range().to, TimeNs(121 * kSlice));
+}
+
+// The answer to a question that nobody waits for any more comes too late.
+TEST(LivePicture, AnAnswerOnTheWayDoesNotTakeItsPlace) {
+  Attached a;
+  a.take(at(100));
+  a.session.set_p(0.5);
+  const std::uint64_t token = a.link.next_token() - 1;
+  a.session.set_policy("noise");
+  scene::SmallView late;
+  late.build.raw().set_token(token);
+  emit a.link.answered(std::make_shared<const scene::ViewData>(late.data()));
+  EXPECT_TRUE(a.session.of_report());
+  EXPECT_EQ(a.session.data().range().to, TimeNs(101 * kSlice));
+}
+
+TEST(LivePicture, StaysAsItIsWhileItIsHeld) {
+  Shown s;
+  s.take(at(100));
+  s.session.hold(true);
+  s.take(at(101));
+  EXPECT_EQ(s.session.data().range().to, TimeNs(101 * kSlice));
+  EXPECT_EQ(s.window.live_text().left(7), "Held at");
+  s.session.hold(false);
+  EXPECT_EQ(s.session.data().range().to, TimeNs(102 * kSlice));
+}
+
+TEST(LivePicture, WithoutPartsInTheReportItIsAskedFor) {
+  Attached a;
+  wire::Report r = at(100);
+  r.mutable_spatiotemporal()->clear_parts();
+  a.take(r);
+  EXPECT_FALSE(a.session.of_report());
+  EXPECT_TRUE(a.session.waiting());
+}
+
+// Its curve comes by itself, and moves no picture.
+TEST(LivePicture, TheCurveComesBesideIt) {
+  Attached a;
+  a.take(at(100));
+  EXPECT_FALSE(a.session.waiting());
+  const std::uint64_t token = a.link.next_token() - 1;
+  scene::SmallView answer;
+  answer.build.raw().set_token(token);
+  answer.build.raw().mutable_question()->set_curve(true);
+  for (const double p : {0.0, 0.1, 0.4}) answer.build.raw().add_curve()->set_p(p);
+  emit a.link.answered(std::make_shared<const scene::ViewData>(answer.data()));
+  EXPECT_TRUE(a.session.of_report());
+  EXPECT_EQ(a.session.data().slices(), 40u);
+  ASSERT_EQ(a.session.steps().steps.size(), 3u);
+  EXPECT_EQ(a.session.steps().current, 1) << "where the picture's p is";
+}
+
+}  // namespace live_test
+}  // namespace margay::viewer
