@@ -103,6 +103,26 @@ void draw_bar(Scene& s, int column, int line, int columns, const wire::NodeBar& 
   }
 }
 
+// What of the partition the row has: where a part begins, and there is room, stands a mark; else the mode.
+void draw_strip(Scene& s, int column, int line, int columns, int node) {
+  const auto cells = s.strips->row(static_cast<std::uint32_t>(node), columns);
+  for (int i = 0; i < columns; ++i) {
+    const Strips::Cell& cell = cells[static_cast<std::size_t>(i)];
+    if (cell.state < 0) {
+      s.canvas.put_character(column + i, line, s.view.unicode ? U'\u00B7' : U' ', Palette::faint());
+      continue;
+    }
+    const StateLook look = s.palette.look(static_cast<std::uint32_t>(cell.state));
+    Style style;
+    if (s.view.colour != Colour::kNone) {
+      style.back = look.ink;
+      style.front = Palette::on_ink();
+    }
+    const char32_t mark = s.view.unicode ? U'\u2502' : U'|';
+    s.canvas.put_character(column + i, line, cell.cut ? mark : look.letter, style);
+  }
+}
+
 std::string short_state(const Scene& s, const std::string& name) {
   if (s.canvas.width() < 110 && name.rfind("MPI_", 0) == 0 && name.size() > 4) return name.substr(4);
   return name;
@@ -164,7 +184,10 @@ void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_col
       2, line,
       shortened(s.safe(row_label(s, row), 100), static_cast<std::size_t>(label_columns), s.view.unicode),
       is_blamed || bad ? Palette::bad_text() : Style{});
-  draw_bar(s, 3 + label_columns, line, bar_columns, node);
+  if (s.strips)
+    draw_strip(s, 3 + label_columns, line, bar_columns, row.node);
+  else
+    draw_bar(s, 3 + label_columns, line, bar_columns, node);
   int x = 3 + label_columns + bar_columns + 1;
   if (!condition.empty()) x = s.canvas.put(x, line, condition, bad ? Palette::bad() : Palette::faint()) + 1;
   for (const Share& share : clean_shares(node.shares())) {
@@ -192,6 +215,8 @@ std::vector<LegendEntry> legend_entries(const Scene& s) {
     for (const Share& share : clean_shares(s.report.nodes(row.node).shares()))
       most[share.state] = std::max(most[share.state], share.share);
   }
+  if (s.strips)
+    for (const std::uint32_t state : s.strips->modes()) most[state] = 1;
   std::vector<LegendEntry> out;
   for (const auto& [state, share] : most)
     if (share >= 0.005) out.push_back({s.palette.look(state), state});
@@ -258,7 +283,8 @@ Scrolled draw_nodes(Scene& s, int line, int lines) {
                        static_cast<int>(width_of(short_state(s, s.palette.look(shares[k].state).name))) + 7);
   }
   entry = std::min(entry, 26);
-  const int text = w >= 44 ? std::min(w * 2 / 5, 66) : 0;
+  // Beside the partition only what a resource does most.
+  const int text = w < 44 ? 0 : s.strips ? std::min(w / 4, entry + 8) : std::min(w * 2 / 5, 66);
   const int bar = std::max(0, w - 3 - label - (text > 0 ? text + 1 : 0));
 
   const int count = static_cast<int>(rows.size());

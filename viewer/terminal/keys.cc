@@ -28,6 +28,8 @@ std::optional<Key> plain_key(char c) {
       return Key::kMore;
     case 'a':
       return Key::kAuto;
+    case 'v':
+      return Key::kView;
     case 'p':
     case ' ':
       return Key::kHold;

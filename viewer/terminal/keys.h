@@ -19,6 +19,7 @@ enum class Key : std::uint8_t {
   kLess,  // depth
   kMore,
   kAuto,
+  kView,  // partition or newest slices
   kHold,
   kHelp,
   kRedraw,

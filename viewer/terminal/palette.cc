@@ -180,6 +180,9 @@ Style Palette::faint() {
   s.front = {true, 0x8A8A8A, 245, 8};
   return s;
 }
+Ink Palette::on_ink() {
+  return ink(0x101010, 0);
+}
 Style Palette::strong() {
   Style s;
   s.bold = true;

@@ -35,6 +35,7 @@ class Palette {
   static Style good();   // live, resolved
   static Style faint();  // rules, axis, help
   static Style strong();
+  static Ink on_ink();  // of a letter on a state's colour
 
  private:
   std::vector<StateLook> looks_;

@@ -70,7 +70,8 @@ Frame draw(const wire::Report& report, const View& view, TimeNs now) {
           Palette(report, view.unicode),
           Canvas(view.width, view.height),
           read_alerts(report, kMostAlerts),
-          {}};
+          {},
+          view.bars ? std::nullopt : Strips::of(report)};
   s.tree = visible_tree(report, s.alerts, view.depth, steady_room(s.canvas.height()));
   Frame frame;
   frame.depth = s.tree.depth;
@@ -89,7 +90,7 @@ Frame draw(const wire::Report& report, const View& view, TimeNs now) {
       draw_ribbon(s, y, l.axis > 0 ? y + 1 : -1);
       y += l.ribbon + l.axis;
     }
-    if (l.nodes_rule > 0) draw_rule(s, y++, s.safe(bars_title(s.report)));
+    if (l.nodes_rule > 0) draw_rule(s, y++, s.strips ? s.strips->title() : s.safe(bars_title(s.report)));
     const Scrolled scrolled = draw_nodes(s, y, l.nodes);
     frame.scroll = scrolled.scroll;
     frame.scroll_most = scrolled.scroll_most;

@@ -379,27 +379,24 @@ void draw_footer(Scene& s, int line) {
     return;
   }
   const int w = s.canvas.width();
-  const char* keys = s.sign("q quit  \u2191\u2193 scroll  \u2190\u2192 depth  p hold  h help",
-                            "q quit  up/down scroll  left/right depth  p hold  h help");
+  const char* keys = s.sign("q quit  \u2191\u2193 scroll  \u2190\u2192 depth  v view  p hold  h help",
+                            "q quit  up/down scroll  left/right depth  v view  p hold  h help");
   const bool replay = s.report.has_replay();
   if (replay) keys = "q quit  r play/pause  n next slice  [ ] 10 s back, on  h help";
   if (w < 56 || (replay && w < 66)) keys = "q quit  h help";
   const int x = s.canvas.put(0, line, keys, Palette::faint());
   std::string right = s.report.final() || replay ? "" : "  " + lag;
-  if (s.report.has_spatiotemporal() && w >= 72) {
-    char p[32];
-    const double value = s.report.spatiotemporal().p();
-    std::snprintf(p, sizeof p, "p %.3g", std::isfinite(value) ? value : 0.0);
-    right = p + right;
-  }
+  if (s.report.has_spatiotemporal() && w >= 72) right = "p " + p_of(s.report) + right;
   if (x + 2 + static_cast<int>(width_of(right)) <= w) s.canvas.put_right(w, line, right, Palette::faint());
 }
 
 void draw_help(Scene& s, int line, int lines) {
   static constexpr const char* kHelp[] = {
-      "Each bar is a part of the machine: how its time divides over states in the",
-      "newest slices. Hue tells the family of a state (compute, point-to-point,",
-      "collective, wait, I/O, start/end), shade the state; the legend names them.",
+      "Each row is a part of the machine, and its parts of the optimal partition at the",
+      "p below: the letter of the state that has most of the time, a line where a part",
+      "begins. v shows how the time of the newest slices divides over states instead.",
+      "Hue tells the family of a state (compute, point-to-point, collective, wait, I/O,",
+      "start/end), shade the state; the legend names them.",
       "  !            this part, or something in it, is blamed by a firing alert",
       "  stopped      its process is stopped (SIGSTOP, debugger)",
       "  acked        an alert that somebody looks after; silenced: sent nowhere",
@@ -411,12 +408,13 @@ void draw_help(Scene& s, int line, int lines) {
       "  q, Ctrl-C       quit                 p, space   hold the picture, go on",
       "  up/down, k/j    scroll               h, ?       this help, and back",
       "  PgUp/PgDn       scroll a page        a          depth that fits by itself",
-      "  left/right, -/+ less, more depth     Ctrl-L     draw anew",
+      "  left/right, -/+ less, more depth     v          partition, newest slices",
+      "  Ctrl-L          draw anew",
   };
   static constexpr const char* kMeasured[] = {
-      "Each bar is a part of the machine: what was measured in its states in the newest",
-      "slices, against the most that one resource came to (a bar above others: their",
-      "mean); the figures are sums a second. Hue tells the family of a state, shade the"};
+      "Each row is a part of the machine, and its parts of the optimal partition of what",
+      "is measured: the letter of the state that has most of it. v shows the newest",
+      "slices instead, against the most that one resource came to; figures are sums a s."};
   int at = 0;
   for (const char* text : kHelp) {
     if (lines-- <= 0) return;

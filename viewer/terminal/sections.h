@@ -8,6 +8,7 @@
 #include "margay/terminal/render.h"
 #include "palette.h"
 #include "picture.h"
+#include "strips.h"
 
 namespace margay::terminal {
 
@@ -19,6 +20,7 @@ struct Scene {
   Canvas canvas;
   std::vector<AlertView> alerts;
   Tree tree;
+  std::optional<Strips> strips;  // of the partition, where that is what rows show
 
   // An untrusted or Unicode text as this terminal can show it.
   std::string safe(std::string_view text, std::size_t most_columns = kNoColumns) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "alerts.h"
@@ -13,6 +14,7 @@
 #include "palette.h"
 #include "picture.h"
 #include "status_counters.h"
+#include "strips.h"
 
 namespace margay::terminal {
 namespace {
@@ -24,6 +26,16 @@ constexpr int kMostAlerts = 1000;
 bool balanced(const wire::SourceAccount& s) {
   return s.produced() ==
          s.modelled() + s.late_dropped() + s.probe_dropped() + s.wire_lost() + s.rejected() + s.in_flight();
+}
+
+// What the picture of the newest slices is made of, in the window and in the terminal.
+std::string partition_text(const wire::Report& r) {
+  const wire::PartitionView& parts = r.spatiotemporal();
+  if (parts.part_count() == 0) return {};
+  char bits[96];
+  std::snprintf(bits, sizeof bits, "gain %.4g bits, loss %.4g bits", parts.gain(), parts.loss());
+  return "optimal partition of the newest slices: " + grouped(parts.part_count()) +
+         (parts.part_count() == 1 ? " part" : " parts") + " at p " + p_of(r) + "; " + bits + "\n";
 }
 
 std::string head_text(const wire::Report& r) {
@@ -52,7 +64,7 @@ std::string head_text(const wire::Report& r) {
          : !absence.empty()   ? "no event was lost of the time that was watched\n"
                               : "no event was lost\n";
   if (!absence.empty()) out += "!! " + absence + "\n";
-  out += measured_text(r);
+  out += measured_text(r) + partition_text(r);
   if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
   return out;
 }
@@ -221,6 +233,7 @@ std::string status_json(const wire::Report& r) {
             {"sources", json::array()},
             {"partition",
              {{"p", finite(r.spatiotemporal().p())},
+              {"parts", r.spatiotemporal().part_count()},
               {"gain_bits", finite(r.spatiotemporal().gain())},
               {"loss_bits", finite(r.spatiotemporal().loss())}}}};
   if (r.has_measured())

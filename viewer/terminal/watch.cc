@@ -113,6 +113,9 @@ void apply(Key key, View& view, const Frame& shown) {
     case Key::kAuto:
       view.depth = -1;
       break;
+    case Key::kView:
+      view.bars = !view.bars;
+      break;
     case Key::kHelp:
       view.help = !view.help;
       break;

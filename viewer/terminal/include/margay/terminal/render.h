@@ -32,8 +32,9 @@ struct View {
   int height = 24;  // lines
   Colour colour = Colour::kNone;
   bool unicode = true;
-  int scroll = 0;  // first node shown (below the pinned root); clamped
-  int depth = -1;  // deepest level of the hierarchy shown; -1: the deepest that fits
+  int scroll = 0;     // first node shown (below the pinned root); clamped
+  int depth = -1;     // deepest level of the hierarchy shown; -1: the deepest that fits
+  bool bars = false;  // the newest slices as bars, not the partition of the window
   bool help = false;
   bool held = false;  // the picture stands still on the user's wish
   Link link = Link::kLive;
