@@ -125,13 +125,15 @@ TEST_F(FeedTest, WhatHasEndedIsNotGone) {
   EXPECT_EQ(feed.standing(), Standing::kLive);
 }
 
-TEST_F(FeedTest, AReportOfALaterVersionIsASentence) {
+TEST_F(FeedTest, AReportOfAnotherVersionIsASentence) {
   Feed feed(clock_, {dir_, "", ""});
   ASSERT_TRUE(feed.open());
   ASSERT_TRUE(until(feed, [&] { return subscribed(); }));
   ASSERT_TRUE(publisher_->try_send(report(1, wire::kReportVersion + 1)));
   ASSERT_TRUE(until(feed, [&] { return !feed.notice().empty(); }));
   EXPECT_NE(feed.notice().find("update Margay here"), std::string::npos);
+  ASSERT_TRUE(publisher_->try_send(report(1, wire::kReportVersion - 1)));
+  ASSERT_TRUE(until(feed, [&] { return feed.notice().find("older Margay") != std::string::npos; }));
   EXPECT_TRUE(heard_.empty());
   EXPECT_EQ(feed.newest(), nullptr);
 }
