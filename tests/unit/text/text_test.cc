@@ -10,6 +10,7 @@
 
 #include "hostile_report.h"
 #include "keys.h"
+#include "margay/base/text.h"
 #include "margay/terminal/status.h"
 #include "screen_text.h"
 #include "synthetic_report.h"
@@ -106,6 +107,18 @@ TEST(Status, HostileReportsGivePlainTextAndValidJson) {
     support::expect_plain(status_text(r));
     EXPECT_FALSE(nlohmann::json::parse(status_json(r), nullptr, false).is_discarded());
   }
+}
+
+TEST(Utf8, IsCutBetweenCharacters) {
+  const std::string text = "a\u00e9\u20ac\U0001f600b";
+  for (std::size_t most = 0; most <= text.size() + 1; ++most) {
+    const std::string cut(cut_utf8(text, most));
+    EXPECT_LE(cut.size(), most);
+    EXPECT_GE(cut.size() + 3, std::min(most, text.size())) << "it loses no whole character";
+    EXPECT_EQ(clean_utf8(cut), cut);
+    EXPECT_EQ(clean_utf8(text, most), cut);
+  }
+  EXPECT_EQ(cut_utf8("\x80\x80", 1), "") << "no character begins here";
 }
 
 }  // namespace text_test
