@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "margay/wire/report.pb.h"
 #include "margay/wire/view.pb.h"
 
 namespace margay::support {
