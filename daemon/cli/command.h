@@ -1,5 +1,9 @@
-// A command of `margay`: a row of the table in commands.cc. Its folder has the rest: what it takes, what it
+// A command of `margay`: a row of the table in commands.def. Its folder has the rest: what it takes, what it
 // does.
+//
+// What a job needs beside it is in the program margay itself; what is done with archives is in the program
+// margay-archive, which margay becomes (exec) where it is asked for such a command: it is most of the code,
+// and need not be built, nor loaded, before a job can be watched.
 #pragma once
 
 #include <functional>
@@ -16,8 +20,9 @@ namespace margay::app {
 struct Command {
   std::string name;
   std::string about;  // what it does, in half a line: for the page of `margay --help`
-  // Tells `command` its page of help, flags and arguments. What comes back does what was asked for, once they
-  // are parsed, and is called once at most: the exit code of `margay`.
+  // Empty where the command is in the other program. Tells `command` its page of help, flags and arguments.
+  // What comes back does what was asked for, once they are parsed, and is called once at most: the exit code
+  // of `margay`.
   std::function<std::function<int()>(CLI::App& command)> declare;
 };
 
@@ -33,7 +38,7 @@ Command command(const char* name, const char* about, void (*add)(CLI::App&, Requ
           }};
 }
 
-// All of them, in the order of the help.
+// All of them, in the order of the help; a program has its own.
 std::vector<Command> commands();
 
 }  // namespace margay::app

@@ -1,13 +1,16 @@
-// margay: the command.
+// The programs margay and margay-archive (command.h).
 #include <unistd.h>
 
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <string>
 
 #include "command.h"
+#include "margay/process/installation.h"
 
 namespace {
 
@@ -27,14 +30,31 @@ std::string about(const std::vector<margay::app::Command>& commands) {
   return page;
 }
 
+// The other program in this one's place. Comes back only where that fails.
+int become(const std::string& program, char** argv) {
+  const auto path = margay::app::find_helper(program);
+  if (!path) {
+    std::fprintf(stderr, "margay: '%s' is a command of %s: %s (was all of Margay built?)\n", argv[1],
+                 program.c_str(), path.error().message.c_str());
+    return 1;
+  }
+  ::execv(path->c_str(), argv);
+  std::fprintf(stderr, "margay: %s: %s\n", path->c_str(), std::strerror(errno));
+  return 1;
+}
+
 int run(int argc, char** argv) {
   const std::vector<margay::app::Command> commands = margay::app::commands();
-  CLI::App app{about(commands)};
+  for (const margay::app::Command& c : commands)
+    if (argc > 1 && !c.declare && c.name == argv[1]) return become("margay-archive", argv);
+  CLI::App app{about(commands), "margay"};
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION);
   std::vector<std::function<int()>> runs;
-  for (const margay::app::Command& c : commands)
-    runs.push_back(c.declare(*app.add_subcommand(c.name)->group("")));  // the page has them
+  for (const margay::app::Command& c : commands) {
+    CLI::App* const command = app.add_subcommand(c.name)->group("");  // the page has them
+    runs.push_back(c.declare ? c.declare(*command) : nullptr);
+  }
 
   try {
     app.parse(argc, argv);

@@ -6,7 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+
+#include "margay/process/installation.h"
 
 namespace margay::app {
 namespace {
@@ -37,21 +38,17 @@ void add_render_command(CLI::App& command, RenderRequest& r) {
 }
 
 int render_command(const RenderRequest& r) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return complain("/proc/self/exe: " + error.message());
-  const std::string viewer = self.parent_path() / "margay-viewer";
-  if (!fs::exists(viewer, error))
-    return complain("margay-viewer, which makes the pictures, is not beside " + self.string() +
-                    ": it is built and installed where Qt 6 is there (Debian: qt6-base-dev, qt6-svg-dev)");
+  const auto viewer = find_program("bin/margay-viewer");
+  if (!viewer)
+    return complain("margay-viewer makes the pictures: " + viewer.error().message +
+                    "; it is built and installed where Qt 6 is there (Debian: qt6-base-dev, qt6-svg-dev)");
   std::vector<std::string> arguments{"margay render", "--render=" + r.file};
   for (std::string& a : command::arguments_of(r.picture)) arguments.push_back(std::move(a));
   std::vector<char*> argv;
   for (std::string& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
-  ::execv(viewer.c_str(), argv.data());
-  return complain(viewer + ": " + std::strerror(errno));
+  ::execv(viewer->c_str(), argv.data());
+  return complain(*viewer + ": " + std::strerror(errno));
 }
 
 }  // namespace margay::app

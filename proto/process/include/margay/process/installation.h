@@ -13,4 +13,10 @@ struct Installation {
 };
 Result<Installation> find_installation();
 
+// A program of Margay by where it lies below the installation (a build tree or a prefix) that this program is
+// of: "bin/margay-viewer". kNotFound: it was not built, or not installed.
+Result<std::string> find_program(const std::string& name);
+// One of libexec/margay.
+Result<std::string> find_helper(const std::string& name);
+
 }  // namespace margay::app
