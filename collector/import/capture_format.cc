@@ -1,11 +1,15 @@
-#include "capture_format.h"
-
+// A capture as a format of traces that can be imported (capture.h tells what is read).
+//
+// What a run counted and went on without (messages that do not decode, records that make no sense or were
+// lost) is counted and told here, with or without ReadOptions::keep_going; `lateness` has no meaning, for the
+// messages say themselves what is covered.
 #include <algorithm>
 
 #include "margay/base/text.h"
+#include "margay/import/format.h"
 #include "margay/trace/capture.h"
 
-namespace margay::trace::capture_format {
+namespace margay::trace::capture {
 namespace {
 
 // Passes everything on and counts what goes by.
@@ -49,6 +53,7 @@ bool detect(std::string_view head) {
   return looks_like_capture(head);
 }
 
+// Errors: those of read_capture.
 Result<ReadCounts> read(Input& input, const ReadOptions& options, Consumer& consumer) {
   ReadCounts counts;
   Counting counting(consumer, counts);
@@ -68,4 +73,4 @@ Result<ReadCounts> read(Input& input, const ReadOptions& options, Consumer& cons
   return counts;
 }
 
-}  // namespace margay::trace::capture_format
+}  // namespace margay::trace::capture

@@ -1,16 +1,21 @@
 #include "margay/import/format.h"
 
-#include "capture_format.h"
-#include "paje.h"
-
 namespace margay::trace {
+
+#define MARGAY_FORMAT(name, what)                                          \
+  namespace name {                                                         \
+  bool detect(std::string_view head);                                      \
+  Result<ReadCounts> read(Input&, const ReadOptions&, Consumer& consumer); \
+  }
+#include "formats.def"
+#undef MARGAY_FORMAT
+
 namespace {
 
-// In the order in which they are asked whether they know a trace.
 constexpr Format kFormats[] = {
-    {"paje", "the text of Paje, PajeNG, ViTE, SimGrid and others", paje::detect, paje::read},
-    {"capture", "what margay run --capture FILE kept: every message as it came", capture_format::detect,
-     capture_format::read},
+#define MARGAY_FORMAT(name, what) {#name, what, name::detect, name::read},
+#include "formats.def"
+#undef MARGAY_FORMAT
 };
 
 }  // namespace

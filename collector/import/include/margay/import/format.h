@@ -1,5 +1,5 @@
-// The formats of traces that can be imported: a table, so that the next one is one entry (format.cc) and a
-// function that reads an Input and calls a Consumer.
+// The formats of traces that can be imported: a table, so that the next one is one row (formats.def) and one
+// file with a function that reads an Input and calls a Consumer.
 //
 // Thread safety: functions are safe; one trace is read on one thread.
 #pragma once

@@ -21,7 +21,7 @@ struct Settings {
   bool journal = false;
   DurationNs time_limit = seconds(10);  // of one attempt
   DurationNs retry_for = seconds(600);  // since the alert came; then it is given up
-  bool any() const { return !command.empty() || !webhook.empty() || !alertmanager.empty() || journal; }
+  bool any() const;                     // whether they ask for a sink
 };
 
 // The sinks these settings ask for, none of which has done anything yet. `clock` must outlive them.
