@@ -7,7 +7,9 @@
 namespace margay::store {
 
 CommitQueue::CommitQueue(Writer writer, CommitQueueOptions options)
-    : writer_(std::move(writer)), options_(std::move(options)), thread_([this] { run(); }) {}
+    : writer_(std::move(writer)), options_(std::move(options)) {
+  if (!options_.stepped) thread_ = std::thread([this] { run(); });
+}
 
 CommitQueue::~CommitQueue() {
   static_cast<void>(stop(DurationNs(0)));
@@ -38,7 +40,7 @@ std::size_t CommitQueue::poll_results(std::vector<CommitResult>& out) {
 
 bool CommitQueue::idle() const {
   const std::lock_guard lock(mutex_);
-  return !waiting_ && !busy_;
+  return !waiting_ && !writing_;
 }
 
 Status CommitQueue::stop(DurationNs patience) {
@@ -51,6 +53,9 @@ Status CommitQueue::stop(DurationNs patience) {
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
+  if (options_.stepped && patience > DurationNs(0))
+    while (write_next() && !unwritten_) {
+    }
   if (unwritten_) return fail(unwritten_->code, unwritten_->message);
   return {};
 }
@@ -64,6 +69,36 @@ void CommitQueue::report(CommitResult result) {
   if (options_.wake) options_.wake();
 }
 
+// Writes `writing_`, or the cut that waits. False: an error.
+bool CommitQueue::try_once(std::unique_lock<std::mutex>& lock) {
+  if (!writing_) {
+    writing_ = std::exchange(waiting_, std::nullopt);
+    attempt_ = 0;
+  }
+  ++attempt_;
+  lock.unlock();
+  const auto begin = std::chrono::steady_clock::now();
+  const Status status = writer_(*writing_, options_.sync);
+  const DurationNs latency(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count());
+  if (status) last_committed_.store(writing_->sequence, std::memory_order_release);
+  report({writing_->sequence, status ? std::nullopt : std::optional(status.error()), attempt_, latency});
+  lock.lock();
+  unwritten_.reset();
+  if (status)
+    writing_.reset();
+  else
+    unwritten_ = status.error();
+  return status.has_value();
+}
+
+bool CommitQueue::write_next() {
+  std::unique_lock lock(mutex_);
+  if (!writing_ && !waiting_) return false;
+  static_cast<void>(try_once(lock));
+  return true;
+}
+
 void CommitQueue::run() {
   pthread_setname_np(pthread_self(), "margay-store");
   using Steady = std::chrono::steady_clock;
@@ -71,35 +106,21 @@ void CommitQueue::run() {
   for (;;) {
     changed_.wait(lock, [&] { return waiting_ || stopping_; });
     if (!waiting_) return;
-    const Cut cut = std::move(*waiting_);
-    waiting_.reset();
-    busy_ = true;
     std::int64_t pause = std::max<std::int64_t>(1, options_.first_pause.value);
-    for (std::uint32_t attempt = 1;; ++attempt) {
-      lock.unlock();
-      const auto begin = Steady::now();
-      const Status status = writer_(cut, options_.sync);
-      const DurationNs latency(
-          std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - begin).count());
-      if (status) last_committed_.store(cut.sequence, std::memory_order_release);
-      report({cut.sequence, status ? std::nullopt : std::optional(status.error()), attempt, latency});
-      lock.lock();
-      if (status) break;
+    while (!try_once(lock)) {
       // Until the pause is over; once stopping, no longer than the caller's patience.
       const auto next = Steady::now() + std::chrono::nanoseconds(pause);
       changed_.wait_until(lock, next, [&] { return stopping_; });
       if (stopping_) {
         if (Steady::now() >= give_up_) {
-          unwritten_ = status.error();
           waiting_.reset();
-          busy_ = false;
+          writing_.reset();
           return;
         }
         changed_.wait_until(lock, std::min(next, give_up_), [] { return false; });
       }
       pause = std::min(2 * pause, std::max<std::int64_t>(1, options_.longest_pause.value));
     }
-    busy_ = false;
   }
 }
 

@@ -3,91 +3,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <utility>
 
-#include "margay/alert/alert.h"
-#include "margay/analysis/detector_settings.h"
-#include "margay/analysis/history.h"
-#include "margay/analysis/phase_memory.h"
+#include "margay/live/durability.h"
+#include "margay/live/open_run.h"
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/settings/memory_budget.h"
-#include "margay/settings/units.h"
 #include "margay/transport/dial.h"
 
 namespace margay::app {
 namespace {
 
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "host";
-}
-
-std::string boot_id() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(in, id);
-  return id;
-}
-
-store::RunMeta new_run(const Options& o, const Clock& clock) {
-  store::RunMeta run;
-  run.run = o.run;
-  run.command = o.command;
-  run.host = host_name();
-  run.boot_id = boot_id();
-  run.margay_version = MARGAY_VERSION;
-  const TimeNs mono = clock.monotonic();
-  run.begin = clock.realtime();
-  run.wall_offset = run.begin - mono;
-  run.levels = o.levels;
-  run.lateness = o.lateness;
-  run.silence_hold_slices = o.silence_hold_slices;
-  if (o.raw_events) run.settings[store::kResolutionSetting] = config::to_text(o.raw_resolution);
-  if (o.op != slicer::Operator{}) run.settings[store::kOperatorSetting] = o.op.text();
-  run.settings["store.cells"] = o.compact ? "compact" : "exact";
-  return run;
-}
-
-// Daemons that committed something to this run before.
-std::uint32_t starts_before(const store::Resume& resume) {
-  for (const store::Blob& b : resume.state)
-    if (b.name == kStartsBlob) return static_cast<std::uint32_t>(std::strtoul(b.bytes.c_str(), nullptr, 10));
-  return resume.sequence > 0 ? 1 : 0;
-}
-
 // Handshakes from the network that the authenticator can tell apart at one time.
 constexpr std::uint32_t kLanes = 16;
-// The newest time that the archive tells of.
-TimeNs newest(const store::Resume& resume) {
-  TimeNs t = resume.run.begin;
-  for (const auto& c : resume.closed)
-    if (c.level.value < resume.run.levels.size())
-      t = std::max(t, slice_end(c.through, resume.run.levels[c.level.value]));
-  for (const auto& l : resume.leaf_states) t = std::max({t, l.position, l.last_event});
-  return t;
-}
-
-// What is kept in memory of a run's past; the rest stays in the archive.
-store::LoadBounds load_bounds() {
-  store::LoadBounds bounds;
-  bounds.alert_bytes = kLoadedAlertBytes;
-  bounds.phase_bytes = kLoadedPhaseBytes;
-  bounds.signature_bytes = kLoadedSignatureBytes;
-  bounds.alert_time = [](const store::AlertRecord& a) {
-    const auto alert = alert::parse_untrusted(a.json);
-    return alert ? alert->detected.value : std::numeric_limits<std::int64_t>::min();
-  };
-  bounds.signature_time = [](const store::Blob& b) {
-    const auto known = from_blob_untrusted(b);
-    return known ? known->born.value : std::numeric_limits<std::int64_t>::min();
-  };
-  bounds.names_of_gone = false;
-  return bounds;
-}
 
 // What a person wants to know of a start.
 void say_start(const Options& o, const store::Resume& resume, bool exists, const MemoryBudget& memory) {
@@ -125,65 +54,22 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options) {
 Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options, const Clock& clock) {
   std::unique_ptr<Pipeline> p(new Pipeline(std::move(options), clock));
   Options& o = p->options_;
-  store::ArchiveOptions archive_options;
-  archive_options.memory_bytes = o.store_memory_bytes;
-  archive_options.disk_budget = o.disk_budget_bytes;
-
-  auto archive = store::Archive::open(o.archive, store::Mode::kWrite, archive_options);
-  const bool exists = archive || archive.error().code != ErrorCode::kNotFound;
-  if (!exists) archive = store::Archive::create(o.archive, new_run(o, p->clock_), archive_options);
-  if (!archive) return tl::unexpected(archive.error());
-  p->archive_ = std::move(*archive);
-  auto resume = p->archive_->load(load_bounds());
-  if (!resume) return tl::unexpected(resume.error());
-  if (resume->run.run != o.run)
-    return fail(ErrorCode::kInvalidArgument, o.archive + ": holds the run '" + resume->run.run +
-                                                 "'; give --archive a directory of its own");
-  // A daemon that died after its last cut has a successor, which says again how the run ended.
-  if (resume->run.end && o.restarts == 0)
-    return fail(ErrorCode::kInvalidArgument,
-                o.archive + ": this run is over; a new run needs a directory of its own");
-  o.restarts = std::max(o.restarts, starts_before(*resume));
-  o.levels = resume->run.levels;
-  if (!o.levels.empty() && o.levels[0].value % o.raw_resolution.value != 0)
-    return fail(ErrorCode::kInvalidArgument,
-                o.archive + ": store.resolution of " + config::to_text(o.raw_resolution) +
-                    " does not divide its slices of " + config::to_text(o.levels[0]));
-  // The run's is that of the least exact events in it.
-  std::string& resolution = resume->run.settings[store::kResolutionSetting];
-  const auto before = config::parse_duration(resolution);
-  if (o.raw_events && (!before || *before < o.raw_resolution)) resolution = config::to_text(o.raw_resolution);
-  if (resolution.empty()) resume->run.settings.erase(store::kResolutionSetting);
-  if (exists) {
-    const auto kept = run_operator(resume->run);
-    if (!kept) return fail(kept.error(), o.archive);
-    if (*kept != o.op)
-      log::warning(o.archive + ": the run was begun with the operator " + kept->text() + " and keeps it");
-    o.op = *kept;
-    o.limits.measured = o.op != slicer::Operator{};
-  }
-  if (resume->run.boot_id != boot_id()) {
-    // The machine's clock began anew, and its wall clock may be behind what it was: trace time goes on.
-    resume->run.wall_offset = std::max(p->clock_.realtime(), newest(*resume)) - p->clock_.monotonic();
-    o.former_boot_id = std::exchange(resume->run.boot_id, boot_id());
-  }
-
-  o.limits.held_slices = held_slices(o);
+  auto opened = open_run(o, p->clock_, this_boot());
+  if (!opened) return tl::unexpected(opened.error());
+  p->archive_ = std::move(opened->archive);
   const MemoryBudget memory(o);
   p->exchange_.memory_promised = memory.sum();
-  const auto back = look_back(*p->archive_, *resume);
-  if (!back) return tl::unexpected(back.error());
   auto remote = p->open_door();
   if (!remote) return tl::unexpected(remote.error());
-  auto ingest = IngestStage::make(o, p->context_, *p->archive_, *resume, *back, p->exchange_, p->clock_,
-                                  std::move(remote->ingest));
+  auto ingest = IngestLoop::make(o, p->context_, *p->archive_, opened->resume, opened->back, p->exchange_,
+                                 p->clock_, std::move(remote->ingest));
   if (!ingest) return tl::unexpected(ingest.error());
   p->ingest_ = std::move(*ingest);
-  auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, *resume, *back, p->exchange_, p->clock_,
-                                      std::move(remote->viewers));
+  auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, opened->resume, opened->back,
+                                      p->exchange_, p->clock_, std::move(remote->viewers));
   if (!analysis) return tl::unexpected(analysis.error());
   p->analysis_ = std::move(*analysis);
-  say_start(o, *resume, exists, memory);
+  say_start(o, opened->resume, opened->exists, memory);
   if (!o.http_listen.empty()) {
     auto http = observe::HttpServer::start(o.http_listen, p->clock_, o.http_hosts);
     if (http) {

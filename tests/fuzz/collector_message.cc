@@ -13,7 +13,7 @@ namespace {
 
 using namespace margay;
 
-// One cut, as IngestStage::commit makes it.
+// One cut, as CutBuilder::make does.
 void check_cut(fuzz::Conversation& c) {
   store::Cut cut;
   cut.sequence = 1;

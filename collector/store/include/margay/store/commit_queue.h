@@ -1,5 +1,5 @@
 // Writes cuts on a thread of its own ("margay-store"), so that the stage that makes them never waits for a
-// disk.
+// disk; or, for who steps a daemon by hand (a simulation), in write_next().
 //
 // Bounded: one cut is being written and one waits; `try_submit` refuses a third. A refused cut is not lost:
 // cuts hold absolute values, so the caller simply goes on and offers a newer one later. A cut whose writing
@@ -35,6 +35,7 @@ struct CommitResult {
 
 struct CommitQueueOptions {
   bool sync = false;
+  bool stepped = false;                       // no thread: write_next() writes
   DurationNs first_pause = milliseconds(50);  // after a failure; doubles up to longest_pause
   DurationNs longest_pause = seconds(5);
   // Called on the store's thread after each result is there to be polled (write to an eventfd, for example).
@@ -69,12 +70,17 @@ class CommitQueue {
   // True when every cut that was taken is committed.
   bool idle() const;
 
+  // REQUIRES: options.stepped. Tries once to write the oldest cut that is not committed. False: there is
+  // none.
+  bool write_next();
+
   // Takes no more cuts, writes those it has for at most `patience` more (a write in progress is waited for
   // in any case) and ends the thread. Error: the last one of the cut that could not be written (kIo ...).
   Status stop(DurationNs patience);
 
  private:
   void run();
+  bool try_once(std::unique_lock<std::mutex>& lock);
   void report(CommitResult result);
 
   const Writer writer_;
@@ -83,10 +89,11 @@ class CommitQueue {
   std::condition_variable changed_;
   std::optional<Cut> waiting_;
   std::deque<CommitResult> results_;
-  bool busy_ = false;  // a cut is being written or tried again
+  std::optional<Cut> writing_;  // is being written or tried again; set under mutex_, read by who writes
+  std::uint32_t attempt_ = 0;
   bool stopping_ = false;
   std::chrono::steady_clock::time_point give_up_{};  // meaningful once stopping_
-  std::optional<Error> unwritten_;                   // why a cut was left behind
+  std::optional<Error> unwritten_;                   // why the last attempt failed
   std::atomic<std::uint64_t> last_committed_{0};
   std::thread thread_;
 };

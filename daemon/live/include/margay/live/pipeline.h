@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "analysis_stage.h"
-#include "ingest_stage.h"
+#include "ingest_loop.h"
 #include "margay/analysis/exchange.h"
 #include "margay/settings/options.h"
 #include "margay/store/archive.h"
@@ -61,7 +61,7 @@ class Pipeline {
   std::unique_ptr<transport::Gate> gate_;           // before them at the network
   Exchange exchange_;
   std::unique_ptr<store::Archive> archive_;
-  std::unique_ptr<IngestStage> ingest_;
+  std::unique_ptr<IngestLoop> ingest_;
   std::unique_ptr<AnalysisStage> analysis_;
 };
 

@@ -28,7 +28,7 @@ inline constexpr std::size_t kOutgoingBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kLoadedAlertBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kLoadedPhaseBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kLoadedSignatureBytes = std::size_t{16} << 20;
-// What waits for the next cut, of each (IngestStage).
+// What waits for the next cut, of each (margay/live/pending.h).
 inline constexpr std::size_t kPendingAlertBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kPendingSignatureBytes = std::size_t{16} << 20;
 

@@ -1,0 +1,36 @@
+// What margay-store does for each cut: commits it, and behind it retention, joining of slices, files of the
+// quarantine, the measure of the disk.
+//
+// Thread safety: write() for one thread at a time; what the others call may run beside it. REQUIRES: archive
+// and clock outlive it.
+#pragma once
+
+#include "margay/live/quarantine.h"
+#include "margay/observe/process.h"
+#include "margay/settings/options.h"
+#include "margay/store/archive.h"
+#include "margay/store/joiner.h"
+#include "margay/store/keeper.h"
+
+namespace margay::app {
+
+class ArchiveWriter {
+ public:
+  ArchiveWriter(const Options& options, store::Archive& archive, const Clock& clock);
+  // Errors: those of Archive::commit. Cost: waits for the disk.
+  Status write(const store::Cut& cut, bool sync);
+
+  const store::Keeper& keeper() const { return keeper_; }
+  const observe::DiskGauge& disk() const { return disk_; }
+  Quarantine& quarantine() { return quarantine_; }
+
+ private:
+  store::Archive& archive_;
+  const Clock& clock_;
+  store::Keeper keeper_;
+  store::Joiner joiner_;
+  Quarantine quarantine_;
+  observe::DiskGauge disk_;
+};
+
+}  // namespace margay::app

@@ -1,0 +1,22 @@
+#include "margay/live/retention_log.h"
+
+#include "margay/live/retention_words.h"
+#include "margay/log/log.h"
+
+namespace margay::app {
+
+void RetentionLog::look(const store::KeeperReport& report) {
+  if (times_ == 0 && report.times != 0)
+    log::info(options_.archive + ": " + retention_cause(report, options_) + "; what is old goes from now on");
+  if (report.full != full_) {
+    if (report.full)
+      log::error(options_.archive +
+                 ": nothing more may go, and its bound is reached: raw events are not archived");
+    else
+      log::info(options_.archive + ": raw events are archived again");
+  }
+  times_ = report.times;
+  full_ = report.full;
+}
+
+}  // namespace margay::app
