@@ -287,7 +287,8 @@ Status Archive::Impl::open(bool create) {
 Status Archive::Impl::open_database(bool create) {
   rocksdb::Options r = database_options(settings, errors);
   r.create_if_missing = create;
-  r.env = private_files();
+  if (settings.files && !env) env = private_files(settings.files);
+  r.env = env ? env.get() : private_files();
   if (live) r.max_open_files = -1;  // a file that the writer deletes stays readable for whoever has it open
   r.create_missing_column_families = mode == Mode::kWrite;  // an older format has fewer
   const auto cache = rocksdb::NewLRUCache(settings.memory_bytes / 3);

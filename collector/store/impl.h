@@ -66,7 +66,8 @@ struct Archive::Impl {
   Mode mode = Mode::kReadOnly;
   bool live = false;  // kBeside, and there is a writer: `db` is a secondary that is never brought up to date
   ArchiveOptions settings;
-  std::uint32_t format = 0;  // of the directory, when it was opened
+  std::unique_ptr<rocksdb::Env> env;  // over settings.files, if any; outlives `db`
+  std::uint32_t format = 0;           // of the directory, when it was opened
   std::shared_ptr<ErrorKeeper> errors = std::make_shared<ErrorKeeper>();
   // Readers hold it shared, and open anew (after an error) wants it alone: `db` and `families` change only
   // there. `db` is null when opening anew failed so far.

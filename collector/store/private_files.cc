@@ -62,9 +62,12 @@ class PrivateFiles final : public r::FileSystemWrapper {
 
 }  // namespace
 
+std::unique_ptr<rocksdb::Env> private_files(std::shared_ptr<rocksdb::FileSystem> below) {
+  return rocksdb::NewCompositeEnv(std::make_shared<PrivateFiles>(std::move(below)));
+}
+
 rocksdb::Env* private_files() {
-  static rocksdb::Env* const env =
-      rocksdb::NewCompositeEnv(std::make_shared<PrivateFiles>(rocksdb::FileSystem::Default())).release();
+  static rocksdb::Env* const env = private_files(rocksdb::FileSystem::Default()).release();
   return env;
 }
 

@@ -5,13 +5,15 @@
 
 #include <rocksdb/env.h>
 
+#include <memory>
 #include <string>
 
 #include "margay/base/result.h"
 
 namespace margay::store {
 
-rocksdb::Env* private_files();  // one for the process, never destroyed
+rocksdb::Env* private_files();  // of the machine; one for the process, never destroyed
+std::unique_ptr<rocksdb::Env> private_files(std::shared_ptr<rocksdb::FileSystem> below);
 // Makes `path`, 0700, and what is missing above it as usual. A directory that is there stays as it is: its
 // owner chose its mode.
 Status make_private_directory(const std::string& path);

@@ -22,6 +22,10 @@
 #include "margay/store/records.h"
 #include "margay/store/retention.h"
 
+namespace rocksdb {
+class FileSystem;
+}
+
 namespace margay::store {
 
 enum class Mode {
@@ -41,6 +45,8 @@ struct ArchiveOptions {
   // What the archive is to stay below (keeper.h sees to it); 0: no bound. Files, buffers and the log are a
   // small part of it, so that dropping what is old gives the room back soon.
   std::uint64_t disk_budget = 0;
+  // The database lies on this file system; nullptr: the machine's. For tests that break it.
+  std::shared_ptr<rocksdb::FileSystem> files;
 };
 
 class Archive {

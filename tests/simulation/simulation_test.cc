@@ -1,0 +1,85 @@
+// Runs of the whole of Margay in one thread, each from a seed; MARGAY_SEED=n is that one alone, SIMULATIONS=n
+// so many of each.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "margay/log/log.h"
+#include "unit/store/store_support.h"
+#include "world.h"
+
+namespace margay::simulation {
+namespace {
+
+std::uint64_t number(const char* name, std::uint64_t otherwise) {
+  const char* const given = std::getenv(name);
+  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
+}
+
+class Simulation : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    log::Options quiet;
+    quiet.level = log::Level::kOff;
+    log::start(quiet);
+  }
+  void TearDown() override { log::start({}); }
+
+  void runs(const Plan& plan, std::uint64_t many) {
+    const std::uint64_t only = number("MARGAY_SEED", 0);
+    const std::uint64_t first = only != 0 ? only : 1, last = only != 0 ? only : number("SIMULATIONS", many);
+    std::uint64_t kills = 0, records = 0;
+    for (std::uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
+      const store::testing::TempDir place("/dev/shm");
+      World world(seed, plan, place / "");
+      world.run();
+      kills += world.kills();
+      records += world.records();
+    }
+    std::printf("seeds %llu to %llu: %llu records, %llu kills\n", static_cast<unsigned long long>(first),
+                static_cast<unsigned long long>(last), static_cast<unsigned long long>(records),
+                static_cast<unsigned long long>(kills));
+    if (only == 0 && (plan.daemon_killed + plan.killed_amid_a_write + plan.power_lost) > 0) {
+      EXPECT_GT(kills, 0u) << "nobody was killed: this shows nothing";
+    }
+  }
+};
+
+constexpr RoadFaults kBadRoad{12, 10, 8};
+
+TEST_F(Simulation, ABadRoad) {
+  Plan plan;
+  plan.road = kBadRoad;
+  plan.overflow = true;
+  runs(plan, 6);
+}
+
+TEST_F(Simulation, DaemonsKilledBetweenTwoSteps) {
+  Plan plan;
+  plan.road = kBadRoad;
+  plan.overflow = true;
+  plan.daemon_killed = 15;
+  runs(plan, 6);
+}
+
+TEST_F(Simulation, DaemonsKilledAmidAWrite) {
+  Plan plan;
+  plan.road = {40, 20, 10};
+  plan.killed_amid_a_write = 15;
+  plan.slow_disk = 3;
+  runs(plan, 6);
+}
+
+TEST_F(Simulation, LossesOfPowerAndADiskThatFails) {
+  Plan plan;
+  plan.road = {40, 20, 10};
+  plan.power_lost = 25;
+  plan.disk_fails = 20;
+  plan.slow_disk = 3;
+  runs(plan, 6);
+}
+
+}  // namespace
+}  // namespace margay::simulation
