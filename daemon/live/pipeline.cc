@@ -65,8 +65,8 @@ Result<std::unique_ptr<Pipeline>> Pipeline::start(Options options, const Clock& 
                                  p->clock_, std::move(remote->ingest));
   if (!ingest) return tl::unexpected(ingest.error());
   p->ingest_ = std::move(*ingest);
-  auto analysis = AnalysisStage::make(o, p->context_, *p->archive_, opened->resume, opened->back,
-                                      p->exchange_, p->clock_, std::move(remote->viewers));
+  auto analysis = AnalysisLoop::make(o, p->context_, *p->archive_, opened->resume, opened->back, p->exchange_,
+                                     p->clock_, std::move(remote->viewers));
   if (!analysis) return tl::unexpected(analysis.error());
   p->analysis_ = std::move(*analysis);
   say_start(o, opened->resume, opened->exists, memory);

@@ -73,6 +73,10 @@ struct Findings {
   };
   std::optional<Handling> handling;  // what people have said about alerts (margay/alert/handling.h)
   bool final = false;
+
+  bool is_nothing() const {
+    return alerts.empty() && phases.empty() && signatures.empty() && !report && !handling && !final;
+  }
 };
 
 struct FinishRequest {

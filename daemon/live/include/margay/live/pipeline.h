@@ -14,7 +14,7 @@
 
 #include <memory>
 
-#include "analysis_stage.h"
+#include "analysis_loop.h"
 #include "ingest_loop.h"
 #include "margay/analysis/exchange.h"
 #include "margay/settings/options.h"
@@ -62,7 +62,7 @@ class Pipeline {
   Exchange exchange_;
   std::unique_ptr<store::Archive> archive_;
   std::unique_ptr<IngestLoop> ingest_;
-  std::unique_ptr<AnalysisStage> analysis_;
+  std::unique_ptr<AnalysisLoop> analysis_;
 };
 
 }  // namespace margay::app
