@@ -22,30 +22,28 @@ Result<std::unique_ptr<Daemon>> Daemon::start(app::Options options, const HandCl
   auto stage = app::IngestStage::make(daemon->options_, *daemon->archive_, daemon->resume_, opened->back,
                                       daemon->exchange_, clock, std::move(ports));
   if (!stage) return tl::unexpected(stage.error());
-  daemon->stage_ = std::move(*stage);
-  daemon->stage_->begin();
+  daemon->ingest_ = std::move(*stage);
+  app::AnalysisStage::Ports viewers;
+  viewers.publish = [d = daemon.get()](const wire::Report& report) { d->report_ = report; };
+  viewers.reply = [](const app::Client&, const wire::ControlReply&) {};
+  auto analysis = app::AnalysisStage::make(daemon->options_, *daemon->archive_, daemon->resume_, opened->back,
+                                           daemon->exchange_, clock, std::move(viewers));
+  if (!analysis) return tl::unexpected(analysis.error());
+  daemon->analysis_ = std::move(*analysis);
+  daemon->ingest_->begin();
+  daemon->analysis_->begin();
   return daemon;
 }
 
 void Daemon::receive(const std::string& agent, const std::string& message) {
-  stage_->receive(message, agent, ingest::kLocalOwner, "");
+  ingest_->receive(message, agent, ingest::kLocalOwner, "");
 }
 
 void Daemon::step(bool disk) {
-  stage_->step();
-  analyse();
-  if (disk) static_cast<void>(stage_->commits().write_next());
-}
-
-// In the place of the analysis: it takes what it is shown, and has found nothing.
-void Daemon::analyse() {
-  while (const auto shown = exchange_.slices.try_pop()) {
-    if (shown->standing) --exchange_.standings;
-    if (!shown->final) continue;
-    app::Findings findings;
-    findings.final = true;
-    static_cast<void>(exchange_.findings.try_push(std::move(findings)));
-  }
+  ingest_->step();
+  analysis_->take_slices();
+  analysis_->step();
+  if (disk) static_cast<void>(ingest_->commits().write_next());
 }
 
 void Daemon::finish() {

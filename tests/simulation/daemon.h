@@ -6,6 +6,7 @@
 #include <string>
 
 #include "faulty_files.h"
+#include "margay/live/analysis_stage.h"
 #include "margay/live/ingest_stage.h"
 #include "margay/live/open_run.h"
 
@@ -24,7 +25,7 @@ class HandClock final : public Clock {
 class Daemon {
  public:
   using Send = std::function<void(const std::string& agent, const wire::ToAgent& message)>;
-  // Errors: those of open_run and IngestStage::make.
+  // Errors: those of open_run and of the stages.
   static Result<std::unique_ptr<Daemon>> start(app::Options options, const HandClock& clock,
                                                std::shared_ptr<FaultyFiles> files, Send send);
 
@@ -33,20 +34,22 @@ class Daemon {
   void step(bool disk);
   void finish();
   bool finished() const { return exchange_.finished; }
-  void end() { stage_->end(); }
-  const app::IngestModel& model() const { return stage_->model(); }
+  void end() { ingest_->end(); }
+  const app::IngestModel& model() const { return ingest_->model(); }
   const store::Archive& archive() const { return *archive_; }
   const store::Resume& resume() const { return resume_; }
+  // The newest report; of the first there is none yet.
+  const wire::Report& report() const { return report_; }
 
  private:
   Daemon() = default;
-  void analyse();
-
   app::Options options_;
   app::Exchange exchange_;
   std::unique_ptr<store::Archive> archive_;
   store::Resume resume_;
-  std::unique_ptr<app::IngestStage> stage_;
+  std::unique_ptr<app::IngestStage> ingest_;
+  std::unique_ptr<app::AnalysisStage> analysis_;
+  wire::Report report_;
 };
 
 }  // namespace margay::simulation

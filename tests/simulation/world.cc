@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "cells.h"
+#include "margay/analysis/report_builder.h"
 #include "margay/live/durability.h"
+#include "margay/replay/replay.h"
 
 namespace margay::simulation {
 namespace {
@@ -232,7 +234,20 @@ void World::check_held(LeafIndex leaf, const Rank& rank) {
   if (!d.empty()) wrong("rank " + std::to_string(rank.source()) + ", cells that are held: " + d);
 }
 
+// Its account is that of all records, too.
+void World::check_report() {
+  const wire::Report& report = daemon_->report();
+  std::map<std::string, std::uint64_t> is;
+  for (const auto& c : report.health().counters()) is[c.name()] = c.value();
+  const std::uint64_t sum = is["events_modelled"] + is["events_late_dropped"] + is["events_probe_dropped"] +
+                            is["events_wire_lost"] + is["events_rejected"] + is["events_in_flight"];
+  if (is["events_produced"] != sum)
+    wrong("a report says produced " + std::to_string(is["events_produced"]) + ", and accounts for " +
+          std::to_string(sum));
+}
+
 void World::check() {
+  check_report();
   const app::IngestModel& model = daemon_->model();
   for (const auto& [id, source] : model.ingest.sources()) {
     const Rank* rank = rank_of(id);
@@ -282,6 +297,38 @@ void World::check_archive() {
   }
 }
 
+// What the daemons reported, each of a part of the run, is what one analysis of all of it comes to, to the
+// byte.
+void World::check_replay(const store::Archive& archive, const store::Resume& resume) {
+  std::map<std::uint64_t, std::string> live;  // by position in the journal
+  const Status read =
+      archive.read_reports(TimeNs(INT64_MIN), TimeNs(INT64_MAX), [&](store::ReportRecord&& r) {
+        wire::Report report;
+        EXPECT_TRUE(report.ParseFromString(r.bytes));
+        live[report.position()] = app::content_of(report).SerializeAsString();
+        return true;
+      });
+  if (!read || live.empty()) {
+    wrong("the archive has no reports");
+    return;
+  }
+  app::ReplayListener listener;
+  listener.after = [&](const app::Analyst& analyst) {
+    const auto at = live.find(analyst.position());
+    if (at == live.end()) return;
+    if (at->second != app::content_of(analyst.report()).SerializeAsString())
+      wrong("decision " + std::to_string(at->first) + " is not what a replay says");
+    live.erase(at);
+  };
+  app::Options settings;
+  std::unique_ptr<app::Analyst> analyst;
+  const auto result = app::replay(archive, resume, {}, settings, listener, analyst);
+  if (!result)
+    wrong("no replay: " + result.error().message);
+  else if (!result->exact || !live.empty())
+    wrong("the replay is not exact: " + std::to_string(live.size()) + " reports are not in it");
+}
+
 void World::check_end() {
   daemon_->end();
   daemon_.reset();
@@ -297,6 +344,7 @@ void World::check_end() {
   }
   EXPECT_TRUE(r->run.end);
   EXPECT_EQ(r->streams.size(), ranks_.size());
+  check_replay(**archive, *r);
   const TimeNs from = slice_begin(slice_of(begin_ + HandClock::kOffset, kSlice), kSlice);
   for (const store::StreamRecord& stream : r->streams) {
     const Rank& rank = *rank_of(stream.source);

@@ -51,8 +51,10 @@ class World {
   void check();
   void check_accounts(const Rank& rank, const ingest::Account& account);
   void check_held(LeafIndex leaf, const Rank& rank);
+  void check_report();
   void check_archive();
   void check_end();
+  void check_replay(const store::Archive& archive, const store::Resume& resume);
   const Rank* rank_of(SourceId source) const;
   app::Options options() const;
   std::string standing() const;
