@@ -87,7 +87,8 @@ void IngestStage::step() {
   model_->ingest.tick(now);
   take_findings(now);
   const bool end_is_said = shutdown_.state() >= Shutdown::State::kAnalysis;
-  if (!end_is_said) {
+  // A run that is over goes no further: a daemon that takes it up says again how it ended.
+  if (!end_is_said && !run_.end) {
     const bool hold_back = cuts_.much_waits() && health_.trouble().empty();
     closer_.close(model_->ingest.watermark(now), now,
                   {hold_back, shutdown_.state() != Shutdown::State::kNone});

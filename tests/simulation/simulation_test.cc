@@ -41,7 +41,8 @@ class Simulation : public ::testing::Test {
     std::printf("seeds %llu to %llu: %llu records, %llu kills\n", static_cast<unsigned long long>(first),
                 static_cast<unsigned long long>(last), static_cast<unsigned long long>(records),
                 static_cast<unsigned long long>(kills));
-    if (only == 0 && (plan.daemon_killed + plan.killed_amid_a_write + plan.power_lost) > 0) {
+    if (only == 0 &&
+        (plan.daemon_killed + plan.killed_amid_a_write + plan.killed_at_the_end + plan.power_lost) > 0) {
       EXPECT_GT(kills, 0u) << "nobody was killed: this shows nothing";
     }
   }
@@ -70,6 +71,16 @@ TEST_F(Simulation, DaemonsKilledAmidAWrite) {
   plan.killed_amid_a_write = 15;
   plan.slow_disk = 3;
   runs(plan, 6);
+}
+
+// A run that is over goes no further: its end is said again, and is the same.
+TEST_F(Simulation, DaemonsKilledWhileTheyCloseTheBooks) {
+  Plan plan;
+  plan.lasts = seconds(3);
+  plan.road = kBadRoad;
+  plan.overflow = true;
+  plan.killed_at_the_end = 4;
+  runs(plan, 12);
 }
 
 TEST_F(Simulation, LossesOfPowerAndADiskThatFails) {

@@ -147,6 +147,9 @@ void World::carry() {
 }
 
 void World::faults() {
+  if (told_ != TimeNs() && clock_.now - told_ < seconds(1) && daemon_ &&
+      once_in(random_, plan_.killed_at_the_end))
+    return kill(false);
   // Behind its end nothing goes wrong any more: what there is must come to rest.
   if (clock_.now - begin_ >= plan_.lasts + kFaultsBehindTheEnd) {
     for (Road& road : to_daemon_) road.mend();
@@ -189,12 +192,12 @@ void World::run() {
     }
   }
   // The end is for the next daemon to say again, if this one is killed amid it.
-  const TimeNs told = clock_.now;
+  told_ = clock_.now;
   while (!::testing::Test::HasFailure()) {
     if (daemon_) daemon_->finish();
     if (daemon_ && daemon_->finished()) break;
     step();
-    if (clock_.now - told > seconds(60)) {
+    if (clock_.now - told_ > seconds(60)) {
       wrong("the run never ended: " + standing());
       return;
     }

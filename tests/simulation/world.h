@@ -27,6 +27,7 @@ struct Plan {
   // Once in so many steps; 0: never.
   std::uint64_t daemon_killed = 0;        // between two steps
   std::uint64_t killed_amid_a_write = 0;  // at some call of the disk soon
+  std::uint64_t killed_at_the_end = 0;    // likewise, while it closes the books, for a second
   std::uint64_t power_lost = 0;
   std::uint64_t disk_fails = 0;  // for some calls
   std::uint64_t slow_disk = 0;   // does not take the cut now
@@ -71,6 +72,7 @@ class World {
   std::vector<Road> to_daemon_, to_agent_;  // by agent
   std::unique_ptr<Daemon> daemon_;
   TimeNs begin_{}, next_start_{};
+  TimeNs told_{};  // when the agents had got rid of everything; 0: not yet
   std::uint64_t step_ = 0, kills_ = 0, generation_ = 0;
 };
 
