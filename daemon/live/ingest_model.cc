@@ -62,17 +62,14 @@ Status IngestModel::restore(const store::Archive& archive, const store::Resume& 
     if (!unwatched) return tl::unexpected(unwatched.error());
     ingest.restore_unwatched(std::move(*unwatched));
   }
-  if (!resume.leaves.empty()) {
-    SliceIndex next_open = slice_of(resume.run.begin, slice());
-    for (const auto& c : resume.closed)
-      if (c.level == LevelIndex(0)) next_open = c.through + 1;
-    if (auto ok = restore_slicer(archive, resume, next_open); !ok) return ok;
-    slicer.start(resume.run.begin);  // if the archive holds leaves, but no slice yet
-    if (auto ok = restore_levels(archive, resume, next_open); !ok) return ok;
-    restore_sources(resume, now);
-    return {};
-  }
-  slicer.start(resume.run.begin);
+  // Also where nobody has been heard of so far: slices have closed all the same.
+  SliceIndex next_open = slice_of(resume.run.begin, slice());
+  for (const auto& c : resume.closed)
+    if (c.level == LevelIndex(0)) next_open = c.through + 1;
+  if (auto ok = restore_slicer(archive, resume, next_open); !ok) return ok;
+  slicer.start(resume.run.begin);  // if the archive holds no slice yet
+  if (auto ok = restore_levels(archive, resume, next_open); !ok) return ok;
+  restore_sources(resume, now);
   return {};
 }
 

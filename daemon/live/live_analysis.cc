@@ -42,7 +42,7 @@ void LiveAnalysis::recall(store::Resume resume, const LookBack& back) {
   std::optional<TimeNs> before_all;
   if (back.first > slice_of(run_begin_, options_.levels[0])) before_all = begin;
   phases_.take_over(resume, before_all);
-  if (resume.leaves.empty()) return;
+  if (resume.sequence == 0) return;
   if (!back.whole) analyst_->restore(phase_memory(resume, back.first));
   past_ = std::make_unique<Past>(Past{std::move(resume), back, std::move(said)});
 }

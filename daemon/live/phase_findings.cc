@@ -16,7 +16,6 @@ PhaseFindings::PhaseFindings(const Options& options, const detect::Levels& level
 void PhaseFindings::take_over(const store::Resume& resume, std::optional<TimeNs> before) {
   for (const store::Blob& b : resume.signatures)
     if (const auto k = from_blob_untrusted(b)) signatures_.insert(k->name);
-  if (resume.leaves.empty()) return;
   for (PhaseRecords& p : records_)
     for (const auto* archived : {&resume.phases, &resume.coarser_phases}) p.take_over(*archived, before);
 }

@@ -63,6 +63,7 @@ void Agent::drain(Ring& ring, TimeNs now) {
   batch.Clear();
   fill();
   batch.set_covered_until_ns(now.value);
+  if (epoch_ > 1 && !rank.ended()) batch.set_open_state(rank.open() + 1u);
   outbox_->put_heartbeat(batch);
   if (!rank.ended()) return;
   ring.goodbye = true;

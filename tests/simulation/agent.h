@@ -24,8 +24,6 @@ class Agent {
   void restart();
   // Everything was told, and acknowledged.
   bool done() const;
-  // Drained by agents before this one, and not acknowledged to them: of the rank, records [first, second).
-  std::uint64_t epoch() const { return epoch_; }
 
  private:
   struct Ring {

@@ -41,6 +41,8 @@ class Rank {
   std::uint64_t dropped() const { return dropped_; }
   std::uint64_t produced() const { return records_.size() + dropped_; }
   bool ended() const { return ended_; }
+  // What it is in now.
+  std::uint16_t open() const { return open_.empty() ? std::uint16_t{kComputeName} : open_.back(); }
   TimeNs end() const { return now_; }
 
   // The first `count` records as the reference takes them: trace time is host time plus `offset`, and a name

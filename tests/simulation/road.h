@@ -1,5 +1,5 @@
-// One direction of a connection: messages get lost, come late, come again. What comes at all comes in its
-// order; what comes again does not.
+// One direction of a connection: messages get lost, come late, come again, come cut short. What comes at all
+// comes in its order; what comes again does not.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace margay::simulation {
 
 struct RoadFaults {
   // Once in so many messages; 0: never.
-  std::uint64_t lost = 0, repeated = 0, late = 0;
+  std::uint64_t lost = 0, repeated = 0, late = 0, cut_short = 0;
 };
 
 class Road {
@@ -23,6 +23,7 @@ class Road {
 
   void send(std::string message, TimeNs now) {
     if (once_in(random_, faults_.lost)) return;
+    if (once_in(random_, faults_.cut_short)) message.resize(random_() % (message.size() + 1));
     const DurationNs late =
         once_in(random_, faults_.late) ? up_to(milliseconds(400)) : up_to(milliseconds(3));
     last_ = std::max(last_, now + late);

@@ -30,25 +30,30 @@ class Simulation : public ::testing::Test {
   void runs(const Plan& plan, std::uint64_t many) {
     const std::uint64_t only = number("MARGAY_SEED", 0);
     const std::uint64_t first = only != 0 ? only : 1, last = only != 0 ? only : number("SIMULATIONS", many);
-    std::uint64_t kills = 0, records = 0;
+    std::uint64_t kills = 0, records = 0, lost = 0;
     for (std::uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
       const store::testing::TempDir place("/dev/shm");
       World world(seed, plan, place / "");
       world.run();
       kills += world.kills();
       records += world.records();
+      lost += world.lost();
     }
-    std::printf("seeds %llu to %llu: %llu records, %llu kills\n", static_cast<unsigned long long>(first),
-                static_cast<unsigned long long>(last), static_cast<unsigned long long>(records),
-                static_cast<unsigned long long>(kills));
-    if (only == 0 &&
-        (plan.daemon_killed + plan.killed_amid_a_write + plan.killed_at_the_end + plan.power_lost) > 0) {
+    std::printf("seeds %llu to %llu: %llu records, %llu kills, %llu lost\n",
+                static_cast<unsigned long long>(first), static_cast<unsigned long long>(last),
+                static_cast<unsigned long long>(records), static_cast<unsigned long long>(kills),
+                static_cast<unsigned long long>(lost));
+    if (only == 0 && plan.agent_killed > 0) {
+      EXPECT_GT(lost, 0u) << "nothing was lost: this shows nothing";
+    }
+    if (only == 0 && (plan.daemon_killed + plan.killed_amid_a_write + plan.killed_at_the_end +
+                      plan.agent_killed + plan.power_lost) > 0) {
       EXPECT_GT(kills, 0u) << "nobody was killed: this shows nothing";
     }
   }
 };
 
-constexpr RoadFaults kBadRoad{12, 10, 8};
+constexpr RoadFaults kBadRoad{12, 10, 8, 30};
 
 TEST_F(Simulation, ABadRoad) {
   Plan plan;
@@ -63,6 +68,17 @@ TEST_F(Simulation, DaemonsKilledBetweenTwoSteps) {
   plan.overflow = true;
   plan.daemon_killed = 15;
   runs(plan, 6);
+}
+
+// Slices close all the same.
+TEST_F(Simulation, DaemonsKilledBeforeAnybodyIsHeard) {
+  Plan plan;
+  plan.lasts = seconds(3);
+  plan.quiet = seconds(3);
+  plan.road = kBadRoad;
+  plan.overflow = true;
+  plan.daemon_killed = 15;
+  runs(plan, 12);
 }
 
 TEST_F(Simulation, DaemonsKilledAmidAWrite) {
@@ -81,6 +97,16 @@ TEST_F(Simulation, DaemonsKilledWhileTheyCloseTheBooks) {
   plan.overflow = true;
   plan.killed_at_the_end = 4;
   runs(plan, 12);
+}
+
+// What they had not delivered is lost, and counted to the record.
+TEST_F(Simulation, AgentsAndDaemonsKilled) {
+  Plan plan;
+  plan.road = {40, 20, 10};
+  plan.overflow = true;
+  plan.daemon_killed = 40;
+  plan.agent_killed = 40;
+  runs(plan, 6);
 }
 
 TEST_F(Simulation, LossesOfPowerAndADiskThatFails) {

@@ -22,12 +22,14 @@ namespace margay::simulation {
 struct Plan {
   std::size_t agents = 2, ranks_each = 2;
   DurationNs lasts = seconds(6);
+  DurationNs quiet = milliseconds(300);  // all ranks begin in its second half
   RoadFaults road;
   bool overflow = false;  // of rings
   // Once in so many steps; 0: never.
   std::uint64_t daemon_killed = 0;        // between two steps
   std::uint64_t killed_amid_a_write = 0;  // at some call of the disk soon
   std::uint64_t killed_at_the_end = 0;    // likewise, while it closes the books, for a second
+  std::uint64_t agent_killed = 0;         // with what it has not delivered
   std::uint64_t power_lost = 0;
   std::uint64_t disk_fails = 0;  // for some calls
   std::uint64_t slow_disk = 0;   // does not take the cut now
@@ -41,6 +43,7 @@ class World {
   // To the end of the run, or to the first thing that is wrong, which is a failure of the test.
   void run();
   std::uint64_t kills() const { return kills_; }
+  std::uint64_t lost() const { return lost_; }  // records of agents that were killed
   std::uint64_t records() const;
 
  private:
@@ -51,10 +54,12 @@ class World {
   void kill(bool power);
   void check();
   void check_accounts(const Rank& rank, const ingest::Account& account);
+  void check_rows();
   void check_held(LeafIndex leaf, const Rank& rank);
   void check_report();
   void check_archive();
   void check_end();
+  void check_journal(const store::Archive& archive);
   void check_replay(const store::Archive& archive, const store::Resume& resume);
   const Rank* rank_of(SourceId source) const;
   app::Options options() const;
@@ -73,7 +78,7 @@ class World {
   std::unique_ptr<Daemon> daemon_;
   TimeNs begin_{}, next_start_{};
   TimeNs told_{};  // when the agents had got rid of everything; 0: not yet
-  std::uint64_t step_ = 0, kills_ = 0, generation_ = 0;
+  std::uint64_t step_ = 0, kills_ = 0, generation_ = 0, lost_ = 0;
 };
 
 }  // namespace margay::simulation
