@@ -21,8 +21,9 @@ DaemonHealth::DaemonHealth(const Options& options, const Exchange& exchange, con
       started_wall_(clock.realtime()) {}
 
 void DaemonHealth::take(std::shared_ptr<const Standing> standing) {
-  standing_ = std::move(standing);
   standing_at_ = clock_.monotonic();
+  if (!standing_) watch_.begin(standing->values, standing_at_);
+  standing_ = std::move(standing);
 }
 
 void DaemonHealth::look(bool over, const std::function<void(observe::Values&)>& set) {

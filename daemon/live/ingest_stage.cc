@@ -70,6 +70,8 @@ void IngestStage::begin() {
   if (!model_->ingest.sources().empty()) model_->ingest.catch_up(before_ + kCatchUp);
   closer_.away_until(before_ + kCatchUp);
   if (model_->slicer.started()) closer_.former_boot(model_->ingest.end_former_boot());
+  // Before any message: what is lost from here on is news to the verdict on this daemon's health.
+  feed_.tick(before_);
 }
 
 void IngestStage::receive(std::string_view message, const std::string& agent, const std::string& owner,

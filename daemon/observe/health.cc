@@ -4,10 +4,15 @@
 
 namespace margay::observe {
 
+void HealthWatch::begin(const Values& values, TimeNs now) {
+  past_.clear();
+  past_.emplace_back(now, values);
+}
+
 Verdict HealthWatch::judge(const Values& values, TimeNs now) {
-  if (past_.empty() || now - past_.back().first >= kStep) past_.emplace_back(now, values);
+  if (past_.empty()) begin({}, now);
+  if (now - past_.back().first >= kStep) past_.emplace_back(now, values);
   while (past_.size() > 1 && now - past_[1].first >= kMemory) past_.pop_front();
-  // A counter that was not known at the start begins at 0.
   const Values& before = past_.front().second;
 
   Verdict v;

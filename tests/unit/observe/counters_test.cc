@@ -89,6 +89,7 @@ TEST(Verdict, HealthyUntilAnErrorGrowsAndAgainAMinuteAfterIt) {
   };
   v.set(Id::events_wire_lost, 1000);  // of a daemon before this one
   v.set(Id::commit_errors, 7);        // a warning
+  w.begin(v, now);
   EXPECT_TRUE(at(seconds(0)).healthy);
   EXPECT_EQ(at(seconds(1)).sentence, "healthy");
   v.set(Id::events_wire_lost, 2234);
@@ -98,6 +99,17 @@ TEST(Verdict, HealthyUntilAnErrorGrowsAndAgainAMinuteAfterIt) {
   for (int s = 3; s < 61; ++s) EXPECT_FALSE(at(seconds(s)).healthy) << s;
   for (int s = 61; s < 64; ++s) at(seconds(s));
   EXPECT_TRUE(at(seconds(64)).healthy);
+}
+
+TEST(Verdict, WhatWasLostBeforeTheFirstLookIsSaid) {
+  HealthWatch w;
+  Values v;
+  v.set(Id::events_wire_lost, 3);
+  EXPECT_FALSE(w.judge(v, TimeNs(0)).healthy);
+
+  HealthWatch told;
+  told.begin({}, TimeNs(0));
+  EXPECT_FALSE(told.judge(v, TimeNs(0) + seconds(20)).healthy);
 }
 
 TEST(Verdict, AConditionHoldsWhileItHolds) {
@@ -121,6 +133,7 @@ TEST(Verdict, ACounterThatBeganAnewHasGrownByWhatItIs) {
   HealthWatch w;
   Values v;
   v.set(Id::gaps_given_up, 100);
+  w.begin(v, TimeNs(0));
   EXPECT_TRUE(w.judge(v, TimeNs(0)).healthy);
   v.set(Id::gaps_given_up, 3);
   EXPECT_THAT(w.judge(v, TimeNs(0) + seconds(2)).sentence, StartsWith("degraded: 3 holes"));

@@ -26,7 +26,10 @@ class HealthWatch {
  public:
   static constexpr DurationNs kMemory = seconds(60);
 
-  // `now` is monotonic. The first values ever are where counting begins.
+  // What counters stood at when this daemon took up its work, such as those of the daemons before it; of one
+  // that is not told, counting begins at 0.
+  void begin(const Values& values, TimeNs now);
+  // `now` is monotonic.
   Verdict judge(const Values& values, TimeNs now);
 
  private:
