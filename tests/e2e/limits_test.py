@@ -1,21 +1,15 @@
-"""The account is exact where something gives way: rings, memory, the wire, a rank, the number of ranks."""
+"""The account is exact where something gives way: rings, memory, a rank, the number of ranks."""
 import collections
 import csv
-import json
 import os
-import random
-import re
 import signal
 import struct
-import subprocess
 import time
 import unittest
 
-from e2e import (CALLCOUNT, CAPTURE_CHECK, E2eTest, LONG, MPIRUN, PROGRAMS, calls_by_rank, dump, end_process,
-                 expected_records, wait_for)
+from e2e import CALLCOUNT, E2eTest, MPIRUN, PROGRAMS, calls_by_rank, dump, end_process, expected_records, wait_for
 
 STORM = os.path.join(PROGRAMS, "storm")
-BAD_WIRE = os.environ["BAD_WIRE"]
 AGENT_MEMORY = 64 << 20  # node.memory
 # Beside what waits: what ZeroMQ holds of the 8 MiB under way, the code, tables for each source and thread.
 AGENT_BESIDE = 64 << 20
@@ -282,66 +276,6 @@ class Limits(LimitsTest):
             self.check_loss_is_said(run, ranks)
         self.assertLess(peaks["agent"], AGENT_MEMORY + AGENT_BESIDE)
         self.assertLess(peaks["daemon"], DAEMON_MOST)
-
-
-class BadWire(LimitsTest):
-    """A program between the agent and the daemon loses, repeats, delays, overtakes and cuts short messages."""
-
-    def through(self, run, *options):
-        """Puts bad_wire in the place of the daemon's endpoint, and has the agent connect to it."""
-        folder = run.control_directory()
-        wait_for(lambda: run.child("margay-node"), "the agent")
-        ingest, behind = os.path.join(folder, "ingest.ipc"), os.path.join(folder, "behind.ipc")
-        os.rename(ingest, behind)  # the daemon goes on listening there
-        wire = self.start([BAD_WIRE, "--listen", "ipc://" + ingest, "--collector", "ipc://" + behind, *options])
-        wait_for(lambda: "ready" in wire.stdout or not wire.running, "bad_wire")
-        print("  bad_wire: " + wire.stdout.strip(), flush=True)
-        # Nothing has been recorded yet. The agent that `margay run` now starts connects anew, and finds bad_wire.
-        agent = run.child("margay-node")
-        end_process(agent, signal.SIGKILL)
-        wait_for(lambda: run.child("margay-node") not in (None, agent), "another agent")
-        return wire
-
-    def figures_of(self, wire):
-        end_process(wire.pid, signal.SIGTERM)
-        self.assertEqual(wire.wait(), 0, wire.stderr)
-        return json.loads(wire.stdout.splitlines()[-1])
-
-    def have_counted(self, run, *names):
-        counters = {c["name"]: c["value"] for c in run.status().get("counters", [])}
-        return all(counters.get(name, 0) > 0 for name in names)
-
-    def after_go(self, command):
-        """The command, once the file GO is there."""
-        return ["sh", "-c", f'while [ ! -e {self.go} ]; do sleep 0.05; done; exec "$@"', "sh", *command]
-
-    def test_everything_at_once(self):
-        seed = os.environ.get("BAD_WIRE_SEED", str(random.randrange(1 << 32)))
-        capture = os.path.join(self.place, "capture")
-        run = self.run_margay(self.after_go(self.lammps_until_told()), flags=["--capture", capture], env=self.counted)
-        wire = self.through(run, "--seed", seed, "--lose", "0.06", "--repeat", "0.06", "--delay", "0.06", "--truncate", "0.06")
-        self.touch(self.go)
-        run.ranks("lmp", 4)
-        run.wait_for_slices(60)
-        # A message that comes twice is news both times while one before it is missing: until one was not, and one could not
-        # be read, the job goes on.
-        wait_for(lambda: self.have_counted(run, "records_repeated", "messages_undecodable"), "both faults met", timeout=LONG)
-        self.tell_to_end()
-        self.assertEqual(run.wait(), 0, run.stderr)
-        figures = self.figures_of(wire)
-        print(f"  {figures}; {run.summary['events']['produced']:,} events", flush=True)
-        for fault in ("lost", "repeated", "delayed", "truncated"):
-            self.assertGreater(figures["up"][fault], 0, fault)
-        self.check_conservation(run, 4)  # nothing lost
-        self.check_exact(run, 4)
-        done = subprocess.run([CAPTURE_CHECK, capture, run.archive], capture_output=True, text=True, timeout=LONG,
-                              check=False)
-        print("  " + done.stdout.strip(), flush=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        found = dict(re.findall(r"(\w+) (\d+)", done.stdout))
-        self.assertEqual(int(found["records"]), run.summary["events"]["produced"])
-        self.assertGreater(int(found["undecodable"]), 0)
-        self.assertGreater(int(found["repeated"]), 0)
 
 
 if __name__ == "__main__":
