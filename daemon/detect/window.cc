@@ -375,7 +375,47 @@ std::optional<partition::Partition> Window::spatiotemporal() const {
   const auto partition = spatiotemporal_->partition(0);
   if (!partition) return std::nullopt;
   auto evaluated = spatiotemporal_->evaluate(*partition);
-  return evaluated ? std::optional(std::move(*evaluated)) : std::nullopt;
+  if (!evaluated) return std::nullopt;
+  join_empty(evaluated->parts);
+  return std::move(*evaluated);
+}
+
+// Where nobody was there is nothing to gain or to lose by a cut, and compact tables round away what the tie
+// rule has against it. Such a part belongs to the next one of its node or, if there is none, to the one
+// before.
+void Window::join_empty(std::vector<partition::Part>& parts) const {
+  const auto continues = [](const partition::Part& a, const partition::Part& b) {
+    return a.node == b.node && a.last + 1 == b.first;
+  };
+  std::vector<partition::Part> out;
+  bool waits = false;  // out.back() is empty, and of its node nothing has come after it
+  const auto join_before = [&] {
+    if (!waits || out.size() < 2 || !continues(out[out.size() - 2], out.back())) return;
+    out[out.size() - 2].last = out.back().last;
+    out.pop_back();
+  };
+  for (partition::Part part : parts) {
+    const bool empty = is_empty(part);
+    if (waits && continues(out.back(), part)) {
+      part.first = out.back().first;
+      out.pop_back();
+    } else {
+      join_before();
+    }
+    out.push_back(part);
+    waits = empty;
+  }
+  join_before();
+  parts = std::move(out);
+}
+
+bool Window::is_empty(const partition::Part& part) const {
+  if (part.gain != 0 || part.loss != 0) return false;
+  const auto leaves = topology_->hierarchy.leaves_below(part.node);
+  for (SliceIndex s = part.first; s <= part.last; ++s)
+    for (const LeafIndex leaf : leaves)
+      if (weight(s, leaf) > 0) return false;
+  return true;
 }
 
 std::optional<partition::Partition> Window::temporal() const {

@@ -83,6 +83,47 @@ TEST(Window, RanksThatJoinAreFollowed) {
   }
 }
 
+// A rank that ends, and one that nobody knows of for a slice: no part is of a time in which nobody was, but
+// where all of its node's time is that.
+TEST(Window, WhereNobodyWasIsNoPartOfItsOwn) {
+  const std::uint64_t seed = 7;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 rng(seed);
+  WindowOptions options;
+  options.slices = 128;
+  options.p = 0.02;
+  Window window(options);
+  const auto topology = topology_of(9);
+  window.set_topology(topology);
+  for (std::int64_t t = 0; t < 100; ++t) {
+    auto c = column_of(t, 9, rng);
+    const auto gone = [&](std::uint32_t leaf, StateId what) {
+      for (std::uint16_t x = 0; x < kStates; ++x) c.duration_ns(LeafIndex(leaf))[x] = 0;
+      c.duration_ns(LeafIndex(leaf))[what.value] = kSlice.value;
+    };
+    if (t >= 40) gone(4, kAbsent);
+    if (t == 20 || t == 70) gone(2, kUnknown);
+    ASSERT_TRUE(window.push(c));
+    if (t % 3 == 0) static_cast<void>(window.spatiotemporal());
+  }
+  const auto partition = window.spatiotemporal();
+  ASSERT_TRUE(partition);
+  EXPECT_GT(partition->parts.size(), 50u);
+  std::uint64_t cells = 0;
+  const partition::Part* before = nullptr;
+  for (const partition::Part& part : partition->parts) {
+    const auto leaves = topology->hierarchy.leaves_below(part.node);
+    cells += leaves.size() * static_cast<std::uint64_t>(part.last.value - part.first.value + 1);
+    double there = 0;
+    for (SliceIndex s = part.first; s <= part.last; ++s)
+      for (const LeafIndex leaf : leaves) there += window.weight(s, leaf);
+    const bool continues = before != nullptr && before->node == part.node && before->last + 1 == part.first;
+    EXPECT_FALSE(there == 0 && continues) << "slice " << part.first.value;
+    before = &part;
+  }
+  EXPECT_EQ(cells, 9u * 100u);
+}
+
 model::SliceColumn measured_of(std::int64_t index, std::uint32_t leaves, std::mt19937_64& rng,
                                std::uint64_t factor) {
   model::SliceColumn c = column_of(index, leaves, rng);

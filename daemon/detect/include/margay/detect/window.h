@@ -114,6 +114,8 @@ class Window {
   void engine_column(const Slice& slice, std::vector<double>& v, std::vector<double>& w) const;
   bool follow(const Topology& before, const std::vector<std::uint32_t>& position_before);
   Status rebuild();
+  void join_empty(std::vector<partition::Part>& parts) const;
+  bool is_empty(const partition::Part& part) const;
 
   WindowOptions options_;
   std::shared_ptr<const Topology> topology_;
