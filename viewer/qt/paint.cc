@@ -390,26 +390,28 @@ void paint_quality(QPainter& p, const QRectF& area, const scene::Steps& steps,
   p.restore();
 }
 
-void paint_phases(QPainter& p, const QRectF& area, const wire::Report& report, scene::TimeRange range,
-                  const scene::Palette& palette) {
+void paint_phases(QPainter& p, const QRectF& area, const std::vector<scene::PhaseStretch>& phases,
+                  scene::TimeRange range, const scene::Palette& palette) {
   p.save();
   p.setClipRect(area);
   p.fillRect(area, colour_of(palette.background()));
   const QFontMetricsF metrics(p.font());
-  for (const wire::PhaseSpan& s : report.phases()) {
-    const TimeNs begin(s.begin_ns()),
-        end(std::max(s.end_ns(), s.current() ? report.watermark_ns() : s.end_ns()));
-    const double x0 = std::max(area.left(), x_in(area, range, begin)),
-                 x1 = std::min(area.right(), x_in(area, range, end));
+  for (const scene::PhaseStretch& s : phases) {
+    const double x0 = std::max(area.left(), x_in(area, range, s.from)),
+                 x1 = std::min(area.right(), x_in(area, range, s.to));
     if (x1 <= x0) continue;
     const QRectF box(QPointF(x0, area.top() + 1), QPointF(x1, area.bottom() - 1));
-    p.fillRect(box, phase_colour(s.name(), palette));
+    p.fillRect(box, phase_colour(s.longest, palette));
     p.setPen(QPen(colour_of(palette.ink()), 1));
     p.drawLine(box.topLeft(), box.bottomLeft());
-    QString name = text_of(s.name());
-    if (!s.label().empty()) name += " (" + text_of(s.label()) + ")";
-    if (s.occurrence() > 1) name += QString(", %1").arg(text_of(ordinal(s.occurrence())));
-    if (metrics.horizontalAdvance(name) > box.width() - 2 * kPad) name = text_of(s.name());
+    QStringList names;
+    for (const std::string& n : s.names) names << text_of(n);
+    if (s.more) names << "...";
+    const QString plain = names.join("+");
+    QString name = plain;
+    if (!s.label.empty()) name += " (" + text_of(s.label) + ")";
+    if (s.occurrence > 1) name += QString(", %1").arg(text_of(ordinal(s.occurrence)));
+    if (metrics.horizontalAdvance(name) > box.width() - 2 * kPad) name = plain;
     if (metrics.horizontalAdvance(name) <= box.width() - kPad)
       p.drawText(box.adjusted(kPad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
   }

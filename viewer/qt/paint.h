@@ -11,11 +11,11 @@
 #include "alerts.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/palette.h"
+#include "margay/scene/phase_ribbon.h"
 #include "margay/scene/quality.h"
 #include "margay/scene/rows.h"
 #include "margay/scene/temporal_bars.h"
 #include "margay/scene/view_data.h"
-#include "margay/wire/report.pb.h"
 
 namespace margay::viewer {
 
@@ -49,9 +49,9 @@ QColor alert_colour(const scene::Palette& palette);
 // these at most. What still fires lasts until `now`. `view` is of the area.
 void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const Picture& picture,
                   const scene::Viewport& view, const std::vector<terminal::AlertView>& alerts, TimeNs now);
-// Named phases as a ribbon.
-void paint_phases(QPainter& p, const QRectF& area, const wire::Report& report, scene::TimeRange range,
-                  const scene::Palette& palette);
+// Named phases as a ribbon; a stretch of several has the colour of the one that has most of it.
+void paint_phases(QPainter& p, const QRectF& area, const std::vector<scene::PhaseStretch>& phases,
+                  scene::TimeRange range, const scene::Palette& palette);
 // The colours of the states that occur, as many as have room; returns the height that was used.
 double paint_legend(QPainter& p, const QRectF& area, const scene::ViewData& data,
                     const scene::Palette& palette);

@@ -255,11 +255,12 @@ void Session::answered(const ViewPtr& data) {
   }
   show(data);
   if (data->question.curve() && curve_took_.isValid()) rest_from_curves();
-  // The temporal overview is of the same stretch: the same question, once more.
+  // The temporal overview is of the same stretch at the same p: the same question, once more.
   scene::Subject alike = of_the_picture();
   alike.temporal = true;
-  alike.p.reset();
-  if (alike == temporal_of_) return temporal_is_there();  // only p is another one, or the curve came
+  alike.p = data->p;
+  alike.policy.clear();
+  if (alike == temporal_of_) return temporal_is_there();  // the curve came
   temporal_asked_ = alike;
   temporal_token_ = link_->next_token();
   link_->ask(scene::question_of(alike, temporal_token_, false));

@@ -44,7 +44,7 @@ class Session : public QObject {
   explicit Session(Link* link, scene::Theme theme, QObject* parent = nullptr);
 
   const scene::ViewData& data() const { return *data_; }
-  // Cuts in time for all resources alike; of the same stretch, or empty.
+  // Cuts in time for all resources alike; of the same stretch at the same p once it is there, or empty.
   const scene::ViewData& temporal() const { return *temporal_; }
   const scene::Rows& rows() const { return rows_; }
   const scene::Folding& folding() const { return folding_; }

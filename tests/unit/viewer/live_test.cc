@@ -110,5 +110,44 @@ TEST(LivePicture, TheCurveComesBesideIt) {
   EXPECT_EQ(a.session.steps().current, 1) << "where the picture's p is";
 }
 
+// Bars and picture are of one p, whichever is chosen.
+TEST(TemporalBars, FollowThePThatIsChosen) {
+  Attached a;
+  a.take(at(100));
+  for (const double p : {0.5, 0.25}) {
+    a.session.set_p(p);
+    scene::SmallView picture, temporal;
+    picture.build.raw().set_token(a.link.next_token() - 1);
+    picture.build.raw().set_p(p);
+    picture.build.raw().set_policy("asked");
+    emit a.link.answered(std::make_shared<const scene::ViewData>(picture.data()));
+    EXPECT_EQ(a.session.data().p, p);
+    // What is asked next is the temporal partition; anything else would not be taken for it.
+    wire::ViewAnswer answer = temporal.build.answer();
+    answer.set_token(a.link.next_token() - 1);
+    answer.set_p(p);
+    answer.mutable_question()->set_partition(wire::ViewQuestion::TEMPORAL);
+    answer.clear_part_node();
+    for (auto* list : {answer.mutable_part_first(), answer.mutable_part_last(), answer.mutable_part_states()})
+      list->Clear();
+    for (auto* list : {answer.mutable_part_gain(), answer.mutable_part_loss(), answer.mutable_part_known(),
+                       answer.mutable_share()})
+      list->Clear();
+    answer.clear_share_state();
+    answer.add_part_node(0);
+    answer.add_part_first(0);
+    answer.add_part_last(3);
+    answer.add_part_gain(0);
+    answer.add_part_loss(0);
+    answer.add_part_known(1);
+    answer.add_part_states(0);
+    auto data = scene::view_data_untrusted(answer);
+    ASSERT_TRUE(data) << data.error().message;
+    emit a.link.answered(std::make_shared<const scene::ViewData>(std::move(*data)));
+    EXPECT_EQ(a.session.temporal().p, p);
+    EXPECT_TRUE(a.session.temporal().temporal);
+  }
+}
+
 }  // namespace live_test
 }  // namespace margay::viewer

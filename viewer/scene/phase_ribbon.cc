@@ -1,0 +1,58 @@
+#include "margay/scene/phase_ribbon.h"
+
+#include <algorithm>
+#include <map>
+
+namespace margay::scene {
+namespace {
+
+// Slices of the daemon by which a phase's boundary and the cut that it is may differ: a boundary is put where
+// two phases differ most, a cut where the partition as a whole is best.
+constexpr std::int64_t kNearSlices = 3;
+
+// Whether the partition tells apart what is before `at` from what is after it.
+bool cut_at(const ViewData& temporal, std::int64_t slice_ns, TimeNs at) {
+  if (temporal.empty() || at <= temporal.range().from || at >= temporal.range().to) return true;
+  const std::size_t slice = temporal.slice_at(at);
+  const DurationNs own = temporal.boundaries[slice + 1] - temporal.boundaries[slice];
+  const std::int64_t near = std::max(own.value, std::max<std::int64_t>(slice_ns, 0) * kNearSlices);
+  return std::any_of(temporal.parts.begin(), temporal.parts.end(), [&](const Part& part) {
+    if (part.first == 0) return false;
+    const std::int64_t off = (temporal.boundaries[part.first] - at).value;
+    return off <= near && -off <= near;
+  });
+}
+
+}  // namespace
+
+std::vector<PhaseStretch> phase_stretches(const wire::Report& report, const ViewData* temporal) {
+  std::vector<PhaseStretch> out;
+  std::map<std::string, double> lasted;  // of the last stretch
+  for (const wire::PhaseSpan& s : report.phases()) {
+    const TimeNs from(s.begin_ns()),
+        to(std::max(s.end_ns(), s.current() ? report.watermark_ns() : s.end_ns()));
+    const bool joins = temporal != nullptr && !out.empty() && !cut_at(*temporal, report.slice_ns(), from);
+    if (!joins) {
+      out.push_back({from, to, {}, false, {}, s.label(), s.occurrence()});
+      lasted.clear();
+    } else {
+      out.back().label.clear();
+      out.back().occurrence = 0;
+    }
+    PhaseStretch& stretch = out.back();
+    stretch.to = std::max(stretch.to, to);
+    if (std::find(stretch.names.begin(), stretch.names.end(), s.name()) == stretch.names.end()) {
+      if (stretch.names.size() < kMostPhaseNames)
+        stretch.names.push_back(s.name());
+      else
+        stretch.more = true;
+    }
+    lasted[s.name()] += static_cast<double>(to.value) - static_cast<double>(from.value);
+    stretch.longest = std::max_element(lasted.begin(), lasted.end(), [](const auto& a, const auto& b) {
+                        return a.second < b.second;
+                      })->first;
+  }
+  return out;
+}
+
+}  // namespace margay::scene
