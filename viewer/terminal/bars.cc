@@ -103,6 +103,14 @@ void draw_bar(Scene& s, int column, int line, int columns, const wire::NodeBar& 
   }
 }
 
+Style letter_style(const Scene& s, const StateLook& look) {
+  Style style;
+  if (s.view.colour == Colour::kNone) return style;
+  style.back = look.ink;
+  style.front = Palette::on_ink();
+  return style;
+}
+
 // What of the partition the row has: where a part begins, and there is room, stands a mark; else the mode.
 void draw_strip(Scene& s, int column, int line, int columns, int node) {
   const auto cells = s.strips->row(static_cast<std::uint32_t>(node), columns);
@@ -113,11 +121,7 @@ void draw_strip(Scene& s, int column, int line, int columns, int node) {
       continue;
     }
     const StateLook look = s.palette.look(static_cast<std::uint32_t>(cell.state));
-    Style style;
-    if (s.view.colour != Colour::kNone) {
-      style.back = look.ink;
-      style.front = Palette::on_ink();
-    }
+    const Style style = letter_style(s, look);
     const char32_t mark = s.view.unicode ? U'\u2502' : U'|';
     s.canvas.put_character(column + i, line, cell.cut ? mark : look.letter, style);
   }
@@ -246,6 +250,7 @@ int lay_legend(const Scene& s, Canvas* canvas, int line, int lines) {
         c = e.look.glyph != 0 ? e.look.glyph : U' ';
         (e.look.glyph != 0 ? swatch.front : swatch.back) = e.look.ink;
         canvas->fill(x, line, 2, c, swatch);
+        if (s.strips) canvas->put_character(x, line, e.look.letter, letter_style(s, e.look));
         canvas->put(x + 3, line, name);
       } else {
         canvas->put_character(x, line, c);

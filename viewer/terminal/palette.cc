@@ -95,6 +95,18 @@ char32_t letter_for(std::string name, std::string& taken) {
   return U'#';
 }
 
+// Of all that a program could do, what somebody does: letters are few, and theirs come first.
+std::vector<bool> occurring(const wire::Report& report) {
+  std::vector<bool> out(static_cast<std::size_t>(report.states_size()));
+  const auto occurs = [&](std::uint32_t state) {
+    if (state < out.size()) out[state] = true;
+  };
+  for (const wire::NodeBar& node : report.nodes())
+    for (const wire::StateShare& share : node.shares()) occurs(share.state());
+  for (const std::uint32_t state : report.spatiotemporal().share_state()) occurs(state);
+  return out;
+}
+
 }  // namespace
 
 Palette::Palette(const wire::Report& report, bool unicode) : unicode_(unicode) {
@@ -116,11 +128,13 @@ Palette::Palette(const wire::Report& report, bool unicode) : unicode_(unicode) {
     } else if (family == wire::FAMILY_UNKNOWN) {
       look.letter = '?';
       look.glyph = unicode ? U'\u2592' : U'?';
-    } else {
-      look.letter = letter_for(look.name, taken);
     }
     looks_.push_back(std::move(look));
   }
+  const std::vector<bool> first = occurring(report);
+  for (const bool now : {true, false})
+    for (std::size_t i = 0; i < looks_.size(); ++i)
+      if (looks_[i].glyph == 0 && first[i] == now) looks_[i].letter = letter_for(looks_[i].name, taken);
 }
 
 StateLook Palette::look(std::uint32_t state) const {

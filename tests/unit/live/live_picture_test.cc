@@ -10,6 +10,8 @@
 #include "margay/analysis/analyst.h"
 #include "margay/query/view_maker.h"
 #include "margay/scene/live_view.h"
+#include "margay/terminal/status.h"
+#include "strips.h"
 #include "support/synthetic_job.h"
 
 namespace margay::app {
@@ -147,6 +149,37 @@ TEST(LivePicture, IsWhatTheBatchSolverFindsInTheArchiveAtTheSameP) {
         EXPECT_EQ(picture->nodes[i].path, batch.nodes[i].path);
     }
   }
+}
+
+// What the terminal draws, with a column for each slice: in each cell the mode of the part that has it, a
+// mark where one begins; and its words are those of the status.
+TEST(LivePicture, IsWhatTheTerminalDraws) {
+  const test::JobPlan plan = plan_of();
+  const wire::Report report = reported(plan, test::make_job(plan), 0.02);
+  const auto picture = scene::live_view_untrusted(report);
+  const auto strips = terminal::Strips::of(report);
+  ASSERT_TRUE(picture && strips);
+  const auto states = scene::states_of(report.spatiotemporal());
+  for (std::uint32_t n = 0; n < picture->nodes.size(); ++n) {
+    if (picture->nodes[n].leaf_count > 1) continue;
+    const auto row = strips->row(n, static_cast<int>(picture->slices()));
+    ASSERT_EQ(row.size(), picture->slices());
+    std::uint32_t covered = 0;
+    for (std::uint32_t above = n;; above = picture->nodes[above].parent) {
+      for (const scene::Part& part : picture->parts_of(above))
+        for (std::uint32_t k = part.first; k < part.last; ++k, ++covered) {
+          EXPECT_EQ(row[k].state, states[static_cast<std::size_t>(part.mode)])
+              << picture->nodes[n].path << " " << k;
+          // Where there is one column only its letter is worth more.
+          EXPECT_EQ(row[k].cut, k > 0 && k == part.first && part.last > part.first + 1);
+        }
+      if (above == 0) break;
+    }
+    EXPECT_EQ(covered, picture->slices());
+  }
+  const std::string words = std::to_string(picture->parts.size()) + " parts at p 0.02";
+  EXPECT_NE(strips->title().find(words), std::string::npos) << strips->title();
+  EXPECT_NE(terminal::status_text(report, 0).find(words), std::string::npos);
 }
 
 TEST(LivePictureBounds, WithoutRoomForItsPartsAReportSaysHowManyThereAre) {

@@ -17,6 +17,7 @@
 #include "measured.h"
 #include "screen_text.h"
 #include "synthetic_report.h"
+#include "synthetic_view.h"
 
 namespace margay::terminal {
 namespace render_test {
@@ -87,6 +88,41 @@ wire::Report foretold(bool overdue) {
   f->set_next_share(1);
   f->set_overdue(overdue);
   return r;
+}
+
+// Reports that list the parts of the partition: rows are of it, and v leads to the newest slices.
+wire::Report partitioned(const SyntheticRun& run, double at_s) {
+  wire::Report r = synthetic_report(run, at_s);
+  std::mt19937_64 rng(3);
+  const wire::Report other = support::report_of(support::random_view(rng, {12, 60, 5, 4, 0.95}));
+  *r.mutable_nodes() = other.nodes();
+  *r.mutable_states() = other.states();
+  *r.mutable_spatiotemporal() = other.spatiotemporal();
+  r.mutable_spatiotemporal()->set_p(0.02);
+  return r;
+}
+
+TEST(RenderGolden, Partition80x24) {
+  const wire::Report r = partitioned({}, 20);
+  expect_golden("partition_80x24", joined(render(r, view_of(80, 24), now_of(r))));
+}
+
+TEST(RenderGolden, Partition200x50) {
+  const wire::Report r = partitioned({}, 20);
+  expect_golden("partition_200x50", joined(render(r, view_of(200, 50), now_of(r))));
+}
+
+TEST(Render, TheBarsOfTheNewestSlicesAreThereWhereTheyAreWantedOrThereIsNoPartition) {
+  const wire::Report r = partitioned({}, 20);
+  View view = view_of(80, 24);
+  EXPECT_THAT(joined(render(r, view, now_of(r))),
+              testing::HasSubstr("optimal partition of the newest 6.0 s"));
+  view.bars = true;
+  EXPECT_THAT(joined(render(r, view, now_of(r))), testing::HasSubstr("newest slices"));
+  view.bars = false;
+  wire::Report without = r;
+  without.mutable_spatiotemporal()->clear_parts();
+  EXPECT_THAT(joined(render(without, view, now_of(r))), testing::HasSubstr("newest slices"));
 }
 
 TEST(RenderGolden, Foretold100x24) {
