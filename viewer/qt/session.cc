@@ -13,7 +13,8 @@ namespace margay::viewer {
 namespace {
 
 constexpr int kMostAlerts = 256;
-constexpr int kMostAsked = 2;    // questions a second, by following
+constexpr int kMostAsked = 2;        // questions a second, by following
+constexpr int kMostAskedAgain = 20;  // for what the archive has not yet
 constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
 constexpr int kCurveAgain = 2000;  // ms, after a daemon had none
 // What else of a question may come later: a p, a token of more digits.
@@ -254,6 +255,13 @@ void Session::answered(const ViewPtr& data) {
     return;
   }
   show(data);
+  if (lacks_the_newest(*data) && asked_again_ < kMostAskedAgain) {
+    ++asked_again_;
+    due_ = true;
+    waiting_ = false;
+    emit standing_changed();
+    return ask_if_due();
+  }
   if (data->question.curve() && curve_took_.isValid()) rest_from_curves();
   // The temporal overview is of the same stretch at the same p: the same question, once more.
   scene::Subject alike = of_the_picture();
@@ -264,6 +272,13 @@ void Session::answered(const ViewPtr& data) {
   temporal_asked_ = alike;
   temporal_token_ = link_->next_token();
   link_->ask(scene::question_of(alike, temporal_token_, false));
+}
+
+// What a report has shown comes into the archive with the next commit.
+bool Session::lacks_the_newest(const scene::ViewData& answer) const {
+  const std::optional<scene::TimeRange>& asked = history_.now().time;
+  return report_ && asked && asked->to.value <= report_->watermark_ns() &&
+         asked->to.value - answer.range().to.value >= report_->slice_ns();
 }
 
 void Session::temporal_is_there() {
@@ -325,6 +340,7 @@ void Session::make_rows() {
 void Session::moved(const std::optional<scene::TimeRange>& before) {
   const auto& now = history_.now().time;
   if (now != before) shown_ = now;
+  asked_again_ = 0;
   ask();
   emit view_changed();
 }

@@ -151,6 +151,7 @@ class Session : public QObject {
   void show_target();
   void answered(const ViewPtr& data);
   void temporal_is_there();
+  bool lacks_the_newest(const scene::ViewData& answer) const;
   void reported();
   void make_rows();
   void learn(const std::vector<scene::State>& states);
@@ -175,6 +176,7 @@ class Session : public QObject {
   std::int64_t asked_slice_ = -1;
   std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan
+  int asked_again_ = 0;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;

@@ -93,6 +93,37 @@ TEST(LivePicture, WithoutPartsInTheReportItIsAskedFor) {
   EXPECT_TRUE(a.session.waiting());
 }
 
+// A report is ahead of the archive by a commit: whoever comes back to a picture of one sees all of it in the
+// end.
+TEST(LivePicture, ThatIsComeBackToIsAskedForUntilTheArchiveHasAllOfIt) {
+  Attached a;
+  wire::Report r = at(100);
+  r.set_watermark_ns(101 * kSlice);
+  a.take(r);
+  a.session.hold(true);
+  a.session.zoom_to({TimeNs(80 * kSlice), TimeNs(90 * kSlice)});
+  a.session.back();
+  ASSERT_EQ(a.session.subject().time->to, TimeNs(101 * kSlice));
+  const auto answer = [&](std::int64_t slices) {
+    scene::SmallView so_far;
+    wire::ViewAnswer& raw = so_far.build.raw();
+    raw.set_token(a.link.next_token() - 1);
+    raw.mutable_question()->set_from_ns(61 * kSlice);
+    raw.mutable_question()->set_to_ns((61 + slices) * kSlice);  // what is there
+    const int boundaries = raw.boundaries_size();
+    for (int i = 0; i < boundaries; ++i)
+      raw.set_boundaries(i, 61 * kSlice + slices * kSlice * i / (boundaries - 1));
+    const std::uint64_t next = a.link.next_token() + 1;
+    emit a.link.answered(std::make_shared<const scene::ViewData>(so_far.data()));
+    return a.link.next_token() - next;  // asked since: each takes a token
+  };
+  EXPECT_EQ(answer(39), 0u) << "its temporal partition is not asked for";
+  EXPECT_FALSE(a.session.waiting());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return a.session.waiting(); }, 60'000));
+  EXPECT_GT(answer(40), 0u);
+  EXPECT_EQ(a.session.data().range().to, TimeNs(101 * kSlice));
+}
+
 // Its curve comes by itself, and moves no picture.
 TEST(LivePicture, TheCurveComesBesideIt) {
   Attached a;

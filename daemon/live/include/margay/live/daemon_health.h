@@ -14,8 +14,8 @@ class DaemonHealth {
  public:
   DaemonHealth(const Options& options, const Exchange& exchange, const Clock& clock);
 
-  // What the ingest says of itself, newest. The first was said before any message was taken: the verdict is on
-  // what has grown since.
+  // What the ingest says of itself, newest. The first was said before any message was taken: the verdict is
+  // on what has grown since.
   void take(std::shared_ptr<const Standing> standing);
   const Standing* standing() const { return standing_.get(); }
   // What the ingest said, what `set` knows, what the process uses; and the verdict. `over`: the run is.
