@@ -120,6 +120,15 @@ function(margay_library NAME)
   endif()
 endfunction()
 
+# margay_rows(OUT TABLE.def MACRO): the names of a table's rows, MACRO(name, ...). Who adds a row adds no line anywhere else:
+# the sources of what can be extended come from here.
+function(margay_rows OUT TABLE MACRO)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TABLE})
+  file(STRINGS ${TABLE} rows REGEX "^${MACRO}\\(")
+  list(TRANSFORM rows REPLACE "^${MACRO}\\(([a-z0-9_]+).*$" "\\1")
+  set(${OUT} ${rows} PARENT_SCOPE)
+endfunction()
+
 # What the sanitizer presets build and run: of address and undefined behaviour the tests that need no other
 # program, of threads those among them in which more than one thread of ours runs.
 add_custom_target(unit_tests)

@@ -26,6 +26,10 @@ QString percent(double share) {
 
 }  // namespace
 
+View* make_overview(Session& session, QWidget* parent) {
+  return new Overview(session, parent);
+}
+
 Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);

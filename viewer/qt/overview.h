@@ -20,7 +20,6 @@ class Overview : public View {
 
  public:
   explicit Overview(Session& session, QWidget* parent = nullptr);
-  QString name() const override { return tr("Overview"); }
   QStringList mouse() const override;
   QString save(const QString& path, const QString& title) override;
   // Everything about an aggregate, as rich text.

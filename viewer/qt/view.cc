@@ -2,15 +2,18 @@
 
 namespace margay::viewer {
 
-ViewStack::ViewStack(QWidget* parent) : QTabWidget(parent) {
+#define MARGAY_VIEW(name, title) View* make_##name(Session& session, QWidget* parent);
+#include "views.def"
+#undef MARGAY_VIEW
+
+ViewStack::ViewStack(Session& session, QWidget* parent) : QTabWidget(parent) {
   setDocumentMode(true);
   setTabBarAutoHide(true);
   // Who goes to the pages with the keyboard goes to the one that is seen.
   connect(this, &QTabWidget::currentChanged, this, [this] { setFocusProxy(currentWidget()); });
-}
-
-void ViewStack::add(View* view) {
-  addTab(view, view->name());
+#define MARGAY_VIEW(name, title) addTab(make_##name(session, this), tr(title));
+#include "views.def"
+#undef MARGAY_VIEW
 }
 
 View* ViewStack::current() const {

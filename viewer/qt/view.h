@@ -1,5 +1,5 @@
 // A way of looking at the run: a page of the window. The overview is one; a Gantt chart, a treemap, a
-// topology and a comparison are to be others, and need no more than this.
+// topology and a comparison are to be others, and need no more than this and a row of views.def.
 //
 // All views show one session: its stretch of time, node, filter, selection, folds and colours (session.h).
 // A view that changes one of them changes it there, and is told of every change by the session's signals as
@@ -22,8 +22,6 @@ class View : public QWidget {
 
  public:
   explicit View(Session& session, QWidget* parent = nullptr) : QWidget(parent), session_(session) {}
-  // A word for its tab.
-  virtual QString name() const = 0;
   // What the mouse does in it, for the list of keys: "what is done|what comes of it".
   virtual QStringList mouse() const = 0;
   // Writes what it shows, in the kind of file that the path's ending says. A sentence that names the path, or
@@ -34,13 +32,12 @@ class View : public QWidget {
   Session& session_;
 };
 
-// The pages. With one of them there are no tabs.
+// The pages, as views.def has them. With one of them there are no tabs.
 class ViewStack : public QTabWidget {
   Q_OBJECT
 
  public:
-  explicit ViewStack(QWidget* parent = nullptr);
-  void add(View* view);
+  explicit ViewStack(Session& session, QWidget* parent = nullptr);
   // The page that is seen; null if there is none.
   View* current() const;
 };

@@ -89,9 +89,8 @@ void Window::make_middle() {
   column->setSpacing(0);
   banner_ = new Banner(middle);
   filters_ = new FilterBar(session_, middle);
-  views_ = new ViewStack(middle);
-  overview_ = new Overview(session_, views_);
-  views_->add(overview_);
+  views_ = new ViewStack(session_, middle);
+  overview_ = views_->findChild<Overview*>();
   column->addWidget(banner_);
   column->addWidget(filters_);
   column->addWidget(views_, 1);
