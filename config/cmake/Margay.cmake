@@ -69,7 +69,7 @@ option(MARGAY_UNITY "Compile sources in batches" ON)
 set(common_headers <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <cstdint> <cstdio> <cstring> <deque>
   <fstream> <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>
   <unordered_map> <utility> <vector>)
-file(WRITE ${CMAKE_BINARY_DIR}/nothing.cc "")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/nothing.cc CONTENT "")  # the same file stays as it is
 set(margay_compiles_headers OFF)
 if(MARGAY_UNITY AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT MARGAY_SANITIZE)
   set(margay_compiles_headers ON)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "margay/sinks/settings.h"
 #include "text.h"
 
 namespace margay::sinks {
@@ -25,6 +26,12 @@ std::string alertname(alert::Kind kind) {
     upper = false;
   }
   return name;
+}
+
+// Everything below the base, which may end with a slash.
+std::string alerts_url(std::string base) {
+  while (base.ends_with('/')) base.pop_back();
+  return base + "/api/v2/alerts";
 }
 
 }  // namespace
@@ -105,6 +112,15 @@ void AlertmanagerSink::remember(const Notice& notice) {
 void AlertmanagerSink::forget(const std::string& id) {
   std::erase_if(open_, [&](const Notice& n) { return n.alert.id == id; });
   if (open_.empty()) repeat_at_ = kNever;
+}
+
+bool wants_alertmanager(const Settings& s) {
+  return !s.alertmanager.empty();
+}
+Result<std::unique_ptr<Sink>> make_alertmanager(const Settings& s, const Clock& clock) {
+  auto post = HttpPost::make({alerts_url(s.alertmanager), s.alertmanager_headers, s.ca_file, s.time_limit});
+  if (!post) return tl::unexpected(post.error());
+  return std::make_unique<AlertmanagerSink>(std::move(*post), clock);
 }
 
 }  // namespace margay::sinks

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "margay/sinks/settings.h"
 #include "text.h"
 
 namespace margay::sinks {
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLongestValue = 4096;
 constexpr std::size_t kMostSaid = 300;
-constexpr std::size_t kMostListed = 64;
+constexpr std::size_t kMostCausesListed = 64;
 constexpr int kReadsARound = 64;  // 1 MiB, the most that a pipe may be made to hold
 
 bool may_run(const std::string& path) {
@@ -74,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> alert_environment(const Notice&
       {"RUN", a.run},
       {"NODE", n.node},
       {"PHASE", a.phase},
-      {"LIKELY_CAUSE", listed(a.likely_cause, kMostListed)},
+      {"LIKELY_CAUSE", listed(a.likely_cause, kMostCausesListed)},
       {"MESSAGE", a.message},
       {"BEGIN", rfc3339(n.began)},
       {"END", n.end ? rfc3339(*n.end) : ""},
@@ -208,6 +209,15 @@ void CommandSink::cut(TimeNs now) {
 
 void CommandSink::signal_group(int signal) const {
   ::kill(-pid_, signal);
+}
+
+bool wants_command(const Settings& s) {
+  return !s.command.empty();
+}
+Result<std::unique_ptr<Sink>> make_command(const Settings& s, const Clock&) {
+  auto sink = CommandSink::make(s.command);
+  if (!sink) return tl::unexpected(sink.error());
+  return std::move(*sink);
 }
 
 }  // namespace margay::sinks

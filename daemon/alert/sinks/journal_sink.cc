@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "margay/sinks/settings.h"
 #include "text.h"
 
 namespace margay::sinks {
@@ -90,6 +91,13 @@ void JournalSink::begin(const Notice& notice, TimeNs) {
 
 std::optional<Outcome> JournalSink::progress(TimeNs) {
   return std::exchange(done_, std::nullopt);
+}
+
+bool wants_journal(const Settings& s) {
+  return s.journal;
+}
+Result<std::unique_ptr<Sink>> make_journal(const Settings&, const Clock&) {
+  return std::make_unique<JournalSink>();
 }
 
 }  // namespace margay::sinks

@@ -3,50 +3,25 @@
 #include <algorithm>
 #include <iterator>
 
-#include "alertmanager_sink.h"
-#include "command_sink.h"
-#include "journal_sink.h"
-#include "webhook_sink.h"
-
 namespace margay::sinks {
+
+#define MARGAY_SINK(name)               \
+  bool wants_##name(const Settings& s); \
+  Result<std::unique_ptr<Sink>> make_##name(const Settings& s, const Clock& clock);
+#include "sinks.def"
+#undef MARGAY_SINK
+
 namespace {
 
-// Everything below the base, which may end with a slash.
-std::string alerts_url(std::string base) {
-  while (base.ends_with('/')) base.pop_back();
-  return base + "/api/v2/alerts";
-}
-
-Result<std::unique_ptr<Sink>> command(const Settings& s, const Clock&) {
-  auto sink = CommandSink::make(s.command);
-  if (!sink) return tl::unexpected(sink.error());
-  return std::move(*sink);
-}
-Result<std::unique_ptr<Sink>> webhook(const Settings& s, const Clock&) {
-  auto post = HttpPost::make({s.webhook, s.webhook_headers, s.ca_file, s.time_limit});
-  if (!post) return tl::unexpected(post.error());
-  return std::make_unique<WebhookSink>(std::move(*post));
-}
-Result<std::unique_ptr<Sink>> alertmanager(const Settings& s, const Clock& clock) {
-  auto post = HttpPost::make({alerts_url(s.alertmanager), s.alertmanager_headers, s.ca_file, s.time_limit});
-  if (!post) return tl::unexpected(post.error());
-  return std::make_unique<AlertmanagerSink>(std::move(*post), clock);
-}
-Result<std::unique_ptr<Sink>> journal(const Settings&, const Clock&) {
-  return std::make_unique<JournalSink>();
-}
-
-// Every sink: the key that asks for it, whether these settings do, and how it is made then.
 struct Row {
   const char* key;
   bool (*wanted)(const Settings&);
   Result<std::unique_ptr<Sink>> (*make)(const Settings&, const Clock&);
 };
 constexpr Row kSinks[] = {
-    {"alerts.command", [](const Settings& s) { return !s.command.empty(); }, command},
-    {"alerts.webhook", [](const Settings& s) { return !s.webhook.empty(); }, webhook},
-    {"alerts.alertmanager", [](const Settings& s) { return !s.alertmanager.empty(); }, alertmanager},
-    {"alerts.journal", [](const Settings& s) { return s.journal; }, journal},
+#define MARGAY_SINK(name) {"alerts." #name, wants_##name, make_##name},
+#include "sinks.def"
+#undef MARGAY_SINK
 };
 
 }  // namespace

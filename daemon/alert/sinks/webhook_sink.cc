@@ -1,5 +1,6 @@
 #include "webhook_sink.h"
 
+#include "margay/sinks/settings.h"
 #include "text.h"
 
 namespace margay::sinks {
@@ -17,6 +18,15 @@ std::optional<Outcome> WebhookSink::progress(TimeNs) {
 }
 void WebhookSink::cut(TimeNs) {
   post_.cut();
+}
+
+bool wants_webhook(const Settings& s) {
+  return !s.webhook.empty();
+}
+Result<std::unique_ptr<Sink>> make_webhook(const Settings& s, const Clock&) {
+  auto post = HttpPost::make({s.webhook, s.webhook_headers, s.ca_file, s.time_limit});
+  if (!post) return tl::unexpected(post.error());
+  return std::make_unique<WebhookSink>(std::move(*post));
 }
 
 }  // namespace margay::sinks

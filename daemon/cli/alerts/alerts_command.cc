@@ -6,6 +6,7 @@
 
 #include "alerts_output.h"
 #include "archive/archive_facts.h"
+#include "command.h"
 #include "evidence.h"
 #include "margay/text/text.h"
 
@@ -121,6 +122,10 @@ void add_alerts_command(CLI::App& command, AlertsRequest& r) {
 int alerts_command(const AlertsRequest& r) {
   if (handle_parsed(r.handle)) return handle_command(r.handle);
   return r.list->parsed() ? list(r) : show(r);
+}
+
+Declare declare_alerts() {
+  return declare(add_alerts_command, alerts_command);
 }
 
 }  // namespace margay::app

@@ -8,6 +8,7 @@
 
 #include "archive_change.h"
 #include "archive_output.h"
+#include "command.h"
 #include "margay/base/text.h"
 #include "margay/text/text.h"
 
@@ -94,6 +95,10 @@ int archive_command(const ArchiveRequest& r) {
   if (r.compact->parsed()) return compact_command(r);
   if (r.remove->parsed()) return remove_command(r);
   return verify(r);
+}
+
+Declare declare_archive() {
+  return declare(add_archive_command, archive_command);
 }
 
 }  // namespace margay::app

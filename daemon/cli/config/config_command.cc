@@ -1,14 +1,21 @@
-#include "config_command.h"
-
+// `margay config`: the configuration file with every key explained; or, with --check, whether a file is
+// right.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
+#include <string>
 
+#include "command.h"
 #include "margay/settings/command_options.h"
 #include "margay/settings/config.h"
 #include "margay/text/text.h"
 
 namespace margay::app {
 namespace {
+
+struct ConfigRequest {
+  std::optional<std::string> check;  // file; nothing: print the defaults
+};
 
 constexpr std::size_t kLongestSentence = 2000;  // columns
 
@@ -24,8 +31,6 @@ std::vector<std::string> problems_here(const std::string& path) {
   return {config::place_of(path, sentence.substr(0, sentence.find(':'))) + ": " + sentence};
 }
 
-}  // namespace
-
 void add_config_command(CLI::App& command, ConfigRequest& r) {
   command.description(
       "Print the configuration file with every key, its default and its meaning; or check a file.\n\n"
@@ -37,6 +42,7 @@ void add_config_command(CLI::App& command, ConfigRequest& r) {
                      "headers, certificates), and start nothing");
 }
 
+// The exit code: 0; 2 where the file is not right, and all that is wrong is said on stderr, one a line.
 int config_command(const ConfigRequest& r) {
   if (!r.check) {
     std::fputs(config::default_text().c_str(), stdout);
@@ -49,6 +55,12 @@ int config_command(const ConfigRequest& r) {
   if (!problems.empty()) return 2;
   std::printf("%s: ok\n", said(*r.check).c_str());
   return 0;
+}
+
+}  // namespace
+
+Declare declare_config() {
+  return declare(add_config_command, config_command);
 }
 
 }  // namespace margay::app

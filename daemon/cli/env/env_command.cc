@@ -1,14 +1,21 @@
-#include "env_command.h"
-
+// `margay env`: a shell whose jobs report to a daemon that was started by hand.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string>
 
 #include "ask_daemon.h"
+#include "command.h"
 #include "margay/process/installation.h"
+#include "margay/transport/local_user.h"
 #include "run/preload.h"
 #include "shell_words.h"
 
 namespace margay::app {
+namespace {
+
+struct EnvRequest {
+  std::string run;  // "": the newest
+};
 
 void add_env_command(CLI::App& command, EnvRequest& r) {
   command.description(
@@ -17,6 +24,8 @@ void add_env_command(CLI::App& command, EnvRequest& r) {
   command.add_option("run", r.run, "the run (default: the newest)");
 }
 
+// Prints lines for a shell. The exit code: 0; 3 if no such run is live; 1 where a part of Margay is missing.
+// What went wrong is said on stderr.
 int env_command(const EnvRequest& r) {
   auto directory = choose_run(r.run);
   if (!directory) return say_error(directory.error());
@@ -32,6 +41,12 @@ int env_command(const EnvRequest& r) {
   std::printf("export MARGAY_RUN_DIR=%s\n", shell_word(transport::shared_memory_of(*directory)).c_str());
   std::printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"%s\n", shell_word(preload->path()).c_str());
   return 0;
+}
+
+}  // namespace
+
+Declare declare_env() {
+  return declare(add_env_command, env_command);
 }
 
 }  // namespace margay::app

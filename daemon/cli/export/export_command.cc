@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "command.h"
 #include "export_parts.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
@@ -145,6 +146,10 @@ int export_command(const ExportRequest& given) {
   const Status s = r.format == "paje" ? exporting::write_paje(job, r.output) : write_csv(job);
   if (job.progress) std::fputs("\r\033[K", stderr);
   return s ? 0 : complain(s.error().message);
+}
+
+Declare declare_export() {
+  return declare(add_export_command, export_command);
 }
 
 }  // namespace margay::app

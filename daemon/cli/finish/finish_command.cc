@@ -1,11 +1,17 @@
-#include "finish_command.h"
-
+// `margay finish`: the end of a run whose daemon was started by hand.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "ask_daemon.h"
+#include "command.h"
 #include "margay/wire/columns.h"
 
 namespace margay::app {
+namespace {
+
+struct FinishRequest {
+  Where where;
+};
 
 void add_finish_command(CLI::App& command, FinishRequest& r) {
   command.description(
@@ -15,6 +21,8 @@ void add_finish_command(CLI::App& command, FinishRequest& r) {
   add_where(command, r.where);
 }
 
+// The exit code: 0; 3 if no such run is live; 1 if its daemon does not answer. What went wrong is said on
+// stderr.
 int finish_command(const FinishRequest& r) {
   wire::ControlRequest request;
   request.set_version(wire::kWireVersion);
@@ -24,6 +32,12 @@ int finish_command(const FinishRequest& r) {
   if (!reply) return say_error(reply.error());
   std::printf("%s\n", reply->summary_json().c_str());
   return 0;
+}
+
+}  // namespace
+
+Declare declare_finish() {
+  return declare(add_finish_command, finish_command);
 }
 
 }  // namespace margay::app

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 
+#include "command.h"
 #include "import_output.h"
 #include "margay/settings/units.h"
 #ifdef MARGAY_LTTNG
@@ -275,6 +276,10 @@ int import_command(const ImportRequest& r) {
   if (!done) return complain(done.error());
   if (!r.quiet) std::fputs((r.json ? done_json(*done) : done_text(*done)).c_str(), stdout);
   return 0;
+}
+
+Declare declare_import() {
+  return declare(add_import_command, import_command);
 }
 
 }  // namespace margay::app

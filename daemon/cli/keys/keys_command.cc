@@ -1,14 +1,22 @@
-#include "keys_command.h"
-
+// `margay keys`: the directory of keys of a daemon that listens on the network (proto/SECURITY.md).
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <string>
 
+#include "command.h"
 #include "margay/transport/key_holders.h"
 
 namespace margay::app {
 namespace {
+
+struct KeysRequest {
+  CLI::App *init = nullptr, *add = nullptr, *ls = nullptr, *revoke = nullptr, *rotate = nullptr,
+           *retire = nullptr, *trust = nullptr;
+  std::string dir, name, role, out, key;
+  bool json = false, begin = false, finish = false;
+};
 
 namespace t = margay::transport;
 
@@ -63,8 +71,6 @@ int trust(const KeysRequest& r) {
   return done(t::trust_server(r.dir, keys.front()), r.dir + ": knows that key of the daemon");
 }
 
-}  // namespace
-
 void add_keys_command(CLI::App& command, KeysRequest& r) {
   command.description(
       "Who may reach a daemon from other machines (proto/SECURITY.md).\n\n"
@@ -111,6 +117,7 @@ void add_keys_command(CLI::App& command, KeysRequest& r) {
   r.trust->allow_extras();
 }
 
+// The exit code; what went wrong is said on stderr. REQUIRES: the request was parsed.
 int keys_command(const KeysRequest& r) {
   const std::string file = r.out.empty() ? r.name + ".key" : r.out;
   const std::string carry = file + ": carry it to the client, readable for nobody else";
@@ -132,6 +139,12 @@ int keys_command(const KeysRequest& r) {
       stderr,
       "margay: keys rotate: give the name of a client, or --begin or --finish for the daemon's key\n");
   return 2;
+}
+
+}  // namespace
+
+Declare declare_keys() {
+  return declare(add_keys_command, keys_command);
 }
 
 }  // namespace margay::app

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "command.h"
 #include "margay/query/zoom.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
@@ -342,6 +343,10 @@ int partition_command(const PartitionRequest& r) {
   if (std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0) return 0;
   std::perror("margay: partition: writing");
   return kTrouble;
+}
+
+Declare declare_partition() {
+  return declare(add_partition_command, partition_command);
 }
 
 }  // namespace margay::app

@@ -1,23 +1,29 @@
-#include "render_command.h"
-
+// `margay render`: a picture of a run, made by margay-viewer, which lies beside this program where Qt was
+// there when Margay was built.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
+#include "command.h"
+#include "margay/command/picture_options.h"
 #include "margay/process/installation.h"
 
 namespace margay::app {
 namespace {
 
+struct RenderRequest {
+  command::PictureOptions picture;
+  std::string file;  // .png, .svg or .csv
+};
+
 int complain(const std::string& sentence) {
   std::fprintf(stderr, "margay: %s\n", sentence.c_str());
   return 2;
 }
-
-}  // namespace
 
 void add_render_command(CLI::App& command, RenderRequest& r) {
   command.description(
@@ -37,6 +43,7 @@ void add_render_command(CLI::App& command, RenderRequest& r) {
   command.add_option("-o,--output", r.file, "the file, by its ending: .png, .svg, .csv")->required();
 }
 
+// Becomes margay-viewer; returns only where that cannot be: 2, and the reason on stderr.
 int render_command(const RenderRequest& r) {
   const auto viewer = find_program("bin/margay-viewer");
   if (!viewer)
@@ -49,6 +56,12 @@ int render_command(const RenderRequest& r) {
   argv.push_back(nullptr);
   ::execv(viewer->c_str(), argv.data());
   return complain(*viewer + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+Declare declare_render() {
+  return declare(add_render_command, render_command);
 }
 
 }  // namespace margay::app

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "command.h"
 #include "import/import_command.h"
 #include "margay/alert/jsonl_sink.h"
 #include "margay/analysis/detector_settings.h"
@@ -429,6 +430,10 @@ int replay_command(const ReplayRequest& r) {
   inside.slice.clear();
   inside.op.clear();
   return replay_archive(inside);
+}
+
+Declare declare_replay() {
+  return declare(add_replay_command, replay_command);
 }
 
 }  // namespace margay::app

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "closing.h"
+#include "command.h"
 #include "end_wait.h"
 #include "helper.h"
 #include "job_signals.h"
@@ -588,6 +589,10 @@ int run_command(const RunRequest& request) {
   JobSignals signals;
   Run run(request, std::move(options), std::move(*installation), signals);
   return run();
+}
+
+Declare declare_run() {
+  return declare(add_run_command, run_command);
 }
 
 }  // namespace margay::app

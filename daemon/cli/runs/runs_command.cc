@@ -1,22 +1,32 @@
-#include "runs_command.h"
-
+// `margay runs`: the runs that are live.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "ask_daemon.h"
+#include "command.h"
 #include "margay/text/text.h"
 #include "margay/transport/local_user.h"
 
 namespace margay::app {
+namespace {
+
+struct RunsRequest {};
 
 void add_runs_command(CLI::App& command, RunsRequest&) {
   command.description("The names of the runs that are live, newest first.");
   add_trust_user(command);
 }
 
+// The exit code: 0.
 int runs_command(const RunsRequest&) {
   for (const auto& run : transport::list_runs()) std::puts(terminal::printable(run, true, 300).c_str());
   return 0;
+}
+
+}  // namespace
+
+Declare declare_runs() {
+  return declare(add_runs_command, runs_command);
 }
 
 }  // namespace margay::app

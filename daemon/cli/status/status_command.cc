@@ -1,15 +1,21 @@
-#include "status_command.h"
-
+// `margay status`: how a run stands, asked of its daemon.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 
+#include "ask_daemon.h"
+#include "command.h"
 #include "margay/terminal/status.h"
 #include "margay/text/text.h"
 #include "margay/wire/columns.h"
 
 namespace margay::app {
 namespace {
+
+struct StatusRequest {
+  Where where;
+  bool json = false, check = false;
+};
 
 // For scripts and monitoring: 0 healthy, 1 degraded, 2 not reachable, and one line that says so.
 int check(const wire::Report& report) {
@@ -21,8 +27,6 @@ int check(const wire::Report& report) {
               terminal::printable(sentence, true, 1000).c_str());
   return healthy ? 0 : 1;
 }
-
-}  // namespace
 
 void add_status_command(CLI::App& command, StatusRequest& r) {
   command.description(
@@ -37,6 +41,8 @@ void add_status_command(CLI::App& command, StatusRequest& r) {
       ->excludes(json);
 }
 
+// The exit code: 0; 3 if no such run is live; 1 if its daemon does not answer. Of --check: 0 healthy, 1
+// degraded, 2 not reachable. What went wrong is said on stderr.
 int status_command(const StatusRequest& r) {
   wire::ControlRequest request;
   request.set_version(wire::kWireVersion);
@@ -51,6 +57,12 @@ int status_command(const StatusRequest& r) {
       r.json ? terminal::status_json(reply->report()) + "\n" : terminal::status_text(reply->report());
   std::fputs(text.c_str(), stdout);
   return 0;
+}
+
+}  // namespace
+
+Declare declare_status() {
+  return declare(add_status_command, status_command);
 }
 
 }  // namespace margay::app

@@ -1,10 +1,17 @@
-#include "watch_command.h"
-
+// `margay watch`: the live view of a run in this terminal.
 #include <CLI/CLI.hpp>
 
+#include "ask_daemon.h"
+#include "command.h"
 #include "margay/terminal/watch.h"
 
 namespace margay::app {
+namespace {
+
+struct WatchRequest {
+  Where where;
+  bool exit_at_end = false;
+};
 
 void add_watch_command(CLI::App& command, WatchRequest& r) {
   command.description(
@@ -15,6 +22,7 @@ void add_watch_command(CLI::App& command, WatchRequest& r) {
   command.add_flag("--exit-at-end", r.exit_at_end, "leave when the run ends");
 }
 
+// The exit code: that of terminal::watch(); 3 if no such run is live, which is said on stderr.
 int watch_command(const WatchRequest& r) {
   terminal::WatchOptions options;
   options.connect = r.where.endpoint;
@@ -27,6 +35,12 @@ int watch_command(const WatchRequest& r) {
   options.exit_at_end = r.exit_at_end;
   options.view = terminal::view_for_terminal();
   return terminal::watch(options);
+}
+
+}  // namespace
+
+Declare declare_watch() {
+  return declare(add_watch_command, watch_command);
 }
 
 }  // namespace margay::app
