@@ -271,7 +271,7 @@ Status ArchiveWriter::on_records(LeafIndex leaf, std::span<const EventRecord> re
   Impl& i = *impl_;
   if (leaf.value >= i.leaves.size())
     return fail(ErrorCode::kInvalidArgument,
-                "records of leaf " + std::to_string(leaf.value) + ", which was not told");
+                "records of leaf " + std::to_string(leaf.value) + ", which was not announced");
   Impl::LeafPart& part = i.leaves[leaf.value];
   for (const EventRecord& r : records) {
     const TimeNs t(r.time_ns);
@@ -309,7 +309,7 @@ Status ArchiveWriter::Impl::apply(LeafPart& part, LeafIndex leaf, const EventRec
   const slicer::Carried carried{r.bytes, r.peer != MARGAY_NO_PEER};
   if (names_a_state(r.kind) && r.state >= names.size())
     return fail(ErrorCode::kInvalidArgument,
-                "a record with the name " + std::to_string(r.state) + ", which was not told");
+                "a record with the name " + std::to_string(r.state) + ", which was not announced");
   switch (r.kind) {
     case MARGAY_ENTER:
       slicer.enter(leaf, names[r.state], t, carried);

@@ -39,12 +39,12 @@ void tell(const std::string& name, const CaptureCounts& c, const ReadOptions& op
   const auto say = [&](std::uint64_t n, const char* what) {
     if (n > 0 && options.problem) options.problem(name + ": " + grouped(n) + " " + what);
   };
-  say(c.cut_off, "bytes at the end are a part of a message; what is before them was read");
-  say(c.undecodable, "messages do not decode, and were left out");
-  say(c.foreign, "messages are of another run or version, and were left out");
-  say(c.nameless, "messages are of sources that had not said who they are, and were left out");
-  say(c.rejected, "records make no sense, and were left out");
-  say(c.lost, "records were lost on the way; what they hid is Unknown");
+  say(c.cut_off, "bytes at the end are an incomplete message; all before them was read");
+  say(c.undecodable, "messages cannot be decoded and were left out");
+  say(c.foreign, "messages are of another run or version and were left out");
+  say(c.nameless, "messages are of sources that have not introduced themselves and were left out");
+  say(c.rejected, "records are invalid and were left out");
+  say(c.lost, "records were lost; the time that they would describe is Unknown");
 }
 
 }  // namespace

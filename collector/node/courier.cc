@@ -12,14 +12,14 @@ void Courier::send(Outbox& outbox) {
   dial_.look();
   if (dial_.refused() != shut_out_) {  // said once; it is tried again, and the records wait
     shut_out_ = dial_.refused();
-    log::error(shut_out_.empty() ? endpoint_ + ": lets us in now" : shut_out_);
+    log::error(shut_out_.empty() ? endpoint_ + ": the daemon accepts this connection now" : shut_out_);
   }
   if (outbox.refused() != refused_) {
     refused_ = outbox.refused();
     if (refused_.empty())
-      log::info("the collector listens again");
+      log::info("the daemon accepts events again");
     else
-      log::error("the collector refuses: " + refused_);
+      log::error("the daemon refuses events: " + refused_);
   }
 }
 

@@ -182,7 +182,7 @@ Result<SegmentReader> SegmentReader::open_untrusted(const std::string& path) {
   const auto why_not = [&]() -> Error {
     if (fstat(fd, &st) != 0) return {ErrorCode::kIo, std::strerror(errno)};
     if (!S_ISREG(st.st_mode)) return {ErrorCode::kCorrupt, "not a file"};
-    if (st.st_uid != geteuid()) return {ErrorCode::kInvalidArgument, "belongs to somebody else"};
+    if (st.st_uid != geteuid()) return {ErrorCode::kInvalidArgument, "belongs to another user"};
     if (st.st_size == 0) return {ErrorCode::kUnavailable, "is being made"};
     if (st.st_size != static_cast<off_t>(probe::kFileBytes))
       return {ErrorCode::kCorrupt, "has " + std::to_string(st.st_size) + " bytes, should have " +

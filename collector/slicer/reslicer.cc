@@ -260,7 +260,7 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
 Status Reslicer::take(LeafIndex index, std::span<const EventRecord> records) {
   if (index.value >= leaves_.size())
     return fail(ErrorCode::kInvalidArgument,
-                "records of leaf " + std::to_string(index.value) + ", which was not told");
+                "records of leaf " + std::to_string(index.value) + ", which was not announced");
   Leaf& leaf = leaves_[index.value];
   if (leaf.stride < columns_.size())
     if (Status ok = widen(leaf); !ok) return ok;
@@ -270,7 +270,7 @@ Status Reslicer::take(LeafIndex index, std::span<const EventRecord> records) {
   if (greatest > 0 && greatest >= names_.size() - 1)
     return fail(ErrorCode::kInvalidArgument, "a record of leaf " + std::to_string(index.value) +
                                                  " has name " + std::to_string(greatest) +
-                                                 ", which was not told");
+                                                 ", which was not announced");
   records_ += records.size();
   switch (options_.op.measure) {
     case Measure::kDuration:

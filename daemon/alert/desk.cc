@@ -96,7 +96,7 @@ Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::s
   auto id = find_id(ids, end_of_id);
   if (!id && id.error().code == ErrorCode::kNotFound)
     return fail(ErrorCode::kNotFound, id.error().message + " fires: " +
-                                          (ids.empty() ? "none does" : "those that do are " + some_of(ids)));
+                                          (ids.empty() ? "none is firing" : "firing are " + some_of(ids)));
   if (!id) return id;
   if (comment.size() > Silence::kLongestComment || by.size() > Silence::kLongestName)
     return fail(ErrorCode::kInvalidArgument, "--comment may have " +
@@ -104,7 +104,7 @@ Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::s
                                                  std::to_string(Silence::kLongestName));
   handling_.acknowledge({*id, wall, by, comment});
   changed();
-  return *id + " is acknowledged: of it, nothing more is sent until it is over";
+  return *id + " is acknowledged: no more updates of it are sent; its end is";
 }
 
 Result<std::string> Desk::unacknowledge(const std::string& end_of_id, TimeNs wall) {
@@ -121,10 +121,10 @@ Result<std::string> Desk::unacknowledge(const std::string& end_of_id, TimeNs wal
   const std::string said = *id + " is not acknowledged any more";
   const auto open = open_.find(*id);
   if (open == open_.end()) return said + "; it is over";
-  if (to_be_told(*id, open->second, wall)) return said + "; how it is now is sent";
+  if (to_be_told(*id, open->second, wall)) return said + "; its present state is sent";
   if (const Silence* s = handling_.silencing(open->second.newest, wall))
-    return said + "; " + s->id + " silences it still";
-  return said + ": when it changes, that is sent again";
+    return said + "; " + s->id + " still silences it";
+  return said + ": changes of it are sent again";
 }
 
 std::size_t Desk::silenced_now(const Silence& s) const {
@@ -149,8 +149,8 @@ Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
   std::size_t free = 0;
   for (const auto& [alert, open] : open_)
     free += matches(*gone, open.newest) && to_be_told(alert, open, wall);
-  if (wall < gone->from) return gone->id + " will not be: it would have silenced " + what(*gone);
-  return gone->id + " is over: it silenced " + what(*gone) +
+  if (wall < gone->from) return gone->id + " is cancelled: it would have silenced " + what(*gone);
+  return gone->id + " has ended: it silenced " + what(*gone) +
          (free > 0 ? "; " + alerts_text(free, "is sent now", "are sent now") : "");
 }
 

@@ -268,7 +268,8 @@ std::string handling_json(const Handling& h, TimeNs wall) {
 
 Result<std::string> find_id(const std::vector<std::string>& ids, std::string_view end) {
   const std::string shown = clean_utf8(end, 100);
-  if (end.empty()) return fail(ErrorCode::kInvalidArgument, "an alert's id, or how it ends, is missing");
+  if (end.empty())
+    return fail(ErrorCode::kInvalidArgument, "give the id of an alert; the end of the id is enough");
   std::vector<const std::string*> fitting;
   for (const std::string& id : ids) {
     if (id == end) return id;

@@ -265,7 +265,7 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
     return who + (n == 1 ? " has" : " have") + " been stopped for " + seconds_text(age) + meanwhile;
   if (incident.by_departure)
     return who + ": " + incident.departs + ", for " + seconds_text(age) + seen_in +
-           (incident.lasts ? "; it is taken for usual by now, and what comes on top of it is told"
+           (incident.lasts ? "; it counts as usual from now on, and only what comes on top of it is reported"
                            : meanwhile);
   const auto& open = column.open(LeafIndex(*incident.culprits.begin()));
   const std::string state = open.state.value < topology_->states.size()

@@ -117,7 +117,7 @@ void Detector::source_alerts(const model::SliceColumn& column, TimeNs watermark,
     a.likely_cause = a.resources;
     a.affected = cover(fresh);
     a.lost_events = lost_since(incident.first);
-    a.message = "nothing has been heard of " + names(fresh) + " for " +
+    a.message = "no events from " + names(fresh) + " for " +
                 std::to_string((now - onset).value / 1'000'000'000) + " s; what they do is unknown";
     out.push_back(a);
     absent_.push_back(std::move(incident));

@@ -21,7 +21,7 @@ void AnalysisFailures::say(const std::string& sentence, TimeNs now) {
 void AnalysisFailures::met(const char* doing, const std::exception& e, TimeNs now) {
   ++failures_;
   try {
-    say(std::string("analysis: an error amid ") + doing + ": " + e.what(), now);
+    say(std::string("analysis: an error in ") + doing + ": " + e.what(), now);
   } catch (const std::bad_alloc&) {
     // It is counted.
   }
@@ -32,12 +32,12 @@ void AnalysisFailures::amid_slice(SliceIndex slice, const std::string& where, co
   ++not_analysed_;
   skipped_.insert(slice);
   if (skipped_.size() > kMostSkipped) skipped_.erase(skipped_.begin());
-  say("analysis: an error amid " + where + ": " + what, now);
+  say("analysis: an error in " + where + ": " + what, now);
 }
 
 void AnalysisFailures::amid(const std::string& where, const std::string& what, TimeNs now) {
   ++failures_;
-  say("analysis: an error amid " + where + ": " + what, now);
+  say("analysis: an error in " + where + ": " + what, now);
 }
 
 void AnalysisFailures::set(observe::Values& v) const {

@@ -208,7 +208,7 @@ void AnalysisStage::ask(std::string_view question, const Client& client) {
   failures_.survive("a question", now, [&] {
     wire::ControlReply reply;
     reply.set_version(wire::kWireVersion);
-    reply.set_error("the daemon met an error of its own amid this question; its log says which");
+    reply.set_error("internal error of the daemon in this query; its log has the details");
     ports_.reply(client, reply);
   });
 }

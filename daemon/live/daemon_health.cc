@@ -45,9 +45,9 @@ void DaemonHealth::set_ingest(bool over, TimeNs now) {
   const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
   values_.set(Id::ingest_stalled, stalled && !over);
   if (stalled)
-    values_.explain(Id::ingest_stalled, "the thread margay-ingest does not go on for " +
+    values_.explain(Id::ingest_stalled, "the thread margay-ingest has made no progress for " +
                                             std::to_string(ingest_pulse_.quiet(now).value / 1'000'000'000) +
-                                            " s now");
+                                            " s");
 }
 
 void DaemonHealth::set_process(TimeNs now) {

@@ -25,9 +25,8 @@ std::optional<std::string> Durability::said() const {
   if (!lost_) return std::nullopt;
   return "the machine went down while store.sync was false: cut " + std::to_string(cut_) +
          " is the last one left, and records acknowledged after it may be missing. Those of agents that "
-         "still "
-         "run are counted as wire_lost; of processes that went down with the machine nobody knows. With "
-         "store.sync = true none would be";
+         "still run are counted as wire_lost; those of processes that went down with the machine are "
+         "unknown. store.sync = true prevents this";
 }
 
 std::optional<store::Blob> Durability::note(bool outstanding) const {

@@ -27,20 +27,20 @@ void say_start(const Options& o, const store::Resume& resume, bool exists, const
             std::to_string(o.limits.sources) + " sources, " + std::to_string(o.limits.leaves) + " leaves, " +
             std::to_string(o.limits.states) + " states");
   if (exists) {
-    log::info("takes up the run at cut " + std::to_string(resume.sequence) + ": " +
+    log::info("continues the run at cut " + std::to_string(resume.sequence) + ": " +
               std::to_string(resume.leaves.size()) + " leaves, " +
               std::to_string(resume.alerts.size() + resume.alerts_left) + " alerts; restart number " +
               std::to_string(o.restarts));
     if (resume.alerts_left + resume.phases_left + resume.signatures_left > 0)
-      log::info("of its past, the oldest stay in the archive (margay alerts ls): " +
+      log::info("the oldest history stays in the archive only (margay alerts ls): " +
                 std::to_string(resume.alerts_left) + " alerts, " + std::to_string(resume.phases_left) +
                 " phase stretches, and what " + std::to_string(resume.signatures_left) +
-                " phases looked like, which get a new name if they come again");
+                " phases looked like: these get a new name if they come again");
   }
   const std::uint64_t limit = observe::memory_limit();
   if (limit > 0 && limit < memory.sum())
     log::warning("memory: this process may use " + mebibytes(limit) +
-                 " only, less than its bounds in sum; lower limits.cells, limits.memory, limits.views or "
+                 " only, less than the sum of its limits; lower limits.cells, limits.memory, limits.views or "
                  "store.memory");
 }
 
@@ -156,7 +156,7 @@ std::string Pipeline::verdict() {
 
 std::string Pipeline::summary() {
   const auto report = exchange_.last_shown();
-  if (!report) return "ends before its first report";
+  if (!report) return "ends before the first report";
   std::uint64_t produced = 0, alerts = 0;
   for (const auto& c : report->health().counters()) {
     if (c.name() == "events_produced") produced = c.value();

@@ -7,11 +7,12 @@ namespace margay::app {
 
 void RetentionLog::look(const store::KeeperReport& report) {
   if (times_ == 0 && report.times != 0)
-    log::info(options_.archive + ": " + retention_cause(report, options_) + "; what is old goes from now on");
+    log::info(options_.archive + ": " + retention_cause(report, options_) +
+              "; old data is deleted from now on");
   if (report.full != full_) {
     if (report.full)
       log::error(options_.archive +
-                 ": nothing more may go, and its bound is reached: raw events are not archived");
+                 ": is full, and nothing more may be deleted: raw events are not archived");
     else
       log::info(options_.archive + ": raw events are archived again");
   }

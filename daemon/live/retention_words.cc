@@ -38,13 +38,14 @@ store::KeeperOptions keeper_options(const Options& o) {
 
 std::string retention_cause(const store::KeeperReport& r, const Options& o) {
   if (r.raw_for_age || r.reports_for_age || r.slices_for_age)
-    return "what it holds has come to its age (store.keep_raw, keep_reports, keep_levels)";
-  if (r.for_free_space) return "its file system has little room left (" + bound(r, o) + ")";
-  return "it has come near its bound (" + bound(r, o) + ")";
+    return "its oldest data has reached its age limit (store.keep_raw, keep_reports, keep_levels)";
+  if (r.for_free_space) return "its file system has little free space (" + bound(r, o) + ")";
+  return "it is near its size limit (" + bound(r, o) + ")";
 }
 
 std::string retention_sentence(const store::KeeperReport& r, const Options& o) {
-  if (r.full) return "has no room for raw events: nothing more may go (" + bound(r, o) + ")";
+  if (r.full)
+    return "is full, and raw events are not archived: nothing more may be deleted (" + bound(r, o) + ")";
   if (r.times == 0 && r.error.empty()) return {};
   // What is kept, and which key asks for it; the key once where it is the same.
   std::vector<std::pair<std::string, std::string>> kept;
@@ -62,9 +63,9 @@ std::string retention_sentence(const store::KeeperReport& r, const Options& o) {
     if (i + 1 == kept.size() || kept[i + 1].second != kept[i].second) s += " (" + kept[i].second + ")";
   }
   if (s.empty())
-    s = "gives up old reports (" +
+    s = "deletes old reports (" +
         (r.reports_for_age ? age("store.keep_reports", o.keep.reports) : bound(r, o)) + ")";
-  if (!r.error.empty()) s += "; dropping failed: " + r.error;
+  if (!r.error.empty()) s += "; deleting failed: " + r.error;
   return s;
 }
 

@@ -28,12 +28,12 @@ void SourceLog::tick(TimeNs now) {
     if (lost == lost_.contains(id)) continue;
     if (lost) {
       lost_.insert(id);
-      log::warning(who(source) + " is lost: neither it nor its agent has been heard for " +
+      log::warning(who(source) + " is lost: neither it nor its agent has sent anything for " +
                    std::to_string(options_.lost_after.value / 1'000'000'000) + " s");
     } else {
       lost_.erase(id);
       log::info(who(source) +
-                (condition == ingest::Condition::kEnded ? ", which was lost, has ended" : " is heard again"));
+                (condition == ingest::Condition::kEnded ? ", which was lost, has ended" : " sends again"));
     }
   }
 }
@@ -43,7 +43,7 @@ void SourceLog::impostor(const ingest::Impostor& impostor, const std::string& ad
   std::string which = "a process that has ended";
   if (source != ingest_.sources().end()) which = who(source->second);
   const std::string from = impostor.owner + (address.empty() ? std::string() : ", " + address);
-  const std::string reason = "they speak for " + which + ", which belongs to " + impostor.belongs_to +
+  const std::string reason = "they send for " + which + ", which belongs to " + impostor.belongs_to +
                              "; a process belongs to the key that introduced it (proto/SECURITY.md)";
   if (const auto line = refusals_.note(from, reason, now)) log::warning(*line);
 }

@@ -34,8 +34,9 @@ void Service::tick(TimeNs now) {
   }
   if (said_hung_) return;
   said_hung_ = true;
-  log::error(std::string("the thread ") + (ingest ? "margay-analyse" : "margay-ingest") +
-             " does not go on: systemd is told nothing more, and restarts the daemon");
+  log::error(
+      std::string("the thread ") + (ingest ? "margay-analyse" : "margay-ingest") +
+      " makes no progress: the watchdog of systemd is not served any more, and will restart the daemon");
 }
 
 void Service::status(const std::string& sentence) {

@@ -354,7 +354,7 @@ Status Temporal::relabel(std::span<const LeafPosition> from, std::vector<double>
     if (old >= leaves() || used[old])
       return fail(ErrorCode::kInvalidArgument,
                   "partition: leaf " + std::to_string(s) + " was leaf " + std::to_string(old) +
-                      (old >= leaves() ? ", which there is not" : ", and so was another"));
+                      (old >= leaves() ? ", which does not exist" : ", and so was another"));
     if (impl_->leaf_weights[old] != leaf_weights[s])
       return fail(ErrorCode::kInvalidArgument, "partition: leaf " + std::to_string(s) + " was leaf " +
                                                    std::to_string(old) + " of another weight");

@@ -42,11 +42,11 @@ std::vector<std::string> notes_of(const trace::CaptureCounts& c) {
   const auto note = [&](std::uint64_t n, const char* what) {
     if (n > 0) out.push_back(grouped(n) + " " + what);
   };
-  note(c.cut_off, "bytes at the end are a part of a message; what is before them was read");
-  note(c.undecodable, "messages do not decode, and were left out");
-  note(c.foreign, "messages are of another run or version, and were left out");
-  note(c.rejected, "records make no sense, and were left out");
-  note(c.lost, "records were lost on the way; what they hid weighs nothing");
+  note(c.cut_off, "bytes at the end are an incomplete message; all before them was read");
+  note(c.undecodable, "messages cannot be decoded and were left out");
+  note(c.foreign, "messages are of another run or version and were left out");
+  note(c.rejected, "records are invalid and were left out");
+  note(c.lost, "records were lost; the time that they would describe counts as nothing");
   return out;
 }
 

@@ -525,7 +525,7 @@ Result<std::unique_ptr<Gate>> Gate::open(std::vector<GateRoute> routes, const Ga
   if (limits.connections == 0 || limits.unauthenticated == 0 || limits.per_address == 0 ||
       limits.buffer < 4096 || limits.handshake_bytes < 1024 || limits.handshake_bytes > limits.buffer ||
       limits.burst < 1 || limits.burst_per_address < 1)
-    return fail(ErrorCode::kInvalidArgument, "gate: with these limits nobody could come in");
+    return fail(ErrorCode::kInvalidArgument, "gate: these limits would refuse every client");
   try {
     std::unique_ptr<Gate> gate(
         new Gate(std::make_unique<Loop>(std::move(routes), limits, clock, std::move(told))));

@@ -104,7 +104,7 @@ void Authenticator::look_at_keys() {
   signature_ = std::move(now);
   if (auto ok = load(); !ok) {
     // What cannot be read lets nobody in.
-    log_(ok.error().message + "; until this is mended no client is let in");
+    log_(ok.error().message + "; no client is accepted until this is corrected");
     const std::lock_guard lock(mutex_);
     users_.clear();
     counters_.clients_authorised = 0;

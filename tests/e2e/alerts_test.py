@@ -45,7 +45,7 @@ class Alerts(E2eTest):
         code, text, problem = margay("alerts", "show", run.archive, fired["id"])
         print("\n".join("  | " + line for line in text.splitlines()), flush=True)
         self.assertEqual((code, problem), (0, ""), text)
-        self.assertIn("comes out again of the archive: the same, to the last bit", text)
+        self.assertIn("computed again from the archive: identical", text)
         self.assertIn(resolved["message"], text)
         self.assertRegex(text, r"likely cause +/\S+/rank2\n")
         self.assertRegex(text, r"(?m)^ *[0-9.]+ s +onset ")

@@ -299,9 +299,9 @@ class Observe(E2eTest):
         os.waitpid(thread, 0x40000000)  # __WALL
         # The kernel keeps ten datagrams for who does not listen; then the sender waits.
         wait_for(lambda: systemd.listen() and daemon.get("/health")[0] == 503, "/health")
-        self.assertIn("margay-ingest does not go on", daemon.get("/health")[1])
+        self.assertIn("margay-ingest has made no progress", daemon.get("/health")[1])
         self.assertEqual(daemon.margay("status", "--check").returncode, 1)
-        wait_for(lambda: systemd.listen() and "systemd is told nothing more" in daemon.said, "the log")
+        wait_for(lambda: systemd.listen() and "the watchdog of systemd is not served" in daemon.said, "the log")
         count = systemd.pings()
         asked = daemon.get("/live")[0]
         self.assertEqual((asked, systemd.pings()), (200, count))

@@ -126,7 +126,7 @@ class Replay(E2eTest):
         again = os.path.join(self.place, "again.jsonl")
         done = self.margay_replay(run.archive, "--alerts", again)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("as it was said live", done.stdout)
+        self.assertIn("identical to what was reported live", done.stdout)
 
         def said(path):
             with open(path, encoding="utf-8") as file:

@@ -132,7 +132,7 @@ void Link::send_what_is_due(feed::Feed& feed, TimeNs now) {
     wire::ControlRequest request = request_of(*under_way_);
     if (too_long(request))
       emit refused(std::exchange(under_way_, std::nullopt)->token(),
-                   "the question is longer than a daemon listens to: choose fewer states");
+                   "the request is too long for the daemon: choose fewer states");
     else
       requests.push_back(std::move(request));
   }
@@ -171,7 +171,7 @@ void Link::run() {
     if (!feed->refused().empty()) {
       tell(false, feed->refused());
     } else if (silent && feed->run_is_gone()) {
-      tell(false, "the run has ended, and its daemon with it");
+      tell(false, "the run has ended, and its daemon, too");
       ended = true;
       feed.reset();
       continue;

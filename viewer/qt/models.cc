@@ -233,7 +233,7 @@ QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole) {
     if (column == kColour) return tr("a click changes the colour of %1").arg(text_of(row.state.name));
     if (!shown(index.row()) && row.state.known())
-      return tr("%1 is left out of what is shown").arg(text_of(row.state.name));
+      return tr("%1 is not shown (its box is not checked)").arg(text_of(row.state.name));
     return text_of(row.state.name + " (" + std::string(scene::family_name(row.state.family)) + ")");
   }
   if (role == Qt::AccessibleTextRole && column == kColour)

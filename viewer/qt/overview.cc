@@ -34,7 +34,7 @@ Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(480, 300);
-  setAccessibleName("Overview: time, and who");
+  setAccessibleName("Overview: resources over time");
   const auto anew = [this] {
     stale_ = true;
     update();
@@ -174,12 +174,12 @@ void Overview::paint_badge(QPainter& p) {
 }
 
 QStringList Overview::mouse() const {
-  return {tr("drag over a stretch of time|zoom into it"),
-          tr("wheel|closer or farther in time"),
-          tr("Ctrl and wheel|taller or lower rows"),
+  return {tr("drag over a time range|zoom into it"),
+          tr("wheel|zoom in or out in time"),
+          tr("Ctrl and wheel|change the height of rows"),
           tr("Shift and wheel, or over the names|scroll the rows"),
           tr("click|select a part, or a name"),
-          tr("double click|into the part; on a name only that node"),
+          tr("double click|zoom into the part; on a name: only that node"),
           tr("click on a triangle|fold or unfold"),
           tr("right button|back")};
 }
@@ -343,7 +343,8 @@ QualityView::QualityView(Session& session, QWidget* parent) : QWidget(parent), s
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName("Gain and loss over p");
   setToolTip(
-      tr("gain (what aggregating saves) and loss (what it hides) of each significant p; click one, or use "
+      tr("gain (complexity that aggregation saves) and loss (information that it hides) of each significant "
+         "p; click one, or use "
          "the wheel, < and >\n"
          "dotted: before the largest fall of quality"));
   connect(&session_, &Session::data_changed, this, [this] { update(); });

@@ -463,7 +463,7 @@ bool Session::set_states(std::vector<std::string> states) {
   scene::Subject s = history_.now();
   s.states = std::move(states);
   if (!fits(s)) {
-    emit said(tr("%1 states are more than one question has room for (%2 states, %3 bytes): choose fewer")
+    emit said(tr("%1 states are too many for one request (at most %2 states, %3 bytes): choose fewer")
                   .arg(s.states.size())
                   .arg(kMostChosenStates)
                   .arg(transport::kQuestions.largest));

@@ -60,7 +60,8 @@ StartPage::StartPage(const QString& folder, QWidget* parent) : QWidget(parent), 
   auto* column = new QVBoxLayout(middle);
   column->setSpacing(8);
 
-  auto* title = heading(tr("Margay shows what a parallel job does, who does it and since when"), middle);
+  auto* title =
+      heading(tr("Margay shows what a parallel job does, which ranks do it, and since when"), middle);
   QFont large = title->font();
   large.setPointSizeF(large.pointSizeF() * 1.4);
   title->setFont(large);
@@ -142,7 +143,7 @@ QWidget* StartPage::make_commands() {
   grid->addWidget(heading(tr("What to type"), box), 0, 0, 1, 3);
   const std::pair<const char*, QString> commands[] = {
       {"margay run -- mpirun -np 4 ./app", tr("watches a job; it appears here")},
-      {"margay-viewer ARCHIVE", tr("what a run has left behind")},
+      {"margay-viewer ARCHIVE", tr("an archive: the record of a run")},
       {"margay-viewer --connect tcp://HOST:PORT --key FILE", tr("a daemon on another machine")},
   };
   const QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
@@ -153,7 +154,7 @@ QWidget* StartPage::make_commands() {
     text->setWordWrap(false);
     grid->addWidget(text, row, 0);
     auto* copy = new QPushButton(tr("Copy"), box);
-    copy->setToolTip(tr("into the clipboard: %1").arg(command));
+    copy->setToolTip(tr("copy to the clipboard: %1").arg(command));
     copy->setObjectName(QString("copy%1").arg(row));
     connect(copy, &QPushButton::clicked, this,
             [c = QString(command)] { QApplication::clipboard()->setText(c); });
@@ -172,7 +173,7 @@ void StartPage::say(const QString& sentence) {
 }
 
 void StartPage::set_opening(const QString& name) {
-  opening_->setText(name.isEmpty() ? QString() : tr("%1 is being opened").arg(name));
+  opening_->setText(name.isEmpty() ? QString() : tr("opening %1").arg(name));
   opening_->setVisible(!name.isEmpty());
 }
 
@@ -184,7 +185,7 @@ void StartPage::offer_run(const QString& name) {
   offered_ = name;
   offer_->setVisible(!name.isEmpty());
   if (name.isEmpty()) return;
-  offer_->setText(tr("%1 has begun: watch it").arg(name));
+  offer_->setText(tr("%1 has started: watch it").arg(name));
   offer_->setDefault(true);
   offer_->setFocus();
 }

@@ -22,7 +22,7 @@ StatesPanel::StatesPanel(Session& session, QWidget* parent) : QWidget(parent), s
   head->addWidget(pie_);
   head->addWidget(heading_, 1);
   column->addLayout(head);
-  table_ = make_table(model_, this, tr("States, and what the selection has of them"));
+  table_ = make_table(model_, this, tr("States, and their share of the selection"));
   table_->sortByColumn(StatisticsModel::kShare, Qt::DescendingOrder);
   QHeaderView* columns = table_->horizontalHeader();
   columns->setMinimumSectionSize(24);

@@ -187,7 +187,8 @@ PieView::PieView(Session& session, QWidget* parent) : QWidget(parent), session_(
   setFixedSize(76, 76);
   setAccessibleName(tr("States of the selection as a pie"));
   setToolTip(
-      tr("what the selection's resources did in its time; hatched: not there, not known, or left out"));
+      tr("time in each state, of the selected resources in the selected time range; hatched: absent, "
+         "unknown, or left out"));
 }
 
 void PieView::set(std::vector<PiePart> parts) {

@@ -30,7 +30,7 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
     : QMainWindow(parent), session_(session), attached_to_(attached_to) {
   setWindowTitle("Margay: " + attached_to);
   make_middle();
-  auto* quality = new QDockWidget(tr("How much is aggregated"), this);
+  auto* quality = new QDockWidget(tr("Gain and loss"), this);
   quality->setObjectName("quality");
   quality->setWidget(make_quality());
   addDockWidget(Qt::RightDockWidgetArea, quality);
@@ -114,7 +114,7 @@ QWidget* Window::make_quality() {
   p_->setAccessibleName(tr("p: 0 is all detail, 1 is one part"));
   line->addWidget(p_);
   for (const auto& [name, policy, tip] :
-       {std::tuple(tr("noise"), "noise", tr("just above what chance alone could cut")),
+       {std::tuple(tr("noise"), "noise", tr("just above the noise: no cut that chance alone makes")),
         std::tuple(tr("jump"), "jump", tr("before the largest fall of quality"))}) {
     auto* button = new QPushButton(name, box);
     button->setToolTip(tip);
@@ -188,9 +188,9 @@ void Window::show_live() {
   const bool ended = text == tr("Ended");
   live_->setEnabled(!ended);
   const QString key = " (" + live_->shortcut().toString(QKeySequence::NativeText) + ")";
-  live_->setToolTip((ended                ? tr("nothing comes any more")
+  live_->setToolTip((ended                ? tr("the run has ended: the picture does not change any more")
                      : session_.follows() ? tr("the picture goes on with the run; hold it")
-                                          : tr("the picture stands still; go on with the run")) +
+                                          : tr("the picture is held; go on with the run")) +
                     key);
 }
 
@@ -216,8 +216,8 @@ void Window::show_levels() {
   level_shown_->setVisible(level_->count() > 1);
   level_->setEnabled(!session_.subject().time);
   level_->setToolTip(session_.subject().time
-                         ? tr("of a chosen stretch of time the number of slices counts; End follows the run")
-                         : tr("how long a slice is, of what follows the run"));
+                         ? tr("for a chosen time range set the number of slices; the key End follows the run")
+                         : tr("duration of a slice while the picture follows the run"));
 }
 
 void Window::show_theme() {
@@ -298,8 +298,8 @@ void Window::acknowledge() {
   // The list may change while somebody types.
   const std::string id = alerts_->at(row).id;
   bool ok = false;
-  const QString comment = QInputDialog::getText(
-      this, tr("Acknowledge"), tr("Why (for those who come after):"), QLineEdit::Normal, "", &ok);
+  const QString comment = QInputDialog::getText(this, tr("Acknowledge"), tr("Reason (others can read it):"),
+                                                QLineEdit::Normal, "", &ok);
   if (ok) session_.acknowledge(id, comment.toStdString());
 }
 
@@ -308,12 +308,14 @@ void Window::silence() {
   if (row < 0) return statusBar()->showMessage(tr("choose an alert first"), kNotice);
   bool ok = false;
   const std::string node = alerts_->node_of(row);
-  const QString how_long = QInputDialog::getText(
-      this, tr("Silence"), tr("Nothing is sent of %1 for:").arg(text_of(node)), QLineEdit::Normal, "2h", &ok);
+  const QString how_long =
+      QInputDialog::getText(this, tr("Silence"), tr("Send no alerts about %1 for:").arg(text_of(node)),
+                            QLineEdit::Normal, "2h", &ok);
   if (!ok) return;
   const auto d = scene::parse_duration(how_long.toStdString());
   if (!d || d->value <= 0)
-    return statusBar()->showMessage(tr("%1 is no duration: 30 min, 2h").arg(how_long), kNotice);
+    return statusBar()->showMessage(tr("\"%1\" is not a duration; examples: 30 min, 2h").arg(how_long),
+                                    kNotice);
   session_.silence(node, *d);
 }
 

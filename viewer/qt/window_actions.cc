@@ -123,12 +123,12 @@ void Window::make_actions() {
   action(alert, tr("&Go to it"), {QKeySequence("G")}, [this] { go_to_alert(alert_list_->currentIndex()); });
   action(alert, tr("&Acknowledge..."), {QKeySequence("A")}, [this] { acknowledge(); });
   action(alert, tr("&Silence its node..."), {QKeySequence("S")}, [this] { silence(); });
-  notify_ = action(alert, tr("&Tell me of new ones"), {}, [this] {
+  notify_ = action(alert, tr("&Notify me of new ones"), {}, [this] {
     notifier_.set_on(notify_->isChecked());
     keep_switch("notify", notify_->isChecked());
   });
   notify_->setCheckable(true);
-  notify_->setToolTip(tr("on the desktop, or in a bar here: every ten seconds at most"));
+  notify_->setToolTip(tr("on the desktop, or in a bar here; at most one every ten seconds"));
 
   action(help, tr("&Keys"), {QKeySequence("F1")}, [this] { (new KeysDialog(keys(), this))->open(); });
   make_tool_bar();
@@ -144,7 +144,7 @@ void Window::make_tool_bar() {
   slices_->setRange(0, static_cast<int>(scene::kMostAskedSlices));
   slices_->setSpecialValueText(tr("auto"));
   slices_->setKeyboardTracking(false);
-  slices_->setToolTip(tr("into how many slices the stretch is cut"));
+  slices_->setToolTip(tr("number of slices of the time range"));
   slices_->setAccessibleName(tr("number of slices"));
   connect(slices_, &QSpinBox::valueChanged, this,
           [this](int n) { session_.set_slices(static_cast<std::uint32_t>(n)); });

@@ -107,7 +107,7 @@ Result<DurationNs> parse_duration(std::string_view text) {
     double value = 0;
     const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (length == 0 || error != std::errc() || stop != number.data() + number.size())
-      return wrong(" is no time");
+      return wrong(" is not a time");
     rest.remove_prefix(length);
     skip();
     length = 0;
@@ -118,12 +118,12 @@ Result<DurationNs> parse_duration(std::string_view text) {
     if (name.empty() && (numbers > 0 || !rest.empty())) return wrong(" has a number without a unit");
     const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
                                    [&](const auto& u) { return u.first == (name.empty() ? "s" : name); });
-    if (unit == std::end(kUnits)) return wrong(" has a unit that there is not, " + clean_utf8(name, 20));
+    if (unit == std::end(kUnits)) return wrong(" has an unknown unit, " + clean_utf8(name, 20));
     rest.remove_prefix(length);
     ns += value * unit->second;
   }
-  if (numbers == 0) return wrong(" is no time");
-  if (!(ns < 9.2e18)) return wrong(" is longer than can be told");
+  if (numbers == 0) return wrong(" is not a time");
+  if (!(ns < 9.2e18)) return wrong(" is too long");
   const std::int64_t value = std::llround(ns);
   return DurationNs(negative ? -value : value);
 }

@@ -51,7 +51,7 @@ Status put_times(const wire::Report& report, const wire::PartitionView& of, wire
   if (slice <= 0 || __builtin_mul_overflow(of.first_slice(), slice, &begin) ||
       __builtin_mul_overflow(slice, static_cast<std::int64_t>(slices), &end) ||
       __builtin_add_overflow(begin, end, &end))
-    return bad_report("its slices lie where there is no time");
+    return bad_report("the times of its slices are out of range");
   for (std::uint32_t k = 0; k <= slices; ++k) answer.add_boundaries(begin + slice * k);
   answer.set_zero_ns(report.run_begin_ns() - report.run_begin_ns() % slice);
   return {};
@@ -61,8 +61,7 @@ Status put_times(const wire::Report& report, const wire::PartitionView& of, wire
 Status put_states(const wire::Report& report, const wire::PartitionView& of, wire::ViewAnswer& answer) {
   const std::vector<std::uint32_t> ids = states_of(of);
   for (const std::uint32_t id : ids) {
-    if (id >= static_cast<std::uint32_t>(report.states_size()))
-      return bad_report("a state that there is not");
+    if (id >= static_cast<std::uint32_t>(report.states_size())) return bad_report("an unknown state");
     *answer.add_states() = report.states(static_cast<int>(id));
   }
   for (const std::uint32_t id : of.share_state())

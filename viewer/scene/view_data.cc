@@ -130,7 +130,7 @@ class Reader {
     // All differences fit 64 bits then.
     std::int64_t whole = 0;
     if (__builtin_sub_overflow(out_.boundaries.back().value, out_.boundaries.front().value, &whole))
-      return corrupt("its times are further apart than can be told");
+      return corrupt("its times are too far apart");
     return {};
   }
 
@@ -253,7 +253,7 @@ class Reader {
     for (std::uint64_t k = begin; k < begin + in_.part_states(i); ++k) {
       const std::uint32_t state = in_.share_state(static_cast<int>(k));
       const double share = in_.share(static_cast<int>(k));
-      if (state >= out_.states.size()) return bad(" has a state that there is not");
+      if (state >= out_.states.size()) return bad(" has an unknown state");
       if (seen_[state] == i) return bad(" has a state twice");
       seen_[state] = i;
       if (!(share >= 0 && share <= 1 + kShareSlack)) return bad(" has a share outside 0 and 1");

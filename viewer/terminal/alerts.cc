@@ -61,7 +61,7 @@ std::string compose(const wire::Alert& alert, const std::string& where) {
   std::string out;
   switch (alert.kind()) {
     case wire::Alert::SOURCE_LOST:
-      out = "nothing is heard of " + where;
+      out = "no events from " + where;
       break;
     case wire::Alert::LOSS:
       out = grouped(alert.lost_events()) + " events were lost; detection on these slices is marked";

@@ -270,8 +270,7 @@ Scrolled draw_nodes(Scene& s, int line, int lines) {
   const int w = s.canvas.width();
   if (lines <= 0) return out;
   if (rows.empty()) {
-    s.canvas.put(0, line,
-                 s.view.link == Link::kWaiting ? "no report yet" : "no resource has been heard of yet",
+    s.canvas.put(0, line, s.view.link == Link::kWaiting ? "no report yet" : "no resource has sent events yet",
                  Palette::faint());
     return out;
   }

@@ -133,10 +133,10 @@ std::vector<std::string> LiveLines::feed(const wire::Report& report, TimeNs now)
   const auto& h = report.health();
   if (archive_trouble_told_ != !h.archive_trouble().empty()) {
     archive_trouble_told_ = !h.archive_trouble().empty();
-    lines.push_back({report.watermark_ns(),
-                     archive_trouble_told_ ? "the archive cannot be written: " + h.archive_trouble() +
-                                                 "; what is seen is kept in memory as long as it has room"
-                                           : "the archive is written again"});
+    lines.push_back({report.watermark_ns(), archive_trouble_told_
+                                                ? "the archive cannot be written: " + h.archive_trouble() +
+                                                      "; new data is kept in memory while there is room"
+                                                : "the archive is written again"});
   }
   std::stable_sort(lines.begin(), lines.end(),
                    [](const Line& a, const Line& b) { return a.at_ns < b.at_ns; });

@@ -392,29 +392,29 @@ void draw_footer(Scene& s, int line) {
 
 void draw_help(Scene& s, int line, int lines) {
   static constexpr const char* kHelp[] = {
-      "Each row is a part of the machine, and its parts of the optimal partition at the",
-      "p below: the letter of the state that has most of the time, a line where a part",
-      "begins. v shows how the time of the newest slices divides over states instead.",
-      "Hue tells the family of a state (compute, point-to-point, collective, wait, I/O,",
+      "A row is a node or a resource. It shows its parts of the optimal partition at the",
+      "p below: the letter of the state with most of the time, a line where a part",
+      "begins. Press v to see how the newest slices divide over states instead.",
+      "Hue is the family of a state (compute, point-to-point, collective, wait, I/O,",
       "start/end), shade the state; the legend names them.",
-      "  !            this part, or something in it, is blamed by a firing alert",
+      "  !            a firing alert blames this row, or a row below it",
       "  stopped      its process is stopped (SIGSTOP, debugger)",
-      "  acked        an alert that somebody looks after; silenced: sent nowhere",
-      "  silent/lost  nothing is heard of it, for long; ended: it has finished",
-      "The ribbon is the time line of phases; the same letter is the same phase",
-      "again; 10s:A is a long phase, seen in slices of 10 s and made of short ones.",
-      "Lost events are counted, never hidden: 0 means the picture is whole.",
+      "  acked        its alert is acknowledged; silenced: its alert is not sent",
+      "  silent/lost  no events for 1 s / for long; ended: the process has finished",
+      "The ribbon shows the phases over time. The same letter is the same phase again;",
+      "10s:A is a long phase in slices of 10 s, which consists of short ones.",
+      "\"lost 0\" means that every event was recorded: the picture is complete.",
       "",
       "  q, Ctrl-C       quit                 p, space   hold the picture, go on",
       "  up/down, k/j    scroll               h, ?       this help, and back",
-      "  PgUp/PgDn       scroll a page        a          depth that fits by itself",
-      "  left/right, -/+ less, more depth     v          partition, newest slices",
-      "  Ctrl-L          draw anew",
+      "  PgUp/PgDn       scroll a page        a          choose the depth by itself",
+      "  left/right, -/+ less, more depth     v          partition / newest slices",
+      "  Ctrl-L          redraw",
   };
   static constexpr const char* kMeasured[] = {
-      "Each row is a part of the machine, and its parts of the optimal partition of what",
-      "is measured: the letter of the state that has most of it. v shows the newest",
-      "slices instead, against the most that one resource came to; figures are sums a s."};
+      "A row is a node or a resource, with its parts of the optimal partition of what",
+      "is measured: the letter of the state with most of it. Press v to see the newest",
+      "slices instead, relative to the largest resource; figures are sums per second."};
   int at = 0;
   for (const char* text : kHelp) {
     if (lines-- <= 0) return;

@@ -60,8 +60,8 @@ std::string head_text(const wire::Report& r) {
       absence = printable(c.detail(), true, 400) +
                 (c.value() > 1 ? "; " + grouped(c.value()) + " such times in all" : "");
   out += h.lost_events() != 0 ? "!! LOST " + grouped(h.lost_events()) + " EVENTS\n"
-         : !unwatched.empty() ? "no event of the processes that are watched was lost\n"
-         : !absence.empty()   ? "no event was lost of the time that was watched\n"
+         : !unwatched.empty() ? "no event of the watched processes was lost\n"
+         : !absence.empty()   ? "no event was lost while the daemon ran\n"
                               : "no event was lost\n";
   if (!absence.empty()) out += "!! " + absence + "\n";
   out += measured_text(r) + partition_text(r);

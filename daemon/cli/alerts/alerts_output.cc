@@ -99,13 +99,13 @@ std::string cells_text(const Evidence& e, TimeNs begin) {
 std::string again_text(const Evidence& e) {
   const DerivedAgain& again = e.again;
   if (again.same)
-    return again.exact ? "comes out again of the archive: the same, to the last bit"
-                       : "comes out again of what the archive still has: the same, to the last bit";
+    return again.exact ? "computed again from the archive: identical"
+                       : "computed again from what is left of the archive: identical";
   if (!again.alert)
-    return again.exact ? "DOES NOT COME OUT AGAIN of the archive"
-                       : "does not come out again: the archive does not have all that it rests on any more";
-  return (again.exact ? std::string("COMES OUT DIFFERENTLY of the archive")
-                      : std::string("comes out differently of what the archive still has")) +
+    return again.exact ? "NOT CONFIRMED: computed again from the archive, there is no such alert"
+                       : "cannot be computed again: the archive does not have all of its data any more";
+  return (again.exact ? std::string("NOT CONFIRMED: computed again from the archive, it differs")
+                      : std::string("computed again from what is left of the archive, it differs")) +
          ": score " + format("%.4g", again.alert->score_bits) + " bits, p-value " +
          format("%.2g", again.alert->p_value);
 }
@@ -210,7 +210,7 @@ std::string evidence_text(const Evidence& e) {
       if (w.share >= kLeastWaited)
         text += (text.empty() ? "" : ", ") + safe(w.resource, 2 * kWidest) + " " + percent(w.share);
     if (e.waits.untold >= kLeastWaited)
-      text += (text.empty() ? "" : ", ") + std::string("not told by the calls ") + percent(e.waits.untold);
+      text += (text.empty() ? "" : ", ") + std::string("unknown partner ") + percent(e.waits.untold);
     line(out, "waited for", text);
   }
   out += "\nThe cells around its onset:\n\n" + cells_text(e, begin) + "\n";

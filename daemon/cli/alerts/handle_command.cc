@@ -127,7 +127,8 @@ Status complete(HandleRequest& r, std::string& place) {
     h.id = r.words.back();
     r.words.pop_back();
     if (h.id.empty() || h.id.size() > kLongestId)
-      return fail(ErrorCode::kInvalidArgument, "an id, or how it ends, is missing");
+      return fail(ErrorCode::kInvalidArgument,
+                  "give the id of an alert or silence; the end of the id is enough");
   }
   if (!r.words.empty()) place = r.words.front();
   h.kind = r.ack->parsed()         ? Kind::kAcknowledge
@@ -176,63 +177,76 @@ Status complete(HandleRequest& r, std::string& place) {
 }  // namespace
 
 void add_handle_commands(CLI::App& alerts, HandleRequest& r) {
-  const std::string place = "[a run that is live, or its archive (default: the newest run)]";
+  const std::string place = "name of a run, or an archive (default: the newest run)";
   r.ack = alerts.add_subcommand(
       "ack",
-      "Acknowledge an alert that fires: somebody looks after it. Nothing more of it is sent to file, "
-      "command,\n"
-      "webhook, Alertmanager or journal until it is over; then its end is, to whoever had its beginning.\n\n"
-      "  margay alerts ack 13900-3                         of the newest run; ids may be given by their end\n"
-      "  margay alerts ack night.margay 13900-3 --comment \"disk swap\"");
-  r.ack->add_option("alert", r.words, place + " and the alert's id, or how it ends")
-      ->required()
-      ->expected(1, 2);
+      R"(Acknowledge an alert that fires: you look after it. File, command, webhook, Alertmanager and journal
+get no more updates of it; whoever got its beginning also gets its end.
+
+  margay alerts ack 13900-3                         in the newest run; the end of an id is enough
+  margay alerts ack night.margay 13900-3 --comment "disk swap")");
   r.unack = alerts.add_subcommand(
       "unack",
-      "Take an acknowledgement back: nobody looks after it. How the alert is now is sent, if it has changed\n"
-      "meanwhile, and what changes from now on.\n\n"
-      "  margay alerts unack 13900-3\n"
-      "  margay alerts unack night.margay 13900-3");
-  r.unack->add_option("alert", r.words, place + " and the alert's id, or how it ends")
-      ->required()
-      ->expected(1, 2);
+      R"(Take an acknowledgement back. If the alert has changed meanwhile, its present state is sent; updates
+are sent again.
+
+  margay alerts unack 13900-3)");
+  for (auto* s : {r.ack, r.unack})
+    s->add_option("alert", r.words, place + ", and the id of the alert; the end of the id is enough")
+        ->option_text("[RUN] ALERT")
+        ->required()
+        ->expected(1, 2);
   r.silence = alerts.add_subcommand(
       "silence",
-      "Keep alerts from file, command, webhook, Alertmanager and journal for some time. They are detected,\n"
-      "archived and listed all the same. What still fires when the time is over is sent then.\n\n"
-      "  margay alerts silence --node /node7 --for 2h --comment \"maintenance\"\n"
-      "  margay alerts silence --node '/*/rank3' --kind stall --until 18:00\n"
-      "  margay alerts silence --state 'MPI_File_*' --for 1d\n"
-      "  margay alerts silence --node /node7 --from \"2026-11-28 06:00\" --for 4h --comment \"maintenance\"");
-  r.silence->add_option("run", r.words, "a run that is live, or its archive (default: the newest run)")
+      R"(Send no notifications about some alerts for some time: to file, command, webhook, Alertmanager,
+journal. The alerts are detected, archived and listed all the same. What still fires at the end is
+sent then.
+
+  margay alerts silence --node /node7 --for 2h --comment "maintenance"
+  margay alerts silence --node '/*/rank3' --kind stall --until 18:00
+  margay alerts silence --state 'MPI_File_*' --for 1d
+  margay alerts silence --node /node7 --from "2026-11-28 06:00" --for 4h)");
+  r.silence->add_option("run", r.words, "name of a run, or an archive (default: the newest run)")
       ->expected(0, 1);
-  r.silence->add_option("--node", r.asked.node,
-                        "alerts that blame nothing else than this node and what is below it; * and ? stand "
-                        "for characters of a name; / is everything");
-  r.silence->add_option("--state", r.asked.state,
-                        "alerts in which this state rose or fell; * and ? as above");
-  r.silence->add_option("--kind", r.asked.what,
-                        "alerts of this kind: perturbation, stall, phase_duration, source_lost, loss");
-  r.silence->add_option("--for", r.for_text, "how long: 30min, 2h, 7d");
-  r.silence->add_option(
-      "--until", r.until_text,
-      "or until when: 18:00 (the next time that it is), \"2026-11-21 18:00\", with Z for UTC");
-  r.silence->add_option("--from", r.from_text,
-                        "when it begins, written as for --until, if not now: --for and --until count from "
-                        "then on");
-  r.silences =
-      alerts.add_subcommand("silences", "The silences that hold and those that are to come, one a line.");
-  r.silences->add_option("run", r.words, "a run that is live, or an archive (default: the newest run)")
+  r.silence
+      ->add_option(
+          "--node", r.asked.node,
+          "alerts that blame this node, or nodes below it, and no other; * and ? match characters of a "
+          "name; / is every node")
+      ->type_name("NODE");
+  r.silence->add_option("--state", r.asked.state, "alerts in which this state rose or fell; * and ? as above")
+      ->type_name("STATE");
+  r.silence
+      ->add_option("--kind", r.asked.what,
+                   "alerts of this kind: perturbation, stall, phase_duration, source_lost, loss")
+      ->type_name("KIND");
+  r.silence->add_option("--for", r.for_text, "how long: 30min, 2h, 7d")->type_name("DURATION");
+  r.silence
+      ->add_option(
+          "--until", r.until_text,
+          "or until when: 18:00 (the next one), \"2026-11-21 18:00\"; local time, UTC with a Z at the end")
+      ->type_name("WHEN");
+  r.silence
+      ->add_option("--from", r.from_text,
+                   "when it begins, written as for --until (default: now); --for counts from then")
+      ->type_name("WHEN");
+  r.silences = alerts.add_subcommand("silences", R"(List the silences that are active or planned, one a line.
+
+  margay alerts silences)");
+  r.silences->add_option("run", r.words, "name of a run, or an archive (default: the newest run)")
       ->expected(0, 1);
-  r.silences->add_flag("--json", r.json, "for programs; with the acknowledgements");
+  r.silences->add_flag("--json", r.json, "print JSON, for programs; with the acknowledgements");
   r.unsilence = alerts.add_subcommand(
-      "unsilence", "End a silence now. What it kept from the sinks and still fires is sent.");
-  r.unsilence->add_option("silence", r.words, place + " and the silence's id: s1")
+      "unsilence", R"(End a silence now. Alerts that it held back and that still fire are sent.
+
+  margay alerts unsilence s1)");
+  r.unsilence->add_option("silence", r.words, place + ", and the id of the silence: s1")
+      ->option_text("[RUN] SILENCE")
       ->required()
       ->expected(1, 2);
   for (auto* s : {r.ack, r.silence}) {
-    s->add_option("--comment", r.asked.comment, "why, for others");
-    s->add_option("--by", r.asked.by, "who says so (default: your user name)");
+    s->add_option("--comment", r.asked.comment, "the reason, for others")->type_name("TEXT");
+    s->add_option("--by", r.asked.by, "who asks for it (default: your user name)")->type_name("NAME");
   }
   for (auto* s : {r.ack, r.unack, r.silence, r.silences, r.unsilence}) add_connect(*s, r.where);
 }
@@ -342,7 +356,7 @@ Result<std::string> perform_in_archive(const std::string& path, const HandlingRe
     if (!resume) return tl::unexpected(resume.error());
     if (resume->run.end && request.kind != Kind::kUnsilence)
       return fail(ErrorCode::kInvalidArgument,
-                  path + ": this run is over: none of its alerts fires any more");
+                  path + ": this run is over; none of its alerts fires any more");
     auto desk = desk_of(**archive, *resume, now);
     if (!desk) return tl::unexpected(desk.error());
     if (const auto tried = perform(request, *desk, now); !tried) return fail(tried.error(), path);
@@ -360,7 +374,7 @@ Result<std::string> perform_in_archive(const std::string& path, const HandlingRe
   cut.wall = now;
   cut.state = {{alert::kHandlingBlob, desk->handling().encode()}};
   if (const Status s = (*archive)->commit(cut, true); !s) return tl::unexpected(s.error());
-  return *said + " (nobody watches this run now: it counts when a daemon takes it up again)";
+  return *said + " (no daemon watches this run now; it takes effect when one continues the run)";
 }
 
 }  // namespace margay::app

@@ -67,37 +67,46 @@ int complain(const std::string& sentence) {
 void add_change_commands(CLI::App& archive, ArchiveRequest& r) {
   r.prune = archive.add_subcommand(
       "prune",
-      "Gives up what is old in an archive that is not being written: what began longer ago than an age, "
-      "counted\n"
-      "back from the newest slice; or the oldest, until it takes no more than a size (raw events first, "
-      "then\n"
-      "reports, then slices, the finest first). Phases, alerts and the newest slices always stay.\n\n"
-      "  margay archive prune night.margay --keep-raw 1h --dry-run       what would go?\n"
-      "  margay archive prune night.margay --keep-raw 0                  no raw events at all\n"
-      "  margay archive prune night.margay --keep-level 100ms=1d --keep-level 1s=30d\n"
-      "  margay archive prune night.margay --to-size 500MiB\n\n"
-      "For a run that is being watched, store.keep_raw and its like say the same (margay config).\n"
-      "Exit code: 0; 1 if the size was not reached; 2 if it cannot be done.");
-  r.prune->add_option("archive", r.path, "its directory")->required();
-  r.prune->add_option("--keep-raw", r.keep_raw, "how far back raw events stay: 7d, 12h, 0 for none");
-  r.prune->add_option("--keep-reports", r.keep_reports, "the same for reports (past live views)");
-  r.prune->add_option("--keep-level", r.keep_levels,
-                      "the same for one level's slices: SLICE=AGE; repeatable");
-  r.prune->add_option("--to-size", r.to_size, "then the oldest goes until it takes no more: 2GiB");
-  r.prune->add_flag("--dry-run", r.dry_run, "only say what would go");
-  r.compact = archive.add_subcommand("compact",
-                                     "Writes an archive's files anew, without what was replaced or given up: "
-                                     "it may need its size once more\n"
-                                     "meanwhile. What it holds does not change.");
-  r.compact->add_option("archive", r.path, "its directory")->required();
+      R"(Delete old data of an archive that is not being written: all that is older than an age (counted back
+from the newest slice), or the oldest until the archive fits a size (first raw events, then reports,
+then slices, the finest first). Phases, alerts and the newest slices always stay.
+
+  margay archive prune night.margay --keep-raw 1h --dry-run       what would be deleted?
+  margay archive prune night.margay --keep-raw 0                  delete all raw events
+  margay archive prune night.margay --keep-level 100ms=1d --keep-level 1s=30d
+  margay archive prune night.margay --to-size 500MiB
+
+While a job runs, the keys store.keep_raw, keep_reports and keep_levels do the same (margay config).
+Exit code: 0; 1 if the size was not reached; 2 if it cannot be done.)");
+  r.prune->add_option("archive", r.path, "directory of the archive")->required();
+  r.prune->add_option("--keep-raw", r.keep_raw, "keep raw events this long: 7d, 12h, 0 for none")
+      ->type_name("AGE");
+  r.prune->add_option("--keep-reports", r.keep_reports, "the same for reports (past live views)")
+      ->type_name("AGE");
+  r.prune
+      ->add_option("--keep-level", r.keep_levels, "the same for the slices of one level; may be given again")
+      ->type_name("SLICE=AGE");
+  r.prune->add_option("--to-size", r.to_size, "then delete the oldest until it has this size: 2GiB")
+      ->type_name("SIZE");
+  r.prune->add_flag("--dry-run", r.dry_run, "only print what would be deleted");
+  r.compact = archive.add_subcommand(
+      "compact",
+      R"(Rewrite the files of an archive without deleted data. What it contains does not change. It may need
+as much free space as the archive has now.
+
+  margay archive compact night.margay)");
+  r.compact->add_option("archive", r.path, "directory of the archive")->required();
   r.remove = archive.add_subcommand(
       "rm",
-      "Takes archives away for good. Asks first, where somebody can answer. What is no archive, is being\n"
-      "written or also holds files of others stays as it is.\n"
-      "Exit code: 0; 1 if you said no; 2 if one of them was not taken away.");
-  r.remove->add_option("archive", r.doomed, "their directories")->required();
+      R"(Remove archives for good. Asks before, on a terminal. Does not touch what is no archive, is being
+written, or also holds other files.
+
+  margay archive rm night.margay
+
+Exit code: 0; 1 if you answered no; 2 if one of them was not removed.)");
+  r.remove->add_option("archive", r.doomed, "directories of archives")->required();
   r.remove->add_flag("-f,--force", r.force, "do not ask");
-  for (auto* s : {r.prune, r.compact, r.remove}) s->add_flag("--json", r.json, "for programs");
+  for (auto* s : {r.prune, r.compact, r.remove}) s->add_flag("--json", r.json, "print JSON, for programs");
 }
 
 Result<PruneRules> prune_rules(const ArchiveRequest& r) {
@@ -227,17 +236,17 @@ int remove_command(const ArchiveRequest& r) {
       continue;
     }
     if (!r.force && !can_ask) {
-      leave(path, path + ": taking an archive away wants --force where nobody can be asked");
+      leave(path, path + ": not removed: there is no terminal to ask on; --force removes without asking");
       continue;
     }
     if (!r.force) {
       const auto facts = archive_facts(path);
-      std::fprintf(stderr, "%s%s: take it away for good? [y/N] ", safe(path).c_str(),
+      std::fprintf(stderr, "%s%s: remove it for good? [y/N] ", safe(path).c_str(),
                    facts ? (", run " + safe(facts->run.run) + ", " + size_text(facts->bytes)).c_str() : "");
       std::string answer;
       std::getline(std::cin, answer);
       if (answer != "y" && answer != "Y" && answer != "yes") {
-        left.push_back({{"path", clean_utf8(path)}, {"problem", "you said no"}});
+        left.push_back({{"path", clean_utf8(path)}, {"problem", "you answered no"}});
         code = std::max(code, kNotDone);
         continue;
       }

@@ -9,21 +9,18 @@ namespace margay::app::exporting {
 Status write_paje(const Job& job, const std::string& output) {
   const auto survey = trace::survey_raw(job.archive, job.all);
   if (!survey) return tl::unexpected(survey.error());
-  const std::string csv = "; what the slices tell goes with --format csv";
+  const std::string csv = "; --format csv exports the slices";
   if (survey->events == 0)
-    return fail(
-        ErrorCode::kInvalidArgument,
-        job.archive.path() +
-            ": keeps no raw events (they were not wanted, or were given up), so states cannot be told "
-            "exactly" +
-            csv);
+    return fail(ErrorCode::kInvalidArgument, job.archive.path() +
+                                                 ": has no raw events (--no-raw, or they were deleted for "
+                                                 "space), so states are not known exactly" +
+                                                 csv);
   if (survey->whole_from && job.from < *survey->whole_from) {
     const TimeNs origin = PajeWriter::imported(job.all) ? TimeNs() : job.all.run.begin;
     return fail(ErrorCode::kInvalidArgument,
                 job.archive.path() +
-                    ": older raw events were given up, so what comes before cannot be told "
-                    "exactly; --from " +
-                    seconds_text((*survey->whole_from - origin).value) + " exports what is whole" + csv);
+                    ": the oldest raw events were deleted, so earlier states are not known exactly; --from " +
+                    seconds_text((*survey->whole_from - origin).value) + " exports what is complete" + csv);
   }
   auto out = OutFile::create(output);
   if (!out) return tl::unexpected(out.error());
@@ -41,18 +38,18 @@ Status write_paje(const Job& job, const std::string& output) {
   if (!s) return s;
   const PajeWriter::Counts& c = writer.counts();
   if (c.gaps != 0)
-    std::fprintf(
-        stderr,
-        "margay: events were lost, or are not in the archive, at %s points: the state Unknown follows, "
-        "and what was open before may have ended earlier\n",
-        grouped(c.gaps).c_str());
+    std::fprintf(stderr,
+                 "margay: events are lost or not in the archive at %s points: the state Unknown follows, and "
+                 "states that were open may have ended earlier\n",
+                 grouped(c.gaps).c_str());
   if (*left_out != 0)
     std::fprintf(stderr,
-                 "margay: %s records were left out: of kinds that this Margay does not know, or behind the "
-                 "end of their block\n",
+                 "margay: %s records were left out: their kind is unknown to this version, or they lie "
+                 "behind the end of their block\n",
                  grouped(*left_out).c_str());
   if (c.links_left_out != 0)
-    std::fprintf(stderr, "margay: %s ends of links were left out, whose begin is not there\n",
+    std::fprintf(stderr,
+                 "margay: %s ends of links were left out, because their begin is not in the archive\n",
                  grouped(c.links_left_out).c_str());
   return {};
 }

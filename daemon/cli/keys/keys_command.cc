@@ -68,65 +68,87 @@ int trust(const KeysRequest& r) {
     std::fprintf(stderr, "margay: keys trust: expected the client's file and one key, in quotes: '...'\n");
     return 2;
   }
-  return done(t::trust_server(r.dir, keys.front()), r.dir + ": knows that key of the daemon");
+  return done(t::trust_server(r.dir, keys.front()), r.dir + ": that key of the daemon is trusted now");
 }
 
 void add_keys_command(CLI::App& command, KeysRequest& r) {
   command.description(
-      "Who may reach a daemon from other machines (proto/SECURITY.md).\n\n"
-      "  margay keys init ~/margay-keys                              once\n"
-      "  margay keys add ~/margay-keys node7 --role source           makes node7.key, for "
-      "that node\n"
-      "  margay keys revoke ~/margay-keys node7                      cut off within a second");
+      R"(Decide who may reach a daemon from other machines: each client has a key and a role
+(proto/SECURITY.md).
+
+  margay keys init ~/margay-keys                       once
+  margay keys add ~/margay-keys node7 --role source    writes node7.key; copy it to that node
+  margay keys revoke ~/margay-keys node7               its connections are closed within a second
+
+Exit code: 0; 3 if there is no such client; 2 if the call is wrong; 1 if it cannot be done.)");
   command.require_subcommand(1);
   const auto sub = [&](const char* name, const char* help, bool named) {
     auto* s = command.add_subcommand(name, help);
-    s->add_option("dir", r.dir, "the daemon's directory of keys")->required();
+    s->add_option("dir", r.dir, "the daemon's key directory (listen.keys)")->required();
     if (named) s->add_option("name", r.name, "the client: letters, digits, '.', '-', '_'")->required();
     return s;
   };
-  r.init = sub("init", "Make the directory and the daemon's key pair.", false);
-  r.add =
-      sub("add", "Make a key for a client and let it in. The file is carried to the client, and kept secret.",
-          true);
+  r.init = sub("init", "Make the key directory and the daemon's own key.\n\n  margay keys init ~/margay-keys",
+               false);
+  r.add = sub(
+      "add",
+      "Make a key for a client and authorize it. Copy the file to the client, readable only by its user.\n\n"
+      "  margay keys add ~/margay-keys node7 --role source",
+      true);
   r.add
       ->add_option("--role", r.role,
-                   "source: sends events; viewer: watches; operator: watches, and may end the run")
+                   "source: sends events; viewer: watches; operator: watches, acknowledges and silences "
+                   "alerts, may end the run")
+      ->type_name("ROLE")
       ->required()
       ->check(CLI::IsMember({"source", "viewer", "operator"}));
-  r.add->add_option("--out", r.out, "the client's file (default: NAME.key here)");
-  r.ls = sub("ls", "The clients that are let in: name, role, since when, fingerprints of their keys.", false);
-  r.ls->add_flag("--json", r.json, "for programs");
-  r.revoke = sub("revoke", "Let a client in no more; its connections are cut within a second.", true);
-  r.rotate = command.add_subcommand(
-      "rotate",
-      "With NAME: a second key for a client; both are good until `retire`. Without: the "
-      "daemon's own key,\n--begin and then --finish.");
-  r.rotate->add_option("dir", r.dir, "the daemon's directory of keys")->required();
-  r.rotate->add_option("name", r.name, "the client");
-  r.rotate->add_option("--out", r.out, "the client's new file (default: NAME.key here)");
+  r.add->add_option("--out", r.out, "the client's file (default: NAME.key here)")->type_name("FILE");
+  r.ls = sub("ls",
+             "List the authorized clients: name, role, date, fingerprints of their keys.\n\n"
+             "  margay keys ls ~/margay-keys",
+             false);
+  r.ls->add_flag("--json", r.json, "print JSON, for programs");
+  r.revoke = sub("revoke",
+                 "Remove a client's authorization. Its connections are closed within a second.\n\n"
+                 "  margay keys revoke ~/margay-keys node7",
+                 true);
+  r.rotate = command.add_subcommand("rotate",
+                                    R"(Replace a key without an interruption: a client's, or the daemon's own.
+
+  margay keys rotate ~/margay-keys node7         a second key; copy node7.key to node7, then:
+  margay keys retire ~/margay-keys node7         from now on only the new one is valid
+  margay keys rotate ~/margay-keys --begin       prints the daemon's next key; clients must trust it
+  margay keys rotate ~/margay-keys --finish      the daemon uses it from now on)");
+  r.rotate->add_option("dir", r.dir, "the daemon's key directory (listen.keys)")->required();
+  r.rotate->add_option("name", r.name, "the client (none: the daemon's key, with --begin or --finish)");
+  r.rotate->add_option("--out", r.out, "the client's new file (default: NAME.key here)")->type_name("FILE");
   auto* begin =
-      r.rotate->add_flag("--begin", r.begin, "make the daemon's next key, and print its public half");
-  r.rotate->add_flag("--finish", r.finish, "the daemon takes the next key")->excludes(begin);
-  r.retire = sub("retire", "Drop the older of a client's two keys.", true);
-  r.trust = command.add_subcommand("trust", "On a client: add the daemon's next public key to its file.");
+      r.rotate->add_flag("--begin", r.begin, "make the daemon's next key and print its public half");
+  r.rotate->add_flag("--finish", r.finish, "use the daemon's next key from now on")->excludes(begin);
+  r.retire = sub(
+      "retire", "Remove the older of a client's two keys.\n\n  margay keys retire ~/margay-keys node7", true);
+  r.trust =
+      command.add_subcommand("trust",
+                             "Add the daemon's next public key to a client's file; run it on the client.\n\n"
+                             "  margay keys trust node7.key 'KEY'");
   r.trust->add_option("file", r.dir, "the client's file")->required();
   r.trust->add_option("key", r.key, "what `margay keys rotate DIR --begin` printed, in '...' for the shell");
   // A key may begin with '-', and is none of the options then.
-  r.trust->set_help_flag("--help", "Print this help message and exit");
+  r.trust->set_help_flag("--help", "this page");
   r.trust->allow_extras();
 }
 
 // The exit code; what went wrong is said on stderr. REQUIRES: the request was parsed.
 int keys_command(const KeysRequest& r) {
   const std::string file = r.out.empty() ? r.name + ".key" : r.out;
-  const std::string carry = file + ": carry it to the client, readable for nobody else";
+  const std::string carry = file + ": copy it to the client, readable only by its user";
   if (r.init->parsed()) return done(t::init_keys(r.dir), r.dir + ": the daemon's key is made");
   if (r.add->parsed()) return done(t::add_client(r.dir, r.name, *t::role_of(r.role), file, utc_now()), carry);
   if (r.ls->parsed()) return list(r.dir, r.json);
-  if (r.revoke->parsed()) return done(t::revoke_client(r.dir, r.name), r.name + " is let in no more");
+  if (r.revoke->parsed())
+    return done(t::revoke_client(r.dir, r.name), r.name + " is not authorized any more");
   if (r.retire->parsed())
-    return done(t::retire_client(r.dir, r.name), "the older key of " + r.name + " is dropped");
+    return done(t::retire_client(r.dir, r.name), "the older key of " + r.name + " is not valid any more");
   if (r.trust->parsed()) return trust(r);
   if (!r.name.empty() && !r.begin && !r.finish) return done(t::rotate_client(r.dir, r.name, file), carry);
   if (r.name.empty() && r.begin) {
@@ -134,7 +156,7 @@ int keys_command(const KeysRequest& r) {
     return done(key ? Status() : Status(tl::unexpected(key.error())), key ? *key : "");
   }
   if (r.name.empty() && r.finish)
-    return done(t::finish_server_rotation(r.dir), "the daemon takes its next key");
+    return done(t::finish_server_rotation(r.dir), "the daemon uses its next key from now on");
   std::fprintf(
       stderr,
       "margay: keys rotate: give the name of a client, or --begin or --finish for the daemon's key\n");

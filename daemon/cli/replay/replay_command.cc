@@ -252,15 +252,15 @@ class Session {
       std::printf("margay: the window is not partitioned: %s\n",
                   terminal::printable(analyst.levels().error(), true, 400).c_str());
     if (result.exact)
-      std::puts("margay: as it was said live");
+      std::puts("margay: identical to what was reported live");
     else if (wishes_.what_if.any() || r_.resampled)
-      std::puts("margay: what if: not what was said live");
+      std::puts("margay: what if: other settings than live");
     else if (result.decisions == 0)
       std::puts(
-          "margay: the archive does not tell what was said live (it was imported, or made by an older "
-          "Margay)");
+          "margay: the archive has no record of what was reported live (it was imported, or written by an "
+          "older Margay)");
     else
-      std::puts("margay: not exactly what was said live: the archive does not have all of it any more");
+      std::puts("margay: not identical to what was reported live: parts of the archive were deleted since");
   }
 
   const ReplayRequest& r_;
@@ -284,51 +284,65 @@ class Session {
 
 void add_replay_command(CLI::App& command, ReplayRequest& r) {
   command.description(
-      "Go through an archive again: phases, perturbations and alerts, computed anew from what was recorded.\n"
-      "Without options it says what was said live. With them it is a what-if: another slice, another p, "
-      "other\n"
-      "idle states, a range of time, another operator. The archive is not changed.\n\n"
-      "  margay replay night.margay                      all of it, as fast as it goes\n"
-      "  margay replay night.margay --level 1s           what would slices of a second have shown?\n"
-      "  margay replay night.margay --from 90 --to 3min  a part of it (since the begin of the run)\n"
-      "  margay replay night.margay --operator bytes --serve   who moved how much? to be watched: margay "
-      "watch\n"
-      "  margay replay lu.trace --slice 10ms             a trace of another tool\n"
-      "  margay replay night.margay --serve --speed 10   to be watched: margay watch; r pauses, n steps, [ ] "
-      "jump\n\n"
-      "Exit code: 0; 1 if the archive is damaged or the alerts cannot be written; 2 for a wrong call; 128 + "
-      "N by\n"
-      "signal N.");
-  command
-      .add_option("archive", r.archive,
-                  "an archive's directory; or a trace, which is imported on the way (margay import --help)")
+      R"(Compute phases, perturbations and alerts again from an archive. Without flags the result is what was
+reported live; flags ask "what if": another slice, p, operator, time range. The archive is not
+changed.
+
+  margay replay night.margay                      all of it, as fast as possible
+  margay replay night.margay --level 1s           what would slices of 1 s have shown?
+  margay replay night.margay --from 90 --to 3min  a part of it
+  margay replay night.margay --serve --speed 10   10 times real time, shown by `margay watch`
+                                                  (there r pauses, n steps, [ and ] jump)
+  margay replay night.margay --operator bytes --serve   who moved how many bytes?
+  margay replay lu.trace --slice 10ms             a trace of another tool
+
+Exit code: 0; 1 if the archive is damaged or the alerts file cannot be written; 2 if the call is
+wrong; 128 + N if signal N ended it.)");
+  command.add_option("archive", r.archive, "directory of an archive, or a trace (margay import --help)")
       ->required();
-  auto* slice = command.add_option("--slice", r.slice,
-                                   "duration of a timeslice, e.g. 500ms; where it is no multiple of one that "
-                                   "is kept, the events are sliced again");
+  auto* slice =
+      command
+          .add_option("--slice", r.slice,
+                      "duration of a timeslice, e.g. 500ms; raw events are sliced again unless it is a "
+                      "multiple of a level")
+          ->type_name("DURATION");
   command
       .add_option("--level", r.level,
-                  "look at this level of the archive: 1s, 10s (margay archive info lists them)")
+                  "use this level of the archive: 1s, 10s (margay archive info lists them)")
+      ->type_name("DURATION")
       ->excludes(slice);
-  command.add_option("--idle-state", r.idle_states, "a state in which being is not waiting; repeatable");
-  command.add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise");
-  command.add_option(
-      "--operator", r.op,
-      "what is partitioned and shown: duration, occurrences, bytes, messages, mean:VARIABLE (default: as the "
-      "run "
-      "had it). Another one than the run's is measured in the raw events, which takes a while");
-  command.add_option("--from", r.from,
-                     "begin here: seconds since the begin of the run, or with a unit (3min); @ and a number "
-                     "is trace time in ns");
-  command.add_option("--to", r.to, "and end here");
-  command.add_option("--lateness", r.lateness, "of a trace: how late a line may be (default: 0s)");
-  command.add_option("--speed", r.speed, "max (the default), or how many times real time: 1, 10");
-  command.add_option("--alerts", r.alerts,
-                     "file for alerts: one JSON object a line, as margay run writes it");
-  auto* serve = command.add_flag("--serve", r.serve, "to be watched: stays until it is told to end (Ctrl-C)");
-  command.add_option("--name", r.name, "what it is called for viewers (default: replay-RUN)")->needs(serve);
-  command.add_flag("--json", r.json, "one JSON object at the end, for programs");
-  command.add_flag("-q,--quiet", r.quiet, "say nothing but errors");
+  command
+      .add_option("--idle-state", r.idle_states,
+                  "a state in which a rank only waits for work; may be given again")
+      ->type_name("STATE");
+  command.add_option("--p", r.p, "gain/loss ratio of the partition, 0 to 1, or auto: just above the noise")
+      ->type_name("P");
+  command
+      .add_option(
+          "--operator", r.op,
+          "what cells are made of: duration, occurrences, bytes, messages, mean:VARIABLE (default: the "
+          "run's); another one than the run's is computed from raw events, which takes longer")
+      ->type_name("OPERATOR");
+  command
+      .add_option("--from", r.from,
+                  "begin, in seconds since the begin of the run or with a unit (3min); @N: trace time "
+                  "N ns")
+      ->type_name("TIME");
+  command.add_option("--to", r.to, "end")->type_name("TIME");
+  command.add_option("--lateness", r.lateness, "for traces: how late a line may be (default: 0s)")
+      ->type_name("DURATION");
+  command.add_option("--speed", r.speed, "how many times real time: 1, 10; max (default) does not wait")
+      ->type_name("FACTOR");
+  command
+      .add_option("--alerts", r.alerts,
+                  "write alerts to this file, one JSON object a line, as margay run does")
+      ->type_name("FILE");
+  auto* serve = command.add_flag("--serve", r.serve, "let viewers watch it; stays until Ctrl-C");
+  command.add_option("--name", r.name, "with --serve: its name for viewers (default: replay-RUN)")
+      ->type_name("NAME")
+      ->needs(serve);
+  command.add_flag("--json", r.json, "print one JSON object at the end, for programs");
+  command.add_flag("-q,--quiet", r.quiet, "print errors only");
 }
 
 namespace {

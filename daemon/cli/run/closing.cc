@@ -32,7 +32,8 @@ void write_summary(const RunAccount& account, bool watched, const Ending& ending
   if (!watched)
     j["error"] = "the job ran without Margay";
   else if (account.from == RunAccount::From::kNobody)
-    j["error"] = "the daemon did not answer, and the archive cannot be read: nothing is known of the events";
+    j["error"] =
+        "the daemon did not answer, and the archive cannot be read: what became of the events is unknown";
   else if (!account.closed)
     j["error"] =
         "the daemon did not answer: events are those that the archive has; what came after them is unknown";

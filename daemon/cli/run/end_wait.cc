@@ -21,7 +21,7 @@ void EndWait::say(const std::string& what) {
   if (now - began_ < kSilent || now < next_) return;
   next_ = now + kSayAgain;
   app::say("the job has ended; waiting for " + what + " (" + terminal::duration_text((now - began_).value) +
-           " so far; interrupt to leave it to end by itself)");
+           " so far; Ctrl-C leaves it to end by itself)");
 }
 
 bool EndWait::may_leave() const {

@@ -307,7 +307,7 @@ TEST_F(DeskTest, OfAnAcknowledgedAlertOnlyTheEndIsTold) {
   EXPECT_EQ(desk.handling().ack_of("1")->comment, "disk") << "it can be looked up when it is over, too";
   const auto gone = desk.acknowledge("1", "ann", "", now);
   ASSERT_FALSE(gone);
-  EXPECT_THAT(gone.error().message, HasSubstr("no alert '1' fires: those that do are 2"));
+  EXPECT_THAT(gone.error().message, HasSubstr("no alert '1' fires: firing are 2"));
 }
 
 TEST_F(DeskTest, OfASilencedAlertNothingIsToldNeitherItsEnd) {
@@ -442,7 +442,7 @@ TEST_F(DeskTest, WhatChangedWhileItWasAcknowledgedIsToldWhenThatIsTakenBack) {
   EXPECT_THAT(told, IsEmpty());
   const auto said = desk.unacknowledge("1", now);
   ASSERT_TRUE(said);
-  EXPECT_EQ(*said, "1 is not acknowledged any more; how it is now is sent");
+  EXPECT_EQ(*said, "1 is not acknowledged any more; its present state is sent");
   look();
   look();
   EXPECT_THAT(told, ElementsAre("1/firing#3"));
@@ -462,12 +462,11 @@ TEST_F(DeskTest, TakingAnAcknowledgementBackSaysWhatComesOfIt) {
   ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
   EXPECT_EQ(desk.unacknowledge("b-2", now).error().message,
             "no alert 'b-2' is acknowledged: those that are: a-1");
-  EXPECT_EQ(*desk.unacknowledge("1", now),
-            "a-1 is not acknowledged any more: when it changes, that is sent again");
+  EXPECT_EQ(*desk.unacknowledge("1", now), "a-1 is not acknowledged any more: changes of it are sent again");
   ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
   ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
   fires("a-1", 1);
-  EXPECT_EQ(*desk.unacknowledge("1", now), "a-1 is not acknowledged any more; s1 silences it still");
+  EXPECT_EQ(*desk.unacknowledge("1", now), "a-1 is not acknowledged any more; s1 still silences it");
   EXPECT_THAT(told, ElementsAre("a-1/firing", "b-2/firing"));
   now = kNow + seconds(10);
   look();
@@ -530,7 +529,7 @@ TEST_F(DeskTest, IdsThatFitSeveralOrNoneAreSaid) {
   EXPECT_THAT(desk.acknowledge("-1", "", "", now).error().message, HasSubstr("2 alerts end with '-1'"));
   ends("a-1");
   ends("b-1");
-  EXPECT_THAT(desk.acknowledge("-1", "", "", now).error().message, HasSubstr("fires: none does"));
+  EXPECT_THAT(desk.acknowledge("-1", "", "", now).error().message, HasSubstr("fires: none is firing"));
   EXPECT_THAT(desk.silence(Silence(), now).error().message, HasSubstr("--node"));
 }
 

@@ -322,13 +322,14 @@ TEST_F(Export, WithoutRawEventsThereIsNoTraceAndASentenceSaysWhatThereIs) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run({make("none", first_cut(false)), "--format", "paje", "--output", dir_ / "o"}), 2);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              testing::AllOf(HasSubstr("keeps no raw events"), HasSubstr("--format csv")));
+              testing::AllOf(HasSubstr("has no raw events"), HasSubstr("--format csv")));
   Cut cut = first_cut(false);
   cut.raw = {block(0, 7, {record(2'000'000'000, MARGAY_ENTER, 1), record(4'000'000'000, MARGAY_LEAVE, 1)})};
   const std::string late = make("late", cut);
   testing::internal::CaptureStderr();
   EXPECT_EQ(run({late, "--format", "paje", "--output", dir_ / "o"}), 2);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("--from 2.000000000 exports what is whole"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("--from 2.000000000 exports what is complete"));
   EXPECT_FALSE(fs::exists(dir_ / "o"));
   EXPECT_FALSE(fs::exists(dir_ / "o.partial"));
   EXPECT_EQ(run({late, "--format", "paje", "--from", "2.000000000", "--output", dir_ / "o"}), 0);

@@ -97,7 +97,7 @@ TEST_F(Handled, WhereNobodyWatchesItGoesIntoTheArchive) {
   const auto said = perform_in_archive(options.archive, ack("-1"), now);
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_THAT(*said, HasSubstr("r-stall-13-1 is acknowledged"));
-  EXPECT_THAT(*said, HasSubstr("nobody watches this run now"));
+  EXPECT_THAT(*said, HasSubstr("no daemon watches this run now"));
   ASSERT_TRUE(perform_in_archive(options.archive, silence("/h"), now));
   const alert::Handling h = kept();
   ASSERT_NE(h.ack_of("r-stall-13-1"), nullptr);
@@ -145,7 +145,7 @@ TEST_F(Handled, WhatIsRefusedChangesNothing) {
   make("");
   const TimeNs now = clock.realtime();
   EXPECT_THAT(perform_in_archive(options.archive, ack("r-stall"), now).error().message,
-              HasSubstr("no alert 'r-stall' fires: those that do are r-stall-13-1, r-stall-14-2"));
+              HasSubstr("no alert 'r-stall' fires: firing are r-stall-13-1, r-stall-14-2"));
   HandlingRequest none = silence("");
   EXPECT_THAT(perform_in_archive(options.archive, none, now).error().message, HasSubstr("--node"));
   HandlingRequest unsilence;
@@ -186,8 +186,8 @@ TEST_F(Handled, ADaemonAnswersWhenTheArchiveHasItAndOnceIsOnce) {
   unsilence.kind = Kind::kUnsilence;
   unsilence.id = "s1";
   unsilence.token = 9;
-  EXPECT_EQ(asked(unsilence), "s1 is over: it silenced node /h");
-  EXPECT_EQ(asked(unsilence), "s1 is over: it silenced node /h") << "the same request";
+  EXPECT_EQ(asked(unsilence), "s1 has ended: it silenced node /h");
+  EXPECT_EQ(asked(unsilence), "s1 has ended: it silenced node /h") << "the same request";
   ASSERT_EQ(kept().silences().size(), 1u);
   EXPECT_EQ(kept().silences()[0].id, "s2");
 }
@@ -271,7 +271,7 @@ TEST_F(Handled, ASilenceMayBePlanned) {
   unsilence.kind = Kind::kUnsilence;
   unsilence.id = "s2";
   unsilence.token = 19;
-  EXPECT_EQ(asked(unsilence), "s2 will not be: it would have silenced node /h2");
+  EXPECT_EQ(asked(unsilence), "s2 is cancelled: it would have silenced node /h2");
 }
 
 TEST(ParseMoment, TakesTimesAsPeopleWriteThem) {

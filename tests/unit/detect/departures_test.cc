@@ -317,7 +317,7 @@ TEST(Departures, WhatLastsIsTakenForUsualAndWhatComesOnTopOfItIsTold) {
     EXPECT_EQ(w.alerts[2].id, w.alerts[1].id);
     EXPECT_EQ(w.alerts[3].id, w.alerts[0].id);
     EXPECT_EQ(w.alerts[3].status, Status::kResolved);
-    EXPECT_THAT(w.alerts[3].message, HasSubstr("taken for usual"));
+    EXPECT_THAT(w.alerts[3].message, HasSubstr("counts as usual"));
     EXPECT_LE(std::abs((w.alerts[1].onset - job_time(plan, 81'000)).value), plan.slice.value);
     EXPECT_LE(std::abs((*w.alerts[2].end - job_time(plan, 83'000)).value), 2 * plan.slice.value);
     EXPECT_LE(std::abs((*w.alerts[3].end - job_time(plan, 87'000)).value), 2 * plan.slice.value);

@@ -53,7 +53,7 @@ TEST(Missing, AHostThatIsNoLongerHeardIsOneAlertAfterTenSeconds) {
   EXPECT_EQ(fired.onset, job_time(plan, 12'000));
   EXPECT_GE(fired.detected, job_time(plan, 22'000));
   EXPECT_LE(fired.detected, job_time(plan, 22'200));
-  EXPECT_THAT(fired.message, HasSubstr("nothing has been heard of 4 resources below /n1 for 10 s"));
+  EXPECT_THAT(fired.message, HasSubstr("no events from 4 resources below /n1 for 10 s"));
   EXPECT_EQ(w.alerts[1].id, fired.id);
   EXPECT_EQ(w.alerts[1].status, Status::kResolved);
   ASSERT_TRUE(w.alerts[1].end);

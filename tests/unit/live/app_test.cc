@@ -83,9 +83,9 @@ TEST(Retention, WordsTellHowFarBackTheArchiveReachesAndWhy) {
   r.raw_kept.reset();
   EXPECT_THAT(retention_sentence(r, o), HasSubstr("keeps no raw events"));
   r.error = "a: the disk is full";
-  EXPECT_THAT(retention_sentence(r, o), HasSubstr("; dropping failed: a: the disk is full"));
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr("; deleting failed: a: the disk is full"));
   r.full = true;
-  EXPECT_THAT(retention_sentence(r, o), HasSubstr("no room for raw events"));
+  EXPECT_THAT(retention_sentence(r, o), HasSubstr("raw events are not archived"));
 }
 
 TEST(Retention, WordsNameTheKeyThatAskedForIt) {
@@ -94,7 +94,7 @@ TEST(Retention, WordsNameTheKeyThatAskedForIt) {
   store::KeeperReport r;
   r.times = 1;
   r.reports_for_age = true;
-  EXPECT_EQ(retention_sentence(r, o), "gives up old reports (store.keep_reports is 1d)");
+  EXPECT_EQ(retention_sentence(r, o), "deletes old reports (store.keep_reports is 1d)");
   r.raw_for_age = true;
   r.raw_kept = seconds(7 * 86'400 + 3600);
   EXPECT_EQ(retention_sentence(r, o), "keeps the raw events of the last 7 d (store.keep_raw is 7d)");
@@ -106,7 +106,7 @@ TEST(Retention, WordsNameTheKeyThatAskedForIt) {
       "(limits.disk is 20GiB)");
   r.slices_for_age = true;
   EXPECT_THAT(retention_sentence(r, o), HasSubstr("last 3 d (store.keep_levels is 30d)"));
-  EXPECT_THAT(retention_cause(r, o), HasSubstr("has come to its age"));
+  EXPECT_THAT(retention_cause(r, o), HasSubstr("has reached its age limit"));
 }
 
 TEST(CommandOptions, AgesGoWithTheLevelsThatAreLeft) {

@@ -223,7 +223,7 @@ TEST_F(PipelineTest, AnErrorAmidAMessageIsCountedAndTheMessageKept) {
   EXPECT_EQ(value(r, "events_rejected"), 2u);
   EXPECT_EQ(value(r, "events_produced"), 6u);
   EXPECT_EQ(value(r, "messages_quarantined"), 1u);
-  EXPECT_THAT(r.health().reasons(), testing::Contains(HasSubstr("an error of its own")));
+  EXPECT_THAT(r.health().reasons(), testing::Contains(HasSubstr("an internal error of the daemon")));
   (*pipeline)->request_stop();
   (*pipeline)->wait();  // with a last cut, with which it is written
   const std::string file = options.archive + "/quarantine.0";

@@ -176,7 +176,7 @@ TEST(DurationText, Typed) {
     ASSERT_FALSE(d) << text;
     EXPECT_THAT(d.error().message, HasSubstr("times look like")) << text;
   }
-  EXPECT_THAT(parse_duration("1 parsec").error().message, HasSubstr("a unit that there is not, parsec"));
+  EXPECT_THAT(parse_duration("1 parsec").error().message, HasSubstr("an unknown unit, parsec"));
 }
 
 TEST(DurationText, WhatIsWrittenReadsBack) {

@@ -192,7 +192,7 @@ TEST(ViewData, RefusesWhatIsWrongWithASentence) {
       {"resources", [](auto& a) { a.mutable_nodes(2)->set_leaves(0xffffffffu); }},
       {"boundary 2", [](auto& a) { a.set_boundaries(2, a.boundaries(1)); }},
       {"boundary 1", [](auto& a) { a.set_boundaries(1, -1); }},
-      {"further apart",
+      {"too far apart",
        [](auto& a) {
          a.set_boundaries(0, std::numeric_limits<std::int64_t>::min());
          a.set_boundaries(4, std::numeric_limits<std::int64_t>::max());
@@ -210,7 +210,7 @@ TEST(ViewData, RefusesWhatIsWrongWithASentence) {
       {"overlap", [](auto& a) { a.set_part_node(2, 2); }},
       {"4 of 16 cells uncovered", [](auto& a) { a.set_part_last(0, 1); }},
       {"2 of 16 cells uncovered", [](auto& a) { a.set_part_node(0, a.part_node(0)), a.set_part_last(3, 2); }},
-      {"state that there is not", [](auto& a) { a.set_share_state(0, 4); }},
+      {"unknown state", [](auto& a) { a.set_share_state(0, 4); }},
       {"twice", [](auto& a) { a.set_share_state(1, a.share_state(0)); }},
       {"share outside", [](auto& a) { a.set_share(0, 1.01F); }},
       {"share outside", [](auto& a) { a.set_share(0, -0.01F); }},

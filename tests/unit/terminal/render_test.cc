@@ -310,7 +310,7 @@ TEST(RenderGolden, Measured80x24) {
   expect_golden("measured_80x24", joined(render(r, view_of(80, 24), now_of(r))));
   View v = view_of(80, 24);
   v.help = true;
-  EXPECT_NE(joined(render(r, v, now_of(r))).find("the most that one resource came to"), std::string::npos);
+  EXPECT_NE(joined(render(r, v, now_of(r))).find("relative to the largest resource"), std::string::npos);
 }
 TEST(Render, WhatIsMeasuredIsSaidWhereThereIsNothing) {
   auto r = measured_report();
@@ -352,9 +352,9 @@ TEST(RenderGolden, StatusText) {
   auto* h = bad.mutable_health();
   h->set_state(wire::Health::DEGRADED);
   h->add_reasons("the archive cannot be written since 13:02:11 (/data/night: No space left on device)");
-  h->add_reasons("4,321 records that a probe had no room for (in the last minute)");
+  h->add_reasons("4,321 records dropped by a probe whose ring was full (in the last minute)");
   h->mutable_counters(0)->set_remedy(
-      "raise node.memory or shorten node.period; look whether the agent gets a core");
+      "raise node.memory or shorten node.period; check that the node agent gets CPU time");
   auto* c = h->add_counters();
   c->set_name("memory_bytes");
   c->set_unit("bytes");

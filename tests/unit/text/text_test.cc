@@ -80,7 +80,7 @@ TEST(Status, NothingIsCalledWholeWhereProcessesAreNotWatched) {
   r.mutable_health()->set_processes_unwatched(2);
   EXPECT_THAT(status_text(r),
               testing::HasSubstr("\n!! NOT WATCHED: 2 of 3 processes were not watched, or not to the "
-                                 "end\nno event of the processes that are watched was lost\n"));
+                                 "end\nno event of the watched processes was lost\n"));
   r.mutable_health()->set_lost_events(5);
   EXPECT_THAT(status_text(r), testing::HasSubstr("!! LOST 5 EVENTS"));
   EXPECT_EQ(nlohmann::json::parse(status_json(r))["processes_unwatched"], 2);

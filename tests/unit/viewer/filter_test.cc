@@ -90,7 +90,7 @@ TEST(Filter, WhatDoesNotFitAQuestionIsSaid) {
   EXPECT_FALSE(s.session.set_states(short_ones));
   ASSERT_EQ(said.count(), 2);
   EXPECT_EQ(said[0][0].toString(),
-            "200 states are more than one question has room for (256 states, 4096 bytes): choose fewer");
+            "200 states are too many for one request (at most 256 states, 4096 bytes): choose fewer");
 }
 
 TEST(Filter, OnlyANodeAndAllAgain) {

@@ -131,7 +131,7 @@ TEST_F(Start, ARunThatBeginsOffersItself) {
   const auto dir = transport::make_run_directory("20260101-night");
   ASSERT_TRUE(dir);
   ASSERT_TRUE(QTest::qWaitFor([&] { return viewer.page().offer().isVisible(); }, 5000));
-  EXPECT_EQ(viewer.page().offer().text(), "20260101-night has begun: watch it");
+  EXPECT_EQ(viewer.page().offer().text(), "20260101-night has started: watch it");
   EXPECT_EQ(shown(viewer.page().runs()), QStringList("20260101-night"));
   QSignalSpy chosen(&viewer.page(), &StartPage::chosen);
   QTest::mouseClick(&viewer.page().offer(), Qt::LeftButton);

@@ -78,12 +78,12 @@ void AttachedSessions::look(const std::string& relay) {
       continue;
     }
     if (s.readers > 0) {
-      say_once(s.url, s.url + ": somebody else reads it, and a relay daemon serves one; it is waited for");
+      say_once(s.url, s.url + ": another reader has it, and a relay daemon serves only one; waiting for it");
       continue;
     }
     if (reads_.size() >= kMostReaders) {
-      say_once(s.url,
-               s.url + ": " + std::to_string(kMostReaders) + " sessions are read already; it is waited for");
+      say_once(s.url, s.url + ": " + std::to_string(kMostReaders) +
+                          " sessions are read already; waiting for one to end");
       continue;
     }
     said_.erase(s.url);
