@@ -59,14 +59,13 @@ Key command_key() {
   return {
       "alerts",
       "command",
-      "A program to run for each alert, with its arguments: first when it begins to fire, again when it "
-      "is resolved. It reads the alert as a JSON object from stdin and has MARGAY_ALERT_STATUS, _KIND, "
-      "_SEVERITY, _MESSAGE, _NODE, _LIKELY_CAUSE, _RUN, _PHASE, _BEGIN, _END and _ID in its "
-      "environment. One runs at a time. Exit code 0 says that it went well; else it is run again later. "
-      "No shell is between: name one if you want one, [\"sh\", \"-c\", \"mail -s "
-      "\\\"$MARGAY_ALERT_MESSAGE\\\" me\"].",
-      "a list of texts, the program first, such as [\"/usr/local/bin/notify\", \"--team\", \"hpc\"], or "
-      "[] for none",
+      "A program to run for each alert, with its arguments: when the alert begins, and when it is resolved. "
+      "It reads the alert as a JSON object from stdin and has MARGAY_ALERT_STATUS, _KIND, _SEVERITY, "
+      "_MESSAGE, _NODE, _LIKELY_CAUSE, _RUN, _PHASE, _BEGIN, _END and _ID in its environment. One runs at a "
+      "time. Exit code 0 means success; otherwise it is run again later. No shell is used; to use one: "
+      "[\"sh\", \"-c\", \"mail -s \\\"$MARGAY_ALERT_MESSAGE\\\" me\"].",
+      "a list of texts, the program first, such as [\"/usr/local/bin/notify\", \"--team\", \"hpc\"], or [] "
+      "for none",
       [](const Value& v, Options& o) {
         const auto* texts = std::get_if<Texts>(&v);
         if (!texts || texts->size() > kMostArguments) return false;
@@ -87,34 +86,35 @@ std::vector<Key> alert_keys() {
                "Append each alert to this file, one JSON object a line."),
       command_key(),
       url_key("webhook", MARGAY_AT(sinks.webhook), "https://example.org/hook",
-              "POST each alert to this URL, as a JSON object: when it begins to fire, and when it is "
-              "resolved. A status of 200 to 299 says that it was taken."),
+              "POST each alert to this URL as a JSON object: when it begins, and when it is resolved. A "
+              "status of 200 to 299 means success."),
       text_key("alerts", "webhook_headers", MARGAY_AT(sinks.webhook_headers), "a path, or \"\" for none",
-               "Headers for the webhook, from a file that not everybody may read: a line each, such as "
-               "Authorization: Bearer TOKEN. It is read anew for each request."),
-      url_key("alertmanager", MARGAY_AT(sinks.alertmanager), "http://127.0.0.1:9093",
-              "A Prometheus Alertmanager, by the URL below which it has /api/v2/alerts. What fires is told "
-              "to it each minute; it ends there when it is resolved, or five minutes after the daemon was "
-              "last heard."),
+               "File with headers for the webhook, one a line, such as Authorization: Bearer TOKEN. Others "
+               "must not be able to read it. It is read again for each request."),
+      url_key(
+          "alertmanager", MARGAY_AT(sinks.alertmanager), "http://127.0.0.1:9093",
+          "URL of a Prometheus Alertmanager, above its /api/v2/alerts. Firing alerts are sent to it each "
+          "minute; an alert ends there when it is resolved, or five minutes after the daemon last sent it."),
       text_key("alerts", "alertmanager_headers", MARGAY_AT(sinks.alertmanager_headers),
-               "a path, or \"\" for none", "Headers for it, as for the webhook."),
+               "a path, or \"\" for none", "File with headers for it, as for the webhook."),
       text_key("alerts", "ca_file", MARGAY_AT(sinks.ca_file), "a path, or \"\" for the system's",
-               "Certificates (PEM) of those whom https trusts, for both."),
+               "File with trusted certificates (PEM) for https, for both."),
       bool_key("alerts", "journal", MARGAY_AT(sinks.journal),
                "Write each alert to the systemd journal, with fields: journalctl -t margay, journalctl "
                "MARGAY_ALERT_KIND=stall."),
       duration_key("alerts", "time_limit", MARGAY_AT(sinks.time_limit), milliseconds(100), seconds(600),
-                   "How long one attempt to send may take. A command that takes longer is ended."),
+                   "Time limit for one attempt to send. A command that takes longer is killed."),
       duration_key("alerts", "retry_for", MARGAY_AT(sinks.retry_for), DurationNs(0), seconds(86'400),
-                   "What was not taken is tried again for so long since the alert came, first after half a "
-                   "second, then less and less often, at least each minute. Then it is given up for that "
-                   "sink, and counted (alerts_not_sent); the archive has it all the same."),
+                   "If sending fails, try again for this long after the alert came: first after half a "
+                   "second, then less often, at least each minute. After that the alert is given up for that "
+                   "receiver and counted (alerts_not_sent); the archive has it."),
       duration_key("alerts", "update_every", MARGAY_AT(updates.every), DurationNs(0), seconds(86'400),
-                   "An alert that fires and changes (blames others, affects others, becomes twice as "
-                   "strong or half) is said again, no more often than this. 0 for never."),
-      duration_key("alerts", "persistent_after", MARGAY_AT(updates.persistent_after), DurationNs(0),
-                   seconds(30 * 86'400),
-                   "An alert that fires for so long is marked persistent, and said again. 0 for never."),
+                   "Send an update when a firing alert changes (blames or affects others, becomes twice as "
+                   "strong or half as strong), at most this often. 0: never."),
+      duration_key(
+          "alerts", "persistent_after", MARGAY_AT(updates.persistent_after), DurationNs(0),
+          seconds(30 * 86'400),
+          "Mark an alert persistent, and send an update, after it has fired for this long. 0: never."),
   };
 }
 

@@ -29,33 +29,30 @@ bool is_relay_url(const std::string& url) {
 
 std::vector<Key> lttng_keys() {
   return {
-      size_key(
-          "lttng", "sub_buffer", MARGAY_AT(lttng.sub_buffer_bytes), SizeBytes{std::uint64_t{16} << 10},
-          mebibytes(1024),
-          "One of the buffers that programs write into, on each CPU; a power of two. Where all of them are "
-          "full LTTng discards events and counts them: the program never waits."),
+      size_key("lttng", "sub_buffer", MARGAY_AT(lttng.sub_buffer_bytes), SizeBytes{std::uint64_t{16} << 10},
+               mebibytes(1024),
+               "Size of one buffer of a CPU, into which programs write; a power of two. If all are full "
+               "LTTng discards events and counts them; the program never waits."),
       count_key("lttng", "sub_buffers", MARGAY_AT(lttng.sub_buffers), 2, 1024,
-                "How many of them, on each CPU."),
+                "Number of buffers of each CPU."),
       size_key("lttng", "memory", MARGAY_AT(lttng.memory_bytes), mebibytes(1), mebibytes(65536),
-               "Of all CPUs together; buffers are made smaller until they fit."),
-      size_key(
-          "lttng", "disk", MARGAY_AT(lttng.disk_bytes), mebibytes(16), mebibytes(1u << 20),
-          "What waits on the relay daemon's disk while it cannot be read, of `margay run --lttng`. Beyond, "
-          "the oldest is overwritten, and counted."),
+               "Memory for the buffers of all CPUs; buffers are made smaller until they fit."),
+      size_key("lttng", "disk", MARGAY_AT(lttng.disk_bytes), mebibytes(16), mebibytes(1u << 20),
+               "Space on the relay daemon's disk for events that are not read yet, for `margay run --lttng`. "
+               "Beyond that the oldest are overwritten, and counted."),
       duration_key("lttng", "live_timer", MARGAY_AT(lttng.live_timer), milliseconds(10), seconds(10),
-                   "How often what is in the buffers is handed over. An event is in the model half of that "
-                   "later, and seldom more than one and a half."),
-      list_key(
-          "lttng", "sessions", MARGAY_AT(lttng.sessions), is_relay_url,
-          "a list of at most 64 of net://HOST[:PORT] or net://HOST[:PORT]/host/HOSTNAME/SESSION",
-          "Live sessions that margayd attaches to, of relay daemons here or elsewhere; HOSTNAME and SESSION "
-          "may have * and ?. Those that begin later are found within 2 s. At most 16 at a time."),
+                   "How often the buffers are flushed. An event is in the model half of this time later on "
+                   "average, seldom more than one and a half of it."),
+      list_key("lttng", "sessions", MARGAY_AT(lttng.sessions), is_relay_url,
+               "a list of at most 64 of net://HOST[:PORT] or net://HOST[:PORT]/host/HOSTNAME/SESSION",
+               "Live sessions to read, of relay daemons on this or other machines; HOSTNAME and SESSION may "
+               "contain * and ?. Sessions that begin later are found within 2 s. At most 16 at a time."),
       list_key(
           "lttng", "rules", MARGAY_AT(lttng.rules),
           [](const std::string& file) { return !file.empty() && file.size() <= 4096; },
           "a list of at most 64 files",
-          "What events of theirs mean (collector/readers/lttng/rules/RULES.md), before the rules that are "
-          "shipped."),
+          "Files of rules that say what events mean (collector/readers/lttng/rules/RULES.md); they go before "
+          "the shipped rules."),
   };
 }
 

@@ -95,7 +95,8 @@ TEST(Verdict, HealthyUntilAnErrorGrowsAndAgainAMinuteAfterIt) {
   v.set(Id::events_wire_lost, 2234);
   const Verdict bad = at(seconds(2));
   EXPECT_FALSE(bad.healthy);
-  EXPECT_EQ(bad.sentence, "degraded: 1,234 records that left a ring and never came (in the last minute)");
+  EXPECT_EQ(bad.sentence,
+            "degraded: 1,234 records lost between a node agent and the daemon (in the last minute)");
   for (int s = 3; s < 61; ++s) EXPECT_FALSE(at(seconds(s)).healthy) << s;
   for (int s = 61; s < 64; ++s) at(seconds(s));
   EXPECT_TRUE(at(seconds(64)).healthy);
@@ -122,7 +123,7 @@ TEST(Verdict, AConditionHoldsWhileItHolds) {
     const Verdict bad = w.judge(v, TimeNs(0) + seconds(s));
     ASSERT_EQ(bad.reasons.size(), 2u);
     EXPECT_EQ(bad.sentence, "degraded: the archive cannot be written since 13:02:11 (disk full); and 1 more");
-    EXPECT_THAT(bad.reasons[1], StartsWith("2 processes not heard"));
+    EXPECT_THAT(bad.reasons[1], StartsWith("2 processes lost"));
   }
   v.set(Id::archive_unwritable, 0);
   v.set(Id::sources_lost, 0);
@@ -136,7 +137,7 @@ TEST(Verdict, ACounterThatBeganAnewHasGrownByWhatItIs) {
   w.begin(v, TimeNs(0));
   EXPECT_TRUE(w.judge(v, TimeNs(0)).healthy);
   v.set(Id::gaps_given_up, 3);
-  EXPECT_THAT(w.judge(v, TimeNs(0) + seconds(2)).sentence, StartsWith("degraded: 3 holes"));
+  EXPECT_THAT(w.judge(v, TimeNs(0) + seconds(2)).sentence, StartsWith("degraded: 3 gaps"));
 }
 
 wire::Report report(int sources) {
