@@ -15,6 +15,7 @@
 #include "margay/log/log.h"
 #include "margay/node/agent.h"
 #include "margay/node/courier.h"
+#include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 
 namespace {
@@ -83,38 +84,47 @@ int main(int argc, char** argv) try {
   std::size_t memory = 64 << 20;
   std::int64_t owner = 0;
   CLI::App app{
-      "margay-node takes what the probes of this node's MPI processes have recorded, watches these "
-      "processes, and sends\n"
-      "both to the run's collector. One runs per node and run; `margay run` starts it, and you seldom need "
-      "to.\n\n"
-      "It ends when the collector says that the run is over and has confirmed everything, or when its owner "
-      "and all\n"
-      "watched processes are gone. The collector may come late or be restarted: nothing confirmed is sent "
-      "twice, nothing\n"
-      "unconfirmed is thrown away. When more than --memory waits, the probes drop records and count them.",
+      R"(The node agent: it empties the rings of this node's probes, watches their processes, and sends both
+to the daemon. One runs for each node and run. `margay run` and `margay env` start it; on further
+nodes start it yourself (proto/SECURITY.md):
+
+  margay-node --run-dir "$MARGAY_RUN_DIR" --run night --collector tcp://head:7411 --key node7.key
+
+It ends when the run is over and everything is confirmed, or when its owner and all watched
+processes are gone. Until the daemon has confirmed a record it is kept, and sent again if the daemon
+is restarted. If more than --memory waits, the probes drop records and count them.)",
       "margay-node"};
-  app.add_option("--run-dir", dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
-  app.add_option("--run", run_name, "The run's name")->required();
+  margay::terminal::use_help_page(app);
+  app.add_option("--run-dir", dir, "directory of the run (MARGAY_RUN_DIR of the job)")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--run", run_name, "name of the run")->type_name("NAME")->required();
   app.add_option(
-      "--collector", collector,
-      "The daemon on another machine, e.g. tcp://head:7411 (default: the one of the run's directory)");
-  app.add_option("--key", key,
-                 "File with this node's key for it, made by `margay keys add ... --role source`");
+         "--collector", collector,
+         "the daemon on another machine: its listen.ingest, e.g. tcp://head:7411 (default: the daemon "
+         "of the run directory)")
+      ->type_name("URL");
+  app.add_option("--key", key, "key file for --collector (margay keys add ... --role source)")
+      ->type_name("FILE");
   const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
   std::int64_t period_us = 20'000, sample_us = 50'000;
-  app.add_option("--period", period_us, "How often the rings are drained, e.g. 20ms")
+  app.add_option("--period", period_us, "how often the rings are emptied")
+      ->type_name("DURATION")
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::Range(std::int64_t{1000}, std::int64_t{10'000'000}))
       ->default_str("20ms");
   app.add_option("--sample-period", sample_us,
-                 "How often the processes are looked at, e.g. 50ms; longer where it costs")
+                 "how often the processes are sampled in /proc; less often when that costs too much")
+      ->type_name("DURATION")
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::Range(std::int64_t{1000}, std::int64_t{60'000'000}))
       ->default_str("50ms");
-  app.add_option("--memory", memory, "Most memory for what is not yet confirmed, e.g. 64MiB")
+  app.add_option("--memory", memory, "most memory for records that are not confirmed yet")
+      ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("64MiB");
-  app.add_option("--owner-pid", owner, "End when this process and all watched ones are gone");
+  app.add_option("--owner-pid", owner, "end when this process and all watched processes are gone")
+      ->type_name("PID");
   CLI11_PARSE(app, argc, argv);
   margay::log::Options log_options;
   log_options.program = "margay-node";

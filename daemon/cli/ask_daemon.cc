@@ -46,23 +46,27 @@ Result<transport::RunDirectory> choose_run(const std::string& name) {
 
 void add_trust_user(CLI::App& app) {
   app.add_option_function<std::string>(
-      "--trust-user",
-      [](const std::string& user) {
-        if (auto ok = transport::look_at_runs_of(user); !ok)
-          throw CLI::ValidationError("--trust-user", ok.error().message);
-      },
-      "look at the runs of this user, and believe what its daemons say (for root; else only your own are)");
+         "--trust-user",
+         [](const std::string& user) {
+           if (auto ok = transport::look_at_runs_of(user); !ok)
+             throw CLI::ValidationError("--trust-user", ok.error().message);
+         },
+         "runs of this user instead of your own; trusts its daemons (for root)")
+      ->type_name("USER");
 }
 
 void add_connect(CLI::App& app, Where& where) {
   auto* connect = app.add_option("--connect", where.endpoint,
-                                 "a daemon on another machine: its listen.control, e.g. tcp://head:7413");
-  app.add_option("--key", where.key, "file with the key for it (margay keys add)")->needs(connect);
+                                 "a daemon on another machine: its listen.control, e.g. tcp://head:7413")
+                      ->type_name("URL");
+  app.add_option("--key", where.key, "key file for --connect (margay keys add)")
+      ->type_name("FILE")
+      ->needs(connect);
   add_trust_user(app);
 }
 
 void add_where(CLI::App& app, Where& where) {
-  app.add_option("run", where.run, "the run (default: the newest)");
+  app.add_option("run", where.run, "name of the run (default: the newest)");
   add_connect(app, where);
 }
 
@@ -101,7 +105,8 @@ Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& r
       return fail(ErrorCode::kVersion, why);
     return reply;
   }
-  return fail(ErrorCode::kUnavailable, endpoint + ": the daemon of this run does not answer");
+  return fail(ErrorCode::kUnavailable, endpoint + ": the daemon of this run did not answer within " +
+                                           std::to_string(patience.value / 1'000'000'000) + " s");
 }
 
 }  // namespace margay::app

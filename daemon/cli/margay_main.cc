@@ -11,22 +11,27 @@
 
 #include "command.h"
 #include "margay/process/installation.h"
+#include "margay/text/help_page.h"
 
 namespace {
 
 // The page of `margay --help`: a line for each command, whose own page has the rest.
 std::string about(const std::vector<margay::app::Command>& commands) {
   std::string page =
-      "Margay watches a parallel job while it runs: it names the job's phases, flags the moments and places "
-      "where\n"
-      "the job is disturbed, and says who is likely to have caused it.\n\n"
-      "  margay run -- mpirun -np 4 ./app    watch a job; margay COMMAND --help explains each command\n\n"
-      "Commands:\n";
+      R"(Margay watches a parallel job while it runs: it names the job's phases, shows when and where the job
+is disturbed, and names the likely cause.
+
+  margay run -- mpirun -np 4 ./app      watch a job
+  margay run --help                     one command explained; each has such a page
+
+Commands:
+)";
   for (const margay::app::Command& c : commands) {
     std::string line = "  " + c.name;
     line.resize(14, ' ');
     page += line + c.about + "\n";
   }
+  page.pop_back();
   return page;
 }
 
@@ -48,12 +53,14 @@ int run(int argc, char** argv) {
   for (const margay::app::Command& c : commands)
     if (argc > 1 && !c.declare && c.name == argv[1]) return become("margay-archive", argv);
   CLI::App app{about(commands), "margay"};
+  margay::terminal::use_help_page(app);
   app.require_subcommand(1);
-  app.set_version_flag("--version", MARGAY_VERSION);
+  app.set_version_flag("--version", MARGAY_VERSION, "the version");
   std::vector<std::function<int()>> runs;
   for (const margay::app::Command& c : commands) {
-    CLI::App* const command = app.add_subcommand(c.name)->group("");  // the page has them
+    CLI::App* const command = app.add_subcommand(c.name);
     runs.push_back(c.declare ? c.declare(*command) : nullptr);
+    command->group("");  // the page has them
   }
 
   try {
@@ -62,7 +69,7 @@ int run(int argc, char** argv) {
     // What CLI11 says of this one is true, and helps nobody.
     const std::string first = argc > 1 ? argv[1] : "";
     if (app.get_subcommands().empty() && !first.empty() && first[0] != '-')
-      std::fprintf(stderr, "margay: '%s' is none of its commands; margay --help lists them\n", first.c_str());
+      std::fprintf(stderr, "margay: there is no command '%s'; margay --help lists them\n", first.c_str());
     else
       app.exit(e);
     return 2;

@@ -59,15 +59,16 @@ void bound_allocator() {
 }
 
 constexpr const char* kAbout =
-    "margayd watches one run of a parallel job: it takes events from node agents, keeps the model and the "
-    "archive,\n"
-    "and publishes phases and alerts. `margay run -- COMMAND` starts one for you. By hand, apart from the "
-    "job:\n\n"
-    "  margayd --run night --archive /data/night &\n"
-    "  eval \"$(margay env night)\"      # what the job needs: starts a node agent, sets two variables\n"
-    "  mpirun -np 4 ./app\n\n"
-    "SIGTERM ends it in order; started again with the same --run and --archive it takes up where it left "
-    "off.";
+    R"page(The daemon that watches one run: it receives events from node agents, keeps the model and the
+archive, and publishes phases and alerts. `margay run -- COMMAND` starts one for you. To start one
+yourself:
+
+  margayd --run night --archive /data/night &
+  eval "$(margay env night)"      # starts a node agent, sets two variables
+  mpirun -np 4 ./app
+  margay finish night
+
+SIGTERM stops it; started again with the same --run and --archive it continues where it stopped.)page";
 
 margay::app::Flags flags_of(margay::app::Options& options, margay::app::CommonFlags& common,
                             std::int64_t& owner_pid, std::int64_t& restarts) {
@@ -76,11 +77,10 @@ margay::app::Flags flags_of(margay::app::Options& options, margay::app::CommonFl
   flags.insert(flags.begin(),
                text_flag("--run", "NAME", "name of the run: letters, digits, '-', '_'", options.run));
   flags.front().required = true;
-  flags.push_back(text_flag("--command", "TEXT", "the job's command line, for people", options.command));
-  flags.push_back(count_flag("--owner-pid",
-                             "end by itself when this process has gone and nothing is left to watch", 0,
+  flags.push_back(text_flag("--command", "TEXT", "command line of the job, to be shown", options.command));
+  flags.push_back(count_flag("--owner-pid", "end when this process is gone and nothing is left to watch", 0,
                              std::numeric_limits<int>::max(), owner_pid));
-  flags.push_back(count_flag("--restarts", "how often the owner had to restart this daemon", 0,
+  flags.push_back(count_flag("--restarts", "how often the owner has restarted this daemon", 0,
                              std::numeric_limits<std::uint32_t>::max(), restarts));
   return flags;
 }

@@ -9,34 +9,34 @@ namespace margay::app {
 
 Flags common_flags(CommonFlags& f) {
   Flags flags = {
-      text_flag(
-          "--config", "FILE",
-          "configuration file (TOML); every key is explained in the shipped margay.toml; flags override it",
-          f.config),
+      text_flag("--config", "FILE",
+                "configuration file (TOML; margay config prints one with every key); flags override it",
+                f.config),
       list_flag("--set", "KEY=VALUE",
-                "any key of the configuration, by its name: --set store.commit=200ms; may be given again",
-                f.set),
+                "set one key of the configuration: --set store.commit=200ms; may be given again", f.set),
       text_flag("--slice", "DURATION",
-                "duration of a timeslice, e.g. 100ms (the default): what is shorter is not told apart",
-                f.slice),
+                "duration of a timeslice (default: 100ms): nothing shorter is distinguished", f.slice),
       text_flag("--archive", "DIR",
-                "directory for the run's archive; made if missing (default: margay-RUN here)", f.archive),
-      text_flag("--alerts", "FILE", "file for alerts: one JSON object a line, written as they happen",
+                "directory for the archive of the run; made if missing (default: margay-RUN here)",
+                f.archive),
+      text_flag("--alerts", "FILE", "write alerts to this file as they happen, one JSON object a line",
                 f.alerts),
-      text_flag("--p", "P",
-                "gain/loss ratio of the partition shown, 0 (every detail) to 1 (one aggregate), or auto (the "
-                "default): just above the noise",
-                f.p),
+      text_flag(
+          "--p", "P",
+          "gain/loss ratio of the partition, 0 (all details) to 1 (one part), or auto (default): just above "
+          "the noise",
+          f.p),
       text_flag(
           "--operator", "OPERATOR",
-          "what the model shown is made of: duration (time in states, the default), occurrences, bytes, "
-          "messages, mean:VARIABLE. Phases and alerts rest on durations all the same",
+          "what the cells of the picture are made of: duration (default; time in each state), occurrences, "
+          "bytes, messages, mean:VARIABLE. Phases and alerts always use durations",
           f.op),
-      switch_flag("--no-raw", "keep the model only, not every single event", f.no_raw),
-      switch_flag("--every-call",
-                  "record every call one by one, whatever it costs the job: processes that call very often "
-                  "are summed otherwise (node.record_budget)",
-                  f.every_call),
+      switch_flag("--no-raw", "keep the model only, not every event", f.no_raw),
+      switch_flag(
+          "--every-call",
+          "record every call, whatever it costs the job; without it, calls of processes that call very "
+          "often are summed (node.record_budget)",
+          f.every_call),
       text_flag("--capture", "FILE", "file for every message as it came in (to find faults in Margay)",
                 f.capture),
   };

@@ -2,39 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
+#include "margay/text/help.h"
 #include "suggest.h"
 
 namespace margay::app {
 namespace {
 
-constexpr std::size_t kWidth = 100, kIndent = 30;
-
 const Flag* find(const Flags& flags, std::string_view name) {
   const auto at = std::find_if(flags.begin(), flags.end(), [&](const Flag& f) { return f.name == name; });
   return at == flags.end() ? nullptr : &*at;
-}
-
-// "--slice DURATION", and its help beside it, or below where it is long.
-void describe(const std::string& left, const std::string& help, std::string& out) {
-  std::string line = "  " + left;
-  if (line.size() + 2 > kIndent) {
-    out += line + "\n";
-    line.clear();
-  }
-  line.resize(kIndent, ' ');
-  std::istringstream words(help);
-  bool first = true;
-  for (std::string word; words >> word; first = false) {
-    if (!first && line.size() + 1 + word.size() > kWidth) {
-      out += line + "\n";
-      line.assign(kIndent, ' ');
-      first = true;
-    }
-    line += (first ? "" : " ") + word;
-  }
-  out += line + "\n";
 }
 
 std::string shown(const Flag& f) {
@@ -154,9 +131,9 @@ std::string flags_help(std::string_view program, std::string_view about, const F
     if (f.required) out += " " + shown(f);
   out += " [FLAGS]\n\nFlags:\n";
   for (const Flag& f : flags)
-    if (!f.hidden) describe(shown(f), f.help + (f.required ? " (required)" : ""), out);
-  describe("-h, --help", "this page", out);
-  describe("--version", "the version", out);
+    if (!f.hidden) out += terminal::help_row(shown(f), f.help + (f.required ? " (required)" : ""));
+  out += terminal::help_row("-h, --help", "this page");
+  out += terminal::help_row("--version", "the version");
   return out;
 }
 

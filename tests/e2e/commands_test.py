@@ -23,7 +23,7 @@ class Commands(E2eTest):
 
     def test_what_is_missing_or_unknown_is_named(self):
         for arguments, words in ((["run"], "no job was given"), (["run", "--name", "n"], "no job was given"),
-                                 (["nosuch"], "'nosuch' is none of its commands")):
+                                 (["nosuch"], "there is no command 'nosuch'")):
             done = self.margay(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertRegex(done.stderr, f"^margay: .*{words}")

@@ -5,23 +5,31 @@
 namespace margay::command {
 
 void add_picture_options(CLI::App& app, PictureOptions& o) {
-  app.add_option("what", o.what,
-                 "a run's name, the directory of an archive, or example: the one that is shipped (default: "
-                 "the newest run here)");
-  auto* connect =
-      app.add_option("--connect", o.connect, "the control endpoint of a daemon elsewhere: tcp://HOST:PORT");
-  app.add_option("--key", o.key, "the key file for it (margay keys)")->needs(connect);
-  app.add_option("--size", o.size, "of the window or the picture, pixels: WIDTHxHEIGHT")
-      ->capture_default_str();
-  app.add_option("--from", o.from, "begin of what is looked at, since the run's: 12, 1min");
-  app.add_option("--to", o.to, "and its end");
-  app.add_option("--node", o.node, "of the hierarchy: /node7");
-  app.add_option("--slices", o.slices, "into how many slices it is cut (default: as many as are useful)")
+  app.add_option(
+      "what", o.what,
+      "name of a run, directory of an archive, or 'example', which is shipped (default: the newest "
+      "run here)");
+  auto* connect = app.add_option("--connect", o.connect,
+                                 "a daemon on another machine: its listen.control, e.g. tcp://head:7413")
+                      ->type_name("URL");
+  app.add_option("--key", o.key, "key file for --connect (margay keys add)")
+      ->type_name("FILE")
+      ->needs(connect);
+  app.add_option("--size", o.size, "size of the window or picture in pixels (default: 1280x720)")
+      ->type_name("WIDTHxHEIGHT");
+  app.add_option("--from", o.from, "begin of the time range, since the begin of the run: 12, 1min")
+      ->type_name("TIME");
+  app.add_option("--to", o.to, "end of the time range")->type_name("TIME");
+  app.add_option("--node", o.node, "only this node of the hierarchy, e.g. /node7")->type_name("NODE");
+  app.add_option("--slices", o.slices,
+                 "number of slices of the range, at most 256 (default: 0, as many as fit)")
+      ->type_name("NUMBER")
       ->check(CLI::Range(0, 256));
-  app.add_option("--p", o.p, "gain/loss ratio, 0 to 1");
-  app.add_option("--policy", o.policy, "that chooses p: noise, jump")
+  app.add_option("--p", o.p, "gain/loss ratio, 0 (all details) to 1 (one part)")->type_name("P");
+  app.add_option("--policy", o.policy, "how p is chosen: noise or jump (margay partition --help)")
+      ->type_name("POLICY")
       ->check(CLI::IsMember({"noise", "jump"}));
-  app.add_flag("--dark", o.dark, "light on dark");
+  app.add_flag("--dark", o.dark, "light lines on a dark ground");
 }
 
 std::vector<std::string> arguments_of(const PictureOptions& o) {

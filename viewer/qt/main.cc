@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "margay/command/picture_options.h"
+#include "margay/text/help_page.h"
 #include "margay/transport/rundir.h"
 #include "paint.h"
 #include "picture_file.h"
@@ -40,17 +41,20 @@ void set_picture_font() {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "The viewer: what a job does, who does it and since when, live and afterwards.\n\n"
-      "  margay-viewer                    the newest run here, or a page that says how to begin\n"
-      "  margay-viewer RUN                a run by its name (margay runs tells names)\n"
-      "  margay-viewer ARCHIVE            what a run has left behind\n"
-      "  margay-viewer example            the archive that is shipped\n"
-      "  margay-viewer ARCHIVE --render picture.png --from 12 --to 30    the picture alone, without a "
-      "display");
+      R"(The window: what a job does, which ranks do it and since when; during the run and afterwards.
+
+  margay-viewer                    the newest run here, or a page that says how to begin
+  margay-viewer night              a run by its name (margay runs lists the names)
+  margay-viewer night.margay       the archive of a run
+  margay-viewer example            the archive that is shipped
+  margay-viewer night.margay --render picture.png --from 12 --to 30    a picture, without a display)",
+      "margay-viewer");
+  margay::terminal::use_help_page(app);
   margay::command::PictureOptions options;
   std::string file;
   margay::command::add_picture_options(app, options);
-  app.add_option("--render", file, "write the picture to this file (.png, .svg, .csv) and end");
+  app.add_option("--render", file, "write the picture to this file (.png, .svg, .csv) and end")
+      ->type_name("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

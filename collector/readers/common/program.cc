@@ -12,6 +12,7 @@
 
 #include "margay/log/log.h"
 #include "margay/node/courier.h"
+#include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 
 namespace margay::reader {
@@ -35,18 +36,23 @@ int complain(const std::string& sentence) {
 }
 
 void add_common_flags(CLI::App& app, Settings& s) {
-  app.add_option("--run-dir", s.run_dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
-  app.add_option("--run", s.run, "The run's name")->required();
+  app.add_option("--run-dir", s.run_dir, "directory of the run (MARGAY_RUN_DIR of the job)")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--run", s.run, "name of the run")->type_name("NAME")->required();
   app.add_option(
-      "--collector", s.collector,
-      "The daemon on another machine, e.g. tcp://head:7411 (default: the one of the run's directory)");
-  app.add_option("--key", s.key,
-                 "File with this node's key for it, made by `margay keys add ... --role source`");
-  app.add_option("--memory", s.memory, "Most memory for what is not yet confirmed, e.g. 64MiB")
+         "--collector", s.collector,
+         "the daemon on another machine: its listen.ingest, e.g. tcp://head:7411 (default: the daemon "
+         "of the run directory)")
+      ->type_name("URL");
+  app.add_option("--key", s.key, "key file for --collector (margay keys add ... --role source)")
+      ->type_name("FILE");
+  app.add_option("--memory", s.memory, "most memory for records that are not confirmed yet")
+      ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("64MiB");
-  app.add_option("--owner-pid", s.owner,
-                 "Whoever started it: it does not outlive this process and those it reads of");
+  app.add_option("--owner-pid", s.owner, "end when this process and the programs that are read are gone")
+      ->type_name("PID");
 }
 
 void take_signals(bool interrupt_ends) {
@@ -191,6 +197,7 @@ int run_program(const Program& program, Reader& reader, int argc, char** argv) t
   google::protobuf::SetLogHandler(nullptr);
   Settings s;
   CLI::App app{program.about, program.name};
+  terminal::use_help_page(app);
   reader.add_flags(app);
   add_common_flags(app, s);
   CLI11_PARSE(app, argc, argv);

@@ -38,13 +38,16 @@ class GstReader final : public reader::Reader {
  public:
   void add_flags(CLI::App& app) override {
     app.add_option("--log", directory_,
-                   "The directory of the log: the program is given GST_DEBUG_FILE=DIRECTORY/%p-%r")
+                   "directory of the log (the program runs with GST_DEBUG_FILE=DIR/%p-%r)")
+        ->type_name("DIR")
         ->required();
-    app.add_option("--log-memory", log_bytes_, "Most of the log that waits to be read, e.g. 32MiB")
+    app.add_option("--log-memory", log_bytes_, "most of the log that may wait to be read")
+        ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false))
         ->default_str("32MiB");
     const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
-    app.add_option("--period", period_us_, "How often the log is read, e.g. 20ms")
+    app.add_option("--period", period_us_, "how often the log is read")
+        ->type_name("DURATION")
         ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
         ->check(CLI::Range(std::int64_t{1000}, std::int64_t{10'000'000}))
         ->default_str("20ms");
@@ -136,14 +139,15 @@ int main(int argc, char** argv) {
   GstReader reader;
   return reader::run_program(
       {"margay-gst",
-       "margay-gst reads the debug log of GStreamer programs, live, and sends it to a run's collector: the\n"
-       "function that wrote a thread's newest line is the state of that thread. `margay run --gst-debug -- "
-       "COMMAND` starts\n"
-       "it, and you seldom need to.\n\n"
-       "It reads as fast as the program writes, whatever the collector does: what does not fit --memory is "
-       "dropped and\n"
-       "counted, and so are the oldest lines where more than --log-memory of them wait. It ends when the run "
-       "is over, or its owner and the programs are gone.",
+       R"(Read the debug log of GStreamer programs live and send it to the daemon: the function that wrote the
+newest line of a thread is the state of that thread. `margay run --gst-debug` starts it; for a
+daemon started by hand:
+
+  GST_DEBUG='*:6' GST_DEBUG_FILE=/dev/shm/log/%p-%r gst-launch-1.0 ... &
+  margay-gst --run-dir "$MARGAY_RUN_DIR" --run night --log /dev/shm/log
+
+Lines that do not fit --memory are dropped and counted, and so are the oldest ones beyond
+--log-memory. It ends when the run is over, or when its owner and the programs are gone.)",
        "gstreamer"},
       reader, argc, argv);
 }

@@ -92,30 +92,36 @@ int show(const AlertsRequest& r) {
 
 void add_alerts_command(CLI::App& command, AlertsRequest& r) {
   command.description(
-      "The alerts that archives keep, also of runs that are being watched; and what people say about those\n"
-      "that fire.\n\n"
-      "  margay alerts ls                              of all archives in this directory, by their onset\n"
-      "  margay alerts ls night.margay --kind stall\n"
-      "  margay alerts show night.margay 13900-3       what one rests on: cells, phase, score, settings;\n"
-      "                                                whom those that wait waited for; and whether it "
-      "comes\n"
-      "                                                out again of what was recorded\n"
-      "  margay alerts ack 13900-3                     somebody looks after it: no more is sent of it\n"
-      "  margay alerts silence --node /node7 --for 2h  nothing is sent of what node7 does\n\n"
-      "Exit code: 0; 1 if there is no such alert, it does not come out again, or what you say is refused;\n"
-      "2 if an archive cannot be read.");
+      R"(List alerts and explain one; acknowledge and silence those that fire. Archives of running jobs can
+be read, too.
+
+  margay alerts ls                              all alerts of the archives in this directory
+  margay alerts show night.margay 13900-3       why an alert was raised; computed again, compared
+  margay alerts ack 13900-3                     you look after it: no more notifications of it
+  margay alerts silence --node /node7 --for 2h  no notifications about node7 for two hours
+
+Exit code: 0; 1 if there is no such alert, it cannot be computed again, or the request is refused; 2
+if an archive cannot be read.)");
   command.require_subcommand(1);
-  r.list = command.add_subcommand("ls", "Alerts, one a line: since when, how long, how strong, and why.");
-  r.list->add_option("archive", r.paths, "archives, or directories with some (default: this one)");
-  r.list->add_option("--kind", r.kind, "only of this kind")->check(CLI::IsMember(alert::kind_names()));
-  r.list->add_flag("--firing", r.firing, "only those that have not ended");
+  r.list = command.add_subcommand("ls", R"(List alerts, one a line: onset, duration, strength, cause.
+
+  margay alerts ls                              of all archives in this directory
+  margay alerts ls night.margay --kind stall)");
+  r.list->add_option("archive", r.paths, "archives, or directories with archives (default: this directory)");
+  r.list
+      ->add_option("--kind", r.kind, "only this kind: perturbation, stall, phase_duration, source_lost, loss")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(alert::kind_names()));
+  r.list->add_flag("--firing", r.firing, "only alerts that have not ended");
   r.show = command.add_subcommand(
       "show",
-      "One alert with all it rests on. It is derived again from what was recorded, by the same steps, and\n"
-      "compared: so whoever doubts it can check it.");
-  r.show->add_option("archive", r.path, "its archive")->required();
-  r.show->add_option("alert", r.id, "its id, or how the id ends")->required();
-  for (auto* s : {r.list, r.show}) s->add_flag("--json", r.json, "for programs");
+      R"(Show one alert and the measurements it rests on: cells, phase, score, settings, who waited for whom.
+It is computed again from the recorded slices and compared, so you can check it.
+
+  margay alerts show night.margay 13900-3)");
+  r.show->add_option("archive", r.path, "directory of the archive")->required();
+  r.show->add_option("alert", r.id, "id of the alert; the end of the id is enough")->required();
+  for (auto* s : {r.list, r.show}) s->add_flag("--json", r.json, "print JSON, for programs");
   add_handle_commands(command, r.handle);
 }
 

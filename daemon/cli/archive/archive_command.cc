@@ -65,26 +65,30 @@ int verify(const ArchiveRequest& r) {
 
 void add_archive_command(CLI::App& command, ArchiveRequest& r) {
   command.description(
-      "What is kept of runs that were watched. An archive that is being written is not "
-      "read: ask margay status.\n\n"
-      "  margay archive ls                     the archives in this directory\n"
-      "  margay archive info night.margay      what one holds, and how much of it\n"
-      "  margay archive verify night.margay    reads all of it: is every slice there, "
-      "does every time add up?\n"
-      "  margay archive prune night.margay --keep-raw 7d\n"
-      "                                        gives up what is old; compact makes it "
-      "small, rm takes it away\n"
-      "Exit code: 0; 1 if it is damaged; 2 if it cannot be read.");
+      R"(List, check, shrink and remove the archives of runs. An archive that is being written is not read:
+use margay status for a running job.
+
+  margay archive ls                     the archives in this directory
+  margay archive info night.margay      what one contains, and its size
+  margay archive verify night.margay    read all of it and check every slice and sum
+  margay archive prune night.margay --keep-raw 7d    delete raw events older than a week
+
+Exit code: 0; 1 if it is damaged; 2 if it cannot be read.)");
   command.require_subcommand(1);
-  r.list = command.add_subcommand("ls", "The archives in directories, oldest run first.");
-  r.list->add_option("dir", r.paths, "directories with archives, or archives (default: this one)");
-  r.info = command.add_subcommand("info", "What an archive is of, and what it keeps of it.");
+  r.list = command.add_subcommand(
+      "ls", "List the archives in directories, oldest run first.\n\n  margay archive ls");
+  r.list->add_option("dir", r.paths, "directories with archives, or archives (default: this directory)");
+  r.info = command.add_subcommand(
+      "info",
+      "Show what an archive contains: run, levels, events, sizes.\n\n  margay archive info night.margay");
   r.verify = command.add_subcommand(
       "verify",
-      "Reads all of an archive: checksums, every slice from the oldest to the newest, the sum of every row\n"
-      "to the nanosecond, the account of events. Changes nothing.");
-  for (auto* s : {r.info, r.verify}) s->add_option("archive", r.path, "its directory")->required();
-  for (auto* s : {r.list, r.info, r.verify}) s->add_flag("--json", r.json, "for programs");
+      R"(Read all of an archive and check it: checksums, every slice from the oldest to the newest, the sum
+of every row to the nanosecond, the account of events. Changes nothing.
+
+  margay archive verify night.margay)");
+  for (auto* s : {r.info, r.verify}) s->add_option("archive", r.path, "directory of the archive")->required();
+  for (auto* s : {r.list, r.info, r.verify}) s->add_flag("--json", r.json, "print JSON, for programs");
   add_change_commands(command, r);
 }
 

@@ -33,13 +33,18 @@ std::vector<std::string> problems_here(const std::string& path) {
 
 void add_config_command(CLI::App& command, ConfigRequest& r) {
   command.description(
-      "Print the configuration file with every key, its default and its meaning; or check a file.\n\n"
-      "  margay config >margay.toml              to begin with; a file needs only what differs\n"
-      "  margay config --check margay.toml       all that is wrong with it, each with its line and key\n\n"
-      "Exit code: 0; 2 if the file is not right.");
-  command.add_option("--check", r.check,
-                     "read this file as `margay run --config` does, look for what it names (commands, "
-                     "headers, certificates), and start nothing");
+      R"(Print the configuration file with every key, its default and its meaning; or check a file.
+
+  margay config >margay.toml              a file to begin with; keep only what differs
+  margay config --check margay.toml       all errors in it, each with its line and key
+
+Exit code: 0; 2 if the file has errors.)");
+  command
+      .add_option(
+          "--check", r.check,
+          "check this file and whether the commands, header files and certificates that it names exist; "
+          "start nothing")
+      ->type_name("FILE");
 }
 
 // The exit code: 0; 2 where the file is not right, and all that is wrong is said on stderr, one a line.

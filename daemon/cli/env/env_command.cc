@@ -19,9 +19,11 @@ struct EnvRequest {
 
 void add_env_command(CLI::App& command, EnvRequest& r) {
   command.description(
-      "Shell lines that let the jobs of this shell report to a daemon started by hand (see margayd --help):\n"
-      "  eval \"$(margay env night)\"");
-  command.add_option("run", r.run, "the run (default: the newest)");
+      R"page(Print shell lines after which the jobs of this shell report to a daemon started by hand (margayd
+--help). They start a node agent and set two variables.
+
+  eval "$(margay env night)")page");
+  command.add_option("run", r.run, "name of the run (default: the newest)");
 }
 
 // Prints lines for a shell. The exit code: 0; 3 if no such run is live; 1 where a part of Margay is missing.

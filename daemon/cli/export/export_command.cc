@@ -69,43 +69,46 @@ Status write_csv(const exporting::Job& job) {
 }  // namespace
 
 void add_export_command(CLI::App& command, ExportRequest& r) {
-  command.description(
-      "What an archive holds, for other programs.\n\n"
-      "  margay export night.margay --format paje --output night.paje    for ViTE, pj_dump, Ocelotl\n"
-      "  margay export night.margay --format csv --output tables         for R and Python: cells.csv,\n"
-      "                                                 partition.csv, phases.csv, alerts.jsonl\n"
-      "  margay export night.margay --format csv --table cells --level 1s --from 60 --to 5min | head\n\n"
-      "paje  every event: containers, nested states, variables, events and links, in the order of their "
-      "times,\n"
-      "      which are seconds since the run's begin (of an imported trace: as they were), exact to the ns.\n"
-      "      Between MPI calls a live run's rank is in the state Compute.\n"
-      "csv   cells: who spent how long in which state, slice by slice (of one level); partition: the "
-      "optimal\n"
-      "      partition of these cells just above the noise, as of margay partition; phases; alerts. Times _s "
-      "are\n"
-      "      seconds since the run's begin. read.csv and pandas.read_csv take the tables as they are.\n\n"
-      "A file is there whole or not at all. Exit code: 0; 2 if it cannot be done.");
-  command.add_option("archive", r.archive, "its directory")->required();
-  command.add_option("--format", r.format, "paje or csv")->required()->check(CLI::IsMember({"paje", "csv"}));
-  command.add_option("-o,--output", r.output,
-                     "file, or directory for all tables; - (the default) is standard output");
+  command.description(R"(Write what an archive contains for other programs.
+
+  margay export night.margay --format paje --output night.paje    for ViTE, pj_dump, Ocelotl
+  margay export night.margay --format csv --output tables         for R and Python: cells.csv,
+                                                 partition.csv, phases.csv, alerts.jsonl
+  margay export night.margay --format csv --table cells --level 1s --from 60 --to 5min | head
+
+paje  every event in order of time: containers, nested states, variables, events and links. Times
+      are seconds since the begin of the run (of an imported trace: unchanged), exact to the
+      nanosecond. Between MPI calls a rank of a live run is in the state Compute.
+csv   cells: time in each state, slice by slice, of one level; partition: the optimal partition of
+      these cells just above the noise, as of margay partition; phases; alerts. Columns _s are
+      seconds since the begin of the run.
+
+Files are written whole or not at all. Exit code: 0; 2 if it cannot be done.)");
+  command.add_option("archive", r.archive, "directory of the archive")->required();
+  command.add_option("--format", r.format, "paje or csv")
+      ->type_name("FORMAT")
+      ->required()
+      ->check(CLI::IsMember({"paje", "csv"}));
+  command
+      .add_option("-o,--output", r.output,
+                  "file, or directory for all tables; - (default) is standard output")
+      ->type_name("PATH");
+  std::string names;
+  for (const auto& n : exporting::table_names()) names += (names.empty() ? "" : ", ") + n;
+  command.add_option("--table", r.table, "csv: only this table: " + names)
+      ->type_name("TABLE")
+      ->check(CLI::IsMember(exporting::table_names()));
   command
       .add_option(
-          "--table", r.table,
-          "csv: only this one: " +
-              [] {
-                std::string names;
-                for (const auto& n : exporting::table_names()) names += (names.empty() ? "" : ", ") + n;
-                return names;
-              }())
-      ->check(CLI::IsMember(exporting::table_names()));
-  command.add_option(
-      "--level", r.level,
-      "csv: the slices of this duration (default: the finest; for the partition the finest with at\n"
-      "most 512 slices in the range)");
-  command.add_option("--from", r.from,
-                     "begin of the range (default: that of the run); @ and a number is trace time in ns");
-  command.add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
+          "--level", r.level,
+          "csv: slices of this duration (default: the finest; for the partition the finest with at most "
+          "512 slices in the range)")
+      ->type_name("DURATION");
+  command
+      .add_option("--from", r.from, "begin of the time range (default: of the run); @N is trace time N ns")
+      ->type_name("TIME");
+  command.add_option("--to", r.to, "end of the time range, not included (default: of the run)")
+      ->type_name("TIME");
 }
 
 int export_command(const ExportRequest& given) {

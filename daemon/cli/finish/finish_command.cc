@@ -15,9 +15,10 @@ struct FinishRequest {
 
 void add_finish_command(CLI::App& command, FinishRequest& r) {
   command.description(
-      "End a run whose daemon was started by hand: what is left is taken, the archive closed, the summary "
-      "printed\n(JSON). Then the daemon may be ended.\n\n"
-      "  margay finish night");
+      R"(End a run whose daemon was started by hand: wait for the last events, close the archive, print the
+summary (JSON). The daemon may be stopped after that.
+
+  margay finish night)");
   add_where(command, r.where);
 }
 

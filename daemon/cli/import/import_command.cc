@@ -211,46 +211,53 @@ void add_import_command(CLI::App& command, ImportRequest& r) {
   for (const trace::Format& f : trace::formats())
     names += "  " + std::string(f.name) + std::string(f.name.size() < 10 ? 10 - f.name.size() : 1, ' ') +
              std::string(f.what) + "\n";
-  names +=
-      "  ctf       a directory with traces of LTTng, of user space and of the kernel (and others' in CTF "
-      "1.8)\n";
   command.description(
-      "Make an archive of a trace of another tool, or of a capture: the same model and raw events as of a "
-      "run that was "
-      "watched.\n\n"
-      "  margay import lu.trace --archive lu.margay\n"
-      "  zcat big.trace.gz | margay import - --archive big.margay --slice 10ms --no-raw\n"
-      "  margay import ring.trace --archive ring.margay --lateness 2s --keep-going\n"
-      "  margay import traces/ --archive night.margay         # a directory: traces of LTTng, user space and "
-      "kernel\n"
-      "  margay import night.capture --archive night.margay   # of margay run --capture night.capture\n\n"
-      "Formats:\n" +
-      names +
-      "The archive is written to DIR.partial and gets its name when it is whole; after an error or a\n"
-      "signal nothing is left, after a kill -9 DIR.partial.\n"
-      "Exit code: 0, also where --keep-going left something out; 2 if the trace or the options are "
-      "wrong; 1 if the disk is; 128 + N if signal N "
-      "ended it.");
+      R"(Make an archive from a trace of another tool, or from a capture: the same model and raw events as of
+a run that Margay watched.
+
+  margay import lu.trace --archive lu.margay
+  zcat big.trace.gz | margay import - --archive big.margay --slice 10ms --no-raw
+  margay import ring.trace --archive ring.margay --lateness 2s --keep-going
+  margay import traces/ --archive night.margay         a directory with traces of LTTng
+  margay import night.capture --archive night.margay   a capture: margay run --capture night.capture
+
+Formats:
+)" + names +
+      R"(  ctf       a directory with traces of LTTng, user space and kernel (and others in CTF 1.8)
+
+The archive is written to DIR.partial and renamed when it is complete. After an error or a signal
+nothing is left; after kill -9, DIR.partial.
+Exit code: 0, also if --keep-going left lines out; 2 if the trace or a flag is wrong; 1 if the disk
+is; 128 + N if signal N ended it.)");
   command.add_option("file", r.file, "the trace; - is standard input")->required();
-  command.add_option("--archive", r.archive, "directory for the archive; must not be there yet")->required();
-  command.add_option("--format", r.format, "the trace's format (default: auto, by its first bytes)");
-  command.add_option(
-      "--slice", r.slice,
-      "duration of a timeslice, 1us to 1d (default: 100ms): what is shorter is not told apart; "
-      "levels of 10, 100 and 600 slices are kept as well");
-  command.add_option("--lateness", r.lateness,
-                     "how late a line may be, in the trace's time: lines are sorted within it, 1h at most "
-                     "(default: 0s, times must not decrease)");
-  command.add_flag("--keep-going", r.keep_going,
-                   "leave out lines that are wrong or too late, count them, tell the first 20");
+  command.add_option("--archive", r.archive, "directory for the archive; must not exist yet")
+      ->type_name("DIR")
+      ->required();
+  command.add_option("--format", r.format, "format of the trace (default: auto, from its first bytes)")
+      ->type_name("FORMAT");
   command
-      .add_option("--rules", r.rules,
-                  "of traces of LTTng: files that say what events mean "
-                  "(collector/readers/lttng/rules/RULES.md); they go "
-                  "before those that are shipped")
+      .add_option(
+          "--slice", r.slice,
+          "duration of the finest timeslice, 1us to 1d (default: 100ms); levels of 10, 100 and 600 slices "
+          "are kept as well")
+      ->type_name("DURATION");
+  command
+      .add_option(
+          "--lateness", r.lateness,
+          "how late a line may be, in trace time, at most 1h: lines are sorted within it (default: 0s, "
+          "times must not decrease)")
+      ->type_name("DURATION");
+  command.add_flag("--keep-going", r.keep_going,
+                   "leave out lines that are wrong or too late, count them, print the first 20");
+  command
+      .add_option(
+          "--rules", r.rules,
+          "for traces of LTTng: what events mean (collector/readers/lttng/rules/RULES.md); these rules go "
+          "before the shipped ones; may be given again")
+      ->type_name("FILE")
       ->allow_extra_args(false);
-  command.add_flag("--no-raw", r.no_raw, "keep the model only, not every single event");
-  command.add_flag("--json", r.json, "the summary for programs");
+  command.add_flag("--no-raw", r.no_raw, "keep the model only, not every event");
+  command.add_flag("--json", r.json, "print the summary as JSON, for programs");
 }
 
 int import_command(const ImportRequest& r) {

@@ -234,84 +234,75 @@ int complain(const Error& error, const std::string& where = {}) {
 
 void add_partition_command(CLI::App& command, PartitionRequest& r) {
   command.description(
-      "The optimal partition of a run that was kept, or of a model in a file: which resources behave alike, "
-      "and\n"
-      "from when to when.\n"
-      "What a part hides is its loss, what it spares the reader its gain; p says how much gain is worth, "
-      "from\n"
-      "0 (every difference is shown) to 1 (everything is one part).\n\n"
-      "  margay partition night.margay                 the whole run in 30 slices\n"
-      "  margay partition night.margay --from 12.5 --to 2min --slices 100\n"
-      "                                                a closer look: any range, any number of slices\n"
-      "  margay partition night.margay --node /host7 --state MPI_Wait MPI_Send --level 1s\n"
-      "  margay partition night.margay --operator bytes\n"
-      "                                                not where the time goes, but where the bytes go\n"
-      "  margay partition model.csv                    the partition just above the noise, as a table\n"
-      "  margay partition model.csv --p-list           from which p on which partition is the best\n"
-      "  margay partition model.txt --p 0.1 0.5 --json\n\n"
-      "INPUT is an archive (a directory), or a capture of events (margay run --capture). A time is counted "
-      "from the\n"
-      "begin of the run's first slice: 12.5, 12.5s, 1min. Where all boundaries fall on slices that the "
-      "archive keeps,\n"
-      "only those are read; otherwise its events are.\n"
-      "Or it is a model: CSV (resource,slice,state,value; a resource is a path such as /site/host/rank) or "
-      "text: a "
-      "line\n"
-      "S T X H (leaves, slices, states, nodes), H parents (leaves first, the root's is -1), then S*T*X "
-      "values by\n"
-      "leaf, slice, state. daemon/partition/PARTITION.md has both, the numbers and the JSON.\n"
-      "Exit code: 0; 2 if something is wrong with the input or the options; 1 for anything else.");
+      R"(Compute the optimal partition of an archive, or of a model in a file: which resources behave alike,
+and from when to when. What a part hides is its loss, what it saves the reader is its gain; p weighs
+them, from 0 (all details) to 1 (one part).
+
+  margay partition night.margay                                      the whole run in 30 slices
+  margay partition night.margay --from 12.5 --to 2min --slices 100   a closer look
+  margay partition night.margay --node /host7 --state MPI_Wait MPI_Send --level 1s
+  margay partition night.margay --operator bytes                     where do the bytes go?
+  margay partition model.csv --p-list                                each p at which parts change
+  margay partition model.txt --p 0.1 0.5 --json
+
+The formats of models, the numbers and the JSON: daemon/partition/PARTITION.md.
+Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
   command
-      .add_option("input", r.models, "archive, capture or file with a model; - for a model on standard input")
+      .add_option("input", r.models,
+                  "archive, capture (margay run --capture), or file with a model; - is standard input")
       ->option_text("INPUT");
-  command.add_option("--from", r.from,
-                     "begin of the range (default: that of the run); @ and a number is trace time in ns");
-  command.add_option("--to", r.to, "end of the range, which is not part of it (default: that of the run)");
-  command.add_option("--slices", r.slices, "into how many slices the range is cut (default: 30)")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{kMostModelSlices}));
   command
-      .add_option("--state", r.states,
-                  "only these states, by name; the others count as time that is not shown")
-      ->option_text("NAME ...");
-  command.add_option("--node", r.node, "only what is below this resource, such as /host7");
-  command.add_option(
-      "--level", r.level,
-      "the archive's slices of this duration, spread in proportion where a boundary cuts one; without\n"
-      "--slices each is a slice");
+      .add_option("--from", r.from,
+                  "begin of the time range: 12.5, 1min (default: of the run); @N is trace time N ns")
+      ->type_name("TIME");
+  command.add_option("--to", r.to, "end of the time range, not included (default: of the run)")
+      ->type_name("TIME");
+  command.add_option("--slices", r.slices, "number of slices of the range, 1 to 1000000 (default: 30)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{kMostModelSlices}));
+  command.add_option("--state", r.states, "only these states; the others count as time that is not shown")
+      ->option_text(" NAME ...");
+  command.add_option("--node", r.node, "only resources below this node, e.g. /host7")->type_name("NODE");
+  command
+      .add_option(
+          "--level", r.level,
+          "use the archive's slices of this duration, divided in proportion at the boundaries of the range; "
+          "without --slices each is a slice")
+      ->type_name("DURATION");
   auto* p = command.add_option("--p", r.p, "gain/loss ratio, 0 to 1; several give several partitions")
-                ->option_text("P ...");
-  auto* policy = command
-                     .add_option("--p-policy", r.policy,
-                                 "how p is chosen if it is not given: noise (the default) shows no cut that "
-                                 "chance alone makes;\njump takes the last p before quality falls most")
-                     ->check(CLI::IsMember({"noise", "jump"}))
-                     ->excludes(p);
+                ->option_text(" P ...");
+  auto* policy =
+      command
+          .add_option("--p-policy", r.policy,
+                      "how p is chosen without --p: noise (default) shows no cut that chance alone makes; "
+                      "jump takes the last p before quality falls most")
+          ->type_name("POLICY")
+          ->check(CLI::IsMember({"noise", "jump"}))
+          ->excludes(p);
   auto* list = command.add_flag("--p-list", r.list,
-                                "every p at which the optimal partition changes, with gain and loss");
-  auto* envelope =
-      command.add_flag("--envelope", r.envelope,
-                       "the list within a certified error instead: fewer points, sooner (implies --p-list)");
+                                "list every p at which the optimal partition changes, with gain and loss");
+  auto* envelope = command.add_flag(
+      "--envelope", r.envelope, "the list within a certified error: fewer points, faster (implies --p-list)");
   auto* strength = command.add_flag("--strength", r.strength,
-                                    "for each part the p at which it merges with what is around it");
+                                    "for each part the p at which it merges with its neighbours");
   for (auto* l : {list, envelope}) l->excludes(p)->excludes(policy)->excludes(strength);
   command
       .add_option(
           "--operator", r.operators,
-          "spatiotemporal (the default): parts are a node of the hierarchy over some slices;\n"
-          "temporal: cuts in time only, the same for all.\n"
-          "And what a cell tells: duration (the default) of states, occurrences of events, mean:VARIABLE,\n"
-          "bytes or messages of communications; the last four read events. One of each may be given")
-      ->allow_extra_args(false)
-      ->option_text("WORD");
-  command.add_option("--memory", r.memory, "most memory to take (default: 4GiB)");
-  auto* json = command.add_flag("--json", r.json, "for programs: one line");
+          "spatiotemporal (default: a part is a node over some slices) or temporal (cuts in time only, the "
+          "same for all); and what cells are made of: duration (default), occurrences, bytes, messages, "
+          "mean:VARIABLE. One of each may be given")
+      ->type_name("WORD")
+      ->allow_extra_args(false);
+  command.add_option("--memory", r.memory, "use at most this much memory (default: 4GiB)")->type_name("SIZE");
+  auto* json = command.add_flag("--json", r.json, "print JSON on one line, for programs");
   auto* csv =
-      command.add_flag("--csv", r.csv, "for tables: one line for each part, or each point of the list")
+      command.add_flag("--csv", r.csv, "print CSV: one line for each part, or each point of the list")
           ->excludes(json);
-  command.add_flag("--all", r.all, "every line of the table, not only the first 200")
+  command.add_flag("--all", r.all, "print every line of the table, not only the first 200")
       ->excludes(json)
       ->excludes(csv);
-  command.add_flag("--timing", r.timing, "say on stderr how long reading, measuring and solving took");
+  command.add_flag("--timing", r.timing, "print to stderr how long reading, measuring and solving took");
 }
 
 int partition_command(const PartitionRequest& r) {

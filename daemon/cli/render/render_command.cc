@@ -27,20 +27,21 @@ int complain(const std::string& sentence) {
 
 void add_render_command(CLI::App& command, RenderRequest& r) {
   command.description(
-      "A picture of a run or an archive, as the viewer shows it, without a display: the optimal partition "
-      "over time\n"
-      "and hierarchy, phases, alerts, proportions of states. Of an archive all of it, of a run its newest "
-      "slices.\n\n"
-      "  margay render example -o example.png                   the archive that is shipped\n"
-      "  margay render night.margay -o night.svg                to be printed; .csv has the parts as a "
-      "table\n"
-      "  margay render night.margay -o a.png --from 90 --to 3min --node /node7    a part of it\n"
-      "  margay render -o now.png --dark --size 3840x2160       the newest run here\n\n"
-      "Exit code: 0; 1 if what is to be shown cannot be read, or the file not be written; 2 for a wrong "
-      "call, or where\n"
-      "the viewer was not installed.");
+      R"(Write a picture of a run or an archive, as the viewer shows it (no display is needed): the optimal
+partition over time and hierarchy, phases, alerts, time in each state. An archive is drawn whole, a
+running job with its newest slices.
+
+  margay render example -o example.png                   the archive that is shipped
+  margay render night.margay -o night.svg                for print; .csv writes the parts as a table
+  margay render night.margay -o a.png --from 90 --to 3min --node /node7    a part of it
+  margay render -o now.png --dark --size 3840x2160       the newest run here
+
+Exit code: 0; 1 if the input cannot be read or the file cannot be written; 2 if the call is wrong,
+or the viewer is not installed.)");
   command::add_picture_options(command, r.picture);
-  command.add_option("-o,--output", r.file, "the file, by its ending: .png, .svg, .csv")->required();
+  command.add_option("-o,--output", r.file, "the file; its ending says what: .png, .svg, .csv")
+      ->type_name("FILE")
+      ->required();
 }
 
 // Becomes margay-viewer; returns only where that cannot be: 2, and the reason on stderr.

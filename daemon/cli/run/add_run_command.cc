@@ -8,40 +8,42 @@ namespace margay::app {
 
 void add_run_command(CLI::App& command, RunRequest& r) {
   command.description(
-      "Run a job under observation. The job's output, input and exit code are "
-      "its own; what Margay has to say goes to\n"
-      "stderr, each line beginning with 'margay: '. Works through mpirun, "
-      "srun, scripts and Python (mpi4py); the probe\n"
-      "is preloaded, nothing is compiled or linked.\n\n"
-      "  margay run --slice 100ms --alerts alerts.jsonl --summary "
-      "summary.json -- mpirun -np 4 lmp -in in.lj\n\n"
-      "The job gets the signals that are sent to `margay run`, with "
-      "everything ignored or blocked as it was (nohup works).\n\n"
-      "Exit code: the job's; 128 + N if signal N ended it; 127 if it was not "
-      "found, 126 if it could not be run;\n"
-      "2 if something is wrong with the options (the job was not started).");
+      R"(Start a job and watch it. The job keeps its input, output and exit code; Margay writes to stderr,
+and each of its lines begins with 'margay: '. Works with mpirun, srun, scripts and Python (mpi4py).
+A probe is preloaded: nothing is compiled or linked into the program.
+
+  margay run -- mpirun -np 4 ./app
+  margay run --archive night.margay --alerts alerts.jsonl -- mpirun -np 4 lmp -in in.lj
+
+Signals that `margay run` gets are passed on to the job; what was ignored or blocked stays so
+(nohup).
+Exit code: the job's; 128 + N if signal N ended it; 127 not found; 126 cannot be executed; 2 an
+option is wrong (the job was not started).)");
   add_flags(command, common_flags(r.flags));
-  command.add_option(
-      "--summary", r.summary,
-      "file for the summary at the end (JSON): events produced and where each went, phases, alerts");
-  command.add_option("--name", r.name,
-                     "name of the run (default: made of date and time); one that another run has, "
-                     "or its archive, becomes NAME-2");
-  command.add_flag("--gst-debug{*:6}", r.gst_debug,
-                   "the job is, or starts, GStreamer programs: read their debug log live; functions are "
-                   "states, threads are "
-                   "resources.\n--gst-debug='*:7' tells more (GST_DEBUG goes before, if it is set)");
-  command.add_flag("--lttng{none}", r.lttng,
-                   "trace the job with LTTng, live: its own session, made before the job starts. "
-                   "--lttng=pthread,libc instruments\n"
-                   "programs that are not: pthread (mutexes), libc (malloc), functions (built with "
-                   "-finstrument-functions), dl");
+  command.add_option("--summary", r.summary, "write a summary (JSON) at the end: events, phases, alerts")
+      ->type_name("FILE");
+  command
+      .add_option("--name", r.name,
+                  "name of the run (default: date and time); NAME-2 if a run or its archive has it already")
+      ->type_name("NAME");
+  command
+      .add_flag(
+          "--gst-debug{*:6}", r.gst_debug,
+          "for GStreamer programs: read their debug log live (functions are states, threads are resources); "
+          "LEVELS as in GST_DEBUG, '*:6' by default, more with '*:7'")
+      ->option_text("[=LEVELS]");
+  command
+      .add_flag("--lttng{none}", r.lttng,
+                "trace the job with LTTng, live, in a session of its own; WHAT adds helpers for programs "
+                "without trace points: pthread (mutexes), libc (malloc), dl, functions (built with "
+                "-finstrument-functions)")
+      ->option_text("[=WHAT,...]");
   command
       .add_option("--lttng-rules", r.lttng_rules,
-                  "file of rules that say what events mean (collector/readers/lttng/rules/RULES.md); these "
-                  "are traced, too")
+                  "what LTTng events mean, and which to trace (collector/readers/lttng/rules/RULES.md)")
+      ->type_name("FILE")
       ->allow_extra_args(false);
-  command.add_flag("-q,--quiet", r.quiet, "say nothing but errors");
+  command.add_flag("-q,--quiet", r.quiet, "print errors only");
   command.add_option("command", r.command, "the job: everything after --")->option_text("-- COMMAND ...");
   command.positionals_at_end();
 }

@@ -13,7 +13,9 @@ namespace {
 struct RunsRequest {};
 
 void add_runs_command(CLI::App& command, RunsRequest&) {
-  command.description("The names of the runs that are live, newest first.");
+  command.description(R"(List the running jobs that are watched on this machine, by name, newest first.
+
+  margay runs)");
   add_trust_user(command);
 }
 

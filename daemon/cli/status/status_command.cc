@@ -30,14 +30,18 @@ int check(const wire::Report& report) {
 
 void add_status_command(CLI::App& command, StatusRequest& r) {
   command.description(
-      "How a run stands: phases, open alerts, the account of every event, counters.\n\n"
-      "  margay status                  the newest run\n"
-      "  margay status night --check    healthy? for scripts\n\n"
-      "Exit code: 0; 3 if no such run is live; 1 if its daemon does not answer.\n"
-      "With --check: 0 healthy, 1 degraded, 2 not reachable.");
+      R"(State of a running job: phases, open alerts, where every event went, counters, health of the daemon.
+
+  margay status                  the newest run
+  margay status night --check    healthy or not: one line and an exit code, for scripts
+
+Exit code: 0; 3 if there is no such run; 1 if its daemon does not answer.
+With --check: 0 healthy, 1 degraded, 2 not reachable.)");
   add_where(command, r.where);
-  auto* json = command.add_flag("--json", r.json, "for programs");
-  command.add_flag("--check", r.check, "one line and an exit code, for scripts and monitoring")
+  auto* json = command.add_flag("--json", r.json, "print JSON, for programs");
+  command
+      .add_flag("--check", r.check,
+                "print one line; the exit code says whether all is well (not with --json)")
       ->excludes(json);
 }
 

@@ -15,9 +15,10 @@ struct WatchRequest {
 
 void add_watch_command(CLI::App& command, WatchRequest& r) {
   command.description(
-      "The live view of a run in this terminal: what every node does, the phases, the alerts. q leaves.\n\n"
-      "  margay watch                                           the newest run\n"
-      "  margay watch --connect tcp://head:7413 --key me.key    one on another machine");
+      R"(Show a running job live in this terminal: its partition, phases and alerts. Press q to leave.
+
+  margay watch                                           the newest run
+  margay watch --connect tcp://head:7413 --key me.key    a run on another machine)");
   add_where(command, r.where);
   command.add_flag("--exit-at-end", r.exit_at_end, "leave when the run ends");
 }

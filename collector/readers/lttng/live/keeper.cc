@@ -24,6 +24,7 @@
 #include "margay/lttng_session/live_session.h"
 #include "margay/lttng_session/private_network.h"
 #include "margay/lttng_session/program.h"
+#include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 #include "reader_process.h"
 
@@ -261,48 +262,63 @@ int run(Settings s, const std::string& reader_program) {
 int main(int argc, char** argv) try {
   Settings s;
   CLI::App app{
-      "margay-lttng starts LTTng's session and relay daemon for a run, on sockets and in a network of their "
-      "own, "
-      "makes a live\n"
-      "session, and starts the reader that sends it to the run's collector. `margay run --lttng -- COMMAND` "
-      "starts it;\n"
-      "you seldom need to. When a daemon dies it is started again, and the session made anew.\n\n"
-      "With --attach it reads sessions that others made, here or on other hosts; margayd starts it for "
-      "lttng.sessions.",
+      R"(Start an LTTng session daemon and relay daemon for a run, on sockets and in a network of their own,
+make a live session, and start the reader that sends it to the daemon. `margay run --lttng` starts
+it:
+
+  margay run --lttng=pthread -- ./app
+  margay-lttng --run-dir "$MARGAY_RUN_DIR" --run night --attach net://head
+
+A daemon that dies is started again with a new session. With --attach it reads sessions that others
+made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
       "margay-lttng"};
-  app.add_option("--run-dir", s.run_dir, "The run's directory (MARGAY_RUN_DIR of the job)")->required();
-  app.add_option("--run", s.run, "The run's name")->required();
+  terminal::use_help_page(app);
+  app.add_option("--run-dir", s.run_dir, "directory of the run (MARGAY_RUN_DIR of the job)")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--run", s.run, "name of the run")->type_name("NAME")->required();
   app.add_option("--preload", s.helpers,
-                 "instrument programs that are not: pthread, libc, functions, dl, fork, fd")
+                 "helpers for programs without trace points: pthread, libc, functions, dl, fork, fd")
+      ->type_name("NAME,...")
       ->delimiter(',');
-  app.add_option("--event", s.events, "trace these as well, e.g. 'my_app:*'");
-  app.add_option("--rules-file", s.files, "what events mean (RULES.md); these events are traced");
-  app.add_option("--memory", s.memory, "Most memory of the reader for what is not yet confirmed, e.g. 64MiB")
+  app.add_option("--event", s.events, "trace these events as well, e.g. 'my_app:*'")->type_name("EVENT");
+  app.add_option("--rules-file", s.files, "what events mean (RULES.md); these events are traced")
+      ->type_name("FILE");
+  app.add_option("--memory", s.memory, "most memory of the reader for records that are not confirmed yet")
+      ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("64MiB");
-  app.add_option("--sub-buffer", s.live.sub_buffer_bytes, "bytes of one of the buffers that a CPU has")
+  app.add_option("--sub-buffer", s.live.sub_buffer_bytes, "size of one buffer of a CPU")
+      ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("256KiB");
-  app.add_option("--sub-buffers", s.live.sub_buffers, "how many of them")->default_str("8");
-  app.add_option("--buffer-memory", s.live.most_memory, "of all CPUs together, at most")
+  app.add_option("--sub-buffers", s.live.sub_buffers, "number of buffers of each CPU")
+      ->type_name("NUMBER")
+      ->default_str("8");
+  app.add_option("--buffer-memory", s.live.most_memory, "most memory for the buffers of all CPUs")
+      ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("512MiB");
-  app.add_option("--disk", s.live.most_disk, "what waits on the relay daemon's disk, at most")
+  app.add_option("--disk", s.live.most_disk,
+                 "most disk space for events that wait on the relay daemon's disk")
+      ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("2GiB");
-  app.add_option(
-      "--traces", s.traces,
-      "the directory, made and removed, where it waits (default: in memory, with LTTng's sockets)");
+  app.add_option("--traces", s.traces,
+                 "directory for these events, made and removed (default: in memory, with LTTng's sockets)")
+      ->type_name("DIR");
   std::int64_t timer_us = s.live.live_timer.value / 1000;
   const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
-  app.add_option("--live-timer", timer_us, "how often what is in the buffers is handed over, e.g. 100ms")
+  app.add_option("--live-timer", timer_us, "how often the buffers are flushed")
+      ->type_name("DURATION")
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::Range(std::int64_t{10'000}, std::int64_t{10'000'000}))
       ->default_str("100ms");
   app.add_option("--attach", s.attach,
-                 "no session of its own: read those that relay daemons serve, "
-                 "net://HOST[:PORT][/host/HOSTNAME/SESSION]");
-  app.add_option("--owner-pid", s.owner, "End when this process is gone");
+                 "make no session; read sessions of this relay daemon: "
+                 "net://HOST[:PORT][/host/HOSTNAME/SESSION]")
+      ->type_name("URL");
+  app.add_option("--owner-pid", s.owner, "end when this process is gone")->type_name("PID");
   CLI11_PARSE(app, argc, argv);
   log::Options log_options;
   log_options.program = "margay-lttng";

@@ -72,12 +72,16 @@ class Progress final : public lttng::EventSink {
 class LttngReader final : public reader::Reader {
  public:
   void add_flags(CLI::App& app) override {
-    app.add_option("--url", url_, "net://HOST:PORT/host/HOSTNAME/SESSION")->required();
-    app.add_option("--rules", sets_, "shipped rule sets: base, pthread, libc, functions, margay ...")
+    app.add_option("--url", url_, "the session: net://HOST:PORT/host/HOSTNAME/SESSION")
+        ->type_name("URL")
+        ->required();
+    app.add_option("--rules", sets_, "shipped sets of rules: base, pthread, libc, functions, margay ...")
+        ->type_name("NAME,...")
         ->delimiter(',');
-    app.add_option("--rules-file", files_, "files of rules; they go before shipped ones");
-    app.add_flag("--attached", attached_, "the session is somebody else's: end when it does");
-    app.add_option("--host", host_, "where its programs run, if that is not here");
+    app.add_option("--rules-file", files_, "files of rules; they go before the shipped ones")
+        ->type_name("FILE");
+    app.add_flag("--attached", attached_, "the session was made by others: end when it ends");
+    app.add_option("--host", host_, "the host of its programs, if it is not this one")->type_name("NAME");
   }
 
   Result<reader::Setup> setup() override {
@@ -263,14 +267,14 @@ int main(int argc, char** argv) {
   reader::Program program;
   program.name = "margay-lttng-reader";
   program.about =
-      "margay-lttng-reader reads a live session of LTTng from its relay daemon, makes states of its events "
-      "as rules "
-      "say, and\nsends them to a run's collector. margay-lttng starts it (and again, if it dies); you seldom "
-      "need to.\n\n"
-      "It reads further sessions' URLs from its standard input, a line each, and ends when the session is "
-      "over and the "
-      "input\nis closed, or when it is told to (SIGTERM). What it cannot send yet waits on the relay "
-      "daemon's disk.";
+      R"(Read a live LTTng session from its relay daemon, make states of its events by rules, and send them
+to the daemon. margay-lttng starts it, and starts it again if it dies.
+
+  margay-lttng-reader --run-dir "$MARGAY_RUN_DIR" --run night --url net://head/host/n7/s1 --attached
+
+URLs of further sessions are read from standard input, one a line. It ends when the session is over
+and the input is closed, or at SIGTERM. Events that it cannot send yet wait on the relay daemon's
+disk.)";
   program.kind = "lttng";
   program.interrupt_ends = false;
   return reader::run_program(program, reader, argc, argv);

@@ -14,7 +14,7 @@ struct PartsRequest {
 
 void add_parts_command(CLI::App& command, PartsRequest& request) {
   command.description(
-      "Where the programs of this installation are:\n"
+      "Where the programs of this installation are.\n\n"
       "  margay parts margayd");
   command.add_option("program", request.program, "one of them")->required();
 }
