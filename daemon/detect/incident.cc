@@ -174,14 +174,15 @@ std::string Detector::departs(const Incident& incident, StateId state, double ex
   if (state.value >= Episode::kBlocked) {
     char share[96];
     std::snprintf(share, sizeof share, "%.0f %% of the time %s", 100 * excess,
-                  state.value == Episode::kDenied    ? "ready to run, but not let on the CPU"
+                  state.value == Episode::kDenied    ? "ready to run, but without a CPU"
                   : state.value == Episode::kStopped ? "stopped"
-                                                     : "kept waiting by storage, beyond what is usual");
+                                                     : "waiting for storage, more than usual");
     return share;
   }
   std::size_t column = 0;
   while (column < window_.columns() && window_.state_of(column) != state) ++column;
-  if (column == window_.columns() || state.value >= topology_->states.size()) return "otherwise than usual";
+  if (column == window_.columns() || state.value >= topology_->states.size())
+    return "behaves differently than usual";
   const Distribution& phase = phases_.reference();
   double now = 0, usual = 0, weight = 0, usual_weight = 0;
   for (const std::uint32_t l : incident.culprits) {

@@ -69,7 +69,7 @@ class Detection(E2eTest):
             self.assertTrue(taker["resource"].endswith("/rank1"), taker)
             self.assertEqual(alert["likely_cause"], [taker["resource"]])
             if taker is alert["takers"][0]:
-                self.assertIn(f"not let on the CPU: {hog.command} (pid {hog.pid}, not of this job) takes ", alert["message"])
+                self.assertIn(f"without a CPU: {hog.command} (pid {hog.pid}, not of this job) takes ", alert["message"])
         self.assertEqual([a["status"] for a in told][-1], "resolved")
         # What it rests on is in the archive.
         again = os.path.join(self.place, "again.jsonl")

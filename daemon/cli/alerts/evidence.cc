@@ -94,6 +94,7 @@ Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Re
   if (!again.alert) return again;
   alert::Alert was = a;
   was.emitted_wall = again.alert->emitted_wall;
+  was.message = again.alert->message;  // made of the rest, and worded by the version that wrote it
   again.same = alert::to_json(was) == alert::to_json(*again.alert);
   return again;
 }

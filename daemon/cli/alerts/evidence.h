@@ -34,7 +34,7 @@ struct CellTable {
 struct DerivedAgain {
   bool exact = false;                 // the replay was the one that was said live
   std::optional<alert::Alert> alert;  // as it came out, if it did
-  bool same = false;                  // all of it, but for when it was written
+  bool same = false;                  // all of it, but for when it was written and its wording
 };
 
 struct Evidence {

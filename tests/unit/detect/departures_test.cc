@@ -107,8 +107,8 @@ TEST(Departures, WhoIsNotLetOnTheCpuIsNamedAndSoIsWhoIsThrottled) {
     });
     expect_one(w, paths({5}), 100, 115);
     if (HasFailure()) return;
-    EXPECT_THAT(w.alerts[1].message,
-                HasSubstr(stopped ? "% of the time stopped" : "% of the time ready to run, but not let on"));
+    EXPECT_THAT(w.alerts[1].message, HasSubstr(stopped ? "% of the time stopped"
+                                                       : "% of the time ready to run, but without a CPU"));
   }
 }
 
@@ -160,7 +160,7 @@ TEST(Departures, WhomStorageKeepsWaitingLongerForNoMoreBytesIsNamed) {
         seed);
     expect_one(w, paths({5}), 100, 115);
     if (HasFailure()) return;
-    EXPECT_THAT(w.alerts[1].message, HasSubstr("% of the time kept waiting by storage"));
+    EXPECT_THAT(w.alerts[1].message, HasSubstr("% of the time waiting for storage"));
   }
 }
 

@@ -66,7 +66,7 @@ TEST(Machine, WhoWaitsAndIsReadyIsKeptFromTheCpuIfItSleptAndNotIfItPolls) {
   const auto alerts = told("condition wait");
   ASSERT_EQ(alerts.size(), 2u);
   EXPECT_EQ(alerts[0].likely_cause, std::vector<std::string>{"/n1/rank5"});
-  EXPECT_THAT(alerts[0].message, HasSubstr("not let on the CPU"));
+  EXPECT_THAT(alerts[0].message, HasSubstr("without a CPU"));
 }
 
 // Two things in turn, each new to it: what the machine does is one thing all the while.
@@ -89,7 +89,7 @@ TEST(Machine, ModesThatAreLearnedDoNotHideIt) {
                           }));
   ASSERT_FALSE(w.alerts.empty());
   EXPECT_EQ(w.alerts[0].likely_cause, (std::vector<std::string>{"/n0/rank1", "/n0/rank3"}));
-  EXPECT_THAT(w.alerts[0].message, HasSubstr("not let on the CPU"));
+  EXPECT_THAT(w.alerts[0].message, HasSubstr("without a CPU"));
 }
 
 Taker taker(Taker::Kind kind, std::int64_t pid, std::int64_t percent, const std::string& name,
@@ -104,7 +104,7 @@ TEST(Machine, WhoHasTheCpuInsteadIsSaid) {
   };
   const std::vector<Case> cases = {
       {taker(Taker::Kind::kOther, 4242, 92, "python3"), "other",
-       "not let on the CPU: python3 (pid 4242, not of this job) takes 92 % of CPU 1, for "},
+       "without a CPU: python3 (pid 4242, not of this job) takes 92 % of CPU 1, for "},
       {taker(Taker::Kind::kRank, 77, 48, "lmp", 6), "rank", ": rank6 of the same job takes 48 % of CPU 1, "},
       {taker(Taker::Kind::kJob, 78, 30, "orted"), "job", ": orted (pid 78, of the same job) takes 30 %"},
       {taker(Taker::Kind::kMargay, 79, 30, "margayd"), "margay", ": margayd itself (pid 79) takes 30 %"},
@@ -136,7 +136,7 @@ TEST(Machine, WithoutAWordOfTheAgentNobodyIsNamed) {
                                  });
   ASSERT_EQ(w.alerts.size(), 2u);
   EXPECT_THAT(w.alerts[1].takers, IsEmpty());
-  EXPECT_THAT(w.alerts[1].message, HasSubstr("not let on the CPU, for "));
+  EXPECT_THAT(w.alerts[1].message, HasSubstr("without a CPU, for "));
 }
 
 // Ranks that share a core always take it from each other: it is not they that are new.
