@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "margay/text/text.h"
-#include "margay/transport/dial.h"
+#include "margay/transport/client_connection.h"
 #include "margay/transport/local_user.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/report_version.h"
@@ -84,19 +84,19 @@ Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& r
   }
   zmq::context_t context(1);
   const SystemClock clock;
-  transport::Dial dial(context, clock, zmq::socket_type::dealer, endpoint, where.key);
-  if (auto ok = dial.open(); !ok) return tl::unexpected(ok.error());
+  transport::ClientConnection connection(context, clock, zmq::socket_type::dealer, endpoint, where.key);
+  if (auto ok = connection.open(); !ok) return tl::unexpected(ok.error());
   const TimeNs end = clock.monotonic() + patience;
   // Both questions may be asked again: a connection that is cut (keys change) takes the question with it.
   TimeNs next_ask{};
   while (clock.monotonic() < end) {
-    dial.look();
-    if (!dial.refused().empty()) return fail(ErrorCode::kUnavailable, dial.refused());
+    connection.look();
+    if (!connection.refused().empty()) return fail(ErrorCode::kUnavailable, connection.refused());
     const TimeNs now = clock.monotonic();
-    if (now >= next_ask && dial.socket().try_send(request)) next_ask = now + seconds(1);
-    transport::Socket* const sockets[] = {&dial.socket()};
+    if (now >= next_ask && connection.socket().try_send(request)) next_ask = now + seconds(1);
+    transport::Socket* const sockets[] = {&connection.socket()};
     if (!transport::wait_readable(sockets, std::chrono::milliseconds(20))) continue;
-    const auto frame = dial.socket().try_receive();
+    const auto frame = connection.socket().try_receive();
     wire::ControlReply reply;
     if (!frame || !reply.ParseFromString(frame->body)) continue;
     if (!reply.error().empty()) return fail(ErrorCode::kUnavailable, reply.error());

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "margay/transport/dial.h"
+#include "margay/transport/client_connection.h"
 
 namespace margay::app {
 namespace {

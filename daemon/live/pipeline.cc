@@ -10,7 +10,7 @@
 #include "margay/log/log.h"
 #include "margay/observe/process.h"
 #include "margay/settings/memory_budget.h"
-#include "margay/transport/dial.h"
+#include "margay/transport/client_connection.h"
 
 namespace margay::app {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "gate_rig.h"
-#include "margay/transport/dial.h"
+#include "margay/transport/client_connection.h"
 #include "margay/transport/guarded.h"
 #include "margay/wire/control.pb.h"
 
@@ -52,8 +52,9 @@ class Door : public testing::Test {
     ASSERT_TRUE(socket) << socket.error().message;
     server_.emplace(std::move(*socket));
   }
-  std::unique_ptr<Dial> dial(const std::string& key, zmq::socket_type type = zmq::socket_type::dealer) {
-    auto d = std::make_unique<Dial>(context_, clock_, type, server_->endpoints()[0], file(key));
+  std::unique_ptr<ClientConnection> client(const std::string& key,
+                                           zmq::socket_type type = zmq::socket_type::dealer) {
+    auto d = std::make_unique<ClientConnection>(context_, clock_, type, server_->endpoints()[0], file(key));
     const auto ok = d->open();
     EXPECT_TRUE(ok) << ok.error().message;
     return d;
@@ -67,13 +68,13 @@ class Door : public testing::Test {
     }
     return true;
   }
-  static void say(Dial& d, int number) {
+  static void say(ClientConnection& d, int number) {
     wire::ControlRequest m;
     m.set_version(static_cast<std::uint32_t>(number));
     d.socket().try_send(m);
   }
   // Whether a message of this client comes through, said again and again, before it is refused.
-  bool comes_in(Dial& d) {
+  bool comes_in(ClientConnection& d) {
     bool heard = false;
     const int number = ++number_;  // not to be taken for what another client said before
     EXPECT_TRUE(wait_for([&] {
@@ -113,9 +114,9 @@ TEST_F(Door, ARoleMayWhatItIsFor) {
   for (const auto& row : table) {
     server_.reset();
     listen(row.domain);
-    EXPECT_EQ(comes_in(*dial("src")), row.src) << row.domain;
-    EXPECT_EQ(comes_in(*dial("view")), row.view) << row.domain;
-    EXPECT_EQ(comes_in(*dial("op")), row.op) << row.domain;
+    EXPECT_EQ(comes_in(*client("src")), row.src) << row.domain;
+    EXPECT_EQ(comes_in(*client("view")), row.view) << row.domain;
+    EXPECT_EQ(comes_in(*client("op")), row.op) << row.domain;
   }
   EXPECT_TRUE(door_->is_operator(load_client_key(file("op"))->pair.public_key));
   EXPECT_FALSE(door_->is_operator(load_client_key(file("view"))->pair.public_key));
@@ -127,7 +128,7 @@ TEST_F(Door, StrangersAreToldAndCounted) {
   listen("ingest");
   // A key pair of somebody else, who has learned the daemon's public key.
   ASSERT_TRUE(trust_server(file("stranger"), load_server_key(dir_)->public_key));
-  auto d = dial("stranger");
+  auto d = client("stranger");
   ASSERT_TRUE(wait_for([&] {
     d->look();
     return !d->refused().empty();
@@ -145,7 +146,7 @@ TEST_F(Door, StrangersAreToldAndCounted) {
   EXPECT_TRUE(wait_for([&] { return door_->snapshot().handshakes_failed >= 1; }));
   EXPECT_FALSE(server_->try_receive());
   // A known client is not disturbed.
-  EXPECT_TRUE(comes_in(*dial("src")));
+  EXPECT_TRUE(comes_in(*client("src")));
 }
 
 TEST_F(Door, AnotherProtocolIsCounted) {
@@ -159,12 +160,12 @@ TEST_F(Door, AnotherProtocolIsCounted) {
   raw.send(id, zmq::send_flags::sndmore);
   raw.send(zmq::str_buffer("GET / HTTP/1.0\r\n\r\n"));
   EXPECT_TRUE(wait_for([&] { return door_->snapshot().handshakes_failed >= 1; }));
-  EXPECT_TRUE(comes_in(*dial("src")));
+  EXPECT_TRUE(comes_in(*client("src")));
 }
 
 TEST_F(Door, AnotherDaemonsKeyIsNoticed) {
   listen("ingest");
-  auto d = dial("stranger");  // trusts the other daemon only
+  auto d = client("stranger");  // trusts the other daemon only
   ASSERT_TRUE(wait_for([&] {
     d->look();
     return !d->refused().empty();
@@ -177,7 +178,7 @@ TEST_F(Door, WhoIsRevokedIsCutOffWhileConnected) {
   listen("ingest");
   ASSERT_TRUE(add_client(dir_, "stays", Role::kSource, file("stays"), "now"));
   ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 4; }));
-  auto d = dial("src"), other = dial("stays");
+  auto d = client("src"), other = client("stays");
   ASSERT_TRUE(comes_in(*d));
   ASSERT_TRUE(comes_in(*other));
   const auto before = door_->generation();
@@ -198,7 +199,7 @@ TEST_F(Door, WhoIsRevokedIsCutOffWhileConnected) {
 
 TEST_F(Door, ReportsStopForWhoIsRevoked) {
   listen("reports", zmq::socket_type::pub);
-  auto d = dial("view", zmq::socket_type::sub);
+  auto d = client("view", zmq::socket_type::sub);
   const auto hears = [&] {
     wire::ControlRequest m;
     m.set_version(1);
@@ -220,7 +221,7 @@ TEST_F(Door, ReportsStopForWhoIsRevoked) {
 
 TEST_F(Door, AClientsKeyIsChangedWhileItIsConnected) {
   listen("ingest");
-  auto d = dial("src");
+  auto d = client("src");
   ASSERT_TRUE(comes_in(*d));
   ASSERT_TRUE(rotate_client(dir_, "src", file("src.new")));
   const std::string next = load_client_key(file("src.new"))->pair.public_key;
@@ -240,7 +241,7 @@ TEST_F(Door, AClientsKeyIsChangedWhileItIsConnected) {
 
 TEST_F(Door, TheDaemonsKeyIsChangedAndClientsFollow) {
   listen("ingest");
-  auto d = dial("src");
+  auto d = client("src");
   ASSERT_TRUE(comes_in(*d));
   const auto next = begin_server_rotation(dir_);
   ASSERT_TRUE(next);
@@ -251,13 +252,13 @@ TEST_F(Door, TheDaemonsKeyIsChangedAndClientsFollow) {
   server_->keep_up();
   ASSERT_TRUE(wait_for([&] { return comes_in(*d); }));
   // Who trusts the old key only does not come in any more.
-  EXPECT_FALSE(comes_in(*dial("op")));
+  EXPECT_FALSE(comes_in(*client("op")));
 }
 
 TEST_F(Door, ADirectoryThatBecomesUnusableLetsNobodyIn) {
   listen("ingest");
   for (const std::string& place : {dir_ + "/authorized", dir_, base_}) {
-    auto d = dial("src");
+    auto d = client("src");
     ASSERT_TRUE(comes_in(*d));
     const std::size_t before = lines();
     std::filesystem::permissions(place, std::filesystem::perms::all);
@@ -266,7 +267,7 @@ TEST_F(Door, ADirectoryThatBecomesUnusableLetsNobodyIn) {
     EXPECT_GT(lines(), before);
     std::filesystem::permissions(place, std::filesystem::perms::owner_all);
     ASSERT_TRUE(wait_for([&] { return door_->snapshot().clients_authorised == 3; })) << place;
-    EXPECT_TRUE(comes_in(*dial("src")));
+    EXPECT_TRUE(comes_in(*client("src")));
   }
 }
 
@@ -288,8 +289,8 @@ TEST_F(Door, OneKeyUnderThreeNamesGetsNoMoreThanTheLeast) {
   ASSERT_TRUE(wait_for([&] { return !door_->admits(key, "control"); }));
   EXPECT_FALSE(door_->admits(key, "ingest")) << "nothing is what all of them may";
   listen("control");
-  EXPECT_FALSE(comes_in(*dial("view")));
-  EXPECT_TRUE(comes_in(*dial("op")));
+  EXPECT_FALSE(comes_in(*client("view")));
+  EXPECT_TRUE(comes_in(*client("op")));
 }
 
 TEST(Endpoints, LeaveTheMachineOnlyWithKeys) {
@@ -337,9 +338,10 @@ class BehindAGate : public Door {
     door_->stands_behind([this](const std::string&, std::uint32_t lane) { return gate_->at_lane(0, lane); });
   }
   // From that address of this machine.
-  std::unique_ptr<Dial> dial_from(const std::string& address, const std::string& key) {
-    auto d = std::make_unique<Dial>(context_, clock_, zmq::socket_type::dealer,
-                                    "tcp://" + address + ":0;" + gate_->addresses()[0], file(key));
+  std::unique_ptr<ClientConnection> client_from(const std::string& address, const std::string& key) {
+    auto d =
+        std::make_unique<ClientConnection>(context_, clock_, zmq::socket_type::dealer,
+                                           "tcp://" + address + ":0;" + gate_->addresses()[0], file(key));
     const auto ok = d->open();
     EXPECT_TRUE(ok) << ok.error().message;
     return d;
@@ -357,8 +359,8 @@ class BehindAGate : public Door {
 TEST_F(BehindAGate, WhoIsRefusedIsNamedByItsAddress) {
   listen("ingest");
   ASSERT_TRUE(trust_server(file("stranger"), load_server_key(dir_)->public_key));
-  auto stranger = dial_from("127.0.0.7", "stranger");
-  auto viewer = dial_from("127.0.0.8", "view");
+  auto stranger = client_from("127.0.0.7", "stranger");
+  auto viewer = client_from("127.0.0.8", "view");
   EXPECT_TRUE(wait_for([&] {
     stranger->look();
     viewer->look();
@@ -374,7 +376,7 @@ TEST_F(BehindAGate, WhoIsRefusedIsNamedByItsAddress) {
 
 TEST_F(BehindAGate, AMessageSaysWhereItComesFromAlsoAfterKeysHaveChanged) {
   listen("ingest");
-  auto source = dial_from("127.0.0.9", "src");
+  auto source = client_from("127.0.0.9", "src");
   const auto heard_from = [&] {
     std::string address;
     EXPECT_TRUE(wait_for([&] {
@@ -404,9 +406,9 @@ TEST_F(BehindAGate, WhoFindsNoRoomIsToldSoAndComesInLater) {
   GateLimits limits;
   limits.connections = limits.unauthenticated = limits.per_address = 1;
   listen("ingest", limits);
-  auto first = dial_from("127.0.0.7", "src");
+  auto first = client_from("127.0.0.7", "src");
   EXPECT_TRUE(comes_in(*first));
-  auto second = dial_from("127.0.0.8", "src");
+  auto second = client_from("127.0.0.8", "src");
   EXPECT_TRUE(wait_for([&] {
     second->look();
     return !second->refused().empty();

@@ -9,7 +9,7 @@
 
 #include "margay/base/time.h"
 #include "margay/node/outbox.h"
-#include "margay/transport/dial.h"
+#include "margay/transport/client_connection.h"
 
 namespace margay::node {
 
@@ -19,9 +19,9 @@ class Courier {
   Courier(zmq::context_t& context, const Clock& clock, std::string endpoint, const std::string& key)
       : clock_(clock),
         endpoint_(std::move(endpoint)),
-        dial_(context, clock, zmq::socket_type::dealer, endpoint_, key) {}
+        connection_(context, clock, zmq::socket_type::dealer, endpoint_, key) {}
 
-  Status open() { return dial_.open(); }
+  Status open() { return connection_.open(); }
   // Sends what is due.
   void send(Outbox& outbox);
   // Takes in the answers that are there; waits for the first at most `patience`. True if there were any.
@@ -30,7 +30,7 @@ class Courier {
  private:
   const Clock& clock_;
   std::string endpoint_;
-  transport::Dial dial_;
+  transport::ClientConnection connection_;
   std::string refused_, shut_out_;
 };
 

@@ -14,7 +14,7 @@
 #include <zmq.hpp>
 
 #include "margay/base/time.h"
-#include "margay/transport/dial.h"
+#include "margay/transport/client_connection.h"
 #include "margay/transport/rundir.h"
 #include "margay/wire/control.pb.h"
 
@@ -46,7 +46,7 @@ class Feed {
 
   Feed(const Clock& clock, Source source);
 
-  // Errors: those of transport::Dial::open().
+  // Errors: those of transport::ClientConnection::open().
   Status open();
   // Takes what has come, and asks how the daemon is if it has been silent. `on_report` sees each report in
   // the order of their coming, but no answer older than what was published since; `on_reply` each answer.
@@ -75,7 +75,7 @@ class Feed {
   const Clock& clock_;
   Source source_;
   zmq::context_t context_{1};
-  std::optional<transport::Dial> reports_, control_;
+  std::optional<transport::ClientConnection> reports_, control_;
   ReportPtr newest_;
   std::string notice_;
   bool began_ = false;

@@ -1,9 +1,9 @@
 // A client's connection to a daemon, here (ipc) or on another machine (tcp, with a key file), which says why
-// the daemon does not let it in.
+// the daemon refuses it.
 //
-// After a refusal it tries again by itself, later and later (1 s up to 30 s), with each key that the file has
-// for the daemon in turn, and at once when the file was replaced. What lay in the old connection's queue is
-// gone then: callers send again what was not answered, as they do after any break.
+// After a refusal it connects again by itself, with growing pauses (1 s up to 30 s), with each of the
+// daemon's keys that the file has in turn, and at once when the file was replaced. What lay in the old
+// connection's queue is lost then: callers send again what was not answered, as after any interruption.
 //
 // Thread safety: none. REQUIRES: the context and the clock outlive it.
 #pragma once
@@ -18,23 +18,23 @@
 
 namespace margay::transport {
 
-class Dial {
+class ClientConnection {
  public:
   // `key_file`: "" for a local endpoint.
-  Dial(zmq::context_t& context, const Clock& clock, zmq::socket_type type, std::string endpoint,
-       std::string key_file);
-  Dial(const Dial&) = delete;
-  Dial& operator=(const Dial&) = delete;
-  ~Dial();
+  ClientConnection(zmq::context_t& context, const Clock& clock, zmq::socket_type type, std::string endpoint,
+                   std::string key_file);
+  ClientConnection(const ClientConnection&) = delete;
+  ClientConnection& operator=(const ClientConnection&) = delete;
+  ~ClientConnection();
 
   // Errors: kInvalidArgument, with the command that helps; those of key files.
   Status open();
   Socket& socket() { return *socket_; }
-  // Takes notice of what happened to the connection; call it each pass. Waits for nothing.
+  // Reads what happened to the connection; to be called in each pass. Never waits.
   void look();
   // A new connection with an empty queue. While refused, that is left to look().
   void reconnect();
-  // A sentence, while the daemon (or what answers in its place) does not let this client in; "" otherwise.
+  // Why the daemon (or what answers in its place) refuses this client, as a sentence; "" if it does not.
   const std::string& refused() const { return refused_; }
 
  private:

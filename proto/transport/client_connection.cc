@@ -1,4 +1,4 @@
-#include "margay/transport/dial.h"
+#include "margay/transport/client_connection.h"
 
 #include <sys/stat.h>
 
@@ -27,25 +27,25 @@ std::string signature(const std::string& file) {
 
 }  // namespace
 
-Dial::Dial(zmq::context_t& context, const Clock& clock, zmq::socket_type type, std::string endpoint,
-           std::string key_file)
+ClientConnection::ClientConnection(zmq::context_t& context, const Clock& clock, zmq::socket_type type,
+                                   std::string endpoint, std::string key_file)
     : context_(context),
       clock_(clock),
       type_(type),
       endpoint_(std::move(endpoint)),
       key_file_(std::move(key_file)) {}
 
-Dial::~Dial() {
+ClientConnection::~ClientConnection() {
   close();
 }
 
-void Dial::close() {
+void ClientConnection::close() {
   if (socket_ && monitor_) Monitor::stop(socket_->raw());
   socket_.reset();
   monitor_.reset();
 }
 
-Status Dial::read_key() {
+Status ClientConnection::read_key() {
   file_signature_ = signature(key_file_);
   auto key = load_client_key(key_file_);
   if (!key) return tl::unexpected(key.error());
@@ -54,7 +54,7 @@ Status Dial::read_key() {
   return {};
 }
 
-Security Dial::security() const {
+Security ClientConnection::security() const {
   Security s;
   if (!key_) return s;
   s.public_key = key_->pair.public_key;
@@ -63,7 +63,7 @@ Security Dial::security() const {
   return s;
 }
 
-Status Dial::open() {
+Status ClientConnection::open() {
   if (is_local(endpoint_)) {
     if (auto ok = check_local_daemon(endpoint_); !ok) return ok;
     return connect();
@@ -79,7 +79,7 @@ Status Dial::open() {
   return {};
 }
 
-Status Dial::connect() {
+Status ClientConnection::connect() {
   close();
   retry_at_ = TimeNs();
   auto socket = Socket::unbound(context_, type_, security());
@@ -99,11 +99,11 @@ Status Dial::connect() {
   }
 }
 
-void Dial::reconnect() {
+void ClientConnection::reconnect() {
   if (refused_.empty() && retry_at_ == TimeNs()) static_cast<void>(connect());
 }
 
-void Dial::give_up_for_now(const std::string& why) {
+void ClientConnection::give_up_for_now(const std::string& why) {
   refused_ = why;
   try {
     socket_->raw().disconnect(endpoint_);
@@ -114,7 +114,7 @@ void Dial::give_up_for_now(const std::string& why) {
   wait_ = std::min(wait_ * 2, kLastWait);
 }
 
-void Dial::on_failure(int kind, std::uint32_t value) {
+void ClientConnection::on_failure(int kind, std::uint32_t value) {
   const std::string who = "'" + key_->name + "', " + fingerprint(key_->pair.public_key);
   if (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && value == kNoRoom) {
     give_up_for_now(
@@ -143,7 +143,7 @@ void Dial::on_failure(int kind, std::uint32_t value) {
     static_cast<void>(connect());
 }
 
-void Dial::look() {
+void ClientConnection::look() {
   if (!key_) return;
   const TimeNs now = clock_.monotonic();
   if (now >= next_look_) {
