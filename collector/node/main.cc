@@ -14,7 +14,7 @@
 
 #include "margay/log/log.h"
 #include "margay/node/agent.h"
-#include "margay/node/courier.h"
+#include "margay/node/uplink.h"
 #include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 
@@ -54,23 +54,23 @@ bool lock(const std::string& rings) {
   return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-int run(node::Agent& agent, node::Courier& courier, DurationNs period) {
+int run(node::Agent& agent, node::Uplink& uplink, DurationNs period) {
   const SystemClock clock;
-  if (auto ok = courier.open(); !ok) return complain(ok.error().message);
+  if (auto ok = uplink.open(); !ok) return complain(ok.error().message);
   for (TimeNs next = clock.monotonic();; next = std::max(next + period, clock.monotonic())) {
     const bool finishing = g_terminate != 0;
     if (finishing) agent.finish();
     agent.scan();
     agent.sample();
     agent.drain();
-    courier.send(agent.outbox());
+    uplink.send(agent.outbox());
     for (const std::string& sentence : agent.take_messages()) log::warning(sentence);
     log::tick();
     if (agent.done()) return 0;
     for (;;) {
       const DurationNs left = next + period - clock.monotonic();
       if (left.value <= 0 || (g_terminate != 0 && !finishing)) break;
-      if (!courier.receive(agent.outbox(), std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
+      if (!uplink.receive(agent.outbox(), std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
     }
   }
 }
@@ -164,8 +164,8 @@ is restarted. If more than --memory waits, the probes drop records and count the
   const SystemClock clock;
   node::Agent agent(options, clock);
   zmq::context_t context(1);
-  node::Courier courier(context, clock, collector.empty() ? place.ingest_endpoint() : collector, key);
-  return run(agent, courier, options.period);
+  node::Uplink uplink(context, clock, collector.empty() ? place.ingest_endpoint() : collector, key);
+  return run(agent, uplink, options.period);
 } catch (const std::exception& e) {
   return complain(e.what());
 }

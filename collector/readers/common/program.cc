@@ -11,7 +11,7 @@
 #include <random>
 
 #include "margay/log/log.h"
-#include "margay/node/courier.h"
+#include "margay/node/uplink.h"
 #include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 
@@ -99,8 +99,8 @@ class Loop {
     reader_.streams_ = &streams_;
   }
 
-  int operator()(node::Courier& courier) {
-    if (auto ok = courier.open(); !ok) return complain(ok.error().message);
+  int operator()(node::Uplink& uplink) {
+    if (auto ok = uplink.open(); !ok) return complain(ok.error().message);
     if (auto ok = reader_.begin(streams_, clock_); !ok) return complain(ok.error().message);
     for (;;) {
       const auto gone = streams_.gone();  // known before what they left is read
@@ -111,8 +111,8 @@ class Loop {
       if (finished) streams_.finish();
       put_account(finished);
       streams_.flush();
-      courier.send(outbox_);
-      while (courier.receive(outbox_, std::chrono::milliseconds(0))) {
+      uplink.send(outbox_);
+      while (uplink.receive(outbox_, std::chrono::milliseconds(0))) {
       }
       log::tick();
       if (finished && over()) break;
@@ -179,7 +179,7 @@ int run(const Program& program, Reader& reader, const Settings& s) {
   zmq::context_t context(1);
   const transport::RunDirectory place{s.run_dir};
   if (auto ok = transport::check_run_directory(place); !ok) return complain(ok.error().message);
-  node::Courier courier(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
+  node::Uplink uplink(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
   std::unique_ptr<Ledger> ledger;
   if (setup->goes_on) {
     if (auto opened = Ledger::open(place.path + "/" + program.kind + ".ledger"))
@@ -188,7 +188,7 @@ int run(const Program& program, Reader& reader, const Settings& s) {
       log::warning(opened.error().message + ": a reader that takes over will be another source");
   }
   const auto loop = std::make_unique<Loop>(program, reader, s, *setup, ledger.get());
-  return (*loop)(courier);
+  return (*loop)(uplink);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Carries an Outbox to the collector and its answers back, over one connection, and tells the log when the
-// collector will not listen, once, and when it does again.
+// The way from an Outbox to the daemon and back, over one connection. Logs once when the daemon refuses the
+// connection or the events, and when it accepts them again.
 //
 // Thread safety: none. REQUIRES: the context and the clock outlive it.
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace margay::node {
 
-class Courier {
+class Uplink {
  public:
   // `endpoint` of the collector; `key`: file with this node's key for it, "" for a local endpoint.
-  Courier(zmq::context_t& context, const Clock& clock, std::string endpoint, const std::string& key)
+  Uplink(zmq::context_t& context, const Clock& clock, std::string endpoint, const std::string& key)
       : clock_(clock),
         endpoint_(std::move(endpoint)),
         connection_(context, clock, zmq::socket_type::dealer, endpoint_, key) {}

@@ -1,10 +1,10 @@
-#include "margay/node/courier.h"
+#include "margay/node/uplink.h"
 
 #include "margay/log/log.h"
 
 namespace margay::node {
 
-void Courier::send(Outbox& outbox) {
+void Uplink::send(Outbox& outbox) {
   const auto send = [&](const wire::ToCollector& m) { return connection_.socket().try_send(m); };
   outbox.flush(clock_.monotonic(), send);
   outbox.knock(clock_.monotonic(), send);
@@ -23,7 +23,7 @@ void Courier::send(Outbox& outbox) {
   }
 }
 
-bool Courier::receive(Outbox& outbox, std::chrono::milliseconds patience) {
+bool Uplink::receive(Outbox& outbox, std::chrono::milliseconds patience) {
   transport::Socket* const one = &connection_.socket();
   if (!transport::wait_readable({&one, 1}, patience)) return false;
   while (const auto frame = connection_.socket().try_receive()) {
