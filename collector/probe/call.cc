@@ -34,19 +34,19 @@ void Thread::record(std::uint8_t kind, std::uint16_t state, std::int32_t peer, s
 
 [[gnu::hot]] void Thread::begin(std::uint16_t function, std::int32_t peer, std::int32_t tag,
                                 std::uint32_t comm, std::uint64_t bytes) {
-  const Told told{Told::both(peer, tag), comm, bytes};
+  const CallArguments arguments{CallArguments::both(peer, tag), comm, bytes};
   current = function;
   if (__builtin_expect(writer.bound(), 1))
-    writer.call<MARGAY_ENTER>(function, told, open, depth, [this] { return now(); });
+    writer.call<MARGAY_ENTER>(function, arguments, open, depth, [this] { return now(); });
   else
     nowhere();
   open[depth++] = function;
 }
 
 // Two of them, for most calls tell nothing at their end.
-inline void Thread::end_with(const Told& told) {
+inline void Thread::end_with(const CallArguments& arguments) {
   if (__builtin_expect(writer.bound(), 1))
-    writer.call<MARGAY_LEAVE>(current, told, open, depth, [this] { return now(); });
+    writer.call<MARGAY_LEAVE>(current, arguments, open, depth, [this] { return now(); });
   else
     nowhere();
   --depth;
@@ -54,7 +54,7 @@ inline void Thread::end_with(const Told& told) {
 }
 
 [[gnu::hot]] void Thread::end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes) {
-  end_with({Told::both(peer, tag), comm, bytes});
+  end_with({CallArguments::both(peer, tag), comm, bytes});
 }
 
 [[gnu::hot]] void Thread::end() {

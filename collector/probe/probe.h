@@ -110,7 +110,7 @@ struct alignas(64) Thread {
              std::uint64_t bytes);
   void end(std::int32_t peer, std::int32_t tag, std::uint32_t comm, std::uint64_t bytes);
   void end();
-  [[gnu::always_inline]] void end_with(const Told& told);
+  [[gnu::always_inline]] void end_with(const CallArguments& arguments);
   // There is no ring.
   void nowhere();
   // A state whose end is the end of more than it.

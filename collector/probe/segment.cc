@@ -583,7 +583,7 @@ Thread* enter_thread(const void* frame) {
   return &t;
 }
 
-// Told to the agent so that it can tell a process that came to its end from one that was killed.
+// Sent to the agent, which distinguishes by it a process that came to its end from one that was killed.
 __attribute__((destructor)) static void at_exit() {
   if (g_page.segment != nullptr && g_pid == getpid())
     g_page.segment->flags.fetch_or(kExiting, std::memory_order_release);

@@ -48,8 +48,8 @@ std::uint32_t piece_records(const SumPiece& piece, margay_record* out) {
   }
   if (piece.depth > 0) {
     out[n - 1].bytes = piece.posted_bytes;
-    out[n - 1].peer = Told::peer_of(piece.posted_who);
-    out[n - 1].tag = Told::tag_of(piece.posted_who);
+    out[n - 1].peer = CallArguments::peer_of(piece.posted_who);
+    out[n - 1].tag = CallArguments::tag_of(piece.posted_who);
     out[n - 1].comm = piece.posted_comm;
   }
   return n;
@@ -75,7 +75,8 @@ bool SumWriter::begin(const margay_record& r, std::int64_t t, const std::uint16_
   table.begin_ns = t;
   table.until_ns = t;
   table.end_ns = end;
-  post(table, r.kind == MARGAY_ENTER ? Told{Told::both(r.peer, r.tag), r.comm, r.bytes} : Told{});
+  post(table, r.kind == MARGAY_ENTER ? CallArguments{CallArguments::both(r.peer, r.tag), r.comm, r.bytes}
+                                     : CallArguments{});
   table.generation.store(table.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   return true;
 }
@@ -112,8 +113,8 @@ std::uint8_t SumWriter::place_of_open(SumTable& table, std::uint32_t depth) {
 
 void SumWriter::longest(SumEntry& e, std::int64_t length, std::uint64_t who, std::uint32_t comm) {
   e.longest_ns = length;
-  e.peer = comm != kWorld ? MARGAY_NO_PEER : Told::peer_of(who);
-  e.tag = Told::tag_of(who);
+  e.peer = comm != kWorld ? MARGAY_NO_PEER : CallArguments::peer_of(who);
+  e.tag = CallArguments::tag_of(who);
 }
 
 void SumWriter::end() {
@@ -153,7 +154,7 @@ void RingWriter::write_alone(std::uint32_t what, std::int64_t time_ns, std::uint
   constexpr auto relaxed = std::memory_order_relaxed;
   if (control_->sum.load(relaxed) == 0 && control_->summing.load(relaxed) == 0)
     return put(what, time_ns, who, comm, bytes, open, depth);
-  publish_and_put({0, bytes, Told::peer_of(who), Told::tag_of(who), comm,
+  publish_and_put({0, bytes, CallArguments::peer_of(who), CallArguments::tag_of(who), comm,
                    static_cast<std::uint16_t>(what & UINT16_MAX), static_cast<std::uint8_t>(what >> 16), 0},
                   time_ns, open, depth, As::kUsual);
 }
@@ -163,7 +164,7 @@ void RingWriter::publish_and_put(const margay_record& r, std::int64_t time_ns, c
                                  std::uint32_t depth, As as) {
   constexpr auto relaxed = std::memory_order_relaxed;
   if (control_->summing.load(relaxed) != 0) publish_sums();
-  put(what(r.state, r.kind), time_ns, Told::both(r.peer, r.tag), r.comm, r.bytes, open, depth);
+  put(what(r.state, r.kind), time_ns, CallArguments::both(r.peer, r.tag), r.comm, r.bytes, open, depth);
   const bool wanted = control_->sum.load(relaxed) != 0 && as == As::kUsual;
   if (wanted && control_->lost.load(relaxed) == 0 && sums_.begin(r, time_ns, open, depth))
     control_->summing.store(1, relaxed);

@@ -34,11 +34,11 @@ struct Line {
   void event(const margay_record& r, std::int64_t t) {
     const auto now = [=] { return t; };
     const auto depth = static_cast<std::uint32_t>(open.size());
-    const probe::Told told{probe::Told::both(r.peer, r.tag), r.comm, r.bytes};
+    const probe::CallArguments arguments{probe::CallArguments::both(r.peer, r.tag), r.comm, r.bytes};
     if (r.kind == MARGAY_ENTER)
-      writer.call<MARGAY_ENTER>(r.state, told, open.data(), depth, now);
+      writer.call<MARGAY_ENTER>(r.state, arguments, open.data(), depth, now);
     else if (r.kind == MARGAY_LEAVE)
-      writer.call<MARGAY_LEAVE>(r.state, told, open.data(), depth, now);
+      writer.call<MARGAY_LEAVE>(r.state, arguments, open.data(), depth, now);
     else
       writer.write(r, open.data(), depth, now);
     if (r.kind == MARGAY_ENTER) open.push_back(r.state);

@@ -68,28 +68,29 @@ class RingWriter {
     c.pending.store(1, relaxed);
     order_pending_before_clock();
     const std::int64_t t = now();
-    const Told told{Told::both(r.peer, r.tag), r.comm, r.bytes};
+    const CallArguments arguments{CallArguments::both(r.peer, r.tag), r.comm, r.bytes};
     if (as == As::kAlone)
       publish_and_put(r, t, open, depth, as);
-    else if (!(to_sum(c) && (r.kind == MARGAY_ENTER   ? sums_.enter(r.state, t, told)
-                             : r.kind == MARGAY_LEAVE ? sums_.leave(r.state, t, told)
+    else if (!(to_sum(c) && (r.kind == MARGAY_ENTER   ? sums_.enter(r.state, t, arguments)
+                             : r.kind == MARGAY_LEAVE ? sums_.leave(r.state, t, arguments)
                                                       : false)))
-      write_alone(what(r.state, r.kind), t, told.who, told.comm, told.bytes, open, depth);
+      write_alone(what(r.state, r.kind), t, arguments.who, arguments.comm, arguments.bytes, open, depth);
     c.pending.store(0, std::memory_order_release);
   }
   // The same of a call, in as few cache lines of text as may be (PROBE.md, *Pages*).
   template <std::uint8_t kKind, class Now>
-  [[gnu::always_inline]] void call(std::uint16_t state, const Told& told, const std::uint16_t* open,
-                                   std::uint32_t depth, Now now) {
+  [[gnu::always_inline]] void call(std::uint16_t state, const CallArguments& arguments,
+                                   const std::uint16_t* open, std::uint32_t depth, Now now) {
     static_assert(kKind == MARGAY_ENTER || kKind == MARGAY_LEAVE);
     RingControl& c = *control_;
     c.pending.store(1, std::memory_order_relaxed);
     order_pending_before_clock();
     const std::int64_t t = now();
     if (__builtin_expect(!to_sum(c), 0) ||
-        __builtin_expect(!(kKind == MARGAY_ENTER ? sums_.enter(state, t, told) : sums_.leave(state, t, told)),
-                         0))
-      write_alone(what(state, kKind), t, told.who, told.comm, told.bytes, open, depth);
+        __builtin_expect(
+            !(kKind == MARGAY_ENTER ? sums_.enter(state, t, arguments) : sums_.leave(state, t, arguments)),
+            0))
+      write_alone(what(state, kKind), t, arguments.who, arguments.comm, arguments.bytes, open, depth);
     c.pending.store(0, std::memory_order_release);
   }
   // Publishes what is summed: the thread has come to its end.
@@ -133,8 +134,8 @@ class RingWriter {
     margay_record& slot = slots_[at++ & (capacity_ - 1)];
     slot.time_ns = time_ns;
     slot.bytes = bytes;
-    slot.peer = Told::peer_of(who);
-    slot.tag = Told::tag_of(who);
+    slot.peer = CallArguments::peer_of(who);
+    slot.tag = CallArguments::tag_of(who);
     slot.comm = comm;
     slot.state = static_cast<std::uint16_t>(what & UINT16_MAX);
     slot.kind = static_cast<std::uint8_t>(what >> 16);

@@ -52,8 +52,9 @@ struct SumPiece {
 // sense, but nothing worse.
 std::uint32_t piece_records(const SumPiece& piece, margay_record* out);
 
-// What an event says beside its state. `who`: the peer below, the tag above; negative ones are none.
-struct Told {
+// What a call was given beside its function, as far as a record has it. `who`: the peer in the low half, the
+// tag in the high half; negative ones mean none.
+struct CallArguments {
   std::uint64_t who = ~std::uint64_t{0};
   std::uint32_t comm = 0;
   std::uint64_t bytes = 0;
@@ -96,8 +97,8 @@ class SumWriter {
 
   // Adds to the piece that a state is entered, or the innermost left. False if it cannot be part of it: it
   // lies beyond the slice, or is not the innermost, or there is no room for another state.
-  [[gnu::always_inline]] bool enter(std::uint16_t state, std::int64_t t, const Told& told);
-  [[gnu::always_inline]] bool leave(std::uint16_t state, std::int64_t t, const Told& told);
+  [[gnu::always_inline]] bool enter(std::uint16_t state, std::int64_t t, const CallArguments& arguments);
+  [[gnu::always_inline]] bool leave(std::uint16_t state, std::int64_t t, const CallArguments& arguments);
 
   // The piece is published, or given up.
   void end();
@@ -128,10 +129,10 @@ class SumWriter {
     to = static_cast<T>(to + by);
   }
   // What the innermost state was entered with; of one that is resumed nothing is known any more.
-  [[gnu::always_inline]] static void post(SumTable& table, const Told& told) {
-    table.posted_bytes = told.bytes;
-    table.posted_who = told.who;
-    table.posted_comm = told.comm;
+  [[gnu::always_inline]] static void post(SumTable& table, const CallArguments& arguments) {
+    table.posted_bytes = arguments.bytes;
+    table.posted_who = arguments.who;
+    table.posted_comm = arguments.comm;
   }
   [[gnu::always_inline]] static void added(SumTable& table, std::int64_t t) {
     constexpr auto relaxed = std::memory_order_relaxed;
@@ -147,7 +148,7 @@ class SumWriter {
 // Pieces are less deep, so that a state more can always be entered.
 inline constexpr std::uint32_t kDeepestPiece = kMostOpen - 1;
 
-inline bool SumWriter::enter(std::uint16_t state, std::int64_t t, const Told& told) {
+inline bool SumWriter::enter(std::uint16_t state, std::int64_t t, const CallArguments& arguments) {
   SumTable& table = *table_;
   const std::uint32_t depth = table.depth.own();
   if (rare(!in_slice(table, t)) || rare(depth >= kDeepestPiece)) return false;
@@ -166,14 +167,14 @@ inline bool SumWriter::enter(std::uint16_t state, std::int64_t t, const Told& to
   grow(outer->duration_ns, length);
   grow(outer->visits, 1u);
   if (rare(length > outer->longest_ns)) longest(*outer, length, table.posted_who, table.posted_comm);
-  post(table, told);
+  post(table, arguments);
   table.open[depth] = state;
   table.depth = static_cast<std::uint16_t>(depth + 1);
   added(table, t);
   return true;
 }
 
-inline bool SumWriter::leave(std::uint16_t state, std::int64_t t, const Told& told) {
+inline bool SumWriter::leave(std::uint16_t state, std::int64_t t, const CallArguments& arguments) {
   SumTable& table = *table_;
   const std::uint32_t depth = table.depth.own();
   if (rare(!in_slice(table, t)) || rare(depth == 0) || rare(table.open[depth - 1] != state)) return false;
@@ -182,16 +183,17 @@ inline bool SumWriter::leave(std::uint16_t state, std::int64_t t, const Told& to
   const std::int64_t length = t - table.until_ns;
   grow(visited->duration_ns, length);
   grow(visited->visits, 1u);
-  const bool anew = told.has_peer();
+  const bool anew = arguments.has_peer();
   const std::uint64_t posted = table.posted_who;
   if (rare(length > visited->longest_ns))
-    longest(*visited, length, anew ? told.who : posted, anew ? told.comm : std::uint32_t{table.posted_comm});
-  const std::uint64_t bytes = told.bytes != 0 ? told.bytes : std::uint64_t{table.posted_bytes};
-  if (bytes != 0 || anew || Told::has_peer(posted)) {
+    longest(*visited, length, anew ? arguments.who : posted,
+            anew ? arguments.comm : std::uint32_t{table.posted_comm});
+  const std::uint64_t bytes = arguments.bytes != 0 ? arguments.bytes : std::uint64_t{table.posted_bytes};
+  if (bytes != 0 || anew || CallArguments::has_peer(posted)) {
     grow(visited->bytes, bytes);
     grow(visited->messages, 1u);
   }
-  post(table, Told{});
+  post(table, CallArguments{});
   table.depth = static_cast<std::uint16_t>(depth - 1);
   added(table, t);
   return true;
