@@ -1,4 +1,4 @@
-// Clocks of other machines: asked often at first, then once a second, over the road that the data takes.
+// Clocks of other machines: asked often at first, then once a second, over the same network path as the data.
 #include <algorithm>
 #include <set>
 

@@ -53,18 +53,18 @@ class Simulation : public ::testing::Test {
   }
 };
 
-constexpr RoadFaults kBadRoad{12, 10, 8, 30};
+constexpr LinkFaults kBadNetwork{12, 10, 8, 30};
 
 TEST_F(Simulation, ABadRoad) {
   Plan plan;
-  plan.road = kBadRoad;
+  plan.network = kBadNetwork;
   plan.overflow = true;
   runs(plan, 6);
 }
 
 TEST_F(Simulation, DaemonsKilledBetweenTwoSteps) {
   Plan plan;
-  plan.road = kBadRoad;
+  plan.network = kBadNetwork;
   plan.overflow = true;
   plan.daemon_killed = 15;
   runs(plan, 6);
@@ -75,7 +75,7 @@ TEST_F(Simulation, DaemonsKilledBeforeAnybodyIsHeard) {
   Plan plan;
   plan.lasts = seconds(3);
   plan.quiet = seconds(3);
-  plan.road = kBadRoad;
+  plan.network = kBadNetwork;
   plan.overflow = true;
   plan.daemon_killed = 15;
   runs(plan, 12);
@@ -83,7 +83,7 @@ TEST_F(Simulation, DaemonsKilledBeforeAnybodyIsHeard) {
 
 TEST_F(Simulation, DaemonsKilledAmidAWrite) {
   Plan plan;
-  plan.road = {40, 20, 10};
+  plan.network = {40, 20, 10};
   plan.killed_amid_a_write = 15;
   plan.slow_disk = 3;
   runs(plan, 6);
@@ -93,7 +93,7 @@ TEST_F(Simulation, DaemonsKilledAmidAWrite) {
 TEST_F(Simulation, DaemonsKilledWhileTheyCloseTheBooks) {
   Plan plan;
   plan.lasts = seconds(3);
-  plan.road = kBadRoad;
+  plan.network = kBadNetwork;
   plan.overflow = true;
   plan.killed_at_the_end = 4;
   runs(plan, 12);
@@ -102,7 +102,7 @@ TEST_F(Simulation, DaemonsKilledWhileTheyCloseTheBooks) {
 // What they had not delivered is lost, and counted to the record.
 TEST_F(Simulation, AgentsAndDaemonsKilled) {
   Plan plan;
-  plan.road = {40, 20, 10};
+  plan.network = {40, 20, 10};
   plan.overflow = true;
   plan.daemon_killed = 40;
   plan.agent_killed = 40;
@@ -111,7 +111,7 @@ TEST_F(Simulation, AgentsAndDaemonsKilled) {
 
 TEST_F(Simulation, LossesOfPowerAndADiskThatFails) {
   Plan plan;
-  plan.road = {40, 20, 10};
+  plan.network = {40, 20, 10};
   plan.power_lost = 25;
   plan.disk_fails = 20;
   plan.slow_disk = 3;

@@ -53,8 +53,8 @@ World::World(std::uint64_t seed, const Plan& plan, const std::string& place)
       of_agent.push_back(ranks_.back().get());
     }
     agents_.emplace_back(a + 1, app::this_boot(), std::move(of_agent));
-    to_daemon_.emplace_back(plan.road, random_);
-    to_agent_.emplace_back(plan.road, random_);
+    to_daemon_.emplace_back(plan.network, random_);
+    to_agent_.emplace_back(plan.network, random_);
   }
 }
 
@@ -137,8 +137,8 @@ void World::kill(bool power) {
   daemon_.reset();
   if (power) files_->lose_power(random_);
   files_->revive();
-  for (Road& road : to_daemon_) road.cut();
-  for (Road& road : to_agent_) road.cut();
+  for (FaultyLink& link : to_daemon_) link.cut();
+  for (FaultyLink& link : to_agent_) link.cut();
   next_start_ = clock_.now + DurationNs(static_cast<std::int64_t>(random_() % 500'000'000));
 }
 
@@ -165,8 +165,8 @@ void World::faults() {
     return kill(false);
   // Behind its end nothing goes wrong any more: what there is must come to rest.
   if (clock_.now - begin_ >= plan_.lasts + kFaultsBehindTheEnd) {
-    for (Road& road : to_daemon_) road.mend();
-    for (Road& road : to_agent_) road.mend();
+    for (FaultyLink& link : to_daemon_) link.restore();
+    for (FaultyLink& link : to_agent_) link.restore();
     return;
   }
   for (Agent& agent : agents_)

@@ -1,5 +1,5 @@
-// The whole of Margay in one thread, from one seed: ranks, agents, the road between, a daemon and its disk. A
-// step is some milliseconds. Anything may be killed at any step, and is started again.
+// The whole of Margay in one thread, from one seed: ranks, agents, the network between, a daemon and its
+// disk. A step is some milliseconds. Anything may be killed at any step, and is started again.
 //
 // After each step it is checked that every record is in its place: of each source,
 // produced = modelled + probe_dropped + in_flight (and, of agents that were killed, wire_lost), and that the
@@ -14,8 +14,8 @@
 
 #include "agent.h"
 #include "daemon.h"
+#include "faulty_link.h"
 #include "job.h"
-#include "road.h"
 
 namespace margay::simulation {
 
@@ -23,7 +23,7 @@ struct Plan {
   std::size_t agents = 2, ranks_each = 2;
   DurationNs lasts = seconds(6);
   DurationNs quiet = milliseconds(300);  // all ranks begin in its second half
-  RoadFaults road;
+  LinkFaults network;
   bool overflow = false;  // of rings
   // Once in so many steps; 0: never.
   std::uint64_t daemon_killed = 0;        // between two steps
@@ -74,7 +74,7 @@ class World {
   std::shared_ptr<FaultyFiles> files_ = std::make_shared<FaultyFiles>();
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<Agent> agents_;
-  std::vector<Road> to_daemon_, to_agent_;  // by agent
+  std::vector<FaultyLink> to_daemon_, to_agent_;  // by agent
   std::unique_ptr<Daemon> daemon_;
   TimeNs begin_{}, next_start_{};
   TimeNs told_{};  // when the agents had got rid of everything; 0: not yet

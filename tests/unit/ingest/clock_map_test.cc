@@ -1,4 +1,4 @@
-// Clocks of other machines: offset, drift, steps, and a road whose delays are not the same both ways.
+// Clocks of other machines: offset, drift, steps, and a network whose delays are not the same both ways.
 #include "margay/ingest/clock_map.h"
 
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@ struct Quiet {
   ~Quiet() { google::protobuf::SetLogHandler(before); }
 };
 
-// A lossy, repeating, reordering road between one source and the ingest; the source behaves: it re-sends from
-// the last acknowledgement on.
+// A lossy, repeating, reordering network between one source and the ingest; the source behaves: it re-sends
+// from the last acknowledgement on.
 void deliver(std::unique_ptr<Rig>& rig, FakeSource& s, std::mt19937& random, bool restarts) {
   std::uint64_t acked = 0, sent = 0;
   std::vector<wire::ToCollector> old;  // messages that may turn up once more

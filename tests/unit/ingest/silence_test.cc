@@ -1,4 +1,4 @@
-// Live, silent, lost, back again; clocks of other machines over a played road.
+// Live, silent, lost, back again; clocks of other machines over a simulated network.
 #include <deque>
 #include <functional>
 
@@ -180,8 +180,8 @@ TEST(Gap, AHeartbeatOfTheNextAgentSaysWhatIsOpen) {
   EXPECT_EQ(leaf.stack.back().since, trace(kRunBegin + milliseconds(200)));
 }
 
-// Machines whose clocks have an offset and drift, each with a node agent's outbox, and a road that takes its
-// time, differently each way. Everything is simulated; `t` is the collector's host time.
+// Machines whose clocks have an offset and drift, each with a node agent's outbox, and a network that takes
+// its time, differently each way. Everything is simulated; `t` is the collector's host time.
 struct Machine {
   FakeSource source;
   node::Outbox outbox;
@@ -227,17 +227,17 @@ TEST(Clocks, SourcesOfSeveralMachinesComeOutOnOneClock) {
     TimeNs due;
     std::function<void()> arrive;
   };
-  std::multimap<TimeNs, std::function<void()>> road;
+  std::multimap<TimeNs, std::function<void()>> network;
   const auto delay = [&](bool there) {
     return DurationNs(static_cast<std::int64_t>(30'000 + (there ? 60'000 : 0) + random() % 100'000 +
                                                 (random() % 50 == 0 ? 20'000'000 : 0)));
   };
   for (int step = 0; step < kSteps; ++step) {
     rig.now = kRunBegin + milliseconds(step);
-    while (!road.empty() && road.begin()->first <= rig.now) {
-      const auto arrive = std::move(road.begin()->second);
-      const TimeNs due = road.begin()->first;
-      road.erase(road.begin());
+    while (!network.empty() && network.begin()->first <= rig.now) {
+      const auto arrive = std::move(network.begin()->second);
+      const TimeNs due = network.begin()->first;
+      network.erase(network.begin());
       const TimeNs keep = std::exchange(rig.now, due);
       arrive();
       rig.now = keep;
@@ -255,8 +255,8 @@ TEST(Clocks, SourcesOfSeveralMachinesComeOutOnOneClock) {
         m.outbox.put_heartbeat(beat.batches(0));
       }
       m.outbox.flush(m.host(rig.now), [&](const wire::ToCollector& message) {
-        road.emplace(rig.now + delay(true),
-                     [&rig, message, i] { rig.receive(message, "a" + std::to_string(i)); });
+        network.emplace(rig.now + delay(true),
+                        [&rig, message, i] { rig.receive(message, "a" + std::to_string(i)); });
         return true;
       });
     }
@@ -264,8 +264,9 @@ TEST(Clocks, SourcesOfSeveralMachinesComeOutOnOneClock) {
     if (step % 100 == 0) rig.ingest.committed(rig.ingest.ack_point());
     for (auto& [agent, message] : rig.ingest.take_replies(rig.now)) {
       Machine* m = &machines[static_cast<std::size_t>(agent[1] - '0')];
-      road.emplace(rig.now + delay(false),
-                   [&rig, m, message = message] { m->outbox.on_reply_untrusted(message, m->host(rig.now)); });
+      network.emplace(rig.now + delay(false), [&rig, m, message = message] {
+        m->outbox.on_reply_untrusted(message, m->host(rig.now));
+      });
     }
     rig.slicer.close_through(rig.ingest.watermark(rig.now));
   }
@@ -277,8 +278,8 @@ TEST(Clocks, SourcesOfSeveralMachinesComeOutOnOneClock) {
     const Source& s = rig.ingest.sources().at(SourceId(i + 1));
     EXPECT_LT(s.clock_error, DurationNs(200'000));
     const LeafIndex leaf = s.streams.at(0).leaf;
-    // After the drift is known, each slice is wholly in one state but for what the road leaves unknown: 0.1
-    // ms.
+    // After the drift is known, each slice is wholly in one state but for what the network leaves unknown:
+    // 0.1 ms.
     std::int64_t worst = 0;
     int seen = 0;
     for (int k = 200; k < kSteps / 100 - 10; ++k) {

@@ -1,5 +1,5 @@
-// One direction of a connection: messages get lost, come late, come again, come cut short. What comes at all
-// comes in its order; what comes again does not.
+// One direction of a connection with faults: messages are lost, delayed, repeated, cut short. Those that
+// arrive keep their order; repeated ones do not.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace margay::simulation {
 
-struct RoadFaults {
+struct LinkFaults {
   // Once in so many messages; 0: never.
   std::uint64_t lost = 0, repeated = 0, late = 0, cut_short = 0;
 };
 
-class Road {
+class FaultyLink {
  public:
-  Road(RoadFaults faults, Random& random) : faults_(faults), random_(random) {}
+  FaultyLink(LinkFaults faults, Random& random) : faults_(faults), random_(random) {}
 
   void send(std::string message, TimeNs now) {
     if (once_in(random_, faults_.lost)) return;
@@ -46,7 +46,7 @@ class Road {
     return out;
   }
   void clear() { waiting_.clear(); }
-  void mend() { faults_ = {}; }
+  void restore() { faults_ = {}; }
   // The connection is gone: of what was on its way, only a part arrives.
   void cut() {
     std::erase_if(waiting_, [&](const auto&) { return random_() % 2 == 0; });
@@ -56,7 +56,7 @@ class Road {
   DurationNs up_to(DurationNs d) {
     return DurationNs(static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(d.value)));
   }
-  RoadFaults faults_;
+  LinkFaults faults_;
   Random& random_;
   TimeNs last_{};
   std::deque<std::pair<TimeNs, std::string>> waiting_, again_;
