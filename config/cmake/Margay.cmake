@@ -44,8 +44,8 @@ target_link_libraries(margay_options INTERFACE margay_hardening)
 add_library(margay_test_options INTERFACE)
 if(MARGAY_SANITIZE MATCHES "address")
   target_compile_options(margay_test_options INTERFACE -O0 -fno-sanitize=undefined)
-elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-  target_compile_options(margay_test_options INTERFACE -O1 -g1)
+else()
+  target_compile_options(margay_test_options INTERFACE -O0 -g1 -U_FORTIFY_SOURCE)
 endif()
 
 # What does little and once in a while (flags, pages for people, files of settings) is compiled with fewer optimisations in a
@@ -63,15 +63,15 @@ endfunction()
 # itself.
 option(MARGAY_UNITY "Compile sources in batches" ON)
 
-# In a build for users the standard library's headers that nearly every source includes are compiled once: for libraries, and
+# With batches, the standard library's headers that nearly every source includes are compiled once, too: for libraries, and
 # with GoogleMock for test programs, which are compiled with other options. A source of which the options differ
-# (COMPILE_OPTIONS) goes without: SKIP_PRECOMPILE_HEADERS. A source still includes what it uses; the other presets see to it.
+# (COMPILE_OPTIONS) goes without: SKIP_PRECOMPILE_HEADERS. A source still includes what it uses; the preset dev sees to it.
 set(common_headers <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <cstdint> <cstdio> <cstring> <deque>
   <fstream> <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>
   <unordered_map> <utility> <vector>)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/nothing.cc CONTENT "")  # the same file stays as it is
 set(margay_compiles_headers OFF)
-if(MARGAY_UNITY AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT MARGAY_SANITIZE)
+if(MARGAY_UNITY)
   set(margay_compiles_headers ON)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # False ones of GCC 12 about std::string, which it keeps back only where it knows that the header is the system's.
