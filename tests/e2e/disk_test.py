@@ -8,7 +8,7 @@ import threading
 import unittest
 
 import faults
-from e2e import E2eTest, LONG, MARGAY, read_text, wait_for
+from e2e import E2eTest, LONG, MARGAY, nightly, read_text, wait_for
 from kills_campaign import Campaign
 
 # What a daemon is to say of a bad disk; anything else is wrong.
@@ -152,6 +152,7 @@ class Disk(E2eTest):
         self.check_cells(run)
 
 
+@nightly("Simulation.LossesOfPowerAndADiskThatFails has the faults; this takes 75 s")
 class UnderLoad(unittest.TestCase):
     """A captured job played at hundreds of thousands of events a second (kills_campaign.py), its cells held against those
     of a run with a good disk."""

@@ -13,12 +13,13 @@ import signal
 import subprocess
 import unittest
 
-from e2e import E2eTest, LONG, MARGAY, wait_for
+from e2e import E2eTest, LONG, MARGAY, nightly, wait_for
 
 POWER = os.environ["POWER"]
 SEED = int(os.environ.get("POWER_SEED", random.SystemRandom().randrange(1 << 32)))
 
 
+@nightly("ArchivePower and Simulation.LossesOfPowerAndADiskThatFails cut the power at chosen calls; here time chooses")
 class Power(E2eTest):
     def setUp(self):
         super().setUp()
