@@ -44,8 +44,9 @@ target_link_libraries(margay_options INTERFACE margay_hardening)
 add_library(margay_test_options INTERFACE)
 if(MARGAY_SANITIZE MATCHES "address")
   target_compile_options(margay_test_options INTERFACE -O0 -fno-sanitize=undefined)
-else()
-  target_compile_options(margay_test_options INTERFACE -O0 -g1 -U_FORTIFY_SOURCE)
+elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  # Without optimisation (a third less to compile) they run for longer than that saves: partitions by brute force, pictures.
+  target_compile_options(margay_test_options INTERFACE -O1 -g1)
 endif()
 
 # What does little and once in a while (flags, pages for people, files of settings) is compiled with fewer optimisations in a
