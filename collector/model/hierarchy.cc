@@ -71,25 +71,27 @@ struct Draft {
   std::vector<LeafIndex> leaves;  // leaves that end here
 };
 
-}  // namespace
+// What the leaf shows for the levels above its thread.
+std::string process_of(const Attributes& leaf, std::span<const std::string> view) {
+  std::string key;
+  for (const std::string& level : view)
+    if (level != "thread") each_component(leaf, level, [&key](const std::string& c) { key += c + '/'; });
+  return key;
+}
 
-Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view) {
+// Each leaf where its components lead, behind the root (the first).
+std::vector<Draft> drafts_of(std::span<const Attributes> leaves, std::span<const std::string> view) {
   // A rank with one thread is the leaf: find the ranks that have several.
-  const auto prefix_key = [&](const Attributes& a) {
-    std::string key;
-    for (const std::string& level : view)
-      if (level != "thread") each_component(a, level, [&key](const std::string& c) { key += c + '/'; });
-    return key;
-  };
   std::map<std::string, int> threads;
-  for (const Attributes& a : leaves) ++threads[prefix_key(a)];
+  for (const Attributes& a : leaves) ++threads[process_of(a, view)];
 
   std::vector<Draft> drafts(1);
   std::map<std::pair<std::uint32_t, std::string>, int> twins;
   for (std::uint32_t i = 0; i < leaves.size(); ++i) {
     std::vector<std::string> components;
     for (const std::string& level : view) {
-      if (level == "thread" && leaves[i].contains(level) && threads[prefix_key(leaves[i])] == 1) continue;
+      if (level == "thread" && leaves[i].contains(level) && threads[process_of(leaves[i], view)] == 1)
+        continue;
       each_component(leaves[i], level, [&](std::string c) { components.push_back(std::move(c)); });
     }
     if (components.empty()) components.push_back("unnamed");
@@ -111,8 +113,12 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
         at = child(parent, components.back() + "#" + std::to_string(again));
     drafts[at].leaves.push_back(LeafIndex(i));
   }
-  // A leaf has nothing below it: where one says less of itself than others ("/host" beside "/host/rank0"), it
-  // moves one level down.
+  return drafts;
+}
+
+// A leaf has nothing below it: where one says less of itself than others ("/host" beside "/host/rank0"), it
+// moves one level down.
+void move_inner_leaves_down(std::vector<Draft>& drafts) {
   for (std::uint32_t d = 0; d < drafts.size(); ++d) {
     if (drafts[d].leaves.empty() || drafts[d].children.empty()) continue;
     std::string name = "self";  // unless somebody is called so
@@ -123,7 +129,24 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
     drafts[d].leaves.clear();
     drafts.push_back(std::move(self));
   }
+}
 
+// A node's leaves are contiguous in depth-first order; they are counted from the bottom up.
+void count_leaves(std::vector<Hierarchy::Node>& nodes, std::span<const NodeIndex> leaf_node,
+                  std::span<const LeafIndex> leaf_order) {
+  for (const LeafIndex leaf : leaf_order) {
+    for (NodeIndex n = leaf_node[leaf.value];; n = nodes[n.value].parent) {
+      ++nodes[n.value].leaf_count;
+      if (n == Hierarchy::kRoot) break;
+    }
+  }
+}
+
+}  // namespace
+
+Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::string> view) {
+  std::vector<Draft> drafts = drafts_of(leaves, view);
+  move_inner_leaves_down(drafts);
   leaf_node_.resize(leaves.size());
   struct Pending {
     std::uint32_t draft;
@@ -155,14 +178,7 @@ Hierarchy::Hierarchy(std::span<const Attributes> leaves, std::span<const std::st
     for (auto it = drafts[p.draft].children.rbegin(); it != drafts[p.draft].children.rend(); ++it)
       stack.push_back({it->second, self, it->first});
   }
-  // Depth-first order: a node's leaves are contiguous; count them from the bottom up.
-  for (std::size_t n = 0; n < nodes_.size(); ++n) nodes_[n].leaf_count = 0;
-  for (std::uint32_t i = 0; i < leaf_order_.size(); ++i) {
-    for (NodeIndex n = leaf_node_[leaf_order_[i].value];; n = nodes_[n.value].parent) {
-      ++nodes_[n.value].leaf_count;
-      if (n == kRoot) break;
-    }
-  }
+  count_leaves(nodes_, leaf_node_, leaf_order_);
 }
 
 }  // namespace margay::model

@@ -75,14 +75,83 @@ int run(node::Agent& agent, node::Uplink& uplink, DurationNs period) {
   }
 }
 
+struct Settings {
+  std::string dir, run, collector, key;
+  std::size_t memory = 64 << 20;
+  std::int64_t owner = 0;
+  std::int64_t period_us = 20'000, sample_us = 50'000;
+};
+
+void add_options(CLI::App& app, Settings& s) {
+  app.add_option("--run-dir", s.dir, "directory of the run (MARGAY_RUN_DIR of the job)")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--run", s.run, "name of the run")->type_name("NAME")->required();
+  app.add_option(
+         "--collector", s.collector,
+         "the daemon on another machine: its listen.ingest, e.g. tcp://head:7411 (default: the daemon "
+         "of the run directory)")
+      ->type_name("URL");
+  app.add_option("--key", s.key, "key file for --collector (margay keys add ... --role source)")
+      ->type_name("FILE");
+  const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
+  app.add_option("--period", s.period_us, "how often the rings are emptied")
+      ->type_name("DURATION")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{10'000'000}))
+      ->default_str("20ms");
+  app.add_option("--sample-period", s.sample_us,
+                 "how often the processes are sampled in /proc; less often when that costs too much")
+      ->type_name("DURATION")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{60'000'000}))
+      ->default_str("50ms");
+  app.add_option("--memory", s.memory, "most memory for records that are not confirmed yet")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("64MiB");
+  app.add_option("--owner-pid", s.owner, "end when this process and all watched processes are gone")
+      ->type_name("PID");
+}
+
+// SIGTERM and SIGINT ask for an end in order.
+void take_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_terminate = 1; };
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  // `margay run` starts us with SIGTERM blocked, so that a job that ends at once finds us, too.
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+}
+
+node::AgentOptions agent_options(const Settings& s, const transport::RunDirectory& place) {
+  node::AgentOptions options;
+  options.rings = place.rings();
+  options.unwatched = transport::shared_memory_of(place) + "/unwatched";
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  options.host = node::clean_text(host, sizeof(host));
+  options.period = DurationNs(s.period_us * 1000);
+  options.sample_period = DurationNs(s.sample_us * 1000);
+  options.owner_pid = s.owner;
+  options.cores = std::max(1u, std::thread::hardware_concurrency());
+  options.outbox.run = s.run;
+  options.outbox.memory_bytes = s.memory;
+  std::random_device random;
+  options.outbox.agent = (std::uint64_t{random()} << 32) | random();
+  return options;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
   // Bad input is counted by ourselves; the library would write a line for every message.
   google::protobuf::SetLogHandler(nullptr);
-  std::string dir, run_name, collector, key;
-  std::size_t memory = 64 << 20;
-  std::int64_t owner = 0;
+  Settings settings;
   CLI::App app{
       R"(The node agent: it empties the rings of this node's probes, watches their processes, and sends both
 to the daemon. One runs for each node and run. `margay run` and `margay env` start it; on further
@@ -94,77 +163,28 @@ It ends when the run is over and everything is confirmed, or when its owner and 
 processes are gone. Until the daemon has confirmed a record it is kept, and sent again if the daemon
 is restarted. If more than --memory waits, the probes drop records and count them.)",
       "margay-node"};
-  margay::terminal::use_help_page(app);
-  app.add_option("--run-dir", dir, "directory of the run (MARGAY_RUN_DIR of the job)")
-      ->type_name("DIR")
-      ->required();
-  app.add_option("--run", run_name, "name of the run")->type_name("NAME")->required();
-  app.add_option(
-         "--collector", collector,
-         "the daemon on another machine: its listen.ingest, e.g. tcp://head:7411 (default: the daemon "
-         "of the run directory)")
-      ->type_name("URL");
-  app.add_option("--key", key, "key file for --collector (margay keys add ... --role source)")
-      ->type_name("FILE");
-  const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
-  std::int64_t period_us = 20'000, sample_us = 50'000;
-  app.add_option("--period", period_us, "how often the rings are emptied")
-      ->type_name("DURATION")
-      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
-      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{10'000'000}))
-      ->default_str("20ms");
-  app.add_option("--sample-period", sample_us,
-                 "how often the processes are sampled in /proc; less often when that costs too much")
-      ->type_name("DURATION")
-      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
-      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{60'000'000}))
-      ->default_str("50ms");
-  app.add_option("--memory", memory, "most memory for records that are not confirmed yet")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("64MiB");
-  app.add_option("--owner-pid", owner, "end when this process and all watched processes are gone")
-      ->type_name("PID");
+  terminal::use_help_page(app);
+  add_options(app, settings);
   CLI11_PARSE(app, argc, argv);
-  margay::log::Options log_options;
+  log::Options log_options;
   log_options.program = "margay-node";
-  margay::log::start(log_options);
+  log::start(log_options);
 
-  const margay::transport::RunDirectory place{dir};
-  if (auto ok = margay::transport::check_run_directory(place); !ok) return complain(ok.error().message);
+  const transport::RunDirectory place{settings.dir};
+  if (auto ok = transport::check_run_directory(place); !ok) return complain(ok.error().message);
   if (!lock(place.rings()))
     return complain(place.rings() + ": cannot be locked: it is missing, or another agent is at work there");
   use_all_cores();
   use_all_descriptors();
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_terminate = 1; };
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  // `margay run` starts us with SIGTERM blocked, so that a job that ends at once finds us, too.
-  sigset_t term;
-  sigemptyset(&term);
-  sigaddset(&term, SIGTERM);
-  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+  take_signals();
 
-  node::AgentOptions options;
-  options.rings = place.rings();
-  options.unwatched = transport::shared_memory_of(place) + "/unwatched";
-  char host[256] = "";
-  gethostname(host, sizeof(host) - 1);
-  options.host = node::clean_text(host, sizeof(host));
-  options.period = DurationNs(period_us * 1000);
-  options.sample_period = DurationNs(sample_us * 1000);
-  options.owner_pid = owner;
-  options.cores = std::max(1u, std::thread::hardware_concurrency());
-  options.outbox.run = run_name;
-  options.outbox.memory_bytes = memory;
-  std::random_device random;
-  options.outbox.agent = (std::uint64_t{random()} << 32) | random();
+  const node::AgentOptions options = agent_options(settings, place);
   const SystemClock clock;
   node::Agent agent(options, clock);
   zmq::context_t context(1);
-  node::Uplink uplink(context, clock, collector.empty() ? place.ingest_endpoint() : collector, key);
+  node::Uplink uplink(context, clock,
+                      settings.collector.empty() ? place.ingest_endpoint() : settings.collector,
+                      settings.key);
   return run(agent, uplink, options.period);
 } catch (const std::exception& e) {
   return complain(e.what());

@@ -152,6 +152,62 @@ inline void Reslicer::leave(Leaf& leaf, Cursor& at, const EventRecord& r, std::u
   }
 }
 
+// What a probe tells of visits that it summed, instead of recording each.
+template <Measure M>
+Reslicer::Cursor Reslicer::summed(Leaf& leaf, Cursor at, const EventRecord& r, std::int64_t t) {
+  const NameInfo& name = names_[r.state];
+  if (r.kind == MARGAY_SUM) {
+    // Of the first thing there is nobody knows since when.
+    if (leaf.base > kUnknown.value || !leaf.stack.empty())
+      at.top = state_column_[name.state == kCompute.value ? leaf.own_base : name.state];
+    pass<M>(leaf, at, t);
+    if (leaf.base <= kUnknown.value) leaf.base = leaf.own_base;
+    at.top = top_of(leaf);
+    return at;
+  }
+  pass<M>(leaf, at, t);
+  if (r.kind == MARGAY_SUM_MOVED) {
+    std::uint64_t& cell = at.row[state_column_[name.state]];
+    if (M == Measure::kOccurrences) cell += r.comm;
+    if (M == Measure::kBytes) cell += r.bytes;
+    if (M == Measure::kMessages) cell += static_cast<std::uint32_t>(r.tag);
+    return at;
+  }
+  if (leaf.stack.size() < kDeepest) leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
+  at.top = top_of(leaf);
+  return at;
+}
+
+// A variable, a mark, or an end of a link: the state stays as it is.
+template <Measure M>
+Reslicer::Cursor Reslicer::noted(Leaf& leaf, Cursor at, const EventRecord& r, std::int64_t t) {
+  const NameInfo& name = names_[r.state];
+  pass<M>(leaf, at, t);
+  if (!leaf.seen) {
+    leaf.base = leaf.own_base;
+    at.top = state_column_[leaf.base];
+  }
+  if (M == Measure::kMean && r.kind == MARGAY_VARIABLE && name.column == kFirst) {
+    at.value = std::bit_cast<double>(r.bytes);
+    at.has_value = true;
+  }
+  if (M == Measure::kOccurrences && r.kind == MARGAY_MARK) ++at.row[name.column];
+  if (r.kind == MARGAY_LINK_BEGIN) {
+    if (M == Measure::kBytes) at.row[name.column] += r.bytes;
+    if (M == Measure::kMessages) ++at.row[name.column];
+  }
+  return at;
+}
+
+Status Reslicer::check_value(const EventRecord& r) const {
+  const auto value = std::bit_cast<double>(r.bytes);
+  if (r.kind != MARGAY_VARIABLE || names_[r.state].column != kFirst || (value >= 0 && std::isfinite(value)))
+    return {};
+  return fail(ErrorCode::kInvalidArgument, "the variable '" + options_.op.variable + "' has the value " +
+                                               std::to_string(value) +
+                                               ": a partition is made of values that are 0 or more");
+}
+
 template <Measure M>
 Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
   Cursor at = leaf.cursor;
@@ -205,47 +261,17 @@ Status Reslicer::walk(Leaf& leaf, std::span<const EventRecord> records) {
         at.has_value = false;
         break;
       case MARGAY_SUM:
-        // Of the first thing there is nobody knows since when.
-        if (leaf.base > kUnknown.value || !leaf.stack.empty())
-          at.top = column_of[name.state == kCompute.value ? leaf.own_base : name.state];
-        pass<M>(leaf, at, t);
-        if (leaf.base <= kUnknown.value) leaf.base = leaf.own_base;
-        at.top = top_of(leaf);
-        break;
       case MARGAY_SUM_MOVED:
-        pass<M>(leaf, at, t);
-        if (M == Measure::kOccurrences) at.row[column_of[name.state]] += r.comm;
-        if (M == Measure::kBytes) at.row[column_of[name.state]] += r.bytes;
-        if (M == Measure::kMessages) at.row[column_of[name.state]] += static_cast<std::uint32_t>(r.tag);
-        break;
       case MARGAY_SUM_INSIDE:
-        pass<M>(leaf, at, t);
-        if (leaf.stack.size() < kDeepest)
-          leaf.stack.push_back({r.bytes, name.state, r.peer != MARGAY_NO_PEER});
-        at.top = top_of(leaf);
+        at = summed<M>(leaf, at, r, t);
         break;
       case MARGAY_VARIABLE:
       case MARGAY_MARK:
       case MARGAY_LINK_BEGIN:
       case MARGAY_LINK_END:
-        pass<M>(leaf, at, t);
-        if (!leaf.seen) {
-          leaf.base = leaf.own_base;
-          at.top = column_of[leaf.base];
-        }
-        if (M == Measure::kMean && r.kind == MARGAY_VARIABLE && name.column == kFirst) {
-          at.value = std::bit_cast<double>(r.bytes);
-          at.has_value = true;
-          if (!(at.value >= 0) || !std::isfinite(at.value))
-            return fail(ErrorCode::kInvalidArgument,
-                        "the variable '" + options_.op.variable + "' has the value " +
-                            std::to_string(at.value) + ": a partition is made of values that are 0 or more");
-        }
-        if (M == Measure::kOccurrences && r.kind == MARGAY_MARK) ++at.row[name.column];
-        if (r.kind == MARGAY_LINK_BEGIN) {
-          if (M == Measure::kBytes) at.row[name.column] += r.bytes;
-          if (M == Measure::kMessages) ++at.row[name.column];
-        }
+        if constexpr (M == Measure::kMean)
+          if (Status ok = check_value(r); !ok) return ok;
+        at = noted<M>(leaf, at, r, t);
         break;
       default:  // regions: they change no state
         continue;

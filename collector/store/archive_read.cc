@@ -1,7 +1,6 @@
 // Reading. Every call sees one cut (a snapshot); nothing that lies in the files is trusted.
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "impl.h"
@@ -9,6 +8,7 @@
 #include "margay/store/column_codec.h"
 #include "plane_codec.h"
 #include "record_codec.h"
+#include "resume_reader.h"
 
 namespace margay::store {
 namespace {
@@ -20,38 +20,6 @@ tl::unexpected<Error> corrupt(const std::string& what) {
 std::string after(char letter) {
   return std::string(1, static_cast<char>(letter + 1));
 }
-
-// The newest of what is put in, as many as take `most` bytes.
-template <class Record>
-class Newest {
- public:
-  explicit Newest(std::size_t most) : most_(most) {}
-  void put(std::int64_t time, std::size_t bytes, Record&& record) {
-    bytes_ += bytes;
-    kept_.emplace(std::pair(time, ++count_), std::pair(bytes, std::move(record)));
-    while (bytes_ > most_ && !kept_.empty()) {
-      bytes_ -= kept_.begin()->second.first;
-      kept_.erase(kept_.begin());
-    }
-  }
-  // In the order in which they were put in.
-  std::vector<Record> take() {
-    std::map<std::uint64_t, Record> ordered;
-    for (auto& [key, value] : kept_) ordered.emplace(key.second, std::move(value.second));
-    kept_.clear();
-    std::vector<Record> out;
-    for (auto& [number, record] : ordered) out.push_back(std::move(record));
-    return out;
-  }
-  std::uint64_t left() const { return count_ - kept_.size(); }
-
- private:
-  std::size_t most_, bytes_ = 0;
-  std::uint64_t count_ = 0;
-  std::map<std::pair<std::int64_t, std::uint64_t>, std::pair<std::size_t, Record>> kept_;
-};
-
-constexpr std::size_t kOverhead = 160;  // of a record in memory, beside its texts
 
 }  // namespace
 
@@ -119,157 +87,7 @@ Status Archive::Impl::read_writer_state() {
 Result<Resume> Archive::load(const LoadBounds& bounds) const {
   const Snapshot snapshot(*impl_);
   if (!snapshot) return fail(impl_->not_ready().error(), "reading");
-  const rocksdb::ReadOptions& o = snapshot.options();
-  Resume r;
-  std::string value;
-  // One value of its own key.
-  const auto single = [&](std::string_view key, auto& record) -> Status {
-    const auto found = impl_->get(o, kMeta, key, value);
-    if (!found) return fail(found.error().code, found.error().message);
-    if (!*found) return {};
-    return decode_untrusted(value, record);
-  };
-  // Records of one letter; set(record, bytes of the key behind the letter).
-  const auto many = [&](Family family, char letter, std::size_t id_bytes, auto& out, auto set) -> Status {
-    return impl_->scan_letter(o, family, letter,
-                              [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-                                if (id_bytes != 0 && key.size() != 1 + id_bytes)
-                                  return corrupt("a key has a wrong length");
-                                auto& record = out.emplace_back();
-                                set(record, key.substr(1));
-                                if (Status s = decode_untrusted(bytes, record); !s)
-                                  return fail(s.error().code, s.error().message);
-                                return true;
-                              });
-  };
-  const auto blobs = [&](char letter, std::vector<Blob>& out) -> Status {
-    return impl_->scan_letter(o, kMeta, letter,
-                              [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-                                Blob& b = out.emplace_back();
-                                b.name = key.substr(1);
-                                if (Status s = decode_blob_untrusted(bytes, b.bytes); !s)
-                                  return fail(s.error().code, s.error().message);
-                                return true;
-                              });
-  };
-  const auto states = [&]() -> Status {
-    return impl_->scan_letter(
-        o, kMeta, kStateKey, [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-          model::StateInfo info;
-          if (Status s = decode_untrusted(bytes, info); !s) return fail(s.error().code, s.error().message);
-          const auto id = r.states.intern(info.name, info.family);
-          if (key.size() != 3 || !id || id->value != get_big_endian(key.substr(1)))
-            return corrupt("the state table has a hole or a name twice at '" + info.name + "'");
-          return true;
-        });
-  };
-  const auto leaf_of = [](std::string_view id) {
-    return LeafIndex(static_cast<std::uint32_t>(get_big_endian(id)));
-  };
-
-  CutMark mark;
-  Status s = single(kRunKey, r.run);
-  if (s) s = single(kCutKey, mark);
-  if (s) s = single(kClosedKey, r.closed);
-  if (s)
-    s = many(kMeta, kGapKey, 8, r.gaps,
-             [](GapRecord& g, std::string_view id) { g.first = SliceIndex(get_time(id)); });
-  if (s) s = states();
-  if (s)
-    s = many(kMeta, kLeafKey, 4, r.leaves, [&](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
-  if (s) s = impl_->load_leaf_states(o, r.leaf_states);
-  if (s)
-    s = many(kMeta, kMeasureKey, 4, r.measure_states,
-             [&](MeasureState& m, std::string_view id) { m.leaf = leaf_of(id); });
-  if (s)
-    s = many(kSources, kSourceKey, 8, r.sources,
-             [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id)); });
-  if (s && bounds.names_of_gone)
-    s = many(kSources, kNamesKey, 16, r.gone,
-             [](SourceRecord& v, std::string_view id) { v.source = SourceId(get_big_endian(id.substr(8))); });
-  if (s)
-    s = many(kSources, kStreamKey, 12, r.streams, [](StreamRecord& v, std::string_view id) {
-      v.source = SourceId(get_big_endian(id.substr(0, 8)));
-      v.stream = static_cast<std::uint32_t>(get_big_endian(id.substr(8)));
-    });
-  if (s)
-    s = many(kSources, kFormerKey, 4, r.former,
-             [&](StreamRecord& v, std::string_view id) { v.stream = leaf_of(id).value; });
-  // One after the other: there may be more than memory takes.
-  const auto newest = [&]<class Record>(Family family, char letter, std::size_t id_bytes, std::size_t most,
-                                        std::vector<Record>& out, std::uint64_t& left,
-                                        auto decode) -> Status {
-    Newest<Record> kept(most);
-    Status scanned = impl_->scan_letter(
-        o, family, letter, [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-          if (id_bytes != 0 && key.size() != 1 + id_bytes) return corrupt("a key has a wrong length");
-          Record record;
-          std::size_t size = 0;
-          const Result<std::int64_t> time = decode(key.substr(1), bytes, record, size);
-          if (!time) return tl::unexpected(time.error());
-          kept.put(*time, size + kOverhead, std::move(record));
-          return true;
-        });
-    left = kept.left();
-    out = kept.take();
-    return scanned;
-  };
-  const auto alert = [&](std::string_view id, std::string_view bytes, AlertRecord& a,
-                         std::size_t& size) -> Result<std::int64_t> {
-    a.id = id;
-    if (Status d = decode_untrusted(bytes, a); !d) return fail(d.error().code, d.error().message);
-    size = a.id.size() + a.json.size() + a.status.size();
-    return bounds.alert_time ? bounds.alert_time(a) : 0;
-  };
-  const auto phase = [](bool level) {
-    return [level](std::string_view id, std::string_view bytes, PhaseRecord& p,
-                   std::size_t& size) -> Result<std::int64_t> {
-      if (level) p.level = LevelIndex(static_cast<std::uint8_t>(id[0]));
-      p.index = static_cast<std::uint32_t>(get_big_endian(id.substr(level ? 1 : 0)));
-      if (Status d = decode_untrusted(bytes, p); !d) return fail(d.error().code, d.error().message);
-      size = p.name.size() + p.label.size();
-      return p.begin.value;
-    };
-  };
-  const auto signature = [&](std::string_view id, std::string_view bytes, Blob& b,
-                             std::size_t& size) -> Result<std::int64_t> {
-    b.name = id;
-    if (Status d = decode_blob_untrusted(bytes, b.bytes); !d) return fail(d.error().code, d.error().message);
-    size = b.name.size() + b.bytes.size();
-    return bounds.signature_time ? bounds.signature_time(b) : 0;
-  };
-  if (s) s = newest(kReports, kAlertKey, 0, bounds.alert_bytes, r.alerts, r.alerts_left, alert);
-  if (s) s = newest(kReports, kPhaseKey, 4, bounds.phase_bytes, r.phases, r.phases_left, phase(false));
-  std::uint64_t coarser_left = 0;
-  if (s)
-    s = newest(kReports, kLevelPhaseKey, 5, bounds.phase_bytes, r.coarser_phases, coarser_left, phase(true));
-  r.phases_left += coarser_left;
-  if (s)
-    s = newest(kMeta, kSignatureKey, 0, bounds.signature_bytes, r.signatures, r.signatures_left, signature);
-  if (s) s = blobs(kBlobKey, r.state);
-  if (!s) return fail(s.error().code, s.error().message);
-  r.sequence = mark.sequence;
-  r.wall = mark.wall;
-  for (std::size_t i = 0; i < r.leaves.size(); ++i)
-    if (r.leaves[i].leaf.value != i) return corrupt(path() + ": leaf " + std::to_string(i) + " is missing");
-  for (const GapRecord& g : r.gaps) {
-    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4 /
-                              std::max<std::int64_t>(1, r.run.levels.empty() ? 1 : r.run.levels[0].value);
-    if (g.first.value < -most || g.last.value > most)
-      return corrupt(path() + ": the gap from slice " + std::to_string(g.first.value) + " on has no time");
-  }
-  for (const LeafState& l : r.leaf_states)
-    if (l.leaf.value >= r.leaves.size())
-      return corrupt(path() + ": open states of leaf " + std::to_string(l.leaf.value) +
-                     ", which is not there");
-  for (const MeasureState& m : r.measure_states)
-    if (m.leaf.value >= r.leaves.size())
-      return corrupt(path() + ": what leaf " + std::to_string(m.leaf.value) +
-                     " goes on from, which is not there");
-  for (const StreamRecord& f : r.former)
-    if (f.stream >= r.leaves.size())
-      return corrupt(path() + ": counters of leaf " + std::to_string(f.stream) + ", which is not there");
-  return r;
+  return read_resume(*impl_, snapshot.options(), bounds);
 }
 
 Result<std::vector<AlertRecord>> Archive::alerts() const {

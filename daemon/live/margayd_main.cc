@@ -85,97 +85,119 @@ margay::app::Flags flags_of(margay::app::Options& options, margay::app::CommonFl
   return flags;
 }
 
-int wrong_use(const margay::Error& error) {
-  std::fprintf(stderr, "margayd: %s\n", error.message.c_str());
-  return 2;
-}
-
-int run(int argc, char** argv) {
-  bound_allocator();
-  margay::app::Options options;
-  margay::app::CommonFlags common;
-  std::int64_t owner_pid = 0, restarts = 0;
-  const margay::app::Flags flags = flags_of(options, common, owner_pid, restarts);
-  const auto asked = margay::app::parse_flags(flags, argc, argv);
-  if (!asked) return wrong_use(asked.error());
-  if (*asked == margay::app::Asked::kHelp) {
-    std::fputs(margay::app::flags_help("margayd", kAbout, flags).c_str(), stdout);
-    return 0;
-  }
-  if (*asked == margay::app::Asked::kVersion) {
-    std::puts(MARGAY_VERSION);
-    return 0;
-  }
-  options.owner_pid = static_cast<int>(owner_pid);
-  options.restarts = static_cast<std::uint32_t>(restarts);
-  if (auto ok = margay::app::apply_flags(common, options); !ok) return wrong_use(ok.error());
-  margay::log::Options log_options;
-  log_options.program = "margayd";
-  log_options.level = options.log_level;
-  log_options.file_bytes = options.log_file_bytes;
-  margay::log::start(log_options);
-  if (options.owner_pid <= 0) margay::transport::clear_stale_runs();
-  // One with an owner comes into the directory that the owner has claimed, and holds it with them.
-  auto directory = options.owner_pid > 0 ? margay::transport::open_run_directory(options.run)
-                                         : margay::transport::make_run_directory(options.run);
-  if (!directory) {
-    margay::log::error(directory.error().message);
-    return 1;
-  }
-  options.directory = *directory;
-  if (options.archive.empty()) options.archive = "margay-" + options.run;
-
-  if (const auto limit = margay::observe::raise_descriptor_limit(margay::app::descriptors_wanted(options));
-      limit.too_low)
-    margay::log::warning(limit.too_low->message);
-
-  // Signals are taken as events by this thread; the others must not see them.
+// Signals are taken as events by the main thread; the others must not see them.
+sigset_t take_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, s);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file over its limit is an error of the disk, and treated as one
+  return set;
+}
 
+// `options` as the command line and the files that it names say. False: help or the version was shown.
+margay::Result<bool> read_options(int argc, char** argv, margay::app::Options& options) {
+  margay::app::CommonFlags common;
+  std::int64_t owner_pid = 0, restarts = 0;
+  const margay::app::Flags flags = flags_of(options, common, owner_pid, restarts);
+  const auto asked = margay::app::parse_flags(flags, argc, argv);
+  if (!asked) return tl::unexpected(asked.error());
+  if (*asked == margay::app::Asked::kHelp)
+    std::fputs(margay::app::flags_help("margayd", kAbout, flags).c_str(), stdout);
+  if (*asked == margay::app::Asked::kVersion) std::puts(MARGAY_VERSION);
+  if (*asked == margay::app::Asked::kHelp || *asked == margay::app::Asked::kVersion) return false;
+  options.owner_pid = static_cast<int>(owner_pid);
+  options.restarts = static_cast<std::uint32_t>(restarts);
+  if (auto ok = margay::app::apply_flags(common, options); !ok) return tl::unexpected(ok.error());
+  return true;
+}
+
+void start_log(const margay::app::Options& options) {
+  margay::log::Options log_options;
+  log_options.program = "margayd";
+  log_options.level = options.log_level;
+  log_options.file_bytes = options.log_file_bytes;
+  margay::log::start(log_options);
+}
+
+// The run's directory, and what the options leave open.
+margay::Status take_run_directory(margay::app::Options& options) {
+  if (options.owner_pid <= 0) margay::transport::clear_stale_runs();
+  // One with an owner comes into the directory that the owner has claimed, and holds it with them.
+  auto directory = options.owner_pid > 0 ? margay::transport::open_run_directory(options.run)
+                                         : margay::transport::make_run_directory(options.run);
+  if (!directory) return tl::unexpected(directory.error());
+  options.directory = *directory;
+  if (options.archive.empty()) options.archive = "margay-" + options.run;
+  return {};
+}
+
+// Until the pipeline has ended, by itself or by a signal.
+void watch(margay::app::Pipeline& pipeline, const margay::app::Options& options, const sigset_t& signals) {
+  const margay::SystemClock clock;
+  margay::observe::Service service(pipeline.beats());
+  service.ready();
+  for (const std::string& line : pipeline.listening()) margay::log::info(line);
+  MemoryReturn memory;
+  margay::app::LttngKeeper lttng(options, clock);
+  const timespec tick{0, 100'000'000};
+  while (!pipeline.stopped()) {
+    siginfo_t info;
+    if (const int signal = sigtimedwait(&signals, &info, &tick); signal > 0) {
+      margay::log::info(std::string("SIG") + sigabbrev_np(signal) + " from process " +
+                        std::to_string(info.si_pid) + ": ends in order");
+      lttng.stop();
+      pipeline.request_stop();
+    }
+    lttng.tick();
+    service.tick(clock.monotonic());
+    service.status(pipeline.verdict());
+    memory.tick(clock.monotonic());
+    margay::log::tick();
+  }
+  service.stopping();
+  lttng.stop();
+  pipeline.wait();
+  margay::log::info(pipeline.summary());
+}
+
+// `margay run` was killed: what it would have done at the end is left to us.
+void stand_in_for_owner(const margay::app::Options& options) {
+  if (options.owner_pid <= 0 || kill(options.owner_pid, 0) == 0 || errno != ESRCH) return;
+  std::error_code ec;
+  std::filesystem::copy_file(options.directory.path + "/log", options.archive + "/log",
+                             std::filesystem::copy_options::overwrite_existing, ec);
+  margay::transport::remove_run_directory(options.directory);
+}
+
+int run(int argc, char** argv) {
+  bound_allocator();
+  margay::app::Options options;
+  const auto goes_on = read_options(argc, argv, options);
+  if (!goes_on) {
+    std::fprintf(stderr, "margayd: %s\n", goes_on.error().message.c_str());
+    return 2;
+  }
+  if (!*goes_on) return 0;
+  start_log(options);
+  if (auto ok = take_run_directory(options); !ok) {
+    margay::log::error(ok.error().message);
+    return 1;
+  }
+  if (const auto limit = margay::observe::raise_descriptor_limit(margay::app::descriptors_wanted(options));
+      limit.too_low)
+    margay::log::warning(limit.too_low->message);
+  const sigset_t signals = take_signals();
   auto pipeline = margay::app::Pipeline::start(options);
   if (!pipeline) {
     margay::log::error(pipeline.error().message);
     // What no restart can mend ends like a wrong option does (the systemd unit does not try again).
     return pipeline.error().code == margay::ErrorCode::kInvalidArgument ? 2 : 1;
   }
-  const margay::SystemClock clock;
-  margay::observe::Service service((*pipeline)->beats());
-  service.ready();
-  for (const std::string& line : (*pipeline)->listening()) margay::log::info(line);
-  MemoryReturn memory;
-  margay::app::LttngKeeper lttng(options, clock);
-  timespec tick{0, 100'000'000};
-  while (!(*pipeline)->stopped()) {
-    siginfo_t info;
-    if (const int signal = sigtimedwait(&set, &info, &tick); signal > 0) {
-      margay::log::info(std::string("SIG") + sigabbrev_np(signal) + " from process " +
-                        std::to_string(info.si_pid) + ": ends in order");
-      lttng.stop();
-      (*pipeline)->request_stop();
-    }
-    lttng.tick();
-    service.tick(clock.monotonic());
-    service.status((*pipeline)->verdict());
-    memory.tick(clock.monotonic());
-    margay::log::tick();
-  }
-  service.stopping();
-  lttng.stop();
-  (*pipeline)->wait();
-  margay::log::info((*pipeline)->summary());
+  watch(**pipeline, options, signals);
   pipeline->reset();
-  if (options.owner_pid > 0 && kill(options.owner_pid, 0) != 0 && errno == ESRCH) {
-    // `margay run` was killed: what it would have done at the end is left to us.
-    std::error_code ec;
-    std::filesystem::copy_file(options.directory.path + "/log", options.archive + "/log",
-                               std::filesystem::copy_options::overwrite_existing, ec);
-    margay::transport::remove_run_directory(options.directory);
-  }
+  stand_in_for_owner(options);
   return 0;
 }
 

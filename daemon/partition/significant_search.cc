@@ -21,6 +21,115 @@ double information_of(const Search::Model& model) {
   return sum;
 }
 
+// Eisner and Severance: of two neighbouring optima, the p where they meet tells whether another lies between.
+class ExactSearch {
+ public:
+  using Known = Search::Known;
+  ExactSearch(Search::Model& model, Search::Patience& patience, const Search::OnLine& on_line)
+      : model_(model),
+        patience_(patience),
+        on_line_(on_line),
+        information_(information_of(model)),
+        least_(Search::grain(model)),
+        solver_(model.temporal() ? Search::row_solver(model) : Search::node_solver(model, patience)) {}
+
+  Search::Curve run(double from) {
+    const Known whole = whole_of_model();
+    if (!solver_->begin(from)) {
+      // Not even the ends were solved: the whole is all that is known. The optimum is below the chord from
+      // pIC* <= 0 at p = 0 to the whole's gain at p = 1.
+      curve_.complete = false;
+      curve_.error = whole.line.loss;
+      Search::append(model_, curve_, whole);
+      return curve_;
+    }
+    std::vector<Frame> stack{{known(from), whole, {}}};
+    curve_.solves = 2;
+    Search::append(model_, curve_, stack.back().first);
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.stage == Frame::kSolve && find_middle(frame)) {
+        frame.stage = Frame::kLeft;
+        solver_->left();
+        stack.push_back({frame.first, frame.middle, {}});
+      } else if (frame.stage == Frame::kLeft) {
+        frame.stage = Frame::kRight;
+        solver_->right();
+        stack.push_back({frame.middle, frame.second, {}});
+      } else {
+        if (frame.stage == Frame::kRight)
+          solver_->leave();
+        else
+          Search::append(model_, curve_, frame.second);
+        stack.pop_back();
+      }
+    }
+    curve_.node_share = solver_->node_share();
+    return curve_;
+  }
+
+ private:
+  // An interval between two optima: first what lies in its middle is solved, then its halves.
+  struct Frame {
+    Known first, second, middle;
+    enum { kSolve, kLeft, kRight } stage = kSolve;
+  };
+
+  Known whole_of_model() {
+    Known whole = Search::whole_of(model_);
+    if (on_line_) {
+      const Part one = model_.part(model_.temporal() ? kAllLeaves : model_.tree.root(), 0, model_.slices - 1);
+      whole.id = on_line_({&one, 1});
+    }
+    return whole;
+  }
+  Known known(double p) {
+    Known out{solver_->line(), p, 0};
+    if (on_line_) {
+      solver_->parts(parts_);
+      out.id = on_line_(parts_);
+    }
+    return out;
+  }
+
+  // True: a third optimum lies between the two; the solver stands at it. False: none is known to.
+  bool find_middle(Frame& frame) {
+    const double p1 = frame.first.at, p2 = frame.second.at,
+                 p = Search::crossing(model_, frame.first, frame.second);
+    // The two meet at one of the ends: no third can be better than both between them.
+    if (!(p > p1 && p < p2) || Search::gap(model_, frame.first, frame.second) <= least_) return false;
+    going_ = going_ && patience_.next_solution() && solver_->solve(p1, p, p2);
+    if (!going_) {
+      curve_.complete = false;
+      curve_.error = std::max(curve_.error, Search::gap(model_, frame.first, frame.second));
+      return false;
+    }
+    ++curve_.solves;
+    // The value alone tells most often that nothing is better here than the two.
+    const double shown = Search::priced(model_, frame.first.line, p);
+    if (solver_->value() - information_ > shown + least_) {
+      frame.middle = known(p);
+      if (Search::priced(model_, frame.middle.line, p) > shown + least_ &&
+          slope(frame.middle.line) > slope(frame.first.line) &&
+          slope(frame.middle.line) < slope(frame.second.line))
+        return true;
+      // What is left is the slack of the walk.
+      curve_.error = std::max(curve_.error, solver_->value() - information_ - shown);
+    }
+    solver_->leave();
+    return false;
+  }
+
+  Search::Model& model_;
+  Search::Patience& patience_;
+  const Search::OnLine& on_line_;
+  const double information_, least_;
+  const std::unique_ptr<Search::Solver> solver_;
+  std::vector<Part> parts_;
+  bool going_ = true;
+  Search::Curve curve_;
+};
+
 }  // namespace
 
 double Search::crossing(const Model& model, const Known& first, const Known& second) {
@@ -66,87 +175,7 @@ void Search::append(const Model& model, Curve& curve, const Known& next) {
 }
 
 Search::Curve Search::exact(Model& model, double from, Patience& patience, const OnLine& on_line) {
-  struct Frame {
-    Known first, second, middle;
-    enum { kSolve, kLeft, kRight } stage = kSolve;
-  };
-  Curve curve;
-  const double information = information_of(model), least = grain(model);
-  const auto solver = model.temporal() ? row_solver(model) : node_solver(model, patience);
-  std::vector<Part> parts;
-  const auto known = [&](double p) {
-    Known out{solver->line(), p, 0};
-    if (on_line) {
-      solver->parts(parts);
-      out.id = on_line(parts);
-    }
-    return out;
-  };
-
-  Known whole = whole_of(model);
-  if (on_line) {
-    const Part one = model.part(model.temporal() ? kAllLeaves : model.tree.root(), 0, model.slices - 1);
-    whole.id = on_line({&one, 1});
-  }
-  bool going = solver->begin(from);
-  if (!going) {
-    // Not even the ends were solved: the whole is all that is known. The optimum is below the chord from pIC*
-    // <= 0 at p = 0 to the whole's gain at p = 1.
-    curve.complete = false;
-    curve.error = whole.line.loss;
-    append(model, curve, whole);
-    return curve;
-  }
-  std::vector<Frame> stack;
-  stack.push_back({known(from), whole, {}});
-  curve.solves = 2;
-  append(model, curve, stack.back().first);
-  while (!stack.empty()) {
-    Frame& frame = stack.back();
-    if (frame.stage == Frame::kLeft) {
-      frame.stage = Frame::kRight;
-      solver->right();
-      stack.push_back({frame.middle, frame.second, {}});
-      continue;
-    }
-    if (frame.stage == Frame::kRight) {
-      solver->leave();
-      stack.pop_back();
-      continue;
-    }
-    const double p1 = frame.first.at, p2 = frame.second.at, p = crossing(model, frame.first, frame.second);
-    // The two meet at one of the ends: no third can be better than both between them.
-    const bool nothing_between = !(p > p1 && p < p2) || gap(model, frame.first, frame.second) <= least;
-    if (!nothing_between) {
-      going = going && patience.next_solution() && solver->solve(p1, p, p2);
-      if (going) {
-        ++curve.solves;
-        // The value alone tells most often that nothing is better here than the two.
-        const double shown = priced(model, frame.first.line, p);
-        if (solver->value() - information > shown + least) {
-          frame.middle = known(p);
-          if (priced(model, frame.middle.line, p) > shown + least &&
-              slope(frame.middle.line) > slope(frame.first.line) &&
-              slope(frame.middle.line) < slope(frame.second.line)) {
-            frame.stage = Frame::kLeft;
-            solver->left();
-            stack.push_back({frame.first, frame.middle, {}});
-            continue;
-          }
-          // What is left is the slack of the walk.
-          curve.error = std::max(curve.error, solver->value() - information - shown);
-        }
-        solver->leave();
-      } else {
-        curve.complete = false;
-        curve.error = std::max(curve.error, gap(model, frame.first, frame.second));
-      }
-    }
-    append(model, curve, frame.second);
-    stack.pop_back();
-  }
-  curve.node_share = solver->node_share();
-  return curve;
+  return ExactSearch(model, patience, on_line).run(from);
 }
 
 Search::Curve Search::envelope(Model& model, const EnvelopeOptions& options, Patience& patience) {

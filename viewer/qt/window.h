@@ -54,6 +54,12 @@ class Window : public QMainWindow {
   QWidget* make_quality();
   void make_alerts();
   void make_actions();
+  void make_picture_menu();
+  void make_go_menu();
+  void make_look_menu();
+  void make_states_menu();
+  void make_alerts_menu();
+  void make_help_menu();
   void make_tool_bar();
   void make_order();
   // In a menu. With `in_view` its keys are those of the views: elsewhere they do what they do there.

@@ -35,16 +35,23 @@ QAction* Window::action(QMenu* menu, const QString& text, const QList<QKeySequen
 }
 
 void Window::make_actions() {
-  QMenu* picture = menuBar()->addMenu(tr("&Picture"));
-  QMenu* go = menuBar()->addMenu(tr("&Go"));
-  look_ = menuBar()->addMenu(tr("&Look"));
-  QMenu* state = menuBar()->addMenu(tr("&States"));
-  QMenu* alert = menuBar()->addMenu(tr("&Alerts"));
-  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  make_picture_menu();
+  make_go_menu();
+  make_look_menu();
+  make_states_menu();
+  make_alerts_menu();
+  make_help_menu();
+  make_tool_bar();
+}
 
+void Window::make_picture_menu() {
+  QMenu* picture = menuBar()->addMenu(tr("&Picture"));
   action(picture, tr("&Save as PNG, SVG or CSV..."), {QKeySequence::Save}, [this] { save_as(); });
   action(picture, tr("&Quit"), {QKeySequence("Ctrl+Q"), QKeySequence("Q")}, [this] { close(); });
+}
 
+void Window::make_go_menu() {
+  QMenu* go = menuBar()->addMenu(tr("&Go"));
   back_ = action(go, tr("&Back"), {QKeySequence("Alt+Left"), QKeySequence("Backspace")},
                  [this] { session_.back(); });
   forward_ = action(go, tr("&Forward"), {QKeySequence("Alt+Right")}, [this] { session_.forward(); });
@@ -80,7 +87,10 @@ void Window::make_actions() {
     if (const auto s = session_.selection()) session_.into(s->node);
   });
   action(go, tr("To the node abo&ve"), {QKeySequence("U")}, [this] { session_.up(); });
+}
 
+void Window::make_look_menu() {
+  look_ = menuBar()->addMenu(tr("&Look"));
   action(look_, tr("&More detail"), {QKeySequence(","), QKeySequence("<")}, [this] { session_.step_p(-1); });
   action(look_, tr("&Less detail"), {QKeySequence("."), QKeySequence(">")}, [this] { session_.step_p(1); });
   action(look_, tr("&Fold or unfold the node"), {QKeySequence("F")}, [this] {
@@ -113,13 +123,19 @@ void Window::make_actions() {
     session_.set_theme(dark_->isChecked() ? scene::Theme::kDark : scene::Theme::kLight);
   });
   dark_->setCheckable(true);
+}
 
+void Window::make_states_menu() {
+  QMenu* state = menuBar()->addMenu(tr("&States"));
   action(state, tr("&Only this one, or all again"), {QKeySequence("O")}, [this] { states_->only(); });
   action(state, tr("&Show it, or leave it out"), {QKeySequence("X")}, [this] { states_->toggle(); });
   action(state, tr("&All states"), {QKeySequence("Shift+O")}, [this] { session_.set_states({}); });
   action(state, tr("Another &colour..."), {QKeySequence("C")}, [this] { states_->choose_colour(); });
   action(state, tr("Its &usual colour"), {QKeySequence("Shift+C")}, [this] { states_->usual_colour(); });
+}
 
+void Window::make_alerts_menu() {
+  QMenu* alert = menuBar()->addMenu(tr("&Alerts"));
   action(alert, tr("&Go to it"), {QKeySequence("G")}, [this] { go_to_alert(alert_list_->currentIndex()); });
   action(alert, tr("&Acknowledge..."), {QKeySequence("A")}, [this] { acknowledge(); });
   action(alert, tr("&Silence its node..."), {QKeySequence("S")}, [this] { silence(); });
@@ -129,9 +145,11 @@ void Window::make_actions() {
   });
   notify_->setCheckable(true);
   notify_->setToolTip(tr("on the desktop, or in a bar here; at most one every ten seconds"));
+}
 
+void Window::make_help_menu() {
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
   action(help, tr("&Keys"), {QKeySequence("F1")}, [this] { (new KeysDialog(keys(), this))->open(); });
-  make_tool_bar();
 }
 
 void Window::make_tool_bar() {

@@ -194,6 +194,78 @@ nlohmann::json phases_json(const google::protobuf::RepeatedPtrField<wire::PhaseS
   return out;
 }
 
+nlohmann::json levels_json(const wire::Report& r) {
+  auto out = nlohmann::json::array();
+  for (int l = 0; l < std::min(r.levels_size(), kMostLevels); ++l)
+    out.push_back(
+        {{"slice_ns", r.levels(l).slice_ns()}, {"phases", phases_json(r.levels(l).phases(), true)}});
+  return out;
+}
+
+nlohmann::json durations_json(const wire::Report& r) {
+  auto out = nlohmann::json::array();
+  for (const auto& d : r.phase_durations())
+    out.push_back({{"name", d.name()},
+                   {"times", d.times()},
+                   {"usual_ns", d.usual_ns()},
+                   {"low_ns", d.low_ns()},
+                   {"high_ns", d.high_ns()},
+                   {"last_ns", d.last_ns()}});
+  return out;
+}
+
+nlohmann::json forecast_json(const wire::Report& r) {
+  if (!r.has_forecast()) return nullptr;
+  const auto& f = r.forecast();
+  return {{"phase", f.phase()},
+          {"end_ns", f.end_ns()},
+          {"earliest_ns", f.earliest_ns()},
+          {"latest_ns", f.latest_ns()},
+          {"confidence", finite(f.confidence())},
+          {"times", f.times()},
+          {"next", f.next()},
+          {"next_share", finite(f.next_share())},
+          {"overdue", f.overdue()}};
+}
+
+nlohmann::json alerts_json(const wire::Report& r) {
+  auto out = nlohmann::json::array();
+  for (const auto& a : r.alerts()) {
+    nlohmann::ordered_json alert = wire::json_of(a);
+    alert.update(wire::json_of(a.handled()));
+    out.push_back(nlohmann::json(alert));
+  }
+  return out;
+}
+
+nlohmann::json nodes_json(const wire::Report& r) {
+  auto out = nlohmann::json::array();
+  const Palette palette(r, true);
+  for (const auto& n : r.nodes())
+    out.push_back({{"path", n.path()},
+                   {"depth", n.depth()},
+                   {"leaves", n.leaves()},
+                   {"condition", n.condition()},
+                   {"shares", shares_json(palette, n.shares())}});
+  return out;
+}
+
+nlohmann::json sources_json(const wire::Health& h) {
+  auto out = nlohmann::json::array();
+  for (const auto& s : h.sources())
+    out.push_back({{"resource", s.resource()},
+                   {"produced", s.produced()},
+                   {"modelled", s.modelled()},
+                   {"late_dropped", s.late_dropped()},
+                   {"probe_dropped", s.probe_dropped()},
+                   {"wire_lost", s.wire_lost()},
+                   {"rejected", s.rejected()},
+                   {"in_flight", s.in_flight()},
+                   {"condition", s.condition()},
+                   {"balanced", balanced(s)}});
+  return out;
+}
+
 }  // namespace
 
 std::string status_text(const wire::Report& report, std::int64_t utc_offset_s) {
@@ -203,7 +275,6 @@ std::string status_text(const wire::Report& report, std::int64_t utc_offset_s) {
 
 std::string status_json(const wire::Report& r) {
   using nlohmann::json;
-  const Palette palette(r, true);
   const auto& h = r.health();
   json j = {{"run", r.run()},
             {"command", r.command()},
@@ -225,12 +296,12 @@ std::string status_json(const wire::Report& r) {
             {"archive_trouble_since_ns", h.archive_trouble_since_ns()},
             {"retention", h.retention()},
             {"phases", phases_json(r.phases(), false)},
-            {"levels", json::array()},
-            {"phase_durations", json::array()},
-            {"forecast", nullptr},
-            {"alerts", json::array()},
-            {"nodes", json::array()},
-            {"sources", json::array()},
+            {"levels", levels_json(r)},
+            {"phase_durations", durations_json(r)},
+            {"forecast", forecast_json(r)},
+            {"alerts", alerts_json(r)},
+            {"nodes", nodes_json(r)},
+            {"sources", sources_json(h)},
             {"partition",
              {{"p", finite(r.spatiotemporal().p())},
               {"parts", r.spatiotemporal().part_count()},
@@ -241,50 +312,6 @@ std::string status_json(const wire::Report& r) {
                      {"unit", r.measured().unit()},
                      {"full", finite(r.measured().full())},
                      {"note", r.measured().note()}};
-  for (int l = 0; l < std::min(r.levels_size(), kMostLevels); ++l)
-    j["levels"].push_back(
-        {{"slice_ns", r.levels(l).slice_ns()}, {"phases", phases_json(r.levels(l).phases(), true)}});
-  for (const auto& d : r.phase_durations())
-    j["phase_durations"].push_back({{"name", d.name()},
-                                    {"times", d.times()},
-                                    {"usual_ns", d.usual_ns()},
-                                    {"low_ns", d.low_ns()},
-                                    {"high_ns", d.high_ns()},
-                                    {"last_ns", d.last_ns()}});
-  if (r.has_forecast()) {
-    const auto& f = r.forecast();
-    j["forecast"] = {{"phase", f.phase()},
-                     {"end_ns", f.end_ns()},
-                     {"earliest_ns", f.earliest_ns()},
-                     {"latest_ns", f.latest_ns()},
-                     {"confidence", finite(f.confidence())},
-                     {"times", f.times()},
-                     {"next", f.next()},
-                     {"next_share", finite(f.next_share())},
-                     {"overdue", f.overdue()}};
-  }
-  for (const auto& a : r.alerts()) {
-    nlohmann::ordered_json alert = wire::json_of(a);
-    alert.update(wire::json_of(a.handled()));
-    j["alerts"].push_back(json(alert));
-  }
-  for (const auto& n : r.nodes())
-    j["nodes"].push_back({{"path", n.path()},
-                          {"depth", n.depth()},
-                          {"leaves", n.leaves()},
-                          {"condition", n.condition()},
-                          {"shares", shares_json(palette, n.shares())}});
-  for (const auto& s : h.sources())
-    j["sources"].push_back({{"resource", s.resource()},
-                            {"produced", s.produced()},
-                            {"modelled", s.modelled()},
-                            {"late_dropped", s.late_dropped()},
-                            {"probe_dropped", s.probe_dropped()},
-                            {"wire_lost", s.wire_lost()},
-                            {"rejected", s.rejected()},
-                            {"in_flight", s.in_flight()},
-                            {"condition", s.condition()},
-                            {"balanced", balanced(s)}});
   j["counters"] = counters_json(h);
   j["health"] = health_json(h);
   return j.dump(2, ' ', false, json::error_handler_t::replace);

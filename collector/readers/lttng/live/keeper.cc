@@ -51,6 +51,7 @@ struct Settings {
   std::int64_t owner = 0;
   std::size_t memory = 64 << 20;
   lttng::LiveOptions live;
+  std::int64_t live_timer_us = live.live_timer.value / 1000;
 };
 
 // The shipped sets that go with what is preloaded.
@@ -171,22 +172,105 @@ int run_attached(const Settings& s, const std::string& reader_program) {
   return 0;
 }
 
+// A session of our own on daemons of our own, and the reader that reads it: each is started again when it
+// dies.
+class OwnSession {
+ public:
+  OwnSession(const Settings& settings, lttng::OwnDaemons& daemons, lttng::LiveSession& session,
+             const std::vector<std::string>& reader_arguments)
+      : settings_(settings), daemons_(daemons), session_(session), reader_(reader_arguments) {}
+
+  Status start() {
+    if (Status ok = session_.start(); !ok) return ok;
+    if (!reader_.start(session_.url()))
+      return fail(ErrorCode::kIo, std::string("no reader: ") + std::strerror(errno));
+    return {};
+  }
+
+  // Waits a little for the reader to attach; the first time it has, the job is told its environment.
+  Status tick() {
+    if (reader_.attached(kRoundMs) && !std::exchange(told_, true))
+      if (Status ok = tell_environment(settings_, daemons_.daemons()); !ok) return ok;
+    const TimeNs now = clock_.monotonic();
+    if (!reader_.running() && !restart_reader(now)) {
+      usleep(20'000);
+      return {};
+    }
+    if (now >= watch_at_) {
+      watch_at_ = now + kWatchPeriod;
+      mend_session();
+    }
+    return {};
+  }
+
+  void stop() {
+    static_cast<void>(session_.stop());
+    say_losses(session_);
+    static_cast<void>(session_.destroy());
+    reader_.finish(clock_);
+  }
+
+ private:
+  // False: not yet; the more often it dies, the longer it is waited.
+  bool restart_reader(TimeNs now) {
+    if (restart_at_ == TimeNs()) {
+      log::error(
+          "the reader of the LTTng trace ended unexpectedly; it is started again; what it had not "
+          "delivered is lost");
+      restart_at_ = now + pause_;
+      pause_ = std::min(pause_ * 2, kLongestPause);
+    }
+    if (now < restart_at_) return false;
+    restart_at_ = TimeNs();
+    if (!reader_.start(session_.url())) log::error(std::string("no reader: ") + std::strerror(errno));
+    return true;
+  }
+
+  void mend_session() {
+    auto well = session_.alive();
+    if (well) well = daemons_.alive();
+    if (well) return;
+    log::error(well.error().message +
+               "; it is started again, and the session made anew: what happens until then "
+               "is lost");
+    const std::string before = session_.name();
+    if (auto ok = daemons_.mend(); !ok) return log::error(ok.error().message);
+    if (auto ok = session_.again(daemons_.daemons()); !ok) return log::error(ok.error().message);
+    reader_.order(session_.url());
+    if (!settings_.traces.empty()) remove_old_traces(settings_.traces, session_.name(), before);
+    log::info("the LTTng session goes on as " + session_.name());
+  }
+
+  const SystemClock clock_;
+  const Settings& settings_;
+  lttng::OwnDaemons& daemons_;
+  lttng::LiveSession& session_;
+  lttng::ReaderProcess reader_;
+  bool told_ = false;
+  DurationNs pause_ = kRestartPause;
+  TimeNs restart_at_{}, watch_at_{};
+};
+
+// The directory for traces, made anew, and what they may take there.
+Status make_traces_directory(Settings& s) {
+  if (s.traces.empty()) return {};
+  std::error_code ec;
+  fs::remove_all(s.traces, ec);
+  if (::mkdir(s.traces.c_str(), 0700) != 0)
+    return fail(ErrorCode::kIo, s.traces + ": cannot be made: " + std::strerror(errno));
+  s.live.most_disk = disk_for(s, s.traces);
+  return {};
+}
+
 int run(Settings s, const std::string& reader_program) {
-  const SystemClock clock;
   auto events = events_of(s);
   if (!events) return complain(events.error().message);
-  const std::string directory = transport::shared_memory_of({s.run_dir}) + "/lttng";
-  std::error_code ec;
-  fs::remove_all(directory, ec);  // of one before us that died
   lttng::OwnDaemonsOptions own;
-  own.directory = directory;
+  own.directory = transport::shared_memory_of({s.run_dir}) + "/lttng";
   own.traces = s.traces;
-  if (!s.traces.empty()) {
-    fs::remove_all(s.traces, ec);
-    if (::mkdir(s.traces.c_str(), 0700) != 0)
-      return complain(s.traces + ": cannot be made: " + std::strerror(errno));
-    s.live.most_disk = disk_for(s, s.traces);
-  }
+  std::error_code ec;
+  fs::remove_all(own.directory, ec);  // of one before us that died
+  if (auto ok = make_traces_directory(s); !ok) return complain(ok.error().message);
   if (auto ok = lttng::enter_private_network(); !ok)
     leave_note(
         s,
@@ -199,80 +283,18 @@ int run(Settings s, const std::string& reader_program) {
   s.live.events = std::move(*events);
   auto session = lttng::LiveSession::create((*daemons)->daemons(), s.live);
   if (!session) return complain(session.error().message);
-  if (auto ok = session->start(); !ok) return complain(ok.error().message);
-
   const std::vector<std::string> arguments = reader_arguments(s, reader_program, sets_of(s));
-  lttng::ReaderProcess reader(arguments);
-  if (!reader.start(session->url())) return complain(std::string("no reader: ") + std::strerror(errno));
-
-  bool told = false;
-  DurationNs pause = kRestartPause;
-  TimeNs restart_at{}, watch_at{};
-  while (g_terminate == 0 && alive(s.owner)) {
-    if (reader.attached(kRoundMs) && !std::exchange(told, true))
-      if (auto ok = tell_environment(s, (*daemons)->daemons()); !ok) return complain(ok.error().message);
-    const TimeNs now = clock.monotonic();
-    if (!reader.running()) {
-      if (restart_at == TimeNs()) {
-        log::error(
-            "the reader of the LTTng trace ended unexpectedly; it is started again; what it had not "
-            "delivered is lost");
-        restart_at = now + pause;
-        pause = std::min(pause * 2, kLongestPause);
-      }
-      if (now < restart_at) {
-        usleep(20'000);
-        continue;
-      }
-      restart_at = TimeNs();
-      if (!reader.start(session->url())) log::error(std::string("no reader: ") + std::strerror(errno));
-    }
-    if (now < watch_at) continue;
-    watch_at = now + kWatchPeriod;
-    auto well = session->alive();
-    if (well) well = (*daemons)->alive();
-    if (well) continue;
-    log::error(well.error().message +
-               "; it is started again, and the session made anew: what happens until then "
-               "is lost");
-    const std::string before = session->name();
-    if (auto ok = (*daemons)->mend(); !ok) {
-      log::error(ok.error().message);
-      continue;
-    }
-    if (auto ok = session->again((*daemons)->daemons()); !ok) {
-      log::error(ok.error().message);
-      continue;
-    }
-    reader.order(session->url());
-    if (!s.traces.empty()) remove_old_traces(s.traces, session->name(), before);
-    log::info("the LTTng session goes on as " + session->name());
-  }
-  static_cast<void>(session->stop());
-  say_losses(*session);
-  static_cast<void>(session->destroy());
-  reader.finish(clock);
+  OwnSession kept(s, **daemons, *session, arguments);
+  if (auto ok = kept.start(); !ok) return complain(ok.error().message);
+  while (g_terminate == 0 && alive(s.owner))
+    if (auto ok = kept.tick(); !ok) return complain(ok.error().message);
+  kept.stop();
   (*daemons)->stop();
   if (!s.traces.empty()) fs::remove_all(s.traces, ec);
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  Settings s;
-  CLI::App app{
-      R"(Start an LTTng session daemon and relay daemon for a run, on sockets and in a network of their own,
-make a live session, and start the reader that sends it to the daemon. `margay run --lttng` starts
-it:
-
-  margay run --lttng=pthread -- ./app
-  margay-lttng --run-dir "$MARGAY_RUN_DIR" --run night --attach net://head
-
-A daemon that dies is started again with a new session. With --attach it reads sessions that others
-made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
-      "margay-lttng"};
-  terminal::use_help_page(app);
+void add_options(CLI::App& app, Settings& s) {
   app.add_option("--run-dir", s.run_dir, "directory of the run (MARGAY_RUN_DIR of the job)")
       ->type_name("DIR")
       ->required();
@@ -307,9 +329,8 @@ made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
   app.add_option("--traces", s.traces,
                  "directory for these events, made and removed (default: in memory, with LTTng's sockets)")
       ->type_name("DIR");
-  std::int64_t timer_us = s.live.live_timer.value / 1000;
   const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
-  app.add_option("--live-timer", timer_us, "how often the buffers are flushed")
+  app.add_option("--live-timer", s.live_timer_us, "how often the buffers are flushed")
       ->type_name("DURATION")
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::Range(std::int64_t{10'000}, std::int64_t{10'000'000}))
@@ -319,10 +340,10 @@ made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
                  "net://HOST[:PORT][/host/HOSTNAME/SESSION]")
       ->type_name("URL");
   app.add_option("--owner-pid", s.owner, "end when this process is gone")->type_name("PID");
-  CLI11_PARSE(app, argc, argv);
-  log::Options log_options;
-  log_options.program = "margay-lttng";
-  log::start(log_options);
+}
+
+// SIGTERM asks for an end in order.
+void take_signals() {
   struct sigaction action {};
   action.sa_handler = [](int) { g_terminate = 1; };
   sigaction(SIGTERM, &action, nullptr);
@@ -332,9 +353,33 @@ made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
   pthread_sigmask(SIG_UNBLOCK, &term, nullptr);  // `margay run` starts us with it blocked
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Settings s;
+  CLI::App app{
+      R"(Start an LTTng session daemon and relay daemon for a run, on sockets and in a network of their own,
+make a live session, and start the reader that sends it to the daemon. `margay run --lttng` starts
+it:
+
+  margay run --lttng=pthread -- ./app
+  margay-lttng --run-dir "$MARGAY_RUN_DIR" --run night --attach net://head
+
+A daemon that dies is started again with a new session. With --attach it reads sessions that others
+made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
+      "margay-lttng"};
+  terminal::use_help_page(app);
+  add_options(app, s);
+  CLI11_PARSE(app, argc, argv);
+  log::Options log_options;
+  log_options.program = "margay-lttng";
+  log::start(log_options);
+  take_signals();
+  s.live.live_timer = DurationNs(s.live_timer_us * 1000);
   std::error_code ec;
   const fs::path self = fs::read_symlink("/proc/self/exe", ec);
-  s.live.live_timer = DurationNs(timer_us * 1000);
   const std::string reader = (self.parent_path() / "margay-lttng-reader").string();
   return s.attach.empty() ? run(std::move(s), reader) : run_attached(s, reader);
 } catch (const std::exception& e) {

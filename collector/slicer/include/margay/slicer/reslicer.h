@@ -127,6 +127,12 @@ class Reslicer {
   template <Operator::Measure M>
   static void add_time(Leaf& leaf, const Cursor& at, std::uint64_t ns);
   template <Operator::Measure M>
+  Cursor summed(Leaf& leaf, Cursor at, const EventRecord& r, std::int64_t t);
+  template <Operator::Measure M>
+  Cursor noted(Leaf& leaf, Cursor at, const EventRecord& r, std::int64_t t);
+  // Of a record of the operator's variable: can a mean be made of it?
+  Status check_value(const EventRecord& r) const;
+  template <Operator::Measure M>
   void leave(Leaf& leaf, Cursor& at, const EventRecord& r, std::uint16_t state);
   std::uint16_t top_of(const Leaf& leaf) const {
     return state_column_[leaf.stack.empty() ? leaf.base : leaf.stack.back().state];
