@@ -1,78 +1,86 @@
-// The end of a source: what its streams have counted last.
+#include "margay/ingest/goodbye.h"
+
 #include <algorithm>
 
 #include "claims.h"
 #include "host_time.h"
-#include "margay/ingest/ingest.h"
 
 namespace margay::ingest {
 
-void Ingest::on_goodbye(const wire::Goodbye& goodbye, const std::string& agent, TimeNs now) {
-  const auto it = sources_.find(SourceId(goodbye.source()));
-  if (it == sources_.end()) {
-    if (answer_for_forgotten(SourceId(goodbye.source()), goodbye.epoch(), 0, 0, agent)) return;
+void GoodbyeReceiver::receive(const wire::Goodbye& goodbye, const Sender& from) {
+  const SourceId id(goodbye.source());
+  Source* const known = sources_.find(id);
+  if (known == nullptr) {
+    if (authority_.answer_for_forgotten(id, goodbye.epoch(), 0, 0, from)) return;
     ++counters_.unknown_source;
-    wants_hello(agent, SourceId(goodbye.source()));
+    replies_.ask_for_hello(from.agent, id);
     return;
   }
-  Source& source = it->second;
-  if (!may_speak_for(it->first, source.owner, agent) || !is_speaker(source, agent)) return;
+  Source& source = *known;
+  if (!authority_.may_speak_for(id, source.owner, from) || !authority_.is_speaker(source, from)) return;
   if (!can_be(goodbye)) {
     ++counters_.claims_refused;
     return;
   }
-  source.heard = now;
-  source.agent = agent;
+  source.heard = from.now;
+  source.agent = from.agent;
   source.told_epoch = goodbye.epoch();
   source.dirty = true;
   source.goodbye_acked = false;  // it has not heard, or would not say it again
   if (source.ended) {
-    goodbyes_came_ = true;
+    came_ = true;
     return;
   }
-  TimeNs end = std::min(to_trace(goodbye.end_ns(), source), latest(now));
+  const TimeNs end_told = std::min(to_trace(goodbye.end_ns(), source), latest(options_, from.now));
+  if (counts_missing(goodbye, source, end_told, from.now)) {
+    ++counters_.gaps_pending;
+    replies_.ask_for_hello(from.agent, id);
+    return;
+  }
+  // Nothing happens before its end any more; that is told again when there is room for it.
+  TimeNs latest_end = end_told;
+  for (const auto& [index, stream] : source.streams) latest_end = std::max(latest_end, stream.covered);
+  if (latest_end >= slicer_.limit()) {
+    ++counters_.room_waits;
+    for (auto& [index, stream] : source.streams) stream.covered = std::max(stream.covered, end_told);
+    source.end_waits = latest_end;
+    return;
+  }
+  end(goodbye, source, end_told);
+}
+
+// Takes what the streams have counted last. True: records of some are still to come.
+bool GoodbyeReceiver::counts_missing(const wire::Goodbye& goodbye, Source& source, TimeNs end, TimeNs now) {
   bool missing = false;
   for (const wire::StreamTotal& total : goodbye.streams()) {
-    Stream* stream = stream_of(source, total.stream(), "");
+    Stream* const stream = leaves_.stream_of(source, total.stream(), "");
     if (stream == nullptr) continue;
     Account& account = stream->account;
     account.produced = std::max(account.produced, total.produced());
     account.probe_dropped = std::max(account.probe_dropped, total.dropped());
     account.recorded = std::max(account.recorded, total.recorded());
-    if (account.recorded > account.next) {
-      if (stream->waits) {  // its records are not missing, they wait for room
-        missing = true;
-        continue;
-      }
-      if (!stream->gap_since) stream->gap_since = now;
-      if (now - *stream->gap_since < options_.give_up_gap) {
-        missing = true;
-      } else {
-        give_up(source, *stream, account.recorded, end);
-      }
+    if (account.recorded <= account.next) continue;
+    if (stream->waits) {  // its records are not missing, they wait for room
+      missing = true;
+      continue;
     }
+    if (!stream->gap_since) stream->gap_since = now;
+    if (now - *stream->gap_since < options_.give_up_gap)
+      missing = true;
+    else
+      delivery_.give_up(source, *stream, account.recorded, end);
   }
-  if (missing) {
-    ++counters_.gaps_pending;
-    wants_hello(agent, source.id);
-    return;
-  }
-  // Nothing happens before its end any more; that is told again when there is room for it.
-  TimeNs latest_end = end;
-  for (const auto& [index, stream] : source.streams) latest_end = std::max(latest_end, stream.covered);
-  if (latest_end >= slicer_.limit()) {
-    ++counters_.room_waits;
-    for (auto& [index, stream] : source.streams) stream.covered = std::max(stream.covered, end);
-    source.end_waits = latest_end;
-    return;
-  }
+  return missing;
+}
+
+void GoodbyeReceiver::end(const wire::Goodbye& goodbye, Source& source, TimeNs end) {
   source.end_waits.reset();
   for (const wire::StreamTotal& total : goodbye.streams())
     if (const auto s = source.streams.find(total.stream()); s != source.streams.end() && total.untold() > 0)
       static_cast<void>(
           slicer_.gap(s->second.leaf, end, std::min(total.untold(), s->second.account.probe_dropped)));
   source.ended = true;
-  goodbyes_came_ = true;
+  came_ = true;
   source.goodbye = static_cast<std::uint32_t>(goodbye.reason());
   for (auto& [index, stream] : source.streams) {
     if (slicer_.leaf_state(stream.leaf).base == kAbsent) continue;  // MPI_Finalize has ended it

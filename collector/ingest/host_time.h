@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "margay/ingest/source_registry.h"
+#include "margay/ingest/options.h"
 
 namespace margay::ingest {
 
@@ -17,6 +17,11 @@ inline std::int64_t bounded(std::int64_t ns) {
 inline TimeNs to_trace(std::int64_t host_ns, const Source& source) {
   if (source.clock) return source.clock->to_trace(TimeNs(bounded(host_ns)));
   return TimeNs(bounded(host_ns)) + source.clock_offset;
+}
+
+// Trace time beyond which nothing can have happened yet.
+inline TimeNs latest(const Options& options, TimeNs now) {
+  return now + options.clock_offset + options.future;
 }
 
 }  // namespace margay::ingest

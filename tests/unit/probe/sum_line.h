@@ -67,7 +67,7 @@ struct Line {
   RingReader reader;
 };
 
-// As the collector does it (ingest/records.cc).
+// As the collector does it (ingest/record_taker.cc).
 inline void tell(slicer::Slicer& s, const EventRecord& r) {
   const TimeNs t(r.time_ns);
   const StateId state = r.state == 0 ? kCompute : StateId(static_cast<std::uint16_t>(r.state + 10));

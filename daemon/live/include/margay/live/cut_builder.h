@@ -59,7 +59,7 @@ class CutBuilder {
   PendingColumns columns_;
   PendingFindings findings_;
   PendingRaw raw_;
-  ingest::Ingest::Forgotten forgotten_;
+  ingest::Forgotten forgotten_;
   std::vector<store::GapRecord> gaps_;
   std::vector<SliceIndex> gaps_forgotten_;
   Absences absences_;

@@ -1,10 +1,11 @@
-// A batch's records on their way to cells and to the archive.
+#include "margay/ingest/record_taker.h"
+
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "host_time.h"
-#include "margay/ingest/ingest.h"
-#include "margay/wire/columns.h"
+#include "margay/slicer/stand_in.h"
 
 namespace margay::ingest {
 namespace {
@@ -17,44 +18,50 @@ std::span<const char> bytes_of(const wire::EventBatch& batch) {
 
 }  // namespace
 
-// False: not taken, for names are missing that it uses.
-bool Ingest::take_batch(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
-                        const std::string& agent, TimeNs now) {
+bool RecordTaker::take(const wire::EventBatch& batch, Source& source, Stream& stream, std::size_t skip,
+                       TimeNs now) {
   const auto decoded = wire::decode_changes_untrusted(bytes_of(batch), batch.count(), changes_);
-  if (decoded && names_missing(source, skip, now)) {
-    ++counters_.unknown_source;
-    wants_hello(agent, source.id);
-    return false;
-  }
+  if (decoded && names_missing(source, skip, now)) return false;
   stream.epoch = source.epoch;
   if (!decoded) {
-    // These records arrived, and cannot be understood: rejected, and what they hid is unknown.
-    ++counters_.bad_batches;
-    Account& account = stream.account;
-    const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(now));
-    const std::uint64_t lost = std::min<std::uint64_t>(batch.count(), wire::kMaxBatchRecords) -
-                               std::min<std::uint64_t>(skip, wire::kMaxBatchRecords);
-    account.rejected += lost;
-    account.next += lost;
-    static_cast<void>(slicer_.gap(stream.leaf, covered, lost));
+    reject(batch, source, stream, skip, now);
     return true;
   }
   if (options_.fault) options_.fault(batch);
   const std::size_t count = changes_.time_ns.size();
-  const std::size_t until = take_records(batch, source, stream, skip, now);
+  const std::size_t until = take_decoded(batch, source, stream, skip, now);
   if (until < count) {
     // The others are sent again: they come in order, so that nothing happens before the first of them.
     ++counters_.room_waits;
     stream.waits = batch.epoch();
     stream.covered = std::max(stream.covered, to_trace(changes_.time_ns[until], source));
   }
-  if (raw_limit_ > 0 && until > skip) keep_raw(batch, source, stream, skip, until, now);
+  if (raw_.keeps() && until > skip)
+    raw_.put(batch, source, stream, skip, until, changes_.time_ns, latest(options_, now));
   return true;
+}
+
+std::optional<std::int64_t> RecordTaker::first_time(const wire::EventBatch& batch) {
+  if (batch.count() == 0 || !wire::decode_columns_untrusted(bytes_of(batch), batch.count(), scratch_))
+    return std::nullopt;
+  return scratch_.front().time_ns;
+}
+
+// These records arrived, and cannot be understood: what they hid is unknown.
+void RecordTaker::reject(const wire::EventBatch& batch, const Source& source, Stream& stream,
+                         std::size_t skip, TimeNs now) {
+  ++counters_.bad_batches;
+  const TimeNs covered = std::min(to_trace(batch.covered_until_ns(), source), latest(options_, now));
+  const std::uint64_t lost = std::min<std::uint64_t>(batch.count(), wire::kMaxBatchRecords) -
+                             std::min<std::uint64_t>(skip, wire::kMaxBatchRecords);
+  stream.account.rejected += lost;
+  stream.account.next += lost;
+  static_cast<void>(slicer_.gap(stream.leaf, covered, lost));
 }
 
 // Records from `skip` on use names that a hello has still to tell: the one that did went to a collector that
 // was killed before it could commit it, or was lost on the way. Not for ever: then they make no sense.
-bool Ingest::names_missing(Source& source, std::size_t skip, TimeNs now) const {
+bool RecordTaker::names_missing(Source& source, std::size_t skip, TimeNs now) const {
   if (source.states.size() >= options_.limits.names_per_source) return false;  // nor will they be told
   std::uint16_t most = 0;
   for (std::size_t i = skip; i < changes_.state.size(); ++i) most = std::max(most, changes_.state[i]);
@@ -63,11 +70,10 @@ bool Ingest::names_missing(Source& source, std::size_t skip, TimeNs now) const {
   return now - *source.nameless_since < options_.give_up_gap;
 }
 
-// Most of what a program does is to enter a function and to leave it; what is more than that is decoded as a
-// whole, when there is any. Returns how far it came: behind that, records wait for room (Slicer::limit).
-std::size_t Ingest::take_records(const wire::EventBatch& batch, Source& source, Stream& stream,
-                                 std::size_t skip, TimeNs now) {
-  const TimeNs until = latest(now), limit = slicer_.limit();
+// Returns how far it came: behind that, records wait for room (Slicer::limit).
+std::size_t RecordTaker::take_decoded(const wire::EventBatch& batch, Source& source, Stream& stream,
+                                      std::size_t skip, TimeNs now) {
+  const TimeNs until = latest(options_, now), limit = slicer_.limit();
   const std::size_t count = changes_.time_ns.size();
   slicer::PlainChanges rest;
   for (std::size_t n = source.plain_states.size(); n < source.states.size(); ++n)
@@ -98,34 +104,7 @@ std::size_t Ingest::take_records(const wire::EventBatch& batch, Source& source, 
   return i;
 }
 
-void Ingest::keep_raw(const wire::EventBatch& batch, const Source& source, const Stream& stream,
-                      std::size_t skip, std::size_t until, TimeNs now) {
-  AcceptedBatch raw;
-  raw.leaf = stream.leaf;
-  raw.source = source.id;
-  raw.first = batch.first() + skip;
-  raw.count = static_cast<std::uint32_t>(until - skip);
-  // The clock of a source may run backwards, or ahead; an archive wants blocks that begin before they end.
-  const auto [least, most] =
-      std::minmax_element(changes_.time_ns.begin() + static_cast<std::ptrdiff_t>(skip),
-                          changes_.time_ns.begin() + static_cast<std::ptrdiff_t>(until));
-  raw.begin = std::min(to_trace(*least, source), latest(now));
-  raw.end = std::min(to_trace(*most, source), latest(now));
-  if (raw_bytes_ + batch.columns().size() > raw_limit_) {
-    raw_dropped_ += raw.count;
-    return;
-  }
-  if (skip == 0 && until == batch.count()) {
-    raw.columns = batch.columns();
-  } else {
-    static_cast<void>(wire::decode_columns_untrusted(bytes_of(batch), batch.count(), scratch_));
-    wire::encode_columns(std::span(scratch_).subspan(skip, until - skip), raw.columns);
-  }
-  raw_bytes_ += raw.columns.size();
-  accepted_.push_back(std::move(raw));
-}
-
-void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until) {
+void RecordTaker::apply(Source& source, Stream& stream, const EventRecord& record, TimeNs until) {
   Account& account = stream.account;
   if (record.time_ns <= 0 || record.state >= source.states.size() || !may_be_sent(record.kind)) {
     ++account.rejected;
@@ -136,6 +115,27 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
     ++account.rejected;
     return;
   }
+  const auto outcome = change(source, stream, record, t);
+  if (!outcome) {
+    ++account.rejected;
+    return;
+  }
+  switch (*outcome) {
+    case slicer::Outcome::kLateDropped:
+      ++account.late_dropped;
+      return;
+    case slicer::Outcome::kAmended:
+      ++counters_.amended_events;
+      break;
+    case slicer::Outcome::kModelled:
+      break;
+  }
+  ++account.modelled;
+}
+
+// What the record does to its leaf. Nothing: it makes no sense.
+std::optional<slicer::Outcome> RecordTaker::change(const Source& source, Stream& stream,
+                                                   const EventRecord& record, TimeNs t) {
   slicer::Outcome outcome = slicer::Outcome::kModelled;
   const StateId state = source.states[record.state];
   const slicer::Carried carried{record.bytes, record.peer != MARGAY_NO_PEER};
@@ -175,25 +175,26 @@ void Ingest::apply(Source& source, Stream& stream, const EventRecord& record, Ti
                               {record.comm, static_cast<std::uint32_t>(record.tag), record.bytes});
       break;
     default:
-      const auto taken = apply_note(source, stream, record, t);
-      if (!taken) {
-        ++account.rejected;
-        return;
-      }
-      outcome = *taken;
-      break;
+      return note(source, stream, record, t);
   }
-  switch (outcome) {
-    case slicer::Outcome::kLateDropped:
-      ++account.late_dropped;
-      return;
-    case slicer::Outcome::kAmended:
-      ++counters_.amended_events;
-      break;
-    case slicer::Outcome::kModelled:
-      break;
-  }
-  ++account.modelled;
+  return outcome;
+}
+
+// A record that changes no state.
+std::optional<slicer::Outcome> RecordTaker::note(const Source& source, const Stream& stream,
+                                                 const EventRecord& record, TimeNs t) {
+  const NameKind wanted = record.kind == MARGAY_VARIABLE ? NameKind::kVariable
+                          : record.kind == MARGAY_MARK   ? NameKind::kMark
+                                                         : NameKind::kLink;
+  if (source.kinds[record.state] != wanted) return std::nullopt;
+  const auto taken = slicer::note_of(options_.op, record, source.stand_ins[record.state]);
+  if (!taken) return std::nullopt;
+  auto outcome = slicer::Outcome::kModelled;
+  // The first thing that is heard of it: it exists.
+  if (stream.account.modelled + stream.account.late_dropped == 0 && slicer_.current(stream.leaf) == kAbsent)
+    outcome = slicer_.begin(stream.leaf, t);
+  if (*taken) outcome = slicer_.note(stream.leaf, **taken, t);
+  return outcome;
 }
 
 }  // namespace margay::ingest
