@@ -4,13 +4,16 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "impl.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
+#include "margay/store/joined_codec.h"
 #include "plane_codec.h"
 #include "record_codec.h"
+#include "removal.h"
 
 namespace margay::store {
 
@@ -113,8 +116,8 @@ Result<bool> Archive::Impl::put_chunks(const Cut& cut, bool packed) {
   return put_encoded(encoder, families[kSlices], families[kMeta], cut_batch);
 }
 
-Result<Archive::Impl::Standing> Archive::Impl::put_columns(const Cut& cut) {
-  bool packed = may_be_all(cut.leaf_states);
+Result<LeafStandings::Layout> Archive::Impl::put_columns(const Cut& cut) {
+  bool packed = standings.may_be_all(cut.leaf_states);
   auto put = put_chunks(cut, packed);
   if (put && !*put) {
     packed = false;
@@ -122,7 +125,7 @@ Result<Archive::Impl::Standing> Archive::Impl::put_columns(const Cut& cut) {
     put = put_chunks(cut, packed);
   }
   if (!put) return fail(put.error().code, put.error().message);
-  return put_standing(cut, packed);
+  return standings.put(cut, packed, cut_batch);
 }
 
 namespace {
@@ -177,8 +180,8 @@ Status Archive::commit(const Cut& cut, bool sync) {
   const auto& f = impl_->families;
   rocksdb::WriteBatch& batch = impl_->cut_batch;
   batch.Clear();
-  const auto standing = impl_->put_columns(cut);
-  if (!standing) return fail(standing.error(), place());
+  const auto layout = impl_->put_columns(cut);
+  if (!layout) return fail(layout.error(), place());
   if (cut.run) batch.Put(f[kMeta], slice(kRunKey), encode(*cut.run));
   for (const StateRecord& s : cut.states) batch.Put(f[kMeta], key_of(kStateKey, s.id.value), encode(s.info));
   for (const LeafRecord& l : cut.leaves) batch.Put(f[kMeta], key_of(kLeafKey, l.leaf.value), encode(l));
@@ -219,16 +222,50 @@ Status Archive::commit(const Cut& cut, bool sync) {
     if (Status s = encode_blob(cut.report->bytes, value); !s) return s;
     batch.Put(f[kReports], report_key(cut.report->watermark), value);
   }
-  if (Status s = impl_->put_journal(cut); !s) return s;
+  if (Status s = impl_->journal.put(cut, batch); !s) return s;
   batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
   if (Status s = impl_->write(batch, sync); !s) return s;
   if (batch.GetDataSize() > kKeptBatch) batch = rocksdb::WriteBatch();
   impl_->tails.committed(cut.sequence, raw);
-  impl_->standing = *standing;
+  impl_->standings.committed(*layout);
   impl_->last_sequence = cut.sequence;
   impl_->raw_span = span;
   if (cut.run) impl_->levels = cut.run->levels;
   return {};
+}
+
+Result<std::size_t> Archive::join_columns(LevelIndex level, SliceIndex through, std::size_t least,
+                                          std::size_t most) {
+  if (Status s = impl_->writable(); !s) return tl::unexpected(s.error());
+  if (Status s = impl_->recover(); !s) return tl::unexpected(s.error());
+  if (level.value >= std::min(impl_->levels.size(), kMostLevels)) return std::size_t{0};
+  const auto joined = impl_->joins.last(level);
+  if (!joined) return tl::unexpected(joined.error());
+  const SliceIndex first = *joined ? **joined + 1 : SliceIndex(std::numeric_limits<std::int64_t>::min());
+  std::vector<model::SliceColumn> columns;
+  std::size_t cells = 0;
+  bool large = false, measured = false;
+  const Status read = scan_columns(level, first, through, [&](model::SliceColumn&& c) {
+    // Planes lie beside the chunks, and would go with them.
+    measured = c.plane() != model::Plane::kNone;
+    if (measured) return false;
+    cells += std::size_t{c.leaves()} * c.states();
+    large = c.leaves() > kMostJoinedLeaves || cells > kMostJoinedCells;
+    if (large) return false;
+    columns.push_back(std::move(c));
+    return columns.size() < std::min(most, kMostJoinedSlices);
+  });
+  if (!read) return tl::unexpected(read.error());
+  if (measured || columns.empty() || (columns.size() < least && !large)) return std::size_t{0};
+  if (Status s = impl_->joins.join(level, columns); !s) return tl::unexpected(s.error());
+  return columns.size();
+}
+
+Status Archive::check_removable(const std::string& path, const std::vector<std::string>& also) {
+  return store::check_removable(path, also);
+}
+Status Archive::remove(const std::string& path, const std::vector<std::string>& also) {
+  return remove_archive(path, also);
 }
 
 }  // namespace margay::store

@@ -74,7 +74,7 @@ Status Archive::Impl::read_writer_state() {
     if (Status s = decode_untrusted(value, mark); !s) return s;
     last_sequence = mark.sequence;
   }
-  if (Status s = read_standing(); !s) return s;
+  if (Status s = standings.read_layout(); !s) return s;
   const auto span = get({}, kMeta, kRawSpanKey, value);
   if (!span) return fail(span.error().code, span.error().message);
   if (*span) {
@@ -174,7 +174,7 @@ Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last
   };
   // Stretch by stretch: up to the end of a join, from both; behind the last join what stands by itself.
   for (SliceIndex from = first;;) {
-    const auto join = impl_->find_join(*it, level, from);
+    const auto join = impl_->joins.find(*it, level, from);
     if (!join) return fail(join.error(), path());
     it->Seek(SliceKey{level, from, 0}.encode());
     if (Status s = next_single(); !s) return s;
@@ -262,6 +262,38 @@ Status Archive::read_reports(TimeNs from, TimeNs to, const std::function<bool(Re
                          return fail(s.error().code, s.error().message);
                        return take(std::move(r));
                      });
+}
+
+Result<std::uint64_t> Archive::stored_bytes(LevelIndex level, SliceIndex first, SliceIndex last) const {
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  return impl_->joins.stored_bytes(reading.options(), level, first, last);
+}
+
+Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(LevelIndex level) const {
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  return impl_->joins.range(reading.options(), level);
+}
+
+Status Archive::read_journal(SliceIndex from, std::uint64_t least,
+                             const std::function<bool(JournalEntry&&)>& take) const {
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  return impl_->journal.read(reading.options(), from, least, take);
+}
+
+Result<bool> Archive::is_superseded(SliceIndex slice_index, std::uint64_t sequence) const {
+  const Reading reading(*impl_);
+  if (!reading) return fail(impl_->not_ready().error(), "reading");
+  return impl_->journal.is_superseded(reading.options(), slice_index, sequence);
+}
+
+Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice_index,
+                                                              std::uint64_t sequence) const {
+  const Snapshot snapshot(*impl_);
+  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
+  return impl_->journal.read_shown(snapshot.options(), slice_index, sequence);
 }
 
 }  // namespace margay::store

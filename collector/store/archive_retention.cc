@@ -123,7 +123,7 @@ Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t bef
 Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
   if (Status s = impl_->writable(); !s) return s;
   if (Status s = impl_->recover(); !s) return s;
-  if (Status s = impl_->trim_join(level, before); !s) return s;
+  if (Status s = impl_->joins.trim(level, before); !s) return s;
   if (Status s = drop_range(*impl_, kSlices, join_key(level, SliceIndex(kLow)), join_key(level, before)); !s)
     return s;
   if (Status s = drop(*impl_, Shelf::kSlices, level, before.value); !s || level != LevelIndex(0)) return s;

@@ -1,4 +1,4 @@
-// The inside of an Archive: the only place, with the archive_*.cc files, that sees RocksDB.
+// The inside of an Archive: the only place, with the .cc files that include it, that sees RocksDB.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "chunk_encoder.h"
+#include "joined_slices.h"
+#include "journal.h"
+#include "leaf_standings.h"
 #include "margay/store/archive.h"
 #include "raw_columns.h"
 
@@ -92,38 +95,13 @@ struct Archive::Impl {
   Status writable() const;
   Status recover();  // after a failed write
   Status write(rocksdb::WriteBatch& what, bool sync);
-  Status put_journal(const Cut& cut);
-  // Where the leaves stand: packed when the cut has all of them (all that are packed, at least), one by one
-  // else. One by one counts instead of packed.
-  struct Standing {
-    std::size_t packed = 0;  // leaves
-    bool single = false;     // there may be some
-  };
-  Standing standing;
-  // A cut's columns and where its leaves stand go into `cut_batch`, which is empty: returned is how they
-  // stand then.
-  Result<Standing> put_columns(const Cut& cut);
-  Result<bool> put_chunks(const Cut& cut, bool packed);         // false: the leaves do not lie in order
-  bool may_be_all(const std::vector<LeafState>& leaves) const;  // what is in between is not looked at
-  Result<Standing> put_standing(const Cut& cut, bool packed);
-  Status read_standing();
-  Status load_leaf_states(const rocksdb::ReadOptions& options, std::vector<LeafState>& leaves) const;
-  // Of a level, the last slice that is in a join; nothing: none is. Read once, then kept.
-  std::array<std::optional<std::optional<SliceIndex>>, kMostLevels> joined_through;
-  Result<std::optional<SliceIndex>> last_joined(LevelIndex level);
-  // Takes what lies before `before` out of the join that goes on behind it.
-  Status trim_join(LevelIndex level, SliceIndex before);
-  // The slices of the first join that ends at `from` or later; nothing if there is none. One iterator may
-  // serve joins and single slices: one state of both. The join read last is kept: a replay asks slice by
-  // slice.
-  using Joined = std::shared_ptr<const std::vector<model::SliceColumn>>;
-  Result<Joined> find_join(rocksdb::Iterator& it, LevelIndex level, SliceIndex from) const;
-  // One slice out of its join; nothing if it is in none.
-  Result<std::optional<model::SliceColumn>> read_joined(const rocksdb::ReadOptions& options, LevelIndex level,
-                                                        SliceIndex slice) const;
-  mutable std::mutex kept_mutex;
-  mutable std::string kept_key, kept_value;  // guarded by kept_mutex
-  mutable Joined kept_join;                  // likewise
+  // A cut's columns and where its leaves stand go into `cut_batch`, which is empty: returned is how they lie
+  // then.
+  Result<LeafStandings::Layout> put_columns(const Cut& cut);
+  Result<bool> put_chunks(const Cut& cut, bool packed);  // false: the leaves do not lie in order
+  LeafStandings standings{*this};
+  JoinedSlices joins{*this};
+  const Journal journal{*this};
 
   // Reads one value; false when there is none.
   Result<bool> get(const rocksdb::ReadOptions& options, Family family, std::string_view key,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "impl.h"
+#include "removal.h"
 
 namespace margay::store {
 namespace {
@@ -147,7 +148,7 @@ Status unlink_in(const Descriptor& directory, const std::string& path, const std
 
 }  // namespace
 
-Status Archive::check_removable(const std::string& given, const std::vector<std::string>& also) {
+Status check_removable(const std::string& given, const std::vector<std::string>& also) {
   const std::string path = without_slash(given);
   errno = 0;
   Doomed d(path);
@@ -155,7 +156,7 @@ Status Archive::check_removable(const std::string& given, const std::vector<std:
   return refuse_written(path);
 }
 
-Status Archive::remove(const std::string& given, const std::vector<std::string>& also) {
+Status remove_archive(const std::string& given, const std::vector<std::string>& also) {
   const std::string path = without_slash(given);
   if (Status s = check_removable(path, also); !s) return s;
   errno = 0;
