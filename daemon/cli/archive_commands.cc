@@ -4,15 +4,11 @@
 namespace margay::app {
 
 #define ARCHIVE_COMMAND(name, about) Declare declare_##name();
-#define COMMAND(name, about)
 #include "commands.def"
-#undef COMMAND
-#undef ARCHIVE_COMMAND
 
 std::vector<Command> commands() {
   return {
-#define ARCHIVE_COMMAND(name, about) {#name, about, declare_##name()},
-#define COMMAND(name, about)
+#define ARCHIVE_COMMAND(name, about) {#name, about, declare_##name(), ""},
 #include "commands.def"
   };
 }

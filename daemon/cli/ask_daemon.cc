@@ -1,12 +1,10 @@
 #include "ask_daemon.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 
 #include "margay/text/text.h"
 #include "margay/transport/client_connection.h"
-#include "margay/transport/local_user.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/report_version.h"
 
@@ -42,32 +40,6 @@ Result<transport::RunDirectory> choose_run(const std::string& name) {
   return fail(ErrorCode::kNotFound,
               archive.empty() ? "no run is live; start one: margay run -- mpirun -np 4 ./your-program"
                               : "no run is live; the newest archive here: margay archive info " + archive);
-}
-
-void add_trust_user(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--trust-user",
-         [](const std::string& user) {
-           if (auto ok = transport::look_at_runs_of(user); !ok)
-             throw CLI::ValidationError("--trust-user", ok.error().message);
-         },
-         "runs of this user instead of your own; trusts its daemons (for root)")
-      ->type_name("USER");
-}
-
-void add_connect(CLI::App& app, Where& where) {
-  auto* connect = app.add_option("--connect", where.endpoint,
-                                 "a daemon on another machine: its listen.control, e.g. tcp://head:7413")
-                      ->type_name("URL");
-  app.add_option("--key", where.key, "key file for --connect (margay keys add)")
-      ->type_name("FILE")
-      ->needs(connect);
-  add_trust_user(app);
-}
-
-void add_where(CLI::App& app, Where& where) {
-  app.add_option("run", where.run, "name of the run (default: the newest)");
-  add_connect(app, where);
 }
 
 int say_error(const Error& error) {

@@ -8,25 +8,16 @@
 #include "margay/transport/rundir.h"
 #include "margay/wire/control.pb.h"
 
-namespace CLI {
-class App;
-}
-
 namespace margay::app {
 
 // The run that was named, or the newest one that is live. Errors: kNotFound; the sentence names the newest
 // archive in the working directory.
 Result<transport::RunDirectory> choose_run(const std::string& name);
 
-// A daemon here, or on another machine.
+// A daemon here, or on another machine (where_flags.h).
 struct Where {
   std::string run, endpoint, key;
 };
-void add_where(CLI::App& app, Where& where);
-// --trust-user NAME: the runs of another user of this machine.
-void add_trust_user(CLI::App& app);
-// The part of it that is about another machine, and another user.
-void add_connect(CLI::App& app, Where& where);
 
 // Says it on stderr: it may come from a daemon on another machine, and names from a file. The exit code: 3
 // for kNotFound, else 1.

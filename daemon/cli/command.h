@@ -1,9 +1,10 @@
 // A command of `margay`: a row of the table in commands.def. Its folder has the rest: what it takes, what it
 // does, and Declare declare_NAME().
 //
-// What a job needs beside it is in the program margay itself; what is done with archives is in the program
-// margay-archive, which margay becomes (exec) where it is asked for such a command: it is most of the code,
-// and need not be built, nor loaded, before a job can be watched.
+// What a job needs beside it is in the program margay itself. What shows a running job is in the program
+// margay-watch, what is done with archives in margay-archive: margay becomes (exec) the one that has the
+// command that it is asked for. They are most of the code, and need not be built, nor loaded, before a job
+// can be watched.
 #pragma once
 
 #include <functional>
@@ -23,8 +24,9 @@ using Declare = std::function<std::function<int()>(CLI::App& command)>;
 
 struct Command {
   std::string name;
-  std::string about;  // what it does, in half a line: for the page of `margay --help`
-  Declare declare;    // empty where the command is in the other program
+  std::string about;    // what it does, in half a line: for the page of `margay --help`
+  Declare declare;      // empty where another program has the command
+  std::string program;  // that program, of libexec/margay
 };
 
 // Of a folder's two functions: add(command, request) has the flags set members of `request`, run(request)

@@ -4,15 +4,13 @@
 namespace margay::app {
 
 #define COMMAND(name, about) Declare declare_##name();
-#define ARCHIVE_COMMAND(name, about)
 #include "commands.def"
-#undef COMMAND
-#undef ARCHIVE_COMMAND
 
 std::vector<Command> commands() {
   return {
-#define COMMAND(name, about) {#name, about, declare_##name()},
-#define ARCHIVE_COMMAND(name, about) {#name, about, {}},
+#define COMMAND(name, about) {#name, about, declare_##name(), ""},
+#define WATCH_COMMAND(name, about) {#name, about, {}, "margay-watch"},
+#define ARCHIVE_COMMAND(name, about) {#name, about, {}, "margay-archive"},
 #include "commands.def"
   };
 }

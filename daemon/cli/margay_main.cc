@@ -1,4 +1,4 @@
-// The programs margay and margay-archive (command.h).
+// The programs margay, margay-watch and margay-archive (command.h).
 #include <unistd.h>
 
 #include <google/protobuf/stubs/logging.h>
@@ -35,7 +35,7 @@ Commands:
   return page;
 }
 
-// The other program in this one's place. Comes back only where that fails.
+// Another program in this one's place. Comes back only where that fails.
 int become(const std::string& program, char** argv) {
   const auto path = margay::app::find_helper(program);
   if (!path) {
@@ -51,7 +51,7 @@ int become(const std::string& program, char** argv) {
 int run(int argc, char** argv) {
   const std::vector<margay::app::Command> commands = margay::app::commands();
   for (const margay::app::Command& c : commands)
-    if (argc > 1 && !c.declare && c.name == argv[1]) return become("margay-archive", argv);
+    if (argc > 1 && !c.declare && c.name == argv[1]) return become(c.program, argv);
   CLI::App app{about(commands), "margay"};
   margay::terminal::use_help_page(app);
   app.require_subcommand(1);

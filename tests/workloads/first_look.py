@@ -241,7 +241,8 @@ def main(arguments=None):
     steps = max(200, round(options.seconds / seconds_a_step(options)))
     say(f"== 3/4  LAMMPS, {RANKS} ranks, {steps} steps (about {options.seconds:.0f} s), under margay run; half way a rank is "
         f"stopped for {STOP_S:.0f} s")
-    say(f"        meanwhile, in another terminal:  {shown(options.margay)} watch")
+    if os.path.exists(os.path.join(options.build, "libexec", "margay", "margay-watch")):  # config/try builds it after the look
+        say(f"        meanwhile, in another terminal:  {shown(options.margay)} watch")
     lammps_summary, alerts, faults, begin_ns = run_lammps(options, steps, problems)
     say()
     say("== LAMMPS: planted against found")

@@ -16,6 +16,7 @@
 #include "margay/settings/units.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
+#include "where_flags.h"
 
 namespace margay::app {
 namespace {

@@ -5,6 +5,7 @@
 #include "ask_daemon.h"
 #include "command.h"
 #include "margay/wire/columns.h"
+#include "where_flags.h"
 
 namespace margay::app {
 namespace {

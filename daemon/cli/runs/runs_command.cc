@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "ask_daemon.h"
 #include "command.h"
 #include "margay/text/text.h"
-#include "margay/transport/local_user.h"
+#include "margay/transport/rundir.h"
+#include "where_flags.h"
 
 namespace margay::app {
 namespace {

@@ -8,6 +8,7 @@
 #include "margay/terminal/status.h"
 #include "margay/text/text.h"
 #include "margay/wire/columns.h"
+#include "where_flags.h"
 
 namespace margay::app {
 namespace {

@@ -4,6 +4,7 @@
 #include "ask_daemon.h"
 #include "command.h"
 #include "margay/terminal/watch.h"
+#include "where_flags.h"
 
 namespace margay::app {
 namespace {

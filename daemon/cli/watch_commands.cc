@@ -1,0 +1,16 @@
+// What the program margay-watch has of the commands.
+#include "command.h"
+
+namespace margay::app {
+
+#define WATCH_COMMAND(name, about) Declare declare_##name();
+#include "commands.def"
+
+std::vector<Command> commands() {
+  return {
+#define WATCH_COMMAND(name, about) {#name, about, declare_##name(), ""},
+#include "commands.def"
+  };
+}
+
+}  // namespace margay::app
