@@ -49,8 +49,9 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(margay_test_options INTERFACE -O1 -g1)
 endif()
 
-# What does little and once in a while (flags, pages for people, files of settings) is compiled with fewer optimisations in a
-# build for users: a quarter of its compile time, which a first build waits for.
+# What does little and once in a while (flags, pages for people, files of settings) or hands over to what computes (the
+# threads of margayd) is compiled with fewer optimisations in a build for users: a quarter of its compile time, which a first
+# build waits for. What is done for each event, cell or part is in none of these.
 function(margay_seldom_runs)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
@@ -90,13 +91,13 @@ if(MARGAY_UNITY)
   endif()
 endif()
 
-function(margay_in_batches TARGET)
+function(margay_in_batches TARGET SIZE)
   get_target_property(sources ${TARGET} SOURCES)
   list(LENGTH sources count)
   if(count EQUAL 1)  # a batch of one is a file more
     return()
   endif()
-  set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ${MARGAY_UNITY} UNITY_BUILD_BATCH_SIZE 10)
+  set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ${MARGAY_UNITY} UNITY_BUILD_BATCH_SIZE ${SIZE})
 endfunction()
 
 # margay_library(NAME SOURCES a.cc ... ALONE b.cc ... PUBLIC dep ... PRIVATE dep ...)
@@ -110,7 +111,7 @@ function(margay_library NAME)
                                        PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE margay_options ${ARG_PRIVATE})
     set_target_properties(${NAME} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    margay_in_batches(${NAME})
+    margay_in_batches(${NAME} 16)
     if(margay_compiles_headers)
       target_precompile_headers(${NAME} REUSE_FROM margay_headers)
     endif()
@@ -149,7 +150,7 @@ function(margay_test NAME)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE margay_options margay_test_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  margay_in_batches(${NAME})
+  margay_in_batches(${NAME} 10)
   if(margay_compiles_headers AND NOT "viewer" IN_LIST ARG_LABELS)  # Qt's are compiled with -fPIC
     target_precompile_headers(${NAME} REUSE_FROM margay_test_headers)
   endif()
