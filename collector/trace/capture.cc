@@ -59,9 +59,9 @@ T little_endian(const char* from) {
   return v;
 }
 
-class Reader {
+class CaptureReader {
  public:
-  Reader(const CaptureOptions& options, Consumer& consumer, bool scan)
+  CaptureReader(const CaptureOptions& options, Consumer& consumer, bool scan)
       : options_(options), consumer_(consumer), scan_(scan) {}
 
   Result<CaptureCounts> read(Bytes& bytes, const std::string& path);
@@ -104,7 +104,7 @@ class Reader {
   TimeNs told_ = kNever;                        // covered
 };
 
-Result<CaptureCounts> Reader::read(Bytes& bytes, const std::string& path) {
+Result<CaptureCounts> CaptureReader::read(Bytes& bytes, const std::string& path) {
   std::uint64_t told = 0;
   for (;;) {
     const auto head = bytes.take(kHead);
@@ -140,7 +140,7 @@ Result<CaptureCounts> Reader::read(Bytes& bytes, const std::string& path) {
   return std::move(counts_);
 }
 
-Status Reader::message(std::int64_t arrival, std::string_view body) {
+Status CaptureReader::message(std::int64_t arrival, std::string_view body) {
   if (!internal::find_parts_untrusted(body, parts_)) {
     ++counts_.undecodable;
     return {};
@@ -178,7 +178,7 @@ Status Reader::message(std::int64_t arrival, std::string_view body) {
 
 // As the collector's watermark: what every source that goes on is covered to, but one that is behind holds it
 // for so long only.
-Status Reader::tell_covered(std::int64_t arrival) {
+Status CaptureReader::tell_covered(std::int64_t arrival) {
   if (!arrival_offset_) return {};
   const std::int64_t now = arrival + *arrival_offset_;
   const std::int64_t least_held = now - bounded(options_.give_up.value);
@@ -189,7 +189,7 @@ Status Reader::tell_covered(std::int64_t arrival) {
   return consumer_.on_covered(t);
 }
 
-Result<std::uint16_t> Reader::name_of(Name::Kind kind, const std::string& text, std::uint32_t family) {
+Result<std::uint16_t> CaptureReader::name_of(Name::Kind kind, const std::string& text, std::uint32_t family) {
   if (text.empty() || text.size() > model::StateTable::kLongestName) return kNoName;
   const auto known = names_.find({kind, text});
   if (known != names_.end()) return known->second;
@@ -202,7 +202,7 @@ Result<std::uint16_t> Reader::name_of(Name::Kind kind, const std::string& text, 
   return index;
 }
 
-Status Reader::hello(const wire::Hello& hello, std::int64_t arrival) {
+Status CaptureReader::hello(const wire::Hello& hello, std::int64_t arrival) {
   if (sources_.size() >= kMostCaptureSources && !sources_.contains(hello.source()))
     return fail(ErrorCode::kLimit, "more than " + std::to_string(kMostCaptureSources) + " sources");
   const auto [it, fresh] = sources_.try_emplace(hello.source());
@@ -239,8 +239,8 @@ Status Reader::hello(const wire::Hello& hello, std::int64_t arrival) {
   return {};
 }
 
-Result<Stream*> Reader::stream_of(std::uint64_t id, Source& source, std::uint32_t index,
-                                  std::string_view name) {
+Result<Stream*> CaptureReader::stream_of(std::uint64_t id, Source& source, std::uint32_t index,
+                                         std::string_view name) {
   const auto known = source.streams.find(index);
   if (known != source.streams.end()) return &known->second;
   if (source.streams.size() >= kMostStreams) return nullptr;
@@ -270,20 +270,20 @@ Result<Stream*> Reader::stream_of(std::uint64_t id, Source& source, std::uint32_
   return &source.streams.emplace(index, stream).first->second;
 }
 
-Status Reader::pass_on(Stream& stream, std::span<const EventRecord> records) {
+Status CaptureReader::pass_on(Stream& stream, std::span<const EventRecord> records) {
   if (!stream.mine || records.empty()) return {};
   counts_.records += records.size();
   return consumer_.on_records(stream.leaf, records);
 }
 
-Status Reader::tell(Stream& stream, std::uint8_t kind, std::int64_t t, std::uint64_t bytes,
-                    std::uint16_t state) {
+Status CaptureReader::tell(Stream& stream, std::uint8_t kind, std::int64_t t, std::uint64_t bytes,
+                           std::uint16_t state) {
   seen(t);
   const EventRecord r{t, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
   return pass_on(stream, {&r, 1});
 }
 
-Status Reader::give_up(Stream& stream, std::uint64_t next, std::int64_t t) {
+Status CaptureReader::give_up(Stream& stream, std::uint64_t next, std::int64_t t) {
   const std::uint64_t lost = next - stream.next;
   stream.next = next;
   stream.gap_since.reset();
@@ -292,7 +292,7 @@ Status Reader::give_up(Stream& stream, std::uint64_t next, std::int64_t t) {
   return tell(stream, MARGAY_GAP, t, lost);
 }
 
-Status Reader::batch(const BatchView& b, std::int64_t arrival) {
+Status CaptureReader::batch(const BatchView& b, std::int64_t arrival) {
   const auto it = sources_.find(b.source);
   if (it == sources_.end() || it->second.names.empty()) {
     ++counts_.nameless;
@@ -356,7 +356,7 @@ Status Reader::batch(const BatchView& b, std::int64_t arrival) {
 
 // decoded_[skip...] in host time and the source's names, to trace time and those of the trace, in place.
 // False where a record among them needs a closer look; then nothing has changed.
-bool Reader::convert(const Source& source, std::size_t skip) {
+bool CaptureReader::convert(const Source& source, std::size_t skip) {
   EventRecord* const r = decoded_.data();
   const std::size_t n = decoded_.size();
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
@@ -382,7 +382,7 @@ bool Reader::convert(const Source& source, std::size_t skip) {
   return true;
 }
 
-void Reader::convert_slowly(const Source& source, Stream& stream, std::size_t skip) {
+void CaptureReader::convert_slowly(const Source& source, Stream& stream, std::size_t skip) {
   out_.clear();
   for (std::size_t i = skip; i < decoded_.size(); ++i) {
     EventRecord r = decoded_[i];
@@ -400,7 +400,7 @@ void Reader::convert_slowly(const Source& source, Stream& stream, std::size_t sk
   }
 }
 
-Status Reader::records(Source& source, Stream& stream, const BatchView& b, std::uint64_t skip) {
+Status CaptureReader::records(Source& source, Stream& stream, const BatchView& b, std::uint64_t skip) {
   if (scan_) counts_.records += b.count - skip;
   if (!stream.mine) return {};
   if (!wire::decode_columns_untrusted({b.columns.data(), b.columns.size()}, b.count, decoded_)) {
@@ -417,7 +417,7 @@ Status Reader::records(Source& source, Stream& stream, const BatchView& b, std::
   return pass_on(stream, out_);
 }
 
-Status Reader::goodbye(const wire::Goodbye& g, std::int64_t arrival) {
+Status CaptureReader::goodbye(const wire::Goodbye& g, std::int64_t arrival) {
   const auto it = sources_.find(g.source());
   if (it == sources_.end()) {
     ++counts_.nameless;
@@ -454,7 +454,7 @@ Result<CaptureCounts> read_file(const std::string& path, const CaptureOptions& o
   auto input = Input::open(path == "-" ? "./-" : path);
   if (!input) return tl::unexpected(input.error());
   InputBytes bytes(*input);
-  return Reader(options, consumer, scan).read(bytes, path);
+  return CaptureReader(options, consumer, scan).read(bytes, path);
 }
 
 }  // namespace
@@ -478,12 +478,12 @@ Result<CaptureCounts> scan_capture(const std::string& path, const CaptureOptions
 }
 Result<CaptureCounts> read_capture(Input& input, const CaptureOptions& options, Consumer& consumer) {
   InputBytes bytes(input);
-  return Reader(options, consumer, false).read(bytes, input.name());
+  return CaptureReader(options, consumer, false).read(bytes, input.name());
 }
 Result<CaptureCounts> read_capture_bytes(std::string_view bytes, const std::string& name,
                                          const CaptureOptions& options, Consumer& consumer) {
   MemoryBytes memory(bytes);
-  return Reader(options, consumer, false).read(memory, name);
+  return CaptureReader(options, consumer, false).read(memory, name);
 }
 
 }  // namespace margay::trace

@@ -8,7 +8,6 @@ namespace margay::alert {
 namespace {
 
 constexpr std::size_t kMostNamed = 3;
-constexpr std::size_t kLongestId = 256;
 
 std::string alerts_text(std::size_t n, const char* one, const char* many) {
   return n == 1 ? std::string("1 alert that fires ") + one : grouped(n) + " alerts that fire " + many;
@@ -24,7 +23,7 @@ std::string some_of(const std::vector<std::string>& ids) {
 
 bool Desk::take(const Alert& a, bool known, TimeNs wall) {
   // An id that cannot be kept is nobody's: the archive takes no such alert either.
-  if (a.id.empty() || a.id.size() > kLongestId || clean_utf8(a.id) != a.id) return true;
+  if (a.id.empty() || a.id.size() > Ack::kLongestId || clean_utf8(a.id) != a.id) return true;
   const auto at = open_.find(a.id);
   const bool told = at != open_.end() ? at->second.told : known && handling_.withheld(a.id) == nullptr;
   if (a.status == Status::kResolved) {

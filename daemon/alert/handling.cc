@@ -13,7 +13,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr std::size_t kLongestId = 256;
 
 ordered_json to_json(const Silence& s) {
   return {{"id", s.id},
@@ -80,7 +79,7 @@ Silence silence_from(const json& object, bool& good) {
 
 Ack ack_from(const json& object, bool& good) {
   Reader in{object};
-  Ack a{in.text("id", kLongestId), in.time("at_ns"), in.text("by", Silence::kLongestName),
+  Ack a{in.text("id", Ack::kLongestId), in.time("at_ns"), in.text("by", Silence::kLongestName),
         in.text("comment", Silence::kLongestComment)};
   good = good && in.good && !a.id.empty();
   return a;
@@ -223,7 +222,7 @@ Result<Handling> Handling::decode_untrusted(std::string_view text) {
          });
   good = good && each(j, "withheld", kMostWithheld, [&](const json& o) {
            Reader one{o};
-           h.withheld_.push_back({one.text("id", kLongestId), one.text("silence", 24)});
+           h.withheld_.push_back({one.text("id", Ack::kLongestId), one.text("silence", 24)});
            return one.good && !h.withheld_.back().id.empty();
          });
   if (!good) return corrupt();

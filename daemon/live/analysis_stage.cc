@@ -11,7 +11,7 @@ namespace margay::app {
 namespace {
 
 // Where nothing comes: for what is a matter of time only.
-constexpr std::chrono::milliseconds kPoll(50);
+constexpr std::chrono::milliseconds kNewsWait(50);
 
 ViewService::Options view_options(const Options& o, Exchange& exchange) {
   ViewService::Options out;
@@ -79,9 +79,9 @@ void AnalysisStage::stop_threads() {
 // How long to wait for something to do: what is new is shown in time.
 std::chrono::milliseconds AnalysisStage::patience() const {
   if (exchange_.slices.size() > 0) return std::chrono::milliseconds(0);
-  if (!pace_.has_news() || over()) return kPoll;
+  if (!pace_.has_news() || over()) return kNewsWait;
   const std::int64_t left = pace_.left(clock_.monotonic()).value / 1'000'000 + 1;
-  return std::clamp(std::chrono::milliseconds(left), std::chrono::milliseconds(0), kPoll);
+  return std::clamp(std::chrono::milliseconds(left), std::chrono::milliseconds(0), kNewsWait);
 }
 
 void AnalysisStage::take_slices() {

@@ -23,7 +23,8 @@ namespace margay::alert {
 inline constexpr const char* kHandlingBlob = "alerts.handling";
 
 struct Ack {
-  std::string id;  // of the alert
+  static constexpr std::size_t kLongestId = 256;  // bytes
+  std::string id;                                 // of the alert
   TimeNs at{};
   std::string by, comment;
   bool operator==(const Ack&) const = default;
