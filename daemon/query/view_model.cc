@@ -15,10 +15,6 @@ using Measure = slicer::Operator::Measure;
 // As messages of the zoom call it.
 constexpr const char* kInput = "this run";
 
-tl::unexpected<Error> wrong(const std::string& what) {
-  return fail(ErrorCode::kInvalidArgument, what);
-}
-
 // The zoom names options of `margay partition`; whoever asks by message knows fields.
 std::string in_fields(std::string text) {
   constexpr std::string_view kCommand = "partition: ";
@@ -66,7 +62,8 @@ Result<Stretch> newest(const ViewRequest& q, const store::Resume& resume, const 
     if (level == levels.size()) {
       std::string known;
       for (const DurationNs d : levels) known += (known.empty() ? "" : ", ") + config::to_text(d);
-      return wrong("slice_ns: " + config::to_text(q.slice) + ": this run has the levels " + known);
+      return fail(ErrorCode::kInvalidArgument,
+                  "slice_ns: " + config::to_text(q.slice) + ": this run has the levels " + known);
     }
   }
   const ZoomExtent::Kept& kept = extent.levels[level];
@@ -132,9 +129,10 @@ Result<Stretch> locate(const ViewRequest& q, const store::Resume& resume, const 
   } else {
     const TimeNs from = std::max(q.from, extent.zero), to = std::min(q.to, extent.end);
     if (to <= from)
-      return wrong(std::string(q.from >= extent.end ? "from_ns: is after" : "to_ns: is before") +
-                   " what there is of this run: from " + std::to_string(extent.zero.value) + " to " +
-                   std::to_string(extent.end.value));
+      return fail(ErrorCode::kInvalidArgument,
+                  std::string(q.from >= extent.end ? "from_ns: is after" : "to_ns: is before") +
+                      " what there is of this run: from " + std::to_string(extent.zero.value) + " to " +
+                      std::to_string(extent.end.value));
     if (as_chosen(q, extent, resume.run.levels[0]))
       out = {q.from, q.to, q.slices, {}, false};
     else if (q.slices > 0)

@@ -33,10 +33,6 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-tl::unexpected<Error> wrong(const std::string& what) {
-  return fail(ErrorCode::kInvalidArgument, "partition: " + what);
-}
-
 std::string seconds_text(DurationNs d) {
   char text[48];
   std::snprintf(text, sizeof text, "%.9g s", static_cast<double>(d.value) / 1e9);

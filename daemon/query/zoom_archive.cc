@@ -19,10 +19,6 @@ constexpr DurationNs kLostAfter = seconds(10);
 // Read at once: a reading call holds the database open, and a writer whose commit failed has to open it anew.
 constexpr int kPiece = 256;
 
-tl::unexpected<Error> wrong(const std::string& what) {
-  return fail(ErrorCode::kInvalidArgument, "partition: " + what);
-}
-
 // Sums of cells over the slices of a grid.
 class CellSums {
  public:

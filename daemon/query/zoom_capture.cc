@@ -15,10 +15,6 @@ namespace {
 
 constexpr unsigned kMostThreads = 4;
 
-tl::unexpected<Error> wrong(const std::string& what) {
-  return fail(ErrorCode::kInvalidArgument, "partition: " + what);
-}
-
 // What the first reading keeps.
 class Directory final : public trace::Consumer {
  public:

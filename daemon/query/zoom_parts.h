@@ -12,6 +12,11 @@
 
 namespace margay::app::internal {
 
+// kInvalidArgument, in the words of `margay partition`.
+inline tl::unexpected<Error> wrong(const std::string& what) {
+  return fail(ErrorCode::kInvalidArgument, "partition: " + what);
+}
+
 // The range of a request within [zero, end). Errors name the option. What lies beyond the end is cut off.
 Result<slicer::Grid> range_of(const ZoomRequest& request, TimeNs zero, TimeNs end, std::uint64_t slices);
 // A time as people write it, or "@" and trace time. `option` begins the error.
