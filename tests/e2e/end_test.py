@@ -156,7 +156,7 @@ class End(E2eTest):
         with held(daemon):
             wait_for(lambda: "waiting for the daemon" in run.stderr, "it is said what is waited for")
             self.assertFalse(alive(launcher))
-            self.assertRegex(run.stderr, rf"process {daemon}.*stopped.*interrupt")
+            self.assertRegex(run.stderr, rf"process {daemon}.*stopped.*Ctrl-C")
             end_process(run.pid, signal.SIGINT)
             self.assertEqual(run.wait(), 0)
             summary, said = run.summary, "\n".join(run.said)
