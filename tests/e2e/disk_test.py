@@ -152,7 +152,7 @@ class Disk(E2eTest):
         self.check_cells(run)
 
 
-@nightly("Simulation.LossesOfPowerAndADiskThatFails has the faults; this takes 75 s")
+@nightly("Simulation.LossesOfPowerAndADiskThatFails and BackgroundErrors have the faults; this takes 75 s")
 class UnderLoad(unittest.TestCase):
     """A captured job played at hundreds of thousands of events a second (kills_campaign.py), its cells held against those
     of a run with a good disk."""

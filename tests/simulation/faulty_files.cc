@@ -17,7 +17,7 @@ class FaultyFile final : public rocksdb::FSWritableFileOwnerWrapper {
       : FSWritableFileOwnerWrapper(std::move(file)), files_(files), path_(std::move(path)) {}
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    if (IOStatus s = files_.change(); !s.ok()) return s;
+    if (IOStatus s = files_.change(path_); !s.ok()) return s;
     return note(data.size(), target()->Append(data, options, debug));
   }
   IOStatus Append(const Slice& data, const IOOptions& options, const rocksdb::DataVerificationInfo&,
@@ -25,11 +25,11 @@ class FaultyFile final : public rocksdb::FSWritableFileOwnerWrapper {
     return Append(data, options, debug);
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
-    if (IOStatus s = files_.change(); !s.ok()) return s;
+    if (IOStatus s = files_.change(path_); !s.ok()) return s;
     return confirm(target()->Sync(options, debug));
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-    if (IOStatus s = files_.change(); !s.ok()) return s;
+    if (IOStatus s = files_.change(path_); !s.ok()) return s;
     return confirm(target()->Fsync(options, debug));
   }
   IOStatus Truncate(std::uint64_t size, const IOOptions& options, IODebugContext* debug) override {
@@ -68,9 +68,15 @@ void FaultyFiles::revive() {
   kill_at_ = failing_ = 0;
 }
 
-void FaultyFiles::fail(std::uint64_t calls) {
+void FaultyFiles::fail(std::uint64_t calls, const std::string& of) {
   const std::lock_guard lock(mutex_);
   failing_ = calls;
+  failing_of_ = of;
+}
+
+std::uint64_t FaultyFiles::failing() const {
+  const std::lock_guard lock(mutex_);
+  return failing_;
 }
 
 std::uint64_t FaultyFiles::calls() const {
@@ -78,12 +84,13 @@ std::uint64_t FaultyFiles::calls() const {
   return calls_;
 }
 
-IOStatus FaultyFiles::change() {
+IOStatus FaultyFiles::change(const std::string& path) {
   const std::lock_guard lock(mutex_);
   ++calls_;
   if (kill_at_ > 0 && --kill_at_ == 0) killed_ = true;
   if (killed_) return IOStatus::IOError("killed");
-  if (failing_ > 0) {
+  const std::string name = std::filesystem::path(path).filename();
+  if (failing_ > 0 && name.find(failing_of_) != std::string::npos) {
     --failing_;
     return IOStatus::IOError("No space left on device");
   }
@@ -119,7 +126,7 @@ void FaultyFiles::lose_power(std::mt19937_64& random) {
 
 IOStatus FaultyFiles::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                       std::unique_ptr<rocksdb::FSWritableFile>* file, IODebugContext* debug) {
-  if (IOStatus s = change(); !s.ok()) return s;
+  if (IOStatus s = change(path); !s.ok()) return s;
   IOStatus s = target()->NewWritableFile(path, options, file, debug);
   if (!s.ok()) return s;
   made(path, 0);
@@ -130,7 +137,7 @@ IOStatus FaultyFiles::NewWritableFile(const std::string& path, const rocksdb::Fi
 IOStatus FaultyFiles::ReopenWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                          std::unique_ptr<rocksdb::FSWritableFile>* file,
                                          IODebugContext* debug) {
-  if (IOStatus s = change(); !s.ok()) return s;
+  if (IOStatus s = change(path); !s.ok()) return s;
   IOStatus s = target()->ReopenWritableFile(path, options, file, debug);
   if (!s.ok()) return s;
   std::error_code none;
@@ -142,7 +149,7 @@ IOStatus FaultyFiles::ReopenWritableFile(const std::string& path, const rocksdb:
 
 IOStatus FaultyFiles::RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
                                  IODebugContext* debug) {
-  if (IOStatus s = change(); !s.ok()) return s;
+  if (IOStatus s = change(from); !s.ok()) return s;
   IOStatus s = target()->RenameFile(from, to, options, debug);
   const std::lock_guard lock(mutex_);
   if (auto node = files_.extract(from); s.ok() && node) {
@@ -154,7 +161,7 @@ IOStatus FaultyFiles::RenameFile(const std::string& from, const std::string& to,
 }
 
 IOStatus FaultyFiles::DeleteFile(const std::string& path, const IOOptions& options, IODebugContext* debug) {
-  if (IOStatus s = change(); !s.ok()) return s;
+  if (IOStatus s = change(path); !s.ok()) return s;
   const std::lock_guard lock(mutex_);
   files_.erase(path);
   return target()->DeleteFile(path, options, debug);
@@ -162,7 +169,7 @@ IOStatus FaultyFiles::DeleteFile(const std::string& path, const IOOptions& optio
 
 IOStatus FaultyFiles::CreateDirIfMissing(const std::string& path, const IOOptions& options,
                                          IODebugContext* debug) {
-  if (IOStatus s = change(); !s.ok()) return s;
+  if (IOStatus s = change(path); !s.ok()) return s;
   return target()->CreateDirIfMissing(path, options, debug);
 }
 

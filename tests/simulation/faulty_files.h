@@ -26,8 +26,10 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
   void kill_at(std::uint64_t call);
   bool killed() const;
   void revive();
-  // So many calls that change something fail from now on.
-  void fail(std::uint64_t calls);
+  // So many calls that change something fail from now on, or of them those of files with this in their name:
+  // "log", "sst", "MANIFEST".
+  void fail(std::uint64_t calls, const std::string& of = "");
+  std::uint64_t failing() const;  // calls that are still to fail
   // What no sync has confirmed is gone, but for a random part of it.
   void lose_power(std::mt19937_64& random);
   std::uint64_t calls() const;  // that changed something, or would have
@@ -46,7 +48,7 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
                                        rocksdb::IODebugContext* debug) override;
 
   // For its files. Not ok: the call is not to be made.
-  rocksdb::IOStatus change();
+  rocksdb::IOStatus change(const std::string& path);
   void written(const std::string& path, std::uint64_t bytes);
   void synced(const std::string& path);
 
@@ -59,6 +61,7 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
   mutable std::mutex mutex_;
   std::map<std::string, File> files_;
   std::uint64_t calls_ = 0, kill_at_ = 0, failing_ = 0;
+  std::string failing_of_;
   bool killed_ = false;
 };
 

@@ -133,7 +133,7 @@ void World::start() {
 void World::kill(bool power) {
   ++kills_;
   files_->kill_at(1);
-  static_cast<void>(files_->change());
+  static_cast<void>(files_->change(""));
   daemon_.reset();
   if (power) files_->lose_power(random_);
   files_->revive();
