@@ -39,13 +39,38 @@ Commands:
 int become(const std::string& program, char** argv) {
   const auto path = margay::app::find_helper(program);
   if (!path) {
-    std::fprintf(stderr, "margay: '%s' is a command of %s: %s (was all of Margay built?)\n", argv[1],
-                 program.c_str(), path.error().message.c_str());
+    std::fprintf(stderr,
+                 "margay: '%s' needs the program %s: %s. config/try builds it after the first look; else "
+                 "build or install all of Margay.\n",
+                 argv[1], program.c_str(), path.error().message.c_str());
     return 1;
   }
   ::execv(path->c_str(), argv);
   std::fprintf(stderr, "margay: %s: %s\n", path->c_str(), std::strerror(errno));
   return 1;
+}
+
+// What is wrong with the command line, and where to read on. CLI11 has a code for each kind of error: ours
+// is 2.
+int complain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  std::string command = "margay";
+  for (auto given = at->get_subcommands(); !given.empty(); given = at->get_subcommands()) {
+    at = given[0];
+    command += " " + at->get_name();
+  }
+  const bool wants_command = at->get_require_subcommand_min() > 0;
+  const std::vector<std::string> words = at->remaining();
+  std::string what = error.what();
+  if (!words.empty() && (words[0][0] == '-' || !wants_command)) {
+    what = "unexpected:";
+    for (const std::string& word : words) what += " " + word;
+  } else if (wants_command) {
+    what = words.empty() ? "no command was given" : "there is no command '" + words[0] + "'";
+  }
+  std::fprintf(stderr, "%s: %s; %s --help lists %s\n", command.c_str(), what.c_str(), command.c_str(),
+               wants_command ? "them" : "what it takes");
+  return 2;
 }
 
 int run(int argc, char** argv) {
@@ -65,18 +90,9 @@ int run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-  } catch (const CLI::RequiredError& e) {
-    // What CLI11 says of this one is true, and helps nobody.
-    const std::string first = argc > 1 ? argv[1] : "";
-    if (app.get_subcommands().empty() && !first.empty() && first[0] != '-')
-      std::fprintf(stderr, "margay: there is no command '%s'; margay --help lists them\n", first.c_str());
-    else
-      app.exit(e);
-    return 2;
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0
-               ? 0
-               : 2;  // --help and --version are no errors; CLI11 has a code for each kind of error
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    return complain(app, e);
   }
   for (std::size_t i = 0; i < commands.size(); ++i)
     if (app.get_subcommand(commands[i].name)->parsed()) return runs[i]();

@@ -27,6 +27,15 @@ class Commands(E2eTest):
             done = self.margay(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertRegex(done.stderr, f"^margay: .*{words}")
+        for arguments, sentence in ((["run", "--archiv", "x", "--", "true"], "margay run: unexpected: --archiv;"),
+                                    (["--foo"], "margay: unexpected: --foo;"), ([], "margay: no command was given;"),
+                                    (["archive", "lss"], "margay archive: there is no command 'lss';"),
+                                    (["alerts", "show"], "margay alerts show: archive is required;")):
+            done = self.margay(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith(sentence), done.stderr)
+            self.assertIn(" --help lists ", done.stderr)
 
     def test_beside_a_run(self):
         run = self.run_margay(self.workload("--plan", "A:2.5", "--pcontrol", ranks=2), name="night")
