@@ -44,6 +44,11 @@ def start(command, folder, **more):
                             start_new_session=True, **more)
 
 
+def has_watch(options):
+    """config/try builds margay-watch, which has `margay watch` and `margay status`, after the look."""
+    return os.path.exists(os.path.join(options.build, "libexec", "margay", "margay-watch"))
+
+
 def shown(path):
     """As short as it can be typed here."""
     relative = os.path.relpath(path)
@@ -241,7 +246,7 @@ def main(arguments=None):
     steps = max(200, round(options.seconds / seconds_a_step(options)))
     say(f"== 3/4  LAMMPS, {RANKS} ranks, {steps} steps (about {options.seconds:.0f} s), under margay run; half way a rank is "
         f"stopped for {STOP_S:.0f} s")
-    if os.path.exists(os.path.join(options.build, "libexec", "margay", "margay-watch")):  # config/try builds it after the look
+    if has_watch(options):
         say(f"        meanwhile, in another terminal:  {shown(options.margay)} watch")
     lammps_summary, alerts, faults, begin_ns = run_lammps(options, steps, problems)
     say()
@@ -270,7 +275,8 @@ def main(arguments=None):
     if os.path.exists(viewer):
         archive = shown(os.path.join(options.out, "lammps", "archive"))
         say(f"   To look at it: {shown(viewer)} {archive}    (or {margay} render {archive} -o lammps.png)")
-    say(f"   Next: {margay} run -- mpirun -np 4 YOUR-PROGRAM    and beside it: {margay} watch, {margay} status")
+    say(f"   Next: {margay} run -- mpirun -np 4 YOUR-PROGRAM    and beside it: {margay} watch, {margay} status" +
+        ("" if has_watch(options) else "  (both are built next)"))
     return 1 if problems else 0
 
 
