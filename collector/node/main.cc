@@ -14,6 +14,7 @@
 
 #include "margay/log/log.h"
 #include "margay/node/agent.h"
+#include "margay/node/sender_flags.h"
 #include "margay/node/uplink.h"
 #include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
@@ -75,25 +76,12 @@ int run(node::Agent& agent, node::Uplink& uplink, DurationNs period) {
   }
 }
 
-struct Settings {
-  std::string dir, run, collector, key;
-  std::size_t memory = 64 << 20;
-  std::int64_t owner = 0;
+struct Settings : node::SenderFlags {
   std::int64_t period_us = 20'000, sample_us = 50'000;
 };
 
 void add_options(CLI::App& app, Settings& s) {
-  app.add_option("--run-dir", s.dir, "directory of the run (MARGAY_RUN_DIR of the job)")
-      ->type_name("DIR")
-      ->required();
-  app.add_option("--run", s.run, "name of the run")->type_name("NAME")->required();
-  app.add_option(
-         "--collector", s.collector,
-         "the daemon on another machine: its listen.ingest, e.g. tcp://head:7411 (default: the daemon "
-         "of the run directory)")
-      ->type_name("URL");
-  app.add_option("--key", s.key, "key file for --collector (margay keys add ... --role source)")
-      ->type_name("FILE");
+  node::add_sender_flags(app, s, "end when this process and all watched processes are gone");
   const std::map<std::string, std::int64_t> units{{"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
   app.add_option("--period", s.period_us, "how often the rings are emptied")
       ->type_name("DURATION")
@@ -106,12 +94,6 @@ void add_options(CLI::App& app, Settings& s) {
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::Range(std::int64_t{1000}, std::int64_t{60'000'000}))
       ->default_str("50ms");
-  app.add_option("--memory", s.memory, "most memory for records that are not confirmed yet")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("64MiB");
-  app.add_option("--owner-pid", s.owner, "end when this process and all watched processes are gone")
-      ->type_name("PID");
 }
 
 // SIGTERM and SIGINT ask for an end in order.
@@ -170,7 +152,7 @@ is restarted. If more than --memory waits, the probes drop records and count the
   log_options.program = "margay-node";
   log::start(log_options);
 
-  const transport::RunDirectory place{settings.dir};
+  const transport::RunDirectory place{settings.run_dir};
   if (auto ok = transport::check_run_directory(place); !ok) return complain(ok.error().message);
   if (!lock(place.rings()))
     return complain(place.rings() + ": cannot be locked: it is missing, or another agent is at work there");
@@ -182,9 +164,7 @@ is restarted. If more than --memory waits, the probes drop records and count the
   const SystemClock clock;
   node::Agent agent(options, clock);
   zmq::context_t context(1);
-  node::Uplink uplink(context, clock,
-                      settings.collector.empty() ? place.ingest_endpoint() : settings.collector,
-                      settings.key);
+  node::Uplink uplink(context, clock, settings.endpoint(), settings.key);
   return run(agent, uplink, options.period);
 } catch (const std::exception& e) {
   return complain(e.what());

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "margay/log/log.h"
+#include "margay/node/sender_flags.h"
 #include "margay/node/uplink.h"
 #include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
@@ -24,35 +25,9 @@ constexpr useconds_t kPauseUs = 20'000;
 
 volatile std::sig_atomic_t g_terminate = 0;
 
-struct Settings {
-  std::string run_dir, run, collector, key;
-  std::int64_t owner = 0;
-  std::size_t memory = 64 << 20;
-};
-
 int complain(const std::string& sentence) {
   log::error(sentence);
   return 1;
-}
-
-void add_common_flags(CLI::App& app, Settings& s) {
-  app.add_option("--run-dir", s.run_dir, "directory of the run (MARGAY_RUN_DIR of the job)")
-      ->type_name("DIR")
-      ->required();
-  app.add_option("--run", s.run, "name of the run")->type_name("NAME")->required();
-  app.add_option(
-         "--collector", s.collector,
-         "the daemon on another machine: its listen.ingest, e.g. tcp://head:7411 (default: the daemon "
-         "of the run directory)")
-      ->type_name("URL");
-  app.add_option("--key", s.key, "key file for --collector (margay keys add ... --role source)")
-      ->type_name("FILE");
-  app.add_option("--memory", s.memory, "most memory for records that are not confirmed yet")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("64MiB");
-  app.add_option("--owner-pid", s.owner, "end when this process and the programs that are read are gone")
-      ->type_name("PID");
 }
 
 void take_signals(bool interrupt_ends) {
@@ -70,7 +45,7 @@ void take_signals(bool interrupt_ends) {
   pthread_sigmask(SIG_UNBLOCK, &term, nullptr);  // `margay run` starts us with it blocked
 }
 
-node::OutboxOptions outbox_options(const Settings& s) {
+node::OutboxOptions outbox_options(const node::SenderFlags& s) {
   node::OutboxOptions options;
   options.run = s.run;
   options.memory_bytes = s.memory;
@@ -79,7 +54,7 @@ node::OutboxOptions outbox_options(const Settings& s) {
   return options;
 }
 
-node::ProcessWatch::Options watch_options(const Settings& s) {
+node::ProcessWatch::Options watch_options(const node::SenderFlags& s) {
   node::ProcessWatch::Options options;
   options.host = origin_of(getpid()).host;
   options.owner_pid = s.owner;
@@ -90,7 +65,8 @@ node::ProcessWatch::Options watch_options(const Settings& s) {
 
 class Loop {
  public:
-  Loop(const Program& program, Reader& reader, const Settings& settings, const Setup& setup, Ledger* ledger)
+  Loop(const Program& program, Reader& reader, const node::SenderFlags& settings, const Setup& setup,
+       Ledger* ledger)
       : reader_(reader),
         outbox_(outbox_options(settings)),
         watch_(watch_options(settings), clock_),
@@ -172,14 +148,14 @@ void Reader::wait(bool more) {
 
 namespace {
 
-int run(const Program& program, Reader& reader, const Settings& s) {
+int run(const Program& program, Reader& reader, const node::SenderFlags& s) {
   const auto setup = reader.setup();
   if (!setup) return complain(setup.error().message);
   const SystemClock clock;
   zmq::context_t context(1);
   const transport::RunDirectory place{s.run_dir};
   if (auto ok = transport::check_run_directory(place); !ok) return complain(ok.error().message);
-  node::Uplink uplink(context, clock, s.collector.empty() ? place.ingest_endpoint() : s.collector, s.key);
+  node::Uplink uplink(context, clock, s.endpoint(), s.key);
   std::unique_ptr<Ledger> ledger;
   if (setup->goes_on) {
     if (auto opened = Ledger::open(place.path + "/" + program.kind + ".ledger"))
@@ -195,11 +171,11 @@ int run(const Program& program, Reader& reader, const Settings& s) {
 
 int run_program(const Program& program, Reader& reader, int argc, char** argv) try {
   google::protobuf::SetLogHandler(nullptr);
-  Settings s;
+  node::SenderFlags s;
   CLI::App app{program.about, program.name};
   terminal::use_help_page(app);
   reader.add_flags(app);
-  add_common_flags(app, s);
+  node::add_sender_flags(app, s, "end when this process and the programs that are read are gone");
   CLI11_PARSE(app, argc, argv);
   log::Options log_options;
   log_options.program = program.name;
