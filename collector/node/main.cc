@@ -145,7 +145,7 @@ It ends when the run is over and everything is confirmed, or when its owner and 
 processes are gone. Until the daemon has confirmed a record it is kept, and sent again if the daemon
 is restarted. If more than --memory waits, the probes drop records and count them.)",
       "margay-node"};
-  terminal::use_help_page(app);
+  text::use_help_page(app);
   add_options(app, settings);
   CLI11_PARSE(app, argc, argv);
   log::Options log_options;

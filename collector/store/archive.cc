@@ -116,8 +116,8 @@ Result<bool> Archive::Impl::put_chunks(const Cut& cut, bool packed) {
   return put_encoded(encoder, families[kSlices], families[kMeta], cut_batch);
 }
 
-Result<LeafStandings::Layout> Archive::Impl::put_columns(const Cut& cut) {
-  bool packed = standings.may_be_all(cut.leaf_states);
+Result<LeafStatuses::Layout> Archive::Impl::put_columns(const Cut& cut) {
+  bool packed = statuses.may_be_all(cut.leaf_states);
   auto put = put_chunks(cut, packed);
   if (put && !*put) {
     packed = false;
@@ -125,7 +125,7 @@ Result<LeafStandings::Layout> Archive::Impl::put_columns(const Cut& cut) {
     put = put_chunks(cut, packed);
   }
   if (!put) return fail(put.error().code, put.error().message);
-  return standings.put(cut, packed, cut_batch);
+  return statuses.put(cut, packed, cut_batch);
 }
 
 namespace {
@@ -227,7 +227,7 @@ Status Archive::commit(const Cut& cut, bool sync) {
   if (Status s = impl_->write(batch, sync); !s) return s;
   if (batch.GetDataSize() > kKeptBatch) batch = rocksdb::WriteBatch();
   impl_->tails.committed(cut.sequence, raw);
-  impl_->standings.committed(*layout);
+  impl_->statuses.committed(*layout);
   impl_->last_sequence = cut.sequence;
   impl_->raw_span = span;
   if (cut.run) impl_->levels = cut.run->levels;

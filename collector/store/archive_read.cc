@@ -74,7 +74,7 @@ Status Archive::Impl::read_writer_state() {
     if (Status s = decode_untrusted(value, mark); !s) return s;
     last_sequence = mark.sequence;
   }
-  if (Status s = standings.read_layout(); !s) return s;
+  if (Status s = statuses.read_layout(); !s) return s;
   const auto span = get({}, kMeta, kRawSpanKey, value);
   if (!span) return fail(span.error().code, span.error().message);
   if (*span) {

@@ -17,7 +17,7 @@
 #include "chunk_encoder.h"
 #include "joined_slices.h"
 #include "journal.h"
-#include "leaf_standings.h"
+#include "leaf_statuses.h"
 #include "margay/store/archive.h"
 #include "raw_columns.h"
 
@@ -97,9 +97,9 @@ struct Archive::Impl {
   Status write(rocksdb::WriteBatch& what, bool sync);
   // A cut's columns and where its leaves stand go into `cut_batch`, which is empty: returned is how they lie
   // then.
-  Result<LeafStandings::Layout> put_columns(const Cut& cut);
+  Result<LeafStatuses::Layout> put_columns(const Cut& cut);
   Result<bool> put_chunks(const Cut& cut, bool packed);  // false: the leaves do not lie in order
-  LeafStandings standings{*this};
+  LeafStatuses statuses{*this};
   JoinedSlices joins{*this};
   const Journal journal{*this};
 

@@ -139,7 +139,7 @@ class ResumeReader {
     if (s)
       s = many(kMeta, kLeafKey, 4, resume_.leaves,
                [](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
-    if (s) s = impl_.standings.load(options_, resume_.leaf_states);
+    if (s) s = impl_.statuses.load(options_, resume_.leaf_states);
     if (s)
       s = many(kMeta, kMeasureKey, 4, resume_.measure_states,
                [](MeasureState& m, std::string_view id) { m.leaf = leaf_of(id); });

@@ -4,7 +4,7 @@
 
 #include "margay/analysis/detector_settings.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 Analyst::Analyst(const Options& options, TimeNs run_begin)
     : options_(options),
@@ -68,4 +68,4 @@ ReportInput Analyst::input() const {
   return in;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

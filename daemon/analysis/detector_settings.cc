@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 template <class T>
@@ -132,4 +132,4 @@ Status apply_settings(const std::map<std::string, std::string>& settings, Option
   return {};
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

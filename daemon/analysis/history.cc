@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Kind = store::JournalEntry::Kind;
@@ -154,4 +154,4 @@ Result<LookBack> look_back(const store::Archive& archive, const store::Resume& r
   return out;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

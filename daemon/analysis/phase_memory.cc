@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -117,4 +117,4 @@ detect::PhaseMemory phase_memory(const store::Resume& resume, SliceIndex first) 
   return memory;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -4,7 +4,7 @@
 
 #include "margay/analysis/phase_memory.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 void PhaseRecords::take_over(const std::vector<store::PhaseRecord>& archived, std::optional<TimeNs> before) {
   for (const auto& p : archived) {
@@ -46,4 +46,4 @@ void PhaseRecords::put_signatures_into(Findings& findings, const std::deque<dete
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,7 +8,7 @@
 #include "report_measured.h"
 #include "report_partition.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // The newest slices that a node's bar pools: one second, but at least one slice.
@@ -20,13 +20,13 @@ std::int64_t bar_slices(const ReportInput& in) {
 
 // How the sources of leaves are.
 void add_conditions(const ReportInput& in, wire::Report& report) {
-  if (in.standing == nullptr) return;
+  if (in.status == nullptr) return;
   const model::Hierarchy& h = in.topology.hierarchy;
   for (int n = 0; n < report.nodes_size(); ++n)
     if (const NodeIndex node(static_cast<std::uint32_t>(n)); h[node].children.empty())
       for (const LeafIndex l : h.leaves_below(node))
-        if (l.value < in.standing->conditions.size())
-          report.mutable_nodes(n)->set_condition(in.standing->conditions[l.value]);
+        if (l.value < in.status->conditions.size())
+          report.mutable_nodes(n)->set_condition(in.status->conditions[l.value]);
 }
 
 void add_nodes(const ReportInput& in, wire::Report& report) {
@@ -137,20 +137,20 @@ void add_health(const ReportInput& in, wire::Report& report) {
   health->set_daemon_version(MARGAY_VERSION);
   if (in.values != nullptr) observe::write_counters(*in.values, *health);
   if (in.verdict != nullptr) observe::write_verdict(*in.verdict, *health);
-  if (in.standing == nullptr) return;
-  health->set_sources_live(in.standing->live);
-  health->set_sources_ended(in.standing->ended);
-  health->set_processes(in.standing->processes);
-  health->set_processes_unwatched(in.standing->unwatched);
-  health->set_unwatched_why(in.standing->unwatched_why);
-  health->set_archive_trouble(in.standing->archive_trouble);
-  health->set_archive_trouble_since_ns(in.standing->archive_trouble_since.value);
-  health->set_retention(in.standing->retention);
+  if (in.status == nullptr) return;
+  health->set_sources_live(in.status->live);
+  health->set_sources_ended(in.status->ended);
+  health->set_processes(in.status->processes);
+  health->set_processes_unwatched(in.status->unwatched);
+  health->set_unwatched_why(in.status->unwatched_why);
+  health->set_archive_trouble(in.status->archive_trouble);
+  health->set_archive_trouble_since_ns(in.status->archive_trouble_since.value);
+  health->set_retention(in.status->retention);
   const model::Hierarchy& h = in.topology.hierarchy;
   std::uint64_t lost = 0;
   for (const LeafIndex leaf : h.leaf_order()) {
-    if (leaf.value >= in.standing->accounts.size()) continue;
-    const ingest::Account& a = in.standing->accounts[leaf.value];
+    if (leaf.value >= in.status->accounts.size()) continue;
+    const ingest::Account& a = in.status->accounts[leaf.value];
     lost += a.probe_dropped + a.wire_lost + a.rejected + a.late_dropped;
     if (health->sources_size() >= static_cast<int>(kMostReportedNodes)) {
       health->set_sources_left_out(health->sources_left_out() + 1);
@@ -165,7 +165,7 @@ void add_health(const ReportInput& in, wire::Report& report) {
     s->set_wire_lost(a.wire_lost);
     s->set_rejected(a.rejected);
     s->set_in_flight(a.in_flight());
-    s->set_condition(in.standing->conditions[leaf.value]);
+    s->set_condition(in.status->conditions[leaf.value]);
   }
   health->set_lost_events(lost);
 }
@@ -276,8 +276,8 @@ std::string build_summary(const SummaryInput& in) {
   Json sources = Json::array();
   const model::Hierarchy& h = in.topology.hierarchy;
   for (const LeafIndex leaf : h.leaf_order()) {
-    if (in.standing == nullptr || leaf.value >= in.standing->accounts.size()) continue;
-    const ingest::Account& a = in.standing->accounts[leaf.value];
+    if (in.status == nullptr || leaf.value >= in.status->accounts.size()) continue;
+    const ingest::Account& a = in.status->accounts[leaf.value];
     Json s;
     s["resource"] = h.path_of(leaf);
     account(a, s);
@@ -289,11 +289,11 @@ std::string build_summary(const SummaryInput& in) {
   account(sum, events);
   events["in_flight"] = in_flight;
   j["events"] = std::move(events);
-  j["summed"] = in.standing == nullptr ? 0 : in.standing->values[observe::Id::events_summed];
+  j["summed"] = in.status == nullptr ? 0 : in.status->values[observe::Id::events_summed];
   // What no account of a source has: processes of which nothing is known.
-  j["processes"] = {{"there", in.standing == nullptr ? 0 : in.standing->processes},
-                    {"unwatched", in.standing == nullptr ? 0 : in.standing->unwatched},
-                    {"why", in.standing == nullptr ? "" : in.standing->unwatched_why}};
+  j["processes"] = {{"there", in.status == nullptr ? 0 : in.status->processes},
+                    {"unwatched", in.status == nullptr ? 0 : in.status->unwatched},
+                    {"why", in.status == nullptr ? "" : in.status->unwatched_why}};
   j["sources"] = std::move(sources);
   j["phases"] = phases_json(in.levels, 0);
   j["levels"] = coarser_phases_json(in.levels);
@@ -310,4 +310,4 @@ std::string build_summary(const SummaryInput& in) {
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,7 +5,7 @@
 
 #include "margay/base/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Measure = slicer::Operator::Measure;
@@ -101,4 +101,4 @@ void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Repor
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -3,7 +3,7 @@
 
 #include "margay/analysis/report_builder.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // What the bars show, and those of all nodes. A bar is a node's share of the greatest that a resource came to
 // in a stretch of the window as long as the one that bars pool (a second); a node above others shows their
@@ -14,4 +14,4 @@ void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Repor
 // program.
 std::uint32_t measured_state(const ReportInput& in, std::size_t column);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct Sums {
@@ -77,4 +77,4 @@ void add_partition(const PartitionContext& context, const std::optional<partitio
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 
 #include "margay/analysis/report_builder.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // What parts of a window are told with.
 struct PartitionContext {
@@ -22,4 +22,4 @@ struct PartitionContext {
 void add_partition(const PartitionContext& context, const std::optional<partition::Partition>& partition,
                    wire::PartitionView* out);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 
 #include "margay/settings/flags.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // `app` sets the members that the rows refer to; they must outlive the parsing. What a row finds wrong with a
 // value is an error of CLI11's, with the name of the flag.
@@ -30,4 +30,4 @@ inline void add_flags(CLI::App& app, const Flags& flags) {
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,7 +8,7 @@
 #include "margay/transport/transport.h"
 #include "margay/wire/report_version.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 namespace {
 
@@ -43,7 +43,7 @@ Result<transport::RunDirectory> choose_run(const std::string& name) {
 }
 
 int say_error(const Error& error) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable(error.message, true, 2000).c_str());
+  std::fprintf(stderr, "margay: %s\n", text::printable(error.message, true, 2000).c_str());
   return error.code == ErrorCode::kNotFound ? 3 : 1;
 }
 
@@ -81,4 +81,4 @@ Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& r
                                            std::to_string(patience.value / 1'000'000'000) + " s");
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

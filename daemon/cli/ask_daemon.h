@@ -8,7 +8,7 @@
 #include "margay/transport/rundir.h"
 #include "margay/wire/control.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // The run that was named, or the newest one that is live. Errors: kNotFound; the sentence names the newest
 // archive in the working directory.
@@ -27,4 +27,4 @@ int say_error(const Error& error);
 // taken twice. Errors: kNotFound (no such run), kUnavailable (no answer, or what the daemon says is wrong).
 Result<wire::ControlReply> ask(const Where& where, const wire::ControlRequest& request, DurationNs patience);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

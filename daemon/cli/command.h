@@ -16,7 +16,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 // Tells `command` its page of help, flags and arguments. What comes back does what was asked for, once they
 // are parsed, and is called once at most: the exit code of `margay`.
@@ -43,4 +43,4 @@ Declare declare(void (*add)(CLI::App&, Request&), int (*run)(const Request&)) {
 // All of them, in the order of the help; a program has its own.
 std::vector<Command> commands();
 
-}  // namespace margay::app
+}  // namespace margay::daemon

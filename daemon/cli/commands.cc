@@ -1,7 +1,7 @@
 // What the program margay has of the commands, and knows of the others.
 #include "command.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 #define COMMAND(name, about) Declare declare_##name();
 #include "commands.def"
@@ -15,4 +15,4 @@ std::vector<Command> commands() {
   };
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

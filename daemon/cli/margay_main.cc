@@ -16,7 +16,7 @@
 namespace {
 
 // The page of `margay --help`: a line for each command, whose own page has the rest.
-std::string about(const std::vector<margay::app::Command>& commands) {
+std::string about(const std::vector<margay::daemon::Command>& commands) {
   std::string page =
       R"(Margay watches a parallel job while it runs: it names the job's phases, shows when and where the job
 is disturbed, and names the likely cause.
@@ -26,7 +26,7 @@ is disturbed, and names the likely cause.
 
 Commands:
 )";
-  for (const margay::app::Command& c : commands) {
+  for (const margay::daemon::Command& c : commands) {
     std::string line = "  " + c.name;
     line.resize(14, ' ');
     page += line + c.about + "\n";
@@ -37,7 +37,7 @@ Commands:
 
 // Another program in this one's place. Comes back only where that fails.
 int become(const std::string& program, char** argv) {
-  const auto path = margay::app::find_helper(program);
+  const auto path = margay::process::find_helper(program);
   if (!path) {
     std::fprintf(stderr,
                  "margay: '%s' needs the program %s: %s. config/try builds it after the first look; else "
@@ -74,15 +74,15 @@ int complain(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
-  const std::vector<margay::app::Command> commands = margay::app::commands();
-  for (const margay::app::Command& c : commands)
+  const std::vector<margay::daemon::Command> commands = margay::daemon::commands();
+  for (const margay::daemon::Command& c : commands)
     if (argc > 1 && !c.declare && c.name == argv[1]) return become(c.program, argv);
   CLI::App app{about(commands), "margay"};
-  margay::terminal::use_help_page(app);
+  margay::text::use_help_page(app);
   app.require_subcommand(1);
   app.set_version_flag("--version", MARGAY_VERSION, "the version");
   std::vector<std::function<int()>> runs;
-  for (const margay::app::Command& c : commands) {
+  for (const margay::daemon::Command& c : commands) {
     CLI::App* const command = app.add_subcommand(c.name);
     runs.push_back(c.declare ? c.declare(*command) : nullptr);
     command->group("");  // the page has them

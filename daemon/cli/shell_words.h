@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace margay::app {
+namespace margay::daemon {
 
 // `text` as one word of a POSIX shell, whatever bytes it has (but 0): nothing in it is expanded or run.
 inline std::string shell_word(const std::string& text) {
@@ -16,4 +16,4 @@ inline std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -1,7 +1,7 @@
 // What the program margay-watch has of the commands.
 #include "command.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 #define WATCH_COMMAND(name, about) Declare declare_##name();
 #include "commands.def"
@@ -13,4 +13,4 @@ std::vector<Command> commands() {
   };
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include "ask_daemon.h"
 #include "margay/transport/local_user.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // --trust-user NAME: the runs of another user of this machine.
 inline void add_trust_user(CLI::App& app) {
@@ -38,4 +38,4 @@ inline void add_where(CLI::App& app, Where& where) {
   add_connect(app, where);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

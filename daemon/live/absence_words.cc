@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 std::string date(TimeNs t) {
@@ -21,4 +21,4 @@ std::string absence_sentence(TimeNs from, TimeNs to) {
          " s): the daemon was not running, or was stopped, or its clock stepped";
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -2,7 +2,7 @@
 
 #include "margay/live/absence_words.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 void Absences::add(SliceIndex first, SliceIndex last) {
   const TimeNs from = slice_begin(first, slice_), to = slice_end(last, slice_);
@@ -26,4 +26,4 @@ void Absences::set(observe::Values& values) const {
   if (last_) values.explain(Id::absences, absence_sentence(last_->first, last_->second));
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

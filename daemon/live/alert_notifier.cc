@@ -2,7 +2,7 @@
 
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 sinks::Dispatcher::Options dispatcher_options(const Options& options, const store::RunMeta& run) {
@@ -58,7 +58,7 @@ void AlertNotifier::take_handling(const store::Resume& resume) {
     if (b.name != alert::kHandlingBlob) continue;
     auto handling = alert::Handling::decode_untrusted(b.bytes);
     if (handling) {
-      desk_ = alert::Desk(std::move(*handling));
+      policy_ = alert::NotificationPolicy(std::move(*handling));
       continue;
     }
     log::warning("alerts: " + handling.error().message);
@@ -99,7 +99,7 @@ bool AlertNotifier::take(std::vector<alert::Alert>& alerts, const How& how, Find
       // Said by a daemon before. Whether every sink has had it is not known here.
       if (const auto then = how.said->find(key); then != how.said->end()) a = then->second;
     }
-    if (!(how.anew && known) && desk_.take(a, known, clock_.realtime())) deliver(a, known, how.past);
+    if (!(how.anew && known) && policy_.take(a, known, clock_.realtime())) deliver(a, known, how.past);
   }
   note_handling(findings);
   return raised;
@@ -113,27 +113,27 @@ void AlertNotifier::deliver(const alert::Alert& a, bool known, bool past) {
 }
 
 void AlertNotifier::settle(Findings& findings) {
-  for (const alert::Alert& a : desk_.due(clock_.realtime())) deliver(a, false, false);
+  for (const alert::Alert& a : policy_.due(clock_.realtime())) deliver(a, false, false);
   note_handling(findings);
 }
 
 // It goes into the cut that has the alerts which it is about.
 void AlertNotifier::note_handling(Findings& findings) {
-  if (handling_noted_ == desk_.version() || !handling_trouble_.empty()) return;
-  handling_noted_ = desk_.version();
-  findings.handling = Findings::Handling{handling_noted_, desk_.handling().encode()};
+  if (handling_noted_ == policy_.version() || !handling_trouble_.empty()) return;
+  handling_noted_ = policy_.version();
+  findings.handling = Findings::Handling{handling_noted_, policy_.handling().encode()};
 }
 
 void AlertNotifier::set(observe::Values& v) const {
   using observe::Id;
   v.set(Id::alerts_raised, raised());
   v.set(Id::alerts_updated, updates_said_);
-  v.set(Id::alerts_held_by_silence, desk_.held_by_silence());
-  v.set(Id::alerts_held_by_ack, desk_.held_by_ack());
-  v.set(Id::silences_active, desk_.active_silences(clock_.realtime()));
+  v.set(Id::alerts_held_by_silence, policy_.held_by_silence());
+  v.set(Id::alerts_held_by_ack, policy_.held_by_ack());
+  v.set(Id::silences_active, policy_.active_silences(clock_.realtime()));
   v.set(Id::alerts_not_written, file_ ? file_->failed() : 0);
-  const sinks::Dispatcher::Standing sent =
-      dispatcher_ ? dispatcher_->standing() : sinks::Dispatcher::Standing();
+  const sinks::Dispatcher::DeliveryStatus sent =
+      dispatcher_ ? dispatcher_->delivery() : sinks::Dispatcher::DeliveryStatus();
   v.set(Id::alerts_sent, sent.sent);
   v.set(Id::alerts_waiting, sent.waiting);
   v.set(Id::alerts_send_errors, sent.failed);
@@ -142,4 +142,4 @@ void AlertNotifier::set(observe::Values& v) const {
   v.explain(Id::alerts_not_sent, sent.lost);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -4,7 +4,7 @@
 
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr DurationNs kSaid = seconds(60);
@@ -48,4 +48,4 @@ void AnalysisFailures::set(observe::Values& v) const {
   v.explain(Id::analysis_failures, failures_ == 0 ? std::string() : last_);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 
 #include "margay/transport/client_connection.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // For questions, each round. Those who only ask to keep it busy are read as quickly as they can send.
@@ -107,4 +107,4 @@ void AnalysisLoop::receive() {
   if (remote_.control) take_some(*remote_.control, true);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

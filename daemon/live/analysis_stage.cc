@@ -7,7 +7,7 @@
 #include "margay/serve/control.h"
 #include "margay/wire/columns.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // Where nothing comes: for what is a matter of time only.
@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kNewsWait(50);
 
 ViewService::Options view_options(const Options& o, Exchange& exchange) {
   ViewService::Options out;
-  out.answered = [&exchange] { exchange.for_analysis.ring(); };
+  out.answered = [&exchange] { exchange.for_analysis.notify(); };
   out.maker.memory_bytes = o.view_memory_bytes;
   out.maker.live = true;
   if (!o.levels.empty()) out.maker.unsettled = o.levels[0] * o.amendable_slices;
@@ -94,9 +94,9 @@ void AnalysisStage::take_slices() {
 }
 
 void AnalysisStage::take(const ClosedSlice& message) {
-  if (message.standing) {
-    --exchange_.standings;
-    health_.take(message.standing);
+  if (message.status) {
+    --exchange_.statuses;
+    health_.take(message.status);
   }
   pace_.news();
   const bool raised = analysis_.take(message);
@@ -129,7 +129,7 @@ void AnalysisStage::step() {
 void AnalysisStage::push_findings() {
   if (exchange_.findings.try_push(std::move(findings_))) {
     findings_ = {};
-    exchange_.for_ingest.ring();
+    exchange_.for_ingest.notify();
   }
 }
 
@@ -159,7 +159,7 @@ void AnalysisStage::set(observe::Values& v) const {
   failures_.set(v);
   notifier_->set(v);
   v.set(Id::reports_published, pace_.sequence());
-  const ViewStanding s = views_.standing();
+  const ViewServiceStatus s = views_.status();
   v.set(Id::views_answered, s.answered);
   v.set(Id::views_refused, s.refused);
   v.set(Id::views_superseded, s.superseded);
@@ -174,7 +174,7 @@ void AnalysisStage::set(observe::Values& v) const {
 wire::Report AnalysisStage::report(bool final) {
   health_.look(over(), [this](observe::Values& v) { set(v); });
   ReportInput in = analysis_.analyst().input();
-  in.standing = health_.standing();
+  in.status = health_.status();
   in.now_wall = clock_.realtime();
   in.now_trace = clock_.monotonic() + run_.wall_offset;
   in.sequence = pace_.sequence();
@@ -183,7 +183,7 @@ wire::Report AnalysisStage::report(bool final) {
   in.verdict = &health_.verdict();
   wire::Report report = build_report(in);
   for (wire::Alert& a : *report.mutable_alerts()) {
-    const alert::HandledAlert handled = notifier_->desk().handled(a.id(), in.now_wall);
+    const alert::HandledAlert handled = notifier_->policy().handled(a.id(), in.now_wall);
     if (handled.any()) *a.mutable_handled() = alert::to_wire(handled);
   }
   return report;
@@ -255,7 +255,7 @@ void AnalysisStage::ask_for_end(const FinishRequest& request) {
   end_ = request;
   const std::lock_guard lock(exchange_.mutex);
   exchange_.finish = end_;
-  exchange_.for_ingest.ring();
+  exchange_.for_ingest.notify();
 }
 
 // The last cut is on its way; the answer waits for it.
@@ -273,9 +273,8 @@ void AnalysisStage::answer_end() {
       reply.set_error(trouble);
     }
     const Analyst& analyst = analysis_.analyst();
-    reply.set_summary_json(
-        build_summary({end_->exit_code, run_.begin, analyst.end(), analyst.topology(), health_.standing(),
-                       analyst.levels(), notifier_->raised(), trouble}));
+    reply.set_summary_json(build_summary({end_->exit_code, run_.begin, analyst.end(), analyst.topology(),
+                                          health_.status(), analyst.levels(), notifier_->raised(), trouble}));
     *reply.mutable_report() = report(true);
     ports_.reply(end_client_, reply);
     end_client_.from.clear();
@@ -284,9 +283,9 @@ void AnalysisStage::answer_end() {
 }
 
 void AnalysisStage::watch_owner() {
-  const Standing* standing = health_.standing();
-  if (!owner_.left_alone(standing == nullptr || standing->live == 0, clock_.monotonic())) return;
+  const RunStatus* status = health_.status();
+  if (!owner_.left_alone(status == nullptr || status->live == 0, clock_.monotonic())) return;
   ask_for_end({});
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

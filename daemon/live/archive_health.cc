@@ -5,7 +5,7 @@
 
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 std::string time_of_day(TimeNs wall) {
@@ -74,4 +74,4 @@ void ArchiveHealth::set(TimeNs now, observe::Values& v) const {
               "the archive cannot be written since " + time_of_day(trouble_since_) + " (" + trouble_ + ")");
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,13 +5,13 @@
 #include "margay/live/durability.h"
 #include "margay/live/retention_words.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 ArchiveWriter::ArchiveWriter(const Options& options, store::Archive& archive, const Clock& clock)
     : archive_(archive),
       clock_(clock),
-      keeper_(archive, keeper_options(options), clock),
-      joiner_(archive, store::Joiner::amendable(options.levels, options.amendable_slices)),
+      retention_(archive, retention_options(options), clock),
+      compactor_(archive, store::SliceCompactor::amendable(options.levels, options.amendable_slices)),
       quarantine_(archive.path()),
       disk_(archive.path()) {}
 
@@ -19,9 +19,9 @@ Status ArchiveWriter::write(const store::Cut& cut, bool sync) {
   // What says how much is on the disk is itself there first.
   const auto notes = [](const store::Blob& b) { return b.name == Durability::kBlob; };
   const Status status = archive_.commit(cut, sync || std::any_of(cut.state.begin(), cut.state.end(), notes));
-  if (status) keeper_.after_commit(cut);
+  if (status) retention_.after_commit(cut);
   // What cannot be joined stays as it is: an error here is met by the next commit, and told there.
-  if (status) static_cast<void>(joiner_.after_commit(cut));
+  if (status) static_cast<void>(compactor_.after_commit(cut));
   quarantine_.write();
   disk_.refresh(clock_.monotonic(), [this] {
     const auto use = archive_.disk_use();
@@ -30,4 +30,4 @@ Status ArchiveWriter::write(const store::Cut& cut, bool sync) {
   return status;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,7 +5,7 @@
 #include "cut_records.h"
 #include "margay/settings/memory_budget.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 CutBuilder::CutBuilder(const Options& options, IngestModel& model, const store::Resume& resume)
     : options_(options),
@@ -130,4 +130,4 @@ void CutBuilder::set(observe::Values& v) const {
   absences_.set(v);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -4,7 +4,7 @@
 
 #include "margay/base/last_state.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s) {
   store::LeafState r;
@@ -98,4 +98,4 @@ ingest::Source from_record(const store::SourceRecord& r, const model::StateTable
   return s;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 #include "margay/slicer/slicer.h"
 #include "margay/store/records.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // The stack as the archive keeps it: what the leaf does when nothing is open, then the open states.
 store::LeafState to_record(LeafIndex leaf, const slicer::LeafState& s);
@@ -25,4 +25,4 @@ store::StreamRecord to_record(SourceId source, std::uint32_t stream, std::uint32
                               const ingest::Account& a);
 ingest::Account from_record(const store::StreamRecord& r);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

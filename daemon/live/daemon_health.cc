@@ -4,7 +4,7 @@
 
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 using observe::Id;
 
@@ -16,19 +16,19 @@ DaemonHealth::DaemonHealth(const Options& options, const Exchange& exchange, con
     : options_(options),
       exchange_(exchange),
       clock_(clock),
-      standing_at_(clock.monotonic()),
+      status_at_(clock.monotonic()),
       started_(clock.monotonic()),
       started_wall_(clock.realtime()) {}
 
-void DaemonHealth::take(std::shared_ptr<const Standing> standing) {
-  standing_at_ = clock_.monotonic();
-  if (!standing_) watch_.begin(standing->values, standing_at_);
-  standing_ = std::move(standing);
+void DaemonHealth::take(std::shared_ptr<const RunStatus> status) {
+  status_at_ = clock_.monotonic();
+  if (!status_) watch_.begin(status->values, status_at_);
+  status_ = std::move(status);
 }
 
 void DaemonHealth::look(bool over, const std::function<void(observe::Values&)>& set) {
   const TimeNs now = clock_.monotonic();
-  if (standing_) values_.merge(standing_->values);
+  if (status_) values_.merge(status_->values);
   set_ingest(over, now);
   set_process(now);
   set(values_);
@@ -39,7 +39,7 @@ void DaemonHealth::look(bool over, const std::function<void(observe::Values&)>& 
 }
 
 void DaemonHealth::set_ingest(bool over, TimeNs now) {
-  values_.set(Id::standing_age_ms, milliseconds_since(standing_at_, now));
+  values_.set(Id::standing_age_ms, milliseconds_since(status_at_, now));
   values_.set(Id::slices_queued, exchange_.slices.size());
   values_.set(Id::findings_queued, exchange_.findings.size());
   const bool stalled = !ingest_pulse_.alive(exchange_.beats.ingest, now);
@@ -67,4 +67,4 @@ void DaemonHealth::set_process(TimeNs now) {
   values_.set(Id::http_unavailable, !options_.http_listen.empty() && !exchange_.http);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <utility>
 
-namespace margay::app {
+namespace margay::daemon {
 
 // "COUNT BOOT": losses so far, and the boot on which something is outstanding, if anything is.
 Durability::Durability(bool sync, std::string boot, const store::Resume& resume)
@@ -51,4 +51,4 @@ std::string this_boot() {
   return id;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,7 +5,7 @@
 #include "margay/log/log.h"
 #include "margay/wire/columns.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // For an answer to wait for the archive.
@@ -20,10 +20,10 @@ bool HandlingAnswers::ask(const HandlingRequest& request, const Client& client, 
     reply.set_error(why);
     return true;
   };
-  alert::Desk& desk = notifier_.desk();
+  alert::NotificationPolicy& policy = notifier_.policy();
   const std::string& trouble = notifier_.handling_trouble();
   if (request.kind == HandlingRequest::Kind::kList) {
-    reply.set_handling(desk.handling().encode());
+    reply.set_handling(policy.handling().encode());
     return trouble.empty() || refuse(trouble);
   }
   const auto same = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& q) {
@@ -35,10 +35,10 @@ bool HandlingAnswers::ask(const HandlingRequest& request, const Client& client, 
   }
   if (!trouble.empty()) return refuse(trouble);
   if (over) return refuse("this run is over: none of its alerts fires any more");
-  const auto said = perform(request, desk, clock_.realtime());
+  const auto said = perform(request, policy, clock_.realtime());
   if (!said) return refuse(said.error().message);
   log::info("alerts: " + *said + (request.by.empty() ? "" : " (" + request.by + ")"));
-  asked_.push_back({request.token, client, *said, desk.version(), clock_.monotonic()});
+  asked_.push_back({request.token, client, *said, policy.version(), clock_.monotonic()});
   if (asked_.size() > kMostAsked) asked_.pop_front();
   return false;
 }
@@ -56,4 +56,4 @@ void HandlingAnswers::settle(std::uint64_t archived, const Reply& reply) {
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

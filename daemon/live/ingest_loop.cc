@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // Where nothing comes: for what is a matter of time only.
@@ -143,4 +143,4 @@ void IngestLoop::take(const transport::Socket::Frame& frame, char way) {
   stage_->receive(frame.body, way + frame.from, owner, frame.address);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,7 +5,7 @@
 #include "cut_records.h"
 #include "margay/slicer/rounding.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // Of what a cut may hold: the rest is for closed slices (kMostPendingColumnBytes).
@@ -149,4 +149,4 @@ void IngestModel::restore_sources(const store::Resume& resume, TimeNs now) {
                  std::move(keepers));
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

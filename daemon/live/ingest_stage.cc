@@ -7,9 +7,9 @@
 #include "margay/log/log.h"
 #include "margay/settings/memory_budget.h"
 #include "margay/slicer/rounding.h"
-#include "standing.h"
+#include "run_status.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::size_t kLittle = 256 << 10;  // bytes of messages
@@ -51,14 +51,14 @@ IngestStage::IngestStage(const Options& options, store::Archive& archive, const 
       health_(archive.path(), clock.monotonic()),
       writer_(options, archive, clock),
       cuts_(options, *model_, resume),
-      feed_(*model_, exchange, [this](TimeNs now) { return standing(now); }),
+      feed_(*model_, exchange, [this](TimeNs now) { return status(now); }),
       closer_(*model_, cuts_, feed_),
       source_log_(options, model_->ingest),
       retention_log_(options) {
   store::CommitQueueOptions queue;
   queue.sync = options.sync;
   queue.stepped = ports_.stepped;
-  queue.wake = [&exchange] { exchange.for_ingest.ring(); };
+  queue.wake = [&exchange] { exchange.for_ingest.notify(); };
   commits_ = std::make_unique<store::CommitQueue>(
       [this](const store::Cut& cut, bool sync) { return writer_.write(cut, sync); }, queue);
   if (options.raw_events) model_->ingest.keep_raw(fresh_raw_bytes(options));
@@ -143,7 +143,7 @@ DurationNs IngestStage::between_commits() const {
 // One consistent cut: cells, open states, counters and how far each stream is, all of the same moment.
 void IngestStage::commit(Last last) {
   closer_.note_amended();
-  cuts_.collect_changes(writer_.keeper().full());
+  cuts_.collect_changes(writer_.retention().full());
   if (!commits_->has_room()) return;  // the disk is busy: a later cut holds all this as well
   store::Cut cut = cuts_.make(clock_.realtime());
   feed_.journal().put_into(cut);
@@ -180,14 +180,14 @@ void IngestStage::poll_commits() {
   commits_->poll_results(results);
   const TimeNs now = clock_.monotonic(), wall = now + run_.wall_offset;
   for (const auto& r : results) health_.take(r, now, wall);
-  retention_log_.look(writer_.keeper().report());
+  retention_log_.look(writer_.retention().report());
   const std::uint64_t committed = commits_->last_committed();
   health_.look(cuts_.last_sent() - std::min(cuts_.last_sent(), committed), now, wall);
   const auto confirmed = cuts_.committed(committed);
   if (!confirmed) return;
   if (confirmed->handling) {
     exchange_.handling_archived = *confirmed->handling;
-    exchange_.for_analysis.ring();
+    exchange_.for_analysis.notify();
   }
   if (confirmed->unwatched) model_->ingest.unwatched_committed(*confirmed->unwatched);
   if (confirmed->acks) model_->ingest.committed(*confirmed->acks);
@@ -256,12 +256,12 @@ void IngestStage::close_archive(TimeNs now) {
 }
 
 void IngestStage::tell_finished() {
-  if (!exchange_.finished.exchange(true)) exchange_.for_analysis.ring();
+  if (!exchange_.finished.exchange(true)) exchange_.for_analysis.notify();
 }
 
-std::shared_ptr<const Standing> IngestStage::standing(TimeNs now) {
+std::shared_ptr<const RunStatus> IngestStage::status(TimeNs now) {
   using observe::Id;
-  auto s = std::make_shared<Standing>();
+  auto s = std::make_shared<RunStatus>();
   observe::Values& v = s->values;
   set_sources(*model_, now, *s);
   set_messages(model_->ingest, v);
@@ -270,7 +270,7 @@ std::shared_ptr<const Standing> IngestStage::standing(TimeNs now) {
   v.set(Id::acknowledged_unsynced, options_.sync ? 0 : 1);
   v.set(Id::power_losses, durability_.losses());
   v.set(Id::slices_held, model_->slicer.held());
-  const store::KeeperReport kept = writer_.keeper().report();
+  const store::RetentionReport kept = writer_.retention().report();
   s->retention = retention_sentence(kept, options_);
   v.set(Id::raw_retired_bytes, kept.raw_bytes_dropped);
   v.set(Id::reports_retired_bytes, kept.reports_bytes_dropped);
@@ -285,4 +285,4 @@ std::shared_ptr<const Standing> IngestStage::standing(TimeNs now) {
   return s;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include "margay/analysis/phase_memory.h"
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // Not for each slice: where memory is short every one fails, and looking back costs.
@@ -118,7 +118,7 @@ void LiveAnalysis::make_anew(const ClosedSlice& failed) {
   if (!resume)
     return log::error("analysis: it goes on as it is, for the archive cannot be read: " +
                       resume.error().message);
-  const auto back = app::look_back(archive_, *resume);
+  const auto back = daemon::look_back(archive_, *resume);
   if (!back)
     return log::error("analysis: it goes on as it is, for the archive cannot be read: " +
                       back.error().message);
@@ -142,4 +142,4 @@ void LiveAnalysis::make_anew(const ClosedSlice& failed) {
   static_cast<void>(analyst_->take(known));
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -10,7 +10,7 @@
 #include "margay/process/child.h"
 #include "margay/process/installation.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 constexpr DurationNs kFirstPause = milliseconds(500), kLongestPause = seconds(60);
 constexpr DurationNs kHandOver = seconds(15);
@@ -18,7 +18,7 @@ constexpr DurationNs kHandOver = seconds(15);
 
 LttngKeeper::LttngKeeper(const Options& options, const Clock& clock) : clock_(clock), pause_(kFirstPause) {
   if (options.lttng.sessions.empty()) return;
-  const auto parts = find_installation();
+  const auto parts = process::find_installation();
   if (!parts || parts->lttng.empty()) {
     log::error("lttng.sessions: " +
                (parts ? std::string("margay-lttng is not installed (it is built where "
@@ -43,17 +43,17 @@ void LttngKeeper::tick() {
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) != pid_) return;
     pid_ = -1;
-    log::error("margay-lttng ended unexpectedly (" + std::to_string(exit_code_of(status)) +
+    log::error("margay-lttng ended unexpectedly (" + std::to_string(process::exit_code_of(status)) +
                "); it is started again");
     due_ = now + pause_;
     pause_ = std::min(pause_ * 2, kLongestPause);
   }
   if (now < due_) return;
-  ChildOptions child;
+  process::ChildOptions child;
   child.arguments = arguments_;
   child.null_input = true;
   child.own_session = true;
-  auto pid = spawn(child);
+  auto pid = process::spawn(child);
   if (pid) {
     pid_ = *pid;
     return;
@@ -64,9 +64,9 @@ void LttngKeeper::tick() {
 }
 
 void LttngKeeper::stop() {
-  if (pid_ > 0) end_child(pid_, DurationNs(0), kHandOver);
+  if (pid_ > 0) process::end_child(pid_, DurationNs(0), kHandOver);
   pid_ = -1;
   arguments_.clear();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

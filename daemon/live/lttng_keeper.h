@@ -12,7 +12,7 @@
 #include "margay/base/time.h"
 #include "margay/settings/options.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class LttngKeeper {
  public:
@@ -31,4 +31,4 @@ class LttngKeeper {
   DurationNs pause_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -70,10 +70,10 @@ yourself:
 
 SIGTERM stops it; started again with the same --run and --archive it continues where it stopped.)page";
 
-margay::app::Flags flags_of(margay::app::Options& options, margay::app::CommonFlags& common,
-                            std::int64_t& owner_pid, std::int64_t& restarts) {
-  using margay::app::count_flag, margay::app::text_flag;
-  margay::app::Flags flags = margay::app::common_flags(common);
+margay::daemon::Flags flags_of(margay::daemon::Options& options, margay::daemon::CommonFlags& common,
+                               std::int64_t& owner_pid, std::int64_t& restarts) {
+  using margay::daemon::count_flag, margay::daemon::text_flag;
+  margay::daemon::Flags flags = margay::daemon::common_flags(common);
   flags.insert(flags.begin(),
                text_flag("--run", "NAME", "name of the run: letters, digits, '-', '_'", options.run));
   flags.front().required = true;
@@ -97,23 +97,23 @@ sigset_t take_signals() {
 }
 
 // `options` as the command line and the files that it names say. False: help or the version was shown.
-margay::Result<bool> read_options(int argc, char** argv, margay::app::Options& options) {
-  margay::app::CommonFlags common;
+margay::Result<bool> read_options(int argc, char** argv, margay::daemon::Options& options) {
+  margay::daemon::CommonFlags common;
   std::int64_t owner_pid = 0, restarts = 0;
-  const margay::app::Flags flags = flags_of(options, common, owner_pid, restarts);
-  const auto asked = margay::app::parse_flags(flags, argc, argv);
+  const margay::daemon::Flags flags = flags_of(options, common, owner_pid, restarts);
+  const auto asked = margay::daemon::parse_flags(flags, argc, argv);
   if (!asked) return tl::unexpected(asked.error());
-  if (*asked == margay::app::Asked::kHelp)
-    std::fputs(margay::app::flags_help("margayd", kAbout, flags).c_str(), stdout);
-  if (*asked == margay::app::Asked::kVersion) std::puts(MARGAY_VERSION);
-  if (*asked == margay::app::Asked::kHelp || *asked == margay::app::Asked::kVersion) return false;
+  if (*asked == margay::daemon::Asked::kHelp)
+    std::fputs(margay::daemon::flags_help("margayd", kAbout, flags).c_str(), stdout);
+  if (*asked == margay::daemon::Asked::kVersion) std::puts(MARGAY_VERSION);
+  if (*asked == margay::daemon::Asked::kHelp || *asked == margay::daemon::Asked::kVersion) return false;
   options.owner_pid = static_cast<int>(owner_pid);
   options.restarts = static_cast<std::uint32_t>(restarts);
-  if (auto ok = margay::app::apply_flags(common, options); !ok) return tl::unexpected(ok.error());
+  if (auto ok = margay::daemon::apply_flags(common, options); !ok) return tl::unexpected(ok.error());
   return true;
 }
 
-void start_log(const margay::app::Options& options) {
+void start_log(const margay::daemon::Options& options) {
   margay::log::Options log_options;
   log_options.program = "margayd";
   log_options.level = options.log_level;
@@ -122,7 +122,7 @@ void start_log(const margay::app::Options& options) {
 }
 
 // The run's directory, and what the options leave open.
-margay::Status take_run_directory(margay::app::Options& options) {
+margay::Status take_run_directory(margay::daemon::Options& options) {
   if (options.owner_pid <= 0) margay::transport::clear_stale_runs();
   // One with an owner comes into the directory that the owner has claimed, and holds it with them.
   auto directory = options.owner_pid > 0 ? margay::transport::open_run_directory(options.run)
@@ -134,13 +134,14 @@ margay::Status take_run_directory(margay::app::Options& options) {
 }
 
 // Until the pipeline has ended, by itself or by a signal.
-void watch(margay::app::Pipeline& pipeline, const margay::app::Options& options, const sigset_t& signals) {
+void watch(margay::daemon::Pipeline& pipeline, const margay::daemon::Options& options,
+           const sigset_t& signals) {
   const margay::SystemClock clock;
   margay::observe::Service service(pipeline.beats());
   service.ready();
   for (const std::string& line : pipeline.listening()) margay::log::info(line);
   MemoryReturn memory;
-  margay::app::LttngKeeper lttng(options, clock);
+  margay::daemon::LttngKeeper lttng(options, clock);
   const timespec tick{0, 100'000'000};
   while (!pipeline.stopped()) {
     siginfo_t info;
@@ -163,7 +164,7 @@ void watch(margay::app::Pipeline& pipeline, const margay::app::Options& options,
 }
 
 // `margay run` was killed: what it would have done at the end is left to us.
-void stand_in_for_owner(const margay::app::Options& options) {
+void stand_in_for_owner(const margay::daemon::Options& options) {
   if (options.owner_pid <= 0 || kill(options.owner_pid, 0) == 0 || errno != ESRCH) return;
   std::error_code ec;
   std::filesystem::copy_file(options.directory.path + "/log", options.archive + "/log",
@@ -173,7 +174,7 @@ void stand_in_for_owner(const margay::app::Options& options) {
 
 int run(int argc, char** argv) {
   bound_allocator();
-  margay::app::Options options;
+  margay::daemon::Options options;
   const auto goes_on = read_options(argc, argv, options);
   if (!goes_on) {
     std::fprintf(stderr, "margayd: %s\n", goes_on.error().message.c_str());
@@ -185,11 +186,11 @@ int run(int argc, char** argv) {
     margay::log::error(ok.error().message);
     return 1;
   }
-  if (const auto limit = margay::observe::raise_descriptor_limit(margay::app::descriptors_wanted(options));
+  if (const auto limit = margay::observe::raise_descriptor_limit(margay::daemon::descriptors_wanted(options));
       limit.too_low)
     margay::log::warning(limit.too_low->message);
   const sigset_t signals = take_signals();
-  auto pipeline = margay::app::Pipeline::start(options);
+  auto pipeline = margay::daemon::Pipeline::start(options);
   if (!pipeline) {
     margay::log::error(pipeline.error().message);
     // What no restart can mend ends like a wrong option does (the systemd unit does not try again).

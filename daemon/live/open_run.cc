@@ -14,7 +14,7 @@
 #include "margay/settings/memory_budget.h"
 #include "margay/settings/units.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 std::string host_name() {
@@ -140,4 +140,4 @@ Result<OpenRun> open_run(Options& o, const Clock& clock, const std::string& boot
   return run;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

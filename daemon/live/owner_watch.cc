@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr DurationNs kPatience = seconds(5);
@@ -19,4 +19,4 @@ bool OwnerWatch::left_alone(bool idle, TimeNs now) {
   return idle && now - gone_ >= kPatience;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 #include "margay/settings/memory_budget.h"
 #include "margay/trace/raw_block.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::size_t kMostPendingColumns = 4096;
@@ -104,4 +104,4 @@ void PendingRaw::put(ingest::AcceptedBatch&& b, std::size_t in_cuts, bool full) 
   blocks_.push_back(std::move(block));
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -4,7 +4,7 @@
 
 #include "margay/analysis/phase_memory.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 PhaseFindings::PhaseFindings(const Options& options, const detect::Levels& levels) {
   for (std::size_t i = 0; i < levels.count(); ++i) {
@@ -34,4 +34,4 @@ void PhaseFindings::again() {
   for (PhaseRecords& p : records_) p.again();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

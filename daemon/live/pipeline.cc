@@ -12,7 +12,7 @@
 #include "margay/settings/memory_budget.h"
 #include "margay/transport/client_connection.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // Handshakes from the network that the authenticator can tell apart at one time.
@@ -174,4 +174,4 @@ Pipeline::~Pipeline() {
   if (door_) door_->stands_behind({});
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

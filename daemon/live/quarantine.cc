@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace margay::app {
+namespace margay::daemon {
 
 std::string Quarantine::keep(std::string_view message) {
   const std::lock_guard lock(mutex_);
@@ -37,4 +37,4 @@ void Quarantine::write() {
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -3,9 +3,9 @@
 #include "margay/live/retention_words.h"
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
-void RetentionLog::look(const store::KeeperReport& report) {
+void RetentionLog::look(const store::RetentionReport& report) {
   if (times_ == 0 && report.times != 0)
     log::info(options_.archive + ": " + retention_cause(report, options_) +
               "; old data is deleted from now on");
@@ -20,4 +20,4 @@ void RetentionLog::look(const store::KeeperReport& report) {
   full_ = report.full;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

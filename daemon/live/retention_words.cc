@@ -5,7 +5,7 @@
 
 #include "margay/settings/units.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // Two figures at most: "42 s", "12 min", "3 h", "5 d".
@@ -17,7 +17,7 @@ std::string about(DurationNs d) {
   return std::to_string(s / 86'400) + " d";
 }
 
-std::string bound(const store::KeeperReport& r, const Options& o) {
+std::string bound(const store::RetentionReport& r, const Options& o) {
   if (r.for_free_space) return "store.keep_free is " + to_text(config::SizeBytes(o.disk_keep_free_bytes));
   return "limits.disk is " + to_text(config::SizeBytes(o.disk_budget_bytes));
 }
@@ -27,8 +27,8 @@ std::string age(const char* key, const std::optional<DurationNs>& age) {
 
 }  // namespace
 
-store::KeeperOptions keeper_options(const Options& o) {
-  store::KeeperOptions k;
+store::RetentionOptions retention_options(const Options& o) {
+  store::RetentionOptions k;
   k.rules = {o.disk_budget_bytes, o.disk_keep_free_bytes};
   k.levels = o.levels;
   k.ages = o.keep;
@@ -36,14 +36,14 @@ store::KeeperOptions keeper_options(const Options& o) {
   return k;
 }
 
-std::string retention_cause(const store::KeeperReport& r, const Options& o) {
+std::string retention_cause(const store::RetentionReport& r, const Options& o) {
   if (r.raw_for_age || r.reports_for_age || r.slices_for_age)
     return "its oldest data has reached its age limit (store.keep_raw, keep_reports, keep_levels)";
   if (r.for_free_space) return "its file system has little free space (" + bound(r, o) + ")";
   return "it is near its size limit (" + bound(r, o) + ")";
 }
 
-std::string retention_sentence(const store::KeeperReport& r, const Options& o) {
+std::string retention_sentence(const store::RetentionReport& r, const Options& o) {
   if (r.full)
     return "is full, and raw events are not archived: nothing more may be deleted (" + bound(r, o) + ")";
   if (r.times == 0 && r.error.empty()) return {};
@@ -69,4 +69,4 @@ std::string retention_sentence(const store::KeeperReport& r, const Options& o) {
   return s;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Kind = store::JournalEntry::Kind;
@@ -100,4 +100,4 @@ void ShownJournal::submitted(SliceIndex oldest) {
   for (auto& [slice, shown] : shown_) shown.column.reset();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

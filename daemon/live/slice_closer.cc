@@ -6,7 +6,7 @@
 #include "margay/live/absence_words.h"
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::size_t kNearlyIdle = 512 - 4;  // room in the queue to the analysis, which takes 512
@@ -170,4 +170,4 @@ void SliceCloser::keep(const model::SliceColumn& column) {
   for (auto& c : coarse) cuts_.put(std::make_shared<model::SliceColumn>(std::move(c)));
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

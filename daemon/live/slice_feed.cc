@@ -5,19 +5,19 @@
 #include "margay/analysis/detector_settings.h"
 #include "margay/settings/memory_budget.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
-constexpr DurationNs kStandingPeriod = milliseconds(100);
+constexpr DurationNs kStatusPeriod = milliseconds(100);
 // How things stand is told at least so often, also when no slice closes.
-constexpr DurationNs kStandingAlone = milliseconds(900);
+constexpr DurationNs kStatusAlone = milliseconds(900);
 // In the queue: each has the account of every source.
-constexpr int kMostStandings = 4;
+constexpr int kMostStatuses = 4;
 
 }  // namespace
 
-SliceFeed::SliceFeed(const IngestModel& model, Exchange& exchange, AskStanding standing)
-    : model_(model), exchange_(exchange), standing_(std::move(standing)) {}
+SliceFeed::SliceFeed(const IngestModel& model, Exchange& exchange, AskStatus status)
+    : model_(model), exchange_(exchange), status_(std::move(status)) {}
 
 void SliceFeed::restore(const store::Resume& resume, const LookBack& back,
                         const std::map<SliceIndex, std::uint64_t>& unchanged) {
@@ -49,7 +49,7 @@ void SliceFeed::show(std::shared_ptr<const model::SliceColumn> column, bool amen
 }
 
 void SliceFeed::tick(TimeNs now) {
-  if (now >= next_standing_ + kStandingAlone && exchange_.standings < kMostStandings)
+  if (now >= next_status_ + kStatusAlone && exchange_.statuses < kMostStatuses)
     static_cast<void>(push({}, now));
 }
 
@@ -65,19 +65,19 @@ bool SliceFeed::push(ClosedSlice message, TimeNs now) {
     message.topology = std::move(topology);
   }
   // A slow analysis is not sent one after the other, with thousands of sources in each.
-  const bool tell = now >= next_standing_ && exchange_.standings < kMostStandings;
+  const bool tell = now >= next_status_ && exchange_.statuses < kMostStatuses;
   if (tell) {
-    next_standing_ = now + kStandingPeriod;
-    message.standing = standing_(now);
-    ++exchange_.standings;
+    next_status_ = now + kStatusPeriod;
+    message.status = status_(now);
+    ++exchange_.statuses;
   }
   if (message.column) ++message.position;
   ClosedSlice sent = message;  // pointers
   if (!exchange_.slices.try_push(std::move(sent))) {
-    if (tell) --exchange_.standings;
+    if (tell) --exchange_.statuses;
     return false;
   }
-  exchange_.for_analysis.ring();
+  exchange_.for_analysis.notify();
   if (message.topology) {
     topology_shown_ = ingest.topology_version();
     states_shown_ = model_.states.size();
@@ -88,18 +88,18 @@ bool SliceFeed::push(ClosedSlice message, TimeNs now) {
 
 bool SliceFeed::show_end(TimeNs end, TimeNs now) {
   ClosedSlice message;
-  message.standing = standing_(now);
+  message.status = status_(now);
   message.watermark = message.end = end;
   message.final = true;
   message.position = journal_.sequence() + 1;
-  ++exchange_.standings;
+  ++exchange_.statuses;
   ClosedSlice sent = message;
   const bool said = exchange_.slices.try_push(std::move(sent));
-  exchange_.for_analysis.ring();
+  exchange_.for_analysis.notify();
   if (said)
     journal_.shown(message, static_cast<std::uint32_t>(model_.states.size()), model_.ingest.leaves());
   else
-    --exchange_.standings;
+    --exchange_.statuses;
   return said;
 }
 
@@ -110,4 +110,4 @@ void SliceFeed::set(observe::Values& v) const {
   v.set(Id::decisions_not_archived, journal_.lost());
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

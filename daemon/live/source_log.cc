@@ -4,7 +4,7 @@
 
 #include "margay/log/log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 std::string who(const ingest::Source& source) {
@@ -62,4 +62,4 @@ void SourceLog::quarantine(std::string_view message, const std::string& owner, Q
   // It is counted.
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

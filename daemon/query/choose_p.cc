@@ -7,7 +7,7 @@
 
 #include "margay/partition/noise.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 std::string number(double x) {
@@ -69,4 +69,4 @@ Result<ChosenP> jump_p(partition::Batch& batch, const std::function<bool()>& go_
                  "the last p before the largest fall of quality"};
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

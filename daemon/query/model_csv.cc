@@ -7,7 +7,7 @@
 
 #include "model_scan.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 namespace {
 
 struct TextHash {
@@ -298,4 +298,4 @@ Result<Model> parse_csv(std::string_view text, const Source& source) {
   return CsvModel(text, source).read();
 }
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

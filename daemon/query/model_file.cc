@@ -15,7 +15,7 @@
 #include "margay/text/text.h"
 #include "model_scan.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace internal {
 
 bool read_integer(std::string_view text, std::int64_t& value) {
@@ -43,8 +43,8 @@ const char* read_value(std::string_view text, double& value) {
 
 std::string quoted(std::string_view text) {
   constexpr std::size_t kShown = 60;
-  const std::string all = terminal::printable(text.substr(0, 4 * kShown), true);
-  return "'" + terminal::shortened(all, kShown) + "'";
+  const std::string all = text::printable(text.substr(0, 4 * kShown), true);
+  return "'" + text::shortened(all, kShown) + "'";
 }
 
 Status Source::check_values(std::uint64_t line, std::uint64_t leaves, std::uint64_t slices,
@@ -147,4 +147,4 @@ Result<std::string> read_input(const std::string& path, std::uint64_t most) {
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

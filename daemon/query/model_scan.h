@@ -7,7 +7,7 @@
 
 #include "margay/query/model_file.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 
 // An integer with an optional sign, and nothing else.
 bool read_integer(std::string_view text, std::int64_t& value);
@@ -34,4 +34,4 @@ struct Source {
 Result<Model> parse_text(std::string_view text, const Source& source);
 Result<Model> parse_csv(std::string_view text, const Source& source);
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

@@ -5,7 +5,7 @@
 
 #include "model_scan.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 namespace {
 
 // Words between blanks, and the line of the last one.
@@ -199,4 +199,4 @@ Result<Model> parse_text(std::string_view text, const Source& source) {
   return model;
 }
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

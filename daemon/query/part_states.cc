@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 
 std::vector<StateShare> largest_states(const Model& model, const partition::Part& part, std::size_t most) {
   const auto leaves = model.tree.leaves_under(node_of(model, part));
@@ -34,4 +34,4 @@ std::vector<StateShare> largest_states(const Model& model, const partition::Part
   return sums;
 }
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

@@ -5,7 +5,7 @@
 
 #include "margay/base/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Measure = slicer::Operator::Measure;
@@ -142,4 +142,4 @@ wire::ViewAnswer view_error(std::uint64_t token, const std::string& sentence) {
   return answer;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 
 #include "margay/base/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::uint64_t kAnswerBytes = std::uint64_t{32} << 20;
@@ -281,4 +281,4 @@ bool ViewMaker::look_ahead(const GoOn& go_on) {
   return ahead_.has_value();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include "margay/model/hierarchy.h"
 #include "margay/settings/units.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Measure = slicer::Operator::Measure;
@@ -204,4 +204,4 @@ Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretc
   return out;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

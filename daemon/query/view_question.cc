@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 tl::unexpected<Error> wrong(const std::string& what) {
@@ -65,4 +65,4 @@ Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& q) {
   return r;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -12,7 +12,7 @@
 #include "model_scan.h"
 #include "zoom_parts.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace internal {
 namespace {
 
@@ -224,4 +224,4 @@ Result<Zoomed> zoom(const ZoomRequest& request) {
               "partition: " + request.input + ": is neither an archive nor a capture, which a zoom needs");
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -9,7 +9,7 @@
 #include "margay/trace/archive_trace.h"
 #include "zoom_parts.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 namespace {
 
 using slicer::Grid;
@@ -387,9 +387,9 @@ Result<Zoomed> zoom_archive(const ZoomRequest& request) {
   return zoomed;
 }
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal
 
-namespace margay::app {
+namespace margay::daemon {
 
 Result<ZoomExtent> zoom_extent(const store::Archive& archive, const store::Resume& resume) {
   const std::vector<DurationNs>& levels = resume.run.levels;
@@ -414,4 +414,4 @@ Result<Zoomed> zoom(const ZoomRequest& request, const store::Archive& archive, c
   return internal::ArchiveZoom(request, archive, resume).read();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -10,7 +10,7 @@
 #include "margay/trace/capture.h"
 #include "zoom_parts.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 namespace {
 
 constexpr unsigned kMostThreads = 4;
@@ -112,4 +112,4 @@ Result<Zoomed> zoom_capture(const ZoomRequest& request) {
   return out;
 }
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

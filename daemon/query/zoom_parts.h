@@ -10,7 +10,7 @@
 #include "margay/slicer/grid.h"
 #include "margay/trace/resampler.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 
 // kInvalidArgument, in the words of `margay partition`.
 inline tl::unexpected<Error> wrong(const std::string& what) {
@@ -49,4 +49,4 @@ Result<Model> model_of(const trace::Resampler& trace, TimeNs zero, const ZoomReq
 Result<Zoomed> zoom_archive(const ZoomRequest& request);
 Result<Zoomed> zoom_capture(const ZoomRequest& request);
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

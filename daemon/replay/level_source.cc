@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 
 std::optional<LevelIndex> level_for(const store::RunMeta& run, DurationNs slice) {
   for (std::size_t l = run.levels.size(); l-- > 0;)
@@ -72,4 +72,4 @@ Status read_slices(const store::Archive& archive, const store::Resume& resume, D
                               });
 }
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 constexpr std::int64_t kAhead = 16;
 }
@@ -44,4 +44,4 @@ Status Planes::attach(ClosedSlice& message) {
   return {};
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

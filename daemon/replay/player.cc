@@ -6,7 +6,7 @@
 #include "margay/wire/columns.h"
 #include "margay/wire/control.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll(10);
@@ -190,4 +190,4 @@ void Player::answer(const transport::Socket::Frame& frame) {
   static_cast<void>(control_->try_send(reply, frame.from));
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -13,7 +13,7 @@
 #include "margay/analysis/phase_memory.h"
 #include "margay/replay/level_source.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Kind = store::JournalEntry::Kind;
@@ -257,4 +257,4 @@ Result<ReplayResult> replay(const store::Archive& archive, const store::Resume& 
   return Replay(archive, resume, what_if, options, listener, analyst).run();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -9,7 +9,7 @@
 #include "margay/import/archive_writer.h"
 #include "margay/trace/archive_trace.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 Scratch::~Scratch() {
   std::error_code ignored;
@@ -82,4 +82,4 @@ Result<Resampled> resample(const store::Archive& archive, const store::Resume& r
   return Resampled{read->exact, made->begin};
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

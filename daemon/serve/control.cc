@@ -6,7 +6,7 @@
 #include "margay/wire/columns.h"
 #include "margay/wire/control.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 ControlAction decode_control_untrusted(std::string_view body) {
   constexpr DurationNs kLongestPatience = seconds(60);
@@ -33,4 +33,4 @@ ControlAction decode_control_untrusted(std::string_view body) {
   return action;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

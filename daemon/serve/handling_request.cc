@@ -6,7 +6,7 @@
 #include "margay/base/text.h"
 #include "margay/wire/columns.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 using Kind = HandlingRequest::Kind;
 using Wire = wire::ControlRequest;
@@ -62,10 +62,10 @@ HandlingRequest from_wire_untrusted(const wire::ControlRequest& in) {
   return r;
 }
 
-Result<std::string> perform(const HandlingRequest& r, alert::Desk& desk, TimeNs wall) {
-  if (r.kind == Kind::kAcknowledge) return desk.acknowledge(r.id, r.by, r.comment, wall);
-  if (r.kind == Kind::kUnacknowledge) return desk.unacknowledge(r.id, wall);
-  if (r.kind == Kind::kUnsilence) return desk.unsilence(r.id, wall);
+Result<std::string> perform(const HandlingRequest& r, alert::NotificationPolicy& policy, TimeNs wall) {
+  if (r.kind == Kind::kAcknowledge) return policy.acknowledge(r.id, r.by, r.comment, wall);
+  if (r.kind == Kind::kUnacknowledge) return policy.unacknowledge(r.id, wall);
+  if (r.kind == Kind::kUnsilence) return policy.unsilence(r.id, wall);
   alert::Silence s;
   s.node = r.node;
   s.state = r.state;
@@ -85,7 +85,7 @@ Result<std::string> perform(const HandlingRequest& r, alert::Desk& desk, TimeNs 
   // No sum of what somebody sends overflows.
   if (s.from - wall > alert::Silence::kLongest) s.from = wall + alert::Silence::kLongest + seconds(1);
   s.until = r.duration > DurationNs(0) ? s.from + r.duration : r.until;
-  return desk.silence(s, wall);
+  return policy.silence(s, wall);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

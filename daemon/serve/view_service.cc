@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll(100);
@@ -51,18 +51,18 @@ std::vector<ViewReply> ViewService::ask(const ViewAsker& asker, const wire::View
     const auto older =
         std::find_if(waiting_.begin(), waiting_.end(), [&](const Question& q) { return q.asker == asker; });
     if (!request) {
-      ++standing_.refused;
+      ++status_.refused;
       out.push_back({asker, view_error(question.token(), request.error().message)});
     } else if (older != waiting_.end() && older->bytes == bytes && older->request.token == request->token) {
       // The very same once more: some ask until they are answered.
     } else if (older != waiting_.end()) {
       // In its place: who asks often waits no longer, and no shorter.
-      ++standing_.superseded;
+      ++status_.superseded;
       out.push_back({asker, view_error(older->request.token, "superseded by a newer question")});
       older->request = std::move(*request);
       older->bytes = std::move(bytes);
     } else if (waiting_.size() >= kMostWaiting) {
-      ++standing_.refused;
+      ++status_.refused;
       out.push_back({asker, view_error(question.token(), "too many viewers ask at once (" +
                                                              std::to_string(kMostWaiting) +
                                                              " wait): ask again later")});
@@ -75,9 +75,9 @@ std::vector<ViewReply> ViewService::ask(const ViewAsker& asker, const wire::View
   return out;
 }
 
-ViewStanding ViewService::standing() const {
+ViewServiceStatus ViewService::status() const {
   const std::lock_guard lock(mutex_);
-  ViewStanding out = standing_;
+  ViewServiceStatus out = status_;
   out.waiting = waiting_.size();
   out.busy_ms = static_cast<std::uint64_t>(busy_.value / 1'000'000);
   return out;
@@ -108,9 +108,9 @@ std::optional<ViewService::Question> ViewService::next() {
 void ViewService::note(TimeNs since) {
   const std::lock_guard lock(mutex_);
   busy_ += clock_.monotonic() - since;
-  standing_.models = maker_.models();
-  standing_.solutions = maker_.solutions();
-  standing_.held_bytes = maker_.held_bytes();
+  status_.models = maker_.models();
+  status_.solutions = maker_.solutions();
+  status_.held_bytes = maker_.held_bytes();
 }
 
 void ViewService::reply(const Question& question, const std::shared_ptr<const wire::ViewAnswer>& answer) {
@@ -120,7 +120,7 @@ void ViewService::reply(const Question& question, const std::shared_ptr<const wi
   {
     // Before it can be taken: who has an answer finds it counted.
     const std::lock_guard lock(mutex_);
-    ++standing_.answered;
+    ++status_.answered;
   }
   bool taken = false;
   while (!taken && !stop_) {
@@ -157,4 +157,4 @@ void ViewService::run() {
   }
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,7 +5,7 @@
 
 #include "margay/settings/config.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 Flags common_flags(CommonFlags& f) {
   Flags flags = {
@@ -104,4 +104,4 @@ Status apply_flags(const CommonFlags& f, Options& o) {
   return {};
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 #include "margay/text/help.h"
 #include "suggest.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 const Flag* find(const Flags& flags, std::string_view name) {
@@ -131,9 +131,9 @@ std::string flags_help(std::string_view program, std::string_view about, const F
     if (f.required) out += " " + shown(f);
   out += " [FLAGS]\n\nFlags:\n";
   for (const Flag& f : flags)
-    if (!f.hidden) out += terminal::help_row(shown(f), f.help + (f.required ? " (required)" : ""));
-  out += terminal::help_row("-h, --help", "this page");
-  out += terminal::help_row("--version", "the version");
+    if (!f.hidden) out += text::help_row(shown(f), f.help + (f.required ? " (required)" : ""));
+  out += text::help_row("-h, --help", "this page");
+  out += text::help_row("--version", "the version");
   return out;
 }
 
@@ -147,4 +147,4 @@ std::vector<std::string> given_arguments(const Flags& flags) {
   return out;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 
 namespace margay::config {
 
-using app::Options;
+using daemon::Options;
 using Texts = std::vector<std::string>;
 // What a file can say for a key. Lists hold texts only.
 using Value = std::variant<bool, std::int64_t, double, std::string, Texts>;

@@ -4,7 +4,7 @@
 
 #include "margay/transport/transport.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -114,4 +114,4 @@ std::string MemoryBudget::text() const {
   return out;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace margay::app {
+namespace margay::process {
 
 namespace {
 
@@ -117,4 +117,4 @@ bool end_child(pid_t pid, DurationNs patience, DurationNs grace) {
   return gone(seconds(2));
 }
 
-}  // namespace margay::app
+}  // namespace margay::process

@@ -3,7 +3,7 @@
 
 #include "margay/process/installation.h"
 
-namespace margay::app {
+namespace margay::process {
 
 namespace fs = std::filesystem;
 
@@ -68,4 +68,4 @@ Result<Installation> find_installation() {
   return found;
 }
 
-}  // namespace margay::app
+}  // namespace margay::process

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-namespace margay::terminal {
+namespace margay::text {
 namespace {
 
 constexpr std::size_t kIndent = 28;
@@ -30,4 +30,4 @@ std::string help_row(std::string_view left, const std::string& meaning) {
   return out + line + "\n";
 }
 
-}  // namespace margay::terminal
+}  // namespace margay::text

@@ -5,7 +5,7 @@
 
 #include "margay/text/help.h"
 
-namespace margay::terminal {
+namespace margay::text {
 namespace {
 
 // What stands for a positional argument: ARCHIVE, [RUN], [ARCHIVE ...]
@@ -64,4 +64,4 @@ void use_help_page(CLI::App& app) {
   app.set_help_flag("-h,--help", "this page");
 }
 
-}  // namespace margay::terminal
+}  // namespace margay::text

@@ -4,7 +4,7 @@
 
 #include "margay/text/text.h"
 
-namespace margay::terminal {
+namespace margay::text {
 
 Table::Table(std::vector<std::string> head) {
   for (std::string& h : head) {
@@ -31,4 +31,4 @@ std::string Table::text() const {
   return out;
 }
 
-}  // namespace margay::terminal
+}  // namespace margay::text

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <limits>
 
-namespace margay::terminal {
+namespace margay::text {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
@@ -181,4 +181,4 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
                             : std::numeric_limits<std::int64_t>::max();
 }
 
-}  // namespace margay::terminal
+}  // namespace margay::text

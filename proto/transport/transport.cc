@@ -180,16 +180,16 @@ void Socket::subscribe_all() {
   socket_.set(zmq::sockopt::subscribe, "");
 }
 
-bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout, Bell* bell) {
+bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout, Notifier* notifier) {
   std::vector<zmq::pollitem_t> items;
   for (Socket* s : sockets) items.push_back({s->raw().handle(), 0, ZMQ_POLLIN, 0});
-  const bool listens = bell != nullptr && bell->descriptor() >= 0;
-  if (listens) items.push_back({nullptr, bell->descriptor(), ZMQ_POLLIN, 0});
+  const bool listens = notifier != nullptr && notifier->descriptor() >= 0;
+  if (listens) items.push_back({nullptr, notifier->descriptor(), ZMQ_POLLIN, 0});
   try {
     const int ready = zmq::poll(items, timeout);
-    const bool rung = listens && items.back().revents != 0;
-    if (rung) bell->hush();
-    return ready > (rung ? 1 : 0);
+    const bool notified = listens && items.back().revents != 0;
+    if (notified) notifier->clear();
+    return ready > (notified ? 1 : 0);
   } catch (const zmq::error_t&) {
     return false;  // interrupted by a signal
   }

@@ -95,11 +95,11 @@ int run(int argc, char** argv) {
   std::size_t alerts = 0;
   const double replaying = seconds_of([&] {
     alerts = 0;
-    app::ReplayListener listener;
+    daemon::ReplayListener listener;
     listener.alert = [&](const alert::Alert&) { ++alerts; };
-    app::Options options;
-    std::unique_ptr<app::Analyst> analyst;
-    const auto result = app::replay(**archive, *resume, {}, options, listener, analyst);
+    daemon::Options options;
+    std::unique_ptr<daemon::Analyst> analyst;
+    const auto result = daemon::replay(**archive, *resume, {}, options, listener, analyst);
     if (!result) std::fprintf(stderr, "%s\n", result.error().message.c_str());
     if (!analyst->detector().error().empty())
       std::fprintf(stderr, "%s\n", analyst->detector().error().c_str());

@@ -51,13 +51,13 @@ int main(int argc, char** argv) {
   };
   for (const Range r : {Range{"0", "1h", 30}, Range{"60.3", "3540.3", 30}, Range{"600", "1200", 600},
                         Range{"1800", "1860", 600}}) {
-    app::ZoomRequest request;
+    daemon::ZoomRequest request;
     request.input = path;
     request.from = r.from;
     request.to = r.to;
     request.slices = r.slices;
-    Result<app::Zoomed> zoomed = fail(ErrorCode::kInternal, "");
-    const double s = seconds_of([&] { zoomed = app::zoom(request); });
+    Result<daemon::Zoomed> zoomed = fail(ErrorCode::kInternal, "");
+    const double s = seconds_of([&] { zoomed = daemon::zoom(request); });
     if (!zoomed) return complain(zoomed.error());
     std::uint64_t columns = 0;
     const auto& times = *zoomed->model.times;

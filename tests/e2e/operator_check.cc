@@ -31,7 +31,7 @@ int run(const std::string& path) {
   if (!archive) return complain(archive.error().message);
   const auto resume = (*archive)->load();
   if (!resume) return complain(resume.error().message);
-  const auto op = app::run_operator(resume->run);
+  const auto op = daemon::run_operator(resume->run);
   if (!op) return complain(op.error().message);
   auto columns = (*archive)->read_columns(LevelIndex(0), SliceIndex(0), SliceIndex(INT64_MAX / 4));
   if (!columns) return complain(columns.error().message);

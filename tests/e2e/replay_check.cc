@@ -79,7 +79,7 @@ int run(bool spoil, const std::string& live_path, const std::string& copy_path) 
       wire::Report report;
       if (!report.ParseFromString(r.bytes)) bad = "a stored report does not parse";
       if (report.position() == 0) bad = "a stored report does not tell its decision";
-      live[report.position()] = app::content_of(report);
+      live[report.position()] = daemon::content_of(report);
       return bad.empty();
     });
     if (!s) return complain(s.error().message);
@@ -105,12 +105,12 @@ int run(bool spoil, const std::string& live_path, const std::string& copy_path) 
   Differences differences;
   std::map<std::string, std::string> alerts;
   std::size_t compared = 0, bytes = 0;
-  app::ReplayListener listener;
+  daemon::ReplayListener listener;
   listener.alert = [&](const alert::Alert& a) { alerts[a.id] = without_wall(alert::to_json(a)); };
-  listener.after = [&](const app::Analyst& analyst) {
+  listener.after = [&](const daemon::Analyst& analyst) {
     const auto at = live.find(analyst.position());
     if (at == live.end()) return;
-    const wire::Report content = app::content_of(analyst.report());
+    const wire::Report content = daemon::content_of(analyst.report());
     ++compared;
     const std::string expected = bytes_of(at->second), got = bytes_of(content);
     bytes += expected.size();
@@ -119,11 +119,11 @@ int run(bool spoil, const std::string& live_path, const std::string& copy_path) 
                        parting(at->second, content));
     live.erase(at);
   };
-  app::Options options;
-  std::unique_ptr<app::Analyst> analyst;
-  app::WhatIf what_if;
+  daemon::Options options;
+  std::unique_ptr<daemon::Analyst> analyst;
+  daemon::WhatIf what_if;
   if (spoil) what_if.p = std::optional<double>(0.9);
-  const auto result = app::replay(**archive, *resume, what_if, options, listener, analyst);
+  const auto result = daemon::replay(**archive, *resume, what_if, options, listener, analyst);
   if (!result) return complain(result.error().message);
   for (const auto& [position, report] : live)
     differences.tell("decision " + std::to_string(position) + " was not replayed");

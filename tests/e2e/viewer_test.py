@@ -24,7 +24,7 @@ class Window(E2eTest):
         viewer = Viewer(self, "hpcc")
         first = viewer.settled("a picture")
         self.assertEqual(first["run"], "hpcc")
-        self.assertIn("live", first["standing"])
+        self.assertIn("live", first["status"])
         self.assertGreater(first["drawn"], 0)
         # It follows the run.
         viewer.wait(lambda s: s["parts"] > 0 and s["to"] > first["to"] + 1, "a later picture")

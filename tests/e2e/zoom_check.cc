@@ -53,7 +53,7 @@ Durations reference(const Run& run, DurationNs slice, SliceIndex first, std::uin
   return out;
 }
 
-Durations of(const app::Model& m) {
+Durations of(const daemon::Model& m) {
   Durations out;
   const auto length =
       static_cast<double>((m.times->to - m.times->from).value) / static_cast<double>(m.slices);
@@ -128,12 +128,12 @@ int check(const std::string& capture, const std::string& path) {
   const auto zoomed = [&](const char* what, const std::string& input, DurationNs d, TimeNs a, TimeNs b,
                           bool events) -> int {
     const SliceIndex begin = slice_of(TimeNs(a.value + d.value - 1), d), end = slice_of(b, d);
-    app::ZoomRequest r;
+    daemon::ZoomRequest r;
     r.input = input;
     r.from = "@" + std::to_string(slice_begin(begin, d).value);
     r.to = "@" + std::to_string(slice_begin(end, d).value);
     r.slices = static_cast<std::uint64_t>(end.value - begin.value);
-    const auto z = app::zoom(r);
+    const auto z = daemon::zoom(r);
     if (!z) return complain(z.error().message);
     if ((z->events > 0) != events) return complain(std::string(what) + ": another way was taken");
     different += compare(what, of(z->model), reference(run, d, begin, static_cast<std::uint32_t>(*r.slices)),

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  margay::app::Options options;
+  margay::daemon::Options options;
   const auto read = margay::config::parse(margay::fuzz::text_of(data, size), "file", options);
   if (!read) {
     FUZZ_CHECK(read.error().message.starts_with("file"), "an error names the file");
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const std::string text = margay::config::to_text(options);
-  margay::app::Options again;
+  margay::daemon::Options again;
   const auto back = margay::config::parse(text, "again", again);
   if (!back) std::fprintf(stderr, "%s\n", back.error().message.c_str());
   FUZZ_CHECK(back, "a configuration that was accepted is accepted again");

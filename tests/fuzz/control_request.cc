@@ -6,23 +6,23 @@
 #include "proto_mutator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto action = margay::app::decode_control_untrusted(margay::fuzz::text_of(data, size));
+  const auto action = margay::daemon::decode_control_untrusted(margay::fuzz::text_of(data, size));
   FUZZ_CHECK(int{action.status} + int{action.finish.has_value()} + int{action.handling.has_value()} +
                      int{action.view.has_value()} + int{!action.error.empty()} ==
                  1,
              "asked for one thing, or refused");
-  if (action.handling && action.handling->kind != margay::app::HandlingRequest::Kind::kList) {
-    margay::alert::Desk desk;
-    const auto said = margay::app::perform(*action.handling, desk, margay::TimeNs(1));
+  if (action.handling && action.handling->kind != margay::daemon::HandlingRequest::Kind::kList) {
+    margay::alert::NotificationPolicy policy;
+    const auto said = margay::daemon::perform(*action.handling, policy, margay::TimeNs(1));
     FUZZ_CHECK(said || !said.error().message.empty(), "done, or a sentence");
-    FUZZ_CHECK(margay::alert::Handling::decode_untrusted(desk.handling().encode()), "and it can be kept");
+    FUZZ_CHECK(margay::alert::Handling::decode_untrusted(policy.handling().encode()), "and it can be kept");
   }
   if (action.view) {
-    const auto view = margay::app::decode_view_untrusted(*action.view);
+    const auto view = margay::daemon::decode_view_untrusted(*action.view);
     FUZZ_CHECK(view || !view.error().message.empty(), "understood, or a sentence");
     FUZZ_CHECK(
-        !view || (view->slices <= margay::app::ViewRequest::kMostSlices &&
-                  view->states.size() <= margay::app::ViewRequest::kMostStates &&
+        !view || (view->slices <= margay::daemon::ViewRequest::kMostSlices &&
+                  view->states.size() <= margay::daemon::ViewRequest::kMostStates &&
                   (!view->p || (*view->p >= 0 && *view->p <= 1)) && (view->newest || view->from < view->to)),
         "within its bounds");
   }

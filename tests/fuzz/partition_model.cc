@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 
-using margay::app::Model;
+using margay::daemon::Model;
 
 namespace {
 
@@ -40,7 +40,7 @@ void check_model(const Model& m) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto model = margay::app::parse_model(margay::fuzz::text_of(data, size), "file", kBudget);
+  const auto model = margay::daemon::parse_model(margay::fuzz::text_of(data, size), "file", kBudget);
   if (model) {
     check_model(*model);
     return 0;

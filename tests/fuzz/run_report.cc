@@ -16,11 +16,11 @@ namespace {
 using namespace margay;
 
 struct Analysis {
-  app::Options options;
+  daemon::Options options;
   std::unique_ptr<detect::Levels> levels;
   std::shared_ptr<const detect::Topology> topology = std::make_shared<detect::Topology>();
   std::deque<alert::Alert> alerts;
-  app::Standing standing;
+  daemon::RunStatus status;
   TimeNs watermark = fuzz::kRunBegin + fuzz::kOffset;
 
   explicit Analysis(std::string_view command) {
@@ -34,7 +34,7 @@ struct Analysis {
   }
   void keep(std::vector<alert::Alert> raised) {
     alerts.insert(alerts.end(), raised.begin(), raised.end());
-    while (alerts.size() > app::kMostReportedAlerts) alerts.pop_front();
+    while (alerts.size() > daemon::kMostReportedAlerts) alerts.pop_front();
   }
   void on_slice(const fuzz::Conversation& c, const model::SliceColumn& column) {
     if (topology->version != c.ingest.topology_version() || topology->states.size() != c.states.size()) {
@@ -49,16 +49,15 @@ struct Analysis {
     keep(levels->on_slice(column, watermark));
   }
   void check_report(const fuzz::Conversation& c, bool final) {
-    standing.accounts.assign(c.ingest.leaves().size(), {});
-    standing.conditions.assign(c.ingest.leaves().size(), "");
+    status.accounts.assign(c.ingest.leaves().size(), {});
+    status.conditions.assign(c.ingest.leaves().size(), "");
     for (const auto& [id, source] : c.ingest.sources())
-      for (const auto& [index, stream] : source.streams)
-        standing.accounts[stream.leaf.value] += stream.account;
-    const app::ReportInput in{options,   *levels,   *topology,
-                              &standing, alerts,    fuzz::kRunBegin + fuzz::kOffset,
-                              watermark, watermark, c.now + fuzz::kOffset,
-                              1,         final,     true};
-    const wire::Report report = app::build_report(in);
+      for (const auto& [index, stream] : source.streams) status.accounts[stream.leaf.value] += stream.account;
+    const daemon::ReportInput in{options,   *levels,   *topology,
+                                 &status,   alerts,    fuzz::kRunBegin + fuzz::kOffset,
+                                 watermark, watermark, c.now + fuzz::kOffset,
+                                 1,         final,     true};
+    const wire::Report report = daemon::build_report(in);
     const std::string bytes = report.SerializeAsString();
     wire::Report back;
     FUZZ_CHECK(back.ParseFromString(bytes), "a viewer can read the report");

@@ -6,28 +6,28 @@
 
 namespace margay::simulation {
 
-Result<std::unique_ptr<Daemon>> Daemon::start(app::Options options, const HandClock& clock,
+Result<std::unique_ptr<Daemon>> Daemon::start(daemon::Options options, const HandClock& clock,
                                               std::shared_ptr<FaultyFiles> files, Send send) {
   std::unique_ptr<Daemon> daemon(new Daemon);
   daemon->options_ = std::move(options);
   store::ArchiveOptions archive_options;
   archive_options.files = std::move(files);
-  auto opened = app::open_run(daemon->options_, clock, app::this_boot(), archive_options);
+  auto opened = daemon::open_run(daemon->options_, clock, daemon::this_boot(), archive_options);
   if (!opened) return tl::unexpected(opened.error());
   daemon->archive_ = std::move(opened->archive);
   daemon->resume_ = std::move(opened->resume);
-  app::IngestStage::Ports ports;
+  daemon::IngestStage::Ports ports;
   ports.send = std::move(send);
   ports.stepped = true;
-  auto stage = app::IngestStage::make(daemon->options_, *daemon->archive_, daemon->resume_, opened->back,
-                                      daemon->exchange_, clock, std::move(ports));
+  auto stage = daemon::IngestStage::make(daemon->options_, *daemon->archive_, daemon->resume_, opened->back,
+                                         daemon->exchange_, clock, std::move(ports));
   if (!stage) return tl::unexpected(stage.error());
   daemon->ingest_ = std::move(*stage);
-  app::AnalysisStage::Ports viewers;
+  daemon::AnalysisStage::Ports viewers;
   viewers.publish = [d = daemon.get()](const wire::Report& report) { d->report_ = report; };
-  viewers.reply = [](const app::Client&, const wire::ControlReply&) {};
-  auto analysis = app::AnalysisStage::make(daemon->options_, *daemon->archive_, daemon->resume_, opened->back,
-                                           daemon->exchange_, clock, std::move(viewers));
+  viewers.reply = [](const daemon::Client&, const wire::ControlReply&) {};
+  auto analysis = daemon::AnalysisStage::make(daemon->options_, *daemon->archive_, daemon->resume_,
+                                              opened->back, daemon->exchange_, clock, std::move(viewers));
   if (!analysis) return tl::unexpected(analysis.error());
   daemon->analysis_ = std::move(*analysis);
   daemon->ingest_->begin();
@@ -48,7 +48,7 @@ void Daemon::step(bool disk) {
 
 void Daemon::finish() {
   const std::lock_guard lock(exchange_.mutex);
-  if (!exchange_.finish) exchange_.finish = app::FinishRequest{};
+  if (!exchange_.finish) exchange_.finish = daemon::FinishRequest{};
 }
 
 }  // namespace margay::simulation

@@ -26,7 +26,7 @@ class Daemon {
  public:
   using Send = std::function<void(const std::string& agent, const wire::ToAgent& message)>;
   // Errors: those of open_run and of the stages.
-  static Result<std::unique_ptr<Daemon>> start(app::Options options, const HandClock& clock,
+  static Result<std::unique_ptr<Daemon>> start(daemon::Options options, const HandClock& clock,
                                                std::shared_ptr<FaultyFiles> files, Send send);
 
   void receive(const std::string& agent, const std::string& message);
@@ -35,7 +35,7 @@ class Daemon {
   void finish();
   bool finished() const { return exchange_.finished; }
   void end() { ingest_->end(); }
-  const app::IngestModel& model() const { return ingest_->model(); }
+  const daemon::IngestModel& model() const { return ingest_->model(); }
   const store::Archive& archive() const { return *archive_; }
   const store::Resume& resume() const { return resume_; }
   // The newest report; of the first there is none yet.
@@ -43,12 +43,12 @@ class Daemon {
 
  private:
   Daemon() = default;
-  app::Options options_;
-  app::Exchange exchange_;
+  daemon::Options options_;
+  daemon::Exchange exchange_;
   std::unique_ptr<store::Archive> archive_;
   store::Resume resume_;
-  std::unique_ptr<app::IngestStage> ingest_;
-  std::unique_ptr<app::AnalysisStage> analysis_;
+  std::unique_ptr<daemon::IngestStage> ingest_;
+  std::unique_ptr<daemon::AnalysisStage> analysis_;
   wire::Report report_;
 };
 

@@ -52,14 +52,14 @@ World::World(std::uint64_t seed, const Plan& plan, const std::string& place)
       ranks_.push_back(std::make_unique<Rank>(ranks_.size() + 1, begin_ + later, random_));
       of_agent.push_back(ranks_.back().get());
     }
-    agents_.emplace_back(a + 1, app::this_boot(), std::move(of_agent));
+    agents_.emplace_back(a + 1, daemon::this_boot(), std::move(of_agent));
     to_daemon_.emplace_back(plan.network, random_);
     to_agent_.emplace_back(plan.network, random_);
   }
 }
 
-app::Options World::options() const {
-  app::Options o;
+daemon::Options World::options() const {
+  daemon::Options o;
   o.run = "r";
   o.archive = place_ + "/archive";
   o.levels = {kSlice, seconds(1), seconds(10)};
@@ -82,7 +82,7 @@ bool World::wrong(const std::string& what) const {
   return true;
 }
 
-std::string World::standing() const {
+std::string World::status() const {
   std::string text = daemon_ ? "" : "no daemon; ";
   for (const auto& rank : ranks_) {
     text += "rank " + std::to_string(rank->source()) + " of " + std::to_string(rank->records().size()) +
@@ -205,7 +205,7 @@ void World::run() {
         std::all_of(agents_.begin(), agents_.end(), [](const Agent& agent) { return agent.done(); });
     if (told) break;
     if (clock_.now - begin_ > plan_.lasts + seconds(60)) {
-      wrong("the agents never got rid of what they had: " + standing());
+      wrong("the agents never got rid of what they had: " + status());
       return;
     }
   }
@@ -216,7 +216,7 @@ void World::run() {
     if (daemon_ && daemon_->finished()) break;
     step();
     if (clock_.now - told_ > seconds(60)) {
-      wrong("the run never ended: " + standing());
+      wrong("the run never ended: " + status());
       return;
     }
   }
@@ -240,7 +240,7 @@ void World::check_accounts(const Rank& rank, const ingest::Account& a) {
 }
 
 void World::check_held(LeafIndex leaf, const Rank& rank) {
-  const app::IngestModel& model = daemon_->model();
+  const daemon::IngestModel& model = daemon_->model();
   const ingest::Source& source = model.ingest.sources().at(SourceId(rank.source()));
   const TimeNs position = model.slicer.leaf_state(leaf).position;
   const TimeNs from = slice_begin(slice_of(begin_ + HandClock::kOffset, kSlice), kSlice);
@@ -270,7 +270,7 @@ void World::check_report() {
 
 void World::check() {
   check_report();
-  const app::IngestModel& model = daemon_->model();
+  const daemon::IngestModel& model = daemon_->model();
   for (const auto& [id, source] : model.ingest.sources()) {
     const Rank* rank = rank_of(id);
     if (rank == nullptr) {
@@ -344,26 +344,26 @@ void World::check_replay(const store::Archive& archive, const store::Resume& res
       archive.read_reports(TimeNs(INT64_MIN), TimeNs(INT64_MAX), [&](store::ReportRecord&& r) {
         wire::Report report;
         EXPECT_TRUE(report.ParseFromString(r.bytes));
-        live[report.position()] = app::content_of(report).SerializeAsString();
+        live[report.position()] = daemon::content_of(report).SerializeAsString();
         return true;
       });
   if (!read || live.empty()) {
     wrong("the archive has no reports");
     return;
   }
-  app::ReplayListener listener;
-  listener.after = [&](const app::Analyst& analyst) {
+  daemon::ReplayListener listener;
+  listener.after = [&](const daemon::Analyst& analyst) {
     const auto at = live.find(analyst.position());
     if (at == live.end()) return;
-    const wire::Report again = app::content_of(analyst.report());
+    const wire::Report again = daemon::content_of(analyst.report());
     if (at->second != again.SerializeAsString())
       wrong("decision " + std::to_string(at->first) +
             " is not what a replay says: " + first_difference(at->second, again));
     live.erase(at);
   };
-  app::Options settings;
-  std::unique_ptr<app::Analyst> analyst;
-  const auto result = app::replay(archive, resume, {}, settings, listener, analyst);
+  daemon::Options settings;
+  std::unique_ptr<daemon::Analyst> analyst;
+  const auto result = daemon::replay(archive, resume, {}, settings, listener, analyst);
   if (!result)
     wrong("no replay: " + result.error().message);
   else if (!result->exact || !live.empty())

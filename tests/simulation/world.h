@@ -62,8 +62,8 @@ class World {
   void check_journal(const store::Archive& archive);
   void check_replay(const store::Archive& archive, const store::Resume& resume);
   const Rank* rank_of(SourceId source) const;
-  app::Options options() const;
-  std::string standing() const;
+  daemon::Options options() const;
+  std::string status() const;
   bool wrong(const std::string& what) const;
 
   const std::uint64_t seed_;

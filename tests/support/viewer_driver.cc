@@ -71,7 +71,7 @@ class Driver {
     Json s{{"title", window_.windowTitle().toStdString()},
            {"there", session_.there()},
            {"trouble", session_.trouble().toStdString()},
-           {"standing", window_.standing().toStdString()},
+           {"status", window_.status().toStdString()},
            {"said", said_},
            {"waiting", session_.waiting()},
            {"held", session_.held()},

@@ -77,11 +77,11 @@ bool Feed::send(const wire::ControlRequest& request) {
   return static_cast<bool>(control_->socket().try_send(request));
 }
 
-Standing Feed::standing() const {
-  if (newest_ && newest_->final()) return Standing::kLive;
-  if (silence() < kGoneAfter) return newest_ ? Standing::kLive : Standing::kWaiting;
-  if (run_is_gone()) return Standing::kRunGone;
-  return newest_ ? Standing::kGone : Standing::kWaiting;
+Connection Feed::connection() const {
+  if (newest_ && newest_->final()) return Connection::kLive;
+  if (silence() < kGoneAfter) return newest_ ? Connection::kLive : Connection::kWaiting;
+  if (run_is_gone()) return Connection::kRunGone;
+  return newest_ ? Connection::kGone : Connection::kWaiting;
 }
 
 bool Feed::run_is_gone() const {

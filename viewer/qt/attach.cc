@@ -51,7 +51,7 @@ QString sentence_of(const QByteArray& words) {
     if (line.startsWith("margay: ")) line.remove(0, 8);
     lines << line.trimmed();
   }
-  return QString::fromStdString(terminal::printable(lines.join(' ').toStdString(), true, kMostWords));
+  return QString::fromStdString(text::printable(lines.join(' ').toStdString(), true, kMostWords));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   margay-viewer example            the archive that is shipped
   margay-viewer night.margay --render picture.png --from 12 --to 30    a picture, without a display)",
       "margay-viewer");
-  margay::terminal::use_help_page(app);
+  margay::text::use_help_page(app);
   margay::command::PictureOptions options;
   std::string file;
   margay::command::add_picture_options(app, options);

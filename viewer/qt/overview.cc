@@ -48,7 +48,7 @@ Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
     stale_picture_ = true;
     update();
   });
-  connect(&session_, &Session::standing_changed, this, [this] { update(); });
+  connect(&session_, &Session::status_changed, this, [this] { update(); });
 }
 
 Sheet Overview::sheet() const {
@@ -349,7 +349,7 @@ QualityView::QualityView(Session& session, QWidget* parent) : QWidget(parent), s
          "dotted: before the largest fall of quality"));
   connect(&session_, &Session::data_changed, this, [this] { update(); });
   connect(&session_, &Session::view_changed, this, [this] { update(); });
-  connect(&session_, &Session::standing_changed, this, [this] { update(); });
+  connect(&session_, &Session::status_changed, this, [this] { update(); });
 }
 
 void QualityView::paintEvent(QPaintEvent*) {

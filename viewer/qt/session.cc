@@ -66,7 +66,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     // There is no picture of where one wanted to go: back to the one there is.
     if (token == asked_token_ && std::exchange(shown_, std::nullopt)) emit view_changed();
     waiting_ = false;
-    emit standing_changed();
+    emit status_changed();
     emit said(why);
     ask_if_due();
   });
@@ -76,7 +76,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
     trouble_ = why;
     // What it says of the same stretch may be more than the one before knew.
     if (back) curve_token_ = 0, temporal_of_.reset(), ask();
-    emit standing_changed();
+    emit status_changed();
   });
   link_->start();
 }
@@ -93,7 +93,7 @@ std::optional<scene::TimeRange> Session::bounds() const {
 void Session::ask(bool curve) {
   if (show_report()) return;
   if (link_ == nullptr) {
-    emit standing_changed();
+    emit status_changed();
     return;
   }
   due_ = false;
@@ -104,7 +104,7 @@ void Session::ask(bool curve) {
   curve_ = curve;
   link_->ask(scene::question_of(asked_for(), asked_token_, curve_));
   pace_.start(1000 / kMostAsked);
-  emit standing_changed();
+  emit status_changed();
 }
 
 // Of a picture that stays, where it was left out while the run went on.
@@ -116,7 +116,7 @@ void Session::ask_for_curve() {
   curve_took_.start();
   asked_token_ = link_->next_token();
   link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
-  emit standing_changed();
+  emit status_changed();
 }
 
 // The archive's newest slices: so near to those of the report that nobody sees it in a curve.
@@ -149,7 +149,7 @@ bool Session::show_report() {
   due_ = waiting_ = false;
   shown_.reset();
   emit view_changed();
-  emit standing_changed();
+  emit status_changed();
   ask_for_live_curve();
   return true;
 }
@@ -259,7 +259,7 @@ void Session::answered(const ViewPtr& data) {
     ++asked_again_;
     due_ = true;
     waiting_ = false;
-    emit standing_changed();
+    emit status_changed();
     return ask_if_due();
   }
   if (data->question.curve() && curve_took_.isValid()) rest_from_curves();
@@ -290,7 +290,7 @@ void Session::temporal_is_there() {
     link_->ask(scene::question_of(of_the_picture(), asked_token_, true));
   } else {
     waiting_ = false;
-    emit standing_changed();
+    emit status_changed();
   }
   ask_if_due();
 }
@@ -427,7 +427,7 @@ void Session::follow() {
 void Session::hold(bool held) {
   held_ = held;
   held_ ? ask_for_curve() : ask();
-  emit standing_changed();
+  emit status_changed();
 }
 void Session::set_p(double p) {
   scene::Subject s = history_.now();

@@ -133,7 +133,7 @@ class Session : public QObject {
   void data_changed();
   void view_changed();  // rows, scroll, selection, colours
   void report_changed();
-  void standing_changed();  // waiting, held, there, trouble
+  void status_changed();  // waiting, held, there, trouble
   void said(QString sentence);
 
  private:

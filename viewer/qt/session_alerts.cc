@@ -59,7 +59,7 @@ void Session::go_to(TimeNs from, TimeNs to, const std::string& node) {
     show_target();
     ask_for_curve();
     emit view_changed();
-    emit standing_changed();
+    emit status_changed();
     return;
   }
   // It may lie outside of the part of the hierarchy that is looked at.

@@ -37,7 +37,7 @@ StatesPanel::StatesPanel(Session& session, QWidget* parent) : QWidget(parent), s
 
   connect(&session_, &Session::data_changed, this, &StatesPanel::refresh);
   connect(&session_, &Session::view_changed, this, &StatesPanel::refresh_if_other);
-  connect(&session_, &Session::standing_changed, this, &StatesPanel::refresh_if_other);
+  connect(&session_, &Session::status_changed, this, &StatesPanel::refresh_if_other);
   connect(model_, &StatisticsModel::wished, this, [this](int row, bool shown) { show(row, shown); });
   connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
     if (index.column() == StatisticsModel::kColour) choose_colour(row_of(*table_, index));

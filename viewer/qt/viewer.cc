@@ -126,7 +126,7 @@ void Viewer::attached() {
   link_ = std::make_unique<Link>(attachment_->to());
   session_ = std::make_unique<Session>(link_.get(), wanted_.theme);
   connect(session_.get(), &Session::report_changed, this, &Viewer::seen);
-  connect(session_.get(), &Session::standing_changed, this, [this] {
+  connect(session_.get(), &Session::status_changed, this, [this] {
     if (!window_ && !session_->there() && !session_->trouble().isEmpty())
       page_.say(attachment_->name() + ": " + session_->trouble());
   });
@@ -201,7 +201,7 @@ int render(const Wanted& w, const QString& file) {
         });
         QObject::connect(&*session, &Session::data_changed, &*session, look);
         QObject::connect(&*session, &Session::said, &*session, give_up);
-        QObject::connect(&*session, &Session::standing_changed, &*session, [&] {
+        QObject::connect(&*session, &Session::status_changed, &*session, [&] {
           if (session->there() || session->trouble().isEmpty())
             trouble.stop();
           else if (!trouble.isActive())

@@ -227,7 +227,7 @@ MarkLegend::MarkLegend(Session& session, QWidget* parent) : QWidget(parent), ses
          "diagonal stands for many parts that are cut alike, a cross for many that are not; a red frame is "
          "an alert"));
   connect(&session_, &Session::view_changed, this, [this] { update(); });
-  connect(&session_, &Session::standing_changed, this, [this] { update(); });
+  connect(&session_, &Session::status_changed, this, [this] { update(); });
 }
 
 QSize MarkLegend::sizeHint() const {
@@ -291,7 +291,7 @@ FilterBar::FilterBar(Session& session, QWidget* parent) : QFrame(parent), sessio
   connect(node_, &QPushButton::clicked, this, [this] { session_.set_node(""); });
   connect(search_, &QPushButton::clicked, this, [this] { session_.search(""); });
   connect(all_, &QPushButton::clicked, this, [this] { session_.show_everything(); });
-  connect(&session_, &Session::standing_changed, this, &FilterBar::update_all);
+  connect(&session_, &Session::status_changed, this, &FilterBar::update_all);
   connect(&session_, &Session::view_changed, this, &FilterBar::update_all);
   update_all();
 }

@@ -40,10 +40,10 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   states->setWidget(states_);
   addDockWidget(Qt::RightDockWidgetArea, states);
   make_alerts();
-  standing_ = new ElidedLabel(this);
+  status_ = new ElidedLabel(this);
   notes_ = new ElidedLabel(this);
   notes_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  statusBar()->addWidget(standing_, 3);
+  statusBar()->addWidget(status_, 3);
   statusBar()->addWidget(notes_, 2);
   make_actions();
   look_->addSeparator();
@@ -56,17 +56,17 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
     show_alerts();
     notifier_.take(*session_.report(), session_.alerts());
     show_levels();
-    show_standing();
+    show_status();
   };
   connect(&session_, &Session::report_changed, this, heard);
   connect(&notifier_, &Notifier::tell, this, &Window::tell);
-  connect(&session_, &Session::standing_changed, this, &Window::show_standing);
+  connect(&session_, &Session::status_changed, this, &Window::show_status);
   connect(&session_, &Session::view_changed, this, &Window::show_theme);
   connect(&session_, &Session::data_changed, this, [this] {
     if (!p_->hasFocus()) p_->setText(text_of(scene::p_text(session_.data().p)));
     p_->setToolTip(text_of(session_.data().why));
     if (alerts_->zero() != zero()) show_alerts();
-    show_standing();
+    show_status();
   });
   notifier_.set_on(kept_switch("notify", false));
   notify_->setChecked(notifier_.on());
@@ -76,7 +76,7 @@ Window::Window(Session& session, const QString& attached_to, QWidget* parent)
   make_order();
   show_theme();
   show_levels();
-  show_standing();
+  show_status();
   // There may be no other: a replay that is at its end says nothing more.
   if (session_.report() != nullptr) heard();
   if (!session_.colours_trouble().isEmpty()) say(session_.colours_trouble());
@@ -233,7 +233,7 @@ void Window::show_theme() {
   if (search_->text() != searched) search_->setText(searched);
 }
 
-void Window::show_standing() {
+void Window::show_status() {
   back_->setEnabled(session_.history().can_back());
   forward_->setEnabled(session_.history().can_forward());
   {
@@ -261,7 +261,7 @@ void Window::show_standing() {
   } else if (!session_.trouble().isEmpty()) {
     words << session_.trouble();
   }
-  standing_->setText(words.join("  |  "));
+  status_->setText(words.join("  |  "));
   const scene::ViewData& d = session_.data();
   QStringList notes;
   if (!d.empty())

@@ -41,7 +41,7 @@ class Window : public QMainWindow {
   Banner& banner() { return *banner_; }
   Notifier& notifier() { return notifier_; }
   // What the bar below says: attached to what, how far behind, what was lost.
-  QString standing() const { return standing_->text(); }
+  QString status() const { return status_->text(); }
   // Whether the picture goes on with the run, as its button says it: "Live", "Held at 12.3 s", "Ended".
   QString live_text() const;
   // By the ending of the path: .png, .svg, .csv. The error is a sentence, or empty.
@@ -70,7 +70,7 @@ class Window : public QMainWindow {
   void scroll_rows(double share);
   void taller_rows(double factor);
   void search_next();
-  void show_standing();
+  void show_status();
   void show_alerts();
   TimeNs zero() const;
   void show_live();
@@ -100,7 +100,7 @@ class Window : public QMainWindow {
   QSpinBox* slices_;
   QComboBox* level_;
   QAction* level_shown_;
-  ElidedLabel *standing_, *notes_;
+  ElidedLabel *status_, *notes_;
   QAction *back_, *forward_, *whole_, *live_, *dark_, *notify_;
   QMenu* look_;
   Notifier notifier_;

@@ -43,7 +43,7 @@ std::string changes(const wire::Alert& alert) {
   std::vector<Change> list;
   for (int i = 0; i < std::min(alert.states_size(), kMostStates); ++i) {
     const auto& s = alert.states(i);
-    list.push_back({printable(s.state(), true, 40), finite(s.expected()), finite(s.observed())});
+    list.push_back({text::printable(s.state(), true, 40), finite(s.expected()), finite(s.observed())});
   }
   std::stable_sort(list.begin(), list.end(), [](const Change& a, const Change& b) {
     return std::abs(a.observed - a.expected) > std::abs(b.observed - b.expected);
@@ -57,7 +57,7 @@ std::string changes(const wire::Alert& alert) {
 
 std::string compose(const wire::Alert& alert, const std::string& where) {
   const std::string change = changes(alert);
-  const std::string phase = printable(alert.phase(), true, 20);
+  const std::string phase = text::printable(alert.phase(), true, 20);
   std::string out;
   switch (alert.kind()) {
     case wire::Alert::SOURCE_LOST:
@@ -97,15 +97,16 @@ AlertView read_one(const wire::Alert& alert) {
   a.node = alert.node();
   a.paths.assign(resources.begin(), resources.begin() + std::min(resources.size(), kMostPaths));
   if (a.paths.empty()) a.paths.push_back(a.node);
-  a.sentence = printable(alert.message(), true, kLongestText);
-  if (a.sentence.empty()) a.sentence = printable(compose(alert, a.where), true, kLongestText);
-  a.id = printable(alert.id(), true, kLongestId);
-  if (a.id.empty()) a.id = a.kind + "@" + printable(a.node, true, 200) + "@" + std::to_string(a.onset_ns);
+  a.sentence = text::printable(alert.message(), true, kLongestText);
+  if (a.sentence.empty()) a.sentence = text::printable(compose(alert, a.where), true, kLongestText);
+  a.id = text::printable(alert.id(), true, kLongestId);
+  if (a.id.empty())
+    a.id = a.kind + "@" + text::printable(a.node, true, 200) + "@" + std::to_string(a.onset_ns);
   const wire::Handled& handled = alert.handled();
   a.acknowledged = handled.acknowledged();
-  a.acknowledged_by = printable(handled.by(), true, kLongestName);
-  a.comment = printable(handled.comment(), true, kLongestText);
-  a.silenced_by = printable(handled.silence(), true, kLongestName);
+  a.acknowledged_by = text::printable(handled.by(), true, kLongestName);
+  a.comment = text::printable(handled.comment(), true, kLongestText);
+  a.silenced_by = text::printable(handled.silence(), true, kLongestName);
   return a;
 }
 
@@ -116,12 +117,12 @@ std::string resource_text(const std::string& path) {
   while (!rest.empty() && rest.back() == '/') rest.remove_suffix(1);
   if (rest.empty()) return path.empty() ? "" : "all";
   const std::size_t last = rest.rfind('/');
-  if (last == std::string_view::npos) return printable(rest, true, 60);
-  std::string out = printable(rest.substr(last + 1), true, 60);
+  if (last == std::string_view::npos) return text::printable(rest, true, 60);
+  std::string out = text::printable(rest.substr(last + 1), true, 60);
   rest = rest.substr(0, last);
   if (const std::size_t above = rest.rfind('/'); above != std::string_view::npos)
     rest = rest.substr(above + 1);
-  if (!rest.empty()) out += " on " + printable(rest, true, 60);
+  if (!rest.empty()) out += " on " + text::printable(rest, true, 60);
   return out;
 }
 

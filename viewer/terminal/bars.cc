@@ -184,10 +184,10 @@ void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_col
   if (is_blamed) s.canvas.put(0, line, "!", Palette::bad());
   bool bad = false;
   const std::string condition = condition_text(s, row, &bad);
-  s.canvas.put(
-      2, line,
-      shortened(s.safe(row_label(s, row), 100), static_cast<std::size_t>(label_columns), s.view.unicode),
-      is_blamed || bad ? Palette::bad_text() : Style{});
+  s.canvas.put(2, line,
+               text::shortened(s.safe(row_label(s, row), 100), static_cast<std::size_t>(label_columns),
+                               s.view.unicode),
+               is_blamed || bad ? Palette::bad_text() : Style{});
   if (s.strips)
     draw_strip(s, 3 + label_columns, line, bar_columns, row.node);
   else
@@ -200,8 +200,8 @@ void draw_row(Scene& s, int line, const Row& row, int label_columns, int bar_col
     s.canvas.put(x, line, s.report.has_measured() ? measured_column(share.value) : percent_text(share.share),
                  Palette::strong());
     s.canvas.put(x + 5, line,
-                 shortened(short_state(s, s.palette.look(share.state).name),
-                           static_cast<std::size_t>(std::min(room, entry) - 6), s.view.unicode));
+                 text::shortened(short_state(s, s.palette.look(share.state).name),
+                                 static_cast<std::size_t>(std::min(room, entry) - 6), s.view.unicode));
     x += entry;
   }
 }
@@ -234,8 +234,8 @@ std::vector<LegendEntry> legend_entries(const Scene& s) {
 int lay_legend(const Scene& s, Canvas* canvas, int line, int lines) {
   int x = 0, used = 1;
   for (const LegendEntry& e : legend_entries(s)) {
-    const std::string name = shortened(short_state(s, e.look.name), 24, s.view.unicode);
-    const int columns = static_cast<int>(width_of(name)) + (s.view.colour == Colour::kNone ? 3 : 4);
+    const std::string name = text::shortened(short_state(s, e.look.name), 24, s.view.unicode);
+    const int columns = static_cast<int>(text::width_of(name)) + (s.view.colour == Colour::kNone ? 3 : 4);
     if (x > 0 && x + columns > s.canvas.width()) {
       if (used == lines) {
         if (canvas != nullptr) canvas->put(std::min(x, s.canvas.width() - 3), line, "...", Palette::faint());
@@ -276,15 +276,15 @@ Scrolled draw_nodes(Scene& s, int line, int lines) {
   }
   std::size_t longest = 4;
   for (std::size_t i = 0; i < rows.size() && i < 512; ++i)
-    longest = std::max(longest, std::min<std::size_t>(width_of(row_label(s, rows[i])), 60));
+    longest = std::max(longest, std::min<std::size_t>(text::width_of(row_label(s, rows[i])), 60));
   const int label = std::min(static_cast<int>(longest), std::max(6, w / 4));
   // Columns of "100% name": as the two largest states of the rows need, so that they stand below each other.
   int entry = 12;
   for (std::size_t i = 0; i < rows.size() && i < 512; ++i) {
     const auto shares = clean_shares(s.report.nodes(rows[i].node).shares());
     for (std::size_t k = 0; k < shares.size() && k < 2; ++k)
-      entry = std::max(entry,
-                       static_cast<int>(width_of(short_state(s, s.palette.look(shares[k].state).name))) + 7);
+      entry = std::max(
+          entry, static_cast<int>(text::width_of(short_state(s, s.palette.look(shares[k].state).name))) + 7);
   }
   entry = std::min(entry, 26);
   // Beside the partition only what a resource does most.

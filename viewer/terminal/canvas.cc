@@ -55,7 +55,7 @@ Canvas::Cell* Canvas::at(int column, int line) {
 void Canvas::put_character(int column, int line, char32_t c, const Style& style) {
   Cell* cell = at(column, line);
   if (cell == nullptr) return;
-  int columns = columns_of(c);
+  int columns = text::columns_of(c);
   if (columns == 0) c = U'?', columns = 1;  // nothing unprintable gets past this line
   Cell* right = columns == 2 ? at(column + 1, line) : nullptr;
   if (columns == 2 && right == nullptr) c = U' ';
@@ -69,8 +69,8 @@ void Canvas::put_character(int column, int line, char32_t c, const Style& style)
 
 int Canvas::put(int column, int line, std::string_view text, const Style& style, int most) {
   while (!text.empty()) {
-    const char32_t c = next_character(text);
-    const int columns = std::max(columns_of(c), 1);
+    const char32_t c = text::next_character(text);
+    const int columns = std::max(text::columns_of(c), 1);
     most -= columns;
     if (most < 0 || column + columns > width_) break;
     put_character(column, line, c, style);
@@ -80,7 +80,7 @@ int Canvas::put(int column, int line, std::string_view text, const Style& style,
 }
 
 int Canvas::put_right(int end_column, int line, std::string_view text, const Style& style) {
-  return put(end_column - static_cast<int>(width_of(text)), line, text, style);
+  return put(end_column - static_cast<int>(text::width_of(text)), line, text, style);
 }
 
 void Canvas::fill(int column, int line, int columns, char32_t c, const Style& style) {
@@ -100,7 +100,7 @@ std::vector<std::string> Canvas::lines(Colour colour) const {
         now = row[x].style;
         append_style(out[y], now, colour);
       }
-      append_utf8(out[y], row[x].c);
+      text::append_utf8(out[y], row[x].c);
     }
     if (now != Style{}) out[y] += "\x1b[0m";
   }

@@ -1,6 +1,6 @@
 // A grid of styled characters: whatever is put on it, its lines are never wider or more than the grid.
 //
-// Texts put here must come from printable() or be literals. Thread safety: a value.
+// Texts put here must come from text::printable() or be literals. Thread safety: a value.
 #pragma once
 
 #include <cstdint>

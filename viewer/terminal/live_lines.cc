@@ -40,13 +40,14 @@ void LiveLines::phase(const wire::Report& report, const wire::PhaseSpan& span, s
     return;
   newest_begin_ns = span.begin_ns();
   std::string text = "phase " + name;
-  if (!span.label().empty()) text += " (" + printable(span.label(), true, 40) + ")";
+  if (!span.label().empty()) text += " (" + text::printable(span.label(), true, 40) + ")";
   text += " begins (";
   if (span.occurrence() <= 1) {
     text += "new";
   } else {
-    text += ordinal(span.occurrence()) + " time";
-    if (const auto usual = usual_duration_ns(report, span.name())) text += "; usual " + duration_text(*usual);
+    text += text::ordinal(span.occurrence()) + " time";
+    if (const auto usual = usual_duration_ns(report, span.name()))
+      text += "; usual " + text::duration_text(*usual);
   }
   if (const std::string of = made_of_text(span); !of.empty()) text += "; made of " + of;
   out.push_back({span.begin_ns(), text + ")"});
@@ -61,7 +62,7 @@ void LiveLines::alerts(const wire::Report& report, std::vector<Line>& out) {
     if (a->firing && seen_.count("resolved " + a->id) != 0) continue;  // an older picture of it
     std::string text = a->firing ? "FIRING" : "resolved";
     if (!a->firing && a->end_ns && *a->end_ns > a->onset_ns)
-      text += " after " + duration_text(minus(*a->end_ns, a->onset_ns));
+      text += " after " + text::duration_text(text::minus(*a->end_ns, a->onset_ns));
     text += ": ";
     if (!a->where.empty() && a->sentence.find(a->where) == std::string::npos) text += a->where + ": ";
     out.push_back({a->time_ns(), text + a->sentence});
@@ -74,11 +75,12 @@ void LiveLines::alerts(const wire::Report& report, std::vector<Line>& out) {
 void LiveLines::loss(const wire::Report& report, TimeNs now, std::vector<Line>& out) {
   const auto& h = report.health();
   if (h.processes_unwatched() > unwatched_told_) {
-    out.push_back({report.watermark_ns(), "NOT WATCHED: " + printable(unwatched_text(h), true, 500)});
+    out.push_back({report.watermark_ns(), "NOT WATCHED: " + text::printable(unwatched_text(h), true, 500)});
     unwatched_told_ = h.processes_unwatched();
   }
   if (h.lost_events() <= lost_told_) return;
-  if (loss_was_told_ && !report.final() && minus(now.value, loss_told_at_.value) < kLossPeriod.value) return;
+  if (loss_was_told_ && !report.final() && text::minus(now.value, loss_told_at_.value) < kLossPeriod.value)
+    return;
   std::uint64_t probe = 0, wire = 0, late = 0, rejected = 0;
   for (const auto& s : h.sources()) {
     probe += s.probe_dropped();
@@ -109,7 +111,8 @@ void LiveLines::sums(const wire::Report& report, std::vector<Line>& out) {
   for (const auto& c : report.health().counters())
     if (c.name() == "sources_summing") now = c.value();
   if ((now > 0) == sums_told_) return;
-  if (sums_told_ns_ != INT64_MIN && minus(report.watermark_ns(), sums_told_ns_) < kSumsPeriod.value) return;
+  if (sums_told_ns_ != INT64_MIN && text::minus(report.watermark_ns(), sums_told_ns_) < kSumsPeriod.value)
+    return;
   sums_told_ = now > 0;
   sums_told_ns_ = report.watermark_ns();
   out.push_back({report.watermark_ns(),
@@ -147,8 +150,8 @@ std::vector<std::string> LiveLines::feed(const wire::Report& report, TimeNs now)
                     " more at once (margay status shows them)");
       break;
     }
-    out.push_back("margay: " + duration_text(minus(line.at_ns, report.run_begin_ns())) + "  " +
-                  printable(line.text, unicode_, 600));
+    out.push_back("margay: " + text::duration_text(text::minus(line.at_ns, report.run_begin_ns())) + "  " +
+                  text::printable(line.text, unicode_, 600));
   }
   return out;
 }

@@ -44,14 +44,15 @@ std::string amount_text(double value) {
 }
 
 std::string rate_unit(const wire::Measured& m) {
-  if (is_mean(m)) return printable(std::string_view(m.operator_()).substr(5), true, kLongestMeasureName);
-  return printable(m.unit(), true, kLongestMeasureName) + "/s";
+  if (is_mean(m))
+    return text::printable(std::string_view(m.operator_()).substr(5), true, kLongestMeasureName);
+  return text::printable(m.unit(), true, kLongestMeasureName) + "/s";
 }
 
 std::string bars_title(const wire::Report& report) {
   if (!report.has_measured()) return "where the time goes, newest slices";
   const wire::Measured& m = report.measured();
-  if (!m.note().empty()) return printable(m.note(), true, kLongestNote);
+  if (!m.note().empty()) return text::printable(m.note(), true, kLongestNote);
   return (is_mean(m) ? "mean of " : "") + rate_unit(m) + ", newest slices; a full bar is " +
          amount_text(m.full()) + (is_mean(m) ? "" : " of one resource");
 }
@@ -59,9 +60,9 @@ std::string bars_title(const wire::Report& report) {
 std::string measured_text(const wire::Report& report) {
   if (!report.has_measured()) return {};
   const wire::Measured& m = report.measured();
-  std::string out = "shown: " + printable(m.operator_(), true, kLongestMeasureName) +
+  std::string out = "shown: " + text::printable(m.operator_(), true, kLongestMeasureName) +
                     " (operator); phases and alerts " + "rest on time\n";
-  if (!m.note().empty()) out += "!! " + printable(m.note(), true, kLongestNote) + "\n";
+  if (!m.note().empty()) out += "!! " + text::printable(m.note(), true, kLongestNote) + "\n";
   return out;
 }
 

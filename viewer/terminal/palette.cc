@@ -118,7 +118,7 @@ Palette::Palette(const wire::Report& report, bool unicode) : unicode_(unicode) {
     const wire::Name& name = report.states(i);
     std::size_t family = name.family() < kFamilies.size() ? name.family() : 0;
     StateLook look;
-    look.name = printable(std::string_view(name.name()).substr(0, 160), unicode, 40);
+    look.name = text::printable(std::string_view(name.name()).substr(0, 160), unicode, 40);
     if (look.name.empty()) look.name = "state " + std::to_string(i);
     look.family = kFamilies[family].name;
     look.ink = shade(kFamilies[family], seen[family]++);

@@ -59,11 +59,11 @@ std::string forecast(const wire::Report& report, bool range) {
   if (f.phase() != p->name()) return {};
   if (f.overdue()) return "unusually long";
   const auto left = [&](std::int64_t t) {
-    return duration_text(std::max<std::int64_t>(0, minus(t, report.watermark_ns())));
+    return text::duration_text(std::max<std::int64_t>(0, text::minus(t, report.watermark_ns())));
   };
   std::string out = "ends in " + left(f.end_ns());
   if (range) out += " (" + left(f.earliest_ns()) + " to " + left(f.latest_ns()) + ")";
-  if (!f.next().empty()) out += ", then " + printable(f.next(), true, 12);
+  if (!f.next().empty()) out += ", then " + text::printable(f.next(), true, 12);
   return out;
 }
 
@@ -74,7 +74,7 @@ std::string usual_range(const wire::Report& report, const std::string& name) {
   if (d == nullptr || d->times() < 4) return {};
   constexpr std::uint32_t kRemembered = 16;  // detect::PhaseDurations::kRemembered
   return "half of the newest " + std::to_string(std::min(d->times(), kRemembered)) + " lasted " +
-         duration_text(d->low_ns()) + " to " + duration_text(d->high_ns());
+         text::duration_text(d->low_ns()) + " to " + text::duration_text(d->high_ns());
 }
 std::string forecast_text(const wire::Report& report) {
   return forecast(report, true);
@@ -89,7 +89,7 @@ std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const 
   const auto look = [&](const auto& phases) {
     for (const auto& span : phases)
       if (!span.current() && span.name() == name && span.end_ns() > span.begin_ns())
-        durations.push_back(minus(span.end_ns(), span.begin_ns()));
+        durations.push_back(text::minus(span.end_ns(), span.begin_ns()));
   };
   look(report.phases());
   for (int l = 0; l < std::min(report.levels_size(), kMostLevels); ++l) look(report.levels(l).phases());
@@ -100,7 +100,7 @@ std::optional<std::int64_t> usual_duration_ns(const wire::Report& report, const 
 }
 
 std::string phase_name(const wire::PhaseSpan& span) {
-  return span.name().empty() ? std::string(1, '?') : printable(span.name(), true, 12);
+  return span.name().empty() ? std::string(1, '?') : text::printable(span.name(), true, 12);
 }
 
 bool tells_more(const wire::LevelPhases& level) {
@@ -115,7 +115,7 @@ std::string made_of_text(const wire::PhaseSpan& span) {
     const bool last = i + 1 == span.made_of_size() || i == kMostNamed;
     out += i == 0 ? "" : last ? " and " : ", ";
     if (i == kMostNamed) return out + "others";
-    out += printable(span.made_of(i).name(), true, 12);
+    out += text::printable(span.made_of(i).name(), true, 12);
   }
   return out;
 }
@@ -123,7 +123,7 @@ std::string made_of_text(const wire::PhaseSpan& span) {
 std::int64_t lag_ns(const wire::Report& report, TimeNs now) {
   const std::int64_t lag = std::max<std::int64_t>(report.health().lag_ns(), 0);
   if (report.emitted_wall_ns() == 0) return lag;
-  return plus(lag, std::max<std::int64_t>(minus(now.value, report.emitted_wall_ns()), 0));
+  return text::plus(lag, std::max<std::int64_t>(text::minus(now.value, report.emitted_wall_ns()), 0));
 }
 
 Tree visible_tree(const wire::Report& report, const std::vector<AlertView>& alerts, int depth, int room) {
@@ -185,7 +185,7 @@ std::string node_label(const wire::NodeBar& node) {
   if (rest.empty()) return "all";
   if (const std::size_t slash = rest.rfind('/'); slash != std::string_view::npos)
     rest.remove_prefix(slash + 1);
-  return printable(rest, true, 60);
+  return text::printable(rest, true, 60);
 }
 
 bool blamed(const std::vector<AlertView>& alerts, const std::string& path, bool below) {

@@ -64,7 +64,7 @@ const char* span_text(double ns) {
 
 std::string Scene::safe(std::string_view text, std::size_t most_columns) const {
   // 4 bytes a character at most: no need to read on.
-  return printable(text.substr(0, 4 * most_columns), view.unicode, most_columns);
+  return text::printable(text.substr(0, 4 * most_columns), view.unicode, most_columns);
 }
 
 void draw_title(Scene& s, int line) {
@@ -78,7 +78,8 @@ void draw_title(Scene& s, int line) {
       style = Palette::faint();
       break;
     case Link::kGone:
-      state = "NO ANSWER from the daemon for " + duration_text(minus(s.now.value, s.view.gone_since.value));
+      state = "NO ANSWER from the daemon for " +
+              text::duration_text(text::minus(s.now.value, s.view.gone_since.value));
       style = Palette::bad();
       break;
     case Link::kRunGone:
@@ -86,7 +87,7 @@ void draw_title(Scene& s, int line) {
       style = Palette::faint();
       break;
     case Link::kLive:
-      state = dot + "live, " + duration_text(lag_ns(s.report, s.now)) + " behind";
+      state = dot + "live, " + text::duration_text(lag_ns(s.report, s.now)) + " behind";
       if (lag_ns(s.report, s.now) > 5'000'000'000) style = Palette::bad_text();
       break;
   }
@@ -100,7 +101,7 @@ void draw_title(Scene& s, int line) {
              : replay.at_end() ? "at its end"
              : replay.paused() ? "paused"
                                : speed) +
-            ", at " + duration_text(minus(s.report.watermark_ns(), s.report.run_begin_ns()));
+            ", at " + text::duration_text(text::minus(s.report.watermark_ns(), s.report.run_begin_ns()));
     style = Palette::strong();
   }
   if (s.report.final()) {
@@ -108,17 +109,18 @@ void draw_title(Scene& s, int line) {
     style = Palette::strong();
   }
   if (s.view.held) state = "HELD (p goes on)  " + state;
-  if (width_of(state) + 8 > static_cast<std::size_t>(c.width()))
-    state = shortened(state, static_cast<std::size_t>(std::max(c.width() - 8, 0)), s.view.unicode);
-  const int right = c.width() - static_cast<int>(width_of(state));
+  if (text::width_of(state) + 8 > static_cast<std::size_t>(c.width()))
+    state = text::shortened(state, static_cast<std::size_t>(std::max(c.width() - 8, 0)), s.view.unicode);
+  const int right = c.width() - static_cast<int>(text::width_of(state));
   int x = c.put(0, line, "margay", Palette::strong(), right);
   std::string run = s.safe(s.report.run(), 200);
-  x = c.put(x + 1, line, shortened(run, static_cast<std::size_t>(std::max(right - x - 2, 0)), s.view.unicode),
+  x = c.put(x + 1, line,
+            text::shortened(run, static_cast<std::size_t>(std::max(right - x - 2, 0)), s.view.unicode),
             Palette::strong());
   const int room = right - x - 4;
   if (room > 3 && !s.report.command().empty())
     c.put(x + 2, line,
-          shortened(s.safe(s.report.command(), 1000), static_cast<std::size_t>(room), s.view.unicode));
+          text::shortened(s.safe(s.report.command(), 1000), static_cast<std::size_t>(room), s.view.unicode));
   c.put(right, line, state, style);
 }
 
@@ -129,7 +131,7 @@ void draw_vitals(Scene& s, int line) {
   const std::string shown = measured ? "shown: " + s.safe(s.report.measured().operator_(), 40) : "";
   // Whole facts only: what does not fit is left out, the most telling first.
   const auto part = [&](const std::string& text, const Style& style) {
-    const int columns = static_cast<int>(width_of(text)) + (x > 0 ? 3 : 0);
+    const int columns = static_cast<int>(text::width_of(text)) + (x > 0 ? 3 : 0);
     if (x > 0 && x + columns > s.canvas.width()) return;
     if (x > 0) x = s.canvas.put(x, line, s.sign(" \u00B7 ", " | "), Palette::faint());
     x = s.canvas.put(x, line, text, style);
@@ -138,8 +140,8 @@ void draw_vitals(Scene& s, int line) {
     // What was lost, and how the sources were, an archive tells of the whole run only (margay archive info).
     const auto& replay = s.report.replay();
     part("from an archive", Palette::strong());
-    part(duration_text(minus(replay.end_ns(), replay.begin_ns())) + " in all", {});
-    if (s.report.slice_ns() > 0) part("slice " + slice_text(s.report.slice_ns()), {});
+    part(text::duration_text(text::minus(replay.end_ns(), replay.begin_ns())) + " in all", {});
+    if (s.report.slice_ns() > 0) part("slice " + text::slice_text(s.report.slice_ns()), {});
     if (measured) part(shown, Palette::strong());
     return;
   }
@@ -155,9 +157,9 @@ void draw_vitals(Scene& s, int line) {
   if (h.restarts() > 0) part("daemon restarted " + std::to_string(h.restarts()) + " x", Palette::bad_text());
   if (s.report.run_begin_ns() != 0)
     part((s.report.final() ? "ran " : "running ") +
-             duration_text(minus(s.report.watermark_ns(), s.report.run_begin_ns())),
+             text::duration_text(text::minus(s.report.watermark_ns(), s.report.run_begin_ns())),
          {});
-  if (s.report.slice_ns() > 0) part("slice " + slice_text(s.report.slice_ns()), {});
+  if (s.report.slice_ns() > 0) part("slice " + text::slice_text(s.report.slice_ns()), {});
   if (measured) part(shown, Palette::strong());
   if (h.restarts() == 0) part("restarts 0", {});
 }
@@ -177,7 +179,7 @@ void draw_loss(Scene& s, int line) {
   s.canvas.fill(0, line, s.canvas.width(), U' ', Palette::bad());
   s.canvas.put(
       0, line,
-      shortened(text + detail, static_cast<std::size_t>(std::max(s.canvas.width(), 0)), s.view.unicode),
+      text::shortened(text + detail, static_cast<std::size_t>(std::max(s.canvas.width(), 0)), s.view.unicode),
       Palette::bad());
 }
 
@@ -190,15 +192,15 @@ void draw_phase(Scene& s, int line) {
   int x = s.canvas.put(0, line, "phase ");
   x = s.canvas.put(x, line, " " + s.safe(phase_name(*p)) + " ", Palette::phase_style(p->name()));
   if (!p->label().empty()) x = s.canvas.put(x + 1, line, "(" + s.safe(p->label(), 30) + ")");
-  std::string text =
-      " " + ordinal(p->occurrence()) + " time, " + duration_text(minus(p->end_ns(), p->begin_ns()));
+  std::string text = " " + text::ordinal(p->occurrence()) + " time, " +
+                     text::duration_text(text::minus(p->end_ns(), p->begin_ns()));
   if (const auto usual = usual_duration_ns(s.report, p->name()))
-    text += s.report.final() ? " (usual " + duration_text(*usual) + ")"
-                             : " so far, usual " + duration_text(*usual);
+    text += s.report.final() ? " (usual " + text::duration_text(*usual) + ")"
+                             : " so far, usual " + text::duration_text(*usual);
   x = s.canvas.put(x, line, text);
   // As much as there is room for.
   for (const std::string& ahead : {s.safe(forecast_text(s.report)), s.safe(forecast_short(s.report))}) {
-    if (ahead.empty() || x + 2 + static_cast<int>(width_of(ahead)) > s.canvas.width()) continue;
+    if (ahead.empty() || x + 2 + static_cast<int>(text::width_of(ahead)) > s.canvas.width()) continue;
     const bool late = s.report.forecast().overdue();
     x = s.canvas.put(x, line, "; " + ahead, late ? Palette::bad_text() : Style{});
     break;
@@ -208,9 +210,9 @@ void draw_phase(Scene& s, int line) {
     const auto& level = s.report.levels(l);
     if (!tells_more(level)) continue;
     const auto& now = level.phases(level.phases_size() - 1);
-    const std::string told =
-        "; in " + s.safe(phase_name(now)) + " for " + duration_text(minus(now.end_ns(), now.begin_ns()));
-    if (x + static_cast<int>(width_of(told)) > s.canvas.width()) return;
+    const std::string told = "; in " + s.safe(phase_name(now)) + " for " +
+                             text::duration_text(text::minus(now.end_ns(), now.begin_ns()));
+    if (x + static_cast<int>(text::width_of(told)) > s.canvas.width()) return;
     x = s.canvas.put(x, line, told, Palette::faint());
   }
 }
@@ -268,7 +270,7 @@ std::vector<std::string> wrapped_lines(const std::string& text, int columns, std
   std::string_view rest(text);
   const auto room = static_cast<std::size_t>(std::max(columns, 1));
   while (!rest.empty() && out.size() < most) {
-    std::string head = printable(rest, true, room);
+    std::string head = text::printable(rest, true, room);
     if (head.empty()) break;  // a wide character in one column
     if (head.size() < rest.size()) {
       std::size_t blank = head.rfind(' ');
@@ -283,7 +285,7 @@ std::vector<std::string> wrapped_lines(const std::string& text, int columns, std
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     if (out.size() + 1 == most && !rest.empty()) {
       head.append(" ").append(rest.substr(0, 8));
-      head = shortened(head, room, true);
+      head = text::shortened(head, room, true);
     }
     out.push_back(std::move(head));
   }
@@ -305,7 +307,7 @@ std::string alert_text(const Scene& s, const AlertView& a) {
   if (!a.where.empty() && a.where != "the run" && text.find(a.where) == std::string::npos)
     text = a.where + ": " + text;
   if (!a.firing && a.end_ns && *a.end_ns > a.onset_ns)
-    text = "after " + duration_text(minus(*a.end_ns, a.onset_ns)) + ": " + text;
+    text = "after " + text::duration_text(text::minus(*a.end_ns, a.onset_ns)) + ": " + text;
   if (const std::string handled = handled_text(a); !handled.empty()) text += " (" + handled + ")";
   return s.safe(text, 2000);
 }
@@ -356,11 +358,11 @@ void draw_alerts(Scene& s, int line, int lines) {
       s.canvas.put(0, line, "+ " + std::to_string(order.size() - i) + " more alerts", Palette::faint());
       return;
     }
-    s.canvas.put(0, line, clock_text(a.time_ns(), s.view.utc_offset_s), Palette::faint());
+    s.canvas.put(0, line, text::clock_text(a.time_ns(), s.view.utc_offset_s), Palette::faint());
     const AlertMark mark = mark_of(a);
     s.canvas.put(9, line, wide_status ? mark.wide : mark.narrow, mark.style);
     if (cols.kind)
-      s.canvas.put(18, line, shortened(s.safe(a.kind, 30), 13, s.view.unicode), Palette::strong());
+      s.canvas.put(18, line, text::shortened(s.safe(a.kind, 30), 13, s.view.unicode), Palette::strong());
     const auto text = wrapped_lines(alert_text(s, a), s.canvas.width() - cols.sentence,
                                     1 + static_cast<std::size_t>(std::min(spare, 3)));
     for (std::size_t k = 0; k < text.size(); ++k)
@@ -373,7 +375,7 @@ void draw_alerts(Scene& s, int line, int lines) {
 }
 
 void draw_footer(Scene& s, int line) {
-  const std::string lag = "lag " + duration_text(lag_ns(s.report, s.now));
+  const std::string lag = "lag " + text::duration_text(lag_ns(s.report, s.now));
   if (!s.view.notice.empty()) {
     s.canvas.put(0, line, s.safe(s.view.notice, 400), Palette::bad_text());
     return;
@@ -387,7 +389,8 @@ void draw_footer(Scene& s, int line) {
   const int x = s.canvas.put(0, line, keys, Palette::faint());
   std::string right = s.report.final() || replay ? "" : "  " + lag;
   if (s.report.has_spatiotemporal() && w >= 72) right = "p " + p_of(s.report) + right;
-  if (x + 2 + static_cast<int>(width_of(right)) <= w) s.canvas.put_right(w, line, right, Palette::faint());
+  if (x + 2 + static_cast<int>(text::width_of(right)) <= w)
+    s.canvas.put_right(w, line, right, Palette::faint());
 }
 
 void draw_help(Scene& s, int line, int lines) {

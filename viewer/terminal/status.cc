@@ -40,24 +40,25 @@ std::string partition_text(const wire::Report& r) {
 
 std::string head_text(const wire::Report& r) {
   const auto& h = r.health();
-  std::string out = "run " + printable(r.run(), true, 200) + ": ";
-  out += r.final() ? "finished" : "live, " + duration_text(h.lag_ns()) + " behind";
+  std::string out = "run " + text::printable(r.run(), true, 200) + ": ";
+  out += r.final() ? "finished" : "live, " + text::duration_text(h.lag_ns()) + " behind";
   if (r.run_begin_ns() != 0)
-    out += ", " + duration_text(minus(r.watermark_ns(), r.run_begin_ns())) + " so far";
+    out += ", " + text::duration_text(text::minus(r.watermark_ns(), r.run_begin_ns())) + " so far";
   out += "\n";
-  if (!r.command().empty()) out += "command: " + printable(r.command(), true, 1000) + "\n";
-  out += "slice " + slice_text(r.slice_ns()) + "; " + std::to_string(h.sources_live()) + " sources live, " +
-         std::to_string(h.sources_ended()) + " ended; daemon restarts " + std::to_string(h.restarts()) + "\n";
+  if (!r.command().empty()) out += "command: " + text::printable(r.command(), true, 1000) + "\n";
+  out += "slice " + text::slice_text(r.slice_ns()) + "; " + std::to_string(h.sources_live()) +
+         " sources live, " + std::to_string(h.sources_ended()) + " ended; daemon restarts " +
+         std::to_string(h.restarts()) + "\n";
   if (!h.archive_trouble().empty())
     out += "!! THE ARCHIVE IS NOT WRITTEN since " +
-           duration_text(minus(h.archive_trouble_since_ns(), r.run_begin_ns())) + ": " +
-           printable(h.archive_trouble(), true, 400) + "\n";
+           text::duration_text(text::minus(h.archive_trouble_since_ns(), r.run_begin_ns())) + ": " +
+           text::printable(h.archive_trouble(), true, 400) + "\n";
   const std::string unwatched = unwatched_text(h);
-  if (!unwatched.empty()) out += "!! NOT WATCHED: " + printable(unwatched, true, 500) + "\n";
+  if (!unwatched.empty()) out += "!! NOT WATCHED: " + text::printable(unwatched, true, 500) + "\n";
   std::string absence;  // when the daemon itself was away last
   for (const auto& c : h.counters())
     if (c.name() == "absences" && c.value() > 0)
-      absence = printable(c.detail(), true, 400) +
+      absence = text::printable(c.detail(), true, 400) +
                 (c.value() > 1 ? "; " + grouped(c.value()) + " such times in all" : "");
   out += h.lost_events() != 0 ? "!! LOST " + grouped(h.lost_events()) + " EVENTS\n"
          : !unwatched.empty() ? "no event of the watched processes was lost\n"
@@ -65,7 +66,7 @@ std::string head_text(const wire::Report& r) {
                               : "no event was lost\n";
   if (!absence.empty()) out += "!! " + absence + "\n";
   out += measured_text(r) + partition_text(r);
-  if (!h.retention().empty()) out += "the archive " + printable(h.retention(), true, 500) + "\n";
+  if (!h.retention().empty()) out += "the archive " + text::printable(h.retention(), true, 500) + "\n";
   return out;
 }
 
@@ -75,14 +76,15 @@ std::string levels_text(const wire::Report& r) {
   for (int l = 0; l < std::min(r.levels_size(), kMostLevels); ++l) {
     const auto& level = r.levels(l);
     if (!tells_more(level)) continue;
-    out += "\nphases in slices of " + slice_text(level.slice_ns()) + "\n";
-    Table t({"phase", ">time", ">began", ">lasted", "made of"});
+    out += "\nphases in slices of " + text::slice_text(level.slice_ns()) + "\n";
+    text::Table t({"phase", ">time", ">began", ">lasted", "made of"});
     const int first = std::max(0, level.phases_size() - kMostOfALevel);
     for (int i = first; i < level.phases_size(); ++i) {
       const auto& p = level.phases(i);
-      t.add({phase_name(p) + (p.label().empty() ? "" : " (" + printable(p.label(), true, 30) + ")"),
-             ordinal(p.occurrence()), duration_text(minus(p.begin_ns(), r.run_begin_ns())),
-             duration_text(minus(p.end_ns(), p.begin_ns())) + (p.current() && !r.final() ? "+" : ""),
+      t.add({phase_name(p) + (p.label().empty() ? "" : " (" + text::printable(p.label(), true, 30) + ")"),
+             text::ordinal(p.occurrence()), text::duration_text(text::minus(p.begin_ns(), r.run_begin_ns())),
+             text::duration_text(text::minus(p.end_ns(), p.begin_ns())) +
+                 (p.current() && !r.final() ? "+" : ""),
              made_of_text(p)});
     }
     out += t.text();
@@ -92,15 +94,16 @@ std::string levels_text(const wire::Report& r) {
 
 std::string phases_text(const wire::Report& r) {
   if (r.phases().empty()) return "\nphases: none recognised yet\n";
-  Table t({"phase", ">time", ">began", ">lasted", ">usual"});
+  text::Table t({"phase", ">time", ">began", ">lasted", ">usual"});
   const int first = std::max(0, r.phases_size() - kMostListed);
   for (int i = first; i < r.phases_size(); ++i) {
     const auto& p = r.phases(i);
     const auto usual = usual_duration_ns(r, p.name());
-    t.add({phase_name(p) + (p.label().empty() ? "" : " (" + printable(p.label(), true, 30) + ")"),
-           ordinal(p.occurrence()), duration_text(minus(p.begin_ns(), r.run_begin_ns())),
-           duration_text(minus(p.end_ns(), p.begin_ns())) + (p.current() && !r.final() ? "+" : ""),
-           usual ? duration_text(*usual) : ""});
+    t.add(
+        {phase_name(p) + (p.label().empty() ? "" : " (" + text::printable(p.label(), true, 30) + ")"),
+         text::ordinal(p.occurrence()), text::duration_text(text::minus(p.begin_ns(), r.run_begin_ns())),
+         text::duration_text(text::minus(p.end_ns(), p.begin_ns())) + (p.current() && !r.final() ? "+" : ""),
+         usual ? text::duration_text(*usual) : ""});
   }
   std::string out = "\nphases (+: still going on)\n";
   if (first > 0) out += "  " + std::to_string(first) + " older ones are not listed\n";
@@ -123,7 +126,7 @@ std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
     if (!a.firing) continue;
     silenced = silenced || !a.silenced_by.empty();
     if (++firing > kMostListed) continue;
-    open += "  " + clock_text(a.onset_ns, utc_offset_s) + "  " + a.kind + "  ";
+    open += "  " + text::clock_text(a.onset_ns, utc_offset_s) + "  " + a.kind + "  ";
     if (a.sentence.find(a.where) == std::string::npos) open += a.where + ": ";
     open += a.sentence;
     if (const std::string handled = handled_text(a); !handled.empty()) open += " (" + handled + ")";
@@ -136,18 +139,19 @@ std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
 std::string sources_text(const wire::Report& r) {
   const auto& list = r.health().sources();
   if (list.empty()) return {};
-  Table t({"source", ">produced", ">modelled", ">late", ">dropped", ">lost", ">rejected", ">in flight", ""});
+  text::Table t(
+      {"source", ">produced", ">modelled", ">late", ">dropped", ">lost", ">rejected", ">in flight", ""});
   wire::SourceAccount sum;
   int n = 0;
   const auto row = [&t](const std::string& name, const wire::SourceAccount& s) {
-    std::string mark = printable(s.condition(), true, 20);
+    std::string mark = text::printable(s.condition(), true, 20);
     if (!balanced(s)) mark += (mark.empty() ? "" : ", ") + std::string("!! DOES NOT ADD UP");
     t.add({name, grouped(s.produced()), grouped(s.modelled()), grouped(s.late_dropped()),
            grouped(s.probe_dropped()), grouped(s.wire_lost()), grouped(s.rejected()), grouped(s.in_flight()),
            mark});
   };
   for (const auto& s : list) {
-    if (n++ < kMostListed) row(printable(s.resource(), true, 60), s);
+    if (n++ < kMostListed) row(text::printable(s.resource(), true, 60), s);
     sum.set_produced(sum.produced() + s.produced());
     sum.set_modelled(sum.modelled() + s.modelled());
     sum.set_late_dropped(sum.late_dropped() + s.late_dropped());

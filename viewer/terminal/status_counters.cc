@@ -14,7 +14,7 @@ constexpr int kMostListed = 200;
 constexpr std::size_t kMostText = 600;  // of a sentence
 
 std::string safe(const std::string& s, std::size_t most = kMostText) {
-  return printable(s, true, most);
+  return text::printable(s, true, most);
 }
 
 // Words of `text` in lines of at most `columns`; the first one begins after `first` columns that are there
@@ -29,7 +29,7 @@ std::string wrapped(const std::string& text, std::size_t first, std::size_t inde
     const std::string word = text.substr(from, to - from);
     from = to + 1;
     if (word.empty()) continue;
-    if (begun && column + 1 + width_of(word) > kColumns) {
+    if (begun && column + 1 + text::width_of(word) > kColumns) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (begun) {
@@ -38,25 +38,26 @@ std::string wrapped(const std::string& text, std::size_t first, std::size_t inde
     }
     begun = true;
     out += word;
-    column += width_of(word);
+    column += text::width_of(word);
   }
   return out + "\n";
 }
 
 std::string value_text(const wire::Counter& c) {
   const std::uint64_t v = std::min<std::uint64_t>(c.value(), 9'000'000'000'000'000'000u / 1'000'000'000u);
-  if (c.unit() == "bytes") return size_text(c.value());
+  if (c.unit() == "bytes") return text::size_text(c.value());
   if (c.kind() == wire::Counter::CONDITION) return "yes";
-  if (c.name() == "start_time_s") return clock_text(static_cast<std::int64_t>(v) * 1'000'000'000, 0) + " UTC";
-  if (c.unit() == "s") return duration_text(static_cast<std::int64_t>(v) * 1'000'000'000);
+  if (c.name() == "start_time_s")
+    return text::clock_text(static_cast<std::int64_t>(v) * 1'000'000'000, 0) + " UTC";
+  if (c.unit() == "s") return text::duration_text(static_cast<std::int64_t>(v) * 1'000'000'000);
   if (c.unit() == "ms" && c.value() < 1000) return grouped(c.value()) + " ms";
-  if (c.unit() == "ms") return duration_text(static_cast<std::int64_t>(v) * 1'000'000);
+  if (c.unit() == "ms") return text::duration_text(static_cast<std::int64_t>(v) * 1'000'000);
   if (c.unit() == "us" && c.value() < 1'000'000) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f ms", static_cast<double>(c.value()) / 1000.0);
     return text;
   }
-  if (c.unit() == "us") return duration_text(static_cast<std::int64_t>(v) * 1'000);
+  if (c.unit() == "us") return text::duration_text(static_cast<std::int64_t>(v) * 1'000);
   return grouped(c.value());
 }
 
@@ -100,16 +101,17 @@ std::string counters_text(const wire::Health& h) {
                    [](const auto* a, const auto* b) { return a->severity() > b->severity(); });
   std::size_t name = 7, value = 5;
   for (const auto* c : shown) {
-    name = std::max(name, width_of(safe(c->name(), kLongestCounterName)));
-    value = std::max(value, width_of(value_text(*c)));
+    name = std::max(name, text::width_of(safe(c->name(), kLongestCounterName)));
+    value = std::max(value, text::width_of(value_text(*c)));
   }
   const std::size_t indent = 2 + 2 + 2 + name + 2 + value + 2;
   std::string out = "\ncounters that are not 0 (!! error, ! warning)\n";
   for (const auto* c : shown) {
     const std::uint32_t severity = std::min(c->severity(), 2u);
     const std::string n = safe(c->name(), kLongestCounterName), v = value_text(*c);
-    out += std::string("  ") + kMarks[severity] + "  " + n + std::string(name - width_of(n), ' ') + "  " +
-           std::string(value - width_of(v), ' ') + v + "  " + wrapped(safe(c->help()), indent, indent);
+    out += std::string("  ") + kMarks[severity] + "  " + n + std::string(name - text::width_of(n), ' ') +
+           "  " + std::string(value - text::width_of(v), ' ') + v + "  " +
+           wrapped(safe(c->help()), indent, indent);
     if (!c->detail().empty() && c->detail() != c->help())
       out += std::string(indent, ' ') + wrapped(safe(c->detail()), indent, indent);
     if (severity > 0 && !c->remedy().empty())

@@ -69,7 +69,7 @@ std::string p_of(const wire::Report& report) {
 
 std::string Strips::title() const {
   const scene::TimeRange range = data_.range();
-  return "optimal partition of the newest " + duration_text((range.to - range.from).value) + ": " +
+  return "optimal partition of the newest " + text::duration_text((range.to - range.from).value) + ": " +
          grouped(data_.parts.size()) + (data_.parts.size() == 1 ? " part" : " parts") + " at p " +
          scene::p_text(data_.p);
 }

@@ -40,21 +40,21 @@ const wire::Report& report_of(const Feed& feed) {
 }
 
 Link link_of(const Feed& feed) {
-  switch (feed.standing()) {
-    case feed::Standing::kWaiting:
+  switch (feed.connection()) {
+    case feed::Connection::kWaiting:
       return Link::kWaiting;
-    case feed::Standing::kLive:
+    case feed::Connection::kLive:
       return Link::kLive;
-    case feed::Standing::kGone:
+    case feed::Connection::kGone:
       return Link::kGone;
-    case feed::Standing::kRunGone:
+    case feed::Connection::kRunGone:
       break;
   }
   return Link::kRunGone;
 }
 
 bool is_over(const Feed& feed) {
-  return report_of(feed).final() || feed.standing() == feed::Standing::kRunGone;
+  return report_of(feed).final() || feed.connection() == feed::Connection::kRunGone;
 }
 
 // Waits for reports, keys or signals. `in` < 0: no keys. False when the input has gone.
@@ -146,8 +146,8 @@ bool replay_request(Key key, const wire::Report& report, wire::ControlRequest& r
     case Key::kBack:
     case Key::kForward:
       request.set_kind(wire::ControlRequest::JUMP);
-      request.set_jump_ns(key == Key::kBack ? minus(report.watermark_ns(), kJump.value)
-                                            : plus(report.watermark_ns(), kJump.value));
+      request.set_jump_ns(key == Key::kBack ? text::minus(report.watermark_ns(), kJump.value)
+                                            : text::plus(report.watermark_ns(), kJump.value));
       return true;
     default:
       return false;
@@ -239,13 +239,13 @@ int watch_lines(const WatchOptions& options, Feed& feed, Signals& signals) {
     std::string text;
     feed.take([&](const feed::ReportPtr& report) {
       if (first)
-        text += "margay: watching run " + printable(report->run(), options.view.unicode, 200) + ", " +
+        text += "margay: watching run " + text::printable(report->run(), options.view.unicode, 200) + ", " +
                 std::to_string(report->health().sources_live()) + " sources live\n";
       first = false;
       for (const std::string& line : lines.feed(*report, mono)) text += line + "\n";
     });
     if (!feed.refused().empty()) return 1;
-    if ((feed.standing() == feed::Standing::kGone) != was_gone) {
+    if ((feed.connection() == feed::Connection::kGone) != was_gone) {
       was_gone = !was_gone;
       text += was_gone ? "margay: the daemon does not answer; waiting for it\n"
                        : "margay: the daemon answers again\n";
@@ -294,7 +294,7 @@ int watch(const WatchOptions& options) {
   const SystemClock clock;
   Feed feed(clock, {options.dir, options.connect, options.key});
   if (auto ok = feed.open(); !ok) {
-    std::fprintf(stderr, "margay: %s\n", printable(ok.error().message).c_str());
+    std::fprintf(stderr, "margay: %s\n", text::printable(ok.error().message).c_str());
     return 1;
   }
   Signals signals;
@@ -306,10 +306,11 @@ int watch(const WatchOptions& options) {
       !options.plain && isatty(options.in) != 0 && isatty(options.out) != 0 && environment("TERM") != "dumb";
   try {
     const int code = screen ? watch_screen(options, feed, signals) : watch_lines(options, feed, signals);
-    if (!feed.refused().empty()) std::fprintf(stderr, "margay: %s\n", printable(feed.refused()).c_str());
+    if (!feed.refused().empty())
+      std::fprintf(stderr, "margay: %s\n", text::printable(feed.refused()).c_str());
     return code;
   } catch (const std::exception& e) {  // the terminal was given back on the way here
-    std::fprintf(stderr, "margay: %s\n", printable(e.what()).c_str());
+    std::fprintf(stderr, "margay: %s\n", text::printable(e.what()).c_str());
     return 1;
   }
 }

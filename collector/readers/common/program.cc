@@ -173,7 +173,7 @@ int run_program(const Program& program, Reader& reader, int argc, char** argv) t
   google::protobuf::SetLogHandler(nullptr);
   node::SenderFlags s;
   CLI::App app{program.about, program.name};
-  terminal::use_help_page(app);
+  text::use_help_page(app);
   reader.add_flags(app);
   node::add_sender_flags(app, s, "end when this process and the programs that are read are gone");
   CLI11_PARSE(app, argc, argv);

@@ -221,7 +221,7 @@ void Dispatcher::step(Way& way, TimeNs now, bool last) {
                                  (lost > 1 ? std::to_string(lost) + " alerts, the newest " : "") + newest;
     options_.say(Weight::kError, sentence + "; the archive has " + (lost > 1 ? "them" : "it"));
     const std::lock_guard lock(mutex_);
-    standing_.lost = sentence;
+    delivery_.lost = sentence;
   }
   const std::string& trouble = way.channel.trouble();
   if (!trouble.empty() && !way.troubled)
@@ -231,7 +231,7 @@ void Dispatcher::step(Way& way, TimeNs now, bool last) {
 }
 
 void Dispatcher::publish() {
-  Standing s;
+  DeliveryStatus s;
   for (const auto& way : ways_) {
     const Channel& c = way->channel;
     s.sent += c.sent();
@@ -243,9 +243,9 @@ void Dispatcher::publish() {
   std::uint64_t refused = 0;
   {
     const std::lock_guard lock(mutex_);
-    s.lost = standing_.lost;
+    s.lost = delivery_.lost;
     s.given_up += refused_ * ways_.size();
-    standing_ = std::move(s);
+    delivery_ = std::move(s);
     refused = refused_;
   }
   if (refused != said_refused_)
@@ -254,9 +254,9 @@ void Dispatcher::publish() {
   said_refused_ = refused;
 }
 
-Dispatcher::Standing Dispatcher::standing() const {
+Dispatcher::DeliveryStatus Dispatcher::delivery() const {
   const std::lock_guard lock(mutex_);
-  return standing_;
+  return delivery_;
 }
 
 }  // namespace margay::sinks

@@ -10,14 +10,14 @@
 #include "evidence.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr int kNotSo = 1;
 constexpr int kUnreadable = 2;
 
 int complain(const std::string& sentence) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  std::fprintf(stderr, "margay: %s\n", text::printable(sentence, true, 2000).c_str());
   return kUnreadable;
 }
 
@@ -134,4 +134,4 @@ Declare declare_alerts() {
   return declare(add_alerts_command, alerts_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

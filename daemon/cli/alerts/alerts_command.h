@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct AlertsRequest {
   CLI::App *list = nullptr, *show = nullptr;
@@ -25,4 +25,4 @@ void add_alerts_command(CLI::App& command, AlertsRequest& request);
 // What went wrong is said on stderr. REQUIRES: the request was parsed.
 int alerts_command(const AlertsRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

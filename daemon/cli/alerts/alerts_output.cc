@@ -8,11 +8,11 @@
 #include "margay/text/text.h"
 #include "margay/wire/alert_json.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using nlohmann::ordered_json;
-using terminal::duration_text;
+using text::duration_text;
 
 constexpr std::size_t kWidest = 60;
 constexpr std::size_t kSentence = 400;
@@ -21,7 +21,7 @@ constexpr std::size_t kMostNames = 8;
 constexpr double kLeastWaited = 0.01;  // of the time that resources waited, to be told
 
 std::string safe(const std::string& text, std::size_t columns = kWidest) {
-  return terminal::shortened(terminal::printable(text, true, 4 * columns), columns);
+  return text::shortened(text::printable(text, true, 4 * columns), columns);
 }
 
 std::string format(const char* pattern, double v) {
@@ -35,7 +35,7 @@ std::string percent(double share) {
 
 // "13.92 s": since the begin of the run.
 std::string moment(TimeNs t, TimeNs begin) {
-  const double s = 1e-9 * static_cast<double>(terminal::minus(t.value, begin.value));
+  const double s = 1e-9 * static_cast<double>(text::minus(t.value, begin.value));
   return format("%.2f s", s);
 }
 
@@ -49,7 +49,7 @@ std::string names(const std::vector<std::string>& all) {
 }
 
 std::string lasted(const alert::Alert& a) {
-  return a.end ? duration_text(terminal::minus(a.end->value, a.onset.value)) : "-";
+  return a.end ? duration_text(text::minus(a.end->value, a.onset.value)) : "-";
 }
 
 // "firing", "firing, persistent", "firing, acknowledged by ann, silenced by s1".
@@ -83,7 +83,7 @@ std::string cells_text(const Evidence& e, TimeNs begin) {
   std::vector<std::string> head = {"slice from", ""};
   if (blames) head.push_back("the cause");
   head.push_back(blames ? "all others" : "all");
-  terminal::Table table(head);
+  text::Table table(head);
   const SliceIndex onset = slice_of(e.alert.onset, e.alert.level);
   for (std::size_t i = 0; i < e.cells.blamed.size(); ++i) {
     const SliceIndex slice = e.cells.blamed[i].slice;
@@ -137,7 +137,7 @@ std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives) {
   if (alerts.empty()) return "no alerts\n";
   std::vector<std::string> head = {"alert", "status", ">since", ">lasted", ">bits", "why"};
   if (archives) head.insert(head.begin(), "archive");
-  terminal::Table table(head);
+  text::Table table(head);
   for (const ListedAlert& l : alerts) {
     const alert::Alert& a = l.alert;
     std::vector<std::string> row = {
@@ -176,7 +176,7 @@ std::string evidence_text(const Evidence& e) {
          grouped(a.updates) + ", the last " + moment(a.updated.value_or(a.detected), begin) +
              " into the run" + (a.persistent ? "; persistent" : ""));
   line(out, "onset", moment(a.onset, begin) + " into the run");
-  const std::int64_t delay = terminal::minus(a.detected.value, a.onset.value);
+  const std::int64_t delay = text::minus(a.detected.value, a.onset.value);
   if (a.status == alert::Status::kFiring) line(out, "detected", duration_text(delay) + " later");
   if (a.end) line(out, "ended", moment(*a.end, begin) + ", after " + lasted(a));
   line(out, "where", safe(a.node, 2 * kWidest));
@@ -184,11 +184,11 @@ std::string evidence_text(const Evidence& e) {
   line(out, "affected", names(a.affected));
   line(out, "score",
        format("%.4g bits", a.score_bits) + format(", p-value %.2g", a.p_value) + ", in slices of " +
-           terminal::slice_text(a.level.value) + format(", partition at p %.3g", a.p));
+           text::slice_text(a.level.value) + format(", partition at p %.3g", a.p));
   if (e.phase)
     line(out, "phase",
          safe(e.phase->name) + (e.phase->label.empty() ? "" : " (" + safe(e.phase->label) + ")") + ", " +
-             terminal::ordinal(e.phase->occurrence) + " time, since " + moment(e.phase->begin, begin));
+             text::ordinal(e.phase->occurrence) + " time, since " + moment(e.phase->begin, begin));
   if (a.duration)
     line(out, "duration",
          duration_text(a.duration->lasted.value) + ", usually " + duration_text(a.duration->usual.value) +
@@ -244,4 +244,4 @@ std::string evidence_json(const Evidence& e) {
   return dump(j);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

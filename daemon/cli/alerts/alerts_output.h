@@ -7,7 +7,7 @@
 
 #include "evidence.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ListedAlert {
   std::string archive;
@@ -21,4 +21,4 @@ std::string alerts_json(const std::vector<ListedAlert>& alerts);
 std::string evidence_text(const Evidence& evidence);
 std::string evidence_json(const Evidence& evidence);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

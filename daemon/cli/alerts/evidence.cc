@@ -6,7 +6,7 @@
 #include "margay/model/hierarchy.h"
 #include "margay/replay/replay.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::int64_t kBefore = 3;  // slices of the table before the onset
@@ -141,4 +141,4 @@ Result<Evidence> collect_evidence(const store::Archive& archive, const alert::Al
   return e;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -15,7 +15,7 @@
 #include "margay/store/archive.h"
 #include "waits.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // How the time of some leaves was spent in a slice: shares of the observed time, by state, descending; and of
 // the slice the part that nobody knows of.
@@ -53,4 +53,4 @@ Result<std::vector<alert::Alert>> read_alerts(const store::Archive& archive);
 // `alert`: one of them. Cost: a replay up to the alert's last word, and the slices of the table.
 Result<Evidence> collect_evidence(const store::Archive& archive, const alert::Alert& alert);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -18,7 +18,7 @@
 #include "margay/text/text.h"
 #include "where_flags.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Kind = HandlingRequest::Kind;
@@ -27,7 +27,7 @@ constexpr DurationNs kPatience = seconds(10);
 constexpr std::size_t kLongestId = 300;
 
 int refuse(const std::string& sentence) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  std::fprintf(stderr, "margay: %s\n", text::printable(sentence, true, 2000).c_str());
   return 1;
 }
 
@@ -108,16 +108,17 @@ std::string times_text(const HandlingRequest& h) {
   return "it holds" + (planned ? " from " + date_text(h.from) : "") + " until " + date_text(until) + "\n";
 }
 
-// The desk of a daemon that would watch it now.
-Result<alert::Desk> desk_of(const store::Archive& archive, const store::Resume& resume, TimeNs now) {
+// The policy of a daemon that would watch it now.
+Result<alert::NotificationPolicy> policy_of(const store::Archive& archive, const store::Resume& resume,
+                                            TimeNs now) {
   auto handling = handling_in(resume);
   if (!handling) return fail(handling.error(), archive.path());
   const auto alerts = read_alerts(archive);
   if (!alerts) return tl::unexpected(alerts.error());
-  alert::Desk desk(std::move(*handling));
+  alert::NotificationPolicy policy(std::move(*handling));
   for (const alert::Alert& a : *alerts)
-    if (a.status == alert::Status::kFiring) static_cast<void>(desk.take(a, true, now));
-  return desk;
+    if (a.status == alert::Status::kFiring) static_cast<void>(policy.take(a, true, now));
+  return policy;
 }
 
 // What makes no sense is said before anybody is asked.
@@ -273,7 +274,7 @@ int handle_command(HandleRequest r) {
   const auto said = target->archive.empty() ? said_by_daemon(target->where, r.asked)
                                             : perform_in_archive(target->archive, r.asked, now);
   if (!said) return refuse(said.error().message);
-  std::printf("%s\n%s", terminal::printable(*said, true, 2000).c_str(), times_text(r.asked).c_str());
+  std::printf("%s\n%s", text::printable(*said, true, 2000).c_str(), times_text(r.asked).c_str());
   return 0;
 }
 
@@ -326,15 +327,15 @@ std::string silences_text(const alert::Handling& h, TimeNs now) {
       std::any_of(all.begin(), all.end(), [&](const alert::Silence& s) { return now < s.from; });
   std::vector<std::string> head = {"silence", "of", "from", "until", "holds", "by", "comment"};
   if (!planned) head.erase(head.begin() + 2);
-  terminal::Table table(head);
+  text::Table table(head);
   bool any = false;
   for (const alert::Silence& s : all) {
     if (s.until <= now) continue;
     any = true;
     const auto safe = [](const std::string& text) {
-      return terminal::shortened(terminal::printable(text, true, 400), 60);
+      return text::shortened(text::printable(text, true, 400), 60);
     };
-    const auto in = [&](TimeNs t) { return terminal::duration_text(terminal::minus(t.value, now.value)); };
+    const auto in = [&](TimeNs t) { return text::duration_text(text::minus(t.value, now.value)); };
     std::vector<std::string> row = {safe(s.id),
                                     safe(alert::what(s)),
                                     date_text(s.from),
@@ -358,24 +359,24 @@ Result<std::string> perform_in_archive(const std::string& path, const HandlingRe
     if (resume->run.end && request.kind != Kind::kUnsilence)
       return fail(ErrorCode::kInvalidArgument,
                   path + ": this run is over; none of its alerts fires any more");
-    auto desk = desk_of(**archive, *resume, now);
-    if (!desk) return tl::unexpected(desk.error());
-    if (const auto tried = perform(request, *desk, now); !tried) return fail(tried.error(), path);
+    auto policy = policy_of(**archive, *resume, now);
+    if (!policy) return tl::unexpected(policy.error());
+    if (const auto tried = perform(request, *policy, now); !tried) return fail(tried.error(), path);
   }
   const auto archive = store::Archive::open(path, store::Mode::kWrite);
   if (!archive) return tl::unexpected(archive.error());
   const auto resume = (*archive)->load();
   if (!resume) return tl::unexpected(resume.error());
-  auto desk = desk_of(**archive, *resume, now);
-  if (!desk) return tl::unexpected(desk.error());
-  auto said = perform(request, *desk, now);
+  auto policy = policy_of(**archive, *resume, now);
+  if (!policy) return tl::unexpected(policy.error());
+  auto said = perform(request, *policy, now);
   if (!said) return fail(said.error(), path);
   store::Cut cut;
   cut.sequence = resume->sequence + 1;
   cut.wall = now;
-  cut.state = {{alert::kHandlingBlob, desk->handling().encode()}};
+  cut.state = {{alert::kHandlingBlob, policy->handling().encode()}};
   if (const Status s = (*archive)->commit(cut, true); !s) return tl::unexpected(s.error());
   return *said + " (no daemon watches this run now; it takes effect when one continues the run)";
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

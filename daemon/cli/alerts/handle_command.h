@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct HandleRequest {
   CLI::App *ack = nullptr, *unack = nullptr, *silence = nullptr, *silences = nullptr, *unsilence = nullptr;
@@ -39,4 +39,4 @@ std::string silences_text(const alert::Handling& handling, TimeNs now);
 // Does it in an archive that nobody writes. Errors: those of store::Archive and of perform().
 Result<std::string> perform_in_archive(const std::string& path, const HandlingRequest& request, TimeNs now);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include "margay/model/hierarchy.h"
 #include "margay/trace/raw_block.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr DurationNs kLongest = seconds(60);
@@ -152,4 +152,4 @@ Result<Waits> read_waits(const store::Archive& archive, const store::Resume& res
   return out;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

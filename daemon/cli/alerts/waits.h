@@ -21,7 +21,7 @@
 #include "margay/base/result.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 inline constexpr std::size_t kMostWaiting = 256;  // leaves looked at
 inline constexpr std::size_t kMostPartners = 8;   // told
@@ -43,4 +43,4 @@ struct Waits {
 Result<Waits> read_waits(const store::Archive& archive, const store::Resume& resume,
                          const alert::Alert& alert);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -12,11 +12,11 @@
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using nlohmann::json;
-using terminal::size_text;
+using text::size_text;
 
 constexpr int kUnreadable = 2;
 constexpr int kNotDone = 1;
@@ -26,13 +26,13 @@ bool on_terminal() {
 }
 
 std::string safe(const std::string& text) {
-  return terminal::printable(text, true, 300);
+  return text::printable(text, true, 300);
 }
 
 std::string what(const Pruned::Gone& g) {
   if (g.shelf == store::Shelf::kRaw) return "raw events";
   if (g.shelf == store::Shelf::kReports) return "reports";
-  return "slices of " + terminal::slice_text(g.slice.value);
+  return "slices of " + text::slice_text(g.slice.value);
 }
 
 // What `margay run` and margayd leave beside the database.
@@ -60,7 +60,7 @@ class Notice {
 }  // namespace
 
 int complain(const std::string& sentence) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  std::fprintf(stderr, "margay: %s\n", text::printable(sentence, true, 2000).c_str());
   return kUnreadable;
 }
 
@@ -262,4 +262,4 @@ int remove_command(const ArchiveRequest& r) {
   return code;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include "archive_command.h"
 #include "archive_prune.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // On stderr: "margay: " and the sentence. Returns kUnreadable.
 int complain(const std::string& sentence);
@@ -23,4 +23,4 @@ Result<PruneRules> prune_rules(const ArchiveRequest& request);
 std::string pruned_text(const std::string& path, const Pruned& pruned, const PruneRules& rules);
 std::string pruned_json(const std::string& path, const Pruned& pruned, const PruneRules& rules);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

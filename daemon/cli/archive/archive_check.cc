@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::uint64_t kProgressEvery = 256;
@@ -173,4 +173,4 @@ Result<ArchiveCheck> check_archive(const store::Archive& archive,
   return Checker(archive, *all, progress).run();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

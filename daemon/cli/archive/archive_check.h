@@ -18,7 +18,7 @@
 #include "margay/base/result.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ArchiveCheck {
   static constexpr std::size_t kMostListed = 20;
@@ -32,4 +32,4 @@ struct ArchiveCheck {
 Result<ArchiveCheck> check_archive(const store::Archive& archive,
                                    const std::function<void(const ArchiveCheck&)>& progress);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

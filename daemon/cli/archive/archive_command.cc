@@ -12,7 +12,7 @@
 #include "margay/base/text.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr int kDamaged = 1;
@@ -105,4 +105,4 @@ Declare declare_archive() {
   return declare(add_archive_command, archive_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -9,7 +9,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ArchiveRequest {
   CLI::App *list = nullptr, *info = nullptr, *verify = nullptr;
@@ -26,4 +26,4 @@ void add_archive_command(CLI::App& command, ArchiveRequest& request);
 // be read or changed. What went wrong is said on stderr. REQUIRES: the request was parsed.
 int archive_command(const ArchiveRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

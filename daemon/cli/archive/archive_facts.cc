@@ -7,7 +7,7 @@
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // What an archive holds is not trusted: sums and products stop at the largest number there is.
@@ -64,7 +64,7 @@ Result<ArchiveFacts> archive_facts_counted(const std::string& path) {
   if (!facts || facts->levels.empty() || !facts->levels[0].kept) return facts;
   const auto [oldest, newest] = *facts->levels[0].kept;
   ArchiveFacts::Cells counted;
-  const SliceIndex first(std::max(oldest.value, terminal::minus(newest.value, kSlices - 1)));
+  const SliceIndex first(std::max(oldest.value, text::minus(newest.value, kSlices - 1)));
   SliceIndex last = first;
   const Status read = (*archive)->scan_columns(LevelIndex(0), first, newest, [&](model::SliceColumn&& c) {
     last = c.index;
@@ -98,8 +98,8 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
     facts.levels.push_back({facts.run.levels[level], *kept});
   }
   if (!facts.levels.empty() && facts.levels[0].kept)
-    facts.until = TimeNs(
-        terminal::times(terminal::plus(facts.levels[0].kept->second.value, 1), facts.levels[0].slice.value));
+    facts.until =
+        TimeNs(text::times(text::plus(facts.levels[0].kept->second.value, 1), facts.levels[0].slice.value));
   const auto raw = archive.oldest(store::Shelf::kRaw, LevelIndex(0));
   if (!raw) return tl::unexpected(raw.error());
   facts.raw_from = *raw;
@@ -109,9 +109,8 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
     facts.states.push_back(all->states[StateId(static_cast<std::uint16_t>(s))].name);
   if (!facts.levels.empty())
     for (const store::GapRecord& g : all->gaps)
-      facts.gaps.emplace_back(
-          TimeNs(terminal::times(g.first.value, facts.levels[0].slice.value)),
-          TimeNs(terminal::times(terminal::plus(g.last.value, 1), facts.levels[0].slice.value)));
+      facts.gaps.emplace_back(TimeNs(text::times(g.first.value, facts.levels[0].slice.value)),
+                              TimeNs(text::times(text::plus(g.last.value, 1), facts.levels[0].slice.value)));
   facts.leaves = all->leaves.size();
   facts.sources = all->sources.size();
   facts.phases = all->phases.size();
@@ -134,4 +133,4 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive) {
   return facts;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -14,7 +14,7 @@
 #include "margay/base/result.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ArchiveFacts {
   struct Level {
@@ -57,4 +57,4 @@ Result<ArchiveFacts> archive_facts(const store::Archive& archive);
 // The same with ArchiveFacts::newest. Cost: reads at most 1024 slices and about a million cells.
 Result<ArchiveFacts> archive_facts_counted(const std::string& path);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

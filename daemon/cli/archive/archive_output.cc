@@ -10,17 +10,17 @@
 #include "margay/text/table.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using nlohmann::json;
-using terminal::duration_text;
-using terminal::size_text;
+using text::duration_text;
+using text::size_text;
 
 constexpr std::size_t kWidest = 60;
 
 std::string safe(const std::string& text, std::size_t columns = kWidest) {
-  return terminal::shortened(terminal::printable(text, true, 4 * columns), columns);
+  return text::shortened(text::printable(text, true, 4 * columns), columns);
 }
 
 std::string count(std::size_t n, const char* one, const char* more) {
@@ -50,7 +50,7 @@ std::int64_t unwatched(const ArchiveFacts& f, const ArchiveFacts::Level& level) 
     const std::int64_t first =
         std::max(level.kept->first.value, slice_of(from - DurationNs(1), level.slice).value + 1);
     const std::int64_t end = std::min(level.kept->second.value, slice_of(to, level.slice).value);
-    if (first < end) sum = terminal::plus(sum, terminal::minus(end, first));
+    if (first < end) sum = text::plus(sum, text::minus(end, first));
   }
   return sum;
 }
@@ -119,7 +119,7 @@ std::string date_text(TimeNs wall) {
 
 std::string list_text(const std::vector<ListedArchive>& archives) {
   if (archives.empty()) return "no archives here; margay run makes one, archive ls DIR looks elsewhere\n";
-  terminal::Table table({"archive", "run", "began", ">lasted", ">leaves", ">alerts", ">size", "state"});
+  text::Table table({"archive", "run", "began", ">lasted", ">leaves", ">alerts", ">size", "state"});
   for (const ListedArchive& a : archives) {
     if (!a.facts) {
       table.add({safe(a.path), "", "", "", "", "", "", safe(a.problem, 100)});
@@ -127,7 +127,7 @@ std::string list_text(const std::vector<ListedArchive>& archives) {
     }
     const ArchiveFacts& f = *a.facts;
     table.add({safe(a.path), safe(f.run.run, 30), date_text(f.run.begin),
-               duration_text(terminal::minus(end_of(f).value, f.run.begin.value)), grouped(f.leaves),
+               duration_text(text::minus(end_of(f).value, f.run.begin.value)), grouped(f.leaves),
                grouped(alert_count(f)), size_text(f.bytes), state_text(f.run)});
   }
   return table.text();
@@ -142,13 +142,13 @@ std::string list_json(const std::vector<ListedArchive>& archives) {
 }
 
 std::string info_text(const ArchiveFacts& f) {
-  terminal::Table table({"", ""});
+  text::Table table({"", ""});
   const auto line = [&table](const char* what, std::string text) { table.add({what, std::move(text)}); };
   line("run", safe(f.run.run) + ", " + state_text(f.run));
   line("command", safe(f.run.command, 100));
   line("host", safe(f.run.host) + ", Margay " + safe(f.run.margay_version, 20));
-  line("began", date_text(f.run.begin) + ", lasted " +
-                    duration_text(terminal::minus(end_of(f).value, f.run.begin.value)));
+  line("began",
+       date_text(f.run.begin) + ", lasted " + duration_text(text::minus(end_of(f).value, f.run.begin.value)));
   line("leaves", grouped(f.leaves) + " of " + count(f.sources, "source", "sources"));
   std::string states;
   for (const std::string& s : f.states) states += (states.empty() ? "" : ", ") + s;
@@ -173,7 +173,7 @@ std::string info_text(const ArchiveFacts& f) {
          count(f.unwatched, "process", "processes") + ", or not to the end: " + f.unwatched_why);
   if (!f.gaps.empty()) {
     std::int64_t all = 0;
-    for (const auto& [from, to] : f.gaps) all = terminal::plus(all, terminal::minus(to.value, from.value));
+    for (const auto& [from, to] : f.gaps) all = text::plus(all, text::minus(to.value, from.value));
     const auto& [from, to] = f.gaps.back();
     line("not watched", count(f.gaps.size(), "time", "times") + ", " + duration_text(all) +
                             " in all: " + (f.gaps.size() == 1 ? "from " : "the last from ") +
@@ -181,14 +181,14 @@ std::string info_text(const ArchiveFacts& f) {
   }
   for (std::size_t i = 0; i < f.levels.size(); ++i) {
     const auto& level = f.levels[i];
-    std::string text = "slices of " + terminal::slice_text(level.slice.value) + ": ";
+    std::string text = "slices of " + text::slice_text(level.slice.value) + ": ";
     if (!level.kept) {
       text += "none";
     } else {
       const std::int64_t slices =
-          terminal::plus(terminal::minus(level.kept->second.value, level.kept->first.value), 1);
-      text += grouped(static_cast<std::uint64_t>(terminal::minus(slices, unwatched(f, level)))) +
-              ", the last " + duration_text(terminal::times(slices, level.slice.value));
+          text::plus(text::minus(level.kept->second.value, level.kept->first.value), 1);
+      text += grouped(static_cast<std::uint64_t>(text::minus(slices, unwatched(f, level)))) + ", the last " +
+              duration_text(text::times(slices, level.slice.value));
     }
     line(("level " + std::to_string(i)).c_str(), text);
   }
@@ -235,4 +235,4 @@ std::string check_json(const std::string& path, const ArchiveCheck& c) {
          "\n";
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,7 +8,7 @@
 #include "archive_check.h"
 #include "archive_facts.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // An archive, or why it is not to be read.
 struct ListedArchive {
@@ -26,4 +26,4 @@ std::string info_json(const ArchiveFacts& facts);
 std::string check_text(const std::string& path, const ArchiveCheck& check);
 std::string check_json(const std::string& path, const ArchiveCheck& check);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

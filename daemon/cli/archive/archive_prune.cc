@@ -6,7 +6,7 @@
 
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using store::Shelf;
@@ -45,7 +45,7 @@ class Pruner {
   }
 
  private:
-  static std::string where(DurationNs slice) { return "slices of " + terminal::slice_text(slice.value); }
+  static std::string where(DurationNs slice) { return "slices of " + text::slice_text(slice.value); }
 
   Status read_rules() {
     ages_ = {rules_.keep_raw, rules_.keep_reports, {}};
@@ -54,7 +54,7 @@ class Pruner {
       const auto at = std::find(levels_.begin(), levels_.end(), slice);
       if (at == levels_.end()) {
         std::string has;
-        for (const DurationNs d : levels_) has += (has.empty() ? "" : ", ") + terminal::slice_text(d.value);
+        for (const DurationNs d : levels_) has += (has.empty() ? "" : ", ") + text::slice_text(d.value);
         return fail(ErrorCode::kInvalidArgument,
                     path_ + ": has no " + where(slice) + "; its levels are " + has);
       }
@@ -75,7 +75,7 @@ class Pruner {
       ends_.push_back(*kept ? std::optional((*kept)->second) : std::nullopt);
     }
     if (!ends_.empty() && ends_[0])
-      newest_ = TimeNs(terminal::times(terminal::plus(ends_[0]->value, 1), levels_[0].value));
+      newest_ = TimeNs(text::times(text::plus(ends_[0]->value, 1), levels_[0].value));
     floor_ = store::restart_floor(levels_, kWindow, kAmendable);
     return {};
   }
@@ -86,8 +86,8 @@ class Pruner {
     if (!ends_[level]) return TimeNs(std::numeric_limits<std::int64_t>::min());
     // Of a run that has ended nobody takes anything up: one slice says how far it went.
     const std::int64_t slices = all_.run.end ? 1 : floor_[level];
-    const std::int64_t first = terminal::minus(terminal::plus(ends_[level]->value, 1), slices);
-    return TimeNs(terminal::times(first, levels_[level].value));
+    const std::int64_t first = text::minus(text::plus(ends_[level]->value, 1), slices);
+    return TimeNs(text::times(first, levels_[level].value));
   }
 
   // Each shelf, in the order in which they go.
@@ -106,7 +106,7 @@ class Pruner {
       const LevelIndex level(static_cast<std::uint8_t>(i));
       const auto oldest = archive_->oldest(shelf, level);
       if (!oldest) return tl::unexpected(oldest.error());
-      TimeNs before(std::min(terminal::minus(newest_->value, age->value), keep_from(shelf, i).value));
+      TimeNs before(std::min(text::minus(newest_->value, age->value), keep_from(shelf, i).value));
       if (shelf == Shelf::kSlices) before = slice_begin(slice_of(before, levels_[i]), levels_[i]);
       if (!*oldest || before <= **oldest) return {};
       const auto extents = archive_->extents(shelf, level, before, 1);
@@ -123,7 +123,7 @@ class Pruner {
       if (!kept) return tl::unexpected(kept.error());
       const SliceIndex before = slice_of(d.before, gone.slice);
       if (*kept && (*kept)->first < before)
-        gone.slices = static_cast<std::uint64_t>(terminal::minus(before.value, (*kept)->first.value));
+        gone.slices = static_cast<std::uint64_t>(text::minus(before.value, (*kept)->first.value));
     }
     found_.bytes_after -= std::min(found_.bytes_after, d.bytes);
     // Of a shelf that goes twice, by age and for room, it is said once.
@@ -225,4 +225,4 @@ Result<Pruned> prune_archive(const std::string& path, const PruneRules& rules) {
   return Pruner(std::move(*archive), rules, *all, use ? use->archive : 0).run();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

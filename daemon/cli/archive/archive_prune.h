@@ -14,7 +14,7 @@
 #include "margay/base/result.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct PruneRules {
   std::optional<DurationNs> keep_raw, keep_reports;
@@ -42,4 +42,4 @@ struct Pruned {
 // Cost: small, but for the compaction of what lies beside what goes.
 Result<Pruned> prune_archive(const std::string& path, const PruneRules& rules);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

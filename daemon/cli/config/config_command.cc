@@ -10,7 +10,7 @@
 #include "margay/settings/config.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct ConfigRequest {
@@ -53,7 +53,7 @@ int config_command(const ConfigRequest& r) {
     std::fputs(config::default_text().c_str(), stdout);
     return 0;
   }
-  const auto said = [](const std::string& text) { return terminal::printable(text, true, kLongestSentence); };
+  const auto said = [](const std::string& text) { return text::printable(text, true, kLongestSentence); };
   std::vector<std::string> problems = config::problems_of(*r.check);
   if (problems.empty()) problems = problems_here(*r.check);
   for (const std::string& p : problems) std::fprintf(stderr, "margay: %s\n", said(p).c_str());
@@ -68,4 +68,4 @@ Declare declare_config() {
   return declare(add_config_command, config_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

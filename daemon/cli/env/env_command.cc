@@ -10,7 +10,7 @@
 #include "run/preload.h"
 #include "shell_words.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct EnvRequest {
@@ -31,7 +31,7 @@ void add_env_command(CLI::App& command, EnvRequest& r) {
 int env_command(const EnvRequest& r) {
   auto directory = choose_run(r.run);
   if (!directory) return say_error(directory.error());
-  auto parts = find_installation();
+  auto parts = process::find_installation();
   if (!parts) return say_error(parts.error());
   auto preload = Preload::prepare(parts->probe, directory->path);
   if (!preload) return say_error(preload.error());
@@ -51,4 +51,4 @@ Declare declare_env() {
   return declare(add_env_command, env_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

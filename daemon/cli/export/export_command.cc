@@ -18,13 +18,13 @@
 #include "margay/text/text.h"
 #include "paje_writer.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr int kTrouble = 2;
 
 int complain(const std::string& sentence) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable("export: " + sentence, true, 2000).c_str());
+  std::fprintf(stderr, "margay: %s\n", text::printable("export: " + sentence, true, 2000).c_str());
   return kTrouble;
 }
 
@@ -155,4 +155,4 @@ Declare declare_export() {
   return declare(add_export_command, export_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ExportRequest {
   std::string archive, format, output, table, level, from, to;
@@ -17,4 +17,4 @@ void add_export_command(CLI::App& command, ExportRequest& request);
 // went wrong is said on stderr. REQUIRES: the request was parsed.
 int export_command(const ExportRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

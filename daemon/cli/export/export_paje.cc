@@ -4,7 +4,7 @@
 #include "margay/base/text.h"
 #include "paje_writer.h"
 
-namespace margay::app::exporting {
+namespace margay::daemon::exporting {
 
 Status write_paje(const Job& job, const std::string& output) {
   const auto survey = trace::survey_raw(job.archive, job.all);
@@ -54,4 +54,4 @@ Status write_paje(const Job& job, const std::string& output) {
   return {};
 }
 
-}  // namespace margay::app::exporting
+}  // namespace margay::daemon::exporting

@@ -6,7 +6,7 @@
 #include "margay/query/part_states.h"
 #include "margay/text/text.h"
 
-namespace margay::app::exporting {
+namespace margay::daemon::exporting {
 namespace {
 
 // Above this many slices a coarser level is taken, unless --level says which: the tables grow with the
@@ -26,7 +26,7 @@ Result<LevelIndex> level_for(const Job& job) {
     if (!range) return tl::unexpected(range.error());
     if (!*range) continue;
     best = level;
-    if (terminal::minus((*range)->second.value, (*range)->first.value) < kManySlices) break;
+    if (text::minus((*range)->second.value, (*range)->first.value) < kManySlices) break;
   }
   return chosen_level(job, best);
 }
@@ -105,14 +105,14 @@ Status write_partition(const Job& job, OutFile& out) {
   if (!found) return tl::unexpected(found.error());
   const DurationNs slice = job.all.run.levels[level->value];
   const auto since = [&](std::int64_t s) {
-    return seconds_text(terminal::minus(terminal::times(s, slice.value), job.all.run.begin.value));
+    return seconds_text(text::minus(text::times(s, slice.value), job.all.run.begin.value));
   };
   for (const partition::Part& part : found->parts) {
     const NodeIndex node = internal::node_of(*model, part);
     const auto mode = internal::largest_states(*model, part, 1);
     out.write(digits(found->p) + "," + csv_field(job.hierarchy[node].path) + "," +
               std::to_string(part.first.value) + "," + std::to_string(part.last.value) + "," +
-              since(part.first.value) + "," + since(terminal::plus(part.last.value, 1)) + "," +
+              since(part.first.value) + "," + since(text::plus(part.last.value, 1)) + "," +
               digits(part.gain) + "," + digits(part.loss) + "," +
               (mode.empty()
                    ? ",0"
@@ -122,4 +122,4 @@ Status write_partition(const Job& job, OutFile& out) {
   return {};
 }
 
-}  // namespace margay::app::exporting
+}  // namespace margay::daemon::exporting

@@ -10,7 +10,7 @@
 #include "margay/store/archive.h"
 #include "out_file.h"
 
-namespace margay::app::exporting {
+namespace margay::daemon::exporting {
 
 // An archive that is open, and what of it is wanted.
 struct Job {
@@ -36,4 +36,4 @@ Result<LevelIndex> chosen_level(const Job& job, LevelIndex otherwise);
 Result<std::optional<std::pair<SliceIndex, SliceIndex>>> slices_of(const Job& job, LevelIndex level);
 Status write_partition(const Job& job, OutFile& out);
 
-}  // namespace margay::app::exporting
+}  // namespace margay::daemon::exporting

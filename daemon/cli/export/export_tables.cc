@@ -5,12 +5,12 @@
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
 
-namespace margay::app::exporting {
+namespace margay::daemon::exporting {
 namespace {
 
 // Seconds since the run's begin.
 std::string since(const Job& job, std::int64_t ns) {
-  return seconds_text(terminal::minus(ns, job.all.run.begin.value));
+  return seconds_text(text::minus(ns, job.all.run.begin.value));
 }
 
 Status write_cells(const Job& job, OutFile& out) {
@@ -28,7 +28,7 @@ Status write_cells(const Job& job, OutFile& out) {
   for (const auto& s : job.all.states.states()) states.push_back(csv_field(s.name) + ",");
   return job.archive.scan_columns(*level, first, last, [&](model::SliceColumn&& c) {
     const std::string begin =
-        since(job, terminal::times(c.index.value, slice.value)) + "," + std::to_string(c.index.value);
+        since(job, text::times(c.index.value, slice.value)) + "," + std::to_string(c.index.value);
     std::string rows;
     for (std::uint32_t l = 0; l < c.leaves() && l < paths.size(); ++l) {
       const LeafIndex leaf(l);
@@ -105,4 +105,4 @@ Status write_table(const Job& job, const std::string& table, OutFile& out) {
   return write_alerts(job, out);
 }
 
-}  // namespace margay::app::exporting
+}  // namespace margay::daemon::exporting

@@ -7,7 +7,7 @@
 
 #include "margay/base/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 Result<std::unique_ptr<OutFile>> OutFile::create(const std::string& path) {
   if (path == "-") return std::unique_ptr<OutFile>(new OutFile("standard output", "", stdout));
@@ -68,4 +68,4 @@ std::string seconds_text(std::int64_t ns) {
   return text;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

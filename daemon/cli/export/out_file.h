@@ -11,7 +11,7 @@
 
 #include "margay/base/result.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class OutFile {
  public:
@@ -45,4 +45,4 @@ std::string csv_field(const std::string& text);
 // "12.000000345": a time or duration in seconds, exact. Negative ones have a minus.
 std::string seconds_text(std::int64_t ns);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

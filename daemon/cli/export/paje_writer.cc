@@ -9,7 +9,7 @@
 #include "margay/base/text.h"
 #include "margay/model/hierarchy.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::size_t kFlushBytes = 1 << 18;
@@ -519,4 +519,4 @@ Status PajeWriter::flush(bool all) {
   return out_.good() ? Status() : out_.commit();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -33,7 +33,7 @@
 #include "margay/trace/raw_stream.h"
 #include "out_file.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class PajeWriter {
  public:
@@ -120,4 +120,4 @@ class PajeWriter {
   Counts counts_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include "margay/wire/columns.h"
 #include "where_flags.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct FinishRequest {
@@ -42,4 +42,4 @@ Declare declare_finish() {
   return declare(add_finish_command, finish_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

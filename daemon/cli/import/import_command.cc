@@ -18,7 +18,7 @@
 #endif
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr int kTrouble = 1, kBadInput = 2, kSignalled = 128;
@@ -48,7 +48,7 @@ class Signals {
 };
 
 void say(const std::string& sentence) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  std::fprintf(stderr, "margay: %s\n", text::printable(sentence, true, 2000).c_str());
 }
 
 int complain(const Error& error) {
@@ -289,4 +289,4 @@ Declare declare_import() {
   return declare(add_import_command, import_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

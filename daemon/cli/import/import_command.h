@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ImportRequest {
   std::string file;
@@ -29,4 +29,4 @@ void add_import_command(CLI::App& command, ImportRequest& request);
 // REQUIRES: the request was parsed. SIGINT, SIGTERM and SIGHUP are its own until it returns.
 int import_command(const ImportRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -9,13 +9,13 @@
 #include "margay/text/table.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using nlohmann::json;
 
 std::string safe(const std::string& text) {
-  return terminal::shortened(terminal::printable(text, true, 400), 100);
+  return text::shortened(text::printable(text, true, 400), 100);
 }
 
 // "3.1 M", "840 k", "12".
@@ -58,14 +58,14 @@ std::string progress_text(const trace::ReadCounts& counts, std::uint64_t size, d
     char percent[16];
     std::snprintf(percent, sizeof percent, "%.0f %%", 100 * part);
     out += ", " + std::string(percent) + ", " +
-           terminal::duration_text(static_cast<std::int64_t>(seconds / part * (1 - part) * 1e9)) + " left";
+           text::duration_text(static_cast<std::int64_t>(seconds / part * (1 - part) * 1e9)) + " left";
   }
   return out;
 }
 
 std::string done_text(const ImportDone& d) {
   const trace::ReadCounts& c = d.counts;
-  terminal::Table table({"", ""});
+  text::Table table({"", ""});
   const auto line = [&table](const char* what, std::string text) { table.add({what, std::move(text)}); };
   line("archive", safe(d.archive) + ", from " + safe(d.file) + " (" + d.format + ")");
   line("trace", seconds_text(d.outcome.begin) + " to " + seconds_text(d.outcome.end) + ", lasts " +
@@ -80,7 +80,7 @@ std::string done_text(const ImportDone& d) {
   line("records", grouped(d.outcome.produced) + " = " + grouped(d.outcome.modelled) + " modelled + " +
                       grouped(d.outcome.late_dropped) + " too late + " + grouped(d.outcome.rejected) +
                       " rejected");
-  line("took", terminal::duration_text(static_cast<std::int64_t>(d.seconds * 1e9)) + ", " +
+  line("took", text::duration_text(static_cast<std::int64_t>(d.seconds * 1e9)) + ", " +
                    (c.lines > 0 ? grouped(c.lines) + " lines, " : "") +
                    rate_text(per_second(c.records, d.seconds)) + " records a second");
   std::string text = table.text();
@@ -120,4 +120,4 @@ std::string done_json(const ImportDone& d) {
          "\n";
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 #include "margay/import/archive_writer.h"
 #include "margay/import/format.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ImportDone {
   std::string archive, file, format;
@@ -22,4 +22,4 @@ std::string progress_text(const trace::ReadCounts& counts, std::uint64_t size, d
 std::string done_text(const ImportDone& done);
 std::string done_json(const ImportDone& done);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,7 +8,7 @@
 #include "command.h"
 #include "margay/transport/key_holders.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct KeysRequest {
@@ -169,4 +169,4 @@ Declare declare_keys() {
   return declare(add_keys_command, keys_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -16,7 +16,7 @@
 #include "margay/text/text.h"
 #include "partition_output.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr int kBadInput = 2, kTrouble = 1;
@@ -140,7 +140,7 @@ Result<Zoomed> read_model(Wanted& wanted) {
   if (shown >= 0) std::fputs("\r\033[K", stderr);
   if (out)
     for (const std::string& note : out->notes)
-      std::fprintf(stderr, "margay: %s: %s\n", terminal::printable(wanted.model, true, 200).c_str(),
+      std::fprintf(stderr, "margay: %s: %s\n", text::printable(wanted.model, true, 200).c_str(),
                    note.c_str());
   return out;
 }
@@ -340,4 +340,4 @@ Declare declare_partition() {
   return declare(add_partition_command, partition_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct PartitionRequest {
   std::vector<std::string> models, p;  // as written
@@ -27,4 +27,4 @@ void add_partition_command(CLI::App& command, PartitionRequest& request);
 // is said on stderr. REQUIRES: the request was parsed.
 int partition_command(const PartitionRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -5,7 +5,7 @@
 
 #include "margay/query/part_states.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using internal::node_of;
@@ -144,4 +144,4 @@ std::string partition_csv(const PartitionReport& report) {
   return out;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

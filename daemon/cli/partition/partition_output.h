@@ -13,7 +13,7 @@
 #include "margay/query/choose_p.h"
 #include "margay/query/model_file.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ShownPartition {
   partition::Partition partition;
@@ -50,4 +50,4 @@ std::string partition_json(const PartitionReport& report);
 // A header, then one line for each part or each point of the list.
 std::string partition_csv(const PartitionReport& report);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

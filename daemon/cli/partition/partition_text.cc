@@ -8,7 +8,7 @@
 #include "margay/text/text.h"
 #include "partition_output.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::size_t kWidestName = 48;
@@ -30,7 +30,7 @@ double share_of(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 std::string name_text(const std::string& name) {
-  return terminal::shortened(terminal::printable(name, true, 4 * kWidestName), kWidestName);
+  return text::shortened(text::printable(name, true, 4 * kWidestName), kWidestName);
 }
 std::string plural(std::size_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
@@ -50,7 +50,7 @@ std::string time_text(DurationNs d) {
 
 std::string head_text(const PartitionReport& r) {
   const Model& m = r.model;
-  std::string out = terminal::printable(r.name, true, 200) + ": " +
+  std::string out = text::printable(r.name, true, 200) + ": " +
                     (m.leaves() == 1 ? "1 leaf" : std::to_string(m.leaves()) + " leaves") + ", " +
                     plural(m.slices, "slice") + " (" +
                     range(m.first_slice, m.first_slice + static_cast<std::int64_t>(m.slices) - 1) + "), " +
@@ -74,7 +74,7 @@ std::string measures_text(const PartitionReport& r, const partition::Partition& 
   const double lost = std::min(1.0, share_of(p.loss, r.whole.loss));
   std::string out = plural(p.parts.size(), "part") + " of " + printf_text("%.0f", cells) +
                     (r.op == partition::Operator::kTemporal ? " slices" : " cells") + "\n";
-  terminal::Table table({"", ">", ""});
+  text::Table table({"", ">", ""});
   table.add({"pIC", number(p.pIC), "bits"});
   table.add({"gain", number(p.gain),
              "bits, " + percent(share_of(p.gain, r.whole.gain)) + " % of the complexity reduced"});
@@ -120,7 +120,7 @@ std::string text_of(const PartitionReport& r, const ShownPartition& shown, bool 
   for (const char* h : {">gain", ">loss"}) head.emplace_back(h);
   if (shown.strengths) head.emplace_back(">merges at p");
   for (const char* h : {"mode", ">share", "mean of a cell"}) head.emplace_back(h);
-  terminal::Table table(head);
+  text::Table table(head);
   const std::size_t lines = all ? p.parts.size() : std::min(p.parts.size(), kMostLines);
   for (std::size_t i = 0; i < lines; ++i) table.add(part_row(r, shown, i));
   out += table.text();
@@ -144,8 +144,7 @@ std::string text_of(const PartitionReport& r, const ShownList& shown, bool all) 
     out += list.complete ? ", every one that is optimal at some p" : "";
   if (!list.complete) out += "; the search ended early, and there may be others between these";
   out += "\n\n";
-  terminal::Table table(
-      {">from p", ">parts", ">gain", ">loss", ">complexity reduced", ">information lost", ""});
+  text::Table table({">from p", ">parts", ">gain", ">loss", ">complexity reduced", ">information lost", ""});
   // Where there are too many: every difference shown, and then the simplest ones.
   const std::size_t left_out = all || list.points.size() <= kMostLines ? 0 : list.points.size() - kMostLines;
   for (std::size_t i = 0; i < list.points.size(); ++i) {
@@ -173,4 +172,4 @@ std::string partition_text(const PartitionReport& report, bool all) {
   return out;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -12,7 +12,7 @@
 #include "margay/command/picture_options.h"
 #include "margay/process/installation.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct RenderRequest {
@@ -46,7 +46,7 @@ or the viewer is not installed.)");
 
 // Becomes margay-viewer; returns only where that cannot be: 2, and the reason on stderr.
 int render_command(const RenderRequest& r) {
-  const auto viewer = find_program("bin/margay-viewer");
+  const auto viewer = process::find_program("bin/margay-viewer");
   if (!viewer)
     return complain("margay-viewer makes the pictures: " + viewer.error().message +
                     "; it is built and installed where Qt 6 is there (Debian: qt6-base-dev, qt6-svg-dev)");
@@ -65,4 +65,4 @@ Declare declare_render() {
   return declare(add_render_command, render_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

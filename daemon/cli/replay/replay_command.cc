@@ -26,7 +26,7 @@
 #include "margay/terminal/live_lines.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr int kWrong = 2;
@@ -41,7 +41,7 @@ extern "C" void on_signal(int number) {
 }
 
 int complain(const std::string& sentence) {
-  std::fprintf(stderr, "margay: %s\n", terminal::printable(sentence, true, 2000).c_str());
+  std::fprintf(stderr, "margay: %s\n", text::printable(sentence, true, 2000).c_str());
   return kWrong;
 }
 
@@ -75,7 +75,7 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
     if (std::find(run.levels.begin(), run.levels.end(), *d) == run.levels.end()) {
       std::string levels;
       for (const DurationNs l : run.levels)
-        levels += (levels.empty() ? "" : ", ") + terminal::slice_text(l.value);
+        levels += (levels.empty() ? "" : ", ") + text::slice_text(l.value);
       return fail(ErrorCode::kInvalidArgument,
                   "--level " + r.level + ": the archive has the levels " + levels);
     }
@@ -160,7 +160,7 @@ class Session {
       directory = options.directory = *made;
       if (!r_.quiet)
         std::fprintf(stderr, "margay: %s\n",
-                     terminal::printable("serving; watch it with: margay watch " + name, true, 400).c_str());
+                     text::printable("serving; watch it with: margay watch " + name, true, 400).c_str());
     }
     const int code = play(options);
     if (directory) transport::remove_run_directory(*directory);
@@ -242,15 +242,15 @@ class Session {
     std::printf("margay: %s slice%s, %s phase stretch%s, %s alert%s; %s in %.1f s, %.0f times real time\n",
                 grouped(result.slices).c_str(), s(result.slices), grouped(stretches).c_str(),
                 stretches == 1 ? "" : "es", grouped(alerts_).c_str(), s(alerts_),
-                terminal::duration_text((result.end - result.begin).value).c_str(), seconds,
+                text::duration_text((result.end - result.begin).value).c_str(), seconds,
                 seconds > 0 ? length / seconds : 0);
     const wire::Report shown = analyst.report();
     if (!shown.measured().note().empty())
-      std::printf("margay: %s: %s\n", terminal::printable(shown.measured().operator_(), true, 300).c_str(),
-                  terminal::printable(shown.measured().note(), true, 400).c_str());
+      std::printf("margay: %s: %s\n", text::printable(shown.measured().operator_(), true, 300).c_str(),
+                  text::printable(shown.measured().note(), true, 400).c_str());
     if (!analyst.levels().error().empty())
       std::printf("margay: the window is not partitioned: %s\n",
-                  terminal::printable(analyst.levels().error(), true, 400).c_str());
+                  text::printable(analyst.levels().error(), true, 400).c_str());
     if (result.exact)
       std::puts("margay: identical to what was reported live");
     else if (wishes_.what_if.any() || r_.resampled)
@@ -450,4 +450,4 @@ Declare declare_replay() {
   return declare(add_replay_command, replay_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -9,7 +9,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ReplayRequest {
   std::string archive;
@@ -24,4 +24,4 @@ void add_replay_command(CLI::App& command, ReplayRequest& request);
 // call; 128 + signal. What went wrong is said on stderr. REQUIRES: the request was parsed.
 int replay_command(const ReplayRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

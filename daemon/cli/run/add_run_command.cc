@@ -4,7 +4,7 @@
 #include "add_flags.h"
 #include "run_command.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 void add_run_command(CLI::App& command, RunRequest& r) {
   command.description(
@@ -48,4 +48,4 @@ option is wrong (the job was not started).)");
   command.positionals_at_end();
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-namespace margay::app {
+namespace margay::daemon {
 
 void say(const std::string& line) {
   std::fprintf(stderr, "margay: %s\n", line.c_str());
@@ -61,4 +61,4 @@ std::string nothing_seen(const RunRequest& request) {
          "(margay/annotate.h)";
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include "run_account.h"
 #include "run_command.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 void say(const std::string& line);  // "margay: LINE" to stderr
 
@@ -24,4 +24,4 @@ void write_summary(const RunAccount& account, bool watched, const Ending& ending
 // The sentence for a run in which no source was seen.
 std::string nothing_seen(const RunRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -3,7 +3,7 @@
 #include "closing.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr DurationNs kSilent = seconds(2);
@@ -20,12 +20,12 @@ void EndWait::say(const std::string& what) {
   const TimeNs now = clock_.monotonic();
   if (now - began_ < kSilent || now < next_) return;
   next_ = now + kSayAgain;
-  app::say("the job has ended; waiting for " + what + " (" + terminal::duration_text((now - began_).value) +
-           " so far; Ctrl-C leaves it to end by itself)");
+  daemon::say("the job has ended; waiting for " + what + " (" + text::duration_text((now - began_).value) +
+              " so far; Ctrl-C leaves it to end by itself)");
 }
 
 bool EndWait::may_leave() const {
   return wanted_ && clock_.monotonic() - began_ >= kSilent;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

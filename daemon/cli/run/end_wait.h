@@ -8,7 +8,7 @@
 #include "job_signals.h"
 #include "margay/base/time.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class EndWait {
  public:
@@ -26,4 +26,4 @@ class EndWait {
   bool wanted_ = false;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,14 +8,14 @@
 #include "margay/base/time.h"
 #include "margay/process/child.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 inline constexpr DurationNs kRestartPause = milliseconds(200);
 
 // A helper process of the run: started again when it dies, ever more slowly.
 struct Helper {
   std::string what;
-  ChildOptions options;
+  process::ChildOptions options;
   pid_t pid = -1;
   std::uint32_t restarts = 0;
   DurationNs pause = kRestartPause;
@@ -25,4 +25,4 @@ struct Helper {
   bool told_to_end = false;  // by us, to be started again
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include <array>
 #include <iterator>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 constexpr std::array kOwnErrors{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
@@ -113,4 +113,4 @@ void JobSignals::stop(int number) {
   pthread_sigmask(SIG_BLOCK, &one, nullptr);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

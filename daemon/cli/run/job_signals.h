@@ -19,7 +19,7 @@
 
 #include "margay/process/child.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class JobSignals {
  public:
@@ -31,7 +31,7 @@ class JobSignals {
   JobSignals& operator=(const JobSignals&) = delete;
 
   int descriptor() const { return signals_; }  // readable when signals wait; -1 if the system gives none
-  const SignalsGiven& given() const { return given_; }
+  const process::SignalsGiven& given() const { return given_; }
 
   // Before the job is there: what came is kept for it, whoever sent it.
   void hold();
@@ -46,9 +46,9 @@ class JobSignals {
   std::vector<signalfd_siginfo> take();
   void stop(int number);
 
-  SignalsGiven given_;
+  process::SignalsGiven given_;
   int signals_ = -1;
   std::vector<signalfd_siginfo> held_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

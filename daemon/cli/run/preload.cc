@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ std::string preload_list(const char* before, const std::string& probe,
   return list;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

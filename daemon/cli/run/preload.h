@@ -6,7 +6,7 @@
 
 #include "margay/base/result.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // The probe by a path that LD_PRELOAD can hold, made where there is none; what was made goes with the object.
 //
@@ -41,4 +41,4 @@ class Preload {
 // (libmargay-annotate-lttng.so) comes after it. `after` is what readers want.
 std::string preload_list(const char* before, const std::string& probe, const std::vector<std::string>& after);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

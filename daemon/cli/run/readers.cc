@@ -9,7 +9,7 @@
 
 #include "margay/transport/local_user.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 // What every reader is told.
@@ -83,4 +83,4 @@ bool read_environment(const std::string& path, std::vector<std::pair<std::string
   return true;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -14,11 +14,11 @@
 #include "margay/settings/options.h"
 #include "margay/transport/rundir.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ReaderPlan {
   std::string what;  // "the reader of GStreamer's log"
-  ChildOptions options;
+  process::ChildOptions options;
   std::vector<std::pair<std::string, std::string>> job_environment;
   // Of what the job writes for it: to be kept within `most_bytes`, whatever the reader does.
   std::unique_ptr<gst::LogSpool> spool;
@@ -48,4 +48,4 @@ Result<ReaderPlan> lttng_reader(const ReaderPlace& place, const Options::Lttng& 
 // What a ready file says; false while it is not there. LD_PRELOAD comes once for each library.
 bool read_environment(const std::string& path, std::vector<std::pair<std::string, std::string>>& out);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -10,7 +10,7 @@
 #include "margay/terminal/unwatched.h"
 #include "margay/text/text.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -182,4 +182,4 @@ std::string command_text(const std::vector<std::string>& arguments) {
   return text;
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 #include "margay/base/result.h"
 #include "margay/wire/control.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct RunAccount {
   enum class From { kNobody, kDaemon, kArchive };
@@ -46,4 +46,4 @@ std::string sentence_of(const RunAccount& account);
 // What is recorded of a command; cut where it is long.
 std::string command_text(const std::vector<std::string>& arguments);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

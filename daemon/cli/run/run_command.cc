@@ -35,7 +35,7 @@
 #include "run_account.h"
 #include "run_place.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,7 +54,7 @@ constexpr std::size_t kLongestName = 64;
 
 class Run {
  public:
-  Run(const RunRequest& request, Options options, Installation installation, JobSignals& signals)
+  Run(const RunRequest& request, Options options, process::Installation installation, JobSignals& signals)
       : request_(request), options_(std::move(options)), parts_(std::move(installation)), signals_(signals) {}
   int operator()();
 
@@ -80,7 +80,7 @@ class Run {
 
   const RunRequest& request_;
   Options options_;
-  Installation parts_;
+  process::Installation parts_;
   SystemClock clock_;
   CommonFlags flags_;
   transport::RunDirectory directory_;
@@ -162,7 +162,7 @@ bool Run::prepare() {
     std::ifstream log(directory_.path + "/log");
     for (std::string line; std::getline(log, line);) std::fprintf(stderr, "margay: %s\n", line.c_str());
     say("the daemon did not start; the job runs without Margay");
-    if (daemon_.pid > 0) end_child(daemon_.pid, DurationNs(0), seconds(2));
+    if (daemon_.pid > 0) process::end_child(daemon_.pid, DurationNs(0), seconds(2));
     daemon_.pid = -1;
     place_.give_up();
     return false;
@@ -215,7 +215,7 @@ void Run::wait_for_readers() {
           if (line.find("error") != std::string::npos) std::fprintf(stderr, "margay: %s\n", line.c_str());
         say(h.what + " is not ready; the job runs without it");
         h.done = true;
-        if (h.pid > 0) end_child(std::exchange(h.pid, -1), DurationNs(0), seconds(2));
+        if (h.pid > 0) process::end_child(std::exchange(h.pid, -1), DurationNs(0), seconds(2));
         break;
       }
       usleep(5'000);
@@ -232,7 +232,7 @@ std::vector<Helper*> Run::helpers() {
 }
 
 void Run::start(Helper& helper) {
-  auto pid = spawn(helper.options);
+  auto pid = process::spawn(helper.options);
   helper.started = clock_.monotonic();
   if (!pid) {
     say(pid.error().message);
@@ -280,7 +280,7 @@ bool Run::wait_ready() {
 }
 
 int Run::start_job() {
-  ChildOptions job;
+  process::ChildOptions job;
   job.arguments = request_.command;
   job.signals = signals_.given();
   if (watched_) {
@@ -297,7 +297,7 @@ int Run::start_job() {
   }
   signals_.hold();
   job_begin_ = clock_.realtime();
-  auto pid = spawn(job);
+  auto pid = process::spawn(job);
   if (!pid) {
     say(pid.error().message);
     job_ended_ = true;
@@ -318,7 +318,7 @@ void Run::reap() {
       job_ended_ = true;
       job_end_ = clock_.realtime();
       wait_.begin();
-      exit_code_ = exit_code_of(status);
+      exit_code_ = process::exit_code_of(status);
       continue;
     }
     for (Helper* h : helpers())
@@ -337,7 +337,7 @@ void Run::reap() {
         if (!request_.quiet && !job_ended_ && job_ > 0)
           say(h->what + " ended unexpectedly (" +
               (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
-                                   : "exit code " + std::to_string(exit_code_of(status))) +
+                                   : "exit code " + std::to_string(process::exit_code_of(status))) +
               "); it is started again" +
               (h == &daemon_ ? "; what it had not committed is sent to it again"
                              : "; what it had not delivered is lost, and counted"));
@@ -495,7 +495,7 @@ void Run::end_helpers(bool books_closed) {
       usleep(2'000);
       reap();
     }
-    if ((*h)->pid > 0 && !end_child((*h)->pid, DurationNs(0), DurationNs(0)))
+    if ((*h)->pid > 0 && !process::end_child((*h)->pid, DurationNs(0), DurationNs(0)))
       say((*h)->what + " (process " + std::to_string((*h)->pid) + ") does not end: it waits for a disk");
   }
 }
@@ -537,7 +537,7 @@ void Run::finish() {
 
 void Run::print_end(const RunAccount& account) {
   const auto duration = (job_end_ - job_begin_).value;
-  say("the job ended after " + terminal::duration_text(duration) + " with exit code " +
+  say("the job ended after " + text::duration_text(duration) + " with exit code " +
       std::to_string(exit_code_));
   if (account.from == RunAccount::From::kNobody) {
     say("what was seen of it is unknown: the daemon did not answer, and the archive cannot be read");
@@ -581,7 +581,7 @@ int run_command(const RunRequest& request) {
     say("--name " + request.name + ": expected up to 64 letters, digits, '-' and '_'");
     return 2;
   }
-  auto installation = find_installation();
+  auto installation = process::find_installation();
   if (!installation) {
     say(installation.error().message);
     return 2;
@@ -595,4 +595,4 @@ Declare declare_run() {
   return declare(add_run_command, run_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

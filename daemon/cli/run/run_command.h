@@ -20,7 +20,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct RunRequest {
   CommonFlags flags;
@@ -38,4 +38,4 @@ void add_run_command(CLI::App& command, RunRequest& request);
 // The job's exit code; 127 or 126 if it cannot be run, 2 if the request is wrong.
 int run_command(const RunRequest& request);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

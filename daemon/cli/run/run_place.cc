@@ -10,7 +10,7 @@
 #include "closing.h"
 #include "margay/transport/run_claim.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ char state_of(pid_t pid) {
   return name_end == std::string::npos || name_end + 2 >= text.size() ? '?' : text[name_end + 2];
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

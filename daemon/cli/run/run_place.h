@@ -11,7 +11,7 @@
 #include "margay/transport/rundir.h"
 #include "run_command.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct RunPlace {
   std::string run;  // as it was asked for, or with -2, -3 ... where that is another run's
@@ -32,4 +32,4 @@ ino_t inode_of(const std::string& path);  // 0: there is none
 // 'T': stopped; 't': by a debugger; '?': not there.
 char state_of(pid_t pid);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

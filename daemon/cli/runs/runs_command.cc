@@ -7,7 +7,7 @@
 #include "margay/transport/rundir.h"
 #include "where_flags.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct RunsRequest {};
@@ -21,7 +21,7 @@ void add_runs_command(CLI::App& command, RunsRequest&) {
 
 // The exit code: 0.
 int runs_command(const RunsRequest&) {
-  for (const auto& run : transport::list_runs()) std::puts(terminal::printable(run, true, 300).c_str());
+  for (const auto& run : transport::list_runs()) std::puts(text::printable(run, true, 300).c_str());
   return 0;
 }
 
@@ -31,4 +31,4 @@ Declare declare_runs() {
   return declare(add_runs_command, runs_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

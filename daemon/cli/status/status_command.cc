@@ -10,7 +10,7 @@
 #include "margay/wire/columns.h"
 #include "where_flags.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct StatusRequest {
@@ -24,8 +24,8 @@ int check(const wire::Report& report) {
   const bool healthy = h.state() == wire::Health::HEALTHY;
   const std::string sentence =
       h.verdict().empty() ? "degraded: the daemon gives no verdict yet" : h.verdict();
-  std::printf("%s: %s\n", terminal::printable(report.run(), true, 200).c_str(),
-              terminal::printable(sentence, true, 1000).c_str());
+  std::printf("%s: %s\n", text::printable(report.run(), true, 200).c_str(),
+              text::printable(sentence, true, 1000).c_str());
   return healthy ? 0 : 1;
 }
 
@@ -70,4 +70,4 @@ Declare declare_status() {
   return declare(add_status_command, status_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 #include "margay/terminal/watch.h"
 #include "where_flags.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct WatchRequest {
@@ -45,4 +45,4 @@ Declare declare_watch() {
   return declare(add_watch_command, watch_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

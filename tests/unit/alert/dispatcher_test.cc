@@ -119,9 +119,9 @@ TEST_F(Dispatch, EverySinkHasEverythingOnceAndInOrder) {
   told = two.all();
   std::erase(told, "adopted 1");
   EXPECT_THAT(told, ElementsAre("1/firing", "2/firing", "1/resolved", "2/resolved"));
-  EXPECT_EQ(d->standing().sent, 8u);
-  EXPECT_EQ(d->standing().given_up, 0u);
-  EXPECT_EQ(d->standing().waiting, 0u);
+  EXPECT_EQ(d->delivery().sent, 8u);
+  EXPECT_EQ(d->delivery().given_up, 0u);
+  EXPECT_EQ(d->delivery().waiting, 0u);
 }
 
 TEST_F(Dispatch, ASinkThatHangsOrIsDeadHoldsUpNoOther) {
@@ -131,13 +131,13 @@ TEST_F(Dispatch, ASinkThatHangsOrIsDeadHoldsUpNoOther) {
   d->start();
   for (int i = 0; i < 50; ++i) push(*d, std::to_string(i));
   EXPECT_TRUE(soon([&] { return well.all().size() == 50; }));
-  EXPECT_TRUE(soon([&] { return d->standing().waiting == 100; }));
-  EXPECT_THAT(d->standing().trouble, HasSubstr("dead (here): dead"));
+  EXPECT_TRUE(soon([&] { return d->delivery().waiting == 100; }));
+  EXPECT_THAT(d->delivery().trouble, HasSubstr("dead (here): dead"));
   dead.dead = false;
   EXPECT_TRUE(soon([&] { return dead.all().size() == 50; }));
   hangs.hangs = false;
   d->stop();
-  EXPECT_EQ(d->standing().given_up, 0u);
+  EXPECT_EQ(d->delivery().given_up, 0u);
   EXPECT_THAT(said(), HasSubstr("! alerts: dead (here): dead; it is tried again\n"));
   EXPECT_THAT(said(), HasSubstr("  alerts: dead (here) takes alerts again\n"));
 }
@@ -184,8 +184,8 @@ TEST_F(Dispatch, AfterARestartOnlyWhatWasNotSentIsSent) {
     push(*d, "4");
     push(*d, "4", kOver);
     d->stop();  // in vain, for a bounded time
-    EXPECT_EQ(d->standing().given_up, 3u);
-    EXPECT_EQ(d->standing().waiting, 0u);
+    EXPECT_EQ(d->delivery().given_up, 3u);
+    EXPECT_EQ(d->delivery().waiting, 0u);
   }
   EXPECT_THAT(said(), HasSubstr("given up on 3 alerts, the newest 4 (resolved): dead; the archive has them"));
   book.dead = false;
@@ -210,7 +210,7 @@ TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
     for (const std::uint64_t n : {0u, 1u, 1u}) {
       a.updates = n;
       d->push(a);
-      EXPECT_TRUE(soon([&] { return d->standing().waiting == 0 && d->standing().sent == n + 1; }));
+      EXPECT_TRUE(soon([&] { return d->delivery().waiting == 0 && d->delivery().sent == n + 1; }));
     }
     d->stop();
   }
@@ -276,9 +276,9 @@ TEST_F(Dispatch, WhatComesTooFastIsCountedAndPushingNeverWaits) {
   const std::size_t many = 100'000;
   for (std::size_t i = 0; i < many; ++i) push(*d, std::to_string(i));
   book.hangs = false;
-  EXPECT_TRUE(soon([&] { return d->standing().waiting == 0; }));
+  EXPECT_TRUE(soon([&] { return d->delivery().waiting == 0; }));
   d->stop();
-  const auto s = d->standing();
+  const auto s = d->delivery();
   EXPECT_GT(s.given_up, 0u);
   EXPECT_EQ(s.sent + s.given_up, many) << "nothing is lost without a count";
 }
@@ -304,12 +304,12 @@ TEST_F(Dispatch, AWebhookThatFailsAFewTimesHasEverythingInTheEnd) {
   d->start();
   push(*d, "1");
   push(*d, "1", kOver);
-  EXPECT_TRUE(soon([&] { return d->standing().sent == 2; }));
+  EXPECT_TRUE(soon([&] { return d->delivery().sent == 2; }));
   std::vector<std::string> got;
   for (const auto& r : server.requests()) got.push_back(nlohmann::json::parse(r.body)["status"]);
   EXPECT_THAT(got, ElementsAre("firing", "firing", "firing", "resolved"));
-  EXPECT_EQ(d->standing().failed, 2u);
-  EXPECT_EQ(d->standing().trouble, "");
+  EXPECT_EQ(d->delivery().failed, 2u);
+  EXPECT_EQ(d->delivery().trouble, "");
 }
 
 TEST_F(Dispatch, AServerThatNeverAnswersDoesNotHoldUpTheEnd) {
@@ -324,7 +324,7 @@ TEST_F(Dispatch, AServerThatNeverAnswersDoesNotHoldUpTheEnd) {
   push(*d, "1");
   EXPECT_TRUE(soon([&] { return server.requests().size() == 1; }));
   d->stop();
-  EXPECT_EQ(d->standing().given_up, 2u);
+  EXPECT_EQ(d->delivery().given_up, 2u);
 }
 
 TEST_F(Dispatch, SettingsThatMakeNoSenseAreRefusedWithTheKey) {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "margay/alert/desk.h"
 #include "margay/alert/handling.h"
+#include "margay/alert/notification_policy.h"
 #include "margay/base/glob.h"
 
 namespace margay::alert {
@@ -259,12 +259,12 @@ TEST(HandlingTest, AnIdMayBeGivenByItsEndIfOnlyOneEndsSo) {
 
 // What sinks are told.
 struct DeskTest : testing::Test {
-  Desk desk;
+  NotificationPolicy policy;
   TimeNs now = kNow;
   std::vector<std::string> told;
 
   void say(const Alert& a, bool known = false) {
-    if (desk.take(a, known, now)) told.push_back(a.id + "/" + step(a));
+    if (policy.take(a, known, now)) told.push_back(a.id + "/" + step(a));
     look();
   }
   void fires(const std::string& id, std::uint64_t updates = 0, bool known = false) {
@@ -274,13 +274,13 @@ struct DeskTest : testing::Test {
   }
   void ends(const std::string& id, bool known = false) { say(an_alert(id, Status::kResolved), known); }
   void look() {
-    for (const Alert& a : desk.due(now)) told.push_back(a.id + "/" + step(a));
+    for (const Alert& a : policy.due(now)) told.push_back(a.id + "/" + step(a));
   }
   // A daemon that is killed, and another one that takes up what the archive has.
   void restart() {
-    auto kept = Handling::decode_untrusted(desk.handling().encode());
+    auto kept = Handling::decode_untrusted(policy.handling().encode());
     ASSERT_TRUE(kept);
-    desk = Desk(std::move(*kept));
+    policy = NotificationPolicy(std::move(*kept));
     told.clear();
   }
 };
@@ -290,12 +290,12 @@ TEST_F(DeskTest, WithoutAWordFromPeopleEverythingIsTold) {
   fires("1", 1);
   ends("1");
   EXPECT_THAT(told, ElementsAre("1/firing", "1/firing#1", "1/resolved"));
-  EXPECT_EQ(desk.version(), 0u) << "and nothing is to be kept";
+  EXPECT_EQ(policy.version(), 0u) << "and nothing is to be kept";
 }
 
 TEST_F(DeskTest, OfAnAcknowledgedAlertOnlyTheEndIsTold) {
   fires("1");
-  const auto said = desk.acknowledge("1", "ann", "disk", now);
+  const auto said = policy.acknowledge("1", "ann", "disk", now);
   ASSERT_TRUE(said);
   EXPECT_THAT(*said, HasSubstr("1 is acknowledged"));
   fires("1", 1);
@@ -303,25 +303,25 @@ TEST_F(DeskTest, OfAnAcknowledgedAlertOnlyTheEndIsTold) {
   fires("2");
   ends("1");
   EXPECT_THAT(told, ElementsAre("1/firing", "2/firing", "1/resolved"));
-  EXPECT_EQ(desk.held_by_ack(), 2u);
-  EXPECT_EQ(desk.handling().ack_of("1")->comment, "disk") << "it can be looked up when it is over, too";
-  const auto gone = desk.acknowledge("1", "ann", "", now);
+  EXPECT_EQ(policy.held_by_ack(), 2u);
+  EXPECT_EQ(policy.handling().ack_of("1")->comment, "disk") << "it can be looked up when it is over, too";
+  const auto gone = policy.acknowledge("1", "ann", "", now);
   ASSERT_FALSE(gone);
   EXPECT_THAT(gone.error().message, HasSubstr("no alert '1' fires: firing are 2"));
 }
 
 TEST_F(DeskTest, OfASilencedAlertNothingIsToldNeitherItsEnd) {
-  ASSERT_TRUE(desk.silence(of_node("/h1"), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1"), now));
   fires("1");
   fires("1", 1);
   ends("1");
   EXPECT_THAT(told, IsEmpty());
-  EXPECT_EQ(desk.held_by_silence(), 3u);
-  EXPECT_EQ(desk.handling().withheld("1")->silence, "s1");
+  EXPECT_EQ(policy.held_by_silence(), 3u);
+  EXPECT_EQ(policy.handling().withheld("1")->silence, "s1");
 }
 
 TEST_F(DeskTest, WhatStillFiresWhenASilenceExpiresIsToldThenAsItIsThen) {
-  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1", seconds(10)), now));
   fires("1");
   fires("1", 1);
   fires("2");
@@ -333,7 +333,7 @@ TEST_F(DeskTest, WhatStillFiresWhenASilenceExpiresIsToldThenAsItIsThen) {
   look();
   look();
   EXPECT_THAT(told, ElementsAre("1/firing#1"));
-  EXPECT_EQ(desk.handling().withheld("1"), nullptr);
+  EXPECT_EQ(policy.handling().withheld("1"), nullptr);
   ends("1");
   EXPECT_THAT(told, ElementsAre("1/firing#1", "1/resolved"));
 }
@@ -341,12 +341,12 @@ TEST_F(DeskTest, WhatStillFiresWhenASilenceExpiresIsToldThenAsItIsThen) {
 TEST_F(DeskTest, APlannedSilenceHoldsNothingBeforeItBegins) {
   Silence later = of_node("/h1", seconds(20));
   later.from = kNow + seconds(10);
-  EXPECT_EQ(*desk.silence(later, now), "s1 will silence node /h1");
-  EXPECT_EQ(desk.active_silences(now), 0u);
+  EXPECT_EQ(*policy.silence(later, now), "s1 will silence node /h1");
+  EXPECT_EQ(policy.active_silences(now), 0u);
   fires("1");
   fires("2");
   now = later.from;
-  EXPECT_EQ(desk.active_silences(now), 1u);
+  EXPECT_EQ(policy.active_silences(now), 1u);
   fires("1", 1);
   fires("3");
   ends("2");
@@ -357,14 +357,14 @@ TEST_F(DeskTest, APlannedSilenceHoldsNothingBeforeItBegins) {
 
 TEST_F(DeskTest, WhatWasSaidOfAnAlertCanBeAskedAlsoWhenItIsOver) {
   const auto of = [&](const std::string& id) {
-    const HandledAlert h = desk.handled(id, now);
+    const HandledAlert h = policy.handled(id, now);
     return (h.ack ? h.ack->by : "nobody") + (h.silenced_by.empty() ? "" : ", " + h.silenced_by);
   };
   EXPECT_EQ(of("1"), "nobody");
   fires("1");
-  ASSERT_TRUE(desk.acknowledge("1", "ann", "", now));
+  ASSERT_TRUE(policy.acknowledge("1", "ann", "", now));
   EXPECT_EQ(of("1"), "ann");
-  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1", seconds(10)), now));
   fires("2");
   EXPECT_EQ(of("1"), "ann, s1") << "though sinks have been told of it";
   EXPECT_EQ(of("2"), "nobody, s1");
@@ -377,10 +377,10 @@ TEST_F(DeskTest, WhatWasSaidOfAnAlertCanBeAskedAlsoWhenItIsOver) {
 }
 
 TEST_F(DeskTest, OneSilenceAfterTheOtherLeavesNoGap) {
-  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1", seconds(10)), now));
   Silence later = of_node("/h1", seconds(20));
   later.from = kNow + seconds(10);
-  ASSERT_TRUE(desk.silence(later, now));
+  ASSERT_TRUE(policy.silence(later, now));
   fires("1");
   now = later.from;
   look();
@@ -391,14 +391,14 @@ TEST_F(DeskTest, OneSilenceAfterTheOtherLeavesNoGap) {
 }
 
 TEST_F(DeskTest, WhatASilenceEndsEarlyIsToldAtOnceUnlessAnotherHolds) {
-  ASSERT_TRUE(desk.silence(of_node("/h1"), now));
-  ASSERT_TRUE(desk.silence(of_node("/*/rank3", seconds(7200)), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1"), now));
+  ASSERT_TRUE(policy.silence(of_node("/*/rank3", seconds(7200)), now));
   fires("1");
-  EXPECT_EQ(desk.handling().withheld("1")->silence, "s2") << "the one that ends last";
-  ASSERT_TRUE(desk.unsilence("s2", now));
+  EXPECT_EQ(policy.handling().withheld("1")->silence, "s2") << "the one that ends last";
+  ASSERT_TRUE(policy.unsilence("s2", now));
   look();
   EXPECT_THAT(told, IsEmpty());
-  const auto said = desk.unsilence("s1", now);
+  const auto said = policy.unsilence("s1", now);
   ASSERT_TRUE(said);
   EXPECT_THAT(*said, HasSubstr("1 alert that fires is sent now"));
   look();
@@ -407,19 +407,19 @@ TEST_F(DeskTest, WhatASilenceEndsEarlyIsToldAtOnceUnlessAnotherHolds) {
 
 TEST_F(DeskTest, WhoWasToldTheBeginIsToldTheEndThoughItWasSilencedMeanwhile) {
   fires("1");
-  const auto said = desk.silence(of_node("/h1"), now);
+  const auto said = policy.silence(of_node("/h1"), now);
   ASSERT_TRUE(said);
   EXPECT_THAT(*said, HasSubstr("s1 silences node /h1; 1 alert that fires now is silenced by it"));
   fires("1", 1);
   ends("1");
   EXPECT_THAT(told, ElementsAre("1/firing", "1/resolved"));
-  EXPECT_EQ(desk.held_by_silence(), 1u);
+  EXPECT_EQ(policy.held_by_silence(), 1u);
 }
 
 TEST_F(DeskTest, AcknowledgedWhileSilencedNothingOfItIsEverTold) {
-  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1", seconds(10)), now));
   fires("1");
-  ASSERT_TRUE(desk.acknowledge("1", "", "", now));
+  ASSERT_TRUE(policy.acknowledge("1", "", "", now));
   now = kNow + seconds(11);
   look();
   ends("1");
@@ -429,25 +429,25 @@ TEST_F(DeskTest, AcknowledgedWhileSilencedNothingOfItIsEverTold) {
 TEST_F(DeskTest, WhatChangedWhileItWasAcknowledgedIsToldWhenThatIsTakenBack) {
   fires("1");
   fires("2");
-  ASSERT_TRUE(desk.acknowledge("1", "ann", "", now));
+  ASSERT_TRUE(policy.acknowledge("1", "ann", "", now));
   fires("1", 1);
   fires("1", 2);
   restart();
   fires("1", 2, true);
   fires("2", 0, true);
   told.clear();
-  ASSERT_NE(desk.handling().ack_of("1"), nullptr) << "it survives a restart";
+  ASSERT_NE(policy.handling().ack_of("1"), nullptr) << "it survives a restart";
   fires("1", 3);
   look();
   EXPECT_THAT(told, IsEmpty());
-  const auto said = desk.unacknowledge("1", now);
+  const auto said = policy.unacknowledge("1", now);
   ASSERT_TRUE(said);
   EXPECT_EQ(*said, "1 is not acknowledged any more; its present state is sent");
   look();
   look();
   EXPECT_THAT(told, ElementsAre("1/firing#3"));
   restart();
-  EXPECT_EQ(desk.handling().ack_of("1"), nullptr) << "so does this";
+  EXPECT_EQ(policy.handling().ack_of("1"), nullptr) << "so does this";
   fires("1", 3, true);
   told.clear();
   fires("1", 4);
@@ -456,59 +456,60 @@ TEST_F(DeskTest, WhatChangedWhileItWasAcknowledgedIsToldWhenThatIsTakenBack) {
 }
 
 TEST_F(DeskTest, TakingAnAcknowledgementBackSaysWhatComesOfIt) {
-  EXPECT_EQ(desk.unacknowledge("1", now).error().message, "no alert '1' is acknowledged: none is");
+  EXPECT_EQ(policy.unacknowledge("1", now).error().message, "no alert '1' is acknowledged: none is");
   fires("a-1");
   fires("b-2");
-  ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
-  EXPECT_EQ(desk.unacknowledge("b-2", now).error().message,
+  ASSERT_TRUE(policy.acknowledge("a-1", "", "", now));
+  EXPECT_EQ(policy.unacknowledge("b-2", now).error().message,
             "no alert 'b-2' is acknowledged: those that are: a-1");
-  EXPECT_EQ(*desk.unacknowledge("1", now), "a-1 is not acknowledged any more: changes of it are sent again");
-  ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
-  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  EXPECT_EQ(*policy.unacknowledge("1", now),
+            "a-1 is not acknowledged any more: changes of it are sent again");
+  ASSERT_TRUE(policy.acknowledge("a-1", "", "", now));
+  ASSERT_TRUE(policy.silence(of_node("/h1", seconds(10)), now));
   fires("a-1", 1);
-  EXPECT_EQ(*desk.unacknowledge("1", now), "a-1 is not acknowledged any more; s1 still silences it");
+  EXPECT_EQ(*policy.unacknowledge("1", now), "a-1 is not acknowledged any more; s1 still silences it");
   EXPECT_THAT(told, ElementsAre("a-1/firing", "b-2/firing"));
   now = kNow + seconds(10);
   look();
   EXPECT_THAT(told, ElementsAre("a-1/firing", "b-2/firing", "a-1/firing#1"))
       << "it changed while it was silenced";
-  ASSERT_TRUE(desk.acknowledge("a-1", "", "", now));
+  ASSERT_TRUE(policy.acknowledge("a-1", "", "", now));
   ends("a-1");
-  EXPECT_EQ(*desk.unacknowledge("a-1", now), "a-1 is not acknowledged any more; it is over");
+  EXPECT_EQ(*policy.unacknowledge("a-1", now), "a-1 is not acknowledged any more; it is over");
 }
 
 TEST_F(DeskTest, AcknowledgedWhileSilencedItIsToldWhenBothAreOver) {
-  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1", seconds(10)), now));
   fires("1");
-  ASSERT_TRUE(desk.acknowledge("1", "", "", now));
+  ASSERT_TRUE(policy.acknowledge("1", "", "", now));
   now = kNow + seconds(11);
   look();
   EXPECT_THAT(told, IsEmpty());
-  ASSERT_TRUE(desk.unacknowledge("1", now));
+  ASSERT_TRUE(policy.unacknowledge("1", now));
   look();
   ends("1");
   EXPECT_THAT(told, ElementsAre("1/firing", "1/resolved"));
 }
 
 TEST_F(DeskTest, ARestartTellsNothingTwiceAndNothingThatWasKept) {
-  ASSERT_TRUE(desk.silence(of_node("/h1"), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1"), now));
   fires("kept");
   fires("over");
   ends("over");
-  ASSERT_TRUE(desk.unsilence("s1", now));
+  ASSERT_TRUE(policy.unsilence("s1", now));
   look();
-  ASSERT_TRUE(desk.silence(of_node("/h1", seconds(10)), now));
+  ASSERT_TRUE(policy.silence(of_node("/h1", seconds(10)), now));
   fires("held");
   fires("acked");
-  ASSERT_TRUE(desk.acknowledge("acked", "", "", now));
+  ASSERT_TRUE(policy.acknowledge("acked", "", "", now));
   restart();
   // The past is handed in again, in its order; sinks know themselves what of it they have had.
   for (const char* id : {"kept", "over", "held", "acked"}) {
     Alert a = an_alert(id);
-    if (desk.take(a, true, now)) told.push_back(a.id + "/" + step(a));
+    if (policy.take(a, true, now)) told.push_back(a.id + "/" + step(a));
     if (a.id != "over") continue;
     a.status = Status::kResolved;
-    if (desk.take(a, true, now)) told.push_back(a.id + "/" + step(a));
+    if (policy.take(a, true, now)) told.push_back(a.id + "/" + step(a));
   }
   EXPECT_THAT(told, ElementsAre("kept/firing")) << "it had been told";
   told.clear();
@@ -526,11 +527,11 @@ TEST_F(DeskTest, ARestartTellsNothingTwiceAndNothingThatWasKept) {
 TEST_F(DeskTest, IdsThatFitSeveralOrNoneAreSaid) {
   fires("a-1");
   fires("b-1");
-  EXPECT_THAT(desk.acknowledge("-1", "", "", now).error().message, HasSubstr("2 alerts end with '-1'"));
+  EXPECT_THAT(policy.acknowledge("-1", "", "", now).error().message, HasSubstr("2 alerts end with '-1'"));
   ends("a-1");
   ends("b-1");
-  EXPECT_THAT(desk.acknowledge("-1", "", "", now).error().message, HasSubstr("fires: none is firing"));
-  EXPECT_THAT(desk.silence(Silence(), now).error().message, HasSubstr("--node"));
+  EXPECT_THAT(policy.acknowledge("-1", "", "", now).error().message, HasSubstr("fires: none is firing"));
+  EXPECT_THAT(policy.silence(Silence(), now).error().message, HasSubstr("--node"));
 }
 
 }  // namespace silence_test

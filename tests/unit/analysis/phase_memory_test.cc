@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace phase_memory_test {
 
 detect::KnownPhase example() {
@@ -123,4 +123,4 @@ TEST(PhaseMemory, CoarserLevelsAreRememberedToo) {
 }
 
 }  // namespace phase_memory_test
-}  // namespace margay::app
+}  // namespace margay::daemon

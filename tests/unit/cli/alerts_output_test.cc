@@ -5,7 +5,7 @@
 
 #include "alerts/alerts_output.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace alerts_output_test {
 
 alert::Alert example() {
@@ -126,4 +126,4 @@ TEST(AlertsOutput, TellsWhatItRestsOn) {
 }
 
 }  // namespace alerts_output_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -9,7 +9,7 @@
 #include "../store/store_support.h"
 #include "archive/archive_output.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace archive_command_test {
 
 using store::Archive;
@@ -238,4 +238,4 @@ TEST_F(ArchiveCommand, WhatIsNoArchiveIsRefused) {
 }
 
 }  // namespace archive_command_test
-}  // namespace margay::app
+}  // namespace margay::daemon

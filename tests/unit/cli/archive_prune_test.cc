@@ -11,7 +11,7 @@
 #include "archive/archive_check.h"
 #include "archive/archive_facts.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace archive_prune_test {
 
 using store::Archive;
@@ -231,4 +231,4 @@ TEST_F(ArchivePrune, TheCommandsAsTheyAreTyped) {
 }
 
 }  // namespace archive_prune_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -15,7 +15,7 @@
 #include "margay/trace/raw_stream.h"
 #include "margay/wire/columns.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace export_test {
 
 namespace fs = std::filesystem;
@@ -454,4 +454,4 @@ TEST(ExportText, FieldsAndSeconds) {
 }
 
 }  // namespace export_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -13,7 +13,7 @@
 #include "margay/log/log.h"
 #include "support/runtime_place.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace handling_test {
 
 using Kind = HandlingRequest::Kind;
@@ -297,4 +297,4 @@ TEST(ParseMoment, TakesTimesAsPeopleWriteThem) {
 }
 
 }  // namespace handling_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 #include "margay/wire/columns.h"
 #include "support/runtime_place.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace waits_test {
 
 constexpr TimeNs kBegin{1'700'000'000'000'000'000};
@@ -122,4 +122,4 @@ TEST_F(WaitsTest, WithoutRawEventsNothingIsTold) {
 }
 
 }  // namespace waits_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -70,7 +70,7 @@ class FeedTest : public testing::Test {
 TEST_F(FeedTest, AsksAtOnceAndHearsReportsAndAnswers) {
   Feed feed(clock_, {dir_, "", ""});
   ASSERT_TRUE(feed.open());
-  EXPECT_EQ(feed.standing(), Standing::kWaiting);
+  EXPECT_EQ(feed.connection(), Connection::kWaiting);
   std::optional<std::pair<std::string, wire::ControlRequest>> asked;
   ASSERT_TRUE(until(feed, [&] { return (asked = question()).has_value(); }));
   EXPECT_EQ(asked->second.kind(), wire::ControlRequest::STATUS);
@@ -78,7 +78,7 @@ TEST_F(FeedTest, AsksAtOnceAndHearsReportsAndAnswers) {
   *reply.mutable_report() = report(5);
   ASSERT_TRUE(control_->try_send(reply, asked->first));
   ASSERT_TRUE(until(feed, [&] { return !heard_.empty(); }));
-  EXPECT_EQ(feed.standing(), Standing::kLive);
+  EXPECT_EQ(feed.connection(), Connection::kLive);
   ASSERT_TRUE(until(feed, [&] { return subscribed(); }));
   ASSERT_TRUE(publisher_->try_send(report(9)));
   ASSERT_TRUE(until(feed, [&] { return heard_.size() == 2; }));
@@ -104,12 +104,12 @@ TEST_F(FeedTest, SilenceIsAskedAfterOnceASecondThenCalledGoneThenTheRunIsOver) {
   ASSERT_TRUE(until(feed, [&] { return question().has_value(); }));
   for (int i = 0; i < 20; ++i) static_cast<void>(feed.take({}));
   EXPECT_FALSE(question());  // not again within the second
-  EXPECT_EQ(feed.standing(), Standing::kLive);
+  EXPECT_EQ(feed.connection(), Connection::kLive);
   clock_.mono = clock_.mono + kGoneAfter;
-  EXPECT_EQ(feed.standing(), Standing::kGone);
+  EXPECT_EQ(feed.connection(), Connection::kGone);
   EXPECT_FALSE(feed.run_is_gone());
   std::filesystem::remove_all(dir_.path);
-  EXPECT_EQ(feed.standing(), Standing::kRunGone);
+  EXPECT_EQ(feed.connection(), Connection::kRunGone);
   EXPECT_TRUE(feed.run_is_gone());
 }
 
@@ -122,7 +122,7 @@ TEST_F(FeedTest, WhatHasEndedIsNotGone) {
   ASSERT_TRUE(publisher_->try_send(last));
   ASSERT_TRUE(until(feed, [&] { return !heard_.empty(); }));
   clock_.mono = clock_.mono + kGoneAfter;
-  EXPECT_EQ(feed.standing(), Standing::kLive);
+  EXPECT_EQ(feed.connection(), Connection::kLive);
 }
 
 TEST_F(FeedTest, AReportOfAnotherVersionIsASentence) {

@@ -23,7 +23,7 @@
 #include "margay/wire/columns.h"
 #include "support/runtime_place.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace absence_test {
 
 using testing::HasSubstr;
@@ -569,4 +569,4 @@ TEST_F(Absence, AfterARebootWithTheWallClockAnHourBackTraceTimeGoesOn) {
 }
 
 }  // namespace absence_test
-}  // namespace margay::app
+}  // namespace margay::daemon

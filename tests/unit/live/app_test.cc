@@ -13,7 +13,7 @@
 #include "margay/settings/command_options.h"
 #include "support/synthetic_job.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace app_test {
 
 using testing::ElementsAre;
@@ -58,18 +58,18 @@ TEST(BoundedQueue, KeepsOrderBetweenTwoThreads) {
 
 TEST(Retention, TheFloorIsWhatARestartNeedsAndTheWindow) {
   Options o;
-  const store::KeeperOptions k = keeper_options(o);
+  const store::RetentionOptions k = retention_options(o);
   EXPECT_EQ(k.levels, o.levels);
   EXPECT_THAT(k.floor_slices, ElementsAre(600 + 2 * 64, 256, 256, 256)) << "a minute in slices of 100 ms";
   o.window_slices = 2048;
-  EXPECT_EQ(keeper_options(o).floor_slices[0], 2048 + 2 * 64);
+  EXPECT_EQ(retention_options(o).floor_slices[0], 2048 + 2 * 64);
   EXPECT_EQ(k.rules.budget, std::uint64_t{20} << 30);
   EXPECT_EQ(k.rules.keep_free, std::uint64_t{1} << 30);
 }
 
 TEST(Retention, WordsTellHowFarBackTheArchiveReachesAndWhy) {
   Options o;
-  store::KeeperReport r;
+  store::RetentionReport r;
   EXPECT_EQ(retention_sentence(r, o), "");
   r.times = 1;
   r.raw_bytes_dropped = 1;
@@ -91,7 +91,7 @@ TEST(Retention, WordsTellHowFarBackTheArchiveReachesAndWhy) {
 TEST(Retention, WordsNameTheKeyThatAskedForIt) {
   Options o;
   o.keep = {seconds(7 * 86'400), seconds(86'400), {seconds(30 * 86'400)}};
-  store::KeeperReport r;
+  store::RetentionReport r;
   r.times = 1;
   r.reports_for_age = true;
   EXPECT_EQ(retention_sentence(r, o), "deletes old reports (store.keep_reports is 1d)");
@@ -227,7 +227,7 @@ struct Job {
   test::JobPlan plan;
   detect::Levels levels;
   std::shared_ptr<const detect::Topology> topology;
-  Standing standing;
+  RunStatus status;
   static detect::DetectorOptions options() {
     detect::DetectorOptions o;
     o.window.slices = 64;
@@ -248,11 +248,11 @@ struct Job {
       a.rejected = 3;
       a.probe_dropped = 5;
       a.produced = 105 + i;
-      standing.accounts.push_back(a);
-      standing.conditions.push_back(i == 3 ? "stopped" : "");
+      status.accounts.push_back(a);
+      status.conditions.push_back(i == 3 ? "stopped" : "");
     }
-    standing.live = 7;
-    standing.ended = 1;
+    status.live = 7;
+    status.ended = 1;
   }
 };
 
@@ -265,7 +265,7 @@ TEST(ReportBuilder, AReportIsWholeAndSurvivesTheWire) {
   ReportInput in{options,
                  job.levels,
                  *job.topology,
-                 &job.standing,
+                 &job.status,
                  alerts,
                  test::job_time(job.plan, 0),
                  end,
@@ -320,8 +320,8 @@ TEST(ReportBuilder, WhatIsUnknownIsNotShownAsAbsent) {
   Options options;
   const std::deque<alert::Alert> alerts;
   const TimeNs end = slice_end(next, job.plan.slice);
-  const ReportInput in{options, job.levels, *job.topology, &job.standing, alerts, end, end, end,
-                       end,     1,          false,         true};
+  const ReportInput in{options, job.levels, *job.topology, &job.status, alerts, end,
+                       end,     end,        end,           1,           false,  true};
   const wire::Report r = build_report(in);
   const auto node = job.topology->hierarchy.node_of(LeafIndex(0)).value;
   double unknown = 0, absent = 0;
@@ -336,7 +336,7 @@ TEST(ReportBuilder, WhatIsUnknownIsNotShownAsAbsent) {
 TEST(Summary, SumsWhatWasCounted) {
   Job job;
   const TimeNs begin = test::job_time(job.plan, 0), end = test::job_time(job.plan, 6'000);
-  SummaryInput in{3, begin, end, *job.topology, &job.standing, job.levels, 2};
+  SummaryInput in{3, begin, end, *job.topology, &job.status, job.levels, 2};
   const auto j = nlohmann::ordered_json::parse(build_summary(in));
   EXPECT_EQ(j["exit_code"], 3);
   EXPECT_EQ(j["duration_ns"], seconds(6).value);
@@ -388,4 +388,4 @@ TEST(Report, ACommandOfAnyBytesLeavesItReadable) {
 }
 
 }  // namespace app_test
-}  // namespace margay::app
+}  // namespace margay::daemon

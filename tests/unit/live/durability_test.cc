@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace durability_test {
 
 // The archive's blobs after `note` was committed.
@@ -65,4 +65,4 @@ TEST(Durability, AnEndInOrderLeavesNothingOutstanding) {
 }
 
 }  // namespace durability_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -14,7 +14,7 @@
 #include "strips.h"
 #include "support/synthetic_job.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace live_picture_test {
 
 // node, begin, end, and the states with their shares.
@@ -198,4 +198,4 @@ TEST(LivePictureBounds, WithoutRoomForItsPartsAReportSaysHowManyThereAre) {
 }
 
 }  // namespace live_picture_test
-}  // namespace margay::app
+}  // namespace margay::daemon

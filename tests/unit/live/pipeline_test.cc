@@ -20,7 +20,7 @@
 #include "margay/wire/columns.h"
 #include "support/synthetic_job.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace pipeline_test {
 
 using testing::HasSubstr;
@@ -380,4 +380,4 @@ TEST_F(PipelineTest, AnAddressThatMakesNoSenseIsRefusedAndATakenPortIsNot) {
 }
 
 }  // namespace pipeline_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -15,7 +15,7 @@
 #include "margay/wire/control.pb.h"
 #include "support/runtime_place.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace restart_test {
 
 constexpr DurationNs kSlice = milliseconds(100);
@@ -190,4 +190,4 @@ TEST_F(Restart, NamesOfCoarserPhasesGoOnToo) {
 }
 
 }  // namespace restart_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace shown_journal_test {
 
 using Kind = store::JournalEntry::Kind;
@@ -113,4 +113,4 @@ TEST(ShownJournal, BeyondItsBoundsTheOldestGoAndAreCounted) {
 }
 
 }  // namespace shown_journal_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -235,13 +235,13 @@ TEST_F(ImportTest, NoTraceIsAnError) {
 
 TEST_F(ImportTest, TheCommandMakesAnArchive) {
   ASSERT_TRUE(locks()->finish());
-  app::ImportRequest r;
+  daemon::ImportRequest r;
   r.file = place;
   r.archive = place + ".margay";
   std::filesystem::remove_all(r.archive);
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  EXPECT_EQ(app::import_command(r), 0);
+  EXPECT_EQ(daemon::import_command(r), 0);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("201 events: 200 used by rules"));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("my_app:unknown"));
   {

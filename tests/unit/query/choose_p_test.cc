@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace choose_p_test {
 
 Model model_of(const std::string& text) {
@@ -51,4 +51,4 @@ TEST(NoiseP, IsATenthWhereNothingCanBeSaid) {
 }
 
 }  // namespace choose_p_test
-}  // namespace margay::app
+}  // namespace margay::daemon

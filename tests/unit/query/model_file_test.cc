@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace model_file_test {
 
 constexpr std::uint64_t kMemory = 1u << 20;
@@ -236,4 +236,4 @@ TEST(ReadInput, FilesBeyondTheBudget) {
 }
 
 }  // namespace model_file_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -14,7 +14,7 @@
 #include "partition/partition_output.h"
 #include "support/synthetic_archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class ViewOfArchive : public testing::Test {
  protected:
@@ -157,4 +157,4 @@ class ViewOfArchive : public testing::Test {
   static inline store::Archive* archive_ = nullptr;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

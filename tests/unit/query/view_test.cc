@@ -5,7 +5,7 @@
 #include "margay/query/choose_p.h"
 #include "view_support.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace view_test {
 
 using testing::HasSubstr;
@@ -346,4 +346,4 @@ TEST_F(View, WhatIsEndedIsNoAnswer) {
 }
 
 }  // namespace view_test
-}  // namespace margay::app
+}  // namespace margay::daemon

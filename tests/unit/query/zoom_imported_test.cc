@@ -9,7 +9,7 @@
 #include "margay/trace/archive_trace.h"
 #include "support/paje_header.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace zoom_imported_test {
 
 using store::testing::TempDir;
@@ -98,4 +98,4 @@ TEST_F(ZoomPaje, TheBaseIsThatOfTheTrace) {
 }
 
 }  // namespace zoom_imported_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -17,7 +17,7 @@
 #include "support/synthetic_archive.h"
 #include "support/synthetic_capture.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace zoom_test {
 
 using store::testing::TempDir;
@@ -539,4 +539,4 @@ TEST(ZoomCapture, CaseCIsFound) {
 }
 
 }  // namespace zoom_test
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 #include "margay/settings/command_options.h"
 #include "support/synthetic_job.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace operator_test {
 
 using namespace margay::test;
@@ -250,4 +250,4 @@ TEST(Operators, PlanesOfAScratchArchiveArePutIntoTheSlices) {
 }
 
 }  // namespace operator_test
-}  // namespace margay::app
+}  // namespace margay::daemon

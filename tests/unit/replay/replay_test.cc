@@ -17,7 +17,7 @@
 #include "support/runtime_place.h"
 #include "support/synthetic_job.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace replay_test {
 
 using namespace margay::test;
@@ -545,4 +545,4 @@ TEST(Player, PausesStepsJumpsAndEnds) {
 }
 
 }  // namespace replay_test
-}  // namespace margay::app
+}  // namespace margay::daemon

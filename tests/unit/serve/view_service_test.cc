@@ -8,7 +8,7 @@
 #include "support/synthetic_job.h"
 #include "unit/query/view_support.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace view_service_test {
 
 using store::testing::TempDir;
@@ -177,7 +177,7 @@ TEST_F(LiveView, WhileItIsWrittenAndPrunedEveryAnswerIsWholeOrASentence) {
     EXPECT_EQ(reply->answer.token(), token);
     EXPECT_EQ(reply->answer.error(), "");
   }
-  EXPECT_EQ(service.standing().answered, 10u);
+  EXPECT_EQ(service.status().answered, 10u);
 }
 
 // ---- many who ask
@@ -252,7 +252,7 @@ TEST_F(Service, ANewerQuestionTakesThePlaceOfTheOneThatWaits) {
     order.emplace_back(r.to.from, r.answer.token());
   }
   EXPECT_EQ(order, (std::vector<std::pair<std::string, std::uint64_t>>{{"a", 1}, {"a", 3}, {"b", 7}}));
-  const ViewStanding s = service_->standing();
+  const ViewServiceStatus s = service_->status();
   EXPECT_EQ(s.answered, 3u);
   EXPECT_EQ(s.superseded, 1u);
   EXPECT_EQ(s.models, 3u);
@@ -269,8 +269,8 @@ TEST_F(Service, AQuestionThatIsSentAgainIsTheSameOne) {
   door_.let(1000);
   EXPECT_EQ(take().to.from, "a");
   EXPECT_EQ(take().to.from, "b");
-  EXPECT_EQ(service_->standing().answered, 2u);
-  EXPECT_EQ(service_->standing().superseded, 0u);
+  EXPECT_EQ(service_->status().answered, 2u);
+  EXPECT_EQ(service_->status().superseded, 0u);
 }
 
 TEST_F(Service, WhoAsksTheSameIsAnsweredByOneComputation) {
@@ -289,8 +289,8 @@ TEST_F(Service, WhoAsksTheSameIsAnsweredByOneComputation) {
     EXPECT_EQ(r.answer.SerializeAsString(), first);
   }
   EXPECT_EQ(tokens.size(), 10u);
-  EXPECT_EQ(service_->standing().models, 1u);
-  EXPECT_EQ(service_->standing().solutions, 1u);
+  EXPECT_EQ(service_->status().models, 1u);
+  EXPECT_EQ(service_->status().solutions, 1u);
 }
 
 TEST_F(Service, QuestionsBeyondTheBoundAndThoseThatMakeNoSenseAreRefusedAtOnce) {
@@ -307,8 +307,8 @@ TEST_F(Service, QuestionsBeyondTheBoundAndThoseThatMakeNoSenseAreRefusedAtOnce) 
   const auto wrong = ask("first", 6, bad);
   ASSERT_EQ(wrong.size(), 1u);
   EXPECT_THAT(wrong[0].answer.error(), HasSubstr("p: expected"));
-  EXPECT_EQ(service_->standing().refused, 2u);
-  EXPECT_EQ(service_->standing().waiting, 32u);
+  EXPECT_EQ(service_->status().refused, 2u);
+  EXPECT_EQ(service_->status().waiting, 32u);
 }
 
 TEST_F(Service, EndsWhileQuestionsWaitAndAnswersAreNotTaken) {
@@ -318,4 +318,4 @@ TEST_F(Service, EndsWhileQuestionsWaitAndAnswersAreNotTaken) {
 }
 
 }  // namespace view_service_test
-}  // namespace margay::app
+}  // namespace margay::daemon

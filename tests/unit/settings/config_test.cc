@@ -11,7 +11,7 @@
 namespace margay::config {
 namespace config_test {
 
-using app::Options;
+using daemon::Options;
 
 std::string error_of(const std::string& text) {
   Options o;

@@ -6,7 +6,7 @@
 
 #include "margay/settings/command_options.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace flags_test {
 
 using testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST(Flags, ThoseThatMargayRunHandsToADaemonAreReadBack) {
 }
 
 }  // namespace flags_test
-}  // namespace margay::app
+}  // namespace margay::daemon

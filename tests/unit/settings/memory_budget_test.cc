@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace margay::app {
+namespace margay::daemon {
 namespace memory_budget_test {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -89,4 +89,4 @@ TEST(MemoryBudget, WhatIsHeldOfSlicesFitsTheirTerm) {
 }
 
 }  // namespace memory_budget_test
-}  // namespace margay::app
+}  // namespace margay::daemon

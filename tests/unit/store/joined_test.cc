@@ -8,7 +8,7 @@
 #include "margay/store/archive.h"
 #include "margay/store/column_codec.h"
 #include "margay/store/joined_codec.h"
-#include "margay/store/joiner.h"
+#include "margay/store/slice_compactor.h"
 #include "store_support.h"
 
 namespace margay::store {
@@ -300,7 +300,7 @@ TEST_F(JoinedArchive, Retention_GoesThroughTheMiddleOfAJoin) {
   expect_holds({columns_.begin() + 55, columns_.end()});
 }
 
-TEST(Joiner, JoinsWhatCannotChange_AndAtTheEndTheRest) {
+TEST(SliceCompactor, JoinsWhatCannotChange_AndAtTheEndTheRest) {
   RecordProperty("seed", std::to_string(kSeed + 3));
   std::mt19937_64 random(kSeed + 3);
   const TempDir dir;
@@ -308,7 +308,7 @@ TEST(Joiner, JoinsWhatCannotChange_AndAtTheEndTheRest) {
   run.levels = {kSlice, seconds(1)};
   auto archive = Archive::create(dir / "a", run);
   ASSERT_TRUE(archive);
-  Joiner joiner(**archive, Joiner::amendable(run.levels, 64));
+  SliceCompactor compactor(**archive, SliceCompactor::amendable(run.levels, 64));
   std::vector<SliceColumn> columns;
   const auto range_bytes = [&](std::size_t from, std::size_t to) {
     return *(*archive)->stored_bytes(kFinest, columns[from].index, columns[to].index);
@@ -318,7 +318,7 @@ TEST(Joiner, JoinsWhatCannotChange_AndAtTheEndTheRest) {
     cut.sequence = ++sequence;
     const Status s = (*archive)->commit(cut, false);
     ASSERT_TRUE(s) << s.error().message;
-    const Status joined = joiner.after_commit(cut);
+    const Status joined = compactor.after_commit(cut);
     ASSERT_TRUE(joined) << joined.error().message;
   };
   constexpr std::int64_t kFirst = 1000;

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "margay/store/archive.h"
-#include "margay/store/keeper.h"
+#include "margay/store/retention_manager.h"
 #include "store_support.h"
 
 namespace margay::store {
@@ -143,11 +143,11 @@ class Filling {
     if (sequence_ == 1) c.phases = {{0, "A", "", begin, begin, 1, true}};
     return c;
   }
-  Status commit(Keeper& keeper) {
+  Status commit(RetentionManager& retention) {
     const Cut c = cut();
     const Status s = archive_.commit(c, false);
     clock.mono = clock.mono + milliseconds(100);
-    if (s) keeper.after_commit(c);
+    if (s) retention.after_commit(c);
     return s;
   }
 
@@ -158,8 +158,8 @@ class Filling {
   std::mt19937_64 random_{7};
 };
 
-KeeperOptions options(std::uint64_t budget) {
-  KeeperOptions o;
+RetentionOptions options(std::uint64_t budget) {
+  RetentionOptions o;
   o.rules = {budget, 0};
   o.levels = example_run().levels;
   o.floor_slices = {50, 20, 20};
@@ -167,7 +167,7 @@ KeeperOptions options(std::uint64_t budget) {
   return o;
 }
 
-TEST(Keeper, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
+TEST(RetentionManager, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
   const TempDir dir;
   constexpr std::uint64_t kBudget = 32 * kMiB;
   ArchiveOptions archive_options;
@@ -175,18 +175,18 @@ TEST(Keeper, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
   auto archive = Archive::create(dir / "a", example_run(), archive_options);
   ASSERT_TRUE(archive) << archive.error().message;
   Filling filling(**archive, 256 << 10);
-  Keeper keeper(**archive, options(kBudget), filling.clock);
+  RetentionManager retention(**archive, options(kBudget), filling.clock);
   std::uint64_t most = 0;
   for (int i = 0; i < 300; ++i) {  // 75 MiB of raw events
-    ASSERT_TRUE(filling.commit(keeper));
-    most = std::max(most, keeper.report().use.archive);
+    ASSERT_TRUE(filling.commit(retention));
+    most = std::max(most, retention.report().use.archive);
   }
-  const KeeperReport r = keeper.report();
+  const RetentionReport r = retention.report();
   EXPECT_LE(most, kBudget);
   EXPECT_GT(r.raw_bytes_dropped, 20 * kMiB);
   EXPECT_EQ(r.slices_dropped, 0u) << "raw events were enough";
   EXPECT_EQ(r.error, "");
-  EXPECT_FALSE(keeper.full());
+  EXPECT_FALSE(retention.full());
   ASSERT_TRUE(r.raw_kept);
   EXPECT_GT(*r.raw_kept, seconds(3));
   EXPECT_LT(*r.raw_kept, seconds(20));
@@ -196,17 +196,17 @@ TEST(Keeper, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
   EXPECT_EQ((*range)->second.value - (*range)->first.value, 299) << "every slice is there";
 }
 
-TEST(Keeper, WhatIsTooOldGoesEachShelfAtItsAge) {
+TEST(RetentionManager, WhatIsTooOldGoesEachShelfAtItsAge) {
   const TempDir dir;
   auto archive = Archive::create(dir / "a", example_run());
   ASSERT_TRUE(archive);
   Filling filling(**archive, 1 << 10);
-  KeeperOptions o = options(0);  // no bound but age
+  RetentionOptions o = options(0);  // no bound but age
   o.ages = {seconds(20), seconds(40), {seconds(60), std::nullopt}};
-  Keeper keeper(**archive, o, filling.clock);
+  RetentionManager retention(**archive, o, filling.clock);
   for (int i = 0; i < 1200; ++i) {  // two minutes
-    ASSERT_TRUE(filling.commit(keeper));
-    const KeeperReport r = keeper.report();
+    ASSERT_TRUE(filling.commit(retention));
+    const RetentionReport r = retention.report();
     ASSERT_EQ(r.error, "");
     // Each is kept for its age at least, and 10 s and a look more at most.
     ASSERT_LE(r.raw_kept.value_or(DurationNs()), seconds(32));
@@ -214,7 +214,7 @@ TEST(Keeper, WhatIsTooOldGoesEachShelfAtItsAge) {
     ASSERT_TRUE(i < 400 || *r.raw_kept >= seconds(20)) << i;
     ASSERT_TRUE(i < 800 || *r.fine_kept >= seconds(60)) << i;
   }
-  const KeeperReport r = keeper.report();
+  const RetentionReport r = retention.report();
   EXPECT_TRUE(r.raw_for_age && r.reports_for_age && r.slices_for_age);
   EXPECT_FALSE(r.full);
   EXPECT_GT(r.slices_dropped, 450u);
@@ -234,13 +234,13 @@ TEST(Keeper, WhatIsTooOldGoesEachShelfAtItsAge) {
   Cut nothing;
   for (int i = 0; i < 10; ++i) {
     filling.clock.mono = filling.clock.mono + seconds(1000);
-    keeper.after_commit(nothing);
+    retention.after_commit(nothing);
   }
   EXPECT_EQ((*archive)->oldest(Shelf::kRaw, {})->value(), before);
-  EXPECT_EQ(keeper.report().times, r.times);
+  EXPECT_EQ(retention.report().times, r.times);
 }
 
-TEST(Keeper, NoAgeReachesBelowTheFloorOrHoldsUpTheBudget) {
+TEST(RetentionManager, NoAgeReachesBelowTheFloorOrHoldsUpTheBudget) {
   const TempDir dir;
   constexpr std::uint64_t kBudget = 32 * kMiB;
   ArchiveOptions archive_options;
@@ -248,12 +248,12 @@ TEST(Keeper, NoAgeReachesBelowTheFloorOrHoldsUpTheBudget) {
   auto archive = Archive::create(dir / "a", example_run(), archive_options);
   ASSERT_TRUE(archive);
   Filling filling(**archive, 256 << 10);
-  KeeperOptions o = options(kBudget);
+  RetentionOptions o = options(kBudget);
   o.floor_slices = {200, 20, 20};
   o.ages = {seconds(1000), {}, {seconds(1), seconds(1), seconds(1)}};
-  Keeper keeper(**archive, o, filling.clock);
-  for (int i = 0; i < 400; ++i) ASSERT_TRUE(filling.commit(keeper));
-  const KeeperReport r = keeper.report();
+  RetentionManager retention(**archive, o, filling.clock);
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(filling.commit(retention));
+  const RetentionReport r = retention.report();
   EXPECT_LE(r.use.archive, kBudget);
   EXPECT_GT(r.raw_bytes_dropped, 20 * kMiB) << "though it is to be kept for longer";
   EXPECT_FALSE(r.raw_for_age);
@@ -263,31 +263,31 @@ TEST(Keeper, NoAgeReachesBelowTheFloorOrHoldsUpTheBudget) {
   EXPECT_LE(*r.raw_kept, seconds(20));
 }
 
-TEST(Keeper, MuchAtOnceIsLookedAtAtOnce) {
+TEST(RetentionManager, MuchAtOnceIsLookedAtAtOnce) {
   const TempDir dir;
   constexpr std::uint64_t kBudget = 64 * kMiB;
   auto archive = Archive::create(dir / "a", example_run());
   ASSERT_TRUE(archive);
   Filling filling(**archive, 3 << 20);
-  KeeperOptions o = options(kBudget);
+  RetentionOptions o = options(kBudget);
   o.period = seconds(1'000'000);
-  Keeper keeper(**archive, o, filling.clock);
-  ASSERT_TRUE(filling.commit(keeper));
-  const std::uint64_t first = keeper.report().use.archive;
+  RetentionManager retention(**archive, o, filling.clock);
+  ASSERT_TRUE(filling.commit(retention));
+  const std::uint64_t first = retention.report().use.archive;
   // Files take their room in large pieces, so several of them.
-  for (int i = 0; i < 12; ++i) ASSERT_TRUE(filling.commit(keeper));
-  EXPECT_GT(keeper.report().use.archive, first) << "3 MiB are more than a 32nd of 64 MiB";
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(filling.commit(retention));
+  EXPECT_GT(retention.report().use.archive, first) << "3 MiB are more than a 32nd of 64 MiB";
 }
 
-TEST(Keeper, AtTheFloorItSaysThatItIsFullAndTheSlicesStay) {
+TEST(RetentionManager, AtTheFloorItSaysThatItIsFullAndTheSlicesStay) {
   const TempDir dir;
   auto archive = Archive::create(dir / "a", example_run());
   ASSERT_TRUE(archive);
   Filling filling(**archive, 1 << 10);
-  Keeper keeper(**archive, options(64 << 10), filling.clock);  // no archive is so small
-  for (int i = 0; i < 200; ++i) ASSERT_TRUE(filling.commit(keeper));
-  EXPECT_TRUE(keeper.full());
-  EXPECT_TRUE(keeper.report().full);
+  RetentionManager retention(**archive, options(64 << 10), filling.clock);  // no archive is so small
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(filling.commit(retention));
+  EXPECT_TRUE(retention.full());
+  EXPECT_TRUE(retention.report().full);
   const auto fine = (*archive)->column_range(LevelIndex(0));
   ASSERT_TRUE(fine && *fine);
   EXPECT_GE((*fine)->second.value - (*fine)->first.value, 49) << "the floor";
@@ -299,7 +299,7 @@ TEST(Keeper, AtTheFloorItSaysThatItIsFullAndTheSlicesStay) {
   EXPECT_EQ((*archive)->phases()->size(), 1u);
 }
 
-TEST(Keeper, SlicesGoWhenRawEventsAndReportsAreNotEnoughTheFinestFirst) {
+TEST(RetentionManager, SlicesGoWhenRawEventsAndReportsAreNotEnoughTheFinestFirst) {
   const TempDir dir;
   constexpr std::uint64_t kBudget = 6 * kMiB;
   ArchiveOptions archive_options;
@@ -307,10 +307,10 @@ TEST(Keeper, SlicesGoWhenRawEventsAndReportsAreNotEnoughTheFinestFirst) {
   auto archive = Archive::create(dir / "a", example_run(), archive_options);
   ASSERT_TRUE(archive);
   Filling filling(**archive, 0);
-  Keeper keeper(**archive, options(kBudget), filling.clock);
-  for (int i = 0; i < 500; ++i) ASSERT_TRUE(filling.commit(keeper));
-  EXPECT_GT(keeper.report().slices_dropped, 100u);
-  EXPECT_LT(*keeper.report().fine_kept, seconds(49));
+  RetentionManager retention(**archive, options(kBudget), filling.clock);
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(filling.commit(retention));
+  EXPECT_GT(retention.report().slices_dropped, 100u);
+  EXPECT_LT(*retention.report().fine_kept, seconds(49));
   EXPECT_EQ(*(*archive)->oldest(Shelf::kRaw, {}), std::nullopt);
 }
 
@@ -319,8 +319,8 @@ TEST(Archive, WhoReadsSeesAllThatWasThereAlsoWhenItIsDroppedMeanwhile) {
   auto archive = Archive::create(dir / "a", example_run());
   ASSERT_TRUE(archive);
   Filling filling(**archive, 1000);
-  Keeper keeper(**archive, options(0), filling.clock);
-  for (int i = 0; i < 50; ++i) ASSERT_TRUE(filling.commit(keeper));
+  RetentionManager retention(**archive, options(0), filling.clock);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(filling.commit(retention));
   const TimeNs all(std::numeric_limits<std::int64_t>::max());
   int seen = 0;
   ASSERT_TRUE((*archive)->read_raw({}, TimeNs(0), all, [&](RawBlock&&) {
@@ -340,9 +340,9 @@ TEST(Archive, ExtentsCoverAShelfFromItsOldestToTheLimit) {
   {
     auto archive = Archive::create(path, example_run());
     ManualClock clock;
-    Keeper keeper(**archive, options(0), clock);
+    RetentionManager retention(**archive, options(0), clock);
     Filling filling(**archive, 100 << 10);
-    for (int i = 0; i < 100; ++i) ASSERT_TRUE(filling.commit(keeper));
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(filling.commit(retention));
   }
   const auto archive = Archive::open(path, Mode::kWrite);  // its log has become files
   ASSERT_TRUE(archive);

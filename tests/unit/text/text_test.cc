@@ -24,7 +24,7 @@ TEST(Text, EveryCharacterKeptHasTheWidthTheCLibraryGivesIt) {
   ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
   int kept = 0;
   for (char32_t c = 0; c <= 0x10FFFF; ++c) {
-    const int w = columns_of(c);
+    const int w = text::columns_of(c);
     if (w == 0) continue;
     ++kept;
     ASSERT_EQ(w, ::wcwidth(static_cast<wchar_t>(c))) << "U+" << std::hex << static_cast<unsigned>(c);
@@ -33,34 +33,34 @@ TEST(Text, EveryCharacterKeptHasTheWidthTheCLibraryGivesIt) {
 }
 
 TEST(Text, PrintableReplacesWhatATerminalObeys) {
-  EXPECT_EQ(printable("a\x1b[31mb", false), "a?[31mb");
-  EXPECT_EQ(printable("\xc2\x9b"
-                      "1m\x07\x7f",
-                      false),
+  EXPECT_EQ(text::printable("a\x1b[31mb", false), "a?[31mb");
+  EXPECT_EQ(text::printable("\xc2\x9b"
+                            "1m\x07\x7f",
+                            false),
             "?1m??");
-  EXPECT_EQ(printable("\xff\xc0\x80", false), "???");
-  EXPECT_EQ(printable("é漢", true), "é漢");
-  EXPECT_EQ(printable("é漢", false), "??");
-  EXPECT_EQ(printable("漢字", true, 3), "漢");
-  EXPECT_EQ(shortened("abcdef", 4, false), "abc~");
-  EXPECT_EQ(shortened("abcd", 4, false), "abcd");
+  EXPECT_EQ(text::printable("\xff\xc0\x80", false), "???");
+  EXPECT_EQ(text::printable("é漢", true), "é漢");
+  EXPECT_EQ(text::printable("é漢", false), "??");
+  EXPECT_EQ(text::printable("漢字", true, 3), "漢");
+  EXPECT_EQ(text::shortened("abcdef", 4, false), "abc~");
+  EXPECT_EQ(text::shortened("abcd", 4, false), "abcd");
 }
 
 TEST(Text, NumbersAndDurations) {
-  EXPECT_EQ(ordinal(1), "1st");
-  EXPECT_EQ(ordinal(11), "11th");
-  EXPECT_EQ(ordinal(112), "112th");
-  EXPECT_EQ(ordinal(23), "23rd");
+  EXPECT_EQ(text::ordinal(1), "1st");
+  EXPECT_EQ(text::ordinal(11), "11th");
+  EXPECT_EQ(text::ordinal(112), "112th");
+  EXPECT_EQ(text::ordinal(23), "23rd");
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(duration_text(31'800'000'000), "31.8 s");
-  EXPECT_EQ(size_text(117), "117 B");
-  EXPECT_EQ(size_text(1536), "1.5 KiB");
-  EXPECT_EQ(size_text(~std::uint64_t{0}), "16777216.0 TiB");
-  EXPECT_EQ(duration_text(-5), "0.0 s");
-  EXPECT_EQ(duration_text(843'000'000'000), "14 min 3 s");
-  EXPECT_EQ(clock_text(1'700'000'000'000'000'000, 3600), "23:13:20");
-  EXPECT_EQ(clock_text(-1, 0), "23:59:59");
+  EXPECT_EQ(text::duration_text(31'800'000'000), "31.8 s");
+  EXPECT_EQ(text::size_text(117), "117 B");
+  EXPECT_EQ(text::size_text(1536), "1.5 KiB");
+  EXPECT_EQ(text::size_text(~std::uint64_t{0}), "16777216.0 TiB");
+  EXPECT_EQ(text::duration_text(-5), "0.0 s");
+  EXPECT_EQ(text::duration_text(843'000'000'000), "14 min 3 s");
+  EXPECT_EQ(text::clock_text(1'700'000'000'000'000'000, 3600), "23:13:20");
+  EXPECT_EQ(text::clock_text(-1, 0), "23:59:59");
 }
 
 TEST(Keys, SequencesInPiecesAndUnknownOnes) {

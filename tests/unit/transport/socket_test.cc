@@ -111,27 +111,27 @@ TEST_F(SocketTest, ABellWakesWhoWaitsForSockets) {
   auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_);
   ASSERT_TRUE(server) << server.error().message;
   Socket* const all[] = {&*server};
-  Bell bell;
-  ASSERT_GE(bell.descriptor(), 0);
+  Notifier notifier;
+  ASSERT_GE(notifier.descriptor(), 0);
   const auto begin = std::chrono::steady_clock::now();
-  std::thread other([&] { bell.ring(); });
-  EXPECT_FALSE(wait_readable(all, kForEver, &bell)) << "no socket can be read";
+  std::thread other([&] { notifier.notify(); });
+  EXPECT_FALSE(wait_readable(all, kForEver, &notifier)) << "no socket can be read";
   other.join();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kForEver);
-  EXPECT_FALSE(wait_readable(all, std::chrono::milliseconds(0), &bell));
+  EXPECT_FALSE(wait_readable(all, std::chrono::milliseconds(0), &notifier));
 }
 
 TEST_F(SocketTest, ABellThatWasRungBeforeIsHeardOnceHoweverOften) {
   auto server = Socket::bind(context_, zmq::socket_type::router, endpoint_);
   ASSERT_TRUE(server) << server.error().message;
   Socket* const all[] = {&*server};
-  Bell bell;
+  Notifier notifier;
   const auto heard = [&](std::chrono::milliseconds patience) {
     const auto begin = std::chrono::steady_clock::now();
-    EXPECT_FALSE(wait_readable(all, patience, &bell));
+    EXPECT_FALSE(wait_readable(all, patience, &notifier));
     return std::chrono::steady_clock::now() - begin < patience;
   };
-  for (int i = 0; i < 3; ++i) bell.ring();
+  for (int i = 0; i < 3; ++i) notifier.notify();
   EXPECT_TRUE(heard(kForEver));
   EXPECT_FALSE(heard(std::chrono::milliseconds(1)));
 }
@@ -142,10 +142,10 @@ TEST_F(SocketTest, AMessageIsToldBesideABell) {
   zmq::socket_t peer = dealer();
   ASSERT_TRUE(peer.send(zmq::str_buffer("good"), zmq::send_flags::none));
   Socket* const all[] = {&*server};
-  Bell bell;
-  ASSERT_TRUE(wait_readable(all, kForEver, &bell));
-  bell.ring();
-  EXPECT_TRUE(wait_readable(all, kForEver, &bell)) << "both at once";
+  Notifier notifier;
+  ASSERT_TRUE(wait_readable(all, kForEver, &notifier));
+  notifier.notify();
+  EXPECT_TRUE(wait_readable(all, kForEver, &notifier)) << "both at once";
   EXPECT_TRUE(server->try_receive());
 }
 

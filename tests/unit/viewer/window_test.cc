@@ -282,7 +282,7 @@ TEST(Window, LongSentencesDoNotWidenIt) {
   QCoreApplication::processEvents();
   EXPECT_EQ(s.window.width(), 1280);
   EXPECT_LE(s.window.minimumSizeHint().width(), 1280);
-  EXPECT_THAT(s.window.standing().toStdString(), HasSubstr("xxx"));
+  EXPECT_THAT(s.window.status().toStdString(), HasSubstr("xxx"));
 }
 
 }  // namespace window_test

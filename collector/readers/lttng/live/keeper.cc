@@ -370,7 +370,7 @@ it:
 A daemon that dies is started again with a new session. With --attach it reads sessions that others
 made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
       "margay-lttng"};
-  terminal::use_help_page(app);
+  text::use_help_page(app);
   add_options(app, s);
   CLI11_PARSE(app, argc, argv);
   log::Options log_options;

@@ -13,12 +13,12 @@
 int main(int argc, char** argv) {
   using namespace margay;
   if (argc != 4) return 2;
-  app::CommonFlags flags;
+  daemon::CommonFlags flags;
   flags.config = argv[1];
   flags.set = {argv[2]};
-  app::Options options;
+  daemon::Options options;
   const SystemClock clock;
-  if (const auto ok = app::apply_flags(flags, options); !ok)
+  if (const auto ok = daemon::apply_flags(flags, options); !ok)
     return std::fprintf(stderr, "%s\n", ok.error().message.c_str()), 1;
   auto wanted = sinks::make_sinks(options.sinks, clock);
   if (!wanted) return std::fprintf(stderr, "%s\n", wanted.error().message.c_str()), 1;
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   alert.message = "rank3 on h1 has been stopped for 0.2 s";
   dispatcher.push(alert);
   dispatcher.stop();
-  std::printf("sent %llu\n", static_cast<unsigned long long>(dispatcher.standing().sent));
+  std::printf("sent %llu\n", static_cast<unsigned long long>(dispatcher.delivery().sent));
 
   observe::Values values;
   observe::set_process(observe::process_use(), values);

@@ -42,8 +42,8 @@ struct ArchiveOptions {
   // For buffers and caches, split half and a third; the rest is left for RocksDB's own. At least 8 MiB.
   std::size_t memory_bytes = std::size_t{96} << 20;
   int max_open_files = 128;
-  // What the archive is to stay below (keeper.h sees to it); 0: no bound. Files, buffers and the log are a
-  // small part of it, so that dropping what is old gives the room back soon.
+  // What the archive is to stay below (retention_manager.h sees to it); 0: no bound. Files, buffers and the
+  // log are a small part of it, so that dropping what is old gives the room back soon.
   std::uint64_t disk_budget = 0;
   // The database lies on this file system; nullptr: the machine's. For tests that break it.
   std::shared_ptr<rocksdb::FileSystem> files;

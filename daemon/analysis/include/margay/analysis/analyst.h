@@ -23,7 +23,7 @@
 #include "margay/wire/report.pb.h"
 #include "report_builder.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Analyst {
  public:
@@ -74,4 +74,4 @@ class Analyst {
   TimeNs end_{};
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-namespace margay::app {
+namespace margay::daemon {
 
 template <class T>
 class BoundedQueue {
@@ -67,4 +67,4 @@ class BoundedQueue {
   std::deque<T> items_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 #include "margay/settings/options.h"
 #include "margay/store/records.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 detect::DetectorOptions detector_options(const Options& options);
 // The levels above the finest that are watched.
@@ -28,4 +28,4 @@ std::map<std::string, std::string> to_settings(const Options& options);
 // it.
 Status apply_settings(const std::map<std::string, std::string>& settings, Options& options);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

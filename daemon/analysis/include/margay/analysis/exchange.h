@@ -22,12 +22,12 @@
 #include "margay/observe/process.h"
 #include "margay/settings/memory_budget.h"
 #include "margay/store/records.h"
-#include "margay/transport/bell.h"
 #include "margay/transport/gate.h"
 #include "margay/transport/limited.h"
+#include "margay/transport/notifier.h"
 #include "margay/transport/security.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // In the archive: how many daemons have committed to this run.
 inline constexpr const char* kStartsBlob = "margayd.starts";
@@ -35,7 +35,7 @@ inline constexpr const char* kStartsBlob = "margayd.starts";
 inline constexpr const char* kSentFile = "alerts.sent";
 
 // How things stand when a slice closes.
-struct Standing {
+struct RunStatus {
   std::vector<ingest::Account> accounts;  // by leaf
   std::vector<std::string> conditions;    // by leaf
   std::uint32_t live = 0, ended = 0;      // sources
@@ -49,12 +49,12 @@ struct Standing {
 };
 
 struct ClosedSlice {
-  std::shared_ptr<const model::SliceColumn> column;  // nullptr: only standing, or the end
+  std::shared_ptr<const model::SliceColumn> column;  // nullptr: only status, or the end
   bool amended = false;
   std::uint64_t position = 0;  // number of the journal's entry that tells of it; 0: nothing new
   TimeNs watermark{};
   std::shared_ptr<const detect::Topology> topology;  // new since the last one, or nullptr
-  std::shared_ptr<const Standing> standing;          // or nullptr
+  std::shared_ptr<const RunStatus> status;           // or nullptr
   bool final = false;                                // the run is over at `end`
   TimeNs end{};
 };
@@ -88,13 +88,13 @@ struct Exchange {
   BoundedQueue<ClosedSlice> slices{512};
   BoundedQueue<Findings> findings{64};
   // Each is rung when there is something new for that thread: in its queue, or in the flags below.
-  transport::Bell for_ingest, for_analysis;
+  transport::Notifier for_ingest, for_analysis;
   transport::Gate* gate = nullptr;           // as door
   transport::Authenticator* door = nullptr;  // set before the threads start; nullptr: not on the network
   std::uint64_t memory_promised = 0;         // set before the threads start
   // What all sockets of the daemon have still to send.
   std::shared_ptr<transport::Outgoing> outgoing = std::make_shared<transport::Outgoing>(kOutgoingBytes);
-  std::atomic<int> standings{0};                    // in `slices`: each has the account of every source
+  std::atomic<int> statuses{0};                     // in `slices`: each has the account of every source
   std::atomic<bool> stop{false};                    // end at once, in order: commit, leave the run open
   std::atomic<bool> finished{false};                // the last cut is committed (or given up)
   std::atomic<bool> archive_failed{false};          // it was given up
@@ -105,8 +105,8 @@ struct Exchange {
   std::unique_ptr<observe::HttpServer> http;  // set before the threads begin; nullptr: nobody asks over HTTP
   void request_stop() {
     stop = true;
-    for_ingest.ring();
-    for_analysis.ring();
+    for_ingest.notify();
+    for_analysis.notify();
   }
   // The newest report, for whoever asks; the verdict in it, for the main thread.
   void show(std::shared_ptr<const wire::Report> report) {
@@ -123,4 +123,4 @@ struct Exchange {
   std::string archive_error;                  // guarded by mutex; why it was given up
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -12,7 +12,7 @@
 #include "exchange.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class History {
  public:
@@ -57,4 +57,4 @@ struct LookBack {
 inline constexpr std::int64_t kMostLookedBack = 36'000;
 Result<LookBack> look_back(const store::Archive& archive, const store::Resume& resume);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -15,7 +15,7 @@
 #include "margay/detect/known_phase.h"
 #include "margay/store/records.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 inline constexpr std::size_t kLargestSignature = 1 << 20;  // bytes
 
@@ -25,4 +25,4 @@ std::optional<detect::KnownPhase> from_blob_untrusted(const store::Blob& blob);
 // Of all that the archive knows, of all levels, what was known before slice `first` of the finest level.
 detect::PhaseMemory phase_memory(const store::Resume& resume, SliceIndex first);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

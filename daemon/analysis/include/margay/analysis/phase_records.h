@@ -17,7 +17,7 @@
 #include "exchange.h"
 #include "margay/detect/known_phase.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class PhaseRecords {
  public:
@@ -43,4 +43,4 @@ class PhaseRecords {
   std::uint32_t seen_ = 0;    // index of the first one that was not asked for its signature
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

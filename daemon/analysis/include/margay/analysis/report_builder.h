@@ -14,7 +14,7 @@
 #include "margay/settings/options.h"
 #include "margay/wire/report.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // Nodes, phases and alerts of a report beyond these are left out (the archive has them all).
 inline constexpr std::size_t kMostReportedNodes = 4096;
@@ -31,7 +31,7 @@ struct ReportInput {
   const Options& options;
   const detect::Levels& levels;
   const detect::Topology& topology;
-  const Standing* standing;                // may be null
+  const RunStatus* status;                 // may be null
   const std::deque<alert::Alert>& alerts;  // newest last
   TimeNs run_begin;
   TimeNs watermark;
@@ -56,7 +56,7 @@ struct SummaryInput {
   std::int32_t exit_code = 0;
   TimeNs begin{}, end{};
   const detect::Topology& topology;
-  const Standing* standing;
+  const RunStatus* status;
   const detect::Levels& levels;
   std::uint64_t alerts = 0;
   std::string archive_error = {};  // why the archive was not written to its end, or ""
@@ -68,4 +68,4 @@ nlohmann::ordered_json phases_json(const detect::Levels& levels, std::size_t lev
 // Of each coarser level.
 nlohmann::ordered_json coarser_phases_json(const detect::Levels& levels);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 #include "margay/observe/counters.h"
 #include "margay/store/records.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Absences {
  public:
@@ -29,4 +29,4 @@ class Absences {
   std::optional<std::pair<TimeNs, TimeNs>> last_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -1,5 +1,6 @@
 // From the analyst's alerts to the archive and to the sinks: each word once, over restarts and over an
-// analysis that is made anew; what people have said about alerts holds them back (alert/desk.h).
+// analysis that is made anew; what people have said about alerts holds them back
+// (alert/notification_policy.h).
 //
 // Thread safety: none; its sinks have threads of their own.
 #pragma once
@@ -10,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "margay/alert/desk.h"
 #include "margay/alert/jsonl_sink.h"
+#include "margay/alert/notification_policy.h"
 #include "margay/analysis/exchange.h"
 #include "margay/base/recent_set.h"
 #include "margay/observe/counters.h"
 #include "margay/settings/options.h"
 #include "margay/sinks/dispatcher.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class AlertNotifier {
  public:
@@ -44,8 +45,8 @@ class AlertNotifier {
   // Alerts that no silence holds any more are told; what people have said since goes into `findings`.
   void settle(Findings& findings);
 
-  alert::Desk& desk() { return desk_; }
-  const alert::Desk& desk() const { return desk_; }
+  alert::NotificationPolicy& policy() { return policy_; }
+  const alert::NotificationPolicy& policy() const { return policy_; }
   // Why what people said is left as it is in the archive, or "".
   const std::string& handling_trouble() const { return handling_trouble_; }
   void note_handling(Findings& findings);
@@ -64,11 +65,11 @@ class AlertNotifier {
   RecentSet<std::string> ids_{kMostRemembered};         // fired in this run
   std::uint64_t before_ = 0;                            // of this run, that were not loaded
   std::uint64_t updates_said_ = 0;
-  alert::Desk desk_;
+  alert::NotificationPolicy policy_;
   std::string handling_trouble_;
   std::uint64_t handling_noted_ = 0;
   std::optional<alert::JsonlSink> file_;
   std::unique_ptr<sinks::Dispatcher> dispatcher_;  // nullptr: no other sinks
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

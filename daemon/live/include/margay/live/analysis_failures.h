@@ -10,7 +10,7 @@
 #include "margay/base/ids.h"
 #include "margay/observe/counters.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class AnalysisFailures {
  public:
@@ -44,4 +44,4 @@ class AnalysisFailures {
   TimeNs next_said_{};
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

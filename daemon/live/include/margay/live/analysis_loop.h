@@ -11,7 +11,7 @@
 #include "margay/transport/guarded.h"
 #include "margay/transport/limited.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // The same two sockets for other machines.
 struct RemoteViewers {
@@ -45,4 +45,4 @@ class AnalysisLoop {
   std::thread thread_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

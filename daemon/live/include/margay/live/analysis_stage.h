@@ -23,7 +23,7 @@
 #include "margay/live/report_pace.h"
 #include "margay/serve/view_service.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class AnalysisStage {
  public:
@@ -95,4 +95,4 @@ class AnalysisStage {
   std::optional<FinishRequest> end_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -9,7 +9,7 @@
 #include "margay/observe/counters.h"
 #include "margay/store/commit_queue.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class ArchiveHealth {
  public:
@@ -46,4 +46,4 @@ class ArchiveHealth {
   TimeNs half_began_{};
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

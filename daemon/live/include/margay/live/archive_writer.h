@@ -9,10 +9,10 @@
 #include "margay/observe/process.h"
 #include "margay/settings/options.h"
 #include "margay/store/archive.h"
-#include "margay/store/joiner.h"
-#include "margay/store/keeper.h"
+#include "margay/store/retention_manager.h"
+#include "margay/store/slice_compactor.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class ArchiveWriter {
  public:
@@ -20,17 +20,17 @@ class ArchiveWriter {
   // Errors: those of Archive::commit. Cost: waits for the disk.
   Status write(const store::Cut& cut, bool sync);
 
-  const store::Keeper& keeper() const { return keeper_; }
+  const store::RetentionManager& retention() const { return retention_; }
   const observe::DiskGauge& disk() const { return disk_; }
   Quarantine& quarantine() { return quarantine_; }
 
  private:
   store::Archive& archive_;
   const Clock& clock_;
-  store::Keeper keeper_;
-  store::Joiner joiner_;
+  store::RetentionManager retention_;
+  store::SliceCompactor compactor_;
   Quarantine quarantine_;
   observe::DiskGauge disk_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

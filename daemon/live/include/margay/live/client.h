@@ -6,7 +6,7 @@
 
 #include "margay/wire/control.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct Client {
   std::string from;      // routing id; "": nobody
@@ -16,4 +16,4 @@ struct Client {
 
 using Reply = std::function<void(const Client&, const wire::ControlReply&)>;
 
-}  // namespace margay::app
+}  // namespace margay::daemon

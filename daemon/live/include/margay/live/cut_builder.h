@@ -14,7 +14,7 @@
 #include "margay/live/ingest_model.h"
 #include "margay/live/pending.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class CutBuilder {
  public:
@@ -76,4 +76,4 @@ class CutBuilder {
   std::uint64_t sent_ = 0, committed_ = 0;    // sequences
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,7 +8,7 @@
 #include "margay/observe/health.h"
 #include "margay/settings/options.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class DaemonHealth {
  public:
@@ -16,8 +16,8 @@ class DaemonHealth {
 
   // What the ingest says of itself, newest. The first was said before any message was taken: the verdict is
   // on what has grown since.
-  void take(std::shared_ptr<const Standing> standing);
-  const Standing* standing() const { return standing_.get(); }
+  void take(std::shared_ptr<const RunStatus> status);
+  const RunStatus* status() const { return status_.get(); }
   // What the ingest said, what `set` knows, what the process uses; and the verdict. `over`: the run is.
   void look(bool over, const std::function<void(observe::Values& values)>& set);
 
@@ -32,8 +32,8 @@ class DaemonHealth {
   const Options& options_;
   const Exchange& exchange_;
   const Clock& clock_;
-  std::shared_ptr<const Standing> standing_;
-  TimeNs standing_at_{};
+  std::shared_ptr<const RunStatus> status_;
+  TimeNs status_at_{};
   observe::Values values_;
   observe::Verdict verdict_;
   observe::HealthWatch watch_;
@@ -45,4 +45,4 @@ class DaemonHealth {
 // 0 if `then` lies behind `now`.
 std::uint64_t milliseconds_since(TimeNs then, TimeNs now);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -14,7 +14,7 @@
 
 #include "margay/store/records.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Durability {
  public:
@@ -46,4 +46,4 @@ class Durability {
 // /proc/sys/kernel/random/boot_id; "" where there is none.
 std::string this_boot();
 
-}  // namespace margay::app
+}  // namespace margay::daemon

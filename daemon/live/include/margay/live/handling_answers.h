@@ -10,7 +10,7 @@
 #include "margay/live/client.h"
 #include "margay/serve/handling_request.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class HandlingAnswers {
  public:
@@ -34,4 +34,4 @@ class HandlingAnswers {
   std::deque<Asked> asked_;  // oldest first
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 #include "margay/transport/guarded.h"
 #include "margay/transport/limited.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class IngestLoop {
  public:
@@ -42,4 +42,4 @@ class IngestLoop {
   std::thread thread_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

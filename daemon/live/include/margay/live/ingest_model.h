@@ -12,7 +12,7 @@
 #include "margay/slicer/slicer.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct IngestModel {
   // REQUIRES: `levels` are those of the options, which outlive it.
@@ -40,4 +40,4 @@ struct IngestModel {
   void restore_sources(const store::Resume& resume, TimeNs now);
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

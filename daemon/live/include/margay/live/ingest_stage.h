@@ -24,7 +24,7 @@
 #include "margay/live/source_log.h"
 #include "margay/store/commit_queue.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class IngestStage {
  public:
@@ -70,7 +70,7 @@ class IngestStage {
   void close_all(TimeNs now);
   void close_archive(TimeNs now);
   void tell_finished();
-  std::shared_ptr<const Standing> standing(TimeNs now);
+  std::shared_ptr<const RunStatus> status(TimeNs now);
 
   const Options& options_;
   Exchange& exchange_;
@@ -94,4 +94,4 @@ class IngestStage {
   bool start_counted_ = false;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -16,7 +16,7 @@
 #include "margay/live/analysis_failures.h"
 #include "margay/live/phase_findings.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class LiveAnalysis {
  public:
@@ -68,4 +68,4 @@ class LiveAnalysis {
   TimeNs next_anew_{};
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

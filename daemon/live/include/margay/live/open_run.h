@@ -9,7 +9,7 @@
 #include "margay/settings/options.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct OpenRun {
   std::unique_ptr<store::Archive> archive;
@@ -24,4 +24,4 @@ struct OpenRun {
 Result<OpenRun> open_run(Options& options, const Clock& clock, const std::string& boot,
                          store::ArchiveOptions archive_options = {});
 
-}  // namespace margay::app
+}  // namespace margay::daemon

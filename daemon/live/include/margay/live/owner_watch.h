@@ -4,7 +4,7 @@
 
 #include "margay/base/time.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class OwnerWatch {
  public:
@@ -18,4 +18,4 @@ class OwnerWatch {
   TimeNs gone_{}, next_look_{};
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

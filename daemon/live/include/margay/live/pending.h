@@ -15,7 +15,7 @@
 #include "margay/settings/options.h"
 #include "margay/store/records.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // Slices of all levels, the newest copy of each. Beyond the bound those that come first go.
 class PendingColumns {
@@ -79,4 +79,4 @@ class PendingRaw {
   std::uint64_t lost_ = 0;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

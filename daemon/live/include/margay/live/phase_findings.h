@@ -9,7 +9,7 @@
 #include "margay/analysis/analyst.h"
 #include "margay/analysis/phase_records.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class PhaseFindings {
  public:
@@ -26,4 +26,4 @@ class PhaseFindings {
   std::set<std::string> signatures_;   // in the archive, by name; bounded by those that can be recognised
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

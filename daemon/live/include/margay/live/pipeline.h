@@ -21,7 +21,7 @@
 #include "margay/store/archive.h"
 #include "margay/transport/gate.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Pipeline {
  public:
@@ -65,4 +65,4 @@ class Pipeline {
   std::unique_ptr<AnalysisLoop> analysis_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Quarantine {
  public:
@@ -32,4 +32,4 @@ class Quarantine {
   std::uint64_t number_ = 0;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -6,7 +6,7 @@
 
 #include "margay/base/time.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class ReportPace {
  public:
@@ -47,4 +47,4 @@ class ReportPace {
   TimeNs next_{}, next_archived_{};
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

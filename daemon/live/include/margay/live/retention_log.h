@@ -2,14 +2,14 @@
 #pragma once
 
 #include "margay/settings/options.h"
-#include "margay/store/keeper.h"
+#include "margay/store/retention_manager.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class RetentionLog {
  public:
   explicit RetentionLog(const Options& options) : options_(options) {}
-  void look(const store::KeeperReport& report);
+  void look(const store::RetentionReport& report);
 
  private:
   const Options& options_;
@@ -17,4 +17,4 @@ class RetentionLog {
   bool full_ = false;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -20,7 +20,7 @@
 #include "margay/store/archive.h"
 #include "margay/store/journal.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class ShownJournal {
  public:
@@ -71,4 +71,4 @@ class ShownJournal {
   std::uint64_t lost_ = 0;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

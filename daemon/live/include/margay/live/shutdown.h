@@ -12,7 +12,7 @@
 
 #include "margay/analysis/exchange.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Shutdown {
  public:
@@ -57,4 +57,4 @@ class Shutdown {
   std::uint64_t taken_ = 0;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

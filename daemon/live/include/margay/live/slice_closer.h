@@ -14,7 +14,7 @@
 #include "margay/live/ingest_model.h"
 #include "margay/live/slice_feed.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class SliceCloser {
  public:
@@ -58,4 +58,4 @@ class SliceCloser {
   std::vector<LeafIndex> former_boot_;  // leaves that were there when the machine was started anew
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -13,13 +13,13 @@
 #include "margay/live/ingest_model.h"
 #include "margay/live/shown_journal.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class SliceFeed {
  public:
   // How things stand, asked for at most ten times a second.
-  using AskStanding = std::function<std::shared_ptr<const Standing>(TimeNs now)>;
-  SliceFeed(const IngestModel& model, Exchange& exchange, AskStanding standing);
+  using AskStatus = std::function<std::shared_ptr<const RunStatus>(TimeNs now)>;
+  SliceFeed(const IngestModel& model, Exchange& exchange, AskStatus status);
 
   // Goes on behind the archive's journal. `unchanged`: ShownJournal::resume.
   void restore(const store::Resume& resume, const LookBack& back,
@@ -45,14 +45,14 @@ class SliceFeed {
 
   const IngestModel& model_;
   Exchange& exchange_;
-  AskStanding standing_;
+  AskStatus status_;
   ShownJournal journal_;
   // Of slices that were shown and are still there, with the analysis or the journal: bytes.
   std::shared_ptr<std::atomic<std::uint64_t>> held_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t topology_shown_ = 0;
   std::size_t states_shown_ = 0;
-  TimeNs next_standing_{};
+  TimeNs next_status_{};
   std::uint64_t slices_unseen_ = 0, amendments_unseen_ = 0;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

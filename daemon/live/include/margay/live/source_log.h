@@ -11,7 +11,7 @@
 #include "margay/settings/options.h"
 #include "margay/transport/refusal_log.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class SourceLog {
  public:
@@ -32,4 +32,4 @@ class SourceLog {
   TimeNs next_quarantine_{};
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

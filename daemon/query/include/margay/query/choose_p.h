@@ -8,7 +8,7 @@
 #include "margay/partition/significant.h"
 #include "model_file.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ChosenP {
   double p = 0;
@@ -26,4 +26,4 @@ ChosenP noise_p(const Model& model);
 // The p before the largest fall of quality, on the certified curve; as far as `go_on` let that be found.
 Result<ChosenP> jump_p(partition::Batch& batch, const std::function<bool()>& go_on = {});
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -27,7 +27,7 @@
 #include "margay/base/result.h"
 #include "margay/partition/tree_shape.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 inline constexpr std::uint64_t kMostModelNodes = 1u << 21;
 inline constexpr std::uint64_t kMostModelSlices = 1'000'000;
@@ -76,4 +76,4 @@ Result<Model> parse_model(std::string_view text, const std::string& name, std::u
 // The bytes of a file; of standard input for "-". Errors: kNotFound, kIo, and kLimit beyond `most` bytes.
 Result<std::string> read_input(const std::string& path, std::uint64_t most);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

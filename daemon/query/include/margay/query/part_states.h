@@ -7,7 +7,7 @@
 #include "margay/partition/partition.h"
 #include "model_file.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 
 struct StateShare {
   std::size_t state = 0;
@@ -22,4 +22,4 @@ inline NodeIndex node_of(const Model& model, const partition::Part& part) {
   return part.node == partition::kAllLeaves ? model.tree.root() : part.node;
 }
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

@@ -13,7 +13,7 @@
 #include "margay/wire/view.pb.h"
 #include "view_question.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct AnswerLimits {
   std::size_t parts = 65'536;
@@ -39,4 +39,4 @@ void put_question(const Model& model, const ViewRequest& request, wire::ViewAnsw
 // An answer that is a sentence.
 wire::ViewAnswer view_error(std::uint64_t token, const std::string& sentence);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

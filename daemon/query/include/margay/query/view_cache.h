@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace margay::app {
+namespace margay::daemon {
 
 template <class T>
 class RecentCache {
@@ -49,4 +49,4 @@ class RecentCache {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

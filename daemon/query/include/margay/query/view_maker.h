@@ -25,7 +25,7 @@
 #include "view_cache.h"
 #include "view_model.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class ViewMaker {
  public:
@@ -99,4 +99,4 @@ class ViewMaker {
   std::uint64_t models_ = 0, solutions_ = 0;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -15,7 +15,7 @@
 #include "margay/store/archive.h"
 #include "view_question.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // Where a question's slices lie, once it is known what there is.
 struct Stretch {
@@ -55,4 +55,4 @@ Result<Zoomed> read_view_model(const ViewRequest& request, const Stretch& stretc
                                const store::Archive& archive, const store::Resume& resume,
                                const ModelWishes& wishes, const Clock& clock);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -15,7 +15,7 @@
 #include "margay/slicer/operator.h"
 #include "margay/wire/view.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ViewRequest {
   static constexpr std::uint32_t kMostSlices = 1000;
@@ -43,4 +43,4 @@ struct ViewRequest {
 
 Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& question);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

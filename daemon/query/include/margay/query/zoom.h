@@ -33,7 +33,7 @@ class Archive;
 struct Resume;
 }  // namespace margay::store
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct ZoomRequest {
   std::string input;
@@ -86,4 +86,4 @@ struct ZoomExtent {
 // Errors: those of the archive, kCorrupt (no levels). Cost: two seeks a level.
 Result<ZoomExtent> zoom_extent(const store::Archive& archive, const store::Resume& resume);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

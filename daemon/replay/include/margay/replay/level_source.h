@@ -6,7 +6,7 @@
 #include "margay/analysis/exchange.h"
 #include "margay/store/archive.h"
 
-namespace margay::app::internal {
+namespace margay::daemon::internal {
 
 // The coarsest level of which `slice` is a whole multiple; nothing if there is none.
 std::optional<LevelIndex> level_for(const store::RunMeta& run, DurationNs slice);
@@ -16,4 +16,4 @@ std::optional<LevelIndex> level_for(const store::RunMeta& run, DurationNs slice)
 Status read_slices(const store::Archive& archive, const store::Resume& resume, DurationNs slice, TimeNs from,
                    TimeNs to, const std::function<bool(ClosedSlice&&)>& take);
 
-}  // namespace margay::app::internal
+}  // namespace margay::daemon::internal

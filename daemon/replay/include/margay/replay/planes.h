@@ -13,7 +13,7 @@
 #include "margay/analysis/exchange.h"
 #include "margay/store/archive.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Planes {
  public:
@@ -31,4 +31,4 @@ class Planes {
   std::vector<model::SliceColumn> ahead_;  // guarded by mutex_; ascending
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

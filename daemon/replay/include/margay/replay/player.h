@@ -15,7 +15,7 @@
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 class Player {
  public:
@@ -73,4 +73,4 @@ class Player {
   wire::Report newest_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

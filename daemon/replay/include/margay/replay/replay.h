@@ -24,7 +24,7 @@
 #include "margay/store/archive.h"
 #include "planes.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct WhatIf {
   std::optional<DurationNs> slice;
@@ -62,4 +62,4 @@ Result<ReplayResult> replay(const store::Archive& archive, const store::Resume& 
                             Options& options, const ReplayListener& listener,
                             std::unique_ptr<Analyst>& analyst);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

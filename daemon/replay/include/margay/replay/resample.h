@@ -6,7 +6,7 @@
 #include "margay/store/archive.h"
 #include "replay.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // A directory that goes away, for what is imported on the way.
 class Scratch {
@@ -43,4 +43,4 @@ inline constexpr std::uint64_t kMostCellBytes = std::uint64_t{1} << 30;
 Result<Resampled> resample(const store::Archive& archive, const store::Resume& resume,
                            const ResampleRequest& request, const std::string& path);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

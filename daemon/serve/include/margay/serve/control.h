@@ -9,7 +9,7 @@
 #include "margay/analysis/exchange.h"
 #include "margay/wire/view.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // What the daemon is asked for. With an `error` (a sentence, the answer) it is asked for nothing.
 struct ControlAction {
@@ -21,4 +21,4 @@ struct ControlAction {
 };
 ControlAction decode_control_untrusted(std::string_view body);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <string>
 
-#include "margay/alert/desk.h"
+#include "margay/alert/notification_policy.h"
 #include "margay/base/result.h"
 #include "margay/base/time.h"
 #include "margay/wire/control.pb.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct HandlingRequest {
   enum class Kind { kAcknowledge, kUnacknowledge, kSilence, kUnsilence, kList };
@@ -34,6 +34,6 @@ HandlingRequest from_wire_untrusted(const wire::ControlRequest& request);
 
 // Does it. Returns a sentence that says what was done. Errors: a sentence that says what is wrong.
 // REQUIRES: not kList.
-Result<std::string> perform(const HandlingRequest& request, alert::Desk& desk, TimeNs wall);
+Result<std::string> perform(const HandlingRequest& request, alert::NotificationPolicy& policy, TimeNs wall);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

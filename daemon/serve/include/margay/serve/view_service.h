@@ -7,7 +7,7 @@
 // question. Whoever waits for the same question is answered by one computation. While nobody asks, what is
 // likely to be asked next is computed, and left as soon as somebody does.
 //
-// Thread safety: ask(), try_take() and standing() from one thread or several. Memory: view_maker.h, and up to
+// Thread safety: ask(), try_take() and status() from one thread or several. Memory: view_maker.h, and up to
 // kMostAnswers answers that nobody has taken. Errors are answers.
 #pragma once
 
@@ -25,7 +25,7 @@
 #include "margay/analysis/bounded_queue.h"
 #include "margay/query/view_maker.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // Who is answered: a routing id, and through which door it came.
 struct ViewAsker {
@@ -39,7 +39,7 @@ struct ViewReply {
 };
 
 // So far.
-struct ViewStanding {
+struct ViewServiceStatus {
   std::uint64_t answered = 0;    // with what was asked for, or why that cannot be
   std::uint64_t refused = 0;     // questions that make no sense, or found the queue full
   std::uint64_t superseded = 0;  // by a newer one of the same asker
@@ -77,7 +77,7 @@ class ViewService {
   // What is to be said at once: that this question is refused, or an older one superseded.
   std::vector<ViewReply> ask(const ViewAsker& asker, const wire::ViewQuestion& question);
   std::optional<ViewReply> try_take() { return answers_.try_pop(); }
-  ViewStanding standing() const;
+  ViewServiceStatus status() const;
 
  private:
   struct Question {
@@ -97,11 +97,11 @@ class ViewService {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Question> waiting_;  // guarded by mutex_; oldest first, one of each asker
-  ViewStanding standing_;         // guarded by mutex_
+  ViewServiceStatus status_;      // guarded by mutex_
   DurationNs busy_{};             // guarded by mutex_
   std::atomic<bool> stop_{false};
   std::atomic<bool> asked_{false};  // somebody waits
   std::thread thread_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

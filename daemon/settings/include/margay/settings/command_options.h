@@ -10,7 +10,7 @@
 #include "margay/settings/flags.h"
 #include "options.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct CommonFlags {
   std::string config;
@@ -34,4 +34,4 @@ Flags common_flags(CommonFlags& flags);
 // Errors: kInvalidArgument, kNotFound, with file, line and key where the configuration is at fault.
 Status apply_flags(const CommonFlags& flags, Options& options);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -20,15 +20,15 @@ namespace margay::config {
 // `options` may have changed in part.
 // Errors: kNotFound, kIo, kLimit, kInvalidArgument ("margay.toml:12: slice.duration: ..."): the first by
 // line.
-Status load(const std::string& path, app::Options& options);
+Status load(const std::string& path, daemon::Options& options);
 // The same for text; `name` stands for the file in errors.
-Status parse(std::string_view text, const std::string& name, app::Options& options);
+Status parse(std::string_view text, const std::string& name, daemon::Options& options);
 // One key, by its full name; the value as a file has it, where a text needs no quotes: ("detect.p", "auto").
 // Errors: kInvalidArgument, which does not name the key where it is one. What goes together is not looked at.
-Status set(std::string_view key, const std::string& value, app::Options& options);
+Status set(std::string_view key, const std::string& value, daemon::Options& options);
 // Whether values go together that each by itself are right. Errors: kInvalidArgument ("store.resolution:
 // ...").
-Status check(const app::Options& options);
+Status check(const daemon::Options& options);
 
 // All that load() would find wrong with the file, each as such a sentence, by line; empty: nothing is. What
 // does not go together is looked at where each value is right by itself.
@@ -37,9 +37,9 @@ std::vector<std::string> problems_of(const std::string& path);
 std::string place_of(const std::string& path, std::string_view key);
 
 // The documented file with these values (the shipped config/margay.toml for default Options).
-std::string to_text(const app::Options& options);
+std::string to_text(const daemon::Options& options);
 inline std::string default_text() {
-  return to_text(app::Options());
+  return to_text(daemon::Options());
 }
 
 // "slice.duration", ..., in the file's order.

@@ -15,7 +15,7 @@
 
 #include "margay/base/result.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct Flag {
   std::string name;   // "--slice"
@@ -51,4 +51,4 @@ std::string flags_help(std::string_view program, std::string_view about, const F
 // Those that were given, as arguments again.
 std::vector<std::string> given_arguments(const Flags& flags);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -12,7 +12,7 @@
 #include "margay/transport/transport.h"
 #include "options.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // Connections of this machine at once: of agents and readers; of viewers and commands, for each of the two
 // sockets. (Of other machines: listen.connections.) transport/limited.h keeps it.
@@ -60,4 +60,4 @@ class MemoryBudget {
   std::vector<Term> terms_;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -18,7 +18,7 @@
 #include "margay/store/retention.h"
 #include "margay/transport/rundir.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 struct Options {
   std::string run;
@@ -94,4 +94,4 @@ struct Options {
   std::function<void(const model::SliceColumn&)> fault_in_analysis;
 };
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -11,7 +11,7 @@
 #include "margay/base/result.h"
 #include "margay/base/time.h"
 
-namespace margay::app {
+namespace margay::process {
 
 // The signal mask this process was started with, and whether it was to ignore the end of its children: what a
 // program that takes this one's place would have been given.
@@ -45,4 +45,4 @@ int exit_code_of(int wait_status);
 // does not answer.
 bool end_child(pid_t pid, DurationNs patience, DurationNs grace);
 
-}  // namespace margay::app
+}  // namespace margay::process

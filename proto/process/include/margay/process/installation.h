@@ -5,7 +5,7 @@
 
 #include "margay/base/result.h"
 
-namespace margay::app {
+namespace margay::process {
 
 struct Installation {
   std::string daemon, node, probe;
@@ -19,4 +19,4 @@ Result<std::string> find_program(const std::string& name);
 // One of libexec/margay.
 Result<std::string> find_helper(const std::string& name);
 
-}  // namespace margay::app
+}  // namespace margay::process

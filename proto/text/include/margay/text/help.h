@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace margay::terminal {
+namespace margay::text {
 
 // The widest line, in columns. Pages have at most 50 lines (tests/checks/help).
 inline constexpr std::size_t kHelpWidth = 100;
@@ -15,4 +15,4 @@ inline constexpr std::size_t kHelpWidth = 100;
 // columns; below it where `left` is long. Blanks and newlines in `meaning` are places where a line may end.
 std::string help_row(std::string_view left, const std::string& meaning);
 
-}  // namespace margay::terminal
+}  // namespace margay::text

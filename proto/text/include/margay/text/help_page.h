@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace margay::terminal {
+namespace margay::text {
 
 // `app`'s description (what it does, examples), how it is called, and a line or more for each of its
 // commands, arguments and flags, as margayd's own page has them (margay/text/help.h). Commands that are added
@@ -18,4 +18,4 @@ namespace margay::terminal {
 // it has one, stands for all that follows its name.
 void use_help_page(CLI::App& app);
 
-}  // namespace margay::terminal
+}  // namespace margay::text

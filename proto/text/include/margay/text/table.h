@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace margay::terminal {
+namespace margay::text {
 
 class Table {
  public:
@@ -22,4 +22,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace margay::terminal
+}  // namespace margay::text

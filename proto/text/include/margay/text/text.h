@@ -15,7 +15,7 @@
 
 #include "margay/base/text.h"
 
-namespace margay::terminal {
+namespace margay::text {
 
 inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
 
@@ -52,4 +52,4 @@ std::int64_t minus(std::int64_t a, std::int64_t b);
 std::int64_t plus(std::int64_t a, std::int64_t b);
 std::int64_t times(std::int64_t a, std::int64_t b);
 
-}  // namespace margay::terminal
+}  // namespace margay::text

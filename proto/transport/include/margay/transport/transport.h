@@ -16,7 +16,7 @@
 #include <zmq.hpp>
 
 #include "margay/base/result.h"
-#include "margay/transport/bell.h"
+#include "margay/transport/notifier.h"
 
 namespace margay::transport {
 
@@ -86,8 +86,9 @@ class Socket {
   std::uint64_t malformed_ = 0;
 };
 
-// Waits until one of the sockets can be read, `bell` was rung (it is hushed then), or `timeout` has passed.
-// True if a socket can be read.
-bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout, Bell* bell = nullptr);
+// Waits until one of the sockets can be read, `notifier` was notified (it is cleared then), or `timeout` has
+// passed. True if a socket can be read.
+bool wait_readable(std::span<Socket* const> sockets, std::chrono::milliseconds timeout,
+                   Notifier* notifier = nullptr);
 
 }  // namespace margay::transport

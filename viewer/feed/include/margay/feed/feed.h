@@ -29,7 +29,7 @@ struct Source {
   std::string connect, key;
 };
 
-enum class Standing : std::uint8_t {
+enum class Connection : std::uint8_t {
   kWaiting,  // nothing was received yet
   kLive,
   kGone,     // heard of before, and not for kGoneAfter
@@ -56,7 +56,7 @@ class Feed {
   bool send(const wire::ControlRequest& request);
 
   const ReportPtr& newest() const { return newest_; }  // null before the first
-  Standing standing() const;
+  Connection connection() const;
   // Its directory was removed. A run that has ended may be gone, too.
   bool run_is_gone() const;
   DurationNs silence() const { return clock_.monotonic() - heard_; }

@@ -8,7 +8,7 @@
 namespace margay::terminal {
 
 // "2 of 7 processes were not watched (2 got no shared memory for events)"; "" if all were. Not fit for a
-// terminal before printable(). Thread safety: pure.
+// terminal before text::printable(). Thread safety: pure.
 std::string unwatched_text(const wire::Health& health);
 
 }  // namespace margay::terminal

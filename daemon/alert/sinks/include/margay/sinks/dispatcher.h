@@ -9,7 +9,7 @@
 // pushed before start() is such a past: of it, alerts from before a sink was first used are left out unless
 // they fire still.
 //
-// Thread safety: push() and start() from one thread, standing() and stop() from any. Cost of a push: a copy
+// Thread safety: push() and start() from one thread, delivery() and stop() from any. Cost of a push: a copy
 // and a lock that is never held while something is sent.
 #pragma once
 
@@ -45,7 +45,7 @@ class Dispatcher {
     std::function<void(Weight, const std::string&)> say = [](Weight, const std::string&) {};  // to people
     std::function<double()> random;  // from 0 to 1; none: the machine's
   };
-  struct Standing {
+  struct DeliveryStatus {
     std::uint64_t sent = 0;
     std::uint64_t failed = 0;    // attempts
     std::uint64_t given_up = 0;  // alerts (of a step, for a sink)
@@ -65,7 +65,7 @@ class Dispatcher {
   // Sends what waits, for kPatienceAtEnd at most (a sink that does not work has one attempt); then the rest
   // is given up. Nothing may be pushed afterwards.
   void stop();
-  Standing standing() const;
+  DeliveryStatus delivery() const;
 
  private:
   using Shared = std::shared_ptr<const Notice>;
@@ -95,7 +95,7 @@ class Dispatcher {
   std::vector<Shared> incoming_;  // guarded by mutex_, as all below
   bool stopping_ = false;
   std::uint64_t refused_ = 0;
-  Standing standing_;
+  DeliveryStatus delivery_;
   bool started_ = false;  // of whoever pushes
   std::thread thread_;
 };

@@ -5,7 +5,7 @@
 #include "command.h"
 #include "margay/process/installation.h"
 
-namespace margay::app {
+namespace margay::daemon {
 namespace {
 
 struct PartsRequest {
@@ -20,8 +20,8 @@ void add_parts_command(CLI::App& command, PartsRequest& request) {
 }
 
 int parts_command(const PartsRequest& request) {
-  auto path = find_program("bin/" + request.program);
-  if (!path) path = find_helper(request.program);
+  auto path = process::find_program("bin/" + request.program);
+  if (!path) path = process::find_helper(request.program);
   if (!path) {
     std::fprintf(stderr, "margay: %s\n", path.error().message.c_str());
     return 1;
@@ -36,4 +36,4 @@ Declare declare_parts() {
   return declare(add_parts_command, parts_command);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -1,21 +1,21 @@
-#include "standing.h"
+#include "run_status.h"
 
 #include <algorithm>
 #include <array>
 
-namespace margay::app {
+namespace margay::daemon {
 
 using observe::Id;
 
-void set_sources(const IngestModel& model, TimeNs now, Standing& standing) {
+void set_sources(const IngestModel& model, TimeNs now, RunStatus& status) {
   std::uint64_t in_flight = 0, summed = model.ingest.counters().summed_before, summing = 0;
   std::uint32_t clock_error_ns = 0;
   std::array<std::uint64_t, 5> conditions{};
-  standing.accounts = model.ingest.accounts();
-  standing.conditions.assign(model.ingest.leaves().size(), ingest::to_string(ingest::Condition::kEnded));
+  status.accounts = model.ingest.accounts();
+  status.conditions.assign(model.ingest.leaves().size(), ingest::to_string(ingest::Condition::kEnded));
   for (const auto& [id, source] : model.ingest.sources()) {
     const auto condition = source.condition(now, model.options.silent_after, model.options.lost_after);
-    ++(condition == ingest::Condition::kEnded ? standing.ended : standing.live);
+    ++(condition == ingest::Condition::kEnded ? status.ended : status.live);
     ++conditions[static_cast<std::size_t>(condition)];
     const auto sums = [](const auto& stream) { return stream.second.summing; };
     summing += !source.ended && std::any_of(source.streams.begin(), source.streams.end(), sums);
@@ -24,12 +24,12 @@ void set_sources(const IngestModel& model, TimeNs now, Standing& standing) {
       clock_error_ns = std::max(clock_error_ns, stream.probe_clock_error_ns);
       in_flight += stream.account.in_flight();
       const auto& owner = model.ingest.leaf_owner()[stream.leaf.value];
-      if (owner.first == id) standing.conditions[stream.leaf.value] = ingest::to_string(condition);
+      if (owner.first == id) status.conditions[stream.leaf.value] = ingest::to_string(condition);
     }
   }
-  observe::Values& v = standing.values;
+  observe::Values& v = status.values;
   ingest::Account sum;
-  for (const auto& a : standing.accounts) sum += a;
+  for (const auto& a : status.accounts) sum += a;
   v.set(Id::events_produced, sum.produced);
   v.set(Id::events_modelled, sum.modelled);
   v.set(Id::events_late_dropped, sum.late_dropped);
@@ -50,12 +50,12 @@ void set_sources(const IngestModel& model, TimeNs now, Standing& standing) {
   v.set(Id::sources_lost, of(ingest::Condition::kLost));
   v.set(Id::sources_ended, of(ingest::Condition::kEnded));
   const ingest::Unwatched& unwatched = model.ingest.unwatched();
-  standing.unwatched = unwatched.processes();
-  standing.unwatched_why = unwatched.why();
-  standing.processes = model.ingest.sources().size() + model.ingest.counters().sources_forgotten +
-                       standing.unwatched - unwatched.given_up();
-  v.set(Id::processes_unwatched, standing.unwatched);
-  v.explain(Id::processes_unwatched, standing.unwatched_why);
+  status.unwatched = unwatched.processes();
+  status.unwatched_why = unwatched.why();
+  status.processes = model.ingest.sources().size() + model.ingest.counters().sources_forgotten +
+                     status.unwatched - unwatched.given_up();
+  v.set(Id::processes_unwatched, status.unwatched);
+  v.explain(Id::processes_unwatched, status.unwatched_why);
 }
 
 void set_messages(const ingest::Ingest& ingest, observe::Values& v) {
@@ -96,4 +96,4 @@ void set_messages(const ingest::Ingest& ingest, observe::Values& v) {
   v.set(Id::steal_ms, ingest.steal_ns() / 1'000'000);
 }
 
-}  // namespace margay::app
+}  // namespace margay::daemon

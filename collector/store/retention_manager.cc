@@ -1,4 +1,4 @@
-#include "margay/store/keeper.h"
+#include "margay/store/retention_manager.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ constexpr std::int64_t kPatience = 10;  // periods
 
 }  // namespace
 
-void Keeper::after_commit(const Cut& cut) {
+void RetentionManager::after_commit(const Cut& cut) {
   for (const ClosedThrough& c : cut.closed)
     if (c.level == LevelIndex(0)) closed_ = c.through;
   for (const RawBlock& b : cut.raw) written_ += b.columns.size();
@@ -26,18 +26,18 @@ void Keeper::after_commit(const Cut& cut) {
   next_ = now + options_.period * (full() ? kPatience : 1);
 }
 
-KeeperReport Keeper::report() const {
+RetentionReport RetentionManager::report() const {
   const std::lock_guard lock(mutex_);
   return report_;
 }
 
-TimeNs Keeper::floor(std::size_t level) const {
+TimeNs RetentionManager::floor(std::size_t level) const {
   const DurationNs slice = options_.levels[level];
   const TimeNs end = slice_end(*closed_, options_.levels[0]);
   return slice_begin(slice_of(end, slice) - options_.floor_slices[level], slice);
 }
 
-std::vector<Stock> Keeper::stocks(Status& status) const {
+std::vector<Stock> RetentionManager::stocks(Status& status) const {
   std::vector<Stock> all;
   const TimeNs newest = slice_end(*closed_, options_.levels[0]) - kNewest;
   all.push_back({Shelf::kRaw, {}, newest, {}});
@@ -55,7 +55,7 @@ std::vector<Stock> Keeper::stocks(Status& status) const {
   return all;
 }
 
-Status Keeper::drop(const Drop& d, bool for_age, KeeperReport& report) {
+Status RetentionManager::drop(const Drop& d, bool for_age, RetentionReport& report) {
   Status status;
   switch (d.shelf) {
     case Shelf::kRaw:
@@ -82,7 +82,7 @@ Status Keeper::drop(const Drop& d, bool for_age, KeeperReport& report) {
   return {};
 }
 
-Status Keeper::drop_old(KeeperReport& report) {
+Status RetentionManager::drop_old(RetentionReport& report) {
   const TimeNs newest = slice_end(*closed_, options_.levels[0]);
   bool any = false;
   const auto look_at = [&](Shelf shelf, LevelIndex level, std::optional<DurationNs> age,
@@ -107,7 +107,7 @@ Status Keeper::drop_old(KeeperReport& report) {
   return status;
 }
 
-Status Keeper::drop_for_room(std::uint64_t need, KeeperReport& report) {
+Status RetentionManager::drop_for_room(std::uint64_t need, RetentionReport& report) {
   Status status;
   const std::vector<Stock> all = stocks(status);
   if (!status) return status;
@@ -119,7 +119,7 @@ Status Keeper::drop_for_room(std::uint64_t need, KeeperReport& report) {
   return {};
 }
 
-void Keeper::measure(KeeperReport& report) const {
+void RetentionManager::measure(RetentionReport& report) const {
   if (const auto use = archive_.disk_use()) report.use = *use;
   if (!closed_) return;
   const TimeNs end = slice_end(*closed_, options_.levels[0]);
@@ -131,8 +131,8 @@ void Keeper::measure(KeeperReport& report) const {
   if (const auto fine = archive_.oldest(Shelf::kSlices, LevelIndex(0))) report.fine_kept = reaches(*fine);
 }
 
-void Keeper::look() {
-  KeeperReport r = report();
+void RetentionManager::look() {
+  RetentionReport r = report();
   r.error.clear();
   if (closed_)
     if (const Status s = drop_old(r); !s) r.error = s.error().message;

@@ -1,4 +1,4 @@
-#include "margay/alert/desk.h"
+#include "margay/alert/notification_policy.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ std::string some_of(const std::vector<std::string>& ids) {
 
 }  // namespace
 
-bool Desk::take(const Alert& a, bool known, TimeNs wall) {
+bool NotificationPolicy::take(const Alert& a, bool known, TimeNs wall) {
   // An id that cannot be kept is nobody's: the archive takes no such alert either.
   if (a.id.empty() || a.id.size() > Ack::kLongestId || clean_utf8(a.id) != a.id) return true;
   const auto at = open_.find(a.id);
@@ -62,12 +62,12 @@ bool Desk::take(const Alert& a, bool known, TimeNs wall) {
   return true;
 }
 
-bool Desk::to_be_told(const std::string& id, const Open& open, TimeNs wall) const {
+bool NotificationPolicy::to_be_told(const std::string& id, const Open& open, TimeNs wall) const {
   return (!open.told || open.behind) && handling_.ack_of(id) == nullptr &&
          handling_.silencing(open.newest, wall) == nullptr;
 }
 
-std::vector<Alert> Desk::due(TimeNs wall) {
+std::vector<Alert> NotificationPolicy::due(TimeNs wall) {
   std::vector<Alert> out;
   if (!look_ && (!next_expiry_ || wall < *next_expiry_)) return out;
   if (handling_.expire(wall)) ++version_;
@@ -88,8 +88,8 @@ std::vector<Alert> Desk::due(TimeNs wall) {
   return out;
 }
 
-Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::string& by,
-                                      const std::string& comment, TimeNs wall) {
+Result<std::string> NotificationPolicy::acknowledge(const std::string& end_of_id, const std::string& by,
+                                                    const std::string& comment, TimeNs wall) {
   std::vector<std::string> ids;
   for (const auto& [id, open] : open_) ids.push_back(id);
   auto id = find_id(ids, end_of_id);
@@ -106,7 +106,7 @@ Result<std::string> Desk::acknowledge(const std::string& end_of_id, const std::s
   return *id + " is acknowledged: no more updates of it are sent; its end is";
 }
 
-Result<std::string> Desk::unacknowledge(const std::string& end_of_id, TimeNs wall) {
+Result<std::string> NotificationPolicy::unacknowledge(const std::string& end_of_id, TimeNs wall) {
   std::vector<std::string> ids;
   for (const Ack& a : handling_.acks()) ids.push_back(a.id);
   auto id = find_id(ids, end_of_id);
@@ -126,12 +126,12 @@ Result<std::string> Desk::unacknowledge(const std::string& end_of_id, TimeNs wal
   return said + ": changes of it are sent again";
 }
 
-std::size_t Desk::silenced_now(const Silence& s) const {
+std::size_t NotificationPolicy::silenced_now(const Silence& s) const {
   return static_cast<std::size_t>(
       std::count_if(open_.begin(), open_.end(), [&](const auto& o) { return matches(s, o.second.newest); }));
 }
 
-Result<std::string> Desk::silence(const Silence& wanted, TimeNs wall) {
+Result<std::string> NotificationPolicy::silence(const Silence& wanted, TimeNs wall) {
   const auto s = handling_.add(wanted, wall);
   if (!s) return tl::unexpected(s.error());
   changed();
@@ -141,7 +141,7 @@ Result<std::string> Desk::silence(const Silence& wanted, TimeNs wall) {
          (now > 0 ? "; " + alerts_text(now, "now is silenced by it", "now are silenced by it") : "");
 }
 
-Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
+Result<std::string> NotificationPolicy::unsilence(const std::string& id, TimeNs wall) {
   const auto gone = handling_.remove(id);
   if (!gone) return tl::unexpected(gone.error());
   changed();
@@ -153,7 +153,7 @@ Result<std::string> Desk::unsilence(const std::string& id, TimeNs wall) {
          (free > 0 ? "; " + alerts_text(free, "is sent now", "are sent now") : "");
 }
 
-HandledAlert Desk::handled(const std::string& id, TimeNs wall) const {
+HandledAlert NotificationPolicy::handled(const std::string& id, TimeNs wall) const {
   const auto open = open_.find(id);
   if (open != open_.end()) return handled_alert(handling_, open->second.newest, wall);
   Alert over;
@@ -162,7 +162,7 @@ HandledAlert Desk::handled(const std::string& id, TimeNs wall) const {
   return handled_alert(handling_, over, wall);
 }
 
-std::size_t Desk::active_silences(TimeNs wall) const {
+std::size_t NotificationPolicy::active_silences(TimeNs wall) const {
   const auto& all = handling_.silences();
   return static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [&](const Silence& s) { return active(s, wall); }));

@@ -15,10 +15,10 @@
 
 namespace margay::store {
 
-class Joiner {
+class SliceCompactor {
  public:
   // `amendable`: how many of the newest closed slices of each level may still change.
-  Joiner(Archive& archive, std::vector<std::int64_t> amendable)
+  SliceCompactor(Archive& archive, std::vector<std::int64_t> amendable)
       : archive_(archive), amendable_(std::move(amendable)) {}
   // Of slices of these levels, of which `fine` of the finest may still change.
   static std::vector<std::int64_t> amendable(const std::vector<DurationNs>& levels, std::int64_t fine);

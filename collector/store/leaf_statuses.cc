@@ -1,4 +1,4 @@
-#include "leaf_standings.h"
+#include "leaf_statuses.h"
 
 #include "impl.h"
 #include "keys.h"
@@ -17,13 +17,13 @@ std::string single_keys_end() {
 
 }  // namespace
 
-bool LeafStandings::may_be_all(const std::vector<LeafState>& all) const {
+bool LeafStatuses::may_be_all(const std::vector<LeafState>& all) const {
   return !all.empty() && all.size() >= layout_.packed && all.front().leaf.value == 0 &&
          all.back().leaf.value == all.size() - 1;
 }
 
-Result<LeafStandings::Layout> LeafStandings::put(const Cut& cut, bool packed,
-                                                 rocksdb::WriteBatch& batch) const {
+Result<LeafStatuses::Layout> LeafStatuses::put(const Cut& cut, bool packed,
+                                               rocksdb::WriteBatch& batch) const {
   const std::vector<LeafState>& all = cut.leaf_states;
   if (all.empty()) return layout_;
   rocksdb::ColumnFamilyHandle* family = archive_.families[kMeta];
@@ -38,7 +38,7 @@ Result<LeafStandings::Layout> LeafStandings::put(const Cut& cut, bool packed,
   return Layout{layout_.packed, true};
 }
 
-Status LeafStandings::read_layout() {
+Status LeafStatuses::read_layout() {
   std::vector<LeafState> leaves;
   layout_ = {};
   Status s = archive_.scan_letter({}, kMeta, kPackedOpenKey,
@@ -56,7 +56,7 @@ Status LeafStandings::read_layout() {
   });
 }
 
-Status LeafStandings::load(const rocksdb::ReadOptions& options, std::vector<LeafState>& leaves) const {
+Status LeafStatuses::load(const rocksdb::ReadOptions& options, std::vector<LeafState>& leaves) const {
   Status s = archive_.scan_letter(
       options, kMeta, kPackedOpenKey, [&](std::string_view key, std::string_view value) -> Result<bool> {
         if (key.size() != 3 || get_big_endian(key.substr(1)) * kChunkLeaves != leaves.size())

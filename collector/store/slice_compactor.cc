@@ -1,4 +1,4 @@
-#include "margay/store/joiner.h"
+#include "margay/store/slice_compactor.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,17 +14,18 @@ constexpr std::size_t kLeast = 16;  // slices; fewer are joined at the end only
 
 }  // namespace
 
-std::vector<std::int64_t> Joiner::amendable(const std::vector<DurationNs>& levels, std::int64_t fine) {
+std::vector<std::int64_t> SliceCompactor::amendable(const std::vector<DurationNs>& levels,
+                                                    std::int64_t fine) {
   std::vector<std::int64_t> all;
   for (const DurationNs level : levels) all.push_back(fine * levels[0].value / level.value + 2);
   return all;
 }
 
-std::size_t Joiner::most(const Level& level) const {
+std::size_t SliceCompactor::most(const Level& level) const {
   return std::clamp(kCells / std::max<std::size_t>(1, level.cells), kLeast, kSlices);
 }
 
-Status Joiner::after_commit(const Cut& cut) {
+Status SliceCompactor::after_commit(const Cut& cut) {
   for (const auto& column : cut.columns) {
     Level& level = levels_[column->level.value];
     level.leaves = column->leaves();

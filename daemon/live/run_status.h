@@ -5,11 +5,11 @@
 #include "margay/analysis/exchange.h"
 #include "margay/live/ingest_model.h"
 
-namespace margay::app {
+namespace margay::daemon {
 
 // What the sources are and have sent; `now` is host time.
-void set_sources(const IngestModel& model, TimeNs now, Standing& standing);
+void set_sources(const IngestModel& model, TimeNs now, RunStatus& status);
 // What became of messages.
 void set_messages(const ingest::Ingest& ingest, observe::Values& values);
 
-}  // namespace margay::app
+}  // namespace margay::daemon

@@ -15,7 +15,7 @@
 
 namespace margay::store {
 
-class LeafStandings {
+class LeafStatuses {
  public:
   // How they lie in the archive.
   struct Layout {
@@ -23,7 +23,7 @@ class LeafStandings {
     bool single = false;     // there may be some
   };
   // The archive outlives it.
-  explicit LeafStandings(const Archive::Impl& archive) : archive_(archive) {}
+  explicit LeafStatuses(const Archive::Impl& archive) : archive_(archive) {}
 
   // Could these be all leaves? What is in between is not looked at.
   bool may_be_all(const std::vector<LeafState>& leaves) const;

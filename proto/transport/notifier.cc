@@ -1,4 +1,4 @@
-#include "margay/transport/bell.h"
+#include "margay/transport/notifier.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,20 +8,20 @@
 
 namespace margay::transport {
 
-Bell::Bell() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+Notifier::Notifier() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
-Bell::~Bell() {
+Notifier::~Notifier() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void Bell::ring() noexcept {
+void Notifier::notify() noexcept {
   const int saved = errno;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t n = write(descriptor_, &one, sizeof one);
   errno = saved;
 }
 
-void Bell::hush() noexcept {
+void Notifier::clear() noexcept {
   std::uint64_t rung;
   [[maybe_unused]] const ssize_t n = read(descriptor_, &rung, sizeof rung);
 }

@@ -24,12 +24,12 @@
 
 namespace margay::alert {
 
-class Desk {
+class NotificationPolicy {
  public:
   static constexpr std::size_t kMostOpen = 4096;
 
-  explicit Desk(Handling handling) : handling_(std::move(handling)) {}
-  Desk() = default;
+  explicit NotificationPolicy(Handling handling) : handling_(std::move(handling)) {}
+  NotificationPolicy() = default;
 
   // Whether sinks are to be told. `known`: it was said before, by a daemon before this one.
   bool take(const Alert& alert, bool known, TimeNs wall);

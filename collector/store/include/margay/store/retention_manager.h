@@ -17,7 +17,7 @@
 
 namespace margay::store {
 
-struct KeeperOptions {
+struct RetentionOptions {
   DiskRules rules;
   AgeRules ages;
   std::vector<DurationNs> levels;          // slice durations, the finest first
@@ -25,9 +25,9 @@ struct KeeperOptions {
   DurationNs period = seconds(1);
 };
 
-struct KeeperReport {
+struct RetentionReport {
   DiskUse use;
-  std::uint64_t raw_bytes_dropped = 0;  // by this keeper; bytes on the disk
+  std::uint64_t raw_bytes_dropped = 0;  // by this manager; bytes on the disk
   std::uint64_t reports_bytes_dropped = 0;
   std::uint64_t slices_dropped = 0;     // of all levels
   std::uint64_t times = 0;              // that something was dropped
@@ -40,34 +40,34 @@ struct KeeperReport {
   std::string error;  // why dropping failed, the last time it was tried; "": it did not
 };
 
-class Keeper {
+class RetentionManager {
  public:
-  Keeper(Archive& archive, KeeperOptions options, const Clock& clock)
+  RetentionManager(Archive& archive, RetentionOptions options, const Clock& clock)
       : archive_(archive), options_(std::move(options)), clock_(clock) {}
 
   // After each cut that was committed.
   void after_commit(const Cut& cut);
   bool full() const { return full_.load(std::memory_order_relaxed); }
-  KeeperReport report() const;
+  RetentionReport report() const;
 
  private:
   void look();
-  Status drop_old(KeeperReport& report);
-  Status drop_for_room(std::uint64_t need, KeeperReport& report);
-  Status drop(const Drop& what, bool for_age, KeeperReport& report);
+  Status drop_old(RetentionReport& report);
+  Status drop_for_room(std::uint64_t need, RetentionReport& report);
+  Status drop(const Drop& what, bool for_age, RetentionReport& report);
   std::vector<Stock> stocks(Status& status) const;
   TimeNs floor(std::size_t level) const;
-  void measure(KeeperReport& report) const;
+  void measure(RetentionReport& report) const;
 
   Archive& archive_;
-  const KeeperOptions options_;
+  const RetentionOptions options_;
   const Clock& clock_;
   std::optional<SliceIndex> closed_;  // the newest closed slice of the finest level
   TimeNs next_{};
   std::uint64_t written_ = 0;  // bytes of raw events since the last look, before compression
   std::atomic<bool> full_{false};
   mutable std::mutex mutex_;
-  KeeperReport report_;  // guarded by mutex_
+  RetentionReport report_;  // guarded by mutex_
 };
 
 }  // namespace margay::store
