@@ -127,6 +127,7 @@ class AsGiven(E2eTest):
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.place)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a shell cannot, where these tests run under nohup themselves
             shell = f"nohup {MARGAY} run --name tty -- sh -c '{script}' >{out} 2>&1; echo $? >code"
             os.execve("/bin/sh", ["sh", "-c", f"trap '' HUP; ({shell}) & trap - HUP; wait"], self.environment)
         try:
