@@ -49,6 +49,10 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   # Without optimisation (a third less to compile) they run for longer than that saves: partitions by brute force, pictures.
   target_compile_options(margay_test_options INTERFACE -O1 -g1)
 endif()
+find_program(MARGAY_LLD ld.lld)
+if(MARGAY_LLD)
+  target_link_options(margay_test_options INTERFACE -fuse-ld=lld)
+endif()
 
 # What does little and once in a while (flags, pages for people, files of settings) or hands over to what computes (the
 # threads of margayd) is compiled with fewer optimisations in a build for users: a quarter of its compile time, which a first
@@ -141,8 +145,10 @@ add_custom_target(threaded_tests)
 # LABELS: unit (the default; in unit_tests), mpi (needs mpirun) or e2e (the whole of Margay; runs alone).
 # THREADS: what it tests has threads, or shares memory; it is in threaded_tests, and its label ends in -threads: one label
 # and not two, for gtest_discover_tests makes two properties of a list, and ctest -L takes a part of a name for it.
+# AS_SHIPPED: what it finds may depend on how the compiler optimises (sums of floats, kernels): it is built in every build,
+# those without MARGAY_UNIT_TESTS as well.
 function(margay_test NAME)
-  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;AS_SHIPPED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -157,6 +163,10 @@ function(margay_test NAME)
   endif()
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(unit_tests ${NAME})
+    if(NOT MARGAY_UNIT_TESTS AND NOT ARG_AS_SHIPPED)
+      set_target_properties(${NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      return()
+    endif()
   endif()
   if(ARG_THREADS)
     string(APPEND ARG_LABELS -threads)

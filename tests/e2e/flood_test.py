@@ -1,7 +1,7 @@
 """A standing margayd is attacked while it watches a job: its memory and descriptors stay flat, the job's account exact.
 
 The attacks go to every endpoint in ENDPOINTS; one that listens on tcp is attacked by the same code: add it there.
-FLOOD_SECONDS (default 3) is how long each attack lasts; 60 is the minute of random bytes that is promised.
+FLOOD_SECONDS (default 1) is how long each attack lasts; 60 is the minute of random bytes that is promised.
 """
 import contextlib
 import json
@@ -16,7 +16,7 @@ from e2e import E2eTest, LONG, MARGAY, PROBE, alive, end_process, executable_of,
 
 NODE = os.path.join(os.path.dirname(os.path.dirname(MARGAY)), "libexec", "margay", "margay-node")
 ATTACKER = os.environ["ATTACKER"]
-SECONDS = float(os.environ.get("FLOOD_SECONDS", "3"))
+SECONDS = float(os.environ.get("FLOOD_SECONDS", "1"))
 
 # What a round of attacks may leave behind for good, after one round that warmed everything up (the allocator, the tables
 # of sources, which are bounded by limits.sources): a leak of 1 KiB a connection or of one descriptor in a thousand is

@@ -1,4 +1,4 @@
-"""What LTTng brings besides mutexes: allocations, functions, MPI programs, and sessions that others made."""
+"""Who holds a mutex for too long; and what LTTng brings besides mutexes: allocations, functions, MPI programs, and sessions that others made."""
 import os
 import re
 import shutil
@@ -10,7 +10,7 @@ import unittest
 
 from e2e import LONG, MARGAY, MPIRUN, PROGRAMS, Disturbed, E2eTest, again_if_disturbed, end_process, executable_of, plant, read_text, wait_for
 from flood_test import Daemon
-from lttng_test import LttngTest, installed, states_of
+from lttng_test import MUTEXES, LttngTest, installed, states_of
 
 ANNOTATED, EVENTS = (os.path.join(PROGRAMS, name) for name in ("annotated", "events"))
 NOBODY = 65534
@@ -24,6 +24,30 @@ def free_ports(count):
     for s in sockets:
         s.close()
     return ports
+
+
+@unittest.skipUnless(installed(), "LTTng is not installed")
+class Mutexes(LttngTest):
+    @again_if_disturbed
+    def test_a_mutex_bound_program_and_the_thread_that_holds_on(self):
+        run = self.run_margay([MUTEXES, "4", "19", "2", "14", "3", "5"], flags=["--lttng=pthread"])
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 5)
+        self.check_cells(run)
+        self.check_archive(run)
+        rounds = [int(line) for line in run.stdout.split()]
+        self.assertEqual(len(rounds), 4)
+        threads = {s["resource"].rsplit("/", 1)[1]: s for s in run.summary["sources"]}
+        self.assertEqual(sorted(threads), ["mutexes"] + [f"worker{i}" for i in range(4)])
+        for i in range(4):  # a lock is waited for and had: ENTER and LEAVE
+            self.assertGreaterEqual(threads[f"worker{i}"]["produced"], 2 * rounds[i])
+            self.assertLess(threads[f"worker{i}"]["produced"], 2 * rounds[i] + 100)
+        account = self.account(run)
+        self.assertEqual(account["discarded"], 0)
+        self.assertGreaterEqual(account["used"], 2 * sum(rounds), "request and acquisition")
+        blamed = [r for a in run.firing() for r in a["resources"]]
+        self.assertTrue(any(r.endswith("/worker2") for r in blamed), run.alerts)
+        self.assertFalse(any(r.endswith(f"/worker{i}") for r in blamed for i in (0, 1, 3)), blamed)
 
 
 @unittest.skipUnless(installed(), "LTTng is not installed")

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import unittest
 
-from e2e import LONG, MARGAY, PROGRAMS, E2eTest, again_if_disturbed, dump, end_process, executable_of, plant, read_text, wait_for
+from e2e import LONG, MARGAY, PROGRAMS, E2eTest, dump, end_process, executable_of, plant, read_text, wait_for
 
 MUTEXES = os.path.join(PROGRAMS, "mutexes")
 
@@ -55,27 +55,6 @@ class LttngTest(E2eTest):
 
 @unittest.skipUnless(installed(), "LTTng is not installed")
 class Lttng(LttngTest):
-    @again_if_disturbed
-    def test_a_mutex_bound_program_and_the_thread_that_holds_on(self):
-        run = self.run_margay([MUTEXES, "4", "19", "2", "14", "3", "5"], flags=["--lttng=pthread"])
-        self.assertEqual(run.wait(), 0, run.stderr)
-        self.check_conservation(run, 5)
-        self.check_cells(run)
-        self.check_archive(run)
-        rounds = [int(line) for line in run.stdout.split()]
-        self.assertEqual(len(rounds), 4)
-        threads = {s["resource"].rsplit("/", 1)[1]: s for s in run.summary["sources"]}
-        self.assertEqual(sorted(threads), ["mutexes"] + [f"worker{i}" for i in range(4)])
-        for i in range(4):  # a lock is waited for and had: ENTER and LEAVE
-            self.assertGreaterEqual(threads[f"worker{i}"]["produced"], 2 * rounds[i])
-            self.assertLess(threads[f"worker{i}"]["produced"], 2 * rounds[i] + 100)
-        account = self.account(run)
-        self.assertEqual(account["discarded"], 0)
-        self.assertGreaterEqual(account["used"], 2 * sum(rounds), "request and acquisition")
-        blamed = [r for a in run.firing() for r in a["resources"]]
-        self.assertTrue(any(r.endswith("/worker2") for r in blamed), run.alerts)
-        self.assertFalse(any(r.endswith(f"/worker{i}") for r in blamed for i in (0, 1, 3)), blamed)
-
     def test_the_relay_daemon_dies_and_the_session_is_made_again(self):
         run = self.run_margay([MUTEXES, "2", "14"], flags=["--lttng=pthread"])
         relayd = wait_for(lambda: self.descendant(run, "lttng-relayd"), "the relay daemon")

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import unittest
 
-from e2e import LONG, E2eTest, again_if_disturbed, end_process, wait_for
+from e2e import LONG, E2eTest, again_if_disturbed, end_process, nightly, wait_for
 
 MARGAY = os.environ["MARGAY"]
 
 
+@nightly("two minutes that want the cores for themselves: PhaseDurations, Replay.PhasesOfCoarserLevels... and "
+         "Replay.CoarserLevelsAreWatched... show the same with slices that are made")
 class Phases(E2eTest):
     @again_if_disturbed
     def test_an_overrun_after_the_daemon_was_killed(self):
