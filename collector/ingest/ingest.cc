@@ -11,7 +11,7 @@ namespace {
 // Of one message. What a sender can cause must cost in proportion to what it sends: no agent comes near
 // these.
 constexpr int kMostParts = 65536;  // names, batches, samples, totals
-constexpr std::size_t kMostPartsInAll = 2 * kMostParts;
+constexpr std::size_t kMostPartsInAll = std::size_t{2} * kMostParts;
 
 }  // namespace
 

@@ -137,7 +137,7 @@ Result<CaptureCounts> CaptureReader::read(Bytes& bytes, const std::string& path)
     }
   }
   if (Status ok = consumer_.on_covered(std::max(counts_.end, told_)); !ok) return tl::unexpected(ok.error());
-  return std::move(counts_);
+  return counts_;
 }
 
 Status CaptureReader::message(std::int64_t arrival, std::string_view body) {

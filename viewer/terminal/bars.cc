@@ -298,9 +298,10 @@ Scrolled draw_nodes(Scene& s, int line, int lines) {
   out.scroll_most = std::max(0, count - pinned - out.page);
   out.scroll = std::clamp(s.view.scroll, 0, out.scroll_most);
   if (pinned == 1) draw_row(s, line, rows[0], label, bar, entry);
-  for (int i = 0; i < out.page && pinned + out.scroll + i < count; ++i)
-    draw_row(s, line + pinned + i, rows[static_cast<std::size_t>(pinned + out.scroll + i)], label, bar,
-             entry);
+  for (int i = 0; i < out.page && pinned + out.scroll + i < count; ++i) {
+    const int row = pinned + out.scroll + i;
+    draw_row(s, line + pinned + i, rows[static_cast<std::size_t>(row)], label, bar, entry);
+  }
   if (scrolls) {
     const int below = count - pinned - out.scroll - out.page;
     std::string more = "  + " + std::to_string(below) + " more";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 
 #include "margay/text/text.h"
 
@@ -34,7 +35,7 @@ std::uint32_t mix(std::uint32_t rgb, std::uint32_t with, double part) {
   std::uint32_t out = 0;
   for (int shift = 0; shift <= 16; shift += 8) {
     const double a = rgb >> shift & 0xFF, b = with >> shift & 0xFF;
-    out |= static_cast<std::uint32_t>(a + (b - a) * part + 0.5) << shift;
+    out |= static_cast<std::uint32_t>(std::lround(a + (b - a) * part)) << shift;
   }
   return out;
 }

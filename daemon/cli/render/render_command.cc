@@ -53,6 +53,7 @@ int render_command(const RenderRequest& r) {
   std::vector<std::string> arguments{"margay render", "--render=" + r.file};
   for (std::string& a : command::arguments_of(r.picture)) arguments.push_back(std::move(a));
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
   ::execv(viewer->c_str(), argv.data());

@@ -37,7 +37,7 @@ std::span<const Row> table();
 const Row& row(Id id);
 const char* to_string(Unit unit);  // "" for none
 inline constexpr std::size_t kCounters = 0
-#define MARGAY_COUNTER(...) +1
+#define MARGAY_COUNTER(...) +1  // NOLINT(bugprone-macro-parentheses): a summand
 #include "margay/observe/counters.def"
 #undef MARGAY_COUNTER
     ;
