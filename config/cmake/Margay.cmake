@@ -137,18 +137,21 @@ function(margay_rows OUT TABLE MACRO)
 endfunction()
 
 # What the sanitizer presets build and run: of address and undefined behaviour the tests that need no other
-# program, of threads those among them in which more than one thread of ours runs.
+# program, of threads those among them in which more than one thread of ours runs; in CI those of what threads and
+# processes share itself, at night all of them.
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
+add_custom_target(shared_memory_tests)
 
 # margay_test(NAME SOURCES a.cc ... LINK dep ... LABELS unit THREADS): a GoogleTest program, one ctest entry per test.
 # LABELS: unit (the default; in unit_tests), mpi (needs mpirun) or e2e (the whole of Margay; runs alone).
 # THREADS: what it tests has threads, or shares memory; it is in threaded_tests, and its label ends in -threads: one label
 # and not two, for gtest_discover_tests makes two properties of a list, and ctest -L takes a part of a name for it.
+# SHARES: with THREADS, it is in shared_memory_tests: rings, sockets, queues, and the daemon's own threads.
 # AS_SHIPPED: what it finds may depend on how the compiler optimises (sums of floats, kernels): it is built in every build,
 # those without MARGAY_UNIT_TESTS as well.
 function(margay_test NAME)
-  cmake_parse_arguments(ARG "THREADS;AS_SHIPPED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;SHARES;AS_SHIPPED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -171,6 +174,9 @@ function(margay_test NAME)
   if(ARG_THREADS)
     string(APPEND ARG_LABELS -threads)
     add_dependencies(threaded_tests ${NAME})
+    if(ARG_SHARES)
+      add_dependencies(shared_memory_tests ${NAME})
+    endif()
   endif()
   set(serial "")
   if("e2e" IN_LIST ARG_LABELS)
