@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "departures.h"
+#include "margay/partition/set_apart.h"
+#include "told_areas.h"
 
 namespace margay::detect {
 namespace {
@@ -27,7 +29,8 @@ Detector::Detector(DetectorOptions options)
       window_(options_.window),
       phases_(options_.phases, options_.window.slice),
       durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}),
-      standstill_({options_.window.slice, options_.stall_slices, options_.stall_least_visits}) {
+      standstill_({options_.window.slice, options_.stall_slices, options_.stall_least_visits}),
+      told_areas_(std::make_unique<ToldAreas>(partition::kMostAreas, kAgainSlices)) {
   if (options_.coarser) {
     options_.min_effect /= kCoarserEffects;
     options_.usual_slices = std::min(options_.usual_slices, kCoarserUsual);
@@ -310,7 +313,22 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     standstill_.learn();
     learn_noise(column.index);
   }
+  set_areas_apart(column.index, out);
   return out;
+}
+
+// The picture shows what is told.
+void Detector::set_areas_apart(SliceIndex now, const std::vector<alert::Alert>& said) {
+  if (options_.window.p) return;  // somebody wants the optimum at that p
+  const DurationNs slice = options_.window.slice;
+  for (const Incident& i : open_)
+    if (!i.lasts)
+      told_areas_->tell(i.alert.id, i.culprits, i.first,
+                        i.quiet > 0 ? slice_of(i.quiet_since, slice) - 1 : now);
+  for (const alert::Alert& a : said)
+    if (a.status == alert::Status::kResolved && a.end)
+      told_areas_->end(a.id, slice_of(*a.end - DurationNs(1), slice));
+  window_.set_apart(told_areas_->in(window_));
 }
 
 std::vector<alert::Alert> Detector::on_coarser_slice(const model::SliceColumn& column, TimeNs watermark,

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "margay/partition/set_apart.h"
+
 namespace margay::detect {
 namespace {
 
@@ -372,8 +374,15 @@ double Window::weight(SliceIndex s, LeafIndex leaf) const {
 
 std::optional<partition::Partition> Window::spatiotemporal() const {
   if (!spatiotemporal_) return std::nullopt;
-  const auto partition = spatiotemporal_->partition(0);
+  auto partition = spatiotemporal_->partition(0);
   if (!partition) return std::nullopt;
+  std::vector<partition::Area> areas;
+  for (const Area& a : areas_) {
+    partition::Area& area = areas.emplace_back(partition::Area{{}, a.first, a.last});
+    for (const LeafIndex leaf : a.leaves)
+      if (leaf.value < position_of_.size()) area.leaves.emplace_back(position_of_[leaf.value]);
+  }
+  partition::set_apart(*partition, spatiotemporal_->tree(), areas);
   auto evaluated = spatiotemporal_->evaluate(*partition);
   if (!evaluated) return std::nullopt;
   join_empty(evaluated->parts);

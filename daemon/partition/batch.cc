@@ -328,6 +328,11 @@ Result<Partition> Batch::solve(double p, const std::function<bool()>& go_on) {
   return out;
 }
 
+void Batch::evaluate(Partition& partition) const {
+  for (Part& part : partition.parts) impl_->measure_exactly(part);
+  internal::sum_up(partition);
+}
+
 Partition Batch::whole() const {
   Partition out;
   out.p = 1;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "margay/base/text.h"
+#include "told_areas.h"
 
 namespace margay::daemon {
 namespace {
@@ -127,7 +128,8 @@ Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& requ
   made_.shrink(options_.memory_bytes - std::min(options_.memory_bytes, bytes), 0);
   auto batch = measure(model, request.cuts, options_.memory_bytes / 2);
   if (!batch) return tl::unexpected(batch.error());
-  auto out = std::make_shared<Made>(Made{std::move(model), std::move(head), std::move(*batch), {}, {}, {}});
+  auto out = std::make_shared<Made>(
+      Made{std::move(model), std::move(head), request.cuts, std::move(*batch), {}, {}, {}});
   made_.put(place.key, out, bytes);
   made_.shrink(options_.memory_bytes / 4 * 3, 1);
   return out;
@@ -184,15 +186,27 @@ Status ViewMaker::search(Made& made, const GoOn& go_on) {
   return {};
 }
 
+// Where nobody asked for a p, what was told of the stretch is to be seen.
+std::vector<partition::Area> ViewMaker::areas_of(const Made& made, const ChosenP& chosen) const {
+  if (chosen.policy == "asked" || made.cuts != partition::Operator::kSpatiotemporal) return {};
+  const auto alerts = archive_.alerts();
+  return alerts ? told_areas(*alerts, made.model) : std::vector<partition::Area>();
+}
+
 // The partition at the p that was chosen or, if an answer cannot hold it, at the first larger one found that
 // it can.
 Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen, const GoOn& go_on) {
   std::size_t first = 0;
+  const std::vector<partition::Area> areas = areas_of(made, chosen);
   for (double p = chosen.p;; p = std::min(1.0, p + std::max(0.01, (1 - chosen.p) / 16))) {
     auto partition = made.batch.solve(p, go_on);
     if (!partition) return tl::unexpected(partition.error());
     if (!go_on()) return fail(ErrorCode::kTimeout, "ended");  // the temporal solution does not ask
     ++solutions_;
+    if (!areas.empty()) {
+      partition::set_apart(*partition, made.batch.tree(), areas);
+      made.batch.evaluate(*partition);
+    }
     if (first == 0) first = partition->parts.size();
     wire::ViewAnswer answer = made.head;
     if (put_parts(made.model, *partition, options_.limits, answer)) {
@@ -213,7 +227,9 @@ Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen, con
 Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewRequest& request,
                                                                      const Place& place, const GoOn& go_on) {
   const std::string key = answer_key(request, place.key);
-  if (auto known = answers_.find(key)) return known;
+  // What is told of a run that goes on may be more than when it was answered.
+  const bool may_change = options_.live && !request.p;
+  if (auto known = answers_.find(key); known && !may_change) return known;
   const auto made = this->made(request, place, go_on);
   if (!made) return tl::unexpected(made.error());
   const auto chosen = choose(request, **made, go_on);

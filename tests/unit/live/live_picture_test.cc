@@ -119,14 +119,16 @@ scene::ViewData solved(ViewMaker& maker, const scene::ViewData& picture) {
 }
 
 TEST(LivePicture, IsWhatTheBatchSolverFindsInTheArchiveAtTheSameP) {
-  const store::testing::TempDir dir;
-  const test::JobPlan plan = plan_of();
-  const auto job = test::make_job(plan);
-  const auto archive = archived(dir / "archive", plan, job);
   const SystemClock clock;
-  ViewMaker maker(*archive, clock, {});
-  // The daemon's own p, and others.
+  // The daemon's own p, and others. At its own the picture has alerts as parts of their own: of a job
+  // without.
   for (const std::optional<double> p : {std::optional<double>(), std::optional(0.02), std::optional(0.1)}) {
+    test::JobPlan plan = plan_of();
+    if (!p) plan.faults.clear();
+    const auto job = test::make_job(plan);
+    const store::testing::TempDir dir;
+    const auto archive = archived(dir / "archive", plan, job);
+    ViewMaker maker(*archive, clock, {});
     SCOPED_TRACE("p " + std::to_string(p.value_or(-1)) + ", seed " + std::to_string(plan.seed));
     const wire::Report report = reported(plan, job, p);
     for (const scene::Cuts cuts : {scene::Cuts::kSpatiotemporal, scene::Cuts::kTemporal}) {

@@ -86,6 +86,7 @@ struct Incident {
 };
 
 class Departures;
+class ToldAreas;
 
 class Detector {
  public:
@@ -160,6 +161,7 @@ class Detector {
   void lasting_departures(const model::SliceColumn& column);
   void resolve_held(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void learn_noise(SliceIndex now);
+  void set_areas_apart(SliceIndex now, const std::vector<alert::Alert>& said);
   // Does an alert explain what happens now?
   bool explained() const;
   std::string departs(const Incident& incident, StateId state, double excess) const;
@@ -194,6 +196,7 @@ class Detector {
   std::set<std::uint16_t> idle_;    // state ids of options_.idle_states
   std::vector<Evidence> evidence_;  // by leaf
   TakerLog takers_;
+  std::unique_ptr<ToldAreas> told_areas_;
   SliceIndex last_touched_{-1};  // the newest slice that was not in order
   std::optional<std::pair<SliceIndex, SliceIndex>> steady_;
   std::optional<Incident> loss_;

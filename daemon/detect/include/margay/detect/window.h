@@ -80,6 +80,14 @@ class Window {
   // The part of the slice in which what the leaf did is unknown.
   double unknown(SliceIndex s, LeafIndex leaf) const;
 
+  // Areas that the spatiotemporal partition is to have as parts of their own (margay/partition/set_apart.h),
+  // of no more than kMostParts parts; they replace those told before.
+  struct Area {
+    std::vector<LeafIndex> leaves;
+    SliceIndex first, last;  // both inside
+  };
+  void set_apart(std::vector<Area> areas) { areas_ = std::move(areas); }
+
   // The optimal partitions of the window, evaluated; nothing before the first leaf, or where it is not wanted
   // (WindowOptions::spatiotemporal). Parts name nodes of the
   // topology's hierarchy (temporal: partition::kAllLeaves) and absolute slices, both ends inside.
@@ -131,6 +139,7 @@ class Window {
   mutable std::optional<partition::Spatiotemporal> spatiotemporal_;  // a reading does what pushes put off
   mutable std::optional<partition::Temporal> temporal_;
   partition::PPolicy policy_;
+  std::vector<Area> areas_;
   double n_eff_ = 0;
   double p_ = 0.1;
 };

@@ -79,6 +79,9 @@ class Batch {
   // The optimal partition at p in [0,1]; parts, gain and loss measured cell by cell. `go_on` is asked about
   // every 20 ms while the tables are solved; false ends that with kTimeout (temporal: it is not asked).
   Result<Partition> solve(double p, const std::function<bool()>& go_on = {});
+  // The same parts measured anew, cell by cell, and their sums. Every part must name a node of the tree and
+  // lie in the window.
+  void evaluate(Partition& partition) const;
   // The whole window as one part of the root (temporal: of all leaves), whatever p.
   Partition whole() const;
   // Every cell its own part (temporal: every slice).

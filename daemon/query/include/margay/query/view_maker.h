@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "margay/partition/set_apart.h"
 #include "margay/partition/significant.h"
 #include "margay/query/choose_p.h"
 #include "margay/store/archive.h"
@@ -62,6 +63,7 @@ class ViewMaker {
   struct Made {
     Model model;
     wire::ViewAnswer head;  // what is the same at every p
+    partition::Operator cuts;
     partition::Batch batch;
     std::optional<ChosenP> noise, jump;
     std::optional<partition::SignificantP> curve;
@@ -81,6 +83,7 @@ class ViewMaker {
   Result<std::shared_ptr<Made>> made(const ViewRequest& request, const Place& place, const GoOn& go_on);
   Result<Zoomed> read(const ViewRequest& request, const Place& place, const GoOn& go_on);
   Result<ChosenP> choose(const ViewRequest& request, Made& made, const GoOn& go_on);
+  std::vector<partition::Area> areas_of(const Made& made, const ChosenP& chosen) const;
   Status search(Made& made, const GoOn& go_on);
   Result<std::shared_ptr<const wire::ViewAnswer>> answer_at(const ViewRequest& request, const Place& place,
                                                             const GoOn& go_on);
