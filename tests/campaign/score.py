@@ -67,6 +67,25 @@ def judge(alerts, faults, ranks, slice_ns, clock="emitted_wall_ns"):
     return [a for a in alerts if id(a) not in taken]
 
 
+def shown(pictures, fault, ranks, slice_ns):
+    """Adds whether the default picture has the fault as a part of its own: ranks of the truth and no other, half of its time.
+    `seen`: somebody's part shares that time, of whatever ranks: where one is slow and does as ever, the others wait.
+    Looked at is the first picture three seconds after it, or the last. `pictures`: lines of `archive_dump pictures`."""
+    fault |= {"shown": False, "seen": False, "parts": None, "p": None}
+    until = fault["end_ns"] + 3_000_000_000
+    later = [p for p in pictures if p["watermark_ns"] >= until] or pictures[-1:]
+    if not later:
+        return
+    picture, truth = later[0], set(fault["truth"])
+    begin, end = fault["begin_ns"] // slice_ns, -(-fault["end_ns"] // slice_ns)
+    for path, first, last in picture["parts"]:
+        both, either = min(end, last + 1) - max(begin, first), max(end, last + 1) - min(begin, first)
+        if 2 * both >= either:
+            fault["seen"] = True
+            fault["shown"] = fault["shown"] or ranks_of([path], ranks) <= truth
+    fault |= {"parts": picture["count"], "p": picture["p"]}
+
+
 def told(alert, began):
     """A false alarm as it is written down; `began`: when the job was in its steps."""
     return ({k: alert[k] for k in ("id", "kind", "onset_ns", "end_ns", "likely_cause")} |
@@ -120,6 +139,7 @@ def counts(faults, false_alarms):
     right = [f for f in hits if f["right"]]
     return {"planted": len(faults), "apart": len(faults) - len(real), "real": len(real), "found": len(hits),
             "right": len(right), "exact": sum(f["exact"] for f in hits), "false_alarms": false_alarms,
+            "shown": sum(f.get("shown", False) for f in hits), "seen": sum(f.get("seen", False) for f in hits),
             "delays": sorted(f["delay_slices"] for f in hits), "jaccards": [f["jaccard"] for f in hits],
             "alerts": [len(f["alerts"]) for f in hits],
             "f1": f1(len(hits), len(real) - len(hits), false_alarms),

@@ -26,6 +26,25 @@ def fault(begin, end, truth, measurable=True):
             "effect": {"measurable": measurable, "loss": 0.5}}
 
 
+class Shown(unittest.TestCase):
+    def shown(self, *parts, truth=(1,), watermark=60):
+        of = fault(10, 20, list(truth))
+        pictures = [{"watermark_ns": at * S, "p": 0.1, "count": len(parts), "parts": list(parts)} for at in (15, watermark)]
+        score.shown(pictures, of, 4, S)
+        return of["shown"]
+
+    def test_a_part_of_the_rank_that_shares_half_of_the_time(self):
+        self.assertTrue(self.shown(["/vm/rank1", 10, 19], ["/", 0, 9]))
+        self.assertTrue(self.shown(["/vm/rank1", 12, 16]))
+        self.assertTrue(self.shown(["/vm/rank1", 5, 24]))
+        self.assertFalse(self.shown(["/vm/rank1", 12, 15]), "less than half of it")
+        self.assertFalse(self.shown(["/vm/rank1", 5, 25]), "more than as much again")
+        self.assertFalse(self.shown(["/vm/rank2", 10, 19]))
+        self.assertFalse(self.shown(["/vm", 10, 19]), "others are in it")
+        self.assertTrue(self.shown(["/vm", 10, 19], truth=(0, 1, 2, 3)))
+        self.assertTrue(self.shown(["/vm/rank1", 10, 19], watermark=30), "the last picture, where none is later")
+
+
 class Plan(unittest.TestCase):
     def test_is_the_same_for_the_same_seed(self):
         self.assertEqual(plan.plan(3, 40, quiet=2), plan.plan(3, 40, quiet=2))

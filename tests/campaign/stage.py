@@ -4,6 +4,7 @@ Needs the environment that the build writes for the end-to-end tests (load_envir
 Whatever this program starts is ended by it: hogs die with it (PR_SET_PDEATHSIG), a stopped rank is continued, and whoever
 carries the run's MARGAY_RUNTIME_DIR at the end is killed, by its id.
 """
+import json
 import os
 import re
 import shutil
@@ -165,6 +166,9 @@ class Staged:
             fault["effect"] = effect.effect(steps, fault, [s for s in spans if s != own])
         alerts = score.gather(job.alerts)
         false_alarms = score.judge(alerts, faults, p["ranks"], SLICE_NS)
+        pictures = [json.loads(line) for line in e2e.dump("pictures", job.archive).splitlines()]
+        for fault in faults:
+            score.shown(pictures, fault, p["ranks"], SLICE_NS)
         took = time.monotonic() - since
         others = machine_busy() - busy - (children_cpu() - mine)
         summary = job.summary

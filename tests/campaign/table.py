@@ -13,7 +13,7 @@ def row(name, c):
     delay = score.median(c["delays"])
     alerts = c["alerts"]
     return [name, str(c["planted"]), str(c["apart"]), percent(c["found"], c["real"]),
-            percent(c["right"], c["found"]), str(c["exact"]),
+            percent(c["right"], c["found"]), percent(c["seen"], c["found"]), percent(c["shown"], c["found"]), str(c["exact"]),
             f"{sum(c['jaccards']) / len(c['jaccards']):.2f}" if c["jaccards"] else "-",
             "-" if delay is None else f"{delay:.1f}", f"{c['delays'][-1]:.1f}" if c["delays"] else "-",
             f"{sum(alerts) / len(alerts):.1f}" if alerts else "-"]
@@ -21,7 +21,7 @@ def row(name, c):
 
 def print_table(runs, faults):
     """`runs` and `faults` as the files have them."""
-    head = ["", "planted", "apart", "found (95 %)", "right rank (95 %)", "exact", "Jaccard", "delay", "worst",
+    head = ["", "planted", "apart", "found (95 %)", "right rank (95 %)", "seen (95 %)", "shown (95 %)", "exact", "Jaccard", "delay", "worst",
             "alerts"]
     rows = [head]
     for field in ("kind", "workload"):
@@ -43,7 +43,7 @@ def print_table(runs, faults):
         print("  " + "  ".join(texts).rstrip())
         if number == 0:
             print("  " + "  ".join("-" * w for w in widths))
-    print("  apart: without a measurable effect, or all ranks were hurt alike; found: of the others; right rank, exact, Jaccard, delay (slices, median and worst), "
+    print("  apart: without a measurable effect, or all ranks were hurt alike; found: of the others; right rank, seen (its time is a part's in the default picture), shown (the part of right ranks), exact, Jaccard, delay (slices, median and worst), "
           "alerts a fault: of those found")
     quiet = sum(r["quiet_seconds"] for r in runs)
     low, high = score.poisson(false_alarms)

@@ -38,6 +38,8 @@ class Campaign(E2eTest):
             if strong:
                 self.assertTrue(fault["found"], fault)
                 self.assertTrue(fault["right"], fault)
+                self.assertTrue(fault["shown"], fault)
+                self.assertLessEqual(fault["parts"], 60, fault)
         # What is there is not done again, and another campaign does not write into it.
         again = self.campaign(*options)
         self.assertEqual(again.returncode, 0, again.stderr)

@@ -254,13 +254,34 @@ int dump_reports(const store::Archive& archive) {
   return read ? 0 : complain(read.error());
 }
 
+// Of each such report the p and the parts of its picture: path, first and last slice, both inside.
+int dump_pictures(const store::Archive& archive) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  const Status read = archive.read_reports(TimeNs(0), TimeNs(kFar), [](store::ReportRecord&& r) {
+    wire::Report report;
+    if (!report.ParseFromString(r.bytes)) return false;
+    const wire::PartitionView& view = report.spatiotemporal();
+    nlohmann::json out{{"watermark_ns", r.watermark.value}, {"p", view.p()}, {"count", view.part_count()}};
+    nlohmann::json& parts = out["parts"] = nlohmann::json::array();
+    for (int i = 0; i + 2 < view.parts_size(); i += 3) {
+      if (view.parts(i) >= static_cast<std::uint32_t>(report.nodes_size())) return false;
+      parts.push_back({report.nodes(static_cast<int>(view.parts(i))).path(),
+                       view.first_slice() + view.parts(i + 1), view.first_slice() + view.parts(i + 2)});
+    }
+    std::puts(out.dump().c_str());
+    return true;
+  });
+  return read ? 0 : complain(read.error());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc == 3 ? argv[1] : "";
   if (what != "meta" && what != "slices" && what != "cells" && what != "records" && what != "events" &&
-      what != "evidence" && what != "gaps" && what != "alerts" && what != "reports") {
-    std::fputs("archive_dump meta|slices|cells|evidence|records|gaps|events|alerts|reports DIR\n", stderr);
+      what != "evidence" && what != "gaps" && what != "alerts" && what != "reports" && what != "pictures") {
+    std::fputs("archive_dump meta|slices|cells|evidence|records|gaps|events|alerts|reports|pictures DIR\n",
+               stderr);
     return 2;
   }
   const auto archive = store::Archive::open(argv[2], store::Mode::kReadOnly);
@@ -272,5 +293,6 @@ int main(int argc, char** argv) {
   if (what == "events") return dump_events(**archive);
   if (what == "alerts") return dump_alerts(**archive);
   if (what == "reports") return dump_reports(**archive);
+  if (what == "pictures") return dump_pictures(**archive);
   return dump_columns(**archive, what == "cells");
 }
