@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "impl.h"
+#include "margay/base/descriptor.h"
 #include "removal.h"
 
 namespace margay::store {
@@ -23,20 +24,6 @@ constexpr const char* kRemoving =
     "MARGAY.removing";  // what is left of an archive whose removal was cut short
 constexpr const char* kDatabase = "db";
 constexpr const char* kLock = "LOCK";
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> system_error(const std::string& path, int error) {
   return fail(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(error));

@@ -54,11 +54,6 @@ bool would_block() {
 
 }  // namespace
 
-void Descriptor::reset(int fd) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
-}
-
 Result<Listener> listen_tcp(const std::string& address) {
   auto parts = split(address);
   if (!parts) return tl::unexpected(parts.error());

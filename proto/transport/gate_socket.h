@@ -1,4 +1,4 @@
-// The system's part of the gate: descriptors, addresses, and a pipe of bytes between two sockets.
+// The system's part of the gate: addresses, and a pipe of bytes between two sockets.
 #pragma once
 
 #include <netinet/in.h>
@@ -9,30 +9,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "margay/base/descriptor.h"
 #include "margay/base/result.h"
 
 namespace margay::transport {
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& o) noexcept {
-    if (this != &o) reset(std::exchange(o.fd_, -1));
-    return *this;
-  }
-  ~Descriptor() { reset(); }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset(int fd = -1);
-
- private:
-  int fd_ = -1;
-};
 
 struct Listener {
   Descriptor socket;

@@ -52,6 +52,7 @@
 #include <thread>
 #include <zmq.hpp>
 
+#include "margay/base/descriptor.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/ingest.pb.h"
 
@@ -73,25 +74,8 @@ struct Attack {
   bool over() const { return Steady::now() >= end; }
 };
 
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Fd& operator=(Fd&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // A connected socket, blocking no longer than `patience`; -1 and a line in `seen` if it was refused.
-Fd connect_to(Attack& a, const std::string& target) {
+Descriptor connect_to(Attack& a, const std::string& target) {
   ++a.seen["tried"];
   sockaddr_storage address{};
   socklen_t size = 0;
@@ -108,7 +92,7 @@ Fd connect_to(Attack& a, const std::string& target) {
     inet_pton(AF_INET, target.substr(6, colon - 6).c_str(), &in.sin_addr);
     size = sizeof in;
   }
-  Fd fd(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor fd(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   int error =
       fd.get() < 0 || (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) ? errno : 0;
   if (error == EINPROGRESS) {
@@ -124,17 +108,17 @@ Fd connect_to(Attack& a, const std::string& target) {
     return fd;
   }
   ++a.seen[std::string("not connected: ") + std::strerror(error)];
-  return Fd();
+  return Descriptor();
 }
 
 // False: it is closed.
-bool send_some(Attack& a, const Fd& fd, const std::string& bytes) {
+bool send_some(Attack& a, const Descriptor& fd, const std::string& bytes) {
   const ssize_t n = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (n > 0) a.seen["bytes"] += static_cast<std::uint64_t>(n);
   return n >= 0 || errno == EAGAIN;
 }
 
-bool closed(const Fd& fd) {
+bool closed(const Descriptor& fd) {
   char buffer[4096];
   const ssize_t n = ::recv(fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   return n == 0 || (n < 0 && errno != EAGAIN);
@@ -149,14 +133,14 @@ std::string greeting() {
 // Keeps so many connections busy: `first` when one is new, `again` now and then; opens anew what was closed.
 template <class First, class Again>
 void keep_busy(Attack& a, First first, Again again) {
-  std::vector<Fd> open(a.connections);
+  std::vector<Descriptor> open(a.connections);
   while (!a.over()) {
     bool moved = false;
-    for (Fd& fd : open) {
+    for (Descriptor& fd : open) {
       if (a.over()) break;
       if (fd.get() >= 0 && (closed(fd) || !again(fd))) {
         ++a.seen["closed by the other side"];
-        fd = Fd();
+        fd = Descriptor();
       }
       if (fd.get() >= 0) continue;
       fd = connect_to(a, a.target);
@@ -165,8 +149,8 @@ void keep_busy(Attack& a, First first, Again again) {
     }
     if (!moved) std::this_thread::sleep_for(milliseconds(2));
   }
-  a.seen["open at the end"] = static_cast<std::uint64_t>(
-      std::count_if(open.begin(), open.end(), [](const Fd& fd) { return fd.get() >= 0 && !closed(fd); }));
+  a.seen["open at the end"] = static_cast<std::uint64_t>(std::count_if(
+      open.begin(), open.end(), [](const Descriptor& fd) { return fd.get() >= 0 && !closed(fd); }));
 }
 
 std::string random_bytes(Attack& a, std::size_t n) {
@@ -185,7 +169,7 @@ void scan(Attack& a) {
       if (port > 65535) break;
       target = target.substr(0, colon + 1) + std::to_string(port);
     }
-    const Fd fd = connect_to(a, target);
+    const Descriptor fd = connect_to(a, target);
     const linger reset{1, 0};
     if (i % 2 == 1 && fd.get() >= 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   }
@@ -397,24 +381,24 @@ void fill(Attack& a) {
 }
 
 void attack(Attack& a) {
-  const auto nothing = [](const Fd&) { return true; };
+  const auto nothing = [](const Descriptor&) { return true; };
   if (a.mode == "open-flood") {
     keep_busy(a, nothing, nothing);
   } else if (a.mode == "half-open") {
     keep_busy(
-        a, [&](const Fd& fd) { return send_some(a, fd, greeting().substr(0, 1 + a.random() % 63)); },
+        a, [&](const Descriptor& fd) { return send_some(a, fd, greeting().substr(0, 1 + a.random() % 63)); },
         nothing);
   } else if (a.mode == "garbage") {
     keep_busy(
-        a, [&](const Fd& fd) { return a.random() % 2 == 0 || send_some(a, fd, greeting()); },
-        [&](const Fd& fd) { return send_some(a, fd, random_bytes(a, 1 + a.random() % 4096)); });
+        a, [&](const Descriptor& fd) { return a.random() % 2 == 0 || send_some(a, fd, greeting()); },
+        [&](const Descriptor& fd) { return send_some(a, fd, random_bytes(a, 1 + a.random() % 4096)); });
   } else if (a.mode == "big-frames") {
     const std::string ready =
         std::string("\4\x1c\5READY\x0bSocket-Type", 20) + std::string("\0\0\0\6", 4) + "DEALER";
     const std::string announced("\2\0\0\0\0\x80\0\0\0", 9);
     keep_busy(
-        a, [&](const Fd& fd) { return send_some(a, fd, greeting() + ready + announced); },
-        [&](const Fd& fd) { return send_some(a, fd, std::string(255, 'x')); });
+        a, [&](const Descriptor& fd) { return send_some(a, fd, greeting() + ready + announced); },
+        [&](const Descriptor& fd) { return send_some(a, fd, std::string(255, 'x')); });
   } else if (a.mode == "scan") {
     scan(a);
   } else if (a.mode == "wrong-key") {

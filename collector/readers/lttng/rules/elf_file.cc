@@ -10,6 +10,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "margay/base/descriptor.h"
+
 namespace margay::lttng_rules {
 namespace {
 
@@ -28,22 +30,6 @@ struct Elf64Types {
   using Section = Elf64_Shdr;
   using Segment = Elf64_Phdr;
   using Symbol = Elf64_Sym;
-};
-
-class OpenFile {
- public:
-  // A pipe or a device is not waited for.
-  explicit OpenFile(const std::string& path)
-      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
-  ~OpenFile() {
-    if (file_ >= 0) ::close(file_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int get() const { return file_; }
-
- private:
-  int file_;
 };
 
 // All of it, or false.
@@ -77,7 +63,8 @@ constexpr unsigned char kByteOrder = std::endian::native == std::endian::little 
 }  // namespace
 
 std::optional<ElfFile> ElfFile::read(const std::string& path, std::size_t most) {
-  const OpenFile file(path);
+  // A pipe or a device is not waited for.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info {};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(info.st_size);

@@ -15,22 +15,10 @@
 #include <sstream>
 #include <utility>
 
+#include "margay/base/descriptor.h"
+
 namespace margay::lttng {
 namespace {
-
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // The sockets that listen on it, as /proc names them: "socket:[4711]".
 std::set<std::string> listeners(std::uint16_t port) {
@@ -116,7 +104,7 @@ bool takes_connection(const std::string& host, std::uint16_t port, DurationNs li
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   if (port == 0 || ::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) return false;
-  const Socket s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const margay::Descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (s.get() < 0) return false;
   if (::connect(s.get(), plain(&address), sizeof address) == 0) return true;
   if (errno != EINPROGRESS) return false;
