@@ -8,7 +8,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <csignal>
 #include <random>
 #include <thread>
 
@@ -16,14 +15,13 @@
 #include "margay/node/agent.h"
 #include "margay/node/sender_flags.h"
 #include "margay/node/uplink.h"
+#include "margay/process/end_signals.h"
 #include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 
 namespace {
 
 using namespace margay;
-
-volatile std::sig_atomic_t g_terminate = 0;
 
 int complain(const std::string& sentence) {
   log::error(sentence);
@@ -59,7 +57,7 @@ int run(node::Agent& agent, node::Uplink& uplink, DurationNs period) {
   const SystemClock clock;
   if (auto ok = uplink.open(); !ok) return complain(ok.error().message);
   for (TimeNs next = clock.monotonic();; next = std::max(next + period, clock.monotonic())) {
-    const bool finishing = g_terminate != 0;
+    const bool finishing = process::asked_to_end();
     if (finishing) agent.finish();
     agent.scan();
     agent.sample();
@@ -70,7 +68,7 @@ int run(node::Agent& agent, node::Uplink& uplink, DurationNs period) {
     if (agent.done()) return 0;
     for (;;) {
       const DurationNs left = next + period - clock.monotonic();
-      if (left.value <= 0 || (g_terminate != 0 && !finishing)) break;
+      if (left.value <= 0 || (process::asked_to_end() && !finishing)) break;
       if (!uplink.receive(agent.outbox(), std::chrono::milliseconds(left.value / 1'000'000 + 1))) break;
     }
   }
@@ -94,20 +92,6 @@ void add_options(CLI::App& app, Settings& s) {
       ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::Range(std::int64_t{1000}, std::int64_t{60'000'000}))
       ->default_str("50ms");
-}
-
-// SIGTERM and SIGINT ask for an end in order.
-void take_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_terminate = 1; };
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  // `margay run` starts us with SIGTERM blocked, so that a job that ends at once finds us, too.
-  sigset_t term;
-  sigemptyset(&term);
-  sigaddset(&term, SIGTERM);
-  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
 }
 
 node::AgentOptions agent_options(const Settings& s, const transport::RunDirectory& place) {
@@ -148,9 +132,7 @@ is restarted. If more than --memory waits, the probes drop records and count the
   text::use_help_page(app);
   add_options(app, settings);
   CLI11_PARSE(app, argc, argv);
-  log::Options log_options;
-  log_options.program = "margay-node";
-  log::start(log_options);
+  log::start({.program = "margay-node"});
 
   const transport::RunDirectory place{settings.run_dir};
   if (auto ok = transport::check_run_directory(place); !ok) return complain(ok.error().message);
@@ -158,7 +140,7 @@ is restarted. If more than --memory waits, the probes drop records and count the
     return complain(place.rings() + ": cannot be locked: it is missing, or another agent is at work there");
   use_all_cores();
   use_all_descriptors();
-  take_signals();
+  process::take_end_signals(true);
 
   const node::AgentOptions options = agent_options(settings, place);
   const SystemClock clock;

@@ -5,7 +5,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <random>
@@ -13,6 +12,7 @@
 #include "margay/log/log.h"
 #include "margay/node/sender_flags.h"
 #include "margay/node/uplink.h"
+#include "margay/process/end_signals.h"
 #include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 
@@ -23,26 +23,9 @@ constexpr DurationNs kGoodbyePatience = seconds(5);  // without progress
 constexpr DurationNs kAccountPeriod = milliseconds(100);
 constexpr useconds_t kPauseUs = 20'000;
 
-volatile std::sig_atomic_t g_terminate = 0;
-
 int complain(const std::string& sentence) {
   log::error(sentence);
   return 1;
-}
-
-void take_signals(bool interrupt_ends) {
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_terminate = 1; };
-  sigaction(SIGTERM, &action, nullptr);
-  if (interrupt_ends)
-    sigaction(SIGINT, &action, nullptr);
-  else
-    std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
-  sigset_t term;
-  sigemptyset(&term);
-  sigaddset(&term, SIGTERM);
-  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);  // `margay run` starts us with it blocked
 }
 
 node::OutboxOptions outbox_options(const node::SenderFlags& s) {
@@ -107,7 +90,7 @@ class Loop {
   }
   bool time_to_end() {
     const bool owner_gone = owner_ && owner_->look().presence == node::Presence::kGone;
-    return g_terminate != 0 || reader_.stop(outbox_.finish(), owner_gone);
+    return process::asked_to_end() || reader_.stop(outbox_.finish(), owner_gone);
   }
   // Everything is said and confirmed, or nobody is left to hear it.
   bool over() {
@@ -177,10 +160,8 @@ int run_program(const Program& program, Reader& reader, int argc, char** argv) t
   reader.add_flags(app);
   node::add_sender_flags(app, s, "end when this process and the programs that are read are gone");
   CLI11_PARSE(app, argc, argv);
-  log::Options log_options;
-  log_options.program = program.name;
-  log::start(log_options);
-  take_signals(program.interrupt_ends);
+  log::start({.program = program.name});
+  process::take_end_signals(program.interrupt_ends);
   return run(program, reader, s);
 } catch (const std::exception& e) {
   return complain(e.what());

@@ -6,12 +6,12 @@
 // Once a reader is attached, RUN_DIR/lttng.environment says what the job needs in its environment.
 //
 //   margayd --- margay-lttng --attach ---+--- margay-lttng-reader          for each session of others
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +24,7 @@
 #include "margay/lttng_session/live_session.h"
 #include "margay/lttng_session/private_network.h"
 #include "margay/lttng_session/program.h"
+#include "margay/process/end_signals.h"
 #include "margay/text/help_page.h"
 #include "margay/transport/local_user.h"
 #include "reader_process.h"
@@ -33,7 +34,6 @@ namespace {
 using namespace margay;
 namespace fs = std::filesystem;
 
-volatile std::sig_atomic_t g_terminate = 0;
 constexpr int kRoundMs = 200;
 constexpr DurationNs kRestartPause = milliseconds(200), kLongestPause = seconds(10);
 constexpr DurationNs kWatchPeriod = seconds(1);
@@ -163,7 +163,7 @@ int run_attached(const Settings& s, const std::string& reader_program) {
   }
   lttng::AttachedSessions sessions(
       std::move(patterns), reader_arguments(s, reader_program, lttng_rules::RuleSet::shipped_names()), clock);
-  while (g_terminate == 0 && alive(s.owner)) {
+  while (!process::asked_to_end() && alive(s.owner)) {
     sessions.tick();
     log::tick();
     usleep(kRoundMs * 1000);
@@ -286,7 +286,7 @@ int run(Settings s, const std::string& reader_program) {
   const std::vector<std::string> arguments = reader_arguments(s, reader_program, sets_of(s));
   OwnSession kept(s, **daemons, *session, arguments);
   if (auto ok = kept.start(); !ok) return complain(ok.error().message);
-  while (g_terminate == 0 && alive(s.owner))
+  while (!process::asked_to_end() && alive(s.owner))
     if (auto ok = kept.tick(); !ok) return complain(ok.error().message);
   kept.stop();
   (*daemons)->stop();
@@ -342,19 +342,6 @@ void add_options(CLI::App& app, Settings& s) {
   app.add_option("--owner-pid", s.owner, "end when this process is gone")->type_name("PID");
 }
 
-// SIGTERM asks for an end in order.
-void take_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_terminate = 1; };
-  sigaction(SIGTERM, &action, nullptr);
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
-  sigset_t term;
-  sigemptyset(&term);
-  sigaddset(&term, SIGTERM);
-  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);  // `margay run` starts us with it blocked
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -373,10 +360,8 @@ made, on this or other hosts; margayd starts it for the key lttng.sessions.)",
   text::use_help_page(app);
   add_options(app, s);
   CLI11_PARSE(app, argc, argv);
-  log::Options log_options;
-  log_options.program = "margay-lttng";
-  log::start(log_options);
-  take_signals();
+  log::start({.program = "margay-lttng"});
+  process::take_end_signals(false);
   s.live.live_timer = DurationNs(s.live_timer_us * 1000);
   std::error_code ec;
   const fs::path self = fs::read_symlink("/proc/self/exe", ec);
