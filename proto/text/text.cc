@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <limits>
 
 namespace margay::text {
@@ -142,6 +143,14 @@ std::string size_text(std::uint64_t bytes) {
   while (v >= 1024 && u + 1 < std::size(kUnits)) v /= 1024, ++u;
   char text[32];
   std::snprintf(text, sizeof text, u == 0 ? "%.0f %s" : "%.1f %s", v, kUnits[u]);
+  return text;
+}
+
+std::string date_text(TimeNs wall) {
+  const std::time_t seconds = static_cast<std::time_t>(wall.value / 1'000'000'000);
+  std::tm local{};
+  char text[32] = "";
+  if (localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
   return text;
 }
 

@@ -10,7 +10,6 @@
 #include <random>
 
 #include "archive/archive_facts.h"
-#include "archive/archive_output.h"
 #include "evidence.h"
 #include "margay/alert/handling.h"
 #include "margay/settings/units.h"
@@ -105,7 +104,8 @@ std::string times_text(const HandlingRequest& h) {
   const bool planned = h.from != TimeNs();
   const TimeNs until = planned && h.duration > DurationNs(0) ? h.from + h.duration : h.until;
   if (until == TimeNs()) return "";
-  return "it holds" + (planned ? " from " + date_text(h.from) : "") + " until " + date_text(until) + "\n";
+  return "it holds" + (planned ? " from " + text::date_text(h.from) : "") + " until " +
+         text::date_text(until) + "\n";
 }
 
 // The policy of a daemon that would watch it now.
@@ -338,8 +338,8 @@ std::string silences_text(const alert::Handling& h, TimeNs now) {
     const auto in = [&](TimeNs t) { return text::duration_text(text::minus(t.value, now.value)); };
     std::vector<std::string> row = {safe(s.id),
                                     safe(alert::what(s)),
-                                    date_text(s.from),
-                                    date_text(s.until),
+                                    text::date_text(s.from),
+                                    text::date_text(s.until),
                                     now < s.from ? "in " + in(s.from) : in(s.until) + " more",
                                     safe(s.by),
                                     safe(s.comment)};

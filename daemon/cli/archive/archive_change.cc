@@ -153,7 +153,8 @@ Result<PruneRules> prune_rules(const ArchiveRequest& r) {
 std::string pruned_text(const std::string& path, const Pruned& p, const PruneRules& rules) {
   std::string out;
   for (const Pruned::Gone& g : p.gone) {
-    out += "  " + what(g) + " before " + date_text(g.before) + (rules.dry_run ? " would go" : " are gone");
+    out +=
+        "  " + what(g) + " before " + text::date_text(g.before) + (rules.dry_run ? " would go" : " are gone");
     if (g.slices != 0) out += ", " + grouped(g.slices);
     if (g.bytes != 0) out += ", about " + size_text(g.bytes);
     out += "\n";

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "margay/base/text.h"
@@ -109,14 +108,6 @@ json facts_json(const ArchiveFacts& f) {
 
 }  // namespace
 
-std::string date_text(TimeNs wall) {
-  const std::time_t seconds = static_cast<std::time_t>(wall.value / 1'000'000'000);
-  std::tm local{};
-  char text[32] = "";
-  if (localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
-
 std::string list_text(const std::vector<ListedArchive>& archives) {
   if (archives.empty()) return "no archives here; margay run makes one, archive ls DIR looks elsewhere\n";
   text::Table table({"archive", "run", "began", ">lasted", ">leaves", ">alerts", ">size", "state"});
@@ -126,7 +117,7 @@ std::string list_text(const std::vector<ListedArchive>& archives) {
       continue;
     }
     const ArchiveFacts& f = *a.facts;
-    table.add({safe(a.path), safe(f.run.run, 30), date_text(f.run.begin),
+    table.add({safe(a.path), safe(f.run.run, 30), text::date_text(f.run.begin),
                duration_text(text::minus(end_of(f).value, f.run.begin.value)), grouped(f.leaves),
                grouped(alert_count(f)), size_text(f.bytes), state_text(f.run)});
   }
@@ -147,8 +138,8 @@ std::string info_text(const ArchiveFacts& f) {
   line("run", safe(f.run.run) + ", " + state_text(f.run));
   line("command", safe(f.run.command, 100));
   line("host", safe(f.run.host) + ", Margay " + safe(f.run.margay_version, 20));
-  line("began",
-       date_text(f.run.begin) + ", lasted " + duration_text(text::minus(end_of(f).value, f.run.begin.value)));
+  line("began", text::date_text(f.run.begin) + ", lasted " +
+                    duration_text(text::minus(end_of(f).value, f.run.begin.value)));
   line("leaves", grouped(f.leaves) + " of " + count(f.sources, "source", "sources"));
   std::string states;
   for (const std::string& s : f.states) states += (states.empty() ? "" : ", ") + s;
@@ -177,7 +168,7 @@ std::string info_text(const ArchiveFacts& f) {
     const auto& [from, to] = f.gaps.back();
     line("not watched", count(f.gaps.size(), "time", "times") + ", " + duration_text(all) +
                             " in all: " + (f.gaps.size() == 1 ? "from " : "the last from ") +
-                            date_text(from) + " to " + date_text(to) + ", the daemon was away");
+                            text::date_text(from) + " to " + text::date_text(to) + ", the daemon was away");
   }
   for (std::size_t i = 0; i < f.levels.size(); ++i) {
     const auto& level = f.levels[i];
@@ -202,7 +193,7 @@ std::string info_text(const ArchiveFacts& f) {
         std::string("; ") + each + " bytes each in the newest " + count(f.newest->slices, "slice", "slices");
   }
   line("cells", cells);
-  line("raw events", f.raw_from ? "from " + date_text(*f.raw_from) + " on, times " +
+  line("raw events", f.raw_from ? "from " + text::date_text(*f.raw_from) + " on, times " +
                                       (f.raw_resolution > DurationNs(1)
                                            ? "rounded down to " + config::to_text(f.raw_resolution)
                                            : "exact to 1ns")

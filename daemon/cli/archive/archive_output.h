@@ -17,8 +17,6 @@ struct ListedArchive {
   std::string problem;
 };
 
-// "2026-11-20 13:02:11", local time.
-std::string date_text(TimeNs wall);
 std::string list_text(const std::vector<ListedArchive>& archives);
 std::string list_json(const std::vector<ListedArchive>& archives);
 std::string info_text(const ArchiveFacts& facts);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "margay/base/text.h"
+#include "margay/base/time.h"
 
 namespace margay::text {
 
@@ -45,6 +46,8 @@ std::string slice_text(std::int64_t ns);
 std::string size_text(std::uint64_t bytes);
 // "13:02:11", `utc_offset_s` seconds east of Greenwich.
 std::string clock_text(std::int64_t unix_ns, std::int64_t utc_offset_s);
+// "2026-11-20 13:02:11", in the time zone of this process.
+std::string date_text(TimeNs wall);
 // "1st", "2nd", "3rd", "14th".
 std::string ordinal(std::uint64_t n);
 // a - b, a + b, a * b; the nearest number that there is where that would overflow.
