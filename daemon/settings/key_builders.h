@@ -42,37 +42,39 @@ inline std::optional<DurationNs> duration(const std::string& text, DurationNs le
   return *d;
 }
 
-template <class At>
-Key duration_key(const char* section, const char* name, At at, DurationNs least, DurationNs most,
-                 const char* help) {
+inline DurationNs kept(DurationNs d) {
+  return d;
+}
+inline std::uint64_t kept(SizeBytes s) {
+  return s.value;
+}
+// A quantity, which is written as a text.
+template <class Quantity, class At>
+Key quantity_key(const char* section, const char* name, At at, Quantity least, Quantity most,
+                 const char* help, const std::string& what, Result<Quantity> (*parse)(std::string_view)) {
   return {section,
           name,
           help,
-          "a duration from " + to_text(least) + " to " + to_text(most),
+          what + " from " + to_text(least) + " to " + to_text(most),
           [=](const Value& v, Options& o) {
             const auto* text = std::get_if<std::string>(&v);
-            const auto d = text ? duration(*text, least, most) : std::nullopt;
-            if (d) at(o) = *d;
-            return d.has_value();
+            if (!text) return false;
+            const auto q = parse(*text);
+            if (!q || *q < least || most < *q) return false;
+            at(o) = kept(*q);
+            return true;
           },
-          [=](const Options& o) { return quoted(to_text(at(o))); }};
+          [=](const Options& o) { return quoted(to_text(Quantity(at(o)))); }};
+}
+template <class At>
+Key duration_key(const char* section, const char* name, At at, DurationNs least, DurationNs most,
+                 const char* help) {
+  return quantity_key(section, name, at, least, most, help, "a duration", parse_duration);
 }
 template <class At>
 Key size_key(const char* section, const char* name, At at, SizeBytes least, SizeBytes most,
              const char* help) {
-  return {section,
-          name,
-          help,
-          "a size from " + to_text(least) + " to " + to_text(most),
-          [=](const Value& v, Options& o) {
-            const auto* text = std::get_if<std::string>(&v);
-            if (!text) return false;
-            const auto s = parse_size(*text);
-            if (!s || *s < least || most < *s) return false;
-            at(o) = s->value;
-            return true;
-          },
-          [=](const Options& o) { return quoted(to_text(SizeBytes(at(o)))); }};
+  return quantity_key(section, name, at, least, most, help, "a size", parse_size);
 }
 template <class At>
 Key count_key(const char* section, const char* name, At at, std::uint32_t least, std::uint32_t most,
