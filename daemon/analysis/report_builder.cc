@@ -50,10 +50,7 @@ void add_nodes(const ReportInput& in, wire::Report& report) {
   }
   for (std::size_t n = 0; n < count; ++n) {
     const auto& node = h.nodes()[n];
-    auto* bar = report.add_nodes();
-    bar->set_path(node.path);
-    bar->set_depth(node.depth);
-    bar->set_leaves(node.leaf_count);
+    wire::NodeBar* bar = add_bar(node, report);
     std::vector<double> sum(window.columns(), 0.0);
     double present = 0, lost = 0;
     for (const LeafIndex l : h.leaves_below(NodeIndex(static_cast<std::uint32_t>(n)))) {

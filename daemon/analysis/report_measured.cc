@@ -38,6 +38,14 @@ std::uint32_t measured_state(const ReportInput& in, std::size_t column) {
                                                  : in.measured->state_of(column).value;
 }
 
+wire::NodeBar* add_bar(const model::Hierarchy::Node& node, wire::Report& report) {
+  wire::NodeBar* bar = report.add_nodes();
+  bar->set_path(node.path);
+  bar->set_depth(node.depth);
+  bar->set_leaves(node.leaf_count);
+  return bar;
+}
+
 void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Report& report) {
   const detect::Window& w = *in.measured;
   const slicer::Operator& op = in.options.op;
@@ -73,11 +81,7 @@ void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Repor
 
   const std::size_t count = std::min(h.node_count(), kMostReportedNodes);
   for (std::size_t n = 0; n < count; ++n) {
-    const auto& node = h.nodes()[n];
-    auto* bar = report.add_nodes();
-    bar->set_path(node.path);
-    bar->set_depth(node.depth);
-    bar->set_leaves(node.leaf_count);
+    wire::NodeBar* bar = add_bar(h.nodes()[n], report);
     std::vector<double> sum(w.columns(), 0.0);
     double some = 0;
     for (const LeafIndex l : h.leaves_below(NodeIndex(static_cast<std::uint32_t>(n)))) {

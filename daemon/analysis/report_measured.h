@@ -10,6 +10,8 @@ namespace margay::daemon {
 // mean. Values are sums over the node, per second; of a mean, the mean over time and resources. REQUIRES:
 // in.measured is set. Cost: leaves x slices x columns of the window.
 void add_measured(const ReportInput& in, std::int64_t pooled_slices, wire::Report& report);
+// The bar of the next node, whose shares are still to come. The report's own.
+wire::NodeBar* add_bar(const model::Hierarchy::Node& node, wire::Report& report);
 // The state of the report that a column of in.measured is: of a mean the variable, behind those of the
 // program.
 std::uint32_t measured_state(const ReportInput& in, std::size_t column);
