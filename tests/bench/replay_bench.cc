@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "margay/replay/replay.h"
-#include "support/synthetic_job.h"
+#include "support/job_archive.h"
 
 namespace {
 
@@ -51,36 +51,22 @@ int run(int argc, char** argv) {
   std::string place = "/tmp/margay-replay-bench-XXXXXX";
   if (mkdtemp(place.data()) == nullptr) return 1;
   const std::string path = place + "/a";
-  const auto topology = test::job_topology(plan);
   std::size_t slices = 0;
   {
     const auto job = test::make_job(plan);
     slices = job.size();
-    store::RunMeta meta;
-    meta.run = "bench";
-    meta.levels = {plan.slice};
-    meta.begin = slice_begin(job.front().index, plan.slice);
-    auto archive = store::Archive::create(path, meta);
+    store::RunMeta run = test::job_run(plan);
+    run.levels.resize(1);
+    auto archive = store::Archive::create(path, run);
     if (!archive) return std::fprintf(stderr, "%s\n", archive.error().message.c_str()), 1;
-    store::Cut cut;
-    for (std::uint16_t s = 3; s < topology->states.size(); ++s)
-      cut.states.push_back({StateId(s), topology->states[s]});
-    for (std::uint32_t l = 0; l < plan.ranks; ++l)
-      cut.leaves.push_back(
-          {LeafIndex(l),
-           SourceId(1),
-           l,
-           {{"host", "n" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
-    cut.closed = {{LevelIndex(0), job.back().index}};
-    for (const auto& c : job) {
-      cut.columns.push_back(std::make_shared<model::SliceColumn>(c));
-      if (cut.columns.size() < 64 && &c != &job.back()) continue;
-      ++cut.sequence;
+    std::uint64_t sequence = 0;
+    for (std::size_t i = 0; i < slices; i += 64) {
+      store::Cut cut;
+      cut.sequence = ++sequence;
+      if (i == 0) test::add_job(plan, cut);
+      test::add_slices(std::span(job).subspan(i, std::min<std::size_t>(64, slices - i)), cut);
       if (const auto ok = (*archive)->commit(cut, false); !ok)
         return std::fprintf(stderr, "%s\n", ok.error().message.c_str()), 1;
-      const auto sequence = cut.sequence;
-      cut = {};
-      cut.sequence = sequence;
     }
   }
   const auto archive = store::Archive::open(path, store::Mode::kReadOnly);

@@ -10,8 +10,7 @@
 #include "alerts/handle_command.h"
 #include "ask_daemon.h"
 #include "margay/live/pipeline.h"
-#include "margay/log/log.h"
-#include "support/runtime_place.h"
+#include "support/daemon_run.h"
 
 namespace margay::daemon {
 namespace handling_test {
@@ -21,23 +20,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 // An archive of a run that is not over, whose daemon was killed while two alerts fired.
-struct Handled : testing::Test {
-  test::RuntimePlace runtime;
-  Options options;
+struct Handled : test::DaemonRun {
   const SystemClock clock;
 
-  void SetUp() override {
-    log::Options quiet;
-    quiet.level = log::Level::kOff;
-    log::start(quiet);
-    options.run = "r";
-    options.archive = runtime.path + "/archive";
-    options.commit_period = milliseconds(10);
-    auto directory = transport::make_run_directory("r");
-    ASSERT_TRUE(directory) << directory.error().message;
-    options.directory = *directory;
-  }
-  void TearDown() override { log::start({}); }
   void make(const std::string& handling, bool over = false) const {
     store::RunMeta run;
     run.run = "r";

@@ -21,7 +21,8 @@
 #include "margay/transport/rundir.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
-#include "support/runtime_place.h"
+#include "support/control_client.h"
+#include "support/daemon_run.h"
 
 namespace margay::daemon {
 namespace absence_test {
@@ -146,27 +147,14 @@ class Agent {
   std::optional<transport::Socket> socket_;
 };
 
-struct Absence : testing::Test {
-  test::RuntimePlace place;
+struct Absence : test::DaemonRun {
   MovedClock clock;
-  Options options;
   std::unique_ptr<Pipeline> daemon;
   std::uint64_t most_held = 0;
 
-  void SetUp() override {
-    log::Options quiet;
-    quiet.level = log::Level::kOff;
-    log::start(quiet);
-    auto directory = transport::make_run_directory("r");
-    ASSERT_TRUE(directory) << directory.error().message;
-    options.run = "r";
-    options.directory = *directory;
-    options.archive = place.path + "/archive";
-    options.commit_period = milliseconds(10);
-  }
   void TearDown() override {
     daemon.reset();
-    log::start({});
+    DaemonRun::TearDown();
   }
 
   void start() {
@@ -181,20 +169,7 @@ struct Absence : testing::Test {
     daemon.reset();
   }
   std::optional<wire::ControlReply> ask(wire::ControlRequest::Kind kind) const {
-    zmq::context_t context(1);
-    auto control =
-        transport::Socket::connect(context, zmq::socket_type::dealer, options.directory.control_endpoint());
-    EXPECT_TRUE(control);
-    wire::ControlRequest request;
-    request.set_version(wire::kWireVersion);
-    request.set_kind(kind);
-    EXPECT_TRUE(control->send(request, std::chrono::seconds(60)));
-    transport::Socket* const one = &*control;
-    if (!transport::wait_readable({&one, 1}, std::chrono::seconds(60))) return std::nullopt;
-    const auto frame = control->try_receive();
-    wire::ControlReply reply;
-    if (!frame || !reply.ParseFromString(frame->body)) return std::nullopt;
-    return reply;
+    return test::ControlClient(options.directory.control_endpoint()).ask(kind);
   }
   wire::Report status() const {
     const auto reply = ask(wire::ControlRequest::STATUS);

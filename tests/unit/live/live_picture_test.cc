@@ -6,13 +6,13 @@
 #include <map>
 #include <tuple>
 
-#include "../store/store_support.h"
+#include "../../support/temporary_folder.h"
 #include "margay/analysis/analyst.h"
 #include "margay/query/view_maker.h"
 #include "margay/scene/live_view.h"
 #include "margay/terminal/status.h"
 #include "strips.h"
-#include "support/synthetic_job.h"
+#include "support/job_archive.h"
 
 namespace margay::daemon {
 namespace live_picture_test {
@@ -79,26 +79,11 @@ wire::Report reported(const test::JobPlan& plan, const std::vector<model::SliceC
 // The job as the daemon writes it.
 std::unique_ptr<store::Archive> archived(const std::string& path, const test::JobPlan& plan,
                                          const std::vector<model::SliceColumn>& job) {
-  store::RunMeta run;
-  run.run = "r";
-  run.levels = {plan.slice};
-  run.begin = slice_begin(job.front().index, plan.slice);
+  store::RunMeta run = test::job_run(plan);
+  run.levels.resize(1);
   auto archive = store::Archive::create(path, run);
   EXPECT_TRUE(archive) << archive.error().message;
-  const auto topology = test::job_topology(plan);
-  store::Cut cut;
-  cut.sequence = 1;
-  for (std::uint16_t s = 3; s < topology->states.size(); ++s)
-    cut.states.push_back({StateId(s), topology->states[s]});
-  for (std::uint32_t l = 0; l < plan.ranks; ++l)
-    cut.leaves.push_back(
-        {LeafIndex(l),
-         SourceId(l + 1),
-         0,
-         {{"host", "n" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
-  for (const auto& column : job) cut.columns.push_back(std::make_shared<model::SliceColumn>(column));
-  cut.closed = {{LevelIndex(0), job.back().index}};
-  EXPECT_TRUE((*archive)->commit(cut, false));
+  EXPECT_TRUE((*archive)->commit(test::job_cut(plan, job), false));
   return std::move(*archive);
 }
 
@@ -126,7 +111,7 @@ TEST(LivePicture, IsWhatTheBatchSolverFindsInTheArchiveAtTheSameP) {
     test::JobPlan plan = plan_of();
     if (!p) plan.faults.clear();
     const auto job = test::make_job(plan);
-    const store::testing::TempDir dir;
+    const test::TemporaryFolder dir;
     const auto archive = archived(dir / "archive", plan, job);
     ViewMaker maker(*archive, clock, {});
     SCOPED_TRACE("p " + std::to_string(p.value_or(-1)) + ", seed " + std::to_string(plan.seed));

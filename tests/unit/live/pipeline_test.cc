@@ -1,6 +1,5 @@
 // The whole daemon in this process, without sources: what it tells of itself, and taking a run up again.
 #include "margay/live/pipeline.h"
-#include "support/runtime_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +17,8 @@
 #include "margay/store/archive.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
+#include "support/control_client.h"
+#include "support/daemon_run.h"
 #include "support/synthetic_job.h"
 
 namespace margay::daemon {
@@ -25,40 +26,15 @@ namespace pipeline_test {
 
 using testing::HasSubstr;
 
-struct PipelineTest : testing::Test {
-  test::RuntimePlace runtime;
-  const std::string& place = runtime.path;
-  Options options;
-  void SetUp() override {
-    log::Options quiet;
-    quiet.level = log::Level::kOff;
-    log::start(quiet);
-    auto directory = transport::make_run_directory("r");
-    ASSERT_TRUE(directory) << directory.error().message;
-    options.run = "r";
-    options.directory = *directory;
-    options.archive = place + "/archive";
-    options.commit_period = milliseconds(10);
-  }
-  void TearDown() override { log::start({}); }
+struct PipelineTest : test::DaemonRun {
   // The status once it knows what the ingest says and something has been committed.
   wire::Report status() const {
-    zmq::context_t context(1);
-    auto control =
-        transport::Socket::connect(context, zmq::socket_type::dealer, options.directory.control_endpoint());
-    EXPECT_TRUE(control);
-    wire::ControlReply reply;
+    test::ControlClient control(options.directory.control_endpoint());
     for (;;) {
-      wire::ControlRequest request;
-      request.set_version(wire::kWireVersion);
-      request.set_kind(wire::ControlRequest::STATUS);
-      EXPECT_TRUE(control->send(request, std::chrono::seconds(60)));
-      transport::Socket* const one = &*control;
-      EXPECT_TRUE(transport::wait_readable({&one, 1}, std::chrono::seconds(60)));
-      const auto frame = control->try_receive();
-      if (!frame || !reply.ParseFromString(frame->body)) return {};
-      for (const auto& c : reply.report().health().counters())
-        if (c.name() == "commits" && c.value() > 0) return reply.report();
+      const auto reply = control.ask(wire::ControlRequest::STATUS);
+      if (!reply) return {};
+      for (const auto& c : reply->report().health().counters())
+        if (c.name() == "commits" && c.value() > 0) return reply->report();
     }
   }
   static std::uint64_t value(const wire::Report& r, const std::string& name) {
@@ -318,21 +294,12 @@ TEST_F(PipelineTest, AnswersQuestionsAboutAStretchAndCountsThem) {
   }
   auto pipeline = Pipeline::start(options);
   ASSERT_TRUE(pipeline) << pipeline.error().message;
-  zmq::context_t context(1);
-  auto control =
-      transport::Socket::connect(context, zmq::socket_type::dealer, options.directory.control_endpoint());
-  ASSERT_TRUE(control);
+  test::ControlClient control(options.directory.control_endpoint());
   const auto ask = [&](const wire::ViewQuestion& q) {
     wire::ControlRequest request;
-    request.set_version(wire::kWireVersion);
     request.set_kind(wire::ControlRequest::VIEW);
     *request.mutable_view() = q;
-    EXPECT_TRUE(control->send(request, std::chrono::seconds(60)));
-    transport::Socket* const one = &*control;
-    EXPECT_TRUE(transport::wait_readable({&one, 1}, std::chrono::seconds(60)));
-    wire::ControlReply reply;
-    const auto frame = control->try_receive();
-    EXPECT_TRUE(frame && reply.ParseFromString(frame->body));
+    const wire::ControlReply reply = control.ask(request).value();
     EXPECT_EQ(reply.error(), "");
     EXPECT_EQ(reply.view().token(), q.token());
     return reply.view();

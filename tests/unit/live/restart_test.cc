@@ -13,6 +13,7 @@
 #include "margay/transport/transport.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/control.pb.h"
+#include "support/control_client.h"
 #include "support/runtime_place.h"
 
 namespace margay::daemon {
@@ -52,18 +53,9 @@ void fill(store::Archive& archive, const store::RunMeta& run, std::int64_t slice
 
 // As `margay run` does at the end of a job: returns when all that is known has been written.
 void finish(const std::string& endpoint) {
-  zmq::context_t context(1);
-  auto socket = transport::Socket::connect(context, zmq::socket_type::dealer, endpoint);
-  ASSERT_TRUE(socket) << socket.error().message;
-  wire::ControlRequest request;
-  request.set_version(wire::kWireVersion);
-  request.set_kind(wire::ControlRequest::FINISH);
-  ASSERT_TRUE(socket->send(request, std::chrono::seconds(20)));
-  transport::Socket* const one = &*socket;
-  ASSERT_TRUE(transport::wait_readable({&one, 1}, std::chrono::seconds(60)));
-  wire::ControlReply reply;
-  ASSERT_TRUE(reply.ParseFromString(socket->try_receive()->body));
-  EXPECT_EQ(reply.error(), "");
+  const auto reply = test::ControlClient(endpoint).ask(wire::ControlRequest::FINISH);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->error(), "");
 }
 
 // A run of some slices, of which retention has left less than the floor allows: only what can still be

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../store/store_support.h"
+#include "../../support/temporary_folder.h"
 #include "margay/query/view_maker.h"
 #include "margay/store/archive.h"
-#include "support/synthetic_job.h"
+#include "support/job_archive.h"
 
 namespace margay::daemon {
 namespace {
@@ -37,32 +37,18 @@ std::string alert_about(const std::string& resource, std::int64_t onset_ms, std:
 std::unique_ptr<store::Archive> archived(const std::string& path, const std::string& json) {
   const test::JobPlan plan = daemon::plan();
   const auto job = test::make_job(plan);
-  store::RunMeta run;
-  run.run = "r";
-  run.levels = {plan.slice};
-  run.begin = slice_begin(job.front().index, plan.slice);
+  store::RunMeta run = test::job_run(plan);
+  run.levels.resize(1);
   auto archive = store::Archive::create(path, run);
   EXPECT_TRUE(archive) << archive.error().message;
-  const auto topology = test::job_topology(plan);
-  store::Cut cut;
-  cut.sequence = 1;
-  for (std::uint16_t s = 3; s < topology->states.size(); ++s)
-    cut.states.push_back({StateId(s), topology->states[s]});
-  for (std::uint32_t l = 0; l < plan.ranks; ++l)
-    cut.leaves.push_back(
-        {LeafIndex(l),
-         SourceId(l + 1),
-         0,
-         {{"host", "n" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
-  for (const auto& column : job) cut.columns.push_back(std::make_shared<model::SliceColumn>(column));
-  cut.closed = {{LevelIndex(0), job.back().index}};
+  store::Cut cut = test::job_cut(plan, job);
   if (!json.empty()) cut.alerts.push_back({"a", json, "resolved"});
   EXPECT_TRUE((*archive)->commit(cut, false));
   return std::move(*archive);
 }
 
 wire::ViewAnswer picture(const std::string& json) {
-  const store::testing::TempDir place;
+  const test::TemporaryFolder place;
   const auto archive = archived(place / "a", json);
   const SystemClock clock;
   ViewMaker maker(*archive, clock, {});

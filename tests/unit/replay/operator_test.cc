@@ -1,36 +1,18 @@
 // Another operator than duration: what reports show, what stays as it is, and replays that measure anew.
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 
 #include "margay/analysis/analyst.h"
 #include "margay/analysis/detector_settings.h"
 #include "margay/replay/replay.h"
 #include "margay/settings/command_options.h"
-#include "support/synthetic_job.h"
+#include "support/job_archive.h"
+#include "support/temporary_folder.h"
 
 namespace margay::daemon {
 namespace operator_test {
 
 using namespace margay::test;
 using Measure = slicer::Operator::Measure;
-
-class Place {
- public:
-  Place() {
-    std::string name = "/tmp/margay-operator-XXXXXX";
-    if (mkdtemp(name.data())) path = name;
-  }
-  ~Place() {
-    std::error_code ec;
-    std::filesystem::remove_all(path, ec);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  std::string path;
-};
 
 JobPlan plan_of() {
   JobPlan plan;
@@ -187,27 +169,11 @@ TEST(Operators, TheFlagSetsTheKey) {
 
 void make_archive(const std::string& path, const JobPlan& plan, const std::vector<model::SliceColumn>& job,
                   const std::string& op) {
-  store::RunMeta run;
-  run.run = "r";
-  run.levels = {plan.slice, plan.slice * 10};
-  run.begin = slice_begin(job.front().index, plan.slice);
+  store::RunMeta run = job_run(plan);
   if (!op.empty()) run.settings[store::kOperatorSetting] = op;
   auto archive = store::Archive::create(path, run);
   ASSERT_TRUE(archive) << archive.error().message;
-  const auto topology = job_topology(plan);
-  store::Cut cut;
-  cut.sequence = 1;
-  for (std::uint16_t s = 3; s < topology->states.size(); ++s)
-    cut.states.push_back({StateId(s), topology->states[s]});
-  for (std::uint32_t l = 0; l < plan.ranks; ++l)
-    cut.leaves.push_back(
-        {LeafIndex(l),
-         SourceId(l + 1),
-         0,
-         {{"host", "n" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
-  for (const auto& c : job) cut.columns.push_back(std::make_shared<model::SliceColumn>(c));
-  cut.closed = {{LevelIndex(0), job.back().index}};
-  ASSERT_TRUE((*archive)->commit(cut, false));
+  ASSERT_TRUE((*archive)->commit(job_cut(plan, job), false));
 }
 
 std::string replayed(const std::string& path, const WhatIf& what_if) {
@@ -228,7 +194,7 @@ std::string replayed(const std::string& path, const WhatIf& what_if) {
 
 // Measured on the way or by the run: the same reports.
 TEST(Operators, PlanesOfAScratchArchiveArePutIntoTheSlices) {
-  const Place place;
+  const TemporaryFolder place;
   const JobPlan plan = plan_of();
   const auto job = measured_job(plan);
   auto plain = job;

@@ -14,8 +14,9 @@
 #include "margay/store/archive.h"
 #include "margay/wire/columns.h"
 #include "margay/wire/control.pb.h"
+#include "support/control_client.h"
+#include "support/job_archive.h"
 #include "support/runtime_place.h"
-#include "support/synthetic_job.h"
 
 namespace margay::daemon {
 namespace replay_test {
@@ -40,25 +41,9 @@ JobPlan disturbed_job() {
 // An archive of these slices and nothing else; the first `count`.
 void make_archive(const std::string& path, const JobPlan& plan, const std::vector<model::SliceColumn>& job,
                   std::size_t count, const std::vector<store::JournalEntry>& journal = {}) {
-  store::RunMeta run;
-  run.run = "r";
-  run.levels = {plan.slice, plan.slice * 10};
-  run.begin = slice_begin(job.front().index, plan.slice);
-  auto archive = store::Archive::create(path, run);
+  auto archive = store::Archive::create(path, job_run(plan));
   ASSERT_TRUE(archive) << archive.error().message;
-  const auto topology = job_topology(plan);
-  store::Cut cut;
-  cut.sequence = 1;
-  for (std::uint16_t s = 3; s < topology->states.size(); ++s)
-    cut.states.push_back({StateId(s), topology->states[s]});
-  for (std::uint32_t l = 0; l < plan.ranks; ++l)
-    cut.leaves.push_back(
-        {LeafIndex(l),
-         SourceId(l + 1),
-         0,
-         {{"host", "n" + std::to_string(l / plan.ranks_per_host)}, {"rank", std::to_string(l)}}});
-  for (std::size_t i = 0; i < count; ++i) cut.columns.push_back(std::make_shared<model::SliceColumn>(job[i]));
-  cut.closed = {{LevelIndex(0), job[count - 1].index}};
+  store::Cut cut = job_cut(plan, std::span(job).first(count));
   cut.journal = journal;
   ASSERT_TRUE((*archive)->commit(cut, false));
 }
@@ -101,12 +86,20 @@ std::vector<model::SliceColumn> job_without_regions(const JobPlan& plan) {
   return job;
 }
 
-TEST(Replay, ArchiveWithoutAJournalIsShownAsItIs) {
+// The disturbed job, and an archive of it that has no journal.
+struct Archived {
+  Archived() { make_archive(path, plan, job, job.size()); }
   const test::RuntimePlace place;
   const JobPlan plan = disturbed_job();
-  const auto job = job_without_regions(plan);
-  make_archive(place.path + "/a", plan, job, job.size());
-  const Said said = replayed(place.path + "/a");
+  const std::vector<model::SliceColumn> job = job_without_regions(plan);
+  const std::string path = place.path + "/a";
+};
+
+TEST(Replay, ArchiveWithoutAJournalIsShownAsItIs) {
+  const Archived archived;
+  const JobPlan& plan = archived.plan;
+  const auto& job = archived.job;
+  const Said said = replayed(archived.path);
   EXPECT_EQ(said.error, "");
   EXPECT_EQ(said.result.slices, job.size());
   EXPECT_FALSE(said.result.exact);
@@ -126,16 +119,15 @@ TEST(Replay, ArchiveWithoutAJournalIsShownAsItIs) {
 
 // What is said by t depends on nothing that happened later.
 TEST(Replay, ATraceCutAtAnyTimeSaysWhatTheWholeHadSaidByThen) {
-  const test::RuntimePlace place;
-  const JobPlan plan = disturbed_job();
-  const auto job = job_without_regions(plan);
-  make_archive(place.path + "/whole", plan, job, job.size());
-  const Said whole = replayed(place.path + "/whole");
+  const Archived archived;
+  const JobPlan& plan = archived.plan;
+  const auto& job = archived.job;
+  const Said whole = replayed(archived.path);
   std::mt19937_64 random(kSeed);
   for (int i = 0; i < 20; ++i) {
     const auto count = static_cast<std::size_t>(1 + random() % job.size());
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", " + std::to_string(count) + " slices");
-    const std::string path = place.path + "/cut" + std::to_string(i);
+    const std::string path = archived.place.path + "/cut" + std::to_string(i);
     make_archive(path, plan, job, count);
     const Said cut = replayed(path);
     const std::int64_t end = slice_end(job[count - 1].index, plan.slice).value;
@@ -149,13 +141,12 @@ TEST(Replay, ATraceCutAtAnyTimeSaysWhatTheWholeHadSaidByThen) {
 }
 
 TEST(Replay, CoarserSlicesAreSumsOfFinerOnes) {
-  const test::RuntimePlace place;
-  const JobPlan plan = disturbed_job();
-  const auto job = job_without_regions(plan);
-  make_archive(place.path + "/a", plan, job, job.size());
+  const Archived archived;
+  const JobPlan& plan = archived.plan;
+  const auto& job = archived.job;
   WhatIf what_if;
   what_if.slice = plan.slice * 2;
-  const Said said = replayed(place.path + "/a", what_if);
+  const Said said = replayed(archived.path, what_if);
   EXPECT_EQ(said.error, "");
   EXPECT_EQ(said.result.slices, job.size() / 2);
 
@@ -421,43 +412,17 @@ TEST(Settings, ComeBackBitForBitAndNonsenseIsRefused) {
 }
 
 // A viewer beside a replay, in lockstep: it asks, the replay answers between two slices.
-class Viewer {
+class Viewer : public ControlClient {
  public:
-  explicit Viewer(const transport::RunDirectory& directory) {
-    auto socket =
-        transport::Socket::connect(context_, zmq::socket_type::dealer, directory.control_endpoint());
-    EXPECT_TRUE(socket) << socket.error().message;
-    socket_.emplace(std::move(*socket));
-  }
-  wire::ControlReply ask(wire::ControlRequest request) {
-    request.set_version(wire::kWireVersion);
-    EXPECT_TRUE(socket_->send(request, std::chrono::seconds(20)));
-    transport::Socket* const one = &*socket_;
-    wire::ControlReply reply;
-    if (!transport::wait_readable({&one, 1}, std::chrono::seconds(60))) {
-      ADD_FAILURE() << "no answer";
-      return reply;
-    }
-    EXPECT_TRUE(reply.ParseFromString(socket_->try_receive()->body));
-    return reply;
-  }
-  wire::ControlReply ask(wire::ControlRequest::Kind kind) {
-    wire::ControlRequest request;
-    request.set_kind(kind);
-    return ask(request);
-  }
+  using ControlClient::ControlClient;
   // Until the replay has got there.
   wire::Report until(const std::function<bool(const wire::Report&)>& there) {
     for (;;) {
       const auto reply = ask(wire::ControlRequest::STATUS);
-      if (reply.has_report() && there(reply.report())) return reply.report();
+      if (reply && reply->has_report() && there(reply->report())) return reply->report();
       if (::testing::Test::HasFailure()) return {};
     }
   }
-
- private:
-  zmq::context_t context_{1};
-  std::optional<transport::Socket> socket_;
 };
 
 TEST(Player, PausesStepsJumpsAndEnds) {
@@ -494,7 +459,7 @@ TEST(Player, PausesStepsJumpsAndEnds) {
       return;
     }
   });
-  Viewer viewer(*directory);
+  Viewer viewer(directory->control_endpoint());
   wire::Report r = viewer.until([](const wire::Report& x) { return x.replay().at_end(); });
   EXPECT_EQ(r.slice_index(), job.back().index.value);
   EXPECT_FALSE(r.final()) << "it can go back";
@@ -513,7 +478,7 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   step.set_steps(3);
   viewer.ask(step);
   r = viewer.until([&](const wire::Report& x) { return x.slice_index() == job[73].index.value; });
-  EXPECT_EQ(viewer.ask(wire::ControlRequest::STATUS).report().slice_index(), job[73].index.value)
+  EXPECT_EQ(viewer.ask(wire::ControlRequest::STATUS).value().report().slice_index(), job[73].index.value)
       << "and no further";
 
   wire::ControlRequest beyond;
@@ -529,16 +494,16 @@ TEST(Player, PausesStepsJumpsAndEnds) {
   view.mutable_view()->set_from_ns(options.begin.value);
   view.mutable_view()->set_to_ns(slice_end(job[39].index, plan.slice).value);
   view.mutable_view()->set_slices(40);
-  wire::ViewAnswer stretch = viewer.ask(view).view();
+  wire::ViewAnswer stretch = viewer.ask(view).value().view();
   EXPECT_EQ(stretch.error(), "");
   EXPECT_EQ(stretch.token(), 9u);
   EXPECT_EQ(stretch.boundaries_size(), 41);
   EXPECT_GT(stretch.part_node_size(), 0);
   view.mutable_view()->set_p(2);
-  stretch = viewer.ask(view).view();
+  stretch = viewer.ask(view).value().view();
   EXPECT_THAT(stretch.error(), ::testing::HasSubstr("p: expected a number from 0 to 1"));
 
-  EXPECT_EQ(viewer.ask(wire::ControlRequest::NONE).error(), "the request's kind is unknown");
+  EXPECT_EQ(viewer.ask(wire::ControlRequest::NONE).value().error(), "the request's kind is unknown");
   viewer.ask(wire::ControlRequest::FINISH);
   thread.join();
   transport::remove_run_directory(*directory);

@@ -5,13 +5,14 @@
 #include <thread>
 
 #include "margay/serve/view_service.h"
-#include "support/synthetic_job.h"
+#include "support/job_archive.h"
+#include "support/temporary_folder.h"
 #include "unit/query/view_support.h"
 
 namespace margay::daemon {
 namespace view_service_test {
 
-using store::testing::TempDir;
+using test::TemporaryFolder;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -22,31 +23,15 @@ class LiveView : public testing::Test {
   void SetUp() override {
     plan_.phases = {{3000, {0.70, 0.10, 0.10, 0.05, 0.05}, "a"}, {3000, {0.20, 0.35, 0.35, 0.05, 0.05}, "b"}};
     job_ = test::make_job(plan_);
-    store::RunMeta run;
-    run.run = "r";
-    run.levels = {plan_.slice, plan_.slice * 10};
-    run.begin = slice_begin(job_.front().index, plan_.slice);
-    auto archive = store::Archive::create(dir_ / "a", run);
+    auto archive = store::Archive::create(dir_ / "a", test::job_run(plan_));
     ASSERT_TRUE(archive) << archive.error().message;
     archive_ = std::move(*archive);
   }
   void commit(std::size_t first, std::size_t last) {
     store::Cut cut;
     cut.sequence = ++sequence_;
-    if (sequence_ == 1) {
-      const auto topology = test::job_topology(plan_);
-      for (std::uint16_t s = 3; s < topology->states.size(); ++s)
-        cut.states.push_back({StateId(s), topology->states[s]});
-      for (std::uint32_t l = 0; l < plan_.ranks; ++l)
-        cut.leaves.push_back(
-            {LeafIndex(l),
-             SourceId(l + 1),
-             0,
-             {{"host", "n" + std::to_string(l / plan_.ranks_per_host)}, {"rank", std::to_string(l)}}});
-    }
-    for (std::size_t i = first; i < last; ++i)
-      cut.columns.push_back(std::make_shared<model::SliceColumn>(job_[i]));
-    cut.closed = {{LevelIndex(0), job_[last - 1].index}};
+    if (sequence_ == 1) test::add_job(plan_, cut);
+    test::add_slices(std::span(job_).subspan(first, last - first), cut);
     ASSERT_TRUE(archive_->commit(cut, false));
   }
   std::int64_t at(std::size_t slice) const {
@@ -71,7 +56,7 @@ class LiveView : public testing::Test {
     return o;
   }
 
-  TempDir dir_;
+  TemporaryFolder dir_;
   test::JobPlan plan_;
   std::vector<model::SliceColumn> job_;
   std::unique_ptr<store::Archive> archive_;
