@@ -17,7 +17,7 @@ using store::testing::numbered_cut;
 class BackgroundErrors : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(BackgroundErrors, TheCutThatFailedIsCommittedAgainAndNoneIsLost) {
-  const store::testing::TempDir place("/dev/shm");
+  const test::TemporaryFolder place("/dev/shm");
   const std::string path = place / "a";
   const auto files = std::make_shared<FaultyFiles>();
   store::ArchiveOptions options;

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "margay/log/log.h"
-#include "unit/store/store_support.h"
+#include "support/temporary_folder.h"
 #include "world.h"
 
 namespace margay::simulation {
@@ -32,7 +32,7 @@ class Simulation : public ::testing::Test {
     const std::uint64_t first = only != 0 ? only : 1, last = only != 0 ? only : number("SIMULATIONS", many);
     std::uint64_t kills = 0, records = 0, lost = 0;
     for (std::uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
-      const store::testing::TempDir place("/dev/shm");
+      const test::TemporaryFolder place("/dev/shm");
       World world(seed, plan, place / "");
       world.run();
       kills += world.kills();
@@ -56,66 +56,39 @@ class Simulation : public ::testing::Test {
 constexpr LinkFaults kBadNetwork{12, 10, 8, 30};
 
 TEST_F(Simulation, ABadRoad) {
-  Plan plan;
-  plan.network = kBadNetwork;
-  plan.overflow = true;
-  runs(plan, 6);
+  runs({.network = kBadNetwork, .overflow = true}, 6);
 }
 
 TEST_F(Simulation, DaemonsKilledBetweenTwoSteps) {
-  Plan plan;
-  plan.network = kBadNetwork;
-  plan.overflow = true;
-  plan.daemon_killed = 15;
-  runs(plan, 6);
+  runs({.network = kBadNetwork, .overflow = true, .daemon_killed = 15}, 6);
 }
 
 // Slices close all the same.
 TEST_F(Simulation, DaemonsKilledBeforeAnybodyIsHeard) {
-  Plan plan;
-  plan.lasts = seconds(3);
-  plan.quiet = seconds(3);
-  plan.network = kBadNetwork;
-  plan.overflow = true;
-  plan.daemon_killed = 15;
-  runs(plan, 12);
+  runs({.lasts = seconds(3),
+        .quiet = seconds(3),
+        .network = kBadNetwork,
+        .overflow = true,
+        .daemon_killed = 15},
+       12);
 }
 
 TEST_F(Simulation, DaemonsKilledAmidAWrite) {
-  Plan plan;
-  plan.network = {40, 20, 10};
-  plan.killed_amid_a_write = 15;
-  plan.slow_disk = 3;
-  runs(plan, 6);
+  runs({.network = {40, 20, 10}, .killed_amid_a_write = 15, .slow_disk = 3}, 6);
 }
 
 // A run that is over goes no further: its end is said again, and is the same.
 TEST_F(Simulation, DaemonsKilledWhileTheyCloseTheBooks) {
-  Plan plan;
-  plan.lasts = seconds(3);
-  plan.network = kBadNetwork;
-  plan.overflow = true;
-  plan.killed_at_the_end = 4;
-  runs(plan, 12);
+  runs({.lasts = seconds(3), .network = kBadNetwork, .overflow = true, .killed_at_the_end = 4}, 12);
 }
 
 // What they had not delivered is lost, and counted to the record.
 TEST_F(Simulation, AgentsAndDaemonsKilled) {
-  Plan plan;
-  plan.network = {40, 20, 10};
-  plan.overflow = true;
-  plan.daemon_killed = 40;
-  plan.agent_killed = 40;
-  runs(plan, 6);
+  runs({.network = {40, 20, 10}, .overflow = true, .daemon_killed = 40, .agent_killed = 40}, 6);
 }
 
 TEST_F(Simulation, LossesOfPowerAndADiskThatFails) {
-  Plan plan;
-  plan.network = {40, 20, 10};
-  plan.power_lost = 25;
-  plan.disk_fails = 20;
-  plan.slow_disk = 3;
-  runs(plan, 6);
+  runs({.network = {40, 20, 10}, .power_lost = 25, .disk_fails = 20, .slow_disk = 3}, 6);
 }
 
 }  // namespace

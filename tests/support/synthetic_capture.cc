@@ -244,4 +244,13 @@ Status SyntheticCapture::write(const std::function<Status(std::string_view)>& si
   }
 }
 
+std::string SyntheticCapture::bytes() const {
+  std::string all;
+  const Status ok = write([&](std::string_view piece) -> Status {
+    all += piece;
+    return {};
+  });
+  return ok ? all : std::string();
+}
+
 }  // namespace margay::test

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "margay/base/result.h"
@@ -37,6 +38,8 @@ struct SyntheticCapture {
   // Calls `sink` with pieces of the file, in order. Errors: kInvalidArgument (fewer than 16 events for each
   // process), those of the sink.
   Status write(const std::function<Status(std::string_view)>& sink) const;
+  // The whole file; empty where write() fails.
+  std::string bytes() const;
 };
 
 }  // namespace margay::test

@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "../../support/temporary_folder.h"
 #include "margay/alert/jsonl_sink.h"
 
 namespace margay::alert {
@@ -63,6 +62,14 @@ TEST(AlertJson, FieldsAndTheirOrder) {
   EXPECT_EQ(nlohmann::json::parse(to_json(a))["status"], "resolved");
 }
 
+// An alert of that kind with a wrong field is refused, with words of it.
+void expect_refused(const std::string& kind, const std::string& field, const std::string& words) {
+  const auto refused =
+      parse_untrusted(R"({"id":"i","kind":")" + kind + R"(","status":"firing","onset_ns":1,)" + field + "}");
+  ASSERT_FALSE(refused) << field;
+  EXPECT_NE(refused.error().message.find(words), std::string::npos) << refused.error().message;
+}
+
 TEST(AlertJson, ADurationIsReadAsItWasWritten) {
   Alert a = whole();
   a.kind = Kind::kPhaseDuration;
@@ -77,11 +84,7 @@ TEST(AlertJson, ADurationIsReadAsItWasWritten) {
   EXPECT_FALSE(parse_untrusted(to_json(whole()))->duration);
   for (const char* wrong :
        {R"("duration":7)", R"("duration":{})", R"("duration":{"lasted_ns":1,"usual_ns":"x"})"}) {
-    const std::string text =
-        R"({"id":"i","kind":"phase_duration","status":"firing","onset_ns":1,)" + std::string(wrong) + "}";
-    const auto refused = parse_untrusted(text);
-    ASSERT_FALSE(refused) << text;
-    EXPECT_NE(refused.error().message.find("'duration'"), std::string::npos) << refused.error().message;
+    expect_refused("phase_duration", wrong, "'duration'");
   }
 }
 
@@ -98,11 +101,7 @@ TEST(AlertJson, WhoHadTheCpuIsReadAsItWasWritten) {
   EXPECT_EQ(read->takers, a.takers);
   EXPECT_EQ(to_json(*read), json);
   for (const char* wrong : {R"("takers":7)", R"("takers":[7])", R"("takers":[{"resource":"x"}])"}) {
-    const std::string text =
-        R"({"id":"i","kind":"perturbation","status":"firing","onset_ns":1,)" + std::string(wrong) + "}";
-    const auto refused = parse_untrusted(text);
-    ASSERT_FALSE(refused) << text;
-    EXPECT_NE(refused.error().message.find("'takers'"), std::string::npos) << refused.error().message;
+    expect_refused("perturbation", wrong, "'takers'");
   }
 }
 
@@ -137,13 +136,6 @@ TEST(AlertJson, NumbersThatAreNoneAreNull) {
 
 class Sink : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/margay-alert-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory_ = name;
-    path_ = directory_ / "alerts.jsonl";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   std::string content() const {
     std::ifstream in(path_);
     std::stringstream out;
@@ -159,7 +151,8 @@ class Sink : public testing::Test {
   static std::string line(const std::string& id, Status status = Status::kFiring) {
     return to_json(word(id, status));
   }
-  std::filesystem::path directory_, path_;
+  const test::TemporaryFolder directory_;
+  const std::string path_ = directory_ / "alerts.jsonl";
 };
 
 TEST_F(Sink, AppendsWholeLinesOncePerStatus) {
@@ -214,7 +207,7 @@ TEST_F(Sink, ADeviceIsNotReadBack) {
 }
 
 TEST_F(Sink, APathThatCannotBeWrittenIsAnError) {
-  const auto sink = JsonlSink::open(directory_ / "missing" / "a.jsonl");
+  const auto sink = JsonlSink::open(directory_ / "missing/a.jsonl");
   ASSERT_FALSE(sink);
   EXPECT_EQ(sink.error().code, ErrorCode::kIo);
   EXPECT_THAT(sink.error().message, testing::HasSubstr("a.jsonl: cannot be written"));

@@ -17,7 +17,7 @@ class Command : public InAFolder {
  protected:
   // A sink that runs this text in a shell; $1 is the folder.
   std::unique_ptr<CommandSink> shell(const std::string& text) {
-    auto sink = CommandSink::make({"sh", "-c", text, "sh", folder_});
+    auto sink = CommandSink::make({"sh", "-c", text, "sh", folder_.path});
     EXPECT_TRUE(sink) << sink.error().message;
     return std::move(*sink);
   }

@@ -91,7 +91,7 @@ TEST_F(Deliveries, TheFileIsBoundedWhileItIsWritten) {
 }
 
 TEST_F(Deliveries, WhatCannotBeWrittenIsRememberedInMemoryAndSaid) {
-  for (const std::string& where : {path("missing/sent"), std::string(folder_), std::string("/dev/full")}) {
+  for (const std::string& where : {path("missing/sent"), folder_.path, std::string("/dev/full")}) {
     DeliveryLog log(where);
     EXPECT_NE(log.trouble(), "") << where;
     log.note("webhook", "1", "firing", true);

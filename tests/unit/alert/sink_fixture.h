@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "../../support/temporary_folder.h"
 #include "margay/sinks/sink.h"
 
 namespace margay::sinks {
@@ -66,12 +66,6 @@ inline Outcome send(Sink& sink, const Notice& notice) {
 
 class InAFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/margay-sinks-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string file(const std::string& name, const std::string& text,
                    std::filesystem::perms mode = std::filesystem::perms::owner_all) const {
@@ -85,7 +79,7 @@ class InAFolder : public testing::Test {
     out << in.rdbuf();
     return out.str();
   }
-  std::filesystem::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 }  // namespace margay::sinks

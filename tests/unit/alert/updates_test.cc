@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "../../support/temporary_folder.h"
 #include "margay/alert/jsonl_sink.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 namespace margay::alert {
@@ -112,9 +111,8 @@ TEST_F(UpdatesTest, MoreThanCanBeFollowedAreSaidTwiceOnly) {
 }
 
 TEST(JsonlSinkTest, EachUpdateIsWrittenOnceAlsoAfterARestart) {
-  char folder[] = "/tmp/margay-updates-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string path = std::string(folder) + "/alerts.jsonl";
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "alerts.jsonl";
   Alert a;
   a.id = "1";
   for (int start = 0; start < 2; ++start) {
@@ -128,7 +126,6 @@ TEST(JsonlSinkTest, EachUpdateIsWrittenOnceAlsoAfterARestart) {
   int lines = 0;
   for (std::string line; std::getline(in, line);) ++lines;
   EXPECT_EQ(lines, 4);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace updates_test

@@ -16,7 +16,7 @@ using store::Archive;
 using store::Cut;
 using store::testing::example_run;
 using store::testing::random_column;
-using store::testing::TempDir;
+using test::TemporaryFolder;
 using testing::HasSubstr;
 
 constexpr std::uint32_t kLeaves = 7, kStates = 5;
@@ -66,7 +66,7 @@ class ArchiveCommand : public testing::Test {
     return *found;
   }
 
-  TempDir dir_;
+  TemporaryFolder dir_;
 };
 
 TEST_F(ArchiveCommand, FactsAreWhatWasCommitted) {

@@ -17,7 +17,7 @@ namespace archive_prune_test {
 using store::Archive;
 using store::Cut;
 using store::testing::random_column;
-using store::testing::TempDir;
+using test::TemporaryFolder;
 using testing::HasSubstr;
 
 constexpr DurationNs kFine = milliseconds(100), kCoarse = seconds(1);
@@ -86,7 +86,7 @@ class ArchivePrune : public testing::Test {
             static_cast<std::int64_t>(check->reports)};
   }
 
-  TempDir dir_;
+  TemporaryFolder dir_;
 };
 
 TEST_F(ArchivePrune, EachGoesAtItsAgeAndADryRunChangesNothing) {

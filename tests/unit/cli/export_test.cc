@@ -113,7 +113,7 @@ class Export : public testing::Test {
     return lines;
   }
 
-  store::testing::TempDir dir_;
+  test::TemporaryFolder dir_;
 };
 
 TEST_F(Export, EventsOfOverlappingBlocksComeInTheOrderOfTheirTimes) {

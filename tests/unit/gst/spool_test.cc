@@ -17,6 +17,8 @@
 #include <string>
 #include <thread>
 
+#include "../../support/temporary_folder.h"
+
 namespace margay::gst {
 namespace spool_test {
 
@@ -24,14 +26,7 @@ namespace fs = std::filesystem;
 
 class SpoolTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/dev/shm/margay-spool-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    base_ = name;
-    directory_ = base_ + "/gst";
-    signal(SIGIO, SIG_IGN);
-  }
-  void TearDown() override { fs::remove_all(base_); }
+  void SetUp() override { signal(SIGIO, SIG_IGN); }
   LogSpool spool() {
     auto made = LogSpool::open(directory_);
     if (!made) ADD_FAILURE() << made.error().message;
@@ -43,7 +38,8 @@ class SpoolTest : public testing::Test {
     std::fflush(file);
   }
 
-  std::string base_, directory_;
+  const test::TemporaryFolder base_{"/dev/shm"};
+  const std::string directory_ = base_ / "gst";
   std::string text_;
   std::uint64_t lost_ = 0;
   LogSpool::Taker taker_{[this](std::string_view lines) { text_ += lines; },

@@ -51,7 +51,7 @@ class Writing : public ::testing::Test {
     return out;
   }
 
-  store::testing::TempDir dir_;
+  test::TemporaryFolder dir_;
 };
 
 TEST_F(Writing, CellsStatesLeavesAndTheRun) {

@@ -38,12 +38,8 @@ class Promises final : public Consumer {
 };
 
 TEST(Capture, WhatIsCoveredIsToldOnTheWay) {
-  test::SyntheticCapture what{40'000, 20, 5};
-  std::string bytes;
-  ASSERT_TRUE(what.write([&](std::string_view piece) -> Status {
-    bytes += piece;
-    return {};
-  }));
+  const test::SyntheticCapture what{40'000, 20, 5};
+  const std::string bytes = what.bytes();
   Promises p;
   const auto counts = read_capture_bytes(bytes, "c", {}, p);
   ASSERT_TRUE(counts);
@@ -53,17 +49,27 @@ TEST(Capture, WhatIsCoveredIsToldOnTheWay) {
   EXPECT_EQ(p.covered, counts->end);
 }
 
-TEST(Capture, ASilentStreamHoldsWhatIsCoveredForSoLong) {
+// Two ranks, each with a record.
+File two_that_began() {
   File f;
   f.hello(7, 0)
       .hello(8, 1)
       .batch(7, 0, {record(MARGAY_ENTER, 1, 1)}, 5)
       .batch(8, 0, {record(MARGAY_ENTER, 1, 2)}, 5);
-  // The second is not heard of any more.
-  for (int i = 0; i < 600; ++i)
+  return f;
+}
+// So many batches more of the first, each of a record, every 50 ms.
+void first_goes_on(File& f, int batches) {
+  for (int i = 0; i < batches; ++i)
     f.at(100 + 50 * i)
         .batch(7, static_cast<std::uint64_t>(1 + i),
                {record(i % 2 == 0 ? MARGAY_LEAVE : MARGAY_ENTER, 1, 10 + 50 * i)}, 50 + 50 * i);
+}
+
+TEST(Capture, ASilentStreamHoldsWhatIsCoveredForSoLong) {
+  File f = two_that_began();
+  // The second is not heard of any more.
+  first_goes_on(f, 600);
   Keeper k;
   static_cast<void>(f.read(k));
   ASSERT_EQ(k.told.size(), 4u) << "at the begin, twice on the way, at the end";
@@ -73,16 +79,9 @@ TEST(Capture, ASilentStreamHoldsWhatIsCoveredForSoLong) {
   EXPECT_NEAR(static_cast<double>(ms(k.told[1])), 12'800 - 11'000 - 100, 100);
   EXPECT_NEAR(static_cast<double>(ms(k.told[2])), 25'600 - 11'000 - 100, 100);
   // One that ended holds nothing.
-  File g;
-  g.hello(7, 0)
-      .hello(8, 1)
-      .batch(7, 0, {record(MARGAY_ENTER, 1, 1)}, 5)
-      .batch(8, 0, {record(MARGAY_ENTER, 1, 2)}, 5)
-      .goodbye(8, 6, 1);
-  for (int i = 0; i < 300; ++i)
-    g.at(100 + 50 * i)
-        .batch(7, static_cast<std::uint64_t>(1 + i),
-               {record(i % 2 == 0 ? MARGAY_LEAVE : MARGAY_ENTER, 1, 10 + 50 * i)}, 50 + 50 * i);
+  File g = two_that_began();
+  g.goodbye(8, 6, 1);
+  first_goes_on(g, 300);
   Keeper ended;
   static_cast<void>(g.read(ended));
   ASSERT_EQ(ended.told.size(), 3u);
@@ -93,12 +92,8 @@ TEST(Capture, AnArchiveOfItHasEveryRecord) {
   const std::filesystem::path dir = std::filesystem::path(::testing::TempDir()) / "margay_capture_archive";
   std::filesystem::remove_all(dir);
   std::filesystem::create_directories(dir);
-  test::SyntheticCapture what{40'000, 20, 7};
-  std::string bytes;
-  ASSERT_TRUE(what.write([&](std::string_view piece) -> Status {
-    bytes += piece;
-    return {};
-  }));
+  const test::SyntheticCapture what{40'000, 20, 7};
+  const std::string bytes = what.bytes();
   Input input = Input::of_text("night.capture", bytes, 70'000);
   const auto format = choose_format("auto", input);
   ASSERT_TRUE(format) << format.error().message;

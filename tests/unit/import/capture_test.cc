@@ -201,12 +201,8 @@ TEST(Capture, RecordsOfMoreStreamsThanASourceMayHaveAreCounted) {
 }
 
 TEST(Capture, PartsAreTheWhole) {
-  test::SyntheticCapture what{20'000, 20, 3};
-  std::string bytes;
-  ASSERT_TRUE(what.write([&](std::string_view piece) -> Status {
-    bytes += piece;
-    return {};
-  }));
+  const test::SyntheticCapture what{20'000, 20, 3};
+  const std::string bytes = what.bytes();
   Keeper whole;
   const auto counts = read_capture_bytes(bytes, "c", {}, whole);
   ASSERT_TRUE(counts) << counts.error().message;

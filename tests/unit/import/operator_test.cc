@@ -1,17 +1,15 @@
 // An archive with another operator than duration holds what the re-slicer makes of the same trace.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <random>
 
 #include "margay/import/archive_writer.h"
 #include "margay/trace/archive_trace.h"
 #include "margay/trace/resampler.h"
+#include "support/temporary_folder.h"
 
 namespace margay::trace {
 namespace operator_test {
@@ -21,21 +19,6 @@ using Measure = slicer::Operator::Measure;
 constexpr std::uint64_t kSeed = 20261121;
 constexpr DurationNs kSlice(1000);
 constexpr std::uint16_t kMark = 3, kVariable = 4, kLink = 5;
-
-class Place {
- public:
-  Place() {
-    std::string name = "/tmp/margay-operator-XXXXXX";
-    if (mkdtemp(name.data())) path = name;
-  }
-  ~Place() {
-    std::error_code ec;
-    std::filesystem::remove_all(path, ec);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  std::string path;
-};
 
 EventRecord record(std::uint8_t kind, std::uint16_t name, std::int64_t t, std::uint64_t bytes = 0) {
   return {t, bytes, kind == MARGAY_ENTER ? 1 : MARGAY_NO_PEER, MARGAY_NO_TAG, 0, name, kind, 0};
@@ -76,7 +59,7 @@ TEST(ArchiveOperator, CellsAreThoseOfTheReslicer) {
     const slicer::Operator op{measure, measure == Measure::kMean ? "heat" : ""};
     SCOPED_TRACE(op.text() + ", seed " + std::to_string(kSeed));
     const std::mt19937_64 random(kSeed);
-    const Place place;
+    const test::TemporaryFolder place;
     ArchiveWriter::Options options;
     options.run.run = "r";
     options.run.levels = {kSlice, kSlice * 10};
@@ -123,7 +106,7 @@ TEST(ArchiveOperator, CellsAreThoseOfTheReslicer) {
 }
 
 TEST(ArchiveOperator, ANegativeValueIsRefused) {
-  const Place place;
+  const test::TemporaryFolder place;
   ArchiveWriter::Options options;
   options.run.run = "r";
   options.run.levels = {kSlice};

@@ -174,24 +174,27 @@ TEST(ModelCsv, AHeaderIsWordsWhereNumbersBelong) {
 
 TEST(ModelCsv, MistakesOfTheRows) {
   const std::string head = "resource,slice,state,value\n/a/b,0,s,1\n";
-  expect_error(head + "/a/c,0,s\n", "m:3: 3 fields, expected 4");
-  expect_error(head + "/a/c,0,s,1,2\n", "m:3: 5 fields, expected 4");
-  expect_error(head + ",0,s,1\n", "m:3: no resource");
-  expect_error(head + "/a/c,0,,1\n", "m:3: no state");
-  expect_error(head + "/a/c,0.5,s,1\n", "m:3: the slice, '0.5'");
-  expect_error(head + "/a/c,9223372036854775807,s,1\n", "m:3: the slice");
-  expect_error(head + "/a/c,0,s,-1\n", "m:3: the value, '-1', is negative");
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"/a/c,0,s\n", "m:3: 3 fields, expected 4"},
+      {"/a/c,0,s,1,2\n", "m:3: 5 fields, expected 4"},
+      {",0,s,1\n", "m:3: no resource"},
+      {"/a/c,0,,1\n", "m:3: no state"},
+      {"/a/c,0.5,s,1\n", "m:3: the slice, '0.5'"},
+      {"/a/c,9223372036854775807,s,1\n", "m:3: the slice"},
+      {"/a/c,0,s,-1\n", "m:3: the value, '-1', is negative"},
+      {"/a/c,1000000,s,1\n", "m:3: slice 1000000 makes it 1000001 slices from 0 to 1000000"},
+      {"/a/c,-1000000,s,1\n", "m:3: slice -1000000 "},
+      {"/a,0,s,1\n", "m:3: '/a' is a resource here, but '/a/b' lies below it (line 2)"},
+      {"/a/b/c,0,s,1\n", "m:3: '/a/b/c' lies below a resource of line 2, '/a/b'"},
+      {"\"/a,0,s,1\n", "m:3: a quoted field is not closed"},
+      {"\"/a\"c,0,s,1\n", "m:3: something follows a quoted field"},
+      {"/a\"c,0,s,1\n", "m:3: a quote inside a field"},
+      {"\"two\nlines\",0,s,1\n/a/d,0,s\n", "m:5: 3 fields"},
+  };
+  for (const auto& [rows, error] : mistakes) expect_error(head + rows, error);
   expect_error(head + "/a/c,0,s,inf\n", "m:3: ", "is not finite");
-  expect_error(head + "/a/c,1000000,s,1\n", "m:3: slice 1000000 makes it 1000001 slices from 0 to 1000000");
-  expect_error(head + "/a/c,-1000000,s,1\n", "m:3: slice -1000000 ");
   expect_error(head + "/a/c,0,s,1\n/a/b,0,s,0\n", "m:4: '/a/b', slice 0", "line 2");
   expect_error(head + "a/b/,0,s,0\n", "m:3: '/a/b', slice 0", "line 2");  // spelt otherwise
-  expect_error(head + "/a,0,s,1\n", "m:3: '/a' is a resource here, but '/a/b' lies below it (line 2)");
-  expect_error(head + "/a/b/c,0,s,1\n", "m:3: '/a/b/c' lies below a resource of line 2, '/a/b'");
-  expect_error(head + "\"/a,0,s,1\n", "m:3: a quoted field is not closed");
-  expect_error(head + "\"/a\"c,0,s,1\n", "m:3: something follows a quoted field");
-  expect_error(head + "/a\"c,0,s,1\n", "m:3: a quote inside a field");
-  expect_error(head + "\"two\nlines\",0,s,1\n/a/d,0,s\n", "m:5: 3 fields");
   expect_error(head + std::string(5000, 'a') + ",0,s,1\n", "m:3: a field of 5000 bytes");
   std::string deep;
   for (int i = 0; i < 65; ++i) deep += "/d";

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "../store/store_support.h"
+#include "../../support/temporary_folder.h"
 #include "margay/query/view_maker.h"
 #include "margay/query/zoom.h"
 #include "margay/store/archive.h"
@@ -19,7 +19,7 @@ namespace margay::daemon {
 class ViewOfArchive : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    dir_ = new store::testing::TempDir;
+    dir_ = new test::TemporaryFolder;
     ASSERT_TRUE(what_.write(path()));
     auto archive = store::Archive::open(path(), store::Mode::kReadOnly);
     ASSERT_TRUE(archive) << archive.error().message;
@@ -153,7 +153,7 @@ class ViewOfArchive : public testing::Test {
 
   static inline const SystemClock clock_{};
   static inline const test::SyntheticArchive what_{};
-  static inline store::testing::TempDir* dir_ = nullptr;
+  static inline test::TemporaryFolder* dir_ = nullptr;
   static inline store::Archive* archive_ = nullptr;
 };
 

@@ -2,7 +2,7 @@
 // read with the names and bases that the import kept.
 #include <gtest/gtest.h>
 
-#include "../store/store_support.h"
+#include "../../support/temporary_folder.h"
 #include "margay/import/archive_writer.h"
 #include "margay/import/format.h"
 #include "margay/query/zoom.h"
@@ -12,7 +12,7 @@
 namespace margay::daemon {
 namespace zoom_imported_test {
 
-using store::testing::TempDir;
+using test::TemporaryFolder;
 
 // A machine m with states S, a variable Heat, events Signal; and n, which has the variable alone.
 std::string trace_text() {
@@ -59,7 +59,7 @@ class ZoomPaje : public testing::Test {
     ADD_FAILURE() << "no state " << state;
     return 0;
   }
-  TempDir dir_;
+  TemporaryFolder dir_;
 };
 
 TEST_F(ZoomPaje, VariablesHaveTheirNames) {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "../store/store_support.h"
+#include "../../support/temporary_folder.h"
 #include "margay/partition/batch.h"
 #include "margay/slicer/reslicer.h"
 #include "margay/store/archive.h"
@@ -20,7 +20,7 @@
 namespace margay::daemon {
 namespace zoom_test {
 
-using store::testing::TempDir;
+using test::TemporaryFolder;
 using testing::HasSubstr;
 
 constexpr DurationNs kSlice = milliseconds(100);
@@ -28,7 +28,7 @@ constexpr DurationNs kSlice = milliseconds(100);
 class Zoom : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    dir_ = new TempDir;
+    dir_ = new TemporaryFolder;
     const auto ok = what_.write(
         path(), [](LeafIndex leaf, const EventRecord& r) { (*records_)[leaf.value].push_back(r); });
     ASSERT_TRUE(ok) << ok.error().message;
@@ -47,6 +47,13 @@ class Zoom : public testing::Test {
     auto z = zoom(r);
     EXPECT_TRUE(z) << z.error().message;
     return z ? std::move(*z) : Zoomed{};
+  }
+  static Zoomed zoomed_at(const std::string& from, const std::string& to, std::uint32_t slices) {
+    ZoomRequest r = request();
+    r.from = from;
+    r.to = to;
+    r.slices = slices;
+    return zoomed(r);
   }
   static std::string error_of(const ZoomRequest& r) {
     const auto z = zoom(r);
@@ -93,19 +100,15 @@ class Zoom : public testing::Test {
   }
 
   static inline const test::SyntheticArchive what_{};
-  static inline TempDir* dir_ = nullptr;
+  static inline TemporaryFolder* dir_ = nullptr;
   static inline auto* records_ = new std::map<std::uint32_t, std::vector<EventRecord>>;
 };
 
 TEST_F(Zoom, BoundariesOnSlicesReadCellsOnly) {
-  ZoomRequest r = request();
   for (const auto& [from, to, slices] : {std::tuple("0", "30", 10u), std::tuple("1.1", "28.1", 27u),
                                          std::tuple("0.3s", "21300ms", 7u), std::tuple("5", "5.1", 1u)}) {
     SCOPED_TRACE(from);
-    r.from = from;
-    r.to = to;
-    r.slices = slices;
-    const Zoomed z = zoomed(r);
+    const Zoomed z = zoomed_at(from, to, slices);
     EXPECT_EQ(z.events, 0u);
     EXPECT_TRUE(z.notes.empty());
     EXPECT_EQ(z.model.slices, slices);
@@ -114,17 +117,13 @@ TEST_F(Zoom, BoundariesOnSlicesReadCellsOnly) {
 }
 
 TEST_F(Zoom, OtherBoundariesReadEventsAndNoMoreThanNeeded) {
-  ZoomRequest r = request();
   std::uint64_t all = 0;
   for (const auto& [leaf, records] : *records_) all += records.size();
   for (const auto& [from, to, slices] :
        {std::tuple("0", "30", 7u), std::tuple("1.13", "28.1", 30u), std::tuple("20.05", "20.1", 1u),
         std::tuple("13.000000001", "14", 13u)}) {
     SCOPED_TRACE(from);
-    r.from = from;
-    r.to = to;
-    r.slices = slices;
-    const Zoomed z = zoomed(r);
+    const Zoomed z = zoomed_at(from, to, slices);
     EXPECT_GT(z.events, 0u);
     if (slices == 13) {
       EXPECT_LT(z.events, all / 5);
@@ -158,7 +157,7 @@ TEST_F(Zoom, CountsAreThoseOfTheEvents) {
 }
 
 TEST_F(Zoom, WithoutEventsCellsAreSpreadAndItIsSaid) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   test::SyntheticArchive what;
   what.events = false;
   ASSERT_TRUE(what.write(dir / "a"));
@@ -293,16 +292,21 @@ TEST_F(Zoom, TheCommandTellsOperatorsApart) {
   EXPECT_THAT(said(r), HasSubstr("has its slices already"));
 }
 
-// An archive as of an imported trace: trace time, punctual events, a variable.
-TEST(ZoomImported, VariablesAndMarksAreMeasured) {
-  const TempDir dir;
-  const TimeNs begin(1'000'000'000);
+// With slices of one level, from then on.
+Result<std::unique_ptr<store::Archive>> new_archive(const std::string& path, TimeNs begin) {
   store::RunMeta run;
-  run.run = "imported";
+  run.run = "r";
   run.host = "nowhere";
   run.begin = begin;
   run.levels = {kSlice};
-  auto archive = store::Archive::create(dir / "a", run);
+  return store::Archive::create(path, run);
+}
+
+// An archive as of an imported trace: trace time, punctual events, a variable.
+TEST(ZoomImported, VariablesAndMarksAreMeasured) {
+  const TemporaryFolder dir;
+  const TimeNs begin(1'000'000'000);
+  auto archive = new_archive(dir / "a", begin);
   ASSERT_TRUE(archive) << archive.error().message;
   const auto record = [&](std::uint8_t kind, std::uint16_t name, std::int64_t ms, double value = 0) {
     return EventRecord{begin.value + ms * 1'000'000,
@@ -359,14 +363,9 @@ TEST(ZoomImported, VariablesAndMarksAreMeasured) {
 
 // Two programs that fed one leaf, and number their states differently.
 TEST(ZoomArchive, EventsBearTheNamesOfTheProgramThatSentThem) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const TimeNs begin(1'000'000'000);
-  store::RunMeta run;
-  run.run = "two";
-  run.host = "nowhere";
-  run.begin = begin;
-  run.levels = {kSlice};
-  auto archive = store::Archive::create(dir / "a", run);
+  auto archive = new_archive(dir / "a", begin);
   ASSERT_TRUE(archive) << archive.error().message;
   store::Cut cut;
   cut.sequence = 1;
@@ -416,14 +415,9 @@ TEST(ZoomArchive, EventsBearTheNamesOfTheProgramThatSentThem) {
 // A rank that is inside of some call at the end of every slice: nothing was given up, so its events from the
 // first on say all.
 TEST(ZoomArchive, OfWholeArchivesEveryRangeIsExact) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const TimeNs begin(1'000'000'000);
-  store::RunMeta run;
-  run.run = "nested";
-  run.host = "nowhere";
-  run.begin = begin - milliseconds(500);  // nobody is there yet
-  run.levels = {kSlice};
-  auto archive = store::Archive::create(dir / "a", run);
+  auto archive = new_archive(dir / "a", begin - milliseconds(500));  // nobody is there yet
   ASSERT_TRUE(archive) << archive.error().message;
   const StateId outer(3), inner(4);
   store::Cut cut;
@@ -480,15 +474,9 @@ TEST(ZoomArchive, OfWholeArchivesEveryRangeIsExact) {
 
 // Case C of the spatiotemporal paper, small: the partition at 30 slices shows what was planted.
 TEST(ZoomCapture, CaseCIsFound) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const test::SyntheticCapture what{400'000, 70, 7};
-  {
-    std::ofstream file(dir / "c", std::ios::binary);
-    ASSERT_TRUE(what.write([&](std::string_view piece) -> Status {
-      file << piece;
-      return {};
-    }));
-  }
+  std::ofstream(dir / "c", std::ios::binary) << what.bytes();
   ASSERT_EQ(zoom_input(dir / "c"), ZoomInput::kCapture);
   ZoomRequest r;
   r.input = dir / "c";

@@ -21,8 +21,8 @@ extern char** environ;
 namespace margay::store {
 namespace crash_test {
 
+using test::TemporaryFolder;
 using testing::example_run;
-using testing::TempDir;
 
 constexpr std::uint64_t kSeed = 20240613;
 
@@ -93,6 +93,12 @@ class Child {
   int in_ = -1;
 };
 
+// The path of a new archive.
+std::string created(const TemporaryFolder& dir) {
+  EXPECT_TRUE(Archive::create(dir / "a", example_run()));
+  return dir / "a";
+}
+
 // The archive holds the cut `n` = its sequence, in every value.
 void expect_one_whole_cut(const std::string& path, std::uint64_t* sequence, Mode mode = Mode::kReadOnly) {
   const auto archive = Archive::open(path, mode);
@@ -101,13 +107,7 @@ void expect_one_whole_cut(const std::string& path, std::uint64_t* sequence, Mode
   ASSERT_TRUE(r) << r.error().message;
   *sequence = r->sequence;
   const Cut expected = testing::numbered_cut(r->sequence);
-  EXPECT_EQ(r->wall, expected.wall);
-  EXPECT_EQ(r->leaf_states, expected.leaf_states);
-  EXPECT_EQ(r->streams, expected.streams);
-  EXPECT_EQ(r->closed, expected.closed);
-  EXPECT_EQ(r->alerts, expected.alerts);
-  EXPECT_EQ(r->phases, expected.phases);
-  EXPECT_EQ(r->state, expected.state);
+  testing::expect_kept(*r, expected);
   for (std::uint8_t level = 0; level < 3; ++level) {
     const auto columns = (*archive)->read_columns(LevelIndex(level), SliceIndex(-9), SliceIndex(9));
     ASSERT_TRUE(columns) << columns.error().message;
@@ -117,9 +117,8 @@ void expect_one_whole_cut(const std::string& path, std::uint64_t* sequence, Mode
 }
 
 TEST(ArchiveCrash, KilledAtAnyMomentItHoldsExactlyOneWholeCutAndNothingAcknowledgedIsLost) {
-  const TempDir dir;
-  const std::string path = dir / "a";
-  ASSERT_TRUE(Archive::create(path, example_run()));
+  const TemporaryFolder dir;
+  const std::string path = created(dir);
   std::mt19937_64 random(kSeed);
   std::uint64_t acknowledged = 0;
   for (int kill = 0; kill < 10; ++kill) {
@@ -158,7 +157,7 @@ std::uint64_t cut_at(const char* how, const std::string& disk, const std::string
 // power, one after the other. Returns how many acknowledged cuts were missing.
 std::uint64_t power_cuts(const char* how, int rounds, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  const TempDir dir;
+  const TemporaryFolder dir;
   std::string disk = dir / "disk";
   std::filesystem::create_directory(disk);
   std::uint64_t last = 0, missing = 0;
@@ -195,7 +194,7 @@ std::uint64_t power_cuts(const char* how, int rounds, std::uint64_t seed) {
 
 // Of a kill all is left that was written, of a loss of power what was confirmed.
 TEST(ArchivePower, ACreationThatIsCutShortAtAnyCallIsFinishedByTheNext) {
-  const TempDir dir("/dev/shm");
+  const TemporaryFolder dir("/dev/shm");
   std::uint64_t acknowledged = 0;
   std::uint64_t cut = 1;
   for (; acknowledged == 0 && !HasFailure(); ++cut) {
@@ -242,9 +241,8 @@ TEST(ArchivePower, WithoutSyncTheLastCutsGoWholeAndTheOthersStay) {
 }
 
 TEST(ArchiveCrash, FullDiskIsReportedAndAllCutsComeInOnceThereIsRoom) {
-  const TempDir dir;
-  const std::string path = dir / "a";
-  ASSERT_TRUE(Archive::create(path, example_run()));
+  const TemporaryFolder dir;
+  const std::string path = created(dir);
   Child child("full", path);
   const int status = child.wait();
   ASSERT_TRUE(WIFEXITED(status));
@@ -255,9 +253,8 @@ TEST(ArchiveCrash, FullDiskIsReportedAndAllCutsComeInOnceThereIsRoom) {
 }
 
 TEST(ArchiveErrors, LockedByAnotherProcessTellsItsPid) {
-  const TempDir dir;
-  const std::string path = dir / "a";
-  ASSERT_TRUE(Archive::create(path, example_run()));
+  const TemporaryFolder dir;
+  const std::string path = created(dir);
   Child child("hold", path);
   ASSERT_TRUE(child.hear(1));
   for (const Mode mode : {Mode::kWrite, Mode::kReadOnly}) {
@@ -272,9 +269,8 @@ TEST(ArchiveErrors, LockedByAnotherProcessTellsItsPid) {
 }
 
 TEST(ArchiveBeside, EachReaderSeesOneWholeCutOfAWriterAtFullSpeed) {
-  const TempDir dir;
-  const std::string path = dir / "a";
-  ASSERT_TRUE(Archive::create(path, example_run()));
+  const TemporaryFolder dir;
+  const std::string path = created(dir);
   Child child("commit", path);
   ASSERT_TRUE(child.hear(1));
   std::uint64_t last = 0, committed = 1;

@@ -15,10 +15,10 @@ namespace margay::store {
 namespace joined_test {
 
 using model::SliceColumn;
+using test::TemporaryFolder;
 using testing::example_run;
 using testing::random_column;
 using testing::some_takers;
-using testing::TempDir;
 
 constexpr std::uint64_t kSeed = 20261121;
 constexpr DurationNs kSlice = milliseconds(100);
@@ -221,7 +221,7 @@ class JoinedArchive : public ::testing::Test {
     }
   }
 
-  TempDir dir_;
+  TemporaryFolder dir_;
   std::mt19937_64 random_{kSeed + 2};
   std::unique_ptr<Archive> archive_;
   std::vector<SliceColumn> columns_;
@@ -303,7 +303,7 @@ TEST_F(JoinedArchive, Retention_GoesThroughTheMiddleOfAJoin) {
 TEST(SliceCompactor, JoinsWhatCannotChange_AndAtTheEndTheRest) {
   RecordProperty("seed", std::to_string(kSeed + 3));
   std::mt19937_64 random(kSeed + 3);
-  const TempDir dir;
+  const TemporaryFolder dir;
   RunMeta run = example_run();
   run.levels = {kSlice, seconds(1)};
   auto archive = Archive::create(dir / "a", run);

@@ -12,18 +12,12 @@
 namespace margay::store {
 namespace journal_test {
 
-using testing::TempDir;
+using test::TemporaryFolder;
+using testing::expect_ok;
+using testing::must;
 using Kind = JournalEntry::Kind;
 
 constexpr std::uint64_t kSeed = 20261121;
-
-std::unique_ptr<Archive> must(Result<std::unique_ptr<Archive>> r) {
-  EXPECT_TRUE(r) << r.error().message;
-  return r ? std::move(*r) : nullptr;
-}
-void expect_ok(const Status& s) {
-  EXPECT_TRUE(s) << s.error().message;
-}
 
 JournalEntry shown(Kind kind, std::uint64_t sequence, std::int64_t slice, std::int64_t newest) {
   JournalEntry e;
@@ -73,7 +67,7 @@ std::vector<JournalEntry> read(const Archive& archive, std::int64_t from = -1000
 }
 
 TEST(Journal, EntriesComeBackInOrderAndNoPartOfOneDecodes) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::vector<JournalEntry> entries = some_entries();
   {
     const auto archive = must(Archive::create(dir / "a", testing::example_run()));
@@ -97,7 +91,7 @@ TEST(Journal, EntriesComeBackInOrderAndNoPartOfOneDecodes) {
 }
 
 TEST(Journal, SliceComesBackAsItWasShownHoweverOftenItChanged) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   std::mt19937_64 random(kSeed);
   const auto archive = must(Archive::create(dir / "a", testing::example_run()));
   // More than one chunk, and fewer leaves later than before.
@@ -138,7 +132,7 @@ TEST(Journal, SliceComesBackAsItWasShownHoweverOftenItChanged) {
 }
 
 TEST(Journal, GoesWithTheSlicesThatItTellsOf) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const auto archive = must(Archive::create(dir / "a", testing::example_run()));
   Cut cut;
   cut.sequence = 1;
@@ -162,7 +156,7 @@ TEST(Journal, HostileEntryIsRefusedBeforeMemoryIsTaken) {
 
 // An archive of format 1 has no such family.
 TEST(Journal, OlderFormatIsReadAndGetsAJournalWhenItIsWritten) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir / "a";
   std::mt19937_64 random(kSeed);
   const auto column = testing::random_column(random, LevelIndex(0), SliceIndex(7), 3, 5, milliseconds(100));

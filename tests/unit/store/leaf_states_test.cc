@@ -10,8 +10,8 @@
 namespace margay::store {
 namespace leaf_states_test {
 
+using test::TemporaryFolder;
 using testing::example_run;
-using testing::TempDir;
 
 constexpr std::uint64_t kSeed = 31;
 
@@ -77,7 +77,7 @@ TEST(LeafStates, Packed_ReadsTheVersionBefore) {
 TEST(LeafStates, OutOfOrder_AreKeptAllTheSame) {
   RecordProperty("seed", std::to_string(kSeed + 2));
   std::mt19937_64 random(kSeed + 2);
-  const TempDir dir;
+  const TemporaryFolder dir;
   constexpr std::uint32_t kLeaves = 20'000;  // enough for two threads
   auto archive = Archive::create(dir / "a", example_run());
   ASSERT_TRUE(archive);
@@ -111,7 +111,7 @@ TEST(LeafStates, OutOfOrder_AreKeptAllTheSame) {
 TEST(LeafStates, AllOfThem_SomeOfThem_AllAgain) {
   RecordProperty("seed", std::to_string(kSeed + 1));
   std::mt19937_64 random(kSeed + 1);
-  const TempDir dir;
+  const TemporaryFolder dir;
   constexpr std::uint32_t kLeaves = 2100;
   auto archive = Archive::create(dir / "a", example_run());
   ASSERT_TRUE(archive);

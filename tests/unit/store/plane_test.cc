@@ -12,17 +12,11 @@ namespace margay::store {
 namespace plane_test {
 
 using model::Plane;
-using testing::TempDir;
+using test::TemporaryFolder;
+using testing::expect_ok;
+using testing::must;
 
 constexpr std::uint64_t kSeed = 20261121;
-
-std::unique_ptr<Archive> must(Result<std::unique_ptr<Archive>> r) {
-  EXPECT_TRUE(r) << r.error().message;
-  return r ? std::move(*r) : nullptr;
-}
-void expect_ok(const Status& s) {
-  EXPECT_TRUE(s) << s.error().message;
-}
 
 std::shared_ptr<model::SliceColumn> measured_column(std::mt19937_64& random, Plane plane, std::int64_t index,
                                                     std::uint32_t leaves, std::uint32_t states = 7,
@@ -47,7 +41,7 @@ TEST(MeasuredPlane, ComesBackWithItsSliceAndGoesWithIt) {
   for (const Plane plane : {Plane::kCounts, Plane::kMean}) {
     SCOPED_TRACE("seed " + std::to_string(kSeed));
     std::mt19937_64 random(kSeed);
-    const TempDir dir;
+    const TemporaryFolder dir;
     std::vector<std::shared_ptr<model::SliceColumn>> columns;
     for (std::int64_t i = -2; i < 6; ++i)
       columns.push_back(measured_column(random, plane, i, i == 3 ? 2100 : static_cast<std::uint32_t>(i + 2)));
@@ -84,7 +78,7 @@ TEST(MeasuredPlane, ComesBackWithItsSliceAndGoesWithIt) {
 
 TEST(MeasuredPlane, ASliceThatChangesIsKeptAsItWasShown) {
   std::mt19937_64 random(kSeed);
-  const TempDir dir;
+  const TemporaryFolder dir;
   const auto archive = must(Archive::create(dir / "a", testing::example_run()));
   const auto first = measured_column(random, Plane::kCounts, 1, 1500);
   const auto other = measured_column(random, Plane::kCounts, 2, 1500);
@@ -154,7 +148,7 @@ TEST(MeasuredPlane, BrokenBytesAreRefusedOrWellFormed) {
 }
 
 TEST(MeasuredPlane, WhereALeafStandsComesBack) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   MeasureState state{LeafIndex(1), {{77, true}, {0, false}}, true, TimeNs(-5), 0.1, 1e200};
   {
     const auto archive = must(Archive::create(dir / "a", testing::example_run()));

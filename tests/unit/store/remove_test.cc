@@ -12,8 +12,8 @@ namespace margay::store {
 namespace remove_test {
 
 namespace fs = std::filesystem;
+using test::TemporaryFolder;
 using testing::example_run;
-using testing::TempDir;
 
 class Remove : public ::testing::Test {
  protected:
@@ -38,7 +38,7 @@ class Remove : public ::testing::Test {
   }
   static void write(const std::string& path) { std::ofstream(path) << "mine\n"; }
 
-  TempDir dir_;
+  TemporaryFolder dir_;
 };
 
 TEST_F(Remove, AnArchiveGoesWithItsDirectoryAndNothingBesideIt) {
@@ -131,7 +131,7 @@ TEST_F(Remove, ANewerFormatGoesAsWell) {
 }
 
 TEST(Compact, TakesTheRoomOfWhatWasReplacedAndKeepsTheRest) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   auto archive = Archive::create(dir / "a", example_run());
   ASSERT_TRUE(archive);
   std::mt19937_64 random(5);

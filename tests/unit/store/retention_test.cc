@@ -13,8 +13,9 @@
 namespace margay::store {
 namespace retention_test {
 
+using test::TemporaryFolder;
 using testing::example_run;
-using testing::TempDir;
+using testing::must;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
@@ -158,6 +159,12 @@ class Filling {
   std::mt19937_64 random_{7};
 };
 
+ArchiveOptions within(std::uint64_t budget) {
+  ArchiveOptions o;
+  o.disk_budget = budget;
+  return o;
+}
+
 RetentionOptions options(std::uint64_t budget) {
   RetentionOptions o;
   o.rules = {budget, 0};
@@ -168,14 +175,11 @@ RetentionOptions options(std::uint64_t budget) {
 }
 
 TEST(RetentionManager, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   constexpr std::uint64_t kBudget = 32 * kMiB;
-  ArchiveOptions archive_options;
-  archive_options.disk_budget = kBudget;
-  auto archive = Archive::create(dir / "a", example_run(), archive_options);
-  ASSERT_TRUE(archive) << archive.error().message;
-  Filling filling(**archive, 256 << 10);
-  RetentionManager retention(**archive, options(kBudget), filling.clock);
+  const auto archive = must(Archive::create(dir / "a", example_run(), within(kBudget)));
+  Filling filling(*archive, 256 << 10);
+  RetentionManager retention(*archive, options(kBudget), filling.clock);
   std::uint64_t most = 0;
   for (int i = 0; i < 300; ++i) {  // 75 MiB of raw events
     ASSERT_TRUE(filling.commit(retention));
@@ -190,20 +194,19 @@ TEST(RetentionManager, TheArchiveStaysWithinItsBudgetAndKeepsTheNewest) {
   ASSERT_TRUE(r.raw_kept);
   EXPECT_GT(*r.raw_kept, seconds(3));
   EXPECT_LT(*r.raw_kept, seconds(20));
-  EXPECT_EQ((*archive)->alerts()->size(), 1u);
-  EXPECT_EQ((*archive)->phases()->size(), 1u);
-  const auto range = (*archive)->column_range(LevelIndex(0));
+  EXPECT_EQ(archive->alerts()->size(), 1u);
+  EXPECT_EQ(archive->phases()->size(), 1u);
+  const auto range = archive->column_range(LevelIndex(0));
   EXPECT_EQ((*range)->second.value - (*range)->first.value, 299) << "every slice is there";
 }
 
 TEST(RetentionManager, WhatIsTooOldGoesEachShelfAtItsAge) {
-  const TempDir dir;
-  auto archive = Archive::create(dir / "a", example_run());
-  ASSERT_TRUE(archive);
-  Filling filling(**archive, 1 << 10);
+  const TemporaryFolder dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  Filling filling(*archive, 1 << 10);
   RetentionOptions o = options(0);  // no bound but age
   o.ages = {seconds(20), seconds(40), {seconds(60), std::nullopt}};
-  RetentionManager retention(**archive, o, filling.clock);
+  RetentionManager retention(*archive, o, filling.clock);
   for (int i = 0; i < 1200; ++i) {  // two minutes
     ASSERT_TRUE(filling.commit(retention));
     const RetentionReport r = retention.report();
@@ -220,38 +223,35 @@ TEST(RetentionManager, WhatIsTooOldGoesEachShelfAtItsAge) {
   EXPECT_GT(r.slices_dropped, 450u);
   EXPECT_GE(r.times, 8u);
   EXPECT_LE(r.times, 30u) << "not for every slice";
-  EXPECT_EQ((*archive)->alerts()->size(), 1u);
-  EXPECT_EQ((*archive)->phases()->size(), 1u);
-  const auto coarse = (*archive)->column_range(LevelIndex(1));
+  EXPECT_EQ(archive->alerts()->size(), 1u);
+  EXPECT_EQ(archive->phases()->size(), 1u);
+  const auto coarse = archive->column_range(LevelIndex(1));
   EXPECT_EQ((*coarse)->second.value - (*coarse)->first.value, 119) << "no age, no bound";
-  const TimeNs newest = slice_end((*archive)->column_range(LevelIndex(0))->value().second, milliseconds(100));
-  const TimeNs report = (*archive)->oldest(Shelf::kReports, {})->value();
+  const TimeNs newest = slice_end(archive->column_range(LevelIndex(0))->value().second, milliseconds(100));
+  const TimeNs report = archive->oldest(Shelf::kReports, {})->value();
   EXPECT_GE(newest - report, seconds(40));
   EXPECT_LE(newest - report, seconds(52));
 
   // The clock goes on, the trace does not: nothing goes.
-  const auto before = (*archive)->oldest(Shelf::kRaw, {})->value();
+  const auto before = archive->oldest(Shelf::kRaw, {})->value();
   Cut nothing;
   for (int i = 0; i < 10; ++i) {
     filling.clock.mono = filling.clock.mono + seconds(1000);
     retention.after_commit(nothing);
   }
-  EXPECT_EQ((*archive)->oldest(Shelf::kRaw, {})->value(), before);
+  EXPECT_EQ(archive->oldest(Shelf::kRaw, {})->value(), before);
   EXPECT_EQ(retention.report().times, r.times);
 }
 
 TEST(RetentionManager, NoAgeReachesBelowTheFloorOrHoldsUpTheBudget) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   constexpr std::uint64_t kBudget = 32 * kMiB;
-  ArchiveOptions archive_options;
-  archive_options.disk_budget = kBudget;
-  auto archive = Archive::create(dir / "a", example_run(), archive_options);
-  ASSERT_TRUE(archive);
-  Filling filling(**archive, 256 << 10);
+  const auto archive = must(Archive::create(dir / "a", example_run(), within(kBudget)));
+  Filling filling(*archive, 256 << 10);
   RetentionOptions o = options(kBudget);
   o.floor_slices = {200, 20, 20};
   o.ages = {seconds(1000), {}, {seconds(1), seconds(1), seconds(1)}};
-  RetentionManager retention(**archive, o, filling.clock);
+  RetentionManager retention(*archive, o, filling.clock);
   for (int i = 0; i < 400; ++i) ASSERT_TRUE(filling.commit(retention));
   const RetentionReport r = retention.report();
   EXPECT_LE(r.use.archive, kBudget);
@@ -264,14 +264,13 @@ TEST(RetentionManager, NoAgeReachesBelowTheFloorOrHoldsUpTheBudget) {
 }
 
 TEST(RetentionManager, MuchAtOnceIsLookedAtAtOnce) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   constexpr std::uint64_t kBudget = 64 * kMiB;
-  auto archive = Archive::create(dir / "a", example_run());
-  ASSERT_TRUE(archive);
-  Filling filling(**archive, 3 << 20);
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  Filling filling(*archive, 3 << 20);
   RetentionOptions o = options(kBudget);
   o.period = seconds(1'000'000);
-  RetentionManager retention(**archive, o, filling.clock);
+  RetentionManager retention(*archive, o, filling.clock);
   ASSERT_TRUE(filling.commit(retention));
   const std::uint64_t first = retention.report().use.archive;
   // Files take their room in large pieces, so several of them.
@@ -280,77 +279,71 @@ TEST(RetentionManager, MuchAtOnceIsLookedAtAtOnce) {
 }
 
 TEST(RetentionManager, AtTheFloorItSaysThatItIsFullAndTheSlicesStay) {
-  const TempDir dir;
-  auto archive = Archive::create(dir / "a", example_run());
-  ASSERT_TRUE(archive);
-  Filling filling(**archive, 1 << 10);
-  RetentionManager retention(**archive, options(64 << 10), filling.clock);  // no archive is so small
+  const TemporaryFolder dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  Filling filling(*archive, 1 << 10);
+  RetentionManager retention(*archive, options(64 << 10), filling.clock);  // no archive is so small
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(filling.commit(retention));
   EXPECT_TRUE(retention.full());
   EXPECT_TRUE(retention.report().full);
-  const auto fine = (*archive)->column_range(LevelIndex(0));
+  const auto fine = archive->column_range(LevelIndex(0));
   ASSERT_TRUE(fine && *fine);
   EXPECT_GE((*fine)->second.value - (*fine)->first.value, 49) << "the floor";
-  EXPECT_EQ((*archive)->read_columns(LevelIndex(0), (*fine)->first, (*fine)->second)->size(),
+  EXPECT_EQ(archive->read_columns(LevelIndex(0), (*fine)->first, (*fine)->second)->size(),
             static_cast<std::size_t>((*fine)->second.value - (*fine)->first.value + 1));
-  const auto coarse = (*archive)->column_range(LevelIndex(1));
+  const auto coarse = archive->column_range(LevelIndex(1));
   ASSERT_TRUE(coarse && *coarse);
   EXPECT_GE((*coarse)->second.value - (*coarse)->first.value, 18);
-  EXPECT_EQ((*archive)->phases()->size(), 1u);
+  EXPECT_EQ(archive->phases()->size(), 1u);
 }
 
 TEST(RetentionManager, SlicesGoWhenRawEventsAndReportsAreNotEnoughTheFinestFirst) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   constexpr std::uint64_t kBudget = 6 * kMiB;
-  ArchiveOptions archive_options;
-  archive_options.disk_budget = kBudget;
-  auto archive = Archive::create(dir / "a", example_run(), archive_options);
-  ASSERT_TRUE(archive);
-  Filling filling(**archive, 0);
-  RetentionManager retention(**archive, options(kBudget), filling.clock);
+  const auto archive = must(Archive::create(dir / "a", example_run(), within(kBudget)));
+  Filling filling(*archive, 0);
+  RetentionManager retention(*archive, options(kBudget), filling.clock);
   for (int i = 0; i < 500; ++i) ASSERT_TRUE(filling.commit(retention));
   EXPECT_GT(retention.report().slices_dropped, 100u);
   EXPECT_LT(*retention.report().fine_kept, seconds(49));
-  EXPECT_EQ(*(*archive)->oldest(Shelf::kRaw, {}), std::nullopt);
+  EXPECT_EQ(*archive->oldest(Shelf::kRaw, {}), std::nullopt);
 }
 
 TEST(Archive, WhoReadsSeesAllThatWasThereAlsoWhenItIsDroppedMeanwhile) {
-  const TempDir dir;
-  auto archive = Archive::create(dir / "a", example_run());
-  ASSERT_TRUE(archive);
-  Filling filling(**archive, 1000);
-  RetentionManager retention(**archive, options(0), filling.clock);
+  const TemporaryFolder dir;
+  const auto archive = must(Archive::create(dir / "a", example_run()));
+  Filling filling(*archive, 1000);
+  RetentionManager retention(*archive, options(0), filling.clock);
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(filling.commit(retention));
   const TimeNs all(std::numeric_limits<std::int64_t>::max());
   int seen = 0;
-  ASSERT_TRUE((*archive)->read_raw({}, TimeNs(0), all, [&](RawBlock&&) {
+  ASSERT_TRUE(archive->read_raw({}, TimeNs(0), all, [&](RawBlock&&) {
     if (seen++ == 0) {
-      std::thread writer([&] { EXPECT_TRUE((*archive)->drop_raw_before(all)); });
+      std::thread writer([&] { EXPECT_TRUE(archive->drop_raw_before(all)); });
       writer.join();  // and does not wait for this reader
     }
     return true;
   }));
   EXPECT_EQ(seen, 50);
-  EXPECT_EQ(*(*archive)->oldest(Shelf::kRaw, {}), std::nullopt);
+  EXPECT_EQ(*archive->oldest(Shelf::kRaw, {}), std::nullopt);
 }
 
 TEST(Archive, ExtentsCoverAShelfFromItsOldestToTheLimit) {
-  const TempDir dir;
+  const TemporaryFolder dir;
   const std::string path = dir / "a";
   {
-    auto archive = Archive::create(path, example_run());
+    const auto archive = must(Archive::create(path, example_run()));
     ManualClock clock;
-    RetentionManager retention(**archive, options(0), clock);
-    Filling filling(**archive, 100 << 10);
+    RetentionManager retention(*archive, options(0), clock);
+    Filling filling(*archive, 100 << 10);
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(filling.commit(retention));
   }
-  const auto archive = Archive::open(path, Mode::kWrite);  // its log has become files
-  ASSERT_TRUE(archive);
+  const auto archive = must(Archive::open(path, Mode::kWrite));  // its log has become files
   for (const Shelf shelf : {Shelf::kRaw, Shelf::kReports, Shelf::kSlices}) {
-    const auto oldest = (*archive)->oldest(shelf, LevelIndex(0));
+    const auto oldest = archive->oldest(shelf, LevelIndex(0));
     ASSERT_TRUE(oldest && *oldest);
     const TimeNs until = **oldest + seconds(5);
-    const auto extents = (*archive)->extents(shelf, LevelIndex(0), until, 7);
+    const auto extents = archive->extents(shelf, LevelIndex(0), until, 7);
     ASSERT_TRUE(extents);
     ASSERT_EQ(extents->size(), 7u);
     EXPECT_EQ(extents->front().begin, **oldest);
@@ -364,10 +357,10 @@ TEST(Archive, ExtentsCoverAShelfFromItsOldestToTheLimit) {
       EXPECT_GT(sum, 50 * (100 << 10) * 3 / 4u);
       EXPECT_LT(sum, 50 * (100 << 10) * 5 / 4u);
     }
-    EXPECT_TRUE((*archive)->extents(shelf, LevelIndex(0), **oldest, 7)->empty());
+    EXPECT_TRUE(archive->extents(shelf, LevelIndex(0), **oldest, 7)->empty());
   }
-  EXPECT_TRUE((*archive)->extents(Shelf::kSlices, LevelIndex(9), TimeNs(0), 7)->empty());
-  EXPECT_GT((*archive)->disk_use()->archive, 10u << 20);
+  EXPECT_TRUE(archive->extents(Shelf::kSlices, LevelIndex(9), TimeNs(0), 7)->empty());
+  EXPECT_GT(archive->disk_use()->archive, 10u << 20);
 }
 
 }  // namespace retention_test

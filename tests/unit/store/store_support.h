@@ -1,36 +1,16 @@
-// What the store's tests share: a directory that goes away, and random columns.
+// What the store's tests share: a run, random columns, and what has to go well.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <random>
 #include <string>
 
+#include "../../support/temporary_folder.h"
 #include "margay/model/slice_column.h"
-#include "margay/store/records.h"
+#include "margay/store/archive.h"
 
 namespace margay::store::testing {
-
-class TempDir {
- public:
-  // `above`: /dev/shm, say, where a sync costs nothing.
-  explicit TempDir(const std::filesystem::path& above = std::filesystem::temp_directory_path()) {
-    std::string name = (above / "margay-store-XXXXXX").string();
-    if (mkdtemp(name.data())) path_ = name;
-  }
-  ~TempDir() {
-    std::error_code ec;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ec);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline RunMeta example_run() {
   RunMeta run;
@@ -45,6 +25,25 @@ inline RunMeta example_run() {
   run.lateness = milliseconds(10);
   run.settings = {{"slice.duration", "100ms"}};
   return run;
+}
+
+inline std::unique_ptr<Archive> must(Result<std::unique_ptr<Archive>> r) {
+  EXPECT_TRUE(r) << r.error().message;
+  return r ? std::move(*r) : nullptr;
+}
+inline void expect_ok(const Status& s) {
+  EXPECT_TRUE(s) << s.error().message;
+}
+
+// What the archive holds of the state of a run is what the cut told, which was its last.
+inline void expect_kept(const Resume& held, const Cut& cut) {
+  EXPECT_EQ(held.wall, cut.wall);
+  EXPECT_EQ(held.leaf_states, cut.leaf_states);
+  EXPECT_EQ(held.streams, cut.streams);
+  EXPECT_EQ(held.closed, cut.closed);
+  EXPECT_EQ(held.alerts, cut.alerts);
+  EXPECT_EQ(held.phases, cut.phases);
+  EXPECT_EQ(held.state, cut.state);
 }
 
 // Who had the CPU, of several kinds, and values that are at the edge.

@@ -14,8 +14,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 
+#include "../../support/runtime_place.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/control.pb.h"
 #include "synthetic_report.h"
@@ -31,10 +31,6 @@ constexpr char kGivenBack[] = "\x1b[?1049l";
 class Watch : public testing::Test {
  protected:
   void SetUp() override {
-    char base[] = "/tmp/margay-watch-test-XXXXXX";
-    ASSERT_NE(mkdtemp(base), nullptr);
-    base_ = base;
-    setenv("MARGAY_RUNTIME_DIR", base, 1);
     auto dir = transport::make_run_directory("w");
     ASSERT_TRUE(dir);
     dir_ = *dir;
@@ -45,8 +41,6 @@ class Watch : public testing::Test {
       waitpid(child_, nullptr, 0);
     }
     if (master_ >= 0) close(master_);
-    std::error_code ec;
-    std::filesystem::remove_all(base_, ec);
   }
 
   // Starts watch() in a child on a pseudo-terminal of 80 x 24 (before any ZeroMQ thread exists here).
@@ -120,7 +114,8 @@ class Watch : public testing::Test {
     }
   }
 
-  std::string base_, screen_;
+  const test::RuntimePlace place_;
+  std::string screen_;
   transport::RunDirectory dir_;
   std::optional<zmq::context_t> context_;
   bool publishes_ = true;

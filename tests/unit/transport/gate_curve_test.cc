@@ -132,7 +132,7 @@ TEST_F(GateCurve, RealPeersComeInThroughAFlood) {
   exchange(before, r, 10);
   std::atomic<bool> stop{false};
   std::thread flood([&] {
-    std::vector<Fd> held(100);
+    std::vector<RawSocket> held(100);
     for (std::size_t i = 0; !stop; ++i) {
       held[i % held.size()] = connect();
       if (i % 3 == 0) held[i % held.size()].write(kSignature);

@@ -15,6 +15,8 @@
 #include <thread>
 #include <zmq.hpp>
 
+#include "../../support/temporary_folder.h"
+#include "margay/base/descriptor.h"
 #include "margay/transport/gate.h"
 
 namespace margay::transport {
@@ -51,29 +53,21 @@ inline std::size_t descriptors() {
   return n;
 }
 
-class Fd {
+// A socket that is read and written by hand.
+class RawSocket : public Descriptor {
  public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Fd& operator=(Fd&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
+  using Descriptor::Descriptor;
   bool write(std::string_view bytes) const {
-    return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+    return ::send(get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
   // Up to `n` bytes; fewer if the other side closed.
   std::string read(std::size_t n) const {
     std::string all;
     char buffer[65536];
     while (all.size() < n) {
-      pollfd p{fd_, POLLIN, 0};
+      pollfd p{get(), POLLIN, 0};
       if (::poll(&p, 1, 30'000) != 1) break;
-      const ssize_t got = ::recv(fd_, buffer, std::min(sizeof buffer, n - all.size()), 0);
+      const ssize_t got = ::recv(get(), buffer, std::min(sizeof buffer, n - all.size()), 0);
       if (got <= 0) break;
       all.append(buffer, static_cast<std::size_t>(got));
     }
@@ -83,24 +77,21 @@ class Fd {
   bool closed_by_peer() const {
     char buffer[65536];
     for (;;) {
-      pollfd p{fd_, POLLIN, 0};
+      pollfd p{get(), POLLIN, 0};
       if (::poll(&p, 1, 30'000) != 1) return false;
-      if (::recv(fd_, buffer, sizeof buffer, 0) <= 0) return true;
+      if (::recv(get(), buffer, sizeof buffer, 0) <= 0) return true;
     }
   }
-
- private:
-  int fd_;
 };
 
-inline Fd connect_tcp(const std::string& address) {
+inline RawSocket connect_tcp(const std::string& address) {
   const auto colon = address.rfind(':');
   sockaddr_in a{};
   a.sin_family = AF_INET;
   a.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
   inet_pton(AF_INET, address.substr(0, colon).c_str(), &a.sin_addr);
-  Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a) != 0) return Fd();
+  RawSocket fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a) != 0) return RawSocket();
   return fd;
 }
 
@@ -119,40 +110,36 @@ inline std::string accepting() {
 
 class GateTest : public testing::Test {
  protected:
-  GateTest() {
-    char name[] = "/tmp/mg-XXXXXX";
-    directory = ::mkdtemp(name);
-    path = directory + "/s";
-  }
-  ~GateTest() override {
-    gate.reset();
-    std::filesystem::remove_all(directory);
-  }
   void open(const GateLimits& limits = unlimited_rate()) {
     auto g = Gate::open({{"127.0.0.1:0", path}}, limits, clock);
     ASSERT_TRUE(g) << g.error().message;
     gate = std::move(*g);
+  }
+  // With a server behind it.
+  void start(const GateLimits& limits = unlimited_rate()) {
+    listen_unix();
+    open(limits);
   }
   void listen_unix() {
     sockaddr_un a{};
     a.sun_family = AF_UNIX;
     path.copy(a.sun_path, sizeof a.sun_path - 1);
     ::unlink(path.c_str());
-    server = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    server = RawSocket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::bind(server.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a), 0);
     ASSERT_EQ(::listen(server.get(), 4096), 0);
   }
-  Fd accept() const {
+  RawSocket accept() const {
     pollfd p{server.get(), POLLIN, 0};
-    return Fd(::poll(&p, 1, 30'000) == 1 ? ::accept(server.get(), nullptr, nullptr) : -1);
+    return RawSocket(::poll(&p, 1, 30'000) == 1 ? ::accept(server.get(), nullptr, nullptr) : -1);
   }
-  Fd connect() const { return connect_tcp(gate->addresses()[0]); }
+  RawSocket connect() const { return connect_tcp(gate->addresses()[0]); }
   // A client and a server that pass for authenticated.
-  std::pair<Fd, Fd> authenticated_pair() const {
+  std::pair<RawSocket, RawSocket> authenticated_pair() const {
     const std::uint64_t before = gate->counters().authenticated;
-    Fd client = connect();
+    RawSocket client = connect();
     EXPECT_TRUE(client.write(kSignature));
-    Fd peer = accept();
+    RawSocket peer = accept();
     EXPECT_EQ(peer.read(kSignature.size()), kSignature);
     EXPECT_TRUE(peer.write(accepting()));
     EXPECT_EQ(client.read(accepting().size()), accepting());
@@ -165,9 +152,10 @@ class GateTest : public testing::Test {
     return ok;
   }
 
-  std::string directory, path;
+  const test::TemporaryFolder directory{"/tmp"};
+  const std::string path = directory / "s";
   AtomicClock clock;
-  Fd server;
+  RawSocket server;
   std::unique_ptr<Gate> gate;
 };
 

@@ -14,15 +14,14 @@ namespace gate_test {
 TEST_F(GateTest, RelaysBytesIntactBothWaysHoweverTheyAreCut) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(seed);
-  listen_unix();
-  open();
+  start();
   auto [client, peer] = authenticated_pair();
   constexpr std::size_t kTotal = 3 << 20;
   std::mt19937 random(seed);
   std::string there(kTotal, '\0'), back(kTotal, '\0');
   for (char& c : there) c = static_cast<char>(random());
   for (char& c : back) c = static_cast<char>(random());
-  const auto send = [](const Fd& fd, const std::string& all, unsigned s) {
+  const auto send = [](const RawSocket& fd, const std::string& all, unsigned s) {
     std::mt19937 cut(s);
     for (std::size_t at = 0; at < all.size();) {
       const std::size_t n = std::min<std::size_t>(1 + cut() % 100'000, all.size() - at);
@@ -43,8 +42,7 @@ TEST_F(GateTest, RelaysBytesIntactBothWaysHoweverTheyAreCut) {
 }
 
 TEST_F(GateTest, WhatWasSentBeforeAnEndArrives) {
-  listen_unix();
-  open();
+  start();
   {
     auto [client, peer] = authenticated_pair();
     const std::string last(200'000, 'x');
@@ -65,8 +63,7 @@ TEST_F(GateTest, WhatWasSentBeforeAnEndArrives) {
 }
 
 TEST_F(GateTest, AReaderThatNeverReadsHoldsLittleAndHarmsNobody) {
-  listen_unix();
-  open();
+  start();
   auto [slow, from] = authenticated_pair();
   auto [other, other_peer] = authenticated_pair();
   // The server writes until nothing is taken any more: the system's buffers and 64 KiB of the gate are full.
@@ -95,12 +92,11 @@ TEST_F(GateTest, AReaderThatNeverReadsHoldsLittleAndHarmsNobody) {
 }
 
 TEST_F(GateTest, WhoDoesNotSpeakZmtpNeverReachesTheServer) {
-  listen_unix();
-  open();
-  std::vector<Fd> silent;
+  start();
+  std::vector<RawSocket> silent;
   for (int i = 0; i < 20; ++i) silent.push_back(connect());
   for (int i = 0; i < 10; ++i) {
-    const Fd stranger = connect();
+    const RawSocket stranger = connect();
     ASSERT_TRUE(stranger.write("GET / HTTP/1.0\r\n\r\n"));
     EXPECT_TRUE(stranger.closed_by_peer());
   }
@@ -111,12 +107,11 @@ TEST_F(GateTest, WhoDoesNotSpeakZmtpNeverReachesTheServer) {
 }
 
 TEST_F(GateTest, TimeToAuthenticate) {
-  listen_unix();
-  open();
+  start();
   auto [good, peer] = authenticated_pair();
-  const Fd silent = connect(), half = connect();
+  const RawSocket silent = connect(), half = connect();
   ASSERT_TRUE(half.write(kSignature));
-  const Fd served = accept();
+  const RawSocket served = accept();
   counts(&GateCounters::open_now, 3);
   clock.advance(milliseconds(1999));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -132,8 +127,7 @@ TEST_F(GateTest, TimeToAuthenticate) {
 TEST_F(GateTest, SilenceAfterAuthentication) {
   GateLimits l = unlimited_rate();
   l.idle = seconds(1);  // of the test's clock; the sweep comes every 125 ms of the machine's
-  listen_unix();
-  open(l);
+  start(l);
   auto [quiet, a] = authenticated_pair();
   auto [lively, b] = authenticated_pair();
   clock.advance(milliseconds(900));
@@ -146,11 +140,10 @@ TEST_F(GateTest, SilenceAfterAuthentication) {
 }
 
 TEST_F(GateTest, TooManyBytesBeforeAuthentication) {
-  listen_unix();
-  open();
-  const Fd client = connect();
+  start();
+  const RawSocket client = connect();
   ASSERT_TRUE(client.write(kSignature));
-  const Fd peer = accept();
+  const RawSocket peer = accept();
   ::send(client.get(), std::string(100'000, 'x').data(), 100'000, MSG_NOSIGNAL | MSG_DONTWAIT);
   counts(&GateCounters::too_chatty, 1);
   EXPECT_LE(peer.read(1 << 20).size(), 4096u) << "the server is spared the rest";
@@ -159,10 +152,9 @@ TEST_F(GateTest, TooManyBytesBeforeAuthentication) {
 TEST_F(GateTest, EvictsTheOldestUnauthenticated) {
   GateLimits l = unlimited_rate();
   l.unauthenticated = 8;
-  listen_unix();
-  open(l);
+  start(l);
   auto [good, peer] = authenticated_pair();
-  std::vector<Fd> flood;
+  std::vector<RawSocket> flood;
   for (int i = 0; i < 20; ++i) flood.push_back(connect());
   counts(&GateCounters::evicted, 12);
   for (int i = 0; i < 12; ++i) EXPECT_TRUE(flood[static_cast<std::size_t>(i)].closed_by_peer()) << i;
@@ -176,12 +168,11 @@ TEST_F(GateTest, EvictsTheOldestUnauthenticated) {
 TEST_F(GateTest, RefusesWhenAllSlotsAreAuthenticated) {
   GateLimits l = unlimited_rate();
   l.connections = 2;
-  listen_unix();
-  open(l);
+  start(l);
   auto [a, b] = authenticated_pair();
   auto [c, d] = authenticated_pair();
   counts(&GateCounters::authenticated_now, 2);  // until then one more would take the place of the last
-  const Fd refused = connect();
+  const RawSocket refused = connect();
   counts(&GateCounters::refused_full, 1);
   EXPECT_EQ(refused.read(64).size(), 64u) << "a greeting, so that it may be told why";
   clock.advance(seconds(1));
@@ -192,11 +183,10 @@ TEST_F(GateTest, RefusesWhenAllSlotsAreAuthenticated) {
 TEST_F(GateTest, RefusesAnAddressThatHasItsShare) {
   GateLimits l = unlimited_rate();
   l.per_address = 1;
-  listen_unix();
-  open(l);
+  start(l);
   auto [a, b] = authenticated_pair();
   counts(&GateCounters::authenticated_now, 1);
-  const Fd refused = connect();
+  const RawSocket refused = connect();
   counts(&GateCounters::refused_address, 1);
   // As much as a client sends that begins a handshake with keys.
   EXPECT_TRUE(refused.write(kSignature + std::string(90, 'x')));
@@ -212,16 +202,15 @@ TEST_F(GateTest, RefusesAnAddressThatHasItsShare) {
 TEST_F(GateTest, FarewellsAreBoundedInNumberAndTime) {
   GateLimits l = unlimited_rate();
   l.connections = 1;
-  listen_unix();
-  open(l);
+  start(l);
   auto [a, b] = authenticated_pair();
   const std::size_t before = descriptors();
-  std::vector<Fd> all;
+  std::vector<RawSocket> all;
   for (int i = 0; i < 200; ++i) all.push_back(connect());
   counts(&GateCounters::refused_full, 200);
   EXPECT_LE(descriptors(), before + 200 + Gate::kMostFarewells + 1);
   clock.advance(seconds(1));
-  for (const Fd& fd : all) EXPECT_TRUE(fd.closed_by_peer());
+  for (const RawSocket& fd : all) EXPECT_TRUE(fd.closed_by_peer());
   EXPECT_TRUE(eventually([&] { return descriptors() == before + 200; }));
 }
 
@@ -250,7 +239,7 @@ TEST_F(GateTest, RefusesBeyondTheRate) {
   GateLimits l;
   l.burst_per_address = 3;
   open(l);
-  std::vector<Fd> all;
+  std::vector<RawSocket> all;
   for (int i = 0; i < 10; ++i) all.push_back(connect());
   counts(&GateCounters::refused_rate, 7);
   clock.advance(milliseconds(10));  // one more, at 100 a second
@@ -262,7 +251,7 @@ TEST_F(GateTest, ServerNotThereAndBackAgain) {
   open();
   // It may come yet: a client waits for it as long as a handshake may take.
   const auto in_vain = [&](std::uint64_t nth, std::uint64_t vain) {
-    const Fd client = connect();
+    const RawSocket client = connect();
     counts(&GateCounters::accepted, nth);
     ASSERT_TRUE(client.write(kSignature));
     clock.advance(GateLimits{}.handshake + seconds(1));
@@ -272,18 +261,17 @@ TEST_F(GateTest, ServerNotThereAndBackAgain) {
   in_vain(1, 1);
   listen_unix();
   { auto pair = authenticated_pair(); }
-  server = Fd();
+  server = RawSocket();
   in_vain(3, 2);
   listen_unix();
   auto pair = authenticated_pair();
 }
 
 TEST_F(GateTest, AThousandHalfOpenConnectionsLeaveDescriptorsFlat) {
-  listen_unix();
-  open();
+  start();
   auto [good, peer] = authenticated_pair();
   const std::size_t before = descriptors();
-  std::vector<Fd> mine;
+  std::vector<RawSocket> mine;
   for (int i = 0; i < 1000; ++i) {
     mine.push_back(connect());
     if (i % 2 == 0) mine.back().write(kSignature.substr(0, static_cast<std::size_t>(1 + i % 9)));
@@ -301,11 +289,10 @@ TEST_F(GateTest, AThousandHalfOpenConnectionsLeaveDescriptorsFlat) {
 }
 
 TEST_F(GateTest, OutOfDescriptorsTurnsAwayAndComesBack) {
-  listen_unix();
-  open();
+  start();
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
-  std::vector<Fd> waiting, filling;
+  std::vector<RawSocket> waiting, filling;
   for (int i = 0; i < 5; ++i) waiting.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   int highest = 0;
   for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd"))
@@ -320,7 +307,7 @@ TEST_F(GateTest, OutOfDescriptorsTurnsAwayAndComesBack) {
   const std::string& at = gate->addresses()[0];
   a.sin_port = htons(static_cast<std::uint16_t>(std::stoi(at.substr(at.rfind(':') + 1))));
   a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  for (const Fd& fd : waiting)
+  for (const RawSocket& fd : waiting)
     ASSERT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a), 0);
   // It backs off after each round, by a clock that only this test advances.
   EXPECT_TRUE(eventually([&] {
@@ -328,9 +315,9 @@ TEST_F(GateTest, OutOfDescriptorsTurnsAwayAndComesBack) {
     return gate->counters().out_of_descriptors >= 5;
   }));
   EXPECT_EQ(gate->counters().out_of_descriptors, 5u);
-  for (const Fd& fd : waiting) EXPECT_TRUE(fd.closed_by_peer());
+  for (const RawSocket& fd : waiting) EXPECT_TRUE(fd.closed_by_peer());
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  const Fd first = connect();
+  const RawSocket first = connect();
   EXPECT_TRUE(eventually([&] {
     clock.advance(milliseconds(50));
     return gate->counters().accepted == 1;
@@ -339,11 +326,10 @@ TEST_F(GateTest, OutOfDescriptorsTurnsAwayAndComesBack) {
 }
 
 TEST_F(GateTest, ClosesWithConnectionsAlive) {
-  listen_unix();
-  open();
+  start();
   const std::size_t before = descriptors();
   auto [client, peer] = authenticated_pair();
-  const Fd silent = connect();
+  const RawSocket silent = connect();
   ASSERT_TRUE(counts(&GateCounters::open_now, 2));
   gate->close();
   gate->close();

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "../../support/temporary_folder.h"
 #include "margay/transport/key_holders.h"
 
 namespace margay::transport {
@@ -22,15 +23,8 @@ using testing::SizeIs;
 
 class Keys : public testing::Test {
  protected:
-  void SetUp() override {
-    char base[] = "/tmp/margay-keys-test-XXXXXX";
-    ASSERT_NE(mkdtemp(base), nullptr);
-    base_ = base;
-    dir_ = base_ + "/keys";
-    ASSERT_TRUE(init_keys(dir_));
-  }
-  void TearDown() override { std::filesystem::remove_all(base_); }
-  std::string file(const std::string& name) const { return base_ + "/" + name; }
+  void SetUp() override { ASSERT_TRUE(init_keys(dir_)); }
+  std::string file(const std::string& name) const { return base_ / name; }
   static std::string text_of(const std::string& path) {
     std::ifstream in(path);
     std::ostringstream out;
@@ -49,7 +43,8 @@ class Keys : public testing::Test {
     return list ? *list : std::vector<Authorized>();
   }
 
-  std::string base_, dir_;
+  const test::TemporaryFolder base_{"/tmp"};
+  const std::string dir_ = base_ / "keys";
 };
 
 TEST_F(Keys, WhatIsWrittenIsReadBack) {
@@ -94,28 +89,28 @@ TEST_F(Keys, WhatLiesAboveDecidesAsWell) {
   ASSERT_TRUE(add_client(dir_, "a", Role::kSource, file("a"), "now"));
   std::vector<std::string> problems;
   for (const unsigned mode : {0770u, 0702u, 0777u}) {
-    chmod(base_.c_str(), mode);
+    chmod(base_.path.c_str(), mode);
     for (const std::string& message :
          {load_server_key(dir_).error().message, load_client_key(file("a")).error().message,
           load_authorized(dir_, problems).error().message})
-      EXPECT_THAT(message, HasSubstr(base_ + ": others can write it; type: chmod go-w " + base_));
-    EXPECT_FALSE(init_keys(base_ + "/more"));
+      EXPECT_THAT(message, HasSubstr(base_.path + ": others can write it; type: chmod go-w " + base_.path));
+    EXPECT_FALSE(init_keys(base_ / "more"));
   }
   for (const unsigned mode : {01777u, 0755u, 0700u}) {
-    chmod(base_.c_str(), mode);
+    chmod(base_.path.c_str(), mode);
     EXPECT_TRUE(load_server_key(dir_)) << mode;
     EXPECT_TRUE(load_client_key(file("a"))) << mode;
   }
   // By links as well, wherever they lead.
-  const std::string open_place = base_ + "/open";
+  const std::string open_place = base_ / "open";
   std::filesystem::create_directory(open_place);
   std::filesystem::create_directory_symlink(dir_, open_place + "/keys");
   EXPECT_TRUE(load_server_key(open_place + "/keys"));
   EXPECT_TRUE(load_server_key(open_place + "/../keys"));
   chmod(open_place.c_str(), 0777);
   EXPECT_FALSE(load_server_key(open_place + "/keys"));
-  std::filesystem::create_symlink("loop", base_ + "/loop");
-  EXPECT_FALSE(load_client_key(base_ + "/loop"));
+  std::filesystem::create_symlink("loop", base_ / "loop");
+  EXPECT_FALSE(load_client_key(base_ / "loop"));
 }
 
 TEST_F(Keys, WhatBelongsToAnotherUserIsRefused) {
@@ -123,7 +118,7 @@ TEST_F(Keys, WhatBelongsToAnotherUserIsRefused) {
   constexpr uid_t kOther = 54321;
   ASSERT_TRUE(add_client(dir_, "a", Role::kSource, file("a"), "now"));
   std::vector<std::string> problems;
-  for (const std::string& path : {base_, dir_}) {
+  for (const std::string& path : {base_.path, dir_}) {
     ASSERT_EQ(chown(path.c_str(), kOther, kOther), 0);
     const auto key = load_server_key(dir_);
     ASSERT_FALSE(key) << path;

@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <deque>
-#include <filesystem>
 #include <functional>
 
+#include "../../support/temporary_folder.h"
 #include "margay/wire/control.pb.h"
 
 namespace margay::transport {
@@ -17,17 +16,9 @@ class LimitedTest : public testing::Test {
  protected:
   static constexpr std::size_t kMost = 4;
   LimitedTest() {
-    char name[] = "/tmp/margay-test-XXXXXX";
-    if (mkdtemp(name) == nullptr) std::abort();
-    directory_ = name;
-    endpoint_ = "ipc://" + directory_ + "/socket";
     auto made = LimitedSocket::bind(context_, zmq::socket_type::router, endpoint_, kMost, {2, 4, 4096});
     EXPECT_TRUE(made) << made.error().message;
     server_.emplace(std::move(*made));
-  }
-  ~LimitedTest() override {
-    server_.reset();
-    std::filesystem::remove_all(directory_);
   }
   zmq::socket_t& dealer() {
     zmq::socket_t& s = dealers_.emplace_back(context_, zmq::socket_type::dealer);
@@ -53,7 +44,8 @@ class LimitedTest : public testing::Test {
   }
 
   zmq::context_t context_;
-  std::string directory_, endpoint_;
+  const test::TemporaryFolder directory_{"/tmp"};
+  const std::string endpoint_ = "ipc://" + directory_ / "socket";
   std::optional<LimitedSocket> server_;
   std::deque<zmq::socket_t> dealers_;
 };

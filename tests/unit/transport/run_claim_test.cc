@@ -15,6 +15,8 @@
 #include <functional>
 #include <set>
 
+#include "../../support/temporary_folder.h"
+
 namespace margay::transport {
 namespace run_claim_test {
 
@@ -26,12 +28,9 @@ using testing::IsEmpty;
 class RunDirectoryTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/margay-rundir-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    base_ = name;
     const char* const before = std::getenv("MARGAY_RUNTIME_DIR");
     if (before != nullptr) before_ = before;
-    ASSERT_EQ(setenv("MARGAY_RUNTIME_DIR", name, 1), 0);
+    ASSERT_EQ(setenv("MARGAY_RUNTIME_DIR", base_.path.c_str(), 1), 0);
   }
   void TearDown() override {
     for (const pid_t child : children_) end(child);
@@ -40,7 +39,6 @@ class RunDirectoryTest : public testing::Test {
       setenv("MARGAY_RUNTIME_DIR", before_->c_str(), 1);
     else
       unsetenv("MARGAY_RUNTIME_DIR");
-    fs::remove_all(base_);
   }
   // A process that does `what`, says whether it went well, and waits to be killed.
   pid_t process(const std::function<bool()>& what, bool* well = nullptr) {
@@ -69,7 +67,7 @@ class RunDirectoryTest : public testing::Test {
     children_.erase(child);
   }
 
-  std::string base_;
+  const test::TemporaryFolder base_{"/tmp"};
   std::optional<std::string> before_;
   std::set<pid_t> children_;
 };
@@ -88,7 +86,7 @@ TEST_F(RunDirectoryTest, ANameIsOneRunsAndTheOtherIsToldWhose) {
 }
 
 TEST_F(RunDirectoryTest, OfManyThatWantANameAtOnceOneGetsIt) {
-  const std::string go = base_ + "/go", got = base_ + "/got";
+  const std::string go = base_ / "go", got = base_ / "got";
   std::vector<pid_t> all;
   for (int i = 0; i < 32; ++i) {
     const pid_t child = fork();
@@ -117,7 +115,7 @@ TEST_F(RunDirectoryTest, WhatIsLeftOfProcessesThatWereKilledIsNoRunAndIsCleared)
   EXPECT_EQ(clear_stale_runs(), 0u);
   kill_now(first);
   EXPECT_THAT(list_runs(), IsEmpty());
-  ASSERT_TRUE(fs::exists(base_ + "/margay-" + std::to_string(geteuid()) + "/r/left"));
+  ASSERT_TRUE(fs::exists(base_ / "margay-" + std::to_string(geteuid()) + "/r/left"));
   const auto again = new_run_directory("r");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_FALSE(fs::exists(again->path + "/left"));

@@ -19,6 +19,7 @@
 #include <functional>
 #include <optional>
 
+#include "../../support/temporary_folder.h"
 #include "margay/transport/local_user.h"
 #include "margay/transport/transport.h"
 
@@ -65,9 +66,6 @@ class Place : public testing::Test {
       before_.push_back(text != nullptr ? std::optional<std::string>(text) : std::nullopt);
       unsetenv(name);
     }
-    char base[] = "/tmp/margay-place-XXXXXX";
-    ASSERT_NE(mkdtemp(base), nullptr);
-    base_ = base;
   }
   void TearDown() override {
     std::size_t i = 0;
@@ -76,13 +74,12 @@ class Place : public testing::Test {
         setenv(name, text->c_str(), 1);
       else
         unsetenv(name);
-    std::error_code ec;
-    fs::remove_all(base_, ec);
     rmdir(usual(geteuid()).c_str());  // where nobody else uses it
   }
   static std::string usual(uid_t uid) { return "/dev/shm/margay-" + std::to_string(uid); }
 
-  std::string base_;
+  const test::TemporaryFolder folder_{"/tmp"};
+  const std::string& base_ = folder_.path;
   std::vector<std::optional<std::string>> before_;
 };
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../../support/temporary_folder.h"
 #include "gate_rig.h"
 #include "margay/transport/client_connection.h"
 #include "margay/transport/guarded.h"
@@ -24,16 +25,12 @@ using testing::SizeIs;
 class Door : public testing::Test {
  protected:
   void SetUp() override {
-    char base[] = "/tmp/margay-door-test-XXXXXX";
-    ASSERT_NE(mkdtemp(base), nullptr);
-    base_ = base;
-    dir_ = base_ + "/keys";
     ASSERT_TRUE(init_keys(dir_));
     ASSERT_TRUE(add_client(dir_, "src", Role::kSource, file("src"), "now"));
     ASSERT_TRUE(add_client(dir_, "view", Role::kViewer, file("view"), "now"));
     ASSERT_TRUE(add_client(dir_, "op", Role::kOperator, file("op"), "now"));
-    ASSERT_TRUE(init_keys(base_ + "/other"));
-    ASSERT_TRUE(add_client(base_ + "/other", "src", Role::kSource, file("stranger"), "now"));
+    ASSERT_TRUE(init_keys(base_ / "other"));
+    ASSERT_TRUE(add_client(base_ / "other", "src", Role::kSource, file("stranger"), "now"));
     auto door = Authenticator::start(context_, dir_, clock_, [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       log_.push_back(line);
@@ -44,9 +41,8 @@ class Door : public testing::Test {
   void TearDown() override {
     server_.reset();
     door_.reset();
-    std::filesystem::remove_all(base_);
   }
-  std::string file(const std::string& name) const { return base_ + "/" + name; }
+  std::string file(const std::string& name) const { return base_ / name; }
   void listen(const std::string& domain, zmq::socket_type type = zmq::socket_type::router) {
     auto socket = GuardedSocket::bind(context_, type, {"tcp://127.0.0.1:*"}, domain, *door_);
     ASSERT_TRUE(socket) << socket.error().message;
@@ -96,7 +92,8 @@ class Door : public testing::Test {
   }
 
   int number_ = 0;
-  std::string base_, dir_;
+  const test::TemporaryFolder base_{"/tmp"};
+  const std::string dir_ = base_ / "keys";
   SystemClock clock_;
   std::mutex mutex_;
   std::vector<std::string> log_;
@@ -257,7 +254,7 @@ TEST_F(Door, TheDaemonsKeyIsChangedAndClientsFollow) {
 
 TEST_F(Door, ADirectoryThatBecomesUnusableLetsNobodyIn) {
   listen("ingest");
-  for (const std::string& place : {dir_ + "/authorized", dir_, base_}) {
+  for (const std::string& place : {dir_ + "/authorized", dir_, base_.path}) {
     auto d = client("src");
     ASSERT_TRUE(comes_in(*d));
     const std::size_t before = lines();
@@ -325,7 +322,7 @@ class BehindAGate : public Door {
   }
   void listen(const std::string& domain, const GateLimits& limits = GateLimits()) {
     constexpr std::uint32_t kLanes = 4;
-    const std::string place = base_ + "/s";
+    const std::string place = base_ / "s";
     std::vector<std::string> lanes;
     for (std::uint32_t i = 0; i < kLanes; ++i) lanes.push_back("ipc://" + lane_of(place, i));
     auto socket = GuardedSocket::bind(context_, zmq::socket_type::router, lanes, domain, *door_);
@@ -369,7 +366,7 @@ TEST_F(BehindAGate, WhoIsRefusedIsNamedByItsAddress) {
   EXPECT_THAT(stranger->refused(), HasSubstr("does not know this key"));
   EXPECT_TRUE(logged("from 127.0.0.7: its key is not authorised"));
   EXPECT_TRUE(logged("from 127.0.0.8: 'view' is a viewer"));
-  const Fd port_scan = connect_tcp(gate_->addresses()[0]);
+  const RawSocket port_scan = connect_tcp(gate_->addresses()[0]);
   EXPECT_TRUE(port_scan.write("GET / HTTP/1.0\r\n\r\n"));
   EXPECT_TRUE(logged("from 127.0.0.1: it speaks another protocol"));
 }

@@ -1,10 +1,9 @@
 // Sockets without encryption: what they take, and what they leave.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <thread>
 
+#include "../../support/temporary_folder.h"
 #include "margay/transport/transport.h"
 #include "margay/wire/control.pb.h"
 
@@ -13,14 +12,6 @@ namespace socket_test {
 
 class SocketTest : public testing::Test {
  protected:
-  SocketTest() {
-    char name[] = "/tmp/margay-test-XXXXXX";
-    if (mkdtemp(name) == nullptr) std::abort();
-    directory_ = name;
-    endpoint_ = "ipc://" + directory_ + "/socket";
-  }
-  ~SocketTest() override { std::filesystem::remove_all(directory_); }
-
   zmq::socket_t dealer() {
     zmq::socket_t s(context_, zmq::socket_type::dealer);
     s.set(zmq::sockopt::linger, 0);
@@ -38,7 +29,8 @@ class SocketTest : public testing::Test {
   }
 
   zmq::context_t context_;
-  std::string directory_, endpoint_;
+  const test::TemporaryFolder directory_{"/tmp"};
+  const std::string endpoint_ = "ipc://" + directory_ / "socket";
 };
 
 TEST_F(SocketTest, AMessageBeyondTheBoundClosesItsConnectionAndNothingElse) {
