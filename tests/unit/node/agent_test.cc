@@ -404,14 +404,14 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
   calls(w, 20'000);
 #if defined(__SANITIZE_THREAD__)
   {
-    std::ofstream(dir.path() + "/tsan.supp") << __tsan_default_suppressions();
-    setenv("TSAN_OPTIONS", ("suppressions=" + dir.path() + "/tsan.supp").c_str(), 1);
+    std::ofstream(dir.path + "/tsan.supp") << __tsan_default_suppressions();
+    setenv("TSAN_OPTIONS", ("suppressions=" + dir.path + "/tsan.supp").c_str(), 1);
   }
 #endif
   pid_t child = fork();
   if (child == 0) {
-    execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path().c_str(), "--run", "r1", "--period",
-          "5ms", static_cast<char*>(nullptr));
+    execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path.c_str(), "--run", "r1", "--period", "5ms",
+          static_cast<char*>(nullptr));
     _exit(127);
   }
   unsetenv("TSAN_OPTIONS");
@@ -430,7 +430,7 @@ TEST(AgentProgram, AgainstACollectorThatComesLateAndIsRestarted) {
   for (; !ended && lives < 200; ++lives) {
     zmq::context_t context(1);
     auto socket =
-        transport::Socket::bind(context, zmq::socket_type::router, "ipc://" + dir.path() + "/ingest.ipc");
+        transport::Socket::bind(context, zmq::socket_type::router, "ipc://" + dir.path + "/ingest.ipc");
     ASSERT_TRUE(socket) << socket.error().message;
     const auto life = milliseconds(lives < 4 ? 150 : 60'000);
     std::string from;  // the agent's address in this life
@@ -483,7 +483,7 @@ TEST(AgentProgram, EndsOnSigtermAndRefusesASecondAgent) {
     const pid_t p = fork();
     if (p == 0) {
       if (dup2(quiet, STDERR_FILENO) < 0) _exit(126);
-      execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path().c_str(), "--run", "r1",
+      execl(MARGAY_NODE_PROGRAM, "margay-node", "--run-dir", dir.path.c_str(), "--run", "r1",
             static_cast<char*>(nullptr));
       _exit(127);
     }

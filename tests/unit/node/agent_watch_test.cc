@@ -90,7 +90,7 @@ class HeldFile {
 
 TEST_F(AgentTest, AHiddenProcessLivesWhileItHoldsItsFile) {
   HeldFile held(segment);
-  options.proc = dir.path();  // where the kernel tells nothing
+  options.proc = dir.path;  // where the kernel tells nothing
   make();
   auto w = segment.writer(0);
   for (int i = 0; i < 20; ++i) {
@@ -140,7 +140,7 @@ TEST_F(AgentTest, WhoCannotBeLookedAtAtAllStaysToTheEnd) {
 }
 
 TEST_F(AgentTest, WhatProbesAndAgentsBeforeHaveCountedIsTold) {
-  options.unwatched = dir.path() + "/unwatched";
+  options.unwatched = dir.path + "/unwatched";
   make();
   round();
   EXPECT_EQ(collector.node_account.number(), 0u) << "there is nothing to tell";

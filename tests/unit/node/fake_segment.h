@@ -11,32 +11,20 @@
 #include <filesystem>
 #include <string>
 
+#include "../../support/temporary_folder.h"
 #include "margay/probe/ring.h"
 #include "margay/probe/segment.h"
 
 namespace margay::node {
 
-// A directory of its own, removed with everything in it.
-class ScratchDirectory {
+// A run's directory, with room for rings.
+class ScratchDirectory : public test::TemporaryFolder {
  public:
-  ScratchDirectory() {
-    char name[] = "/tmp/margay-test-XXXXXX";
-    if (mkdtemp(name) == nullptr) std::abort();
-    path_ = name;
-    std::filesystem::create_directory(path_ + "/rings");
-    chmod((path_ + "/rings").c_str(), 0700);
+  ScratchDirectory() : TemporaryFolder("/tmp") {
+    std::filesystem::create_directory(rings());
+    chmod(rings().c_str(), 0700);
   }
-  ~ScratchDirectory() {
-    std::error_code ec;
-    std::filesystem::remove_all(path_, ec);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  std::string rings() const { return path_ + "/rings"; }
-
- private:
-  std::string path_;
+  std::string rings() const { return path + "/rings"; }
 };
 
 class FakeSegment {

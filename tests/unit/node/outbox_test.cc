@@ -37,6 +37,16 @@ struct OutboxTest : testing::Test {
 
   void SetUp() override { make(); }
   void make() { box = std::make_unique<Outbox>(options); }
+  // A small box, full with batches of one record of source 5; how many.
+  std::uint64_t fill() {
+    options.memory_bytes = 10'000;
+    options.window_bytes = 3'000;
+    make();
+    box->put_hello(hello_of(5));
+    std::uint64_t batches = 0;
+    while (box->has_room()) box->put_batch(batch_of(5, batches++, 1, 500));
+    return batches;
+  }
   void flush() {
     sent.clear();
     box->flush(now, [&](const wire::ToCollector& m) {
@@ -242,12 +252,7 @@ TEST_F(OutboxTest, DuplicateOldAndForeignAcksChangeNothing) {
 }
 
 TEST_F(OutboxTest, MemoryAndWindowAreBounded) {
-  options.memory_bytes = 10'000;
-  options.window_bytes = 3'000;
-  make();
-  box->put_hello(hello_of(5));
-  std::uint64_t first = 0;
-  while (box->has_room()) box->put_batch(batch_of(5, first++, 1, 500));
+  fill();
   EXPECT_LT(box->bytes(), 11'000u);
   flush();
   std::size_t flown = 0;
@@ -285,12 +290,7 @@ TEST_F(OutboxTest, SourcesTakeTurnsAtTheWindow) {
 }
 
 TEST_F(OutboxTest, WhatIsTakenIsKeptButNoLongerUnderWay) {
-  options.memory_bytes = 10'000;
-  options.window_bytes = 3'000;
-  make();
-  box->put_hello(hello_of(5));
-  std::uint64_t first = 0;
-  while (box->has_room()) box->put_batch(batch_of(5, first++, 1, 500));
+  const std::uint64_t batches = fill();
   const std::size_t bytes = box->bytes();
   std::uint64_t sent_next = 0;
   const auto go_on = [&] {
@@ -315,12 +315,12 @@ TEST_F(OutboxTest, WhatIsTakenIsKeptButNoLongerUnderWay) {
     taken(sent_next);
     now = now + milliseconds(700);
   }
-  EXPECT_EQ(sent_next, first);
+  EXPECT_EQ(sent_next, batches);
   EXPECT_EQ(box->bytes(), bytes);
   EXPECT_FALSE(box->has_room());
   now = now + seconds(100);  // no news: still nothing twice
   go_on();
-  taken(first + 1);  // never sent
+  taken(batches + 1);  // never sent
   EXPECT_EQ(box->refused_acks(), 1u);
   // Another instance has taken nothing.
   instance = 2;
@@ -328,12 +328,12 @@ TEST_F(OutboxTest, WhatIsTakenIsKeptButNoLongerUnderWay) {
   box->on_reply_untrusted(reply(), now);
   go_on();
   EXPECT_GT(sent_next, 0u);
-  EXPECT_LT(sent_next, first);
-  while (sent_next < first) {
+  EXPECT_LT(sent_next, batches);
+  while (sent_next < batches) {
     taken(sent_next);
     go_on();
   }
-  ack(5, first);
+  ack(5, batches);
   EXPECT_EQ(box->bytes(), 0u);
 }
 

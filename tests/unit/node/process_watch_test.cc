@@ -64,10 +64,10 @@ TEST(ProcessWatch, SamplesGoOnWhileWhoHasTheCpuIsLookedFor) {
 // A directory like /proc with one process in it that is called 5 where it lives.
 TEST(ProcessWatch, AProcessOfANamespaceBelowIsFoundByWhatItIsCalledThere) {
   ScratchDirectory dir;
-  const std::string place = dir.path() + "/321";
+  const std::string place = dir.path + "/321";
   std::filesystem::create_directories(place + "/ns");
-  std::filesystem::create_directories(dir.path() + "/self/ns");
-  std::ofstream(dir.path() + "/self/ns/pid") << "ours";
+  std::filesystem::create_directories(dir.path + "/self/ns");
+  std::ofstream(dir.path + "/self/ns/pid") << "ours";
   std::ofstream(place + "/ns/pid") << "theirs";
   std::ofstream(place + "/status") << "Name:\tapp\nNSpid:\t321\t5\nThreads:\t1\n";
   std::ofstream(place + "/stat")
@@ -77,7 +77,7 @@ TEST(ProcessWatch, AProcessOfANamespaceBelowIsFoundByWhatItIsCalledThere) {
   ASSERT_EQ(stat((place + "/ns/pid").c_str(), &st), 0);
   SharedCpu clock;
   ProcessWatch::Options options;
-  options.proc = dir.path();
+  options.proc = dir.path;
   ProcessWatch watch(options, clock);
   watch.add(1, ProcessName{5, 777, st.st_ino}, {});
   watch.add(2, ProcessName{5, 778, st.st_ino}, {});      // began at another time

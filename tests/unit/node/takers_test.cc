@@ -3,11 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "../../support/temporary_folder.h"
 
 namespace margay::node {
 namespace takers_test {
@@ -28,8 +29,6 @@ class Takers : public testing::Test {
 
   void SetUp() override {
     if (sysconf(_SC_CLK_TCK) != 100) GTEST_SKIP() << "another tick";
-    char place[] = "/tmp/margay-takers-XXXXXX";
-    proc_ = mkdtemp(place);
     scan_ = std::make_unique<TakerScan>(proc_);
     processes_[100] = {"launcher", 50, 1, 0, 40, 0, "0-1"};
     processes_[101] = {"rank", 100, 1, 1, 41, 0, "1"};
@@ -40,10 +39,6 @@ class Takers : public testing::Test {
     processes_[60] = {"margay-node", 50, 3, 0, 31, 0, "0-1"};
     processes_[40] = {"bash", 1, 1, 0, 20, 0, "0-1"};
     cpus_ = {{0, 0}, {0, 0}};
-  }
-  void TearDown() override {
-    std::error_code error;
-    std::filesystem::remove_all(proc_, error);
   }
 
   void write() {
@@ -75,7 +70,15 @@ class Takers : public testing::Test {
     return one == all.end() ? std::vector<Taker>() : one->second;
   }
 
-  std::string proc_;
+  // The only one whom a scan finds.
+  Taker only() {
+    const auto takers = scan();
+    EXPECT_THAT(takers, SizeIs(1));
+    return takers.empty() ? Taker() : takers[0];
+  }
+
+  const test::TemporaryFolder folder_;
+  const std::string& proc_ = folder_.path;
   std::unique_ptr<TakerScan> scan_;
   std::map<std::int64_t, Process> processes_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> cpus_;  // busy, stolen ticks
@@ -96,14 +99,13 @@ TEST_F(Takers, AProcessOfSomebodyElseIsNamedAfterTwoScans) {
   processes_[4242].ticks += 9;
   processes_[101].ticks += 1;
   cpus_[1].first += 10;
-  const auto takers = scan();
-  ASSERT_THAT(takers, SizeIs(1));
-  EXPECT_EQ(takers[0].kind(), Taker::OTHER);
-  EXPECT_EQ(takers[0].pid(), 4242);
-  EXPECT_EQ(takers[0].name(), "python3");
-  EXPECT_EQ(takers[0].cpu(), 1);
-  EXPECT_EQ(takers[0].cpu_ns(), 90'000'000u);
-  EXPECT_EQ(takers[0].over_ns(), 100'000'000u);
+  const Taker taker = only();
+  EXPECT_EQ(taker.kind(), Taker::OTHER);
+  EXPECT_EQ(taker.pid(), 4242);
+  EXPECT_EQ(taker.name(), "python3");
+  EXPECT_EQ(taker.cpu(), 1);
+  EXPECT_EQ(taker.cpu_ns(), 90'000'000u);
+  EXPECT_EQ(taker.over_ns(), 100'000'000u);
   EXPECT_THAT(scan(), IsEmpty()) << "it has used nothing since";
 }
 
@@ -138,9 +140,7 @@ TEST_F(Takers, WhoRanElsewhereTookNothing) {
   processes_[202] = {"threads", 40, 4, 0, 60, 0, "0-1"};  // any of them may have been here
   scan();
   for (const std::int64_t pid : {200, 201, 202}) processes_[pid].ticks += 8;
-  const auto takers = scan();
-  ASSERT_THAT(takers, SizeIs(1));
-  EXPECT_EQ(takers[0].name(), "threads");
+  EXPECT_EQ(only().name(), "threads");
 }
 
 TEST_F(Takers, ProcessesThatBeginAndEndBetweenScans) {
@@ -170,10 +170,9 @@ TEST_F(Takers, WhoIsHiddenIsToldAsThat) {
   scan();
   cpus_[1].first += 10;
   processes_[101].ticks += 2;
-  const auto takers = scan();
-  ASSERT_THAT(takers, SizeIs(1));
-  EXPECT_EQ(takers[0].kind(), Taker::UNSEEN);
-  EXPECT_EQ(takers[0].cpu_ns(), 80'000'000u);
+  const Taker taker = only();
+  EXPECT_EQ(taker.kind(), Taker::UNSEEN);
+  EXPECT_EQ(taker.cpu_ns(), 80'000'000u);
   // Of a process that is gone nothing can be told.
   processes_.erase(101);
   cpus_[1].first += 10;
@@ -184,10 +183,9 @@ TEST_F(Takers, TheHypervisorTakesCpusToo) {
   scan();
   cpus_[1].second += 6;
   cpus_[0].second += 9;
-  const auto takers = scan();
-  ASSERT_THAT(takers, SizeIs(1));
-  EXPECT_EQ(takers[0].kind(), Taker::HYPERVISOR);
-  EXPECT_EQ(takers[0].cpu_ns(), 60'000'000u);
+  const Taker taker = only();
+  EXPECT_EQ(taker.kind(), Taker::HYPERVISOR);
+  EXPECT_EQ(taker.cpu_ns(), 60'000'000u);
 }
 
 TEST_F(Takers, TheFewWhoTookMostAreTold) {
@@ -214,9 +212,7 @@ TEST_F(Takers, OfSeveralCpusNoneIsNamed) {
   processes_[4242] = {"python3", 40, 1, 0, 900, 500, "0-1"};
   scan();
   processes_[4242].ticks += 9;
-  const auto takers = scan();
-  ASSERT_THAT(takers, SizeIs(1));
-  EXPECT_EQ(takers[0].cpu(), -1);
+  EXPECT_EQ(only().cpu(), -1);
 }
 
 TEST_F(Takers, WhatIsNoProcIsSurvived) {

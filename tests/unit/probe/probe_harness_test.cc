@@ -7,7 +7,7 @@ namespace probe_harness_test {
 struct ProbeHarnessTest : ProbeMpiTest {
   long calls = 0;
   Rank done(const std::string& what, const std::string& environment = "") {
-    const Outcome o = sh("MARGAY_RUN_DIR=" + dir.path() + " " + environment + " " MARGAY_HARNESS " " + what);
+    const Outcome o = sh("MARGAY_RUN_DIR=" + dir.path + " " + environment + " " MARGAY_HARNESS " " + what);
     EXPECT_EQ(o.code, 0) << o.err;
     EXPECT_EQ(o.err, "");
     calls = std::atol(o.out.c_str());

@@ -10,47 +10,16 @@ TEST_F(ProbeMpiTest, CountsPeersTagsAndBytesAreRight) {
   EXPECT_EQ(o.out, "hello from 2\n");
   EXPECT_THAT(o.err, testing::Not(HasSubstr("margay")));
   const auto ranks = read();
-  ASSERT_EQ(ranks.size(), 2u);
-  for (std::size_t i = 0; i < 2; ++i) {
+  expect_counted(ranks);
+  if (HasFatalFailure()) return;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Rank& r = ranks[i];
-    EXPECT_EQ(r.rank, static_cast<int>(i));
-    EXPECT_EQ(r.world_size, 2);
-    EXPECT_EQ(r.flags, unsigned{probe::kInitialized | probe::kFinalized | probe::kExiting});
     EXPECT_EQ(r.identity.environment.at("OMPI_COMM_WORLD_RANK"), std::to_string(i));
     EXPECT_THAT(r.identity.command, HasSubstr("counted"));
-    expect_nested(r);
-    ASSERT_EQ(r.rings.size(), 1u);
-    EXPECT_EQ(r.name(r.rings[0].front()), "MPI_Init");
-    EXPECT_EQ(r.name(r.rings[0].back()), "MPI_Finalize");
-    const auto sends = r.of("MPI_Send", MARGAY_ENTER);
-    ASSERT_EQ(sends.size(), i == 0 ? 11u : 10u);
-    EXPECT_EQ(sends[0].peer, 1 - static_cast<int>(i));
-    EXPECT_EQ(sends[0].tag, 7);
-    EXPECT_EQ(sends[0].bytes, 400u);
-    EXPECT_EQ(sends[0].comm, r.of("MPI_Barrier", MARGAY_ENTER)[0].comm);
-    EXPECT_EQ(r.of("MPI_Recv", MARGAY_LEAVE).size(), i == 0 ? 10u : 11u);
-    EXPECT_EQ(r.of("MPI_Barrier", MARGAY_LEAVE).size(), 4u);
-    EXPECT_NE(r.of("MPI_Barrier", MARGAY_ENTER)[3].comm, sends[0].comm);  // the duplicate
-    ASSERT_EQ(r.of("MPI_Allreduce", MARGAY_ENTER).size(), 2u);
-    EXPECT_EQ(r.of("MPI_Allreduce", MARGAY_ENTER)[0].bytes, 32u);
+    EXPECT_EQ(r.of("MPI_Allreduce", MARGAY_ENTER).size(), 2u);
     EXPECT_EQ(r.of("MPI_Gather", MARGAY_ENTER)[0].bytes, i == 0 ? 0u : 4u);
     EXPECT_EQ(r.of("MPI_Gather", MARGAY_ENTER)[0].peer, 0);
-    EXPECT_EQ(r.of("MPI_Irecv", MARGAY_ENTER)[0].tag, 11);
-    EXPECT_EQ(r.of("MPI_Isend", MARGAY_ENTER)[0].bytes, 400u);
-    ASSERT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE).size(), 1u);
-    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE)[0].bytes, 400u);
-    EXPECT_EQ(r.of("MPI_Waitall", MARGAY_LEAVE)[0].tag, 11);
-    EXPECT_EQ(r.of("MPI_Comm_dup", MARGAY_ENTER).size(), 1u);
   }
-  // Posted with wildcards, completed with what came.
-  const auto posted = ranks[1].of("MPI_Recv", MARGAY_ENTER).back();
-  EXPECT_EQ(posted.peer, MARGAY_NO_PEER);
-  EXPECT_EQ(posted.tag, MARGAY_NO_TAG);
-  EXPECT_EQ(posted.bytes, 400u);
-  const auto came = ranks[1].of("MPI_Recv", MARGAY_LEAVE).back();
-  EXPECT_EQ(came.peer, 0);
-  EXPECT_EQ(came.tag, 9);
-  EXPECT_EQ(came.bytes, 12u);
 }
 
 TEST_F(ProbeMpiTest, WithoutARunDirectoryOneLineAndNothingElse) {
@@ -100,7 +69,7 @@ TEST_F(ProbeMpiTest, ThatIsLinkedWithMpiAndNeverCallsItLeavesNothing) {
 }
 
 TEST_F(ProbeMpiTest, AFullFileSystemIsToldAndNothingCrashes) {
-  const std::string small = dir.path() + "/small";
+  const std::string small = dir.path + "/small";
   std::filesystem::create_directory(small);
   // A mount of its own, gone with the command.
   const Outcome o = sh("unshare -m sh -c 'mount -t tmpfs -o size=2m none " + small + " && mkdir -m 700 " +
@@ -122,10 +91,7 @@ TEST_F(ProbeMpiTest, AProgramWithoutMpiIsLeftAlone) {
 }
 
 TEST_F(ProbeMpiTest, RegionsHaveNamesAndWildPointersAreHarmless) {
-  ASSERT_EQ(run("regions").code, 0);
-  const auto ranks = read();
-  ASSERT_EQ(ranks.size(), 2u);
-  for (const Rank& r : ranks) {
+  for (const Rank& r : both_of("regions")) {
     EXPECT_EQ(r.of("solve", MARGAY_REGION_ENTER).size(), 1u);
     EXPECT_EQ(r.of("solve", MARGAY_REGION_LEAVE).size(), 1u);
     EXPECT_EQ(r.of("inner", MARGAY_REGION_ENTER).size(), 1u);
@@ -136,18 +102,15 @@ TEST_F(ProbeMpiTest, RegionsHaveNamesAndWildPointersAreHarmless) {
 }
 
 TEST_F(ProbeMpiTest, ReceivesAreKnownWhenTheyComplete) {
-  ASSERT_EQ(run("requests").code, 0);
-  const auto ranks = read();
-  ASSERT_EQ(ranks.size(), 2u);
-  expect_received(ranks[1], ranks[0]);
+  expect_received();
 }
 
 TEST_F(ProbeMpiTest, ThroughAShellWrapper) {
   {
-    std::ofstream script(dir.path() + "/wrap.sh");
+    std::ofstream script(dir.path + "/wrap.sh");
     script << "#!/bin/bash\necho wrapped | cat\nexec \"$@\"\n";
   }
-  const Outcome o = sh(watched() + ranks(2) + "bash " + dir.path() + "/wrap.sh " MARGAY_WORKLOAD " code");
+  const Outcome o = sh(watched() + ranks(2) + "bash " + dir.path + "/wrap.sh " MARGAY_WORKLOAD " code");
   EXPECT_EQ(o.code, 42);
   EXPECT_EQ(read().size(), 2u);
 }

@@ -230,13 +230,18 @@ TEST(Sums, AreFewRecords) {
   EXPECT_EQ(messages, 4000u);
 }
 
-TEST(Sums, OfAThreadThatSleepsInACallAreTakenFromIt) {
-  Line line;
+// Calls of 4 us, every 10 us from kBegin on; their sums are wanted.
+void summed_calls(Line& line, int count) {
   line.reader.sum(true);
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < count; ++i) {
     line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
     line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
   }
+}
+
+TEST(Sums, OfAThreadThatSleepsInACallAreTakenFromIt) {
+  Line line;
+  summed_calls(line, 10);
   line.event(call(MARGAY_ENTER, 2, 0, 5), kBegin.value + 200'000);
   // Within the slice nothing is taken, and nothing promised.
   auto got = line.drain(kBegin + milliseconds(5));
@@ -274,11 +279,7 @@ TEST(Sums, OfAThreadThatSleepsInACallAreTakenFromIt) {
 // ordinals.
 TEST(Sums, AreTakenAgainByTheNextAgent) {
   Line line;
-  line.reader.sum(true);
-  for (int i = 0; i < 10; ++i) {
-    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
-    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
-  }
+  summed_calls(line, 10);
   line.drain(kBegin + milliseconds(30));
   const auto first = line.drain(kBegin + milliseconds(50));
   ASSERT_GT(first.records.size(), 1u);
@@ -299,22 +300,14 @@ TEST(Sums, AreTakenAgainByTheNextAgent) {
 TEST(Sums, AreNotMadeWhileNobodyHasToldWhatSlicesAre) {
   Line line;
   line.header->slice_ns = 0;
-  line.reader.sum(true);
-  for (int i = 0; i < 100; ++i) {
-    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
-    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
-  }
+  summed_calls(line, 100);
   EXPECT_EQ(line.drain(kBegin + milliseconds(5)).records.size(), 200u);
   EXPECT_EQ(line.table().summed.load(), 0u);
 }
 
 TEST(Sums, OfAThreadThatEndsArePublished) {
   Line line;
-  line.reader.sum(true);
-  for (int i = 0; i < 10; ++i) {
-    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
-    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
-  }
+  summed_calls(line, 10);
   line.writer.flush();
   const auto got = line.drain(kBegin + milliseconds(5));
   ASSERT_FALSE(got.records.empty());
@@ -326,11 +319,7 @@ TEST(Sums, OfAThreadThatEndsArePublished) {
 // Killed between two stores of an event: whatever is there becomes records in order of time.
 TEST(Sums, OfAThreadThatWasKilledWhileItAddedAreTaken) {
   Line line;
-  line.reader.sum(true);
-  for (int i = 0; i < 10; ++i) {
-    line.event(call(MARGAY_ENTER, 1), kBegin.value + i * 10'000);
-    line.event(call(MARGAY_LEAVE, 1), kBegin.value + i * 10'000 + 4'000);
-  }
+  summed_calls(line, 10);
   line.control().pending = 1;
   line.table().entry[0].duration_ns = line.table().entry[0].duration_ns + 12'345;  // and not yet `until`
   const auto got = line.drain(kBegin + milliseconds(5), true);
