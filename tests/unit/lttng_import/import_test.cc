@@ -6,13 +6,11 @@
 
 #include <filesystem>
 #include <map>
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/lsan_interface.h>
-#endif
 
 #include "import/import_command.h"
 #include "margay/store/archive.h"
 #include "support/ctf_writer.h"
+#include "support/decoder_leaks.h"
 
 namespace margay::lttng_import {
 namespace import_test {
@@ -20,16 +18,8 @@ namespace import_test {
 using test_support::CtfBytes;
 using test_support::CtfOptions;
 using test_support::CtfTrace;
+using test_support::DecoderLeaks;
 using testing::HasSubstr;
-
-// Babeltrace 2.0 keeps the event in whose middle a stream ends.
-#if defined(__SANITIZE_ADDRESS__)
-using DecoderLeaks = __lsan::ScopedDisabler;
-#else
-struct DecoderLeaks {
-  DecoderLeaks() {}
-};
-#endif
 
 struct Recorder final : trace::Consumer {
   std::vector<trace::Name> names;

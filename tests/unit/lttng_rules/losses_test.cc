@@ -8,19 +8,16 @@ namespace losses_test {
 
 using ::testing::ElementsAre;
 
-constexpr char kState[] = "[[state]]\nenter=\"in\"\nleave=\"out\"\nname=\"s\"\n";
-
 lttng::Discarded loss(std::uint64_t events, std::int32_t cpu, std::int64_t end, bool exact = true) {
   return {events, exact, cpu, TimeNs(end - 1), TimeNs(end)};
 }
 
 TEST(Losses, EveryThreadMayBeConcerned_TheNumberIsToldOnce) {
-  Trace t(kState);
-  const auto in = t.cls("in");
+  InOut t;
   t.cpu = 0;
-  t.event_of(1, 1, in);
+  t.event_of(1, 1, t.in);
   t.cpu = 1;
-  t.event_of(1, 2, in);
+  t.event_of(1, 2, t.in);
   t.sink.take();
   t.interpreter.on_discarded(loss(10, 1, 5));
   EXPECT_THAT(t.sink.take(), ElementsAre("5 lost 1/1 0", "5 lost 1/2 10"));
@@ -30,44 +27,38 @@ TEST(Losses, EveryThreadMayBeConcerned_TheNumberIsToldOnce) {
 }
 
 TEST(Losses, ALeaveOfWhatWasOpenBeforeIsNoError) {
-  Trace t(kState);
-  const auto in = t.cls("in");
-  const auto out = t.cls("out");
-  t.event(in);
+  InOut t;
+  t.event(t.in);
   t.interpreter.on_discarded(loss(1, 0, 2));
-  t.event(out);  // of the state before
-  t.event(out);  // of one that was entered within the loss
-  t.event(out);  // of nothing
+  t.event(t.out);  // of the state before
+  t.event(t.out);  // of one that was entered within the loss
+  t.event(t.out);  // of nothing
   EXPECT_EQ(t.account().leave_after_loss, 2u);
   EXPECT_EQ(t.account().leave_without_enter, 1u);
-  t.event(in);
-  t.event(out);
+  t.event(t.in);
+  t.event(t.out);
   EXPECT_EQ(t.account().used, 3u);
   EXPECT_EQ(t.account().left_open, 0u);
   t.expect_account_adds_up();
 }
 
 TEST(Losses, AThreadThatIsNewAfterwardsMayHaveBeenInIt) {
-  Trace t(kState);
-  t.cls("in");
-  const auto out = t.cls("out");
+  InOut t;
   t.interpreter.on_discarded(loss(3, 0, 2));
   EXPECT_EQ(t.account().discarded_unattributed, 3u);
-  t.event(out);
+  t.event(t.out);
   EXPECT_EQ(t.account().leave_after_loss, 1u);
   t.expect_account_adds_up();
 }
 
 TEST(Losses, OfAnUnknownNumber) {
-  Trace t(kState);
-  const auto in = t.cls("in");
-  const auto out = t.cls("out");
-  t.event(in);
+  InOut t;
+  t.event(t.in);
   t.sink.take();
   t.interpreter.on_discarded(loss(0, -1, 2, false));
   t.interpreter.on_discarded(loss(0, -1, 2, true));  // nothing was lost
   EXPECT_THAT(t.sink.take(), ElementsAre("2 lost 100/101 0"));
-  for (int i = 0; i < 100; ++i) t.event(out);
+  for (int i = 0; i < 100; ++i) t.event(t.out);
   EXPECT_EQ(t.account().leave_after_loss, 100u);
   EXPECT_EQ(t.account().discarded_inexact, 1u);
   t.expect_account_adds_up();
@@ -76,15 +67,13 @@ TEST(Losses, OfAnUnknownNumber) {
 TEST(Losses, WhatWasTooDeepIsForgottenAsWell) {
   Limits limits;
   limits.depth = 1;
-  Trace t(kState, limits);
-  const auto in = t.cls("in");
-  const auto out = t.cls("out");
-  t.event(in);
-  t.event(in);
+  InOut t(limits);
+  t.event(t.in);
+  t.event(t.in);
   t.interpreter.on_discarded(loss(1, 0, 2));
   EXPECT_EQ(t.account().forgotten_in_loss, 2u);
-  t.event(in);
-  t.event(out);
+  t.event(t.in);
+  t.event(t.out);
   EXPECT_EQ(t.sink.open_states(), 0u);
   EXPECT_EQ(t.account().used, 3u);
   t.expect_account_adds_up();

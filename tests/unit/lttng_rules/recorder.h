@@ -115,6 +115,13 @@ struct Trace {
   std::uint64_t events = 0;
 };
 
+// One rule and its two events: "in" enters the state "s", "out" leaves it.
+inline constexpr char kState[] = "[[state]]\nenter=\"in\"\nleave=\"out\"\nname=\"s\"\n";
+struct InOut : Trace {
+  explicit InOut(Limits limits = {}) : Trace(kState, limits) {}
+  const std::uint32_t in = cls("in"), out = cls("out");
+};
+
 RuleSet rules_of(const std::string& text);
 
 }  // namespace margay::lttng_rules::test

@@ -10,13 +10,10 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr char kState[] = "[[state]]\nenter=\"in\"\nleave=\"out\"\nname=\"s\"\n";
-
 TEST(Threads, WhatIsOpenAtTheEndIsClosedAndCounted) {
-  Trace t(kState);
-  const auto in = t.cls("in");
-  t.event(in);
-  t.event(in);
+  InOut t;
+  t.event(t.in);
+  t.event(t.in);
   t.interpreter.end_process(100, TimeNs(5));
   EXPECT_EQ(t.account().left_open, 2u);
   EXPECT_EQ(t.account().threads_ended, 1u);
@@ -24,7 +21,7 @@ TEST(Threads, WhatIsOpenAtTheEndIsClosedAndCounted) {
   t.interpreter.end_process(100, TimeNs(6));
   t.interpreter.end_process(4711, TimeNs(6));
   // The same numbers are others from then on.
-  t.event(in);
+  t.event(t.in);
   EXPECT_THAT(t.sink.take(), Contains("3 begin 100/101 ''"));
   t.interpreter.finish(TimeNs(9));
   EXPECT_EQ(t.account().left_open, 3u);
@@ -32,15 +29,13 @@ TEST(Threads, WhatIsOpenAtTheEndIsClosedAndCounted) {
 }
 
 TEST(Threads, NamesAreThoseOfTheirEvents) {
-  Trace t(kState);
-  const auto in = t.cls("in");
-  const auto out = t.cls("out");
+  InOut t;
   t.procname = "app";
-  t.event(in);
+  t.event(t.in);
   t.procname = "worker";
-  t.event(out);
+  t.event(t.out);
   t.procname = "";  // not told
-  t.event(in);
+  t.event(t.in);
   EXPECT_THAT(t.sink.take(),
               ElementsAre("process 100 'app'", "1 begin 100/101 'app'", "1 enter 100/101 s",
                           "rename 100/101 'worker'", "2 leave 100/101 s", "3 enter 100/101 s"));
@@ -124,22 +119,20 @@ TEST(Threads, BeyondTheBoundTheyAreLeftOutUnlessAnotherWasIdle) {
   Limits limits;
   limits.threads = 2;
   limits.idle = DurationNs(50);
-  Trace t(kState, limits);
-  const auto in = t.cls("in");
-  const auto out = t.cls("out");
-  t.event_of(1, 1, in);
-  t.event_of(1, 2, in);
-  t.event_of(1, 3, in);
+  InOut t(limits);
+  t.event_of(1, 1, t.in);
+  t.event_of(1, 2, t.in);
+  t.event_of(1, 3, t.in);
   EXPECT_EQ(t.account().left_out, 1u);
-  t.event_of(1, 1, out);
+  t.event_of(1, 1, t.out);
   // One that has a state open is not forgotten, however long it sleeps.
   t.now += seconds(1).value;
-  t.event_of(1, 3, in);
+  t.event_of(1, 3, t.in);
   EXPECT_EQ(t.account().left_out, 1u);
   EXPECT_EQ(t.account().threads_forgotten, 1u);
   EXPECT_EQ(t.account().left_open, 0u);
   t.now += seconds(1).value;
-  t.event_of(1, 4, in);
+  t.event_of(1, 4, t.in);
   EXPECT_EQ(t.account().left_out, 2u);
   EXPECT_EQ(t.sink.live_threads(), 2u);
   t.expect_account_adds_up();
@@ -148,12 +141,11 @@ TEST(Threads, BeyondTheBoundTheyAreLeftOutUnlessAnotherWasIdle) {
 TEST(Threads, ProcessesBeyondTheBoundAreLeftOut) {
   Limits limits;
   limits.processes = 2;
-  Trace t(kState, limits);
-  const auto in = t.cls("in");
-  for (std::int64_t pid = 1; pid <= 3; ++pid) t.event_of(pid, pid, in);
+  InOut t(limits);
+  for (std::int64_t pid = 1; pid <= 3; ++pid) t.event_of(pid, pid, t.in);
   EXPECT_EQ(t.account().left_out, 1u);
   t.interpreter.end_process(1, TimeNs(t.now));
-  t.event_of(3, 3, in);
+  t.event_of(3, 3, t.in);
   EXPECT_EQ(t.account().left_out, 1u);
   t.expect_account_adds_up();
 }
@@ -163,13 +155,11 @@ TEST(Threads, ComeAndGoByTheThousand) {
   Limits limits;
   limits.threads = 100;
   limits.idle = milliseconds(1);
-  Trace t(kState, limits);
+  InOut t(limits);
   t.sink.quiet = true;
-  const auto in = t.cls("in");
-  const auto out = t.cls("out");
   for (std::int64_t tid = 1; tid <= 20'000; ++tid) {
-    t.event_of(1, tid, in);
-    t.event_of(1, tid, out);
+    t.event_of(1, tid, t.in);
+    t.event_of(1, tid, t.out);
     t.now += 20'000;  // 50 of them in what counts as idle
   }
   EXPECT_EQ(t.account().used, t.events);

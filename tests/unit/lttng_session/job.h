@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../support/temporary_folder.h"
 #include "margay/lttng_session/live_session.h"
 #include "margay/lttng_session/program.h"
 
@@ -33,21 +34,10 @@ inline bool wait_until(const std::function<bool()>& so,
   }
 }
 
-// Gone with this object. Short: sockets are below it.
-class Place {
+// One whose sockets others may come to.
+class Place : public margay::test::TemporaryFolder {
  public:
-  Place() {
-    char name[] = "/tmp/margay-session-XXXXXX";
-    if (::mkdtemp(name) != nullptr) path = name;
-    ::chmod(name, 0711);
-  }
-  ~Place() {
-    std::error_code ec;
-    if (!path.empty()) std::filesystem::remove_all(path, ec);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  std::string path;
+  Place() : TemporaryFolder("/tmp") { ::chmod(path.c_str(), 0711); }
 };
 
 // A child; killed with this object.

@@ -29,30 +29,21 @@ TEST(LttngRefusals, NoSessionDaemonInstalled) {
   EXPECT_FALSE(std::filesystem::exists(place.path + "/d"));
 }
 
-TEST(LttngRefusals, SessionDaemonThatEndsAtOnceIsQuoted) {
-  const Place place;
-  std::ofstream(place.path + "/bad") << "#!/bin/sh\necho 'Error: the moon is full'\nexit 1\n";
-  ::chmod((place.path + "/bad").c_str(), 0755);
-  OwnDaemonsOptions o;
-  o.directory = place.path + "/d";
-  o.sessiond = place.path + "/bad";
-  const Error e = refused(o);
-  EXPECT_EQ(e.code, ErrorCode::kUnavailable);
-  EXPECT_THAT(e.message, HasSubstr("Error: the moon is full"));
-  EXPECT_FALSE(std::filesystem::exists(place.path + "/d"));
-}
-
-TEST(LttngRefusals, RelayDaemonThatEndsAtOnceIsQuoted) {
-  const Place place;
-  std::ofstream(place.path + "/bad") << "#!/bin/sh\necho 'Error: no port'\nexit 1\n";
-  ::chmod((place.path + "/bad").c_str(), 0755);
-  OwnDaemonsOptions o;
-  o.directory = place.path + "/d";
-  o.relayd = place.path + "/bad";
-  const Error e = refused(o);
-  EXPECT_EQ(e.code, ErrorCode::kUnavailable);
-  EXPECT_THAT(e.message, HasSubstr("Error: no port"));
-  EXPECT_FALSE(std::filesystem::exists(place.path + "/d"));
+TEST(LttngRefusals, DaemonThatEndsAtOnceIsQuoted) {
+  for (std::string OwnDaemonsOptions::*const daemon :
+       {&OwnDaemonsOptions::sessiond, &OwnDaemonsOptions::relayd}) {
+    const Place place;
+    std::ofstream(place.path + "/bad") << "#!/bin/sh\necho 'Error: the moon is full'\nexit 1\n";
+    ::chmod((place.path + "/bad").c_str(), 0755);
+    OwnDaemonsOptions o;
+    o.directory = place.path + "/d";
+    o.*daemon = place.path + "/bad";
+    SCOPED_TRACE(o.sessiond + " " + o.relayd);
+    const Error e = refused(o);
+    EXPECT_EQ(e.code, ErrorCode::kUnavailable);
+    EXPECT_THAT(e.message, HasSubstr("Error: the moon is full"));
+    EXPECT_FALSE(std::filesystem::exists(place.path + "/d"));
+  }
 }
 
 TEST(LttngRefusals, SessionDaemonThatNeverAnswersIsEnded) {

@@ -6,6 +6,8 @@
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
+#include <optional>
+
 #include "job.h"
 #include "process.h"
 
@@ -89,8 +91,36 @@ std::string whole_life(const std::string& directory, bool found) {
   return "";
 }
 
-TEST(LttngSession, EventsReachAReader) {
+class LttngSession : public testing::Test {
+ protected:
+  // Daemons, and a session that is started.
+  void start(const LiveOptions& options) {
+    daemons = daemons_in(place.path + "/d");
+    ASSERT_NE(daemons, nullptr);
+    auto created = LiveSession::create(daemons->daemons(), options);
+    ASSERT_TRUE(created) << created.error().message;
+    session.emplace(std::move(*created));
+    ASSERT_TRUE(session->start());
+  }
+  // The daemons are mended, the session is made again, and a program's events reach a reader.
+  void expect_mended(std::chrono::milliseconds limit) {
+    const auto mended = daemons->mend();
+    ASSERT_TRUE(mended) << mended.error().message;
+    const auto again = session->again(daemons->daemons());
+    ASSERT_TRUE(again) << again.error().message;
+    Reader reader(*session, daemons->daemons(), place.path + "/events");
+    ASSERT_TRUE(reader.attached());
+    const auto program = traced(daemons->daemons(), {MARGAY_LOCKS, "100", "1000"}, place.path + "/program");
+    EXPECT_EQ(program->exit_code(), 0);
+    EXPECT_TRUE(wait_until([&] { return reader.locks() >= 100; }, limit)) << reader.text();
+  }
+
   const Place place;
+  std::unique_ptr<OwnDaemons> daemons;
+  std::optional<LiveSession> session;
+};
+
+TEST_F(LttngSession, EventsReachAReader) {
   EXPECT_EQ(whole_life(place.path, ::getuid() != 0), "");
 }
 
@@ -113,9 +143,8 @@ void live_as(const std::string& directory, const std::function<bool()>& change,
 }
 
 // As in a container: what would be the system's session daemon then, in a /var/run/lttng of this test's own.
-TEST(LttngSession, EventsReachAReaderAsRootThatMayNotMount) {
+TEST_F(LttngSession, EventsReachAReaderAsRootThatMayNotMount) {
   if (::getuid() != 0) GTEST_SKIP() << "of root";
-  const Place place;
   live_as(
       place.path,
       [] {
@@ -157,31 +186,27 @@ std::string through_a_death(const std::string& directory) {
   return "";
 }
 
-TEST(LttngSession, EventsReachAReaderAsAnOrdinaryUser) {
+TEST_F(LttngSession, EventsReachAReaderAsAnOrdinaryUser) {
   if (::getuid() != 0) GTEST_SKIP() << "EventsReachAReader was one";
-  const Place place;
   ASSERT_EQ(::chown(place.path.c_str(), kNobody, kNobody), 0);
   live_as(place.path, become_nobody,
           [](const std::string& directory) { return whole_life(directory, true); });
 }
 
-TEST(LttngSession, ProgramOfAnOrdinaryUserRegistersAgain) {
+TEST_F(LttngSession, ProgramOfAnOrdinaryUserRegistersAgain) {
   if (::getuid() != 0) GTEST_SKIP() << "run as root, it becomes one";
-  const Place place;
   ASSERT_EQ(::chown(place.path.c_str(), kNobody, kNobody), 0);
   live_as(place.path, become_nobody, through_a_death);
 }
 
 // Whoever started them was killed: they end, and their consumer daemon.
-TEST(LttngSession, NoDaemonIsLeftByAKilledProcess) {
-  const Place place;
+TEST_F(LttngSession, NoDaemonIsLeftByAKilledProcess) {
   int pipe[2];
   ASSERT_EQ(::pipe(pipe), 0);
   const pid_t owner = ::fork();
   if (owner == 0) {
-    const auto daemons = daemons_in(place.path + "/d");
-    if (daemons == nullptr) ::_exit(1);
-    const auto session = LiveSession::create(daemons->daemons(), options_for("killed"));
+    start(options_for("killed"));
+    if (HasFatalFailure()) ::_exit(1);
     const pid_t sessiond = daemons->daemons().sessiond;
     const auto consumers = children_named(sessiond, "lttng-consumerd");
     const pid_t pids[3] = {sessiond, daemons->daemons().relayd, consumers.empty() ? -1 : consumers[0]};
@@ -198,13 +223,9 @@ TEST(LttngSession, NoDaemonIsLeftByAKilledProcess) {
   ::close(pipe[1]);
 }
 
-TEST(LttngSession, RelayDaemonDiesAndIsMended) {
-  const Place place;
-  const auto daemons = daemons_in(place.path + "/d");
-  ASSERT_NE(daemons, nullptr);
-  auto session = LiveSession::create(daemons->daemons(), options_for("relay"));
-  ASSERT_TRUE(session) << session.error().message;
-  ASSERT_TRUE(session->start());
+TEST_F(LttngSession, RelayDaemonDiesAndIsMended) {
+  start(options_for("relay"));
+  if (HasFatalFailure()) return;
   ASSERT_TRUE(session->alive());
   // A program of before is traced again afterwards.
   const auto program =
@@ -229,57 +250,32 @@ TEST(LttngSession, RelayDaemonDiesAndIsMended) {
   EXPECT_EQ(sessions->size(), 1u);
 }
 
-TEST(LttngSession, SessionDaemonDiesAndIsMended) {
-  const Place place;
-  const auto daemons = daemons_in(place.path + "/d");
-  ASSERT_NE(daemons, nullptr);
-  auto session = LiveSession::create(daemons->daemons(), options_for("session"));
-  ASSERT_TRUE(session) << session.error().message;
-  ASSERT_TRUE(session->start());
+TEST_F(LttngSession, SessionDaemonDiesAndIsMended) {
+  start(options_for("session"));
+  if (HasFatalFailure()) return;
   ::kill(daemons->daemons().sessiond, SIGKILL);
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(wait_until([&] { return !session->alive(); }));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
   EXPECT_THAT(session->alive().error().message, HasSubstr("session daemon"));
   EXPECT_FALSE(session->statistics());
-  const auto mended = daemons->mend();
-  ASSERT_TRUE(mended) << mended.error().message;
-  const auto again = session->again(daemons->daemons());
-  ASSERT_TRUE(again) << again.error().message;
-  Reader reader(*session, daemons->daemons(), place.path + "/events");
-  ASSERT_TRUE(reader.attached());
-  const auto program = traced(daemons->daemons(), {MARGAY_LOCKS, "100", "1000"}, place.path + "/program");
-  EXPECT_EQ(program->exit_code(), 0);
-  EXPECT_TRUE(wait_until([&] { return reader.locks() >= 100; })) << reader.text();
+  expect_mended(std::chrono::seconds(30));
 }
 
-TEST(LttngSession, ConsumerDaemonDiesAndAllIsMadeAgain) {
-  const Place place;
-  const auto daemons = daemons_in(place.path + "/d");
-  ASSERT_NE(daemons, nullptr);
-  auto session = LiveSession::create(daemons->daemons(), options_for("consumer"));
-  ASSERT_TRUE(session) << session.error().message;
-  ASSERT_TRUE(session->start());
+TEST_F(LttngSession, ConsumerDaemonDiesAndAllIsMadeAgain) {
+  start(options_for("consumer"));
+  if (HasFatalFailure()) return;
   const auto consumers = children_named(daemons->daemons().sessiond, "lttng-consumerd");
   ASSERT_EQ(consumers.size(), 1u);
   ::kill(consumers[0], SIGKILL);
   ASSERT_TRUE(wait_until([&] { return !session->alive() && !daemons->alive(); }));
   EXPECT_THAT(session->alive().error().message, HasSubstr("consumer daemon"));
-  const auto mended = daemons->mend();
-  ASSERT_TRUE(mended) << mended.error().message;
-  const auto again = session->again(daemons->daemons());
-  ASSERT_TRUE(again) << again.error().message;
-  Reader reader(*session, daemons->daemons(), place.path + "/events");
-  ASSERT_TRUE(reader.attached());
-  const auto program = traced(daemons->daemons(), {MARGAY_LOCKS, "100", "1000"}, place.path + "/program");
-  EXPECT_EQ(program->exit_code(), 0);
-  EXPECT_TRUE(wait_until([&] { return reader.locks() >= 100; }, std::chrono::seconds(5))) << reader.text();
+  expect_mended(std::chrono::seconds(5));
 }
 
-TEST(LttngSession, TwoDoNotMeet) {
+TEST_F(LttngSession, TwoDoNotMeet) {
   // Without a mount of each daemon's own, liblttng-ctl goes on asking the one that this process asked first.
   if (::getuid() != 0) GTEST_SKIP() << "takes root: two daemons of one user in one process";
-  const Place place;
   const auto one = daemons_in(place.path + "/1");
   ASSERT_NE(one, nullptr);
   if (::getuid() == 0 && !one->daemons().own_mounts)
@@ -310,16 +306,12 @@ TEST(LttngSession, TwoDoNotMeet) {
   EXPECT_EQ(list_sessions(two->daemons())->size(), 0u);
 }
 
-TEST(LttngSession, FullBuffersAreCounted) {
-  const Place place;
-  const auto daemons = daemons_in(place.path + "/d");
-  ASSERT_NE(daemons, nullptr);
+TEST_F(LttngSession, FullBuffersAreCounted) {
   LiveOptions o = options_for("full");
   o.sub_buffer_bytes = 16 << 10;
   o.sub_buffers = 2;
-  auto session = LiveSession::create(daemons->daemons(), o);
-  ASSERT_TRUE(session) << session.error().message;
-  ASSERT_TRUE(session->start());
+  start(o);
+  if (HasFatalFailure()) return;
   const auto program = traced(daemons->daemons(), {MARGAY_LOCKS, "300000"}, place.path + "/p");
   EXPECT_EQ(program->exit_code(), 0);
   EXPECT_TRUE(wait_until([&] {
@@ -329,17 +321,13 @@ TEST(LttngSession, FullBuffersAreCounted) {
 }
 
 // What a reader that is behind does not get is told to it, and the disk is bounded.
-TEST(LttngSession, SlowReaderIsToldWhatWasOverwritten) {
-  const Place place;
-  const auto daemons = daemons_in(place.path + "/d");
-  ASSERT_NE(daemons, nullptr);
+TEST_F(LttngSession, SlowReaderIsToldWhatWasOverwritten) {
   LiveOptions o = options_for("disk");
   o.sub_buffer_bytes = 16 << 10;
   o.sub_buffers = 64;
   o.most_disk = 32 * (16 << 10) * static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF));
-  auto session = LiveSession::create(daemons->daemons(), o);
-  ASSERT_TRUE(session) << session.error().message;
-  ASSERT_TRUE(session->start());
+  start(o);
+  if (HasFatalFailure()) return;
   Reader reader(*session, daemons->daemons(), place.path + "/events");
   ASSERT_TRUE(reader.attached());
   const auto first = traced(daemons->daemons(), {MARGAY_LOCKS, "10", "100"}, place.path + "/p");

@@ -24,20 +24,26 @@ CtfBytes thread(int tid) {
   return CtfBytes().i32(1).i32(tid).comm("x");
 }
 
+struct At {
+  std::uint64_t time;
+  int tid;
+};
+// A trace with an event of a thread at each of these times.
+void make(const std::string& path, const CtfOptions& options, std::initializer_list<At> events) {
+  CtfTrace trace(path, options, {{"app:x", {}}});
+  for (const At& e : events) trace.event(0, e.time, 0, thread(e.tid), {});
+  ASSERT_TRUE(trace.finish());
+}
+
 // LTTng measures the offset anew for each trace; the clock is the same.
 TEST(Clocks, SameBootIsTheSameClock) {
-  const Place place;
+  const TemporaryFolder place;
   CtfOptions a;
   CtfOptions b;
   b.uuid = 2;
   b.offset = a.offset + 900;
-  CtfTrace first(place.path + "/a", a, {{"app:x", {}}});
-  CtfTrace second(place.path + "/b", b, {{"app:x", {}}});
-  first.event(0, 1'000, 0, thread(1), {});
-  first.event(0, 1'200, 0, thread(3), {});
-  second.event(0, 1'100, 0, thread(2), {});
-  ASSERT_TRUE(first.finish());
-  ASSERT_TRUE(second.finish());
+  make(place.path + "/a", a, {{1'000, 1}, {1'200, 3}});
+  make(place.path + "/b", b, {{1'100, 2}});
   Recorder seen;
   const auto reader = read(place.path, seen);
   ASSERT_EQ(seen.events.size(), 3U);
@@ -47,19 +53,15 @@ TEST(Clocks, SameBootIsTheSameClock) {
 }
 
 TEST(Clocks, AnotherHostComesByTheWallClock) {
-  const Place place;
+  const TemporaryFolder place;
   CtfOptions a;
   CtfOptions b;
   b.uuid = 2;
   b.host = "node2";
   b.clock_uuid = "99999999-2222-3333-4444-555555555555";
   b.offset = a.offset - 1'000'000;  // it is up for 1 ms longer
-  CtfTrace first(place.path + "/a", a, {{"app:x", {}}});
-  CtfTrace second(place.path + "/b", b, {{"app:x", {}}});
-  first.event(0, 5'000'000, 0, thread(1), {});
-  second.event(0, 6'000'500, 0, thread(2), {});
-  ASSERT_TRUE(first.finish());
-  ASSERT_TRUE(second.finish());
+  make(place.path + "/a", a, {{5'000'000, 1}});
+  make(place.path + "/b", b, {{6'000'500, 2}});
   Recorder seen;
   const auto reader = read(place.path, seen);
   ASSERT_EQ(seen.events.size(), 2U);
@@ -69,15 +71,12 @@ TEST(Clocks, AnotherHostComesByTheWallClock) {
 }
 
 TEST(Clocks, OtherFrequencies) {
-  const Place place;
+  const TemporaryFolder place;
   CtfOptions a;
   a.frequency = 3'000'000;
   a.offset = 3'000'000;  // cycles: a second
   a.clock = "tsc";
-  CtfTrace trace(place.path, a, {{"app:x", {}}});
-  trace.event(0, 3, 0, thread(1), {});
-  trace.event(0, 3'000'000'000'000'000, 0, thread(2), {});  // a billion seconds
-  ASSERT_TRUE(trace.finish());
+  make(place.path, a, {{3, 1}, {3'000'000'000'000'000, 2}});  // the second after a billion seconds
   Recorder seen;
   const auto reader = read(place.path, seen);
   ASSERT_EQ(seen.events.size(), 2U);

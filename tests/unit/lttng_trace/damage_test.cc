@@ -4,12 +4,10 @@
 
 #include <fstream>
 #include <random>
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/lsan_interface.h>
-#endif
 
 #include "recorder.h"
 #include "support/ctf_writer.h"
+#include "support/decoder_leaks.h"
 
 namespace margay::lttng::test {
 namespace damage_test {
@@ -18,6 +16,7 @@ using test_support::CtfBytes;
 using test_support::CtfOptions;
 using test_support::CtfTrace;
 using test_support::cut_file;
+using test_support::DecoderLeaks;
 using test_support::flip_bits;
 using testing::HasSubstr;
 
@@ -42,15 +41,6 @@ std::size_t of_cpu(const Recorder& seen, int cpu) {
   return static_cast<std::size_t>(
       std::count_if(seen.events.begin(), seen.events.end(), [&](const Seen& s) { return s.cpu == cpu; }));
 }
-
-// Babeltrace 2.0's parser keeps 16 bytes of metadata that it refuses.
-#if defined(__SANITIZE_ADDRESS__)
-using ParserLeaks = __lsan::ScopedDisabler;
-#else
-struct ParserLeaks {
-  ParserLeaks() {}
-};
-#endif
 
 struct Read {
   Recorder seen;
@@ -85,8 +75,20 @@ void expect_damaged(const CtfTrace& trace, const Read& r, std::size_t events) {
   EXPECT_FALSE(r.damage[0].what.empty());
 }
 
+// A trace whose stream of CPU 1 is cut to so many bytes, and what is read of it.
+struct Cut {
+  explicit Cut(std::uint64_t bytes, const CtfOptions& options = {}) : trace(made(place.path, options)) {
+    EXPECT_EQ(std::filesystem::file_size(trace->stream_file(1)), kEach / 10 * kPacket);
+    EXPECT_TRUE(cut_file(trace->stream_file(1), bytes));
+    read(place.path, r);
+  }
+  const TemporaryFolder place;
+  const std::unique_ptr<CtfTrace> trace;
+  Read r;
+};
+
 TEST(Damage, NothingIsDamaged) {
-  const Place place;
+  const TemporaryFolder place;
   made(place.path);
   Read r;
   read(place.path, r);
@@ -96,62 +98,41 @@ TEST(Damage, NothingIsDamaged) {
 }
 
 TEST(Damage, StreamCutWithinAPacket) {
-  const Place place;
-  const auto trace = made(place.path);
-  ASSERT_EQ(std::filesystem::file_size(trace->stream_file(1)), kEach / 10 * kPacket);
   // Of the fifth packet, head and 4 events and a bit are left.
-  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket + 84 + 4 * kEventBytes + 3));
-  Read r;
-  read(place.path, r);
-  expect_damaged(*trace, r, 44);
-  ASSERT_EQ(r.seen.discarded.size(), 1U);
-  EXPECT_FALSE(r.seen.discarded[0].exact);
-  EXPECT_EQ(r.seen.discarded[0].cpu, 1);
+  const Cut cut(4 * kPacket + 84 + 4 * kEventBytes + 3);
+  expect_damaged(*cut.trace, cut.r, 44);
+  ASSERT_EQ(cut.r.seen.discarded.size(), 1U);
+  EXPECT_FALSE(cut.r.seen.discarded[0].exact);
+  EXPECT_EQ(cut.r.seen.discarded[0].cpu, 1);
 }
 
 TEST(Damage, StreamCutWithinAHead) {
-  const Place place;
-  const auto trace = made(place.path);
-  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket + 30));
-  Read r;
-  read(place.path, r);
-  expect_damaged(*trace, r, 40);
+  const Cut cut(4 * kPacket + 30);
+  expect_damaged(*cut.trace, cut.r, 40);
 }
 
 // Nothing tells that there was more.
 TEST(Damage, StreamCutBetweenPackets) {
-  const Place place;
-  const auto trace = made(place.path);
-  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket));
-  Read r;
-  read(place.path, r);
-  EXPECT_EQ(of_cpu(r.seen, 1), 40U);
-  EXPECT_EQ(r.seen.events.size(), 2 * kEach + 40);
-  EXPECT_EQ(r.counts.damaged_streams, 0U);
+  const Cut cut(4 * kPacket);
+  EXPECT_EQ(of_cpu(cut.r.seen, 1), 40U);
+  EXPECT_EQ(cut.r.seen.events.size(), 2 * kEach + 40);
+  EXPECT_EQ(cut.r.counts.damaged_streams, 0U);
 }
 
 TEST(Damage, StreamCutToItsFirstHead) {
-  const Place place;
-  const auto trace = made(place.path);
-  ASSERT_TRUE(cut_file(trace->stream_file(1), 50));
-  Read r;
-  read(place.path, r);
-  expect_damaged(*trace, r, 0);
+  const Cut cut(50);
+  expect_damaged(*cut.trace, cut.r, 0);
 }
 
 TEST(Damage, EmptyStreamIsNoDamage) {
-  const Place place;
-  const auto trace = made(place.path);
-  ASSERT_TRUE(cut_file(trace->stream_file(1), 0));
-  Read r;
-  read(place.path, r);
-  EXPECT_EQ(r.error, "");
-  EXPECT_EQ(r.seen.events.size(), 2 * kEach);
-  EXPECT_EQ(r.counts.damaged_streams, 0U);
+  const Cut cut(0);
+  EXPECT_EQ(cut.r.error, "");
+  EXPECT_EQ(cut.r.seen.events.size(), 2 * kEach);
+  EXPECT_EQ(cut.r.counts.damaged_streams, 0U);
 }
 
 TEST(Damage, FileThatIsNoStream) {
-  const Place place;
+  const TemporaryFolder place;
   const auto trace = made(place.path);
   std::ofstream(trace->stream_file(1))
       << "this is a text that somebody left here; it is longer than a packet's head";
@@ -164,7 +145,7 @@ TEST(Damage, BitsFlippedInAPacketsHead) {
   // magic, uuid, stream class, instance, end of time, content size, packet size
   for (const std::uint64_t at : {0, 5, 20, 24, 47, 55, 57, 63}) {
     SCOPED_TRACE(at);
-    const Place place;
+    const TemporaryFolder place;
     const auto trace = made(place.path);
     ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + at, at == 57 ? 0x02 : 0x80));
     Read r;
@@ -176,7 +157,7 @@ TEST(Damage, BitsFlippedInAPacketsHead) {
 
 // A size that leads to a later packet: those between are missed by their numbers.
 TEST(Damage, PacketsSkipped) {
-  const Place place;
+  const TemporaryFolder place;
   const auto trace = made(place.path);
   ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + 57, 0x80));  // 9 packets long
   Read r;
@@ -188,7 +169,7 @@ TEST(Damage, PacketsSkipped) {
 TEST(Damage, BitsFlippedInTheFirstHead) {
   for (const std::uint64_t at : {0, 5, 20, 63}) {
     SCOPED_TRACE(at);
-    const Place place;
+    const TemporaryFolder place;
     const auto trace = made(place.path);
     ASSERT_TRUE(flip_bits(trace->stream_file(1), at, 0x80));
     Read r;
@@ -200,7 +181,7 @@ TEST(Damage, BitsFlippedInTheFirstHead) {
 TEST(Damage, UnknownEventAndWrongTimes) {
   for (const std::uint64_t at : {1, 4 + 2, 4 + 7}) {  // class; time a bit, and far, off
     SCOPED_TRACE(at);
-    const Place place;
+    const TemporaryFolder place;
     const auto trace = made(place.path);
     ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + 84 + 3 * kEventBytes + at, 0x40));
     Read r;
@@ -211,8 +192,8 @@ TEST(Damage, UnknownEventAndWrongTimes) {
 }
 
 TEST(Damage, MetadataCut) {
-  const ParserLeaks leaks;
-  const Place place;
+  const DecoderLeaks leaks;
+  const TemporaryFolder place;
   const auto whole = made(place.path + "/a");
   CtfOptions other;
   other.uuid = 2;
@@ -233,7 +214,7 @@ TEST(Damage, ClockWithoutFrequency) {
   for (const auto& [find, replace] :
        {std::pair<std::string, std::string>{"freq = 1000000000", "freq = 0000000000"},
         {"freq = 1000000000", "frEq = 1000000000"}}) {
-    const Place place;
+    const TemporaryFolder place;
     const auto trace = made(place.path);
     std::string text = trace->metadata();
     text.replace(text.find(find), find.size(), replace);
@@ -247,7 +228,7 @@ TEST(Damage, ClockWithoutFrequency) {
 // Lost by the nanosecond: a counter that is damaged counts nothing.
 TEST(Damage, DiscardedCounters) {
   for (const std::uint64_t at : {64 + 5, 72 + 5}) {  // packets, events
-    const Place place;
+    const TemporaryFolder place;
     const auto trace = made(place.path);
     ASSERT_TRUE(flip_bits(trace->stream_file(1), 4 * kPacket + at, 0x10));
     Read r;
@@ -264,8 +245,8 @@ TEST(Damage, DiscardedCounters) {
 
 // Chunks of one trace: only the one whose metadata is damaged is left out.
 TEST(Damage, MetadataOfOneChunkCut) {
-  const ParserLeaks leaks;
-  const Place place;
+  const DecoderLeaks leaks;
+  const TemporaryFolder place;
   made(place.path + "/1");
   const auto trace = made(place.path + "/2");
   ASSERT_TRUE(cut_file(place.path + "/2/metadata", trace->metadata().size() / 2));
@@ -276,8 +257,8 @@ TEST(Damage, MetadataOfOneChunkCut) {
 }
 
 TEST(Damage, NoTraceAtAll) {
-  const ParserLeaks leaks;
-  const Place place;
+  const DecoderLeaks leaks;
+  const TemporaryFolder place;
   for (const char* text : {"", "hello", "/* CTF 1.8 */\ntrace {"}) {
     std::ofstream(place.path + "/metadata") << text;
     std::ofstream(place.path + "/stream_0") << "something";
@@ -290,7 +271,7 @@ TEST(Damage, NoTraceAtAll) {
 
 // An index of LTTng's that is not of these packets would end the program within Babeltrace.
 TEST(Damage, WrongIndexIsNotUsed) {
-  const Place place;
+  const TemporaryFolder place;
   const auto trace = made(place.path);
   std::filesystem::create_directories(place.path + "/index");
   std::string index("\xC1\xF1\xDC\xC1\0\0\0\1\0\0\0\0\0\0\0\x38", 16);
@@ -308,20 +289,16 @@ TEST(Damage, WrongIndexIsNotUsed) {
 
 // Another tracer's: not looked through; Babeltrace refuses the file by name.
 TEST(Damage, OtherTracers) {
-  const Place place;
   CtfOptions options;
   options.tracer = "other";
-  const auto trace = made(place.path, options);
-  ASSERT_TRUE(cut_file(trace->stream_file(1), 4 * kPacket + 200));
-  Read r;
-  read(place.path, r);
-  expect_damaged(*trace, r, 0);
+  const Cut cut(4 * kPacket + 200, options);
+  expect_damaged(*cut.trace, cut.r, 0);
 }
 
 // Whatever bits are flipped: an outcome, the other streams whole, and nothing beyond what was written.
 TEST(Damage, AnyBitsFlipped) {
   std::mt19937 random(20261122);
-  const Place place;
+  const TemporaryFolder place;
   const auto trace = made(place.path);
   const std::uint64_t size = std::filesystem::file_size(trace->stream_file(1));
   for (int round = 0; round < 150; ++round) {
@@ -345,9 +322,9 @@ TEST(Damage, AnyBitsFlipped) {
 }
 
 TEST(Damage, AnyBitsOfMetadataFlipped) {
-  const ParserLeaks leaks;
+  const DecoderLeaks leaks;
   std::mt19937 random(7);
-  const Place place;
+  const TemporaryFolder place;
   const auto trace = made(place.path);
   const std::uint64_t size = trace->metadata().size();
   int readable = 0;

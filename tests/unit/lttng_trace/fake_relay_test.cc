@@ -7,34 +7,24 @@
 
 #include <chrono>
 #include <thread>
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/lsan_interface.h>
-#endif
 
 #include "recorder.h"
 #include "support/ctf_writer.h"
+#include "support/decoder_leaks.h"
 
 namespace margay::lttng::test {
 namespace fake_relay_test {
 
 using test_support::CtfBytes;
 using test_support::CtfTrace;
+using test_support::DecoderLeaks;
 using test_support::FakeRelay;
 using testing::HasSubstr;
 using Step_ = FakeRelay::Step;
 
-// Babeltrace 2.0 keeps the packet or the metadata that it was decoding when it fails.
-#if defined(__SANITIZE_ADDRESS__)
-using DecoderLeaks = __lsan::ScopedDisabler;
-#else
-struct DecoderLeaks {
-  DecoderLeaks() {}
-};
-#endif
-
 // Three packets of ten events each, a microsecond apart; a millisecond between packets.
 struct FakeRelayTest : testing::Test {
-  const Place place;
+  const TemporaryFolder place;
   Recorder seen;
   Result<Step> last = Step::kAgain;
   std::unique_ptr<TraceReader> reader;

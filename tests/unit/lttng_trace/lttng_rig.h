@@ -36,7 +36,7 @@ class LttngRig {
   pid_t relay_daemon() const { return relayd_; }
 
  private:
-  Place place_;
+  TemporaryFolder place_;
   int control_ = 0, data_ = 0, live_ = 0;  // ports
   pid_t sessiond_ = -1, relayd_ = -1;
   int programs_ = 0;

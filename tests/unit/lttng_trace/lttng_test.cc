@@ -42,6 +42,16 @@ Result<Step> run_until(TraceReader& reader, double seconds, Until until) {
   return step;
 }
 
+// A live session "s" that is on, with a relay daemon of its own, and a reader of it.
+void begin_live(LttngRig& rig, Recorder& seen, std::unique_ptr<TraceReader>& reader) {
+  ASSERT_TRUE(rig.start(true));
+  ASSERT_TRUE(rig.lttng({"create", "s", "--live=20000", "--set-url=" + rig.relay_url()}));
+  ASSERT_NO_FATAL_FAILURE(enable(rig, "s"));
+  auto opened = TraceReader::open_live(rig.live_url("s"), seen);
+  ASSERT_TRUE(opened) << opened.error().message;
+  reader = std::move(*opened);
+}
+
 TEST(Lttng, Recorded) {
   NEEDS_LTTNG();
   LttngRig rig;
@@ -130,22 +140,19 @@ TEST(Lttng, LiveFromBeginToEnd) {
 TEST(Lttng, RelayDaemonThatDiesIsAnError) {
   NEEDS_LTTNG();
   LttngRig rig;
-  ASSERT_TRUE(rig.start(true));
-  ASSERT_TRUE(rig.lttng({"create", "s", "--live=20000", "--set-url=" + rig.relay_url()}));
-  ASSERT_NO_FATAL_FAILURE(enable(rig, "s"));
   Recorder seen;
-  auto reader = TraceReader::open_live(rig.live_url("s"), seen);
-  ASSERT_TRUE(reader);
+  std::unique_ptr<TraceReader> reader;
+  ASSERT_NO_FATAL_FAILURE(begin_live(rig, seen, reader));
   const pid_t pid = rig.start_program({MARGAY_TICKER, "100000", "1000"});
-  auto step = run_until(**reader, 10, [&] { return seen.events.size() >= 50; });
+  auto step = run_until(*reader, 10, [&] { return seen.events.size() >= 50; });
   ASSERT_GE(seen.events.size(), 50U) << (step ? "" : step.error().message);
   kill(rig.relay_daemon(), SIGKILL);
-  step = run_until(**reader, 10, [] { return false; });
+  step = run_until(*reader, 10, [] { return false; });
   ASSERT_FALSE(step);
   EXPECT_EQ(step.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(step.error().message, HasSubstr("127.0.0.1"));
   std::cout << "[          ] " << step.error().message << "\n";
-  EXPECT_EQ((*reader)->run_once(1).error().message, step.error().message) << "and so it stays";
+  EXPECT_EQ(reader->run_once(1).error().message, step.error().message) << "and so it stays";
   kill(pid, SIGKILL);
   rig.wait_for(pid);
   // Nobody listens there.
@@ -161,14 +168,11 @@ TEST(Lttng, RelayDaemonThatDiesIsAnError) {
 TEST(Lttng, StopEndsTheWaitForARelayDaemon) {
   NEEDS_LTTNG();
   LttngRig rig;
-  ASSERT_TRUE(rig.start(true));
-  ASSERT_TRUE(rig.lttng({"create", "s", "--live=20000", "--set-url=" + rig.relay_url()}));
-  ASSERT_NO_FATAL_FAILURE(enable(rig, "s"));
   Recorder seen;
-  auto reader = TraceReader::open_live(rig.live_url("s"), seen);
-  ASSERT_TRUE(reader);
-  auto step = run_until(**reader, 10, [&] { return (*reader)->attached(); });
-  ASSERT_TRUE((*reader)->attached());
+  std::unique_ptr<TraceReader> reader;
+  ASSERT_NO_FATAL_FAILURE(begin_live(rig, seen, reader));
+  auto step = run_until(*reader, 10, [&] { return reader->attached(); });
+  ASSERT_TRUE(reader->attached());
   struct sigaction nothing {};
   struct sigaction before {};
   nothing.sa_handler = [](int) {};
@@ -176,12 +180,12 @@ TEST(Lttng, StopEndsTheWaitForARelayDaemon) {
   kill(rig.relay_daemon(), SIGSTOP);
   std::atomic<bool> over{false};
   std::thread other([&] {
-    step = run_until(**reader, 20, [] { return false; });
+    step = run_until(*reader, 20, [] { return false; });
     over = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(over);
-  (*reader)->stop();
+  reader->stop();
   for (int i = 0; i < 100 && !over; ++i) {
     pthread_kill(other.native_handle(), SIGUSR1);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -22,7 +22,7 @@ CtfBytes thread(int pid, int tid, const std::string& name = "app") {
 }
 
 TEST(TraceReader, NamesFieldsAndContextsOfAClass) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path + "/ust", {},
                  {{"app:all",
                    {{"number", "i32"},
@@ -82,7 +82,7 @@ TEST(TraceReader, NamesFieldsAndContextsOfAClass) {
 }
 
 TEST(TraceReader, MergesStreamsAndTracesByTime) {
-  const Place place;
+  const TemporaryFolder place;
   CtfOptions kernel;
   kernel.domain = "kernel";
   kernel.uuid = 2;
@@ -127,7 +127,7 @@ TEST(TraceReader, MergesStreamsAndTracesByTime) {
 }
 
 TEST(TraceReader, HandsOverAtMostTheBudget) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path, {}, {{"app:x", {}}});
   for (std::uint64_t i = 0; i < 100; ++i)
     trace.event(static_cast<std::uint32_t>(i % 3), i, 0, thread(1, 1), {});
@@ -148,7 +148,7 @@ TEST(TraceReader, HandsOverAtMostTheBudget) {
 }
 
 TEST(TraceReader, CountsDiscardedEventsExactly) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path, {}, {{"app:x", {}}});
   trace.event(0, 100, 0, thread(1, 1), {});
   trace.end_packet(0, 200);
@@ -182,7 +182,7 @@ TEST(TraceReader, CountsDiscardedEventsExactly) {
 
 // As LTTng-UST 2.13 was seen to write them when all its buffers are full.
 TEST(TraceReader, CountersOfLossesThatRunBackAreNotCountedTwice) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path, {}, {{"app:x", {}}});
   trace.event(0, 100'000, 0, thread(1, 1), {});
   trace.end_packet(0, 200'000);
@@ -207,7 +207,7 @@ TEST(TraceReader, CountersOfLossesThatRunBackAreNotCountedTwice) {
 }
 
 TEST(TraceReader, TellsProgress) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path, {}, {{"app:x", {}}});
   for (std::uint64_t i = 0; i < 1000; ++i) trace.event(0, i * 1'000'000, 0, thread(1, 1), {});
   ASSERT_TRUE(trace.finish());
@@ -224,7 +224,7 @@ TEST(TraceReader, TellsProgress) {
 }
 
 TEST(TraceReader, ManyThreads) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path, {}, {{"app:x", {{"n", "i32"}}}});
   constexpr int kThreads = 8000;
   for (int round = 0; round < 3; ++round)
@@ -248,7 +248,7 @@ TEST(TraceReader, ManyThreads) {
 
 // A rotated session: two directories of one trace. What is lost between them is seen.
 TEST(TraceReader, ChunksOfOneTraceAreOneTrace) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace first(place.path + "/archives/1/ust", {}, {{"app:x", {}}});
   first.event(0, 100, 0, thread(1, 1), {});
   CtfTrace second(place.path + "/archives/2/ust", {}, {{"app:x", {}}, {"app:y", {}}});
@@ -269,7 +269,7 @@ TEST(TraceReader, ChunksOfOneTraceAreOneTrace) {
 
 // A file is open for each stream.
 TEST(TraceReader, MoreStreamsThanFilesMayBeOpen) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path, {}, {{"app:x", {}}});
   for (std::uint32_t cpu = 0; cpu < 200; ++cpu) trace.event(cpu, 1'000 + cpu, 0, thread(1, 1), {});
   ASSERT_TRUE(trace.finish());
@@ -287,7 +287,7 @@ TEST(TraceReader, MoreStreamsThanFilesMayBeOpen) {
 }
 
 TEST(TraceReader, StopEndsIt) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path, {}, {{"app:x", {}}});
   for (std::uint64_t i = 0; i < 100; ++i) trace.event(0, i, 0, thread(1, 1), {});
   ASSERT_TRUE(trace.finish());
@@ -301,7 +301,7 @@ TEST(TraceReader, StopEndsIt) {
 }
 
 TEST(TraceReader, SaysWhatIsNotThere) {
-  const Place place;
+  const TemporaryFolder place;
   Recorder seen;
   auto reader = TraceReader::open_directory(place.path + "/none", seen);
   ASSERT_FALSE(reader);
@@ -320,7 +320,7 @@ TEST(TraceReader, SaysWhatIsNotThere) {
 
 // A session that nothing was traced in.
 TEST(TraceReader, EmptyTraceEnds) {
-  const Place place;
+  const TemporaryFolder place;
   CtfTrace trace(place.path + "/a", {}, {{"app:x", {}}});
   ASSERT_TRUE(trace.finish());
   std::ofstream(trace.stream_file(0)).close();

@@ -1,32 +1,17 @@
-// An EventSink that keeps what it is told, and checks the order of it; and a directory of a test's own.
+// An EventSink that keeps what it is told, and checks the order of it.
 #pragma once
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "../../support/temporary_folder.h"
 #include "margay/lttng/event.h"
 #include "margay/lttng_trace/trace_reader.h"
 
 namespace margay::lttng::test {
 
-class Place {
- public:
-  Place() {
-    std::string name = std::filesystem::temp_directory_path() / "margay-lttng-XXXXXX";
-    if (mkdtemp(name.data()) != nullptr) path = name;
-  }
-  ~Place() {
-    std::error_code ec;
-    if (!path.empty()) std::filesystem::remove_all(path, ec);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  std::string path;
-};
+using margay::test::TemporaryFolder;
 
 struct Seen {
   std::string name;
