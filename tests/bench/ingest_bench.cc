@@ -18,9 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "captured.h"
-#include "margay/ingest/ingest.h"
-#include "margay/slicer/slicer.h"
+#include "ingest_again.h"
 #include "margay/store/archive.h"
 #include "margay/wire/ingest.pb.h"
 
@@ -40,27 +38,15 @@ struct Done {
 };
 
 Done ingest_all(const std::vector<test::Message>& messages, const store::RunMeta& run) {
-  ingest::Options options;
-  options.run = run.run;
-  options.boot_id = run.boot_id;
-  options.clock_offset = run.wall_offset;
-  options.lateness = run.lateness;
-  options.silence_hold = run.levels[0] * run.silence_hold_slices;
-  options.instance = 1;
-  slicer::Slicer slicer({run.levels[0], 64, 64});
-  model::StateTable states;
-  ingest::Ingest ingest(options, slicer, states);
-  slicer.start(run.begin);
+  test::IngestAgain again(run);
   Done done;
   for (const test::Message& m : messages) {
-    ingest.receive(m.body, m.from, m.at);
-    ingest.tick(m.at);
-    static_cast<void>(ingest.take_replies({}));
-    done.slices += slicer.close_through(ingest.watermark(m.at)).size();
-    static_cast<void>(slicer.take_changed());
+    again.receive(m);
+    done.slices += again.slicer.close_through(again.ingest.watermark(m.at)).size();
+    static_cast<void>(again.slicer.take_changed());
   }
-  for (const auto& a : ingest.accounts()) done.modelled += a.modelled;
-  done.leaves = ingest.leaves().size();
+  for (const auto& a : again.ingest.accounts()) done.modelled += a.modelled;
+  done.leaves = again.ingest.leaves().size();
   return done;
 }
 

@@ -21,9 +21,7 @@
 #include <tuple>
 #include <vector>
 
-#include "captured.h"
-#include "margay/ingest/ingest.h"
-#include "margay/slicer/slicer.h"
+#include "ingest_again.h"
 #include "margay/store/archive.h"
 #include "summed.h"
 
@@ -62,17 +60,9 @@ struct Replay {
 // `closed`: what the live run had closed when it ended. Its clock went on after the last message; here time
 // is told by messages alone.
 Replay replay(const std::vector<Message>& messages, const store::RunMeta& run, TimeNs closed) {
-  ingest::Options options;
-  options.run = run.run;
-  options.boot_id = run.boot_id;
-  options.clock_offset = run.wall_offset;
-  options.lateness = run.lateness;
-  options.silence_hold = run.levels[0] * run.silence_hold_slices;
-  options.instance = 1;
-  slicer::Slicer slicer({run.levels[0], 64, 64});
-  model::StateTable states;
-  ingest::Ingest ingest(options, slicer, states);
-  slicer.start(run.begin);
+  IngestAgain again(run);
+  slicer::Slicer& slicer = again.slicer;
+  const ingest::Ingest& ingest = again.ingest;
   Replay out;
   const auto take = [&] {
     for (const model::SliceColumn& c : slicer.left()) put(out.cells, c);
@@ -80,9 +70,7 @@ Replay replay(const std::vector<Message>& messages, const store::RunMeta& run, T
       if (const auto* c = slicer.column(s)) put(out.cells, *c);
   };
   for (const Message& m : messages) {
-    ingest.receive(m.body, m.from, m.at);
-    ingest.tick(m.at);
-    static_cast<void>(ingest.take_replies({}));
+    again.receive(m);
     static_cast<void>(slicer.close_through(ingest.watermark(m.at)));
     take();
   }

@@ -2,6 +2,7 @@
 // bounded, and what the daemon would write of it the archive takes and gives back.
 #include <memory>
 
+#include "cut_records.h"
 #include "ingest_script.h"
 #include "margay/model/hierarchy.h"
 #include "margay/store/column_codec.h"
@@ -35,15 +36,7 @@ void check_cut(fuzz::Conversation& c) {
   for (std::uint32_t i = 0; i < c.ingest.leaves().size(); ++i) {
     const auto& [source, stream] = c.ingest.leaf_owner()[i];
     cut.leaves.push_back({LeafIndex(i), source, stream, c.ingest.leaves()[i]});
-    const slicer::LeafState& s = c.slicer.leaf_state(LeafIndex(i));
-    store::LeafState r;
-    r.leaf = LeafIndex(i);
-    r.stack.push_back({s.base, s.base_since});
-    for (const auto& e : s.stack) r.stack.push_back({e.state, e.since});
-    r.position = s.position;
-    r.last_event = s.last_event;
-    r.longest_before_ns = s.longest_before_ns;
-    cut.leaf_states.push_back(std::move(r));
+    cut.leaf_states.push_back(daemon::to_record(LeafIndex(i), c.slicer.leaf_state(LeafIndex(i))));
   }
   for (const auto& [id, s] : c.ingest.sources())
     cut.sources.push_back(

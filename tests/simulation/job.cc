@@ -6,14 +6,7 @@
 namespace margay::simulation {
 
 void Rank::add(std::uint8_t kind, std::uint16_t name, std::uint64_t bytes) {
-  EventRecord r{};
-  r.time_ns = now_.value;
-  r.kind = kind;
-  r.state = name;
-  r.bytes = bytes;
-  r.peer = MARGAY_NO_PEER;
-  r.tag = MARGAY_NO_TAG;
-  records_.push_back(r);
+  records_.push_back({now_.value, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, name, kind, 0});
 }
 
 // Mostly milliseconds, now and then a long one: over slices, and over what a daemon takes to come back.

@@ -9,19 +9,10 @@ namespace ingest_test {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::uint64_t lost(const Rig& rig) {
-  std::uint64_t sum = 0;
-  for (SliceIndex s = slice_of(trace(kRunBegin), kSlice); rig.slicer.column(s) != nullptr; ++s)
-    sum += rig.slicer.column(s)->lost_events;
-  return sum;
-}
-
 TEST(Ingest, ColumnsThatDoNotDecodeAreRejectedAndUnknown) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 2)});
   auto bad = s.batch(2, 1);
   bad.mutable_batches(0)->mutable_columns()->resize(5);
   rig.receive(bad);
@@ -43,9 +34,7 @@ TEST(Ingest, RecordsThatMakeNoSenseAreRejected) {
   s.add(MARGAY_ENTER, kSend, TimeNs(-5));
   s.add(MARGAY_ENTER, kSend, at(500) + seconds(20));
   s.add(MARGAY_ENTER, kSend, TimeNs(INT64_MAX));
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, s.records.size(), at(440)));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, s.records.size(), at(440))});
   EXPECT_EQ(rig.account().next, 0u) << "a hello may still come that has a name for the first of them";
   rig.now = rig.now + seconds(11);
   rig.receive(s.batch(0, s.records.size(), at(440)));
@@ -84,9 +73,7 @@ TEST(Ingest, TimesFromOutsideAreBounded) {
   for (const std::int64_t time : {INT64_MAX, INT64_MIN, std::int64_t{1} << 62}) {
     Rig rig;
     FakeSource s = two_calls();
-    rig.now = at(500);
-    rig.receive(s.hello());
-    rig.receive(s.batch(0, 1));
+    rig.receive_at(at(500), {s.hello(), s.batch(0, 1)});
     auto bad = s.batch(1, 1, TimeNs(time));
     bad.mutable_batches(0)->set_columns("x");
     rig.receive(bad);
@@ -123,9 +110,7 @@ TEST(Ingest, TimesFromOutsideAreBounded) {
 TEST(Ingest, HelloTwiceAndAGrowingNameTable) {
   Rig rig;
   FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 4));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 4)});
   const std::size_t states = rig.states.size();
   rig.receive(s.hello());
   EXPECT_EQ(rig.states.size(), states);
@@ -187,9 +172,7 @@ TEST(Ingest, LongNamesAreCutBetweenCharacters) {
 TEST(Ingest, GoodbyeBeforeTheDataWaitsForIt) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.goodbye(at(420)));
+  rig.receive_at(at(500), {s.hello(), s.goodbye(at(420))});
   EXPECT_FALSE(rig.ingest.all_ended());
   EXPECT_FALSE(rig.ingest.goodbyes_came()) << "nothing that a cut could confirm";
   rig.receive(s.batch(0, 4));
@@ -209,9 +192,7 @@ TEST(Ingest, GoodbyeBeforeTheDataWaitsForIt) {
 TEST(Ingest, WhatWasDroppedLastIsUnknownToTheEnd) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(1000);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 4, at(500)));
+  rig.receive_at(at(1000), {s.hello(), s.batch(0, 4, at(500))});
   wire::ToCollector goodbye = s.goodbye(at(900));
   wire::StreamTotal* t = goodbye.mutable_goodbye()->mutable_streams(0);
   t->set_produced(4 + 70);
@@ -229,10 +210,7 @@ TEST(Ingest, WhatWasDroppedLastIsUnknownToTheEnd) {
 TEST(Ingest, GoodbyeOfDataThatNeverComesIsGivenUp) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2));
-  rig.receive(s.goodbye(at(420)));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 2), s.goodbye(at(420))});
   rig.now = rig.now + seconds(11);
   rig.receive(s.goodbye(at(420)));
   EXPECT_TRUE(rig.ingest.all_ended());
@@ -245,10 +223,7 @@ TEST(Ingest, GoodbyeOfDataThatNeverComesIsGivenUp) {
 TEST(Ingest, ARepeatedGoodbyeIsAcknowledgedAgain) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 4));
-  rig.receive(s.goodbye(at(420)));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 4), s.goodbye(at(420))});
   rig.ingest.take_replies(rig.now);
   rig.ingest.committed(rig.ingest.ack_point());
   auto reply = rig.reply();
@@ -279,9 +254,7 @@ TEST(Ingest, GoodbyeOfASourceWithoutStreamsIsAcknowledged) {
 TEST(Ingest, NothingIsAcknowledgedBeforeItIsCommitted) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 2)});
   const AckPoint cut = rig.ingest.ack_point();
   rig.receive(s.batch(2, 2));
   EXPECT_EQ(rig.reply().acks_size(), 0);
@@ -294,9 +267,7 @@ TEST(Ingest, HeartbeatsMoveTheWatermarkAndASilentSourceHoldsItForAWhileOnly) {
   FakeSource s;  // all that it has recorded has come
   s.add(MARGAY_ENTER, kSend, at(10));
   s.add(MARGAY_LEAVE, kSend, at(30));
-  rig.now = at(100);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2, at(90)));
+  rig.receive_at(at(100), {s.hello(), s.batch(0, 2, at(90))});
   const DurationNs lateness = Rig::options().lateness;
   EXPECT_EQ(rig.ingest.watermark(at(100)), trace(at(90)) - lateness);
   rig.receive(s.batch(2, 0, at(99)));
@@ -378,9 +349,7 @@ TEST(Ingest, WhereRecordsWereDroppedIsWaitedForAfterTheLastRecord) {
 TEST(Ingest, AStoppedProcessDoesNotHoldTheWatermark) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(100);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2, at(90)));
+  rig.receive_at(at(100), {s.hello(), s.batch(0, 2, at(90))});
   const auto sample = [&](TimeNs t, char state) {
     wire::ToCollector m = s.message();
     m.mutable_node()->set_time_ns(t.value);
@@ -426,18 +395,14 @@ TEST(Ingest, FinalizeEndsTheLeafAndTheNextProgramOfTheJobReusesIt) {
   FakeSource first = two_calls();
   first.add(MARGAY_ENTER, kFinalize, at(430));
   first.add(MARGAY_LEAVE, kFinalize, at(440));
-  rig.now = at(500);
-  rig.receive(first.hello());
-  rig.receive(first.batch(0, 6));
+  rig.receive_at(at(500), {first.hello(), first.batch(0, 6)});
   EXPECT_EQ(rig.slicer.current(LeafIndex(0)), kAbsent);
   rig.receive(first.goodbye(at(450)));
   FakeSource second;
   second.id = 2;
   second.attributes["pid"] = "200";
   second.add(MARGAY_ENTER, kSend, at(510));
-  rig.now = at(600);
-  rig.receive(second.hello());
-  rig.receive(second.batch(0, 1));
+  rig.receive_at(at(600), {second.hello(), second.batch(0, 1)});
   EXPECT_EQ(rig.ingest.leaves().size(), 1u);
   EXPECT_EQ(rig.ingest.account(LeafIndex(0)).modelled, 7u);
   // A rank of another number is another leaf.

@@ -8,20 +8,10 @@ namespace missing_test {
 
 using testing::ElementsAre;
 
-std::uint64_t lost(const Rig& rig) {
-  std::uint64_t sum = 0;
-  for (SliceIndex s = slice_of(trace(kRunBegin), kSlice); rig.slicer.column(s) != nullptr; ++s)
-    sum += rig.slicer.column(s)->lost_events;
-  return sum;
-}
-
 TEST(Missing, GapIsPendingThenFilled) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 1));
-  rig.receive(s.batch(2, 2));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 1), s.batch(2, 2)});
   EXPECT_EQ(rig.account().next, 1u);
   EXPECT_EQ(rig.ingest.counters().gaps_pending, 1u);
   EXPECT_THAT(rig.reply().need_hello(), ElementsAre(1u));
@@ -37,9 +27,7 @@ TEST(Missing, GapIsPendingThenFilled) {
 TEST(Missing, GapGivenUpAfterANewEpochIsUnknownUpToTheNextRecord) {
   Rig rig;
   FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 1));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 1)});
   s.epoch = 1;
   rig.receive(s.hello());
   rig.receive(s.batch(2, 2, at(450)));
@@ -76,10 +64,7 @@ TEST(Missing, AHoleBeforeAllThatIsKnownOfAStreamIsNoLossToTheNextCollector) {
 TEST(Missing, WhatIsMissingIsAskedForUntilItCame) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 1));
-  rig.receive(s.batch(2, 2));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 1), s.batch(2, 2)});
   const auto asked = [&] {
     rig.receive(s.batch(4, 0));  // a heartbeat
     rig.ingest.tick(rig.now);
@@ -102,10 +87,7 @@ TEST(Missing, WhatIsMissingIsAskedForUntilItCame) {
 TEST(Missing, GapGivenUpAfterWaiting) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(500);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 1));
-  rig.receive(s.batch(2, 2));
+  rig.receive_at(at(500), {s.hello(), s.batch(0, 1), s.batch(2, 2)});
   rig.now = rig.now + seconds(9);
   rig.receive(s.batch(2, 2));
   EXPECT_EQ(rig.account().next, 1u);

@@ -43,9 +43,7 @@ Noting a_source() {
 }
 
 void take(Rig& rig, const Noting& s) {
-  rig.now = at(400);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, s.records.size(), at(300)));
+  rig.receive_at(at(400), {s.hello(), s.batch(0, s.records.size(), at(300))});
   static_cast<void>(rig.slicer.close_through(trace(at(300))));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ inline constexpr TimeNs kRunBegin{5'000'000'000};          // host time
 constexpr TimeNs trace(TimeNs host) {
   return host + kOffset;
 }
+inline TimeNs at(std::int64_t ms) {
+  return kRunBegin + milliseconds(ms);
+}
 
 // Name indices of the fake source.
 enum : std::uint16_t { kComputeName, kSend, kRecv, kFinalize, kSolve };
@@ -45,7 +49,8 @@ struct Rig {
     o.instance = 7;
     return o;
   }
-  explicit Rig(const Options& o = options()) : slicer({kSlice, 256, 64, o.op}), ingest(o, slicer, states) {
+  explicit Rig(const Options& o = options()) : Rig(o, {kSlice, 256, 64, o.op}) {}
+  Rig(const Options& o, const slicer::Options& slices) : slicer(slices), ingest(o, slicer, states) {
     slicer.start(trace(kRunBegin));
   }
   // What a daemon comes back with after a cut of `old` (daemon/live/ingest_stage.cc): no names of regions, no
@@ -100,6 +105,11 @@ struct Rig {
                const std::string& owner = kLocalOwner) {
     ingest.receive(m.SerializeAsString(), agent, now, owner);
   }
+  // All of these, at that time.
+  void receive_at(TimeNs t, std::initializer_list<wire::ToCollector> messages) {
+    now = t;
+    for (const wire::ToCollector& m : messages) receive(m);
+  }
   const Account& account(std::uint64_t source = 1, std::uint32_t stream = 0) const {
     return ingest.sources().at(SourceId(source)).streams.at(stream).account;
   }
@@ -139,14 +149,7 @@ struct FakeSource {
   std::vector<EventRecord> records;
 
   void add(std::uint8_t kind, std::uint16_t state, TimeNs host, std::uint64_t bytes = 0) {
-    EventRecord r{};
-    r.time_ns = host.value;
-    r.kind = kind;
-    r.state = state;
-    r.bytes = bytes;
-    r.peer = MARGAY_NO_PEER;
-    r.tag = MARGAY_NO_TAG;
-    records.push_back(r);
+    records.push_back({host.value, bytes, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0});
   }
   wire::ToCollector message() const {
     wire::ToCollector m;
@@ -241,15 +244,19 @@ struct FakeSource {
   TimeNs end() const { return TimeNs(records.back().time_ns); }
 };
 
-inline TimeNs at(std::int64_t ms) {
-  return kRunBegin + milliseconds(ms);
-}
-
 // Nanoseconds that the leaf has spent in the state.
 inline std::int64_t total(const Rig& rig, StateId state, LeafIndex leaf = LeafIndex(0)) {
   std::int64_t sum = 0;
   for (const auto& [key, cell] : rig.cells(leaf, trace(at(60'000))))
     if (key.second == state.value) sum += cell.duration_ns;
+  return sum;
+}
+
+// Events that the slices say were lost.
+inline std::uint64_t lost(const Rig& rig) {
+  std::uint64_t sum = 0;
+  for (SliceIndex s = slice_of(trace(kRunBegin), kSlice); rig.slicer.column(s) != nullptr; ++s)
+    sum += rig.slicer.column(s)->lost_events;
   return sum;
 }
 

@@ -10,9 +10,7 @@ namespace sample_test {
 TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(100);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2, at(90)));
+  rig.receive_at(at(100), {s.hello(), s.batch(0, 2, at(90))});
   std::uint64_t cpu = 7'000'000'000, delay = 500'000'000, bytes = 1 << 20;
   struct Seen {
     std::int64_t blocked_ms, bytes;
@@ -60,10 +58,7 @@ TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
 TEST(Ingest, ThreadsThatAreStreamsHaveTheirOwnCpu) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(100);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2, at(90)));
-  rig.receive(s.batch(0, 2, at(90), 1));
+  rig.receive_at(at(100), {s.hello(), s.batch(0, 2, at(90)), s.batch(0, 2, at(90), 1)});
   std::uint64_t cpu = 0, delay = 0;
   TimeNs last{};
   const auto sample = [&](std::int64_t t, char process, std::vector<std::uint32_t> threads) {
@@ -113,9 +108,7 @@ TEST(Ingest, ThreadsThatAreStreamsHaveTheirOwnCpu) {
 TEST(Ingest, WhoHadTheCpuIsPutBesideTheLeaf) {
   Rig rig;
   const FakeSource s = two_calls();
-  rig.now = at(100);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 2, at(90)));
+  rig.receive_at(at(100), {s.hello(), s.batch(0, 2, at(90))});
   wire::ToCollector m = s.message();
   m.mutable_node()->set_time_ns(at(200).value - 1);
   auto* p = m.mutable_node()->add_processes();

@@ -14,9 +14,7 @@ TEST(Silence, StepsFromLiveToLostAndBackAmendWhatWasDrawnOut) {
   s.add(MARGAY_ENTER, kSend, kRunBegin + milliseconds(50));
   s.add(MARGAY_LEAVE, kSend, kRunBegin + milliseconds(5030));
   s.add(MARGAY_ENTER, kRecv, kRunBegin + milliseconds(5070));
-  rig.now = kRunBegin + milliseconds(100);
-  rig.receive(s.hello());
-  rig.receive(s.batch(0, 1, rig.now));
+  rig.receive_at(at(100), {s.hello(), s.batch(0, 1, at(100))});
   const auto& source = rig.ingest.sources().at(SourceId(1));
   const Options o = Rig::options();
   const auto condition = [&] { return source.condition(rig.now, o.silent_after, o.lost_after); };
@@ -70,91 +68,78 @@ TEST(Silence, AfterAnAbsenceOfThisProcessNobodyIsCalledSilent) {
   EXPECT_EQ(rig.ingest.counters().sources_silenced, 1u);
 }
 
+// Holds no more than 64 slices beyond the oldest open one.
+const slicer::Options kLittleRoom{kSlice, 64, 64, {}, 1u << 20, 64};
+
 // After an absence an agent sends hours at once. What is later than what can be held waits with it, is asked
 // for as slices close, and is taken once and in order, whatever its batches are.
 TEST(Ahead, WhatIsLaterThanCanBeHeldWaitsWithItsAgent) {
-  model::StateTable states;
-  slicer::Slicer slicer({kSlice, 64, 64, {}, 1u << 20, 64});
-  Ingest ingest(Rig::options(), slicer, states);
-  ingest.keep_raw(1u << 20);
-  slicer.start(trace(kRunBegin));
+  Rig rig(Rig::options(), kLittleRoom);
+  rig.ingest.keep_raw(1u << 20);
   FakeSource s;
   s.add(MARGAY_ENTER, kSend, kRunBegin + milliseconds(50));
   s.add(MARGAY_LEAVE, kSend, kRunBegin + seconds(5));
   s.add(MARGAY_ENTER, kRecv, kRunBegin + seconds(20));
   s.add(MARGAY_LEAVE, kRecv, kRunBegin + seconds(3600));
   s.add(MARGAY_ENTER, kSend, kRunBegin + seconds(3601));
-  TimeNs now = kRunBegin + seconds(3602);
-  const auto receive = [&](const wire::ToCollector& m) {
-    ingest.receive(m.SerializeAsString(), "agent", now);
-  };
-  const auto account = [&]() -> const Account& {
-    return ingest.sources().at(SourceId(1)).streams.at(0).account;
-  };
+  rig.now = kRunBegin + seconds(3602);
   const auto asked = [&] {
     bool hello = false;
-    for (const auto& [to, reply] : ingest.take_replies(now)) hello = hello || reply.need_hello_size() > 0;
+    for (const auto& [to, reply] : rig.ingest.take_replies(rig.now))
+      hello = hello || reply.need_hello_size() > 0;
     return hello;
   };
-  receive(s.hello());
-  receive(s.batch(0, 4));
-  EXPECT_EQ(account().next, 2u);
-  receive(s.batch(4, 1, now));
-  receive(s.goodbye(now));
-  EXPECT_EQ(account().next, 2u);
-  EXPECT_EQ(ingest.counters().gaps_pending, 1u) << "the goodbye; no batch is missing";
-  EXPECT_FALSE(ingest.all_ended());
-  EXPECT_LE(slicer.held(), 65u);
+  rig.receive(s.hello());
+  rig.receive(s.batch(0, 4));
+  EXPECT_EQ(rig.account().next, 2u);
+  rig.receive(s.batch(4, 1, rig.now));
+  rig.receive(s.goodbye(rig.now));
+  EXPECT_EQ(rig.account().next, 2u);
+  EXPECT_EQ(rig.ingest.counters().gaps_pending, 1u) << "the goodbye; no batch is missing";
+  EXPECT_FALSE(rig.ingest.all_ended());
+  EXPECT_LE(rig.slicer.held(), 65u);
   static_cast<void>(asked());
   std::vector<std::uint64_t> raw;
   std::size_t most_held = 0, rounds = 0;
-  while (!ingest.all_ended() && ++rounds < 10'000) {
-    now = now + milliseconds(20);
-    ingest.tick(now);
+  while (!rig.ingest.all_ended() && ++rounds < 10'000) {
+    rig.now = rig.now + milliseconds(20);
+    rig.ingest.tick(rig.now);
     if (asked()) {
-      receive(s.batch(0, 4));
-      receive(s.batch(4, 1, now));
-      receive(s.goodbye(now));
+      rig.receive(s.batch(0, 4));
+      rig.receive(s.batch(4, 1, rig.now));
+      rig.receive(s.goodbye(rig.now));
     }
-    for (const AcceptedBatch& b : ingest.take_accepted())
+    for (const AcceptedBatch& b : rig.ingest.take_accepted())
       for (std::uint32_t i = 0; i < b.count; ++i) raw.push_back(b.first + i);
-    const TimeNs until = std::min(ingest.watermark(now), slice_begin(slicer.next_open() + 32, kSlice));
-    ingest.fill_promises(until);
-    static_cast<void>(slicer.close_through(until));
-    most_held = std::max(most_held, slicer.held());
+    const TimeNs until =
+        std::min(rig.ingest.watermark(rig.now), slice_begin(rig.slicer.next_open() + 32, kSlice));
+    rig.ingest.fill_promises(until);
+    static_cast<void>(rig.slicer.close_through(until));
+    most_held = std::max(most_held, rig.slicer.held());
   }
-  EXPECT_TRUE(ingest.all_ended());
-  EXPECT_EQ(account().modelled, 5u);
-  EXPECT_EQ(account().late_dropped + account().wire_lost + account().rejected, 0u);
-  EXPECT_EQ(ingest.counters().gaps_given_up, 0u);
-  EXPECT_GT(ingest.counters().room_waits, 2u);
+  EXPECT_TRUE(rig.ingest.all_ended());
+  EXPECT_EQ(rig.account().modelled, 5u);
+  EXPECT_EQ(rig.account().late_dropped + rig.account().wire_lost + rig.account().rejected, 0u);
+  EXPECT_EQ(rig.ingest.counters().gaps_given_up, 0u);
+  EXPECT_GT(rig.ingest.counters().room_waits, 2u);
   EXPECT_LE(most_held, 64u + 65u);
   EXPECT_EQ(raw, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
 }
 
 // Whoever had what waits is gone: it is lost, and counted, as ever.
 TEST(Ahead, WhatWaitedWithAnAgentThatIsGoneIsLostAndCounted) {
-  model::StateTable states;
-  slicer::Slicer slicer({kSlice, 64, 64, {}, 1u << 20, 64});
-  Ingest ingest(Rig::options(), slicer, states);
-  slicer.start(trace(kRunBegin));
+  Rig rig(Rig::options(), kLittleRoom);
   FakeSource s;
   s.add(MARGAY_ENTER, kSend, kRunBegin + milliseconds(50));
   s.add(MARGAY_LEAVE, kSend, kRunBegin + seconds(100));
   s.add(MARGAY_ENTER, kRecv, kRunBegin + seconds(101));
-  TimeNs now = kRunBegin + seconds(102);
-  const auto receive = [&](const wire::ToCollector& m) {
-    ingest.receive(m.SerializeAsString(), "agent", now);
-  };
-  receive(s.hello());
-  receive(s.batch(0, 2));
+  rig.receive_at(kRunBegin + seconds(102), {s.hello(), s.batch(0, 2)});
   s.epoch = 1;
-  receive(s.hello());
-  receive(s.batch(2, 1, now));
-  const Account& account = ingest.sources().at(SourceId(1)).streams.at(0).account;
-  EXPECT_EQ(account.wire_lost, 1u);
-  EXPECT_EQ(account.next, 2u) << "and the next one waits";
-  EXPECT_LE(slicer.held(), 65u);
+  rig.receive(s.hello());
+  rig.receive(s.batch(2, 1, rig.now));
+  EXPECT_EQ(rig.account().wire_lost, 1u);
+  EXPECT_EQ(rig.account().next, 2u) << "and the next one waits";
+  EXPECT_LE(rig.slicer.held(), 65u);
 }
 
 TEST(Gap, AHeartbeatOfTheNextAgentSaysWhatIsOpen) {

@@ -60,6 +60,12 @@ struct StreamsTest : testing::Test {
     ADD_FAILURE() << "no state " << name;
     return kUnknown;
   }
+  // All up to `covered` is delivered at `now`, and slices are closed through `closed`.
+  void pass(TimeNs covered, TimeNs now, TimeNs closed) {
+    streams->cover(covered);
+    deliver(now);
+    static_cast<void>(rig.slicer.close_through(trace(closed)));
+  }
   std::int64_t duration(std::uint32_t leaf, const std::string& name, std::int64_t slice) {
     const auto* c = rig.slicer.column(slice_of(trace(at_ms(slice * 100)), kSlice));
     return c == nullptr ? -1 : c->duration_ns(LeafIndex(leaf))[state(name).value];
@@ -87,9 +93,7 @@ TEST_F(StreamsTest, StatesOfThreadsBecomeCells) {
   streams->leave(t, wait, at_ms(50));
   streams->leave(u, wait, at_ms(120));
   streams->leave(t, decode, at_ms(150));
-  streams->cover(at_ms(300));
-  deliver(at_ms(320));
-  static_cast<void>(rig.slicer.close_through(trace(at_ms(300))));
+  pass(at_ms(300), at_ms(320), at_ms(300));
   EXPECT_EQ(duration(0, "decode", 0), 80'000'000);
   EXPECT_EQ(duration(0, "wait", 0), 20'000'000);
   EXPECT_EQ(duration(0, "decode", 1), 50'000'000);
@@ -122,9 +126,7 @@ TEST_F(StreamsTest, AThreadThatTellsNothingAndSleepsIsAsleepUntilItSpeaksOrRuns)
   }
   streams->enter(waiter, lock, at_ms(0));  // it sleeps, and is known to wait
   for (std::int64_t ms = 100; ms <= 2000; ms += 100) {
-    streams->cover(at_ms(ms));
-    deliver(at_ms(ms + 10));
-    static_cast<void>(rig.slicer.close_through(trace(at_ms(ms - 50))));
+    pass(at_ms(ms), at_ms(ms + 10), at_ms(ms - 50));
   }
   EXPECT_EQ(duration(0, "(asleep)", 9), 0) << "not known before";
   EXPECT_EQ(duration(0, "(asleep)", 15), 100'000'000);
@@ -134,9 +136,7 @@ TEST_F(StreamsTest, AThreadThatTellsNothingAndSleepsIsAsleepUntilItSpeaksOrRuns)
   EXPECT_EQ(duration(3, "Compute", 15), 100'000'000) << "the system does not know it";
   system[1].cpu_ns += 5;
   for (std::int64_t ms = 2100; ms <= 2500; ms += 100) {
-    streams->cover(at_ms(ms));
-    deliver(at_ms(ms + 10));
-    static_cast<void>(rig.slicer.close_through(trace(at_ms(ms - 50))));
+    pass(at_ms(ms), at_ms(ms + 10), at_ms(ms - 50));
   }
   EXPECT_EQ(duration(0, "(asleep)", 18), 100'000'000);
   EXPECT_EQ(duration(0, "(asleep)", 22), 0) << "it has run";
@@ -172,9 +172,7 @@ TEST_F(StreamsTest, AThreadThatIsGivenNoCpuWaitsForOneUntilItRuns) {
       got(2, 100);
       got(3, 10);
       got(4, 66);
-      streams->cover(at_ms(ms));
-      deliver(at_ms(ms + 10));
-      static_cast<void>(rig.slicer.close_through(trace(at_ms(ms - 50))));
+      pass(at_ms(ms), at_ms(ms + 10), at_ms(ms - 50));
     }
   };
   until(100, 1000, true);
@@ -245,9 +243,7 @@ TEST_F(StreamsTest, WhatFindsNoRoomIsCountedAndUnknownUntilThereIsRoom) {
   streams->leave(t, inner, at_ms(250));
   deliver(at_ms(260));
   streams->leave(t, outer, at_ms(300));
-  streams->cover(at_ms(400));
-  deliver(at_ms(400));
-  static_cast<void>(rig.slicer.close_through(trace(at_ms(400))));
+  pass(at_ms(400), at_ms(400), at_ms(400));
   EXPECT_EQ(duration(0, "Unknown", 1), 100'000'000);
   EXPECT_EQ(duration(0, "inner", 2), 50'000'000);
   EXPECT_EQ(duration(0, "outer", 2), 50'000'000);
@@ -265,9 +261,7 @@ TEST_F(StreamsTest, LostEventsAreAGapAndForgetWhatWasOpen) {
   streams->lost(t, 12, at_ms(100));
   streams->enter(t, a, at_ms(150));
   streams->lost(t, 0, at_ms(200));  // counted with another thread
-  streams->cover(at_ms(300));
-  deliver(at_ms(300));
-  static_cast<void>(rig.slicer.close_through(trace(at_ms(300))));
+  pass(at_ms(300), at_ms(300), at_ms(300));
   EXPECT_EQ(duration(0, "Unknown", 0), 100'000'000);
   EXPECT_EQ(duration(0, "Compute", 1), 50'000'000);
   EXPECT_EQ(duration(0, "Unknown", 1), 50'000'000);
@@ -295,9 +289,7 @@ TEST_F(StreamsTest, ThousandsOfShortLivedThreadsShareTheStreamsOfAFew) {
       deliver(at_ms(i + 2));
     }
   }
-  streams->cover(at_ms(3100));
-  deliver(at_ms(3100));
-  static_cast<void>(rig.slicer.close_through(trace(at_ms(3000))));
+  pass(at_ms(3100), at_ms(3100), at_ms(3000));
   ASSERT_EQ(rig.ingest.leaves().size(), 3u);
   EXPECT_EQ(attribute(0, "thread"), "main");
   EXPECT_EQ(attribute(1, "thread").substr(0, 14), "(short-lived) ");
@@ -339,9 +331,7 @@ TEST_F(StreamsTest, BeyondTheBoundsIsCounted) {
   streams->leave(t, b, at_ms(100));
   EXPECT_EQ(streams->counts().left_out, 4u);
   EXPECT_EQ(streams->counts().names_left_out, 1u);
-  streams->cover(at_ms(200));
-  deliver(at_ms(200));
-  static_cast<void>(rig.slicer.close_through(trace(at_ms(100))));
+  pass(at_ms(200), at_ms(200), at_ms(100));
   EXPECT_EQ(duration(0, "(other states)", 0), 100'000'000);
 }
 
@@ -399,9 +389,7 @@ TEST_F(StreamsTest, AmongThousandsOfStatesThoseThatMatterHaveNames) {
     at = at + milliseconds(1);
     streams->leave(t, decode, at);
   }
-  streams->cover(at_ms(200));
-  deliver(at_ms(200));
-  static_cast<void>(rig.slicer.close_through(trace(at_ms(100))));
+  pass(at_ms(200), at_ms(200), at_ms(100));
   EXPECT_EQ(duration(0, "start0", 0), 10'000);
   EXPECT_EQ(duration(0, "decode", 0), 25'000'000);
   EXPECT_EQ(duration(0, "(other states)", 0), 998 * 10'000 + 5'000'000);

@@ -77,12 +77,7 @@ class Reader {
   }
 
   Status tell(const Leaf& leaf, std::uint8_t kind, std::uint16_t state, TimeNs at) {
-    EventRecord record{};
-    record.time_ns = at.value;
-    record.peer = MARGAY_NO_PEER;
-    record.tag = MARGAY_NO_TAG;
-    record.kind = kind;
-    record.state = state;
+    const EventRecord record{at.value, 0, MARGAY_NO_PEER, MARGAY_NO_TAG, 0, state, kind, 0};
     ++counts_.records;
     return consumer_.on_records(leaf.index, {&record, 1});
   }
