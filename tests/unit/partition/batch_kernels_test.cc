@@ -13,9 +13,7 @@ namespace margay::partition::internal {
 namespace batch_kernels_test {
 
 TEST(BatchKernels, Logarithm) {
-  const std::uint64_t seed = 6;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(6);
   for (std::size_t number = 0; const BatchKernels* set = usable_batch_kernels(number); ++number) {
     SCOPED_TRACE(set->name);
     alignas(64) double x[kBatchRows], y[kBatchRows];
@@ -39,9 +37,7 @@ TEST(BatchKernels, Logarithm) {
 }
 
 TEST(BatchKernels, Recurrence) {
-  const std::uint64_t seed = 7;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(7);
   for (std::size_t number = 0; const BatchKernels* set = usable_batch_kernels(number); ++number) {
     SCOPED_TRACE(set->name);
     for (std::size_t slices = 1; slices <= 70; ++slices) {

@@ -46,24 +46,31 @@ std::vector<double> some_p(Rng& rng) {
   return p;
 }
 
-TEST(Batch, SamePartsAsTheSpatiotemporalEngine) {
-  const std::uint64_t seed = 20261;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+void set_resources(Spatiotemporal::Options& o, const Parents& parents) {
+  o.tree = *TreeShape::from_parents(parents_of(parents));
+}
+void set_resources(Temporal::Options& o, const Parents& parents) {
+  o.leaves = leaf_count(parents);
+}
+
+// On 300 random models of at most so many nodes and slices.
+template <typename EngineOptions>
+void expect_parts_of_the_engine(Operator op, std::uint64_t seed, std::size_t nodes, std::size_t most_slices) {
+  SeededRng rng(seed);
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
-    const Parents parents = random_tree(rng, 1 + rng() % 30);
-    const std::size_t leaves = leaf_count(parents), slices = 1 + rng() % 40, states = 1 + rng() % 9;
+    const Parents parents = random_tree(rng, 1 + rng() % nodes);
+    const std::size_t leaves = leaf_count(parents), slices = 1 + rng() % most_slices, states = 1 + rng() % 9;
     const auto kind = static_cast<Kind>(rng() % static_cast<std::size_t>(Kind::kCount));
     const Cells cells = random_cells(rng, kind, leaves, slices, states);
-    Spatiotemporal::Options o;
-    o.tree = *TreeShape::from_parents(parents_of(parents));
+    EngineOptions o;
+    set_resources(o, parents);
     o.states = states;
     o.window = slices;
     o.p = some_p(rng);
     o.first_slice = SliceIndex(17);
     auto engine = rebuild(o, columns(cells));
-    auto batch = Batch::create(options_for(parents, states, Operator::kSpatiotemporal), columns(cells));
+    auto batch = Batch::create(options_for(parents, states, op), columns(cells));
     ASSERT_TRUE(engine && batch);
     for (std::size_t q = 0; q < o.p.size(); ++q) {
       SCOPED_TRACE("p " + std::to_string(o.p[q]));
@@ -75,33 +82,12 @@ TEST(Batch, SamePartsAsTheSpatiotemporalEngine) {
   }
 }
 
+TEST(Batch, SamePartsAsTheSpatiotemporalEngine) {
+  expect_parts_of_the_engine<Spatiotemporal::Options>(Operator::kSpatiotemporal, 20261, 30, 40);
+}
+
 TEST(Batch, SamePartsAsTheTemporalEngine) {
-  const std::uint64_t seed = 20262;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
-  for (int round = 0; round < 300; ++round) {
-    SCOPED_TRACE("round " + std::to_string(round));
-    const Parents parents = random_tree(rng, 1 + rng() % 12);
-    const std::size_t leaves = leaf_count(parents), slices = 1 + rng() % 60, states = 1 + rng() % 9;
-    const auto kind = static_cast<Kind>(rng() % static_cast<std::size_t>(Kind::kCount));
-    const Cells cells = random_cells(rng, kind, leaves, slices, states);
-    Temporal::Options o;
-    o.leaves = leaves;
-    o.states = states;
-    o.window = slices;
-    o.p = some_p(rng);
-    o.first_slice = SliceIndex(17);
-    auto engine = rebuild(o, columns(cells));
-    auto batch = Batch::create(options_for(parents, states, Operator::kTemporal), columns(cells));
-    ASSERT_TRUE(engine && batch);
-    for (std::size_t q = 0; q < o.p.size(); ++q) {
-      SCOPED_TRACE("p " + std::to_string(o.p[q]));
-      const auto want = engine->evaluate(*engine->partition(q));
-      const auto got = batch->solve(o.p[q]);
-      ASSERT_TRUE(want && got);
-      ASSERT_NO_FATAL_FAILURE(expect_same(*got, *want));
-    }
-  }
+  expect_parts_of_the_engine<Temporal::Options>(Operator::kTemporal, 20262, 12, 60);
 }
 
 TEST(Batch, WholeAndMicroscopic) {

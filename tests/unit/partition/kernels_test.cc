@@ -164,9 +164,7 @@ void live(Rng& rng, const Kernels& kernels) {
 }
 
 TEST(Kernels, ProductThatPrunes_IsTheProductOfAll) {
-  const std::uint64_t seed = 31;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(31);
   for (const Kernels* kernels : kernels_here()) {
     ASSERT_NO_FATAL_FAILURE(live<std::int32_t>(rng, *kernels));
     ASSERT_NO_FATAL_FAILURE(live<std::int64_t>(rng, *kernels));

@@ -42,6 +42,23 @@ inline Random random_model(Rng& rng, std::size_t most_nodes, std::size_t most_sl
   return m;
 }
 
+// `check(model, batch, rng, round)` for each of `rounds` random models, by both operators; until one fails
+// fatally.
+template <typename Check>
+void each_model(std::uint64_t seed, int rounds, std::size_t most_nodes, std::size_t most_slices,
+                const Check& check) {
+  SeededRng rng(seed);
+  for (int round = 0; round < rounds; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const Random model = random_model(rng, most_nodes, most_slices);
+    for (const Operator op : kBoth) {
+      Batch batch = make_batch(model.parents, model.cells, op);
+      check(model, batch, rng, round);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
 // What two partitions of a model may differ by where they are worth the same: the price of their parts.
 inline double price(const support::Cells& cells, double parts) {
   return internal::default_tie(internal::cells_of(cells.leaves, cells.slices), cells.states) *

@@ -1,6 +1,8 @@
 // Random windows of cells for the partition tests. Every choice comes from the generator given.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -15,6 +17,16 @@
 namespace margay::partition {
 
 using Rng = std::mt19937_64;
+
+// A test's own, whose seed a failure prints.
+class SeededRng : public Rng {
+ public:
+  explicit SeededRng(std::uint64_t seed)
+      : Rng(seed), trace_(__FILE__, __LINE__, "seed " + std::to_string(seed)) {}
+
+ private:
+  const testing::ScopedTrace trace_;
+};
 
 inline double uniform(Rng& rng) {
   return static_cast<double>(rng() >> 11) * 0x1p-53;

@@ -75,8 +75,7 @@ void draw(Rng& rng, const std::vector<double>& pi, int n, double* row) {
 
 TEST(Noise, EstimateNeff_FindsTheDrawsOfMultinomials) {
   const std::uint64_t seed = 606;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   for (const int n : {10, 50, 400}) {
     for (const auto& pi :
          {std::vector<double>{0.5, 0.5}, {0.7, 0.2, 0.1}, {0.4, 0.3, 0.15, 0.1, 0.04, 0.01}}) {
@@ -109,9 +108,7 @@ TEST(Noise, EstimateNeff_PartialRowsCountByTheirMass) {
 
 // Two phases and now and then something rare are no more noise than one phase alone.
 TEST(Noise, EstimateNeff_OfTwoPhasesAndARareStateIsThatOfEach) {
-  const std::uint64_t seed = 609;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(609);
   const std::size_t rows = 600;
   std::vector<double> all(rows * 4);
   for (std::size_t r = 0; r < rows; ++r) {
@@ -166,8 +163,7 @@ TEST(Noise, FloorIsTheBreakEvenOfTheQuantile) {
 
 TEST(Noise, SteadyPhaseShowsNextToNoCutsAtTheFloor) {
   const std::uint64_t seed = 608;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   const std::vector<double> pi = {0.55, 0.3, 0.1, 0.05};
   const std::size_t leaves = 16, slices = 40;
   std::size_t false_cuts = 0;

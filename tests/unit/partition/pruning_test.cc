@@ -140,9 +140,7 @@ class Life {
 };
 
 TEST(Pruning, LongWindowsThatLive_TheOptimumOfASolverThatReadsAll) {
-  const std::uint64_t seed = 21;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(21);
   for (const Tables tables : {Tables::kExact, Tables::kCompact})
     for (const std::string& set : Spatiotemporal::instruction_sets())
       for (int life = 0; life < 12; ++life) {

@@ -13,43 +13,35 @@ namespace quality_test {
 using support::Cells;
 
 TEST(Envelope, CertificateHoldsAgainstTheExactList) {
-  const std::uint64_t seed = 5154;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
-  for (int round = 0; round < 40; ++round) {
-    SCOPED_TRACE("round " + std::to_string(round));
-    const Random m = random_model(rng, 30, 20);
-    for (const Operator op : kBoth) {
-      Batch batch = make_batch(m.parents, m.cells, op);
-      const auto exact = significant_p(batch);
-      ASSERT_TRUE(exact);
-      EnvelopeOptions options;
-      options.relative_error = round % 2 ? 1e-4 : 0.01;
-      options.most_solves = round % 4 ? 64 : 4;
-      const auto shown = envelope(batch, options);
-      ASSERT_TRUE(shown);
-      ASSERT_LE(shown->solves, options.most_solves);
-      ASSERT_EQ(shown->points.front().p, 0);
-      const double range = std::abs(pic(exact->points.back(), 1) - pic(exact->points.front(), 0));
-      if (shown->complete) {
-        ASSERT_LE(shown->error, options.relative_error * range + 1e-6);
-      } else {
-        ASSERT_EQ(shown->solves, options.most_solves);
-      }
-      std::vector<double> p = {0, 1};
-      for (const QualityPoint& point : exact->points) p.push_back(point.p);
-      for (const QualityPoint& point : shown->points) p.push_back(point.p);
-      for (const double value : p) {
-        const double truth = pic(at(*exact, value), value);
-        double curve = -1e300;
-        for (const QualityPoint& point : shown->points) curve = std::max(curve, pic(point, value));
-        ASSERT_GE(truth, curve - price(m.cells));
-        ASSERT_LE(truth, curve + shown->error + price(m.cells));
-        // The points are the maxima of their own segments.
-        ASSERT_NEAR(curve, pic(at(*shown, value), value), price(m.cells));
-      }
+  each_model(5154, 40, 30, 20, [](const Random& m, Batch& batch, Rng&, int round) {
+    const auto exact = significant_p(batch);
+    ASSERT_TRUE(exact);
+    EnvelopeOptions options;
+    options.relative_error = round % 2 ? 1e-4 : 0.01;
+    options.most_solves = round % 4 ? 64 : 4;
+    const auto shown = envelope(batch, options);
+    ASSERT_TRUE(shown);
+    ASSERT_LE(shown->solves, options.most_solves);
+    ASSERT_EQ(shown->points.front().p, 0);
+    const double range = std::abs(pic(exact->points.back(), 1) - pic(exact->points.front(), 0));
+    if (shown->complete) {
+      ASSERT_LE(shown->error, options.relative_error * range + 1e-6);
+    } else {
+      ASSERT_EQ(shown->solves, options.most_solves);
     }
-  }
+    std::vector<double> p = {0, 1};
+    for (const QualityPoint& point : exact->points) p.push_back(point.p);
+    for (const QualityPoint& point : shown->points) p.push_back(point.p);
+    for (const double value : p) {
+      const double truth = pic(at(*exact, value), value);
+      double curve = -1e300;
+      for (const QualityPoint& point : shown->points) curve = std::max(curve, pic(point, value));
+      ASSERT_GE(truth, curve - price(m.cells));
+      ASSERT_LE(truth, curve + shown->error + price(m.cells));
+      // The points are the maxima of their own segments.
+      ASSERT_NEAR(curve, pic(at(*shown, value), value), price(m.cells));
+    }
+  });
   Rng again(1);
   const Random m = random_model(again, 5, 5);
   Batch batch = make_batch(m.parents, m.cells);
@@ -72,47 +64,39 @@ TEST(LargestJump, IsThePBeforeTheLargestFall) {
 }
 
 TEST(Strengths, ArePointsAtWhichThePartIsGone) {
-  const std::uint64_t seed = 5155;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
-  for (int round = 0; round < 40; ++round) {
-    SCOPED_TRACE("round " + std::to_string(round));
-    const Random m = random_model(rng, 12, 10);
-    for (const Operator op : kBoth) {
-      Batch batch = make_batch(m.parents, m.cells, op);
-      const double p = 0.3 * uniform(rng);
-      const auto partition = batch.solve(p);
-      const auto list = significant_p(batch);
-      const auto strong = strengths(batch, *partition);
-      ASSERT_TRUE(partition && list && strong);
-      ASSERT_EQ(strong->size(), partition->parts.size());
-      // By hand: solve inside every later segment.
-      std::vector<double> want(partition->parts.size(), 1.0);
-      std::vector<bool> gone(want.size(), false);
-      for (std::size_t i = 0; i < list->points.size(); ++i) {
-        if (list->points[i].p <= p) continue;
-        const double end = i + 1 < list->points.size() ? list->points[i + 1].p : 1;
-        const auto later = batch.solve((list->points[i].p + end) / 2);
-        for (std::size_t part = 0; part < want.size(); ++part) {
-          const Part& mine = partition->parts[part];
-          const bool there = std::any_of(later->parts.begin(), later->parts.end(), [&](const Part& other) {
-            return other.node == mine.node && other.first == mine.first && other.last == mine.last;
-          });
-          if (there || gone[part]) continue;
-          gone[part] = true;
-          want[part] = list->points[i].p;
-        }
-      }
+  each_model(5155, 40, 12, 10, [](const Random&, Batch& batch, Rng& rng, int) {
+    const double p = 0.3 * uniform(rng);
+    const auto partition = batch.solve(p);
+    const auto list = significant_p(batch);
+    const auto strong = strengths(batch, *partition);
+    ASSERT_TRUE(partition && list && strong);
+    ASSERT_EQ(strong->size(), partition->parts.size());
+    // By hand: solve inside every later segment.
+    std::vector<double> want(partition->parts.size(), 1.0);
+    std::vector<bool> gone(want.size(), false);
+    for (std::size_t i = 0; i < list->points.size(); ++i) {
+      if (list->points[i].p <= p) continue;
+      const double end = i + 1 < list->points.size() ? list->points[i + 1].p : 1;
+      const auto later = batch.solve((list->points[i].p + end) / 2);
       for (std::size_t part = 0; part < want.size(); ++part) {
-        if (partition->parts.size() == 1) want[part] = std::numeric_limits<double>::infinity();
-        if (std::isinf(want[part])) {
-          EXPECT_EQ((*strong)[part], want[part]);
-        } else {
-          EXPECT_NEAR((*strong)[part], want[part], 1e-7) << "part " << part;
-        }
+        const Part& mine = partition->parts[part];
+        const bool there = std::any_of(later->parts.begin(), later->parts.end(), [&](const Part& other) {
+          return other.node == mine.node && other.first == mine.first && other.last == mine.last;
+        });
+        if (there || gone[part]) continue;
+        gone[part] = true;
+        want[part] = list->points[i].p;
       }
     }
-  }
+    for (std::size_t part = 0; part < want.size(); ++part) {
+      if (partition->parts.size() == 1) want[part] = std::numeric_limits<double>::infinity();
+      if (std::isinf(want[part])) {
+        EXPECT_EQ((*strong)[part], want[part]);
+      } else {
+        EXPECT_NEAR((*strong)[part], want[part], 1e-7) << "part " << part;
+      }
+    }
+  });
 }
 
 TEST(Strengths, RefusalsAndInterruption) {

@@ -56,35 +56,26 @@ void expect_in_force(Batch& batch, const SignificantP& list, double p) {
 
 TEST(SignificantP, GridOfP_GivesThePointBelow) {
   const std::uint64_t seed = 5150;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
   std::size_t points = 0;
-  for (int round = 0; round < 200; ++round) {
-    SCOPED_TRACE("round " + std::to_string(round));
-    const Random m = random_model(rng, 12, 12);
-    for (const Operator op : kBoth) {
-      Batch batch = make_batch(m.parents, m.cells, op);
-      const auto list = significant_p(batch);
-      ASSERT_TRUE(list);
-      ASSERT_NO_FATAL_FAILURE(expect_list(batch, m.cells, *list)) << text(m.cells);
-      points += list->points.size();
-      for (int g = 1; g < 64; ++g) {
-        ASSERT_NO_FATAL_FAILURE(expect_in_force(batch, *list, g / 64.0)) << text(m.cells);
-      }
-      // Narrow segments lie between the points of a grid.
-      for (std::size_t i = 0; i + 1 < list->points.size(); ++i) {
-        const double middle = (list->points[i].p + list->points[i + 1].p) / 2;
-        ASSERT_NO_FATAL_FAILURE(expect_in_force(batch, *list, middle)) << text(m.cells);
-      }
+  each_model(seed, 200, 12, 12, [&](const Random& m, Batch& batch, Rng&, int) {
+    const auto list = significant_p(batch);
+    ASSERT_TRUE(list);
+    ASSERT_NO_FATAL_FAILURE(expect_list(batch, m.cells, *list)) << text(m.cells);
+    points += list->points.size();
+    for (int g = 1; g < 64; ++g) {
+      ASSERT_NO_FATAL_FAILURE(expect_in_force(batch, *list, g / 64.0)) << text(m.cells);
     }
-  }
+    // Narrow segments lie between the points of a grid.
+    for (std::size_t i = 0; i + 1 < list->points.size(); ++i) {
+      const double middle = (list->points[i].p + list->points[i + 1].p) / 2;
+      ASSERT_NO_FATAL_FAILURE(expect_in_force(batch, *list, middle)) << text(m.cells);
+    }
+  });
   std::printf("%zu points, seed %llu\n", points, static_cast<unsigned long long>(seed));
 }
 
 TEST(SignificantP, BruteForce_TheListIsTheMaximumOfAllCovers) {
-  const std::uint64_t seed = 5151;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(5151);
   for (const Parents& parents : {Parents{-1, 0, 0, 1, 1}, Parents{-1, 0, 1, 1}, Parents{-1, 0, 0, 0}}) {
     const Covers covers(parents, 3);
     for (int round = 0; round < 20; ++round) {
@@ -121,27 +112,20 @@ TEST(SignificantP, BruteForce_TheListIsTheMaximumOfAllCovers) {
 // Larger models, in which nodes are left out where they are linear.
 TEST(SignificantP, LargerModels_EverySegmentIsTheSolvers) {
   const std::uint64_t seed = 5152;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
   std::size_t points = 0;
   double share = 0, solves = 0;
-  for (int round = 0; round < 12; ++round) {
-    SCOPED_TRACE("round " + std::to_string(round));
-    const Random m = random_model(rng, 70, 26);
-    for (const Operator op : kBoth) {
-      Batch batch = make_batch(m.parents, m.cells, op);
-      const auto list = significant_p(batch);
-      ASSERT_TRUE(list);
-      ASSERT_NO_FATAL_FAILURE(expect_list(batch, m.cells, *list));
-      points += list->points.size();
-      share += list->node_share;
-      solves += static_cast<double>(list->solves);
-      for (std::size_t i = 0; i + 1 < list->points.size(); ++i) {
-        const double middle = (list->points[i].p + list->points[i + 1].p) / 2;
-        ASSERT_NO_FATAL_FAILURE(expect_in_force(batch, *list, middle));
-      }
+  each_model(seed, 12, 70, 26, [&](const Random& m, Batch& batch, Rng&, int) {
+    const auto list = significant_p(batch);
+    ASSERT_TRUE(list);
+    ASSERT_NO_FATAL_FAILURE(expect_list(batch, m.cells, *list));
+    points += list->points.size();
+    share += list->node_share;
+    solves += static_cast<double>(list->solves);
+    for (std::size_t i = 0; i + 1 < list->points.size(); ++i) {
+      const double middle = (list->points[i].p + list->points[i + 1].p) / 2;
+      ASSERT_NO_FATAL_FAILURE(expect_in_force(batch, *list, middle));
     }
-  }
+  });
   std::printf("%zu points, %.0f %% of the nodes solved, seed %llu\n", points, 100 * share / solves,
               static_cast<unsigned long long>(seed));
 }
@@ -149,8 +133,7 @@ TEST(SignificantP, LargerModels_EverySegmentIsTheSolvers) {
 // Thousands of partitions close together: what the solver finds in a segment is never better than the list's.
 TEST(SignificantP, NoisyModel_NothingIsMissed) {
   const std::uint64_t seed = 5156;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   Parents parents{-1};
   for (int n = 0; n < 12; ++n) parents.push_back(n < 4 ? 0 : 1 + n % 4);
   for (int s = 0; s < 120; ++s) parents.push_back(5 + s % 8);
@@ -185,9 +168,7 @@ TEST(SignificantP, NoisyModel_NothingIsMissed) {
 }
 
 TEST(SignificantP, Interrupted_WhatIsToldIsTrue) {
-  const std::uint64_t seed = 5153;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(5153);
   const Parents parents = {-1, 0, 0, 1, 1, 1, 2, 2, 2};
   for (const Operator op : kBoth) {
     // A model with something to interrupt.

@@ -179,8 +179,7 @@ TEST(Spatiotemporal, DeepChainDoesNotOverflowTheStack) {
 
 TEST(Spatiotemporal, PlainRecurrence_WindowsOfManyTiles) {
   const std::uint64_t seed = 2024;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   const int models = 120;
   for (int round = 0; round < models; ++round) {
     const Parents parents = random_tree(rng, 1 + rng() % 16);

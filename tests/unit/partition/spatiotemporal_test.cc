@@ -71,8 +71,7 @@ std::vector<Parents> all_trees(std::size_t nodes) {
 
 TEST(Spatiotemporal, BruteForce_AllSmallTrees) {
   const std::uint64_t seed = 4711;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   std::size_t trees = 0, models = 0;
   for (std::size_t nodes = 1; nodes <= 6; ++nodes) {
     for (const Parents& parents : all_trees(nodes)) {
@@ -135,9 +134,7 @@ Parents parents_of_shape(const std::string& shape) {
 }
 
 TEST(Spatiotemporal, BruteForce_EveryShapeOfUpTo5LeavesAnd4Slices) {
-  const std::uint64_t seed = 1234;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(1234);
   std::vector<std::size_t> count;
   std::size_t most = 0, kind = 0;
   for (std::size_t leaves = 1; leaves <= 5; ++leaves) {
@@ -165,8 +162,7 @@ TEST(Spatiotemporal, BruteForce_EveryShapeOfUpTo5LeavesAnd4Slices) {
 
 TEST(Spatiotemporal, BruteForce_ManyModelsOfLargerTrees) {
   const std::uint64_t seed = 815;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   struct Case {
     Parents parents;
     std::size_t slices;
@@ -213,8 +209,7 @@ struct Window {
 
 void incremental_equals_fresh(Spatiotemporal::Tables tables, const std::string& instructions,
                               std::uint64_t seed) {
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   std::size_t steps = 0;
   for (int round = 0; round < 60; ++round) {
     const Parents parents = random_tree(rng, 1 + rng() % 14);

@@ -39,8 +39,7 @@ void expect_cover(const Temporal& engine, const Partition& partition) {
 
 TEST(Temporal, BruteForce_AllCompositions) {
   const std::uint64_t seed = 31;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   const int models = 3000;
   for (int round = 0; round < models; ++round) {
     const std::size_t leaves = 1 + rng() % 5, slices = 1 + rng() % 12, states = 1 + rng() % 3;
@@ -75,8 +74,7 @@ TEST(Temporal, BruteForce_AllCompositions) {
 
 TEST(Temporal, IncrementalEqualsFreshEngine_PushDropAmend) {
   const std::uint64_t seed = 77;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(seed);
   std::size_t steps = 0;
   for (int round = 0; round < 40; ++round) {
     const std::size_t leaves = 1 + rng() % 6, states = 1 + rng() % 4, capacity = 1 + rng() % 27;
@@ -166,9 +164,7 @@ TEST(Temporal, LeavesThatDifferFromEachOtherDoNotCutTime) {
 }
 
 TEST(Temporal, LeavesThatJoinAndLeave_EqualAFreshEngine) {
-  const std::uint64_t seed = 78;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(78);
   std::size_t changes = 0;
   for (int round = 0; round < 30; ++round) {
     const auto kind = static_cast<Kind>(rng() % static_cast<std::size_t>(Kind::kCount));

@@ -25,9 +25,7 @@ Spatiotemporal::Options options_of(const Parents& parents, std::size_t states, s
 }
 
 TEST(Variants, CompactTablesAreWithinTheirBoundOfTheOptimum) {
-  const std::uint64_t seed = 11;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(11);
   double worst = 0, share = 0;
   std::size_t same = 0, all = 0;
   for (int round = 0; round < 40; ++round) {
@@ -232,9 +230,7 @@ struct Cluster {
 };
 
 TEST(Variants, LeavesThatJoinAndLeave_EqualAFreshEngine) {
-  const std::uint64_t seed = 16;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
+  SeededRng rng(16);
   std::size_t reshapes = 0;
   for (int round = 0; round < 24; ++round) {
     const std::size_t states = 1 + rng() % 3, window = 1 + rng() % 22;

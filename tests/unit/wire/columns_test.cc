@@ -54,11 +54,15 @@ TEST(Columns, RoundTrip_RandomRecords) {
   }
 }
 
-TEST(Columns, EveryTruncationIsRefused) {
-  std::mt19937_64 rng(7);
-  const auto records = random_records(rng, 20, false);
+std::string random_columns(std::uint64_t seed, std::size_t count, bool wild) {
+  std::mt19937_64 rng(seed);
   std::string bytes;
-  encode_columns(records, bytes);
+  encode_columns(random_records(rng, count, wild), bytes);
+  return bytes;
+}
+
+TEST(Columns, EveryTruncationIsRefused) {
+  std::string bytes = random_columns(7, 20, false);
   std::vector<EventRecord> back;
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     EXPECT_FALSE(decode_columns_untrusted({bytes.data(), n}, 20, back)) << n;
@@ -74,10 +78,7 @@ TEST(Columns, EveryTruncationIsRefused) {
 }
 
 TEST(Columns, WrongCountAndWidthAreRefusedByName) {
-  std::mt19937_64 rng(8);
-  const auto records = random_records(rng, 20, true);
-  std::string bytes;
-  encode_columns(records, bytes);
+  std::string bytes = random_columns(8, 20, true);
   std::vector<EventRecord> back;
   EXPECT_FALSE(decode_columns_untrusted(bytes, 21, back));
   EXPECT_FALSE(decode_columns_untrusted(bytes, 19, back));
@@ -88,11 +89,8 @@ TEST(Columns, WrongCountAndWidthAreRefusedByName) {
 }
 
 TEST(Columns, SteadyTrafficTakesFewBytes) {
-  std::mt19937_64 rng(9);
-  const auto records = random_records(rng, 4096, false);
-  std::string bytes;
-  encode_columns(records, bytes);
-  EXPECT_LE(bytes.size(), 4096u * 14);  // 4 time, 4 bytes, 1 peer, 1 state, 1 kind, and headers
+  EXPECT_LE(random_columns(9, 4096, false).size(),
+            4096u * 14);  // 4 time, 4 bytes, 1 peer, 1 state, 1 kind, and headers
 }
 
 }  // namespace columns_test
