@@ -6,6 +6,7 @@
  * MARGAY_TEST_FAULTS it does nothing. No allocation, no lock; the counters are atomic.
  */
 #define _GNU_SOURCE
+#include "../open_mode.h"
 #include "page.h"
 
 #include <dlfcn.h>
@@ -13,7 +14,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -294,15 +294,9 @@ int mkdir(const char* path, mode_t mode) {
   PLAIN(FAULTS_OPEN, class_of_path(path), next(path, mode), -1);
 }
 
-#define OPENING(name)                         \
-  mode_t mode = 0;                            \
-  if ((flags & (O_CREAT | O_TMPFILE)) != 0) { \
-    va_list rest;                             \
-    va_start(rest, flags);                    \
-    mode = va_arg(rest, mode_t);              \
-    va_end(rest);                             \
-  }                                           \
-  NEXT(name);                                 \
+#define OPENING(name) \
+  OPEN_MODE();        \
+  NEXT(name);         \
   PLAIN(FAULTS_OPEN, (flags & O_ACCMODE) == O_RDONLY ? 0 : class_of_path(path), next(path, flags, mode), -1)
 
 int open(const char* path, int flags, ...) {

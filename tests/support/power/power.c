@@ -20,6 +20,8 @@
  * theirs, and the program kills itself amid none of them, for then the book would lack what had happened.
  */
 #define _GNU_SOURCE
+#include "../open_mode.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -249,22 +251,13 @@ static int opened(const char* path, int flags, mode_t mode, int (*next)(const ch
   return fd;
 }
 
-#define MODE()                                \
-  mode_t mode = 0;                            \
-  if ((flags & (O_CREAT | O_TMPFILE)) != 0) { \
-    va_list rest;                             \
-    va_start(rest, flags);                    \
-    mode = va_arg(rest, mode_t);              \
-    va_end(rest);                             \
-  }
-
 int open(const char* path, int flags, ...) {
-  MODE();
+  OPEN_MODE();
   NEXT(open);
   return opened(path, flags, mode, next);
 }
 int open64(const char* path, int flags, ...) {
-  MODE();
+  OPEN_MODE();
   NEXT(open64);
   return opened(path, flags, mode, next);
 }
