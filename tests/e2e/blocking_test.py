@@ -37,9 +37,8 @@ class Watched(E2eTest):
         shutil.rmtree(self.reports, ignore_errors=True)
         os.makedirs(self.reports)
         # `margay run` puts its probe before what is preloaded already; the outer library must come before it.
-        script = os.path.join(self.place, "between")
-        with open(script, "w", encoding="utf-8") as file:
-            file.write('#!/bin/sh\nexport LD_PRELOAD="' + OUTER + ":$LD_PRELOAD:" + INNER + '"\nexec "$@"\n')
+        script = self.written("between",
+                              '#!/bin/sh\nexport LD_PRELOAD="' + OUTER + ":$LD_PRELOAD:" + INNER + '"\nexec "$@"\n')
         os.chmod(script, 0o700)
         # mpirun hands its environment on to the ranks; it makes no MPI calls itself.
         return self.run_margay([script, *command], env={"BLOCKWATCH_DIR": self.reports} | (env or {}))

@@ -110,9 +110,7 @@ class Commands(E2eTest):
     def test_config_is_what_config_reads(self):
         text = self.margay("config")
         self.assertEqual(text.returncode, 0)
-        path = os.path.join(self.place, "margay.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text.stdout)
+        path = self.written("margay.toml", text.stdout)
         run = self.run_margay(self.program("ends", "exit", "0"), flags=["--config", path])
         self.assertEqual(run.wait(), 0, run.stderr)
         self.check_conservation(run, 2)
@@ -143,9 +141,7 @@ class Commands(E2eTest):
             self.assertIn("No such file", done.stderr)
 
     def test_slice_from_the_configuration(self):
-        path = os.path.join(self.place, "margay.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write('[slice]\nduration = "50ms"\nlevels = ["1s"]\n')
+        path = self.written("margay.toml", '[slice]\nduration = "50ms"\nlevels = ["1s"]\n')
         job = Job(self, [MARGAY, "run", "--config", path, "--archive", os.path.join(self.place, "a"), "--",
                          *self.program("ends", "exit", "0")])
         self.assertEqual(job.wait(), 0, job.stderr)

@@ -131,9 +131,7 @@ class Disk(E2eTest):
 
     def test_full_for_longer_than_there_is_room(self):
         # What the agent may keep is little here: the rings fill, the probes drop and count.
-        config = os.path.join(self.place, "little.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write('[node]\nmemory = "1MiB"\n')
+        config = self.written("little.toml", '[node]\nmemory = "1MiB"\n')
         run = self.run_margay(self.workload("--plan", "A:14", "--grain", "0.02"), flags=["--config", config])
         run.wait_for_slices(5)
         self.disk.full()

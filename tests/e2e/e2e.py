@@ -15,6 +15,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -156,6 +157,21 @@ class Job:
 
     def ranks(self, exe, count):
         return plant.wait_for_ranks(self.pid, exe, count, LONG)
+
+
+def free_ports(count):
+    """TCP ports of this machine that nobody listened on just now; no two alike."""
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def free_port():
+    return free_ports(1)[0]
 
 
 def read_text(path):
@@ -388,6 +404,13 @@ class E2eTest(unittest.TestCase):
                 shutil.rmtree(self.runtime, ignore_errors=True)
         if problems:
             self.fail("; ".join(problems))
+
+    def written(self, name, text):
+        """A file of the test's own, with this text; its path."""
+        path = os.path.join(self.place, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
 
     # What 4 processes' rings are of their full size in.
     FULL_RINGS_OF_4 = 128 << 20

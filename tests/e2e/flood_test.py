@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from e2e import E2eTest, LONG, MARGAY, PROBE, alive, end_process, executable_of, plant, read_text, wait_for
+from e2e import E2eTest, LONG, MARGAY, PROBE, alive, end_process, executable_of, free_port, plant, read_text, wait_for
 
 NODE = os.path.join(os.path.dirname(os.path.dirname(MARGAY)), "libexec", "margay", "margay-node")
 ATTACKER = os.environ["ATTACKER"]
@@ -25,12 +25,6 @@ SECONDS = float(os.environ.get("FLOOD_SECONDS", "1"))
 CONFIG = "[slice]\nwindow = 32\n[store]\nmemory = \"8MiB\"\nraw_events = false\n"
 MEMORY_SLACK = 16 << 20
 DESCRIPTOR_SLACK = 8
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Daemon:

@@ -132,9 +132,7 @@ class Foreign(E2eTest):
     # -- C libraries
 
     def test_other_c_libraries_and_none(self):
-        source = os.path.join(self.place, "hello.c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write('#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n')
+        source = self.written("hello.c", '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n')
         bare_source = os.path.join(self.place, "nothing.c")
         with open(bare_source, "w", encoding="utf-8") as file:
             # Loaded by the dynamic linker, without any C library.
@@ -159,10 +157,10 @@ class Foreign(E2eTest):
 
     def in_a_container(self, mebibytes, margay, command):
         """`margay run` with a /dev/shm of its own and of that size."""
-        script = os.path.join(self.place, "container.sh")
-        with open(script, "w", encoding="utf-8") as file:
-            file.write(f"mount -t tmpfs -o size={mebibytes}m,mode=1777 none /dev/shm || exit 77\n"
-                       "unset MARGAY_RUNTIME_DIR OMPI_MCA_btl_vader_backing_directory XDG_RUNTIME_DIR\nexec \"$@\"\n")
+        script = self.written(
+            "container.sh",
+            f"mount -t tmpfs -o size={mebibytes}m,mode=1777 none /dev/shm || exit 77\n"
+            "unset MARGAY_RUNTIME_DIR OMPI_MCA_btl_vader_backing_directory XDG_RUNTIME_DIR\nexec \"$@\"\n")
         probe = subprocess.run(["unshare", "-m", "sh", script, "true"], capture_output=True, check=False)
         if probe.returncode != 0:
             self.skipTest("mounting is not allowed here")

@@ -33,9 +33,7 @@ class Launch(E2eTest):
         self.check_conservation(run, 2)
 
     def test_input_is_passed_on(self):
-        path = os.path.join(self.place, "input")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("one\ntwo\n")
+        path = self.written("input", "one\ntwo\n")
         run = self.run_margay(["sh", "-c", f"exec < {path}; {MPIRUN} -np 1 cat"])
         self.assertEqual(run.wait(), 0)
         self.assertEqual(run.stdout, "one\ntwo\n")

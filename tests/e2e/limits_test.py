@@ -153,28 +153,27 @@ class LimitsTest(E2eTest):
 
 
 class Limits(LimitsTest):
+    def check_nothing_lost(self, run):
+        """LAMMPS is told to end, and its four ranks are all there."""
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.check_conservation(run, 4)
+        self.check_exact(run, 4)
+
     def test_daemon_stopped_for_three_seconds(self):
         # LAMMPS, as fast as it goes: what comes in three seconds fits the agent's memory, so nothing is lost.
         run = self.run_margay(self.lammps_until_told(), env=self.counted)
         run.ranks("lmp", 4)
         run.wait_for_slices(5)
         self.stop_daemon(run, 3)
-        self.tell_to_end()
-        self.assertEqual(run.wait(), 0, run.stderr)
-        self.check_conservation(run, 4)  # nothing lost
-        self.check_exact(run, 4)
+        self.check_nothing_lost(run)
 
     def test_far_more_slices_between_two_commits_than_can_be_amended(self):
-        config = os.path.join(self.place, "seldom.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write('[store]\ncommit = "1min"\n')
+        config = self.written("seldom.toml", '[store]\ncommit = "1min"\n')
         run = self.run_margay(self.lammps_until_told(), flags=["--config", config], env=self.counted, slice_text="10ms")
         run.ranks("lmp", 4)
         run.wait_for_slices(400)
-        self.tell_to_end()
-        self.assertEqual(run.wait(), 0, run.stderr)
-        self.check_conservation(run, 4)  # nothing lost
-        self.check_exact(run, 4)
+        self.check_nothing_lost(run)
 
     def test_daemon_stopped_for_far_more_slices_than_can_be_amended(self):
         # When it goes on they close all at once, and leave before the next commit.
@@ -182,16 +181,11 @@ class Limits(LimitsTest):
         run.ranks("lmp", 4)
         run.wait_for_slices(5)
         self.stop_daemon(run, 4)
-        self.tell_to_end()
-        self.assertEqual(run.wait(), 0, run.stderr)
-        self.check_conservation(run, 4)  # nothing lost
-        self.check_exact(run, 4)
+        self.check_nothing_lost(run)
 
     def test_daemon_stopped_for_three_seconds_at_the_highest_rate(self):
         # More than a small memory and small rings hold: the rings fill, the probes drop and count.
-        config = os.path.join(self.place, "small.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write('[node]\nmemory = "4MiB"\n')
+        config = self.written("small.toml", '[node]\nmemory = "4MiB"\n')
         run = self.run_margay(self.storm(2), flags=["--config", config],
                               env=self.counted | {"MARGAY_RING_RECORDS": "16384"})
         self.wait_until_ready(run, 2)

@@ -40,9 +40,7 @@ class LttngLosses(LttngTest):
         # one time more or less before the program begins, as they come to it.
         few = self.account(self.locks(2, 500))
         known = few["seen"] - few["ignored"] - 2 * 2 * 500
-        config = os.path.join(self.place, "small.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write('[lttng]\nsub_buffer = "16KiB"\nsub_buffers = 2\n')
+        config = self.written("small.toml", '[lttng]\nsub_buffer = "16KiB"\nsub_buffers = 2\n')
         run = self.locks(2, 100000, flags=["--config", config])
         account = self.check_balance(run)
         self.assertGreater(account["discarded"], 10000, "the buffers were to be too small")

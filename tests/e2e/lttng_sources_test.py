@@ -3,27 +3,16 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import unittest
 
-from e2e import LONG, MARGAY, MPIRUN, PROGRAMS, Disturbed, E2eTest, again_if_disturbed, end_process, executable_of, plant, read_text, wait_for
+from e2e import LONG, MARGAY, MPIRUN, PROGRAMS, Disturbed, E2eTest, again_if_disturbed, end_process, executable_of, free_ports, plant, read_text, wait_for
 from flood_test import Daemon
 from lttng_test import MUTEXES, LttngTest, installed, states_of
 
 ANNOTATED, EVENTS = (os.path.join(PROGRAMS, name) for name in ("annotated", "events"))
 NOBODY = 65534
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 @unittest.skipUnless(installed(), "LTTng is not installed")
@@ -157,9 +146,7 @@ def nobody_can_run(path):
 class OrdinaryUser(LttngTest):
     @unittest.skipUnless(installed() and nobody_can_run(MARGAY), "takes root, and a place that nobody can read")
     def test_the_same_as_an_ordinary_user(self):
-        wrapper = os.path.join(self.place, "margay")
-        with open(wrapper, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nexec {" ".join(NOBODYS)} {MARGAY} "$@"\n')
+        wrapper = self.written("margay", f'#!/bin/sh\nexec {" ".join(NOBODYS)} {MARGAY} "$@"\n')
         os.chmod(wrapper, 0o755)
         for place in (self.place, self.runtime, os.path.join(self.place, "tmp")):
             os.chown(place, NOBODY, NOBODY)

@@ -103,9 +103,8 @@ class Lttng(LttngTest):
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "takes root, to give up a capability")
     def test_without_a_network_of_its_own_that_is_said(self):
-        wrapper = os.path.join(self.place, "margay")
-        with open(wrapper, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nexec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin {MARGAY} "$@"\n')
+        wrapper = self.written("margay",
+                               f'#!/bin/sh\nexec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin {MARGAY} "$@"\n')
         os.chmod(wrapper, 0o755)
         self.margay_program = wrapper
         run = self.run_margay([MUTEXES, "1", "1"], flags=["--lttng=pthread"])
@@ -135,18 +134,15 @@ class Lttng(LttngTest):
         self.assertGreater(unknown, 0, "what they did while nobody read is not known")
 
     def test_rules_of_ones_own(self):
-        rules = os.path.join(self.place, "mine.toml")
-        with open(rules, "w", encoding="utf-8") as file:
-            file.write('[[state]]\nname = "lock"\nenter = "lttng_ust_pthread:pthread_mutex_lock_req"\n'
-                       'leave = "lttng_ust_pthread:pthread_mutex_lock_acq"\n')
+        rules = self.written("mine.toml",
+                             '[[state]]\nname = "lock"\nenter = "lttng_ust_pthread:pthread_mutex_lock_req"\n'
+                             'leave = "lttng_ust_pthread:pthread_mutex_lock_acq"\n')
         run = self.run_margay([MUTEXES, "2", "2"], flags=["--lttng=pthread", "--lttng-rules", rules])
         self.assertEqual(run.wait(), 0, run.stderr)
         self.assertIn("lock", {state for visits in states_of(run).values() for state in visits})
 
     def test_a_wrong_rule_is_told_and_the_job_runs(self):
-        rules = os.path.join(self.place, "mine.toml")
-        with open(rules, "w", encoding="utf-8") as file:
-            file.write('[[stat]]\nname = "lock"\n')
+        rules = self.written("mine.toml", '[[stat]]\nname = "lock"\n')
         run = self.run_margay([MUTEXES, "1", "0.1"], flags=["--lttng=pthread", "--lttng-rules", rules])
         self.assertEqual(run.wait(), 0, run.stderr)
         self.assertIn("mine.toml", run.stderr)

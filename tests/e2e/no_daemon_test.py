@@ -19,9 +19,7 @@ class NoDaemon(E2eTest):
         return run
 
     def test_the_archive_is_a_file(self):
-        path = os.path.join(self.place, "file")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("mine\n")
+        path = self.written("file", "mine\n")
         run = self.unwatched(["--archive", path])
         self.assertTrue(any(path in line for line in run.said), run.said)
         with open(path, encoding="utf-8") as file:

@@ -160,9 +160,7 @@ class Observe(E2eTest):
             daemon.wait()
 
     def test_status_and_metrics_and_health_agree(self):
-        config = os.path.join(self.place, "http.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write('[http]\nlisten = "127.0.0.1:0"\n')
+        config = self.written("http.toml", '[http]\nlisten = "127.0.0.1:0"\n')
         run = self.run_margay(self.workload("--plan", "A:3", ranks=2), flags=["--config", config], name="night")
         run.wait_for_slices(5)
         before = wait_for(lambda: (s := run.status()) and len(s["sources"]) == 2 and s, "both ranks")

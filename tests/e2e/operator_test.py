@@ -99,9 +99,7 @@ class Operators(E2eTest):
         self.assertIn("which are not kept (without --operator it is messages, as the run had it)", wrong.stderr)
 
     def test_a_trace_with_a_variable(self):
-        trace = os.path.join(self.place, "heat.trace")
-        with open(trace, "w", encoding="utf-8") as file:
-            file.write(TRACE + HEAT)
+        trace = self.written("heat.trace", TRACE + HEAT)
         for archive in (trace, self.imported(trace)):  # measured on the way; in the archive's raw events
             self.assertEqual(self.replay(archive, "--operator", "mean:Heat")["operator"], "mean:Heat")
             for variable, said in (("Heat", False), ("Cold", True)):

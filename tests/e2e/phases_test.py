@@ -23,9 +23,7 @@ class Phases(E2eTest):
         plan = "F:2,D:2," * cycles + "F:2,D:14,F:2"
         # What else the machine does to two ranks for an instant is no matter here: of a stretch that an alert disturbs
         # no duration is learned.
-        config = os.path.join(self.place, "margay.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write("[detect]\nmin_effect = 0.9\n")
+        config = self.written("margay.toml", "[detect]\nmin_effect = 0.9\n")
         run = self.run_margay(self.workload("--grain", "0.02", "--uneven", "0.9", "--plan", plan, ranks=2), flags=["--config", config])
         # It has come often enough to be known: the daemon dies, and another one knows it.
         before = self.wait_for_times(run, 4)
@@ -76,9 +74,8 @@ class Phases(E2eTest):
         # daemon dies and another one goes on; what it says is what a replay says.
         turns = 28
         plan = "F:0.7,D:0.7," * turns + "C:0.7,D:0.7," * turns
-        config = os.path.join(self.place, "margay.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write("[slice]\nlevels = [\"1s\"]\n[detect]\nmin_effect = 0.9\nevery_level = true\n")
+        config = self.written("margay.toml",
+                              "[slice]\nlevels = [\"1s\"]\n[detect]\nmin_effect = 0.9\nevery_level = true\n")
         job = self.workload("--grain", "0.02", "--uneven", "0.9", "--plan", plan[:-1], ranks=2)
         run = self.run_margay(job, flags=["--config", config])
         wait_for(lambda: self.first_of(run) is not None, "a phase in slices of a second", poll=0.3)

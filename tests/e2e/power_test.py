@@ -28,9 +28,7 @@ class Power(E2eTest):
         os.mkdir(self.disk)
 
     def daemon(self, config, env=None):
-        path = os.path.join(self.place, "margay.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(config)
+        path = self.written("margay.toml", config)
         return self.start([os.path.join(os.path.dirname(MARGAY), "margayd"), "--run", "p", "--config", path, "--archive",
                            os.path.join(self.disk, "kept", "a")], env=env)
 

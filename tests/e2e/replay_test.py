@@ -163,9 +163,7 @@ class Replay(E2eTest):
         self.assertEqual((done.returncode, "no such archive" in done.stderr), (2, True), done.stderr)
 
     def test_trace_is_imported_on_the_way(self):
-        path = os.path.join(self.place, "two.trace")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(TRACE)
+        path = self.written("two.trace", TRACE)
         scratch = os.path.join(self.place, "scratch")
         os.mkdir(scratch)
         done = subprocess.run([self.margay_program, "replay", path, "--slice", "50ms", "--json"], capture_output=True,
@@ -192,9 +190,7 @@ class Replay(E2eTest):
 
     def compact(self):
         """Flags for cells that are rounded once, when their slice closes."""
-        path = os.path.join(self.place, "compact.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write('[store]\ncells = "compact"\n')
+        path = self.written("compact.toml", '[store]\ncells = "compact"\n')
         return ("--config", path)
 
     def check_compact(self, run):
@@ -208,6 +204,17 @@ class Replay(E2eTest):
         # The newest slice was open when the run ended: it is exact.
         exact = sum(d % 1_000_000 != 0 for d in durations)
         self.assertLess(exact, len(durations) / 10)
+
+    def check_end(self, run, flags):
+        """LAMMPS is told to end; its cells, as exact as the flags want them, and the replay are right."""
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0)
+        self.check_conservation(run, 4)
+        if flags:
+            self.check_compact(run)
+        else:
+            self.check_cells(run)
+        return self.check_replay(run)
 
     def test_daemon_killed(self):
         self.killed()
@@ -232,14 +239,7 @@ class Replay(E2eTest):
                 wait_for(lambda alerts=alerts: os.path.exists(run.alerts_path) and len(run.alerts) > alerts, "an alert")
             finally:
                 end_process(rank, signal.SIGCONT)
-        self.tell_to_end()
-        self.assertEqual(run.wait(), 0)
-        self.check_conservation(run, 4)
-        if flags:
-            self.check_compact(run)
-        else:
-            self.check_cells(run)
-        said = self.check_replay(run)
+        said = self.check_end(run, flags)
         self.assertIn("of 4 daemons", said)
 
     def test_daemon_killed_while_slices_change(self):
@@ -265,14 +265,7 @@ class Replay(E2eTest):
         end_process(daemon, signal.SIGKILL)
         wait_for(lambda: not alive(daemon) and run.child("margayd") not in (None, daemon), "another daemon")
         run.wait_for_slices(40)
-        self.tell_to_end()
-        self.assertEqual(run.wait(), 0)
-        self.check_conservation(run, 4)
-        if flags:
-            self.check_compact(run)
-        else:
-            self.check_cells(run)
-        self.check_replay(run)
+        self.check_end(run, flags)
 
     def test_an_archive_that_is_being_written_is_read_beside_its_daemon(self):
         run = self.run_margay(self.lammps_until_told(ranks=2))

@@ -75,9 +75,7 @@ class CannotRun(E2eTest):
         self.assertEqual(run.wait(), 127)
 
     def test_not_executable(self):
-        path = os.path.join(self.place, "plain.txt")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("no program\n")
+        path = self.written("plain.txt", "no program\n")
         run = self.run_margay([path])
         self.assertEqual(run.wait(), 126)
         self.assertIn(path, run.stderr)
@@ -86,9 +84,7 @@ class CannotRun(E2eTest):
 
     def test_wrong_options_do_not_start_the_job(self):
         mark = os.path.join(self.place, "started")
-        bad_config = os.path.join(self.place, "bad.toml")
-        with open(bad_config, "w", encoding="utf-8") as file:
-            file.write("[slice]\nduration = 'soon'\n")
+        bad_config = self.written("bad.toml", "[slice]\nduration = 'soon'\n")
         for flags in (["--slice", "nonsense"], ["--slice", "1ns"], ["--p", "2"], ["--p", "x"], ["--no-such-flag"],
                       ["--config", "/nowhere.toml"], ["--config", bad_config], ["--name", "a/b"]):
             job = Job(self, [MARGAY, "run", *flags, "--", "touch", mark])

@@ -11,17 +11,11 @@ import socket
 import subprocess
 import unittest
 
-from e2e import E2eTest, Job, LONG, MARGAY, dump, end_process, wait_for
+from e2e import E2eTest, Job, LONG, MARGAY, dump, end_process, free_port, wait_for
 from viewer import Viewer, needs_window
 
 BIN = os.path.dirname(MARGAY)
 NODE = os.path.join(os.path.dirname(BIN), "libexec", "margay", "margay-node")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Security(E2eTest):
@@ -32,10 +26,8 @@ class Security(E2eTest):
         for name, role in (("node", "source"), ("eve", "viewer"), ("boss", "operator")):
             self.margay("keys", "add", self.keys, name, "--role", role, "--out", self.key(name))
         self.ports = {d: free_port() for d in ("ingest", "reports", "control")}
-        self.config = os.path.join(self.place, "margay.toml")
-        with open(self.config, "w", encoding="utf-8") as file:
-            file.write(f'[listen]\nkeys = "{self.keys}"\n' +
-                       "".join(f'{d} = "{self.at(d)}"\n' for d in self.ports))
+        self.config = self.written("margay.toml", f'[listen]\nkeys = "{self.keys}"\n' +
+                                                  "".join(f'{d} = "{self.at(d)}"\n' for d in self.ports))
         self.archive = os.path.join(self.place, "archive")
         self.start_daemon()
         self.addCleanup(self.end_daemon)

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import threading
@@ -14,16 +13,10 @@ import unittest
 import urllib.error
 import urllib.request
 
-from e2e import E2eTest, LONG, MARGAY, end_process, plant, read_text, wait_for
+from e2e import E2eTest, LONG, MARGAY, end_process, free_port, plant, read_text, wait_for
 
 ALERTMANAGER = shutil.which("prometheus-alertmanager")
 OPENSSL = shutil.which("openssl")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Receiver:
@@ -101,9 +94,7 @@ class SinksPlace(E2eTest):
         self.environment |= {"no_proxy": "127.0.0.1,localhost"}
 
     def config(self, **keys):
-        path = os.path.join(self.place, "margay.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("[alerts]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in keys.items()))
+        path = self.written("margay.toml", "[alerts]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in keys.items()))
         return path
 
     def command(self, text):

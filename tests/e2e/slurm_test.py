@@ -4,11 +4,10 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import unittest
 
-from e2e import E2eTest, Job, PROGRAMS, end_process, wait_for
+from e2e import E2eTest, Job, PROGRAMS, end_process, free_port, wait_for
 
 CONFIGURATION = """
 ClusterName=margay
@@ -41,12 +40,6 @@ PartitionName=all Nodes=localhost Default=YES MaxTime=INFINITE State=UP OverSubs
 
 def program(name):
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Slurm(E2eTest):

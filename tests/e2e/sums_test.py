@@ -15,9 +15,7 @@ APART = {"MPI_Init", "MPI_Finalize"}
 class Sums(E2eTest):
     def run_cg(self, seconds, ranks=4, budget="0.0001", flags=(), **options):
         """Conjugate gradients; next to nothing may be recorded call by call."""
-        config = os.path.join(self.place, "margay.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(f"[node]\nrecord_budget = {budget}\n")
+        config = self.written("margay.toml", f"[node]\nrecord_budget = {budget}\n")
         return self.run_margay([MPIRUN, "-np", str(ranks), CG, "--rows", "8", "--seconds", str(seconds)],
                                flags=["--config", config, *flags], sums=True, **options)
 

@@ -35,9 +35,7 @@ class UnwatchedTest(E2eTest):
 
     def limited(self, descriptors):
         """`margay run` itself, and what it starts, may have so many files open."""
-        path = os.path.join(self.place, "limited")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\nulimit -n {descriptors} && exec {MARGAY} \"$@\"\n")
+        path = self.written("limited", f"#!/bin/sh\nulimit -n {descriptors} && exec {MARGAY} \"$@\"\n")
         os.chmod(path, 0o755)
         self.margay_program = path
 

@@ -359,6 +359,14 @@ def main(arguments=None):
     return 0 if summary["right"] == len(runs) else 1
 
 
-if __name__ == "__main__":
+def run_program(program):
+    """Runs a main() and exits with what it returns; SIGTERM and Ctrl-C end it as an exception, so that it cleans up."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sys.exit(main())
+    try:
+        sys.exit(program())
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run_program(main)
