@@ -1,7 +1,7 @@
 #include "margay/partition/set_apart.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstdint>
 
 namespace margay::partition {
 namespace {
@@ -92,8 +92,9 @@ void set_apart(Partition& partition, const TreeShape& tree, std::span<const Area
   most = std::max(most, partition.parts.size() + kRoom);
   for (const Area& area : areas) {
     if (area.last < begin || area.first > end || area.first > area.last) continue;
-    Cutter cutter(tree, {area.leaves, std::max(area.first, begin), std::min(area.last, end)});
-    if (cutter.is_nowhere() || is_apart(partition, tree, area)) continue;
+    const Area inside{area.leaves, std::max(area.first, begin), std::min(area.last, end)};
+    Cutter cutter(tree, inside);
+    if (cutter.is_nowhere() || is_apart(partition, tree, inside)) continue;
     std::vector<Part> parts = cutter.cut(partition.parts);
     while (parts.size() > most && cutter.widen()) parts = cutter.cut(partition.parts);
     if (parts.size() <= most) partition.parts = std::move(parts);
@@ -113,7 +114,7 @@ bool is_apart(const Partition& partition, const TreeShape& tree, const Area& are
         std::all_of(below.begin(), below.end(), [&](LeafPosition l) { return in[l.value]; }))
       found += below.size();
   }
-  return found == area.leaves.size();
+  return found == static_cast<std::size_t>(std::count(in.begin(), in.end(), true));
 }
 
 }  // namespace margay::partition

@@ -128,8 +128,7 @@ Result<std::shared_ptr<ViewMaker::Made>> ViewMaker::made(const ViewRequest& requ
   made_.shrink(options_.memory_bytes - std::min(options_.memory_bytes, bytes), 0);
   auto batch = measure(model, request.cuts, options_.memory_bytes / 2);
   if (!batch) return tl::unexpected(batch.error());
-  auto out = std::make_shared<Made>(
-      Made{std::move(model), std::move(head), request.cuts, std::move(*batch), {}, {}, {}});
+  auto out = std::make_shared<Made>(Made{std::move(model), std::move(head), std::move(*batch), {}, {}, {}});
   made_.put(place.key, out, bytes);
   made_.shrink(options_.memory_bytes / 4 * 3, 1);
   return out;
@@ -187,17 +186,17 @@ Status ViewMaker::search(Made& made, const GoOn& go_on) {
 }
 
 // Where nobody asked for a p, what was told of the stretch is to be seen.
-std::vector<partition::Area> ViewMaker::areas_of(const Made& made, const ChosenP& chosen) const {
-  if (chosen.policy == "asked" || made.cuts != partition::Operator::kSpatiotemporal) return {};
+std::vector<wire::Alert> ViewMaker::told_of(const ViewRequest& request, const Place& place) const {
+  if (request.p || request.cuts != partition::Operator::kSpatiotemporal) return {};
   const auto alerts = archive_.alerts();
-  return alerts ? told_areas(*alerts, made.model) : std::vector<partition::Area>();
+  return alerts ? told_in(*alerts, place.stretch.from, place.stretch.to) : std::vector<wire::Alert>();
 }
 
 // The partition at the p that was chosen or, if an answer cannot hold it, at the first larger one found that
 // it can.
-Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen, const GoOn& go_on) {
+Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen,
+                                          std::span<const partition::Area> areas, const GoOn& go_on) {
   std::size_t first = 0;
-  const std::vector<partition::Area> areas = areas_of(made, chosen);
   for (double p = chosen.p;; p = std::min(1.0, p + std::max(0.01, (1 - chosen.p) / 16))) {
     auto partition = made.batch.solve(p, go_on);
     if (!partition) return tl::unexpected(partition.error());
@@ -226,15 +225,15 @@ Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen, con
 
 Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewRequest& request,
                                                                      const Place& place, const GoOn& go_on) {
-  const std::string key = answer_key(request, place.key);
-  // What is told of a run that goes on may be more than when it was answered.
-  const bool may_change = options_.live && !request.p;
-  if (auto known = answers_.find(key); known && !may_change) return known;
+  const std::vector<wire::Alert> told = told_of(request, place);
+  std::string key = answer_key(request, place.key);
+  for (const wire::Alert& a : told) key += ' ' + a.SerializeAsString();
+  if (auto known = answers_.find(key)) return known;
   const auto made = this->made(request, place, go_on);
   if (!made) return tl::unexpected(made.error());
   const auto chosen = choose(request, **made, go_on);
   if (!chosen) return tl::unexpected(chosen.error());
-  auto answer = solve(**made, *chosen, go_on);
+  auto answer = solve(**made, *chosen, told_areas(told, (*made)->model), go_on);
   if (!answer) return tl::unexpected(answer.error());
   put_question((*made)->model, request, *answer);
   if (request.curve) {

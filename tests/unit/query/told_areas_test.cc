@@ -28,7 +28,7 @@ std::string path_of(std::uint32_t rank) {
 }
 
 std::string alert_about(const std::string& resource, std::int64_t onset_ms, std::int64_t end_ms) {
-  return R"({"id":"a","kind":"perturbation","onset_ns":)" +
+  return R"({"id":"a","kind":"perturbation","status":"resolved","onset_ns":)" +
          std::to_string(test::job_time(plan(), onset_ms).value) + R"(,"end_ns":)" +
          std::to_string(test::job_time(plan(), end_ms).value) + R"(,"resources":[")" + resource + R"("]})";
 }
@@ -47,18 +47,26 @@ std::unique_ptr<store::Archive> archived(const std::string& path, const std::str
   return std::move(*archive);
 }
 
+bool always() {
+  return true;
+}
+
+wire::ViewQuestion question() {
+  wire::ViewQuestion q;
+  q.set_from_ns(test::job_time(plan(), 0).value);
+  q.set_to_ns(test::job_time(plan(), 20'000).value);
+  q.set_slices(100);
+  return q;
+}
+
 wire::ViewAnswer picture(const std::string& json) {
   const test::TemporaryFolder place;
   const auto archive = archived(place / "a", json);
   const SystemClock clock;
   ViewMaker maker(*archive, clock, {});
-  wire::ViewQuestion q;
-  q.set_from_ns(test::job_time(plan(), 0).value);
-  q.set_to_ns(test::job_time(plan(), 20'000).value);
-  q.set_slices(100);
-  const auto request = decode_view_untrusted(q);
+  const auto request = decode_view_untrusted(question());
   EXPECT_TRUE(request) << request.error().message;
-  const auto answer = maker.answer(*request, [] { return true; });
+  const auto answer = maker.answer(*request, always);
   EXPECT_EQ(answer->error(), "");
   return *answer;
 }
@@ -85,9 +93,36 @@ TEST(ToldAreas, OfAnotherTimeOrPlaceHaveNoSay) {
   const int parts = picture("").part_node_size();
   EXPECT_EQ(picture(alert_about(path_of(kRank), 30'000, 31'000)).part_node_size(), parts);
   EXPECT_EQ(picture(alert_about("/elsewhere/rank77", 10'000, 11'000)).part_node_size(), parts);
-  EXPECT_EQ(picture("no alert at all").part_node_size(), parts);
-  EXPECT_EQ(picture(R"({"id":"a","kind":"loss","onset_ns":1,"resources":["/n1/rank5"]})").part_node_size(),
+  for (const char* damaged :
+       {"no alert at all", "[]", R"({"id":"a","kind":7,"status":"resolved","onset_ns":1})",
+        R"({"id":"a","kind":"stall","status":"firing","onset_ns":"x"})",
+        R"({"id":"a","kind":"stall","status":"firing","onset_ns":1,"resources":[3]})"})
+    EXPECT_EQ(picture(damaged).part_node_size(), parts) << damaged;
+  EXPECT_EQ(picture(R"({"id":"a","kind":"loss","status":"firing","onset_ns":1,"resources":["/n1/rank5"]})")
+                .part_node_size(),
             parts);
+}
+
+// An answer that is kept is that of what was told when it was made.
+TEST(ToldAreas, ThatAreToldLaterAreInTheNextAnswer) {
+  const test::TemporaryFolder place;
+  const auto archive = archived(place / "a", "");
+  const SystemClock clock;
+  ViewMaker::Options options;
+  options.live = true;
+  ViewMaker maker(*archive, clock, options);
+  const auto request = decode_view_untrusted(question());
+  ASSERT_TRUE(request) << request.error().message;
+  const auto before = maker.answer(*request, always), same = maker.answer(*request, always);
+  EXPECT_EQ(before, same) << "kept";
+  EXPECT_EQ(maker.solutions(), 1u);
+  store::Cut cut;
+  cut.sequence = 2;
+  cut.alerts.push_back({"a", alert_about(path_of(kRank), 10'000, 11'000), "resolved"});
+  ASSERT_TRUE(archive->commit(cut, false));
+  const auto after = maker.answer(*request, always);
+  EXPECT_FALSE(shows(*before, kRank));
+  EXPECT_TRUE(shows(*after, kRank));
 }
 
 }  // namespace

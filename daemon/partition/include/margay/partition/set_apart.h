@@ -15,7 +15,7 @@
 // many already kRoom more are made.
 //
 // Pure. Thread safety: functions of their arguments. Errors: none; areas outside the partition have no
-// effect. Cost: of an area, O(nodes + parts * depth).
+// effect. Cost: of an area, O(nodes + parts * leaves); it recurses as deep as the tree is.
 #pragma once
 
 #include <cstddef>

@@ -16,12 +16,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "margay/partition/set_apart.h"
 #include "margay/partition/significant.h"
 #include "margay/query/choose_p.h"
 #include "margay/store/archive.h"
+#include "margay/wire/alert.pb.h"
 #include "view_answer.h"
 #include "view_cache.h"
 #include "view_model.h"
@@ -63,7 +65,6 @@ class ViewMaker {
   struct Made {
     Model model;
     wire::ViewAnswer head;  // what is the same at every p
-    partition::Operator cuts;
     partition::Batch batch;
     std::optional<ChosenP> noise, jump;
     std::optional<partition::SignificantP> curve;
@@ -83,11 +84,12 @@ class ViewMaker {
   Result<std::shared_ptr<Made>> made(const ViewRequest& request, const Place& place, const GoOn& go_on);
   Result<Zoomed> read(const ViewRequest& request, const Place& place, const GoOn& go_on);
   Result<ChosenP> choose(const ViewRequest& request, Made& made, const GoOn& go_on);
-  std::vector<partition::Area> areas_of(const Made& made, const ChosenP& chosen) const;
+  std::vector<wire::Alert> told_of(const ViewRequest& request, const Place& place) const;
   Status search(Made& made, const GoOn& go_on);
   Result<std::shared_ptr<const wire::ViewAnswer>> answer_at(const ViewRequest& request, const Place& place,
                                                             const GoOn& go_on);
-  Result<wire::ViewAnswer> solve(Made& made, const ChosenP& chosen, const GoOn& go_on);
+  Result<wire::ViewAnswer> solve(Made& made, const ChosenP& chosen, std::span<const partition::Area> areas,
+                                 const GoOn& go_on);
   void plan_ahead(const ViewRequest& request, const Place& place, const wire::ViewAnswer& answer);
 
   const store::Archive& archive_;
