@@ -31,6 +31,7 @@ std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
   if (message.column && measured_) {
     const Status ok = message.amended ? measured_->amend(*message.column) : measured_->push(*message.column);
     if (!ok) measured_error_ = ok.error().message;
+    measured_->set_apart(detector().window().apart());
     // Noise is that of slices which detection takes for homogeneous.
     if (const auto& steady = detector().steady();
         steady && !message.amended && measured_->holds(steady->first))

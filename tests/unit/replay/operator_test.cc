@@ -5,6 +5,7 @@
 #include "margay/analysis/detector_settings.h"
 #include "margay/replay/replay.h"
 #include "margay/settings/command_options.h"
+#include "margay/wire/alert_json.h"
 #include "support/job_archive.h"
 #include "support/temporary_folder.h"
 
@@ -99,6 +100,25 @@ TEST(Operators, AlertsAndPhasesRestOnDurationsAndTheModelIsWhatIsMeasured) {
   EXPECT_TRUE(begins.contains(20)) << bytes.report.temporal().ShortDebugString();
   EXPECT_TRUE(begins.contains(70));
   EXPECT_FALSE(begins.contains(50));
+}
+
+// Whatever is measured: who is blamed, from onset to end, is a part of the picture.
+TEST(Operators, AlertsArePartsOfThePictureOfWhatIsMeasured) {
+  const JobPlan plan = plan_of();
+  const Seen bytes = analysed(measured_job(plan), plan, {Measure::kBytes, {}});
+  ASSERT_FALSE(bytes.alerts.empty());
+  const auto alert = wire::read_alert_untrusted(bytes.alerts.back());
+  ASSERT_TRUE(alert && alert->has_end_ns() && alert->resources_size() == 1) << bytes.alerts.back();
+  const auto& picture = bytes.report.spatiotemporal();
+  const auto slice = [&](std::int64_t ns) {
+    return static_cast<std::uint32_t>(slice_of(TimeNs(ns), plan.slice).value - picture.first_slice());
+  };
+  bool found = false;
+  for (int i = 0; i + 2 < picture.parts_size(); i += 3)
+    found = found || (bytes.report.nodes(static_cast<int>(picture.parts(i))).path() == alert->resources(0) &&
+                      picture.parts(i + 1) == slice(alert->onset_ns()) &&
+                      picture.parts(i + 2) == slice(alert->end_ns() - 1));
+  EXPECT_TRUE(found) << picture.ShortDebugString();
 }
 
 TEST(Operators, BarsAreSharesOfTheMostThatAResourceCameTo) {

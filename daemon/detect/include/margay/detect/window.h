@@ -87,6 +87,7 @@ class Window {
     SliceIndex first, last;  // both inside
   };
   void set_apart(std::vector<Area> areas) { areas_ = std::move(areas); }
+  const std::vector<Area>& apart() const { return areas_; }
 
   // The optimal partitions of the window, evaluated; nothing before the first leaf, or where it is not wanted
   // (WindowOptions::spatiotemporal). Parts name nodes of the
