@@ -7,8 +7,8 @@
 //                             |  closed slices, a bounded queue
 //                           window: the optimal partitions                 (daemon/partition)  \.
 //                           phases, perturbations                          (daemon/detect) margay-analyse
-//                           alerts: file, archive; reports: ZeroMQ         (daemon/alert, app) /
-//                             |  a bounded queue     questions on any stretch (app/view)     margay-view
+//                           alerts: file, archive; reports: ZeroMQ         (daemon/alert, live)/
+//                             |  a bounded queue     questions on any stretch (query/)       margay-view
 //                           command, webhook, Alertmanager, journal   (daemon/alert/sinks) margay-alerts
 #pragma once
 
