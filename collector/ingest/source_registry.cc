@@ -1,5 +1,7 @@
 #include "margay/ingest/source_registry.h"
 
+#include "margay/base/pair_table.h"
+
 namespace margay::ingest {
 
 Account& Account::operator+=(const Account& o) {
@@ -15,19 +17,12 @@ Account& Account::operator+=(const Account& o) {
 }
 
 const char* to_string(Condition c) {
-  switch (c) {
-    case Condition::kLive:
-      return "";
-    case Condition::kStopped:
-      return "stopped";
-    case Condition::kSilent:
-      return "silent";
-    case Condition::kLost:
-      return "lost";
-    case Condition::kEnded:
-      return "ended";
-  }
-  return "";
+  static constexpr std::pair<Condition, const char*> kTexts[] = {{Condition::kLive, ""},
+                                                                 {Condition::kStopped, "stopped"},
+                                                                 {Condition::kSilent, "silent"},
+                                                                 {Condition::kLost, "lost"},
+                                                                 {Condition::kEnded, "ended"}};
+  return second_of(kTexts, c, "");
 }
 
 Condition Source::condition(TimeNs now, DurationNs silent_after, DurationNs lost_after) const {

@@ -1,50 +1,46 @@
 #include "margay/slicer/operator.h"
 
-#include <array>
-#include <utility>
+#include <algorithm>
+#include <iterator>
 
 namespace margay::slicer {
 namespace {
 
 using Measure = Operator::Measure;
-constexpr std::array<std::pair<std::string_view, Measure>, 4> kPlain = {
-    {{"duration", Measure::kDuration},
-     {"occurrences", Measure::kOccurrences},
-     {"bytes", Measure::kBytes},
-     {"messages", Measure::kMessages}}};
-constexpr std::string_view kMean = "mean:";
+struct Word {
+  Measure measure;
+  std::string_view word;  // of kMean: the name of a variable follows
+  const char* unit;
+};
+constexpr Word kWords[] = {{Measure::kDuration, "duration", "ns"},
+                           {Measure::kOccurrences, "occurrences", "visits and events"},
+                           {Measure::kMean, "mean:", "of the variable"},
+                           {Measure::kBytes, "bytes", "bytes"},
+                           {Measure::kMessages, "messages", "messages"}};
+
+const Word& word_of(Measure measure) {
+  return *std::find_if(std::begin(kWords), std::end(kWords),
+                       [&](const Word& w) { return w.measure == measure; });
+}
 
 }  // namespace
 
 Result<Operator> Operator::parse(std::string_view word) {
-  for (const auto& [name, measure] : kPlain)
-    if (word == name) return Operator{measure, {}};
-  if (word.starts_with(kMean) && word.size() > kMean.size())
-    return Operator{Measure::kMean, std::string(word.substr(kMean.size()))};
+  for (const Word& w : kWords) {
+    const bool named = w.measure == Measure::kMean;
+    if (word.starts_with(w.word) && (word.size() > w.word.size()) == named)
+      return Operator{w.measure, std::string(word.substr(w.word.size()))};
+  }
   return fail(ErrorCode::kInvalidArgument,
               "expected duration, occurrences, mean:VARIABLE, bytes or messages");
 }
 
 std::string Operator::text() const {
-  for (const auto& [name, m] : kPlain)
-    if (measure == m) return std::string(name);
-  return std::string(kMean) + variable;
+  return std::string(word_of(measure).word) + variable;
 }
 
 const char* Operator::unit() const {
-  switch (measure) {
-    case Measure::kDuration:
-      return "ns";
-    case Measure::kOccurrences:
-      return "visits and events";
-    case Measure::kMean:
-      return "of the variable";
-    case Measure::kBytes:
-      return "bytes";
-    case Measure::kMessages:
-      return "messages";
-  }
-  return "";
+  return word_of(measure).unit;
 }
 
 }  // namespace margay::slicer

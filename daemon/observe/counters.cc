@@ -1,5 +1,7 @@
 #include "margay/observe/counters.h"
 
+#include "margay/base/pair_table.h"
+
 namespace margay::observe {
 namespace {
 
@@ -10,19 +12,10 @@ constexpr std::array<Row, kCounters> kTable = {{
 #undef MARGAY_COUNTER
 }};
 
-wire::Counter::Kind to_wire(Kind k) {
-  switch (k) {
-    case Kind::counter:
-      return wire::Counter::COUNTER;
-    case Kind::loss:
-      return wire::Counter::LOSS;
-    case Kind::gauge:
-      return wire::Counter::GAUGE;
-    case Kind::condition:
-      return wire::Counter::CONDITION;
-  }
-  return wire::Counter::UNKNOWN;
-}
+constexpr std::pair<Kind, wire::Counter::Kind> kKinds[] = {{Kind::counter, wire::Counter::COUNTER},
+                                                           {Kind::loss, wire::Counter::LOSS},
+                                                           {Kind::gauge, wire::Counter::GAUGE},
+                                                           {Kind::condition, wire::Counter::CONDITION}};
 
 }  // namespace
 
@@ -34,19 +27,9 @@ const Row& row(Id id) {
 }
 
 const char* to_string(Unit u) {
-  switch (u) {
-    case Unit::none:
-      return "";
-    case Unit::us:
-      return "us";
-    case Unit::ms:
-      return "ms";
-    case Unit::s:
-      return "s";
-    case Unit::bytes:
-      return "bytes";
-  }
-  return "";
+  static constexpr std::pair<Unit, const char*> kTexts[] = {
+      {Unit::us, "us"}, {Unit::ms, "ms"}, {Unit::s, "s"}, {Unit::bytes, "bytes"}};
+  return second_of(kTexts, u, "");
 }
 
 void Values::merge(const Values& other) {
@@ -72,7 +55,7 @@ void write_counters(const Values& values, wire::Health& health) {
     c->set_severity(static_cast<std::uint32_t>(r.severity));
     c->set_help(r.meaning);
     c->set_unit(to_string(r.unit));
-    c->set_kind(to_wire(r.kind));
+    c->set_kind(second_of(kKinds, r.kind, wire::Counter::UNKNOWN));
     c->set_remedy(r.remedy);
     if (values[id] != 0) c->set_detail(values.why(id));
   }

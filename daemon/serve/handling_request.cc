@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "margay/base/pair_table.h"
 #include "margay/base/text.h"
 #include "margay/wire/columns.h"
 
@@ -22,14 +23,13 @@ constexpr std::pair<Kind, Wire::Kind> kKinds[] = {{Kind::kAcknowledge, Wire::ACK
 }  // namespace
 
 bool is_handling(Wire::Kind kind) {
-  return std::any_of(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.second == kind; });
+  return first_of(kKinds, kind).has_value();
 }
 
 wire::ControlRequest to_wire(const HandlingRequest& r) {
   Wire out;
   out.set_version(wire::kWireVersion);
-  for (const auto& [kind, there] : kKinds)
-    if (kind == r.kind) out.set_kind(there);
+  out.set_kind(second_of(kKinds, r.kind));
   wire::Handle& h = *out.mutable_handle();
   h.set_token(r.token);
   h.set_id(clean_utf8(r.id));
@@ -46,8 +46,7 @@ wire::ControlRequest to_wire(const HandlingRequest& r) {
 
 HandlingRequest from_wire_untrusted(const wire::ControlRequest& in) {
   HandlingRequest r;
-  for (const auto& [kind, there] : kKinds)
-    if (there == in.kind()) r.kind = kind;
+  r.kind = first_of(kKinds, in.kind()).value_or(r.kind);
   const wire::Handle& h = in.handle();
   r.token = h.token();
   r.id = clean_utf8(h.id());

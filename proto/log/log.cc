@@ -123,18 +123,16 @@ std::string one_line(const std::string& sentence) {
   return out;
 }
 
-spdlog::level::level_enum to_spdlog(Level l) {
-  switch (l) {
-    case Level::kDebug:
-      return spdlog::level::debug;
-    case Level::kInfo:
-      return spdlog::level::info;
-    case Level::kWarning:
-      return spdlog::level::warn;
-    default:
-      return spdlog::level::err;
-  }
-}
+struct LevelRow {
+  Level level;
+  std::string_view name;
+  spdlog::level::level_enum there;
+};
+constexpr LevelRow kLevels[] = {{Level::kDebug, "debug", spdlog::level::debug},
+                                {Level::kInfo, "info", spdlog::level::info},
+                                {Level::kWarning, "warning", spdlog::level::warn},
+                                {Level::kError, "error", spdlog::level::err},
+                                {Level::kOff, "off", spdlog::level::off}};
 
 void say(Level level, const std::string& sentence, const Place& place) {
   State& s = state();
@@ -143,17 +141,14 @@ void say(Level level, const std::string& sentence, const Place& place) {
   const std::string line = one_line(sentence);
   const std::string key = std::string(place.file) + ':' + std::to_string(place.line);
   if (!s.throttle.admit(key, level == Level::kError, line, s.clock->monotonic())) return;
-  s.logger->log(to_spdlog(level), "{}", line);
+  s.logger->log(kLevels[static_cast<std::size_t>(level)].there, "{}", line);
 }
 
 }  // namespace
 
 std::optional<Level> parse_level(std::string_view text) {
-  if (text == "debug") return Level::kDebug;
-  if (text == "info") return Level::kInfo;
-  if (text == "warning") return Level::kWarning;
-  if (text == "error") return Level::kError;
-  if (text == "off") return Level::kOff;
+  for (const LevelRow& row : kLevels)
+    if (text == row.name) return row.level;
   return std::nullopt;
 }
 

@@ -251,40 +251,22 @@ bool StatisticsModel::setData(const QModelIndex& index, const QVariant& value, i
 }
 
 QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::ToolTipRole) {
-    switch (section) {
-      case kColour:
-        return tr("sorts by kind of state");
-      case kName:
-        return tr("states that are checked are shown; double click: only this one, or all again");
-      case kShare:
-        return tr("of the selection's resources and time");
-      case kTotal:
-        return tr("of all its resources together");
-      case kLeaves:
-        return tr("its resources that do mostly this");
-      case kRange:
-        return tr("from its part that has least of it to the one that has most");
-      default:
-        return {};
-    }
-  }
-  if (role != Qt::DisplayRole) return {};
-  switch (section) {
-    case kName:
-      return tr("state");
-    case kShare:
-      return tr("share");
-    case kTotal:
-      return tr("total");
-    case kLeaves:
-      return tr("mostly");
-    case kRange:
-      return tr("in parts");
-    default:
-      return {};
-  }
+  struct Head {
+    const char* text;
+    const char* hint;
+  };
+  static constexpr Head kHeads[kColumns] = {
+      {"", QT_TR_NOOP("sorts by kind of state")},
+      {QT_TR_NOOP("state"),
+       QT_TR_NOOP("states that are checked are shown; double click: only this one, or all again")},
+      {QT_TR_NOOP("share"), QT_TR_NOOP("of the selection's resources and time")},
+      {QT_TR_NOOP("total"), QT_TR_NOOP("of all its resources together")},
+      {QT_TR_NOOP("mostly"), QT_TR_NOOP("its resources that do mostly this")},
+      {QT_TR_NOOP("in parts"), QT_TR_NOOP("from its part that has least of it to the one that has most")}};
+  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
+  if (role == Qt::ToolTipRole) return tr(kHeads[section].hint);
+  if (role != Qt::DisplayRole || section == kColour) return {};
+  return tr(kHeads[section].text);
 }
 
 }  // namespace margay::viewer

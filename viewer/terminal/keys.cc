@@ -1,54 +1,21 @@
 #include "keys.h"
 
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace margay::terminal {
 namespace {
 
 std::optional<Key> plain_key(char c) {
-  switch (c) {
-    case 'q':
-    case 'Q':
-    case 3:
-    case 4:
-      return Key::kQuit;
-    case 'k':
-      return Key::kUp;
-    case 'j':
-      return Key::kDown;
-    case 'g':
-      return Key::kHome;
-    case 'G':
-      return Key::kEnd;
-    case '-':
-    case '_':
-      return Key::kLess;
-    case '+':
-    case '=':
-      return Key::kMore;
-    case 'a':
-      return Key::kAuto;
-    case 'v':
-      return Key::kView;
-    case 'p':
-    case ' ':
-      return Key::kHold;
-    case 'h':
-    case '?':
-      return Key::kHelp;
-    case 'r':
-      return Key::kPlay;
-    case 'n':
-      return Key::kStep;
-    case '[':
-      return Key::kBack;
-    case ']':
-      return Key::kForward;
-    case 12:
-      return Key::kRedraw;
-    default:
-      return std::nullopt;
-  }
+  static constexpr std::pair<std::string_view, Key> kKeys[] = {
+      {"qQ\x03\x04", Key::kQuit}, {"k", Key::kUp},    {"j", Key::kDown},    {"g", Key::kHome},
+      {"G", Key::kEnd},           {"-_", Key::kLess}, {"+=", Key::kMore},   {"a", Key::kAuto},
+      {"v", Key::kView},          {"p ", Key::kHold}, {"h?", Key::kHelp},   {"r", Key::kPlay},
+      {"n", Key::kStep},          {"[", Key::kBack},  {"]", Key::kForward}, {"\x0c", Key::kRedraw}};
+  for (const auto& [letters, key] : kKeys)
+    if (letters.find(c) != std::string_view::npos) return key;
+  return std::nullopt;
 }
 
 std::optional<Key> sequence_key(std::string_view s) {  // without ESC

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "margay/base/pair_table.h"
 #include "margay/base/text.h"
 #include "margay/wire/columns.h"
 #include "streams_state.h"
@@ -20,23 +21,11 @@ constexpr std::size_t kMostKnownNames = 16384;
 constexpr std::uint16_t kComputeIndex = 0, kEndIndex = 1;
 constexpr std::uint16_t kOtherIndex = 2;
 
-std::uint32_t family_of(NameKind kind) {
-  switch (kind) {
-    case NameKind::kState:
-      return wire::FAMILY_OTHER;
-    case NameKind::kWait:
-      return wire::FAMILY_WAIT;
-    case NameKind::kIo:
-      return wire::FAMILY_IO;
-    case NameKind::kIdle:
-      return wire::FAMILY_IDLE;
-    case NameKind::kMark:
-      return wire::FAMILY_MARK;
-    case NameKind::kVariable:
-      return wire::FAMILY_VARIABLE;
-  }
-  return wire::FAMILY_OTHER;
-}
+constexpr std::pair<NameKind, wire::StateFamily> kFamilies[] = {{NameKind::kWait, wire::FAMILY_WAIT},
+                                                                {NameKind::kIo, wire::FAMILY_IO},
+                                                                {NameKind::kIdle, wire::FAMILY_IDLE},
+                                                                {NameKind::kMark, wire::FAMILY_MARK},
+                                                                {NameKind::kVariable, wire::FAMILY_VARIABLE}};
 
 std::uint64_t id_of(const std::string& text) {  // FNV-1a: the same in every build
   std::uint64_t hash = 14695981039346656037ULL;
@@ -362,7 +351,7 @@ void Streams::say_hello(Process& process) {
   add("Compute", wire::FAMILY_COMPUTE);
   add(MARGAY_THREAD_END, wire::FAMILY_START_END);
   add("(other states)", wire::FAMILY_OTHER);
-  for (const std::uint32_t n : process.names) add(names_[n].text, family_of(names_[n].kind));
+  for (const std::uint32_t n : process.names) add(names_[n].text, second_of(kFamilies, names_[n].kind));
   process.names_told = process.names.size() + 1;
   const TimeNs before = clock_.monotonic(), real = clock_.realtime(), after = clock_.monotonic();
   hello.mutable_clock()->set_monotonic_ns(before.value + (after - before).value / 2);

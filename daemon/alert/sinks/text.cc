@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "margay/base/pair_table.h"
 #include "margay/base/text.h"
 
 namespace margay::sinks {
@@ -22,15 +23,9 @@ Urgency urgency(alert::Kind kind) {
 }
 
 const char* to_string(Urgency u) {
-  switch (u) {
-    case Urgency::kInfo:
-      return "info";
-    case Urgency::kWarning:
-      return "warning";
-    case Urgency::kCritical:
-      return "critical";
-  }
-  return "";
+  static constexpr std::pair<Urgency, const char*> kTexts[] = {
+      {Urgency::kInfo, "info"}, {Urgency::kWarning, "warning"}, {Urgency::kCritical, "critical"}};
+  return second_of(kTexts, u, "");
 }
 
 std::string fit(std::string text, std::size_t most) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "margay/base/pair_table.h"
 #include "margay/base/text.h"
 
 namespace margay::lttng_import {
@@ -11,18 +12,10 @@ namespace {
 // Declared first: what names beyond the bound are.
 constexpr reader::NameId kOther{0};
 
-model::StateFamily family_of(reader::NameKind kind) {
-  switch (kind) {
-    case reader::NameKind::kWait:
-      return model::StateFamily::kWait;
-    case reader::NameKind::kIo:
-      return model::StateFamily::kIo;
-    case reader::NameKind::kIdle:
-      return model::StateFamily::kIdle;
-    default:
-      return model::StateFamily::kOther;
-  }
-}
+constexpr std::pair<reader::NameKind, model::StateFamily> kFamilies[] = {
+    {reader::NameKind::kWait, model::StateFamily::kWait},
+    {reader::NameKind::kIo, model::StateFamily::kIo},
+    {reader::NameKind::kIdle, model::StateFamily::kIdle}};
 
 trace::Name::Kind kind_of(reader::NameKind kind) {
   if (kind == reader::NameKind::kMark) return trace::Name::Kind::kMark;
@@ -58,7 +51,8 @@ reader::NameId ConsumerSink::name(std::string_view text, reader::NameKind kind) 
     const reader::NameId id(static_cast<std::uint32_t>(names_.size()));
     names_.emplace(key, id);
     if (status_)
-      status_ = consumer_.on_name(static_cast<std::uint16_t>(id.value), {kind_of(k), key, family_of(k)});
+      status_ =
+          consumer_.on_name(static_cast<std::uint16_t>(id.value), {kind_of(k), key, second_of(kFamilies, k)});
     return id;
   };
   if (names_.empty()) static_cast<void>(declare("(other states)", reader::NameKind::kState));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "glob.h"
+#include "margay/base/pair_table.h"
 #include "margay/base/text.h"
 
 namespace margay::lttng_rules {
@@ -24,52 +25,29 @@ std::optional<std::vector<std::string>> first_match(const std::vector<std::strin
 }
 
 Role role_of(const Rule& rule) {
-  switch (rule.kind) {
-    case RuleKind::kState:
-      return Role::kEnter;
-    case RuleKind::kVariable:
-      return Role::kVariable;
-    case RuleKind::kSwitch:
-      return Role::kSwitch;
-    case RuleKind::kWakeup:
-      return Role::kWakeup;
-    case RuleKind::kThread:
-      return Role::kThread;
-    case RuleKind::kThreadEnd:
-      return Role::kThreadEnd;
-    case RuleKind::kProcess:
-      return Role::kProcess;
-    case RuleKind::kLibrary:
-      return rule.value("unload") == "true" ? Role::kUnload : Role::kLibrary;
-    default:
-      return Role::kMark;
-  }
+  static constexpr std::pair<RuleKind, Role> kRoles[] = {
+      {RuleKind::kState, Role::kEnter},     {RuleKind::kVariable, Role::kVariable},
+      {RuleKind::kSwitch, Role::kSwitch},   {RuleKind::kWakeup, Role::kWakeup},
+      {RuleKind::kThread, Role::kThread},   {RuleKind::kThreadEnd, Role::kThreadEnd},
+      {RuleKind::kProcess, Role::kProcess}, {RuleKind::kLibrary, Role::kLibrary}};
+  if (rule.kind == RuleKind::kLibrary && rule.value("unload") == "true") return Role::kUnload;
+  return second_of(kRoles, rule.kind, Role::kMark);
 }
 
 // The keys that name what Action::fields has, in its order.
 std::vector<std::string> field_keys(Role role) {
-  switch (role) {
-    case Role::kEnter:
-    case Role::kLeave:
-      return {"key"};
-    case Role::kVariable:
-      return {"value"};
-    case Role::kSwitch:
-      return {"prev_tid", "next_tid", "prev_comm", "next_comm", "prev_state"};
-    case Role::kThread:
-      return {"tid", "pid", "name"};
-    case Role::kThreadEnd:
-    case Role::kWakeup:
-      return {"tid"};
-    case Role::kProcess:
-      return {"name"};
-    case Role::kLibrary:
-      return {"base", "size", "path"};
-    case Role::kUnload:
-      return {"base"};
-    default:
-      return {};
-  }
+  static const std::pair<Role, std::vector<std::string>> kKeys[] = {
+      {Role::kEnter, {"key"}},
+      {Role::kLeave, {"key"}},
+      {Role::kVariable, {"value"}},
+      {Role::kSwitch, {"prev_tid", "next_tid", "prev_comm", "next_comm", "prev_state"}},
+      {Role::kThread, {"tid", "pid", "name"}},
+      {Role::kThreadEnd, {"tid"}},
+      {Role::kWakeup, {"tid"}},
+      {Role::kProcess, {"name"}},
+      {Role::kLibrary, {"base", "size", "path"}},
+      {Role::kUnload, {"base"}}};
+  return second_of(kKeys, role);
 }
 
 bool wants_text(const std::string& key) {

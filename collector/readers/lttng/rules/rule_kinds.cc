@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "margay/base/pair_table.h"
+
 namespace margay::lttng_rules {
 namespace {
 
@@ -85,27 +87,18 @@ const KindSpec& kind_spec(RuleKind kind) {
 }
 
 std::string expected_of(KeyType type) {
-  switch (type) {
-    case KeyType::kPatterns:
-      return "a pattern such as \"syscall_entry_*\" or \"syscall_entry_(read|write)\", or a list of 1 to 64, "
-             "of 1 "
-             "to 512 bytes each";
-    case KeyType::kName:
-      return "a name of 1 to 512 bytes, which may have placeholders: \"{1}\", \"{field}\"";
-    case KeyType::kField:
-      return "the name of a field, such as \"size\"";
-    case KeyType::kLiteral:
-      return "a name of at most 512 bytes, or \"\" for none";
-    case KeyType::kDomain:
-      return "\"kernel\" or \"ust\"";
-    case KeyType::kStateKind:
-      return "\"state\", \"wait\", \"io\" or \"idle\"";
-    case KeyType::kGlob:
-      return "a pattern of process names, such as \"gst-*\"";
-    case KeyType::kFlag:
-      return "true or false";
-  }
-  return "";
+  static constexpr std::pair<KeyType, const char*> kTexts[] = {
+      {KeyType::kPatterns,
+       "a pattern such as \"syscall_entry_*\" or \"syscall_entry_(read|write)\", or a list of 1 to 64, of 1 "
+       "to 512 bytes each"},
+      {KeyType::kName, "a name of 1 to 512 bytes, which may have placeholders: \"{1}\", \"{field}\""},
+      {KeyType::kField, "the name of a field, such as \"size\""},
+      {KeyType::kLiteral, "a name of at most 512 bytes, or \"\" for none"},
+      {KeyType::kDomain, "\"kernel\" or \"ust\""},
+      {KeyType::kStateKind, "\"state\", \"wait\", \"io\" or \"idle\""},
+      {KeyType::kGlob, "a pattern of process names, such as \"gst-*\""},
+      {KeyType::kFlag, "true or false"}};
+  return second_of(kTexts, type, "");
 }
 
 }  // namespace margay::lttng_rules
