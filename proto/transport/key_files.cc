@@ -8,12 +8,15 @@
 #include <algorithm>
 
 #include "key_text.h"
+#include "margay/base/pair_table.h"
 #include "trusted_path.h"
 
 namespace margay::transport {
 namespace {
 
 constexpr std::size_t kLongestName = 64;
+constexpr std::pair<Role, std::string_view> kRoles[] = {
+    {Role::kSource, "source"}, {Role::kViewer, "viewer"}, {Role::kOperator, "operator"}};
 
 bool is_name(std::string_view s) {
   if (s.empty() || s.size() > kLongestName || s[0] == '.' || s[0] == '-') return false;
@@ -73,6 +76,24 @@ Result<Text> lines_of(std::string_view text, const std::string& file, const std:
   return out;
 }
 
+// The lines of either file of a client; take(line) those that are neither its name nor its role.
+template <class Client, class Take>
+Status take_lines(const Text& lines, Client& client, Take take) {
+  for (const Line& l : lines.lines) {
+    if (l.field == "name") {
+      if (!is_name(l.value)) return lines.wrong(l, "a name is 1 to 64 letters, digits, '.', '-', '_'");
+      client.name = l.value;
+    } else if (l.field == "role") {
+      const auto role = first_of(kRoles, l.value);
+      if (!role) return lines.wrong(l, "a role is source, viewer or operator");
+      client.role = *role;
+    } else if (Status ok = take(l); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
 // The public half belongs to the secret one.
 bool is_pair(const KeyPair& pair) {
   char public_key[41] = "";
@@ -82,21 +103,11 @@ bool is_pair(const KeyPair& pair) {
 }  // namespace
 
 std::string_view to_string(Role role) {
-  switch (role) {
-    case Role::kSource:
-      return "source";
-    case Role::kViewer:
-      return "viewer";
-    case Role::kOperator:
-      return "operator";
-  }
-  return "?";
+  return second_of(kRoles, role, "?");
 }
 
 std::optional<Role> role_of(std::string_view name) {
-  for (const Role r : {Role::kSource, Role::kViewer, Role::kOperator})
-    if (name == to_string(r)) return r;
-  return std::nullopt;
+  return first_of(kRoles, name);
 }
 
 bool is_key(std::string_view text) {
@@ -135,24 +146,17 @@ Result<ClientKey> parse_client_key_untrusted(std::string_view text, const std::s
       lines_of(text, file, "margay-client-key", {"name", "role", "public", "secret", "server"}, "server");
   if (!lines) return tl::unexpected(lines.error());
   ClientKey key;
-  for (const Line& l : lines->lines) {
-    if (l.field == "name") {
-      if (!is_name(l.value)) return lines->wrong(l, "a name is 1 to 64 letters, digits, '.', '-', '_'");
-      key.name = l.value;
-    } else if (l.field == "role") {
-      const auto role = role_of(l.value);
-      if (!role) return lines->wrong(l, "a role is source, viewer or operator");
-      key.role = *role;
+  const Status taken = take_lines(*lines, key, [&](const Line& l) -> Status {
+    if (!is_key(l.value)) return lines->wrong(l, "this is no key (40 characters of Z85)");
+    if (l.field == "server") {
+      if (key.servers.size() == kMostServerKeys) return lines->wrong(l, "more than 4 keys of the daemon");
+      key.servers.push_back(l.value);
     } else {
-      if (!is_key(l.value)) return lines->wrong(l, "this is no key (40 characters of Z85)");
-      if (l.field == "server") {
-        if (key.servers.size() == kMostServerKeys) return lines->wrong(l, "more than 4 keys of the daemon");
-        key.servers.push_back(l.value);
-      } else {
-        (l.field == "public" ? key.pair.public_key : key.pair.secret_key) = l.value;
-      }
+      (l.field == "public" ? key.pair.public_key : key.pair.secret_key) = l.value;
     }
-  }
+    return {};
+  });
+  if (!taken) return tl::unexpected(taken.error());
   if (!is_pair(key.pair)) return lines->wrong(lines->lines.back(), "the two keys above are no pair");
   return key;
 }
@@ -162,23 +166,18 @@ Result<Authorized> parse_authorized_untrusted(std::string_view text, const std::
       lines_of(text, file, "margay-authorized", {"name", "role", "created", "public"}, "public");
   if (!lines) return tl::unexpected(lines.error());
   Authorized a;
-  for (const Line& l : lines->lines) {
-    if (l.field == "name") {
-      if (!is_name(l.value)) return lines->wrong(l, "a name is 1 to 64 letters, digits, '.', '-', '_'");
-      a.name = l.value;
-    } else if (l.field == "role") {
-      const auto role = role_of(l.value);
-      if (!role) return lines->wrong(l, "a role is source, viewer or operator");
-      a.role = *role;
-    } else if (l.field == "created") {
+  const Status taken = take_lines(*lines, a, [&](const Line& l) -> Status {
+    if (l.field == "created") {
       if (l.value.size() > 32) return lines->wrong(l, "this is no time");
       a.created = l.value;
-    } else {
-      if (!is_key(l.value)) return lines->wrong(l, "this is no key (40 characters of Z85)");
-      if (a.keys.size() == kMostKeysOfClient) return lines->wrong(l, "more than 2 keys of one client");
-      a.keys.push_back(l.value);
+      return {};
     }
-  }
+    if (!is_key(l.value)) return lines->wrong(l, "this is no key (40 characters of Z85)");
+    if (a.keys.size() == kMostKeysOfClient) return lines->wrong(l, "more than 2 keys of one client");
+    a.keys.push_back(l.value);
+    return {};
+  });
+  if (!taken) return tl::unexpected(taken.error());
   return a;
 }
 
