@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "alerts.h"
+#include "json_array.h"
 #include "margay/terminal/unwatched.h"
 #include "margay/text/table.h"
 #include "margay/text/text.h"
@@ -207,15 +208,10 @@ nlohmann::json levels_json(const wire::Report& r) {
 }
 
 nlohmann::json durations_json(const wire::Report& r) {
-  auto out = nlohmann::json::array();
-  for (const auto& d : r.phase_durations())
-    out.push_back({{"name", d.name()},
-                   {"times", d.times()},
-                   {"usual_ns", d.usual_ns()},
-                   {"low_ns", d.low_ns()},
-                   {"high_ns", d.high_ns()},
-                   {"last_ns", d.last_ns()}});
-  return out;
+  return json_array(r.phase_durations(), [](const auto& d) -> nlohmann::json {
+    return {{"name", d.name()},     {"times", d.times()},     {"usual_ns", d.usual_ns()},
+            {"low_ns", d.low_ns()}, {"high_ns", d.high_ns()}, {"last_ns", d.last_ns()}};
+  });
 }
 
 nlohmann::json forecast_json(const wire::Report& r) {
@@ -233,41 +229,32 @@ nlohmann::json forecast_json(const wire::Report& r) {
 }
 
 nlohmann::json alerts_json(const wire::Report& r) {
-  auto out = nlohmann::json::array();
-  for (const auto& a : r.alerts()) {
+  return json_array(r.alerts(), [](const auto& a) {
     nlohmann::ordered_json alert = wire::json_of(a);
     alert.update(wire::json_of(a.handled()));
-    out.push_back(nlohmann::json(alert));
-  }
-  return out;
+    return nlohmann::json(alert);
+  });
 }
 
 nlohmann::json nodes_json(const wire::Report& r) {
-  auto out = nlohmann::json::array();
   const Palette palette(r, true);
-  for (const auto& n : r.nodes())
-    out.push_back({{"path", n.path()},
-                   {"depth", n.depth()},
-                   {"leaves", n.leaves()},
-                   {"condition", n.condition()},
-                   {"shares", shares_json(palette, n.shares())}});
-  return out;
+  return json_array(r.nodes(), [&](const auto& n) -> nlohmann::json {
+    return {{"path", n.path()},
+            {"depth", n.depth()},
+            {"leaves", n.leaves()},
+            {"condition", n.condition()},
+            {"shares", shares_json(palette, n.shares())}};
+  });
 }
 
 nlohmann::json sources_json(const wire::Health& h) {
-  auto out = nlohmann::json::array();
-  for (const auto& s : h.sources())
-    out.push_back({{"resource", s.resource()},
-                   {"produced", s.produced()},
-                   {"modelled", s.modelled()},
-                   {"late_dropped", s.late_dropped()},
-                   {"probe_dropped", s.probe_dropped()},
-                   {"wire_lost", s.wire_lost()},
-                   {"rejected", s.rejected()},
-                   {"in_flight", s.in_flight()},
-                   {"condition", s.condition()},
-                   {"balanced", balanced(s)}});
-  return out;
+  return json_array(h.sources(), [](const auto& s) -> nlohmann::json {
+    return {{"resource", s.resource()},           {"produced", s.produced()},
+            {"modelled", s.modelled()},           {"late_dropped", s.late_dropped()},
+            {"probe_dropped", s.probe_dropped()}, {"wire_lost", s.wire_lost()},
+            {"rejected", s.rejected()},           {"in_flight", s.in_flight()},
+            {"condition", s.condition()},         {"balanced", balanced(s)}};
+  });
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "json_array.h"
+#include "margay/base/pair_table.h"
 #include "margay/text/text.h"
 
 namespace margay::terminal {
@@ -64,20 +66,10 @@ std::string value_text(const wire::Counter& c) {
 constexpr const char* kSeverities[] = {"info", "warning", "error"};
 constexpr const char* kMarks[] = {"  ", "! ", "!!"};
 
-const char* kind_name(wire::Counter::Kind k) {
-  switch (k) {
-    case wire::Counter::COUNTER:
-      return "counter";
-    case wire::Counter::LOSS:
-      return "loss";
-    case wire::Counter::GAUGE:
-      return "gauge";
-    case wire::Counter::CONDITION:
-      return "condition";
-    default:
-      return "unknown";
-  }
-}
+constexpr std::pair<wire::Counter::Kind, const char*> kKinds[] = {{wire::Counter::COUNTER, "counter"},
+                                                                  {wire::Counter::LOSS, "loss"},
+                                                                  {wire::Counter::GAUGE, "gauge"},
+                                                                  {wire::Counter::CONDITION, "condition"}};
 
 }  // namespace
 
@@ -121,17 +113,16 @@ std::string counters_text(const wire::Health& h) {
 }
 
 nlohmann::json counters_json(const wire::Health& h) {
-  auto out = nlohmann::json::array();
-  for (const auto& c : h.counters())
-    out.push_back({{"name", c.name()},
-                   {"value", c.value()},
-                   {"kind", kind_name(c.kind())},
-                   {"unit", c.unit()},
-                   {"severity", kSeverities[std::min(c.severity(), 2u)]},
-                   {"help", c.help()},
-                   {"remedy", c.remedy()},
-                   {"detail", c.detail()}});
-  return out;
+  return json_array(h.counters(), [](const auto& c) -> nlohmann::json {
+    return {{"name", c.name()},
+            {"value", c.value()},
+            {"kind", second_of(kKinds, c.kind(), "unknown")},
+            {"unit", c.unit()},
+            {"severity", kSeverities[std::min(c.severity(), 2u)]},
+            {"help", c.help()},
+            {"remedy", c.remedy()},
+            {"detail", c.detail()}};
+  });
 }
 
 nlohmann::json health_json(const wire::Health& h) {
