@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "bytes.h"
+#include "margay/base/word_width.h"
 #include "raw_times.h"
 
 namespace margay::store {
@@ -93,35 +94,18 @@ void append_values(const RawColumns::Column& column, std::size_t count, std::vec
   }
 }
 void append_values(const RawColumns::Column& column, std::size_t count, std::vector<std::uint64_t>& out) {
-  switch (column.width) {
-    case 0:
-      out.insert(out.end(), count, column.base);
-      break;
-    case 1:
-      append_values<std::uint8_t>(column, count, out);
-      break;
-    case 2:
-      append_values<std::uint16_t>(column, count, out);
-      break;
-    case 4:
-      append_values<std::uint32_t>(column, count, out);
-      break;
-    default:
-      append_values<std::uint64_t>(column, count, out);
-      break;
+  if (column.width == 0) {
+    out.insert(out.end(), count, column.base);
+    return;
   }
+  with_word(column.width, [&](auto word) { append_values<decltype(word)>(column, count, out); });
 }
 
 // As the wire would have encoded them: least width over the least value.
 void append_column(const std::vector<std::uint64_t>& values, std::string& out) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   const std::uint64_t base = *low;
-  const std::uint64_t range = *high - base;
-  const std::size_t width = range == 0            ? 0
-                            : range <= 0xff       ? 1
-                            : range <= 0xffff     ? 2
-                            : range <= 0xffffffff ? 4
-                                                  : 8;
+  const std::size_t width = word_width(*high - base);
   const std::size_t at = out.size();
   out.resize(at + kColumnHeader + width * values.size());
   char* to = out.data() + at;

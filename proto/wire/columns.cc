@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "margay/base/word_width.h"
+
 namespace margay::wire {
 namespace {
 
@@ -58,30 +60,11 @@ void encode_column(std::size_t count, Get get, std::string& out) {
     high = std::max(high, v);
   }
   if (count == 0) low = high = 0;
-  const std::uint64_t range = high - low;
-  const std::uint8_t width = range == 0            ? 0
-                             : range <= 0xff       ? 1
-                             : range <= 0xffff     ? 2
-                             : range <= 0xffffffff ? 4
-                                                   : 8;
+  const std::uint8_t width = word_width(high - low);
   append(out, width);
   append(out, low);
-  switch (width) {
-    case 1:
-      append_words<std::uint8_t>(count, low, get, out);
-      break;
-    case 2:
-      append_words<std::uint16_t>(count, low, get, out);
-      break;
-    case 4:
-      append_words<std::uint32_t>(count, low, get, out);
-      break;
-    case 8:
-      append_words<std::uint64_t>(count, low, get, out);
-      break;
-    default:
-      break;
-  }
+  if (width == 0) return;
+  with_word(width, [&](auto word) { append_words<decltype(word)>(count, low, get, out); });
 }
 
 // A column of a batch, found and checked, not yet read.
@@ -124,23 +107,10 @@ void widen(const char* from, std::size_t count, std::uint64_t base, Tile& to) {
 // Values [first, first + count) of a column; of a constant one they are there since the first tile.
 void widen(const ColumnAt& column, std::size_t first, std::size_t count, Tile& to) {
   const char* const from = column.from + first * column.width;
-  switch (column.width) {
-    case 0:
-      if (first == 0) to.fill(column.base);
-      break;
-    case 1:
-      widen<std::uint8_t>(from, count, column.base, to);
-      break;
-    case 2:
-      widen<std::uint16_t>(from, count, column.base, to);
-      break;
-    case 4:
-      widen<std::uint32_t>(from, count, column.base, to);
-      break;
-    default:
-      widen<std::uint64_t>(from, count, column.base, to);
-      break;
-  }
+  if (column.width != 0)
+    with_word(column.width, [&](auto word) { widen<decltype(word)>(from, count, column.base, to); });
+  else if (first == 0)
+    to.fill(column.base);
 }
 
 }  // namespace
@@ -207,23 +177,10 @@ void each_word(const ColumnAt& column, std::size_t count, Put put) {
 }
 template <class Put>
 void each(const ColumnAt& column, std::size_t count, Put put) {
-  switch (column.width) {
-    case 0:
-      for (std::size_t i = 0; i < count; ++i) put(i, column.base);
-      break;
-    case 1:
-      each_word<std::uint8_t>(column, count, put);
-      break;
-    case 2:
-      each_word<std::uint16_t>(column, count, put);
-      break;
-    case 4:
-      each_word<std::uint32_t>(column, count, put);
-      break;
-    default:
-      each_word<std::uint64_t>(column, count, put);
-      break;
-  }
+  if (column.width != 0)
+    with_word(column.width, [&](auto word) { each_word<decltype(word)>(column, count, put); });
+  else
+    for (std::size_t i = 0; i < count; ++i) put(i, column.base);
 }
 
 }  // namespace
