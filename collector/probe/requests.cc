@@ -157,44 +157,21 @@ Thread* begin(Fn* function, std::uint16_t name, const void* frame) {
   return result;
 }
 
-template <class For>
-[[gnu::always_inline]] inline int waitall(Entry entry, const void* frame, int count, MPI_Request* requests,
-                                          MPI_Status* statuses) {
-  auto* const call = real<decltype(MPI_Waitall)>(k_MPI_Waitall, entry);
-  Thread* const thread = begin(call, k_MPI_Waitall, frame);
-  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, statuses);
+// MPI_Waitall and its like, which complete `number()` of `count` requests: those at `indices`, or the first
+// ones where that is null. `most`: statuses that the call fills in. `more`: what it takes between requests
+// and statuses.
+template <class For, class Fn, class Number, class... More>
+[[gnu::always_inline]] inline int complete(std::uint16_t name, Entry entry, const void* frame, int count,
+                                           MPI_Request* requests, MPI_Status* statuses, int most,
+                                           const int* indices, const Number& number, More... more) {
+  auto* const call = real<Fn>(name, entry);
+  Thread* const thread = begin(call, name, frame);
+  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, more..., statuses);
   For w(count, requests);
-  MPI_Status* const mine = w.statuses(statuses, count);
-  const int result = call(count, requests, mine);
-  for (int i = 0; i < count && result == MPI_SUCCESS; ++i) w.completed(i, mine, i);
-  w.end(*thread);
-  return result;
-}
-
-template <class For>
-[[gnu::always_inline]] inline int waitany(Entry entry, const void* frame, int count, MPI_Request* requests,
-                                          int* index, MPI_Status* status) {
-  auto* const call = real<decltype(MPI_Waitany)>(k_MPI_Waitany, entry);
-  Thread* const thread = begin(call, k_MPI_Waitany, frame);
-  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, index, status);
-  For w(count, requests);
-  MPI_Status* const mine = w.statuses(status, 1);
-  const int result = call(count, requests, index, mine);
-  if (result == MPI_SUCCESS) w.completed(*index, mine, 0);
-  w.end(*thread);
-  return result;
-}
-
-template <class For>
-[[gnu::always_inline]] inline int waitsome(Entry entry, const void* frame, int count, MPI_Request* requests,
-                                           int* out, int* indices, MPI_Status* statuses) {
-  auto* const call = real<decltype(MPI_Waitsome)>(k_MPI_Waitsome, entry);
-  Thread* const thread = begin(call, k_MPI_Waitsome, frame);
-  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, out, indices, statuses);
-  For w(count, requests);
-  MPI_Status* const mine = w.statuses(statuses, count);
-  const int result = call(count, requests, out, indices, mine);
-  for (int i = 0; result == MPI_SUCCESS && i < *out; ++i) w.completed(indices[i], mine, i);
+  MPI_Status* const mine = w.statuses(statuses, most);
+  const int result = call(count, requests, more..., mine);
+  const int completed = result == MPI_SUCCESS ? number() : 0;
+  for (int i = 0; i < completed; ++i) w.completed(indices == nullptr ? i : indices[i], mine, i);
   w.end(*thread);
   return result;
 }
@@ -208,48 +185,6 @@ template <class For>
   MPI_Status* const mine = w.status(status);
   const int result = call(request, flag, mine);
   w.end(*thread, result == MPI_SUCCESS && *flag != 0, mine);
-  return result;
-}
-
-template <class For>
-[[gnu::always_inline]] inline int testall(Entry entry, const void* frame, int count, MPI_Request* requests,
-                                          int* flag, MPI_Status* statuses) {
-  auto* const call = real<decltype(MPI_Testall)>(k_MPI_Testall, entry);
-  Thread* const thread = begin(call, k_MPI_Testall, frame);
-  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, flag, statuses);
-  For w(count, requests);
-  MPI_Status* const mine = w.statuses(statuses, count);
-  const int result = call(count, requests, flag, mine);
-  for (int i = 0; i < count && result == MPI_SUCCESS && *flag != 0; ++i) w.completed(i, mine, i);
-  w.end(*thread);
-  return result;
-}
-
-template <class For>
-[[gnu::always_inline]] inline int testany(Entry entry, const void* frame, int count, MPI_Request* requests,
-                                          int* index, int* flag, MPI_Status* status) {
-  auto* const call = real<decltype(MPI_Testany)>(k_MPI_Testany, entry);
-  Thread* const thread = begin(call, k_MPI_Testany, frame);
-  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, index, flag, status);
-  For w(count, requests);
-  MPI_Status* const mine = w.statuses(status, 1);
-  const int result = call(count, requests, index, flag, mine);
-  if (result == MPI_SUCCESS && *flag != 0) w.completed(*index, mine, 0);
-  w.end(*thread);
-  return result;
-}
-
-template <class For>
-[[gnu::always_inline]] inline int testsome(Entry entry, const void* frame, int count, MPI_Request* requests,
-                                           int* out, int* indices, MPI_Status* statuses) {
-  auto* const call = real<decltype(MPI_Testsome)>(k_MPI_Testsome, entry);
-  Thread* const thread = begin(call, k_MPI_Testsome, frame);
-  if (thread == nullptr) return call == nullptr ? kNowhere : call(count, requests, out, indices, statuses);
-  For w(count, requests);
-  MPI_Status* const mine = w.statuses(statuses, count);
-  const int result = call(count, requests, out, indices, mine);
-  for (int i = 0; result == MPI_SUCCESS && i < *out; ++i) w.completed(indices[i], mine, i);
-  w.end(*thread);
   return result;
 }
 
@@ -283,27 +218,33 @@ template <class F>
     return function;                         \
   }
 // Where a call waits for few, it takes no more of the stack than these need.
-#define BY_COUNT(function, ...)                                                           \
-  [&](const void* frame) {                                                                \
-    if (count <= kFew) return function<ForFew>(mg_entry, frame, count, __VA_ARGS__);      \
-    return apart([&] { return function<ForMany>(mg_entry, frame, count, __VA_ARGS__); }); \
+#define BY_COUNT(name, statuses, most, indices, number, ...)                                               \
+  [&](const void* frame) {                                                                                 \
+    const auto completed = [&] { return number; };                                                         \
+    if (count <= kFew)                                                                                     \
+      return complete<ForFew, decltype(name)>(k_##name, mg_entry, frame, count, requests, statuses, most,  \
+                                              indices, completed __VA_OPT__(, ) __VA_ARGS__);              \
+    return apart([&] {                                                                                     \
+      return complete<ForMany, decltype(name)>(k_##name, mg_entry, frame, count, requests, statuses, most, \
+                                               indices, completed __VA_OPT__(, ) __VA_ARGS__);             \
+    });                                                                                                    \
   }(HERE)
 
 BOTH([[gnu::hot]], MPI_Wait, (MPI_Request * request, MPI_Status* status),
      wait(mg_entry, HERE, request, status))
 BOTH([[gnu::hot]], MPI_Waitall, (int count, MPI_Request requests[], MPI_Status* statuses),
-     BY_COUNT(waitall, requests, statuses))
+     BY_COUNT(MPI_Waitall, statuses, count, nullptr, count))
 BOTH(, MPI_Waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status),
-     BY_COUNT(waitany, requests, index, status))
+     BY_COUNT(MPI_Waitany, status, 1, index, 1, index))
 BOTH(, MPI_Waitsome, (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]),
-     BY_COUNT(waitsome, requests, out, indices, statuses))
+     BY_COUNT(MPI_Waitsome, statuses, count, indices, *out, out, indices))
 BOTH([[gnu::hot]], MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status),
      test(mg_entry, HERE, request, flag, status))
 BOTH(, MPI_Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
-     BY_COUNT(testall, requests, flag, statuses))
+     BY_COUNT(MPI_Testall, statuses, count, nullptr, *flag != 0 ? count : 0, flag))
 BOTH(, MPI_Testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
-     BY_COUNT(testany, requests, index, flag, status))
+     BY_COUNT(MPI_Testany, status, 1, index, *flag != 0 ? 1 : 0, index, flag))
 BOTH(, MPI_Testsome, (int count, MPI_Request requests[], int* out, int indices[], MPI_Status statuses[]),
-     BY_COUNT(testsome, requests, out, indices, statuses))
+     BY_COUNT(MPI_Testsome, statuses, count, indices, *out, out, indices))
 BOTH(, MPI_Request_free, (MPI_Request * request), request_free(mg_entry, HERE, request))
 // NOLINTEND
