@@ -14,6 +14,7 @@
 #include "cells.h"
 #include "margay/slicer/slicer.h"
 #include "margay/slicer/stand_in.h"
+#include "margay/slicer/take_record.h"
 #include "margay/wire/columns.h"
 
 namespace margay::trace {
@@ -306,44 +307,15 @@ Status ArchiveWriter::Impl::apply(LeafPart& part, LeafIndex leaf, const EventRec
     part.exists = true;
     slicer.begin(leaf, t, part.base);
   }
-  const slicer::Carried carried{r.bytes, r.peer != MARGAY_NO_PEER};
   if (names_a_state(r.kind) && r.state >= names.size())
     return fail(ErrorCode::kInvalidArgument,
                 "a record with the name " + std::to_string(r.state) + ", which was not announced");
-  switch (r.kind) {
-    case MARGAY_ENTER:
-      slicer.enter(leaf, names[r.state], t, carried);
-      break;
-    case MARGAY_LEAVE:
-      slicer.leave(leaf, names[r.state], t, carried);
-      break;
-    case MARGAY_END:
-      slicer.end(leaf, t);
-      part.exists = false;
-      break;
-    case MARGAY_GAP:
-      slicer.gap(leaf, t, r.bytes);
-      break;
-    case MARGAY_STACK:
-    case MARGAY_SUM_OPEN:
-      slicer.stack(leaf, names[r.state], t, carried);
-      break;
-    case MARGAY_SUM_INSIDE:
-      slicer.inside(leaf, names[r.state], t, carried);
-      break;
-    case MARGAY_SUM:
-      slicer.sum(leaf, names[r.state], t, r.comm, DurationNs(static_cast<std::int64_t>(r.bytes)));
-      break;
-    case MARGAY_SUM_MOVED:
-      slicer.moved(leaf, names[r.state], t, {r.comm, static_cast<std::uint32_t>(r.tag), r.bytes});
-      break;
-    case MARGAY_VARIABLE:
-    case MARGAY_MARK:
-    case MARGAY_LINK_BEGIN:
-    case MARGAY_LINK_END:
-      return note(leaf, r);
-    default:  // they change no state
-      break;
+  if (is_note(r.kind)) return note(leaf, r);
+  if (r.kind == MARGAY_END) {
+    slicer.end(leaf, t);
+    part.exists = false;
+  } else {
+    slicer::take_record(slicer, leaf, names_a_state(r.kind) ? names[r.state] : kCompute, t, r);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "host_time.h"
 #include "margay/slicer/stand_in.h"
+#include "margay/slicer/take_record.h"
 
 namespace margay::ingest {
 namespace {
@@ -136,17 +137,9 @@ void RecordTaker::apply(Source& source, Stream& stream, const EventRecord& recor
 // What the record does to its leaf. Nothing: it makes no sense.
 std::optional<slicer::Outcome> RecordTaker::change(const Source& source, Stream& stream,
                                                    const EventRecord& record, TimeNs t) {
-  slicer::Outcome outcome = slicer::Outcome::kModelled;
-  const StateId state = source.states[record.state];
-  const slicer::Carried carried{record.bytes, record.peer != MARGAY_NO_PEER};
+  if (is_note(record.kind)) return note(source, stream, record, t);
+  StateId state = source.states[record.state];
   switch (record.kind) {
-    case MARGAY_ENTER:
-      outcome = slicer_.enter(stream.leaf, state, t, carried);
-      break;
-    case MARGAY_LEAVE:
-      outcome = slicer_.leave(stream.leaf, state, t, carried);
-      if (source.ends_leaf[record.state]) static_cast<void>(slicer_.end(stream.leaf, t));
-      break;
     case MARGAY_REGION_ENTER:
       if (stream.regions.size() < kMostRegions) stream.regions.push_back(record.state);
       break;
@@ -157,26 +150,19 @@ std::optional<slicer::Outcome> RecordTaker::change(const Source& source, Stream&
       break;
     case MARGAY_GAP:
       stream.told_dropped += record.bytes;
-      outcome = slicer_.gap(stream.leaf, t, record.bytes);
       break;
     case MARGAY_STACK:
     case MARGAY_SUM_OPEN:
-      outcome = slicer_.stack(stream.leaf, record.state == 0 ? kCompute : state, t, carried);
-      break;
-    case MARGAY_SUM_INSIDE:
-      outcome = slicer_.inside(stream.leaf, state, t, carried);
-      break;
     case MARGAY_SUM:
-      outcome = slicer_.sum(stream.leaf, record.state == 0 ? kCompute : state, t, record.comm,
-                            DurationNs(bounded(static_cast<std::int64_t>(record.bytes))));
-      break;
     case MARGAY_SUM_MOVED:
-      outcome = slicer_.moved(stream.leaf, record.state == 0 ? kCompute : state, t,
-                              {record.comm, static_cast<std::uint32_t>(record.tag), record.bytes});
+      if (record.state == 0) state = kCompute;
       break;
     default:
-      return note(source, stream, record, t);
+      break;
   }
+  const slicer::Outcome outcome = slicer::take_record(slicer_, stream.leaf, state, t, record);
+  if (record.kind == MARGAY_LEAVE && source.ends_leaf[record.state])
+    static_cast<void>(slicer_.end(stream.leaf, t));
   return outcome;
 }
 

@@ -10,6 +10,7 @@
 #include "../node/fake_segment.h"
 #include "margay/node/segment_reader.h"
 #include "margay/slicer/slicer.h"
+#include "margay/slicer/take_record.h"
 
 namespace margay::node {
 
@@ -71,33 +72,7 @@ struct Line {
 inline void tell(slicer::Slicer& s, const EventRecord& r) {
   const TimeNs t(r.time_ns);
   const StateId state = r.state == 0 ? kCompute : StateId(static_cast<std::uint16_t>(r.state + 10));
-  const slicer::Carried carried{r.bytes, r.peer != MARGAY_NO_PEER};
-  switch (r.kind) {
-    case MARGAY_ENTER:
-      static_cast<void>(s.enter(kLeaf, state, t, carried));
-      break;
-    case MARGAY_LEAVE:
-      static_cast<void>(s.leave(kLeaf, state, t, carried));
-      break;
-    case MARGAY_GAP:
-      static_cast<void>(s.gap(kLeaf, t, r.bytes));
-      break;
-    case MARGAY_STACK:
-    case MARGAY_SUM_OPEN:
-      static_cast<void>(s.stack(kLeaf, state, t, carried));
-      break;
-    case MARGAY_SUM_INSIDE:
-      static_cast<void>(s.inside(kLeaf, state, t, carried));
-      break;
-    case MARGAY_SUM:
-      static_cast<void>(s.sum(kLeaf, state, t, r.comm, DurationNs(static_cast<std::int64_t>(r.bytes))));
-      break;
-    case MARGAY_SUM_MOVED:
-      static_cast<void>(s.moved(kLeaf, state, t, {r.comm, static_cast<std::uint32_t>(r.tag), r.bytes}));
-      break;
-    default:
-      break;
-  }
+  slicer::take_record(s, kLeaf, state, t, r);
 }
 
 inline margay_record call(std::uint8_t kind, int state, std::uint64_t bytes = 0,
