@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "moved_place.h"
+#include "send_now.h"
 
 namespace margay::transport {
 
@@ -35,18 +36,9 @@ bool send_counted(Socket& socket, const google::protobuf::MessageLite& message, 
     auto counted = std::make_unique<Counted>(Counted{outgoing, size});
     zmq::message_t body(::operator new(std::max<std::size_t>(1, size)), size, let_go, counted.release());
     if (!message.SerializeToArray(body.data(), static_cast<int>(size))) return false;
-    zmq::socket_t& raw = socket.raw();
-    const auto attempt = [&] {
-      if (!to.empty() && !raw.send(zmq::buffer(to), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
-        return false;
-      return raw.send(body, zmq::send_flags::dontwait).has_value();
-    };
-    if (attempt()) return true;
-    // A queue that was full may have emptied: the socket hears of that when it is asked, not on each call.
-    static_cast<void>(raw.get(zmq::sockopt::events));
-    return attempt();
+    return send_now(socket.raw(), to.empty() ? nullptr : &to, body);
   } catch (const zmq::error_t&) {
-    return false;  // EHOSTUNREACH: the peer has gone
+    return false;
   }
 }
 

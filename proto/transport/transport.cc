@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "local_peer.h"
+#include "send_now.h"
 
 namespace margay::transport {
 namespace {
@@ -37,7 +40,31 @@ void only_ours(zmq::socket_t& socket) {
     if (zmq_setsockopt(socket.handle(), ZMQ_IPC_FILTER_UID, &uid, sizeof uid) != 0) throw zmq::error_t();
 }
 
+// `attach` binds it, or connects it.
+template <class Attach>
+Result<Socket> attached(Result<Socket> socket, const std::string& endpoint, Attach attach) {
+  if (!socket) return socket;
+  try {
+    attach(socket->raw());
+  } catch (const zmq::error_t& e) {
+    return fail(ErrorCode::kIo, endpoint + ": " + e.what());
+  }
+  return socket;
+}
+
 }  // namespace
+
+bool send_now(zmq::socket_t& socket, const std::string* to, zmq::message_t& body) {
+  const auto attempt = [&] {
+    if (to != nullptr && !socket.send(zmq::buffer(*to), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
+      return false;
+    return socket.send(body, zmq::send_flags::dontwait).has_value();
+  };
+  if (attempt()) return true;
+  // A queue that was full may have emptied: the socket hears of that when it is asked, not on each call.
+  static_cast<void>(socket.get(zmq::sockopt::events));
+  return attempt();
+}
 
 bool is_local(const std::string& endpoint) {
   return endpoint.starts_with("ipc://") || endpoint.starts_with("inproc://");
@@ -87,44 +114,24 @@ Result<Socket> Socket::unbound(zmq::context_t& context, zmq::socket_type type, c
 Result<Socket> Socket::bind(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
                             const Security& security, const Intake& intake) {
   if (auto ok = check_endpoint(endpoint, security); !ok) return tl::unexpected(ok.error());
-  auto socket = unbound(context, type, security, intake);
-  if (!socket) return socket;
-  try {
-    socket->socket_.bind(endpoint);
-  } catch (const zmq::error_t& e) {
-    return fail(ErrorCode::kIo, endpoint + ": " + e.what());
-  }
-  return socket;
+  return attached(unbound(context, type, security, intake), endpoint,
+                  [&](zmq::socket_t& raw) { raw.bind(endpoint); });
 }
 Result<Socket> Socket::connect(zmq::context_t& context, zmq::socket_type type, const std::string& endpoint,
                                const Security& security) {
   if (auto ok = check_endpoint(endpoint, security); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_local_daemon(endpoint); !ok) return tl::unexpected(ok.error());
-  auto socket = unbound(context, type, security);
-  if (!socket) return socket;
-  try {
-    socket->socket_.connect(endpoint);
-  } catch (const zmq::error_t& e) {
-    return fail(ErrorCode::kIo, endpoint + ": " + e.what());
-  }
-  return socket;
+  return attached(unbound(context, type, security), endpoint,
+                  [&](zmq::socket_t& raw) { raw.connect(endpoint); });
 }
 
 bool Socket::try_send(const google::protobuf::MessageLite& message, const std::string& to) {
   try {
     zmq::message_t body(message.ByteSizeLong());
     if (!message.SerializeToArray(body.data(), static_cast<int>(body.size()))) return false;
-    const auto attempt = [&] {
-      if (router_ && !socket_.send(zmq::buffer(to), zmq::send_flags::sndmore | zmq::send_flags::dontwait))
-        return false;
-      return socket_.send(body, zmq::send_flags::dontwait).has_value();
-    };
-    if (attempt()) return true;
-    // A queue that was full may have emptied: the socket hears of that when it is asked, not on each call.
-    static_cast<void>(socket_.get(zmq::sockopt::events));
-    return attempt();
+    return send_now(socket_, router_ ? &to : nullptr, body);
   } catch (const zmq::error_t&) {
-    return false;  // EHOSTUNREACH: the peer has gone
+    return false;
   }
 }
 
