@@ -90,37 +90,41 @@ Result<Resume> Archive::load(const LoadBounds& bounds) const {
   return read_resume(*impl_, snapshot.options(), bounds);
 }
 
-Result<std::vector<AlertRecord>> Archive::alerts() const {
-  const Snapshot snapshot(*impl_);
-  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
-  std::vector<AlertRecord> out;
-  const Status s = impl_->scan_letter(snapshot.options(), kReports, kAlertKey,
-                                      [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-                                        out.emplace_back().id = key.substr(1);
-                                        if (Status d = decode_untrusted(bytes, out.back()); !d)
-                                          return fail(d.error().code, d.error().message);
-                                        return true;
-                                      });
+namespace {
+
+// Those reports whose keys begin with `letter`; `take_key(key, record)` reads what the rest of a key says.
+template <class Record, class TakeKey>
+Result<std::vector<Record>> reports(const Archive::Impl& impl, char letter, TakeKey take_key) {
+  const Snapshot snapshot(impl);
+  if (!snapshot) return fail(impl.not_ready().error(), "reading");
+  std::vector<Record> out;
+  const Status s = impl.scan_letter(snapshot.options(), kReports, letter,
+                                    [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                      if (Status k = take_key(key.substr(1), out.emplace_back()); !k)
+                                        return fail(k.error().code, k.error().message);
+                                      if (Status d = decode_untrusted(bytes, out.back()); !d)
+                                        return fail(d.error().code, d.error().message);
+                                      return true;
+                                    });
   if (!s) return fail(s.error().code, s.error().message);
   return out;
 }
 
+}  // namespace
+
+Result<std::vector<AlertRecord>> Archive::alerts() const {
+  return reports<AlertRecord>(*impl_, kAlertKey, [](std::string_view key, AlertRecord& alert) -> Status {
+    alert.id = key;
+    return {};
+  });
+}
+
 Result<std::vector<PhaseRecord>> Archive::phases() const {
-  const Snapshot snapshot(*impl_);
-  if (!snapshot) return fail(impl_->not_ready().error(), "reading");
-  std::vector<PhaseRecord> out;
-  const Status s = impl_->scan_letter(snapshot.options(), kReports, kPhaseKey,
-                                      [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-                                        if (key.size() != 5)
-                                          return corrupt("a phase's key has a wrong length");
-                                        out.emplace_back().index =
-                                            static_cast<std::uint32_t>(get_big_endian(key.substr(1)));
-                                        if (Status d = decode_untrusted(bytes, out.back()); !d)
-                                          return fail(d.error().code, d.error().message);
-                                        return true;
-                                      });
-  if (!s) return fail(s.error().code, s.error().message);
-  return out;
+  return reports<PhaseRecord>(*impl_, kPhaseKey, [](std::string_view key, PhaseRecord& phase) -> Status {
+    if (key.size() != 4) return corrupt("a phase's key has a wrong length");
+    phase.index = static_cast<std::uint32_t>(get_big_endian(key));
+    return {};
+  });
 }
 
 Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last,

@@ -182,6 +182,15 @@ class Walk {
     return value;
   }
   bool takers(model::SliceColumn& column);
+  // The `size` bytes of a text.
+  void letters(std::string& text, std::uint64_t size) {
+    text.resize(size);
+    for (char& c : text) {
+      std::uint64_t letter = static_cast<std::uint8_t>(c);
+      coder_.plain(letter, 8);
+      c = static_cast<char>(letter);
+    }
+  }
   bool row(model::SliceColumn& column, LeafIndex leaf, std::int64_t end);
   bool cells(model::SliceColumn& column, LeafIndex leaf, std::int64_t end);
   void open(model::SliceColumn& column, LeafIndex leaf, std::int64_t end);
@@ -239,12 +248,7 @@ bool Walk<Coder>::head(model::SliceColumn& column, SliceIndex after) {
     region_ = column.region;
     const std::uint64_t size = number(text_model_, std::min(region_.size(), kLongestRegion));
     if (size > kLongestRegion) return false;
-    region_.resize(size);
-    for (char& c : region_) {
-      std::uint64_t letter = static_cast<std::uint8_t>(c);
-      coder_.plain(letter, 8);
-      c = static_cast<char>(letter);
-    }
+    letters(region_, size);
   }
   column.region = region_;
   return !divisors_.takers || takers(column);
@@ -257,12 +261,7 @@ bool Walk<Coder>::takers(model::SliceColumn& column) {
   if constexpr (!Coder::kDecodes) encode_takers(column.takers, bytes);
   const std::uint64_t size = number(text_model_, bytes.size());
   if (size > kLongestTakers) return false;
-  bytes.resize(size);
-  for (char& c : bytes) {
-    std::uint64_t letter = static_cast<std::uint8_t>(c);
-    coder_.plain(letter, 8);
-    c = static_cast<char>(letter);
-  }
+  letters(bytes, size);
   if constexpr (Coder::kDecodes)
     return decode_takers_untrusted(bytes, column.takers) && !column.takers.empty();
   return true;
