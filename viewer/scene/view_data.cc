@@ -102,10 +102,15 @@ class Reader {
     return {};
   }
 
+  template <class Values>
+  static Status room(const char* what, int n, std::size_t most, Values& out) {
+    if (static_cast<std::size_t>(n) > most) return too_many(what, static_cast<std::size_t>(n), most);
+    out.reserve(static_cast<std::size_t>(n));
+    return {};
+  }
+
   Status states() {
-    const auto n = static_cast<std::size_t>(in_.states_size());
-    if (n > kMostStates) return too_many("states", n, kMostStates);
-    out_.states.reserve(n);
+    if (Status ok = room("states", in_.states_size(), kMostStates, out_.states); !ok) return ok;
     for (const wire::Name& name : in_.states()) {
       const int family = static_cast<int>(std::min<std::uint32_t>(name.family(), 1000));
       std::string text = clean_name(name.name());
@@ -300,9 +305,7 @@ class Reader {
   }
 
   Status curve() {
-    const auto n = static_cast<std::size_t>(in_.curve_size());
-    if (n > kMostParts) return too_many("values of p", n, kMostParts);
-    out_.curve.reserve(n);
+    if (Status ok = room("values of p", in_.curve_size(), kMostParts, out_.curve); !ok) return ok;
     for (const wire::QualityPoint& point : in_.curve()) {
       const std::size_t i = out_.curve.size();
       if (!(point.p() >= 0 && point.p() <= 1) || (i > 0 && point.p() < out_.curve.back().p))
