@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "margay/base/text.h"
+#include "margay/text/csv.h"
 
 namespace margay::daemon {
 
@@ -50,13 +51,7 @@ Status OutFile::commit() {
 }
 
 std::string csv_field(const std::string& given) {
-  const std::string text = clean_utf8(given);
-  if (text.find_first_of(",\"") == std::string::npos && !text.empty() && text.front() != ' ' &&
-      text.back() != ' ')
-    return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
+  return text::csv_field(clean_utf8(given));
 }
 
 std::string seconds_text(std::int64_t ns) {

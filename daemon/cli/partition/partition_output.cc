@@ -4,22 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "margay/query/part_states.h"
+#include "margay/text/csv.h"
 
 namespace margay::daemon {
 namespace {
 
 using internal::node_of;
+using text::csv_field;
 using json = nlohmann::ordered_json;  // keys in the order in which they are documented
 
-// A field of CSV, quoted where it must be (RFC 4180).
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos && !text.empty() && text.front() != ' ' &&
-      text.back() != ' ')
-    return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
 // The shortest digits that read back as the same number, as in the JSON.
 std::string digits(double x) {
   return json(x + 0.0).dump();
