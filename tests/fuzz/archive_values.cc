@@ -16,7 +16,7 @@ using namespace margay;
 using namespace margay::store;
 
 template <class Record>
-void record(std::string_view bytes) {
+void record(std::int64_t /*index*/, std::string_view bytes) {
   Record v;
   if (!decode_untrusted(bytes, v)) return;
   const std::string again = encode(v);
@@ -26,7 +26,7 @@ void record(std::string_view bytes) {
 }
 
 template <class Key>
-void key(std::string_view bytes) {
+void key(std::int64_t /*index*/, std::string_view bytes) {
   if (const auto k = Key::decode(bytes)) FUZZ_CHECK(k->encode() == bytes, "a key has one form");
 }
 
@@ -38,7 +38,7 @@ std::string packed(fuzz::Input& in) {
   return value;
 }
 
-void blob(std::string_view value) {
+void blob(std::int64_t /*index*/, std::string_view value) {
   std::string bytes;
   if (!decode_blob_untrusted(value, bytes)) return;
   std::string again, back;
@@ -46,7 +46,7 @@ void blob(std::string_view value) {
              "a blob comes back");
 }
 
-void raw(std::string_view value) {
+void raw(std::int64_t /*index*/, std::string_view value) {
   RawBlock v;
   TimeNs end;
   const bool has_end = decode_raw_end_untrusted(value, end).has_value();
@@ -75,7 +75,7 @@ void chunk(std::int64_t index, std::string_view value) {
   }
 }
 
-void plane(std::string_view value) {
+void plane(std::int64_t /*index*/, std::string_view value) {
   model::SliceColumn column(LevelIndex(0), SliceIndex(0), 20, 7);
   if (!decode_plane_untrusted(value, 0, column)) return;
   std::string again;
@@ -100,6 +100,27 @@ void join(std::int64_t last, std::string_view body) {
              "joined slices come back");
 }
 
+// By kind; the index is of the slice in the key of the value, where its decoder asks for it.
+constexpr void (*kChecks[])(std::int64_t, std::string_view) = {record<RunMeta>,
+                                                               record<model::StateInfo>,
+                                                               record<LeafRecord>,
+                                                               record<store::LeafState>,
+                                                               record<SourceRecord>,
+                                                               record<StreamRecord>,
+                                                               record<AlertRecord>,
+                                                               record<PhaseRecord>,
+                                                               record<std::vector<ClosedThrough>>,
+                                                               record<CutMark>,
+                                                               key<SliceKey>,
+                                                               key<RawKey>,
+                                                               blob,
+                                                               raw,
+                                                               chunk,
+                                                               record<JournalEntry>,
+                                                               join,
+                                                               plane,
+                                                               record<store::MeasureState>};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -108,66 +129,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto index = (kind & 0x7fu) == 14 || (kind & 0x7fu) == 16 ? in.integer<std::int64_t>() : 0;
   const std::string own = (kind & 0x80u) != 0 ? packed(in) : std::string();
   const std::string_view value = (kind & 0x80u) != 0 ? std::string_view(own) : in.rest();
-  switch (kind & 0x7fu) {
-    case 0:
-      record<RunMeta>(value);
-      break;
-    case 1:
-      record<model::StateInfo>(value);
-      break;
-    case 2:
-      record<LeafRecord>(value);
-      break;
-    case 3:
-      record<store::LeafState>(value);
-      break;
-    case 4:
-      record<SourceRecord>(value);
-      break;
-    case 5:
-      record<StreamRecord>(value);
-      break;
-    case 6:
-      record<AlertRecord>(value);
-      break;
-    case 7:
-      record<PhaseRecord>(value);
-      break;
-    case 8:
-      record<std::vector<ClosedThrough>>(value);
-      break;
-    case 9:
-      record<CutMark>(value);
-      break;
-    case 10:
-      key<SliceKey>(value);
-      break;
-    case 11:
-      key<RawKey>(value);
-      break;
-    case 12:
-      blob(value);
-      break;
-    case 13:
-      raw(value);
-      break;
-    case 14:
-      chunk(index, value);
-      break;
-    case 15:
-      record<JournalEntry>(value);
-      break;
-    case 16:
-      join(index, value);
-      break;
-    case 17:
-      plane(value);
-      break;
-    case 18:
-      record<store::MeasureState>(value);
-      break;
-    default:
-      break;
-  }
+  if (const unsigned check = kind & 0x7fu; check < std::size(kChecks)) kChecks[check](index, value);
   return 0;
 }

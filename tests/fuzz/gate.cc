@@ -50,8 +50,9 @@ void admission(fuzz::Input& in) {
   std::set<std::uint64_t> waiting, inside;
   for (std::uint64_t next = 1; !in.empty() && next < 4096; ++next) {
     const unsigned what = in.u8(), which = in.u8();
-    const auto pick = [&](const std::set<std::uint64_t>& from) {
-      return *std::next(from.begin(), static_cast<std::ptrdiff_t>(which % from.size()));
+    const auto take = [&](std::set<std::uint64_t>& from) -> std::optional<std::uint64_t> {
+      if (from.empty()) return std::nullopt;
+      return from.extract(std::next(from.begin(), static_cast<std::ptrdiff_t>(which % from.size()))).value();
     };
     switch (what % 5) {
       case 0: {
@@ -64,21 +65,13 @@ void admission(fuzz::Input& in) {
         break;
       }
       case 1:
-        if (waiting.empty()) break;
-        {
-          const std::uint64_t id = pick(waiting);
-          admission.authenticated(id);
-          waiting.erase(id);
-          inside.insert(id);
+        if (const auto id = take(waiting)) {
+          admission.authenticated(*id);
+          inside.insert(*id);
         }
         break;
       case 2:
-        if (inside.empty()) break;
-        {
-          const std::uint64_t id = pick(inside);
-          admission.leave(id);
-          inside.erase(id);
-        }
+        if (const auto id = take(inside)) admission.leave(*id);
         break;
       case 3:
         now = now + milliseconds(static_cast<std::int64_t>(which) * 20);
