@@ -177,52 +177,46 @@ static void log_written(const struct call* c, ssize_t n) {
   static __typeof__(&(name)) next; \
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, #name)
 
-/* A write of `size` bytes through `write_some(n)`; the same for files and sockets. */
-#define WRITING(operation, fd, buffer, length, write_some)                                                   \
-  const int class = class_of(fd);                                                                            \
-  if (class == 0) return write_some(length);                                                                 \
-  const struct call c = {class == FAULTS_INGEST ? FAULTS_SEND : (operation), class, buffer, length};         \
-  const enum verdict v = judge(&c);                                                                          \
-  if (v == FAIL) {                                                                                           \
-    if (g_page->fail_half != 0 && (length) > 1) {                                                            \
-      const ssize_t half = write_some((length) / 2);                                                         \
-      if (half > 0 && class == FAULTS_WAL) add(&g_page->log_bytes, half);                                    \
-    }                                                                                                        \
-    errno = (int)g_page->fail_errno;                                                                         \
-    return -1;                                                                                               \
-  }                                                                                                          \
-  if (v == KILL_TORN) {                                                                                      \
-    const size_t part = (size_t)((unsigned __int128)(length) * (unsigned)g_page->kill_torn_permille / 1000); \
-    killed(&c, part > 0 ? write_some(part) : 0);                                                             \
-  }                                                                                                          \
-  const ssize_t n = write_some(length);                                                                      \
-  if (v == KILL_AFTER) killed(&c, n);                                                                        \
-  log_written(&c, n);                                                                                        \
+/* A write of `length` bytes; `write_some` writes the first `some` of them. The same for files and sockets. */
+#define WRITING(operation, fd, buffer, length, write_some)                                           \
+  const int class = class_of(fd);                                                                    \
+  size_t some = (length);                                                                            \
+  if (class == 0) return write_some;                                                                 \
+  const struct call c = {class == FAULTS_INGEST ? FAULTS_SEND : (operation), class, buffer, length}; \
+  const enum verdict v = judge(&c);                                                                  \
+  if (v == FAIL) {                                                                                   \
+    if (g_page->fail_half != 0 && (length) > 1) {                                                    \
+      some = (length) / 2;                                                                           \
+      const ssize_t half = write_some;                                                               \
+      if (half > 0 && class == FAULTS_WAL) add(&g_page->log_bytes, half);                            \
+    }                                                                                                \
+    errno = (int)g_page->fail_errno;                                                                 \
+    return -1;                                                                                       \
+  }                                                                                                  \
+  if (v == KILL_TORN) {                                                                              \
+    some = (size_t)((unsigned __int128)(length) * (unsigned)g_page->kill_torn_permille / 1000);      \
+    killed(&c, some > 0 ? write_some : 0);                                                           \
+  }                                                                                                  \
+  const ssize_t n = write_some;                                                                      \
+  if (v == KILL_AFTER) killed(&c, n);                                                                \
+  log_written(&c, n);                                                                                \
   return n
 
 ssize_t write(int fd, const void* buffer, size_t size) {
   NEXT(write);
-#define SOME(k) next(fd, buffer, k)
-  WRITING(FAULTS_WRITE, fd, buffer, size, SOME);
-#undef SOME
+  WRITING(FAULTS_WRITE, fd, buffer, size, next(fd, buffer, some));
 }
 ssize_t pwrite(int fd, const void* buffer, size_t size, off_t at) {
   NEXT(pwrite);
-#define SOME(k) next(fd, buffer, k, at)
-  WRITING(FAULTS_WRITE, fd, buffer, size, SOME);
-#undef SOME
+  WRITING(FAULTS_WRITE, fd, buffer, size, next(fd, buffer, some, at));
 }
 ssize_t pwrite64(int fd, const void* buffer, size_t size, off64_t at) {
   NEXT(pwrite64);
-#define SOME(k) next(fd, buffer, k, at)
-  WRITING(FAULTS_WRITE, fd, buffer, size, SOME);
-#undef SOME
+  WRITING(FAULTS_WRITE, fd, buffer, size, next(fd, buffer, some, at));
 }
 ssize_t send(int fd, const void* buffer, size_t size, int flags) {
   NEXT(send);
-#define SOME(k) next(fd, buffer, k, flags)
-  WRITING(FAULTS_SEND, fd, buffer, size, SOME);
-#undef SOME
+  WRITING(FAULTS_SEND, fd, buffer, size, next(fd, buffer, some, flags));
 }
 
 /* A call without bytes: `result` is what it does. */

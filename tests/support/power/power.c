@@ -110,25 +110,24 @@ __attribute__((constructor)) static void start(void) {
 
 /* ---- bytes */
 
-ssize_t write(int fd, const void* buffer, size_t size) {
-  NEXT(write);
+static void to_be_written(int fd) {
   struct stat st;
   char path[PATH_MAX];
   if (g_cut > 0 && file_of(fd, path, &st)) one_more();
+}
+ssize_t write(int fd, const void* buffer, size_t size) {
+  NEXT(write);
+  to_be_written(fd);
   return next(fd, buffer, size);
 }
 ssize_t pwrite(int fd, const void* buffer, size_t size, off_t at) {
   NEXT(pwrite);
-  struct stat st;
-  char path[PATH_MAX];
-  if (g_cut > 0 && file_of(fd, path, &st)) one_more();
+  to_be_written(fd);
   return next(fd, buffer, size, at);
 }
 ssize_t pwrite64(int fd, const void* buffer, size_t size, off64_t at) {
   NEXT(pwrite64);
-  struct stat st;
-  char path[PATH_MAX];
-  if (g_cut > 0 && file_of(fd, path, &st)) one_more();
+  to_be_written(fd);
   return next(fd, buffer, size, at);
 }
 
@@ -158,25 +157,22 @@ int fdatasync(int fd) {
   return synced(fd, next);
 }
 
-static int resized(int fd, off64_t size, int result) {
+static int resized(int fd, off64_t size, int (*next)(int, off64_t)) {
   struct stat st;
   char path[PATH_MAX];
+  pthread_mutex_lock(&g_names);
+  const int result = next(fd, size);
   if (result == 0 && file_of(fd, path, &st)) note("T\t%lu\t%ld\n", (unsigned long)st.st_ino, (long)size);
+  pthread_mutex_unlock(&g_names);
   return result;
 }
 int ftruncate(int fd, off_t size) {
   NEXT(ftruncate);
-  pthread_mutex_lock(&g_names);
-  const int result = resized(fd, size, next(fd, size));
-  pthread_mutex_unlock(&g_names);
-  return result;
+  return resized(fd, size, next);
 }
 int ftruncate64(int fd, off64_t size) {
   NEXT(ftruncate64);
-  pthread_mutex_lock(&g_names);
-  const int result = resized(fd, size, next(fd, size));
-  pthread_mutex_unlock(&g_names);
-  return result;
+  return resized(fd, size, next);
 }
 
 /* ---- names */
