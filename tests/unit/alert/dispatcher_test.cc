@@ -78,6 +78,11 @@ class Dispatch : public InAFolder {
     for (const auto& [book, name] : books) sinks.push_back(std::make_unique<BookSink>(*book, name));
     return dispatcher(std::move(sinks));
   }
+  std::unique_ptr<Dispatcher> started(std::initializer_list<std::pair<Book*, const char*>> books) {
+    auto d = with(books);
+    d->start();
+    return d;
+  }
   static void push(Dispatcher& d, const std::string& id, alert::Status status = alert::Status::kFiring) {
     alert::Alert a = a_later_alert(id);
     a.status = status;
@@ -104,8 +109,7 @@ class Dispatch : public InAFolder {
 
 TEST_F(Dispatch, EverySinkHasEverythingOnceAndInOrder) {
   Book one, two;
-  auto d = with({{&one, "one"}, {&two, "two"}});
-  d->start();
+  auto d = started({{&one, "one"}, {&two, "two"}});
   push(*d, "1");
   push(*d, "2");
   push(*d, "1", kOver);
@@ -127,8 +131,7 @@ TEST_F(Dispatch, EverySinkHasEverythingOnceAndInOrder) {
 TEST_F(Dispatch, ASinkThatHangsOrIsDeadHoldsUpNoOther) {
   Book hangs, dead, well;
   hangs.hangs = dead.dead = true;
-  auto d = with({{&hangs, "hangs"}, {&dead, "dead"}, {&well, "well"}});
-  d->start();
+  auto d = started({{&hangs, "hangs"}, {&dead, "dead"}, {&well, "well"}});
   for (int i = 0; i < 50; ++i) push(*d, std::to_string(i));
   EXPECT_TRUE(soon([&] { return well.all().size() == 50; }));
   EXPECT_TRUE(soon([&] { return d->delivery().waiting == 100; }));
@@ -168,8 +171,7 @@ TEST_F(Dispatch, AfterARestartOnlyWhatWasNotSentIsSent) {
   Book book;
   book.dead = false;
   {
-    auto d = with({{&book, "webhook"}});
-    d->start();
+    auto d = started({{&book, "webhook"}});
     push(*d, "1");
     push(*d, "2");
     push(*d, "2", kOver);
@@ -178,8 +180,7 @@ TEST_F(Dispatch, AfterARestartOnlyWhatWasNotSentIsSent) {
     push(*d, "ignored");  // nothing may come any more, and nothing happens
   }
   {
-    auto d = with({{&book, "webhook"}});
-    d->start();
+    auto d = started({{&book, "webhook"}});
     push(*d, "3");
     push(*d, "4");
     push(*d, "4", kOver);
@@ -205,8 +206,7 @@ TEST_F(Dispatch, UpdatesAreSentOnceAndThoseOfThePastAreNotButAreHowTheAlertIs) {
   Book book;
   alert::Alert a = a_later_alert("1");
   {
-    auto d = with({{&book, "webhook"}});
-    d->start();
+    auto d = started({{&book, "webhook"}});
     for (const std::uint64_t n : {0u, 1u, 1u}) {
       a.updates = n;
       d->push(a);
@@ -232,8 +232,7 @@ TEST_F(Dispatch, WhoWasFirstToldOfAnUpdateIsNotToldOfTheBeginAfterARestart) {
   Book book;
   alert::Alert a = a_later_alert("1");
   {
-    auto d = with({{&book, "webhook"}});
-    d->start();
+    auto d = started({{&book, "webhook"}});
     a.updates = 2;
     d->push(a);
     d->stop();
@@ -250,8 +249,7 @@ TEST_F(Dispatch, WhoWasFirstToldOfAnUpdateIsNotToldOfTheBeginAfterARestart) {
 TEST_F(Dispatch, ASinkThatIsNewIsToldOfThePastOnlyWhatFiresStill) {
   Book old_one, new_one;
   {
-    auto d = with({{&old_one, "old"}});
-    d->start();
+    auto d = started({{&old_one, "old"}});
     push(*d, "1");
     push(*d, "1", kOver);
     push(*d, "2");
@@ -271,8 +269,7 @@ TEST_F(Dispatch, ASinkThatIsNewIsToldOfThePastOnlyWhatFiresStill) {
 TEST_F(Dispatch, WhatComesTooFastIsCountedAndPushingNeverWaits) {
   Book book;
   book.hangs = true;
-  auto d = with({{&book, "webhook"}});
-  d->start();
+  auto d = started({{&book, "webhook"}});
   const std::size_t many = 100'000;
   for (std::size_t i = 0; i < many; ++i) push(*d, std::to_string(i));
   book.hangs = false;
@@ -286,8 +283,7 @@ TEST_F(Dispatch, WhatComesTooFastIsCountedAndPushingNeverWaits) {
 TEST_F(Dispatch, AThreadThatFailsIsSaidAndHarmsNobody) {
   Book book;
   book.throws = true;
-  auto d = with({{&book, "webhook"}});
-  d->start();
+  auto d = started({{&book, "webhook"}});
   push(*d, "1");
   EXPECT_TRUE(soon([&] { return said().find("none are sent any more: no memory") != std::string::npos; }));
   for (std::size_t i = 0; i < 2 * Dispatcher::kMostIncoming; ++i) push(*d, std::to_string(i));

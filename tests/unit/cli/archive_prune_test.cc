@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -10,6 +9,7 @@
 #include "archive/archive_change.h"
 #include "archive/archive_check.h"
 #include "archive/archive_facts.h"
+#include "typed.h"
 
 namespace margay::daemon {
 namespace archive_prune_test {
@@ -208,12 +208,7 @@ TEST_F(ArchivePrune, OptionsAreCheckedAndNamed) {
 TEST_F(ArchivePrune, TheCommandsAsTheyAreTyped) {
   const std::string path = make("a", true), other = make("b", true);
   const auto run = [](std::vector<std::string> words) {
-    CLI::App app;
-    ArchiveRequest request;
-    add_archive_command(app, request);
-    std::reverse(words.begin(), words.end());
-    app.parse(words);
-    return archive_command(request);
+    return run_typed(add_archive_command, archive_command, std::move(words));
   };
   EXPECT_EQ(run({"prune", path, "--keep-raw", "5s"}), 0);
   EXPECT_EQ(left(path).raw, 5);

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <bit>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "export/out_file.h"
 #include "margay/trace/raw_stream.h"
 #include "margay/wire/columns.h"
+#include "typed.h"
 
 namespace margay::daemon {
 namespace export_test {
@@ -86,12 +86,7 @@ class Export : public testing::Test {
     return dir_ / name;
   }
   static int run(std::vector<std::string> words) {
-    CLI::App app;
-    ExportRequest request;
-    add_export_command(app, request);
-    std::reverse(words.begin(), words.end());
-    app.parse(words);
-    return export_command(request);
+    return run_typed(add_export_command, export_command, std::move(words));
   }
   // The lines of the body, without definitions of types and values.
   std::vector<std::string> paje(const std::string& archive, std::vector<std::string> more = {}) {

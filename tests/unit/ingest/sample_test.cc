@@ -6,6 +6,16 @@
 namespace margay::ingest::test {
 namespace sample_test {
 
+// The agent's sample of source 1's process.
+wire::ToCollector sample_of(const FakeSource& s, TimeNs taken, char state) {
+  wire::ToCollector m = s.message();
+  m.mutable_node()->set_time_ns(taken.value);
+  auto* p = m.mutable_node()->add_processes();
+  p->set_source(1);
+  p->set_state(static_cast<std::uint32_t>(state));
+  return m;
+}
+
 // What a process neither had nor waited for the CPU it slept: in D, if that is how it was last seen to sleep.
 TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
   Rig rig;
@@ -20,12 +30,9 @@ TEST(Ingest, TimeInStorageIsWhatIsLeftOfTheTimeBetweenSamples) {
   // A sample at the end of the slice [t - 100 ms, t): of so many ms on the CPU and ready to run.
   const auto sample = [&](std::int64_t t, char state, std::uint64_t cpu_ms, std::uint64_t delay_ms,
                           std::uint64_t more_bytes, bool told = true) -> Seen {
-    wire::ToCollector m = s.message();
     last = at(t) - DurationNs(1);
-    m.mutable_node()->set_time_ns(last.value);
-    auto* p = m.mutable_node()->add_processes();
-    p->set_source(1);
-    p->set_state(static_cast<std::uint32_t>(state));
+    wire::ToCollector m = sample_of(s, last, state);
+    auto* p = m.mutable_node()->mutable_processes(0);
     cpu += cpu_ms * 1'000'000;
     delay += delay_ms * 1'000'000;
     bytes += more_bytes;
@@ -62,12 +69,9 @@ TEST(Ingest, ThreadsThatAreStreamsHaveTheirOwnCpu) {
   std::uint64_t cpu = 0, delay = 0;
   TimeNs last{};
   const auto sample = [&](std::int64_t t, char process, std::vector<std::uint32_t> threads) {
-    wire::ToCollector m = s.message();
     last = at(t) - DurationNs(1);
-    m.mutable_node()->set_time_ns(last.value);
-    auto* p = m.mutable_node()->add_processes();
-    p->set_source(1);
-    p->set_state(static_cast<std::uint32_t>(process));
+    wire::ToCollector m = sample_of(s, last, process);
+    auto* p = m.mutable_node()->mutable_processes(0);
     p->set_run_delay_ns(static_cast<std::uint64_t>(t) * 1'000'000);
     cpu += 10'000'000;
     delay += 90'000'000;

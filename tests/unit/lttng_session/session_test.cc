@@ -102,6 +102,13 @@ class LttngSession : public testing::Test {
     session.emplace(std::move(*created));
     ASSERT_TRUE(session->start());
   }
+  void kill_and_expect(pid_t daemon, const char* blamed) {
+    ::kill(daemon, SIGKILL);
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(wait_until([&] { return !session->alive(); }));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+    EXPECT_THAT(session->alive().error().message, HasSubstr(blamed));
+  }
   // The daemons are mended, the session is made again, and a program's events reach a reader.
   void expect_mended(std::chrono::milliseconds limit) {
     const auto mended = daemons->mend();
@@ -230,11 +237,7 @@ TEST_F(LttngSession, RelayDaemonDiesAndIsMended) {
   // A program of before is traced again afterwards.
   const auto program =
       traced(daemons->daemons(), {MARGAY_LOCKS, "1000000", "10000"}, place.path + "/program");
-  ::kill(daemons->daemons().relayd, SIGKILL);
-  const auto begin = std::chrono::steady_clock::now();
-  ASSERT_TRUE(wait_until([&] { return !session->alive(); }));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
-  EXPECT_THAT(session->alive().error().message, HasSubstr("relay daemon"));
+  ASSERT_NO_FATAL_FAILURE(kill_and_expect(daemons->daemons().relayd, "relay daemon"));
   EXPECT_FALSE(daemons->alive());
   ASSERT_TRUE(daemons->mend());
   EXPECT_TRUE(daemons->alive());
@@ -253,11 +256,7 @@ TEST_F(LttngSession, RelayDaemonDiesAndIsMended) {
 TEST_F(LttngSession, SessionDaemonDiesAndIsMended) {
   start(options_for("session"));
   if (HasFatalFailure()) return;
-  ::kill(daemons->daemons().sessiond, SIGKILL);
-  const auto begin = std::chrono::steady_clock::now();
-  ASSERT_TRUE(wait_until([&] { return !session->alive(); }));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
-  EXPECT_THAT(session->alive().error().message, HasSubstr("session daemon"));
+  ASSERT_NO_FATAL_FAILURE(kill_and_expect(daemons->daemons().sessiond, "session daemon"));
   EXPECT_FALSE(session->statistics());
   expect_mended(std::chrono::seconds(30));
 }

@@ -88,17 +88,21 @@ class HeldFile {
   int fd_;
 };
 
+void expect_calls_come(AgentTest& t, FakeSegment& segment) {
+  auto w = segment.writer(0);
+  for (int i = 0; i < 20; ++i) {
+    calls(w, 5);
+    t.round();
+  }
+  EXPECT_TRUE(t.collector.goodbyes.empty());
+  EXPECT_EQ((t.collector.streams[{t.id(), 0}].committed.size()), 200u);
+}
+
 TEST_F(AgentTest, AHiddenProcessLivesWhileItHoldsItsFile) {
   HeldFile held(segment);
   options.proc = dir.path;  // where the kernel tells nothing
   make();
-  auto w = segment.writer(0);
-  for (int i = 0; i < 20; ++i) {
-    calls(w, 5);
-    round();
-  }
-  EXPECT_TRUE(collector.goodbyes.empty());
-  EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 200u);
+  expect_calls_come(*this, segment);
   EXPECT_TRUE(collector.samples.empty()) << "nothing is known of it, and nothing is said";
   held.end();
   rounds_until([&] { return agent->sources() == 0; });
@@ -113,13 +117,7 @@ TEST_F(AgentTest, ThePidOfAnotherNamespaceIsNobodysHere) {
   HeldFile held(away);
   options.rings = other.rings();
   make();
-  auto w = away.writer(0);
-  for (int i = 0; i < 20; ++i) {
-    calls(w, 5);
-    round();
-  }
-  EXPECT_TRUE(collector.goodbyes.empty());
-  EXPECT_EQ((collector.streams[{id(), 0}].committed.size()), 200u);
+  expect_calls_come(*this, away);
   EXPECT_EQ(collector.hellos.begin()->second.attributes().at("pid_namespace"), "4711");
   held.end();
   rounds_until([&] { return agent->sources() == 0; });

@@ -64,6 +64,15 @@ Cut full_cut(std::mt19937_64& random) {
   return c;
 }
 
+// A new archive that holds one of them.
+struct ArchiveOfAFullCut : ::testing::Test {
+  ArchiveOfAFullCut() { expect_ok(archive->commit(cut, true)); }
+  const TemporaryFolder dir;
+  std::mt19937_64 random{kSeed};
+  const Cut cut = full_cut(random);
+  std::unique_ptr<Archive> archive = must(Archive::create(dir / "a", example_run()));
+};
+
 std::string message(const Result<std::unique_ptr<Archive>>& r) {
   return r ? "no error" : r.error().message;
 }
@@ -109,17 +118,11 @@ TEST(Archive, ADirectoryThatItsOwnerMadeKeepsItsMode) {
   EXPECT_EQ(std::filesystem::status(dir / "a").permissions(), std::filesystem::perms(0750));
 }
 
-TEST(Archive, EverythingOfACutComesBackAfterReopening) {
-  const TemporaryFolder dir;
-  std::mt19937_64 random(kSeed);
-  const Cut cut = full_cut(random);
-  {
-    const auto archive = must(Archive::create(dir / "a", example_run()));
-    expect_ok(archive->commit(cut, true));
-    expect_ok(archive->health());
-  }
+TEST_F(ArchiveOfAFullCut, EverythingComesBackAfterReopening) {
+  expect_ok(archive->health());
   for (const Mode mode : {Mode::kReadOnly, Mode::kWrite}) {
-    const auto archive = must(Archive::open(dir / "a", mode));
+    archive.reset();
+    archive = must(Archive::open(dir / "a", mode));
     const auto r = archive->load();
     ASSERT_TRUE(r) << r.error().message;
     EXPECT_EQ(r->run, example_run());
@@ -174,12 +177,7 @@ TEST(Archive, RewrittenSliceReplacesAndAmendmentsCountOnce) {
   EXPECT_EQ(archive->read_columns(LevelIndex(0), SliceIndex(3), SliceIndex(3))->at(0), *shorter.columns[0]);
 }
 
-TEST(Archive, RawBlocksThatTouchTheWindowAreFoundAlsoWhenTheyBeginBeforeIt) {
-  const TemporaryFolder dir;
-  std::mt19937_64 random(kSeed);
-  const Cut cut = full_cut(random);
-  const auto archive = must(Archive::create(dir / "a", example_run()));
-  expect_ok(archive->commit(cut, false));
+TEST_F(ArchiveOfAFullCut, RawBlocksThatTouchTheWindowAreFoundAlsoWhenTheyBeginBeforeIt) {
   const auto read = [&](std::optional<LeafIndex> leaf, std::int64_t from, std::int64_t to) {
     std::vector<RawBlock> out;
     expect_ok(archive->read_raw(leaf, TimeNs(from), TimeNs(to), [&](RawBlock&& b) {
@@ -214,12 +212,7 @@ TEST(Archive, RawBlocksOfOneMomentAreFound) {
   EXPECT_EQ(seen, 1);
 }
 
-TEST(Archive, DroppingTakesWhatLiesBeforeAndNothingElse) {
-  const TemporaryFolder dir;
-  std::mt19937_64 random(kSeed);
-  const Cut cut = full_cut(random);
-  const auto archive = must(Archive::create(dir / "a", example_run()));
-  expect_ok(archive->commit(cut, false));
+TEST_F(ArchiveOfAFullCut, DroppingTakesWhatLiesBeforeAndNothingElse) {
   expect_ok(archive->drop_columns_before(LevelIndex(0), SliceIndex(5)));
   EXPECT_EQ(*archive->column_range(LevelIndex(0)), std::pair(SliceIndex(5), SliceIndex(7)));
   EXPECT_TRUE(*archive->column_range(LevelIndex(1))) << "other levels stay";

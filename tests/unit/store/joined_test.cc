@@ -49,6 +49,13 @@ std::vector<SliceColumn> random_columns(std::mt19937_64& random, std::size_t cou
   return columns;
 }
 
+void expect_back(const std::string& bytes, const std::vector<SliceColumn>& columns) {
+  std::vector<SliceColumn> back;
+  const Status decoded = decode_joined_untrusted(bytes, kFinest, columns.back().index, back);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  ASSERT_EQ(back, columns);
+}
+
 TEST(JoinedCodec, RandomColumns_ComeBack) {
   RecordProperty("seed", std::to_string(kSeed));
   std::mt19937_64 random(kSeed);
@@ -60,10 +67,7 @@ TEST(JoinedCodec, RandomColumns_ComeBack) {
       // Where the slice is not the columns', an open visit may begin behind what it takes for the end.
       if (slice != kSlice) continue;
       ASSERT_TRUE(encoded) << encoded.error().message;
-      std::vector<SliceColumn> back;
-      const Status decoded = decode_joined_untrusted(bytes, kFinest, columns.back().index, back);
-      ASSERT_TRUE(decoded) << decoded.error().message;
-      ASSERT_EQ(back, columns);
+      ASSERT_NO_FATAL_FAILURE(expect_back(bytes, columns));
     }
 }
 
@@ -81,10 +85,7 @@ TEST(JoinedCodec, WhoUsesStorage_ComesBackInAVersionOfItsOwn) {
     }
   ASSERT_TRUE(encode_joined(columns, kSlice, bytes));
   EXPECT_EQ(bytes[0], 2);
-  std::vector<SliceColumn> back;
-  const Status decoded = decode_joined_untrusted(bytes, kFinest, columns.back().index, back);
-  ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(back, columns);
+  expect_back(bytes, columns);
 }
 
 TEST(JoinedCodec, WhoHadTheCpu_ComesBackInAVersionOfItsOwn) {
@@ -95,10 +96,7 @@ TEST(JoinedCodec, WhoHadTheCpu_ComesBackInAVersionOfItsOwn) {
   std::string bytes;
   ASSERT_TRUE(encode_joined(columns, kSlice, bytes));
   EXPECT_EQ(bytes[0], 3);
-  std::vector<SliceColumn> back;
-  const Status decoded = decode_joined_untrusted(bytes, kFinest, columns.back().index, back);
-  ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(back, columns);
+  expect_back(bytes, columns);
 }
 
 TEST(JoinedCodec, EmptyAndLargestValues_ComeBack) {

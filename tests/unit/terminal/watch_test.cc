@@ -82,6 +82,17 @@ class Watch : public testing::Test {
     read_some();
     return ended ? status : -1;
   }
+  // The wait status of a child that is killed while it shows a run, and gives the terminal back.
+  int killed_by(int signal) {
+    const auto report = support::synthetic_report({}, 28);
+    start();
+    EXPECT_TRUE(until("rank3", report)) << screen_;
+    kill(child_, signal);
+    const int status = end(report);
+    EXPECT_THAT(screen_, HasSubstr(kGivenBack));
+    EXPECT_TRUE(terminal_is_as_before());
+    return status;
+  }
   bool terminal_is_as_before() {
     termios now{};
     return tcgetattr(master_, &now) == 0 && now.c_lflag == before_.c_lflag && now.c_iflag == before_.c_iflag;
@@ -150,26 +161,14 @@ TEST_F(Watch, AsksWhereNothingIsPublished) {
 }
 
 TEST_F(Watch, GivesTheTerminalBackOnSignals) {
-  const auto report = support::synthetic_report({}, 28);
-  start();
-  ASSERT_TRUE(until("rank3", report)) << screen_;
-  kill(child_, SIGTERM);
-  const int status = end(report);
+  const int status = killed_by(SIGTERM);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
-  EXPECT_THAT(screen_, HasSubstr(kGivenBack));
-  EXPECT_TRUE(terminal_is_as_before());
 }
 
 TEST_F(Watch, GivesTheTerminalBackWhenItCrashes) {
-  const auto report = support::synthetic_report({}, 28);
-  start();
-  ASSERT_TRUE(until("rank3", report)) << screen_;
-  kill(child_, SIGABRT);
-  const int status = end(report);
+  const int status = killed_by(SIGABRT);
   EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  EXPECT_THAT(screen_, HasSubstr(kGivenBack));
-  EXPECT_TRUE(terminal_is_as_before());
 }
 
 TEST_F(Watch, SaysFinishedAndStaysUntilQuit) {
