@@ -55,8 +55,7 @@ class Disk(E2eTest):
                               timeout=LONG, check=False).stdout
 
     def test_full_for_ten_seconds(self):
-        run = self.run_margay(self.lammps_until_told())
-        run.wait_for_slices(10)
+        run = self.run_lammps(10)
         self.disk.full()
         status = self.trouble(run, "full")
         self.assertIn("!! THE ARCHIVE IS NOT WRITTEN since ", self.text_status(run))
@@ -91,8 +90,7 @@ class Disk(E2eTest):
         self.assertGreater(self.disk.get("failed"), 0)
 
     def test_read_only_to_the_end(self):
-        run = self.run_margay(self.lammps_until_told())
-        run.wait_for_slices(10)
+        run = self.run_lammps(10)
         self.disk.read_only()
         status = self.trouble(run, "Read-only")
         self.goes_on(run, status, 20)
@@ -110,8 +108,7 @@ class Disk(E2eTest):
         self.assertIsNone(run.meta()["end_ns"])
 
     def test_slow(self):
-        run = self.run_margay(self.lammps_until_told())
-        run.wait_for_slices(5)
+        run = self.run_lammps(5)
         self.disk.slow(300)
         status = run.status()
         self.goes_on(run, status, 20)

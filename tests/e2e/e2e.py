@@ -446,6 +446,13 @@ class E2eTest(unittest.TestCase):
             file.write(f"jump {main} loop\n")
         return [MPIRUN, "-np", str(ranks), "lmp", "-in", main, "-log", "none"]
 
+    def run_lammps(self, slices, **how):
+        """A run of LAMMPS on four ranks that goes on until tell_to_end(), as soon as so many slices have come."""
+        run = self.run_margay(self.lammps_until_told(), **how)
+        run.ranks("lmp", 4)
+        run.wait_for_slices(slices)
+        return run
+
     def tell_to_end(self):
         path = self.next_path + ".new"
         with open(path, "w", encoding="utf-8") as file:

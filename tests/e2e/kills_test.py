@@ -36,9 +36,7 @@ class Kills(E2eTest):
         return pid
 
     def test_daemon_killed_twice(self):
-        run = self.run_margay(self.lammps_until_told())
-        run.ranks("lmp", 4)
-        run.wait_for_slices(5)
+        run = self.run_lammps(5)
         self.kill_helper(run, "margayd")
         self.kill_helper(run, "margayd")
         self.tell_to_end()
@@ -55,9 +53,8 @@ class Kills(E2eTest):
         self.assertEqual({s["epoch"] for s in run.meta()["streams"]}, {run.meta()["streams"][0]["epoch"]})
 
     def test_node_agent_killed(self):
-        run = self.run_margay(self.lammps_until_told())
+        run = self.run_lammps(5)
         ranks = run.ranks("lmp", 4)
-        run.wait_for_slices(5)
         # With the daemon stopped, what the agent takes from the rings is confirmed by nobody and dies with it; but for what
         # is in the kernel's socket buffer (208 KiB, a KiB or more for each look), which the daemon may read when it goes on.
         daemon, agent = run.child("margayd"), run.child("margay-node")

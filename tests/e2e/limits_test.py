@@ -162,24 +162,18 @@ class Limits(LimitsTest):
 
     def test_daemon_stopped_for_three_seconds(self):
         # LAMMPS, as fast as it goes: what comes in three seconds fits the agent's memory, so nothing is lost.
-        run = self.run_margay(self.lammps_until_told(), env=self.counted)
-        run.ranks("lmp", 4)
-        run.wait_for_slices(5)
+        run = self.run_lammps(5, env=self.counted)
         self.stop_daemon(run, 3)
         self.check_nothing_lost(run)
 
     def test_far_more_slices_between_two_commits_than_can_be_amended(self):
         config = self.written("seldom.toml", '[store]\ncommit = "1min"\n')
-        run = self.run_margay(self.lammps_until_told(), flags=["--config", config], env=self.counted, slice_text="10ms")
-        run.ranks("lmp", 4)
-        run.wait_for_slices(400)
+        run = self.run_lammps(400, flags=["--config", config], env=self.counted, slice_text="10ms")
         self.check_nothing_lost(run)
 
     def test_daemon_stopped_for_far_more_slices_than_can_be_amended(self):
         # When it goes on they close all at once, and leave before the next commit.
-        run = self.run_margay(self.lammps_until_told(), env=self.counted, slice_text="10ms")
-        run.ranks("lmp", 4)
-        run.wait_for_slices(5)
+        run = self.run_lammps(5, env=self.counted, slice_text="10ms")
         self.stop_daemon(run, 4)
         self.check_nothing_lost(run)
 

@@ -116,9 +116,7 @@ class Operators(E2eTest):
         return archive
 
     def test_a_killed_daemon_goes_on(self):
-        run = self.run_margay(self.lammps_until_told(), flags=["--operator", "bytes"])
-        run.ranks("lmp", 4)
-        run.wait_for_slices(8)
+        run = self.run_lammps(8, flags=["--operator", "bytes"])
         end_process(run.child("margayd"), signal.SIGKILL)
         run.wait_for_slices(8)
         self.assertEqual(run.status()["measured"]["operator"], "bytes")

@@ -96,9 +96,7 @@ class Replay(E2eTest):
     def test_slices_that_changed_after_they_were_shown(self):
         # The agent is stopped for longer than a silent source holds up the slices: they close drawn out, and change
         # when it speaks again.
-        run = self.run_margay(self.lammps_until_told())
-        run.ranks("lmp", 4)
-        run.wait_for_slices(5)
+        run = self.run_lammps(5)
         agent = run.child("margay-node")
         for _ in range(2):
             end_process(agent, signal.SIGSTOP)
@@ -224,9 +222,7 @@ class Replay(E2eTest):
 
     def killed(self, flags=()):
         # What was shown since the last cut is lost with the daemon, and so is what was said of it.
-        run = self.run_margay(self.lammps_until_told(), name="killed", flags=flags)
-        run.ranks("lmp", 4)
-        run.wait_for_slices(12)
+        run = self.run_lammps(12, name="killed", flags=flags)
         for _ in range(3):
             pid, before = run.child("margayd"), run.produced_so_far()
             end_process(pid, signal.SIGKILL)
@@ -250,9 +246,7 @@ class Replay(E2eTest):
 
     def killed_while_slices_change(self, flags=()):
         # Changed in the archive, not yet shown again: its successor shows it.
-        run = self.run_margay(self.lammps_until_told(), name="changed", flags=flags)
-        run.ranks("lmp", 4)
-        run.wait_for_slices(5)
+        run = self.run_lammps(5, name="changed", flags=flags)
         agent, daemon = run.child("margay-node"), run.child("margayd")
         end_process(agent, signal.SIGSTOP)
         try:

@@ -110,9 +110,7 @@ class Window(E2eTest):
         self.assertIn("not written", answer["error"])
 
     def test_daemon_away_killed_and_another_run(self):
-        run = self.run_margay(self.lammps_until_told(), name="same")
-        run.ranks("lmp", 4)
-        run.wait_for_slices(10)
+        run = self.run_lammps(10, name="same")
         viewer = Viewer(self, "same")
         viewer.settled("a picture")
         daemon = run.child("margayd")
