@@ -1,244 +1,97 @@
-// Writing: one cut, one batch.
 #include "margay/store/archive.h"
 
-#include <rocksdb/write_batch.h>
+#include <rocksdb/utilities/checkpoint.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
-#include <span>
 
-#include "impl.h"
-#include "keys.h"
-#include "margay/store/column_codec.h"
+#include "archive_directory.h"
+#include "archive_reader.h"
+#include "cut_writer.h"
+#include "database.h"
 #include "margay/store/joined_codec.h"
-#include "plane_codec.h"
+#include "private_files.h"
 #include "record_codec.h"
 #include "removal.h"
+#include "shelves.h"
 
 namespace margay::store {
+
+struct Archive::Impl {
+  Database database;
+  LeafStatuses statuses{database};
+  JoinedSlices joins{database};
+  const Journal journal{database, joins};
+  const ArchiveReader reader{database, statuses, joins, journal};
+  CutWriter writer{database, statuses, journal};
+  Shelves shelves{database, joins};
+
+  Impl(const std::string& path, Mode mode, const ArchiveOptions& options, std::uint32_t format)
+      : database(path, mode, options, format) {}
+};
 
 Archive::Archive(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Archive::~Archive() = default;
 
-bool Archive::is_live() const {
-  return impl_->live;
+Result<std::unique_ptr<Archive>> Archive::create(const std::string& path, const RunMeta& run,
+                                                 const ArchiveOptions& options) {
+  if (Status s = check(run); !s) return fail(s.error(), path);
+  if (has_marker(path)) {
+    // One that holds no run was never handed to anybody: it is finished here.
+    const auto there = open(path, Mode::kWrite, options);
+    if (there)
+      return fail(ErrorCode::kInvalidArgument, path + ": is an archive already; give another directory");
+    if (there.error().code != ErrorCode::kNotFound) return tl::unexpected(there.error());
+  }
+  if (Status s = make_directory(path); !s) return tl::unexpected(s.error());
+  auto impl = std::make_unique<Impl>(path, Mode::kWrite, options, kFormat);
+  if (Status s = impl->database.open(true); !s) return tl::unexpected(s.error());
+  sync_directory(path);  // RocksDB syncs what is in its directory, not that the directory is there
+  if (Status s = impl->writer.begin(run); !s) return tl::unexpected(s.error());
+  return std::unique_ptr<Archive>(new Archive(std::move(impl)));
 }
+
+Result<std::unique_ptr<Archive>> Archive::open(const std::string& path, Mode mode,
+                                               const ArchiveOptions& options) {
+  const auto format = check_marker(path);
+  if (!format) return tl::unexpected(format.error());
+  auto impl = std::make_unique<Impl>(path, mode, options, *format);
+  if (Status s = impl->database.open(false); !s) return tl::unexpected(s.error());
+  // From here on an older Margay could not open it.
+  if (mode == Mode::kWrite && *format < kFormat) {
+    if (Status s = write_marker(path); !s) return tl::unexpected(s.error());
+    impl->database.format = kFormat;
+  }
+  if (Status s = impl->writer.read_state(); !s) return fail(s.error(), path);
+  return std::unique_ptr<Archive>(new Archive(std::move(impl)));
+}
+
+Status Archive::check_removable(const std::string& path, const std::vector<std::string>& also) {
+  return store::check_removable(path, also);
+}
+Status Archive::remove(const std::string& path, const std::vector<std::string>& also) {
+  return remove_archive(path, also);
+}
+
 const std::string& Archive::path() const {
-  return impl_->path;
+  return impl_->database.path;
 }
-
-Status Archive::Impl::not_ready() const {
-  return fail(ErrorCode::kUnavailable, path + ": is closed after an error, until a commit succeeds again");
+bool Archive::is_live() const {
+  return impl_->database.live;
 }
-
-Status Archive::Impl::writable() const {
-  if (mode != Mode::kWrite) return fail(ErrorCode::kInvalidArgument, path + ": is open for reading only");
-  return {};
-}
-
-Status Archive::Impl::write(rocksdb::WriteBatch& what, bool sync) {
-  rocksdb::WriteOptions o;
-  o.sync = sync;
-  if (const auto s = db->Write(o, &what); !s.ok()) {
-    failed = true;
-    return rocks_error(s, path);
-  }
-  return {};
-}
-
-Status Archive::Impl::recover() {
-  if (!failed) return {};
-  // RocksDB's own Resume() knows a full disk, but takes a full quota or an input/output error for final. The
-  // log on the disk holds every commit that was acknowledged, so opening anew is right for all of them.
-  const std::unique_lock lock(mutex);
-  close_database();
-  errors = std::make_shared<ErrorKeeper>();
-  if (Status s = open_database(false); !s) return s;
-  failed = false;
-  return {};
-}
-
 Status Archive::health() const {
-  const std::shared_lock lock(impl_->mutex);
-  if (const auto s = impl_->errors->get(); !s.ok()) return rocks_error(s, impl_->path);
-  return {};
+  return impl_->database.health();
 }
-
-namespace {
-
-// Of a batch; room for it is kept from cut to cut.
-constexpr std::size_t kKeptBatch = std::size_t{16} << 20;
-
-// Adds what the encoder holds to the batch. False where leaves do not lie in order: nothing was added.
-Result<bool> put_encoded(ChunkEncoder& encoder, rocksdb::ColumnFamilyHandle* slices,
-                         rocksdb::ColumnFamilyHandle* meta, rocksdb::WriteBatch& batch) {
-  const auto chunks = encoder.encode();
-  for (const ChunkEncoder::Chunk& c : chunks)
-    if (!c.in_order) return false;
-  for (const ChunkEncoder::Chunk& c : chunks) {
-    if (c.column == nullptr) {
-      if (!c.status) return fail(c.status.error().code, c.status.error().message);
-      batch.Put(meta, key_of(kPackedOpenKey, c.number), c.value);
-      continue;
-    }
-    const model::SliceColumn& column = *c.column;
-    if (!c.status)
-      return fail(c.status.error(), "level " + std::to_string(column.level.value) + ", slice " +
-                                        std::to_string(column.index.value));
-    batch.Put(slices, SliceKey{column.level, column.index, c.number}.encode(), c.value);
-  }
-  return true;
-}
-
-}  // namespace
-
-// With the leaves' states, all of them, if `packed`.
-Result<bool> Archive::Impl::put_chunks(const Cut& cut, bool packed) {
-  const auto room = [&]() -> Result<bool> {
-    return encoder.full() ? put_encoded(encoder, families[kSlices], families[kMeta], cut_batch) : true;
-  };
-  for (std::size_t i = 0; packed && i < cut.leaf_states.size(); i += kChunkLeaves) {
-    const auto leaves = std::span(cut.leaf_states).subspan(i);
-    encoder.add(leaves.first(std::min<std::size_t>(kChunkLeaves, leaves.size())),
-                static_cast<std::uint16_t>(i / kChunkLeaves));
-    if (auto r = room(); !r || !*r) return r;
-  }
-  const std::vector<DurationNs>& durations = cut.run ? cut.run->levels : levels;
-  for (const auto& column : cut.columns) {
-    const DurationNs slice =
-        column->level.value < durations.size() ? durations[column->level.value] : DurationNs();
-    const std::uint32_t count = chunk_count(column->leaves());
-    for (std::uint32_t i = 0; i < (column->plane() == model::Plane::kNone ? count : 2 * count); ++i) {
-      encoder.add(*column, static_cast<std::uint16_t>(i < count ? i : kPlaneChunk + (i - count)), slice);
-      if (auto r = room(); !r || !*r) return r;
-    }
-  }
-  return put_encoded(encoder, families[kSlices], families[kMeta], cut_batch);
-}
-
-Result<LeafStatuses::Layout> Archive::Impl::put_columns(const Cut& cut) {
-  bool packed = statuses.may_be_all(cut.leaf_states);
-  auto put = put_chunks(cut, packed);
-  if (put && !*put) {
-    packed = false;
-    cut_batch.Clear();
-    put = put_chunks(cut, packed);
-  }
-  if (!put) return fail(put.error().code, put.error().message);
-  return statuses.put(cut, packed, cut_batch);
-}
-
-namespace {
-
-Status put_blobs(const std::vector<Blob>& blobs, char letter, rocksdb::ColumnFamilyHandle* family,
-                 rocksdb::WriteBatch& batch) {
-  std::string value;
-  for (const Blob& b : blobs) {
-    if (b.bytes.empty()) {
-      batch.Delete(family, key_of(letter, b.name));
-      continue;
-    }
-    if (Status s = encode_blob(b.bytes, value); !s) return s;
-    batch.Put(family, key_of(letter, b.name), value);
-  }
-  return {};
-}
-
-// The names of sources that are removed stay for as long as raw events may use them.
-Status put_names(const Archive::Impl& impl, const Cut& cut, rocksdb::WriteBatch& batch) {
-  for (const ForgottenSource& f : cut.forgotten) {
-    SourceRecord names;
-    const auto now = std::find_if(cut.sources.begin(), cut.sources.end(),
-                                  [&](const SourceRecord& s) { return s.source == f.source; });
-    if (now != cut.sources.end()) {
-      names = *now;
-    } else {
-      std::string value;
-      const auto found =
-          impl.get(rocksdb::ReadOptions(), kSources, key_of(kSourceKey, f.source.value), value);
-      if (!found) return fail(found.error().code, found.error().message);
-      if (!*found) continue;
-      if (Status s = decode_untrusted(value, names); !s) return s;
-    }
-    if (names.names.empty()) continue;
-    names.attributes.clear();
-    batch.Put(impl.families[kSources], names_key(names.end.value_or(cut.wall), f.source), encode(names));
-  }
-  return {};
-}
-
-}  // namespace
 
 Status Archive::commit(const Cut& cut, bool sync) {
-  if (Status s = impl_->writable(); !s) return s;
-  const auto place = [&cut] { return "cut " + std::to_string(cut.sequence); };
-  if (Status s = check(cut, false); !s) return fail(s.error(), place());
-  if (cut.sequence < impl_->last_sequence)
-    return fail(ErrorCode::kInvalidArgument, "cut " + std::to_string(cut.sequence) + " is older than cut " +
-                                                 std::to_string(impl_->last_sequence) + " in the archive");
-  if (Status s = impl_->recover(); !s) return s;
-  const auto& f = impl_->families;
-  rocksdb::WriteBatch& batch = impl_->cut_batch;
-  batch.Clear();
-  const auto layout = impl_->put_columns(cut);
-  if (!layout) return fail(layout.error(), place());
-  if (cut.run) batch.Put(f[kMeta], slice(kRunKey), encode(*cut.run));
-  for (const StateRecord& s : cut.states) batch.Put(f[kMeta], key_of(kStateKey, s.id.value), encode(s.info));
-  for (const LeafRecord& l : cut.leaves) batch.Put(f[kMeta], key_of(kLeafKey, l.leaf.value), encode(l));
-  for (const MeasureState& m : cut.measure_states)
-    batch.Put(f[kMeta], key_of(kMeasureKey, m.leaf.value), encode(m));
-  for (const SourceRecord& s : cut.sources)
-    batch.Put(f[kSources], key_of(kSourceKey, s.source.value), encode(s));
-  for (const StreamRecord& s : cut.streams) batch.Put(f[kSources], stream_key(s.source, s.stream), encode(s));
-  if (Status s = put_names(*impl_, cut, batch); !s) return s;
-  for (const ForgottenSource& s : cut.forgotten) {
-    batch.Delete(f[kSources], key_of(kSourceKey, s.source.value));
-    for (const std::uint32_t stream : s.streams) batch.Delete(f[kSources], stream_key(s.source, stream));
-  }
-  for (const StreamRecord& s : cut.former) batch.Put(f[kSources], key_of(kFormerKey, s.stream), encode(s));
-  if (!cut.closed.empty()) batch.Put(f[kMeta], slice(kClosedKey), encode(cut.closed));
-  for (const GapRecord& g : cut.gaps) batch.Put(f[kMeta], gap_key(g.first), encode(g));
-  for (const SliceIndex g : cut.gaps_forgotten) batch.Delete(f[kMeta], gap_key(g));
-  std::string value;
-  std::int64_t span = impl_->raw_span;
-  const std::vector<RawBlock> raw = impl_->tails.extend(cut.sequence, cut.raw);
-  for (const RawBlock& b : raw) {
-    if (Status s = encode_raw(b, value); !s) return s;
-    batch.Put(f[kRaw], RawKey{b.begin, b.leaf, b.first}.encode(), value);
-    span = std::max(span, (b.end - b.begin).value);
-  }
-  if (span != impl_->raw_span) {
-    value.clear();
-    put_time(span, value);
-    batch.Put(f[kMeta], slice(kRawSpanKey), value);
-  }
-  for (const AlertRecord& a : cut.alerts) batch.Put(f[kReports], key_of(kAlertKey, a.id), encode(a));
-  for (const auto& [level, end] : cut.phases_end)
-    batch.DeleteRange(f[kReports], phase_key(level, end), end_of_phase_keys(level));
-  for (const PhaseRecord& p : cut.phases) batch.Put(f[kReports], phase_key(p.level, p.index), encode(p));
-  if (Status s = put_blobs(cut.signatures, kSignatureKey, f[kMeta], batch); !s) return s;
-  if (Status s = put_blobs(cut.state, kBlobKey, f[kMeta], batch); !s) return s;
-  if (cut.report) {
-    if (Status s = encode_blob(cut.report->bytes, value); !s) return s;
-    batch.Put(f[kReports], report_key(cut.report->watermark), value);
-  }
-  if (Status s = impl_->journal.put(cut, batch); !s) return s;
-  batch.Put(f[kMeta], slice(kCutKey), encode(CutMark{cut.sequence, cut.wall}));
-  if (Status s = impl_->write(batch, sync); !s) return s;
-  if (batch.GetDataSize() > kKeptBatch) batch = rocksdb::WriteBatch();
-  impl_->tails.committed(cut.sequence, raw);
-  impl_->statuses.committed(*layout);
-  impl_->last_sequence = cut.sequence;
-  impl_->raw_span = span;
-  if (cut.run) impl_->levels = cut.run->levels;
-  return {};
+  return impl_->writer.commit(cut, sync);
 }
 
 Result<std::size_t> Archive::join_columns(LevelIndex level, SliceIndex through, std::size_t least,
                                           std::size_t most) {
-  if (Status s = impl_->writable(); !s) return tl::unexpected(s.error());
-  if (Status s = impl_->recover(); !s) return tl::unexpected(s.error());
-  if (level.value >= std::min(impl_->levels.size(), kMostLevels)) return std::size_t{0};
+  if (Status s = impl_->database.ready_to_write(); !s) return tl::unexpected(s.error());
+  if (level.value >= std::min(impl_->database.levels.size(), kMostLevels)) return std::size_t{0};
   const auto joined = impl_->joins.last(level);
   if (!joined) return tl::unexpected(joined.error());
   const SliceIndex first = *joined ? **joined + 1 : SliceIndex(std::numeric_limits<std::int64_t>::min());
@@ -261,11 +114,90 @@ Result<std::size_t> Archive::join_columns(LevelIndex level, SliceIndex through, 
   return columns.size();
 }
 
-Status Archive::check_removable(const std::string& path, const std::vector<std::string>& also) {
-  return store::check_removable(path, also);
+Status Archive::checkpoint(const std::string& to) {
+  if (!impl_->database.db) return impl_->database.not_ready();
+  std::error_code ec;
+  if (std::filesystem::exists(to, ec)) return fail(ErrorCode::kInvalidArgument, to + ": exists already");
+  if (Status s = make_private_directory(to); !s) return s;
+  rocksdb::Checkpoint* raw = nullptr;
+  if (const auto s = rocksdb::Checkpoint::Create(impl_->database.db.get(), &raw); !s.ok())
+    return rocks_error(s, path());
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+  if (const auto s = checkpoint->CreateCheckpoint(database_of(to)); !s.ok()) return rocks_error(s, to);
+  return write_marker(to);
 }
-Status Archive::remove(const std::string& path, const std::vector<std::string>& also) {
-  return remove_archive(path, also);
+
+Result<Resume> Archive::load(const LoadBounds& bounds) const {
+  return impl_->reader.load(bounds);
+}
+Result<std::vector<AlertRecord>> Archive::alerts() const {
+  return impl_->reader.alerts();
+}
+Result<std::vector<PhaseRecord>> Archive::phases() const {
+  return impl_->reader.phases();
+}
+Status Archive::scan_columns(LevelIndex level, SliceIndex first, SliceIndex last,
+                             const std::function<bool(model::SliceColumn&&)>& take) const {
+  return impl_->reader.scan_columns(level, first, last, take);
+}
+Result<std::vector<model::SliceColumn>> Archive::read_columns(LevelIndex level, SliceIndex first,
+                                                              SliceIndex last) const {
+  return impl_->reader.read_columns(level, first, last);
+}
+Result<std::optional<std::pair<SliceIndex, SliceIndex>>> Archive::column_range(LevelIndex level) const {
+  return impl_->reader.column_range(level);
+}
+Result<std::uint64_t> Archive::stored_bytes(LevelIndex level, SliceIndex first, SliceIndex last) const {
+  return impl_->reader.stored_bytes(level, first, last);
+}
+Status Archive::read_journal(SliceIndex from, std::uint64_t least,
+                             const std::function<bool(JournalEntry&&)>& take) const {
+  return impl_->reader.read_journal(from, least, take);
+}
+Result<std::optional<model::SliceColumn>> Archive::read_shown(SliceIndex slice,
+                                                              std::uint64_t sequence) const {
+  return impl_->reader.read_shown(slice, sequence);
+}
+Result<bool> Archive::is_superseded(SliceIndex slice, std::uint64_t sequence) const {
+  return impl_->reader.is_superseded(slice, sequence);
+}
+Status Archive::read_raw(std::optional<LeafIndex> leaf, TimeNs from, TimeNs to,
+                         const std::function<bool(RawBlock&&)>& take) const {
+  return impl_->reader.read_raw(leaf, from, to, take);
+}
+Status Archive::read_reports(TimeNs from, TimeNs to, const std::function<bool(ReportRecord&&)>& take) const {
+  return impl_->reader.read_reports(from, to, take);
+}
+
+Status Archive::drop_columns_before(LevelIndex level, SliceIndex slice) {
+  return impl_->shelves.drop_columns_before(level, slice);
+}
+Status Archive::drop_raw_before(TimeNs time) {
+  impl_->writer.forget_raw();
+  return impl_->shelves.drop_raw_before(time);
+}
+Status Archive::drop_reports_before(TimeNs time) {
+  return impl_->shelves.drop_reports_before(time);
+}
+Status Archive::flush() {
+  return impl_->shelves.flush();
+}
+Status Archive::compact() {
+  return impl_->shelves.compact();
+}
+Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, TimeNs until,
+                                             unsigned parts) const {
+  return impl_->shelves.extents(shelf, level, until, parts);
+}
+Result<std::optional<TimeNs>> Archive::oldest(Shelf shelf, LevelIndex level) const {
+  return impl_->shelves.oldest(shelf, level);
+}
+
+Result<DiskUse> Archive::disk_use() const {
+  return store::disk_use_of(path());
+}
+Result<DiskUse> Archive::disk_use_of(const std::string& path) {
+  return store::disk_use_of(path);
 }
 
 }  // namespace margay::store

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "bytes.h"
-#include "impl.h"
+#include "database.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
 #include "margay/store/joined_codec.h"
@@ -31,7 +31,7 @@ Result<JoinedSlices::Columns> JoinedSlices::find(rocksdb::Iterator& it, LevelInd
                                                  SliceIndex from) const {
   it.Seek(join_key(level, from));
   if (!it.Valid()) {
-    if (!it.status().ok()) return rocks_error(it.status(), archive_.path);
+    if (!it.status().ok()) return rocks_error(it.status(), database_.path);
     return Columns();
   }
   if (view(it.key()) >= behind_joins(level)) return Columns();
@@ -53,9 +53,10 @@ Result<JoinedSlices::Columns> JoinedSlices::find(rocksdb::Iterator& it, LevelInd
 
 Result<std::optional<model::SliceColumn>> JoinedSlices::read(const rocksdb::ReadOptions& options,
                                                              LevelIndex level, SliceIndex slice_index) const {
-  const std::unique_ptr<rocksdb::Iterator> it(archive_.db->NewIterator(options, archive_.families[kSlices]));
+  const std::unique_ptr<rocksdb::Iterator> it(
+      database_.db->NewIterator(options, database_.families[kSlices]));
   const auto join = find(*it, level, slice_index);
-  if (!join) return fail(join.error(), archive_.path);
+  if (!join) return fail(join.error(), database_.path);
   if (!*join) return std::optional<model::SliceColumn>();
   const auto at = std::lower_bound((*join)->begin(), (*join)->end(), slice_index,
                                    [](const model::SliceColumn& c, SliceIndex s) { return c.index < s; });
@@ -66,9 +67,9 @@ Result<std::optional<model::SliceColumn>> JoinedSlices::read(const rocksdb::Read
 Result<std::optional<SliceIndex>> JoinedSlices::last(LevelIndex level) {
   auto& known = through_[level.value];
   if (known) return *known;
-  const std::unique_ptr<rocksdb::Iterator> it(archive_.db->NewIterator({}, archive_.families[kSlices]));
+  const std::unique_ptr<rocksdb::Iterator> it(database_.db->NewIterator({}, database_.families[kSlices]));
   it->SeekForPrev(behind_joins(level));
-  if (!it->status().ok()) return rocks_error(it->status(), archive_.path);
+  if (!it->status().ok()) return rocks_error(it->status(), database_.path);
   known.emplace();
   if (it->Valid() && view(it->key()) >= join_key(level, kLowest))
     if (const auto key = SliceKey::decode(view(it->key()))) known->emplace(key->slice);
@@ -78,15 +79,15 @@ Result<std::optional<SliceIndex>> JoinedSlices::last(LevelIndex level) {
 Status JoinedSlices::join(LevelIndex level, const std::vector<model::SliceColumn>& columns) {
   const SliceIndex last = columns.back().index;
   std::string value;
-  const Status encoded = encode_joined(columns, archive_.levels[level.value], value);
+  const Status encoded = encode_joined(columns, database_.levels[level.value], value);
   if (!encoded && encoded.error().code != ErrorCode::kLimit) return encoded;
   if (encoded) {
     rocksdb::WriteBatch batch;
-    rocksdb::ColumnFamilyHandle* family = archive_.families[kSlices];
+    rocksdb::ColumnFamilyHandle* family = database_.families[kSlices];
     batch.DeleteRange(family, SliceKey{level, columns.front().index, 0}.encode(),
                       SliceKey{level, last, 0xffff}.encode() + '\0');
     batch.Put(family, join_key(level, last), value);
-    if (Status s = archive_.write(batch, false); !s) return s;
+    if (Status s = database_.write(batch, false); !s) return s;
   }
   through_[level.value].emplace(last);
   return {};
@@ -95,20 +96,20 @@ Status JoinedSlices::join(LevelIndex level, const std::vector<model::SliceColumn
 Status JoinedSlices::trim(LevelIndex level, SliceIndex before) {
   Columns join;
   {
-    const std::unique_ptr<rocksdb::Iterator> it(archive_.db->NewIterator({}, archive_.families[kSlices]));
+    const std::unique_ptr<rocksdb::Iterator> it(database_.db->NewIterator({}, database_.families[kSlices]));
     auto found = find(*it, level, before);
-    if (!found) return fail(found.error(), archive_.path);
+    if (!found) return fail(found.error(), database_.path);
     join = std::move(*found);
   }
-  if (!join || join->front().index >= before || level.value >= archive_.levels.size()) return {};
+  if (!join || join->front().index >= before || level.value >= database_.levels.size()) return {};
   std::vector<model::SliceColumn> left;
   std::copy_if(join->begin(), join->end(), std::back_inserter(left),
                [&](const model::SliceColumn& c) { return c.index >= before; });
   std::string value;
-  if (Status s = encode_joined(left, archive_.levels[level.value], value); !s) return s;
+  if (Status s = encode_joined(left, database_.levels[level.value], value); !s) return s;
   rocksdb::WriteBatch batch;
-  batch.Put(archive_.families[kSlices], join_key(level, left.back().index), value);
-  return archive_.write(batch, false);
+  batch.Put(database_.families[kSlices], join_key(level, left.back().index), value);
+  return database_.write(batch, false);
 }
 
 Result<std::uint64_t> JoinedSlices::stored_bytes(const rocksdb::ReadOptions& options, LevelIndex level,
@@ -118,8 +119,8 @@ Result<std::uint64_t> JoinedSlices::stored_bytes(const rocksdb::ReadOptions& opt
     bytes += key.size() + value.size();
     return true;
   };
-  Status s = archive_.scan(options, kSlices, SliceKey{level, first, 0}.encode(),
-                           SliceKey{level, last, 0xffff}.encode() + '\0', add);
+  Status s = database_.scan(options, kSlices, SliceKey{level, first, 0}.encode(),
+                            SliceKey{level, last, 0xffff}.encode() + '\0', add);
   // The first join that ends behind the range is the last that may be in it.
   const auto add_part = [&](std::string_view key, std::string_view value) -> Result<bool> {
     const auto k = SliceKey::decode(key);
@@ -137,7 +138,7 @@ Result<std::uint64_t> JoinedSlices::stored_bytes(const rocksdb::ReadOptions& opt
                                           std::min(1.0, (to - from) / slices));
     return k->slice < last;
   };
-  if (s) s = archive_.scan(options, kSlices, join_key(level, first), behind_joins(level), add_part);
+  if (s) s = database_.scan(options, kSlices, join_key(level, first), behind_joins(level), add_part);
   if (!s) return fail(s.error().code, s.error().message);
   return bytes;
 }
@@ -151,9 +152,10 @@ Result<std::optional<std::pair<SliceIndex, SliceIndex>>> JoinedSlices::range(
     reached->first = std::min(reached->first, s);
     reached->second = std::max(reached->second, s);
   };
-  const std::unique_ptr<rocksdb::Iterator> it(archive_.db->NewIterator(options, archive_.families[kSlices]));
+  const std::unique_ptr<rocksdb::Iterator> it(
+      database_.db->NewIterator(options, database_.families[kSlices]));
   const auto first_join = find(*it, level, kLowest);
-  if (!first_join) return fail(first_join.error(), archive_.path);
+  if (!first_join) return fail(first_join.error(), database_.path);
   if (*first_join) {
     reaches((*first_join)->front().index);
     it->SeekForPrev(behind_joins(level));
@@ -168,11 +170,11 @@ Result<std::optional<std::pair<SliceIndex, SliceIndex>>> JoinedSlices::range(
     it->SeekForPrev(to);
     const auto last = it->Valid() ? SliceKey::decode(view(it->key())) : std::nullopt;
     if (!first || !last)
-      return fail(ErrorCode::kCorrupt, archive_.path + ": a slice's key has a wrong length");
+      return fail(ErrorCode::kCorrupt, database_.path + ": a slice's key has a wrong length");
     reaches(first->slice);
     reaches(last->slice);
   }
-  if (!it->status().ok()) return rocks_error(it->status(), archive_.path);
+  if (!it->status().ok()) return rocks_error(it->status(), database_.path);
   return reached;
 }
 

@@ -19,11 +19,13 @@
 
 namespace margay::store {
 
+struct Database;
+
 class JoinedSlices {
  public:
   using Columns = std::shared_ptr<const std::vector<model::SliceColumn>>;
-  // The archive outlives it.
-  explicit JoinedSlices(Archive::Impl& archive) : archive_(archive) {}
+  // The database outlives it.
+  explicit JoinedSlices(Database& database) : database_(database) {}
 
   // The slices of the first join that ends at `from` or later; nothing if there is none. One iterator may
   // serve joins and single slices: one state of both.
@@ -46,7 +48,7 @@ class JoinedSlices {
                                                                  LevelIndex level) const;
 
  private:
-  Archive::Impl& archive_;
+  Database& database_;
   std::array<std::optional<std::optional<SliceIndex>>, kMostLevels> through_;  // by level
   mutable std::mutex kept_mutex_;
   mutable std::string kept_key_, kept_value_;  // guarded by kept_mutex_

@@ -2,7 +2,8 @@
 
 #include <limits>
 
-#include "impl.h"
+#include "database.h"
+#include "joined_slices.h"
 #include "keys.h"
 #include "margay/store/column_codec.h"
 #include "plane_codec.h"
@@ -21,10 +22,10 @@ tl::unexpected<Error> corrupt(const std::string& what) {
 
 Status Journal::put(const Cut& cut, rocksdb::WriteBatch& batch) const {
   std::string value;
-  rocksdb::ColumnFamilyHandle* family = archive_.families[kJournal];
+  rocksdb::ColumnFamilyHandle* family = database_.families[kJournal];
   for (const JournalEntry& e : cut.journal)
     batch.Put(family, journal_key(kEntryKey, e.at, e.sequence), encode(e));
-  const DurationNs slice_ns = (cut.run ? cut.run->levels : archive_.levels)[0];
+  const DurationNs slice_ns = (cut.run ? cut.run->levels : database_.levels)[0];
   for (const KeptSlice& k : cut.kept)
     for (std::uint32_t i = 0; i < chunk_count(k.column->leaves()); ++i) {
       const auto chunk = static_cast<std::uint16_t>(i);
@@ -38,16 +39,16 @@ Status Journal::put(const Cut& cut, rocksdb::WriteBatch& batch) const {
   // The batch replaces these slices: what the archive holds of them until then is what was shown.
   for (const SupersededSlice& s : cut.superseded) {
     // There already: the same cut is written again, and may be in the archive.
-    const auto kept = archive_.get({}, kJournal, version_key(s.slice, s.sequence, 0), value);
+    const auto kept = database_.get({}, kJournal, version_key(s.slice, s.sequence, 0), value);
     if (!kept) return fail(kept.error().code, kept.error().message);
     if (*kept) continue;
     for (const std::uint16_t kind : {std::uint16_t{0}, kPlaneChunk})
       for (std::uint16_t i = 0; i < kPlaneChunk; ++i) {
         const auto chunk = static_cast<std::uint16_t>(kind | i);
-        const auto found = archive_.get({}, kSlices, SliceKey{kFinest, s.slice, chunk}.encode(), value);
+        const auto found = database_.get({}, kSlices, SliceKey{kFinest, s.slice, chunk}.encode(), value);
         if (!found) return fail(found.error().code, found.error().message);
         if (!*found && chunk == 0) {
-          const auto joined = archive_.joins.read({}, kFinest, s.slice);
+          const auto joined = joins_.read({}, kFinest, s.slice);
           if (!joined) return fail(joined.error().code, joined.error().message);
           if (!*joined) break;
           if (Status e = encode_chunk(**joined, 0, slice_ns, value); !e)
@@ -64,25 +65,25 @@ Status Journal::put(const Cut& cut, rocksdb::WriteBatch& batch) const {
 
 Status Journal::read(const rocksdb::ReadOptions& options, SliceIndex from, std::uint64_t least,
                      const std::function<bool(JournalEntry&&)>& take) const {
-  if (archive_.families[kJournal] == nullptr) return {};
-  return archive_.scan(options, kJournal, journal_key(kEntryKey, from, least),
-                       std::string(1, static_cast<char>(kEntryKey + 1)),
-                       [&](std::string_view key, std::string_view value) -> Result<bool> {
-                         if (key.size() != 17) return corrupt("a journal key has a wrong length");
-                         JournalEntry e;
-                         e.at = SliceIndex(get_time(key.substr(1, 8)));
-                         e.sequence = get_big_endian(key.substr(9));
-                         if (Status s = decode_untrusted(value, e); !s)
-                           return fail(s.error(), "journal entry " + std::to_string(e.sequence));
-                         return take(std::move(e));
-                       });
+  if (database_.families[kJournal] == nullptr) return {};
+  return database_.scan(options, kJournal, journal_key(kEntryKey, from, least),
+                        std::string(1, static_cast<char>(kEntryKey + 1)),
+                        [&](std::string_view key, std::string_view value) -> Result<bool> {
+                          if (key.size() != 17) return corrupt("a journal key has a wrong length");
+                          JournalEntry e;
+                          e.at = SliceIndex(get_time(key.substr(1, 8)));
+                          e.sequence = get_big_endian(key.substr(9));
+                          if (Status s = decode_untrusted(value, e); !s)
+                            return fail(s.error(), "journal entry " + std::to_string(e.sequence));
+                          return take(std::move(e));
+                        });
 }
 
 Result<bool> Journal::is_superseded(const rocksdb::ReadOptions& options, SliceIndex slice_index,
                                     std::uint64_t sequence) const {
-  if (archive_.families[kJournal] == nullptr) return false;
+  if (database_.families[kJournal] == nullptr) return false;
   std::string value;
-  return archive_.get(options, kJournal, version_key(slice_index, sequence, 0), value);
+  return database_.get(options, kJournal, version_key(slice_index, sequence, 0), value);
 }
 
 Result<std::optional<model::SliceColumn>> Journal::read_shown(const rocksdb::ReadOptions& options,
@@ -90,23 +91,23 @@ Result<std::optional<model::SliceColumn>> Journal::read_shown(const rocksdb::Rea
                                                               std::uint64_t sequence) const {
   std::string value;
   bool apart = false;
-  if (archive_.families[kJournal] != nullptr) {
-    const auto found = archive_.get(options, kJournal, version_key(slice_index, sequence, 0), value);
+  if (database_.families[kJournal] != nullptr) {
+    const auto found = database_.get(options, kJournal, version_key(slice_index, sequence, 0), value);
     if (!found) return tl::unexpected(found.error());
     apart = *found;
   }
   model::SliceColumn column(kFinest, slice_index, 0, 0);
   std::uint32_t total = 0;
   const auto get = [&](std::uint16_t number) {
-    return apart ? archive_.get(options, kJournal, version_key(slice_index, sequence, number), value)
-                 : archive_.get(options, kSlices, SliceKey{kFinest, slice_index, number}.encode(), value);
+    return apart ? database_.get(options, kJournal, version_key(slice_index, sequence, number), value)
+                 : database_.get(options, kSlices, SliceKey{kFinest, slice_index, number}.encode(), value);
   };
   for (std::uint32_t chunk = 0; chunk == 0 || chunk < chunk_count(total); ++chunk) {
     const auto found = get(static_cast<std::uint16_t>(chunk));
     if (!found) return tl::unexpected(found.error());
-    const std::string place = archive_.path + ": slice " + std::to_string(slice_index.value);
+    const std::string place = database_.path + ": slice " + std::to_string(slice_index.value);
     if (!*found) {
-      if (chunk == 0) return archive_.joins.read(options, kFinest, slice_index);
+      if (chunk == 0) return joins_.read(options, kFinest, slice_index);
       return corrupt(place + ": a chunk is missing");
     }
     const auto told = decode_chunk_untrusted(value, chunk, column);
@@ -118,7 +119,7 @@ Result<std::optional<model::SliceColumn>> Journal::read_shown(const rocksdb::Rea
     const auto found = get(static_cast<std::uint16_t>(kPlaneChunk + chunk));
     if (!found) return tl::unexpected(found.error());
     if (!*found && chunk == 0) break;  // nothing was measured
-    const std::string place = archive_.path + ": slice " + std::to_string(slice_index.value);
+    const std::string place = database_.path + ": slice " + std::to_string(slice_index.value);
     if (!*found) return corrupt(place + ": a chunk of what was measured is missing");
     if (Status s = decode_plane_untrusted(value, chunk, column); !s) return fail(s.error(), place);
   }

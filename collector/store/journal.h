@@ -14,10 +14,13 @@
 
 namespace margay::store {
 
+struct Database;
+class JoinedSlices;
+
 class Journal {
  public:
-  // The archive outlives it.
-  explicit Journal(const Archive::Impl& archive) : archive_(archive) {}
+  // They outlive it.
+  Journal(const Database& database, const JoinedSlices& joins) : database_(database), joins_(joins) {}
 
   // The cut's entries and kept slices, and those that it replaces as the archive has them by now.
   Status put(const Cut& cut, rocksdb::WriteBatch& batch) const;
@@ -30,7 +33,8 @@ class Journal {
                                                        std::uint64_t sequence) const;
 
  private:
-  const Archive::Impl& archive_;
+  const Database& database_;
+  const JoinedSlices& joins_;
 };
 
 }  // namespace margay::store

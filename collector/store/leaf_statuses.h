@@ -15,6 +15,8 @@
 
 namespace margay::store {
 
+struct Database;
+
 class LeafStatuses {
  public:
   // How they lie in the archive.
@@ -22,8 +24,8 @@ class LeafStatuses {
     std::size_t packed = 0;  // leaves
     bool single = false;     // there may be some
   };
-  // The archive outlives it.
-  explicit LeafStatuses(const Archive::Impl& archive) : archive_(archive) {}
+  // The database outlives it.
+  explicit LeafStatuses(const Database& database) : database_(database) {}
 
   // Could these be all leaves? What is in between is not looked at.
   bool may_be_all(const std::vector<LeafState>& leaves) const;
@@ -36,7 +38,7 @@ class LeafStatuses {
   Status load(const rocksdb::ReadOptions& options, std::vector<LeafState>& leaves) const;
 
  private:
-  const Archive::Impl& archive_;
+  const Database& database_;
   Layout layout_;
 };
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "impl.h"
+#include "archive_directory.h"
 #include "margay/base/descriptor.h"
 #include "removal.h"
 
@@ -24,10 +24,6 @@ constexpr const char* kRemoving =
     "MARGAY.removing";  // what is left of an archive whose removal was cut short
 constexpr const char* kDatabase = "db";
 constexpr const char* kLock = "LOCK";
-
-tl::unexpected<Error> system_error(const std::string& path, int error) {
-  return fail(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path + ": " + std::strerror(error));
-}
 
 bool numbered(std::string_view name, std::string_view before, std::string_view after) {
   if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size())

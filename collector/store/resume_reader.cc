@@ -53,8 +53,9 @@ class Newest {
 
 class ResumeReader {
  public:
-  ResumeReader(const Archive::Impl& impl, const rocksdb::ReadOptions& options, const LoadBounds& bounds)
-      : impl_(impl), options_(options), bounds_(bounds) {}
+  ResumeReader(const Database& database, const LeafStatuses& statuses, const rocksdb::ReadOptions& options,
+               const LoadBounds& bounds)
+      : database_(database), statuses_(statuses), options_(options), bounds_(bounds) {}
 
   Result<Resume> read() {
     for (const auto part : {&ResumeReader::read_run, &ResumeReader::read_leaves, &ResumeReader::read_sources,
@@ -69,7 +70,7 @@ class ResumeReader {
   template <class Record>
   Status single(std::string_view key, Record& record) const {
     std::string value;
-    const auto found = impl_.get(options_, kMeta, key, value);
+    const auto found = database_.get(options_, kMeta, key, value);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return {};
     return decode_untrusted(value, record);
@@ -77,15 +78,15 @@ class ResumeReader {
   // Records of one letter; set(record, bytes of the key behind the letter).
   template <class Record, class Set>
   Status many(Family family, char letter, std::size_t id_bytes, std::vector<Record>& out, Set set) const {
-    return impl_.scan_letter(options_, family, letter,
-                             [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-                               if (key.size() != 1 + id_bytes) return corrupt("a key has a wrong length");
-                               auto& record = out.emplace_back();
-                               set(record, key.substr(1));
-                               if (Status s = decode_untrusted(bytes, record); !s)
-                                 return tl::unexpected(s.error());
-                               return true;
-                             });
+    return database_.scan_letter(options_, family, letter,
+                                 [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                   if (key.size() != 1 + id_bytes) return corrupt("a key has a wrong length");
+                                   auto& record = out.emplace_back();
+                                   set(record, key.substr(1));
+                                   if (Status s = decode_untrusted(bytes, record); !s)
+                                     return tl::unexpected(s.error());
+                                   return true;
+                                 });
   }
   // One after the other: there may be more than memory takes. decode(bytes of the key behind the letter,
   // value, record, its size) returns its time. `id_bytes` 0: any number.
@@ -93,7 +94,7 @@ class ResumeReader {
   Status newest(Family family, char letter, std::size_t id_bytes, std::size_t most, std::vector<Record>& out,
                 std::uint64_t& left, Decode decode) const {
     Newest<Record> kept(most);
-    Status scanned = impl_.scan_letter(
+    Status scanned = database_.scan_letter(
         options_, family, letter, [&](std::string_view key, std::string_view bytes) -> Result<bool> {
           if (id_bytes != 0 && key.size() != 1 + id_bytes) return corrupt("a key has a wrong length");
           Record record;
@@ -122,7 +123,7 @@ class ResumeReader {
   }
 
   Status read_states() {
-    return impl_.scan_letter(
+    return database_.scan_letter(
         options_, kMeta, kStateKey, [&](std::string_view key, std::string_view bytes) -> Result<bool> {
           model::StateInfo info;
           if (Status s = decode_untrusted(bytes, info); !s) return tl::unexpected(s.error());
@@ -139,7 +140,7 @@ class ResumeReader {
     if (s)
       s = many(kMeta, kLeafKey, 4, resume_.leaves,
                [](LeafRecord& l, std::string_view id) { l.leaf = leaf_of(id); });
-    if (s) s = impl_.statuses.load(options_, resume_.leaf_states);
+    if (s) s = statuses_.load(options_, resume_.leaf_states);
     if (s)
       s = many(kMeta, kMeasureKey, 4, resume_.measure_states,
                [](MeasureState& m, std::string_view id) { m.leaf = leaf_of(id); });
@@ -207,20 +208,20 @@ class ResumeReader {
     Status s = newest(kMeta, kSignatureKey, 0, bounds_.signature_bytes, resume_.signatures,
                       resume_.signatures_left, signature);
     if (!s) return s;
-    return impl_.scan_letter(options_, kMeta, kBlobKey,
-                             [&](std::string_view key, std::string_view bytes) -> Result<bool> {
-                               Blob& b = resume_.state.emplace_back();
-                               b.name = key.substr(1);
-                               if (Status d = decode_blob_untrusted(bytes, b.bytes); !d)
-                                 return tl::unexpected(d.error());
-                               return true;
-                             });
+    return database_.scan_letter(options_, kMeta, kBlobKey,
+                                 [&](std::string_view key, std::string_view bytes) -> Result<bool> {
+                                   Blob& b = resume_.state.emplace_back();
+                                   b.name = key.substr(1);
+                                   if (Status d = decode_blob_untrusted(bytes, b.bytes); !d)
+                                     return tl::unexpected(d.error());
+                                   return true;
+                                 });
   }
 
   // What is there, does it fit together?
   Status check() {
     const Resume& r = resume_;
-    const std::string place = impl_.path + ": ";
+    const std::string place = database_.path + ": ";
     for (std::size_t i = 0; i < r.leaves.size(); ++i)
       if (r.leaves[i].leaf.value != i) return corrupt(place + "leaf " + std::to_string(i) + " is missing");
     for (const GapRecord& g : r.gaps) {
@@ -241,7 +242,8 @@ class ResumeReader {
     return {};
   }
 
-  const Archive::Impl& impl_;
+  const Database& database_;
+  const LeafStatuses& statuses_;
   const rocksdb::ReadOptions& options_;
   const LoadBounds& bounds_;
   Resume resume_;
@@ -249,9 +251,9 @@ class ResumeReader {
 
 }  // namespace
 
-Result<Resume> read_resume(const Archive::Impl& impl, const rocksdb::ReadOptions& options,
-                           const LoadBounds& bounds) {
-  return ResumeReader(impl, options, bounds).read();
+Result<Resume> read_resume(const Database& database, const LeafStatuses& statuses,
+                           const rocksdb::ReadOptions& options, const LoadBounds& bounds) {
+  return ResumeReader(database, statuses, options, bounds).read();
 }
 
 }  // namespace margay::store

@@ -4,6 +4,6 @@
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race:libzmq.so\ncalled_from_lib:libzmq.so\nrace:libsodium.so\nrace:librocksdb\n"
-         "race:margay::store::Archive::Impl::scan\nrace:margay::store::Archive::scan_columns\n"
-         "race:margay::store::Archive::Impl::find_join\n";
+         "race:margay::store::Database::scan\nrace:margay::store::ArchiveReader::scan_columns\n"
+         "race:margay::store::JoinedSlices::find\n";
 }

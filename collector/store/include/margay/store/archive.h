@@ -169,9 +169,8 @@ class Archive {
   // The begin of the oldest thing kept; nothing when there is none.
   Result<std::optional<TimeNs>> oldest(Shelf shelf, LevelIndex level) const;
 
-  struct Impl;  // of the library's own files
-
  private:
+  struct Impl;
   explicit Archive(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,4 +1,5 @@
-// The inside of an Archive: the only place, with the .cc files that include it, that sees RocksDB.
+// The database of an archive: opened, opened anew after an error, read and written. The only place, with the
+// .cc files that include it, that sees RocksDB. The store's own.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -6,7 +7,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <array>
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,12 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "chunk_encoder.h"
-#include "joined_slices.h"
-#include "journal.h"
-#include "leaf_statuses.h"
 #include "margay/store/archive.h"
-#include "raw_columns.h"
 
 namespace margay::store {
 
@@ -58,50 +54,40 @@ class ErrorKeeper final : public rocksdb::EventListener {
 // A sentence for a person: what was tried, and what is in the way.
 tl::unexpected<Error> rocks_error(const rocksdb::Status& status, const std::string& path);
 
-// kUnavailable if some process, which is told, has this archive open for writing.
-Status refuse_written(const std::string& path);
+struct Database {
+  Database(std::string path, Mode mode, const ArchiveOptions& options, std::uint32_t format);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
 
-struct Archive::Impl {
-  ~Impl();
-
-  std::string path;
-  std::string registered;  // canonical path in the list of archives this process writes
-  Mode mode = Mode::kReadOnly;
+  const std::string path;
+  std::string registered;  // among the archives that this process writes
+  const Mode mode;
   bool live = false;  // kBeside, and there is a writer: `db` is a secondary that is never brought up to date
   ArchiveOptions settings;
   std::unique_ptr<rocksdb::Env> env;  // over settings.files, if any; outlives `db`
-  std::uint32_t format = 0;           // of the directory, when it was opened
+  std::uint32_t format;               // of the directory, when it was opened
   std::shared_ptr<ErrorKeeper> errors = std::make_shared<ErrorKeeper>();
   // Readers hold it shared, and open anew (after an error) wants it alone: `db` and `families` change only
   // there. `db` is null when opening anew failed so far.
   mutable std::shared_mutex mutex;
   std::unique_ptr<rocksdb::DB> db;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> families{};
-  // Of the writer.
-  std::vector<DurationNs> levels;
-  std::uint64_t last_sequence = 0;
-  std::int64_t raw_span = 0;
-  RawTails tails;
-  ChunkEncoder encoder;
-  rocksdb::WriteBatch cut_batch;
-  bool failed = false;  // the last write did: open anew before the next
+  std::vector<DurationNs> levels;  // of the run, for the writer
+  bool failed = false;             // the last write did: open anew before the next
 
   Status open(bool create);           // takes the archive and opens its database
   Status open_database(bool create);  // the database alone
   void close_database();
   Status not_ready() const;
-  // What the writer goes on from; for a new archive the caller sets it.
-  Status read_writer_state();
   Status writable() const;
   Status recover();  // after a failed write
+  // Both, which is what a change begins with.
+  Status ready_to_write();
   Status write(rocksdb::WriteBatch& what, bool sync);
-  // A cut's columns and where its leaves stand go into `cut_batch`, which is empty: returned is how they lie
-  // then.
-  Result<LeafStatuses::Layout> put_columns(const Cut& cut);
-  Result<bool> put_chunks(const Cut& cut, bool packed);  // false: the leaves do not lie in order
-  LeafStatuses statuses{*this};
-  JoinedSlices joins{*this};
-  const Journal journal{*this};
+  // The error of a write, after which the database is opened anew.
+  tl::unexpected<Error> write_error(const rocksdb::Status& status);
+  Status health() const;
 
   // Reads one value; false when there is none.
   Result<bool> get(const rocksdb::ReadOptions& options, Family family, std::string_view key,
@@ -125,7 +111,7 @@ inline rocksdb::Slice slice(std::string_view s) {
 // could miss some.
 class Reading {
  public:
-  explicit Reading(const Archive::Impl& impl) : lock_(impl.mutex), db_(impl.db.get()) {
+  explicit Reading(const Database& database) : lock_(database.mutex), db_(database.db.get()) {
     options_.fill_cache = false;  // a long scan is seldom repeated: it must not fill the cache
   }
   explicit operator bool() const { return db_ != nullptr; }
@@ -141,7 +127,7 @@ class Reading {
 // False when there is no database.
 class Snapshot : public Reading {
  public:
-  explicit Snapshot(const Archive::Impl& impl);
+  explicit Snapshot(const Database& database);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;

@@ -1,4 +1,5 @@
-// What lies where and how much it takes, and giving it up.
+#include "shelves.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <rocksdb/convenience.h>
@@ -10,7 +11,7 @@
 #include <cstring>
 #include <limits>
 
-#include "impl.h"
+#include "archive_directory.h"
 #include "keys.h"
 
 namespace margay::store {
@@ -50,17 +51,17 @@ std::optional<std::int64_t> time_of(Shelf shelf, std::string_view key) {
 }
 
 // The times of the first and the last key of a shelf; nothing when it is empty.
-Result<std::optional<std::pair<std::int64_t, std::int64_t>>> range_of(const Archive& archive,
-                                                                      const Archive::Impl& impl, Shelf shelf,
+Result<std::optional<std::pair<std::int64_t, std::int64_t>>> range_of(const Database& database,
+                                                                      const JoinedSlices& joins, Shelf shelf,
                                                                       LevelIndex level) {
   using Range = std::optional<std::pair<std::int64_t, std::int64_t>>;
+  const Reading reading(database);
+  if (!reading) return fail(database.not_ready().error(), "reading");
   if (shelf == Shelf::kSlices) {
-    const auto slices = archive.column_range(level);
+    const auto slices = joins.range(reading.options(), level);
     if (!slices) return tl::unexpected(slices.error());
     return *slices ? Range(std::pair((*slices)->first.value, (*slices)->second.value)) : Range();
   }
-  const std::shared_lock lock(impl.mutex);
-  if (!impl.db) return fail(impl.not_ready().error(), "reading");
   const std::string from = key_at(shelf, level, kLow);
   const std::string to = key_at(shelf, level, kHigh);
   rocksdb::ReadOptions o;
@@ -68,17 +69,18 @@ Result<std::optional<std::pair<std::int64_t, std::int64_t>>> range_of(const Arch
   const rocksdb::Slice upper(to);
   o.iterate_lower_bound = &lower;
   o.iterate_upper_bound = &upper;
-  const std::unique_ptr<rocksdb::Iterator> it(impl.db->NewIterator(o, impl.families[family_of(shelf)]));
+  const std::unique_ptr<rocksdb::Iterator> it(
+      database.db->NewIterator(o, database.families[family_of(shelf)]));
   it->SeekToFirst();
   if (!it->Valid()) {
-    if (!it->status().ok()) return rocks_error(it->status(), impl.path);
+    if (!it->status().ok()) return rocks_error(it->status(), database.path);
     return Range();
   }
   const auto first = time_of(shelf, view(it->key()));
   it->SeekToLast();
-  if (!it->Valid()) return rocks_error(it->status(), impl.path);
+  if (!it->Valid()) return rocks_error(it->status(), database.path);
   const auto last = time_of(shelf, view(it->key()));
-  if (!first || !last) return fail(ErrorCode::kCorrupt, impl.path + ": a key has a wrong length");
+  if (!first || !last) return fail(ErrorCode::kCorrupt, database.path + ": a key has a wrong length");
   return Range(std::pair(*first, *last));
 }
 
@@ -89,96 +91,84 @@ bool sane(const std::pair<std::int64_t, std::int64_t>& range, DurationNs unit) {
          range.first <= range.second;
 }
 
-Status drop_range(Archive::Impl& impl, Family of, const std::string& from, const std::string& to) {
-  if (Status s = impl.writable(); !s) return s;
-  if (Status s = impl.recover(); !s) return s;
-  rocksdb::ColumnFamilyHandle* family = impl.families[of];
+Status drop_range(Database& database, Family of, const std::string& from, const std::string& to) {
+  if (Status s = database.ready_to_write(); !s) return s;
+  rocksdb::ColumnFamilyHandle* family = database.families[of];
   // The mark goes into a file of its own: one that also held the newest things would reach over everything in
   // between, and its compaction would write all of that anew.
-  auto s = impl.db->Flush(rocksdb::FlushOptions(), family);
-  if (s.ok()) s = impl.db->DeleteRange(rocksdb::WriteOptions(), family, from, to);
+  auto s = database.db->Flush(rocksdb::FlushOptions(), family);
+  if (s.ok()) s = database.db->DeleteRange(rocksdb::WriteOptions(), family, from, to);
   if (s.ok()) {
     // The mark alone frees nothing before a compaction comes by.
     const rocksdb::Slice begin(from);
     const rocksdb::Slice end(to);
     const rocksdb::RangePtr range(&begin, &end);
-    s = rocksdb::DeleteFilesInRanges(impl.db.get(), family, &range, 1, false);
+    s = rocksdb::DeleteFilesInRanges(database.db.get(), family, &range, 1, false);
     // What shares its file with something younger, or is in the newest files: little, but it would stay for
     // as long as nothing else has to be compacted, and be taken for room that is still to be made.
     rocksdb::CompactRangeOptions o;
     o.exclusive_manual_compaction = false;
-    if (s.ok()) s = impl.db->CompactRange(o, family, &begin, &end);
+    if (s.ok()) s = database.db->CompactRange(o, family, &begin, &end);
   }
   if (s.ok()) return {};
-  impl.failed = true;
-  return rocks_error(s, impl.path);
+  return database.write_error(s);
 }
 
-Status drop(Archive::Impl& impl, Shelf shelf, LevelIndex level, std::int64_t before) {
-  return drop_range(impl, family_of(shelf), key_at(shelf, level, kLow), key_at(shelf, level, before));
+Status drop(Database& database, Shelf shelf, LevelIndex level, std::int64_t before) {
+  return drop_range(database, family_of(shelf), key_at(shelf, level, kLow), key_at(shelf, level, before));
 }
 
 }  // namespace
 
-Status Archive::drop_columns_before(LevelIndex level, SliceIndex before) {
-  if (Status s = impl_->writable(); !s) return s;
-  if (Status s = impl_->recover(); !s) return s;
-  if (Status s = impl_->joins.trim(level, before); !s) return s;
-  if (Status s = drop_range(*impl_, kSlices, join_key(level, SliceIndex(kLow)), join_key(level, before)); !s)
+Status Shelves::drop_columns_before(LevelIndex level, SliceIndex before) {
+  if (Status s = database_.ready_to_write(); !s) return s;
+  if (Status s = joins_.trim(level, before); !s) return s;
+  if (Status s = drop_range(database_, kSlices, join_key(level, SliceIndex(kLow)), join_key(level, before));
+      !s)
     return s;
-  if (Status s = drop(*impl_, Shelf::kSlices, level, before.value); !s || level != LevelIndex(0)) return s;
+  if (Status s = drop(database_, Shelf::kSlices, level, before.value); !s || level != LevelIndex(0)) return s;
   for (const char letter : {kEntryKey, kVersionKey})
-    if (Status s = drop_range(*impl_, kJournal, journal_key(letter, SliceIndex(kLow), 0),
+    if (Status s = drop_range(database_, kJournal, journal_key(letter, SliceIndex(kLow), 0),
                               journal_key(letter, before, 0));
         !s)
       return s;
   return {};
 }
-Status Archive::drop_raw_before(TimeNs time) {
-  impl_->tails.clear();
-  if (Status s = drop(*impl_, Shelf::kRaw, {}, time.value); !s) return s;
+Status Shelves::drop_raw_before(TimeNs time) {
+  if (Status s = drop(database_, Shelf::kRaw, {}, time.value); !s) return s;
   // Names that none of what is left can use: too few for files of their own.
-  const auto s = impl_->db->DeleteRange(rocksdb::WriteOptions(), impl_->families[kSources],
-                                        names_key(TimeNs(kLow), SourceId()), names_key(time, SourceId()));
+  const auto s = database_.db->DeleteRange(rocksdb::WriteOptions(), database_.families[kSources],
+                                           names_key(TimeNs(kLow), SourceId()), names_key(time, SourceId()));
   if (s.ok()) return {};
-  impl_->failed = true;
-  return rocks_error(s, impl_->path);
+  return database_.write_error(s);
 }
-Status Archive::drop_reports_before(TimeNs time) {
-  return drop(*impl_, Shelf::kReports, {}, time.value);
+Status Shelves::drop_reports_before(TimeNs time) {
+  return drop(database_, Shelf::kReports, {}, time.value);
 }
 
-Status Archive::flush() {
-  if (Status s = impl_->writable(); !s) return s;
-  if (Status s = impl_->recover(); !s) return s;
-  for (rocksdb::ColumnFamilyHandle* family : impl_->families)
-    if (const auto s = impl_->db->Flush(rocksdb::FlushOptions(), family); !s.ok()) {
-      impl_->failed = true;
-      return rocks_error(s, impl_->path);
-    }
+Status Shelves::flush() {
+  if (Status s = database_.ready_to_write(); !s) return s;
+  for (rocksdb::ColumnFamilyHandle* family : database_.families)
+    if (const auto s = database_.db->Flush(rocksdb::FlushOptions(), family); !s.ok())
+      return database_.write_error(s);
   return {};
 }
 
-Status Archive::compact() {
+Status Shelves::compact() {
   if (Status s = flush(); !s) return s;
   rocksdb::CompactRangeOptions o;
   // Also what lies at the bottom already: marks of what was dropped are only applied by writing it anew.
   o.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  for (rocksdb::ColumnFamilyHandle* family : impl_->families) {
-    const auto s = impl_->db->CompactRange(o, family, nullptr, nullptr);
+  for (rocksdb::ColumnFamilyHandle* family : database_.families) {
+    const auto s = database_.db->CompactRange(o, family, nullptr, nullptr);
     if (s.ok()) continue;
-    impl_->failed = true;
-    return rocks_error(s, impl_->path);
+    return database_.write_error(s);
   }
   return {};
 }
 
-Result<DiskUse> Archive::disk_use() const {
-  return disk_use_of(path());
-}
-
-Result<DiskUse> Archive::disk_use_of(const std::string& path) {
-  const std::string place = path + "/db";
+Result<DiskUse> disk_use_of(const std::string& path) {
+  const std::string place = database_of(path);
   struct statvfs fs {};
   if (::statvfs(place.c_str(), &fs) != 0) return fail(ErrorCode::kIo, place + ": " + std::strerror(errno));
   DiskUse use;
@@ -197,18 +187,19 @@ Result<DiskUse> Archive::disk_use_of(const std::string& path) {
   return use;
 }
 
-Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, TimeNs until,
+Result<std::vector<Extent>> Shelves::extents(Shelf shelf, LevelIndex level, TimeNs until,
                                              unsigned parts) const {
-  const auto range = range_of(*this, *impl_, shelf, level);
+  const auto range = range_of(database_, joins_, shelf, level);
   if (!range) return tl::unexpected(range.error());
-  const std::shared_lock lock(impl_->mutex);
-  if (!impl_->db) return fail(impl_->not_ready().error(), "reading");
+  const std::shared_lock lock(database_.mutex);
+  if (!database_.db) return fail(database_.not_ready().error(), "reading");
   // Slices are counted in slices.
   const bool slices = shelf == Shelf::kSlices;
-  if (slices && level.value >= impl_->levels.size()) return std::vector<Extent>();
-  const DurationNs unit = slices ? impl_->levels[level.value] : DurationNs(1);
+  if (slices && level.value >= database_.levels.size()) return std::vector<Extent>();
+  const DurationNs unit = slices ? database_.levels[level.value] : DurationNs(1);
   if (!*range) return std::vector<Extent>();
-  if (!sane(**range, unit)) return fail(ErrorCode::kCorrupt, path() + ": a key has an impossible time");
+  if (!sane(**range, unit))
+    return fail(ErrorCode::kCorrupt, database_.path + ": a key has an impossible time");
   const std::int64_t begin = (*range)->first;
   const std::int64_t limit = slices ? slice_of(until, unit).value : until.value;
   const std::int64_t end = std::min(limit, (*range)->second);  // never the newest
@@ -222,10 +213,10 @@ Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, Time
   std::vector<rocksdb::Range> ranges;
   for (std::size_t i = 0; i + 1 < keys.size(); ++i) ranges.emplace_back(keys[i], keys[i + 1]);
   std::vector<std::uint64_t> sizes(ranges.size(), 0);
-  const auto s =
-      impl_->db->GetApproximateSizes(rocksdb::SizeApproximationOptions(), impl_->families[family_of(shelf)],
-                                     ranges.data(), static_cast<int>(ranges.size()), sizes.data());
-  if (!s.ok()) return rocks_error(s, path());
+  const auto s = database_.db->GetApproximateSizes(rocksdb::SizeApproximationOptions(),
+                                                   database_.families[family_of(shelf)], ranges.data(),
+                                                   static_cast<int>(ranges.size()), sizes.data());
+  if (!s.ok()) return rocks_error(s, database_.path);
   if (slices) {
     // Joins count where they end.
     std::vector<std::string> ends;
@@ -234,9 +225,9 @@ Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, Time
     for (std::size_t i = 0; i + 1 < ends.size(); ++i) joins.emplace_back(ends[i], ends[i + 1]);
     std::vector<std::uint64_t> joined(joins.size(), 0);
     const auto j =
-        impl_->db->GetApproximateSizes(rocksdb::SizeApproximationOptions(), impl_->families[kSlices],
-                                       joins.data(), static_cast<int>(joins.size()), joined.data());
-    if (!j.ok()) return rocks_error(j, path());
+        database_.db->GetApproximateSizes(rocksdb::SizeApproximationOptions(), database_.families[kSlices],
+                                          joins.data(), static_cast<int>(joins.size()), joined.data());
+    if (!j.ok()) return rocks_error(j, database_.path);
     for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] += joined[i];
   }
   std::vector<Extent> out;
@@ -245,14 +236,15 @@ Result<std::vector<Extent>> Archive::extents(Shelf shelf, LevelIndex level, Time
   return out;
 }
 
-Result<std::optional<TimeNs>> Archive::oldest(Shelf shelf, LevelIndex level) const {
-  const auto range = range_of(*this, *impl_, shelf, level);
+Result<std::optional<TimeNs>> Shelves::oldest(Shelf shelf, LevelIndex level) const {
+  const auto range = range_of(database_, joins_, shelf, level);
   if (!range) return tl::unexpected(range.error());
   if (!*range) return std::optional<TimeNs>();
   const bool slices = shelf == Shelf::kSlices;
-  if (slices && level.value >= impl_->levels.size()) return std::optional<TimeNs>();
-  const DurationNs unit = slices ? impl_->levels[level.value] : DurationNs(1);
-  if (!sane(**range, unit)) return fail(ErrorCode::kCorrupt, path() + ": a key has an impossible time");
+  if (slices && level.value >= database_.levels.size()) return std::optional<TimeNs>();
+  const DurationNs unit = slices ? database_.levels[level.value] : DurationNs(1);
+  if (!sane(**range, unit))
+    return fail(ErrorCode::kCorrupt, database_.path + ": a key has an impossible time");
   return std::optional(TimeNs((*range)->first * unit.value));
 }
 
