@@ -6,8 +6,8 @@
 
 #include "glob.h"
 #include "margay/base/text.h"
-#include "margay/lttng_rules/rule_set.h"
 #include "name_template.h"
+#include "parse.h"
 #include "rule_kinds.h"
 
 namespace margay::lttng_rules {
@@ -219,18 +219,18 @@ std::size_t line_of(const Rule& rule) {
 
 }  // namespace
 
-Result<RuleSet> RuleSet::parse(std::string_view text, const std::string& where) {
+Result<ParsedRules> parse_rules(std::string_view text, const std::string& where) {
   const std::string file = clean_utf8(where);
-  if (text.size() > kLargestText)
+  if (text.size() > RuleSet::kLargestText)
     return fail(ErrorCode::kLimit, file + ": " + std::to_string(text.size()) + " bytes; at most " +
-                                       std::to_string(kLargestText) + " are read");
+                                       std::to_string(RuleSet::kLargestText) + " are read");
   toml::table root;
   try {
     root = toml::parse(text);
   } catch (const toml::parse_error& e) {
     return wrong(file + ":" + std::to_string(e.source().begin.line), std::string(e.description()));
   }
-  RuleSet set;
+  ParsedRules set;
   for (const auto& [written, node] : root) {
     const std::string name(written.str());
     const std::string at = file + ":" + std::to_string(written.source().begin.line);
@@ -238,12 +238,12 @@ Result<RuleSet> RuleSet::parse(std::string_view text, const std::string& where) 
       if (!node.is_string()) return wrong(at, "description: expected a text, got " + shown(node));
       continue;
     }
-    const Status status = name == "threads" ? parse_threads(node, file, set.left_out_threads_)
-                                            : parse_kind(name, node, file, set.rules_);
+    const Status status = name == "threads" ? parse_threads(node, file, set.left_out_threads)
+                                            : parse_kind(name, node, file, set.rules);
     if (!status) return fail(status.error().code, status.error().message);
   }
   // TOML sorts by name; what counts is the order in which they were written.
-  std::stable_sort(set.rules_.begin(), set.rules_.end(),
+  std::stable_sort(set.rules.begin(), set.rules.end(),
                    [](const Rule& a, const Rule& b) { return line_of(a) < line_of(b); });
   return set;
 }
