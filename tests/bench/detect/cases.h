@@ -28,6 +28,8 @@ struct Truth {
   double factor = 1;               // so many times as long takes what is hurt
   double lost = 0, most_lost = 0;  // share of the time of the leaves that it cost: mean, and of the worst
   double signal = 0;               // how far that is from chance, in deviations: limit.cc
+  // Others that are as right to be named as `leaves`, where nobody can tell them apart.
+  std::vector<std::set<std::uint32_t>> alternatives = {};
 };
 
 struct Case {

@@ -34,6 +34,13 @@ std::set<std::uint32_t> leaves_of(const detect::Topology& topology, const std::v
   return out;
 }
 
+double jaccard_of(const std::set<std::uint32_t>& a, const std::set<std::uint32_t>& b) {
+  std::size_t both = 0;
+  for (const auto l : a) both += b.contains(l);
+  return static_cast<double>(both) /
+         static_cast<double>(std::max<std::size_t>(1, a.size() + b.size() - both));
+}
+
 }  // namespace
 
 void Score::add(const Score& o) {
@@ -182,11 +189,10 @@ Score score(const Case& c, const std::vector<alert::Alert>& alerts,
       nodes.insert(nodes.end(), a->resources.begin(), a->resources.end());
     }
     const std::set<std::uint32_t> blamed = leaves_of(*c.topology, nodes);
-    std::size_t both = 0;
-    for (const auto l : blamed) both += t.leaves.contains(l);
-    const std::size_t either = blamed.size() + t.leaves.size() - both;
+    double best = jaccard_of(blamed, t.leaves);
+    for (const auto& other : t.alternatives) best = std::max(best, jaccard_of(blamed, other));
     s.delay.push_back((first - t.begin_s) / slice);
-    s.jaccard.push_back(static_cast<double>(both) / static_cast<double>(std::max<std::size_t>(1, either)));
+    s.jaccard.push_back(best);
     if (tell)
       tell(text("truth %s seed %lu: %.1f-%.1f, %zu leaves, delay %.1f, Jaccard %.2f", c.group.c_str(), c.seed,
                 t.begin_s / slice, t.end_s / slice, t.leaves.size(), s.delay.back(), s.jaccard.back()));

@@ -6,7 +6,7 @@
 //  - Several alerts on one truth count once; an alert on no truth is a false alarm.
 //  - Only perturbations count. A stall and a lost source are free, and may hit a rank that hangs.
 //  - The delay is from the true begin to the first detection, in slices; localisation is the Jaccard index
-//    of all leaves that the hits report with the true ones.
+//    of all leaves that the hits report with the true ones, or with those that cannot be told from them.
 //
 // Pure. Cost: that of the detector. Thread safety: none needed, values.
 #pragma once

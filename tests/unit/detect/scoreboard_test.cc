@@ -105,6 +105,14 @@ TEST(Score, AMachineIsAllOfItsRanks) {
   EXPECT_THAT(score(c, {a}).jaccard, ElementsAre(0.25));
 }
 
+TEST(Score, WhoCannotBeToldFromTheTrueOnesIsAsRight) {
+  Case c = plain();
+  c.truths[0].alternatives = {{4, 5, 6, 7}, {4, 5}};
+  EXPECT_THAT(score(c, {alert_of(c, 41, 42, 50, {4, 5})}).jaccard, ElementsAre(1));
+  EXPECT_THAT(score(c, {alert_of(c, 41, 42, 50, {4})}).jaccard, ElementsAre(1));
+  EXPECT_THAT(score(c, {alert_of(c, 41, 42, 50, {4, 5, 6})}).jaccard, ElementsAre(0.75));
+}
+
 TEST(Score, WhatHasNoEndLastsToTheEndOfTheCase) {
   Case c = plain();
   c.truths[0].begin_s = 95, c.truths[0].end_s = 100;
