@@ -13,6 +13,15 @@ namespace margay::bench {
 int cases(std::uint64_t first, std::uint64_t last, int group, bool verbose);
 // The same with each ingredient of the search for departures left out: a markdown table.
 int ablation(std::uint64_t first, std::uint64_t last, int group);
+// The families that no choice was made by (families/families.h): how well of each, or of this one; with a
+// directory, nothing is detected and traces and truths are written to it, for any detector.
+struct FamilyPlan {
+  std::uint64_t first_seed = 1, last_seed = 4;
+  std::string family, kind;  // "": all
+  std::string directory;     // "": detect
+  bool verbose = false;
+};
+int families(const FamilyPlan& plan);
 // What can be found at all: what each fault did to the job, and what one who knows all but chance would find.
 int limit(std::uint64_t first, std::uint64_t last, int group);
 // Whether what is said by slice t depends on slices after it: cases cut off somewhere say what the whole ones

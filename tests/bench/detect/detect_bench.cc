@@ -1,5 +1,8 @@
 // detect_bench cases [FIRST LAST [GROUP]] [-v]
 //     made-up cases of these seeds (1 to 4): F1, delay, localisation, false alarms
+// detect_bench families [FIRST LAST] [--family X] [--kind K] [--write DIR] [-v]
+//     the same of the families that no choice was made by (families/families.h); --write: their traces and
+//     truths
 // detect_bench ablation [FIRST LAST [GROUP]]
 //     the same with each ingredient left out: a markdown table
 // detect_bench limit [FIRST LAST [GROUP]]
@@ -90,6 +93,31 @@ bool read_plan(int argc, char** argv, margay::bench::KnobPlan& plan) {
   return true;
 }
 
+bool read_families(int argc, char** argv, margay::bench::FamilyPlan& plan) {
+  int numbers = 0;
+  for (int i = 2; i < argc; ++i) {
+    const std::string option = argv[i];
+    char* rest = nullptr;
+    const std::uint64_t number = std::strtoull(argv[i], &rest, 10);
+    std::string* const text = option == "--family"  ? &plan.family
+                              : option == "--kind"  ? &plan.kind
+                              : option == "--write" ? &plan.directory
+                                                    : nullptr;
+    if (option == "-v" || option == "--verbose") {
+      plan.verbose = true;
+    } else if (text != nullptr && i + 1 < argc) {
+      *text = argv[++i];
+    } else if (text == nullptr && *rest == 0 && numbers < 2) {
+      if (numbers++ == 0) plan.first_seed = number;
+      plan.last_seed = number;
+    } else {
+      std::fprintf(stderr, "detect_bench: families %s: not an option, or it has no value\n", option.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -105,6 +133,10 @@ int main(int argc, char** argv) {
              last = static_cast<std::uint64_t>(number(3, std::max(4L, from)));
   const auto group = static_cast<int>(number(4, -1));
   if (what == "cases") return bench::cases(first, last, group, verbose);
+  if (what == "families") {
+    bench::FamilyPlan plan;
+    return read_families(argc, argv, plan) ? bench::families(plan) : 2;
+  }
   if (what == "ablation") return bench::ablation(first, last, group);
   if (what == "limit") return bench::limit(first, last, group);
   if (what == "causality") return bench::causality(first, last);
