@@ -64,6 +64,11 @@ class Contrast {
   const std::vector<float>& common() const { return common_; }
   // Leaves x columns: the time spent in the slice, as a share of it.
   const Grid& spent() const { return spent_; }
+  // What the slice shows of visits; valid until the next one.
+  VisitLengths::Seen seen() const {
+    return {spent_, visits_, age_, before_, after_, there_, counted_, state_of_};
+  }
+  bool there(std::size_t leaf) const { return there_[leaf] != 0; }
   // How much likelier it is that visits take longer than usual.
   const VisitLengths& lengths() const { return lengths_; }
   // Slices that what the machine usually does to a leaf rests on; and how much that varies from slice to

@@ -27,10 +27,6 @@ constexpr double kFewLeaves = 8;
 constexpr double kFarBelow = 0.5;
 // No limit of a logarithm of a ratio of likelihoods is below this.
 constexpr double kLeastRatio = 12;
-// Where work comes in requests and tasks single visits are long now and then, and make of a slice whatever
-// they like: what a slice shows must be borne out by as much of such a logarithm, more than one visit can
-// have.
-constexpr float kBorneOut = 5;
 constexpr std::size_t kSureHistory = 64;  // slices, from which on single ones are believed
 // A median of fewer leaves says nothing of their spread; of it and of a normal deviation.
 constexpr std::size_t kLeastSample = 4;
@@ -45,13 +41,18 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
 
 }  // namespace
 
-Departures::Departures(Options options) : options_(options), contrast_(options.slice, options.without) {}
+Departures::Departures(Options options)
+    : options_(options),
+      contrast_(options.slice, options.without),
+      long_visits_({options.slice, options.min_effect, options.false_alarms_per_day, options.back_slices,
+                    options.usual_slices}) {}
 
 void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
   const auto& h = topology_->hierarchy;
   // Inner nodes are other ones now; leaves keep their numbers.
   const std::size_t keep = std::min(leaves_, h.leaf_count());
+  long_visits_.set_hierarchy(h, keep);
   leaves_ = h.leaf_count();
   inner_.clear();
   std::uint32_t deepest = 0;
@@ -312,7 +313,7 @@ double Departures::effect(const float* sum, std::size_t slices) const {
 }
 
 // The nodes of which a score is beyond the limit of its depth.
-std::vector<Departures::Alarm> Departures::alarmed(bool by_request) {
+std::vector<Departures::Alarm> Departures::alarmed() {
   std::vector<Alarm> out;
   suspect_ = false;
   limit_now_.assign(greatest_.size(), std::numeric_limits<double>::infinity());
@@ -359,9 +360,6 @@ std::vector<Departures::Alarm> Departures::alarmed(bool by_request) {
       double large = effect(sum.data(), best.slices);
       // Also in the mean of all slices since visits began to take longer, which may be many.
       if (t % kTests == kStretched) large = std::min<double>(large, stretch_.of(i).effect);
-      if (t % kTests != kStretched && by_request && has(Ingredient::kStretch) &&
-          best_[i][kStretched].score < kBorneOut)
-        continue;
       const bool young = t % kTests == kApart && limits_[t].size() < kSureHistory;
       if (large >= options_.min_effect) out.push_back({i, since, best.score / limit, large, young});
     }
@@ -393,12 +391,18 @@ bool Departures::unsure(const std::vector<Alarm>& alarms) {
   return out;
 }
 
-const Departures::Episode* Departures::on_slice(const Window& window, const model::SliceColumn& column,
-                                                const std::set<std::uint16_t>& idle, Look look) {
-  const auto told = [&]() -> const Episode* { return episode_ ? &*episode_ : nullptr; };
+std::vector<Episode> Departures::told() const {
+  std::vector<Episode> out = long_visits_.episodes();
+  if (episode_) out.push_back(*episode_);
+  return out;
+}
+
+std::vector<Episode> Departures::on_slice(const Window& window, const model::SliceColumn& column,
+                                          const std::set<std::uint16_t>& idle, Look look) {
   if (episode_ && episode_->over) episode_.reset();
+  long_visits_.drop_over();
   std::erase_if(lasting_, [](const Lasting& l) { return l.over; });
-  if (!topology_ || window.size() == 0) return nullptr;
+  if (!topology_ || window.size() == 0) return {};
   // Without a sampler what made the slice before look like a perturbation is all there is to tell who
   // stopped.
   const bool begun =
@@ -406,8 +410,9 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   if (look == Look::kNothing || (look == Look::kHeld && !episode_ && !begun)) {
     suspect_ = false;
     if (machine_run_ > 0) restart();
+    long_visits_.restart();
     contrast_.forget();
-    standing_ = look == Look::kHeld && most_work(column, idle) ? standing_ + 1 : 0;
+    together_.standing = look == Look::kHeld && most_work(column, idle) ? together_.standing + 1 : 0;
     return told();
   }
   if (state_of_.empty()) {
@@ -427,29 +432,40 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
   contrast_.measure(window, column, idle, work_, sleeps_);
   lay_out(contrast_.columns());
   take();
+  // Somebody has said when there is nothing to do: work comes in requests or tasks. A coarser level has no
+  // more visits than the finest.
+  if (!idle.empty() && !options_.two_in_a_row)
+    long_visits_.on_slice(contrast_, {state_of_, work_}, window.last());
   if (episode_) {
     follow(window);
     ++slices_, ++run_, ++machine_run_;
     if (!episode_ || episode_->over) restart();
     return told();
   }
+  test(window, idle);
+  return told();
+}
+
+void Departures::test(const Window& window, const std::set<std::uint16_t>& idle) {
   score();
-  // Somebody has said when there is nothing to do: work comes in requests or tasks.
-  std::vector<Alarm> alarms = alarmed(!idle.empty());
-  moving_ = contrast_.all_move() || contrast_.seldom() ? moving_ + 1 : 0;
+  std::vector<Alarm> alarms = alarmed();
+  // How much of its time a worker does what is a matter of what it is given.
+  if (!idle.empty()) alarms.clear(), suspect_ = false;
+  together_.moving = contrast_.all_move() || contrast_.seldom() ? together_.moving + 1 : 0;
   // Its last are given as long again as the others took, slices in which nobody went on among them.
-  if (!contrast_.seldom()) together_since_.reset();
-  if (contrast_.seldom() && !together_since_) together_since_ = window.last();
-  const auto together = !together_since_
+  if (!contrast_.seldom()) together_.since.reset();
+  if (contrast_.seldom() && !together_.since) together_.since = window.last();
+  const auto together = !together_.since
                             ? 0
                             : static_cast<std::uint32_t>(std::min<std::int64_t>(
-                                  window.last().value + 1 - together_since_->value, kMostTogether));
-  const std::uint32_t by_all = std::max(together, std::min(std::exchange(standing_, 0), kMostTogether));
-  if (by_all > 0) stragglers_ = std::max({stragglers_, kStragglers + 1, 2 * by_all + 1});
+                                  window.last().value + 1 - together_.since->value, kMostTogether));
+  const std::uint32_t by_all =
+      std::max(together, std::min(std::exchange(together_.standing, 0), kMostTogether));
+  if (by_all > 0) together_.stragglers = std::max({together_.stragglers, kStragglers + 1, 2 * by_all + 1});
   // Nor does a long score reach back to them.
-  const bool over = stragglers_ > 0 && --stragglers_ == 1;
-  if (stragglers_ > 0 && moving_ <= kMostMoving) alarms.clear();
-  if (moving_ > 0 && moving_ <= kMostMoving) alarms.clear();
+  const bool over = together_.stragglers > 0 && --together_.stragglers == 1;
+  if (together_.stragglers > 0 && together_.moving <= kMostMoving) alarms.clear();
+  if (together_.moving > 0 && together_.moving <= kMostMoving) alarms.clear();
   if (contrast_.few_left() && has(Ingredient::kFewLeft)) alarms.clear();
   machine_alarms(alarms);
   const bool back = come_back(window);
@@ -490,7 +506,6 @@ const Departures::Episode* Departures::on_slice(const Window& window, const mode
     restart();
   else if (learned || over)
     another_mode();
-  return told();
 }
 
 }  // namespace margay::detect

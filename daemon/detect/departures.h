@@ -8,7 +8,8 @@
 //    part of the common shift: where everything moves, leaves follow imperfectly.
 // 3. Whose visits take longer than usual, however long they are (visit_lengths.h, stretch.h): a second test
 // of
-//    the same nodes. Where work comes in requests or tasks, it has to bear out what the first tells.
+//    the same nodes. Where work comes in requests or tasks neither is asked, but whose visits are
+//    surprisingly long (long_visits.h).
 // 4. A score beyond the limit of its depth and test (tail_limit.h), whose departure is of `min_effect` at
 //    least, is an alarm; of a single slice, while little is known of how far these go, when the node does so
 //    twice. While the whole job moves, two slices in a row are; while all work otherwise than usual, or do
@@ -30,6 +31,8 @@
 #include <vector>
 
 #include "contrast.h"
+#include "episode.h"
+#include "long_visits.h"
 #include "margay/detect/ingredient.h"
 #include "margay/detect/topology.h"
 #include "overlap.h"
@@ -38,20 +41,6 @@
 #include "tail_limit.h"
 
 namespace margay::detect {
-
-// One perturbation, as long as it lasts.
-struct Episode {
-  std::uint64_t number = 0;        // counted from the first
-  std::set<std::uint32_t> leaves;  // blamed
-  SliceIndex onset{};
-  SliceIndex end{};  // first slice back in order, of one that has been
-  bool over = false;
-  // Instead of a state: it is ready to run and does not; it is stopped; storage keeps it waiting.
-  static constexpr std::uint16_t kDenied = 0xfffe, kStopped = 0xfffd, kBlocked = 0xfffc;
-  std::uint16_t state = 0;  // in which the time goes that is missing
-  bool works = false;       // that state is work
-  double excess = 0;        // share of the time that its visits take longer than usual
-};
 
 // One that went on for so long that it has been taken for usual: what comes on top of it is looked for again.
 // It is over when its leaves do as they did before it, all at once, or are gone.
@@ -75,8 +64,6 @@ class Departures {
     bool two_in_a_row = false;
     Ingredients without;  // for measurement only
   };
-  using Episode = detect::Episode;
-
   explicit Departures(Options options);
 
   void set_topology(std::shared_ptr<const Topology> topology);
@@ -86,9 +73,10 @@ class Departures {
     kNothing,  // something else explains this slice: nothing is tested or learned
   };
   // The newest slice of the window.
-  // Returns the episode that is going on, or that has just ended (`over`); nothing otherwise.
-  const Episode* on_slice(const Window& window, const model::SliceColumn& column,
-                          const std::set<std::uint16_t>& idle, Look look);
+  // Returns the episodes that are going on, and those that have just ended (`over`): several only of work
+  // that comes in requests.
+  std::vector<Episode> on_slice(const Window& window, const model::SliceColumn& column,
+                                const std::set<std::uint16_t>& idle, Look look);
   // The open episode is somebody else's: it ends unsaid.
   void drop();
   // Episodes that last, oldest first; `over` are those that the newest slice has ended. At most kMostLasting.
@@ -133,7 +121,7 @@ class Departures {
   const float* newest(std::size_t item) const { return ring_[slices_ % kLong][item]; }
   void add_last(std::size_t item, std::size_t slices, float* to) const;
   double effect(const float* sum, std::size_t slices) const;
-  std::vector<Alarm> alarmed(bool by_request);
+  std::vector<Alarm> alarmed();
   bool most_work(const model::SliceColumn& column, const std::set<std::uint16_t>& idle) const;
   bool unsure(const std::vector<Alarm>& alarms);
   void machine_alarms(std::vector<Alarm>& alarms) const;
@@ -167,9 +155,14 @@ class Departures {
   void learn_anew(const std::set<std::uint32_t>& leaves);
   bool learns_anew(std::size_t item) const;
 
+  // What the slice shows belongs to no open episode: is it a perturbation, or what is usual?
+  void test(const Window& window, const std::set<std::uint16_t>& idle);
+  std::vector<Episode> told() const;
+
   Options options_;
   std::shared_ptr<const Topology> topology_;
   Contrast contrast_;
+  LongVisits long_visits_;
   // Items: the leaves, by number, then the inner nodes below the root that hold more than one.
   struct Inner {
     std::uint32_t first, count;  // in leaf_order
@@ -202,11 +195,15 @@ class Departures {
   std::vector<std::uint64_t> last_alarm_;       // by item: slice, counted from 1
   std::vector<std::vector<Greatest>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
-  std::optional<SliceIndex> together_since_;  // a checkpoint, that goes on
-  std::uint32_t standing_ = 0;                // slices in which nobody got on, and most worked
-  std::uint32_t stragglers_ = 0;              // slices in which the last of a checkpoint are waited for
-  std::uint32_t moving_ = 0;  // slices in a row in which nearly all leaves work otherwise than usual
-  bool suspect_ = false;      // this slice looks like a perturbation, if not surely
+  // While all do otherwise than usual together, nobody is to blame for some slices.
+  struct Together {
+    std::optional<SliceIndex> since;  // a checkpoint, that goes on
+    std::uint32_t standing = 0;       // slices in which nobody got on, and most worked
+    std::uint32_t stragglers = 0;     // slices in which the last of a checkpoint are waited for
+    std::uint32_t moving = 0;         // slices in a row in which nearly all leaves work otherwise than usual
+  };
+  Together together_;
+  bool suspect_ = false;                          // this slice looks like a perturbation, if not surely
   std::vector<std::uint16_t> state_of_;           // by column
   std::vector<char> work_, collective_, sleeps_;  // by column
 

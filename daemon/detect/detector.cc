@@ -1,6 +1,7 @@
 #include "margay/detect/detector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "departures.h"
@@ -199,7 +200,9 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   // 2. No progress, and no stop explains it.
   standstill_.on_slice(column, *topology_, idle_,
                        std::any_of(open_.begin(), open_.end(), [](const Incident& i) { return i.by_stop; }));
-  if (standstill_.is_news() && !explained() && still_stopped.empty()) {
+  // Where work comes in requests and tasks, that none ends is a matter of how long they take.
+  const bool by_request = !idle_.empty();
+  if (standstill_.is_news() && !by_request && !explained() && still_stopped.empty()) {
     std::set<std::uint32_t> idle, working, waiting, denied;
     TimeNs onset = slice_end(column.index, slice);
     for (std::uint32_t l = 0; l < column.leaves(); ++l) {
@@ -229,7 +232,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   }
 
   // 3. Departures of what goes on; a stop, a standstill or a loss explains what it touches.
-  held_ = standstill_.slices() > 0 && (held_ || standstill_.is_unusual());
+  held_ = !by_request && standstill_.slices() > 0 && (held_ || standstill_.is_unusual());
   bool mute = column.lost_events > 0 || !still_stopped.empty();
   for (const Incident& i : open_) mute = mute || !i.by_departure;
   // Somebody works while all others wait: a section of the program.
@@ -364,36 +367,44 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
   const auto look = mute    ? Departures::Look::kNothing
                     : held_ ? Departures::Look::kHeld
                             : Departures::Look::kNormal;
-  const Departures::Episode* const episode = departures_->on_slice(window_, column, idle_, look);
+  const std::vector<Episode> episodes = departures_->on_slice(window_, column, idle_, look);
   lasting_departures(column);
   resolve_held(column, watermark, out);
-  auto mine =
-      std::find_if(open_.begin(), open_.end(), [](const Incident& i) { return i.by_departure && !i.lasts; });
-  if (episode == nullptr) return;
+  for (const Episode& e : episodes) tell_episode(e, column, watermark, out);
+}
+
+void Detector::tell_episode(const Episode& episode, const model::SliceColumn& column, TimeNs watermark,
+                            std::vector<alert::Alert>& out) {
   const DurationNs slice = options_.window.slice;
+  auto mine = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
+    return i.by_departure && !i.lasts && i.episode == episode.number;
+  });
   if (mine == open_.end()) {
-    const TimeNs onset = slice_begin(episode->onset, slice);
+    const TimeNs onset = slice_begin(episode.onset, slice);
     // There was no room to say it, or another level has.
-    if (episode->over || (told_elsewhere_ && told_elsewhere_(episode->leaves, onset, episode->excess))) {
-      untold_.push_back({episode->leaves, episode->over, slice_begin(episode->end, slice)});
+    if (episode.over || (told_elsewhere_ && told_elsewhere_(episode.leaves, onset, episode.excess))) {
+      untold_.push_back({episode.leaves, episode.over, slice_begin(episode.end, slice)});
       return;
     }
     const std::size_t before = open_.size();
-    raise(column, watermark, alert::Kind::kPerturbation, onset, episode->leaves, false, out);
+    raise(column, watermark, alert::Kind::kPerturbation, onset, episode.leaves, false, out);
     if (open_.size() == before) return;  // no room
     mine = std::prev(open_.end());
     mine->by_departure = true;
-    mine->episode = episode->number;
+    mine->episode = episode.number;
   }
-  mine->culprits = episode->leaves;
-  mine->excess = episode->excess;
-  mine->departs = departs(*mine, StateId(episode->state), episode->excess);
-  take_takers(*mine, StateId(episode->state));
+  mine->culprits = episode.leaves;
+  mine->excess = episode.excess;
+  mine->departs = departs(*mine, StateId(episode.state), episode.excess,
+                          episode.by_lengths ? std::exp(episode.log_ratio) : 0);
+  take_takers(*mine, StateId(episode.state));
   describe(*mine, column);
-  if (!out.empty() && out.back().id == mine->alert.id) out.back() = mine->alert;
-  if (!episode->over) return;
+  const auto said =
+      std::find_if(out.begin(), out.end(), [&](const alert::Alert& a) { return a.id == mine->alert.id; });
+  if (said != out.end()) *said = mine->alert;
+  if (!episode.over) return;
   mine->alert.status = alert::Status::kResolved;
-  mine->alert.end = std::max(mine->alert.onset, slice_begin(episode->end, slice));
+  mine->alert.end = std::max(mine->alert.onset, slice_begin(episode.end, slice));
   mine->alert.detected = watermark;
   out.push_back(mine->alert);
   open_.erase(mine);

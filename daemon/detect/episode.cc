@@ -39,7 +39,7 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   const auto slices = static_cast<std::uint32_t>(std::min<std::uint64_t>(
       std::max(strongest->slices, alarms_in_a_row_), std::min<std::uint64_t>(kLong, run_ + 1)));
   episode_.emplace();
-  episode_->number = ++episodes_;
+  episode_->number = 2 * ++episodes_;  // those of long visits are odd
   episode_->onset = window.last() + 1 - slices;
   back_ = 0;
   everybody_ = false;

@@ -160,17 +160,17 @@ std::string Detector::names(const std::set<std::uint32_t>& leaves) const {
   for (const std::uint32_t l : leaves) {
     if (l >= h.leaf_count()) continue;
     const std::string& path = h.path_of(LeafIndex(l));
-    const std::size_t host_end = path.find('/', 1);
+    const std::size_t end = path.rfind('/');
     if (i > 0) who += i + 1 == n ? " and " : ", ";
     who += last_component(path);
-    if (host_end != std::string::npos) who += " on " + path.substr(1, host_end - 1);
+    if (end != std::string::npos && end > 0) who += " on " + last_component(path.substr(0, end));
     ++i;
   }
   return who;
 }
 
 // "compute takes 4.0 times as long", or "61 % of the time in MPI_Recv, usually 23 %".
-std::string Detector::departs(const Incident& incident, StateId state, double excess) const {
+std::string Detector::departs(const Incident& incident, StateId state, double excess, double times) const {
   if (state.value >= Episode::kBlocked) {
     char share[96];
     std::snprintf(share, sizeof share, "%.0f %% of the time %s", 100 * excess,
@@ -183,6 +183,15 @@ std::string Detector::departs(const Incident& incident, StateId state, double ex
   while (column < window_.columns() && window_.state_of(column) != state) ++column;
   if (column == window_.columns() || state.value >= topology_->states.size())
     return "behaves differently than usual";
+  char text[96];
+  const auto longer = [&](double by) {
+    if (by < kManyTimes)
+      std::snprintf(text, sizeof text, " takes %.1f times as long", by);
+    else
+      std::snprintf(text, sizeof text, " takes more than %.0f times as long", kManyTimes);
+    return topology_->states[state.value].name + text;
+  };
+  if (times > 0) return longer(times);
   const Distribution& phase = phases_.reference();
   double now = 0, usual = 0, weight = 0, usual_weight = 0;
   for (const std::uint32_t l : incident.culprits) {
@@ -196,15 +205,7 @@ std::string Detector::departs(const Incident& incident, StateId state, double ex
   }
   if (weight > 0) now /= weight;
   if (usual_weight > 0) usual /= usual_weight;
-  char text[96];
-  if (excess > 0 && now > excess && now / (now - excess) >= kTimesLonger) {
-    const double times = now / (now - excess);
-    if (times < kManyTimes)
-      std::snprintf(text, sizeof text, " takes %.1f times as long", times);
-    else
-      std::snprintf(text, sizeof text, " takes more than %.0f times as long", kManyTimes);
-    return topology_->states[state.value].name + text;
-  }
+  if (excess > 0 && now > excess && now / (now - excess) >= kTimesLonger) return longer(now / (now - excess));
   std::snprintf(text, sizeof text, "%.0f %% of the time in ", 100 * now);
   std::string out = text + topology_->states[state.value].name;
   std::snprintf(text, sizeof text, ", usually %.0f %%", 100 * usual);

@@ -101,8 +101,9 @@ int knob(const KnobPlan& plan) {
         if (!window.push(column)) std::abort();
         for (std::size_t i = 0; i < watching.size(); ++i) {
           Watched& w = watching[i];
-          const auto* const e =
+          const std::vector<detect::Episode> now =
               w.departures.on_slice(window, column, idle, detect::Departures::Look::kNormal);
+          const detect::Episode* const e = now.empty() ? nullptr : &now.front();
           if (e != nullptr && !e->over && w.open_since < 0) {
             w.open_since = column.index.value;
             ++alarms[i];

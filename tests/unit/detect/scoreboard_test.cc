@@ -1,6 +1,8 @@
 // What judges the detector: the rules of a hit, jobs that are the same in every run, and that nothing is said
 // before it can be known. A small part of detect_bench, whose figures DETECT.md shows.
 #include <gmock/gmock.h>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -281,15 +283,13 @@ TEST(Knob, AQuietHourIsQuiet) {
     detect::Departures departures(d);
     window.set_topology(job.topology());
     departures.set_topology(job.topology());
-    int alarms = 0;
-    bool open = false;
+    std::set<std::uint64_t> alarms;
     job.play(3600, [&](const model::SliceColumn& c) {
       ASSERT_TRUE(window.push(c));
-      const auto* const e = departures.on_slice(window, c, {}, detect::Departures::Look::kNormal);
-      alarms += e != nullptr && !open;
-      open = e != nullptr && !e->over;
+      for (const auto& e : departures.on_slice(window, c, {}, detect::Departures::Look::kNormal))
+        alarms.insert(e.number);
     });
-    EXPECT_LE(alarms, 2);
+    EXPECT_LE(alarms.size(), 2u);
   }
 }
 

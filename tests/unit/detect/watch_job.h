@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "contrast.h"
 #include "margay/detect/detector.h"
 #include "support/synthetic_job.h"
 
@@ -57,17 +58,17 @@ inline DetectorOptions job_options(const JobPlan& plan, std::size_t slices = 128
   return o;
 }
 
-inline Watched watch(const JobPlan& plan, const std::vector<model::SliceColumn>& job,
-                     std::shared_ptr<const Topology> topology = nullptr) {
-  Detector d(job_options(plan));
-  d.set_topology(topology != nullptr ? topology : job_topology(plan));
+inline Watched watch(const DetectorOptions& options, std::shared_ptr<const Topology> topology,
+                     const std::vector<model::SliceColumn>& job) {
+  Detector d(options);
+  d.set_topology(std::move(topology));
   Watched out;
   TimeNs end{};
   const auto take = [&](std::vector<alert::Alert> alerts) {
     out.alerts.insert(out.alerts.end(), alerts.begin(), alerts.end());
   };
   for (const auto& c : job) {
-    end = slice_end(c.index, plan.slice);
+    end = slice_end(c.index, options.window.slice);
     take(d.on_slice(c, end));
     EXPECT_EQ(d.error(), "");
   }
@@ -75,6 +76,10 @@ inline Watched watch(const JobPlan& plan, const std::vector<model::SliceColumn>&
   out.spans = d.phases().spans();
   out.durations = d.durations().statistics();
   return out;
+}
+inline Watched watch(const JobPlan& plan, const std::vector<model::SliceColumn>& job,
+                     std::shared_ptr<const Topology> topology = nullptr) {
+  return watch(job_options(plan), topology != nullptr ? topology : job_topology(plan), job);
 }
 inline Watched watch(const JobPlan& plan) {
   return watch(plan, make_job(plan));
@@ -84,6 +89,37 @@ inline Watched watch(const JobPlan& plan) {
 inline const Shares kA = {0.70, 0.10, 0.10, 0.05, 0.05};
 inline const Shares kB = {0.20, 0.35, 0.35, 0.05, 0.05};
 inline const Shares kC = {0.35, 0.05, 0.05, 0.50, 0.05};
+
+// A window and a contrast that see the same slices.
+struct Measured {
+  explicit Measured(const JobPlan& plan) : window(options(plan)), contrast(plan.slice) {
+    window.set_topology(job_topology(plan));
+  }
+  static WindowOptions options(const JobPlan& plan) {
+    WindowOptions o;
+    o.slice = plan.slice;
+    o.slices = 16;
+    return o;
+  }
+  void take(const model::SliceColumn& c, bool learn = true) {
+    ASSERT_TRUE(window.push(c));
+    contrast.measure(window, c, {}, work, {});
+    if (learn) contrast.learn();
+  }
+  // Of the cell of a state; it has occurred.
+  std::size_t column(StateId state) const {
+    for (std::size_t x = 0; x < window.columns(); ++x)
+      if (window.state_of(x) == state) return Contrast::kMachine + x;
+    ADD_FAILURE() << "no state " << state.value;
+    return 0;
+  }
+  std::size_t cell(Contrast::Measure measure, StateId state) const {
+    return measure * contrast.columns() + column(state);
+  }
+  Window window;
+  Contrast contrast;
+  std::vector<char> work;  // by column: whether it is
+};
 
 // Milliseconds by which the begin of each span misses the plan's; the spans must be as many as the phases.
 inline std::vector<double> edge_errors(const JobPlan& plan, const Watched& w) {

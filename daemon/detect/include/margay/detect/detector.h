@@ -86,6 +86,7 @@ struct Incident {
 };
 
 class Departures;
+struct Episode;
 class ToldAreas;
 
 class Detector {
@@ -158,13 +159,16 @@ class Detector {
   std::vector<Stopped> stopped_leaves(const model::SliceColumn& column) const;
   void departures(const model::SliceColumn& column, TimeNs watermark, bool mute,
                   std::vector<alert::Alert>& out);
+  void tell_episode(const Episode& episode, const model::SliceColumn& column, TimeNs watermark,
+                    std::vector<alert::Alert>& out);
   void lasting_departures(const model::SliceColumn& column);
   void resolve_held(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void learn_noise(SliceIndex now);
   void set_areas_apart(SliceIndex now, const std::vector<alert::Alert>& said);
   // Does an alert explain what happens now?
   bool explained() const;
-  std::string departs(const Incident& incident, StateId state, double excess) const;
+  // `times`: its visits take so many times as long; 0 where that is not known.
+  std::string departs(const Incident& incident, StateId state, double excess, double times) const;
   void take_takers(Incident& incident, StateId state) const;
   void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
              const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);

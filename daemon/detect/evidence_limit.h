@@ -1,0 +1,72 @@
+// The evidence, in nats, that a quiet slice's greatest exceeds with a given probability: learned from what
+// quiet slices had. Pure.
+//
+// Of `tests` independent tests whose scores are logarithms of p-values or of bets, the greatest exceeds x
+// with probability tests * exp(-x): the textbook. Noise that lasts, rare states and heavy tails make it more.
+// By how much is learned from the job's own quiet slices, from each its greatest (block maxima, so that what
+// is alike in all resources of a slice counts once): of their upper part all generalised Pareto tails are
+// believed (Pickands, Statistical inference using extreme order statistics, 1975), as far as prior and maxima
+// make them likely (Coles and Powell, Bayesian methods in extreme value modelling, 1996), and the limit is
+// that of the predictive distribution. Before anything is seen the prior alone speaks: the textbook's tail,
+// a mean excess of 1.
+//
+// Of the tail only the greatest are needed, so a maximum is dropped as soon as enough later ones have
+// exceeded it: it will not be among the greatest again (the k-skyband: Mouratidis et al., Continuous
+// monitoring of top-k queries over sliding windows, 2006). Of n maxima in any order k (1 + ln(n / k)) are
+// kept.
+//
+// Cost: add O(maxima kept), limit the same where the tail or what is asked for has changed (20 us or so).
+// Memory: 16 bytes of each, 7 KiB or so. Thread safety: none.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace margay::detect {
+
+class EvidenceLimit {
+ public:
+  // `index`: the mean of what is believed of the tail's index before anything is seen; the less, the more the
+  // textbook is trusted.
+  explicit EvidenceLimit(double index) : index_(index) {}
+  // The newest maxima that count.
+  static constexpr std::size_t kKept = 131072;
+
+  // The greatest score of a quiet slice; not negative, finite. `told`: beyond the limit it would be told;
+  // what takes too little of the time is not, however great its score. The limit is one of what is told.
+  void add(float score, bool told = true);
+  std::size_t size() const { return std::min<std::uint64_t>(added_, kKept); }
+  // What a slice's greatest score of so many tests exceeds with probability `p` (0 to 1, both outside).
+  double limit(double p, double tests) const;
+
+ private:
+  // A tail that the excesses may have.
+  struct Shape {
+    double index, scale, weight;  // 0 for an exponential one
+  };
+  struct Tail {
+    double quantile = 0;
+    double beyond = 0;  // of a slice: the probability of an excess that is told
+    std::vector<Shape> shapes;
+  };
+  // Of the k greatest; of none, beyond `least`.
+  Tail tail(std::size_t k, double least) const;
+  static double beyond(const Tail& tail, double p);
+
+  double index_;
+  struct Maximum {
+    float score;
+    std::uint16_t exceeded;  // by so many later ones
+    bool told;
+    std::uint64_t number;
+  };
+  std::vector<Maximum> greatest_;  // first
+  std::uint64_t added_ = 0;
+  // What the newest limit was made of.
+  mutable bool known_ = false;
+  mutable double p_ = 0, tests_ = 0, n_ = 0, answer_ = 0;
+};
+
+}  // namespace margay::detect

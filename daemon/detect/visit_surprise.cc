@@ -1,0 +1,231 @@
+#include "visit_surprise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace margay::detect {
+namespace {
+
+constexpr float kMemory = 256;      // slices
+constexpr float kTailPart = 0.25f;  // of visits
+constexpr float kSiblings = 4;      // visits: a node's own are believed as much as its parent's after so many
+constexpr float kPriorExcess = 0.5f, kLeastExcess = 0.1f;  // mean, before any is seen; never less
+constexpr float kFewest = 16;        // visits below the leaf's node until anything is said
+constexpr float kOpenFrom = 1e-4f;   // slices
+constexpr std::uint64_t kOften = 4;  // slices, after the first of as many again
+
+// The logarithm of the bet on p.
+double bet(double p) {
+  p = std::clamp(p, 1e-12, 0.99);
+  const double l = std::log(p);
+  return std::log((1 - p + p * l) / (p * l * l));
+}
+
+// Of all p-values between r and 1 together, so that the expectation is 1.
+double bet_not_beyond(double r) {
+  r = std::clamp(r, 1e-6, 0.99);
+  return std::log((1 + (1 - r) / std::log(r)) / (1 - r));
+}
+
+}  // namespace
+
+void VisitSurprise::set_hierarchy(const model::Hierarchy& h) {
+  // Inner nodes are others now: what was seen below them is not known by leaf, so that of all is kept.
+  const std::vector<Lengths> before = lengths_;
+  std::vector<std::uint32_t> inner(h.node_count(), 0);
+  std::vector<char> is_leaf(h.node_count(), 0);
+  for (std::uint32_t l = 0; l < h.leaf_count(); ++l) is_leaf[h.node_of(LeafIndex(l)).value] = 1;
+  const std::size_t nodes_before = parent_.size();
+  const std::vector<std::uint32_t> above_before = above_;
+  parent_.clear();
+  for (std::uint32_t k = 0; k < h.node_count(); ++k) {
+    if (is_leaf[k] && k != 0) continue;
+    inner[k] = static_cast<std::uint32_t>(parent_.size());
+    parent_.push_back(inner[h.nodes()[k].parent.value]);
+  }
+  above_.clear();
+  for (std::uint32_t l = 0; l < h.leaf_count(); ++l)
+    above_.push_back(inner[h[h.node_of(LeafIndex(l))].parent.value]);
+  // A node that leaves had above them before goes on as that which they have now.
+  lengths_.assign(parent_.size() * kinds(), {});
+  std::vector<char> taken(nodes_before, 0);
+  const auto carry = [&](std::size_t from, std::size_t to) {
+    for (std::size_t x = 0; x < kinds(); ++x) {
+      Lengths& sum = lengths_[to * kinds() + x];
+      const Lengths& of = before[from * kinds() + x];
+      for (std::size_t b = 0; b < Lengths::kBins; ++b) sum.count[b] += of.count[b];
+      sum.all += of.all;
+    }
+  };
+  for (std::size_t l = 0; l < std::min(above_before.size(), above_.size()); ++l) {
+    if (std::exchange(taken[above_before[l]], 1)) continue;
+    for (std::uint32_t k = above_[l];; k = parent_[k]) {
+      carry(above_before[l], k);
+      if (parent_[k] == k) break;
+    }
+  }
+  tails_.assign(parent_.size() * kinds(), {});
+  for (Grid* g : {&visits_, &beyond_, &excess_}) g->reach(above_.size(), kinds());
+  believe();
+}
+
+void VisitSurprise::forget() {
+  for (Grid* g : {&visits_, &beyond_, &excess_}) g->fill(0);
+  lengths_.assign(lengths_.size(), {});
+  learned_ = 0;
+}
+
+void VisitSurprise::reach(std::size_t columns) {
+  if (columns > columns_) {
+    std::vector<Lengths> wider(parent_.size() * 2 * columns);
+    for (std::size_t i = 0; i < lengths_.size(); ++i) {
+      const std::size_t kind = i % kinds(), half = kind / columns_;
+      wider[i / kinds() * 2 * columns + half * columns + kind % columns_] = lengths_[i];
+    }
+    for (Grid* g : {&visits_, &beyond_, &excess_}) g->widen(2, columns);
+    lengths_ = std::move(wider);
+    columns_ = columns;
+    tails_.assign(lengths_.size(), {});
+    believe();
+  }
+  for (Grid* g : {&visits_, &beyond_, &excess_}) g->reach(above_.size(), kinds());
+}
+
+bool VisitSurprise::known(std::size_t l, std::size_t kind) const {
+  return !lengths_.empty() && lengths_[above_[l] * kinds() + kind].all >= kFewest;
+}
+
+// From the root down: what a node's visits say, and its parent's as so many more.
+void VisitSurprise::believe() {
+  std::vector<std::array<float, Lengths::kBins>> mixed(parent_.size());
+  for (std::size_t x = 0; x < kinds(); ++x)
+    for (std::size_t k = 0; k < parent_.size(); ++k) {
+      const Lengths& own = lengths_[k * kinds() + x];
+      auto& mix = mixed[k];
+      mix = own.count;
+      float all = own.all;
+      if (parent_[k] != k) {
+        for (std::size_t b = 0; b < Lengths::kBins; ++b) mix[b] += kSiblings * mixed[parent_[k]][b];
+        all += kSiblings;
+      }
+      if (all <= 0) continue;
+      // As parts of 1, for the children.
+      float sum = 0, above = 0, excess = 0;
+      Tail& t = tails_[k * kinds() + x];
+      const auto edge = [](std::size_t b) { return static_cast<float>(b) / Lengths::kPer + Lengths::kFrom; };
+      bool median = false, threshold = false;
+      for (std::size_t b = 0; b < Lengths::kBins; ++b) {
+        mix[b] /= all;
+        if (!median && sum + mix[b] >= 0.5f)
+          median = true, t.median = edge(b) + (0.5f - sum) / std::max(mix[b], 1e-9f) / Lengths::kPer;
+        if (threshold) above += mix[b], excess += mix[b] * (edge(b) + 0.5f / Lengths::kPer - t.threshold);
+        if (!threshold && sum + mix[b] >= 1 - kTailPart) {
+          threshold = true;
+          const float in = (1 - kTailPart - sum) / std::max(mix[b], 1e-9f);
+          t.threshold = edge(b) + in / Lengths::kPer;
+          above += (1 - in) * mix[b], excess += (1 - in) * mix[b] * (1 - in) / 2 / Lengths::kPer;
+        }
+        sum += mix[b];
+      }
+      const float weight = above * all;
+      t.excess = std::max(kLeastExcess, (excess * all + kSiblings * kPriorExcess) / (weight + kSiblings));
+    }
+}
+
+double VisitSurprise::nats(std::size_t l, std::size_t x, float log) const {
+  const Tail& t = tail(l, x);
+  const float part = std::min(0.99f, (beyond_[l][x] + kSiblings * kTailPart) / (visits_[l][x] + kSiblings));
+  const float further = log - t.threshold;
+  if (further <= 0) return bet_not_beyond(static_cast<double>(part));
+  const float mean =
+      std::max(kLeastExcess, (excess_[l][x] + kSiblings * t.excess) / (beyond_[l][x] + kSiblings));
+  const double p = static_cast<double>(part) * std::exp(static_cast<double>(-further / mean));
+  return std::min<double>(kMostOfOne, bet(p));
+}
+
+void VisitSurprise::measure(const VisitLengths::Seen& seen) {
+  const std::size_t leaves = std::min(seen.there.size(), above_.size()), columns = seen.state_of.size();
+  reach(columns);
+  for (Grid* g : {&evidence_, &told_, &lost_, &ratio_}) {
+    g->reach(seen.there.size(), columns);
+    g->fill(0);
+  }
+  seen_.clear();
+  for (std::uint32_t l = 0; l < std::min(leaves, seen.spent.rows()); ++l) {
+    if (!seen.there[l]) continue;
+    const OpenVisit &before = seen.before[l], &after = seen.after[l];
+    for (std::uint32_t x = 0; x < columns; ++x) {
+      const float n = seen.ended[l][x];
+      if (!seen.counted[x] || (n <= 0 && seen.spent[l][x] <= 0)) continue;
+      const bool is_known = known(l, x);
+      const bool open = after.state == seen.state_of[x] && after.age > kOpenFrom;
+      const bool was_open = before.state == seen.state_of[x] && before.age > kOpenFrom;
+      const bool goes_on = open && was_open && after.age >= before.age + 0.999f;
+      const float usual_log = tail(l, x).median, usual = std::exp(usual_log);
+      float& e = evidence_[l][x];
+      const auto ended = [&](float length, float visits, std::size_t kind) {
+        const float log = std::log(std::max(length, 1e-6f));
+        seen_.push_back({l, kind, log});
+        if (!known(l, kind)) return 0.0;
+        ratio_[l][x] = std::max(ratio_[l][x], log - tail(l, kind).median);
+        lost_[l][x] += visits * std::max(0.0f, length - std::exp(tail(l, kind).median));
+        return nats(l, kind, log);
+      };
+      const auto lasts = [&](float age, float sign) {
+        if (!is_known) return;
+        const float log = std::log(age);
+        if (log <= tail(l, x).threshold) return;
+        e += sign * static_cast<float>(std::max(0.0, nats(l, x, log)));
+        lost_[l][x] += sign * std::max(0.0f, age - usual);
+        if (sign > 0) ratio_[l][x] = std::max(ratio_[l][x], log - usual_log);
+      };
+      if (was_open && (goes_on || n >= 1)) lasts(before.age, -1);
+      if (open) lasts(after.age, 1);
+      if (n >= 1 && !goes_on) {
+        float total = std::max(0.0f, seen.spent[l][x] - (open ? std::min(1.0f, after.age) : 0.0f));
+        if (was_open) total += before.age;
+        const float longest = seen.longest[l][x];
+        if (n >= 2 && longest > after.age * (open ? 1.001f : 0.0f) && longest < total) {
+          const double one = ended(longest, 1, x),
+                       others = ended((total - longest) / (n - 1), n - 1, columns_ + x);
+          e += static_cast<float>(std::log((std::exp(one) + std::exp(others)) / 2));
+        } else {
+          e += static_cast<float>(ended(total / n, n, n > 1 ? columns_ + x : x));
+        }
+      }
+      if (is_known) told_[l][x] = 1;
+    }
+  }
+}
+
+void VisitSurprise::learn(const std::vector<char>& but) {
+  const float keep = 1 - 1 / kMemory;
+  for (Grid* g : {&visits_, &beyond_, &excess_})
+    for (std::size_t k = 0; k < g->rows(); ++k)
+      for (std::size_t x = 0; x < kinds(); ++x) (*g)[k][x] *= keep;
+  for (Lengths& l : lengths_) {
+    if (l.all <= 0) continue;
+    for (float& c : l.count) c *= keep;
+    l.all *= keep;
+  }
+  for (const Visit& v : seen_) {
+    if (v.leaf < but.size() && but[v.leaf]) continue;
+    if (known(v.leaf, v.kind)) {
+      const float further = v.log - tail(v.leaf, v.kind).threshold;
+      visits_[v.leaf][v.kind] += 1;
+      if (further > 0) beyond_[v.leaf][v.kind] += 1, excess_[v.leaf][v.kind] += further;
+    }
+    const float at =
+        std::clamp((v.log - Lengths::kFrom) * Lengths::kPer, 0.0f, static_cast<float>(Lengths::kBins) - 1);
+    for (std::uint32_t k = above_[v.leaf];; k = parent_[k]) {
+      Lengths& to = lengths_[k * kinds() + v.kind];
+      to.count[static_cast<std::size_t>(at)] += 1;
+      to.all += 1;
+      if (parent_[k] == k) break;
+    }
+  }
+  if (++learned_ < 4 * kOften || learned_ % kOften == 0) believe();
+}
+
+}  // namespace margay::detect

@@ -1,0 +1,155 @@
+// The limit that a quiet slice's greatest score exceeds as seldom as was asked for.
+#include "evidence_limit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace margay::detect {
+namespace evidence_limit_test {
+
+constexpr double kIndex = 0.3, kTests = 100;
+
+// Greatest of kTests independent scores of exponential excesses, as the textbook has it.
+float of_exponential(std::mt19937_64& random, double tests = kTests) {
+  const double u = std::uniform_real_distribution<double>(1e-12, 1)(random);
+  return static_cast<float>(-std::log(-std::expm1(std::log(u) / tests)));
+}
+// The same, of excesses that are a generalised Pareto's: the survival of x is (1 + index x)^(-1/index).
+float of_pareto(std::mt19937_64& random, double index) {
+  return static_cast<float>(std::expm1(index * static_cast<double>(of_exponential(random))) / index);
+}
+
+TEST(EvidenceLimit, IsTheTextbooksBeforeAnythingIsSeen) {
+  for (const double tests : {1.0, 30.0, 1e4})
+    for (const double p : {1e-2, 1e-4}) {
+      // A light prior hardly widens it; and it is finite from the first slice on.
+      const double limit = EvidenceLimit(1e-3).limit(p, tests);
+      EXPECT_GE(limit, std::log(tests / p));
+      EXPECT_LE(limit, 1.3 * std::log(tests / p)) << p << ' ' << tests;
+    }
+  for (const double p : {1e-3, 1e-6, 1e-9}) {
+    const double limit = EvidenceLimit(kIndex).limit(p, kTests);
+    EXPECT_TRUE(std::isfinite(limit));
+    EXPECT_GE(limit, std::log(kTests / p));
+  }
+}
+
+TEST(EvidenceLimit, StaysNearTheTextbooksWhereTheScoresAreAsItHasThem) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    for (const std::size_t n : {100u, 1'000u, 20'000u}) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " slices " << n);
+      std::mt19937_64 random(seed);
+      EvidenceLimit t(kIndex);
+      for (std::size_t i = 0; i < n; ++i) t.add(of_exponential(random));
+      const double p = 0.1 / static_cast<double>(n);
+      EXPECT_GE(t.limit(p, kTests), std::log(kTests / p));
+      EXPECT_LE(t.limit(p, kTests), 2 * std::log(kTests / p));
+    }
+}
+
+// How often the limit of `n` such maxima is exceeded by the next, of how often it may be.
+double exceeded_of_asked(double index, std::size_t n, double p, int histories) {
+  double sum = 0;
+  for (int h = 0; h < histories; ++h) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(100 + h));
+    EvidenceLimit t(kIndex);
+    for (std::size_t i = 0; i < n; ++i) t.add(of_pareto(random, index));
+    const double one = std::pow(1 + index * t.limit(p, kTests), -1 / index);
+    sum += -std::expm1(kTests * std::log1p(-one)) / p;
+  }
+  return sum / histories;
+}
+
+// Also where a score is a hundred times as great as usual now and then: what the tail is like is known only
+// so well, and that is part of the limit.
+TEST(EvidenceLimit, HeavyTailsWidenIt) {
+  for (const double index : {0.01, 0.2, 0.5}) {
+    SCOPED_TRACE(index);
+    for (const std::size_t n : {300u, 3'000u}) EXPECT_LE(exceeded_of_asked(index, n, 1e-4, 12), 10) << n;
+    // Nor is it silence.
+    EXPECT_GE(exceeded_of_asked(index, 16'384, 1e-3, 6), 1.0 / 4);
+  }
+  std::mt19937_64 random(1);
+  EvidenceLimit light(kIndex), heavy(kIndex);
+  for (int i = 0; i < 1'000; ++i) light.add(of_exponential(random)), heavy.add(of_pareto(random, 0.5));
+  EXPECT_GT(heavy.limit(1e-4, kTests), 3 * light.limit(1e-4, kTests));
+}
+
+TEST(EvidenceLimit, IsNarrowerTheMoreOftenItMayBeExceededAndTheFewerTestsThereAre) {
+  std::mt19937_64 random(2);
+  EvidenceLimit t(kIndex);
+  for (int i = 0; i < 1'000; ++i) t.add(of_exponential(random));
+  EXPECT_LT(t.limit(1e-2, kTests), t.limit(1e-3, kTests));
+  EXPECT_LT(t.limit(1e-3, kTests), t.limit(1e-4, kTests));
+  EXPECT_LE(t.limit(1e-3, kTests), t.limit(1e-3, 1e4 * kTests));
+  EXPECT_LE(EvidenceLimit(0.05).limit(1e-3, kTests), EvidenceLimit(kIndex).limit(1e-3, kTests));
+}
+
+// Of the greatest scores one in ten is of an effect that is told: so many more may be beyond the limit.
+TEST(EvidenceLimit, IsOneOfWhatIsToldBeyondIt) {
+  constexpr double kP = 1e-5, kPart = 0.1;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::bernoulli_distribution few(kPart);
+    EvidenceLimit of_told(kIndex), of_all(kIndex);
+    for (int i = 0; i < 20'000; ++i) {
+      const float score = of_exponential(random) * 2;
+      of_told.add(score, few(random));
+      of_all.add(score);
+    }
+    const double limit = of_told.limit(kP, kTests);
+    EXPECT_LT(limit, of_all.limit(kP, kTests));
+    EXPECT_LE(kPart * kTests * std::exp(-limit / 2), 3 * kP);
+  }
+}
+
+TEST(EvidenceLimit, FollowsWhatTheScoresHaveBecome) {
+  EvidenceLimit t(kIndex);
+  for (std::size_t i = 0; i < EvidenceLimit::kKept; ++i) t.add(100);
+  const double high = t.limit(1e-4, kTests);
+  EXPECT_GE(high, 100);
+  for (std::size_t i = 0; i < EvidenceLimit::kKept; ++i) t.add(1);
+  EXPECT_LT(t.limit(1e-4, kTests), high / 3);
+  EXPECT_EQ(t.size(), EvidenceLimit::kKept);
+}
+
+// What is dropped has no say in any limit: the same as from all, told in any order.
+TEST(EvidenceLimit, ForgetsOnlyWhatHasNoSay) {
+  std::mt19937_64 random(3);
+  EvidenceLimit t(kIndex);
+  std::vector<float> all;
+  for (int i = 0; i < 3'000; ++i) {
+    // Rising and falling, with ties.
+    const double level = 10 + 5 * std::sin(i * 0.01);
+    all.push_back(static_cast<float>(std::floor(level * static_cast<double>(of_exponential(random))) / 4));
+    t.add(all.back());
+    if (i % 97 != 0) continue;
+    std::vector<float> sorted = all;
+    std::sort(sorted.begin(), sorted.end());
+    EvidenceLimit expected(kIndex);
+    for (const float score : sorted) expected.add(score);
+    t.limit(1e-3, kTests);  // so that it is computed anew
+    ASSERT_EQ(t.limit(1e-4, kTests), expected.limit(1e-4, kTests)) << i;
+  }
+}
+
+// One slice in 200 has a far greater score than the others: who has forgotten those is alarmed by them.
+TEST(EvidenceLimit, RemembersWhatComesSeldom) {
+  std::mt19937_64 random(5);
+  EvidenceLimit t(kIndex);
+  const auto seldom = [&] { return of_exponential(random) * (random() % 200 == 0 ? 10.0f : 1.0f); };
+  for (int i = 0; i < 50'000; ++i) t.add(seldom());
+  const double limit = t.limit(1e-4, kTests);
+  int over = 0;
+  for (int i = 0; i < 100'000; ++i) over += static_cast<double>(seldom()) > limit;
+  EXPECT_LE(over, 30) << "of 10 that were asked for";
+  EXPECT_LT(limit, 400) << "nor is it silence";
+}
+
+}  // namespace evidence_limit_test
+}  // namespace margay::detect

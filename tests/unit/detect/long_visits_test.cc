@@ -1,0 +1,223 @@
+// Services that take requests: whose requests take longer is told, and who waits for it is not.
+#include "stream.h"
+#include "watch_job.h"
+
+namespace margay::detect::test {
+namespace long_visits_test {
+
+using alert::Kind;
+using alert::Status;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+enum State : std::uint16_t { kIdle = 3, kSelf, kRemote, kStates };
+
+// Lanes 0 to 3 are of service s0, which calls s1 (4 to 7) for each request, lane by lane; s2 (8 to 11) has
+// requests of its own. Slices of a second, in which a lane has two requests or three.
+struct Services {
+  static constexpr std::uint32_t kLanes = 4;
+  std::uint64_t seed = 1;
+  std::int64_t slices = 300;
+  // Times as long as usual that the lane works, at a time (s).
+  std::function<double(std::uint32_t lane, double t)> longer = [](std::uint32_t, double) { return 1.0; };
+  // The same of how many requests there are.
+  std::function<double(double t)> load = [](double) { return 1.0; };
+  // One request in a hundred is so many times as long.
+  double rare = 1;
+
+  static std::string path(std::uint32_t lane) {
+    return "/s" + std::to_string(lane / kLanes) + "/lane" + std::to_string(lane % kLanes);
+  }
+  static std::vector<std::string> paths(const std::vector<std::uint32_t>& lanes) {
+    std::vector<std::string> out;
+    for (const std::uint32_t l : lanes) out.push_back(path(l));
+    return out;
+  }
+  static std::shared_ptr<const Topology> topology() {
+    auto t = std::make_shared<Topology>();
+    std::vector<model::Attributes> lanes;
+    for (std::uint32_t l = 0; l < 3 * kLanes; ++l)
+      lanes.push_back(
+          {{"path1", "s" + std::to_string(l / kLanes)}, {"path2", "lane" + std::to_string(l % kLanes)}});
+    t->hierarchy = model::Hierarchy(lanes, model::Hierarchy::default_view());
+    t->states.resize(kIdle);
+    for (const char* name : {"idle", "self", "wait_remote"}) t->states.push_back({name, {}});
+    return t;
+  }
+  std::vector<model::SliceColumn> play() const {
+    std::vector<model::SliceColumn> out;
+    bench::Stream stream(3 * kLanes, kStates, seconds(1),
+                         [&](const model::SliceColumn& c) { out.push_back(c); });
+    std::mt19937_64 random(seed);
+    const auto work = [&](std::uint32_t lane, double median) {
+      const double kind = random() % 100 == 0 ? rare : 1;
+      return median * kind * longer(lane, stream.now(lane)) *
+             std::exp(0.4 * std::normal_distribution<double>()(random));
+    };
+    const auto pause = [&](std::uint32_t lane) {
+      stream.spend(lane, kIdle, std::exponential_distribution<double>(3 * load(stream.now(lane)))(random));
+    };
+    const auto end = static_cast<double>(slices);
+    for (std::uint32_t k = 0; k < kLanes; ++k) {
+      const std::uint32_t front = k, back = kLanes + k, own = 2 * kLanes + k;
+      while (stream.now(front) < end) {
+        pause(front);
+        stream.spend(front, kSelf, work(front, 0.02));
+        stream.until(back, kIdle, stream.now(front) + 0.001);
+        stream.spend(back, kSelf, work(back, 0.05));
+        stream.until(front, kRemote, stream.now(back) + 0.001);
+        stream.spend(front, kSelf, work(front, 0.01));
+      }
+      stream.until(back, kIdle, stream.now(front));
+      while (stream.now(own) < end) {
+        pause(own);
+        stream.spend(own, kSelf, work(own, 0.05));
+      }
+    }
+    stream.tell();
+    return out;
+  }
+  Watched watched() const {
+    DetectorOptions o;
+    o.run = "r";
+    o.window.slice = seconds(1);
+    o.window.slices = 64;
+    o.idle_states = {"idle"};
+    return watch(o, topology(), play());
+  }
+};
+
+// By so many seconds the end may be missed: a few requests.
+constexpr double kOver = 5;
+
+double at(const std::optional<TimeNs>& t) {
+  return t ? static_cast<double>(t->value) * 1e-9 : -1;
+}
+std::vector<alert::Alert> of(const Watched& w, Status status) {
+  std::vector<alert::Alert> out;
+  for (const auto& a : w.alerts)
+    if (a.status == status) out.push_back(a);
+  return out;
+}
+std::string lines(const Watched& w) {
+  std::string out;
+  for (const auto& a : w.alerts) out += alert::to_json(a) + "\n";
+  return out;
+}
+// From then on, until then, these lanes take so many times as long.
+auto slow(std::set<std::uint32_t> lanes, double from, double to, double times) {
+  return
+      [=](std::uint32_t lane, double t) { return lanes.contains(lane) && t >= from && t < to ? times : 1.0; };
+}
+
+TEST(LongVisits, ASlowLaneIsToldWithinFewRequestsAndUntilItIsAsBefore) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    Services services{.seed = seed};
+    services.longer = slow({9}, 150, 190, 6);
+    const Watched w = services.watched();
+    ASSERT_THAT(w.alerts, SizeIs(2)) << lines(w);
+    EXPECT_EQ(w.alerts[0].kind, Kind::kPerturbation);
+    EXPECT_EQ(w.alerts[0].status, Status::kFiring);
+    EXPECT_EQ(w.alerts[1].status, Status::kResolved);
+    EXPECT_EQ(w.alerts[1].id, w.alerts[0].id);
+    EXPECT_EQ(w.alerts[1].likely_cause, Services::paths({9}));
+    EXPECT_NEAR(at(w.alerts[0].onset), 150, 2);
+    EXPECT_LE(at(w.alerts[0].detected), 156);
+    EXPECT_NEAR(at(w.alerts[1].end), 190, kOver);
+  }
+}
+
+TEST(LongVisits, AServiceIsTold) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    Services services{.seed = seed};
+    services.longer = slow({8, 9, 10, 11}, 150, 190, 3);
+    const Watched w = services.watched();
+    ASSERT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+    EXPECT_EQ(w.alerts.back().node, "/s2");
+    EXPECT_LE(at(w.alerts[0].detected), 156);
+  }
+}
+
+TEST(LongVisits, WhoWaitsForItIsNotTheCause) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    for (const std::set<std::uint32_t>& who :
+         {std::set<std::uint32_t>{6}, std::set<std::uint32_t>{4, 5, 6, 7}}) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << who.size() << " lanes");
+      Services services{.seed = seed};
+      services.longer = slow(who, 150, 200, 6);
+      const Watched w = services.watched();
+      ASSERT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+      EXPECT_EQ(w.alerts.back().likely_cause, Services::paths({who.begin(), who.end()}));
+    }
+}
+
+TEST(LongVisits, TwoAtOnceAreTwo) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    Services services{.seed = seed};
+    services.longer = [](std::uint32_t lane, double t) {
+      return slow({5}, 150, 230, 6)(lane, t) * slow({10}, 175, 210, 6)(lane, t);
+    };
+    const Watched w = services.watched();
+    const auto fired = of(w, Status::kFiring), over = of(w, Status::kResolved);
+    ASSERT_THAT(fired, SizeIs(2)) << lines(w);
+    EXPECT_EQ(fired[0].likely_cause, Services::paths({5}));
+    EXPECT_EQ(fired[1].likely_cause, Services::paths({10}));
+    EXPECT_NEAR(at(fired[1].onset), 175, 2);
+    ASSERT_THAT(over, SizeIs(2));
+    EXPECT_EQ(over[0].id, fired[1].id) << "the first goes on meanwhile";
+    EXPECT_NEAR(at(over[0].end), 210, kOver);
+    EXPECT_NEAR(at(over[1].end), 230, kOver);
+  }
+}
+
+TEST(LongVisits, WhatComesAgainIsToldAgain) {
+  Services services;
+  services.longer = [](std::uint32_t lane, double t) {
+    return slow({8}, 120, 150, 6)(lane, t) * slow({8}, 200, 230, 6)(lane, t);
+  };
+  const Watched w = services.watched();
+  EXPECT_THAT(of(w, Status::kFiring), SizeIs(2)) << lines(w);
+}
+
+TEST(LongVisits, WhatGoesOnForLongIsUsualInTheEnd) {
+  Services services{.slices = 1'000};
+  services.longer = slow({8}, 100, 1e9, 6);
+  const Watched w = services.watched();
+  ASSERT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+  EXPECT_LE(at(w.alerts.back().end), 900) << "before the run ends";
+}
+
+TEST(LongVisits, QuietServicesAreQuiet) {
+  for (std::uint64_t seed = 11; seed <= 15; ++seed) {
+    SCOPED_TRACE(seed);
+    Services services{.seed = seed, .slices = 2'000};
+    EXPECT_THAT(services.watched().alerts, IsEmpty());
+  }
+}
+
+TEST(LongVisits, MoreRequestsAreNoLongerOnes) {
+  for (std::uint64_t seed = 21; seed <= 25; ++seed) {
+    SCOPED_TRACE(seed);
+    Services services{.seed = seed, .slices = 1'000};
+    services.load = [](double t) { return std::fmod(t, 200) > 180 ? 3.0 : 1 + 0.5 * std::sin(t / 100); };
+    EXPECT_THAT(services.watched().alerts, IsEmpty());
+  }
+}
+
+// Once some of them have been seen.
+TEST(LongVisits, RequestsThatAreSeldomLongAreAsUsual) {
+  for (std::uint64_t seed = 31; seed <= 35; ++seed) {
+    SCOPED_TRACE(seed);
+    Services services{.seed = seed, .slices = 2'000};
+    services.rare = 20;
+    std::size_t told = 0;
+    for (const auto& a : of(services.watched(), Status::kFiring)) told += at(a.onset) > 300;
+    EXPECT_EQ(told, 0u);
+  }
+}
+
+}  // namespace long_visits_test
+}  // namespace margay::detect::test
