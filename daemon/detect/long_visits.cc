@@ -35,9 +35,8 @@ void LongVisits::take(const Contrast& contrast, const Columns& columns) {
        {std::pair(&visits_.evidence(), &slice.evidence), std::pair(&visits_.told(), &slice.told),
         std::pair(&visits_.lost(), &slice.lost), std::pair(&visits_.ratio(), &slice.ratio)}) {
     for (std::size_t l = 0; l < items_.leaves(); ++l)
-      for (std::size_t x = 0; x < width; ++x) {
+      for (std::size_t x = 0; x < width; ++x)
         (*to)[l][x] = l < from->rows() && !blamed_[l] ? (*from)[l][x] : 0;
-      }
     items_.add_up(*to);
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -151,7 +150,6 @@ void LongVisits::test(const Columns& columns, SliceIndex now) {
   e.excess = blamed.excess;
   e.by_lengths = true;
   e.log_ratio = blamed.log_ratio;
-  e.nats = static_cast<double>(s.score), e.limit = limit_of;
   Course c;
   c.evidence = c.most = s.score;
   c.most_at = now;

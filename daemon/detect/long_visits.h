@@ -4,7 +4,8 @@
 // (surprise_sums.h), beyond the limit of its depth (evidence_limit.h), whose effect is of `min_effect` of the
 // time that is not idle, begins an episode; blamed is what blame_lengths says. Several may go on at once, of
 // leaves that have none in common: of those that are blamed nothing is tested or learned meanwhile. Who waits
-// while others' work takes longer, and whose siblings are blamed for the same state, has the same cause.
+// while others' work takes longer, and whose siblings are blamed for work (or for waits) as well, has the
+// same cause.
 //
 // Cost per slice: O(nodes * columns). Thread safety: none.
 #pragma once
@@ -39,7 +40,6 @@ class LongVisits {
   void on_slice(const Contrast& contrast, const Columns& columns, SliceIndex now);
   // The slice is explained by something else: what has summed up so far is of another time.
   void restart() { sums_.restart(); }
-  void forget() { visits_.forget(); }
   // Those that are going on, and those that the newest slice has ended.
   const std::vector<Episode>& episodes() const { return episodes_; }
   void drop_over();

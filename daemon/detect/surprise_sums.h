@@ -31,7 +31,6 @@ class SurpriseSums {
   void clear_from(std::size_t item);
   // To be filled before `take`.
   Slice& slice() { return slice_; }
-  const Slice& slice() const { return slice_; }
   void take(std::size_t leaves);
   // What has summed up so far is of another time; of this item.
   void restart();

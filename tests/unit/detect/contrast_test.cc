@@ -5,34 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "support/synthetic_job.h"
+#include "watch_job.h"
 
 namespace margay::detect::test {
 namespace contrast_test {
-
-using namespace margay::test;
-
-const Shares kOne = {0.70, 0.10, 0.10, 0.05, 0.05}, kTwo = {0.20, 0.35, 0.35, 0.05, 0.05};
-
-// A window and a contrast that see the same slices.
-struct Seen {
-  explicit Seen(const JobPlan& plan) : window(options(plan)), contrast(plan.slice) {
-    window.set_topology(job_topology(plan));
-  }
-  static WindowOptions options(const JobPlan& plan) {
-    WindowOptions o;
-    o.slice = plan.slice;
-    o.slices = 16;
-    return o;
-  }
-  void take(const model::SliceColumn& c, bool learn = true) {
-    ASSERT_TRUE(window.push(c));
-    contrast.measure(window, c, {}, {}, {});
-    if (learn) contrast.learn();
-  }
-  Window window;
-  Contrast contrast;
-};
 
 JobPlan plan_of(std::vector<JobPhase> phases) {
   JobPlan plan;
@@ -53,8 +29,8 @@ double largest_share(const Contrast& c) {
 }
 
 TEST(Contrast, TheCommonPartIsTakenOff) {
-  const JobPlan plan = plan_of({{5'000, kOne, ""}, {1'000, kTwo, ""}});
-  Seen seen(plan);
+  const JobPlan plan = plan_of({{5'000, kA, ""}, {1'000, kB, ""}});
+  Measured seen(plan);
   const auto job = make_job(plan);
   for (std::size_t i = 0; i < 50; ++i) seen.take(job[i]);
   EXPECT_FALSE(seen.contrast.unsettled());
@@ -67,9 +43,9 @@ TEST(Contrast, TheCommonPartIsTakenOff) {
 }
 
 TEST(Contrast, AModeIsLearnedAndFoundAgainInItsFirstSlice) {
-  JobPlan plan = plan_of({{3'000, kOne, ""}, {3'000, kTwo, ""}, {3'000, kOne, ""}});
+  JobPlan plan = plan_of({{3'000, kA, ""}, {3'000, kB, ""}, {3'000, kA, ""}});
   plan.n_eff = 2'000;
-  Seen seen(plan);
+  Measured seen(plan);
   const auto job = make_job(plan);
   for (std::size_t i = 0; i < job.size(); ++i) {
     seen.take(job[i]);
@@ -82,8 +58,8 @@ TEST(Contrast, AModeIsLearnedAndFoundAgainInItsFirstSlice) {
 }
 
 TEST(Contrast, ALeafThatGoesAnotherWayStandsOut) {
-  const JobPlan plan = plan_of({{5'000, kOne, ""}});
-  Seen seen(plan);
+  const JobPlan plan = plan_of({{5'000, kA, ""}});
+  Measured seen(plan);
   auto job = make_job(plan);
   for (std::size_t i = 0; i < 49; ++i) seen.take(job[i]);
   auto row = job[49].duration_ns(LeafIndex(5));
@@ -103,8 +79,8 @@ TEST(Contrast, ALeafThatGoesAnotherWayStandsOut) {
 }
 
 TEST(Contrast, ExcessTellsLongerVisitsFromMoreOfThem) {
-  const JobPlan plan = plan_of({{6'000, kOne, ""}});
-  Seen seen(plan);
+  const JobPlan plan = plan_of({{6'000, kA, ""}});
+  Measured seen(plan);
   auto job = make_job(plan);
   for (std::size_t i = 0; i < 58; ++i) seen.take(job[i]);
   // Twice the time in Send, for twice the visits: as usual. Without them: longer.
@@ -125,8 +101,8 @@ TEST(Contrast, ExcessTellsLongerVisitsFromMoreOfThem) {
 }
 
 TEST(Contrast, AVisitThatGoesOnAndOnIsOvertime) {
-  const JobPlan plan = plan_of({{5'000, kOne, ""}});
-  Seen seen(plan);
+  const JobPlan plan = plan_of({{5'000, kA, ""}});
+  Measured seen(plan);
   auto job = make_job(plan);
   for (auto& c : job)  // visits of 3 ms, one of which ends in each slice
     for (std::uint32_t l = 0; l < 8; ++l)
@@ -155,9 +131,9 @@ TEST(Contrast, AVisitThatGoesOnAndOnIsOvertime) {
 
 // MPI_Init is all alike; what comes after it may never be.
 TEST(Contrast, ARestlessJobHasAModeAlsoAfterAStillOne) {
-  JobPlan plan = plan_of({{1'000, kOne, ""}, {5'000, kTwo, ""}});
+  JobPlan plan = plan_of({{1'000, kA, ""}, {5'000, kB, ""}});
   plan.n_eff = 0;
-  Seen seen(plan);
+  Measured seen(plan);
   auto job = make_job(plan);
   std::mt19937 random(3);
   for (std::size_t i = 10; i < job.size(); ++i) {
@@ -179,9 +155,9 @@ TEST(Contrast, ARestlessJobHasAModeAlsoAfterAStillOne) {
 }
 
 TEST(Contrast, WhoIsNotThereIsNotKnown) {
-  JobPlan plan = plan_of({{3'000, kOne, ""}});
+  JobPlan plan = plan_of({{3'000, kA, ""}});
   plan.leave_ms = {0, 0, 0, 2'000, 0, 0, 0, 0};
-  Seen seen(plan);
+  Measured seen(plan);
   const auto job = make_job(plan);
   for (std::size_t i = 0; i < job.size(); ++i) seen.take(job[i]);
   EXPECT_FALSE(seen.contrast.known(3));
