@@ -1,8 +1,6 @@
 #include "evidence_limit.h"
 
-#include <array>
 #include <cmath>
-#include <limits>
 
 namespace margay::detect {
 namespace {
@@ -12,10 +10,6 @@ namespace {
 constexpr std::size_t kMostTail = 48, kFarTail = kMostTail / 4;
 // The textbook's mean excess, believed as much as so many excesses say.
 constexpr double kPriorExcess = 1, kPriorWeight = 4;
-// Tails that are believed possible: indices of a generalised Pareto distribution, the heavier the less.
-constexpr std::array<double, 12> kIndices = {0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.3};
-constexpr std::array<double, 12> kWidths = {0.025, 0.05,  0.05, 0.05,  0.075, 0.1,
-                                            0.1,   0.125, 0.15, 0.175, 0.25,  0.3};
 // What is seldomer than once in so many times what has been seen is not asked for: all that is unknown would
 // be believed. That costs ln(n) / kFarthest alarms in n slices, once.
 constexpr double kFarthest = 150, kLeastSeen = 8;
@@ -58,54 +52,25 @@ EvidenceLimit::Tail EvidenceLimit::tail(std::size_t k, double least) const {
   const double part = (seen + 1) / (n + 1);
   t.beyond = part * told / (seen + kPriorTold);
   mean = (mean + kPriorWeight * kPriorExcess) / (seen + kPriorWeight);
-  double scale = mean, most = -std::numeric_limits<double>::infinity();
-  for (std::size_t s = 0; s < kIndices.size(); ++s) {
-    const double index = kIndices[s], all = seen + kPriorWeight;
-    // The prior counts as excesses of the textbook's mean.
+  const double all = seen + kPriorWeight;
+  t.tails = ParetoTails(mean, [&](double index, double scale) -> ParetoTails::Fit {
     double log_likelihood = 0;
     if (index > 0) {
-      // The likeliest scale of this index: where (1 + index) mean(x / (scale + index x)) = 1. The heavier,
-      // the smaller, so it lies below the one before.
-      double low = 0, high = scale;
-      for (int round = 0; round < 40; ++round) {
-        const double middle = (low + high) / 2;
+      // The likeliest scale of this index: where (1 + index) mean(x / (scale + index x)) = 1, the prior
+      // counting as excesses of the textbook's mean. The heavier, the smaller, so it lies below the one
+      // before.
+      scale = ParetoTails::likeliest(scale, [&](double middle) {
         double sum = kPriorWeight * kPriorExcess / (middle + index * kPriorExcess);
         for (const double x : excesses) sum += x / (middle + index * x);
-        ((1 + index) * sum > all ? low : high) = middle;
-      }
-      scale = high;
+        return (1 + index) * sum > all;
+      });
       for (const double x : excesses) log_likelihood -= (1 + 1 / index) * std::log1p(index * x / scale);
     } else {
       for (const double x : excesses) log_likelihood -= x / mean;
     }
-    log_likelihood -= seen * std::log(scale) + index / index_;
-    most = std::max(most, log_likelihood);
-    t.shapes.push_back({index, scale, log_likelihood});
-  }
-  double sum = 0;
-  for (std::size_t s = 0; s < t.shapes.size(); ++s)
-    sum += t.shapes[s].weight = kWidths[s] * std::exp(t.shapes[s].weight - most);
-  for (Shape& s : t.shapes) s.weight /= sum;
+    return {scale, log_likelihood - (seen * std::log(scale) + index / index_)};
+  });
   return t;
-}
-
-// What is exceeded with probability `p` by who is in the tail.
-double EvidenceLimit::beyond(const Tail& tail, double p) {
-  if (p >= 1) return tail.quantile;
-  const auto exceeded = [&](double x) {
-    double sum = 0;
-    for (const Shape& s : tail.shapes)
-      sum += s.weight *
-             (s.index > 0 ? std::pow(1 + s.index * x / s.scale, -1 / s.index) : std::exp(-x / s.scale));
-    return sum;
-  };
-  // In its logarithm, between what the lightest says and what nothing exceeds.
-  double low = 0, high = 60;
-  for (int round = 0; round < 40; ++round) {
-    const double middle = (low + high) / 2;
-    (exceeded(tail.shapes.front().scale * std::expm1(middle)) > p ? low : high) = middle;
-  }
-  return tail.quantile + tail.shapes.front().scale * std::expm1(high);
 }
 
 double EvidenceLimit::limit(double p, double tests) const {
@@ -118,7 +83,7 @@ double EvidenceLimit::limit(double p, double tests) const {
   for (const std::size_t most : {kMostTail, kFarTail}) {
     const std::size_t k = std::min(size() / 3 * most / kMostTail, most);
     const Tail t = tail(k, std::log(tests));
-    answer_ = std::max(answer_, beyond(t, asked / t.beyond));
+    answer_ = std::max(answer_, t.quantile + t.tails.quantile(asked / t.beyond));
   }
   return answer_;
 }

@@ -24,6 +24,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "pareto_tails.h"
+
 namespace margay::detect {
 
 class EvidenceLimit {
@@ -42,18 +44,13 @@ class EvidenceLimit {
   double limit(double p, double tests) const;
 
  private:
-  // A tail that the excesses may have.
-  struct Shape {
-    double index, scale, weight;  // 0 for an exponential one
-  };
   struct Tail {
     double quantile = 0;
     double beyond = 0;  // of a slice: the probability of an excess that is told
-    std::vector<Shape> shapes;
+    ParetoTails tails;
   };
   // Of the k greatest; of none, beyond `least`.
   Tail tail(std::size_t k, double least) const;
-  static double beyond(const Tail& tail, double p);
 
   double index_;
   struct Maximum {

@@ -1,7 +1,6 @@
 #include "tail_limit.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -23,10 +22,6 @@ constexpr double kHeavy = 0.3, kHeavyYoung = 0.3;
 // counted.
 constexpr std::size_t kLongHistory = 256, kStep = 64;
 constexpr std::size_t kSeldom = 1000;
-// Tails that are believed possible: indices of a generalised Pareto distribution, the heavier the less.
-constexpr std::array<double, 12> kIndices = {0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.3};
-constexpr std::array<double, 12> kWidths = {0.025, 0.05,  0.05, 0.05,  0.075, 0.1,
-                                            0.1,   0.125, 0.15, 0.175, 0.25,  0.3};
 // What is seldomer than once in so many times what has been seen is not told yet: all that is unknown would
 // be believed. That costs log(n) / kFarthest alarms in n slices, once.
 constexpr double kFarthest = 150;
@@ -66,53 +61,24 @@ TailLimit::Tail TailLimit::tail(std::size_t k) const {
   t.told = static_cast<double>(k) * told / (static_cast<double>(k) + kPriorTold);
   // Maxima that are all alike are no proof.
   const double least = kPriorWeight * kPriorExcess * t.quantile / static_cast<double>(k);
-  double scale = std::max(mean, least), most = -std::numeric_limits<double>::infinity();
-  for (std::size_t s = 0; s < kIndices.size(); ++s) {
-    const double index = kIndices[s];
+  t.tails = ParetoTails(std::max(mean, least), [&](double index, double scale) -> ParetoTails::Fit {
     // The likeliest scale of this index: where (1 + index) mean(x / (scale + index x)) = 1. The heavier, the
     // smaller, so it lies below the one before.
     double log_likelihood = 0;
     if (index > 0) {
-      double low = 0, high = scale;
-      for (int round = 0; round < 40; ++round) {
-        const double middle = (low + high) / 2;
+      const double likeliest = ParetoTails::likeliest(scale, [&](double middle) {
         double sum = 0;
         for (const double x : excesses) sum += x / (middle + index * x);
-        ((1 + index) * sum > static_cast<double>(k) ? low : high) = middle;
-      }
-      scale = std::max(high, least);
+        return (1 + index) * sum > static_cast<double>(k);
+      });
+      scale = std::max(likeliest, least);
       for (const double x : excesses) log_likelihood -= (1 + 1 / index) * std::log1p(index * x / scale);
     } else {
       log_likelihood = -static_cast<double>(k) * mean / scale;
     }
-    log_likelihood -= static_cast<double>(k) * std::log(scale) + index / kPriorIndex;
-    most = std::max(most, log_likelihood);
-    t.shapes.push_back({index, scale, log_likelihood});
-  }
-  double sum = 0;
-  for (std::size_t s = 0; s < t.shapes.size(); ++s)
-    sum += t.shapes[s].weight = kWidths[s] * std::exp(t.shapes[s].weight - most);
-  for (Shape& s : t.shapes) s.weight /= sum;
+    return {scale, log_likelihood - (static_cast<double>(k) * std::log(scale) + index / kPriorIndex)};
+  });
   return t;
-}
-
-// What is exceeded with probability `p` by who is in the tail.
-double TailLimit::beyond(const Tail& tail, double p) {
-  if (p >= 1) return tail.quantile;
-  const auto exceeded = [&](double x) {
-    double sum = 0;
-    for (const Shape& s : tail.shapes)
-      sum += s.weight *
-             (s.index > 0 ? std::pow(1 + s.index * x / s.scale, -1 / s.index) : std::exp(-x / s.scale));
-    return sum;
-  };
-  // In its logarithm, between what the lightest says and what nothing exceeds.
-  double low = 0, high = 60;
-  for (int round = 0; round < 40; ++round) {
-    const double middle = (low + high) / 2;
-    (exceeded(tail.shapes.front().scale * std::expm1(middle)) > p ? low : high) = middle;
-  }
-  return tail.quantile + tail.shapes.front().scale * std::expm1(high);
 }
 
 double TailLimit::predicted(double n, double p) const {
@@ -126,7 +92,8 @@ double TailLimit::predicted(double n, double p) const {
   asked_n_ = n, asked_p_ = p, answer_ = 0;
   // What comes more often than what the far tail is made of lies before it.
   for (const Tail& t : tails_)
-    if (&t == &tails_.front() || n * p < t.told) answer_ = std::max(answer_, beyond(t, n * p / t.told));
+    if (&t == &tails_.front() || n * p < t.told)
+      answer_ = std::max(answer_, t.quantile + t.tails.quantile(n * p / t.told));
   return answer_;
 }
 

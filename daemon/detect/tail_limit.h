@@ -30,6 +30,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "pareto_tails.h"
+
 namespace margay::detect {
 
 class TailLimit {
@@ -67,18 +69,13 @@ class TailLimit {
   double limit(double p, double few = 1) const;
 
  private:
-  // A tail that the excesses may have.
-  struct Shape {
-    double index, scale, weight;  // 0 for an exponential one
-  };
   struct Tail {
     double quantile = 0;
     double told = 0;  // of the excesses, those that were large enough to be told
-    std::vector<Shape> shapes;
+    ParetoTails tails;
   };
   // Beyond the k-th greatest.
   Tail tail(std::size_t k) const;
-  static double beyond(const Tail& tail, double p);
   double predicted(double n, double p) const;
 
   Options options_;
