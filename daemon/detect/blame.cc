@@ -4,16 +4,135 @@
 #include <array>
 #include <cmath>
 
-#include "contrast.h"
+#include "episode.h"
 
 namespace margay::detect {
 namespace {
 
-constexpr float kPartOfLongest = 0.5f;  // of the logarithm of times as long, to be blamed with the longest
-constexpr float kWorkFirst = 0.3f;      // of the evidence of waits: as much of work is the cause
-constexpr float kWhole = 3;             // nats that a node tells more than its parts
+constexpr float kBelongs = 0.5f;  // of the strongest's way, to be blamed with it
+// Beyond so many deviations more of them say nothing more. Who works longer is the cause if this is as
+// strong as the waiting of others, or nearly.
+constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
+// A leaf that has been in a state for so many slices since the onset could show that it takes longer; a node
+// is told by two leaves that are blamed, and one in so many that could show it.
+constexpr float kCouldShow = 0.5f;
+constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
+constexpr float kTaken = 0.1f;  // share of the time that the machine takes, to be a cause
+// Who keeps storage busy takes CPU time from others, too: so many times as much.
+constexpr float kStorageFirst = 2;
+constexpr float kWhole = 3;              // nats
+constexpr int kRounds = 4;               // until who goes with whom is settled
+constexpr std::size_t kLeastSample = 4;  // leaves of which it can be said that nearly all do
+
+// The leaf that does most more among what is work, or is not: the most of it, in usual deviations.
+struct Strongest {
+  std::size_t leaf = 0;
+  float weight = -1;
+};
+
+std::array<Strongest, 2> strongest_of(const Since& since, const NodeMeans& means, const Columns& columns) {
+  std::array<Strongest, 2> out;
+  const std::size_t cells = since.departure.columns(), width = columns.work.size();
+  for (std::size_t l = 0; l < since.departure.rows(); ++l) {
+    std::array<float, 2> amount{}, deviations{};
+    for (std::size_t c = 0; c < cells; ++c) {
+      const float d = since.departure[l][c] / since.slices;
+      if (d <= 0) continue;
+      const bool work = columns.work[c % width] != 0;
+      amount[work] = std::max(amount[work], d);
+      deviations[work] = std::max(deviations[work], d / means.deviation(l, c, since.slices));
+    }
+    for (const std::size_t work : {0, 1}) {
+      const float weight = std::min(deviations[work], kMostDeviations) * amount[work];
+      if (weight > out[work].weight) out[work] = {l, weight};
+    }
+  }
+  return out;
+}
+
+// Where of a node's leaves those that could show it do, it is the node's matter, and the others' turn has not
+// come.
+void blame_whole_node(const Since& since, const NodeItems& items, std::size_t x,
+                      std::set<std::uint32_t>& leaves) {
+  const std::size_t excess_at = Contrast::kExcess * since.time_in.columns() + x;
+  float all = 0, longer = 0;
+  for (const std::uint32_t l : leaves) all += since.time_in[l][x], longer += since.departure[l][excess_at];
+  if (all <= 0 || longer <= 0) return;
+  const float part = longer / all;
+  const std::size_t before = leaves.size();
+  for (const std::uint32_t i : items.upwards()) {
+    const auto below = items.below(i);
+    std::uint32_t could = 0, do_so = 0, blamed = 0;
+    for (const LeafIndex leaf : below) {
+      const std::uint32_t l = leaf.value;
+      blamed += leaves.contains(l);
+      if (since.time_in[l][x] < kCouldShow) continue;
+      could += 1;
+      do_so += since.departure[l][excess_at] >= kBelongs * part * since.time_in[l][x];
+    }
+    if (blamed < kFewestOfNode || blamed * 3 < before * 2) continue;
+    if (could * kFewOfNode < below.size() || do_so * 3 < could * 2) continue;
+    for (const LeafIndex leaf : below) leaves.insert(leaf.value);
+    return;
+  }
+}
 
 }  // namespace
+
+Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeItems& items,
+                        const Columns& columns) {
+  Blamed out;
+  const std::size_t leaves = since.departure.rows(), cells = since.departure.columns();
+  const std::size_t width = columns.work.size();
+  const float one = 1 / since.slices;
+  const auto strongest = strongest_of(since, means, columns);
+  const bool by_work = strongest[1].weight >= kWorkBefore * strongest[0].weight;
+  std::vector<std::uint32_t> members{static_cast<std::uint32_t>(strongest[by_work].leaf)};
+  const auto taken = [&](std::size_t l) {
+    const float* const d = since.departure[l];
+    return std::max(d[Contrast::kDenied] + d[Contrast::kStopped], kStorageFirst * d[Contrast::kBlocked]) *
+           one;
+  };
+  std::uint32_t robbed = 0;
+  for (std::uint32_t l = 1; l < leaves; ++l)
+    if (taken(l) > taken(robbed)) robbed = l;
+  const bool by_machine = leaves > 0 && taken(robbed) >= kTaken;
+  if (by_machine) members = {robbed};
+  // Who goes the way of the strongest goes with it; their mean is the way.
+  const auto set_way = [&] {
+    out.way.assign(cells, 0.0f);
+    for (const std::uint32_t l : members)
+      for (std::size_t c = 0; c < cells; ++c)
+        if (by_machine ? c < Contrast::kMachine : !by_work || columns.work[c % width])
+          out.way[c] += since.departure[l][c] * one / static_cast<float>(members.size());
+    // What becomes less is no way to go, for it says not why.
+    for (float& v : out.way) v = std::max(v, 0.0f);
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    set_way();
+    float length = 0;
+    for (const float v : out.way) length += v * v;
+    std::vector<std::uint32_t> next;
+    for (std::uint32_t l = 0; l < leaves; ++l) {
+      float along = 0;
+      for (std::size_t c = 0; c < cells; ++c) along += out.way[c] * since.departure[l][c] * one;
+      if (along >= kBelongs * length && length > 0) next.push_back(l);
+    }
+    if (next.empty() || next == members) break;
+    members = std::move(next);
+  }
+  set_way();
+  out.everybody = leaves >= kLeastSample && members.size() * 3 > leaves * 2;
+  out.leaves = {members.begin(), members.end()};
+  out.works = by_work || by_machine;
+  const auto longest =
+      static_cast<std::size_t>(std::max_element(out.way.begin(), out.way.end()) - out.way.begin());
+  const std::size_t column = out.way.empty() ? 0 : longest % width;
+  if (by_work && !by_machine && !out.everybody) blame_whole_node(since, items, column, out.leaves);
+  out.excess = out.way[(column < Contrast::kMachine ? Contrast::kShare : Contrast::kExcess) * width + column];
+  out.state = columns.state_of[column];
+  return out;
+}
 
 Blamed blame_lengths(const SurpriseSums& sums, const NodeItems& items, const Columns& columns, float cost,
                      float least) {
@@ -26,7 +145,7 @@ Blamed blame_lengths(const SurpriseSums& sums, const NodeItems& items, const Col
   std::array<float, 2> most{};
   for (std::size_t i = 0; i < items.size(); ++i)
     for (const std::size_t k : {0, 1}) most[k] = std::max(most[k], sums.of(i, among[k]).score);
-  const bool by_work = most[1] >= kWorkFirst * most[0];
+  const bool by_work = most[1] >= kWorkBefore * most[0];
   std::vector<SurpriseSums::Score> scores(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) scores[i] = sums.of(i, among[by_work]);
   least = std::min(least, most[by_work]);
@@ -63,7 +182,7 @@ Blamed blame_lengths(const SurpriseSums& sums, const NodeItems& items, const Col
   for (const std::uint32_t i : areas) longest = std::max<double>(longest, scores[i].ratio);
   double lost = 0;
   for (const std::uint32_t i : areas) {
-    if (scores[i].ratio < kPartOfLongest * longest) continue;
+    if (scores[i].ratio < kBelongs * longest) continue;
     for (const LeafIndex l : items.below(i)) out.leaves.insert(l.value);
     lost = std::max<double>(lost, scores[i].effect);
   }

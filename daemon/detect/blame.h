@@ -1,11 +1,13 @@
-// Who of the leaves is the cause, by how long their visits take. Pure.
+// Who of the leaves is the cause, by what all have done since the onset. Pure.
 #pragma once
 
 #include <cstdint>
 #include <set>
 #include <vector>
 
+#include "contrast.h"
 #include "node_items.h"
+#include "node_means.h"
 #include "surprise_sums.h"
 
 namespace margay::detect {
@@ -13,16 +15,32 @@ namespace margay::detect {
 // What the columns of a job are (contrast.h): the machine's, then the states that have occurred.
 struct Columns {
   std::vector<std::uint16_t> state_of;
-  std::vector<char> work;
+  std::vector<char> work, collective, sleeps;
+};
+
+// What leaves have done since the onset.
+struct Since {
+  Grid departure;    // leaves x cells, sums
+  Grid time_in;      // leaves x columns, in slices
+  float slices = 0;  // so many
 };
 
 struct Blamed {
   std::set<std::uint32_t> leaves;
   std::uint16_t state = 0;  // in which the time goes that is missing, or one of Episode's
   bool works = false;       // that state is work
-  double excess = 0;        // share of the time that is not idle that its visits take beyond what is usual
-  double log_ratio = 0;     // mean logarithm: times as long as usual
+  double excess = 0;        // share of the time that its visits take longer than usual
+  double log_ratio = 0;     // mean logarithm: times as long as usual; by lengths only
+  std::vector<float> way;   // cells: what they do more than usual; empty where lengths of visits tell it
+  bool everybody = false;   // nearly all leaves go that way: the job does something else now
 };
+
+// By departures: all leaves that go at least half as far the way of the strongest. From whom the machine
+// takes time is to blame before all others; who works longer comes before who waits longer. Work that comes
+// in visits hurts a leaf only while it is at it: where of a node's leaves those that could show it do, the
+// whole node is blamed. Cost: O(leaves * cells).
+Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeItems& items,
+                        const Columns& columns);
 
 // By lengths of visits: the set of nodes with the most evidence (Algorithm 1's recursion over the hierarchy;
 // each node named costs `cost` nats), and of these those whose visits take the most times as long as usual,

@@ -18,12 +18,10 @@ constexpr float kLeastVisits = 3;  // that a usual duration rests on
 constexpr double kAlike = 3, kUnlike = 8;
 constexpr float kNoLog = -1e9f;
 constexpr std::uint16_t kNoState = 0xffff;
-// Nearly all visits are no longer than so many deviations of their logarithms; a leaf's own are believed as
-// much as those of all after so many.
-constexpr float kLogDeviations = 1.5f, kOwnVisits = 8, kLeastLogDeviation = 0.1f;
+// A leaf's own visits are believed as much as those of all after so many.
+constexpr float kOwnVisits = 8;
 // What fewer visits take, of all leaves, is not believed.
 constexpr float kLeastLogs = 8;
-constexpr float kShortOfMean = 0.5f;
 constexpr float kSeldom = 0.1f, kLongMemory = 512;        // share of the time; slices
 constexpr std::size_t kRecently = 64, kSeldomSlices = 5;  // slices; in one of so many
 constexpr std::size_t kFewEnded = 4;                      // one in so many leaves must have ended a visit
@@ -46,7 +44,7 @@ void Contrast::reach(Mode& mode) const {
   mode.share.reach(leaves, columns_);
   mode.spent.reach(leaves, columns_);
   mode.visits.reach(leaves, columns_);
-  for (Grid* g : {&mode.logs, &mode.log_sum, &mode.log_squares}) g->reach(leaves, columns_);
+  for (Grid* g : {&mode.logs, &mode.log_sum}) g->reach(leaves, columns_);
   mode.n.resize(std::max(mode.n.size(), leaves), 0.0f);
 }
 
@@ -67,7 +65,6 @@ Contrast::Fit Contrast::fit(const Mode& mode) const {
   for (const std::uint32_t l : of)
     for (std::size_t x = 0; x < columns_; ++x) logs[x] += mode.logs[l][x], log_sum[x] += mode.log_sum[l][x];
   fit.work = fit.least_work = 0;
-  if (without_.contains(Ingredient::kWorkModes)) return fit;
   scratch.clear();
   for (const std::uint32_t l : of) {
     float apart = 0;
@@ -100,7 +97,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   const Window::Rows rows = window.rows(window.last());
   const std::size_t leaves = std::min(rows.weights.size(), window.leaves());  // nobody has named the others
   columns_ = std::max(columns_, kMachine + window.columns());
-  for (Grid* g : {&row_, &spent_, &visits_, &age_, &in_, &ended_}) g->reach(leaves, columns_);
+  for (Grid* g : {&row_, &spent_, &visits_, &age_, &ended_}) g->reach(leaves, columns_);
   if (departure_.columns() != cells()) departure_ = Grid();
   departure_.reach(std::max(there_.size(), leaves), cells());
   there_.resize(std::max(there_.size(), leaves));
@@ -136,6 +133,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       (static_cast<float>(present) - usually_) / std::min<float>(kPresence, static_cast<float>(clock_));
   const std::size_t stride = present / kMostSampled + 1;
   std::size_t seen = 0;
+  busy_.assign(there_.size(), 0.0f);
   for (std::size_t l = 0; l < leaves; ++l) {
     if (rows.weights[l] < kLeastWeight || l >= column.leaves()) continue;
     if (column.evidence(LeafIndex(static_cast<std::uint32_t>(l))).drawn_out) continue;  // nobody knows
@@ -165,7 +163,6 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       visits_[l][x] = state < ended.size() ? static_cast<float>(ended[state]) : 0.0f;
       const float age = state < longest.size() ? static_cast<float>(longest[state]) * one : 0.0f;
       age_[l][x] = age;
-      in_[l][x] = std::min(age, spent_[l][x]);
       // A visit that ended, if it can be told from the one that is open.
       const bool is_open =
           open.state.value == state && static_cast<float>((end - open.since).value) * one >= age * 0.999f;
@@ -175,6 +172,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       else if (visits_[l][x] > 1)
         one_visit = std::min(age, spent_[l][x] / visits_[l][x]);
       ended_[l][x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
+      if (counted_[x]) busy_[l] += spent_[l][x];
       if (work_[x] || (x < sleeps.size() && sleeps[x])) works += row_[l][x];
     }
     // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
@@ -187,7 +185,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   unsettled_ = true;
   if (mode_) {
     fit_now_ = fit(modes_[*mode_]);
-    unsettled_ = !fits(modes_[*mode_], fit_now_) && !without_.contains(Ingredient::kModes);
+    unsettled_ = !fits(modes_[*mode_], fit_now_);
     if (unsettled_) {
       Fit best;
       std::optional<std::size_t> other;
@@ -211,8 +209,6 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   departure_.fill(0);
   machine_departures();
   common_.assign(cells(), 0);
-  lengths_.measure({spent_, visits_, age_, before_, after_, there_, counted_, state_of_},
-                   mode_ ? modes_[*mode_].number : 0);
   if (!mode_) return;
   const Mode& mode = modes_[*mode_];
 
@@ -223,25 +219,11 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   std::vector<float> pooled(columns_, -1);
   for (std::size_t x = 0; x < columns_; ++x)
     if (visits[x] >= kLeastVisits) pooled[x] = static_cast<float>(spent[x] / visits[x]);
-  // The same of logarithms, with the deviation.
-  std::vector<double> logs(columns_), log_sum(columns_), log_squares(columns_);
-  for (const std::uint32_t l : sample_)
-    for (std::size_t x = 0; x < columns_; ++x) {
-      logs[x] += mode.logs[l][x];
-      log_sum[x] += mode.log_sum[l][x];
-      log_squares[x] += mode.log_squares[l][x];
-    }
-  // Shorter visits are ordinary, whoever has them.
-  std::vector<float> usual_least(columns_, 0.0f);
-  for (std::size_t x = 0; x < columns_; ++x)
-    if (logs[x] >= kLeastVisits)
-      usual_least[x] = kShortOfMean * static_cast<float>(std::exp(log_sum[x] / logs[x]));
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!there_[l] || mode.n[l] <= 0) continue;
     known_[l] = 1;
     float* const share = departure_[l] + kShare * columns_;
     float* const excess = departure_[l] + kExcess * columns_;
-    float* const overtime = departure_[l] + kOvertime * columns_;
     // Where a leaf often has nothing to do, how much it does is a matter of what it is given. By and by: of
     // measures that begin at once the variance would not be known.
     float usually_idle = 0, idle_now = 0;
@@ -250,30 +232,15 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     const float busy = std::max(0.0f, 1 - std::max(usually_idle, idle_now) / kIdleShare);
     for (std::size_t x = kMachine; x < columns_; ++x) {
       if (!counted_[x]) continue;
-      share[x] = busy * (row_[l][x] - mode.share[l][x]);
+      // More of some work is what the program does; what hurts it makes work take longer.
+      if (!work_[x]) share[x] = busy * (row_[l][x] - mode.share[l][x]);
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
       // A visit of several slices that ends early does not make up for more than this one.
-      if (each >= 0 && !without_.contains(Ingredient::kExcess))
-        excess[x] = std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
-      if (logs[x] < kLeastVisits || (spent_[l][x] <= 0 && visits_[l][x] <= 0)) continue;
-      // The leaf's own logarithms, as far as they are believed, and those of all.
-      const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]);
-      const auto mean_all = static_cast<float>(log_sum[x] / logs[x]);
-      const auto square_all = static_cast<float>(log_squares[x] / logs[x]);
-      const float own = std::max(mode.logs[l][x], 1e-3f);
-      const float mean = k * mean_all + (1 - k) * mode.log_sum[l][x] / own;
-      const float square = k * square_all + (1 - k) * mode.log_squares[l][x] / own;
-      const float variance = std::max(0.0f, square - mean * mean);
-      if (age_[l][x] > usual_least[x] && !without_.contains(Ingredient::kOvertime)) {
-        const float deviation = std::max(std::sqrt(variance), kLeastLogDeviation);
-        const float usual = std::exp(mean + kLogDeviations * deviation);
-        overtime[x] = std::clamp(age_[l][x] - usual, 0.0f, in_[l][x]);
-      }
+      if (each >= 0) excess[x] = busy * std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
     }
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
   seldom_ = false;
-  if (without_.contains(Ingredient::kCommon)) return;
   // Mostly nobody departs, or few: then the median is 0, as counting tells.
   const std::size_t n = sample_.size();
   std::vector<std::uint32_t> below(cells()), above(cells());
@@ -288,7 +255,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   for (std::size_t c = kMachine; c < cells(); ++c)
     if (below[c] >= n - n / 2 || above[c] >= n - n / 2)
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });
-  for (std::size_t x = kMachine; x < columns_ && !without_.contains(Ingredient::kWorkModes); ++x) {
+  for (std::size_t x = kMachine; x < columns_; ++x) {
     float now = 0;
     for (const std::uint32_t l : sample_) now += row_[l][x] / static_cast<float>(n);
     // Who waits for work to come does what comes. Nor is seldom what is done as much now and then.
@@ -326,14 +293,12 @@ void Contrast::add(Mode& mode) {
       if (ended_[l][x] > kNoLog) {
         mode.logs[l][x] = keep * mode.logs[l][x] + 1;
         mode.log_sum[l][x] = keep * mode.log_sum[l][x] + ended_[l][x];
-        mode.log_squares[l][x] = keep * mode.log_squares[l][x] + ended_[l][x] * ended_[l][x];
       }
     }
   }
 }
 
 bool Contrast::learn() {
-  lengths_.learn();
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!sampled_[l]) continue;
     learn_machine(l);
@@ -380,9 +345,8 @@ bool Contrast::learn() {
   add(alike_);
   add(any_);
   // Where others wait longer, and work takes what it takes, it may well be a perturbation.
-  const bool waits = mode_ && fit_now_.work > 0 && !without_.contains(Ingredient::kWorkModes) &&
-                     !without_.contains(Ingredient::kWaitingModes) &&
-                     fit_now_.work <= kNear + kNearTimes * modes_[*mode_].fit.work;
+  const bool waits =
+      mode_ && fit_now_.work > 0 && fit_now_.work <= kNear + kNearTimes * modes_[*mode_].fit.work;
   if (alike_.slices >= (waits ? kUnlike : kAlike) && (mode_ || alike_.fit.share <= kNear)) {
     adopt(std::move(alike_));
     return true;
@@ -394,7 +358,6 @@ bool Contrast::learn() {
 
 void Contrast::begin_anew() {
   modes_.clear();
-  lengths_.forget_all();
   mode_.reset();
   unsettled_ = true;
   std::fill(machine_n_.begin(), machine_n_.end(), 0.0f);

@@ -25,21 +25,20 @@
 #include <vector>
 
 #include "grid.h"
-#include "margay/detect/ingredient.h"
 #include "margay/detect/window.h"
-#include "visit_lengths.h"
+#include "visit_surprise.h"
 
 namespace margay::detect {
 
 class Contrast {
  public:
-  enum Measure : std::size_t { kShare, kExcess, kOvertime, kMeasures };
+  enum Measure : std::size_t { kShare, kExcess, kMeasures };
   // Before the states come columns of what the machine does to a process: the time it is ready to run and
   // does not, the time it is stopped, and the time that storage keeps it waiting beyond what is usual for as
   // many bytes. They have shares only, and what is usual of them is so in all modes: the machine knows
   // nothing of modes.
   enum Machine : std::size_t { kDenied, kStopped, kBlocked, kMachine };
-  explicit Contrast(DurationNs slice, Ingredients without = {}) : slice_(slice), without_(without) {}
+  explicit Contrast(DurationNs slice) : slice_(slice) {}
 
   // The newest slice of the window. `idle` are states in which being is no work: they are left out. By
   // column, `work` tells what is work, and `sleeps` in which waits a leaf that is ready to run has something
@@ -65,18 +64,18 @@ class Contrast {
   // Leaves x columns: the time spent in the slice, as a share of it.
   const Grid& spent() const { return spent_; }
   // What the slice shows of visits; valid until the next one.
-  VisitLengths::Seen seen() const {
+  VisitSurprise::Seen seen() const {
     return {spent_, visits_, age_, before_, after_, there_, counted_, state_of_};
   }
-  bool there(std::size_t leaf) const { return there_[leaf] != 0; }
-  // How much likelier it is that visits take longer than usual.
-  const VisitLengths& lengths() const { return lengths_; }
   // Slices that what the machine usually does to a leaf rests on; and how much that varies from slice to
   // slice, whatever the job does: its columns.
   float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
   const float* machine_variance(std::size_t leaf) const { return machine_variance_[leaf]; }
   // Somebody's process was looked at in the slice.
   bool sampled() const { return std::find(sampled_.begin(), sampled_.end(), 1) != sampled_.end(); }
+  // The part of the slice in which a leaf was not idle.
+  const std::vector<float>& busy() const { return busy_; }
+  bool there(std::size_t leaf) const { return there_[leaf] != 0; }
   bool known(std::size_t leaf) const { return known_[leaf] != 0; }
   // No mode fits: the job has just changed, all together.
   bool unsettled() const { return unsettled_; }
@@ -88,6 +87,15 @@ class Contrast {
   bool all_move() const { return all_moved_ > 0; }
   // Slices that the present mode rests on; 0 before the first.
   double history() const { return mode_ ? modes_[*mode_].slices : 0; }
+  // The present mode; none before the first. A place may be taken by another mode, of another number.
+  struct ModeId {
+    std::size_t place;
+    std::uint64_t number;
+    bool operator==(const ModeId&) const = default;
+  };
+  std::optional<ModeId> mode() const {
+    return mode_ ? std::optional(ModeId{*mode_, modes_[*mode_].number}) : std::nullopt;
+  }
   // Leaves that the median is taken of.
   const std::vector<std::uint32_t>& sample() const { return sample_; }
 
@@ -104,8 +112,8 @@ class Contrast {
   struct Mode {
     Grid share;          // mean
     Grid spent, visits;  // sums that forget: slices spent in a state, visits that ended
-    // Logarithms of the durations of visits: how many, sum, sum of squares; they forget.
-    Grid logs, log_sum, log_squares;
+    // Logarithms of the durations of visits: how many, sum; they forget.
+    Grid logs, log_sum;
     std::vector<float> n;  // slices learned, of each leaf
     double slices = 0;
     Fit fit{0.1, 0.1};  // usual
@@ -118,7 +126,6 @@ class Contrast {
   void reach(Mode& mode) const;
 
   DurationNs slice_;
-  Ingredients without_;  // for measurement only
   std::size_t columns_ = 0;
   std::vector<Mode> modes_;
   std::optional<std::size_t> mode_;
@@ -154,13 +161,12 @@ class Contrast {
     float bytes = 0, blocked = 0;
   };
   std::vector<Waits> waits_;  // by leaf, of this slice
-  Grid age_, in_,
-      ended_;  // of this slice: of the longest visit, its part of the slice; log of one that ended
+  std::vector<float> busy_;   // by leaf
+  Grid age_, ended_;          // of this slice: of the longest visit; log of one that ended
   void machine_departures();
   float blocked_longer(const Storage& usual, const Waits& now) const;
   void learn_machine(std::size_t leaf);
   void learn_storage(std::size_t leaf);
-  VisitLengths lengths_;
   std::vector<OpenVisit> before_, after_;  // by leaf: the visit that is open where the slice begins, and ends
   SliceIndex last_{-2};
   Grid departure_;

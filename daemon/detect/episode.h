@@ -18,11 +18,13 @@ struct Episode {
   bool over = false;
   // Instead of a state: it is ready to run and does not; it is stopped; storage keeps it waiting.
   static constexpr std::uint16_t kDenied = 0xfffe, kStopped = 0xfffd, kBlocked = 0xfffc;
-  std::uint16_t state = 0;  // in which the time goes that is missing
-  bool works = false;       // that state is work
-  double excess = 0;        // share of the time that its visits take longer than usual
-  bool by_lengths = false;  // told by how long visits take
-  double log_ratio = 0;     // of these: the mean logarithm of how many times as long as usual
+  std::uint16_t state = 0;     // in which the time goes that is missing
+  bool works = false;          // that state is work
+  double excess = 0;           // share of the time that its visits take longer than usual
+  bool by_lengths = false;     // told by how long visits take
+  double log_ratio = 0;        // of these: the mean logarithm of how many times as long as usual
+  bool usual = false;          // it comes back by the clock, and is not told
+  double nats = 0, limit = 0;  // the evidence when it was told, and what it had to exceed
 };
 
 }  // namespace margay::detect

@@ -1,24 +1,31 @@
-// Perturbations of work that comes in requests and tasks, told by how long visits take. Pure.
+// Perturbations told by how long visits take: of work that comes in requests and tasks, and of work of a rank
+// that takes many times as long as ever. Pure.
 //
 // Evidence of surprisingly long visits (visit_surprise.h), summed up over nodes, states and slices
-// (surprise_sums.h), beyond the limit of its depth (evidence_limit.h), whose effect is of `min_effect` of the
+// (surprise_sums.h), beyond the limit of its depth (tail_limit.h), whose effect is of `min_effect` of the
 // time that is not idle, begins an episode; blamed is what blame_lengths says. Several may go on at once, of
 // leaves that have none in common: of those that are blamed nothing is tested or learned meanwhile. Who waits
-// while others' work takes longer, and whose siblings are blamed for work (or for waits) as well, has the
-// same cause.
+// while others' work takes longer, and whose siblings are blamed for the same state, has the same cause.
+//
+// Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
+// are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
+// explains have to exceed half as much again as the limit. How long visits usually take is known of each mode
+// of such a job (contrast.h) by itself.
 //
 // Cost per slice: O(nodes * columns). Thread safety: none.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "blame.h"
 #include "contrast.h"
 #include "episode.h"
-#include "evidence_limit.h"
 #include "node_items.h"
+#include "recurrence.h"
 #include "surprise_sums.h"
+#include "tail_limit.h"
 #include "visit_surprise.h"
 
 namespace margay::detect {
@@ -30,18 +37,32 @@ class LongVisits {
     double min_effect = 0.1;           // share of the time that is not idle
     double false_alarms_per_day = 1;   // expected, over all nodes
     std::uint32_t back_slices = 2;     // slices back in order until an episode is over
-    std::uint32_t usual_slices = 600;  // slices after which it is taken for usual, and is over
+    std::uint32_t usual_slices = 600;  // slices after which one of requests is taken for usual, and is over
   };
   explicit LongVisits(Options options) : options_(options) {}
 
-  // Leaves from `keep` on are new ones.
-  void set_hierarchy(const model::Hierarchy& hierarchy, std::size_t keep);
-  // The slice that `contrast` has measured.
-  void on_slice(const Contrast& contrast, const Columns& columns, SliceIndex now);
+  // Items from `keep` on are new ones.
+  void set_items(const NodeItems& items, const model::Hierarchy& hierarchy, std::size_t keep);
+  // What a slice shows, that `contrast` has measured.
+  struct Look {
+    const Contrast& contrast;
+    const NodeItems& items;
+    const Columns& columns;
+    SliceIndex now{};
+    bool by_request = false;  // the job says when there is nothing to do
+    // Leaves of which nothing is tested: they go back from what has become usual (lasting.h).
+    const std::set<std::uint32_t>& returning;
+  };
+  // `recurrence` knows what comes back by the clock in a coupled job.
+  void on_slice(const Look& look, Recurrence& recurrence);
+  // This episode is somebody else's from now on.
+  void take_out(std::uint64_t number);
   // The slice is explained by something else: what has summed up so far is of another time.
   void restart() { sums_.restart(); }
+  void forget();
   // Those that are going on, and those that the newest slice has ended.
   const std::vector<Episode>& episodes() const { return episodes_; }
+  bool any_open() const;
   void drop_over();
 
  private:
@@ -51,17 +72,30 @@ class LongVisits {
     std::uint32_t silent = 0;  // slices without a visit
     std::uint32_t back = 0;
   };
-  void take(const Contrast& contrast, const Columns& columns);
-  void follow(SliceIndex now);
-  void test(const Columns& columns, SliceIndex now);
-  void learn();
-  bool joins(const Blamed& blamed);
+  void take(const Look& look);
+  void follow(bool by_request, SliceIndex now);
+  void begin(const NodeItems& items, const Columns& columns, SliceIndex now, float limit);
+  void test(const Look& look, Recurrence& recurrence);
+  void learn(const NodeItems& items, bool by_request);
+  void drop(std::size_t k);
+  bool joins(const Blamed& blamed, const NodeItems& items);
+
+  // What is usual of visits in a mode of the job (contrast.h); of requests and tasks there is one.
+  struct Usual {
+    std::uint64_t mode = 0;  // its number
+    double slices = 0;       // learned
+    VisitSurprise visits;
+  };
+  void enter_mode(const Contrast& contrast, bool by_request);
+  VisitSurprise& visits() { return usual_[mode_].visits; }
+  std::vector<TailLimit>& limits(bool by_request) { return by_request ? limits_ : coupled_; }
 
   Options options_;
-  NodeItems items_;
-  VisitSurprise visits_;
+  std::optional<model::Hierarchy> hierarchy_;
+  std::vector<Usual> usual_ = std::vector<Usual>(1);  // by place
+  std::size_t mode_ = 0;                              // the present one's place
   SurpriseSums sums_;
-  std::vector<EvidenceLimit> limits_;  // by group
+  std::vector<TailLimit> limits_, coupled_;  // by group
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
   std::vector<char> blamed_;  // by leaf

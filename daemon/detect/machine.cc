@@ -1,9 +1,8 @@
-// What the machine does to leaves more than usual, as alarms.
+#include "machine.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include "departures.h"
 
 namespace margay::detect {
 namespace {
@@ -20,49 +19,58 @@ constexpr std::size_t kLeftOut = 2;
 
 }  // namespace
 
-// Ready to run and not let, or stopped, or kept waiting by storage. That is a fact, and no matter of chance
-// but where it always varies; of a slice or two it is none.
-void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
-  for (std::uint32_t l = 0; l < leaves_; ++l) {
-    if (contrast_.machine_slices(l) < kMachineSlices) continue;
-    std::array<Recent, Contrast::kMachine> recent{};
-    Recent cpu{};
-    for (std::size_t k = 0; k < std::min<std::uint64_t>(kLong, machine_run_ + 1); ++k) {
-      const float* const then = ring_[(slices_ + kLong - k) % kLong][l];
-      for (std::size_t x = 0; x < recent.size(); ++x) recent[x][k] = then[x];
-      cpu[k] = then[Contrast::kDenied] + then[Contrast::kStopped];
+void MachineTest::take(const Contrast& contrast) {
+  if (run_ == 0) ring_.clear();
+  ring_.resize(contrast.leaves());
+  for (std::size_t l = 0; l < ring_.size(); ++l)
+    for (std::size_t x = 0; x < Contrast::kMachine; ++x) {
+      Recent& of = ring_[l][x];
+      std::copy_backward(of.begin(), of.end() - 1, of.end());
+      of[0] = contrast.departure()[l][x];
     }
-    const float* const variance = contrast_.machine_variance(l);
+  ++run_;
+}
+
+std::vector<MachineTest::Taken> MachineTest::taken(const Contrast& contrast) const {
+  std::vector<Taken> out;
+  for (std::uint32_t l = 0; l < ring_.size(); ++l) {
+    if (contrast.machine_slices(l) < kMachineSlices) continue;
+    const auto& recent = ring_[l];
+    Recent cpu{};
+    for (std::size_t k = 0; k < kLong; ++k)
+      cpu[k] = recent[Contrast::kDenied][k] + recent[Contrast::kStopped][k];
+    const float* const variance = contrast.machine_variance(l);
     for (const auto& [slices, least] : kMachineSpans) {
-      if (machine_run_ + 1 < slices) break;
+      if (run_ < slices) break;
       // Whoever stops a process means it. What else runs for an instant, now and then something does, or one
       // write that takes long, falls into a slice or two.
       const bool stopped =
-          taken(recent[Contrast::kStopped], slices, variance[Contrast::kStopped], least / 2) > 1;
-      float times = 0;
+          times(recent[Contrast::kStopped], slices, variance[Contrast::kStopped], least / 2) > 1;
+      float most = 0;
       if (stopped || in_most(cpu, slices))
-        times = taken(cpu, slices, variance[Contrast::kDenied] + variance[Contrast::kStopped], least);
+        most = times(cpu, slices, variance[Contrast::kDenied] + variance[Contrast::kStopped], least);
       if (in_most(recent[Contrast::kBlocked], slices))
-        times = std::max(times, taken(recent[Contrast::kBlocked], slices, variance[Contrast::kBlocked], 0));
-      if (times > 1) alarms.push_back({l, static_cast<std::uint32_t>(slices), static_cast<double>(times), 0});
+        most = std::max(most, times(recent[Contrast::kBlocked], slices, variance[Contrast::kBlocked], 0));
+      if (most > 1) out.push_back({l, static_cast<std::uint32_t>(slices), most});
     }
   }
+  return out;
 }
 
 // How many times the least that is told; 0 if it is not so in both halves: something that runs for an instant
 // is no matter.
-float Departures::taken(const Recent& recent, std::size_t slices, float variance, float least) const {
+float MachineTest::times(const Recent& recent, std::size_t slices, float variance, float least) const {
   const auto span = static_cast<float>(slices);
   const auto middle = recent.begin() + static_cast<std::ptrdiff_t>(slices / 2);
   const float newer = std::accumulate(recent.begin(), middle, 0.0f);
   const float all = std::accumulate(middle, recent.begin() + static_cast<std::ptrdiff_t>(slices), newer);
-  least = std::max({machine_effect(), least, kTakenDeviations * std::sqrt(variance / span)});
+  least = std::max({least_, least, kTakenDeviations * std::sqrt(variance / span)});
   const float half = kInEachHalf * least * span / 2;
   return newer > half && all - newer > half ? all / span / least : 0;
 }
 
 // Is half of it left without the two slices that had the most of it?
-bool Departures::in_most(const Recent& recent, std::size_t slices) const {
+bool MachineTest::in_most(const Recent& recent, std::size_t slices) const {
   if (slices <= kLeftOut) return false;
   float all = 0, most = 0, second = 0;
   for (std::size_t k = 0; k < slices; ++k) {
@@ -71,7 +79,7 @@ bool Departures::in_most(const Recent& recent, std::size_t slices) const {
     most = std::max(most, recent[k]);
   }
   const float others = (all - most - second) / static_cast<float>(slices - kLeftOut);
-  return others > kInOthers * std::max(all / static_cast<float>(slices), machine_effect());
+  return others > kInOthers * std::max(all / static_cast<float>(slices), least_);
 }
 
 }  // namespace margay::detect

@@ -21,7 +21,7 @@ class NodeItems {
   std::size_t leaves() const { return leaves_; }
   std::size_t size() const { return group_.size(); }
   // Items of a depth are a group; leaves are group 0.
-  std::size_t groups() const { return count_.size(); }
+  std::size_t groups() const { return smallest_.size(); }
   std::uint32_t group(std::size_t item) const { return group_[item]; }
   // Leaves of the group's smallest item.
   float smallest(std::size_t group) const { return smallest_[group]; }

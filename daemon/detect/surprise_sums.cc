@@ -61,8 +61,8 @@ void SurpriseSums::take(std::size_t leaves) {
     const auto add = [&](std::size_t x, float e, float lost, float r, float n) {
       float& s = sum_[i][x];
       if (n <= 0 && s <= 0) return;
-      s += e;
-      since_[i][x] += 1;
+      s += std::min(e, kMostOfSlice);
+      since_[i][x] = s < kBegins ? 1 : since_[i][x] + 1;
       lost_[i][x] += lost;
       busy_[i][x] += slice_.busy[i];
       ratio_[i][x] += r;

@@ -18,6 +18,10 @@ namespace margay::detect {
 class SurpriseSums {
  public:
   static constexpr float kFallsBack = 6;  // nats
+  // What sums up to less may be chance: it has begun when its evidence is more, or in that slice.
+  static constexpr float kBegins = 1;  // nats
+  // What happens to many in one slice may be one thing: of a node it counts as four visits at most.
+  static constexpr float kMostOfSlice = 24;  // nats
 
   // Items x columns, sums over the leaves of each item.
   struct Slice {
@@ -31,6 +35,7 @@ class SurpriseSums {
   void clear_from(std::size_t item);
   // To be filled before `take`.
   Slice& slice() { return slice_; }
+  const Slice& slice() const { return slice_; }
   void take(std::size_t leaves);
   // What has summed up so far is of another time; of this item.
   void restart();

@@ -11,21 +11,28 @@ constexpr float kMemory = 256;      // slices
 constexpr float kTailPart = 0.25f;  // of visits
 constexpr float kSiblings = 4;      // visits: a node's own are believed as much as its parent's after so many
 constexpr float kPriorExcess = 0.5f, kLeastExcess = 0.1f;  // mean, before any is seen; never less
+// Logarithms of lengths: the variance before any is seen, as if so many visits had; never less.
+constexpr float kPriorVariance = 0.09f, kLeastVariance = 0.0025f;
+constexpr float kWinsor = 3;  // deviations
+// Alternatives to the usual length: logarithms of 1.5, 2 and 4; degrees of freedom of what is usual.
+constexpr std::array<float, 3> kFactorLogs = {0.405f, 0.693f, 1.386f};
+constexpr float kFreedom = 5;
+const double kMostBet = std::exp(static_cast<double>(VisitSurprise::kMostOfOne));
 constexpr float kFewest = 16;        // visits below the leaf's node until anything is said
 constexpr float kOpenFrom = 1e-4f;   // slices
 constexpr std::uint64_t kOften = 4;  // slices, after the first of as many again
 
-// The logarithm of the bet on p.
+// What the bet on p wins.
 double bet(double p) {
   p = std::clamp(p, 1e-12, 0.99);
   const double l = std::log(p);
-  return std::log((1 - p + p * l) / (p * l * l));
+  return (1 - p + p * l) / (p * l * l);
 }
 
 // Of all p-values between r and 1 together, so that the expectation is 1.
 double bet_not_beyond(double r) {
   r = std::clamp(r, 1e-6, 0.99);
-  return std::log((1 + (1 - r) / std::log(r)) / (1 - r));
+  return (1 + (1 - r) / std::log(r)) / (1 - r);
 }
 
 }  // namespace
@@ -66,14 +73,16 @@ void VisitSurprise::set_hierarchy(const model::Hierarchy& h) {
     }
   }
   tails_.assign(parent_.size() * kinds(), {});
-  for (Grid* g : {&visits_, &beyond_, &excess_}) g->reach(above_.size(), kinds());
+  spread_.assign(parent_.size() * kinds(), {});
+  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->reach(above_.size(), kinds());
   believe();
 }
 
 void VisitSurprise::forget() {
-  for (Grid* g : {&visits_, &beyond_, &excess_}) g->fill(0);
+  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->fill(0);
   lengths_.assign(lengths_.size(), {});
   learned_ = 0;
+  spread_.assign(spread_.size(), {});
 }
 
 void VisitSurprise::reach(std::size_t columns) {
@@ -83,13 +92,14 @@ void VisitSurprise::reach(std::size_t columns) {
       const std::size_t kind = i % kinds(), half = kind / columns_;
       wider[i / kinds() * 2 * columns + half * columns + kind % columns_] = lengths_[i];
     }
-    for (Grid* g : {&visits_, &beyond_, &excess_}) g->widen(2, columns);
+    for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->widen(2, columns);
     lengths_ = std::move(wider);
     columns_ = columns;
     tails_.assign(lengths_.size(), {});
+    spread_.assign(lengths_.size(), {});
     believe();
   }
-  for (Grid* g : {&visits_, &beyond_, &excess_}) g->reach(above_.size(), kinds());
+  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->reach(above_.size(), kinds());
 }
 
 bool VisitSurprise::known(std::size_t l, std::size_t kind) const {
@@ -133,18 +143,47 @@ void VisitSurprise::believe() {
     }
 }
 
-double VisitSurprise::nats(std::size_t l, std::size_t x, float log) const {
+float VisitSurprise::mean(std::size_t l, std::size_t x) const {
+  return (log_[l][x] + kSiblings * tail(l, x).median) / (visits_[l][x] + kSiblings);
+}
+
+float VisitSurprise::variance(std::size_t l, std::size_t x) const {
+  const Spread& of = spread_[above_[l] * kinds() + x];
+  const float siblings = (of.square + kSiblings * kPriorVariance) / (of.visits + kSiblings);
+  return std::max(kLeastVariance, (square_[l][x] + kSiblings * siblings) / (visits_[l][x] + kSiblings));
+}
+
+double VisitSurprise::factor_bet(std::size_t l, std::size_t x, float log) const {
+  const float away = log - mean(l, x);
+  // Who is no longer than usual wins next to nothing.
+  if (away <= 0) return 0;
+  const float scale = variance(l, x) * (1 + 1 / (visits_[l][x] + 1)) * kFreedom;
+  const float usual = 1 + away * away / scale;
+  float sum = 0;
+  for (const float f : kFactorLogs) {
+    const float ratio = usual / (1 + (away - f) * (away - f) / scale);
+    sum += ratio * ratio * ratio;  // (kFreedom + 1) / 2 times
+  }
+  return static_cast<double>(sum) / static_cast<double>(kFactorLogs.size());
+}
+
+double VisitSurprise::tail_bet(std::size_t l, std::size_t x, float log) const {
   const Tail& t = tail(l, x);
   const float part = std::min(0.99f, (beyond_[l][x] + kSiblings * kTailPart) / (visits_[l][x] + kSiblings));
   const float further = log - t.threshold;
   if (further <= 0) return bet_not_beyond(static_cast<double>(part));
-  const float mean =
+  const float excess =
       std::max(kLeastExcess, (excess_[l][x] + kSiblings * t.excess) / (beyond_[l][x] + kSiblings));
-  const double p = static_cast<double>(part) * std::exp(static_cast<double>(-further / mean));
-  return std::min<double>(kMostOfOne, bet(p));
+  return bet(static_cast<double>(part) * std::exp(static_cast<double>(-further / excess)));
 }
 
-void VisitSurprise::measure(const VisitLengths::Seen& seen) {
+double VisitSurprise::nats(std::size_t l, std::size_t x, float log) const {
+  const double tail = std::min(kMostBet, tail_bet(l, x, log));
+  return std::min<double>(kMostOfOne, std::log(one_kind_ ? (tail + factor_bet(l, x, log)) / 2 : tail));
+}
+
+void VisitSurprise::measure(const Seen& seen, bool one_kind) {
+  one_kind_ = one_kind;
   const std::size_t leaves = std::min(seen.there.size(), above_.size()), columns = seen.state_of.size();
   reach(columns);
   for (Grid* g : {&evidence_, &told_, &lost_, &ratio_}) {
@@ -199,19 +238,37 @@ void VisitSurprise::measure(const VisitLengths::Seen& seen) {
   }
 }
 
-void VisitSurprise::learn(const std::vector<char>& but) {
-  const float keep = 1 - 1 / kMemory;
-  for (Grid* g : {&visits_, &beyond_, &excess_})
+// Every kOften slices, as much as in all of these.
+void VisitSurprise::fade() {
+  const float keep = 1 - static_cast<float>(kOften) / kMemory;
+  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_})
     for (std::size_t k = 0; k < g->rows(); ++k)
       for (std::size_t x = 0; x < kinds(); ++x) (*g)[k][x] *= keep;
+  for (Spread& s : spread_) s.square *= keep, s.visits *= keep;
   for (Lengths& l : lengths_) {
     if (l.all <= 0) continue;
     for (float& c : l.count) c *= keep;
     l.all *= keep;
   }
+}
+
+// A visit moves what is usual no further than one that is as far off as few are.
+void VisitSurprise::learn_usual(const Visit& v) {
+  const float usual = mean(v.leaf, v.kind), most = kWinsor * std::sqrt(variance(v.leaf, v.kind));
+  const float away = std::clamp(v.log - usual, -most, most), n = visits_[v.leaf][v.kind] + 1;
+  const float square = away * away * n / (n + 1);
+  log_[v.leaf][v.kind] += usual + away;
+  square_[v.leaf][v.kind] += square;
+  Spread& of = spread_[above_[v.leaf] * kinds() + v.kind];
+  of.square += square, of.visits += 1;
+}
+
+void VisitSurprise::learn(const std::vector<char>& but) {
+  if (learned_ % kOften == 0) fade();
   for (const Visit& v : seen_) {
     if (v.leaf < but.size() && but[v.leaf]) continue;
     if (known(v.leaf, v.kind)) {
+      learn_usual(v);
       const float further = v.log - tail(v.leaf, v.kind).threshold;
       visits_[v.leaf][v.kind] += 1;
       if (further > 0) beyond_[v.leaf][v.kind] += 1, excess_[v.leaf][v.kind] += further;

@@ -11,6 +11,11 @@
 // logarithm exceed x by chance with probability exp(-x) at most (Ville), for visits that are exchangeable.
 // They add over leaves and time.
 //
+// Where visits are of one kind a second bet is on their taking 1.5, 2 or 4 times as long as the leaf's
+// usually do: the likelihood ratio under Student's t with 5 degrees of freedom, whose mean and variance are
+// the leaf's own, winsorized, shrunk towards its siblings'. Half is put on either; that is a bet of
+// expectation 1, too.
+//
 // Of the visits of a leaf that ended in a slice the longest is one such length, and the mean of the others,
 // which has a distribution of its own, another; they hang together and are one bet, half on each.
 //
@@ -27,18 +32,34 @@
 
 #include "grid.h"
 #include "margay/model/hierarchy.h"
-#include "visit_lengths.h"
 
 namespace margay::detect {
+
+// A visit that is open at an edge of a slice.
+struct OpenVisit {
+  std::uint16_t state = 0xfffe;  // none
+  float age = 0;                 // slices
+};
 
 class VisitSurprise {
  public:
   // No visit is worth more nats: several have to be long.
-  static constexpr float kMostOfOne = 8;
+  static constexpr float kMostOfOne = 6;
 
+  // What a slice shows: leaves x columns, lengths in slices.
+  struct Seen {
+    const Grid& spent;
+    const Grid& ended;    // visits that ended in it
+    const Grid& longest;  // from the begin of the visit on; also of one that goes on
+    const std::vector<OpenVisit>&before, &after;
+    const std::vector<char>&there, &counted;     // by leaf; by column
+    const std::vector<std::uint16_t>& state_of;  // by column
+  };
   // Leaves keep their numbers.
   void set_hierarchy(const model::Hierarchy& hierarchy);
-  void measure(const VisitLengths::Seen& seen);
+  // `one_kind`: the visits of a leaf to a state are of one kind, as those of a loop; those of requests are
+  // not.
+  void measure(const Seen& seen, bool one_kind);
   // The slice that was measured is a quiet one, but for these leaves (not 0).
   void learn(const std::vector<char>& but);
   void forget();
@@ -73,6 +94,15 @@ class VisitSurprise {
   std::size_t kinds() const { return 2 * columns_; }
   bool known(std::size_t leaf, std::size_t kind) const;
   const Tail& tail(std::size_t leaf, std::size_t kind) const { return tails_[above_[leaf] * kinds() + kind]; }
+  // Of the logarithm of the lengths of a leaf's visits, shrunk towards its siblings'.
+  float mean(std::size_t leaf, std::size_t kind) const;
+  float variance(std::size_t leaf, std::size_t kind) const;
+  // What a visit is worth to who bets that it takes many times as long: a likelihood ratio.
+  double factor_bet(std::size_t leaf, std::size_t kind, float log) const;
+  // To who bets that it is far out in the tail.
+  double tail_bet(std::size_t leaf, std::size_t kind, float log) const;
+  void fade();
+  void learn_usual(const Visit& visit);
   double nats(std::size_t leaf, std::size_t kind, float log) const;
 
   std::vector<std::uint32_t> parent_, above_;  // inner nodes, parents first: by inner node, by leaf
@@ -80,6 +110,13 @@ class VisitSurprise {
   std::vector<Lengths> lengths_;  // by inner node * kinds + kind
   std::vector<Tail> tails_;
   Grid visits_, beyond_, excess_;  // leaves x kinds; sums that fade
+  Grid log_, square_;              // of logarithms, and of their distance from the mean; the same
+  // By inner node * kinds + kind: of that distance below the node, and how many; they fade.
+  struct Spread {
+    float square = 0, visits = 0;
+  };
+  bool one_kind_ = false;
+  std::vector<Spread> spread_;
   std::uint64_t learned_ = 0;
   std::vector<Visit> seen_;  // of the newest slice
   Grid evidence_, told_, lost_, ratio_;

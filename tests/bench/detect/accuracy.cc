@@ -1,4 +1,4 @@
-// How well the detector does on made-up cases, whole and with its ingredients left out.
+// How well the detector does on made-up cases.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -7,35 +7,12 @@
 #include <random>
 
 #include "commands.h"
-#include "margay/detect/ingredient.h"
 #include "score.h"
 
 namespace margay::bench {
 namespace {
 
-using detect::Ingredient;
-
-constexpr int kDraws = 2000;
 constexpr int kCuts = 3;
-constexpr std::uint64_t kDrawSeed = 5;
-
-// What F1 becomes without an ingredient: a 95 % interval of the difference, cases drawn with replacement
-// (the same cases with and without, so what is hard for both does not blur it).
-std::pair<double, double> f1_difference(const std::vector<Score>& with, const std::vector<Score>& without) {
-  std::mt19937_64 engine(kDrawSeed);
-  std::vector<double> differences;
-  for (int draw = 0; draw < kDraws; ++draw) {
-    Score a, b;
-    for (std::size_t i = 0; i < with.size(); ++i) {
-      const std::size_t k = engine() % with.size();
-      a.truths += with[k].truths, a.hits += with[k].hits, a.false_alarms += with[k].false_alarms;
-      b.truths += without[k].truths, b.hits += without[k].hits, b.false_alarms += without[k].false_alarms;
-    }
-    differences.push_back(b.f1() - a.f1());
-  }
-  std::sort(differences.begin(), differences.end());
-  return {differences[kDraws / 40], differences[kDraws - 1 - kDraws / 40]};
-}
 
 }  // namespace
 
@@ -60,41 +37,6 @@ int cases(std::uint64_t first, std::uint64_t last, int only, bool verbose) {
   }
   for (const auto& [name, s] : by_job) s.print(("[" + name + "]").c_str());
   all.print("all");
-  return 0;
-}
-
-int ablation(std::uint64_t first, std::uint64_t last, int only) {
-  // [0] with everything, then without each.
-  const std::size_t columns = 1 + static_cast<std::size_t>(Ingredient::kCount);
-  std::vector<std::vector<Score>> scores(columns);
-  for (std::size_t g = 0; g < group_count(); ++g) {
-    if (only >= 0 && static_cast<std::size_t>(only) != g) continue;
-    for (std::uint64_t seed = first; seed <= last; ++seed) {
-      const Case c = make_case(g, seed);
-      for (std::size_t i = 0; i < columns; ++i) {
-        detect::DetectorOptions o = options_for(c);
-        if (i > 0) o.without = static_cast<Ingredient>(i - 1);
-        scores[i].push_back(score(c, alerts_of(c, o)));
-      }
-    }
-    std::fprintf(stderr, "\r%zu of %zu groups", g + 1, group_count());
-  }
-  std::fprintf(stderr, "\r%30s\r", "");
-  std::printf(
-      "| without | F1 | its difference, 95 %% | found | false alarms | median delay | Jaccard | false alarms "
-      "per 1000 slices |\n"
-      "|---|---|---|---|---|---|---|---|\n");
-  for (std::size_t i = 0; i < columns; ++i) {
-    Score s;
-    for (const Score& one : scores[i]) s.add(one);
-    std::printf("| %s | %.3f | ", i == 0 ? "nothing" : detect::kIngredientNames[i - 1], s.f1());
-    if (i > 0) {
-      const auto [low, high] = f1_difference(scores[0], scores[i]);
-      std::printf("%+.3f to %+.3f", low, high);
-    }
-    std::printf(" | %d of %d | %d | %.1f | %.3f | %.2f |\n", s.hits, s.truths, s.false_alarms,
-                s.median_delay(), s.mean_jaccard(), s.false_per_1000());
-  }
   return 0;
 }
 

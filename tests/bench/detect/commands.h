@@ -11,8 +11,6 @@ namespace margay::bench {
 
 // How well: made-up cases of these seeds, of one group or (-1) of all.
 int cases(std::uint64_t first, std::uint64_t last, int group, bool verbose);
-// The same with each ingredient of the search for departures left out: a markdown table.
-int ablation(std::uint64_t first, std::uint64_t last, int group);
 // The families that no choice was made by (families/families.h): how well of each, or of this one; with a
 // directory, nothing is detected and traces and truths are written to it, for any detector.
 struct FamilyPlan {

@@ -3,8 +3,6 @@
 // detect_bench families [FIRST LAST] [--family X] [--kind K] [--write DIR] [-v]
 //     the same of the families that no choice was made by (families/families.h); --write: their traces and
 //     truths
-// detect_bench ablation [FIRST LAST [GROUP]]
-//     the same with each ingredient left out: a markdown table
 // detect_bench limit [FIRST LAST [GROUP]]
 //     what each fault did to its job, which are missed, and what could be found at all (limit.cc)
 // detect_bench knob [--days D] [--leaves N] [--slice 1s] [--knob 1,10,100] [--seeds FIRST-LAST] [--kind KIND]
@@ -137,7 +135,6 @@ int main(int argc, char** argv) {
     bench::FamilyPlan plan;
     return read_families(argc, argv, plan) ? bench::families(plan) : 2;
   }
-  if (what == "ablation") return bench::ablation(first, last, group);
   if (what == "limit") return bench::limit(first, last, group);
   if (what == "causality") return bench::causality(first, last);
   if (what == "write" && argc > 2)

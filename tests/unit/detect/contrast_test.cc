@@ -3,8 +3,6 @@
 
 #include <random>
 
-#include <gtest/gtest.h>
-
 #include "watch_job.h"
 
 namespace margay::detect::test {
@@ -90,9 +88,8 @@ TEST(Contrast, ExcessTellsLongerVisitsFromMoreOfThem) {
     row[2] -= more, row[3] += more;
     if (i == 58) job[i].visits(LeafIndex(2))[3] *= 2;
     seen.take(job[i], false);
-    std::size_t x = 0;
-    while (seen.window.state_of(x) != StateId(3)) ++x;
-    const double excess = at(seen.contrast, Contrast::kExcess, 2, x);
+    const auto excess =
+        static_cast<double>(seen.contrast.departure()[2][seen.cell(Contrast::kExcess, StateId(3))]);
     if (i == 58)
       EXPECT_LT(std::abs(excess), 0.05);
     else
@@ -100,33 +97,48 @@ TEST(Contrast, ExcessTellsLongerVisitsFromMoreOfThem) {
   }
 }
 
-TEST(Contrast, AVisitThatGoesOnAndOnIsOvertime) {
+// More of some work is what the program does; what hurts it makes work take longer.
+TEST(Contrast, OfWorkOnlyWhatTakesLongerIsADeparture) {
   const JobPlan plan = plan_of({{5'000, kA, ""}});
   Measured seen(plan);
   auto job = make_job(plan);
-  for (auto& c : job)  // visits of 3 ms, one of which ends in each slice
-    for (std::uint32_t l = 0; l < 8; ++l)
-      c.visits(LeafIndex(l))[6] = 1, c.longest_ns(LeafIndex(l))[6] = 3'000'000;
-  for (std::size_t i = 0; i < 49; ++i) seen.take(job[i]);
-  auto& c = job[49];
-  auto row = c.duration_ns(LeafIndex(1));
-  std::fill(row.begin(), row.end(), 0);
-  row[6] = plan.slice.value;
-  c.visits(LeafIndex(1))[6] = 0;
-  c.longest_ns(LeafIndex(1))[6] = 5 * plan.slice.value;
-  c.open(LeafIndex(1)) = {StateId(6), slice_end(c.index, plan.slice) - plan.slice * 5};
-  seen.take(c, false);
-  std::size_t x = 0;
-  while (seen.window.state_of(x) != StateId(6)) ++x;
-  EXPECT_NEAR(at(seen.contrast, Contrast::kOvertime, 1, x), 1, 0.01);
-  EXPECT_NEAR(at(seen.contrast, Contrast::kOvertime, 0, x), 0, 0.01);
-  // By now such a visit would have ended: it is far likelier that visits take longer. Of the others' it is
-  // not.
-  const VisitLengths& lengths = seen.contrast.lengths();
-  EXPECT_GT(lengths.evidence()[1][1][Contrast::kMachine + x], 4);
-  EXPECT_EQ(lengths.ended()[1][Contrast::kMachine + x], 0);
-  EXPECT_LT(lengths.evidence()[1][0][Contrast::kMachine + x], 0);
-  EXPECT_EQ(lengths.ended()[0][Contrast::kMachine + x], 1);
+  std::vector<char> work(Contrast::kMachine + 5, 0);
+  for (std::size_t i = 0; i < 49; ++i) {
+    seen.take(job[i]);
+    if (i == 0) work[seen.column(kCompute)] = 1, seen.work = work;
+  }
+  spend(job[49], 5, kCompute, 0.9);
+  seen.take(job[49], false);
+  EXPECT_EQ(seen.contrast.departure()[5][seen.cell(Contrast::kShare, kCompute)], 0);
+  EXPECT_GT(seen.contrast.departure()[5][seen.cell(Contrast::kExcess, kCompute)], 0.2f);
+  EXPECT_LT(seen.contrast.departure()[5][seen.cell(Contrast::kShare, kJobWait)], -0.02f);
+}
+
+TEST(Contrast, VisitsThatAreOpenAtTheEdgesOfASliceAreSeen) {
+  const JobPlan plan = plan_of({{5'000, kA, ""}});
+  Measured seen(plan);
+  auto job = make_job(plan);
+  for (const std::size_t i : {48, 49}) {
+    model::SliceColumn& c = job[i];
+    auto row = c.duration_ns(LeafIndex(1));
+    std::fill(row.begin(), row.end(), 0);
+    row[kJobWait.value] = plan.slice.value;
+    c.visits(LeafIndex(1))[kJobWait.value] = 0;
+    const auto age = plan.slice * static_cast<std::int64_t>(i - 44);
+    c.longest_ns(LeafIndex(1))[kJobWait.value] = age.value;
+    c.open(LeafIndex(1)) = {kJobWait, slice_end(c.index, plan.slice) - age};
+  }
+  for (std::size_t i = 0; i < 50; ++i) seen.take(job[i]);
+  const VisitSurprise::Seen visits = seen.contrast.seen();
+  const std::size_t x = seen.column(kJobWait);
+  EXPECT_EQ(visits.after[1].state, kJobWait.value);
+  EXPECT_NEAR(visits.before[1].age, 4, 0.01);
+  EXPECT_NEAR(visits.after[1].age, 5, 0.01);
+  EXPECT_EQ(visits.ended[1][x], 0);
+  EXPECT_NEAR(visits.longest[1][x], 5, 0.01);
+  EXPECT_NEAR(visits.spent[1][x], 1, 0.01);
+  EXPECT_NEAR(seen.contrast.busy()[1], 1, 0.01);
+  EXPECT_EQ(visits.state_of[x], kJobWait.value);
 }
 
 // MPI_Init is all alike; what comes after it may never be.

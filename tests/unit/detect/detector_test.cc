@@ -183,7 +183,7 @@ TEST(Detector, AStopWithoutEvidenceBlamesTheRankThatDoesNotWait) {
   plan.faults = {{JobFault::kStop, {4}, 12'000, 14'000}};
   const Watched w = watch(plan);
   ASSERT_EQ(w.alerts.size(), 2u);
-  EXPECT_EQ(w.alerts[0].kind, Kind::kStall);
+  EXPECT_EQ(w.alerts[1].status, Status::kResolved);
   EXPECT_THAT(w.alerts[0].resources, ElementsAre("/n1/rank4"));
 }
 

@@ -240,7 +240,8 @@ TEST(Phases, QuietNoisyRunsHaveOnePhaseAndNoAlert) {
       plan.own_noise = kind.own;
       plan.phases = {{60'000, kA, ""}};
       const Watched w = watch(plan);
-      EXPECT_TRUE(w.alerts.empty());
+      EXPECT_TRUE(w.alerts.empty()) << kind.name << ", seed " << seed << ": "
+                                    << (w.alerts.empty() ? "" : w.alerts[0].message);
       spurious += w.spans.size() - 1;
       noisy += w.spans.size() > 1 ? 1 : 0;
       phases = std::max(phases, w.spans.size());

@@ -96,6 +96,15 @@ TEST(SurpriseSums, ANodeHasWhatItsLeavesHaveAndAllStatesTogetherWhatEachHas) {
   EXPECT_FLOAT_EQ(apart.sums.of(host, both).score, 8) << "of the strongest column";
 }
 
+// What hits many at once may be one thing: a slice is worth no more than four visits.
+TEST(SurpriseSums, ASliceIsWorthNoMoreHoweverManyLeavesShowIt) {
+  Sums s;
+  s.take({{20, 0}, {20, 0}, {}, {}});
+  EXPECT_FLOAT_EQ(s.sums.strongest(s.items.parent(0)).score, SurpriseSums::kMostOfSlice);
+  s.take({{20, 0}, {20, 0}, {}, {}});
+  EXPECT_FLOAT_EQ(s.sums.strongest(s.items.parent(0)).score, 2 * SurpriseSums::kMostOfSlice);
+}
+
 TEST(SurpriseSums, RestartsOfAnItemOrOfAllAndOfItemsThatAreOthersNow) {
   Sums s;
   s.take({{5, 0}, {}, {5, 0}, {}});

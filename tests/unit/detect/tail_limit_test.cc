@@ -11,188 +11,144 @@
 namespace margay::detect {
 namespace tail_limit_test {
 
-TailLimit::Options bare() {
-  TailLimit::Options o;
-  o.least = 0;
-  return o;
+constexpr double kIndex = 0.3, kTests = 100;
+
+// Greatest of kTests independent scores of exponential excesses, as the textbook has it.
+float of_exponential(std::mt19937_64& random, double tests = kTests) {
+  const double u = std::uniform_real_distribution<double>(1e-12, 1)(random);
+  return static_cast<float>(-std::log(-std::expm1(std::log(u) / tests)));
+}
+// The same, of excesses that are a generalised Pareto's: the survival of x is (1 + index x)^(-1/index).
+float of_pareto(std::mt19937_64& random, double index) {
+  return static_cast<float>(std::expm1(index * static_cast<double>(of_exponential(random))) / index);
 }
 
-// How often a score of the same kind exceeds the limit, over many histories.
-template <class Draw>
-double exceeded(std::size_t history, double p, Draw draw, int histories = 200) {
-  std::mt19937 random(7);
+TEST(TailLimit, IsTheTextbooksBeforeAnythingIsSeen) {
+  for (const double tests : {1.0, 30.0, 1e4})
+    for (const double p : {1e-2, 1e-4}) {
+      // A light prior hardly widens it; and it is finite from the first slice on.
+      const double limit = TailLimit(1e-3).limit(p, tests);
+      EXPECT_GE(limit, std::log(tests / p));
+      EXPECT_LE(limit, 1.3 * std::log(tests / p)) << p << ' ' << tests;
+    }
+  for (const double p : {1e-3, 1e-6, 1e-9}) {
+    const double limit = TailLimit(kIndex).limit(p, kTests);
+    EXPECT_TRUE(std::isfinite(limit));
+    EXPECT_GE(limit, std::log(kTests / p));
+  }
+}
+
+TEST(TailLimit, StaysNearTheTextbooksWhereTheScoresAreAsItHasThem) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    for (const std::size_t n : {100u, 1'000u, 20'000u}) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " slices " << n);
+      std::mt19937_64 random(seed);
+      TailLimit t(kIndex);
+      for (std::size_t i = 0; i < n; ++i) t.add(of_exponential(random));
+      const double p = 0.1 / static_cast<double>(n);
+      EXPECT_GE(t.limit(p, kTests), std::log(kTests / p));
+      EXPECT_LE(t.limit(p, kTests), 2 * std::log(kTests / p));
+    }
+}
+
+// How often the limit of `n` such maxima is exceeded by the next, of how often it may be.
+double exceeded_of_asked(double index, std::size_t n, double p, int histories) {
   double sum = 0;
   for (int h = 0; h < histories; ++h) {
-    TailLimit t(bare());
-    for (std::size_t i = 0; i < history; ++i) t.add(static_cast<float>(draw(random)));
-    const double limit = t.limit(p);
-    int over = 0;
-    constexpr int kDraws = 5'000;
-    for (int i = 0; i < kDraws; ++i) over += draw(random) > limit;
-    sum += static_cast<double>(over) / kDraws;
+    std::mt19937_64 random(static_cast<std::uint64_t>(100 + h));
+    TailLimit t(kIndex);
+    for (std::size_t i = 0; i < n; ++i) t.add(of_pareto(random, index));
+    const double one = std::pow(1 + index * t.limit(p, kTests), -1 / index);
+    sum += -std::expm1(kTests * std::log1p(-one)) / p;
   }
   return sum / histories;
 }
 
-double exponential(std::mt19937& random) {
-  return 5 + std::exponential_distribution<double>(0.5)(random);
-}
-double pareto(std::mt19937& random) {
-  return 5 * std::pow(std::uniform_real_distribution<double>(1e-9, 1)(random), -0.2);
-}
-
-TEST(TailLimit, IsInfiniteBeforeAnythingIsKnownAndNeverBelowTheLeast) {
-  TailLimit t({});
-  EXPECT_TRUE(std::isinf(t.limit(1e-3)));
-  for (int i = 0; i < 100; ++i) t.add(0);
-  EXPECT_EQ(t.limit(1e-3), TailLimit::Options{}.least);
-}
-
-TEST(TailLimit, AQuietSliceExceedsItNoMoreOftenThanAskedForLightTails) {
-  for (const std::size_t n : {30, 100, 1000}) {
-    const double p = exceeded(n, 1e-3, exponential);
-    EXPECT_LE(p, 3e-3) << n;
-  }
-}
-
-TEST(TailLimit, AndForHeavyOnes) {
-  for (const std::size_t n : {30, 100, 1000}) {
-    const double p = exceeded(n, 1e-3, pareto);
-    EXPECT_LE(p, 3e-3) << n;
-  }
-}
-
-// How often the limit of a long history is exceeded, of how often it may be; the greatest of `n` are drawn as
-// quantiles of uniform ones. `index` of a generalised Pareto tail: the survival of x is (1 + index
-// x)^(-1/index).
-double exceeded_of_asked(double index, std::size_t n, double p, int histories = 12) {
-  std::mt19937_64 random(11);
-  std::uniform_real_distribution<double> uniform(1e-12, 1);
-  double sum = 0;
-  for (int h = 0; h < histories; ++h) {
-    TailLimit t(bare());
-    for (std::size_t i = 0; i < n; ++i)
-      t.add(static_cast<float>(5 * (1 + std::expm1(-index * std::log(uniform(random))) / index)));
-    sum += std::pow(1 + index * (t.limit(p) / 5 - 1), -1 / index) / p;
-  }
-  return sum / histories;
-}
-
-// Also where one score in ten thousand is a thousand times as great as usual: what the tail is like is known
-// only so well, and that is part of the limit.
-TEST(TailLimit, ALongHistoryTellsHowHeavyItsTailIs) {
-  for (const double index : {0.01, 0.2, 0.5, 1.0}) {
+// Also where a score is a hundred times as great as usual now and then: what the tail is like is known only
+// so well, and that is part of the limit.
+TEST(TailLimit, HeavyTailsWidenIt) {
+  for (const double index : {0.01, 0.2, 0.5}) {
     SCOPED_TRACE(index);
-    for (const double p : {1e-4, 1e-5, 1e-6}) EXPECT_LE(exceeded_of_asked(index, 16'384, p), 10) << p;
-    // Nor is it silence: with ten times as many as the limit is made of, it is as asked for.
-    EXPECT_GE(exceeded_of_asked(index, 16'384, 1e-4), 1.0 / 3);
+    for (const std::size_t n : {300u, 3'000u}) EXPECT_LE(exceeded_of_asked(index, n, 1e-4, 12), 10) << n;
+    // Nor is it silence.
+    EXPECT_GE(exceeded_of_asked(index, 16'384, 1e-3, 6), 1.0 / 4);
   }
+  std::mt19937_64 random(1);
+  TailLimit light(kIndex), heavy(kIndex);
+  for (int i = 0; i < 1'000; ++i) light.add(of_exponential(random)), heavy.add(of_pareto(random, 0.5));
+  EXPECT_GT(heavy.limit(1e-4, kTests), 3 * light.limit(1e-4, kTests));
 }
 
-// Of the greatest scores one in four is of an effect that is told: so many more may be beyond the limit.
+TEST(TailLimit, IsNarrowerTheMoreOftenItMayBeExceededAndTheFewerTestsThereAre) {
+  std::mt19937_64 random(2);
+  TailLimit t(kIndex);
+  for (int i = 0; i < 1'000; ++i) t.add(of_exponential(random));
+  EXPECT_LT(t.limit(1e-2, kTests), t.limit(1e-3, kTests));
+  EXPECT_LT(t.limit(1e-3, kTests), t.limit(1e-4, kTests));
+  EXPECT_LE(t.limit(1e-3, kTests), t.limit(1e-3, 1e4 * kTests));
+  EXPECT_LE(TailLimit(0.05).limit(1e-3, kTests), TailLimit(kIndex).limit(1e-3, kTests));
+}
+
+// Of the greatest scores one in ten is of an effect that is told: so many more may be beyond the limit.
 TEST(TailLimit, IsOneOfWhatIsToldBeyondIt) {
-  constexpr double kP = 1e-3;
-  std::mt19937 random(13);
-  std::bernoulli_distribution one_in_four(0.25);
-  double exceeded_by_told = 0;
-  constexpr int kHistories = 40, kDraws = 20'000;
-  for (int h = 0; h < kHistories; ++h) {
-    TailLimit of_told(bare()), of_all(bare());
+  constexpr double kP = 1e-5, kPart = 0.1;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::bernoulli_distribution few(kPart);
+    TailLimit of_told(kIndex), of_all(kIndex);
     for (int i = 0; i < 20'000; ++i) {
-      const auto score = static_cast<float>(exponential(random));
-      of_told.add(score, one_in_four(random));
+      const float score = of_exponential(random) * 2;
+      of_told.add(score, few(random));
       of_all.add(score);
     }
-    const double limit = of_told.limit(kP);
-    EXPECT_LT(limit, of_all.limit(kP));
-    int over = 0;
-    for (int i = 0; i < kDraws; ++i) over += exponential(random) > limit && one_in_four(random);
-    exceeded_by_told += static_cast<double>(over) / kDraws / kHistories;
-  }
-  EXPECT_GE(exceeded_by_told, kP / 2);
-  EXPECT_LE(exceeded_by_told, kP * 2);
-}
-
-TEST(TailLimit, ALongHistoryOrALaxerKnobMakesItNarrower) {
-  double before = 1e300;
-  for (const int n : {10, 100, 1000}) {
-    TailLimit t(bare());
-    for (int i = 0; i < n; ++i) t.add(static_cast<float>(5 - 2 * std::log((i + 0.5) / n)));  // quantiles
-    EXPECT_LT(t.limit(1e-6), before);
-    before = t.limit(1e-6);
-    EXPECT_LT(t.limit(1e-4), t.limit(1e-6));
-    EXPECT_LT(t.limit(1e-6), t.limit(1e-6, 5)) << "few leaves";
+    const double limit = of_told.limit(kP, kTests);
+    EXPECT_LT(limit, of_all.limit(kP, kTests));
+    EXPECT_LE(kPart * kTests * std::exp(-limit / 2), 3 * kP);
   }
 }
 
 TEST(TailLimit, FollowsWhatTheScoresHaveBecome) {
-  TailLimit t(bare());
-  for (std::size_t i = 0; i < TailLimit::Options{}.kept; ++i) t.add(100);
-  const double high = t.limit(1e-4);
-  for (std::size_t i = 0; i < TailLimit::Options{}.kept; ++i) t.add(10);
-  EXPECT_LT(t.limit(1e-4), high / 5);
-  EXPECT_EQ(t.size(), TailLimit::Options{}.kept);
+  TailLimit t(kIndex);
+  for (std::size_t i = 0; i < TailLimit::kKept; ++i) t.add(100);
+  const double high = t.limit(1e-4, kTests);
+  EXPECT_GE(high, 100);
+  for (std::size_t i = 0; i < TailLimit::kKept; ++i) t.add(1);
+  EXPECT_LT(t.limit(1e-4, kTests), high / 3);
+  EXPECT_EQ(t.size(), TailLimit::kKept);
 }
 
-// What is dropped has no say in any limit: the same as from all that count, told alone in any order.
+// What is dropped has no say in any limit: the same as from all, told in any order.
 TEST(TailLimit, ForgetsOnlyWhatHasNoSay) {
-  std::mt19937 random(3);
-  TailLimit::Options o = bare();
-  o.kept = 300;
-  TailLimit t(o);
+  std::mt19937_64 random(3);
+  TailLimit t(kIndex);
   std::vector<float> all;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     // Rising and falling, with ties.
     const double level = 10 + 5 * std::sin(i * 0.01);
-    all.push_back(static_cast<float>(std::floor(level * exponential(random)) / 4));
+    all.push_back(static_cast<float>(std::floor(level * static_cast<double>(of_exponential(random))) / 4));
     t.add(all.back());
-    if (i % 7 != 0) continue;
-    std::vector<float> newest(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), o.kept)),
-                              all.end());
-    std::sort(newest.begin(), newest.end());
-    TailLimit expected(o);
-    for (const float score : newest) expected.add(score);
-    ASSERT_EQ(t.limit(1e-4), expected.limit(1e-4)) << i;
-    ASSERT_EQ(t.size(), newest.size());
+    if (i % 97 != 0) continue;
+    std::vector<float> sorted = all;
+    std::sort(sorted.begin(), sorted.end());
+    TailLimit expected(kIndex);
+    for (const float score : sorted) expected.add(score);
+    t.limit(1e-3, kTests);  // so that it is computed anew
+    ASSERT_EQ(t.limit(1e-4, kTests), expected.limit(1e-4, kTests)) << i;
   }
 }
 
-// One slice in 200 has a far greater score than the others: who has seen few of those would be alarmed by
-// them.
+// One slice in 200 has a far greater score than the others: who has forgotten those is alarmed by them.
 TEST(TailLimit, RemembersWhatComesSeldom) {
-  std::uniform_real_distribution<double> uniform(1e-9, 1);
-  const auto seldom = [&](std::mt19937& random) {
-    return uniform(random) < 0.005 ? 20 - 60 * std::log(uniform(random)) : exponential(random);
-  };
-  EXPECT_LE(exceeded(TailLimit::Options{}.kept, 1e-5, seldom, 20), 3e-5);
-}
-
-// Of logarithms of ratios of likelihoods the tail is known: small ones are no sign of a heavy tail.
-TEST(TailLimit, AShortHistoryOfLikelihoodRatiosIsExtrapolatedAsTheyFall) {
-  std::mt19937 random(5);
-  for (const double slope : {1.0, 3.0}) {
-    TailLimit::Options known, unknown;
-    known.excess = 1;
-    known.least = unknown.least = 1;
-    TailLimit ratio(known), score(unknown);
-    for (int i = 0; i < 120; ++i) {
-      const auto x = static_cast<float>(std::exponential_distribution(1 / slope)(random));
-      ratio.add(x);
-      score.add(x);
-    }
-    const double truth = -slope * std::log(1e-6);
-    EXPECT_GT(ratio.limit(1e-6), 0.8 * truth) << slope;
-    EXPECT_LT(ratio.limit(1e-6), 1.6 * truth) << slope;
-    EXPECT_GT(score.limit(1e-6), ratio.limit(1e-6)) << slope;
-  }
-}
-
-TEST(TailLimit, WhatIsSeldomIsExceededByAboutOneInAThousand) {
-  TailLimit t({});
-  for (int i = 0; i < 999; ++i) t.add(static_cast<float>(i));
-  EXPECT_TRUE(std::isinf(t.seldom()));
-  for (int i = 999; i < 20'000; ++i) t.add(static_cast<float>(i));
-  EXPECT_EQ(t.seldom(), 20'000 - 20);
+  std::mt19937_64 random(5);
+  TailLimit t(kIndex);
+  const auto seldom = [&] { return of_exponential(random) * (random() % 200 == 0 ? 10.0f : 1.0f); };
+  for (int i = 0; i < 50'000; ++i) t.add(seldom());
+  const double limit = t.limit(1e-4, kTests);
+  int over = 0;
+  for (int i = 0; i < 100'000; ++i) over += static_cast<double>(seldom()) > limit;
+  EXPECT_LE(over, 30) << "of 10 that were asked for";
+  EXPECT_LT(limit, 400) << "nor is it silence";
 }
 
 }  // namespace tail_limit_test

@@ -37,7 +37,7 @@ class Leaves {
     before_ = after_;
     for (Grid* g : {&spent_, &ended_, &longest_}) g->fill(0);
     for (std::uint32_t l = 0; l < n_; ++l) cut(l);
-    surprise.measure({spent_, ended_, longest_, before_, after_, there_, counted_, states_});
+    surprise.measure({spent_, ended_, longest_, before_, after_, there_, counted_, states_}, one_kind);
   }
   void learn() { surprise.learn(none_); }
   double evidence(std::uint32_t leaf) const { return static_cast<double>(surprise.evidence()[leaf][0]); }
@@ -52,6 +52,7 @@ class Leaves {
   }
 
   VisitSurprise surprise;
+  bool one_kind = false;
 
  private:
   struct Part {
@@ -140,6 +141,58 @@ TEST(VisitSurprise, WhereAllIsAsUsualBetsWinNothing) {
       EXPECT_LE(sum / n, 1.1) << kind.name << ", " << visits << " visits a slice";
       EXPECT_GE(sum / n, 0.5) << kind.name << ", " << visits << " visits a slice: nothing would be told";
     }
+}
+
+// A loop that always takes as long: who bets on factors sees a half more in one visit, who bets on the tail
+// does not.
+TEST(VisitSurprise, WhereVisitsAreOfOneKindAHalfMoreIsWorthMuch) {
+  const Lengths loop = [](auto& random, std::uint32_t) { return log_normal(random, 0.2f, 0.05f); };
+  // The mean of ten.
+  const auto worth = [&](bool one_kind, float factor, bool disturbed_before) {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      std::mt19937_64 random(seed);
+      Leaves leaves(hosts_of(2, 4));
+      leaves.one_kind = one_kind;
+      leaves.live(100, 1, loop, random);
+      // A few visits of many that are long do not make long ones usual.
+      const Lengths disturbed = [&](auto& r, std::uint32_t l) { return loop(r, l) * (l == 5 ? 2.0f : 1.0f); };
+      if (disturbed_before) leaves.live(5, 1, disturbed, random);
+      for (std::uint32_t l = 0; l < leaves.size(); ++l)
+        leaves.spend(l, 1e-3f, loop(random, l) * (l == 5 ? factor : 1.0f));
+      leaves.slice();
+      sum += leaves.evidence(5) / 10;
+    }
+    return sum;
+  };
+  EXPECT_GE(worth(true, 1.5f, false), 4);
+  EXPECT_GE(worth(true, 1.5f, true), 3);
+  EXPECT_LE(worth(false, 1.5f, true), 3);
+  EXPECT_LE(worth(true, 1.0f, false), 0) << "as usual";
+}
+
+TEST(VisitSurprise, OfOneKindBetsOnFactorsWinNothingWhereAllIsAsUsual) {
+  const std::vector<Kind> kinds = {
+      {"a loop", [](auto& random, std::uint32_t) { return log_normal(random, 0.2f, 0.05f); }},
+      {"log-normal", kKinds[0].lengths},
+      {"unequal", kKinds.back().lengths}};
+  for (const Kind& kind : kinds) {
+    double sum = 0, n = 0;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      std::mt19937_64 random(seed);
+      Leaves leaves(hosts_of(2, 4));
+      leaves.one_kind = true;
+      leaves.live(200, 1, kind.lengths, random);
+      for (int k = 0; k < 2'000; ++k) {
+        for (std::uint32_t l = 0; l < leaves.size(); ++l) leaves.spend(l, 1e-3f, kind.lengths(random, l));
+        leaves.slice();
+        for (std::uint32_t l = 0; l < leaves.size(); ++l) sum += std::exp(leaves.evidence(l)), n += 1;
+        leaves.learn();
+      }
+    }
+    EXPECT_LE(sum / n, 1.1) << kind.name;
+    EXPECT_GE(sum / n, 0.3) << kind.name << ": nothing would be told";
+  }
 }
 
 TEST(VisitSurprise, VisitsTenTimesAsLongAreWorthMuch) {

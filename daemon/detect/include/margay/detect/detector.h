@@ -31,7 +31,6 @@
 #include <vector>
 
 #include "margay/alert/alert.h"
-#include "margay/detect/ingredient.h"
 #include "margay/detect/known_phase.h"
 #include "margay/detect/phase_durations.h"
 #include "margay/detect/phases.h"
@@ -64,7 +63,6 @@ struct DetectorOptions {
   double share = 1;
   // A coarser level (levels.h): departures and phases alone, for facts and durations are told at the finest.
   bool coarser = false;
-  Ingredients without;  // for measurement only
 };
 
 // An alert that is open: what it blames, and since when.
