@@ -18,7 +18,7 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 constexpr double kShareIndex = 0.4;
-constexpr double kRecurs = 0.2, kRecursMemory = 512;  // of a limit, for each alarm; slices
+constexpr double kRecurs = 0.2, kRecursMemory = 16384;  // of a limit, for each alarm; slices
 constexpr std::size_t kLate = 8;                      // slices until a maximum is learned
 constexpr double kExplainsAlarm = 0.5;                // of what is lost, by those who are blamed
 constexpr std::size_t kLeastLeaves = 4;               // leaves of which it can be said that many do
