@@ -19,10 +19,10 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 constexpr double kShareIndex = 0.4;
 constexpr double kRecurs = 0.2, kRecursMemory = 16384;  // of a limit, for each alarm; slices
-constexpr std::size_t kLate = 8;                      // slices until a maximum is learned
-constexpr double kExplainsAlarm = 0.5;                // of what is lost, by those who are blamed
-constexpr std::size_t kLeastLeaves = 4;               // leaves of which it can be said that many do
-constexpr std::size_t kMany = 4;                      // one in so many leaves
+constexpr std::size_t kLate = 8;                        // slices until a maximum is learned
+constexpr double kExplainsAlarm = 0.5;                  // of what is lost, by those who are blamed
+constexpr std::size_t kLeastLeaves = 4;                 // leaves of which it can be said that many do
+constexpr std::size_t kMany = 4;                        // one in so many leaves
 constexpr std::uint32_t kLearners =
     32;  // slices until what is usual of a leaf that has become another is known
 
