@@ -1,11 +1,10 @@
 // What each leaf does otherwise than usual, and otherwise than the others. Pure.
 //
-// Three measures of a cell, each in shares of the slice: *share*, the time in a state; *excess*, the time in
-// a state less what the visits that ended in it usually take; *overtime*, the time of a visit beyond what
-// nearly all visits take, also while it goes on. Shares tell a change of proportions; excess tells work that
-// takes longer, also where work comes in requests and its amount varies; overtime tells visits of several
-// slices. Usual is what the leaf did in this *mode* of the job. Of all three the median over the leaves is
-// taken off (the *common* part): what hits everyone alike is a change of phase, not a perturbation.
+// Two measures of a cell, each in shares of the slice: *share*, the time in a state that is no work;
+// *excess*, the time in a state less what the visits that ended in it usually take. Shares tell a change of
+// proportions; excess tells work that takes longer. How long single visits take is visit_surprise.h's. Usual
+// is what the leaf did in this *mode* of the job. Of both the median over the leaves is taken off (the
+// *common* part): what hits everyone alike is a change of phase, not a perturbation.
 //
 // A mode is what the leaves' usual shares and durations are while the job does one thing. The mode of a slice
 // is the known one that most leaves fit (median total variation), found again in the slice in which it comes
@@ -91,7 +90,6 @@ class Contrast {
   struct ModeId {
     std::size_t place;
     std::uint64_t number;
-    bool operator==(const ModeId&) const = default;
   };
   std::optional<ModeId> mode() const {
     return mode_ ? std::optional(ModeId{*mode_, modes_[*mode_].number}) : std::nullopt;

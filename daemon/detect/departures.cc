@@ -297,8 +297,9 @@ bool Departures::quiet() {
   return contrast_.learn();
 }
 
-void Departures::drop() {
-  episode_.reset();
+void Departures::drop(std::uint64_t number) {
+  if (episode_ && episode_->episode().number == number) episode_.reset();
+  long_visits_.take_out(number);
   restart();
 }
 

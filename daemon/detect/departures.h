@@ -61,8 +61,8 @@ class Departures {
   // Returns the episodes that are going on, and those that have just ended (`over`).
   std::vector<Episode> on_slice(const Window& window, const model::SliceColumn& column,
                                 const std::set<std::uint16_t>& idle, Look look);
-  // The open episode is somebody else's: it ends unsaid.
-  void drop();
+  // This episode, if it goes on, is somebody else's: it ends unsaid.
+  void drop(std::uint64_t number);
   // Episodes that last.
   const std::vector<Lasting>& lasting() const { return lasting_.all(); }
 

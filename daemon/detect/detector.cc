@@ -183,7 +183,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     if (joined != open_.end()) {
       joined->culprits.insert(culprits.begin(), culprits.end());
       joined->by_stop = true;
-      if (std::exchange(joined->by_departure, false)) departures_->drop();
+      if (std::exchange(joined->by_departure, false)) departures_->drop(joined->episode);
     } else {
       raise(column, watermark, alert::Kind::kPerturbation, onset, culprits, true, out);
     }

@@ -1,5 +1,5 @@
-// Perturbations told by how long visits take: of work that comes in requests and tasks, and of work of a rank
-// that takes many times as long as ever. Pure.
+// Perturbations told by how long visits take: of work that comes in requests and tasks, and of what ranks and
+// nodes of a coupled job work at, or wait for. Pure.
 //
 // Evidence of surprisingly long visits (visit_surprise.h), summed up over nodes, states and slices
 // (surprise_sums.h), beyond the limit of its depth (tail_limit.h), whose effect is of `min_effect` of the
@@ -12,7 +12,8 @@
 // explains have to exceed half as much again as the limit. How long visits usually take is known of each mode
 // of such a job (contrast.h) by itself.
 //
-// Cost per slice: O(nodes * columns). Thread safety: none.
+// Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most). Thread safety:
+// none.
 #pragma once
 
 #include <optional>
@@ -55,7 +56,7 @@ class LongVisits {
   };
   // `recurrence` knows what comes back by the clock in a coupled job.
   void on_slice(const Look& look, Recurrence& recurrence);
-  // This episode is somebody else's from now on.
+  // This episode, if it is one of these, is somebody else's from now on.
   void take_out(std::uint64_t number);
   // The slice is explained by something else: what has summed up so far is of another time.
   void restart() { sums_.restart(); }
@@ -74,7 +75,6 @@ class LongVisits {
   };
   void take(const Look& look);
   void follow(bool by_request, SliceIndex now);
-  void begin(const NodeItems& items, const Columns& columns, SliceIndex now, float limit);
   void test(const Look& look, Recurrence& recurrence);
   void learn(const NodeItems& items, bool by_request);
   void drop(std::size_t k);

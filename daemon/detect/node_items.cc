@@ -9,34 +9,29 @@ NodeItems::NodeItems(const model::Hierarchy& h) : leaves_(h.leaf_count()) {
   order_.assign(in_order.begin(), in_order.end());
   group_.assign(leaves_, 0);
   below_.resize(leaves_);
-  std::vector<std::uint32_t> position(leaves_);
-  for (std::uint32_t k = 0; k < order_.size(); ++k) {
-    position[order_[k].value] = k;
-    below_[order_[k].value] = std::span(order_).subspan(k, 1);
-  }
+  for (std::uint32_t k = 0; k < order_.size(); ++k) below_[order_[k].value] = std::span(order_).subspan(k, 1);
+  count_.assign(1, leaves_);
   smallest_.assign(1, 1.0f);
   for (std::uint32_t k = 1; k < h.node_count(); ++k) {
     const auto& node = h.nodes()[k];
     // Of nodes that hold the same leaves the lowest speaks for all.
     if (node.leaf_count < 2 || node.leaf_count >= leaves_ || node.children.size() == 1) continue;
     const std::uint32_t group = node.depth + 1;
-    if (smallest_.size() <= group) smallest_.resize(group + 1, 0.0f);
-    float& n = smallest_[group];
-    n = n > 0 ? std::min(n, static_cast<float>(node.leaf_count)) : static_cast<float>(node.leaf_count);
+    if (count_.size() <= group) count_.resize(group + 1, 0), smallest_.resize(group + 1, 0.0f);
+    const auto leaves = static_cast<float>(node.leaf_count);
+    smallest_[group] = count_[group]++ > 0 ? std::min(smallest_[group], leaves) : leaves;
     group_.push_back(group);
     below_.push_back(std::span(order_).subspan(node.first_leaf, node.leaf_count));
   }
-  count_.assign(smallest_.size(), 0);
-  for (const std::uint32_t g : group_) ++count_[g];
-  // Depth-first, parents come before their children: the last that holds an item is the smallest.
+  // Depth-first: those that hold an item are among the ones before it that have not ended.
   parent_.assign(group_.size(), kNone);
-  for (auto i = static_cast<std::uint32_t>(leaves_); i < group_.size(); ++i)
-    for (std::uint32_t j = i; j-- > leaves_;)
-      if (below_[j].data() <= below_[i].data() &&
-          below_[i].data() + below_[i].size() <= below_[j].data() + below_[j].size()) {
-        parent_[i] = j;
-        break;
-      }
+  std::vector<std::uint32_t> holding;
+  for (auto i = static_cast<std::uint32_t>(leaves_); i < group_.size(); ++i) {
+    const auto end = [&](std::uint32_t of) { return below_[of].data() + below_[of].size(); };
+    while (!holding.empty() && end(holding.back()) <= below_[i].data()) holding.pop_back();
+    if (!holding.empty()) parent_[i] = holding.back();
+    holding.push_back(i);
+  }
   for (auto i = static_cast<std::uint32_t>(leaves_); i < group_.size(); ++i)
     for (const LeafIndex l : below_[i]) parent_[l.value] = i;
   for (auto i = static_cast<std::uint32_t>(leaves_); i < group_.size(); ++i) upwards_.push_back(i);

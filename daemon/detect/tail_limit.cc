@@ -112,8 +112,8 @@ double TailLimit::limit(double p, double tests) const {
   double n = kLeastSeen;
   while (n * kStep < static_cast<double>(size())) n *= kStep;
   const double asked = std::max(p, 1 / (kFarthest * n));
-  if (known_ && p_ == asked && tests_ == tests && n_ == n) return answer_;
-  known_ = true, p_ = asked, tests_ = tests, n_ = n;
+  if (known_ && p_ == p && tests_ == tests && n_ == n) return answer_;
+  known_ = true, p_ = p, tests_ = tests, n_ = n;
   answer_ = std::log(tests / p);  // the textbook
   for (const std::size_t most : {kMostTail, kFarTail}) {
     const std::size_t k = std::min(size() / 3 * most / kMostTail, most);

@@ -1,7 +1,7 @@
 // How surprising long visits are: evidence, in nats, that visits to a state take longer than usual. Pure.
 //
 // Of the logarithm of a visit's length the tail is modelled beyond a threshold (Pickands, Statistical
-// inference using extreme order statistics, 1975): what one in ten visits below the leaf's node exceed, as
+// inference using extreme order statistics, 1975): what one in four visits below the leaf's node exceed, as
 // far as it has had any, else what those of its parent do, and so on to all. How often a leaf's own visits
 // exceed it and by how much in the mean are known from its earlier ones, shrunk towards those of its node:
 // the excess is taken for exponential, so that lengths have a Pareto tail. This gives the visit's p-value,
@@ -22,8 +22,8 @@
 // A visit that goes on is worth what it would be worth if it ended now, as soon as that is more than nothing;
 // what it told before is taken off. No single visit is worth more than kMostOfOne.
 //
-// Cost per slice: O(leaves * columns), and O(inner nodes * columns * bins) now and then. Memory: 12 bytes a
-// leaf and column, 1 KiB an inner node and column. Thread safety: none.
+// Cost per slice: O(leaves * columns), and O(inner nodes * columns * bins) now and then. Memory: 56 bytes a
+// leaf and column, 2 KiB an inner node and column. Thread safety: none.
 #pragma once
 
 #include <array>
