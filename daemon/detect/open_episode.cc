@@ -23,6 +23,24 @@ OpenEpisode::OpenEpisode(std::uint64_t number, std::uint32_t slices, const Rules
   for (std::size_t l = 0; l < leaves; ++l) look.means.add_last(l, reached, since_.departure[l]);
   take_time(look);
   blame(look);
+  // It began with the first of the slices in which they all went this way.
+  for (std::size_t k = reached; k < std::min<std::uint64_t>(NodeMeans::kLong, look.means.run()); ++k) {
+    if (along(look, k) < kGoesOn) break;
+    episode_.onset = look.now - static_cast<std::int64_t>(k);
+  }
+}
+
+// How far the blamed went its way so many slices ago, as a share of it.
+float OpenEpisode::along(const Look& look, std::size_t ago) const {
+  const std::vector<float>& way = blamed_.way;
+  float length = 0, sum = 0;
+  for (const float v : way) length += v * v;
+  for (const std::uint32_t l : episode_.leaves) {
+    const float* const then = look.means.ago(l, ago);
+    for (std::size_t c = 0; c < way.size(); ++c) sum += way[c] * then[c];
+  }
+  const float whole = length * static_cast<float>(episode_.leaves.size());
+  return whole > 0 ? sum / whole : 0;
 }
 
 void OpenEpisode::take_time(const Look& look) {
@@ -78,16 +96,11 @@ void OpenEpisode::follow(const Look& look) {
 // Do the blamed go on in their way? In this slice, or in this one and the one before.
 bool OpenEpisode::departs(const Look& look) const {
   if (blamed_.everybody) return false;
-  const std::vector<float>& way = blamed_.way;
-  float length = 0, along = 0;
-  for (const float v : way) length += v * v;
+  // In the newest slice, or in the mean of it and the one before.
+  float sum = 0;
   for (std::size_t k = 0; k < std::min<std::uint64_t>(2, look.means.run()); ++k) {
-    for (const std::uint32_t l : episode_.leaves) {
-      const float* const then = look.means.ago(l, k);
-      for (std::size_t c = 0; c < way.size(); ++c) along += way[c] * then[c];
-    }
-    const auto cells = static_cast<float>(episode_.leaves.size() * (k + 1));
-    if (length > 0 && cells > 0 && along >= kGoesOn * length * cells) return true;
+    sum += along(look, k);
+    if (sum >= kGoesOn * static_cast<float>(k + 1)) return true;
   }
   return false;
 }

@@ -35,6 +35,7 @@ class OpenEpisode {
   void take_time(const Look& look);
   void blame(const Look& look);
   bool departs(const Look& look) const;
+  float along(const Look& look, std::size_t ago) const;
 
   Rules rules_;
   Episode episode_;

@@ -43,7 +43,7 @@ void expect_one(const Watched& w, const std::vector<std::string>& who, std::int6
   EXPECT_EQ(w.alerts[0].id, w.alerts[1].id);
   EXPECT_EQ(w.alerts[1].resources, who);
   EXPECT_EQ(w.alerts[1].likely_cause, who);
-  EXPECT_LE(std::abs((w.alerts[0].onset - job_time(plan, begin * 100)).value), 2 * plan.slice.value);
+  EXPECT_LE(std::abs((w.alerts[0].onset - job_time(plan, begin * 100)).value), plan.slice.value);
   EXPECT_LE((w.alerts[0].detected - job_time(plan, begin * 100)).value, 3 * plan.slice.value);
   ASSERT_TRUE(w.alerts[1].end);
   EXPECT_LE(std::abs((*w.alerts[1].end - job_time(plan, end * 100)).value), 2 * plan.slice.value);
