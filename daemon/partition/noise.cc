@@ -15,6 +15,39 @@ namespace {
 // Pairs of neighbouring rows that may lie on either side of a change.
 constexpr double kTrimmed = 0.1;
 
+// ln N of each resource, drawn to the mean of all as far as chance explains that it is away (random effects).
+std::vector<Noise> shrink(std::span<const Noise> resources) {
+  std::vector<Noise> out(resources.begin(), resources.end());
+  if (out.size() < 2 || std::any_of(out.begin(), out.end(), [](const Noise& n) { return !(n.degrees > 0); }))
+    return out;
+  const auto variance = [](const Noise& n) { return 2 / n.degrees; };
+  // The mean if resources themselves vary by so much, and the sum of weights.
+  const auto mean = [&](double between) {
+    double sum = 0, weights = 0;
+    for (const Noise& n : out) {
+      const double w = 1 / (variance(n) + between);
+      sum += w * std::log(n.n_eff);
+      weights += w;
+    }
+    return std::pair(sum / weights, weights);
+  };
+  const auto [alike, weights] = mean(0);
+  double away = 0, squares = 0;
+  for (const Noise& n : out) {
+    const double w = 1 / variance(n), d = std::log(n.n_eff) - alike;
+    away += w * d * d;
+    squares += w * w;
+  }
+  const double between =
+      std::max(0.0, (away - static_cast<double>(out.size() - 1)) / (weights - squares / weights));
+  const double middle = mean(between).first;
+  for (Noise& n : out) {
+    const double own = between / (between + variance(n));
+    n.n_eff = std::exp(own * std::log(n.n_eff) + (1 - own) * middle);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t states, double cap) {
@@ -78,6 +111,7 @@ Result<NeffEstimate> estimate_neff(std::span<const double> rows, std::size_t sta
   }
   NeffEstimate out;
   out.degrees_of_freedom = degrees * 2 / 3;  // neighbouring pairs share a row
+  out.of_a_pair = degrees / static_cast<double>(kept);
   out.capped = statistic * cap <= degrees;
   out.n_eff = out.capped ? cap : degrees / statistic;
   return out;
@@ -102,6 +136,55 @@ Result<double> noise_floor_p(double n_eff, std::size_t tested_states, double alp
   const double loss =
       chi2_upper_quantile(alpha, static_cast<double>(tested_states - 1)) / (2 * std::numbers::ln2 * n_eff);
   return std::min(1.0, loss / (2 * mass));
+}
+
+Result<double> noise_floor_p(std::span<const Noise> resources, double alpha) {
+  if (resources.empty() || !(alpha > 0 && alpha < 1))
+    return fail(ErrorCode::kInvalidArgument, "noise: no resources, or alpha is not in (0,1)");
+  for (const Noise& n : resources)
+    if (!(n.n_eff > 0) || !(n.of_a_pair > 0) || !(n.mass > 0 && n.mass <= 1 + kSumTolerance))
+      return fail(ErrorCode::kInvalidArgument,
+                  "noise: n_eff " + std::to_string(n.n_eff) + ", " + std::to_string(n.of_a_pair) +
+                      " degrees, mass " + std::to_string(n.mass) + "; wanted: above 0, above 0, in (0,1]");
+  const std::vector<Noise> shrunk = shrink(resources);
+  const auto chance = [&](double p) {
+    double sum = 0;
+    for (const Noise& n : shrunk)
+      sum += chi2_survival(2 * std::numbers::ln2 * n.n_eff * 2 * n.mass * p, n.of_a_pair);
+    return sum / static_cast<double>(resources.size());
+  };
+  double low = std::log(kLeastP), high = std::log(kMostP);
+  if (chance(kLeastP) <= alpha) return kLeastP;
+  if (chance(kMostP) >= alpha) return kMostP;
+  while (high - low > 1e-6) {
+    const double middle = (low + high) / 2;
+    (chance(std::exp(middle)) > alpha ? low : high) = middle;
+  }
+  return std::exp(high);
+}
+
+double HeldP::update(double floor, SliceIndex slice) {
+  if (!(floor > 0) || std::isinf(floor)) return p_;
+  if (!std::exchange(started_, true)) {
+    last_ = slice;
+    return p_ = floor;
+  }
+  const double passed = static_cast<double>(std::max<std::int64_t>(0, slice.value - last_.value));
+  last_ = slice;
+  credits_ = std::min(options_.credits, credits_ + passed / (4 * static_cast<double>(options_.slices)));
+  const int side = floor > p_ * options_.band ? 1 : floor * options_.band < p_ ? -1 : 0;
+  if (side != side_) streak_ = 0, logs_ = 0;
+  side_ = side;
+  if (side == 0) return p_;
+  ++streak_;
+  logs_ += std::log(floor);
+  if (streak_ < options_.patience || credits_ < 1) return p_;
+  p_ = std::exp(logs_ / static_cast<double>(streak_));
+  credits_ -= 1;
+  side_ = 0;
+  streak_ = 0;
+  logs_ = 0;
+  return p_;
 }
 
 Result<PPolicy> PPolicy::create(Options options) {

@@ -161,6 +161,70 @@ TEST(Noise, FloorIsTheBreakEvenOfTheQuantile) {
   EXPECT_FALSE(alpha_per_window(0, 100));
 }
 
+TEST(Noise, FloorOfAJobIsWhereTheMeanChanceIsAlpha) {
+  const Noise quiet{2000, 1, 1}, loud{50, 3, 1};
+  EXPECT_NEAR(*noise_floor_p(std::vector{loud}, 0.01), *noise_floor_p(50, 4, 0.01), 1e-6);
+  // The quiet ones add comparisons, and next to no chance.
+  EXPECT_NEAR(*noise_floor_p(std::vector{quiet, loud, quiet, quiet}, 0.01), *noise_floor_p(50, 4, 0.04),
+              1e-5);
+  EXPECT_GT(*noise_floor_p(std::vector{Noise{50, 3, 0.5}}, 0.01), *noise_floor_p(std::vector{loud}, 0.01));
+  EXPECT_EQ(*noise_floor_p(std::vector{Noise{1e6, 1, 1}}, 0.01), kLeastP);
+  EXPECT_EQ(*noise_floor_p(std::vector{Noise{1e-3, 1, 1}}, 0.01), kMostP);
+  EXPECT_FALSE(noise_floor_p(std::vector<Noise>{}, 0.01));
+  EXPECT_FALSE(noise_floor_p(std::vector{Noise{0, 1, 1}}, 0.01));
+  EXPECT_FALSE(noise_floor_p(std::vector{loud}, 0));
+}
+
+TEST(Noise, WithManyResourcesTheWorstEstimateIsNotTheFloor) {
+  // All alike, and each known from 9 rows only; or half of them truly ten times as noisy.
+  const std::uint64_t seed = 609;
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  SeededRng rng(seed);
+  const std::vector<double> pi = {0.55, 0.3, 0.1, 0.05};
+  std::vector<Noise> alike, two_kinds;
+  for (int r = 0; r < 64; ++r)
+    for (auto* of : {&alike, &two_kinds}) {
+      std::vector<double> v(9 * 4);
+      for (std::size_t c = 0; c < 9; ++c) draw(rng, pi, of == &alike || r % 2 ? 500 : 50, v.data() + c * 4);
+      const auto e = *estimate_neff(v, 4);
+      of->push_back({e.n_eff, e.of_a_pair, 1, e.degrees_of_freedom});
+    }
+  const double alpha = *alpha_per_window(64, 256);
+  std::vector<Noise> as_known = alike;
+  for (Noise& n : as_known) n.degrees = 0;
+  EXPECT_NEAR(*noise_floor_p(alike, alpha) / *noise_floor_p(500, 4, alpha), 1, 0.3);
+  EXPECT_GT(*noise_floor_p(as_known, alpha), 1.5 * *noise_floor_p(alike, alpha));
+  EXPECT_GT(*noise_floor_p(two_kinds, alpha), 0.7 * *noise_floor_p(50, 4, alpha));
+}
+
+TEST(HeldP, FollowsWhatLastsAndNothingElse) {
+  HeldP p({.slices = 100});
+  EXPECT_EQ(p.update(0.03, SliceIndex(0)), 0.03);
+  for (int i = 1; i < 50; ++i)
+    EXPECT_EQ(p.update(i % 2 ? 0.036 : 0.025, SliceIndex(i)), 0.03) << "within the band";
+  for (int i = 50; i < 99; ++i) EXPECT_EQ(p.update(i % 5 ? 0.06 : 0.03, SliceIndex(i)), 0.03) << "never five";
+  EXPECT_EQ(p.update(0, SliceIndex(99)), 0.03);
+  EXPECT_EQ(p.update(std::nan(""), SliceIndex(99)), 0.03);
+  p.update(0.03, SliceIndex(99));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(p.update(0.08, SliceIndex(100 + i)), 0.03);
+  EXPECT_NEAR(p.update(0.08, SliceIndex(104)), 0.08, 1e-12);
+  for (int i = 0; i < 5; ++i) p.update(0.004, SliceIndex(105 + i));
+  EXPECT_NEAR(p.p(), 0.004, 1e-12);
+}
+
+TEST(HeldP, ChangesAreRationedInTheLongRun) {
+  HeldP p({.slices = 100});
+  int changes = 0;
+  double before = p.update(0.01, SliceIndex(0));
+  for (int i = 1; i <= 40'000; ++i) {
+    const double now = p.update(i / 7 % 2 ? 0.01 : 0.1, SliceIndex(i));
+    changes += now != before ? 1 : 0;
+    before = now;
+  }
+  EXPECT_GT(changes, 50);
+  EXPECT_LE(changes, 3 + 100) << "a window of 100 slices is solved anew once in 400";
+}
+
 TEST(Noise, SteadyPhaseShowsNextToNoCutsAtTheFloor) {
   const std::uint64_t seed = 608;
   SeededRng rng(seed);

@@ -32,14 +32,24 @@
 //
 //     p = loss / (loss + gain) = loss / (2m)     on; at most 1.
 //
+// OF A JOB. Its resources differ in noise, and of the states that there are each is in a few: resource r has
+// N_r, k_r = mean X'-1 and m_r of its own. A comparison of two of its cells is a cut by chance alone, at p,
+// with probability P(chi-square with k_r degrees of freedom > 2*ln2*N_r * 2*m_r*p), and the job's floor is
+// the p at which the mean of these over the resources is alpha. At alpha the resource that seems noisiest has
+// the say, and with many there is one whose N_r was estimated far too small; so estimates are shrunk towards
+// their mean (of ln N, random effects: DerSimonian and Laird, 1986), the more, the less they are worth and
+// the more alike resources are.
+//
 // Errors: kInvalidArgument for values outside the ranges stated. Thread safety: functions are pure; PPolicy
-// needs external locking. Cost: estimate_neff O(R*X), the rest O(1).
+// and HeldP need external locking. Cost: estimate_neff O(R*X); a job's floor some 50 evaluations of a
+// chi-square tail for each resource; the rest O(1).
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "margay/base/ids.h"
 #include "margay/base/result.h"
 
 namespace margay::partition {
@@ -47,6 +57,7 @@ namespace margay::partition {
 struct NeffEstimate {
   double n_eff = 0;               // samples per cell of weight 1; at most the cap
   double degrees_of_freedom = 0;  // 2/3 sum (X'-1): how far to trust it
+  double of_a_pair = 0;           // mean X'-1: the degrees of freedom of one comparison
   bool capped = false;
 };
 
@@ -65,6 +76,51 @@ Result<double> alpha_per_window(std::size_t leaves, std::size_t slices, double f
 // The raw p of the noise floor, in (0,1]. n_eff > 0; tested_states >= 2; alpha in (0,1); mass in (0,1]: the
 // mean of sum_x v over the cells.
 Result<double> noise_floor_p(double n_eff, std::size_t tested_states, double alpha, double mass = 1);
+
+// What is known of one resource.
+struct Noise {
+  double n_eff = 0;      // > 0
+  double of_a_pair = 1;  // degrees of freedom of a comparison, > 0
+  double mass = 1;       // in (0,1]: the mean of sum_x v over its cells
+  double degrees = 0;    // of freedom of the estimate n_eff; 0: it is known
+};
+
+// The noise floor of a job, continuous, in [kLeastP, kMostP]. At least one resource; alpha in (0,1).
+inline constexpr double kLeastP = 0.001;  // shows what is a thousandth of what there is
+inline constexpr double kMostP = 0.5;     // beyond, simplicity counts more than what is so
+Result<double> noise_floor_p(std::span<const Noise> resources, double alpha);
+
+// A p that follows the job's floor and does not flicker. A new one is taken where `patience` values in a row
+// lie on the same side of the present one, by more than the factor `band`: their geometric mean. Tables of a
+// window are made anew for it, which costs as much as `slices` updates: so a change spends a credit, of which
+// there are `credits` in the beginning, and one more for each 4 * slices slices, up to as many. Hence changes
+// make updates dearer by a quarter at most in the long run.
+class HeldP {
+ public:
+  struct Options {
+    double initial = 0.1;      // before the first value
+    double band = 1.25;        // > 1
+    std::size_t patience = 5;  // >= 1 values
+    std::size_t slices = 256;  // >= 1: of the window
+    double credits = 3;        // >= 1
+  };
+  explicit HeldP(Options options) : options_(options), p_(options.initial), credits_(options.credits) {}
+
+  // Takes the next floor (finite, > 0; else it is ignored), measured when `slice` was the newest; ascending.
+  // Returns the p to use. The first is taken at once.
+  double update(double floor, SliceIndex slice);
+  double p() const { return p_; }
+
+ private:
+  Options options_;
+  double p_;
+  double credits_;
+  bool started_ = false;
+  SliceIndex last_{};
+  int side_ = 0;  // -1: the last values were below, 1: above
+  std::size_t streak_ = 0;
+  double logs_ = 0;  // sum over the streak
+};
 
 // Snaps raw values of p to a small ascending grid, upwards (a noise floor is a lower bound), and holds on: a
 // new p needs new tables, so p must not flutter. The index changes only after `patience` consecutive raw
