@@ -31,7 +31,7 @@ Detector::Detector(DetectorOptions options)
       phases_(options_.phases, options_.window.slice),
       durations_({options_.run, options_.window.slice, options_.false_alarms_per_day}),
       standstill_({options_.window.slice, options_.stall_slices, options_.stall_least_visits}),
-      told_areas_(std::make_unique<ToldAreas>(partition::kMostAreas, kAgainSlices)) {
+      told_areas_(std::make_unique<ToldAreas>(partition::kMostTold, kAgainSlices)) {
   if (options_.coarser) {
     options_.min_effect /= kCoarserEffects;
     options_.usual_slices = std::min(options_.usual_slices, kCoarserUsual);
@@ -319,8 +319,8 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   return out;
 }
 
-// The picture shows what is told.
-void Detector::set_areas_apart(SliceIndex now, const std::vector<alert::Alert>& said) {
+// The picture shows what is told, at the p that alerts name.
+void Detector::set_areas_apart(SliceIndex now, std::vector<alert::Alert>& said) {
   if (options_.window.p) return;  // somebody wants the optimum at that p
   const DurationNs slice = options_.window.slice;
   for (const Incident& i : open_)
@@ -330,7 +330,13 @@ void Detector::set_areas_apart(SliceIndex now, const std::vector<alert::Alert>& 
   for (const alert::Alert& a : said)
     if (a.status == alert::Status::kResolved && a.end)
       told_areas_->end(a.id, slice_of(*a.end - DurationNs(1), slice));
+  const double before = window_.p();
   window_.set_apart(told_areas_->in(window_));
+  const auto follow = [&](alert::Alert& a) {
+    if (a.p == before) a.p = window_.p();
+  };
+  for (alert::Alert& a : said) follow(a);
+  for (Incident& i : open_) follow(i.alert);
 }
 
 std::vector<alert::Alert> Detector::on_coarser_slice(const model::SliceColumn& column, TimeNs watermark,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "margay/partition/set_apart.h"
+
 namespace margay::detect {
 
 void ToldAreas::tell(const std::string& id, const std::set<std::uint32_t>& leaves, SliceIndex first,
@@ -37,7 +39,7 @@ std::vector<Window::Area> ToldAreas::in(const Window& window) {
       before->last = std::max(before->last, t.last);
     }
   }
-  for (auto t = joined.rbegin(); t != joined.rend(); ++t) {
+  for (auto t = joined.rbegin(); t != joined.rend() && out.size() < partition::kMostAreas; ++t) {
     Window::Area& area = out.emplace_back(Window::Area{{}, t->first, t->last});
     for (const std::uint32_t l : t->leaves) area.leaves.emplace_back(l);
   }

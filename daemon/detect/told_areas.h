@@ -23,7 +23,7 @@ class ToldAreas {
   void tell(const std::string& id, const std::set<std::uint32_t>& leaves, SliceIndex first, SliceIndex last);
   // It was over after `last`. Nothing happens where it was never told.
   void end(const std::string& id, SliceIndex last);
-  // Those that touch the window, newest first; the others are forgotten.
+  // Those that touch the window, the newest kMostAreas, newest first; what does not is forgotten.
   std::vector<Window::Area> in(const Window& window);
 
  private:

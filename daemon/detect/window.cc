@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "margay/partition/set_apart.h"
+#include "margay/partition/automatic_p.h"
 
 namespace margay::detect {
 namespace {
@@ -34,8 +34,9 @@ std::uint64_t slice_bytes(std::uint64_t leaves, std::uint64_t columns) {
 
 }  // namespace
 
-Window::Window(WindowOptions options) : options_(options), policy_(default_policy()) {
-  if (options_.p) p_ = *options_.p;
+Window::Window(WindowOptions options)
+    : options_(options), floor_({.slices = options.slices}), cuts_policy_(default_policy()) {
+  if (options_.p) p_ = cuts_p_ = *options_.p;
 }
 
 void Window::set_topology(std::shared_ptr<const Topology> topology) {
@@ -269,7 +270,7 @@ Status Window::rebuild() {
   t.leaves = leaf_count_;
   t.states = engine_states_;
   t.window = options_.slices;
-  t.p = {p_};
+  t.p = {cuts_p_};
   t.first_slice = first();
   t.memory_budget_bytes = left;
   t.most_leaves = std::bit_ceil(2 * leaf_count_);
@@ -372,21 +373,78 @@ double Window::weight(SliceIndex s, LeafIndex leaf) const {
   return leaf.value < slice.w.size() ? slice.w[leaf.value] : 0.0;
 }
 
+// In the numbers of the engines.
+std::vector<partition::Area> Window::areas_in_tree() const {
+  std::vector<partition::Area> out;
+  for (const Area& a : areas_) {
+    partition::Area& area = out.emplace_back(partition::Area{{}, a.first, a.last});
+    for (const LeafIndex leaf : a.leaves)
+      if (leaf.value < position_of_.size()) area.leaves.emplace_back(position_of_[leaf.value]);
+  }
+  return out;
+}
+
 std::optional<partition::Partition> Window::spatiotemporal() const {
   if (!spatiotemporal_) return std::nullopt;
   auto partition = spatiotemporal_->partition(0);
   if (!partition) return std::nullopt;
-  std::vector<partition::Area> areas;
-  for (const Area& a : areas_) {
-    partition::Area& area = areas.emplace_back(partition::Area{{}, a.first, a.last});
-    for (const LeafIndex leaf : a.leaves)
-      if (leaf.value < position_of_.size()) area.leaves.emplace_back(position_of_[leaf.value]);
-  }
-  partition::set_apart(*partition, spatiotemporal_->tree(), areas);
+  const auto worth = [&](const partition::Part& part) {
+    const partition::Part m = spatiotemporal_->measured(part.node, part.first, part.last);
+    return p_ * m.gain - (1 - p_) * m.loss;
+  };
+  if (!options_.p) partition::set_apart(*partition, spatiotemporal_->tree(), areas_in_tree(), worth);
   auto evaluated = spatiotemporal_->evaluate(*partition);
   if (!evaluated) return std::nullopt;
   join_empty(evaluated->parts);
   return std::move(*evaluated);
+}
+
+void Window::set_apart(std::vector<Area> areas) {
+  areas_ = std::move(areas);
+  if (options_.p || searched()) return;
+  const std::size_t nodes = topology_ ? topology_->hierarchy.node_count() : 0;
+  if (areas_.empty() || nodes * options_.slices * options_.slices > partition::kCheapToSolve)
+    use(floor_.p());
+  else if (spatiotemporal_ && !stale_)
+    use(p_for_areas());
+  else
+    return;
+  searched_ = areas_;
+  searched_floor_ = floor_.p();
+}
+
+// Whether what was searched for is still what there is, more or less.
+bool Window::searched() const {
+  const auto alike = [](const Area& a, const Area& b) {
+    const auto length = [](const Area& x) {
+      return static_cast<std::uint64_t>(x.last.value - x.first.value + 1);
+    };
+    return a.leaves == b.leaves && a.first == b.first &&
+           std::bit_width(length(a)) == std::bit_width(length(b));
+  };
+  return searched_floor_ == floor_.p() &&
+         std::equal(areas_.begin(), areas_.end(), searched_.begin(), searched_.end(), alike);
+}
+
+double Window::p_for_areas() {
+  const auto solve = [&](double p) -> Result<partition::Partition> {
+    if (Status ok = spatiotemporal_->set_p(0, p); !ok) return tl::unexpected(ok.error());
+    return spatiotemporal_->partition(0);
+  };
+  const double before = p_;
+  const auto found = partition::automatic_p(solve, spatiotemporal_->tree(), floor_.p(), areas_in_tree());
+  p_ = spatiotemporal_->p()[0];
+  if (!found) return before;
+  // Not for a little: what p would not show is set apart.
+  const bool little =
+      *found < before * partition::kWorthAChange && before < *found * partition::kWorthAChange;
+  return little && before < floor_.p() ? before : *found;
+}
+
+void Window::use(double p) {
+  if (p == p_) return;
+  p_ = p;
+  if (spatiotemporal_) static_cast<void>(spatiotemporal_->set_p(0, p));
 }
 
 // Where nobody was there is nothing to gain or to lose by a cut, and compact tables round away what the tie
@@ -441,7 +499,8 @@ double Window::unknown(SliceIndex s, LeafIndex leaf) const {
 void Window::learn_noise(SliceIndex from, SliceIndex to) {
   from = std::max(from, first());
   if (columns() < 2 || to.value - from.value < 8) return;
-  // The median over leaves: one odd leaf must not set the floor for all. A sample of them is enough.
+  // A sample of the leaves is enough.
+  std::vector<partition::Noise> noise;
   std::vector<double> estimates;
   const std::size_t step = std::max<std::size_t>(1, leaf_count_ / 64);
   std::vector<double> rows;
@@ -453,28 +512,45 @@ void Window::learn_noise(SliceIndex from, SliceIndex to) {
       rows.insert(rows.end(), r.begin(), r.end());
       rows.resize(rows.size() + columns() - r.size(), 0.0);
     }
-    if (options_.measured)
-      for (double& x : rows) mass += x /= scale_;
+    double of_leaf = 0;
+    for (double& x : rows) of_leaf += x /= scale_;
+    mass += of_leaf;
     cells += static_cast<double>(to.value - from.value);
     const auto estimate = partition::estimate_neff(rows, columns());
-    if (estimate && estimate->degrees_of_freedom >= partition::kLeastDegrees)
-      estimates.push_back(estimate->n_eff);
+    if (!estimate || estimate->degrees_of_freedom < partition::kLeastDegrees) continue;
+    estimates.push_back(estimate->n_eff);
+    noise.push_back({estimate->n_eff, estimate->of_a_pair,
+                     std::min(1.0, of_leaf / static_cast<double>(to.value - from.value)),
+                     estimate->degrees_of_freedom});
   }
   if (estimates.empty()) return;
   std::nth_element(estimates.begin(), estimates.begin() + static_cast<std::ptrdiff_t>(estimates.size() / 2),
                    estimates.end());
   n_eff_ = estimates[estimates.size() / 2];
   if (options_.p) return;
+  learn_p(noise);
+  // Proportions have a mass of 1; of measured rows it is what the scale leaves of them.
+  learn_cuts_p(n_eff_, options_.measured ? std::min(1.0, mass / cells) : 1.0);
+}
+
+void Window::learn_p(const std::vector<partition::Noise>& noise) {
   const auto alpha = partition::alpha_per_window(leaf_count_, options_.slices);
   if (!alpha) return;
-  // Proportions have a mass of 1; of measured rows it is what the scale leaves of them.
-  const double mean_mass = options_.measured ? std::min(1.0, mass / cells) : 1.0;
-  const auto raw = partition::noise_floor_p(n_eff_, columns(), *alpha, mean_mass);
+  const auto floor = partition::noise_floor_p(noise, *alpha);
+  if (!floor) return;
+  floor_.update(*floor, last());
+  if (areas_.empty()) use(floor_.p());  // else once they are told anew
+}
+
+// The median over leaves: one odd leaf must not set the floor for all.
+void Window::learn_cuts_p(double n_eff, double mass) {
+  const auto alpha = partition::alpha_per_window(leaf_count_, options_.slices);
+  if (!alpha) return;
+  const auto raw = partition::noise_floor_p(n_eff, columns(), *alpha, mass);
   if (!raw) return;
-  const double p = policy_.update(*raw);
-  if (p == p_) return;
-  p_ = p;
-  if (spatiotemporal_) static_cast<void>(spatiotemporal_->set_p(0, p));
+  const double p = cuts_policy_.update(*raw);
+  if (p == cuts_p_) return;
+  cuts_p_ = p;
   if (temporal_) static_cast<void>(temporal_->set_p(0, p));
 }
 

@@ -275,6 +275,12 @@ Batch::Batch(Batch&&) noexcept = default;
 Batch& Batch::operator=(Batch&&) noexcept = default;
 Batch::~Batch() = default;
 
+Part Batch::measured(NodeIndex node, SliceIndex first, SliceIndex last) const {
+  Part part{node, first, last};
+  impl_->measure_by_table(part);
+  return part;
+}
+
 std::uint64_t Batch::memory_needed(const Options& o, std::size_t slices) {
   using internal::sat_add;
   using internal::sat_mul;

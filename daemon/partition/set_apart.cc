@@ -47,6 +47,15 @@ class Cutter {
     return true;
   }
 
+  // As it is by now.
+  Area area() const {
+    Area out{{}, first_, last_};
+    for (std::uint32_t k = 0; k < lies_.size(); ++k)
+      if (tree_.is_leaf(NodeIndex(k)) && lies_[k] == Lies::kIn)
+        out.leaves.push_back(tree_.leaves_under(NodeIndex(k)).front());
+    return out;
+  }
+
   std::vector<Part> cut(const std::vector<Part>& parts) {
     std::vector<Part> out;
     done_.assign(tree_.size(), false);
@@ -83,38 +92,89 @@ class Cutter {
   std::vector<bool> done_;  // by node: its part is there
 };
 
+// Which leaves an area has, and which parts are its own.
+class Owner {
+ public:
+  Owner(const TreeShape& tree, const Area& area)
+      : tree_(tree), first_(area.first), last_(area.last), in_(tree.leaf_count()) {
+    for (const LeafPosition l : area.leaves)
+      if (l.value < in_.size()) in_[l.value] = true;
+  }
+  // Of none but its leaves, with half of its slices.
+  bool owns(const Part& part) const {
+    const auto both = std::min(part.last, last_).value - std::max(part.first, first_).value + 1;
+    const auto either = std::max(part.last, last_).value - std::min(part.first, first_).value + 1;
+    const auto below = tree_.leaves_under(part.node);
+    return 2 * both >= either &&
+           std::all_of(below.begin(), below.end(), [&](LeafPosition l) { return in_[l.value]; });
+  }
+  bool is_apart(const Partition& partition) const {
+    std::size_t found = 0;
+    for (const Part& part : partition.parts)
+      if (owns(part)) found += tree_.leaves_under(part.node).size();
+    return found == static_cast<std::size_t>(std::count(in_.begin(), in_.end(), true));
+  }
+
+ private:
+  const TreeShape& tree_;
+  SliceIndex first_, last_;
+  std::vector<bool> in_;  // by leaf
+};
+
+bool all_apart(const std::vector<Owner>& owners, const Partition& partition) {
+  return std::all_of(owners.begin(), owners.end(), [&](const Owner& o) { return o.is_apart(partition); });
+}
+
 }  // namespace
 
-void set_apart(Partition& partition, const TreeShape& tree, std::span<const Area> areas, std::size_t most) {
+std::vector<Area> join_areas(std::span<const Area> areas, std::int64_t gap) {
+  std::vector<Area> out;
+  for (const Area& area : areas) {
+    const auto before = std::find_if(out.begin(), out.end(), [&](const Area& o) {
+      return o.leaves == area.leaves && area.first.value - o.last.value <= gap &&
+             o.first.value - area.last.value <= gap;
+    });
+    if (before == out.end()) {
+      out.push_back(area);
+    } else {
+      before->first = std::min(before->first, area.first);
+      before->last = std::max(before->last, area.last);
+    }
+  }
+  return out;
+}
+
+void set_apart(Partition& partition, const TreeShape& tree, std::span<const Area> areas, const Worth& worth,
+               std::size_t most) {
   if (partition.parts.empty()) return;
   SliceIndex begin = partition.parts.front().first, end = partition.parts.front().last;
   for (const Part& p : partition.parts) begin = std::min(begin, p.first), end = std::max(end, p.last);
-  most = std::max(most, partition.parts.size() + kRoom);
+  std::vector<Owner> kept;
+  const Keep keep = [&](const Part& part) {
+    return std::any_of(kept.begin(), kept.end(), [&](const Owner& o) { return o.owns(part); });
+  };
   for (const Area& area : areas) {
     if (area.last < begin || area.first > end || area.first > area.last) continue;
     const Area inside{area.leaves, std::max(area.first, begin), std::min(area.last, end)};
     Cutter cutter(tree, inside);
-    if (cutter.is_nowhere() || is_apart(partition, tree, inside)) continue;
-    std::vector<Part> parts = cutter.cut(partition.parts);
-    while (parts.size() > most && cutter.widen()) parts = cutter.cut(partition.parts);
-    if (parts.size() <= most) partition.parts = std::move(parts);
+    if (cutter.is_nowhere()) continue;
+    Partition tried;
+    do {
+      tried = partition;
+      kept.emplace_back(tree, cutter.area());
+      if (!kept.back().is_apart(partition)) tried.parts = cutter.cut(partition.parts);
+      coarsen(tried, tree, most, worth, keep);
+      if (tried.parts.size() <= most && all_apart(kept, tried)) break;
+      kept.pop_back();
+      tried.parts.clear();
+    } while (cutter.widen());
+    if (!tried.parts.empty()) partition.parts = std::move(tried.parts);
   }
+  coarsen(partition, tree, most, worth, keep);
 }
 
 bool is_apart(const Partition& partition, const TreeShape& tree, const Area& area) {
-  std::vector<bool> in(tree.leaf_count());
-  for (const LeafPosition l : area.leaves)
-    if (l.value < in.size()) in[l.value] = true;
-  std::size_t found = 0;
-  for (const Part& part : partition.parts) {
-    const auto both = std::min(part.last, area.last).value - std::max(part.first, area.first).value + 1;
-    const auto either = std::max(part.last, area.last).value - std::min(part.first, area.first).value + 1;
-    const auto below = tree.leaves_under(part.node);
-    if (2 * both >= either &&
-        std::all_of(below.begin(), below.end(), [&](LeafPosition l) { return in[l.value]; }))
-      found += below.size();
-  }
-  return found == static_cast<std::size_t>(std::count(in.begin(), in.end(), true));
+  return Owner(tree, area).is_apart(partition);
 }
 
 }  // namespace margay::partition

@@ -402,6 +402,10 @@ Result<Partition> Spatiotemporal::evaluate(const Partition& partition) {
   return out;
 }
 
+Part Spatiotemporal::measured(NodeIndex node, SliceIndex first, SliceIndex last) const {
+  return impl_->part_of({node, impl_->count(first), impl_->count(last)});
+}
+
 std::span<const double> Spatiotemporal::p() const {
   return impl_->g.p;
 }

@@ -1,4 +1,4 @@
-#include "told_areas.h"
+#include "margay/query/told_areas.h"
 
 #include <algorithm>
 #include <string>
@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace margay::daemon {
+namespace {
+
+// As the daemon's own picture: ten of its slices.
+constexpr DurationNs kJoined = seconds(1);
+
+}  // namespace
 
 std::vector<wire::Alert> told_in(std::span<const store::AlertRecord> alerts, TimeNs from, TimeNs to) {
   std::vector<wire::Alert> out;
@@ -18,7 +24,7 @@ std::vector<wire::Alert> told_in(std::span<const store::AlertRecord> alerts, Tim
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const auto& a, const auto& b) { return a.onset_ns() > b.onset_ns(); });
-  if (out.size() > partition::kMostAreas) out.resize(partition::kMostAreas);
+  if (out.size() > partition::kMostTold) out.resize(partition::kMostTold);
   return out;
 }
 
@@ -44,6 +50,9 @@ std::vector<partition::Area> told_areas(std::span<const wire::Alert> alerts, con
     if (area.leaves.size() == static_cast<std::size_t>(a.resources_size()) && !area.leaves.empty())
       out.push_back(std::move(area));
   }
+  const auto gap = static_cast<std::int64_t>(static_cast<double>(kJoined.value) / slice);
+  out = partition::join_areas(out, std::max<std::int64_t>(1, gap));
+  if (out.size() > partition::kMostAreas) out.erase(out.begin() + partition::kMostAreas, out.end());
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "margay/base/text.h"
-#include "told_areas.h"
+#include "margay/query/told_areas.h"
 
 namespace margay::daemon {
 namespace {
@@ -193,21 +193,24 @@ std::vector<wire::Alert> ViewMaker::told_of(const ViewRequest& request, const Pl
 }
 
 // The partition at the p that was chosen or, if an answer cannot hold it, at the first larger one found that
-// it can.
+// it can. `picture`: nobody asked for the p.
 Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen,
-                                          std::span<const partition::Area> areas, const GoOn& go_on) {
+                                          std::span<const partition::Area> areas, bool picture,
+                                          const GoOn& go_on) {
   std::size_t first = 0;
   for (double p = chosen.p;; p = std::min(1.0, p + std::max(0.01, (1 - chosen.p) / 16))) {
     auto partition = made.batch.solve(p, go_on);
     if (!partition) return tl::unexpected(partition.error());
     if (!go_on()) return fail(ErrorCode::kTimeout, "ended");  // the temporal solution does not ask
     ++solutions_;
-    if (!areas.empty()) {
-      partition::set_apart(*partition, made.batch.tree(), areas);
-      made.batch.evaluate(*partition);
-    }
     if (first == 0) first = partition->parts.size();
     wire::ViewAnswer answer = made.head;
+    if (picture) {
+      draw_picture(*partition, made.batch, areas);
+      if (partition->parts.size() < first)
+        answer.add_notes("at p " + number(p) + " there are " + grouped(first) + " parts: shown are " +
+                         grouped(partition->parts.size()) + ", parents instead of the others");
+    }
     if (put_parts(made.model, *partition, options_.limits, answer)) {
       answer.set_policy(chosen.policy);
       answer.set_why(clean_utf8(chosen.why));
@@ -231,9 +234,15 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
   if (auto known = answers_.find(key)) return known;
   const auto made = this->made(request, place, go_on);
   if (!made) return tl::unexpected(made.error());
-  const auto chosen = choose(request, **made, go_on);
+  auto chosen = choose(request, **made, go_on);
   if (!chosen) return tl::unexpected(chosen.error());
-  auto answer = solve(**made, *chosen, told_areas(told, (*made)->model), go_on);
+  const std::vector<partition::Area> areas = told_areas(told, (*made)->model);
+  if (!areas.empty() && request.policy == ViewRequest::Policy::kNoise)
+    chosen = lower_for(std::move(*chosen), (*made)->batch, areas, go_on);
+  if (!chosen) return tl::unexpected(chosen.error());
+  const bool picture = !request.p && request.cuts == partition::Operator::kSpatiotemporal &&
+                       (request.policy == ViewRequest::Policy::kNoise || !areas.empty());
+  auto answer = solve(**made, *chosen, areas, picture, go_on);
   if (!answer) return tl::unexpected(answer.error());
   put_question((*made)->model, request, *answer);
   if (request.curve) {

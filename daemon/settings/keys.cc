@@ -147,7 +147,7 @@ Key p_key() {
   return {"detect",
           "p",
           "The gain/loss ratio of the partition: 0 keeps all details, 1 merges everything. \"auto\" chooses "
-          "it from the noise of the present phase.",
+          "it from the job's noise, and so that what is alerted is seen.",
           "\"auto\" or a number from 0 to 1",
           [](const Value& v, Options& o) {
             if (const auto* s = std::get_if<std::string>(&v)) {

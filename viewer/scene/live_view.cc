@@ -118,7 +118,8 @@ Result<ViewData> live_view_untrusted(const wire::Report& report, Cuts cuts) {
   answer.set_gain(of.gain());
   answer.set_loss(of.loss());
   answer.set_policy(kDaemonsPolicy);
-  answer.set_why("the p that the daemon goes by, for phases and alerts as well");
+  answer.set_why(temporal ? "the p by which the daemon finds phases"
+                          : "just above the job's noise, and no larger than alerts need to be seen");
   if (temporal) answer.mutable_question()->set_partition(wire::ViewQuestion::TEMPORAL);
   return view_data_untrusted(answer);
 }

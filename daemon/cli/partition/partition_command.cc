@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "command.h"
+#include "margay/query/told_areas.h"
 #include "margay/query/zoom.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
@@ -164,9 +165,22 @@ Result<partition::Batch> measure(const Model& model, const Wanted& wanted) {
   return partition::Batch::create(std::move(options), columns);
 }
 
-Result<ShownPartition> solve(partition::Batch& batch, double p, const Model& model, bool strength) {
+// What was alerted in the time of an archive's model.
+Result<std::vector<partition::Area>> told(const Wanted& wanted, const Model& model) {
+  if (!model.times || zoom_input(wanted.model) != ZoomInput::kArchive) return std::vector<partition::Area>();
+  const auto archive = store::Archive::open(wanted.model, store::Mode::kReadOnly);
+  if (!archive) return tl::unexpected(archive.error());
+  const auto alerts = (*archive)->alerts();
+  if (!alerts) return tl::unexpected(alerts.error());
+  return told_areas(told_in(*alerts, model.times->from, model.times->to), model);
+}
+
+// `areas`: that are to be parts of their own, in a picture.
+Result<ShownPartition> solve(partition::Batch& batch, double p, const Model& model, bool strength,
+                             const std::vector<partition::Area>& areas) {
   auto partition = batch.solve(p);
   if (!partition) return tl::unexpected(partition.error());
+  if (!areas.empty()) draw_picture(*partition, batch, areas);
   ShownPartition out;
   if (strength) {
     auto strengths = partition::strengths(batch, *partition);
@@ -179,19 +193,29 @@ Result<ShownPartition> solve(partition::Batch& batch, double p, const Model& mod
 }
 
 Status solve_all(PartitionReport& report, partition::Batch& batch, const PartitionRequest& r,
-                 std::vector<double> ps) {
+                 const Wanted& wanted) {
+  std::vector<double> ps = wanted.p;
   std::optional<ChosenP> chosen;
-  if (ps.empty()) {
-    chosen = noise_p(report.model);
-    if (r.policy == "jump") {
-      auto jump = jump_p(batch);
-      if (!jump) return tl::unexpected(jump.error());
-      chosen = std::move(*jump);
+  std::vector<partition::Area> areas;
+  if (ps.empty() && r.policy == "jump") {
+    auto jump = jump_p(batch);
+    if (!jump) return tl::unexpected(jump.error());
+    chosen = std::move(*jump);
+  } else if (ps.empty()) {
+    // A strength is that of a part of the optimum.
+    if (wanted.op == partition::Operator::kSpatiotemporal && !r.strength) {
+      auto found = told(wanted, report.model);
+      if (!found) return tl::unexpected(found.error());
+      areas = std::move(*found);
     }
-    ps.push_back(chosen->p);
+    auto lowered = lower_for(noise_p(report.model), batch, areas);
+    if (!lowered) return tl::unexpected(lowered.error());
+    chosen = std::move(*lowered);
+    if (!areas.empty()) chosen->why += "; what was alerted is parts of its own";
   }
+  if (chosen) ps.push_back(chosen->p);
   for (const double p : ps) {
-    auto shown = solve(batch, p, report.model, r.strength);
+    auto shown = solve(batch, p, report.model, r.strength, areas);
     if (!shown) return tl::unexpected(shown.error());
     shown->chosen = chosen;
     report.partitions.push_back(std::move(*shown));
@@ -273,9 +297,11 @@ Exit code: 0; 2 if the input or a flag is wrong; 1 for anything else.)");
                 ->option_text(" P ...");
   auto* policy =
       command
-          .add_option("--p-policy", r.policy,
-                      "how p is chosen without --p: noise (default) shows no cut that chance alone makes; "
-                      "jump takes the last p before quality falls most")
+          .add_option(
+              "--p-policy", r.policy,
+              "how p is chosen without --p: noise (default) shows no cut that chance alone makes, and "
+              "what was alerted; "
+              "jump takes the last p before quality falls most")
           ->type_name("POLICY")
           ->check(CLI::IsMember({"noise", "jump"}))
           ->excludes(p);
@@ -321,7 +347,7 @@ int partition_command(const PartitionRequest& r) {
   if (model->times) report.measures = wanted->zoom.op.text();
   to_units(report.whole, model->unit);
   const Status solved =
-      r.list || r.envelope ? search(report, *batch, r.envelope) : solve_all(report, *batch, r, wanted->p);
+      r.list || r.envelope ? search(report, *batch, r.envelope) : solve_all(report, *batch, r, *wanted);
   if (!solved) return complain(solved.error(), wanted->model);
   const double solving = watch.lap();
 

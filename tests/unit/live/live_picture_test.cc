@@ -123,7 +123,7 @@ TEST(LivePicture, IsWhatTheBatchSolverFindsInTheArchiveAtTheSameP) {
       ASSERT_TRUE(picture) << picture.error().message;
       EXPECT_EQ(picture->slices(), 256u);
       EXPECT_GT(picture->parts.size(), 1u);
-      EXPECT_EQ(picture->p, p.value_or(report.spatiotemporal().p()));
+      EXPECT_EQ(picture->p, p.value_or((temporal ? report.temporal() : report.spatiotemporal()).p()));
       EXPECT_EQ(picture->parts.size(), (temporal ? report.temporal() : report.spatiotemporal()).part_count());
       const scene::ViewData batch = solved(maker, *picture);
       EXPECT_EQ(picture->zero, batch.zero);

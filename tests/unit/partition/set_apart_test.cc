@@ -12,6 +12,10 @@ namespace margay::partition {
 namespace set_apart_test {
 
 constexpr std::size_t kNoBound = 100'000;
+// For partitions that need not be coarsened, or anyhow.
+double alike(const Part&) {
+  return 0;
+}
 
 // Three levels: `hosts` of `ranks` leaves.
 TreeShape tree_of(std::uint32_t hosts, std::uint32_t ranks) {
@@ -52,7 +56,7 @@ TEST(SetApart, ARankForAMomentCutsAsLittleAsCanBe) {
   Partition p = whole(100);
   const Area area{{LeafPosition(5)}, SliceIndex(40), SliceIndex(49)};
   EXPECT_FALSE(is_apart(p, tree, area));
-  set_apart(p, tree, std::vector{area}, kNoBound);
+  set_apart(p, tree, std::vector{area}, alike, kNoBound);
   EXPECT_TRUE(is_apart(p, tree, area));
   EXPECT_EQ(p.parts.size(), 2u + 3 + 4) << "before, behind; three hosts; four ranks of its own";
   owners(p, tree, 100);
@@ -62,7 +66,7 @@ TEST(SetApart, AHostIsOnePart) {
   const TreeShape tree = tree_of(3, 2);
   Partition p = whole(10);
   set_apart(p, tree, std::vector{Area{{LeafPosition(2), LeafPosition(3)}, SliceIndex(0), SliceIndex(4)}},
-            kNoBound);
+            alike, kNoBound);
   ASSERT_EQ(p.parts.size(), 4u);
   EXPECT_EQ(p.parts[1].node, tree.parent(tree.leaf_node(LeafPosition(2))));
 }
@@ -71,10 +75,10 @@ TEST(SetApart, WhereThereIsNoRoomItsParentIsShownThenTheTimeAlone) {
   const Area area{{LeafPosition(5)}, SliceIndex(40), SliceIndex(49)};
   const TreeShape wide_hosts = tree_of(3, 200), many_hosts = tree_of(100, 200);
   Partition p = whole(100);
-  set_apart(p, wide_hosts, std::vector{area}, 60);
+  set_apart(p, wide_hosts, std::vector{area}, alike, 60);
   EXPECT_EQ(p.parts.size(), 2u + 3) << "200 ranks of a host are no overview";
   Partition in_time = whole(100);
-  set_apart(in_time, many_hosts, std::vector{area}, 60);
+  set_apart(in_time, many_hosts, std::vector{area}, alike, 60);
   EXPECT_EQ(in_time.parts.size(), 3u) << "nor are 100 hosts";
   owners(in_time, many_hosts, 100);
 }
@@ -85,10 +89,36 @@ TEST(SetApart, ManyAreasHaveTheRoomThereIsTheFirstOfThemFirst) {
   for (std::int64_t i = 0; i < 20; ++i)
     areas.push_back({{LeafPosition(5)}, SliceIndex(10 * i + 2), SliceIndex(10 * i + 7)});
   Partition p = whole(200);
-  set_apart(p, tree, areas, 60);
+  set_apart(p, tree, areas, alike, 60);
   EXPECT_LE(p.parts.size(), 60u);
   EXPECT_TRUE(is_apart(p, tree, areas.front()));
   EXPECT_FALSE(is_apart(p, tree, areas.back()));
+}
+
+TEST(SetApart, ParentsAreDrawnElsewhereToMakeRoom) {
+  const TreeShape tree = tree_of(4, 4);
+  Partition p;  // hosts 2 and 3 in slices of their own
+  for (std::uint32_t host = 0; host < 4; ++host)
+    for (std::int64_t t = 0; t < 100; t += host < 2 ? 100 : 4)
+      p.parts.push_back({NodeIndex(1 + 5 * host), SliceIndex(t), SliceIndex(t + (host < 2 ? 99 : 3))});
+  ASSERT_EQ(p.parts.size(), 52u);
+  const std::vector<Area> areas{{{LeafPosition(1)}, SliceIndex(40), SliceIndex(49)},
+                                {{LeafPosition(6)}, SliceIndex(10), SliceIndex(19)}};
+  set_apart(p, tree, areas, alike, 20);
+  EXPECT_LE(p.parts.size(), 20u);
+  for (const Area& area : areas) EXPECT_TRUE(is_apart(p, tree, area));
+  owners(p, tree, 100);
+}
+
+TEST(SetApart, WithoutAreasThereAreNoMorePartsThanAPictureShows) {
+  const TreeShape tree = tree_of(2, 2);
+  Partition p;
+  for (std::uint32_t leaf = 0; leaf < 4; ++leaf)
+    for (std::int64_t t = 0; t < 40; ++t)
+      p.parts.push_back({tree.leaf_node(LeafPosition(leaf)), SliceIndex(t), SliceIndex(t)});
+  set_apart(p, tree, {}, alike);
+  EXPECT_LE(p.parts.size(), kMostShown);
+  owners(p, tree, 40);
 }
 
 TEST(SetApart, WhatLiesElsewhereChangesNothing) {
@@ -98,7 +128,7 @@ TEST(SetApart, WhatLiesElsewhereChangesNothing) {
             std::vector{Area{{LeafPosition(0)}, SliceIndex(20), SliceIndex(25)},
                         Area{{}, SliceIndex(0), SliceIndex(5)},
                         Area{{LeafPosition(99)}, SliceIndex(0), SliceIndex(5)}},
-            kNoBound);
+            alike, kNoBound);
   EXPECT_EQ(p.parts, whole(10).parts);
 }
 
@@ -132,7 +162,7 @@ TEST(SetApart, OfAnyOptimumEachCellStaysInOnePartAndOthersAreAsBefore) {
     for (std::uint32_t l = 0; l < leaves; ++l)
       if (random() % 3 == 0) area.leaves.emplace_back(l);
     const bool was_apart = is_apart(before, tree, area);
-    set_apart(after, tree, std::vector{area}, kNoBound);
+    set_apart(after, tree, std::vector{area}, alike, kNoBound);
     if (area.leaves.empty()) continue;
     EXPECT_TRUE(is_apart(after, tree, area));
     if (was_apart) {

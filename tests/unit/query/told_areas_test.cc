@@ -84,7 +84,7 @@ TEST(ToldAreas, ArePartsOfThePicture) {
   const wire::ViewAnswer untold = picture(""), told = picture(alert_about(path_of(kRank), 10'000, 11'000));
   EXPECT_FALSE(shows(untold, kRank)) << "p " << untold.p();
   EXPECT_TRUE(shows(told, kRank)) << "p " << told.p() << ", " << told.part_node_size() << " parts";
-  EXPECT_EQ(told.p(), untold.p());
+  EXPECT_LE(told.p(), untold.p());
   EXPECT_LE(told.part_node_size(), 60);
   EXPECT_LT(told.loss(), untold.loss()) << "evaluated";
 }

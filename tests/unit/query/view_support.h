@@ -87,11 +87,15 @@ class ViewOfArchive : public testing::Test {
     return {std::move(m), std::move(*batch)};
   }
 
+  // Of a question without p or policy there are as many parts as a picture shows.
   static void expect_same(const wire::ViewAnswer& a, Said& s) {
     ASSERT_EQ(a.error(), "");
     const Model& m = s.model;
     auto found = s.batch.solve(a.p());
     ASSERT_TRUE(found);
+    if (a.question().partition() == wire::ViewQuestion::SPATIOTEMPORAL &&
+        (a.policy() == "noise" || a.policy() == "default"))
+      draw_picture(*found, s.batch, {});
     to_units(*found, m.unit);
     EXPECT_NEAR(a.gain(), found->gain, 1e-6);
     EXPECT_NEAR(a.loss(), found->loss, 1e-6);

@@ -162,7 +162,7 @@ class Detector {
   void lasting_departures(const model::SliceColumn& column);
   void resolve_held(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
   void learn_noise(SliceIndex now);
-  void set_areas_apart(SliceIndex now, const std::vector<alert::Alert>& said);
+  void set_areas_apart(SliceIndex now, std::vector<alert::Alert>& said);
   // Does an alert explain what happens now?
   bool explained() const;
   // `times`: its visits take so many times as long; 0 where that is not known.

@@ -12,6 +12,12 @@
 // losses are those of the divided values.) It grows when a row is greater than it, with room to spare, and
 // shrinks when all rows have been a great deal smaller for a whole window; the engines are built anew then.
 //
+// TWO p. The picture (spatiotemporal) is the optimum at p(): the noise floor of the job, continuous and held
+// (partition::HeldP), or as much less as it takes that areas set apart are parts of it
+// (margay/partition/automatic_p.h). That is searched where a solution is cheap (partition::kCheapToSolve),
+// when areas come, go or have doubled, or the floor has changed. The cuts in time, by which phases are found,
+// have a floor of their own, on a grid (partition::PPolicy).
+//
 // Cost of push: that of the partition engines; when leaves join or states appear, the engines are built anew
 // (T pushes). Thread safety: none.
 #pragma once
@@ -25,6 +31,7 @@
 #include "margay/detect/topology.h"
 #include "margay/model/slice_column.h"
 #include "margay/partition/noise.h"
+#include "margay/partition/set_apart.h"
 #include "margay/partition/spatiotemporal.h"
 #include "margay/partition/temporal.h"
 
@@ -80,13 +87,13 @@ class Window {
   // The part of the slice in which what the leaf did is unknown.
   double unknown(SliceIndex s, LeafIndex leaf) const;
 
-  // Areas that the spatiotemporal partition is to have as parts of their own (margay/partition/set_apart.h),
-  // of no more than kMostParts parts; they replace those told before.
+  // Areas that the spatiotemporal partition is to have as parts of their own (margay/partition/set_apart.h);
+  // they replace those told before. May change p(). Without a fixed p it has kMostShown parts at most.
   struct Area {
     std::vector<LeafIndex> leaves;
     SliceIndex first, last;  // both inside
   };
-  void set_apart(std::vector<Area> areas) { areas_ = std::move(areas); }
+  void set_apart(std::vector<Area> areas);
   const std::vector<Area>& apart() const { return areas_; }
 
   // The optimal partitions of the window, evaluated; nothing before the first leaf, or where it is not wanted
@@ -98,6 +105,7 @@ class Window {
   // Effective samples per cell, from the rows of [from, to) that are believed to be homogeneous; steers p.
   void learn_noise(SliceIndex from, SliceIndex to);
   double n_eff() const { return n_eff_; }
+  // Of the picture.
   double p() const { return p_; }
 
  private:
@@ -123,6 +131,12 @@ class Window {
   void engine_column(const Slice& slice, std::vector<double>& v, std::vector<double>& w) const;
   bool follow(const Topology& before, const std::vector<std::uint32_t>& position_before);
   Status rebuild();
+  void learn_p(const std::vector<partition::Noise>& noise);
+  void learn_cuts_p(double n_eff, double mass);
+  std::vector<partition::Area> areas_in_tree() const;
+  double p_for_areas();
+  bool searched() const;
+  void use(double p);
   void join_empty(std::vector<partition::Part>& parts) const;
   bool is_empty(const partition::Part& part) const;
 
@@ -139,10 +153,13 @@ class Window {
   bool stale_ = true;
   mutable std::optional<partition::Spatiotemporal> spatiotemporal_;  // a reading does what pushes put off
   mutable std::optional<partition::Temporal> temporal_;
-  partition::PPolicy policy_;
-  std::vector<Area> areas_;
+  std::vector<Area> areas_, searched_;  // now, and when p was searched for them
   double n_eff_ = 0;
+  partition::HeldP floor_;
+  double searched_floor_ = 0;  // 0: not searched
   double p_ = 0.1;
+  partition::PPolicy cuts_policy_;
+  double cuts_p_ = p_;
 };
 
 }  // namespace margay::detect

@@ -82,6 +82,9 @@ class Batch {
   // The same parts measured anew, cell by cell, and their sums. Every part must name a node of the tree and
   // lie in the window.
   void evaluate(Partition& partition) const;
+  // Gain and loss of an area, from the tables: to rounding of the model's largest sums. O(slices of the
+  // area). REQUIRES a node of the tree and slices of the window.
+  Part measured(NodeIndex node, SliceIndex first, SliceIndex last) const;
   // The whole window as one part of the root (temporal: of all leaves), whatever p.
   Partition whole() const;
   // Every cell its own part (temporal: every slice).

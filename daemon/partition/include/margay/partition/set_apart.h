@@ -10,18 +10,21 @@
 //
 // An area that is apart already (is_apart) is left as it is.
 //
-// Where siblings in flat trees would make more than `most` parts in all, the parents of the area's nodes are
-// shown instead, up to the root, and if even that is too much nothing of the area. Of an optimum that has as
-// many already kRoom more are made.
+// At most `most` parts are made in all. Where there are more, parents are drawn elsewhere (coarsen.h). Where
+// siblings in flat trees would be too many even so, the parents of the area's nodes are shown instead, up to
+// the root, and if even that is too much nothing of the area.
 //
 // Pure. Thread safety: functions of their arguments. Errors: none; areas outside the partition have no
-// effect. Cost: of an area, O(nodes + parts * leaves); it recurses as deep as the tree is.
+// effect. Cost: of an area, O(nodes + parts * leaves), and coarsen()'s where there are too many parts; it
+// recurses as deep as the tree is.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "margay/partition/coarsen.h"
 #include "margay/partition/partition.h"
 #include "margay/partition/tree_shape.h"
 
@@ -33,13 +36,17 @@ struct Area {
 };
 
 inline constexpr std::size_t kMostShown = 60;  // a picture of more parts is no overview
-inline constexpr std::size_t kRoom = 24;
-inline constexpr std::size_t kMostAreas = 8;  // that are worth keeping
+inline constexpr std::size_t kMostAreas = 8;   // that are worth keeping
+inline constexpr std::size_t kMostTold = 64;   // alerts that they are made of (join_areas)
 
-// Later areas are cut into earlier ones where they overlap, and have what room those leave. REQUIRES parts of
-// the spatiotemporal operator over `tree` that cover it. Gains and losses of new parts are 0: to be
-// evaluated.
-void set_apart(Partition& partition, const TreeShape& tree, std::span<const Area> areas,
+// Areas of the same leaves with at most `gap` slices between them are one: what is stopped again and again is
+// slow. In the order of the first of each.
+std::vector<Area> join_areas(std::span<const Area> areas, std::int64_t gap);
+
+// Later areas are cut into what earlier ones leave: one that would take an earlier one apart is left out.
+// Without areas the partition is only coarsened. REQUIRES parts of the spatiotemporal operator over `tree`
+// that cover it. Gains and losses of new parts are 0: to be evaluated.
+void set_apart(Partition& partition, const TreeShape& tree, std::span<const Area> areas, const Worth& worth,
                std::size_t most = kMostShown);
 
 // Whether the area is: for each of its leaves there is a part of none but its leaves that shares at least

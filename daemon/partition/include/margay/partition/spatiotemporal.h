@@ -156,6 +156,9 @@ class Spatiotemporal {
   // The same parts measured again, cell by cell in double: what is shown and archived. Every part must name a
   // node of the tree and lie in the window.
   Result<Partition> evaluate(const Partition& partition);
+  // Gain and loss of an area, from sums: to rounding of the window's largest sums. O(states). REQUIRES a node
+  // of the tree, slices of the window, and nothing pushed since the last settle(), partition() or evaluate().
+  Part measured(NodeIndex node, SliceIndex first, SliceIndex last) const;
 
   std::span<const double> p() const;
   const TreeShape& tree() const;

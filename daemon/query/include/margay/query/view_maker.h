@@ -89,7 +89,7 @@ class ViewMaker {
   Result<std::shared_ptr<const wire::ViewAnswer>> answer_at(const ViewRequest& request, const Place& place,
                                                             const GoOn& go_on);
   Result<wire::ViewAnswer> solve(Made& made, const ChosenP& chosen, std::span<const partition::Area> areas,
-                                 const GoOn& go_on);
+                                 bool picture, const GoOn& go_on);
   void plan_ahead(const ViewRequest& request, const Place& place, const wire::ViewAnswer& answer);
 
   const store::Archive& archive_;

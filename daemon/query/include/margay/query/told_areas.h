@@ -15,11 +15,11 @@
 
 namespace margay::daemon {
 
-// Perturbations and stalls that touch [from, to), the newest kMostAreas, newest first. Cost: linear in all.
+// Perturbations and stalls that touch [from, to), newest first, a few dozen at most. Cost: linear in all.
 std::vector<wire::Alert> told_in(std::span<const store::AlertRecord> alerts, TimeNs from, TimeNs to);
 
-// The leaves that they blame, from onset to end; one that goes on ends with the model. REQUIRES names and
-// times.
+// The leaves that they blame, from onset to end; one that goes on ends with the model. Those of the same
+// leaves within a second, or a slice, are one; the newest kMostAreas. REQUIRES names and times.
 std::vector<partition::Area> told_areas(std::span<const wire::Alert> alerts, const Model& model);
 
 }  // namespace margay::daemon
