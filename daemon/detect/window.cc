@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "margay/partition/automatic_p.h"
-
 namespace margay::detect {
 namespace {
 
@@ -30,6 +28,11 @@ partition::PPolicy default_policy() {
 // Of a slice with so many leaves and columns.
 std::uint64_t slice_bytes(std::uint64_t leaves, std::uint64_t columns) {
   return 256 + leaves * (columns + 2) * sizeof(double);
+}
+
+// But for how long it is by now.
+bool is_same(const Window::Area& a, const Window::Area& b) {
+  return a.leaves == b.leaves && a.first == b.first;
 }
 
 }  // namespace
@@ -373,11 +376,13 @@ double Window::weight(SliceIndex s, LeafIndex leaf) const {
   return leaf.value < slice.w.size() ? slice.w[leaf.value] : 0.0;
 }
 
-// In the numbers of the engines.
+// In the numbers of the engines, as far as the window has them.
 std::vector<partition::Area> Window::areas_in_tree() const {
   std::vector<partition::Area> out;
   for (const Area& a : areas_) {
-    partition::Area& area = out.emplace_back(partition::Area{{}, a.first, a.last});
+    if (a.last < first() || a.first > last()) continue;
+    partition::Area& area =
+        out.emplace_back(partition::Area{{}, std::max(a.first, first()), std::min(a.last, last())});
     for (const LeafIndex leaf : a.leaves)
       if (leaf.value < position_of_.size()) area.leaves.emplace_back(position_of_[leaf.value]);
   }
@@ -400,34 +405,52 @@ std::optional<partition::Partition> Window::spatiotemporal() const {
 }
 
 void Window::set_apart(std::vector<Area> areas) {
+  const bool known = std::equal(areas.begin(), areas.end(), areas_.begin(), areas_.end(), is_same);
   areas_ = std::move(areas);
-  if (options_.p || searched()) return;
+  if (options_.p || slices_.empty() || searched()) return;
   const std::size_t nodes = topology_ ? topology_->hierarchy.node_count() : 0;
   if (areas_.empty() || nodes * options_.slices * options_.slices > partition::kCheapToSolve)
     use(floor_.p());
-  else if (spatiotemporal_ && !stale_)
+  else if (!known || !spatiotemporal_ || stale_)
+    return;  // no alert waits for a search: in the next slice
+  else if (!still_shows())
     use(p_for_areas());
-  else
-    return;
   searched_ = areas_;
   searched_floor_ = floor_.p();
 }
 
 // Whether what was searched for is still what there is, more or less.
 bool Window::searched() const {
-  const auto alike = [](const Area& a, const Area& b) {
-    const auto length = [](const Area& x) {
-      return static_cast<std::uint64_t>(x.last.value - x.first.value + 1);
-    };
-    return a.leaves == b.leaves && a.first == b.first &&
-           std::bit_width(length(a)) == std::bit_width(length(b));
+  // Four times as long is another length.
+  const auto length = [](const Area& a) {
+    return (std::bit_width(static_cast<std::uint64_t>(a.last.value - a.first.value + 1)) + 1) / 2;
   };
+  const auto alike = [&](const Area& a, const Area& b) { return is_same(a, b) && length(a) == length(b); };
   return searched_floor_ == floor_.p() &&
          std::equal(areas_.begin(), areas_.end(), searched_.begin(), searched_.end(), alike);
 }
 
+// At the present p, of what was searched for and what has come since.
+bool Window::still_shows() const {
+  const auto is_there = [&](const Area& searched) {
+    return std::any_of(areas_.begin(), areas_.end(), [&](const Area& a) { return is_same(a, searched); });
+  };
+  if (p_ > floor_.p() || !std::all_of(searched_.begin(), searched_.end(), is_there)) return false;
+  const auto partition = spatiotemporal_->partition(0);
+  if (!partition || partition->parts.size() > partition::kMostShown) return false;
+  const std::vector<partition::Area> areas = areas_in_tree();
+  return std::all_of(areas.begin(), areas.end(), [&](const partition::Area& a) {
+    return partition::is_apart(*partition, spatiotemporal_->tree(), a);
+  });
+}
+
 double Window::p_for_areas() {
+  const double passed = static_cast<double>(last().value - credited_.value);
+  solves_ = std::min(partition::kSolvesAtOnce, solves_ + passed / partition::kSlicesASolve);
+  credited_ = last();
+  if (solves_ < partition::kMostSolves) return p_;
   const auto solve = [&](double p) -> Result<partition::Partition> {
+    if (p != spatiotemporal_->p()[0]) --solves_;
     if (Status ok = spatiotemporal_->set_p(0, p); !ok) return tl::unexpected(ok.error());
     return spatiotemporal_->partition(0);
   };

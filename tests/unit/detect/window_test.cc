@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -49,6 +51,76 @@ void expect_same(const std::optional<partition::Partition>& a, const std::option
     EXPECT_EQ(a->parts[i].first, b->parts[i].first);
     EXPECT_EQ(a->parts[i].last, b->parts[i].last);
   }
+}
+
+// Nine ranks, half of the time in a state; `slow` is in it for longer.
+model::SliceColumn steady_column(std::int64_t index, std::optional<std::uint32_t> slow,
+                                 std::mt19937_64& rng) {
+  model::SliceColumn c(LevelIndex(0), SliceIndex(index), 9, kStates);
+  for (std::uint32_t l = 0; l < 9; ++l) {
+    const double share = (l == slow ? 0.75 : 0.5) + 0.08 * (static_cast<double>(rng() % 1001) / 1000 - 0.5);
+    const auto part = static_cast<std::int64_t>(share * static_cast<double>(kSlice.value));
+    c.duration_ns(LeafIndex(l))[kFirst] = part;
+    c.duration_ns(LeafIndex(l))[kFirst + 1] = kSlice.value - part;
+  }
+  return c;
+}
+
+// A window of nine ranks at its noise floor, of which one is slow from slice 30 on.
+constexpr LeafIndex kSlow(4);
+Window window_with_a_slow_rank(const std::function<void(Window&, std::int64_t)>& each = {}) {
+  const std::uint64_t seed = 7;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 rng(seed);
+  WindowOptions options;
+  options.slices = 64;
+  Window window(options);
+  window.set_topology(topology_of(9));
+  for (std::int64_t t = 0; t < 64; ++t) {
+    EXPECT_TRUE(window.push(steady_column(t, t >= 30 ? std::optional(kSlow.value) : std::nullopt, rng)));
+    if (t == 29) window.learn_noise(SliceIndex(0), SliceIndex(30));
+    if (each) each(window, t);
+  }
+  return window;
+}
+
+// What is told lowers p one slice later, once: what is longer and shown as it is needs no search. When it has
+// left, p is that of the noise again.
+TEST(Window, PFollowsWhatIsToldAndNoAlertWaitsForIt) {
+  double floor = 0, told = 0;
+  Window window = window_with_a_slow_rank([&](Window& w, std::int64_t t) {
+    if (t < 42) return w.set_apart({});
+    if (t == 42) floor = w.p();
+    w.set_apart({{{kSlow}, SliceIndex(30), SliceIndex(t)}});
+    if (t == 42) {
+      EXPECT_EQ(w.p(), floor) << "the alert goes first";
+    }
+    if (t == 43) told = w.p();
+    if (t >= 43) {
+      EXPECT_EQ(w.p(), told);
+    }
+  });
+  EXPECT_LT(told, floor);
+  window.set_apart({});
+  EXPECT_EQ(window.p(), floor);
+}
+
+// However often alerts come and go, solutions are few: p stays as it is, and what is told is cut out.
+TEST(Window, SearchesAreRationed) {
+  Window window = window_with_a_slow_rank();
+  const double floor = window.p();
+  const auto tell = [&](LeafIndex leaf, std::int64_t first, std::int64_t last) {
+    for (int slice = 0; slice < 2; ++slice) window.set_apart({{{leaf}, SliceIndex(first), SliceIndex(last)}});
+  };
+  for (std::int64_t i = 0; i < 40; ++i) tell(LeafIndex(1), i, i + 3);  // as others do: in vain
+  EXPECT_EQ(window.p(), floor);
+  tell(kSlow, 30, 63);
+  EXPECT_EQ(window.p(), floor) << "else it is lower, as above";
+  const auto picture = window.spatiotemporal();
+  ASSERT_TRUE(picture);
+  EXPECT_TRUE(std::any_of(picture->parts.begin(), picture->parts.end(), [](const partition::Part& p) {
+    return p.first == SliceIndex(30) && p.last == SliceIndex(63);
+  }));
 }
 
 // Ranks join, some of them before the topology names them: as if all had been known from the beginning.

@@ -15,8 +15,9 @@
 // TWO p. The picture (spatiotemporal) is the optimum at p(): the noise floor of the job, continuous and held
 // (partition::HeldP), or as much less as it takes that areas set apart are parts of it
 // (margay/partition/automatic_p.h). That is searched where a solution is cheap (partition::kCheapToSolve),
-// when areas come, go or have doubled, or the floor has changed. The cuts in time, by which phases are found,
-// have a floor of their own, on a grid (partition::PPolicy).
+// the slice after areas came (no alert waits for it), when they go or are four times as long and not shown as
+// it is, or when the floor has changed; solutions are rationed, and p stays as it is without one. The cuts in
+// time, by which phases are found, have a floor of their own, on a grid (partition::PPolicy).
 //
 // Cost of push: that of the partition engines; when leaves join or states appear, the engines are built anew
 // (T pushes). Thread safety: none.
@@ -30,8 +31,8 @@
 
 #include "margay/detect/topology.h"
 #include "margay/model/slice_column.h"
+#include "margay/partition/automatic_p.h"
 #include "margay/partition/noise.h"
-#include "margay/partition/set_apart.h"
 #include "margay/partition/spatiotemporal.h"
 #include "margay/partition/temporal.h"
 
@@ -136,6 +137,7 @@ class Window {
   std::vector<partition::Area> areas_in_tree() const;
   double p_for_areas();
   bool searched() const;
+  bool still_shows() const;
   void use(double p);
   void join_empty(std::vector<partition::Part>& parts) const;
   bool is_empty(const partition::Part& part) const;
@@ -157,6 +159,8 @@ class Window {
   double n_eff_ = 0;
   partition::HeldP floor_;
   double searched_floor_ = 0;  // 0: not searched
+  double solves_ = partition::kSolvesAtOnce;
+  SliceIndex credited_{};  // when solves were last added
   double p_ = 0.1;
   partition::PPolicy cuts_policy_;
   double cuts_p_ = p_;

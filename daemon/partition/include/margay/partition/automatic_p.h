@@ -22,9 +22,12 @@ namespace margay::partition {
 inline constexpr int kSteps = 8, kHalves = 3;
 inline constexpr int kMostSolves = 1 + kSteps + kHalves;
 // For a picture that follows a run: nodes x slices^2 up to which p is searched (some 30 ms a solution), and
-// the factor by which another p has to differ to be worth the change.
+// the factor by which another p has to differ to be worth the change. A solution costs some twelve updates
+// (detect_bench picture_cost): with one for each kSlicesASolve, a search makes updates dearer by a quarter at
+// most in the long run; kSolvesAtOnce are there to begin with, and can be saved up.
 inline constexpr std::size_t kCheapToSolve = std::size_t{1} << 23;
 inline constexpr double kWorthAChange = 1.25;
+inline constexpr double kSlicesASolve = 48, kSolvesAtOnce = 3 * kMostSolves;
 
 // The optimal partition at p.
 using Solve = std::function<Result<Partition>(double p)>;
