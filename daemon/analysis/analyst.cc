@@ -32,10 +32,11 @@ std::vector<alert::Alert> Analyst::take(const ClosedSlice& message) {
     const Status ok = message.amended ? measured_->amend(*message.column) : measured_->push(*message.column);
     if (!ok) measured_error_ = ok.error().message;
     measured_->set_apart(detector().window().apart());
-    // Noise is that of slices which detection takes for homogeneous.
-    if (const auto& steady = detector().steady();
-        steady && !message.amended && measured_->holds(steady->first))
-      measured_->learn_noise(steady->first, std::min(steady->second, measured_->last() + 1));
+    // Noise is that of slices which detection takes for homogeneous, each time that it looks.
+    if (const auto& steady = detector().steady(); steady && !message.amended &&
+                                                  measured_->holds(steady->first) &&
+                                                  steady->second == measured_->last() + 1)
+      measured_->learn_noise(steady->first, steady->second);
   }
   if (message.final) {
     end_ = message.end;
