@@ -52,5 +52,7 @@ int levels(std::uint64_t first, std::uint64_t last, DurationNs slice, bool verbo
 int levels_cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
 // Of a slice: looking for departures beside the partition update.
 int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
+// Of a slice: a window that chooses p and draws the default picture beside one with a fixed p.
+int picture_cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
 
 }  // namespace margay::bench

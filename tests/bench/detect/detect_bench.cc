@@ -14,6 +14,8 @@
 //     of a slice of 100 ms: detection at all levels beside that at the finest
 // detect_bench cost LEAVES WINDOW [SLICES [KIND]]
 //     of a slice: looking for departures beside the partition update
+// detect_bench picture_cost LEAVES WINDOW [SLICES [KIND]]
+//     of a slice: choosing p and drawing the default picture beside the optimum at a fixed p
 // detect_bench realism [ARCHIVE...]
 //     tails, memory, dispersion of the jobs made up, beside archives
 // detect_bench causality [FIRST LAST]
@@ -154,6 +156,10 @@ int main(int argc, char** argv) {
   if (what == "cost")
     return bench::cost(static_cast<std::uint32_t>(number(2, 64)), static_cast<std::size_t>(number(3, 256)),
                        static_cast<int>(number(4, 50)), argc > 5 ? argv[5] : "phases");
+  if (what == "picture_cost")
+    return bench::picture_cost(static_cast<std::uint32_t>(number(2, 64)),
+                               static_cast<std::size_t>(number(3, 256)), static_cast<int>(number(4, 600)),
+                               argc > 5 ? argv[5] : "coupled");
   std::fprintf(stderr, "detect_bench: no measurement is called %s (the head of detect_bench.cc lists them)\n",
                what.c_str());
   return 2;
