@@ -18,11 +18,14 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 constexpr double kShareIndex = 0.4;
-constexpr double kRecurs = 0.2, kRecursMemory = 16384;  // of a limit, for each alarm; slices
-constexpr std::size_t kLate = 8;                        // slices until a maximum is learned
-constexpr double kExplainsAlarm = 0.5;                  // of what is lost, by those who are blamed
-constexpr std::size_t kLeastLeaves = 4;                 // leaves of which it can be said that many do
-constexpr std::size_t kMany = 4;                        // one in so many leaves
+// A brief episode lasts so many slices, or no longer than until it is told; it is learned as no more than so
+// many times the limit.
+constexpr std::int64_t kBrief = 2;
+constexpr double kMostOfAlarm = 2;
+constexpr std::size_t kLate = 8;         // slices until a maximum is learned
+constexpr double kExplainsAlarm = 0.5;   // of what is lost, by those who are blamed
+constexpr std::size_t kLeastLeaves = 4;  // leaves of which it can be said that many do
+constexpr std::size_t kMany = 4;         // one in so many leaves
 constexpr std::uint32_t kLearners =
     32;  // slices until what is usual of a leaf that has become another is known
 
@@ -128,8 +131,7 @@ std::vector<Departures::Alarm> Departures::alarmed() {
     if (options_.two_in_a_row && test == kApartLong && limits_[t].size() < kLongestSpans) continue;
     const double all = tests(t / kTests);
     const double usual = std::log(all), nats = static_cast<double>(greatest_[t].nats);
-    // What comes again and again has to be ever stronger.
-    const double limit = limit_now_[t] = limits_[t].limit(p, all) * (1 + kRecurs * recurrences_);
+    const double limit = limit_now_[t] = limits_[t].limit(p, all);
     suspect_ = suspect_ || nats > (usual + limit) / 2;
     if (nats <= limit) continue;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
@@ -224,7 +226,11 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
     return Begun::kNobody;
   // What the machine does is not the program's own.
   e.usual = !machine && recurrence_.usual(e.leaves, e.state, e.onset);
-  recurrences_ += e.usual ? 0 : 1;
+  begun_at_ = window.last();
+  begun_by_.assign(greatest_.size(), {});
+  for (std::size_t t = 0; t < greatest_.size() && !strongest->machine; ++t)
+    begun_by_[t] = {std::min(greatest_[t].nats, static_cast<float>(kMostOfAlarm * limit_now_[t])),
+                    greatest_[t].told};
   ++episodes_;
   episode_.emplace(std::move(episode));
   pending_.clear();
@@ -235,6 +241,7 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
 void Departures::follow(const Window& window) {
   episode_->follow(look(window));
   const Episode& e = episode_->episode();
+  if (e.over && (e.end <= begun_at_ + 1 || e.end.value - e.onset.value <= kBrief)) learn_brief();
   if (e.over || window.last().value + 1 - e.onset.value < std::int64_t{options_.usual_slices}) return;
   if (!e.usual) last(e, episode_->way());
   episode_.reset();
@@ -276,6 +283,13 @@ bool Departures::learns_anew(std::size_t item) const {
   const auto below = items_.below(item);
   return std::any_of(below.begin(), below.end(),
                      [&](LeafIndex l) { return l.value < learners_.size() && learners_[l.value] > 0; });
+}
+
+// What was over as soon as it had begun may be the far end of what is usual: were it left out, the limit
+// would be that of a history without its greatest, and would be exceeded as often ever after.
+void Departures::learn_brief() {
+  for (std::size_t t = 0; t < begun_by_.size(); ++t)
+    if (begun_by_[t].nats > 0) limits_[t].add(begun_by_[t].nats, begun_by_[t].told);
 }
 
 void Departures::learn_maxima() {
@@ -330,7 +344,6 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   lay_out(contrast_.columns());
   means_.take(items_, contrast_);
   machine_.take(contrast_);
-  recurrences_ *= 1 - 1 / kRecursMemory;
   const bool by_request = !idle.empty();
   // A coarser level has no more visits than the finest. In a coupled job one cause is enough.
   if (!options_.two_in_a_row && (by_request || !episode_))

@@ -10,7 +10,8 @@
 //    usual, or do work that they seldom do, none is for some slices.
 // 4. Time that the machine takes from a process is an alarm by itself (machine.h).
 // 5. Blamed are the leaves that explain it (blame.h).
-// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile.
+// What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile; but an
+// episode that was over as soon as it was told counts as one maximum in its limit.
 //
 // Cost per slice: O(nodes * columns). Memory: nodes * columns * 170 bytes. Thread safety: none.
 #pragma once
@@ -113,6 +114,7 @@ class Departures {
   bool quiet();
   void learn();
   void learn_maxima();
+  void learn_brief();
   void learn_anew(const std::set<std::uint32_t>& leaves);
   bool learns_anew(std::size_t item) const;
   OpenEpisode::Look look(const Window& window) const {
@@ -143,7 +145,8 @@ class Departures {
   std::optional<OpenEpisode> episode_;
   std::uint64_t episodes_ = 0;
   Recurrence recurrence_;
-  double recurrences_ = 0;  // alarms, that fade
+  SliceIndex begun_at_{};           // when the episode was told, and
+  std::vector<Greatest> begun_by_;  // what it would be learned as
   LastingEpisodes lasting_;
   std::uint32_t learning_ = 0;           // slices, of the last of learners_
   std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now

@@ -9,6 +9,8 @@
 // make them likely (Coles and Powell, Bayesian methods in extreme value modelling, 1996), and the limit is
 // that of the predictive distribution. Before anything is seen the prior alone speaks: the textbook's tail,
 // a mean excess of 1.
+// Whatever the tail seems to be, what is four times as strong as all that was seen is beyond the limit: of n
+// slices in any order that costs no more than ln(n) / 4 alarms (of an index of 1).
 //
 // Of the tail only the greatest are needed, so a maximum is dropped as soon as enough later ones have
 // exceeded it: it will not be among the greatest again (the k-skyband: Mouratidis et al., Continuous

@@ -151,5 +151,16 @@ TEST(TailLimit, RemembersWhatComesSeldom) {
   EXPECT_LT(limit, 400) << "nor is it silence";
 }
 
+// One that is far beyond all others may be the first of a heavy tail, but nobody would ever be told again.
+TEST(TailLimit, IsFourTimesTheGreatestAtMost) {
+  std::mt19937_64 random(9);
+  TailLimit t(kIndex);
+  for (std::size_t i = 0; i < 1000; ++i) t.add(of_exponential(random));
+  EXPECT_LE(t.limit(1e-7, kTests), 3 * std::log(kTests / 1e-7));
+  t.add(500);
+  EXPECT_GT(t.limit(1e-7, kTests), 500);
+  EXPECT_LE(t.limit(1e-7, kTests), 4 * 500);
+}
+
 }  // namespace tail_limit_test
 }  // namespace margay::detect
