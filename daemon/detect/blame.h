@@ -8,15 +8,10 @@
 #include "contrast.h"
 #include "node_items.h"
 #include "node_means.h"
+#include "state_kind.h"
 #include "surprise_sums.h"
 
 namespace margay::detect {
-
-// What the columns of a job are (contrast.h): the machine's, then the states that have occurred.
-struct Columns {
-  std::vector<std::uint16_t> state_of;
-  std::vector<char> work, collective, sleeps;
-};
 
 // What leaves have done since the onset.
 struct Since {

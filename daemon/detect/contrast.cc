@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "order_statistics.h"
 
@@ -17,6 +18,7 @@ constexpr float kLeastVisits = 3;  // that a usual duration rests on
 // A new mode: so many slices alike; or so many, if they never are.
 constexpr double kAlike = 3, kUnlike = 8;
 constexpr float kNoLog = -1e9f;
+constexpr float kFewVisits = 2;  // so many deviations of the mean of few visits
 constexpr std::uint16_t kNoState = 0xffff;
 // A leaf's own visits are believed as much as those of all after so many.
 constexpr float kOwnVisits = 8;
@@ -70,7 +72,7 @@ Contrast::Fit Contrast::fit(const Mode& mode) const {
     float apart = 0;
     bool ended = false;
     for (std::size_t x = 0; x < columns_; ++x) {
-      if (!work_[x] || ended_[l][x] <= kNoLog || logs[x] < kLeastLogs) continue;
+      if (!kinds_.work[x] || ended_[l][x] <= kNoLog || logs[x] < kLeastLogs) continue;
       ended = true;
       const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]), own = std::max(mode.logs[l][x], 1e-3f);
       const float usual = k * log_sum[x] / logs[x] + (1 - k) * mode.log_sum[l][x] / own;
@@ -91,8 +93,7 @@ bool Contrast::fits(const Mode& mode, const Fit& fit) const {
 }
 
 void Contrast::measure(const Window& window, const model::SliceColumn& column,
-                       const std::set<std::uint16_t>& idle, const std::vector<char>& work,
-                       const std::vector<char>& sleeps) {
+                       const std::set<std::uint16_t>& idle, const Columns& columns) {
   ++clock_;
   const Window::Rows rows = window.rows(window.last());
   const std::size_t leaves = std::min(rows.weights.size(), window.leaves());  // nobody has named the others
@@ -106,8 +107,8 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   sampled_.assign(there_.size(), 0);
   storage_.resize(there_.size());
   waits_.assign(there_.size(), {});
-  work_ = work;
-  work_.resize(columns_, 0);
+  kinds_ = columns;
+  for (auto* const of : {&kinds_.work, &kinds_.sleeps, &kinds_.returns_when_done}) of->resize(columns_, 0);
   counted_.assign(columns_, 1);
   state_of_.resize(columns_);
   overall_.resize(columns_, 0.0f);
@@ -173,7 +174,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
         one_visit = std::min(age, spent_[l][x] / visits_[l][x]);
       ended_[l][x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
       if (counted_[x]) busy_[l] += spent_[l][x];
-      if (work_[x] || (x < sleeps.size() && sleeps[x])) works += row_[l][x];
+      if (kinds_.work[x] || kinds_.sleeps[x]) works += row_[l][x];
     }
     // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
     // well. Who slept, and is ready now, has been woken.
@@ -218,7 +219,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     for (std::size_t x = 0; x < columns_; ++x) spent[x] += mode.spent[l][x], visits[x] += mode.visits[l][x];
   std::vector<float> pooled(columns_, -1);
   for (std::size_t x = 0; x < columns_; ++x)
-    if (visits[x] >= kLeastVisits) pooled[x] = static_cast<float>(spent[x] / visits[x]);
+    if (visits[x] >= static_cast<double>(kLeastLogs)) pooled[x] = static_cast<float>(spent[x] / visits[x]);
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!there_[l] || mode.n[l] <= 0) continue;
     known_[l] = 1;
@@ -232,9 +233,9 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     const float busy = std::max(0.0f, 1 - std::max(usually_idle, idle_now) / kIdleShare);
     for (std::size_t x = kMachine; x < columns_; ++x) {
       if (!counted_[x]) continue;
-      // More of some work is what the program does; what hurts it makes work take longer.
-      if (!work_[x]) share[x] = busy * (row_[l][x] - mode.share[l][x]);
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
+      // More of some work is what the program does; what hurts it makes work take longer.
+      if (!kinds_.work[x]) share[x] = busy * waits_more(mode, l, x, {each, visits[x]});
       // A visit of several slices that ends early does not make up for more than this one.
       if (each >= 0) excess[x] = busy * std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
     }
@@ -261,7 +262,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     // Who waits for work to come does what comes. Nor is seldom what is done as much now and then.
     std::vector<float>& recently = recently_[x];
     const auto near = static_cast<float>(kNear);
-    if (!seldom_ && idle.empty() && work_[x] && overall_[x] <= kSeldom && now > overall_[x] + near) {
+    if (!seldom_ && idle.empty() && kinds_.work[x] && overall_[x] <= kSeldom && now > overall_[x] + near) {
       scratch.clear();
       for (const float r : recently) scratch.add(r);
       const std::size_t often = scratch.size() / kSeldomSlices;
@@ -273,9 +274,31 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       recently[clock_ % kRecently] = now;
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
-  for (std::size_t l = 0; l < there_.size(); ++l)
-    if (known_[l])
-      for (std::size_t c = 0; c < cells(); ++c) departure_[l][c] -= common_[c];
+  take_off_common();
+}
+
+// More of its time in a wait than usual, less what more calls explain: what hurts a program makes it call no
+// more often what it waits in. Of calls that are made again and again meanwhile, how many says nothing.
+float Contrast::waits_more(const Mode& mode, std::size_t l, std::size_t x, const Length& usual) const {
+  const float longer = row_[l][x] - mode.share[l][x];
+  if (longer <= 0 || !kinds_.returns_when_done[x] || visits_[l][x] <= kLeastVisits) return longer;
+  if (usual.mean < 0) return 0;
+  const float slices = kMemory * -std::expm1(static_cast<float>(mode.slices) * std::log1p(-1 / kMemory));
+  const float more = std::max(0.0f, visits_[l][x] - mode.visits[l][x] / slices);
+  const float doubt = kFewVisits / std::sqrt(static_cast<float>(usual.visits));
+  return std::max(0.0f, longer - more * usual.mean * (1 + doubt));
+}
+
+void Contrast::take_off_common() {
+  for (std::size_t l = 0; l < there_.size(); ++l) {
+    if (!known_[l]) continue;
+    for (std::size_t c = 0; c < cells(); ++c) {
+      float& d = departure_[l][c];
+      // Who waits as ever while the others have stopped waiting does not depart.
+      const float most = c < columns_ ? std::max(d, 0.0f) : std::numeric_limits<float>::max();
+      d = std::min(d - common_[c], most);
+    }
+  }
 }
 
 void Contrast::add(Mode& mode) {

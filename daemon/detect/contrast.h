@@ -25,6 +25,7 @@
 
 #include "grid.h"
 #include "margay/detect/window.h"
+#include "state_kind.h"
 #include "visit_surprise.h"
 
 namespace margay::detect {
@@ -39,11 +40,9 @@ class Contrast {
   enum Machine : std::size_t { kDenied, kStopped, kBlocked, kMachine };
   explicit Contrast(DurationNs slice) : slice_(slice) {}
 
-  // The newest slice of the window. `idle` are states in which being is no work: they are left out. By
-  // column, `work` tells what is work, and `sleeps` in which waits a leaf that is ready to run has something
-  // to do.
+  // The newest slice of the window. `idle` are states in which being is no work: they are left out.
   void measure(const Window& window, const model::SliceColumn& column, const std::set<std::uint16_t>& idle,
-               const std::vector<char>& work, const std::vector<char>& sleeps);
+               const Columns& columns);
   // The slice that was measured is quiet: it belongs to its mode, or to one that begins.
   // True if a mode has been learned by it.
   bool learn();
@@ -137,7 +136,7 @@ class Contrast {
   // By column, of all leaves, in all modes: its share, and that of each of the last slices.
   std::vector<float> overall_;
   std::vector<std::vector<float>> recently_;
-  std::vector<char> work_;               // by column
+  Columns kinds_;
   std::vector<std::uint16_t> state_of_;  // by column
   std::uint64_t clock_ = 0, adopted_ = 0;
   // How a leaf uses storage: sums that forget. Bytes are those of a whole slice.
@@ -161,6 +160,13 @@ class Contrast {
   std::vector<Waits> waits_;  // by leaf, of this slice
   std::vector<float> busy_;   // by leaf
   Grid age_, ended_;          // of this slice: of the longest visit; log of one that ended
+  // What visits of a state usually take, in slices, less than 0 where it is not known; and of how many.
+  struct Length {
+    float mean;
+    double visits;
+  };
+  float waits_more(const Mode& mode, std::size_t leaf, std::size_t x, const Length& usual) const;
+  void take_off_common();
   void machine_departures();
   float blocked_longer(const Storage& usual, const Waits& now) const;
   void learn_machine(std::size_t leaf);

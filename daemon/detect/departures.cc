@@ -73,6 +73,7 @@ void Departures::learn_columns(const Window& window, const std::set<std::uint16_
     columns_.state_of = {Episode::kDenied, Episode::kStopped, Episode::kBlocked};
     columns_.collective.assign(Contrast::kMachine, 0);
     columns_.sleeps.assign(Contrast::kMachine, 0);
+    columns_.returns_when_done.assign(Contrast::kMachine, 0);
     columns_.work.assign(Contrast::kMachine, 1);  // whose turn it is, and who is not let
   }
   const std::size_t before = columns_.work.size();
@@ -83,6 +84,7 @@ void Departures::learn_columns(const Window& window, const std::set<std::uint16_
     columns_.work.push_back(state && is_work(*state) && !idle.contains(s.value));
     columns_.collective.push_back(state && is_collective(*state));
     columns_.sleeps.push_back(state && sleeps(*state));
+    columns_.returns_when_done.push_back(state && returns_when_done(*state));
   }
   if (columns_.work.size() > before) lasting_.widen(before, columns_.work.size());
 }
@@ -340,7 +342,7 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   }
   if (how == Look::kHeld) standing_ = most_work(column, idle) ? standing_ + 1 : 0;
   learn_columns(window, idle);
-  contrast_.measure(window, column, idle, columns_.work, columns_.sleeps);
+  contrast_.measure(window, column, idle, columns_);
   lay_out(contrast_.columns());
   means_.take(items_, contrast_);
   machine_.take(contrast_);

@@ -29,6 +29,10 @@ bool sleeps(const model::StateInfo& state) {
   return (state.family == F::kWait || state.family == F::kIdle) && !state.name.starts_with("MPI_");
 }
 
+bool returns_when_done(const model::StateInfo& state) {
+  return state.name.starts_with("MPI_") && !names_any(state.name, {"test", "probe"});
+}
+
 bool is_collective(const model::StateInfo& state) {
   if (state.family != F::kOther) return state.family == F::kCollective;
   return names_any(state.name, {"barrier", "reduce", "gather", "bcast", "alltoall", "scan", "scatter"});

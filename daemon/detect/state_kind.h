@@ -1,6 +1,9 @@
 // What kind of state it is: by its family, and where that is not told (imported traces) by its name. Pure.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "margay/model/state_table.h"
 
 namespace margay::detect {
@@ -14,5 +17,14 @@ bool sleeps(const model::StateInfo& state);
 
 // A call that all make together: who is in it waits for the last.
 bool is_collective(const model::StateInfo& state);
+
+// A call of an MPI that returns when there is no more to wait for. A test is made again and again meanwhile.
+bool returns_when_done(const model::StateInfo& state);
+
+// By column of the window, after those of the machine (contrast.h): the state, and its kind, not 0.
+struct Columns {
+  std::vector<std::uint16_t> state_of;
+  std::vector<char> work, collective, sleeps, returns_when_done;
+};
 
 }  // namespace margay::detect

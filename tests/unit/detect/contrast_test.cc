@@ -105,13 +105,48 @@ TEST(Contrast, OfWorkOnlyWhatTakesLongerIsADeparture) {
   std::vector<char> work(Contrast::kMachine + 5, 0);
   for (std::size_t i = 0; i < 49; ++i) {
     seen.take(job[i]);
-    if (i == 0) work[seen.column(kCompute)] = 1, seen.work = work;
+    if (i == 0) work[seen.column(kCompute)] = 1, seen.columns.work = work;
   }
   spend(job[49], 5, kCompute, 0.9);
   seen.take(job[49], false);
   EXPECT_EQ(seen.contrast.departure()[5][seen.cell(Contrast::kShare, kCompute)], 0);
   EXPECT_GT(seen.contrast.departure()[5][seen.cell(Contrast::kExcess, kCompute)], 0.2f);
   EXPECT_LT(seen.contrast.departure()[5][seen.cell(Contrast::kShare, kJobWait)], -0.02f);
+}
+
+// Rank 5 in a wait for nine tenths of a slice, in so many visits; usually nobody is.
+double share_in_new_wait(std::uint32_t visits, bool returns_when_done) {
+  Shares usual = kA;
+  usual[0] += usual[4] - 1e-3, usual[4] = 1e-3;  // too little for a visit
+  const JobPlan plan = plan_of({{5'000, usual, ""}});
+  Measured seen(plan);
+  auto job = make_job(plan);
+  for (std::size_t i = 0; i < 49; ++i) seen.take(job[i]);
+  spend(job[49], 5, kJobWait, 0.9);
+  job[49].visits(LeafIndex(5))[kJobWait.value] = visits;
+  seen.columns.returns_when_done.assign(Contrast::kMachine + 5, returns_when_done);
+  seen.take(job[49], false);
+  return static_cast<double>(seen.contrast.departure()[5][seen.cell(Contrast::kShare, kJobWait)]);
+}
+
+// A disturbance makes calls longer, but nobody call what he does not call: who does is in another part of the
+// program, first.
+TEST(Contrast, ManyCallsThatNobodyMakesOtherwiseAreTheProgramsOwn) {
+  EXPECT_GT(share_in_new_wait(1, true), 0.8);
+  EXPECT_NEAR(share_in_new_wait(30, true), 0, 1e-3);
+  EXPECT_GT(share_in_new_wait(30, false), 0.8) << "who asks again and again waits as long";
+}
+
+TEST(Contrast, WhoWaitsAsEverWhileOthersHaveStoppedDoesNotDepart) {
+  const Shares waits = {0.05, 0.0, 0.05, 0.0, 0.9};
+  const JobPlan plan = plan_of({{5'000, waits, ""}});
+  Measured seen(plan);
+  auto job = make_job(plan);
+  for (std::size_t i = 0; i < 49; ++i) seen.take(job[i]);
+  for (std::uint32_t r = 0; r < plan.ranks; ++r)
+    if (r != 5) spend(job[49], r, StateId(4), 0.95);
+  seen.take(job[49], false);
+  EXPECT_LT(seen.contrast.departure()[5][seen.cell(Contrast::kShare, kJobWait)], 0.1f);
 }
 
 TEST(Contrast, VisitsThatAreOpenAtTheEdgesOfASliceAreSeen) {

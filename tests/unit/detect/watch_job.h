@@ -103,7 +103,7 @@ struct Measured {
   }
   void take(const model::SliceColumn& c, bool learn = true) {
     ASSERT_TRUE(window.push(c));
-    contrast.measure(window, c, {}, work, {});
+    contrast.measure(window, c, {}, columns);
     if (learn) contrast.learn();
   }
   // Of the cell of a state; it has occurred.
@@ -118,7 +118,7 @@ struct Measured {
   }
   Window window;
   Contrast contrast;
-  std::vector<char> work;  // by column: whether it is
+  Columns columns;
 };
 
 // Milliseconds by which the begin of each span misses the plan's; the spans must be as many as the phases.
