@@ -18,10 +18,10 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 constexpr double kShareIndex = 0.4;
-// A brief episode lasts so many slices, or no longer than until it is told; it is learned as no more than so
-// many times the limit.
+// A brief episode lasts so many slices, or no longer than until it is told; it is learned if it was no more
+// than so many times the limit.
 constexpr std::int64_t kBrief = 2;
-constexpr double kMostOfAlarm = 2;
+constexpr double kMostOfAlarm = 1.5;
 constexpr std::size_t kLate = 8;         // slices until a maximum is learned
 constexpr double kExplainsAlarm = 0.5;   // of what is lost, by those who are blamed
 constexpr std::size_t kLeastLeaves = 4;  // leaves of which it can be said that many do
@@ -231,8 +231,7 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   begun_at_ = window.last();
   begun_by_.assign(greatest_.size(), {});
   for (std::size_t t = 0; t < greatest_.size() && !strongest->machine; ++t)
-    begun_by_[t] = {std::min(greatest_[t].nats, static_cast<float>(kMostOfAlarm * limit_now_[t])),
-                    greatest_[t].told};
+    if (static_cast<double>(greatest_[t].nats) <= kMostOfAlarm * limit_now_[t]) begun_by_[t] = greatest_[t];
   ++episodes_;
   episode_.emplace(std::move(episode));
   pending_.clear();
