@@ -18,6 +18,8 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 constexpr double kShareIndex = 0.4;
+// What is rare in short slices has become a part of the mean in long ones (the central limit theorem).
+constexpr double kCoarseIndex = 0.1;
 // A brief episode lasts so many slices, or no longer than until it is told; it is learned if it was no more
 // than so many times the limit.
 constexpr std::int64_t kBrief = 2;
@@ -46,7 +48,8 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   items_ = NodeItems(topology_->hierarchy);
   long_visits_.set_items(items_, topology_->hierarchy, keep);
   means_.lay_out(items_, columns_.work.size(), keep);
-  while (limits_.size() < items_.groups() * kTests) limits_.emplace_back(kShareIndex);
+  while (limits_.size() < items_.groups() * kTests)
+    limits_.emplace_back(options_.two_in_a_row ? kCoarseIndex : kShareIndex);
   pending_.clear();
   restart();
 }

@@ -9,6 +9,7 @@
 
 #include "cases.h"
 #include "departures.h"
+#include "margay/detect/levels.h"
 #include "quiet_jobs.h"
 #include "score.h"
 #include "statistics.h"
@@ -283,6 +284,33 @@ TEST(Knob, IsKeptWhereTailsAreHeavy) {
   for (const std::uint64_t seed : {97u, 98u}) told += alarms(QuietJob("tails", 16, seed), 21'600, 100);
   EXPECT_LE(told, 150u);
   EXPECT_GE(told, 5u);
+}
+
+// Two ranks that compute for 6 % of the time longer, for ten minutes after an hour: no slice of a second
+// shows it, but the mean of minutes does.
+TEST(Levels, AWeakFaultOfARealisticJobIsFoundInMinutes) {
+  QuietJob job("coupled", 32, 1);
+  job.slow({{7, 19}, 3'600, 4'200, 0.06});
+  detect::DetectorOptions o;
+  o.run = "r";
+  o.window.slice = seconds(1);
+  o.window.slices = 64;
+  o.window.spatiotemporal = false;
+  const std::vector<DurationNs> coarser = {seconds(10), seconds(60)};
+  detect::Levels levels(o, coarser);
+  levels.set_topology(job.topology());
+  std::set<std::string> ids, blamed;
+  job.play(4'800, [&](const model::SliceColumn& c) {
+    for (const alert::Alert& a : levels.on_slice(c, slice_end(c.index, o.window.slice))) {
+      if (a.kind != alert::Kind::kPerturbation) continue;
+      ids.insert(a.id);
+      EXPECT_GT(a.level, o.window.slice);
+      blamed.insert(a.likely_cause.begin(), a.likely_cause.end());
+    }
+  });
+  EXPECT_EQ(ids.size(), 1u);
+  const auto& h = job.topology()->hierarchy;
+  EXPECT_EQ(blamed, (std::set<std::string>{h.path_of(LeafIndex(7)), h.path_of(LeafIndex(19))}));
 }
 
 }  // namespace scoreboard_test
