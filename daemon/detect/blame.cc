@@ -22,6 +22,7 @@ constexpr float kTaken = 0.1f;  // share of the time that the machine takes, to 
 constexpr float kStorageFirst = 2;
 constexpr float kWhole = 3;              // nats
 constexpr int kRounds = 4;               // until who goes with whom is settled
+constexpr float kNoLongerWaits = 6;      // deviations
 constexpr std::size_t kLeastSample = 4;  // leaves of which it can be said that nearly all do
 
 // The leaf that does most more among what is work, or is not: the most of it, in usual deviations.
@@ -75,6 +76,33 @@ void blame_whole_node(const Since& since, const NodeItems& items, std::size_t x,
     for (const LeafIndex leaf : below) leaves.insert(leaf.value);
     return;
   }
+}
+
+// Who waits so much less than usual, while others wait longer, that they may wait for him; by leaf, none if
+// nobody does.
+std::set<std::uint32_t> no_longer_wait(const Since& since, const NodeMeans& means, const Columns& columns,
+                                       float longer) {
+  const std::size_t leaves = since.departure.rows(), width = columns.work.size();
+  std::vector<float> less(leaves, 0.0f);
+  std::size_t surest = 0;
+  float most = 0;
+  for (std::size_t l = 0; l < leaves; ++l) {
+    float variance = 0;
+    for (std::size_t x = Contrast::kMachine; x < width; ++x) {
+      if (columns.work[x]) continue;
+      const std::size_t c = Contrast::kShare * width + x;
+      const float deviation = means.deviation(l, c, since.slices);
+      less[l] -= since.departure[l][c] / since.slices;
+      variance += deviation * deviation;
+    }
+    const float deviations = variance > 0 ? less[l] / std::sqrt(variance) : 0;
+    if (deviations > most) most = deviations, surest = l;
+  }
+  std::set<std::uint32_t> out;
+  if (most < kNoLongerWaits || less[surest] < kBelongs * longer) return out;
+  for (std::uint32_t l = 0; l < leaves; ++l)
+    if (less[l] >= kBelongs * less[surest]) out.insert(l);
+  return out;
 }
 
 }  // namespace
@@ -131,6 +159,20 @@ Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeIt
   if (by_work && !by_machine && !out.everybody) blame_whole_node(since, items, column, out.leaves);
   out.excess = out.way[(column < Contrast::kMachine ? Contrast::kShare : Contrast::kExcess) * width + column];
   out.state = columns.state_of[column];
+  out.depart = out.leaves;
+  if (out.works || out.everybody) return out;
+  std::set<std::uint32_t> causes =
+      no_longer_wait(since, means, columns, out.way.empty() ? 0 : out.way[longest]);
+  if (causes.empty() || causes.size() > out.leaves.size()) return out;
+  out.leaves = std::move(causes);
+  out.works = true;
+  // In the work that they were at most.
+  float most = 0;
+  for (std::size_t x = Contrast::kMachine; x < width; ++x) {
+    float in = 0;
+    for (const std::uint32_t l : out.leaves) in += since.time_in[l][x];
+    if (columns.work[x] && in > most) most = in, out.state = columns.state_of[x];
+  }
   return out;
 }
 

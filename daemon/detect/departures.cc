@@ -221,7 +221,7 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   const bool wait = !e.works && in < columns_.collective.size() && columns_.collective[in];
   const bool many = e.works && items_.leaves() >= kLeastLeaves && e.leaves.size() * kMany > items_.leaves();
   // What single slices may come to no short history tells.
-  const bool young = e.works && !machine && contrast_.history() < kLongHistory * 2;
+  const bool young = e.works && !episode.by_waiting() && !machine && contrast_.history() < kLongHistory * 2;
   if ((wait || many || young) && alarms_in_a_row_ < 2) return Begun::kNotYet;
   // While nobody gets on, those that wait are not the cause.
   if (held && !e.works) return Begun::kNobody;

@@ -35,11 +35,11 @@ float OpenEpisode::along(const Look& look, std::size_t ago) const {
   const std::vector<float>& way = blamed_.way;
   float length = 0, sum = 0;
   for (const float v : way) length += v * v;
-  for (const std::uint32_t l : episode_.leaves) {
+  for (const std::uint32_t l : blamed_.depart) {
     const float* const then = look.means.ago(l, ago);
     for (std::size_t c = 0; c < way.size(); ++c) sum += way[c] * then[c];
   }
-  const float whole = length * static_cast<float>(episode_.leaves.size());
+  const float whole = length * static_cast<float>(blamed_.depart.size());
   return whole > 0 ? sum / whole : 0;
 }
 

@@ -28,6 +28,8 @@ class OpenEpisode {
   const Episode& episode() const { return episode_; }
   Episode& episode() { return episode_; }
   const std::vector<float>& way() const { return blamed_.way; }
+  // Those that wait for the blamed tell it.
+  bool by_waiting() const { return blamed_.depart != blamed_.leaves; }
   // What is lost, as a share of the time.
   double effect(const NodeMeans& means) const;
 

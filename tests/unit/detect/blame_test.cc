@@ -177,6 +177,28 @@ TEST(BlameDepartures, WhoWorksLongerBeforeTheManyWhoWait) {
   EXPECT_EQ(b.state, kCompute.value);
 }
 
+// Its work takes no longer, but two wait for it, and it for nobody.
+TEST(BlameDepartures, WhoNoLongerWaitsBeforeThoseWhoWaitLonger) {
+  for (const bool goes_on : {true, false}) {
+    SCOPED_TRACE(goes_on);
+    Shares16 s;
+    s.measured.columns.work = s.columns.work;
+    const Blamed b = s.blamed([&](model::SliceColumn& c) {
+      spend(c, 5, kJobWait, 0.4), spend(c, 7, kJobWait, 0.4);
+      if (!goes_on) return;
+      spend(c, 6, kCompute, 0.95);
+      c.visits(LeafIndex(6))[kCompute.value] = 20;
+    });
+    EXPECT_THAT(b.depart, ElementsAre(5, 7));
+    if (goes_on)
+      EXPECT_THAT(b.leaves, ElementsAre(6));
+    else
+      EXPECT_THAT(b.leaves, ElementsAre(5, 7));
+    EXPECT_EQ(b.works, goes_on);
+    EXPECT_EQ(b.state, (goes_on ? kCompute : kJobWait).value);
+  }
+}
+
 TEST(BlameDepartures, NearlyAllAreTheJobThatDoesSomethingElse) {
   Shares16 s;
   for (const std::uint32_t many : {8u, 12u}) {
