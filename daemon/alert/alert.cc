@@ -50,6 +50,13 @@ Alert from_wire(const wire::Alert& w) {
   }
   for (const auto& t : w.takers())
     a.takers.push_back({t.resource(), t.kind(), t.name(), t.pid(), t.cpu(), t.share()});
+  if (w.has_area())
+    a.area = {{w.area().nodes().begin(), w.area().nodes().end()},
+              SliceIndex(w.area().first_slice()),
+              w.area().slices()};
+  if (w.has_false_alarms_per_day()) a.false_alarms_per_day = w.false_alarms_per_day();
+  if (w.has_cost_s()) a.cost_s = w.cost_s();
+  for (const auto& c : w.candidates()) a.candidates.push_back({c.name(), c.kind(), c.pid(), c.probability()});
   return a;
 }
 
@@ -119,6 +126,21 @@ wire::Alert to_wire(const Alert& a) {
     out.set_pid(t.pid);
     out.set_cpu(t.cpu);
     out.set_share(t.share);
+  }
+  if (a.area) {
+    auto& out = *w.mutable_area();
+    add(a.area->nodes, *out.mutable_nodes());
+    out.set_first_slice(a.area->first.value);
+    out.set_slices(a.area->slices);
+  }
+  if (a.false_alarms_per_day) w.set_false_alarms_per_day(*a.false_alarms_per_day);
+  if (a.cost_s) w.set_cost_s(*a.cost_s);
+  for (const Candidate& c : a.candidates) {
+    auto& out = *w.add_candidates();
+    out.set_name(clean_utf8(c.name));
+    out.set_kind(clean_utf8(c.kind));
+    out.set_pid(c.pid);
+    out.set_probability(c.probability);
   }
   return w;
 }

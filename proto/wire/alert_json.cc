@@ -91,6 +91,17 @@ void read_duration(Members& in, Alert& a) {
   if (!m.wrong().empty()) in.refuse("duration");
 }
 
+void read_area(Members& in, Alert& a) {
+  const json* object = in.maybe("area", &json::is_object);
+  if (object == nullptr) return;
+  Members m(*object);
+  Alert::Area& area = *a.mutable_area();
+  m.texts("nodes", *area.mutable_nodes());
+  area.set_first_slice(m.needed_integer("first_slice"));
+  area.set_slices(m.count("slices"));
+  if (!m.wrong().empty()) in.refuse("area");
+}
+
 void read_lists(Members& in, Alert& a) {
   in.texts("resources", *a.mutable_resources());
   in.texts("affected", *a.mutable_affected());
@@ -109,6 +120,13 @@ void read_lists(Members& in, Alert& a) {
     t.set_pid(m.integer("pid"));
     t.set_cpu(static_cast<std::int32_t>(std::clamp<std::int64_t>(m.integer("cpu", -1), -1, 1 << 20)));
     t.set_share(m.number("share"));
+  });
+  in.objects("candidates", [&](Members& m) {
+    Alert::Candidate& c = *a.add_candidates();
+    c.set_name(m.text("name"));
+    c.set_kind(m.needed_text("kind"));
+    c.set_pid(m.integer("pid"));
+    c.set_probability(m.number("probability"));
   });
 }
 
@@ -140,13 +158,24 @@ ordered_json json_of(const Alert& a) {
   j["node"] = a.node();
   j["resources"] = a.resources();
   j["affected"] = a.affected();
+  if (a.has_area())
+    j["area"] = {
+        {"nodes", a.area().nodes()}, {"first_slice", a.area().first_slice()}, {"slices", a.area().slices()}};
   j["score_bits"] = a.score_bits();
   j["p_value"] = a.p_value();
+  if (a.has_false_alarms_per_day()) j["false_alarms_per_day"] = a.false_alarms_per_day();
+  if (a.has_cost_s()) j["cost_s"] = a.cost_s();
   j["phase"] = a.phase();
   j["states"] = ordered_json::array();
   for (const Alert::StateChange& s : a.states())
     j["states"].push_back({{"state", s.state()}, {"expected", s.expected()}, {"observed", s.observed()}});
   j["likely_cause"] = a.likely_cause();
+  for (const Alert::Candidate& c : a.candidates()) {
+    ordered_json& one = j["candidates"].emplace_back();
+    one = {{"name", c.name()}, {"kind", c.kind()}};
+    if (c.pid() != 0) one["pid"] = c.pid();
+    one["probability"] = c.probability();
+  }
   j["p"] = a.p();
   j["lost_events"] = a.lost_events();
   if (a.has_duration())
@@ -204,8 +233,12 @@ Result<Alert> read_alert_untrusted(std::string_view text) {
   a.set_p(in.number("p"));
   a.set_lost_events(in.count("lost_events"));
   a.set_message(in.text("message"));
+  if (const json* rate = in.maybe("false_alarms_per_day", &json::is_number))
+    a.set_false_alarms_per_day(rate->get<double>());
+  if (const json* cost = in.maybe("cost_s", &json::is_number)) a.set_cost_s(cost->get<double>());
   read_lists(in, a);
   read_duration(in, a);
+  read_area(in, a);
   if (!in.wrong().empty())
     return fail(ErrorCode::kCorrupt, "an alert's '" + in.wrong() + "' is missing or not what it should be");
   return a;

@@ -105,6 +105,38 @@ TEST(AlertJson, WhoHadTheCpuIsReadAsItWasWritten) {
   }
 }
 
+TEST(AlertJson, WhatItClaimsOfItselfIsReadAsItWasWritten) {
+  Alert a = whole();
+  for (const char* name : {"area", "false_alarms_per_day", "cost_s", "candidates"})
+    EXPECT_EQ(to_json(a).find(name), std::string::npos) << name;  // as an older Margay wrote it
+  a.area = {{"/h1/rank3", "/h2"}, SliceIndex(17'000'000'001), 12};
+  a.false_alarms_per_day = 0.03;
+  a.cost_s = 2.5;
+  a.candidates = {{"/h1/rank3", "resource", 0, 0.98}, {"python3", "other", 4242, 0.9}};
+  const std::string json = to_json(a);
+  const auto j = nlohmann::ordered_json::parse(json);
+  EXPECT_EQ(j["area"].dump(), R"({"nodes":["/h1/rank3","/h2"],"first_slice":17000000001,"slices":12})");
+  EXPECT_EQ(j["false_alarms_per_day"], 0.03);
+  EXPECT_EQ(j["cost_s"], 2.5);
+  EXPECT_EQ(j["candidates"].dump(), R"([{"name":"/h1/rank3","kind":"resource","probability":0.98},)"
+                                    R"({"name":"python3","kind":"other","pid":4242,"probability":0.9}])");
+  const auto read = parse_untrusted(json);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->area, a.area);
+  EXPECT_EQ(read->false_alarms_per_day, a.false_alarms_per_day);
+  EXPECT_EQ(read->cost_s, a.cost_s);
+  EXPECT_EQ(read->candidates, a.candidates);
+  EXPECT_EQ(to_json(*read), json);
+  const std::pair<const char*, const char*> wrong[] = {
+      {"area", "7"},         {"area", "{}"},
+      {"cost_s", R"("x")"},  {"area", R"({"nodes":[1],"first_slice":1,"slices":1})"},
+      {"candidates", "[7]"}, {"candidates", R"([{"name":"x"}])"}};
+  for (const auto& [field, value] : wrong) {
+    const std::string name = field;
+    expect_refused("perturbation", "\"" + name + "\":" + value, "'" + name + "'");
+  }
+}
+
 TEST(AlertJson, EveryKindHasAName) {
   EXPECT_STREQ(to_string(Kind::kPerturbation), "perturbation");
   EXPECT_STREQ(to_string(Kind::kStall), "stall");

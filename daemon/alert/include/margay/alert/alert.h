@@ -24,6 +24,10 @@ enum class Status { kFiring, kResolved };
 const char* to_string(Kind k);
 const char* to_string(Status s);
 
+inline constexpr std::size_t kMostCandidates = 32;
+inline constexpr double kLikely = 0.5;             // a likely cause is so with a greater probability
+inline constexpr double kLeastFalseAlarms = 1e-9;  // a day; no tail is known so far out
+
 // How a state's share changed against the phase.
 struct StateChange {
   std::string state;
@@ -52,6 +56,23 @@ struct Taker {
   bool operator==(const Taker&) const = default;
 };
 
+// Its part of the partition: these nodes in the slices [first, first + slices) of its level.
+struct Area {
+  std::vector<std::string> nodes;  // the fewest that hold all that is blamed, and nothing else
+  SliceIndex first{};              // that the onset lies in
+  std::uint64_t slices = 0;        // so far, while it fires; 1 or more
+  bool operator==(const Area&) const = default;
+};
+
+// Who may be the cause.
+struct Candidate {
+  std::string name;        // path of a node or a leaf; of a process its command
+  std::string kind;        // "resource", or what a Taker is
+  std::int64_t pid = 0;    // 0 of what is no process
+  double probability = 0;  // that it is one of those who cause it; DETECT.md says how it comes about
+  bool operator==(const Candidate&) const = default;
+};
+
 // Times are nanoseconds of trace time, but for `emitted_wall`.
 struct Alert {
   std::string id;  // the same for the firing and the resolved line; made of run, kind and onset
@@ -75,12 +96,23 @@ struct Alert {
   double p_value = 1;
   std::string phase;
   std::vector<StateChange> states;
-  std::vector<std::string> likely_cause;
+  std::vector<std::string> likely_cause;       // leaves that are so with a probability above one half
   double p = 0;                                // of the partition it was seen in
   std::uint64_t lost_events = 0;               // in the slices it rests on
   std::string message;                         // one sentence that says why
   std::optional<PhaseDuration> duration = {};  // of kPhaseDuration
   std::vector<Taker> takers = {};              // the most first; of those who are not let on the CPU
+  std::optional<Area> area = {};               // of all alerts, but for those of an older Margay
+  // Expected from chance, with as much evidence as when it was raised or more: what the knob
+  // detect.false_alarms_per_day leaves to its level, less as far as the evidence is beyond the limit, as the
+  // tail goes on that the limit is of. kLeastFalseAlarms to the knob. Nothing where no chance is in it: a
+  // process that is stopped, time that the kernel says it was not let run, no progress, events or sources
+  // that are lost.
+  std::optional<double> false_alarms_per_day = {};
+  // Seconds by which the job is late because of it, so far: 0 to its age. Nothing where nobody knows: of
+  // lost events and sources.
+  std::optional<double> cost_s = {};
+  std::vector<Candidate> candidates = {};  // most probable first; kMostCandidates at most
 };
 
 // Which word about it this is, the same over restarts: "firing", "firing#1" (the first update) ...,
