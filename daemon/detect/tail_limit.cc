@@ -91,21 +91,29 @@ TailLimit::Tail TailLimit::tail(std::size_t k, double least) const {
   return t;
 }
 
+double TailLimit::Tail::survival(double excess) const {
+  double sum = 0;
+  for (const Shape& s : shapes)
+    sum += s.weight * (s.index > 0 ? std::pow(1 + s.index * excess / s.scale, -1 / s.index)
+                                   : std::exp(-excess / s.scale));
+  return sum;
+}
+
+std::vector<TailLimit::Tail> TailLimit::tails(double tests) const {
+  std::vector<Tail> out;
+  for (const std::size_t most : {kMostTail, kFarTail})
+    out.push_back(tail(std::min(size() / 3 * most / kMostTail, most), std::log(tests)));
+  return out;
+}
+
 // What is exceeded with probability `p` by who is in the tail.
 double TailLimit::beyond(const Tail& tail, double p) {
   if (p >= 1) return tail.quantile;
-  const auto exceeded = [&](double x) {
-    double sum = 0;
-    for (const Shape& s : tail.shapes)
-      sum += s.weight *
-             (s.index > 0 ? std::pow(1 + s.index * x / s.scale, -1 / s.index) : std::exp(-x / s.scale));
-    return sum;
-  };
   // In its logarithm, between what the lightest says and what nothing exceeds.
   double low = 0, high = 60;
   for (int round = 0; round < 40; ++round) {
     const double middle = (low + high) / 2;
-    (exceeded(tail.shapes.front().scale * std::expm1(middle)) > p ? low : high) = middle;
+    (tail.survival(tail.shapes.front().scale * std::expm1(middle)) > p ? low : high) = middle;
   }
   return tail.quantile + tail.shapes.front().scale * std::expm1(high);
 }
@@ -117,15 +125,18 @@ double TailLimit::limit(double p, double tests) const {
   if (known_ && p_ == p && tests_ == tests && n_ == n) return answer_;
   known_ = true, p_ = p, tests_ = tests, n_ = n;
   answer_ = std::log(tests / p);  // the textbook
-  for (const std::size_t most : {kMostTail, kFarTail}) {
-    const std::size_t k = std::min(size() / 3 * most / kMostTail, most);
-    const Tail t = tail(k, std::log(tests));
-    answer_ = std::max(answer_, beyond(t, asked / t.beyond));
-  }
+  for (const Tail& t : tails(tests)) answer_ = std::max(answer_, beyond(t, asked / t.beyond));
   // Excesses of few decades do not tell of many more: who believed them would be deaf.
   const double most = greatest_.empty() ? 0 : static_cast<double>(greatest_.front().score);
   answer_ = std::min(answer_, std::max(kMostOfTextbook * std::log(tests / p), kMostOfGreatest * most));
   return answer_;
+}
+
+double TailLimit::chance(double score, double tests) const {
+  double most = std::min(1.0, tests * std::exp(-score));  // the textbook
+  for (const Tail& t : tails(tests))
+    most = std::max(most, t.beyond * t.survival(std::max(0.0, score - t.quantile)));
+  return most;
 }
 
 }  // namespace margay::detect

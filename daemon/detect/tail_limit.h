@@ -17,7 +17,8 @@
 // monitoring of top-k queries over sliding windows, 2006). Of n maxima in any order k (1 + ln(n / k)) are
 // kept.
 //
-// Cost: add O(maxima kept), limit the same where the tail or what is asked for has changed (20 us or so).
+// Cost: add O(maxima kept), limit the same where the tail or what is asked for has changed (20 us or so), and
+// chance always.
 // Memory: 16 bytes of each, 7 KiB or so. Thread safety: none.
 #pragma once
 
@@ -42,6 +43,8 @@ class TailLimit {
   std::size_t size() const { return std::min<std::uint64_t>(added_, kKept); }
   // What a slice's greatest score of so many tests exceeds with probability `p` (0 to 1, both outside).
   double limit(double p, double tests) const;
+  // The probability with which it exceeds `score`, as limit() has it the other way round, but however small.
+  double chance(double score, double tests) const;
 
  private:
   // A tail that the excesses may have.
@@ -52,9 +55,11 @@ class TailLimit {
     double quantile = 0;
     double beyond = 0;  // of a slice: the probability of an excess that is told
     std::vector<Shape> shapes;
+    double survival(double excess) const;  // of those that are told
   };
   // Of the k greatest; of none, beyond `least`.
   Tail tail(std::size_t k, double least) const;
+  std::vector<Tail> tails(double tests) const;
   static double beyond(const Tail& tail, double p);
 
   double index_;

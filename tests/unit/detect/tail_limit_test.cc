@@ -51,6 +51,31 @@ TEST(TailLimit, StaysNearTheTextbooksWhereTheScoresAreAsItHasThem) {
     }
 }
 
+// Also where the limit of a young history is asked for no more.
+TEST(TailLimit, TellsTheChanceOfAScore) {
+  for (const double index : {0.01, 0.5})
+    for (const std::size_t n : {0u, 30u, 1'000u}) {
+      SCOPED_TRACE(testing::Message() << "index " << index << " slices " << n);
+      std::mt19937_64 random(1);
+      TailLimit t(kIndex);
+      for (std::size_t i = 0; i < n; ++i) t.add(of_pareto(random, index));
+      const double p = 1e-3;
+      const double at_limit = t.chance(t.limit(p, kTests), kTests);
+      if (n > 0)
+        EXPECT_NEAR(std::log(at_limit), std::log(p), 0.01);
+      else
+        EXPECT_GT(at_limit, p) << "where nothing is known the limit is less than the tails ask for";
+      const double limit = t.limit(1e-9, kTests);
+      double before = t.chance(limit, kTests);
+      for (const double times : {1.2, 2.0, 10.0}) {
+        const double chance = t.chance(times * limit, kTests);
+        EXPECT_LT(chance, before);
+        EXPECT_GE(chance, kTests * std::exp(-times * limit)) << "never less than the textbook's";
+        before = chance;
+      }
+    }
+}
+
 // How often the limit of `n` such maxima is exceeded by the next, of how often it may be.
 double exceeded_of_asked(double index, std::size_t n, double p, int histories) {
   double sum = 0;
