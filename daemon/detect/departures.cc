@@ -213,7 +213,12 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   OpenEpisode episode(2 * (episodes_ + 1),  // those of long visits are odd
                       std::max(1u, slices), rules, look(window));
   Episode& e = episode.episode();
-  e.nats = strongest->nats, e.limit = strongest->limit;
+  if (!strongest->machine) {
+    e.nats = strongest->nats, e.limit = strongest->limit;
+    const std::uint32_t g = items_.group(strongest->item);
+    const TailLimit& tail = limits_[g * kTests + strongest->test];
+    e.rarer = std::log(tail.chance(e.limit, tests(g)) / tail.chance(e.nats, tests(g)));
+  }
   // Those in a collective wait for somebody else, and many do not work longer at once: in a single slice
   // either may lie in how calls fall into slices.
   const auto in = static_cast<std::size_t>(

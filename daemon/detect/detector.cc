@@ -183,6 +183,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     if (joined != open_.end()) {
       joined->culprits.insert(culprits.begin(), culprits.end());
       joined->by_stop = true;
+      joined->alert.false_alarms_per_day.reset();
       if (std::exchange(joined->by_departure, false)) departures_->drop(joined->episode);
     } else {
       raise(column, watermark, alert::Kind::kPerturbation, onset, culprits, true, out);
@@ -278,9 +279,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
         let_go_.resize(std::max<std::size_t>(let_go_.size(), l + 1), SliceIndex(-1));
         let_go_[l] = column.index;
       }
-    it->alert.status = alert::Status::kResolved;
-    it->alert.end = it->quiet_since;
-    it->alert.detected = watermark;
+    resolve(*it, it->quiet_since, watermark);
     out.push_back(it->alert);
     it = open_.erase(it);
   }
@@ -384,6 +383,7 @@ void Detector::tell_episode(const Episode& episode, const model::SliceColumn& co
   auto mine = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
     return i.by_departure && !i.lasts && i.episode == episode.number;
   });
+  bool begins = false;
   if (mine == open_.end()) {
     const TimeNs onset = slice_begin(episode.onset, slice);
     // There was no room to say it, or another level has.
@@ -391,26 +391,31 @@ void Detector::tell_episode(const Episode& episode, const model::SliceColumn& co
       untold_.push_back({episode.leaves, episode.over, slice_begin(episode.end, slice)});
       return;
     }
-    const std::size_t before = open_.size();
-    raise(column, watermark, alert::Kind::kPerturbation, onset, episode.leaves, false, out);
-    if (open_.size() == before) return;  // no room
+    if (!open(alert::Kind::kPerturbation, onset, episode.leaves, watermark)) return;
     mine = std::prev(open_.end());
     mine->by_departure = true;
     mine->episode = episode.number;
+    begins = true;
   }
   mine->culprits = episode.leaves;
   mine->excess = episode.excess;
+  mine->state = episode.state;
+  mine->works = episode.works;
+  mine->by_lengths = episode.by_lengths;
+  // What the machine tells of a process is no matter of chance.
+  if (episode.nats > 0 && episode.state < Episode::kBlocked)
+    mine->alert.false_alarms_per_day =
+        std::max(options_.false_alarms_per_day * options_.share * std::exp(-std::max(0.0, episode.rarer)),
+                 alert::kLeastFalseAlarms);
+  else
+    mine->alert.false_alarms_per_day.reset();
   mine->departs = departs(*mine, StateId(episode.state), episode.excess,
                           episode.by_lengths ? std::exp(episode.log_ratio) : 0);
   take_takers(*mine, StateId(episode.state));
   describe(*mine, column);
-  const auto said =
-      std::find_if(out.begin(), out.end(), [&](const alert::Alert& a) { return a.id == mine->alert.id; });
-  if (said != out.end()) *said = mine->alert;
+  if (begins) out.push_back(mine->alert);
   if (!episode.over) return;
-  mine->alert.status = alert::Status::kResolved;
-  mine->alert.end = std::max(mine->alert.onset, slice_begin(episode.end, slice));
-  mine->alert.detected = watermark;
+  resolve(*mine, std::max(mine->alert.onset, slice_begin(episode.end, slice)), watermark);
   out.push_back(mine->alert);
   open_.erase(mine);
 }
@@ -429,6 +434,7 @@ void Detector::lasting_departures(const model::SliceColumn& column) {
     }
     mine->lasts = true;
     mine->alert.message = sentence(*mine, column);
+    extend_area(*mine, column.index);
     if (!l.over) continue;
     mine->held = true;
     mine->quiet_since = std::max(mine->alert.onset, end);
@@ -443,9 +449,7 @@ void Detector::resolve_held(const model::SliceColumn& column, TimeNs watermark,
     if (!i.held) return false;
     i.alert.message = sentence(i, column);
     if (goes_on_elsewhere_ && goes_on_elsewhere_(i.culprits, i.quiet_since)) return false;
-    i.alert.status = alert::Status::kResolved;
-    i.alert.end = i.quiet_since;
-    i.alert.detected = watermark;
+    resolve(i, i.quiet_since, watermark);
     out.push_back(i.alert);
     return true;
   });
@@ -457,13 +461,20 @@ bool Detector::explained() const {
 
 void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
                      const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out) {
+  if (!open(kind, onset, culprits, watermark)) return;
+  open_.back().by_stop = by_stop;
+  describe(open_.back(), column);
+  out.push_back(open_.back().alert);
+}
+
+bool Detector::open(alert::Kind kind, TimeNs onset, const std::set<std::uint32_t>& culprits,
+                    TimeNs watermark) {
   if (open_.size() >= options_.most_open) {
     ++suppressed_;
-    return;
+    return false;
   }
-  Incident incident;
+  Incident& incident = open_.emplace_back();
   incident.culprits = culprits;
-  incident.by_stop = by_stop;
   incident.first = slice_of(onset, options_.window.slice);
   alert::Alert& a = incident.alert;
   a.run = options_.run;
@@ -475,9 +486,7 @@ void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::
          (options_.coarser ? std::to_string(a.level.value / 1'000'000) + "ms-" : std::string()) +
          std::to_string(onset.value / 1'000'000) + "-" +
          std::to_string(culprits.empty() ? 0 : *culprits.begin());
-  describe(incident, column);
-  out.push_back(a);
-  open_.push_back(std::move(incident));
+  return true;
 }
 
 std::vector<alert::Alert> Detector::finish(TimeNs t, TimeNs watermark) {
@@ -487,9 +496,7 @@ std::vector<alert::Alert> Detector::finish(TimeNs t, TimeNs watermark) {
   std::move(absent_.begin(), absent_.end(), std::back_inserter(open_));
   absent_.clear();
   for (Incident& i : open_) {
-    i.alert.status = alert::Status::kResolved;
-    i.alert.end = i.quiet > 0 ? i.quiet_since : t;
-    i.alert.detected = watermark;
+    resolve(i, i.quiet > 0 ? i.quiet_since : t, watermark);
     out.push_back(i.alert);
   }
   open_.clear();

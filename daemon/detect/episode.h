@@ -24,7 +24,8 @@ struct Episode {
   bool by_lengths = false;     // told by how long visits take
   double log_ratio = 0;        // of these: the mean logarithm of how many times as long as usual
   bool usual = false;          // it comes back by the clock, and is not told
-  double nats = 0, limit = 0;  // the evidence when it was told, and what it had to exceed
+  double nats = 0, limit = 0;  // the evidence when it was told, and what it had to exceed; 0: a fact
+  double rarer = 0;            // nats: how much seldomer chance exceeds this evidence than the limit
 };
 
 }  // namespace margay::detect

@@ -7,6 +7,7 @@
 #include "departures.h"
 #include "margay/detect/detector.h"
 #include "margay/partition/stats.h"
+#include "state_kind.h"
 
 namespace margay::detect {
 namespace {
@@ -23,18 +24,24 @@ std::string last_component(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::string seconds_text(DurationNs d) {
+double seconds_of(DurationNs d) {
+  return static_cast<double>(d.value) * 1e-9;
+}
+
+std::string seconds_text(double seconds) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(d.value) * 1e-9);
+  std::snprintf(text, sizeof text, "%.1f s", seconds);
   return text;
+}
+std::string seconds_text(DurationNs d) {
+  return seconds_text(seconds_of(d));
 }
 
 }  // namespace
 
-// The fewest nodes that hold exactly these leaves, but a node of which two thirds are in it is named as a
-// whole.
-std::vector<std::string> Detector::cover(const std::set<std::uint32_t>& leaves) const {
-  std::vector<std::string> out;
+// If not exactly, a node of which two thirds are in it is named as a whole.
+std::vector<NodeIndex> Detector::cover(const std::set<std::uint32_t>& leaves, bool exactly) const {
+  std::vector<NodeIndex> out;
   const model::Hierarchy& h = topology_->hierarchy;
   if (h.leaf_count() == 0 || leaves.empty()) return out;
   std::vector<NodeIndex> pending{model::Hierarchy::kRoot};
@@ -45,13 +52,21 @@ std::vector<std::string> Detector::cover(const std::set<std::uint32_t>& leaves) 
     const auto in = static_cast<std::size_t>(
         std::count_if(below.begin(), below.end(), [&](LeafIndex l) { return leaves.contains(l.value); }));
     if (in == 0) continue;
-    const bool whole = h[n].children.empty() || (n != model::Hierarchy::kRoot && in * 3 >= below.size() * 2);
+    const bool whole =
+        h[n].children.empty() ||
+        (exactly ? in == below.size() : n != model::Hierarchy::kRoot && in * 3 >= below.size() * 2);
     if (whole) {
-      out.push_back(h[n].path);
+      out.push_back(n);
     } else {
       for (auto c = h[n].children.rbegin(); c != h[n].children.rend(); ++c) pending.push_back(*c);
     }
   }
+  return out;
+}
+
+std::vector<std::string> Detector::paths(const std::vector<NodeIndex>& nodes) const {
+  std::vector<std::string> out;
+  for (const NodeIndex n : nodes) out.push_back(topology_->hierarchy[n].path);
   return out;
 }
 
@@ -86,7 +101,6 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
   a.resources.clear();
   for (const std::uint32_t l : incident.culprits)
     if (l < h.leaf_count()) a.resources.push_back(h.path_of(LeafIndex(l)));
-  a.likely_cause = a.resources;
   a.node = common_node(incident.culprits);
 
   // The slices since the onset, against the phase: the bits that merging them into it would cost.
@@ -116,9 +130,20 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
                          std::max<double>(1, static_cast<double>(window_.leaves()));
   a.p_value =
       weight > 0 ? std::max(1e-300, partition::chi2_survival(2 * std::log(2.0) * n * bits, freedom)) : 1.0;
-  a.affected = cover(affected);
+  a.affected = paths(cover(affected, false));
 
-  // The states that rose and fell most, over the leaves affected.
+  a.states = changed_states(affected, now);
+  a.lost_events = lost_since(incident.first);
+  set_area(incident, window_.last());
+  incident.lost.take(window_, incident.first, phase, incident.culprits, kinds(incident));
+  a.cost_s = cost_s(incident, slice_end(column.index, options_.window.slice));
+  name_causes(incident, now, column);
+  a.message = sentence(incident, column);
+}
+
+// The states that rose and fell most, over these leaves.
+std::vector<alert::StateChange> Detector::changed_states(const std::set<std::uint32_t>& affected,
+                                                         const Distribution& now) const {
   struct Change {
     std::size_t column;
     double expected, observed;
@@ -128,7 +153,7 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
     double expected = 0, observed = 0;
     std::size_t leaves = 0;
     for (const std::uint32_t l : affected) {
-      expected += phase.share(LeafIndex(l), x);
+      expected += phases_.reference().share(LeafIndex(l), x);
       observed += now.share(LeafIndex(l), x);
       ++leaves;
     }
@@ -138,15 +163,69 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
   std::sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) {
     return std::abs(x.observed - x.expected) > std::abs(y.observed - y.expected);
   });
-  a.states.clear();
+  std::vector<alert::StateChange> out;
   for (const Change& c : changes) {
-    if (a.states.size() >= 4 || std::abs(c.observed - c.expected) < 0.01) break;
+    if (out.size() >= 4 || std::abs(c.observed - c.expected) < 0.01) break;
     const StateId state = window_.state_of(c.column);
     if (state.value < topology_->states.size())
-      a.states.push_back({topology_->states[state.value].name, c.expected, c.observed});
+      out.push_back({topology_->states[state.value].name, c.expected, c.observed});
   }
-  a.lost_events = lost_since(incident.first);
-  a.message = sentence(incident, column);
+  return out;
+}
+
+void Detector::resolve(Incident& incident, TimeNs end, TimeNs watermark) const {
+  alert::Alert& a = incident.alert;
+  a.status = alert::Status::kResolved;
+  a.end = end;
+  a.detected = watermark;
+  extend_area(incident, slice_of(end - DurationNs(1), options_.window.slice));
+  if (a.cost_s) a.cost_s = std::min(*a.cost_s, seconds_of(end - a.onset));
+}
+
+void Detector::set_area(Incident& incident, SliceIndex last) const {
+  incident.alert.area = {paths(cover(incident.culprits, true)), incident.first, 1};
+  extend_area(incident, last);
+}
+
+void Detector::extend_area(Incident& incident, SliceIndex last) const {
+  incident.alert.area->slices =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, last.value + 1 - incident.first.value));
+}
+
+// What is slow for all (a file system) is work that the others are longer at as well: it is no progress, but
+// where it is most of what they do.
+LostTime::Kinds Detector::kinds(const Incident& incident) const {
+  LostTime::Kinds k;
+  const std::vector<double> usual = phases_.reference().pooled();
+  for (std::size_t x = 0; x < window_.columns(); ++x) {
+    const std::uint16_t s = window_.state_of(x).value;
+    const bool known = s < topology_->states.size() && !idle_.contains(s);
+    const bool work = known && is_work(topology_->states[s]);
+    k.work.push_back(work);
+    k.waits.push_back(known && !work);
+  }
+  const auto usually = [&](std::size_t x) { return x < usual.size() ? usual[x] : 0; };
+  for (std::size_t x = 0; x < window_.columns() && incident.by_departure; ++x) {
+    if (window_.state_of(x).value != incident.state || !k.work[x]) continue;
+    for (std::size_t y = 0; y < window_.columns(); ++y)
+      if (k.work[y] && usually(y) > usually(x)) k.work[x] = 0, k.waits[x] = 1;
+  }
+  return k;
+}
+
+// Where the others do not show it, it is the time that the blamed themselves have lost.
+double Detector::cost_s(const Incident& incident, TimeNs until) const {
+  const double age = seconds_of(until - incident.alert.onset), slice = seconds_of(options_.window.slice);
+  const std::optional<double> by_others = incident.lost.by_others();
+  double lost = age;
+  // Who serves requests is not waited for by all.
+  if (idle_.empty() && by_others)
+    lost = *by_others * slice;
+  else if (incident.by_departure)
+    lost = incident.excess * incident.lost.busy() * slice;
+  else if (incident.by_stop && incident.sampled_ns > 0)
+    lost = age * static_cast<double>(incident.stopped_ns) / static_cast<double>(incident.sampled_ns);
+  return std::round(std::clamp(lost, 0.0, std::max(0.0, age)) * 1e3) / 1e3;
 }
 
 std::string Detector::names(const std::set<std::uint32_t>& leaves) const {
@@ -252,6 +331,8 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
     else
       meanwhile = "; " + std::to_string(most->second) + " of the other " + all + " wait in " + name;
   }
+  const std::string lost = seconds_text(incident.alert.cost_s.value_or(0));
+  if (lost != seconds_text(0.0)) meanwhile += "; " + lost + " lost so far";
   const DurationNs age = now - incident.alert.onset;
   const std::string seen_in =
       options_.coarser ? " (seen in slices of " + seconds_text(options_.window.slice) + ")" : "";

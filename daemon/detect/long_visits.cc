@@ -164,7 +164,7 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   const double p = options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDayNs / kinds;
   const auto states = static_cast<double>(columns.work.size() - Contrast::kMachine);
   std::uint32_t strongest = NodeItems::kNone;
-  double most = 1, limit_of = 0;
+  double most = 1, limit_of = 0, tests_of = 0;
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     const std::uint32_t g = items.group(i);
     const SurpriseSums::Score s = sums_.strongest(i);
@@ -176,7 +176,7 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
     const double limit =
         limits(by_request)[g].limit(p, tests) * (1 + kNewJob / (kNewJob + usual_[mode_].slices));
     if (static_cast<double>(s.score) / limit > most)
-      most = static_cast<double>(s.score) / limit, strongest = i, limit_of = limit;
+      most = static_cast<double>(s.score) / limit, strongest = i, limit_of = limit, tests_of = tests;
   }
   if (strongest == NodeItems::kNone) return;
   const SurpriseSums::Score s = sums_.strongest(strongest);
@@ -202,6 +202,8 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   e.by_lengths = true;
   e.log_ratio = blamed.log_ratio;
   e.nats = static_cast<double>(s.score), e.limit = limit_of;
+  const TailLimit& tail = limits(by_request)[items.group(strongest)];
+  e.rarer = std::log(tail.chance(e.limit, tests_of) / tail.chance(e.nats, tests_of));
   Course c;
   c.evidence = c.most = s.score;
   c.most_at = now;

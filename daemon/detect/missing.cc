@@ -38,6 +38,7 @@ void Detector::loss_alert(const model::SliceColumn& column, TimeNs watermark,
   const bool first = !loss_;
   if (first) {
     loss_.emplace();
+    loss_->first = column.index;
     alert::Alert& a = loss_->alert;
     a.run = options_.run;
     a.kind = alert::Kind::kLoss;
@@ -57,20 +58,19 @@ void Detector::loss_alert(const model::SliceColumn& column, TimeNs watermark,
   for (const std::uint32_t l : loss_->culprits)
     if (l < topology_->hierarchy.leaf_count())
       a.resources.push_back(topology_->hierarchy.path_of(LeafIndex(l)));
-  a.affected = cover(loss_->culprits);
+  a.affected = paths(cover(loss_->culprits, false));
   const std::string of = loss_->culprits.empty() ? "" : " of " + names(loss_->culprits);
   a.message = grouped(a.lost_events) + " events" + of + " were lost: what they did then is unknown";
   loss_->quiet = 0;
   loss_->quiet_since = std::max(loss_->quiet_since, slice_end(column.index, options_.window.slice));
+  set_area(*loss_, slice_of(loss_->quiet_since, options_.window.slice) - 1);
   if (first) out.push_back(a);
 }
 
 void Detector::end_of_loss(const model::SliceColumn& column, TimeNs watermark,
                            std::vector<alert::Alert>& out) {
   if (!loss_ || column.lost_events > 0 || ++loss_->quiet < kLossResolveSlices) return;
-  loss_->alert.status = alert::Status::kResolved;
-  loss_->alert.end = loss_->quiet_since;
-  loss_->alert.detected = watermark;
+  resolve(*loss_, loss_->quiet_since, watermark);
   out.push_back(loss_->alert);
   loss_.reset();
 }
@@ -115,22 +115,26 @@ void Detector::source_alerts(const model::SliceColumn& column, TimeNs watermark,
       if (l < topology_->hierarchy.leaf_count())
         a.resources.push_back(topology_->hierarchy.path_of(LeafIndex(l)));
     a.likely_cause = a.resources;
-    a.affected = cover(fresh);
+    a.affected = paths(cover(fresh, false));
     a.lost_events = lost_since(incident.first);
     a.message = "no events from " + names(fresh) + " for " +
                 std::to_string((now - onset).value / 1'000'000'000) + " s; what they do is unknown";
+    set_area(incident, column.index);
+    for (const std::string& path : a.resources) {
+      if (a.candidates.size() == alert::kMostCandidates) break;
+      a.candidates.push_back({path, "resource", 0, 1});
+    }
     out.push_back(a);
     absent_.push_back(std::move(incident));
   }
   for (auto it = absent_.begin(); it != absent_.end();) {
     if (std::any_of(it->culprits.begin(), it->culprits.end(),
                     [&](std::uint32_t l) { return silent.contains(l); })) {
+      extend_area(*it, column.index);
       ++it;
       continue;
     }
-    it->alert.status = alert::Status::kResolved;
-    it->alert.end = slice_begin(column.index, options_.window.slice);
-    it->alert.detected = watermark;
+    resolve(*it, slice_begin(column.index, options_.window.slice), watermark);
     out.push_back(it->alert);
     it = absent_.erase(it);
   }

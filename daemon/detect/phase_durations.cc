@@ -205,10 +205,25 @@ alert::Alert PhaseDurations::alert_of(const PhaseSpan& span, const History& h, T
   a.phase = span.name;
   a.p = p;
   const double s = h.estimate->survival(log_seconds(lasted));
-  a.p_value = std::max(1e-300, limit > h.estimate->mean ? s : 1 - s);
+  const double at_limit = h.estimate->survival(limit);
+  const bool late = limit > h.estimate->mean;
+  a.p_value = std::max(1e-300, late ? s : 1 - s);
+  const double allowed = std::max(1e-300, late ? at_limit : 1 - at_limit);
+  a.false_alarms_per_day =
+      std::max(options_.false_alarms_per_day * std::min(1.0, a.p_value / allowed), alert::kLeastFalseAlarms);
   a.duration =
       alert::PhaseDuration{lasted, from_log(at_share(sorted_logs(h.logs), 0.5)), from_log(limit), h.times};
+  reach(a, onset + DurationNs(1));
   return a;
+}
+
+// So far.
+void PhaseDurations::reach(alert::Alert& a, TimeNs end) const {
+  const SliceIndex first = slice_of(a.onset, options_.slice);
+  const std::int64_t last = slice_of(end - DurationNs(1), options_.slice).value;
+  a.area = {{"/"}, first, static_cast<std::uint64_t>(std::max(first.value, last) + 1 - first.value)};
+  const std::int64_t late = std::max<std::int64_t>(0, (a.duration->lasted - a.duration->usual).value);
+  a.cost_s = std::round(static_cast<double>(late) * 1e-6) * 1e-3;
 }
 
 void PhaseDurations::take(const PhaseSpan& span, const std::string& next, TimeNs watermark, double p,
@@ -324,6 +339,7 @@ void PhaseDurations::look_at_current(const PhaseSpan& span, TimeNs now, TimeNs w
   alert::Alert a = alert_of(span, h, span.begin + disturbed + usual, lasted, h.too_long, watermark, p);
   a.message = named(span) + " has lasted " + text_of(lasted) + ", and goes on; usually it lasts " +
               text_of(usual) + " (" + std::to_string(h.times) + " times)";
+  reach(a, now);
   out.push_back(a);
   if (open_) resolve(span.begin, watermark, out);
   open_ = std::move(a);
@@ -364,6 +380,7 @@ void PhaseDurations::resolve(TimeNs end, TimeNs watermark, std::vector<alert::Al
   a.end = std::max(a.onset, end);
   a.detected = watermark;
   a.duration->lasted = std::max(DurationNs{}, end - open_begin_ - disturbed_in(open_begin_, end));
+  reach(a, *a.end);
   a.message = open_name_ + " lasted " + text_of(a.duration->lasted) + "; usually it lasts " +
               text_of(a.duration->usual) + " (" + std::to_string(a.duration->times) + " times)";
   out.push_back(std::move(a));

@@ -38,4 +38,8 @@ bool is_collective(const model::StateInfo& state) {
   return names_any(state.name, {"barrier", "reduce", "gather", "bcast", "alltoall", "scan", "scatter"});
 }
 
+bool waits_for_several(const model::StateInfo& state) {
+  return is_collective(state) || names_any(state.name, {"waitall"});
+}
+
 }  // namespace margay::detect

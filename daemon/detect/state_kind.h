@@ -18,6 +18,9 @@ bool sleeps(const model::StateInfo& state);
 // A call that all make together: who is in it waits for the last.
 bool is_collective(const model::StateInfo& state);
 
+// A call that ends when the last of several partners has done his part: a collective, or MPI_Waitall.
+bool waits_for_several(const model::StateInfo& state);
+
 // A call of an MPI that returns when there is no more to wait for. A test is made again and again meanwhile.
 bool returns_when_done(const model::StateInfo& state);
 

@@ -73,6 +73,15 @@ Result<CellTable> read_cells(const store::Archive& archive, const store::Resume&
   return table;
 }
 
+// What alerts had not always, and what is made of it.
+void leave_out_claims(alert::Alert& a) {
+  a.area.reset();
+  a.false_alarms_per_day.reset();
+  a.cost_s.reset();
+  a.candidates.clear();
+  a.likely_cause.clear();
+}
+
 Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Resume& resume,
                                   const alert::Alert& a, std::map<std::string, std::string>& settings_text) {
   DerivedAgain again;
@@ -95,7 +104,9 @@ Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Re
   alert::Alert was = a;
   was.emitted_wall = again.alert->emitted_wall;
   was.message = again.alert->message;  // made of the rest, and worded by the version that wrote it
-  again.same = alert::to_json(was) == alert::to_json(*again.alert);
+  alert::Alert now = *again.alert;
+  if (!was.area) leave_out_claims(was), leave_out_claims(now);  // an older Margay's
+  again.same = alert::to_json(was) == alert::to_json(now);
   return again;
 }
 

@@ -20,6 +20,8 @@ struct FamilyPlan {
   bool verbose = false;
 };
 int families(const FamilyPlan& plan);
+// What alerts of the families say they cost, and who they say it is how probably, beside the truth.
+int claims(const FamilyPlan& plan);
 // What can be found at all: what each fault did to the job, and what one who knows all but chance would find.
 int limit(std::uint64_t first, std::uint64_t last, int group);
 // Whether what is said by slice t depends on slices after it: cases cut off somewhere say what the whole ones

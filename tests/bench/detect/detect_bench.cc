@@ -3,6 +3,9 @@
 // detect_bench families [FIRST LAST] [--family X] [--kind K] [--write DIR] [-v]
 //     the same of the families that no choice was made by (families/families.h); --write: their traces and
 //     truths
+// detect_bench claims [FIRST LAST] [--family X] [--kind K] [-v]
+//     what alerts of these, and of the made-up cases, say they cost, and who they say it is how probably,
+//     beside the truth (claims.cc)
 // detect_bench limit [FIRST LAST [GROUP]]
 //     what each fault did to its job, which are missed, and what could be found at all (limit.cc)
 // detect_bench knob [--days D] [--leaves N] [--slice 1s] [--knob 1,10,100] [--seeds FIRST-LAST] [--kind KIND]
@@ -133,6 +136,10 @@ int main(int argc, char** argv) {
              last = static_cast<std::uint64_t>(number(3, std::max(4L, from)));
   const auto group = static_cast<int>(number(4, -1));
   if (what == "cases") return bench::cases(first, last, group, verbose);
+  if (what == "claims") {
+    bench::FamilyPlan plan;
+    return read_families(argc, argv, plan) ? bench::claims(plan) : 2;
+  }
   if (what == "families") {
     bench::FamilyPlan plan;
     return read_families(argc, argv, plan) ? bench::families(plan) : 2;

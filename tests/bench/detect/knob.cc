@@ -113,11 +113,11 @@ int knob(const KnobPlan& plan) {
             if (plan.verbose && e != nullptr)
               std::printf(
                   "    %s seed %lu knob %g: %ld from %ld to %ld, %zu leaves from %u on, %s%s, excess %.2f, "
-                  "%.0f nats, limit %.0f%s\n",
+                  "%.0f nats, limit %.0f, %.3g of those allowed%s\n",
                   kind.c_str(), seed, w.knob, w.open_since, e->onset.value, e->end.value, e->leaves.size(),
                   e->leaves.empty() ? 0 : *e->leaves.begin(), states[e->state].name.c_str(),
                   e->works ? "" : " (waits)", e->excess, e->nats, e->limit,
-                  e->by_lengths ? ", by lengths" : "");
+                  std::exp(-std::max(0.0, e->rarer)), e->by_lengths ? ", by lengths" : "");
             w.open_since = -1;
           }
         }

@@ -60,7 +60,29 @@ TEST(Departures, ARankThatDoesOtherwiseIsNamed) {
     expect_one(w, paths({6}), 100, 115);
     if (HasFailure()) return;
     EXPECT_THAT(w.alerts[1].message, HasSubstr("rank6 on n1: MPI_Recv takes"));
+    for (const alert::Alert& a : w.alerts) {
+      ASSERT_TRUE(a.false_alarms_per_day);
+      EXPECT_LE(*a.false_alarms_per_day, job_options(plan).false_alarms_per_day);
+      EXPECT_GE(*a.false_alarms_per_day, alert::kLeastFalseAlarms);
+      ASSERT_FALSE(a.candidates.empty());
+      EXPECT_EQ(a.candidates[0].name, "/n1/rank6");
+      EXPECT_GT(a.candidates[0].probability, alert::kLikely);
+      EXPECT_LT(a.candidates[0].probability, 1) << "others might wait for whom nobody sees";
+    }
   }
+}
+
+TEST(Departures, WhoWaitsForAllIsACandidateButNotLikely) {
+  const StateId allreduce(5);
+  const Watched w = watch_changed(Plan(), [&](std::int64_t i, model::SliceColumn& c) {
+    if (i >= 100 && i < 115) spend(c, 6, allreduce, 0.8);
+  });
+  ASSERT_EQ(w.alerts.size(), 2u);
+  EXPECT_EQ(w.alerts[1].resources, paths({6}));
+  ASSERT_FALSE(w.alerts[1].candidates.empty());
+  EXPECT_EQ(w.alerts[1].candidates[0].name, "/n1/rank6");
+  EXPECT_LT(w.alerts[1].candidates[0].probability, 0.2);
+  EXPECT_THAT(w.alerts[1].likely_cause, IsEmpty());
 }
 
 TEST(Departures, WhoWorksIsTheCauseNotTheManyWhoWait) {
@@ -71,6 +93,14 @@ TEST(Departures, WhoWorksIsTheCauseNotTheManyWhoWait) {
   });
   expect_one(w, paths({8, 9, 10, 11}), 100, 115);
   EXPECT_EQ(w.alerts[1].node, "/n2");
+  // Its part of the partition is the node, from the onset to the end.
+  const alert::Alert& over = w.alerts[1];
+  EXPECT_EQ(over.area,
+            (alert::Area{{"/n2"},
+                         slice_of(over.onset, plan.slice),
+                         static_cast<std::uint64_t>((*over.end - over.onset).value / plan.slice.value)}));
+  EXPECT_EQ(w.alerts[0].area->first, over.area->first);
+  EXPECT_LT(w.alerts[0].area->slices, over.area->slices) << "so far";
 }
 
 TEST(Departures, AShiftTooWeakForARankShowsOnItsHost) {
@@ -390,6 +420,10 @@ TEST(StateKind, ByFamilyAndWhereThereIsNoneByName) {
     EXPECT_TRUE(is_collective({name, F::kOther})) << name;
   for (const char* name : {"compute", "MPI_Wait", "mpi_recv"})
     EXPECT_FALSE(is_collective({name, F::kOther})) << name;
+  EXPECT_TRUE(waits_for_several({"MPI_Barrier", F::kCollective}));
+  EXPECT_TRUE(waits_for_several({"MPI_Waitall", F::kWait}));
+  EXPECT_FALSE(waits_for_several({"MPI_Wait", F::kWait}));
+  EXPECT_FALSE(waits_for_several({"MPI_Sendrecv", F::kPointToPoint}));
 }
 
 }  // namespace departures_test

@@ -58,6 +58,12 @@ TEST(Detector, OneStoppedRank) {
     EXPECT_GT(over.states[0].observed, over.states[0].expected + 0.3);
     EXPECT_EQ(over.affected, (std::vector<std::string>{"/n0", "/n1"}));
     EXPECT_THAT(over.message, HasSubstr("7 wait in MPI_Wait"));
+    // It is a fact; and all that it was stopped for is lost.
+    EXPECT_FALSE(over.false_alarms_per_day);
+    ASSERT_TRUE(over.cost_s);
+    EXPECT_NEAR(*over.cost_s, 1.5, 0.15);
+    EXPECT_THAT(over.message, HasSubstr("s lost so far"));
+    EXPECT_EQ(over.candidates, (std::vector<alert::Candidate>{{over.resources[0], "resource", 0, 1.0}}));
     EXPECT_EQ(w.names(), "A");  // the phase goes on
   }
 }
@@ -175,6 +181,12 @@ TEST(Detector, AHangWithoutEvidenceIsAStall) {
   EXPECT_LE(std::abs((w.alerts[0].onset - job_time(plan, 12'000)).value), plan.slice.value);
   EXPECT_THAT(w.alerts[0].message, HasSubstr("no progress for"));
   EXPECT_EQ(w.names(), "A");
+  // All wait: it is one of them, and nobody can say which.
+  EXPECT_TRUE(w.alerts[0].likely_cause.empty());
+  ASSERT_EQ(w.alerts[0].candidates.size(), plan.ranks);
+  EXPECT_DOUBLE_EQ(w.alerts[0].candidates[0].probability, 1.0 / plan.ranks);
+  ASSERT_TRUE(w.alerts[1].cost_s);
+  EXPECT_NEAR(*w.alerts[1].cost_s, 2, 0.1);
 }
 
 TEST(Detector, AStopWithoutEvidenceBlamesTheRankThatDoesNotWait) {

@@ -145,7 +145,13 @@ TEST(Levels, WhatTheFinestTellsIsToldOnce) {
   });
   const Said alone = said(plan, job, {}), all = said(plan, job, kSecondsAndTens);
   EXPECT_THAT(alone.firing(), SizeIs(5));
-  EXPECT_EQ(all.lines, alone.lines);
+  // Of the false alarms that are allowed a level has its share.
+  const auto lines = [](const Said& said) {
+    std::vector<std::string> out;
+    for (Alert a : said.alerts) a.false_alarms_per_day.reset(), out.push_back(to_json(a));
+    return out;
+  };
+  EXPECT_EQ(lines(all), lines(alone));
   EXPECT_EQ(all.phases[0], alone.phases[0]);
   EXPECT_THAT(all.phases, ElementsAre(alone.phases[0], "1s:A", "10s:A"));
 }

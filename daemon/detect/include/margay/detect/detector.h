@@ -14,7 +14,9 @@
 // One cause is one alert: evidence that begins together, or that another alert already explains, joins it.
 //
 // An alert carries what it rests on: score in bits (the loss that merging its cells into the phase would
-// cost), its p-value by Wilks, the states that rose and fell, and one sentence.
+// cost), its p-value by Wilks, how many such alarms chance makes a day, its area in the partition, the
+// seconds that the job has lost, who caused it and how probably, the states that rose and fell, and one
+// sentence.
 //
 // Cost per slice: the partition update and O(leaves * columns). Thread safety: none.
 #pragma once
@@ -32,6 +34,7 @@
 
 #include "margay/alert/alert.h"
 #include "margay/detect/known_phase.h"
+#include "margay/detect/lost_time.h"
 #include "margay/detect/phase_durations.h"
 #include "margay/detect/phases.h"
 #include "margay/detect/standstill.h"
@@ -71,8 +74,12 @@ struct Incident {
   std::set<std::uint32_t> culprits;  // leaves
   bool by_stop = false;
   bool by_departure = false;
-  std::uint64_t episode = 0;                    // of departures
-  double excess = 0;                            // of these: the share of the time that they miss
+  std::uint64_t episode = 0;  // of departures
+  double excess = 0;          // of these: the share of the time that they miss
+  std::uint16_t state = 0;    // of these: in which it goes (episode.h)
+  bool works = false;         // of these: that state is work
+  bool by_lengths = false;    // of these: told by how long visits take
+  LostTime lost;
   bool lasts = false;                           // it has been taken for usual, and explains nothing more
   bool held = false;                            // it is over since `quiet_since`, but for another level
   std::int64_t stopped_ns = 0, sampled_ns = 0;  // of the culprits, since the slice of the onset
@@ -168,10 +175,29 @@ class Detector {
   // `times`: its visits take so many times as long; 0 where that is not known.
   std::string departs(const Incident& incident, StateId state, double excess, double times) const;
   void take_takers(Incident& incident, StateId state) const;
+  // An incident at the end of open_, that nothing is said of yet. False where there is no room.
+  bool open(alert::Kind kind, TimeNs onset, const std::set<std::uint32_t>& culprits, TimeNs watermark);
   void raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,
              const std::set<std::uint32_t>& culprits, bool by_stop, std::vector<alert::Alert>& out);
   void describe(Incident& incident, const model::SliceColumn& column) const;
-  std::vector<std::string> cover(const std::set<std::uint32_t>& leaves) const;
+  std::vector<alert::StateChange> changed_states(const std::set<std::uint32_t>& affected,
+                                                 const Distribution& now) const;
+  // It is over at `end`.
+  void resolve(Incident& incident, TimeNs end, TimeNs watermark) const;
+  // The part of the partition that it is about, up to slice `last`.
+  void set_area(Incident& incident, SliceIndex last) const;
+  void extend_area(Incident& incident, SliceIndex last) const;
+  LostTime::Kinds kinds(const Incident& incident) const;
+  double cost_s(const Incident& incident, TimeNs until) const;
+  void name_causes(Incident& incident, const Distribution& now, const model::SliceColumn& column) const;
+  std::vector<double> departures_in(StateId state, const Distribution& now) const;
+  bool nobody_works(const Incident& incident, const model::SliceColumn& column) const;
+  std::vector<NodeIndex> candidate_nodes(const Incident& incident, const model::SliceColumn& column) const;
+  std::vector<double> departure_probabilities(const Incident& incident, const Distribution& now,
+                                              std::vector<std::vector<std::uint32_t>>& groups) const;
+  // The fewest nodes that hold these leaves; `exactly`: and no others.
+  std::vector<NodeIndex> cover(const std::set<std::uint32_t>& leaves, bool exactly) const;
+  std::vector<std::string> paths(const std::vector<NodeIndex>& nodes) const;
   std::string common_node(const std::set<std::uint32_t>& leaves) const;
   std::string sentence(const Incident& incident, const model::SliceColumn& column) const;
   void loss_alert(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);

@@ -118,6 +118,7 @@ class PhaseDurations {
   DurationNs late() const;
   void follows(const std::string& phase);
   bool usually_follows(const History& h, const std::string& next) const;
+  void reach(alert::Alert& alert, TimeNs end) const;
   alert::Alert alert_of(const PhaseSpan& span, const History& h, TimeNs onset, DurationNs lasted,
                         double limit, TimeNs watermark, double p) const;
   void look_at_current(const PhaseSpan& span, TimeNs now, TimeNs watermark, double p,
