@@ -67,7 +67,8 @@ int AlertModel::columnCount(const QModelIndex& parent) const {
 QVariant AlertModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const terminal::AlertView& a = at(index.row());
-  if (role == Qt::ToolTipRole) return text_of(a.sentence + "\n" + a.id);
+  if (role == Qt::ToolTipRole)
+    return text_of(a.sentence + (a.details.empty() ? "" : "\n" + a.details) + "\n" + a.id);
   if (role == Qt::FontRole && a.firing && !a.acknowledged) {
     QFont bold;
     bold.setBold(true);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <unordered_set>
 
 #include "margay/text/text.h"
@@ -81,6 +82,38 @@ std::string compose(const wire::Alert& alert, const std::string& where) {
   return out;
 }
 
+std::string number(double d) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", d);
+  return text;
+}
+
+// "rank3 on h1 (0.97), python3, pid 4242 (0.9)", the most probable.
+std::string candidates(const wire::Alert& alert, int most) {
+  std::string out;
+  for (int i = 0; i < std::min(alert.candidates_size(), most); ++i) {
+    const auto& c = alert.candidates(i);
+    const bool resource = c.kind() == "resource" || c.kind() == "rank";
+    out += (i > 0 ? ", " : "") + (resource ? resource_text(c.name()) : text::printable(c.name(), true, 60));
+    if (c.pid() > 0 && !resource) out += ", pid " + std::to_string(c.pid());
+    out += " (" + number(finite(c.probability())) + ")";
+  }
+  if (alert.candidates_size() > most)
+    out += " and " + std::to_string(alert.candidates_size() - most) + " more";
+  return out;
+}
+
+std::string details(const wire::Alert& alert) {
+  std::string out;
+  const auto add = [&](const std::string& line) { out += (out.empty() ? "" : "\n") + line; };
+  if (alert.has_cost_s()) add("cost: " + number(finite(alert.cost_s())) + " s that the job is late");
+  if (const std::string who = candidates(alert, 4); !who.empty())
+    add((alert.likely_cause().empty() ? "cause unknown; candidates: " : "cause: ") + who);
+  if (alert.has_false_alarms_per_day())
+    add("false alarms with as much evidence: " + number(finite(alert.false_alarms_per_day())) + " a day");
+  return out;
+}
+
 AlertView read_one(const wire::Alert& alert) {
   AlertView a;
   a.kind = wire::name_of(alert.kind());
@@ -99,6 +132,7 @@ AlertView read_one(const wire::Alert& alert) {
   if (a.paths.empty()) a.paths.push_back(a.node);
   a.sentence = text::printable(alert.message(), true, kLongestText);
   if (a.sentence.empty()) a.sentence = text::printable(compose(alert, a.where), true, kLongestText);
+  a.details = details(alert);
   a.id = text::printable(alert.id(), true, kLongestId);
   if (a.id.empty())
     a.id = a.kind + "@" + text::printable(a.node, true, 200) + "@" + std::to_string(a.onset_ns);

@@ -15,6 +15,9 @@ struct AlertView {
   std::string kind;
   std::string where;     // "rank3 on node1", "rank1, rank2 and 14 more", or the node
   std::string sentence;  // what a person reads
+  // What it claims, a line each: what it has cost, who caused it how probably, false alarms a day. "" of an
+  // older daemon's.
+  std::string details;
   // Raw, never printed: those that are blamed, or where that is nobody the node; and the node that covers it.
   std::vector<std::string> paths;
   std::string node;

@@ -52,6 +52,8 @@ std::string alertmanager_json(const Notice& n, TimeNs now, DurationNs hold) {
   set("labels", "alert_id", a.id, kLongestLabel);
   set("annotations", "summary", a.message.empty() ? alert::to_string(a.kind) : a.message, kLongestAnnotation);
   set("annotations", "likely_cause", listed(a.likely_cause, kMostListed), kLongestAnnotation);
+  set("annotations", "cost_s", number_text(a.cost_s), kLongestAnnotation);
+  set("annotations", "false_alarms_per_day", number_text(a.false_alarms_per_day), kLongestAnnotation);
   set("annotations", "affected", listed(a.affected, kMostListed), kLongestAnnotation);
   set("annotations", "phase", a.phase, kLongestAnnotation);
   // It refuses an end before the begin, and takes one after its own now for one that fires.

@@ -76,6 +76,8 @@ std::vector<std::pair<std::string, std::string>> alert_environment(const Notice&
       {"NODE", n.node},
       {"PHASE", a.phase},
       {"LIKELY_CAUSE", listed(a.likely_cause, kMostCausesListed)},
+      {"COST_S", number_text(a.cost_s)},
+      {"FALSE_ALARMS_PER_DAY", number_text(a.false_alarms_per_day)},
       {"MESSAGE", a.message},
       {"BEGIN", rfc3339(n.began)},
       {"END", n.end ? rfc3339(*n.end) : ""},

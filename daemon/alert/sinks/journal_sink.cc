@@ -67,6 +67,8 @@ std::vector<std::string> journal_fields(const Notice& n) {
   add("MARGAY_RUN", a.run);
   for (std::size_t i = 0; i < a.likely_cause.size() && i < kMostCauses; ++i)
     add("MARGAY_ALERT_LIKELY_CAUSE", a.likely_cause[i]);
+  if (a.cost_s) add("MARGAY_ALERT_COST_S", number_text(a.cost_s));
+  if (a.false_alarms_per_day) add("MARGAY_ALERT_FALSE_ALARMS_PER_DAY", number_text(a.false_alarms_per_day));
   const std::string json = alert::to_json(a);
   if (json.size() <= kLongestJson) add("MARGAY_ALERT_JSON", json, kLongestJson);
   return out;

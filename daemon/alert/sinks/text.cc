@@ -67,4 +67,11 @@ std::string safe_url(std::string_view url) {
   return std::string(url.substr(0, scheme + 3)) + std::string(host);
 }
 
+std::string number_text(std::optional<double> number) {
+  if (!number) return "";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", *number);
+  return text;
+}
+
 }  // namespace margay::sinks

@@ -1,6 +1,7 @@
 // What sinks say of an alert, in common. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,8 @@ std::string fit(std::string text, std::size_t most);
 std::string listed(const std::vector<std::string>& names, std::size_t most);
 // RFC 3339 in UTC, to the millisecond: "2026-11-20T13:02:11.250Z"
 std::string rfc3339(TimeNs wall);
+// "2.5", three digits; "" where there is none.
+std::string number_text(std::optional<double> number);
 // What may be said of a URL: scheme, host and port. The path may be a secret.
 std::string safe_url(std::string_view url);
 

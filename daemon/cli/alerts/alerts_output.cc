@@ -81,7 +81,7 @@ std::string cells_text(const Evidence& e, TimeNs begin) {
   if (e.cells.blamed.empty()) return "the slices around it are not kept any more\n";
   const bool blames = !e.cells.leaves.empty();
   std::vector<std::string> head = {"slice from", ""};
-  if (blames) head.push_back("the cause");
+  if (blames) head.push_back(e.alert.likely_cause.empty() ? "those blamed" : "the cause");
   head.push_back(blames ? "all others" : "all");
   text::Table table(head);
   const SliceIndex onset = slice_of(e.alert.onset, e.alert.level);
@@ -120,6 +120,18 @@ ordered_json shares_json(const std::vector<SliceShares>& slices) {
   return list;
 }
 
+// "rank3 0.98, python3 (pid 4242) 0.92".
+std::string candidates_text(const alert::Alert& a) {
+  std::string text;
+  for (std::size_t i = 0; i < a.candidates.size() && i < kMostNames; ++i) {
+    const alert::Candidate& c = a.candidates[i];
+    text += (i > 0 ? ", " : "") + safe(c.name.empty() ? c.kind : c.name, 2 * kWidest) +
+            (c.pid > 0 ? " (pid " + std::to_string(c.pid) + ")" : "") + format(" %.2g", c.probability);
+  }
+  if (a.candidates.size() > kMostNames) text += " and " + grouped(a.candidates.size() - kMostNames) + " more";
+  return text;
+}
+
 ordered_json alert_json(const alert::Alert& a) {
   return wire::json_of(alert::to_wire(a));
 }
@@ -135,14 +147,18 @@ std::string dump(const ordered_json& j) {
 
 std::string alerts_text(const std::vector<ListedAlert>& alerts, bool archives) {
   if (alerts.empty()) return "no alerts\n";
-  std::vector<std::string> head = {"alert", "status", ">since", ">lasted", ">bits", "why"};
+  std::vector<std::string> head = {"alert", "status", ">since", ">lasted", ">cost", ">bits", "why"};
   if (archives) head.insert(head.begin(), "archive");
   text::Table table(head);
   for (const ListedAlert& l : alerts) {
     const alert::Alert& a = l.alert;
-    std::vector<std::string> row = {
-        safe(a.id, 80), status_text(a, l.handled),    moment(a.onset, l.run_begin),
-        lasted(a),      format("%.3g", a.score_bits), safe(a.message, 2 * kWidest)};
+    std::vector<std::string> row = {safe(a.id, 80),
+                                    status_text(a, l.handled),
+                                    moment(a.onset, l.run_begin),
+                                    lasted(a),
+                                    a.cost_s ? format("%.1f s", *a.cost_s) : "-",
+                                    format("%.3g", a.score_bits),
+                                    safe(a.message, 2 * kWidest)};
     if (archives) row.insert(row.begin(), safe(l.archive));
     table.add(std::move(row));
   }
@@ -180,11 +196,24 @@ std::string evidence_text(const Evidence& e) {
   if (a.status == alert::Status::kFiring) line(out, "detected", duration_text(delay) + " later");
   if (a.end) line(out, "ended", moment(*a.end, begin) + ", after " + lasted(a));
   line(out, "where", safe(a.node, 2 * kWidest));
-  line(out, "likely cause", names(a.likely_cause));
+  line(out, "likely cause",
+       a.area && a.likely_cause.empty() && !a.resources.empty() ? "unknown" : names(a.likely_cause));
+  if (!a.candidates.empty()) line(out, "candidates", candidates_text(a));
   line(out, "affected", names(a.affected));
+  if (a.area)
+    line(out, "area",
+         names(a.area->nodes) + ": " + grouped(a.area->slices) +
+             (a.area->slices == 1 ? " slice" : " slices") + " of " + text::slice_text(a.level.value) +
+             " from " + moment(slice_begin(a.area->first, a.level), begin) + " on");
   line(out, "score",
        format("%.4g bits", a.score_bits) + format(", p-value %.2g", a.p_value) + ", in slices of " +
            text::slice_text(a.level.value) + format(", partition at p %.3g", a.p));
+  if (a.area)
+    line(out, "false alarms",
+         a.false_alarms_per_day
+             ? format("%.2g a day expected from chance with as much evidence", *a.false_alarms_per_day)
+             : "none from chance: it rests on facts");
+  if (a.cost_s) line(out, "cost", format("%.3g s that the job is late", *a.cost_s));
   if (e.phase)
     line(out, "phase",
          safe(e.phase->name) + (e.phase->label.empty() ? "" : " (" + safe(e.phase->label) + ")") + ", " +

@@ -1,7 +1,7 @@
 // Whom the resources that an alert affects waited for while it lasted: from the raw events, which name the
 // partner of point-to-point calls and the root of collectives.
 //
-// Counted is the time in MPI calls of the affected leaves that are not blamed, between onset and end (a
+// Counted is the time in MPI calls of the affected leaves that are no likely cause, between onset and end (a
 // minute at most), by the partner of the outermost call: that which it completed with, or that which it was
 // posted for. Partners are known where the call names one, in MPI_COMM_WORLD: of other communicators the
 // archive does not know who is who. MPI_Wait and its kin, MPI_ANY_SOURCE that never completed, and

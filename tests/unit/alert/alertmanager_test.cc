@@ -43,6 +43,8 @@ TEST(AlertmanagerJson, LabelsAreTheSameFromTheFirstWordToTheLast) {
   EXPECT_EQ(f["labels"], r["labels"]);
   EXPECT_EQ(f["annotations"]["summary"], "rank3 on h1 has been stopped for 0.2 s");
   EXPECT_EQ(f["annotations"]["likely_cause"], "/h1/rank3, /h1/rank4");
+  EXPECT_EQ(f["annotations"]["cost_s"], "0.25");
+  EXPECT_EQ(f["annotations"]["false_alarms_per_day"], "0.03");
   EXPECT_EQ(r["annotations"]["summary"], "it is over");
   EXPECT_EQ(f["startsAt"], r["startsAt"]);
 }
@@ -68,11 +70,13 @@ TEST(AlertmanagerJson, HostileNamesAreFitForLabels) {
   Notice n = *a_notice("1");
   n.node = "/\xff\n" + std::string(10'000, 'x');
   n.alert.phase = "";
+  n.alert.cost_s.reset();
   n.alert.message = std::string(10'000, 'y');
   const json j = json::parse(alertmanager_json(n, n.began, seconds(1)));
   EXPECT_EQ(j["labels"]["node"].get<std::string>().size(), 512u);
   EXPECT_EQ(j["labels"]["node"].get<std::string>().substr(0, 4), "/?\?x");
   EXPECT_FALSE(j["annotations"].contains("phase")) << "empty is left out";
+  EXPECT_FALSE(j["annotations"].contains("cost_s"));
   EXPECT_LE(j["annotations"]["summary"].get<std::string>().size(), 2048u);
 }
 

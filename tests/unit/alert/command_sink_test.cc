@@ -37,6 +37,7 @@ TEST_F(Command, HasTheAlertOnItsInputAndInItsEnvironment) {
        {"MARGAY_ALERT_ID=7\n", "MARGAY_ALERT_STATUS=resolved\n", "MARGAY_ALERT_KIND=perturbation\n",
         "MARGAY_ALERT_SEVERITY=warning\n", "MARGAY_ALERT_RUN=night\n", "MARGAY_ALERT_NODE=/h1\n",
         "MARGAY_ALERT_PHASE=B\n", "MARGAY_ALERT_LIKELY_CAUSE=/h1/rank3, /h1/rank4\n",
+        "MARGAY_ALERT_COST_S=0.25\n", "MARGAY_ALERT_FALSE_ALARMS_PER_DAY=0.03\n",
         "MARGAY_ALERT_MESSAGE=rank3 on h1 has been stopped for 0.2 s\n"})
     EXPECT_THAT(env, HasSubstr(line));
 }

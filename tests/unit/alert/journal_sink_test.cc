@@ -26,7 +26,8 @@ TEST(JournalFields, SayWhatAndHowBad) {
        {"MESSAGE=FIRING: rank3 on h1 has been stopped for 0.2 s", "PRIORITY=4", "SYSLOG_IDENTIFIER=margay",
         "MARGAY_ALERT_ID=night-1", "MARGAY_ALERT_STATUS=firing", "MARGAY_ALERT_KIND=perturbation",
         "MARGAY_ALERT_SEVERITY=warning", "MARGAY_ALERT_NODE=/h1", "MARGAY_ALERT_PHASE=B", "MARGAY_RUN=night",
-        "MARGAY_ALERT_LIKELY_CAUSE=/h1/rank3", "MARGAY_ALERT_LIKELY_CAUSE=/h1/rank4"})
+        "MARGAY_ALERT_LIKELY_CAUSE=/h1/rank3", "MARGAY_ALERT_LIKELY_CAUSE=/h1/rank4",
+        "MARGAY_ALERT_COST_S=0.25", "MARGAY_ALERT_FALSE_ALARMS_PER_DAY=0.03"})
     EXPECT_THAT(firing, Contains(field));
   EXPECT_THAT(firing, Contains(std::string("MESSAGE_ID=") + JournalSink::kFiringId));
   const auto resolved = journal_fields(*a_notice("night-1", alert::Status::kResolved));

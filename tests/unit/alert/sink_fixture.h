@@ -28,6 +28,8 @@ inline alert::Alert an_alert(const std::string& id, alert::Status status = alert
   a.likely_cause = a.resources = {"/h1/rank3", "/h1/rank4"};
   a.affected = {"/h1"};
   a.phase = "B";
+  a.cost_s = 0.25;
+  a.false_alarms_per_day = 0.03;
   a.message = "rank3 on h1 has been stopped for 0.2 s";
   if (status == alert::Status::kResolved) a.end = a.onset + seconds(1);
   return a;

@@ -112,6 +112,22 @@ TEST(AlertsOutput, TellsWhatItRestsOn) {
   const auto told = nlohmann::json::parse(evidence_json(e));
   EXPECT_EQ(told["waits_for"][0].dump(), R"({"for_ns":3000000000,"resource":"/n/rank2","share":0.75})");
   EXPECT_EQ(told["waited"]["leaves"], 3);
+  EXPECT_EQ(more.find("cost"), std::string::npos) << "an older Margay's";
+  e.alert.area = {{"/n/rank2"}, SliceIndex(13), 11};
+  e.alert.cost_s = 0.75;
+  e.alert.false_alarms_per_day = 0.031;
+  e.alert.candidates = {{"/n/rank2", "resource", 0, 0.97}, {"python3", "other", 4242, 0.9}};
+  const std::string claims = evidence_text(e);
+  for (const char* part :
+       {"cost          0.75 s that the job is late", "false alarms  0.031 a day expected from chance",
+        "candidates    /n/rank2 0.97, python3 (pid 4242) 0.9\n",
+        "area          /n/rank2: 11 slices of 100 ms from 1.30 s on"})
+    EXPECT_NE(claims.find(part), std::string::npos) << part << "\n" << claims;
+  e.alert.likely_cause.clear();
+  EXPECT_NE(evidence_text(e).find("likely cause  unknown"), std::string::npos);
+  EXPECT_NE(evidence_text(e).find("those blamed"), std::string::npos);
+  EXPECT_EQ(evidence_text(e).find("the cause"), std::string::npos);
+  EXPECT_NE(alerts_text({{"a", TimeNs(0), e.alert, {}}}, false).find("0.8 s"), std::string::npos);
   e.again.same = false;
   e.again.alert->score_bits = 3;
   EXPECT_NE(evidence_text(e).find("it differs"), std::string::npos);

@@ -432,6 +432,9 @@ wire::Report injected(const std::string& evil) {
   a.add_resources(evil);
   a.add_likely_cause(evil);
   a.add_states()->set_state(evil);
+  auto& candidate = *a.add_candidates();
+  candidate.set_name(evil);
+  candidate.set_kind(evil);
   a.mutable_handled()->set_by(evil);
   a.mutable_handled()->set_silence(evil);
   auto* h = r.mutable_health();

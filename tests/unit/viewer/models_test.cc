@@ -42,6 +42,25 @@ TEST(AlertModel, SaysWhatAnAlertSays) {
   EXPECT_EQ(model.node_of(1), "/a/r1");
 }
 
+TEST(AlertModel, TellsWhatItClaimsInTheToolTip) {
+  wire::Report r;
+  auto* a = r.add_alerts();
+  a->set_id("r-1");
+  a->set_message("rank1 is slow");
+  a->set_cost_s(2.5);
+  a->set_false_alarms_per_day(0.031);
+  auto* c = a->add_candidates();
+  c->set_name("/a/r1");
+  c->set_kind("resource");
+  c->set_probability(0.97);
+  a->add_likely_cause("/a/r1");
+  AlertModel model;
+  model.set(alerts_of(r), TimeNs());
+  EXPECT_EQ(model.index(0, AlertModel::kSentence).data(Qt::ToolTipRole).toString(),
+            "rank1 is slow\ncost: 2.5 s that the job is late\ncause: r1 on a (0.97)\n"
+            "false alarms with as much evidence: 0.031 a day\nr-1");
+}
+
 TEST(AlertModel, SeveralWhoAreBlamedAreWhereTheNodeIs) {
   wire::Report r;
   auto* a = r.add_alerts();
