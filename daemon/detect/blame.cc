@@ -20,10 +20,9 @@ constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
 constexpr float kTaken = 0.1f;  // share of the time that the machine takes, to be a cause
 // Who keeps storage busy takes CPU time from others, too: so many times as much.
 constexpr float kStorageFirst = 2;
-constexpr float kWhole = 3;              // nats
-constexpr int kRounds = 4;               // until who goes with whom is settled
-constexpr float kNoLongerWaits = 6;      // deviations
-constexpr std::size_t kLeastSample = 4;  // leaves of which it can be said that nearly all do
+constexpr float kWhole = 3;          // nats
+constexpr int kRounds = 4;           // until who goes with whom is settled
+constexpr float kNoLongerWaits = 6;  // deviations
 
 // The leaf that does most more among what is work, or is not: the most of it, in usual deviations.
 struct Strongest {
@@ -150,7 +149,7 @@ Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeIt
     members = std::move(next);
   }
   set_way();
-  out.everybody = leaves >= kLeastSample && members.size() * 3 > leaves * 2;
+  out.everybody = leaves >= kLeastLeaves && members.size() * 3 > leaves * 2;
   out.leaves = {members.begin(), members.end()};
   out.works = by_work || by_machine;
   const auto longest =

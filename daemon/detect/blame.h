@@ -1,6 +1,7 @@
 // Who of the leaves is the cause, by what all have done since the onset. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "surprise_sums.h"
 
 namespace margay::detect {
+
+// Of fewer leaves it cannot be said what many or nearly all do.
+constexpr std::size_t kLeastLeaves = 4;
 
 // What leaves have done since the onset.
 struct Since {

@@ -18,7 +18,6 @@ constexpr float kLeastVisits = 3;  // that a usual duration rests on
 // A new mode: so many slices alike; or so many, if they never are.
 constexpr double kAlike = 3, kUnlike = 8;
 constexpr float kNoLog = -1e9f;
-constexpr float kFewVisits = 2;  // so many deviations of the mean of few visits
 constexpr std::uint16_t kNoState = 0xffff;
 // A leaf's own visits are believed as much as those of all after so many.
 constexpr float kOwnVisits = 8;
@@ -285,7 +284,8 @@ float Contrast::waits_more(const Mode& mode, std::size_t l, std::size_t x, const
   if (usual.mean < 0) return 0;
   const float slices = kMemory * -std::expm1(static_cast<float>(mode.slices) * std::log1p(-1 / kMemory));
   const float more = std::max(0.0f, visits_[l][x] - mode.visits[l][x] / slices);
-  const float doubt = kFewVisits / std::sqrt(static_cast<float>(usual.visits));
+  // The mean of few is as doubtful as that of lengths that are exponential.
+  const float doubt = 1 / std::sqrt(static_cast<float>(usual.visits));
   return std::max(0.0f, longer - more * usual.mean * (1 + doubt));
 }
 

@@ -18,16 +18,11 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 constexpr double kShareIndex = 0.4;
-// What is rare in short slices has become a part of the mean in long ones (the central limit theorem).
-constexpr double kCoarseIndex = 0.1;
-// A brief episode lasts so many slices, or no longer than until it is told; it is learned if it was no more
-// than so many times the limit.
-constexpr std::int64_t kBrief = 2;
+// An episode that is over as soon as it is told is learned if it was no more than so many times the limit.
 constexpr double kMostOfAlarm = 1.5;
-constexpr std::size_t kLate = 8;         // slices until a maximum is learned
-constexpr double kExplainsAlarm = 0.5;   // of what is lost, by those who are blamed
-constexpr std::size_t kLeastLeaves = 4;  // leaves of which it can be said that many do
-constexpr std::size_t kMany = 4;         // one in so many leaves
+constexpr std::size_t kLate = 8;        // slices until a maximum is learned
+constexpr double kExplainsAlarm = 0.5;  // of what is lost, by those who are blamed
+constexpr std::size_t kMany = 4;        // one in so many leaves
 constexpr std::uint32_t kLearners =
     32;  // slices until what is usual of a leaf that has become another is known
 
@@ -48,8 +43,9 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   items_ = NodeItems(topology_->hierarchy);
   long_visits_.set_items(items_, topology_->hierarchy, keep);
   means_.lay_out(items_, columns_.work.size(), keep);
-  while (limits_.size() < items_.groups() * kTests)
-    limits_.emplace_back(options_.two_in_a_row ? kCoarseIndex : kShareIndex);
+  // What is rare in short slices is a part of the mean in long ones (the central limit theorem).
+  const double index = kShareIndex / static_cast<double>(options_.finer);
+  while (limits_.size() < items_.groups() * kTests) limits_.emplace_back(index);
   pending_.clear();
   restart();
 }
@@ -250,7 +246,8 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
 void Departures::follow(const Window& window) {
   episode_->follow(look(window));
   const Episode& e = episode_->episode();
-  if (e.over && (e.end <= begun_at_ + 1 || e.end.value - e.onset.value <= kBrief)) learn_brief();
+  if (e.over && (e.end <= begun_at_ + 1 || e.end <= e.onset + std::int64_t{options_.back_slices}))
+    learn_brief();
   if (e.over || window.last().value + 1 - e.onset.value < std::int64_t{options_.usual_slices}) return;
   if (!e.usual) last(e, episode_->way());
   episode_.reset();

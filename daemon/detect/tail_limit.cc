@@ -19,8 +19,8 @@ constexpr std::array<double, 12> kWidths = {0.025, 0.05,  0.05, 0.05,  0.075, 0.
 // What is seldomer than once in so many times what has been seen is not asked for: all that is unknown would
 // be believed. That costs ln(n) / kFarthest alarms in n slices, once.
 constexpr double kFarthest = 150, kLeastSeen = 8;
-// No limit is more than the greater of so many times the textbook's and the greatest that was seen.
-constexpr double kMostOfTextbook = 3, kMostOfGreatest = 4;
+// No limit is more than so many times the textbook's, or the greatest that was seen.
+constexpr double kFarthestLimit = 4;
 constexpr double kPriorTold = 4;  // all of so many that would be told
 constexpr double kStep = 1.25;    // a history is counted in steps, so that few limits are computed
 
@@ -128,7 +128,7 @@ double TailLimit::limit(double p, double tests) const {
   for (const Tail& t : tails(tests)) answer_ = std::max(answer_, beyond(t, asked / t.beyond));
   // Excesses of few decades do not tell of many more: who believed them would be deaf.
   const double most = greatest_.empty() ? 0 : static_cast<double>(greatest_.front().score);
-  answer_ = std::min(answer_, std::max(kMostOfTextbook * std::log(tests / p), kMostOfGreatest * most));
+  answer_ = std::min(answer_, kFarthestLimit * std::max(std::log(tests / p), most));
   return answer_;
 }
 
