@@ -132,6 +132,9 @@ std::vector<Departures::Alarm> Departures::alarmed() {
     if (options_.two_in_a_row && test == kApartLong && limits_[t].size() < kLongestSpans) continue;
     const double all = tests(t / kTests);
     const double usual = std::log(all), nats = static_cast<double>(greatest_[t].nats);
+    // No limit is less than the textbook's, and most slices are not even half way there.
+    limits_[t].ask(p, all);
+    if (nats <= (usual + std::log(all / p)) / 2) continue;
     const double limit = limit_now_[t] = limits_[t].limit(p, all);
     suspect_ = suspect_ || nats > (usual + limit) / 2;
     if (nats <= limit) continue;

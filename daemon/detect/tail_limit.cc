@@ -42,7 +42,7 @@ void TailLimit::add(float score, bool told) {
   std::erase_if(greatest_, [&](const Maximum& m) { return m.exceeded > kMostTail || old(m); });
 }
 
-TailLimit::Tail TailLimit::tail(std::size_t k, double least) const {
+TailLimit::Tail TailLimit::tail(std::size_t k, std::size_t size, double least) const {
   Tail t;
   t.quantile = least;
   if (k < greatest_.size()) t.quantile = std::max(least, static_cast<double>(greatest_[k].score));
@@ -55,7 +55,7 @@ TailLimit::Tail TailLimit::tail(std::size_t k, double least) const {
     mean += x;
     told += greatest_[i].told;
   }
-  const auto n = static_cast<double>(size()), seen = static_cast<double>(excesses.size());
+  const auto n = static_cast<double>(size), seen = static_cast<double>(excesses.size());
   // Beyond the textbook's quantile a slice's greatest is with probability 1 at most.
   const double part = (seen + 1) / (n + 1);
   t.beyond = part * told / (seen + kPriorTold);
@@ -99,10 +99,10 @@ double TailLimit::Tail::survival(double excess) const {
   return sum;
 }
 
-std::vector<TailLimit::Tail> TailLimit::tails(double tests) const {
+std::vector<TailLimit::Tail> TailLimit::tails(std::size_t size, double tests) const {
   std::vector<Tail> out;
   for (const std::size_t most : {kMostTail, kFarTail})
-    out.push_back(tail(std::min(size() / 3 * most / kMostTail, most), std::log(tests)));
+    out.push_back(tail(std::min(size / 3 * most / kMostTail, most), size, std::log(tests)));
   return out;
 }
 
@@ -118,23 +118,30 @@ double TailLimit::beyond(const Tail& tail, double p) {
   return tail.quantile + tail.shapes.front().scale * std::expm1(high);
 }
 
-double TailLimit::limit(double p, double tests) const {
+void TailLimit::ask(double p, double tests) const {
   double n = kLeastSeen;
   while (n * kStep < static_cast<double>(size())) n *= kStep;
-  const double asked = std::max(p, 1 / (kFarthest * n));
-  if (known_ && p_ == p && tests_ == tests && n_ == n) return answer_;
+  if (known_ && p_ == p && tests_ == tests && n_ == n) return;
   known_ = true, p_ = p, tests_ = tests, n_ = n;
-  answer_ = std::log(tests / p);  // the textbook
-  for (const Tail& t : tails(tests)) answer_ = std::max(answer_, beyond(t, asked / t.beyond));
+  size_ = size();
+  answer_.reset();
+}
+
+double TailLimit::limit(double p, double tests) const {
+  ask(p, tests);
+  if (answer_) return *answer_;
+  const double asked = std::max(p, 1 / (kFarthest * n_));
+  double limit = std::log(tests / p);  // the textbook
+  for (const Tail& t : tails(size_, tests)) limit = std::max(limit, beyond(t, asked / t.beyond));
   // Excesses of few decades do not tell of many more: who believed them would be deaf.
   const double most = greatest_.empty() ? 0 : static_cast<double>(greatest_.front().score);
-  answer_ = std::min(answer_, kFarthestLimit * std::max(std::log(tests / p), most));
-  return answer_;
+  answer_ = std::min(limit, kFarthestLimit * std::max(std::log(tests / p), most));
+  return *answer_;
 }
 
 double TailLimit::chance(double score, double tests) const {
   double most = std::min(1.0, tests * std::exp(-score));  // the textbook
-  for (const Tail& t : tails(tests))
+  for (const Tail& t : tails(size(), tests))
     most = std::max(most, t.beyond * t.survival(std::max(0.0, score - t.quantile)));
   return most;
 }

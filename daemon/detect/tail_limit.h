@@ -17,14 +17,15 @@
 // monitoring of top-k queries over sliding windows, 2006). Of n maxima in any order k (1 + ln(n / k)) are
 // kept.
 //
-// Cost: add O(maxima kept), limit the same where the tail or what is asked for has changed (20 us or so), and
-// chance always.
+// Cost: add O(maxima kept), ask O(1), limit as add where the tail or what is asked for has changed (20 us or
+// so), and chance always.
 // Memory: 16 bytes of each, 7 KiB or so. Thread safety: none.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace margay::detect {
@@ -43,6 +44,9 @@ class TailLimit {
   std::size_t size() const { return std::min<std::uint64_t>(added_, kKept); }
   // What a slice's greatest score of so many tests exceeds with probability `p` (0 to 1, both outside).
   double limit(double p, double tests) const;
+  // The next limit of these, unless the tail changes before, is that of the maxima there are now: it is
+  // computed only if it is needed.
+  void ask(double p, double tests) const;
   // The probability with which it exceeds `score`, as limit() has it the other way round, but however small.
   double chance(double score, double tests) const;
 
@@ -57,9 +61,9 @@ class TailLimit {
     std::vector<Shape> shapes;
     double survival(double excess) const;  // of those that are told
   };
-  // Of the k greatest; of none, beyond `least`.
-  Tail tail(std::size_t k, double least) const;
-  std::vector<Tail> tails(double tests) const;
+  // Of the k greatest of `size` maxima; of none, beyond `least`.
+  Tail tail(std::size_t k, std::size_t size, double least) const;
+  std::vector<Tail> tails(std::size_t size, double tests) const;
   static double beyond(const Tail& tail, double p);
 
   double index_;
@@ -71,9 +75,11 @@ class TailLimit {
   };
   std::vector<Maximum> greatest_;  // first
   std::uint64_t added_ = 0;
-  // What the newest limit was made of.
+  // What the newest limit is made of.
   mutable bool known_ = false;
-  mutable double p_ = 0, tests_ = 0, n_ = 0, answer_ = 0;
+  mutable double p_ = 0, tests_ = 0, n_ = 0;
+  mutable std::size_t size_ = 0;
+  mutable std::optional<double> answer_;  // none before it was needed
 };
 
 }  // namespace margay::detect
