@@ -8,6 +8,7 @@
 // Cost per slice: O(nodes * columns). Memory: nodes * columns * 40 bytes. Thread safety: none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -57,7 +58,7 @@ class SurpriseSums {
  private:
   Score at(std::size_t item, std::size_t column) const;
   void end(std::size_t item, std::size_t column);
-  std::vector<Grid*> sums() { return {&sum_, &peak_, &since_, &lost_, &busy_, &ratio_, &told_, &effect_}; }
+  std::array<Grid*, 8> sums() { return {&sum_, &peak_, &since_, &lost_, &busy_, &ratio_, &told_, &effect_}; }
 
   std::size_t items_ = 0, columns_ = 0;
   Slice slice_;
