@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace margay::detect {
@@ -106,27 +108,35 @@ bool VisitSurprise::known(std::size_t l, std::size_t kind) const {
   return !lengths_.empty() && lengths_[above_[l] * kinds() + kind].all >= kFewest;
 }
 
-// From the root down: what a node's visits say, and its parent's as so many more.
+std::pair<std::size_t, std::size_t> VisitSurprise::Lengths::filled() const {
+  const auto some = [](float n) { return n > 0; };
+  const auto first = std::find_if(count.begin(), count.end(), some);
+  const auto last = std::find_if(count.rbegin(), std::make_reverse_iterator(first), some);
+  return {first - count.begin(), last.base() - count.begin()};
+}
+
+// From the root down: what a node's visits say, and its parent's as so many more. Lengths of a kind fall into
+// few bins: those between the shortest and the longest below the root.
 void VisitSurprise::believe() {
   std::vector<std::array<float, Lengths::kBins>> mixed(parent_.size());
+  std::size_t first = 0, end = 0;
   for (std::size_t x = 0; x < kinds(); ++x)
     for (std::size_t k = 0; k < parent_.size(); ++k) {
       const Lengths& own = lengths_[k * kinds() + x];
+      if (k == 0) std::tie(first, end) = own.filled();
       auto& mix = mixed[k];
-      mix = own.count;
-      float all = own.all;
-      if (parent_[k] != k) {
-        for (std::size_t b = 0; b < Lengths::kBins; ++b) mix[b] += kSiblings * mixed[parent_[k]][b];
-        all += kSiblings;
-      }
+      const bool root = parent_[k] == k;
+      const float all = own.all + (root ? 0 : kSiblings);
       if (all <= 0) continue;
       // As parts of 1, for the children.
+      const auto& theirs = mixed[parent_[k]];
+      for (std::size_t b = first; b < end; ++b)
+        mix[b] = (root ? own.count[b] : own.count[b] + kSiblings * theirs[b]) / all;
       float sum = 0, above = 0, excess = 0;
       Tail& t = tails_[k * kinds() + x];
       const auto edge = [](std::size_t b) { return static_cast<float>(b) / Lengths::kPer + Lengths::kFrom; };
       bool median = false, threshold = false;
-      for (std::size_t b = 0; b < Lengths::kBins; ++b) {
-        mix[b] /= all;
+      for (std::size_t b = first; b < end; ++b) {
         if (!median && sum + mix[b] >= 0.5f)
           median = true, t.median = edge(b) + (0.5f - sum) / std::max(mix[b], 1e-9f) / Lengths::kPer;
         if (threshold) above += mix[b], excess += mix[b] * (edge(b) + 0.5f / Lengths::kPer - t.threshold);

@@ -28,6 +28,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "grid.h"
@@ -77,6 +78,8 @@ class VisitSurprise {
     static constexpr std::size_t kBins = (kTo - kFrom) * kPer;
     std::array<float, kBins> count{};
     float all = 0;
+    // From the first bin that is not empty to behind the last.
+    std::pair<std::size_t, std::size_t> filled() const;
   };
   // What is believed of visits below an inner node.
   struct Tail {
