@@ -60,7 +60,7 @@ void SurpriseSums::take(std::size_t leaves) {
     float sum_e = 0, sum_lost = 0, sum_told = 0, ratio = 0;
     const auto add = [&](std::size_t x, float e, float lost, float r, float n) {
       float& s = sum_[i][x];
-      if (n <= 0 && s <= 0) return;
+      if (s <= 0 && (n <= 0 || e <= 0)) return;  // no stretch, and none begins
       s += std::min(e, kMostOfSlice);
       since_[i][x] = s < kBegins ? 1 : since_[i][x] + 1;
       lost_[i][x] += lost;
