@@ -148,6 +148,7 @@ void VisitSurprise::believe() {
         }
         sum += mix[b];
       }
+      t.usual = std::exp(t.median);
       const float weight = above * all;
       t.excess = std::max(kLeastExcess, (excess * all + kSiblings * kPriorExcess) / (weight + kSiblings));
     }
@@ -211,23 +212,23 @@ void VisitSurprise::measure(const Seen& seen, bool one_kind) {
       const bool open = after.state == seen.state_of[x] && after.age > kOpenFrom;
       const bool was_open = before.state == seen.state_of[x] && before.age > kOpenFrom;
       const bool goes_on = open && was_open && after.age >= before.age + 0.999f;
-      const float usual_log = tail(l, x).median, usual = std::exp(usual_log);
+      const Tail& usual = tail(l, x);
       float& e = evidence_[l][x];
       const auto ended = [&](float length, float visits, std::size_t kind) {
         const float log = std::log(std::max(length, 1e-6f));
         seen_.push_back({l, kind, log});
         if (!known(l, kind)) return 0.0;
         ratio_[l][x] = std::max(ratio_[l][x], log - tail(l, kind).median);
-        lost_[l][x] += visits * std::max(0.0f, length - std::exp(tail(l, kind).median));
+        lost_[l][x] += visits * std::max(0.0f, length - tail(l, kind).usual);
         return nats(l, kind, log);
       };
       const auto lasts = [&](float age, float sign) {
         if (!is_known) return;
         const float log = std::log(age);
-        if (log <= tail(l, x).threshold) return;
+        if (log <= usual.threshold) return;
         e += sign * static_cast<float>(std::max(0.0, nats(l, x, log)));
-        lost_[l][x] += sign * std::max(0.0f, age - usual);
-        if (sign > 0) ratio_[l][x] = std::max(ratio_[l][x], log - usual_log);
+        lost_[l][x] += sign * std::max(0.0f, age - usual.usual);
+        if (sign > 0) ratio_[l][x] = std::max(ratio_[l][x], log - usual.median);
       };
       if (was_open && (goes_on || n >= 1)) lasts(before.age, -1);
       if (open) lasts(after.age, 1);

@@ -85,6 +85,7 @@ class VisitSurprise {
   struct Tail {
     float median = 0, threshold = 0;  // logarithms
     float excess = 0;                 // mean, of those beyond the threshold
+    float usual = 1;                  // the median's length, in slices
   };
   struct Visit {
     std::uint32_t leaf;
