@@ -188,9 +188,9 @@ double VisitSurprise::tail_bet(std::size_t l, std::size_t x, float log) const {
   return bet(static_cast<double>(part) * std::exp(static_cast<double>(-further / excess)));
 }
 
-double VisitSurprise::nats(std::size_t l, std::size_t x, float log) const {
+double VisitSurprise::wins(std::size_t l, std::size_t x, float log) const {
   const double tail = std::min(kMostBet, tail_bet(l, x, log));
-  return std::min<double>(kMostOfOne, std::log(one_kind_ ? (tail + factor_bet(l, x, log)) / 2 : tail));
+  return one_kind_ ? std::min(kMostBet, (tail + factor_bet(l, x, log)) / 2) : tail;
 }
 
 void VisitSurprise::measure(const Seen& seen, bool one_kind) {
@@ -217,16 +217,16 @@ void VisitSurprise::measure(const Seen& seen, bool one_kind) {
       const auto ended = [&](float length, float visits, std::size_t kind) {
         const float log = std::log(std::max(length, 1e-6f));
         seen_.push_back({l, kind, log});
-        if (!known(l, kind)) return 0.0;
+        if (!known(l, kind)) return 1.0;
         ratio_[l][x] = std::max(ratio_[l][x], log - tail(l, kind).median);
         lost_[l][x] += visits * std::max(0.0f, length - tail(l, kind).usual);
-        return nats(l, kind, log);
+        return wins(l, kind, log);
       };
       const auto lasts = [&](float age, float sign) {
         if (!is_known) return;
         const float log = std::log(age);
         if (log <= usual.threshold) return;
-        e += sign * static_cast<float>(std::max(0.0, nats(l, x, log)));
+        e += sign * static_cast<float>(std::log(std::max(1.0, wins(l, x, log))));
         lost_[l][x] += sign * std::max(0.0f, age - usual.usual);
         if (sign > 0) ratio_[l][x] = std::max(ratio_[l][x], log - usual.median);
       };
@@ -239,9 +239,9 @@ void VisitSurprise::measure(const Seen& seen, bool one_kind) {
         if (n >= 2 && longest > after.age * (open ? 1.001f : 0.0f) && longest < total) {
           const double one = ended(longest, 1, x),
                        others = ended((total - longest) / (n - 1), n - 1, columns_ + x);
-          e += static_cast<float>(std::log((std::exp(one) + std::exp(others)) / 2));
+          e += static_cast<float>(std::log((one + others) / 2));
         } else {
-          e += static_cast<float>(ended(total / n, n, n > 1 ? columns_ + x : x));
+          e += static_cast<float>(std::log(ended(total / n, n, n > 1 ? columns_ + x : x)));
         }
       }
       if (is_known) told_[l][x] = 1;

@@ -107,7 +107,8 @@ class VisitSurprise {
   double tail_bet(std::size_t leaf, std::size_t kind, float log) const;
   void fade();
   void learn_usual(const Visit& visit);
-  double nats(std::size_t leaf, std::size_t kind, float log) const;
+  // To both, as much as is believed of one visit.
+  double wins(std::size_t leaf, std::size_t kind, float log) const;
 
   std::vector<std::uint32_t> parent_, above_;  // inner nodes, parents first: by inner node, by leaf
   std::size_t columns_ = 0;
