@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace margay::detect {
@@ -42,6 +43,7 @@ double bet_not_beyond(double r) {
 void VisitSurprise::set_hierarchy(const model::Hierarchy& h) {
   // Inner nodes are others now: what was seen below them is not known by leaf, so that of all is kept.
   const std::vector<Lengths> before = lengths_;
+  const std::vector<float> counted_before = counted_;
   std::vector<std::uint32_t> inner(h.node_count(), 0);
   std::vector<char> is_leaf(h.node_count(), 0);
   for (std::uint32_t l = 0; l < h.leaf_count(); ++l) is_leaf[h.node_of(LeafIndex(l)).value] = 1;
@@ -58,13 +60,14 @@ void VisitSurprise::set_hierarchy(const model::Hierarchy& h) {
     above_.push_back(inner[h[h.node_of(LeafIndex(l))].parent.value]);
   // A node that leaves had above them before goes on as that which they have now.
   lengths_.assign(parent_.size() * kinds(), {});
+  counted_.assign(lengths_.size(), 0.0f);
   std::vector<char> taken(nodes_before, 0);
   const auto carry = [&](std::size_t from, std::size_t to) {
     for (std::size_t x = 0; x < kinds(); ++x) {
       Lengths& sum = lengths_[to * kinds() + x];
       const Lengths& of = before[from * kinds() + x];
       for (std::size_t b = 0; b < Lengths::kBins; ++b) sum.count[b] += of.count[b];
-      sum.all += of.all;
+      counted_[to * kinds() + x] += counted_before[from * kinds() + x];
     }
   };
   for (std::size_t l = 0; l < std::min(above_before.size(), above_.size()); ++l) {
@@ -76,36 +79,40 @@ void VisitSurprise::set_hierarchy(const model::Hierarchy& h) {
   }
   tails_.assign(parent_.size() * kinds(), {});
   spread_.assign(parent_.size() * kinds(), {});
-  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->reach(above_.size(), kinds());
+  own_.resize(std::max(own_.size(), above_.size() * kinds()));
   believe();
 }
 
 void VisitSurprise::forget() {
-  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->fill(0);
+  own_.assign(own_.size(), {});
   lengths_.assign(lengths_.size(), {});
+  counted_.assign(counted_.size(), 0.0f);
   learned_ = 0;
   spread_.assign(spread_.size(), {});
 }
 
 void VisitSurprise::reach(std::size_t columns) {
   if (columns > columns_) {
-    std::vector<Lengths> wider(parent_.size() * 2 * columns);
-    for (std::size_t i = 0; i < lengths_.size(); ++i) {
-      const std::size_t kind = i % kinds(), half = kind / columns_;
-      wider[i / kinds() * 2 * columns + half * columns + kind % columns_] = lengths_[i];
-    }
-    for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->widen(2, columns);
-    lengths_ = std::move(wider);
+    const auto widen = [&](auto& of, std::size_t rows) {
+      std::remove_reference_t<decltype(of)> wider(rows * 2 * columns);
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        const std::size_t kind = i % kinds(), half = kind / columns_;
+        wider[i / kinds() * 2 * columns + half * columns + kind % columns_] = of[i];
+      }
+      of = std::move(wider);
+    };
+    widen(lengths_, parent_.size());
+    widen(counted_, parent_.size());
+    widen(own_, std::max(above_.size(), own_.size() / std::max<std::size_t>(1, kinds())));
     columns_ = columns;
     tails_.assign(lengths_.size(), {});
     spread_.assign(lengths_.size(), {});
     believe();
   }
-  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_}) g->reach(above_.size(), kinds());
 }
 
 bool VisitSurprise::known(std::size_t l, std::size_t kind) const {
-  return !lengths_.empty() && lengths_[above_[l] * kinds() + kind].all >= kFewest;
+  return !counted_.empty() && counted_[above_[l] * kinds() + kind] >= kFewest;
 }
 
 std::pair<std::size_t, std::size_t> VisitSurprise::Lengths::filled() const {
@@ -126,7 +133,7 @@ void VisitSurprise::believe() {
       if (k == 0) std::tie(first, end) = own.filled();
       auto& mix = mixed[k];
       const bool root = parent_[k] == k;
-      const float all = own.all + (root ? 0 : kSiblings);
+      const float all = counted_[k * kinds() + x] + (root ? 0 : kSiblings);
       if (all <= 0) continue;
       // As parts of 1, for the children.
       const auto& theirs = mixed[parent_[k]];
@@ -155,20 +162,20 @@ void VisitSurprise::believe() {
 }
 
 float VisitSurprise::mean(std::size_t l, std::size_t x) const {
-  return (log_[l][x] + kSiblings * tail(l, x).median) / (visits_[l][x] + kSiblings);
+  return (own(l, x).log + kSiblings * tail(l, x).median) / (own(l, x).visits + kSiblings);
 }
 
 float VisitSurprise::variance(std::size_t l, std::size_t x) const {
   const Spread& of = spread_[above_[l] * kinds() + x];
   const float siblings = (of.square + kSiblings * kPriorVariance) / (of.visits + kSiblings);
-  return std::max(kLeastVariance, (square_[l][x] + kSiblings * siblings) / (visits_[l][x] + kSiblings));
+  return std::max(kLeastVariance, (own(l, x).square + kSiblings * siblings) / (own(l, x).visits + kSiblings));
 }
 
 double VisitSurprise::factor_bet(std::size_t l, std::size_t x, float log) const {
   const float away = log - mean(l, x);
   // Who is no longer than usual wins next to nothing.
   if (away <= 0) return 0;
-  const float scale = variance(l, x) * (1 + 1 / (visits_[l][x] + 1)) * kFreedom;
+  const float scale = variance(l, x) * (1 + 1 / (own(l, x).visits + 1)) * kFreedom;
   const float usual = 1 + away * away / scale;
   float sum = 0;
   for (const float f : kFactorLogs) {
@@ -180,11 +187,11 @@ double VisitSurprise::factor_bet(std::size_t l, std::size_t x, float log) const 
 
 double VisitSurprise::tail_bet(std::size_t l, std::size_t x, float log) const {
   const Tail& t = tail(l, x);
-  const float part = std::min(0.99f, (beyond_[l][x] + kSiblings * kTailPart) / (visits_[l][x] + kSiblings));
+  const Own& o = own(l, x);
+  const float part = std::min(0.99f, (o.beyond + kSiblings * kTailPart) / (o.visits + kSiblings));
   const float further = log - t.threshold;
   if (further <= 0) return bet_not_beyond(static_cast<double>(part));
-  const float excess =
-      std::max(kLeastExcess, (excess_[l][x] + kSiblings * t.excess) / (beyond_[l][x] + kSiblings));
+  const float excess = std::max(kLeastExcess, (o.excess + kSiblings * t.excess) / (o.beyond + kSiblings));
   return bet(static_cast<double>(part) * std::exp(static_cast<double>(-further / excess)));
 }
 
@@ -252,24 +259,24 @@ void VisitSurprise::measure(const Seen& seen, bool one_kind) {
 // Every kOften slices, as much as in all of these.
 void VisitSurprise::fade() {
   const float keep = 1 - static_cast<float>(kOften) / kMemory;
-  for (Grid* g : {&visits_, &beyond_, &excess_, &log_, &square_})
-    for (std::size_t k = 0; k < g->rows(); ++k)
-      for (std::size_t x = 0; x < kinds(); ++x) (*g)[k][x] *= keep;
+  for (Own& o : own_)
+    for (float* const sum : {&o.visits, &o.beyond, &o.excess, &o.log, &o.square}) *sum *= keep;
   for (Spread& s : spread_) s.square *= keep, s.visits *= keep;
-  for (Lengths& l : lengths_) {
-    if (l.all <= 0) continue;
-    for (float& c : l.count) c *= keep;
-    l.all *= keep;
+  for (std::size_t k = 0; k < lengths_.size(); ++k) {
+    if (counted_[k] <= 0) continue;
+    for (float& c : lengths_[k].count) c *= keep;
+    counted_[k] *= keep;
   }
 }
 
 // A visit moves what is usual no further than one that is as far off as few are.
 void VisitSurprise::learn_usual(const Visit& v) {
   const float usual = mean(v.leaf, v.kind), most = kWinsor * std::sqrt(variance(v.leaf, v.kind));
-  const float away = std::clamp(v.log - usual, -most, most), n = visits_[v.leaf][v.kind] + 1;
+  Own& own = own_[v.leaf * kinds() + v.kind];
+  const float away = std::clamp(v.log - usual, -most, most), n = own.visits + 1;
   const float square = away * away * n / (n + 1);
-  log_[v.leaf][v.kind] += usual + away;
-  square_[v.leaf][v.kind] += square;
+  own.log += usual + away;
+  own.square += square;
   Spread& of = spread_[above_[v.leaf] * kinds() + v.kind];
   of.square += square, of.visits += 1;
 }
@@ -281,15 +288,15 @@ void VisitSurprise::learn(const std::vector<char>& but) {
     if (known(v.leaf, v.kind)) {
       learn_usual(v);
       const float further = v.log - tail(v.leaf, v.kind).threshold;
-      visits_[v.leaf][v.kind] += 1;
-      if (further > 0) beyond_[v.leaf][v.kind] += 1, excess_[v.leaf][v.kind] += further;
+      Own& own = own_[v.leaf * kinds() + v.kind];
+      own.visits += 1;
+      if (further > 0) own.beyond += 1, own.excess += further;
     }
     const float at =
         std::clamp((v.log - Lengths::kFrom) * Lengths::kPer, 0.0f, static_cast<float>(Lengths::kBins) - 1);
     for (std::uint32_t k = above_[v.leaf];; k = parent_[k]) {
-      Lengths& to = lengths_[k * kinds() + v.kind];
-      to.count[static_cast<std::size_t>(at)] += 1;
-      to.all += 1;
+      lengths_[k * kinds() + v.kind].count[static_cast<std::size_t>(at)] += 1;
+      counted_[k * kinds() + v.kind] += 1;
       if (parent_[k] == k) break;
     }
   }

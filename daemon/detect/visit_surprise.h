@@ -77,7 +77,6 @@ class VisitSurprise {
     static constexpr int kFrom = -14, kTo = 18, kPer = 8;  // natural logarithms of slices
     static constexpr std::size_t kBins = (kTo - kFrom) * kPer;
     std::array<float, kBins> count{};
-    float all = 0;
     // From the first bin that is not empty to behind the last.
     std::pair<std::size_t, std::size_t> filled() const;
   };
@@ -86,6 +85,11 @@ class VisitSurprise {
     float median = 0, threshold = 0;  // logarithms
     float excess = 0;                 // mean, of those beyond the threshold
     float usual = 1;                  // the median's length, in slices
+  };
+  // What is known of a leaf's own visits: sums that fade.
+  struct Own {
+    float visits = 0, beyond = 0, excess = 0;  // how many, of them beyond the threshold, and how far
+    float log = 0, square = 0;                 // of logarithms, and of their distance from the mean
   };
   struct Visit {
     std::uint32_t leaf;
@@ -98,6 +102,7 @@ class VisitSurprise {
   std::size_t kinds() const { return 2 * columns_; }
   bool known(std::size_t leaf, std::size_t kind) const;
   const Tail& tail(std::size_t leaf, std::size_t kind) const { return tails_[above_[leaf] * kinds() + kind]; }
+  const Own& own(std::size_t leaf, std::size_t kind) const { return own_[leaf * kinds() + kind]; }
   // Of the logarithm of the lengths of a leaf's visits, shrunk towards its siblings'.
   float mean(std::size_t leaf, std::size_t kind) const;
   float variance(std::size_t leaf, std::size_t kind) const;
@@ -113,9 +118,9 @@ class VisitSurprise {
   std::vector<std::uint32_t> parent_, above_;  // inner nodes, parents first: by inner node, by leaf
   std::size_t columns_ = 0;
   std::vector<Lengths> lengths_;  // by inner node * kinds + kind
+  std::vector<float> counted_;    // visits that these hold
   std::vector<Tail> tails_;
-  Grid visits_, beyond_, excess_;  // leaves x kinds; sums that fade
-  Grid log_, square_;              // of logarithms, and of their distance from the mean; the same
+  std::vector<Own> own_;  // by leaf * kinds + kind
   // By inner node * kinds + kind: of that distance below the node, and how many; they fade.
   struct Spread {
     float square = 0, visits = 0;
