@@ -219,6 +219,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   std::vector<float> pooled(columns_, -1);
   for (std::size_t x = 0; x < columns_; ++x)
     if (visits[x] >= static_cast<double>(kLeastLogs)) pooled[x] = static_cast<float>(spent[x] / visits[x]);
+  const float slices = kMemory * -std::expm1(static_cast<float>(mode.slices) * std::log1p(-1 / kMemory));
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!there_[l] || mode.n[l] <= 0) continue;
     known_[l] = 1;
@@ -234,7 +235,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       if (!counted_[x]) continue;
       const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
       // More of some work is what the program does; what hurts it makes work take longer.
-      if (!kinds_.work[x]) share[x] = busy * waits_more(mode, l, x, {each, visits[x]});
+      if (!kinds_.work[x]) share[x] = busy * waits_more(mode, slices, l, x, {each, visits[x]});
       // A visit of several slices that ends early does not make up for more than this one.
       if (each >= 0) excess[x] = busy * std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
     }
@@ -278,11 +279,12 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
 
 // More of its time in a wait than usual, less what more calls explain: what hurts a program makes it call no
 // more often what it waits in. Of calls that are made again and again meanwhile, how many says nothing.
-float Contrast::waits_more(const Mode& mode, std::size_t l, std::size_t x, const Length& usual) const {
+// `slices`: that the mode's sums of visits are of.
+float Contrast::waits_more(const Mode& mode, float slices, std::size_t l, std::size_t x,
+                           const Length& usual) const {
   const float longer = row_[l][x] - mode.share[l][x];
   if (longer <= 0 || !kinds_.returns_when_done[x] || visits_[l][x] <= kLeastVisits) return longer;
   if (usual.mean < 0) return 0;
-  const float slices = kMemory * -std::expm1(static_cast<float>(mode.slices) * std::log1p(-1 / kMemory));
   const float more = std::max(0.0f, visits_[l][x] - mode.visits[l][x] / slices);
   // The mean of few is as doubtful as that of lengths that are exponential.
   const float doubt = 1 / std::sqrt(static_cast<float>(usual.visits));

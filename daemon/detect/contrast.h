@@ -165,7 +165,8 @@ class Contrast {
     float mean;
     double visits;
   };
-  float waits_more(const Mode& mode, std::size_t leaf, std::size_t x, const Length& usual) const;
+  float waits_more(const Mode& mode, float slices, std::size_t leaf, std::size_t x,
+                   const Length& usual) const;
   void take_off_common();
   void machine_departures();
   float blocked_longer(const Storage& usual, const Waits& now) const;
