@@ -66,12 +66,15 @@ void LongVisits::take(const Look& look) {
   for (const auto& [from, to] :
        {std::pair(&visits().evidence(), &slice.evidence), std::pair(&visits().told(), &slice.told),
         std::pair(&visits().lost(), &slice.lost), std::pair(&visits().ratio(), &slice.ratio)}) {
-    for (std::size_t l = 0; l < items.leaves(); ++l)
-      for (std::size_t x = 0; x < width; ++x) {
-        const bool counts =
-            l < from->rows() && !blamed_[l] && !none && (by_request || !columns.collective[x]);
-        (*to)[l][x] = counts ? (*from)[l][x] : 0;
-      }
+    for (std::size_t l = 0; l < items.leaves(); ++l) {
+      float* const row = (*to)[l];
+      if (none || blamed_[l] || l >= from->rows())
+        std::fill_n(row, width, 0.0f);
+      else
+        std::copy_n((*from)[l], width, row);
+      for (std::size_t x = 0; x < width && !by_request; ++x)
+        if (columns.collective[x]) row[x] = 0;
+    }
     items.add_up(*to);
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
