@@ -1,6 +1,7 @@
 #include "node_means.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -100,30 +101,24 @@ void NodeMeans::take(const NodeItems& items, const Contrast& contrast) {
   const std::size_t slot = taken_ % kLong, cells = kMeasures * columns_;
   const Grid& leaves = contrast.departure();
   Grid& now = ring_[slot];
-  // What falls out of the longest span lies where the new slice will.
-  float* const sums = long_[0];
-  if (run_ >= kLong)
-    for (std::size_t i = 0; i < size_ * cells; ++i) sums[i] -= now[0][i];
-  for (std::size_t l = 0; l < leaves_; ++l) {
-    if (l < leaves.rows())
-      std::copy_n(leaves[l], cells, now[l]);
+  for (std::size_t i = 0; i < size_; ++i) {
+    float *const to = now[i], *const sum = long_[i];
+    // What falls out of the longest span lies where the new slice will.
+    for (std::size_t c = 0; c < cells && run_ >= kLong; ++c) sum[c] -= to[c];
+    if (i < leaves_ && i < leaves.rows())
+      std::copy_n(leaves[i], cells, to);
     else
-      std::fill_n(now[l], cells, 0.0f);
-  }
-  for (std::size_t i = leaves_; i < size_; ++i) {
-    float* const to = now[i];
-    std::fill_n(to, cells, 0.0f);
+      std::fill_n(to, cells, 0.0f);
     float known = 0;
-    for (const LeafIndex l : items.below(i)) {
+    for (const LeafIndex l : i < leaves_ ? std::span<const LeafIndex>() : items.below(i)) {
       if (l.value >= leaves.rows() || !contrast.known(l.value)) continue;
       known += 1;
       const float* const from = leaves[l.value];
       for (std::size_t c = 0; c < cells; ++c) to[c] += from[c];
     }
-    if (known > 0)
-      for (std::size_t c = 0; c < cells; ++c) to[c] /= known;
+    for (std::size_t c = 0; c < cells && known > 0; ++c) to[c] /= known;
+    for (std::size_t c = 0; c < cells; ++c) sum[c] += to[c];
   }
-  for (std::size_t i = 0; i < size_ * cells; ++i) sums[i] += now[0][i];
   common_[slot] = contrast.common();
   ++taken_, ++run_;
   // Sums that are added to and taken from for days would drift.
@@ -192,8 +187,7 @@ const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeM
     // A node's mean spreads the less the more leaves it has; of a depth the smallest node is taken. Once
     // nodes have been seen in the mode for a while their variance tells better: a fault may hit many leaves.
     const bool new_mode = contrast.history() < kYoungMode;
-    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells), terms(cells),
-        room(cells);
+    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells), room(cells);
     for (std::size_t g = 0; g < items.groups(); ++g)
       for (std::size_t c = 0; c < cells; ++c) {
         const double all = pooled_[g][0][c];
@@ -214,12 +208,14 @@ const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeM
       const float *const d = w == 0 ? newest(i) : long_[i], *const v = variance_[i];
       const float *const b = prior(items, i, &base[g * cells], room), *const t = &lasts[g * cells],
                          *const f = &least[g * cells];
-      // The maximum in a loop of its own: terms are taken several at once.
+      // Of floats that are not negative the bits are in the same order, and vectors find the greatest.
+      std::int32_t bits = 0;
       for (std::size_t c = 0; c < cells; ++c) {
         const float more = std::max(0.0f, d[c]);
-        terms[c] = more * more / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
+        const float term = more * more / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
+        bits = std::max(bits, std::bit_cast<std::int32_t>(term));
       }
-      const float most = *std::max_element(terms.begin(), terms.end()) * one * one;
+      const float most = std::bit_cast<float>(bits) * one * one;
       scores_[i][w] = {nats(most, kOwnSlices + n_[i]), static_cast<std::uint32_t>(kSpans[w]),
                        static_cast<float>(effect(d, kSpans[w]))};
     }
