@@ -223,7 +223,7 @@ void VisitSurprise::measure(const Seen& seen, bool one_kind) {
       float& e = evidence_[l][x];
       const auto ended = [&](float length, float visits, std::size_t kind) {
         const float log = std::log(std::max(length, 1e-6f));
-        seen_.push_back({l, kind, log});
+        seen_.push_back({l, static_cast<std::uint32_t>(kind), log});
         if (!known(l, kind)) return 1.0;
         ratio_[l][x] = std::max(ratio_[l][x], log - tail(l, kind).median);
         lost_[l][x] += visits * std::max(0.0f, length - tail(l, kind).usual);

@@ -92,8 +92,7 @@ class VisitSurprise {
     float log = 0, square = 0;                 // of logarithms, and of their distance from the mean
   };
   struct Visit {
-    std::uint32_t leaf;
-    std::size_t kind;
+    std::uint32_t leaf, kind;
     float log;
   };
   void reach(std::size_t columns);
