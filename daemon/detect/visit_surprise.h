@@ -84,7 +84,7 @@ class VisitSurprise {
   struct Tail {
     float median = 0, threshold = 0;  // logarithms
     float excess = 0;                 // mean, of those beyond the threshold
-    float usual = 1;                  // the median's length, in slices
+    float usual{1};                   // the length of the median, in slices
   };
   // What is known of a leaf's own visits: sums that fade.
   struct Own {
