@@ -26,13 +26,14 @@ struct Since {
 
 struct Blamed {
   std::set<std::uint32_t> leaves;
-  std::set<std::uint32_t> depart;  // who goes the way: the same, or those that wait for them
-  std::uint16_t state = 0;         // in which the time goes that is missing, or one of Episode's
-  bool works = false;              // that state is work
-  double excess = 0;               // share of the time that its visits take longer than usual
-  double log_ratio = 0;            // mean logarithm: times as long as usual; by lengths only
-  std::vector<float> way;  // cells: what they do more than usual; empty where lengths of visits tell it
-  bool everybody = false;  // nearly all leaves go that way: the job does something else now
+  std::set<std::uint32_t>
+      depart;               // who goes the way: the same, or those that wait for them; empty without one
+  std::uint16_t state = 0;  // in which the time goes that is missing, or one of Episode's
+  bool works = false;       // that state is work
+  double excess = 0;        // share of the time that its visits take longer than usual
+  double log_ratio = 0;     // mean logarithm: times as long as usual; by lengths only
+  std::vector<float> way;   // cells: what they do more than usual; empty where lengths of visits tell it
+  bool everybody = false;   // nearly all leaves go that way: the job does something else now
 };
 
 // By departures: all leaves that go at least half as far the way of the strongest. From whom the machine

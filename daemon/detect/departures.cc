@@ -252,15 +252,18 @@ void Departures::follow(const Window& window) {
   if (e.over && (e.end <= begun_at_ + 1 || e.end <= e.onset + std::int64_t{options_.back_slices}))
     learn_brief();
   if (e.over || window.last().value + 1 - e.onset.value < std::int64_t{options_.usual_slices}) return;
-  if (!e.usual) last(e, episode_->way());
+  if (!e.usual) last(e, episode_->depart(), episode_->way());
   episode_.reset();
 }
 
 // It has gone on for so long that waiting for its end would be blindness: it is the usual from now on, and is
 // learned as the usual is learned in the beginning.
-void Departures::last(const Episode& episode, const std::vector<float>& way) {
-  lasting_.add(episode, way);
-  learn_anew(episode.leaves);
+void Departures::last(const Episode& episode, const std::set<std::uint32_t>& depart,
+                      const std::vector<float>& way) {
+  lasting_.add(episode, depart, way);
+  std::set<std::uint32_t> anew = depart;
+  anew.insert(episode.leaves.begin(), episode.leaves.end());
+  learn_anew(anew);
 }
 
 void Departures::long_visits_that_last(SliceIndex now) {
@@ -273,7 +276,7 @@ void Departures::long_visits_that_last(SliceIndex now) {
     for (float& v : way)
       v = std::max(0.0f, v / static_cast<float>(std::max<std::size_t>(1, slices) * e.leaves.size()));
     long_visits_.take_out(e.number);
-    last(e, way);
+    last(e, e.leaves, way);
   }
 }
 

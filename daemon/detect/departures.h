@@ -107,7 +107,7 @@ class Departures {
   };
   Begun begin(const Window& window, const std::vector<Alarm>& alarms, bool held);
   void follow(const Window& window);
-  void last(const Episode& episode, const std::vector<float>& way);
+  void last(const Episode& episode, const std::set<std::uint32_t>& depart, const std::vector<float>& way);
   void long_visits_that_last(SliceIndex now);
   void test(const Window& window, bool by_request, bool held);
   std::vector<Episode> told() const;

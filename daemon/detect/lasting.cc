@@ -12,13 +12,15 @@ constexpr std::uint32_t kGone = 8;
 
 }  // namespace
 
-void LastingEpisodes::add(const Episode& episode, const std::vector<float>& way) {
+void LastingEpisodes::add(const Episode& episode, const std::set<std::uint32_t>& depart,
+                          const std::vector<float>& way) {
   if (all_.size() >= kMost) {
     all_.front().over = true;
     all_.front().end = episode.onset;
   }
   Lasting l;
   static_cast<Episode&>(l) = episode;
+  l.depart = depart;
   l.way = way;
   all_.push_back(std::move(l));
 }
@@ -39,7 +41,7 @@ bool LastingEpisodes::look(const Contrast& contrast, SliceIndex now, std::uint32
     if (l.over || contrast.history() <= 0) continue;
     float length = 0, along = 0, known = 0;
     for (const float v : l.way) length += v * v;
-    for (const std::uint32_t leaf : l.leaves) {
+    for (const std::uint32_t leaf : l.depart) {
       if (leaf >= contrast.leaves() || !contrast.known(leaf)) continue;
       known += 1;
       for (std::size_t c = 0; c < l.way.size(); ++c) along += l.way[c] * contrast.departure()[leaf][c];
@@ -50,13 +52,14 @@ bool LastingEpisodes::look(const Contrast& contrast, SliceIndex now, std::uint32
     l.way_back += known > 0 && length > 0 ? -along / (length * known) : 0;
     l.back += 1;
     if (known > 0 && l.way_back >= kReturns * static_cast<float>(l.back))
-      returning_.insert(l.leaves.begin(), l.leaves.end());
+      for (const auto* who : {&l.depart, &l.leaves}) returning_.insert(who->begin(), who->end());
     const bool back = known > 0 && l.way_back >= kComesBack * static_cast<float>(l.back);
     if (!back) l.back = 0;
     any = any || back;
     if (l.gone == kGone) l.end = now + 1 - std::int64_t{kGone};
     l.over = l.back > back_slices || l.gone >= kGone;
-    if (l.over && l.back > 0) returned_.insert(l.leaves.begin(), l.leaves.end());
+    if (!l.over || l.back == 0) continue;
+    for (const auto* who : {&l.depart, &l.leaves}) returned_.insert(who->begin(), who->end());
   }
   return any;
 }

@@ -1,8 +1,8 @@
 // Episodes that have gone on for so long that they have been taken for usual: what comes on top of them is
 // looked for again. Pure.
 //
-// Such a one is over when its leaves do as they did before it, all at once, or are gone. Cost per slice:
-// O(leaves of them * cells). Thread safety: none.
+// Such a one is over when those that departed do as they did before it, all at once, or are gone. Cost per
+// slice: O(leaves of them * cells). Thread safety: none.
 #pragma once
 
 #include <set>
@@ -14,6 +14,7 @@
 namespace margay::detect {
 
 struct Lasting : Episode {
+  std::set<std::uint32_t> depart;    // leaves that go the way: those that are blamed, or who wait for them
   std::vector<float> way;            // cells (contrast.h)
   std::uint32_t back = 0, gone = 0;  // slices in a row
   float way_back = 0;                // gone in them, each as a share of the whole
@@ -29,7 +30,7 @@ class LastingEpisodes {
     std::erase_if(all_, [](const Lasting& l) { return l.over; });
   }
   // The oldest is over where there are too many.
-  void add(const Episode& episode, const std::vector<float>& way);
+  void add(const Episode& episode, const std::set<std::uint32_t>& depart, const std::vector<float>& way);
   // Looks whether leaves do as before; true if any does. Those whose leaves came back are over after
   // `back_slices`.
   bool look(const Contrast& contrast, SliceIndex now, std::uint32_t back_slices);

@@ -28,6 +28,7 @@ class OpenEpisode {
   const Episode& episode() const { return episode_; }
   Episode& episode() { return episode_; }
   const std::vector<float>& way() const { return blamed_.way; }
+  const std::set<std::uint32_t>& depart() const { return blamed_.depart; }
   // Those that wait for the blamed tell it.
   bool by_waiting() const { return blamed_.depart != blamed_.leaves; }
   // What is lost, as a share of the time.

@@ -378,6 +378,26 @@ TEST(Departures, WhatLastsIsTakenForUsualAndWhatComesOnTopOfItIsTold) {
   }
 }
 
+// One that no longer waits is blamed by those who wait for it: it is over when these are back.
+TEST(Departures, WhatLastsIsOverWhenThoseThatWaitForItNoLongerDo) {
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(seed);
+    Plan plan;
+    plan.seed = seed, plan.n_eff = 200;
+    plan.phases = {{100'000, kA, ""}};
+    const Watched w = watch_changed(plan, [](std::int64_t i, model::SliceColumn& c) {
+      if (i < 100 || i >= 870) return;
+      spend(c, 5, kJobWait, 0.5), spend(c, 7, kJobWait, 0.5);
+      spend(c, 6, kCompute, 0.95);
+      c.visits(LeafIndex(6))[kCompute.value] = 20;  // of the usual length
+    });
+    ASSERT_EQ(w.alerts.size(), 2u);
+    EXPECT_EQ(w.alerts[1].resources, paths({6}));
+    EXPECT_EQ(w.alerts[1].status, Status::kResolved);
+    EXPECT_LE(std::abs((*w.alerts[1].end - job_time(plan, 87'000)).value), 2 * plan.slice.value);
+  }
+}
+
 TEST(Departures, WhatLastsDoesNotEndThePhases) {
   Plan plan;
   plan.phases = {{75'000, kA, ""}, {6'000, kB, ""}, {6'000, kA, ""}, {6'000, kB, ""}};

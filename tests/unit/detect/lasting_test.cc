@@ -27,7 +27,7 @@ struct Lasted {
     e.onset = SliceIndex(0);
     std::vector<float> way(measured.contrast.cells(), 0.0f);
     way[measured.cell(Contrast::kShare, kJobWait)] = 0.6f;
-    lasting.add(e, way);
+    lasting.add(e, e.leaves, way);
   }
   static JobPlan plan() {
     JobPlan plan;
@@ -111,7 +111,7 @@ TEST(Lasting, TheOldestIsOverWhereThereAreTooMany) {
     Episode e;
     e.number = k;
     e.onset = SliceIndex(static_cast<std::int64_t>(10 * k));
-    lasting.add(e, {});
+    lasting.add(e, e.leaves, {});
     EXPECT_EQ(lasting.any_over(), k == LastingEpisodes::kMost);
   }
   EXPECT_TRUE(lasting.all()[0].over);
