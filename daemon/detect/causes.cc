@@ -1,11 +1,11 @@
-// Who may have caused an alert, and how probably.
+#include "causes.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "candidates.h"
 #include "episode.h"
-#include "margay/detect/detector.h"
 #include "state_kind.h"
 
 namespace margay::detect {
@@ -29,60 +29,53 @@ double rounded(double probability) {
 }  // namespace
 
 // How much longer than usual each leaf has been in the state since the onset; NaN where that is not known.
-std::vector<double> Detector::departures_in(StateId state, const Distribution& now) const {
+std::vector<double> Causes::departures_in(StateId state, const Distribution& now) const {
   std::vector<double> out(window_.leaves(), std::numeric_limits<double>::quiet_NaN());
   std::size_t column = 0;
   while (column < window_.columns() && window_.state_of(column) != state) ++column;
   if (column == window_.columns()) return out;
-  const Distribution& phase = phases_.reference();
   for (std::uint32_t l = 0; l < window_.leaves(); ++l)
     if (now.weight(LeafIndex(l)) > 0)
-      out[l] = now.share(LeafIndex(l), column) - phase.share(LeafIndex(l), column);
+      out[l] = now.share(LeafIndex(l), column) - usual_.share(LeafIndex(l), column);
   return out;
 }
 
 // Of each group; the first `blamed` of them are.
-std::vector<double> Detector::departure_probabilities(const Incident& incident, const Distribution& now,
-                                                      std::vector<std::vector<std::uint32_t>>& groups) const {
+std::vector<double> Causes::departure_probabilities(const Incident& incident, const Distribution& now,
+                                                    std::vector<std::vector<std::uint32_t>>& groups) const {
   const std::size_t blamed = groups.size();
   for (std::uint32_t l = 0; l < window_.leaves(); ++l)
     if (!incident.culprits.contains(l)) groups.push_back({l});
   // That their visits take longer need not show in shares.
   const double shows = incident.by_lengths ? 1 : incident.excess / 2;
-  auto p = probabilities(departures_in(StateId(incident.state), now), groups, blamed, shows,
-                         options_.min_effect / 8);
+  auto p = probabilities(departures_in(StateId(incident.state), now), groups, blamed, shows, min_effect_ / 8);
   // And how sure it is that those who are blamed are the cause, rather than who waits for it.
-  const double sure = kRight[does(incident, topology_->states)];
+  const double sure = kRight[does(incident, topology_.states)];
   for (double& one : p) one *= sure;
   return p;
 }
 
 // No progress, and all that are blamed wait.
-bool Detector::nobody_works(const Incident& incident, const model::SliceColumn& column) const {
+bool Causes::nobody_works(const Incident& incident, const model::SliceColumn& column) const {
   return incident.alert.kind == alert::Kind::kStall &&
          std::all_of(incident.culprits.begin(), incident.culprits.end(), [&](std::uint32_t l) {
            const std::uint16_t s = column.open(LeafIndex(l)).state.value;
-           return s >= topology_->states.size() || !is_work(topology_->states[s]);
+           return s >= topology_.states.size() || !is_work(topology_.states[s]);
          });
-}
-
-// Nodes that are blamed as such; of those that all wait it is one or another.
-std::vector<NodeIndex> Detector::candidate_nodes(const Incident& incident,
-                                                 const model::SliceColumn& column) const {
-  if (!nobody_works(incident, column)) return cover(incident.culprits, true);
-  std::vector<NodeIndex> out;
-  for (const std::uint32_t l : incident.culprits)
-    if (l < topology_->hierarchy.leaf_count()) out.push_back(topology_->hierarchy.node_of(LeafIndex(l)));
-  return out;
 }
 
 // What a process or the kernel shows leaves no choice. Of those that wait while nobody gets on one is the
 // cause, but not which.
-void Detector::name_causes(Incident& incident, const Distribution& now,
-                           const model::SliceColumn& column) const {
+void Causes::name(Incident& incident, std::vector<NodeIndex> nodes, const Distribution& now,
+                  const model::SliceColumn& column) const {
   alert::Alert& a = incident.alert;
-  const model::Hierarchy& h = topology_->hierarchy;
-  const std::vector<NodeIndex> nodes = candidate_nodes(incident, column);
+  const model::Hierarchy& h = topology_.hierarchy;
+  const bool any_of_them = nobody_works(incident, column);
+  if (any_of_them) {
+    nodes.clear();
+    for (const std::uint32_t l : incident.culprits)
+      if (l < h.leaf_count()) nodes.push_back(h.node_of(LeafIndex(l)));
+  }
   std::vector<std::vector<std::uint32_t>> groups;
   for (const NodeIndex n : nodes) {
     auto& leaves = groups.emplace_back();
@@ -93,7 +86,7 @@ void Detector::name_causes(Incident& incident, const Distribution& now,
   const bool by_share = incident.by_departure && !incident.by_stop && incident.state < Episode::kBlocked;
   if (by_share) {
     p = departure_probabilities(incident, now, groups);
-  } else if (nobody_works(incident, column)) {
+  } else if (any_of_them) {
     p.assign(blamed, 1 / static_cast<double>(blamed));
   }
   a.candidates.clear();

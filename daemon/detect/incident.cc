@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "causes.h"
 #include "departures.h"
 #include "margay/detect/detector.h"
 #include "margay/partition/stats.h"
@@ -137,7 +138,8 @@ void Detector::describe(Incident& incident, const model::SliceColumn& column) co
   set_area(incident, window_.last());
   incident.lost.take(window_, incident.first, phase, incident.culprits, kinds(incident));
   a.cost_s = cost_s(incident, slice_end(column.index, options_.window.slice));
-  name_causes(incident, now, column);
+  Causes(window_, *topology_, phase, options_.min_effect)
+      .name(incident, cover(incident.culprits, true), now, column);
   a.message = sentence(incident, column);
 }
 

@@ -26,19 +26,7 @@ void ToldAreas::end(const std::string& id, SliceIndex last) {
 std::vector<Window::Area> ToldAreas::in(const Window& window) {
   std::erase_if(told_, [&](const Told& t) { return window.size() == 0 || t.last < window.first(); });
   std::vector<Window::Area> out;
-  std::vector<Told> joined;
-  for (const Told& t : told_) {
-    const auto before = std::find_if(joined.begin(), joined.end(), [&](const Told& j) {
-      return j.leaves == t.leaves && t.first.value - j.last.value <= joined_ &&
-             j.first.value - t.last.value <= joined_;
-    });
-    if (before == joined.end()) {
-      joined.push_back(t);
-    } else {
-      before->first = std::min(before->first, t.first);
-      before->last = std::max(before->last, t.last);
-    }
-  }
+  const std::vector<Told> joined = partition::join_areas(told_, joined_);
   for (auto t = joined.rbegin(); t != joined.rend() && out.size() < partition::kMostAreas; ++t) {
     Window::Area& area = out.emplace_back(Window::Area{{}, t->first, t->last});
     for (const std::uint32_t l : t->leaves) area.leaves.emplace_back(l);

@@ -127,23 +127,6 @@ bool all_apart(const std::vector<Owner>& owners, const Partition& partition) {
 
 }  // namespace
 
-std::vector<Area> join_areas(std::span<const Area> areas, std::int64_t gap) {
-  std::vector<Area> out;
-  for (const Area& area : areas) {
-    const auto before = std::find_if(out.begin(), out.end(), [&](const Area& o) {
-      return o.leaves == area.leaves && area.first.value - o.last.value <= gap &&
-             o.first.value - area.last.value <= gap;
-    });
-    if (before == out.end()) {
-      out.push_back(area);
-    } else {
-      before->first = std::min(before->first, area.first);
-      before->last = std::max(before->last, area.last);
-    }
-  }
-  return out;
-}
-
 void set_apart(Partition& partition, const TreeShape& tree, std::span<const Area> areas, const Worth& worth,
                std::size_t most) {
   if (partition.parts.empty()) return;

@@ -189,12 +189,6 @@ class Detector {
   void extend_area(Incident& incident, SliceIndex last) const;
   LostTime::Kinds kinds(const Incident& incident) const;
   double cost_s(const Incident& incident, TimeNs until) const;
-  void name_causes(Incident& incident, const Distribution& now, const model::SliceColumn& column) const;
-  std::vector<double> departures_in(StateId state, const Distribution& now) const;
-  bool nobody_works(const Incident& incident, const model::SliceColumn& column) const;
-  std::vector<NodeIndex> candidate_nodes(const Incident& incident, const model::SliceColumn& column) const;
-  std::vector<double> departure_probabilities(const Incident& incident, const Distribution& now,
-                                              std::vector<std::vector<std::uint32_t>>& groups) const;
   // The fewest nodes that hold these leaves; `exactly`: and no others.
   std::vector<NodeIndex> cover(const std::set<std::uint32_t>& leaves, bool exactly) const;
   std::vector<std::string> paths(const std::vector<NodeIndex>& nodes) const;

@@ -19,6 +19,7 @@
 // recurses as deep as the tree is.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,8 +41,25 @@ inline constexpr std::size_t kMostAreas = 8;   // that are worth keeping
 inline constexpr std::size_t kMostTold = 64;   // alerts that they are made of (join_areas)
 
 // Areas of the same leaves with at most `gap` slices between them are one: what is stopped again and again is
-// slow. In the order of the first of each.
-std::vector<Area> join_areas(std::span<const Area> areas, std::int64_t gap);
+// slow. In the order of the first of each. Of areas, or of what has leaves, first and last as these do. Cost:
+// O(areas^2).
+template <class Areas>
+std::vector<typename Areas::value_type> join_areas(const Areas& areas, std::int64_t gap) {
+  std::vector<typename Areas::value_type> out;
+  for (const auto& area : areas) {
+    const auto before = std::find_if(out.begin(), out.end(), [&](const auto& o) {
+      return o.leaves == area.leaves && area.first.value - o.last.value <= gap &&
+             o.first.value - area.last.value <= gap;
+    });
+    if (before == out.end()) {
+      out.push_back(area);
+    } else {
+      before->first = std::min(before->first, area.first);
+      before->last = std::max(before->last, area.last);
+    }
+  }
+  return out;
+}
 
 // Later areas are cut into what earlier ones leave: one that would take an earlier one apart is left out.
 // Without areas the partition is only coarsened. REQUIRES parts of the spatiotemporal operator over `tree`
