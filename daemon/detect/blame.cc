@@ -175,7 +175,7 @@ Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeIt
   return out;
 }
 
-Blamed blame_lengths(const SurpriseSums& sums, const NodeItems& items, const Columns& columns, float cost,
+Blamed blame_lengths(const StretchSums& sums, const NodeItems& items, const Columns& columns, float cost,
                      float least) {
   Blamed out;
   const std::size_t width = columns.work.size();
@@ -187,7 +187,7 @@ Blamed blame_lengths(const SurpriseSums& sums, const NodeItems& items, const Col
   for (std::size_t i = 0; i < items.size(); ++i)
     for (const std::size_t k : {0, 1}) most[k] = std::max(most[k], sums.of(i, among[k]).score);
   const bool by_work = most[1] >= kWorkBefore * most[0];
-  std::vector<SurpriseSums::Score> scores(items.size());
+  std::vector<StretchSums::Score> scores(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) scores[i] = sums.of(i, among[by_work]);
   least = std::min(least, most[by_work]);
   // best(node) = max(score - cost, sum over its children, 0).
@@ -227,6 +227,7 @@ Blamed blame_lengths(const SurpriseSums& sums, const NodeItems& items, const Col
     for (const LeafIndex l : items.below(i)) out.leaves.insert(l.value);
     lost = std::max<double>(lost, scores[i].effect);
   }
+  out.everybody = items.leaves() >= kLeastLeaves && out.leaves.size() * 3 > items.leaves() * 2;
   out.works = by_work;
   out.log_ratio = longest;
   out.excess = lost;

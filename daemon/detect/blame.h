@@ -10,7 +10,7 @@
 #include "node_items.h"
 #include "node_means.h"
 #include "state_kind.h"
-#include "surprise_sums.h"
+#include "stretch_sums.h"
 
 namespace margay::detect {
 
@@ -47,7 +47,7 @@ Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeIt
 // each node named costs `cost` nats), and of these those whose visits take the most times as long as usual,
 // as far as their evidence is `least`; where some work longer and others wait longer, those that work. Cost:
 // O(nodes * columns).
-Blamed blame_lengths(const SurpriseSums& sums, const NodeItems& items, const Columns& columns, float cost,
+Blamed blame_lengths(const StretchSums& sums, const NodeItems& items, const Columns& columns, float cost,
                      float least);
 
 }  // namespace margay::detect

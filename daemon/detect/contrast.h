@@ -2,7 +2,7 @@
 //
 // Two measures of a cell, each in shares of the slice: *share*, the time in a state that is no work;
 // *excess*, the time in a state less what the visits that ended in it usually take. Shares tell a change of
-// proportions; excess tells work that takes longer. How long single visits take is visit_surprise.h's. Usual
+// proportions; excess tells work that takes longer. How long single visits take is long_visits.h's. Usual
 // is what the leaf did in this *mode* of the job. Of both the median over the leaves is taken off (the
 // *common* part): what hits everyone alike is a change of phase, not a perturbation.
 //
@@ -26,7 +26,7 @@
 #include "grid.h"
 #include "margay/detect/window.h"
 #include "state_kind.h"
-#include "visit_surprise.h"
+#include "visits_seen.h"
 
 namespace margay::detect {
 
@@ -62,9 +62,7 @@ class Contrast {
   // Leaves x columns: the time spent in the slice, as a share of it.
   const Grid& spent() const { return spent_; }
   // What the slice shows of visits; valid until the next one.
-  VisitSurprise::Seen seen() const {
-    return {spent_, visits_, age_, before_, after_, there_, counted_, state_of_};
-  }
+  VisitsSeen seen() const { return {spent_, visits_, age_, before_, after_, there_, counted_, state_of_}; }
   // Slices that what the machine usually does to a leaf rests on; and how much that varies from slice to
   // slice, whatever the job does: its columns.
   float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }

@@ -1,5 +1,7 @@
 #include "grid.h"
 
+#include <utility>
+
 namespace margay::detect {
 
 void Grid::reach(std::size_t rows, std::size_t columns) {
@@ -15,13 +17,16 @@ void Grid::reach(std::size_t rows, std::size_t columns) {
   rows_ = rows, columns_ = columns;
 }
 
-void Grid::widen(std::size_t parts, std::size_t columns) {
-  const std::size_t narrow = columns_ / parts;
-  std::vector<float> wider(rows_ * parts * columns, 0.0f);
+void Grid::reach_before_last(std::size_t rows, std::size_t columns) {
+  const std::size_t before = columns_;
+  reach(rows, columns);
+  if (before == 0 || columns <= before) return;
   for (std::size_t r = 0; r < rows_; ++r)
-    for (std::size_t k = 0; k < parts; ++k)
-      std::copy_n(v_.data() + r * columns_ + k * narrow, narrow, wider.data() + (r * parts + k) * columns);
-  v_ = std::move(wider);
+    (*this)[r][columns - 1] = std::exchange((*this)[r][before - 1], 0.0f);
+}
+
+void Grid::widen(std::size_t parts, std::size_t columns) {
+  v_ = widened(v_, rows_, parts, columns_ / parts, columns);
   columns_ = parts * columns;
 }
 

@@ -11,6 +11,8 @@ namespace margay::detect {
 class Grid {
  public:
   void reach(std::size_t rows, std::size_t columns);
+  // The same; the last column stays the last.
+  void reach_before_last(std::size_t rows, std::size_t columns);
   // Each row has `parts` parts of as many columns, which become `columns` wide.
   void widen(std::size_t parts, std::size_t columns);
   void fill(float value) { std::fill(v_.begin(), v_.end(), value); }
@@ -27,5 +29,15 @@ class Grid {
   std::size_t rows_ = 0, columns_ = 0;
   std::vector<float> v_;
 };
+
+// Of rows of `parts` parts of as many columns as `columns` each: the same with parts that are `wider`; behind
+// the last row there may be more, up to `rows` of them.
+template <typename T>
+std::vector<T> widened(const std::vector<T>& of, std::size_t rows, std::size_t parts, std::size_t columns,
+                       std::size_t wider) {
+  std::vector<T> out(rows * parts * wider);
+  for (std::size_t i = 0; i < of.size(); ++i) out[i / columns * wider + i % columns] = of[i];
+  return out;
+}
 
 }  // namespace margay::detect

@@ -17,12 +17,22 @@ constexpr std::uint32_t kSilent = 16;  // slices without a visit
 constexpr double kNewJob = 5;          // slices after which doubt has halved
 constexpr std::int64_t kLearns = 16, kLonger = 2;  // slices; times
 
+// Time that leaves below the item were not idle, but for those that are blamed.
+float busy_below(const LongVisits::Look& look, std::size_t item, const std::vector<char>& blamed) {
+  float busy = 0;
+  for (const LeafIndex l : look.items.below(item))
+    if (l.value < look.contrast.busy().size() && !blamed[l.value]) busy += look.contrast.busy()[l.value];
+  return busy;
+}
+
 }  // namespace
 
 void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hierarchy, std::size_t keep) {
   hierarchy_ = hierarchy;
   for (Usual& u : usual_) u.visits.set_hierarchy(hierarchy);
-  sums_.clear_from(keep);
+  scores_.set_hierarchy(hierarchy);
+  sums_.stretches().clear_from(keep);
+  score_sums_.clear_from(keep);
   while (limits_.size() < items.groups()) {
     coupled_.emplace_back(limits_.empty() ? kIndex : kCoupledIndex);
     limits_.emplace_back(kIndex);
@@ -32,12 +42,18 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
 
 void LongVisits::forget() {
   for (Usual& u : usual_) u.visits.forget();
+  scores_.forget();
+}
+
+void LongVisits::restart() {
+  sums_.stretches().restart();
+  score_sums_.restart();
 }
 
 // What is summed up is of one mode.
-void LongVisits::enter_mode(const Contrast& contrast, bool by_request) {
+void LongVisits::enter_mode(const Contrast& contrast) {
   const auto mode = contrast.mode();
-  if (by_request || !mode) return;
+  if (!mode) return;
   const std::size_t before = std::exchange(mode_, mode->place);
   while (usual_.size() <= mode_) {
     usual_.emplace_back();
@@ -45,7 +61,7 @@ void LongVisits::enter_mode(const Contrast& contrast, bool by_request) {
   }
   Usual& now = usual_[mode_];
   if (before == mode_ && now.mode == mode->number) return;
-  sums_.restart();
+  sums_.stretches().restart();
   if (std::exchange(now.mode, mode->number) == mode->number) return;
   now.visits.forget();
   now.slices = 0;
@@ -55,37 +71,55 @@ bool LongVisits::any_open() const {
   return std::any_of(episodes_.begin(), episodes_.end(), [](const Episode& e) { return !e.over; });
 }
 
-void LongVisits::take(const Look& look) {
-  const auto& [contrast, items, columns, now, by_request, returning] = look;
-  enter_mode(contrast, by_request);
-  visits().measure(contrast.seen(), !by_request);
-  const std::size_t width = columns.work.size();
-  sums_.lay_out(items.size(), width);
+void LongVisits::sum_up(const Look& look, const Grid& from, Grid& to) const {
+  // While a coupled job changes nobody is late.
+  const bool none = !look.by_request && look.contrast.unsettled();
+  // Whom requests and tasks wait for is known while others' work takes longer.
+  const bool works = look.by_request && std::any_of(episodes_.begin(), episodes_.end(),
+                                                    [](const Episode& e) { return e.works && !e.over; });
+  const std::size_t width = look.columns.work.size();
+  for (std::size_t l = 0; l < look.items.leaves(); ++l) {
+    float* const row = to[l];
+    if (none || blamed_[l] || l >= from.rows())
+      std::fill_n(row, width, 0.0f);
+    else
+      std::copy_n(from[l], width, row);
+    for (std::size_t x = 0; x < width; ++x)
+      if (look.by_request ? works && !look.columns.work[x] : look.columns.collective[x]) row[x] = 0;
+  }
+  look.items.add_up(to);
+}
+
+void LongVisits::take_requests(const Look& look) {
+  scores_.measure(look.contrast.seen());
+  score_sums_.lay_out(look.items.size(), look.columns.work.size());
+  ScoreSums::Slice& slice = score_sums_.slice();
+  sum_up(look, scores_.score(), slice.score);
+  sum_up(look, scores_.visits(), slice.visits);
+  sum_up(look, scores_.told(), slice.told);
+  sum_up(look, scores_.lost(), slice.lost);
+  sum_up(look, scores_.ratio(), slice.ratio);
+  for (std::size_t i = 0; i < look.items.size(); ++i) slice.busy[i] = busy_below(look, i, blamed_);
+  score_sums_.take(look.items);
+}
+
+void LongVisits::take_coupled(const Look& look) {
+  enter_mode(look.contrast);
+  visits().measure(look.contrast.seen());
+  sums_.lay_out(look.items.size(), look.columns.work.size());
   SurpriseSums::Slice& slice = sums_.slice();
-  const bool none = !by_request && contrast.unsettled();  // the job changes: nobody is late
-  for (const auto& [from, to] :
-       {std::pair(&visits().evidence(), &slice.evidence), std::pair(&visits().told(), &slice.told),
-        std::pair(&visits().lost(), &slice.lost), std::pair(&visits().ratio(), &slice.ratio)}) {
-    for (std::size_t l = 0; l < items.leaves(); ++l) {
-      float* const row = (*to)[l];
-      if (none || blamed_[l] || l >= from->rows())
-        std::fill_n(row, width, 0.0f);
-      else
-        std::copy_n((*from)[l], width, row);
-      for (std::size_t x = 0; x < width && !by_request; ++x)
-        if (columns.collective[x]) row[x] = 0;
-    }
-    items.add_up(*to);
+  sum_up(look, visits().evidence(), slice.evidence);
+  sum_up(look, visits().told(), slice.told);
+  sum_up(look, visits().lost(), slice.lost);
+  sum_up(look, visits().ratio(), slice.ratio);
+  for (std::size_t i = 0; i < look.items.size(); ++i) {
+    slice.there[i] = 0;
+    for (const LeafIndex l : look.items.below(i))
+      if (l.value < look.contrast.busy().size() && !blamed_[l.value])
+        slice.there[i] += look.contrast.there(l.value);
+    slice.busy[i] = busy_below(look, i, blamed_);
   }
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    slice.busy[i] = slice.there[i] = 0;
-    for (const LeafIndex l : items.below(i)) {
-      if (l.value >= contrast.busy().size() || blamed_[l.value]) continue;
-      slice.busy[i] += contrast.busy()[l.value];
-      slice.there[i] += contrast.there(l.value);
-    }
-  }
-  sums_.take(items.leaves());
+  sums_.take(look.items.leaves());
 }
 
 void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
@@ -94,7 +128,7 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
     for (const std::uint32_t l : e.leaves) blamed_[l] = 1;
   for (const std::uint32_t l : look.returning) blamed_[l] = 1;
   if (first_.value < 0) first_ = look.now;
-  take(look);
+  look.by_request ? take_requests(look) : take_coupled(look);
   follow(look.by_request, look.now);
   test(look, recurrence);
   if (look.by_request || !any_open()) learn(look.items, look.by_request);
@@ -115,27 +149,59 @@ void LongVisits::take_out(std::uint64_t number) {
     if (episodes_[k].number == number) drop(k);
 }
 
+void LongVisits::Evidence::become(float nats, SliceIndex now) {
+  sum = std::max(nats, most - 2 * kOver);  // it may begin again
+  if (sum >= most) most = sum, most_at = now;
+}
+
+// Whether it goes on.
+bool LongVisits::follow(const Episode& e, Course& c, bool by_request, SliceIndex now) const {
+  const auto sum = [&](const Grid& of, float out) {
+    for (const std::uint32_t l : e.leaves)
+      for (std::size_t x = 0; x < of.columns() && l < of.rows(); ++x) out += of[l][x];
+    return out;
+  };
+  const Grid& told = by_request ? scores_.told() : visits().told();
+  c.silent = sum(told, 0) > 0 ? 0 : c.silent + 1;
+  if (by_request) {
+    // Half of what it was when it began is not over yet; where it ended is told best by all of it.
+    const float z = sum(scores_.score(), 0), n = sum(scores_.visits(), 0);
+    const auto nats = [&](float shift) { return z * shift - n * shift * shift / 2; };
+    c.on.become(c.on.sum + nats(std::max(ScoreSums::kLeastShift, c.shift / 2)), now);
+    c.until.become(c.until.sum + nats(std::max(ScoreSums::kLeastShift, c.shift)), now);
+  } else {
+    c.on.become(sum(visits().evidence(), c.on.sum), now);
+    c.until = c.on;
+  }
+  return c.on.sum > c.on.most - kOver && c.silent < kSilent;
+}
+
+// What goes on for so long is the usual from now on, or for longer than all that was seen before it.
+bool LongVisits::becomes_usual(const Episode& e, SliceIndex now) const {
+  const std::int64_t lasts = now.value + 1 - e.onset.value, before = e.onset.value - first_.value;
+  return lasts >= std::int64_t{options_.usual_slices} || lasts >= kLearns + kLonger * before;
+}
+
 void LongVisits::follow(bool by_request, SliceIndex now) {
   for (std::size_t k = 0; k < episodes_.size(); ++k) {
     Episode& e = episodes_[k];
     Course& c = courses_[k];
-    float told = 0;
-    for (const std::uint32_t l : e.leaves)
-      for (std::size_t x = 0; x < visits().evidence().columns() && l < visits().evidence().rows(); ++x)
-        c.evidence += visits().evidence()[l][x], told += visits().told()[l][x];
-    c.silent = told > 0 ? 0 : c.silent + 1;
-    c.evidence = std::max(c.evidence, c.most - 2 * kOver);  // it may begin again
-    if (c.evidence >= c.most) c.most = c.evidence, c.most_at = now;
-    // What goes on for so long is the usual from now on, or for longer than all that was seen before it.
-    const std::int64_t lasts = now.value + 1 - e.onset.value, before = e.onset.value - first_.value;
-    const bool usual =
-        by_request && (lasts >= std::int64_t{options_.usual_slices} || lasts >= kLearns + kLonger * before);
-    if (c.evidence > c.most - kOver && c.silent < kSilent && !usual) {
+    const bool goes_on = follow(e, c, by_request, now);
+    if (by_request && (c.learns > 0 || becomes_usual(e, now))) {
+      // It is over as soon as it is known.
+      if (c.learns == 0) {
+        e.end = c.until.most_at + 1;
+        for (const std::uint32_t l : e.leaves) scores_.forget(l);
+      }
+      e.over = c.learns++ >= kLearns;
+      continue;
+    }
+    if (goes_on) {
       c.back = 0;
       continue;
     }
     // It ended when its evidence was the most (Page).
-    if (c.back++ == 0) e.end = c.most_at + 1;
+    if (c.back++ == 0) e.end = c.until.most_at + 1;
     e.over = c.back >= options_.back_slices;
   }
 }
@@ -160,6 +226,7 @@ bool LongVisits::joins(const Blamed& blamed, const NodeItems& items) {
 
 void LongVisits::test(const Look& look, Recurrence& recurrence) {
   const auto& [contrast, items, columns, now, by_request, returning] = look;
+  const StretchSums& sums = stretches(by_request);
   // For each node and state, and all of them; of each depth.
   const std::size_t groups = items.groups();
   double kinds = 0;
@@ -170,21 +237,22 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   double most = 1, limit_of = 0, tests_of = 0;
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     const std::uint32_t g = items.group(i);
-    const SurpriseSums::Score s = sums_.strongest(i);
+    const StretchSums::Score s = sums.strongest(i);
     if (s.score <= 0 || static_cast<double>(s.effect) < options_.min_effect) continue;
     // No limit is less than the textbook's.
     const double tests = static_cast<double>(items.count(g)) * (states + 1);
     if (static_cast<double>(s.score) <= std::log(tests / p)) continue;
     // Of a job, or a mode, that has just begun not all kinds of work have been seen.
     const double limit =
-        limits(by_request)[g].limit(p, tests) * (1 + kNewJob / (kNewJob + usual_[mode_].slices));
+        limits(by_request)[g].limit(p, tests) * (1 + kNewJob / (kNewJob + learned(by_request)));
     if (static_cast<double>(s.score) / limit > most)
       most = static_cast<double>(s.score) / limit, strongest = i, limit_of = limit, tests_of = tests;
   }
   if (strongest == NodeItems::kNone) return;
-  const SurpriseSums::Score s = sums_.strongest(strongest);
+  const StretchSums::Score s = sums.strongest(strongest);
+  const float shift = by_request ? score_sums_.shift(strongest, s.column) : 0;
   const auto cost = static_cast<float>(std::log(2.0 * static_cast<double>(items.size())));
-  const Blamed blamed = blame_lengths(sums_, items, columns, cost, static_cast<float>(limit_of / 2));
+  const Blamed blamed = blame_lengths(sums, items, columns, cost, static_cast<float>(limit_of / 2));
   if (blamed.log_ratio < std::log1p(options_.min_effect)) return;
   // Ranks wait for each other: most waits that are long are somebody else's doing.
   if (!by_request && !blamed.works && static_cast<double>(s.score) < kWaits * limit_of) return;
@@ -192,8 +260,11 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   for (std::uint32_t i = 0; i < items.size(); ++i)
     if (const auto below = items.below(i);
         std::any_of(below.begin(), below.end(), [&](LeafIndex l) { return blamed.leaves.contains(l.value); }))
-      sums_.restart(i);
+      by_request ? score_sums_.restart(i) : sums_.stretches().restart(i);
+  if (by_request && blamed.everybody) return score_sums_.restart();
   if (joins(blamed, items)) return;
+  // Of who has waited for it, too.
+  if (by_request && blamed.works) score_sums_.restart();
   Episode e;
   e.number = 2 * ++begun_ + 1;  // those of departures are even
   e.leaves = blamed.leaves;
@@ -208,25 +279,28 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   const TailLimit& tail = limits(by_request)[items.group(strongest)];
   e.rarer = std::log(tail.chance(e.limit, tests_of) / tail.chance(e.nats, tests_of));
   Course c;
-  c.evidence = c.most = s.score;
-  c.most_at = now;
+  c.on = c.until = {s.score, s.score, now};
+  c.shift = shift;
   episodes_.push_back(std::move(e));
   courses_.push_back(c);
 }
 
 // How far stretches of long visits went, once each, by depth; and how long visits are.
 void LongVisits::learn(const NodeItems& items, bool by_request) {
-  std::vector<SurpriseSums::Score> most(items.groups());
+  const StretchSums& sums = stretches(by_request);
+  std::vector<StretchSums::Score> most(items.groups());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const SurpriseSums::Score s = sums_.ended(i);
+    const StretchSums::Score s = sums.ended(i);
     if (s.score > most[items.group(i)].score) most[items.group(i)] = s;
   }
   for (std::size_t g = 0; g < items.groups(); ++g)
     limits(by_request)[g].add(most[g].score, static_cast<double>(most[g].effect) >= options_.min_effect);
-  for (const Episode& e : episodes_)
-    for (const std::uint32_t l : e.leaves) blamed_[l] = 1;
-  visits().learn(blamed_);
-  usual_[mode_].slices += 1;
+  learned(by_request) += 1;
+  for (std::size_t k = 0; k < episodes_.size(); ++k)
+    for (const std::uint32_t l : episodes_[k].leaves) blamed_[l] = courses_[k].learns == 0;
+  if (!by_request) return visits().learn(blamed_);
+  scores_.learn(blamed_);
+  score_sums_.learn(items);
 }
 
 }  // namespace margay::detect

@@ -1,16 +1,21 @@
 // Perturbations told by how long visits take: of work that comes in requests and tasks, and of what ranks and
 // nodes of a coupled job work at, or wait for. Pure.
 //
-// Evidence of surprisingly long visits (visit_surprise.h), summed up over nodes, states and slices
-// (surprise_sums.h), beyond the limit of its depth (tail_limit.h), whose effect is of `min_effect` of the
-// time that is not idle, begins an episode; blamed is what blame_lengths says. Several may go on at once, of
-// leaves that have none in common: of those that are blamed nothing is tested or learned meanwhile. Who waits
-// while others' work takes longer, and whose siblings are blamed for the same state, has the same cause.
+// Evidence of surprisingly long visits, summed up over nodes, states and slices, beyond the limit of its
+// depth (tail_limit.h), whose effect is of `min_effect` of the time that is not idle, begins an episode;
+// blamed is what blame_lengths says. Several may go on at once, of leaves that have none in common: of those
+// that are blamed nothing is tested or learned meanwhile. Who waits while others' work takes longer, and
+// whose siblings are blamed for the same state, has the same cause.
+//
+// Where work comes in requests and tasks visits have normal scores (visit_scores.h, score_sums.h). While
+// somebody's work takes longer, whom others wait for is known, and waits say nothing. Where nearly all would
+// be blamed, the job does something else now: nothing is told. What goes on for twice as long as all before
+// it, or for `usual_slices`, is learned, and over.
 //
 // Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
-// explains have to exceed half as much again as the limit. How long visits usually take is known of each mode
-// of such a job (contrast.h) by itself.
+// explains have to exceed half as much again as the limit. Visits are bet on (visit_surprise.h,
+// surprise_sums.h); how long they usually take is known of each mode of such a job (contrast.h) by itself.
 //
 // Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most). Thread safety:
 // none.
@@ -18,6 +23,7 @@
 
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "blame.h"
@@ -25,8 +31,11 @@
 #include "episode.h"
 #include "node_items.h"
 #include "recurrence.h"
+#include "score_sums.h"
+#include "stretch_sums.h"
 #include "surprise_sums.h"
 #include "tail_limit.h"
+#include "visit_scores.h"
 #include "visit_surprise.h"
 
 namespace margay::detect {
@@ -59,7 +68,7 @@ class LongVisits {
   // This episode, if it is one of these, is somebody else's from now on.
   void take_out(std::uint64_t number);
   // The slice is explained by something else: what has summed up so far is of another time.
-  void restart() { sums_.restart(); }
+  void restart();
   void forget();
   // Those that are going on, and those that the newest slice has ended.
   const std::vector<Episode>& episodes() const { return episodes_; }
@@ -67,34 +76,55 @@ class LongVisits {
   void drop_over();
 
  private:
-  struct Course {                  // of an episode
-    float evidence = 0, most = 0;  // of the blamed since the onset, and the most that it was
+  // Of the blamed since the onset: nats, the most that they were, and when.
+  struct Evidence {
+    float sum = 0, most = 0;
     SliceIndex most_at{};
+    void become(float nats, SliceIndex now);
+  };
+  struct Course {              // of an episode
+    Evidence on, until;        // that it goes on; that it went on until a slice
+    float shift = 0;           // of scores, when it began (score_sums.h)
+    std::int64_t learns = 0;   // slices since it became usual
     std::uint32_t silent = 0;  // slices without a visit
     std::uint32_t back = 0;
   };
-  void take(const Look& look);
+  void take_requests(const Look& look);
+  void take_coupled(const Look& look);
+  // Leaves x columns of a slice to items x columns, but for what counts nothing.
+  void sum_up(const Look& look, const Grid& from, Grid& to) const;
   void follow(bool by_request, SliceIndex now);
+  // Whether it goes on.
+  bool follow(const Episode& episode, Course& course, bool by_request, SliceIndex now) const;
+  bool becomes_usual(const Episode& episode, SliceIndex now) const;
   void test(const Look& look, Recurrence& recurrence);
   void learn(const NodeItems& items, bool by_request);
   void drop(std::size_t k);
   bool joins(const Blamed& blamed, const NodeItems& items);
 
-  // What is usual of visits in a mode of the job (contrast.h); of requests and tasks there is one.
+  // What is usual of visits in a mode of a coupled job (contrast.h).
   struct Usual {
     std::uint64_t mode = 0;  // its number
     double slices = 0;       // learned
     VisitSurprise visits;
   };
-  void enter_mode(const Contrast& contrast, bool by_request);
+  void enter_mode(const Contrast& contrast);
   VisitSurprise& visits() { return usual_[mode_].visits; }
+  const VisitSurprise& visits() const { return usual_[mode_].visits; }
   std::vector<TailLimit>& limits(bool by_request) { return by_request ? limits_ : coupled_; }
+  double& learned(bool by_request) { return by_request ? learned_ : usual_[mode_].slices; }
+  const StretchSums& stretches(bool by_request) const {
+    return by_request ? score_sums_.stretches() : sums_.stretches();
+  }
 
   Options options_;
   std::optional<model::Hierarchy> hierarchy_;
   std::vector<Usual> usual_ = std::vector<Usual>(1);  // by place
   std::size_t mode_ = 0;                              // the present one's place
   SurpriseSums sums_;
+  VisitScores scores_;  // of requests and tasks
+  ScoreSums score_sums_;
+  double learned_ = 0;                       // slices
   std::vector<TailLimit> limits_, coupled_;  // by group
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "episode.h"
+#include "surprise_sums.h"
 #include "trees.h"
 #include "watch_job.h"
 
@@ -38,7 +39,8 @@ struct Lengths {
     for (std::size_t i = 0; i < items.size(); ++i)
       s.busy[i] = s.there[i] = static_cast<float>(items.below(i).size());
     sums.take(items.leaves());
-    return blame_lengths(sums, items, columns, std::log(2.0f * static_cast<float>(items.size())), least);
+    return blame_lengths(sums.stretches(), items, columns, std::log(2.0f * static_cast<float>(items.size())),
+                         least);
   }
   NodeItems items;
   Columns columns;

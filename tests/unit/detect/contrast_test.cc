@@ -164,7 +164,7 @@ TEST(Contrast, VisitsThatAreOpenAtTheEdgesOfASliceAreSeen) {
     c.open(LeafIndex(1)) = {kJobWait, slice_end(c.index, plan.slice) - age};
   }
   for (std::size_t i = 0; i < 50; ++i) seen.take(job[i]);
-  const VisitSurprise::Seen visits = seen.contrast.seen();
+  const VisitsSeen visits = seen.contrast.seen();
   const std::size_t x = seen.column(kJobWait);
   EXPECT_EQ(visits.after[1].state, kJobWait.value);
   EXPECT_NEAR(visits.before[1].age, 4, 0.01);

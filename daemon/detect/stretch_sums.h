@@ -1,0 +1,66 @@
+// Evidence summed up over time, of nodes and states: of the stretch that ends now. Pure.
+//
+// Of each node and state, and of all its states together, the evidence of the stretch that ends now and for
+// which it is greatest (Page, Continuous inspection schemes, 1954). A stretch is over when its evidence is
+// gone, or has fallen kFallsBack below what it was: what came since says that it goes on no more.
+//
+// Cost per slice: O(nodes * columns). Memory: nodes * columns * 32 bytes. Thread safety: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "grid.h"
+
+namespace margay::detect {
+
+class StretchSums {
+ public:
+  static constexpr float kFallsBack = 6;  // nats
+  // What sums up to less may be chance: it has begun when its evidence is more, or in that slice.
+  static constexpr float kBegins = 1;  // nats
+
+  // What a slice shows of a node and state: evidence (nats), time beyond what is usual and time that was not
+  // idle (slices), the logarithm of how many times as long as usual, and of how many leaves these are.
+  struct Told {
+    float nats = 0, lost = 0, busy = 0, ratio = 0, told = 0;
+  };
+  // `items` nodes; column `columns` is that of all together.
+  void lay_out(std::size_t items, std::size_t columns);
+  // Forgets all of items from this one on.
+  void clear_from(std::size_t item);
+  // A new slice: each item and column is added once.
+  void begin_slice() { ended_.assign(items_, {}); }
+  // False if no stretch goes on there.
+  bool add(std::size_t item, std::size_t column, const Told& told);
+  // What has summed up so far is of another time; of this item.
+  void restart();
+  void restart(std::size_t item);
+
+  struct Score {
+    float score = 0;           // nats
+    std::uint32_t slices = 1;  // since it began to rise
+    float effect = 0;          // share of the busy time since then that visits took beyond what is usual
+    float ratio = 0;           // mean logarithm: times as long as usual
+    std::size_t column = 0;
+  };
+  // Of the strongest of these columns; `among` has a value for each.
+  Score of(std::size_t item, const std::vector<char>& among) const;
+  // Of the strongest of all columns and of all together.
+  Score strongest(std::size_t item) const;
+  // The most evidence of stretches of the item that the newest slice has ended, and its effect.
+  Score ended(std::size_t item) const { return ended_[item]; }
+
+ private:
+  Score at(std::size_t item, std::size_t column) const;
+  void end(std::size_t item, std::size_t column);
+  std::array<Grid*, 8> sums() { return {&sum_, &peak_, &since_, &lost_, &busy_, &ratio_, &told_, &effect_}; }
+
+  std::size_t items_ = 0, columns_ = 0;
+  // Columns, and one of all together. `effect` is that at the peak.
+  Grid sum_, peak_, since_, lost_, busy_, ratio_, told_, effect_;
+  std::vector<Score> ended_;
+};
+
+}  // namespace margay::detect

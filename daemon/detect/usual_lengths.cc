@@ -1,0 +1,194 @@
+#include "usual_lengths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "grid.h"
+
+namespace margay::detect {
+namespace {
+
+constexpr float kMemory = 256;                             // slices
+constexpr float kTailPart = 0.25f;                         // of visits
+constexpr float kPriorExcess = 0.5f, kLeastExcess = 0.1f;  // mean, before any is seen; never less
+constexpr std::uint64_t kOften = 4;                        // slices, after the first of as many again
+
+}  // namespace
+
+void UsualLengths::set_hierarchy(const model::Hierarchy& h) {
+  // Inner nodes are others now: what was seen below them is not known by leaf, so that of all is kept.
+  const std::vector<Lengths> before = lengths_;
+  const std::vector<float> counted_before = counted_;
+  std::vector<std::uint32_t> inner(h.node_count(), 0);
+  std::vector<char> is_leaf(h.node_count(), 0);
+  for (std::uint32_t l = 0; l < h.leaf_count(); ++l) is_leaf[h.node_of(LeafIndex(l)).value] = 1;
+  const std::size_t nodes_before = parent_.size();
+  const std::vector<std::uint32_t> above_before = above_;
+  parent_.clear();
+  for (std::uint32_t k = 0; k < h.node_count(); ++k) {
+    if (is_leaf[k] && k != 0) continue;
+    inner[k] = static_cast<std::uint32_t>(parent_.size());
+    parent_.push_back(inner[h.nodes()[k].parent.value]);
+  }
+  above_.clear();
+  for (std::uint32_t l = 0; l < h.leaf_count(); ++l)
+    above_.push_back(inner[h[h.node_of(LeafIndex(l))].parent.value]);
+  // A node that leaves had above them before goes on as that which they have now.
+  lengths_.assign(parent_.size() * kinds(), {});
+  counted_.assign(lengths_.size(), 0.0f);
+  std::vector<char> taken(nodes_before, 0);
+  const auto carry = [&](std::size_t from, std::size_t to) {
+    for (std::size_t x = 0; x < kinds(); ++x) {
+      Lengths& sum = lengths_[to * kinds() + x];
+      const Lengths& of = before[from * kinds() + x];
+      for (std::size_t b = 0; b < Lengths::kBins; ++b) sum.count[b] += of.count[b];
+      counted_[to * kinds() + x] += counted_before[from * kinds() + x];
+    }
+  };
+  for (std::size_t l = 0; l < std::min(above_before.size(), above_.size()); ++l) {
+    if (std::exchange(taken[above_before[l]], 1)) continue;
+    for (std::uint32_t k = above_[l];; k = parent_[k]) {
+      carry(above_before[l], k);
+      if (parent_[k] == k) break;
+    }
+  }
+  tails_.assign(parent_.size() * kinds(), {});
+  own_.resize(std::max(own_.size(), above_.size() * kinds()));
+  believe();
+}
+
+void UsualLengths::forget() {
+  own_.assign(own_.size(), {});
+  lengths_.assign(lengths_.size(), {});
+  counted_.assign(counted_.size(), 0.0f);
+  learned_ = 0;
+}
+
+void UsualLengths::forget(std::uint32_t leaf) {
+  if (leaf < leaves()) std::fill_n(own_.begin() + static_cast<std::ptrdiff_t>(leaf * kinds()), kinds(), Own{});
+}
+
+bool UsualLengths::reach(std::size_t columns) {
+  if (columns <= columns_) return false;
+  const std::size_t leaves = std::max(above_.size(), own_.size() / std::max<std::size_t>(1, kinds()));
+  lengths_ = widened(lengths_, parent_.size(), lengths_of_column_, columns_, columns);
+  counted_ = widened(counted_, parent_.size(), lengths_of_column_, columns_, columns);
+  own_ = widened(own_, leaves, lengths_of_column_, columns_, columns);
+  columns_ = columns;
+  tails_.assign(lengths_.size(), {});
+  believe();
+  return true;
+}
+
+bool UsualLengths::known(std::size_t l, std::size_t kind) const {
+  return !counted_.empty() && counted_[above_[l] * kinds() + kind] >= kFewest;
+}
+
+std::pair<std::size_t, std::size_t> UsualLengths::Lengths::filled() const {
+  const auto some = [](float n) { return n > 0; };
+  const auto first = std::find_if(count.begin(), count.end(), some);
+  const auto last = std::find_if(count.rbegin(), std::make_reverse_iterator(first), some);
+  return {first - count.begin(), last.base() - count.begin()};
+}
+
+// From the root down: what a node's visits say, and its parent's as so many more. Lengths of a kind fall into
+// few bins: those between the shortest and the longest below the root.
+void UsualLengths::believe() {
+  std::vector<std::array<float, Lengths::kBins>> mixed(parent_.size());
+  if (of_ == Of::kBulkToo) shorter_.assign(lengths_.size(), {});
+  std::size_t first = 0, end = 0;
+  for (std::size_t x = 0; x < kinds(); ++x)
+    for (std::size_t k = 0; k < parent_.size(); ++k) {
+      const Lengths& own = lengths_[k * kinds() + x];
+      if (k == 0) std::tie(first, end) = own.filled();
+      auto& mix = mixed[k];
+      const bool root = parent_[k] == k;
+      const float all = counted_[k * kinds() + x] + (root ? 0 : kSiblings);
+      if (all <= 0) continue;
+      // As parts of 1, for the children.
+      const auto& theirs = mixed[parent_[k]];
+      for (std::size_t b = first; b < end; ++b)
+        mix[b] = (root ? own.count[b] : own.count[b] + kSiblings * theirs[b]) / all;
+      float sum = 0, above = 0, excess = 0;
+      Tail& t = tails_[k * kinds() + x];
+      const auto edge = [](std::size_t b) { return static_cast<float>(b) / Lengths::kPer + Lengths::kFrom; };
+      bool median = false, threshold = false;
+      for (std::size_t b = first; b < end; ++b) {
+        if (!median && sum + mix[b] >= 0.5f)
+          median = true, t.median = edge(b) + (0.5f - sum) / std::max(mix[b], 1e-9f) / Lengths::kPer;
+        if (threshold) above += mix[b], excess += mix[b] * (edge(b) + 0.5f / Lengths::kPer - t.threshold);
+        if (!threshold && sum + mix[b] >= 1 - kTailPart) {
+          threshold = true;
+          const float in = (1 - kTailPart - sum) / std::max(mix[b], 1e-9f);
+          t.threshold = edge(b) + in / Lengths::kPer;
+          above += (1 - in) * mix[b], excess += (1 - in) * mix[b] * (1 - in) / 2 / Lengths::kPer;
+        }
+        sum += mix[b];
+        if (of_ == Of::kBulkToo) shorter_[k * kinds() + x][b + 1] = sum;
+      }
+      for (std::size_t b = end; b < Lengths::kBins && of_ == Of::kBulkToo; ++b)
+        shorter_[k * kinds() + x][b + 1] = sum;
+      t.usual = std::exp(t.median);
+      const float weight = above * all;
+      t.excess = std::max(kLeastExcess, (excess * all + kSiblings * kPriorExcess) / (weight + kSiblings));
+    }
+}
+
+float UsualLengths::part(std::size_t l, std::size_t x) const {
+  return std::min(0.99f, (own(l, x).beyond + kSiblings * kTailPart) / (own(l, x).visits + kSiblings));
+}
+
+double UsualLengths::in_tail(std::size_t l, std::size_t x, float log) const {
+  const Tail& t = tail(l, x);
+  const Own& o = own(l, x);
+  const float excess = std::max(kLeastExcess, (o.excess + kSiblings * t.excess) / (o.beyond + kSiblings));
+  return static_cast<double>(part(l, x)) * std::exp(static_cast<double>(-(log - t.threshold) / excess));
+}
+
+double UsualLengths::beyond(std::size_t l, std::size_t x, float log) const {
+  if (log > tail(l, x).threshold) return in_tail(l, x, log);
+  const float at = std::clamp((log - Lengths::kFrom) * Lengths::kPer, 0.0f, Lengths::kBins - 0.001f);
+  const auto b = static_cast<std::size_t>(at);
+  const auto& c = shorter_[above_[l] * kinds() + x];
+  const float sum = c[b] + (at - static_cast<float>(b)) * (c[b + 1] - c[b]);
+  return 1 - static_cast<double>(std::min(1.0f, sum / (1 - kTailPart)) * (1 - part(l, x)));
+}
+
+// Every kOften slices, as much as in all of these.
+float UsualLengths::fade() {
+  if (learned_ % kOften != 0) return 1;
+  const float keep = 1 - static_cast<float>(kOften) / kMemory;
+  for (Own& o : own_)
+    for (float* const sum : {&o.visits, &o.beyond, &o.excess}) *sum *= keep;
+  for (std::size_t k = 0; k < lengths_.size(); ++k) {
+    if (counted_[k] <= 0) continue;
+    for (float& c : lengths_[k].count) c *= keep;
+    counted_[k] *= keep;
+  }
+  return keep;
+}
+
+void UsualLengths::add(const Visit& v) {
+  if (known(v.leaf, v.kind)) {
+    const float further = v.log - tail(v.leaf, v.kind).threshold;
+    Own& o = own_[v.leaf * kinds() + v.kind];
+    o.visits += 1;
+    if (further > 0) o.beyond += 1, o.excess += further;
+  }
+  const float at =
+      std::clamp((v.log - Lengths::kFrom) * Lengths::kPer, 0.0f, static_cast<float>(Lengths::kBins) - 1);
+  for (std::uint32_t k = above_[v.leaf];; k = parent_[k]) {
+    lengths_[k * kinds() + v.kind].count[static_cast<std::size_t>(at)] += 1;
+    counted_[k * kinds() + v.kind] += 1;
+    if (parent_[k] == k) break;
+  }
+}
+
+void UsualLengths::end_slice() {
+  if (++learned_ < 4 * kOften || learned_ % kOften == 0) believe();
+}
+
+}  // namespace margay::detect

@@ -1,0 +1,105 @@
+// How long visits usually take: distributions of their logarithms, by leaf and kind of length. Pure.
+//
+// Usual is what visits below the leaf's node took, as far as it has had any, else those of its parent, and so
+// on to all: a histogram, and beyond one in four of them a tail (Pickands, Statistical inference using
+// extreme order statistics, 1975). How often a leaf's own visits exceed that and by how much in the mean are
+// known from its earlier ones, shrunk towards those of its node: the excess is taken for exponential, so that
+// lengths have a Pareto tail.
+//
+// A kind of length is one of `lengths` of a column (of the longest visit of a slice, of the others, ...):
+// which * columns + column. All sums fade within 256 slices.
+//
+// Cost per slice: O(leaves * kinds), of each visit O(depth), and O(inner nodes * kinds * bins) now and then.
+// Memory: 12 bytes a leaf and kind, 1 KiB an inner node and kind, 2 where the bulk is asked for. Thread
+// safety: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "margay/model/hierarchy.h"
+
+namespace margay::detect {
+
+class UsualLengths {
+ public:
+  // Visits below the leaf's node, or pairs of them, until anything is said.
+  static constexpr float kFewest = 16;
+  // Visits: a node's own are believed as much as its parent's after so many.
+  static constexpr float kSiblings = 4;
+
+  // What is believed of visits below an inner node.
+  struct Tail {
+    float median = 0, threshold = 0;  // logarithms
+    float excess = 0;                 // mean, of those beyond the threshold
+    float usual{1};                   // the length of the median, in slices
+  };
+  struct Visit {
+    std::uint32_t leaf, kind;
+    float log;
+  };
+  enum class Of { kTail, kBulkToo };
+  UsualLengths(std::size_t lengths, Of of) : lengths_of_column_(lengths), of_(of) {}
+
+  // Leaves keep their numbers.
+  void set_hierarchy(const model::Hierarchy& hierarchy);
+  // There are so many columns; says whether they are more than before.
+  bool reach(std::size_t columns);
+  void forget();
+  // What this leaf's own visits took.
+  void forget(std::uint32_t leaf);
+
+  std::size_t leaves() const { return above_.size(); }
+  std::size_t nodes() const { return parent_.size(); }
+  std::size_t columns() const { return columns_; }
+  std::size_t kinds() const { return lengths_of_column_ * columns_; }
+  std::size_t node(std::size_t leaf) const { return above_[leaf]; }
+  // Anything is said of them.
+  bool known(std::size_t leaf, std::size_t kind) const;
+  const Tail& tail(std::size_t leaf, std::size_t kind) const { return tails_[above_[leaf] * kinds() + kind]; }
+  // Of the leaf's own visits; they fade.
+  float visits(std::size_t leaf, std::size_t kind) const { return own(leaf, kind).visits; }
+  // The part of its visits that exceed the threshold, below 1.
+  float part(std::size_t leaf, std::size_t kind) const;
+  // The probability that one exceeds this; `log` is beyond the threshold.
+  double in_tail(std::size_t leaf, std::size_t kind, float log) const;
+  // The same of any length, where the bulk is kept, too.
+  double beyond(std::size_t leaf, std::size_t kind, float log) const;
+
+  // A quiet slice is learned in three steps: sums fade (returned is what is kept of others like them, 1 if
+  // they do not in this slice), visits are added one by one, and what is believed follows now and then.
+  float fade();
+  void add(const Visit& visit);
+  void end_slice();
+
+ private:
+  // Below an inner node; sums that fade.
+  struct Lengths {
+    static constexpr int kFrom = -14, kTo = 18, kPer = 8;  // natural logarithms of slices
+    static constexpr std::size_t kBins = (kTo - kFrom) * kPer;
+    std::array<float, kBins> count{};
+    // From the first bin that is not empty to behind the last.
+    std::pair<std::size_t, std::size_t> filled() const;
+  };
+  // What is known of a leaf's own visits: sums that fade.
+  struct Own {
+    float visits = 0, beyond = 0, excess = 0;  // how many, of them beyond the threshold, and how far
+  };
+  const Own& own(std::size_t leaf, std::size_t kind) const { return own_[leaf * kinds() + kind]; }
+  void believe();
+
+  std::size_t lengths_of_column_;
+  Of of_;
+  std::vector<std::uint32_t> parent_, above_;  // inner nodes, parents first: by inner node, by leaf
+  std::size_t columns_ = 0;
+  std::vector<Lengths> lengths_;                                // by inner node * kinds + kind
+  std::vector<float> counted_;                                  // the same: visits that these hold
+  std::vector<Tail> tails_;                                     // the same
+  std::vector<std::array<float, Lengths::kBins + 1>> shorter_;  // the same: parts, by the ends of bins
+  std::vector<Own> own_;                                        // by leaf * kinds + kind
+  std::uint64_t learned_ = 0;
+};
+
+}  // namespace margay::detect
