@@ -1,6 +1,7 @@
 #include "long_visits.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -11,10 +12,12 @@ constexpr double kDayNs = 86'400e9;
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 // Leaves of a node that wait for each other are not independent.
 constexpr double kIndex = 0.1, kCoupledIndex = 0.2;
-constexpr double kWaits = 1.5;         // times the limit, where nobody works longer
-constexpr float kOver = 3;             // nats: what visits that take as long as ever say of one that is over
-constexpr std::uint32_t kSilent = 16;  // slices without a visit
-constexpr double kNewJob = 5;          // slices after which doubt has halved
+constexpr double kByScores =
+    0.8;                        // of the false alarms of requests and tasks, scores may cost; bets the others
+constexpr double kWaits = 1.5;  // times the limit, where nobody works longer
+constexpr float kOver = 3;      // nats: what visits that take as long as ever say of one that is over
+constexpr std::uint32_t kSilent = 16;              // slices without a visit
+constexpr double kNewJob = 5;                      // slices after which doubt has halved
 constexpr std::int64_t kLearns = 16, kLonger = 2;  // slices; times
 
 // Time that leaves below the item were not idle, but for those that are blamed.
@@ -33,9 +36,10 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
   scores_.set_hierarchy(hierarchy);
   sums_.stretches().clear_from(keep);
   score_sums_.clear_from(keep);
-  while (limits_.size() < items.groups()) {
-    coupled_.emplace_back(limits_.empty() ? kIndex : kCoupledIndex);
-    limits_.emplace_back(kIndex);
+  while (of_scores_.size() < items.groups()) {
+    coupled_.emplace_back(coupled_.empty() ? kIndex : kCoupledIndex);
+    of_scores_.emplace_back(kIndex);
+    of_bets_.emplace_back(of_bets_.empty() ? kIndex : kCoupledIndex);
   }
   blamed_.resize(items.leaves(), 0);
 }
@@ -90,7 +94,7 @@ void LongVisits::sum_up(const Look& look, const Grid& from, Grid& to) const {
   look.items.add_up(to);
 }
 
-void LongVisits::take_requests(const Look& look) {
+void LongVisits::take_scores(const Look& look) {
   scores_.measure(look.contrast.seen());
   score_sums_.lay_out(look.items.size(), look.columns.work.size());
   ScoreSums::Slice& slice = score_sums_.slice();
@@ -103,9 +107,8 @@ void LongVisits::take_requests(const Look& look) {
   score_sums_.take(look.items);
 }
 
-void LongVisits::take_coupled(const Look& look) {
-  enter_mode(look.contrast);
-  visits().measure(look.contrast.seen());
+void LongVisits::take_bets(const Look& look) {
+  visits().measure(look.contrast.seen(), !look.by_request);
   sums_.lay_out(look.items.size(), look.columns.work.size());
   SurpriseSums::Slice& slice = sums_.slice();
   sum_up(look, visits().evidence(), slice.evidence);
@@ -128,7 +131,9 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
     for (const std::uint32_t l : e.leaves) blamed_[l] = 1;
   for (const std::uint32_t l : look.returning) blamed_[l] = 1;
   if (first_.value < 0) first_ = look.now;
-  look.by_request ? take_requests(look) : take_coupled(look);
+  if (!look.by_request) enter_mode(look.contrast);
+  if (look.by_request) take_scores(look);
+  take_bets(look);
   follow(look.by_request, look.now);
   test(look, recurrence);
   if (look.by_request || !any_open()) learn(look.items, look.by_request);
@@ -155,15 +160,15 @@ void LongVisits::Evidence::become(float nats, SliceIndex now) {
 }
 
 // Whether it goes on.
-bool LongVisits::follow(const Episode& e, Course& c, bool by_request, SliceIndex now) const {
+bool LongVisits::follow(const Episode& e, Course& c, SliceIndex now) const {
   const auto sum = [&](const Grid& of, float out) {
     for (const std::uint32_t l : e.leaves)
       for (std::size_t x = 0; x < of.columns() && l < of.rows(); ++x) out += of[l][x];
     return out;
   };
-  const Grid& told = by_request ? scores_.told() : visits().told();
+  const Grid& told = c.by == By::kScores ? scores_.told() : visits().told();
   c.silent = sum(told, 0) > 0 ? 0 : c.silent + 1;
-  if (by_request) {
+  if (c.by == By::kScores) {
     // Half of what it was when it began is not over yet; where it ended is told best by all of it.
     const float z = sum(scores_.score(), 0), n = sum(scores_.visits(), 0);
     const auto nats = [&](float shift) { return z * shift - n * shift * shift / 2; };
@@ -186,12 +191,12 @@ void LongVisits::follow(bool by_request, SliceIndex now) {
   for (std::size_t k = 0; k < episodes_.size(); ++k) {
     Episode& e = episodes_[k];
     Course& c = courses_[k];
-    const bool goes_on = follow(e, c, by_request, now);
+    const bool goes_on = follow(e, c, now);
     if (by_request && (c.learns > 0 || becomes_usual(e, now))) {
       // It is over as soon as it is known.
       if (c.learns == 0) {
         e.end = c.until.most_at + 1;
-        for (const std::uint32_t l : e.leaves) scores_.forget(l);
+        for (const std::uint32_t l : e.leaves) scores_.forget(l), visits().forget(l);
       }
       e.over = c.learns++ >= kLearns;
       continue;
@@ -224,81 +229,106 @@ bool LongVisits::joins(const Blamed& blamed, const NodeItems& items) {
   return false;
 }
 
-void LongVisits::test(const Look& look, Recurrence& recurrence) {
+std::span<const LongVisits::By> LongVisits::told_by(bool by_request) {
+  static constexpr std::array<By, 2> kBoth = {By::kScores, By::kBets};
+  return by_request ? std::span(kBoth) : std::span(kBoth).last(1);
+}
+
+std::optional<LongVisits::Beyond> LongVisits::strongest(const Look& look) const {
   const auto& [contrast, items, columns, now, by_request, returning] = look;
-  const StretchSums& sums = stretches(by_request);
   // For each node and state, and all of them; of each depth.
-  const std::size_t groups = items.groups();
   double kinds = 0;
-  for (std::size_t g = 0; g < groups; ++g) kinds += items.count(g) > 0 ? 1 : 0;
-  const double p = options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDayNs / kinds;
+  for (std::size_t g = 0; g < items.groups(); ++g) kinds += items.count(g) > 0 ? 1 : 0;
+  const double each =
+      options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDayNs / kinds;
   const auto states = static_cast<double>(columns.work.size() - Contrast::kMachine);
-  std::uint32_t strongest = NodeItems::kNone;
-  double most = 1, limit_of = 0, tests_of = 0;
-  for (std::uint32_t i = 0; i < items.size(); ++i) {
-    const std::uint32_t g = items.group(i);
-    const StretchSums::Score s = sums.strongest(i);
-    if (s.score <= 0 || static_cast<double>(s.effect) < options_.min_effect) continue;
-    // No limit is less than the textbook's.
-    const double tests = static_cast<double>(items.count(g)) * (states + 1);
-    if (static_cast<double>(s.score) <= std::log(tests / p)) continue;
-    // Of a job, or a mode, that has just begun not all kinds of work have been seen.
-    const double limit =
-        limits(by_request)[g].limit(p, tests) * (1 + kNewJob / (kNewJob + learned(by_request)));
-    if (static_cast<double>(s.score) / limit > most)
-      most = static_cast<double>(s.score) / limit, strongest = i, limit_of = limit, tests_of = tests;
+  std::optional<Beyond> best;
+  double most = 1;
+  for (const By by : told_by(by_request)) {
+    const double p = each * (!by_request ? 1 : by == By::kScores ? kByScores : 1 - kByScores);
+    for (std::uint32_t i = 0; i < items.size(); ++i) {
+      const std::uint32_t g = items.group(i);
+      const StretchSums::Score s = stretches(by).strongest(i);
+      const auto score = static_cast<double>(s.score);
+      if (score <= 0 || static_cast<double>(s.effect) < options_.min_effect) continue;
+      // No limit is less than the textbook's.
+      const double tests = static_cast<double>(items.count(g)) * (states + 1);
+      if (score <= std::log(tests / p)) continue;
+      // Of a job, or a mode, that has just begun not all kinds of work have been seen.
+      const double limit =
+          limits(by, by_request)[g].limit(p, tests) * (1 + kNewJob / (kNewJob + learned(by_request)));
+      if (score / limit > most) most = score / limit, best = {i, by, s, limit, tests};
+    }
   }
-  if (strongest == NodeItems::kNone) return;
-  const StretchSums::Score s = sums.strongest(strongest);
-  const float shift = by_request ? score_sums_.shift(strongest, s.column) : 0;
+  return best;
+}
+
+void LongVisits::restart(std::uint32_t item) {
+  sums_.stretches().restart(item);
+  score_sums_.restart(item);
+}
+
+void LongVisits::test(const Look& look, Recurrence& recurrence) {
+  const NodeItems& items = look.items;
+  const std::optional<Beyond> by = strongest(look);
+  if (!by) return;
   const auto cost = static_cast<float>(std::log(2.0 * static_cast<double>(items.size())));
-  const Blamed blamed = blame_lengths(sums, items, columns, cost, static_cast<float>(limit_of / 2));
+  const Blamed blamed =
+      blame_lengths(stretches(by->by), items, look.columns, cost, static_cast<float>(by->limit / 2));
   if (blamed.log_ratio < std::log1p(options_.min_effect)) return;
   // Ranks wait for each other: most waits that are long are somebody else's doing.
-  if (!by_request && !blamed.works && static_cast<double>(s.score) < kWaits * limit_of) return;
+  if (!look.by_request && !blamed.works && static_cast<double>(by->score.score) < kWaits * by->limit) return;
+  Course c;
+  c.by = by->by;
+  c.on = c.until = {by->score.score, by->score.score, look.now};
+  if (by->by == By::kScores) c.shift = score_sums_.shift(by->item, by->score.column);
   // What has summed up of these has been told.
   for (std::uint32_t i = 0; i < items.size(); ++i)
     if (const auto below = items.below(i);
         std::any_of(below.begin(), below.end(), [&](LeafIndex l) { return blamed.leaves.contains(l.value); }))
-      by_request ? score_sums_.restart(i) : sums_.stretches().restart(i);
-  if (by_request && blamed.everybody) return score_sums_.restart();
+      restart(i);
+  if (look.by_request && blamed.everybody) return restart();
   if (joins(blamed, items)) return;
   // Of who has waited for it, too.
-  if (by_request && blamed.works) score_sums_.restart();
+  if (look.by_request && blamed.works) restart();
+  begin(*by, blamed, look, recurrence);
+  courses_.push_back(c);
+}
+
+void LongVisits::begin(const Beyond& by, const Blamed& blamed, const Look& look, Recurrence& recurrence) {
   Episode e;
   e.number = 2 * ++begun_ + 1;  // those of departures are even
   e.leaves = blamed.leaves;
-  e.onset = now + 1 - std::int64_t{s.slices};
+  e.onset = look.now + 1 - std::int64_t{by.score.slices};
   e.state = blamed.state;
   e.works = blamed.works;
-  e.usual = !by_request && recurrence.usual(e.leaves, e.state, e.onset);
+  e.usual = !look.by_request && recurrence.usual(e.leaves, e.state, e.onset);
   e.excess = blamed.excess;
   e.by_lengths = true;
   e.log_ratio = blamed.log_ratio;
-  e.nats = static_cast<double>(s.score), e.limit = limit_of;
-  const TailLimit& tail = limits(by_request)[items.group(strongest)];
-  e.rarer = std::log(tail.chance(e.limit, tests_of) / tail.chance(e.nats, tests_of));
-  Course c;
-  c.on = c.until = {s.score, s.score, now};
-  c.shift = shift;
+  e.nats = static_cast<double>(by.score.score), e.limit = by.limit;
+  const TailLimit& tail = limits(by.by, look.by_request)[look.items.group(by.item)];
+  e.rarer = std::log(tail.chance(e.limit, by.tests) / tail.chance(e.nats, by.tests));
   episodes_.push_back(std::move(e));
-  courses_.push_back(c);
 }
 
 // How far stretches of long visits went, once each, by depth; and how long visits are.
 void LongVisits::learn(const NodeItems& items, bool by_request) {
-  const StretchSums& sums = stretches(by_request);
-  std::vector<StretchSums::Score> most(items.groups());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const StretchSums::Score s = sums.ended(i);
-    if (s.score > most[items.group(i)].score) most[items.group(i)] = s;
+  for (const By by : told_by(by_request)) {
+    std::vector<StretchSums::Score> most(items.groups());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const StretchSums::Score s = stretches(by).ended(i);
+      if (s.score > most[items.group(i)].score) most[items.group(i)] = s;
+    }
+    for (std::size_t g = 0; g < items.groups(); ++g)
+      limits(by, by_request)[g].add(most[g].score,
+                                    static_cast<double>(most[g].effect) >= options_.min_effect);
   }
-  for (std::size_t g = 0; g < items.groups(); ++g)
-    limits(by_request)[g].add(most[g].score, static_cast<double>(most[g].effect) >= options_.min_effect);
-  learned(by_request) += 1;
+  (by_request ? learned_ : usual_[mode_].slices) += 1;
   for (std::size_t k = 0; k < episodes_.size(); ++k)
     for (const std::uint32_t l : episodes_[k].leaves) blamed_[l] = courses_[k].learns == 0;
-  if (!by_request) return visits().learn(blamed_);
+  visits().learn(blamed_);
+  if (!by_request) return;
   scores_.learn(blamed_);
   score_sums_.learn(items);
 }

@@ -7,15 +7,17 @@
 // that are blamed nothing is tested or learned meanwhile. Who waits while others' work takes longer, and
 // whose siblings are blamed for the same state, has the same cause.
 //
-// Where work comes in requests and tasks visits have normal scores (visit_scores.h, score_sums.h). While
-// somebody's work takes longer, whom others wait for is known, and waits say nothing. Where nearly all would
-// be blamed, the job does something else now: nothing is told. What goes on for twice as long as all before
-// it, or for `usual_slices`, is learned, and over.
+// Where work comes in requests and tasks visits have normal scores (visit_scores.h, score_sums.h), which tell
+// many that are longer, and are bet on (visit_surprise.h, surprise_sums.h), which tells few that are longer
+// than any before. While somebody's work takes longer, whom others
+// wait for is known, and waits say nothing. Where nearly all would be blamed, the job does something else
+// now: nothing is told. What goes on for twice as long as all before it, or for `usual_slices`, is learned,
+// and over.
 //
 // Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
-// explains have to exceed half as much again as the limit. Visits are bet on (visit_surprise.h,
-// surprise_sums.h); how long they usually take is known of each mode of such a job (contrast.h) by itself.
+// explains have to exceed half as much again as the limit. Visits are bet on; how long they usually take is
+// known of each mode of such a job (contrast.h) by itself.
 //
 // Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most). Thread safety:
 // none.
@@ -23,6 +25,7 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -82,20 +85,34 @@ class LongVisits {
     SliceIndex most_at{};
     void become(float nats, SliceIndex now);
   };
-  struct Course {              // of an episode
+  // How surprisingly long visits are told.
+  enum class By : std::uint8_t { kBets, kScores };
+  struct Course {  // of an episode
+    By by = By::kBets;
     Evidence on, until;        // that it goes on; that it went on until a slice
     float shift = 0;           // of scores, when it began (score_sums.h)
     std::int64_t learns = 0;   // slices since it became usual
     std::uint32_t silent = 0;  // slices without a visit
     std::uint32_t back = 0;
   };
-  void take_requests(const Look& look);
-  void take_coupled(const Look& look);
+  void take_scores(const Look& look);
+  void take_bets(const Look& look);
   // Leaves x columns of a slice to items x columns, but for what counts nothing.
   void sum_up(const Look& look, const Grid& from, Grid& to) const;
   void follow(bool by_request, SliceIndex now);
+  // A node whose evidence is beyond its limit.
+  struct Beyond {
+    std::uint32_t item;
+    By by;
+    StretchSums::Score score;
+    double limit, tests;
+  };
+  // Of those the strongest, beside its limit.
+  std::optional<Beyond> strongest(const Look& look) const;
+  void begin(const Beyond& by, const Blamed& blamed, const Look& look, Recurrence& recurrence);
+  void restart(std::uint32_t item);
   // Whether it goes on.
-  bool follow(const Episode& episode, Course& course, bool by_request, SliceIndex now) const;
+  bool follow(const Episode& episode, Course& course, SliceIndex now) const;
   bool becomes_usual(const Episode& episode, SliceIndex now) const;
   void test(const Look& look, Recurrence& recurrence);
   void learn(const NodeItems& items, bool by_request);
@@ -111,10 +128,17 @@ class LongVisits {
   void enter_mode(const Contrast& contrast);
   VisitSurprise& visits() { return usual_[mode_].visits; }
   const VisitSurprise& visits() const { return usual_[mode_].visits; }
-  std::vector<TailLimit>& limits(bool by_request) { return by_request ? limits_ : coupled_; }
-  double& learned(bool by_request) { return by_request ? learned_ : usual_[mode_].slices; }
-  const StretchSums& stretches(bool by_request) const {
-    return by_request ? score_sums_.stretches() : sums_.stretches();
+  // What a job's visits are told by.
+  static std::span<const By> told_by(bool by_request);
+  std::vector<TailLimit>& limits(By by, bool by_request) {
+    return by == By::kScores ? of_scores_ : by_request ? of_bets_ : coupled_;
+  }
+  const std::vector<TailLimit>& limits(By by, bool by_request) const {
+    return by == By::kScores ? of_scores_ : by_request ? of_bets_ : coupled_;
+  }
+  double learned(bool by_request) const { return by_request ? learned_ : usual_[mode_].slices; }
+  const StretchSums& stretches(By by) const {
+    return by == By::kScores ? score_sums_.stretches() : sums_.stretches();
   }
 
   Options options_;
@@ -124,8 +148,8 @@ class LongVisits {
   SurpriseSums sums_;
   VisitScores scores_;  // of requests and tasks
   ScoreSums score_sums_;
-  double learned_ = 0;                       // slices
-  std::vector<TailLimit> limits_, coupled_;  // by group
+  double learned_ = 0;                                    // slices
+  std::vector<TailLimit> of_scores_, of_bets_, coupled_;  // by group
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
   std::vector<char> blamed_;  // by leaf

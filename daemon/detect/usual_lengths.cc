@@ -68,7 +68,8 @@ void UsualLengths::forget() {
 }
 
 void UsualLengths::forget(std::uint32_t leaf) {
-  if (leaf < leaves()) std::fill_n(own_.begin() + static_cast<std::ptrdiff_t>(leaf * kinds()), kinds(), Own{});
+  if (leaf < leaves())
+    std::fill_n(own_.begin() + static_cast<std::ptrdiff_t>(leaf * kinds()), kinds(), Own{});
 }
 
 bool UsualLengths::reach(std::size_t columns) {

@@ -86,7 +86,7 @@ VisitScores::Ended VisitScores::ended(const VisitsSeen& seen, std::uint32_t l, s
 double VisitScores::of_several(std::uint32_t l, std::uint32_t x, std::size_t kind, float length,
                                float visits) {
   const float log = std::log(std::max(length, kLeastLength));
-  seen_.push_back({l, kind, log});
+  seen_.push_back({l, static_cast<std::uint32_t>(kind), log});
   if (!usual_.known(l, kind)) return 0;
   ratio_[l][x] = std::max(ratio_[l][x], log - usual_.tail(l, kind).median);
   lost_[l][x] += visits * std::max(0.0f, length - std::exp(usual_.tail(l, kind).median));
@@ -96,7 +96,7 @@ double VisitScores::of_several(std::uint32_t l, std::uint32_t x, std::size_t kin
 // Given the one before, where that tells anything.
 double VisitScores::of_single(std::uint32_t l, std::uint32_t x, float length, bool over, float* lost) {
   const float log = std::log(std::max(length, kLeastLength)), told = told_before(l, x, length, over);
-  const std::size_t given = kind(kGiven, x);
+  const auto given = static_cast<std::uint32_t>(kind(kGiven, x));
   if (over) {
     seen_.push_back({l, x, log});
     if (!std::isnan(told)) seen_.push_back({l, given, log - told});

@@ -44,6 +44,12 @@ void VisitSurprise::forget() {
   spread_.assign(spread_.size(), {});
 }
 
+void VisitSurprise::forget(std::uint32_t leaf) {
+  usual_.forget(leaf);
+  if (leaf < usual_.leaves())
+    std::fill_n(own_.begin() + static_cast<std::ptrdiff_t>(leaf * usual_.kinds()), usual_.kinds(), Own{});
+}
+
 void VisitSurprise::reach(std::size_t columns) {
   const std::size_t before = usual_.columns(), rows = own_.size() / std::max<std::size_t>(1, usual_.kinds());
   if (!usual_.reach(columns)) return;
@@ -83,10 +89,11 @@ double VisitSurprise::tail_bet(std::size_t l, std::size_t x, float log) const {
 
 double VisitSurprise::wins(std::size_t l, std::size_t x, float log) const {
   const double tail = std::min(kMostBet, tail_bet(l, x, log));
-  return std::min(kMostBet, (tail + factor_bet(l, x, log)) / 2);
+  return one_kind_ ? std::min(kMostBet, (tail + factor_bet(l, x, log)) / 2) : tail;
 }
 
-void VisitSurprise::measure(const VisitsSeen& seen) {
+void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind) {
+  one_kind_ = one_kind;
   const std::size_t leaves = std::min(seen.there.size(), usual_.leaves()), columns = seen.state_of.size();
   reach(columns);
   for (Grid* g : {&evidence_, &told_, &lost_, &ratio_}) {

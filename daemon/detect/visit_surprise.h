@@ -1,15 +1,15 @@
 // How surprising long visits are: evidence, in nats, that visits to a state take longer than usual. Pure.
 //
-// Of jobs whose ranks do the same over and over: what is usual is told by usual_lengths.h. Beyond its
-// threshold a visit has a p-value, however many kinds of work a state has, and is worth the logarithm of a
-// bet against p being small, (1 - p + p ln p) / (p ln^2 p): its expectation is 1 while all is as usual (Vovk
-// and Wang, E-values: calibration, combination and applications, 2021), so sums of its logarithm exceed x by
-// chance with probability exp(-x) at most (Ville), for visits that are exchangeable. They add over leaves and
-// time.
+// What is usual is told by usual_lengths.h. Beyond its threshold a visit has a p-value, however many kinds of
+// work a state has, and is worth the logarithm of a bet against p being small, (1 - p + p ln p) / (p ln^2 p):
+// its expectation is 1 while all is as usual (Vovk and Wang, E-values: calibration, combination and
+// applications, 2021), so sums of its logarithm exceed x by chance with probability exp(-x) at most (Ville),
+// for visits that are exchangeable. They add over leaves and time.
 //
-// A second bet is on visits taking 1.5, 2 or 4 times as long as the leaf's usually do: the likelihood ratio
-// under Student's t with 5 degrees of freedom, whose mean and variance are the leaf's own, winsorized, shrunk
-// towards its siblings'. Half is put on either; that is a bet of expectation 1, too.
+// Where visits are of one kind a second bet is on their taking 1.5, 2 or 4 times as long as the leaf's
+// usually do: the likelihood ratio under Student's t with 5 degrees of freedom, whose mean and variance are
+// the leaf's own, winsorized, shrunk towards its siblings'. Half is put on either; that is a bet of
+// expectation 1, too.
 //
 // Of the visits of a leaf that ended in a slice the longest is one such length, and the mean of the others,
 // which has a distribution of its own, another; they hang together and are one bet, half on each.
@@ -38,10 +38,14 @@ class VisitSurprise {
 
   // Leaves keep their numbers.
   void set_hierarchy(const model::Hierarchy& hierarchy);
-  void measure(const VisitsSeen& seen);
+  // `one_kind`: the visits of a leaf to a state are of one kind, as those of a loop; those of requests are
+  // not.
+  void measure(const VisitsSeen& seen, bool one_kind);
   // The slice that was measured is a quiet one, but for these leaves (not 0).
   void learn(const std::vector<char>& but);
   void forget();
+  // What this leaf's own visits took: it is another from now on.
+  void forget(std::uint32_t leaf);
 
   // Leaves x columns, of the newest slice.
   const Grid& evidence() const { return evidence_; }  // nats
@@ -75,6 +79,7 @@ class VisitSurprise {
   struct Spread {
     float square = 0, visits = 0;
   };
+  bool one_kind_ = false;
   std::vector<Spread> spread_;
   std::vector<UsualLengths::Visit> seen_;  // of the newest slice
   Grid evidence_, told_, lost_, ratio_;

@@ -38,7 +38,11 @@ class Leaves {
     before_ = after_;
     for (Grid* g : {&spent_, &ended_, &longest_}) g->fill(0);
     for (std::uint32_t l = 0; l < n_; ++l) cut(l);
-    judge.measure({spent_, ended_, longest_, before_, after_, there_, counted_, states_});
+    const VisitsSeen seen{spent_, ended_, longest_, before_, after_, there_, counted_, states_};
+    if constexpr (requires { judge.measure(seen, one_kind); })
+      judge.measure(seen, one_kind);
+    else
+      judge.measure(seen);
   }
   void learn() { judge.learn(none_); }
   // Slices in which all have so many visits, of lengths that are short; these are learned from.
@@ -52,6 +56,7 @@ class Leaves {
   }
 
   Judge judge;
+  bool one_kind = false;  // of a VisitSurprise
 
  private:
   struct Part {
