@@ -105,7 +105,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   known_.assign(there_.size(), 0);
   sampled_.assign(there_.size(), 0);
   storage_.resize(there_.size());
-  waits_.assign(there_.size(), {});
+  for (Storage& s : storage_) s.now = {};
   kinds_ = columns;
   for (auto* const of : {&kinds_.work, &kinds_.sleeps, &kinds_.returns_when_done}) of->resize(columns_, 0);
   counted_.assign(columns_, 1);
@@ -134,6 +134,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   const std::size_t stride = present / kMostSampled + 1;
   std::size_t seen = 0;
   busy_.assign(there_.size(), 0.0f);
+  cpus_.begin_slice();
   for (std::size_t l = 0; l < leaves; ++l) {
     if (rows.weights[l] < kLeastWeight || l >= column.leaves()) continue;
     if (column.evidence(LeafIndex(static_cast<std::uint32_t>(l))).drawn_out) continue;  // nobody knows
@@ -147,13 +148,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     after_[l] = {open.state.value, static_cast<float>((end - open.since).value) * one};
     const auto& evidence = column.evidence(LeafIndex(static_cast<std::uint32_t>(l)));
     sampled_[l] = evidence.sampled_ns > 0;
-    const float of_samples = sampled_[l] ? 1 / static_cast<float>(evidence.sampled_ns) : 0;
-    row_[l][kDenied] = std::clamp(static_cast<float>(evidence.run_delay_ns) * of_samples, 0.0f, 1.0f);
-    row_[l][kStopped] = std::clamp(static_cast<float>(evidence.stopped_ns) * of_samples, 0.0f, 1.0f);
-    waits_[l].bytes =
-        static_cast<float>(evidence.storage_bytes) * of_samples * static_cast<float>(slice_.value);
-    waits_[l].blocked = std::clamp(static_cast<float>(evidence.blocked_ns) * of_samples, 0.0f, 1.0f);
-    row_[l][kBlocked] = blocked_longer(storage_[l], waits_[l]);
+    take_sample(l, evidence);
     std::fill_n(ended_[l], kMachine, kNoLog);
     float works = 0;  // or would, if it were let
     for (std::size_t x = kMachine; x < columns_; ++x) {
@@ -324,6 +319,7 @@ void Contrast::add(Mode& mode) {
 }
 
 bool Contrast::learn() {
+  cpus_.learn();
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!sampled_[l]) continue;
     learn_machine(l);

@@ -21,8 +21,10 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "cpu_supply.h"
 #include "grid.h"
 #include "margay/detect/window.h"
 #include "state_kind.h"
@@ -39,6 +41,9 @@ class Contrast {
   // nothing of modes.
   enum Machine : std::size_t { kDenied, kStopped, kBlocked, kMachine };
   explicit Contrast(DurationNs slice) : slice_(slice) {}
+
+  // Which leaves share CPUs (cpu_supply.h).
+  void share_cpus(std::vector<std::uint32_t> cpus_of) { cpus_.share(std::move(cpus_of)); }
 
   // The newest slice of the window. `idle` are states in which being is no work: they are left out.
   void measure(const Window& window, const model::SliceColumn& column, const std::set<std::uint16_t>& idle,
@@ -142,7 +147,10 @@ class Contrast {
     float often = 0;                     // share of the slices that used it at all
     float slices = 0, bytes = 0;         // of those
     float usual_bytes = 0, blocked = 0;  // of those of them that had no more to do than usual
-    bool more(float now) const { return slices >= kStorageSlices && now * slices > kMoreStorage * bytes; }
+    struct Waits {
+      float bytes = 0, blocked = 0;
+    } now;  // of this slice
+    bool more(float than) const { return slices >= kStorageSlices && than * slices > kMoreStorage * bytes; }
   };
   // What is usual rests on so many slices. Who has more bytes than so many times the mean has more to do.
   static constexpr float kStorageSlices = 10, kMoreStorage = 2;
@@ -151,13 +159,10 @@ class Contrast {
   std::vector<char> sampled_;                  // by leaf: its process was looked at
   Grid machine_, machine_variance_;            // leaves x kMachine: usual shares
   std::vector<float> machine_n_;               // by leaf: slices it rests on
-  std::vector<Storage> storage_;               // by leaf
-  struct Waits {
-    float bytes = 0, blocked = 0;
-  };
-  std::vector<Waits> waits_;  // by leaf, of this slice
-  std::vector<float> busy_;   // by leaf
-  Grid age_, ended_;          // of this slice: of the longest visit; log of one that ended
+  CpuSupply cpus_;
+  std::vector<Storage> storage_;  // by leaf
+  std::vector<float> busy_;       // by leaf
+  Grid age_, ended_;              // of this slice: of the longest visit; log of one that ended
   // What visits of a state usually take, in slices, less than 0 where it is not known; and of how many.
   struct Length {
     float mean;
@@ -166,8 +171,9 @@ class Contrast {
   float waits_more(const Mode& mode, float slices, std::size_t leaf, std::size_t x,
                    const Length& usual) const;
   void take_off_common();
+  void take_sample(std::size_t leaf, const model::NodeEvidence& evidence);
   void machine_departures();
-  float blocked_longer(const Storage& usual, const Waits& now) const;
+  float blocked_longer(const Storage& usual) const;
   void learn_machine(std::size_t leaf);
   void learn_storage(std::size_t leaf);
   std::vector<OpenVisit> before_, after_;  // by leaf: the visit that is open where the slice begins, and ends

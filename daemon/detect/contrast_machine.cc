@@ -16,10 +16,25 @@ constexpr float kWinsor = 9, kFreely = 3, kLeastVariance = 1e-4f;
 // The time, as a share, that a leaf waits for storage longer than it does for so many bytes. Not known is how
 // long is usual for more than it mostly has to do (a checkpoint), and what a wait without any bytes is for
 // (what was written before is synced, a long wait goes on).
-float Contrast::blocked_longer(const Storage& usual, const Waits& now) const {
+float Contrast::blocked_longer(const Storage& usual) const {
+  const auto& now = usual.now;
   if (usual.slices < kStorageSlices || usual.often < kOftenStorage || usual.usual_bytes <= 0) return 0;
   if (now.bytes <= 0 || usual.more(now.bytes)) return 0;
   return std::max(-1.0f, now.blocked - usual.blocked / usual.usual_bytes * now.bytes);
+}
+
+void Contrast::take_sample(std::size_t l, const model::NodeEvidence& evidence) {
+  const float of_samples = sampled_[l] ? 1 / static_cast<float>(evidence.sampled_ns) : 0;
+  const auto share = [&](std::int64_t ns) {
+    return std::clamp(static_cast<float>(ns) * of_samples, 0.0f, 1.0f);
+  };
+  row_[l][kDenied] = share(evidence.run_delay_ns);
+  row_[l][kStopped] = share(evidence.stopped_ns);
+  cpus_.add(l, static_cast<float>(evidence.cpu_ns) * of_samples);
+  storage_[l].now = {
+      static_cast<float>(evidence.storage_bytes) * of_samples * static_cast<float>(slice_.value),
+      share(evidence.blocked_ns)};
+  row_[l][kBlocked] = blocked_longer(storage_[l]);
 }
 
 void Contrast::learn_machine(std::size_t l) {
@@ -35,7 +50,7 @@ void Contrast::learn_machine(std::size_t l) {
 
 void Contrast::learn_storage(std::size_t l) {
   Storage& s = storage_[l];
-  const Waits& now = waits_[l];
+  const auto& now = s.now;
   s.often += ((now.bytes > 0 ? 1.0f : 0.0f) - s.often) / machine_n_[l];
   if (now.bytes <= 0) return;
   const float keep = 1 - 1 / kStorageMemory;
@@ -59,6 +74,7 @@ void Contrast::machine_departures() {
     for (std::size_t l = 0; l < there_.size(); ++l)
       if (sampled_[l] && machine_n_[l] > 0) departure_[l][x] = row_[l][x] - machine_[l][x] - least;
   }
+  cpus_.leave_taken(departure_, kDenied);
 }
 
 }  // namespace margay::detect

@@ -8,7 +8,6 @@
 namespace margay::detect {
 namespace {
 
-constexpr double kDay = 86'400e9;
 // Slices that look like a perturbation are not learned, but not for ever.
 constexpr std::uint32_t kMostSuspicious = 24;
 constexpr double kLeastHistory = 3, kLongHistory = 32;  // slices; of a coarser level
@@ -41,6 +40,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   // Inner nodes are other ones now; leaves keep their numbers.
   const std::size_t keep = std::min(items_.leaves(), topology_->hierarchy.leaf_count());
   items_ = NodeItems(topology_->hierarchy);
+  contrast_.share_cpus(items_.siblings());
   long_visits_.set_items(items_, topology_->hierarchy, keep);
   means_.lay_out(items_, columns_.work.size(), keep);
   // What is rare in short slices is a part of the mean in long ones (the central limit theorem).
@@ -121,7 +121,7 @@ std::vector<Departures::Alarm> Departures::alarmed() {
   double kinds = 0;
   for (std::size_t g = 0; g < items_.groups(); ++g)
     kinds += items_.count(g) > 0 ? static_cast<double>(kTests) : 0;
-  const double p = options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDay / kinds;
+  const double p = in_a_slice(options_.false_alarms_per_day, options_.slice) / kinds;
   const double least_history = options_.two_in_a_row ? kLongHistory : kLeastHistory;
   for (std::size_t t = 0; t < greatest_.size(); ++t) {
     const auto test = static_cast<Test>(t % kTests);

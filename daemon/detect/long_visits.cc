@@ -8,7 +8,6 @@
 namespace margay::detect {
 namespace {
 
-constexpr double kDayNs = 86'400e9;
 // The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
 // Leaves of a node that wait for each other are not independent.
 constexpr double kIndex = 0.1, kCoupledIndex = 0.2;
@@ -239,8 +238,7 @@ std::optional<LongVisits::Beyond> LongVisits::strongest(const Look& look) const 
   // For each node and state, and all of them; of each depth.
   double kinds = 0;
   for (std::size_t g = 0; g < items.groups(); ++g) kinds += items.count(g) > 0 ? 1 : 0;
-  const double each =
-      options_.false_alarms_per_day * static_cast<double>(options_.slice.value) / kDayNs / kinds;
+  const double each = in_a_slice(options_.false_alarms_per_day, options_.slice) / kinds;
   const auto states = static_cast<double>(columns.work.size() - Contrast::kMachine);
   std::optional<Beyond> best;
   double most = 1;

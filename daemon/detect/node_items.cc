@@ -48,4 +48,11 @@ void NodeItems::add_up(Grid& rows) const {
   }
 }
 
+std::vector<std::uint32_t> NodeItems::siblings() const {
+  std::vector<std::uint32_t> out(leaves_);
+  for (std::size_t l = 0; l < leaves_; ++l)
+    out[l] = parent_[l] == kNone ? 0 : parent_[l] - static_cast<std::uint32_t>(leaves_) + 1;
+  return out;
+}
+
 }  // namespace margay::detect

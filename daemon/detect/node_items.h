@@ -31,6 +31,8 @@ class NodeItems {
   // The smallest inner item that holds the item, or kNone below the root. Grows with every step up.
   static constexpr std::uint32_t kNone = ~0u;
   std::uint32_t parent(std::size_t item) const { return parent_[item]; }
+  // A number of each leaf: the same of those that have the same parent.
+  std::vector<std::uint32_t> siblings() const;
   // Inner items, those with fewer leaves first.
   const std::vector<std::uint32_t>& upwards() const { return upwards_; }
   // Rows of inner items become the sums of their leaves' rows.

@@ -26,6 +26,11 @@ constexpr double kStep = 1.25;    // a history is counted in steps, so that few 
 
 }  // namespace
 
+double in_a_slice(double a_day, DurationNs slice) {
+  constexpr double kDayNs = 86'400e9;
+  return a_day * static_cast<double>(slice.value) / kDayNs;
+}
+
 void TailLimit::add(float score, bool told) {
   const auto less = std::partition_point(greatest_.begin(), greatest_.end(),
                                          [&](const Maximum& m) { return m.score > score; });

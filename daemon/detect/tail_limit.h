@@ -28,7 +28,12 @@
 #include <optional>
 #include <vector>
 
+#include "margay/base/time.h"
+
 namespace margay::detect {
+
+// Of so many a day those of a slice.
+double in_a_slice(double a_day, DurationNs slice);
 
 class TailLimit {
  public:

@@ -12,9 +12,8 @@ namespace {
 
 constexpr float kLeastLength = 1e-6f;
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-constexpr float kTells = 0.25f;  // of the variance, the visit before has to explain
-constexpr float kMostApart = 3;  // from the median, the visit before is believed to be
-constexpr float kLeastSquares = 1e-3f;
+constexpr float kTells = 0.25f;     // of the variance, the visit before has to explain
+constexpr float kMostApart = 3;     // from the median, the visit before is believed to be
 constexpr double kOpenScore = 0.7;  // above which a visit that goes on tells
 constexpr double kBoth = 1.6;       // deviation of the sum of two scores of one leaf and slice
 
@@ -59,13 +58,13 @@ float VisitScores::told_before(std::size_t l, std::size_t x, float length, bool 
   float best = kUnknown, most = kTells;
   for (std::size_t y = 0; y < usual_.columns(); ++y) {
     const Pair& p = pairs_[x * usual_.columns() + y];
-    if (y == x || p.n < UsualLengths::kFewest || p.both <= 0) continue;
-    const float told = p.both * p.both / ((p.later + kLeastSquares) * (p.before + kLeastSquares));
+    if (y == x || p.n < UsualLengths::kFewest || p.both <= 0) continue;  // so nor are squares 0
+    const float told = p.both * p.both / (p.later * p.before);
     if (told <= most) continue;
     const float deviation = before(l, y, length, over);
     if (std::isnan(deviation)) continue;
     most = told;
-    best = p.both / (p.before + kLeastSquares) * deviation;
+    best = p.both / p.before * deviation;
   }
   return best;
 }

@@ -133,7 +133,8 @@ TEST(Departures, WhoIsNotLetOnTheCpuIsNamedAndSoIsWhoIsThrottled) {
     const Watched w = watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
       if (i < 100 || i >= 115) return;
       auto& e = c.evidence(LeafIndex(5));
-      (stopped ? e.stopped_ns : e.run_delay_ns) = e.sampled_ns / 2;
+      if (!stopped) return deny(e, 0.5);
+      e.stopped_ns = e.sampled_ns / 2;
     });
     expect_one(w, paths({5}), 100, 115);
     if (HasFailure()) return;
@@ -146,8 +147,7 @@ TEST(Departures, WhatTheMachineDoesToAllIsNobodysDeparture) {
   Plan plan;
   plan.evidence = true;
   const Watched w = watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
-    for (std::uint32_t r = 0; i >= 100 && i < 115 && r < 16; ++r)
-      c.evidence(LeafIndex(r)).run_delay_ns = c.evidence(LeafIndex(r)).sampled_ns / 2;
+    for (std::uint32_t r = 0; i >= 100 && i < 115 && r < 16; ++r) deny(c.evidence(LeafIndex(r)), 0.5);
   });
   EXPECT_THAT(w.alerts, IsEmpty());
 }
@@ -223,9 +223,9 @@ TEST(Departures, WhoWaitsForStorageIsBlamedBeforeWhoWaitsForTheCpuWithIt) {
     auto& writer = c.evidence(LeafIndex(5));
     writer.storage_bytes = hog ? 1 << 19 : 1 << 20;
     writer.blocked_ns = (hog ? 3 : 1) * writer.sampled_ns / 10;
-    writer.run_delay_ns = (hog ? 3 : 5) * writer.sampled_ns / 10;
+    deny(writer, hog ? 0.3 : 0.5);
     auto& beside = c.evidence(LeafIndex(6));
-    beside.run_delay_ns = (hog ? 5 : 3) * beside.sampled_ns / 10;
+    deny(beside, hog ? 0.5 : 0.3);
   });
   ASSERT_FALSE(w.alerts.empty());
   EXPECT_EQ(w.alerts[0].likely_cause, paths({5}));

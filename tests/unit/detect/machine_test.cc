@@ -21,8 +21,7 @@ Watched watch_denied(const std::function<double(std::int64_t)>& denied,
   plan.ranks = 16;
   plan.phases = {{20'000, kA, ""}};
   return watch(plan, changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
-                 auto& e = c.evidence(LeafIndex(5));
-                 e.run_delay_ns = static_cast<std::int64_t>(denied(i) * static_cast<double>(e.sampled_ns));
+                 deny(c.evidence(LeafIndex(5)), denied(i));
                  if (more) more(i, c);
                }));
 }
@@ -47,14 +46,36 @@ TEST(Machine, WhatLastsIsTold) {
   }
 }
 
+// Four ranks on two CPUs: while one of them has more to do, the others have to wait. Nobody else takes
+// anything from them as long as they have both CPUs together.
+TEST(Machine, WhatRanksOfTheJobTakeFromEachOtherIsWhatTheJobDoes) {
+  const auto watch_ranks = [](double first, double others) {
+    JobPlan plan;
+    plan.ranks = 16;
+    plan.phases = {{20'000, kA, ""}};
+    return watch(plan, changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+                   for (std::uint32_t r = 0; r < 16; ++r) {
+                     const double runs = !in(i, 100, 115) || r < 4 || r > 7 ? 0.5 : r == 4 ? first : others;
+                     auto& e = c.evidence(LeafIndex(r));
+                     e.cpu_ns = static_cast<std::int64_t>(runs * static_cast<double>(e.sampled_ns));
+                     e.run_delay_ns = e.sampled_ns - e.cpu_ns;
+                   }
+                 }));
+  };
+  EXPECT_THAT(watch_ranks(0.98, 0.34).alerts, IsEmpty());
+  const auto told = watch_ranks(0.5, 0.2).alerts;
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].likely_cause, (std::vector<std::string>{"/n1/rank5", "/n1/rank6", "/n1/rank7"}));
+  EXPECT_THAT(told[0].message, HasSubstr("without a CPU"));
+}
+
 // Who polls is always ready, and who sleeps until it is woken is ready to go on.
 TEST(Machine, WhoWaitsAndIsReadyIsKeptFromTheCpuIfItSleptAndNotIfItPolls) {
   JobPlan plan;
   plan.ranks = 16;
   plan.phases = {{20'000, {0.02, 0.10, 0.10, 0.08, 0.70}, ""}};
   const auto job = changed(plan, [](std::int64_t i, model::SliceColumn& c) {
-    auto& e = c.evidence(LeafIndex(5));
-    e.run_delay_ns = e.sampled_ns / 100 * (in(i, 100, 120) ? 90 : 2);
+    deny(c.evidence(LeafIndex(5)), in(i, 100, 120) ? 0.9 : 0.02);
   });
   const auto told = [&](const char* wait) {
     auto topology = std::make_shared<Topology>(*job_topology(plan));
@@ -82,8 +103,7 @@ TEST(Machine, ModesThatAreLearnedDoNotHideIt) {
   plan.phases.push_back({4'000, kA, ""});
   const Watched w = watch(plan, changed(plan, [](std::int64_t i, model::SliceColumn& c) {
                             for (const std::uint32_t r : {1, 3}) {
-                              auto& e = c.evidence(LeafIndex(r));
-                              e.run_delay_ns = (in(i, 84, 140) ? 35 : 0) * e.sampled_ns / 100;
+                              deny(c.evidence(LeafIndex(r)), in(i, 84, 140) ? 0.35 : 0);
                               spend(c, r, kCompute, 0.3);
                             }
                           }));

@@ -50,6 +50,12 @@ inline void spend(model::SliceColumn& c, std::uint32_t rank, StateId to, double 
   row[to.value] += moved;
 }
 
+// It is ready to run, and not let, for this share of the time.
+inline void deny(model::NodeEvidence& e, double share) {
+  e.run_delay_ns = static_cast<std::int64_t>(share * static_cast<double>(e.sampled_ns));
+  e.cpu_ns = std::min(e.cpu_ns, e.sampled_ns - e.run_delay_ns);
+}
+
 inline DetectorOptions job_options(const JobPlan& plan, std::size_t slices = 128) {
   DetectorOptions o;
   o.run = "r";

@@ -1,0 +1,43 @@
+// How much CPU time leaves that share CPUs have together, and how much of that somebody else takes. Pure.
+//
+// Leaves that share CPUs keep each other waiting when more of them have work: that is what the job does. CPU
+// time is conserved: what somebody else takes, they have less of together than they have when they want it.
+// So no more than that much of the time in which they were ready to run, and not let, has been taken from
+// them.
+//
+// Cost per slice: O(leaves). Memory: 40 bytes for leaves that share CPUs, 4 of each. Thread safety: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "grid.h"
+
+namespace margay::detect {
+
+class CpuSupply {
+ public:
+  // A number of each leaf: the same of those that share CPUs. Of leaves beyond these nothing is known.
+  void share(std::vector<std::uint32_t> cpus_of);
+  void begin_slice();
+  // In the slice the leaf had so much of a CPU.
+  void add(std::size_t leaf, float cpus);
+  // The slice is a quiet one.
+  void learn();
+  // Of the column `denied` of leaves' departures (the time they were not let, beyond what is usual) leaves
+  // what somebody else took. Where they had more than they usually want that is less than nothing: samples of
+  // a slice are off, means are not. Of whom nothing has been learned, all of it.
+  void leave_taken(Grid& departure, std::size_t denied) const;
+
+ private:
+  static constexpr std::size_t kSlices = 8, kMemory = 96;
+  struct Shared {
+    std::array<float, kSlices> last{};  // CPUs, the newest slice first
+    float wanted = 0;                   // mean of as many when they want them; 0: not known
+  };
+  std::vector<std::uint32_t> cpus_of_;  // by leaf
+  std::vector<Shared> shared_;
+};
+
+}  // namespace margay::detect
