@@ -211,15 +211,16 @@ void LongVisits::follow(bool by_request, SliceIndex now) {
 }
 
 // Is it that others wait for who is blamed already, or that its siblings are hurt as well? These are blamed
-// with it then.
-bool LongVisits::joins(const Blamed& blamed, const NodeItems& items) {
+// with it then. Below the root siblings are those of a coupled job: its ranks may all be on one machine.
+bool LongVisits::joins(const Blamed& blamed, const Look& look) {
+  const NodeItems& items = look.items;
   std::set<std::uint32_t> parents;
   for (const std::uint32_t l : blamed.leaves) parents.insert(items.parent(l));
   for (Episode& e : episodes_) {
     if (e.over) continue;
     if (e.works && !blamed.works) return true;
     const bool sibling = std::any_of(e.leaves.begin(), e.leaves.end(), [&](std::uint32_t l) {
-      return items.parent(l) != NodeItems::kNone && parents.contains(items.parent(l));
+      return (!look.by_request || items.parent(l) != NodeItems::kNone) && parents.contains(items.parent(l));
     });
     if (!sibling || e.works != blamed.works) continue;
     e.leaves.insert(blamed.leaves.begin(), blamed.leaves.end());
@@ -286,7 +287,7 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
         std::any_of(below.begin(), below.end(), [&](LeafIndex l) { return blamed.leaves.contains(l.value); }))
       restart(i);
   if (look.by_request && blamed.everybody) return restart();
-  if (joins(blamed, items)) return;
+  if (joins(blamed, look)) return;
   // Of who has waited for it, too.
   if (look.by_request && blamed.works) restart();
   begin(*by, blamed, look, recurrence);

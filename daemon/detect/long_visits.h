@@ -117,7 +117,7 @@ class LongVisits {
   void test(const Look& look, Recurrence& recurrence);
   void learn(const NodeItems& items, bool by_request);
   void drop(std::size_t k);
-  bool joins(const Blamed& blamed, const NodeItems& items);
+  bool joins(const Blamed& blamed, const Look& look);
 
   // What is usual of visits in a mode of a coupled job (contrast.h).
   struct Usual {

@@ -173,6 +173,42 @@ TEST(LongVisits, TwoAtOnceAreTwo) {
   }
 }
 
+// Eight ranks of one machine that compute for a little and wait for each other for long; something hurts two
+// of them, then two others with them.
+TEST(LongVisits, WhatHurtsRanksOfOneMachineTogetherIsToldOnce) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    constexpr std::uint32_t kRanks = 8;
+    auto topology = std::make_shared<Topology>();
+    std::vector<model::Attributes> ranks;
+    for (std::uint32_t r = 0; r < kRanks; ++r)
+      ranks.push_back({{"path1", "vm"}, {"path2", "rank" + std::to_string(r)}});
+    topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+    topology->states.resize(kIdle);
+    for (const char* name : {"MPI_Recv", "self", "MPI_Waitall"}) topology->states.push_back({name, {}});
+    std::vector<model::SliceColumn> job;
+    bench::Stream stream(kRanks, kStates, seconds(1), [&](const model::SliceColumn& c) { job.push_back(c); });
+    std::mt19937_64 random(seed);
+    while (stream.now(0) < 200) {
+      double last = 0;
+      for (std::uint32_t r = 0; r < kRanks; ++r) {
+        const bool hurt = (r < 2 && stream.now(r) >= 150) || (r >= 4 && r < 6 && stream.now(r) >= 153);
+        stream.spend(r, kSelf,
+                     0.05 * (hurt ? 3 : 1) * std::exp(0.3 * std::normal_distribution<double>()(random)));
+        last = std::max(last, stream.now(r));
+      }
+      for (std::uint32_t r = 0; r < kRanks; ++r) stream.until(r, kRemote, last + 0.3);
+    }
+    stream.tell();
+    DetectorOptions o;
+    o.run = "r";
+    o.window.slice = seconds(1);
+    o.window.slices = 64;
+    const Watched w = watch(o, topology, job);
+    EXPECT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+  }
+}
+
 TEST(LongVisits, WhatComesAgainIsToldAgain) {
   Services services;
   services.longer = [](std::uint32_t lane, double t) {
