@@ -83,13 +83,15 @@ class Replay {
         what_if_(what_if),
         options_(options),
         listener_(listener),
-        analyst_(analyst) {}
+        analyst_(analyst) {
+    if (!what_if.slice && !what_if.from && !what_if.to) comparison_.emplace(resume);
+  }
 
   Result<ReplayResult> run() {
     std::map<std::string, std::string> settings;
     if (options_.op != slicer::Operator{}) settings[store::kOperatorSetting] = options_.op.text();
     if (Status s = settle(settings); !s) return tl::unexpected(s.error());
-    renew();
+    renew({});
     const DurationNs finest = resume_.run.levels[0];
     History history(archive_, resume_);
     History::Range range;
@@ -143,10 +145,16 @@ class Replay {
     if (what_if_.op) options_.op = *what_if_.op;
     return {};
   }
-  void renew() { analyst_ = std::make_unique<Analyst>(options_, what_if_.from.value_or(resume_.run.begin)); }
+  // `before`: where what it looks back on begins, or nothing where that is all of the run.
+  void renew(std::optional<TimeNs> before) {
+    analyst_ = std::make_unique<Analyst>(options_, what_if_.from.value_or(resume_.run.begin));
+    if (comparison_) comparison_->begin(options_, analyst_->levels(), before);
+  }
 
   void take(const ClosedSlice& message, bool past) {
-    for (alert::Alert& a : analyst_->take(message)) {
+    std::vector<alert::Alert> alerts = analyst_->take(message);
+    if (comparison_) comparison_->take(message, alerts, analyst_->levels());
+    for (alert::Alert& a : alerts) {
       const std::string key = a.id + '/' + alert::step(a);
       analyst_->remember(a);
       said_[a.id] = a;
@@ -164,11 +172,14 @@ class Replay {
       return {};
     }
     if (Status s = settle(e.settings); !s) return s;
-    renew();
+    const DurationNs finest = resume_.run.levels[0];
+    const TimeNs begin = slice_begin(e.slice, finest);
+    std::optional<TimeNs> before_all;
+    if (e.slice > slice_of(resume_.run.begin, finest)) before_all = begin;
+    renew(before_all);
     if (!e.whole) {
       analyst_->restore(phase_memory(resume_, e.slice));
       std::vector<alert::Alert> before;
-      const TimeNs begin = slice_begin(e.slice, resume_.run.levels[0]);
       for (const auto& [id, said] : said_)
         if (said.detected < begin) before.push_back(said);
       std::sort(before.begin(), before.end(), alert::earlier);
@@ -203,7 +214,7 @@ class Replay {
       }
       if (step.entry && step.entry->kind == Kind::kStart) {
         ++result_.decisions;
-        result_.exact = result_.exact || (step.entry->sequence == 1 && step.entry->whole);
+        result_.repeats = result_.repeats || (step.entry->sequence == 1 && step.entry->whole);
         if (Status s = start(*step.entry, m); !s) return tl::unexpected(s.error());
         if (listener_.after) listener_.after(*analyst_);
         continue;
@@ -220,8 +231,32 @@ class Replay {
     if (!result_.stopped && !reader.status()) return tl::unexpected(reader.status().error());
     // A range, or a run whose end is not told: what is open then is left as it is.
     result_.missing = history.missing();
-    result_.exact = result_.exact && result_.missing == 0 && !what_if_.any();
+    const bool begun = result_.repeats;
+    result_.repeats = begun && result_.missing == 0 && !what_if_.any();
+    result_.comparison = compared(begun);
     return result_;
+  }
+
+  // `begun`: the journal has its beginning.
+  Comparison compared(bool begun) const {
+    Comparison none;
+    if (result_.stopped)
+      none.reasons.emplace_back("the replay was ended");
+    else if (what_if_.slice)
+      none.reasons.emplace_back("slices of another duration than live");
+    else if (!comparison_)
+      none.reasons.emplace_back("a part of the run");
+    if (!none.reasons.empty()) return none;
+    std::vector<std::string> reasons;
+    if (what_if_.p || what_if_.idle_states) reasons.emplace_back("other settings than live");
+    if (result_.decisions == 0)
+      reasons.emplace_back("the archive does not tell in which order slices were shown live");
+    else if (!begun)
+      reasons.emplace_back("the archive's beginning was deleted since");
+    if (result_.missing > 0)
+      reasons.push_back(std::to_string(result_.missing) +
+                        " decisions are missing from the archive's journal");
+    return comparison_->result(std::move(reasons));
   }
 
   const store::Archive& archive_;
@@ -233,6 +268,7 @@ class Replay {
   std::map<std::string, std::string> settings_;
   std::map<std::string, alert::Alert> said_;  // by id: the last word
   std::set<std::string> known_;
+  std::optional<LiveComparison> comparison_;  // where it is to be compared
   ReplayResult result_;
 };
 

@@ -124,25 +124,31 @@ class Replay(E2eTest):
         again = os.path.join(self.place, "again.jsonl")
         done = self.margay_replay(run.archive, "--alerts", again)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("identical to what was reported live", done.stdout)
+        self.assertIn("margay: identical to what was reported live: ", done.stdout)
 
         def said(path):
             with open(path, encoding="utf-8") as file:
                 return [{**json.loads(line), "emitted_wall_ns": 0} for line in file]
         self.assertEqual(said(again), said(run.alerts_path))
         self.assertGreaterEqual(len(said(again)), 2)
+        live = json.loads(self.margay_replay(run.archive, "--json").stdout)["live"]
+        alerts = len({alert["id"] for alert in run.alerts})
+        self.assertEqual((live["compared"], live["identical"]), (True, True), live)
+        self.assertEqual((live["alerts"], live["alerts_now"]), (alerts, alerts))
         # What if: said so, and the archive is as it was.
         before = dump("cells", run.archive)
         done = self.margay_replay(run.archive, "--slice", "200ms", "--p", "0.3", "--idle-state", "MPI_Recv", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         summary = json.loads(done.stdout)
         self.assertFalse(summary["exact"])
+        self.assertEqual(summary["live"], {"compared": False, "reasons": ["slices of another duration than live"]})
         self.assertAlmostEqual(summary["slices"], len(set(csv_column(before, "slice"))) / 2, delta=2)
         self.assertEqual(dump("cells", run.archive), before)
         # A slice that no level divides: the events are sliced again.
         done = self.margay_replay(run.archive, "--slice", "30ms", "--from", "1", "--to", "4", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         summary = json.loads(done.stdout)
+        self.assertEqual(summary["live"], {"compared": False, "reasons": ["the events were sliced again"]})
         self.assertAlmostEqual(summary["slices"], 100, delta=2)
         self.assertGreaterEqual(len(summary["phases"]), 1)
         bare = self.run_margay(self.workload("--plan", "A:0.5", ranks=2), flags=["--no-raw"])

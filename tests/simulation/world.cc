@@ -366,7 +366,7 @@ void World::check_replay(const store::Archive& archive, const store::Resume& res
   const auto result = daemon::replay(archive, resume, {}, settings, listener, analyst);
   if (!result)
     wrong("no replay: " + result.error().message);
-  else if (!result->exact || !live.empty())
+  else if (!result->repeats || !live.empty())
     wrong("the replay is not exact: " + std::to_string(live.size()) + " reports are not in it");
 }
 

@@ -98,7 +98,7 @@ Result<DerivedAgain> derive_again(const store::Archive& archive, const store::Re
   };
   const auto done = replay(archive, resume, {}, settings, listener, analyst);
   if (!done) return tl::unexpected(done.error());
-  again.exact = done->exact;
+  again.exact = done->repeats;
   settings_text = to_settings(settings);
   if (!again.alert) return again;
   alert::Alert was = a;

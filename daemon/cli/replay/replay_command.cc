@@ -110,12 +110,30 @@ Result<Wishes> wishes(const ReplayRequest& r, const store::RunMeta& run) {
   return w;
 }
 
+nlohmann::ordered_json live_json(const Comparison& c) {
+  nlohmann::ordered_json j;
+  j["compared"] = c.outcome != Comparison::Outcome::kNotCompared;
+  if (c.outcome != Comparison::Outcome::kNotCompared) {
+    j["identical"] = c.outcome == Comparison::Outcome::kIdentical;
+    j["alerts"] = c.alerts_live;
+    j["alerts_now"] = c.alerts_now;
+    j["alerts_different"] = c.alerts_different;
+    j["phases"] = c.phases_live;
+    j["phases_now"] = c.phases_now;
+    j["phases_different"] = c.phases_different;
+  }
+  if (c.first) j["first"] = {{"time_ns", c.first->at.value}, {"what", c.first->what}, {"how", c.first->how}};
+  if (!c.reasons.empty()) j["reasons"] = c.reasons;
+  return j;
+}
+
 std::string summary_json(const store::RunMeta& run, const slicer::Operator& op, const ReplayResult& result,
                          const Analyst& analyst, std::uint64_t alerts, double seconds) {
   nlohmann::ordered_json j;
   j["run"] = run.run;
   if (op != slicer::Operator{}) j["operator"] = op.text();
-  j["exact"] = result.exact;
+  j["exact"] = result.repeats && result.comparison.outcome == Comparison::Outcome::kIdentical;
+  j["live"] = live_json(result.comparison);
   j["begin_ns"] = result.begin.value;
   j["end_ns"] = result.end.value;
   j["slices"] = result.slices;
@@ -195,7 +213,12 @@ class Session {
       }
       const double seconds = static_cast<double>((clock_.monotonic() - started).value) * 1e-9;
       shown_op_ = settings.op;
-      finish(*result, *analyst, seconds);
+      ReplayResult shown = *result;
+      if (r_.resampled) {
+        shown.comparison = {};
+        shown.comparison.reasons = {"the events were sliced again"};
+      }
+      finish(shown, *analyst, seconds);
       return sink_ && sink_->failed() > 0 ? 1 : 0;
     }
   }
@@ -251,16 +274,9 @@ class Session {
     if (!analyst.levels().error().empty())
       std::printf("margay: the window is not partitioned: %s\n",
                   text::printable(analyst.levels().error(), true, 400).c_str());
-    if (result.exact)
-      std::puts("margay: identical to what was reported live");
-    else if (wishes_.what_if.any() || r_.resampled)
-      std::puts("margay: what if: other settings than live");
-    else if (result.decisions == 0)
-      std::puts(
-          "margay: the archive has no record of what was reported live (it was imported, or written by an "
-          "older Margay)");
-    else
-      std::puts("margay: not identical to what was reported live: parts of the archive were deleted since");
+    if (wishes_.what_if.any() || r_.resampled) std::puts("margay: what if: other settings than live");
+    for (const std::string& line : comparison_lines(result.comparison, resume_.run.begin))
+      std::printf("margay: %s\n", text::printable(line, true, 1000).c_str());
   }
 
   const ReplayRequest& r_;
@@ -284,9 +300,9 @@ class Session {
 
 void add_replay_command(CLI::App& command, ReplayRequest& r) {
   command.description(
-      R"(Compute phases, perturbations and alerts again from an archive. Without flags the result is what was
-reported live; flags ask "what if": another slice, p, operator, time range. The archive is not
-changed.
+      R"(Compute phases, perturbations and alerts again from an archive. Without flags they are compared with
+those reported live: the same to the byte for the same build of Margay; else the first that differs
+is named. Flags ask "what if": another slice, p, operator, time range. The archive is not changed.
 
   margay replay night.margay                      all of it, as fast as possible
   margay replay night.margay --level 1s           what would slices of 1 s have shown?

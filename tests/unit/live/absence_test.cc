@@ -283,7 +283,7 @@ struct Absence : test::DaemonRun {
     std::unique_ptr<Analyst> analyst;
     const auto result = replay(**archive, *all, {}, settings, listener, analyst);
     ASSERT_TRUE(result) << result.error().message;
-    EXPECT_TRUE(result->exact);
+    EXPECT_TRUE(result->repeats);
     EXPECT_TRUE(live.empty()) << live.size() << " reports were not replayed";
   }
   // What an archive says that was written by a daemon of an earlier boot of this machine.

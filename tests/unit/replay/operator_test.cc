@@ -208,7 +208,7 @@ std::string replayed(const std::string& path, const WhatIf& what_if) {
   std::unique_ptr<Analyst> analyst;
   const auto result = replay(**archive, *resume, what_if, options, listener, analyst);
   EXPECT_TRUE(result) << result.error().message;
-  EXPECT_TRUE(!result || !result->exact);
+  EXPECT_TRUE(!result || !result->repeats);
   return out;
 }
 

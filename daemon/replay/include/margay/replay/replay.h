@@ -3,7 +3,8 @@
 // As it was (no WhatIf): the journal's entries in their order, with the settings of each daemon that watched
 // the run, so that alerts and report content are those of the live run, to the byte, for the same build and
 // kind of processor. Where the archive has given up its beginning (retention), or has no journal (imported),
-// what is left is shown; `exact` says whether it is a repetition.
+// what is left is shown; `repeats` says whether it was all of it. Another build may find something else in
+// the same: `comparison` says whether what was found is what was reported live.
 //
 // With another operator phases and alerts are the same (they rest on durations), the partitions and bars of
 // reports are those of what the operator measures.
@@ -20,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "live_comparison.h"
 #include "margay/analysis/analyst.h"
 #include "margay/store/archive.h"
 #include "planes.h"
@@ -42,7 +44,9 @@ struct ReplayResult {
   std::uint64_t amended = 0;    // slices that had changed, and were shown again
   std::uint64_t missing = 0;    // entries that the journal has lost
   std::uint64_t starts = 0;     // of daemons
-  bool exact = false;
+  // What was shown is what was shown live, with the same settings.
+  bool repeats = false;
+  Comparison comparison;  // of a replay of the whole run, in slices of its own, to the end
   bool stopped = false;   // by the listener
   TimeNs begin{}, end{};  // of the slices shown
 };
