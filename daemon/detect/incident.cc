@@ -286,7 +286,10 @@ std::string Detector::departs(const Incident& incident, StateId state, double ex
   }
   if (weight > 0) now /= weight;
   if (usual_weight > 0) usual /= usual_weight;
-  if (excess > 0 && now > excess && now / (now - excess) >= kTimesLonger) return longer(now / (now - excess));
+  // Work may take longer while its share is as ever.
+  const bool no_more = std::lround(100 * now) <= std::lround(100 * usual);
+  if (excess > 0 && now > excess && (no_more || now / (now - excess) >= kTimesLonger))
+    return longer(now / (now - excess));
   std::snprintf(text, sizeof text, "%.0f %% of the time in ", 100 * now);
   std::string out = text + topology_->states[state.value].name;
   std::snprintf(text, sizeof text, ", usually %.0f %%", 100 * usual);
