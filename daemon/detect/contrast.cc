@@ -100,14 +100,13 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   for (Grid* g : {&row_, &spent_, &visits_, &age_, &ended_}) g->reach(leaves, columns_);
   if (departure_.columns() != cells()) departure_ = Grid();
   departure_.reach(std::max(there_.size(), leaves), cells());
-  there_.resize(std::max(there_.size(), leaves));
-  std::fill(there_.begin(), there_.end(), 0);
-  known_.assign(there_.size(), 0);
-  sampled_.assign(there_.size(), 0);
+  there_.assign(std::max(there_.size(), leaves), 0);
+  for (auto* const of : {&known_, &sampled_}) of->assign(there_.size(), 0);
   storage_.resize(there_.size());
   for (Storage& s : storage_) s.now = {};
   kinds_ = columns;
-  for (auto* const of : {&kinds_.work, &kinds_.sleeps, &kinds_.returns_when_done}) of->resize(columns_, 0);
+  for (auto* const of : {&kinds_.work, &kinds_.sleeps, &kinds_.polls, &kinds_.returns_when_done})
+    of->resize(columns_, 0);
   counted_.assign(columns_, 1);
   state_of_.resize(columns_);
   overall_.resize(columns_, 0.0f);
@@ -234,6 +233,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
       // A visit of several slices that ends early does not make up for more than this one.
       if (each >= 0) excess[x] = busy * std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
     }
+    balance_waits(mode, l, busy, share, excess);
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
   seldom_ = false;
@@ -284,6 +284,32 @@ float Contrast::waits_more(const Mode& mode, float slices, std::size_t l, std::s
   // The mean of few is as doubtful as that of lengths that are exponential.
   const float doubt = 1 / std::sqrt(static_cast<float>(usual.visits));
   return std::max(0.0f, longer - more * usual.mean * (1 + doubt));
+}
+
+// Waiting is waiting, in one call or in asking again and again: which of the two is a matter of where the
+// program is. So what a leaf polls more, and what more calls explain, comes off what it waits less otherwise;
+// what it polls less off what it waits more, and what it waits less otherwise off what polls take longer.
+void Contrast::balance_waits(const Mode& mode, std::size_t l, float busy, float* share, float* excess) const {
+  float polls_more = 0, polls_less = 0, waits_more = 0, waits_less = 0, explained = 0;
+  for (std::size_t x = kMachine; x < columns_; ++x) {
+    if (!counted_[x] || kinds_.work[x]) continue;
+    (share[x] > 0      ? kinds_.polls[x] ? polls_more : waits_more
+     : kinds_.polls[x] ? polls_less
+                       : waits_less) += std::abs(share[x]);
+    explained += std::max(0.0f, busy * (row_[l][x] - mode.share[l][x]) - std::max(0.0f, share[x]));
+  }
+  const float moved = std::min(polls_more + explained, polls_less + waits_less);
+  const float from_polls = std::min(moved, polls_less);
+  const float from_polling = std::min(waits_more, polls_less - from_polls);
+  const auto left = [](float all, float off) { return all > 0 ? std::max(0.0f, 1 - off / all) : 1.0f; };
+  const float more[] = {left(waits_more, from_polling), left(polls_more + explained, moved)};
+  const float less[] = {left(waits_less, moved - from_polls), left(polls_less, from_polls + from_polling)};
+  for (std::size_t x = kMachine; x < columns_; ++x) {
+    if (!counted_[x] || kinds_.work[x]) continue;
+    const bool polls = kinds_.polls[x] != 0;
+    share[x] *= (share[x] > 0 ? more : less)[polls];
+    if (excess[x] > 0) excess[x] = std::max(0.0f, excess[x] - (polls ? waits_less : polls_less));
+  }
 }
 
 void Contrast::take_off_common() {

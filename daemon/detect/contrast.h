@@ -170,6 +170,7 @@ class Contrast {
   };
   float waits_more(const Mode& mode, float slices, std::size_t leaf, std::size_t x,
                    const Length& usual) const;
+  void balance_waits(const Mode& mode, std::size_t leaf, float busy, float* share, float* excess) const;
   void take_off_common();
   void take_sample(std::size_t leaf, const model::NodeEvidence& evidence);
   void machine_departures();

@@ -72,6 +72,7 @@ void Departures::learn_columns(const Window& window, const std::set<std::uint16_
     columns_.state_of = {Episode::kDenied, Episode::kStopped, Episode::kBlocked};
     columns_.collective.assign(Contrast::kMachine, 0);
     columns_.sleeps.assign(Contrast::kMachine, 0);
+    columns_.polls.assign(Contrast::kMachine, 0);
     columns_.returns_when_done.assign(Contrast::kMachine, 0);
     columns_.work.assign(Contrast::kMachine, 1);  // whose turn it is, and who is not let
   }
@@ -83,6 +84,7 @@ void Departures::learn_columns(const Window& window, const std::set<std::uint16_
     columns_.work.push_back(state && is_work(*state) && !idle.contains(s.value));
     columns_.collective.push_back(state && is_collective(*state));
     columns_.sleeps.push_back(state && sleeps(*state));
+    columns_.polls.push_back(state && polls(*state));
     columns_.returns_when_done.push_back(state && returns_when_done(*state));
   }
   if (columns_.work.size() > before) lasting_.widen(before, columns_.work.size());

@@ -29,8 +29,12 @@ bool sleeps(const model::StateInfo& state) {
   return (state.family == F::kWait || state.family == F::kIdle) && !state.name.starts_with("MPI_");
 }
 
+bool polls(const model::StateInfo& state) {
+  return state.name.starts_with("MPI_") && names_any(state.name, {"test", "probe"});
+}
+
 bool returns_when_done(const model::StateInfo& state) {
-  return state.name.starts_with("MPI_") && !names_any(state.name, {"test", "probe"});
+  return state.name.starts_with("MPI_") && !polls(state);
 }
 
 bool is_collective(const model::StateInfo& state) {

@@ -21,13 +21,16 @@ bool is_collective(const model::StateInfo& state);
 // A call that ends when the last of several partners has done his part: a collective, or MPI_Waitall.
 bool waits_for_several(const model::StateInfo& state);
 
-// A call of an MPI that returns when there is no more to wait for. A test is made again and again meanwhile.
+// A call of an MPI that asks whether there is something, and is made again and again until there is.
+bool polls(const model::StateInfo& state);
+
+// A call of an MPI that returns when there is no more to wait for.
 bool returns_when_done(const model::StateInfo& state);
 
 // By column of the window, after those of the machine (contrast.h): the state, and its kind, not 0.
 struct Columns {
   std::vector<std::uint16_t> state_of;
-  std::vector<char> work, collective, sleeps, returns_when_done;
+  std::vector<char> work, collective, sleeps, polls, returns_when_done;
 };
 
 }  // namespace margay::detect

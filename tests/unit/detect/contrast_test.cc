@@ -137,6 +137,62 @@ TEST(Contrast, ManyCallsThatNobodyMakesOtherwiseAreTheProgramsOwn) {
   EXPECT_GT(share_in_new_wait(30, false), 0.8) << "who asks again and again waits as long";
 }
 
+// Usually all compute for `work` of the time, poll for most of the rest (MPI_Recv stands for a test), and
+// wait in one call for some of it. Rank 5 is all in state `to`, in so many visits: how far each state of its
+// departs.
+struct Moved {
+  double polls = 0, waits = 0;
+};
+Moved moved(double work, StateId to, std::uint32_t visits, bool polls) {
+  const JobPlan plan = plan_of({{5'000, {work, 0.0, 0.7 * (1 - work), 0.0, 0.3 * (1 - work)}, ""}});
+  Measured seen(plan);
+  auto job = make_job(plan);
+  const StateId poll(4);
+  for (std::size_t i = 0; i < 49; ++i) {
+    seen.take(job[i]);
+    if (i > 0) continue;
+    for (auto* const of : {&seen.columns.work, &seen.columns.polls, &seen.columns.returns_when_done})
+      of->assign(Contrast::kMachine + 5, 0);
+    seen.columns.work[seen.column(kCompute)] = 1;
+    seen.columns.polls[seen.column(poll)] = polls;
+    seen.columns.returns_when_done[seen.column(kJobWait)] = 1;
+  }
+  spend(job[49], 5, to, 0.999);
+  job[49].visits(LeafIndex(5))[to.value] = visits;
+  seen.take(job[49], false);
+  const auto share = [&](StateId s) {
+    return static_cast<double>(seen.contrast.departure()[5][seen.cell(Contrast::kShare, s)]);
+  };
+  return {share(poll), share(kJobWait)};
+}
+
+// Waiting is waiting, in one call or in asking again and again: a rank is in it because of others.
+TEST(Contrast, WhoPollsInsteadOfWaitingOtherwiseDoesNotDepart) {
+  const StateId poll(4);
+  Moved m = moved(0.02, poll, 30'000, true);
+  EXPECT_LT(m.polls, 0.06);
+  EXPECT_GT(m.waits, -0.06) << "it has not stopped waiting";
+  m = moved(0.02, kJobWait, 1, true);
+  EXPECT_LT(m.waits, 0.06) << "nor has it begun to";
+  EXPECT_GT(m.polls, -0.06);
+  m = moved(0.02, kJobWait, 1, false);
+  EXPECT_GT(m.waits, 0.5) << "from one call to another is a departure";
+  EXPECT_LT(m.polls, -0.5);
+}
+
+TEST(Contrast, WhatMoreCallsExplainIsStillWaiting) {
+  const Moved m = moved(0.02, kJobWait, 2'000, false);
+  EXPECT_LT(m.waits, 0.06);
+  EXPECT_GT(m.polls, -0.06);
+}
+
+// A rank that truly is disturbed works less.
+TEST(Contrast, WhoWaitsInsteadOfWorkingDepartsByThat) {
+  const StateId poll(4);
+  EXPECT_NEAR(moved(0.6, poll, 30'000, true).polls, 0.6, 0.06);
+  EXPECT_NEAR(moved(0.6, kJobWait, 1, true).waits, 0.6, 0.06);
+}
+
 TEST(Contrast, WhoWaitsAsEverWhileOthersHaveStoppedDoesNotDepart) {
   const Shares waits = {0.05, 0.0, 0.05, 0.0, 0.9};
   const JobPlan plan = plan_of({{5'000, waits, ""}});
