@@ -2,14 +2,14 @@
 #include <algorithm>
 
 #include "contrast.h"
+#include "moderated.h"
 
 namespace margay::detect {
 namespace {
 
 constexpr float kOftenStorage = 0.5f;                       // of the slices
 constexpr float kStorageMemory = 512, kMachineMemory = 96;  // slices
-// A square moves a variance by no more than so many times it, once it rests on so many slices.
-constexpr float kWinsor = 9, kFreely = 3, kLeastVariance = 1e-4f;
+constexpr float kLeastVariance = 1e-4f;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void Contrast::learn_machine(std::size_t l) {
   for (std::size_t x = 0; x < kMachine; ++x) {
     float& v = machine_variance_[l][x];
     const float d = departure_[l][x];
-    const float most = machine_n_[l] > kFreely ? kWinsor * std::max(v, kLeastVariance) : d * d;
+    const float most = machine_n_[l] > kFreeSamples ? kMostSquare * std::max(v, kLeastVariance) : d * d;
     v += (std::min(d * d, most) - v) / machine_n_[l];
     machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
   }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "moderated.h"
 #include "order_statistics.h"
 
 namespace margay::detect {
@@ -17,12 +18,8 @@ constexpr std::size_t kMeasures = Contrast::kMeasures;
 constexpr float kLeastDeviation = 0.012f;
 // The part of a common shift that single leaves may miss.
 constexpr float kImperfect = 0.15f;
-// A node's own variance counts as much as that of its depth after so many slices: degrees of freedom.
-constexpr float kOwnSlices = 8;
-constexpr float kMemory = 256;  // slices
-constexpr float kKeeps = 3;     // slices, in a new mode
-// A square moves a variance by no more than so many times it, once it rests on so many slices.
-constexpr float kWinsor = 9, kFreely = 3;
+constexpr float kMemory = 256;             // slices
+constexpr float kKeeps = 3;                // slices, in a new mode
 constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is taken of, in a slice
 constexpr double kNearlyIndependent = 1.5;
 constexpr double kYoungMode = 32;  // slices
@@ -163,7 +160,7 @@ const float* NodeMeans::prior(const NodeItems& items, std::size_t i, const float
                               std::vector<float>& room) const {
   const std::uint32_t parent = items.parent(i);
   if (i >= leaves_ || parent == NodeItems::kNone || siblings_n_[parent] <= 0) return pooled;
-  const float theirs = siblings_n_[parent] / (siblings_n_[parent] + kOwnSlices);
+  const float theirs = siblings_n_[parent] / (siblings_n_[parent] + kOwnSamples);
   const float* const of = siblings_[parent];
   for (std::size_t c = 0; c < room.size(); ++c) room[c] = theirs * of[c] + (1 - theirs) * pooled[c];
   return room.data();
@@ -204,7 +201,7 @@ const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeM
     for (std::size_t i = 0; i < size_; ++i) {
       const std::size_t g = items.group(i);
       if (pooled_n_[g] < 1) continue;
-      const float own = n_[i] / (n_[i] + kOwnSlices), others = 1 - own;
+      const float own = n_[i] / (n_[i] + kOwnSamples), others = 1 - own;
       const float *const d = w == 0 ? newest(i) : long_[i], *const v = variance_[i];
       const float *const b = prior(items, i, &base[g * cells], room), *const t = &lasts[g * cells],
                          *const f = &least[g * cells];
@@ -216,7 +213,7 @@ const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeM
         bits = std::max(bits, std::bit_cast<std::int32_t>(term));
       }
       const float most = std::bit_cast<float>(bits) * one * one;
-      scores_[i][w] = {nats(most, kOwnSlices + n_[i]), static_cast<std::uint32_t>(kSpans[w]),
+      scores_[i][w] = {nats(most, kOwnSamples + n_[i]), static_cast<std::uint32_t>(kSpans[w]),
                        static_cast<float>(effect(d, kSpans[w]))};
     }
   }
@@ -237,7 +234,7 @@ double NodeMeans::effect(const float* sum, std::size_t slices) const {
 }
 
 float NodeMeans::deviation(std::size_t l, std::size_t c, float slices) const {
-  const float own = n_[l] / (n_[l] + kOwnSlices), least = least_deviation();
+  const float own = n_[l] / (n_[l] + kOwnSamples), least = least_deviation();
   const auto base = static_cast<float>(pooled_[0][0][c]);
   const float v = std::max(own * variance_[l][c] + (1 - own) * base, least * least);
   const float lasts = base > 0 ? static_cast<float>(pooled_[0].back()[c]) / base : 1.0f;
@@ -273,7 +270,7 @@ void NodeMeans::learn(const NodeItems& items, const Contrast& contrast) {
         if (run_ < span)  // not seen yet: as if slices were nearly independent
           p = pooled_[g][0][c] * kNearlyIndependent / static_cast<double>(span);
         else
-          p += (std::min(s, n > kFreely ? kWinsor * std::max(p, 1e-6) : s) - p) / (n + 1);
+          p += (std::min(s, n > kFreeSamples ? kMostSquare * std::max(p, 1e-6) : s) - p) / (n + 1);
       }
     }
   }
@@ -284,7 +281,7 @@ void NodeMeans::learn(const NodeItems& items, const Contrast& contrast) {
   for (std::size_t i = 0; i < size_; ++i) {
     if (i < leaves_ && (i >= contrast.leaves() || !contrast.known(i))) continue;
     const float rate = 1 / (std::min(n_[i], kMemory) + 1);
-    const float winsor = n_[i] > kFreely ? kWinsor : std::numeric_limits<float>::max();
+    const float winsor = n_[i] > kFreeSamples ? kMostSquare : std::numeric_limits<float>::max();
     const float *const d = newest(i), *const b = &base[items.group(i) * cells];
     float* const v = variance_[i];
     for (std::size_t c = 0; c < cells; ++c)
