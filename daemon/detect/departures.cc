@@ -33,7 +33,8 @@ Departures::Departures(Options options)
       means_(options.finer),
       long_visits_({options.slice, options.min_effect, options.false_alarms_per_day, options.back_slices,
                     options.usual_slices}),
-      machine_(static_cast<float>(options.min_effect) * options.finer) {}
+      machine_(static_cast<float>(options.min_effect) * options.finer),
+      small_shifts_({options.slice, options.min_effect, options.false_alarms_per_day}) {}
 
 void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
@@ -43,6 +44,7 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   contrast_.share_cpus(items_.siblings());
   long_visits_.set_items(items_, topology_->hierarchy, keep);
   means_.lay_out(items_, columns_.work.size(), keep);
+  small_shifts_.set_items(items_, keep);
   // What is rare in short slices is a part of the mean in long ones (the central limit theorem).
   const double index = kShareIndex / static_cast<double>(options_.finer);
   while (limits_.size() < items_.groups() * kTests) limits_.emplace_back(index);
@@ -335,6 +337,7 @@ std::vector<Episode> Departures::told() const {
   std::vector<Episode> out;
   for (const Episode& e : long_visits_.episodes())
     if (!e.usual) out.push_back(e);
+  for (const Episode& e : small_shifts_.episodes()) out.push_back(e);
   if (episode_ && !episode_->episode().usual) out.push_back(episode_->episode());
   return out;
 }
@@ -343,6 +346,7 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
                                           const std::set<std::uint16_t>& idle, Look how) {
   if (episode_ && episode_->episode().over) episode_.reset();
   long_visits_.drop_over();
+  small_shifts_.drop_over();
   lasting_.forget_over();
   if (!topology_ || window.size() == 0) return {};
   if (how == Look::kNothing) {
@@ -364,6 +368,9 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
     long_visits_.on_slice({contrast_, items_, columns_, window.last(), by_request, lasting_.returning()},
                           recurrence_);
   if (!by_request) long_visits_that_last(window.last());
+  for (const Episode& e : long_visits_.episodes()) blamed_otherwise_.insert(e.leaves.begin(), e.leaves.end());
+  if (episode_)
+    blamed_otherwise_.insert(episode_->episode().leaves.begin(), episode_->episode().leaves.end());
   if (episode_) {
     follow(window);
     if (!episode_ || episode_->episode().over) restart();
@@ -371,7 +378,17 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   }
   if (!by_request && long_visits_.any_open()) return told();
   test(window, by_request, how == Look::kHeld);
+  if (!by_request && how == Look::kNormal) look_for_small_shifts(window.last());
   return told();
+}
+
+// What is strong is told before, and explains what its leaves do.
+void Departures::look_for_small_shifts(SliceIndex now) {
+  if (options_.two_in_a_row) return;  // a coarser level has no longer memory than the finest
+  if (episode_ || long_visits_.any_open()) return;
+  if (!blamed_otherwise_.empty()) small_shifts_.restart(items_, std::exchange(blamed_otherwise_, {}));
+  if (contrast_.unsettled() || contrast_.seldom() || contrast_.few_left()) return;
+  small_shifts_.on_slice({contrast_, items_, columns_, now, explained_});
 }
 
 // Whether somebody departs from what is usual in the newest slice, or it is learned from.

@@ -32,6 +32,7 @@
 #include "node_means.h"
 #include "open_episode.h"
 #include "recurrence.h"
+#include "small_shifts.h"
 #include "state_kind.h"
 #include "tail_limit.h"
 
@@ -64,6 +65,10 @@ class Departures {
                                 const std::set<std::uint16_t>& idle, Look look);
   // This episode, if it goes on, is somebody else's: it ends unsaid.
   void drop(std::uint64_t number);
+  // Of these leaves an alert of an episode that lasts fires: small shifts are theirs.
+  void explained(std::set<std::uint32_t> leaves) { explained_ = std::move(leaves); }
+  // It fires no more: how long their work takes is learned anew.
+  void returned(const std::set<std::uint32_t>& leaves) { small_shifts_.forget(items_, leaves); }
   // Episodes that last.
   const std::vector<Lasting>& lasting() const { return lasting_.all(); }
 
@@ -110,6 +115,7 @@ class Departures {
   void last(const Episode& episode, const std::set<std::uint32_t>& depart, const std::vector<float>& way);
   void long_visits_that_last(SliceIndex now);
   void test(const Window& window, bool by_request, bool held);
+  void look_for_small_shifts(SliceIndex now);
   std::vector<Episode> told() const;
   bool quiet();
   void learn();
@@ -129,6 +135,9 @@ class Departures {
   NodeMeans means_;
   LongVisits long_visits_;
   MachineTest machine_;
+  SmallShifts small_shifts_;
+  std::set<std::uint32_t> explained_;
+  std::set<std::uint32_t> blamed_otherwise_;    // leaves, since small shifts were looked for last
   std::vector<std::array<Best, kTests>> best_;  // by item
   // By group * kTests + test; of this slice.
   std::vector<Greatest> greatest_;

@@ -22,6 +22,10 @@ constexpr std::uint32_t kAgainSlices = 10;
 constexpr float kCoarserEffects = 4;
 constexpr std::uint32_t kCoarserUsual = 120;
 
+bool explains(const Incident& incident) {
+  return !incident.lasts && !incident.small;
+}
+
 }  // namespace
 
 Detector::Detector(DetectorOptions options)
@@ -178,7 +182,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
     for (const Stopped& s : stopped)
       if (s.since >= onset && s.since - onset <= slice * options_.same_cause_slices) culprits.insert(s.leaf);
     const auto joined = std::find_if(open_.begin(), open_.end(), [&](const Incident& i) {
-      return i.quiet == 0 && onset - i.alert.onset <= slice * options_.same_cause_slices;
+      return !i.small && i.quiet == 0 && onset - i.alert.onset <= slice * options_.same_cause_slices;
     });
     if (joined != open_.end()) {
       joined->culprits.insert(culprits.begin(), culprits.end());
@@ -307,7 +311,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   phases_.update(window_, touched, column.region);
   if (phases_.spans().size() != spans) standstill_.begin_phase();
   for (const Incident& i : open_)
-    if (!i.lasts) durations_.disturb(std::min(i.first, column.index), column.index);
+    if (explains(i)) durations_.disturb(std::min(i.first, column.index), column.index);
   if (touched || loss_ || !absent_.empty()) durations_.disturb(column.index, column.index);
   durations_.on_slice(phases_, column.index, watermark, window_.p(), out);
   if (!touched) {
@@ -371,6 +375,10 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
   const auto look = mute    ? Departures::Look::kNothing
                     : held_ ? Departures::Look::kHeld
                             : Departures::Look::kNormal;
+  std::set<std::uint32_t> lasting;
+  for (const Incident& i : open_)
+    if (i.lasts) lasting.insert(i.culprits.begin(), i.culprits.end());
+  departures_->explained(std::move(lasting));
   const std::vector<Episode> episodes = departures_->on_slice(window_, column, idle_, look);
   lasting_departures(column);
   resolve_held(column, watermark, out);
@@ -402,6 +410,7 @@ void Detector::tell_episode(const Episode& episode, const model::SliceColumn& co
   mine->state = episode.state;
   mine->works = episode.works;
   mine->by_lengths = episode.by_lengths;
+  mine->small = episode.small;
   // What the machine tells of a process is no matter of chance.
   if (episode.nats > 0 && episode.state < Episode::kBlocked)
     mine->alert.false_alarms_per_day =
@@ -412,7 +421,14 @@ void Detector::tell_episode(const Episode& episode, const model::SliceColumn& co
   mine->departs = departs(*mine, StateId(episode.state), episode.excess,
                           episode.by_lengths ? std::exp(episode.log_ratio) : 0);
   take_takers(*mine, StateId(episode.state));
-  describe(*mine, column);
+  // A small shift goes on for long, and its newest slices tell no more than any others.
+  if (begins || episode.over || !mine->small) {
+    describe(*mine, column);
+  } else {
+    mine->alert.cost_s = cost_s(*mine, slice_end(column.index, slice));
+    mine->alert.message = sentence(*mine, column);
+    extend_area(*mine, column.index);
+  }
   if (begins) out.push_back(mine->alert);
   if (!episode.over) return;
   resolve(*mine, std::max(mine->alert.onset, slice_begin(episode.end, slice)), watermark);
@@ -450,13 +466,14 @@ void Detector::resolve_held(const model::SliceColumn& column, TimeNs watermark,
     i.alert.message = sentence(i, column);
     if (goes_on_elsewhere_ && goes_on_elsewhere_(i.culprits, i.quiet_since)) return false;
     resolve(i, i.quiet_since, watermark);
+    departures_->returned(i.culprits);
     out.push_back(i.alert);
     return true;
   });
 }
 
 bool Detector::explained() const {
-  return std::any_of(open_.begin(), open_.end(), [](const Incident& i) { return !i.lasts; });
+  return std::any_of(open_.begin(), open_.end(), explains);
 }
 
 void Detector::raise(const model::SliceColumn& column, TimeNs watermark, alert::Kind kind, TimeNs onset,

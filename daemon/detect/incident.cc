@@ -219,6 +219,8 @@ LostTime::Kinds Detector::kinds(const Incident& incident) const {
 double Detector::cost_s(const Incident& incident, TimeNs until) const {
   const double age = seconds_of(until - incident.alert.onset), slice = seconds_of(options_.window.slice);
   const std::optional<double> by_others = incident.lost.by_others();
+  // Small shifts have begun long before they are seen.
+  if (incident.small) return std::round(incident.excess * age * 1e3) / 1e3;
   double lost = age;
   // Who serves requests is not waited for by all.
   if (idle_.empty() && by_others)
@@ -266,7 +268,9 @@ std::string Detector::departs(const Incident& incident, StateId state, double ex
     return "behaves differently than usual";
   char text[96];
   const auto longer = [&](double by) {
-    if (by < kManyTimes)
+    if (by < kTimesLonger)
+      std::snprintf(text, sizeof text, " takes %.1f %% longer", 100 * (by - 1));
+    else if (by < kManyTimes)
       std::snprintf(text, sizeof text, " takes %.1f times as long", by);
     else
       std::snprintf(text, sizeof text, " takes more than %.0f times as long", kManyTimes);

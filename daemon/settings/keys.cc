@@ -254,7 +254,8 @@ std::vector<Key> detect_keys() {
   return {
       real_key("detect", "min_effect", AT(min_effect), 0.0, 1.0,
                "The smallest change that makes an alert, as total-variation distance: 0.1 means that a tenth "
-               "of the time is spent in other states than usual."),
+               "of the time is spent in other states than usual. For work that takes longer for minutes, a "
+               "tenth of it is enough, as a part of the time that the work usually takes."),
       real_key(
           "detect", "false_alarms_per_day", AT(false_alarms_per_day), 0.0, 10'000.0,
           "How many false alarms a day are accepted in a job without perturbations: for resources that are "

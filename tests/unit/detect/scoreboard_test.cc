@@ -286,9 +286,42 @@ TEST(Knob, IsKeptWhereTailsAreHeavy) {
   EXPECT_GE(told, 5u);
 }
 
+// A rank that computes for 5 % of the time longer, for 100 s after ten minutes, in slices of 100 ms: it is
+// told within two minutes, once, with the begin and the end that it had.
+TEST(SmallShifts, ARankThatIsALittleSlowerIsToldInTwoMinutes) {
+  QuietJob job("coupled", 32, 4, milliseconds(100));
+  constexpr double kBegin = 600, kEnd = 700, kPrecise = 20;  // s
+  job.slow({{28}, kBegin, kEnd, 0.05});
+  detect::DetectorOptions o;
+  o.run = "r";
+  o.window.slices = 64;
+  o.window.spatiotemporal = false;
+  o.false_alarms_per_day = kShippedKnob;
+  detect::Detector detector(o);
+  detector.set_topology(job.topology());
+  std::vector<alert::Alert> said;
+  job.play(8'000, [&](const model::SliceColumn& c) {
+    for (const alert::Alert& a : detector.on_slice(c, slice_end(c.index, o.window.slice)))
+      if (a.kind == alert::Kind::kPerturbation) said.push_back(a);
+    // A phase goes on below it.
+    EXPECT_TRUE(said.size() != 1 || !detector.disturbed());
+  });
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_EQ(said[0].id, said[1].id);
+  EXPECT_EQ(said[0].status, alert::Status::kFiring);
+  EXPECT_EQ(said[1].status, alert::Status::kResolved);
+  const auto seconds_of = [](TimeNs t) { return static_cast<double>(t.value) * 1e-9; };
+  EXPECT_NEAR(seconds_of(said[0].onset), kBegin, kPrecise);
+  EXPECT_LE(seconds_of(said[0].detected), kBegin + 120);
+  EXPECT_NEAR(seconds_of(*said[1].end), kEnd, kPrecise);
+  EXPECT_EQ(said[1].likely_cause, std::vector<std::string>{job.topology()->hierarchy.path_of(LeafIndex(28))});
+  EXPECT_NE(said[0].message.find("% longer"), std::string::npos) << said[0].message;
+  EXPECT_NEAR(said[1].cost_s.value_or(0), 0.05 * (kEnd - kBegin), 0.02 * (kEnd - kBegin));
+}
+
 // Two ranks that compute for 6 % of the time longer, for ten minutes after an hour: no slice of a second
 // shows it, but the mean of minutes does.
-TEST(Levels, AWeakFaultOfARealisticJobIsFoundInMinutes) {
+TEST(SmallShifts, AWeakFaultOfARealisticJobIsFoundInMinutes) {
   QuietJob job("coupled", 32, 1);
   job.slow({{7, 19}, 3'600, 4'200, 0.06});
   detect::DetectorOptions o;
@@ -304,7 +337,6 @@ TEST(Levels, AWeakFaultOfARealisticJobIsFoundInMinutes) {
     for (const alert::Alert& a : levels.on_slice(c, slice_end(c.index, o.window.slice))) {
       if (a.kind != alert::Kind::kPerturbation) continue;
       ids.insert(a.id);
-      EXPECT_GT(a.level, o.window.slice);
       blamed.insert(a.likely_cause.begin(), a.likely_cause.end());
     }
   });

@@ -79,6 +79,7 @@ struct Incident {
   std::uint16_t state = 0;    // of these: in which it goes (episode.h)
   bool works = false;         // of these: that state is work
   bool by_lengths = false;    // of these: told by how long visits take
+  bool small = false;         // of these: it takes little of the time, and explains nothing else
   LostTime lost;
   bool lasts = false;                           // it has been taken for usual, and explains nothing more
   bool held = false;                            // it is over since `quiet_since`, but for another level
