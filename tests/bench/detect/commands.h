@@ -47,9 +47,12 @@ int knob(const KnobPlan& plan);
 // The same at several levels at once: false alarms of each, beside its share of those expected. The whole
 // detector, but for the spatiotemporal partition.
 int knob_levels(const KnobPlan& plan);
-// Jobs of which few ranks become slower by a few hundredths of the time, for minutes: how many are found at
-// the level of `slice` alone, and at that and the coarser ones.
+// Jobs of which few ranks, or a machine, become slower by a few hundredths of the time, for minutes: how many
+// are found at the level of `slice` and the coarser ones, and how soon.
 int levels(std::uint64_t first, std::uint64_t last, DurationNs slice, bool verbose);
+// By how much the mean of work's lengths over so many slices varies, of ranks and machines beside their
+// peers, in these archives and in jobs made up of this seed: which shift of it could be seen in that time.
+int shifts(const std::vector<std::string>& archives, std::uint64_t seed);
 // Of a slice of 100 ms: detection at all levels beside detection at the finest.
 int levels_cost(std::uint32_t leaves, std::size_t window, int slices, const std::string& kind);
 // Of a slice: looking for departures beside the partition update.

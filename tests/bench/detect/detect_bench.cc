@@ -12,7 +12,9 @@
 //                   [--effect E] [--levels 10s,60s] [-v]
 //     quiet jobs: false alarms beside those expected; with --levels, at these levels, too
 // detect_bench levels [FIRST LAST [MILLISECONDS]] [-v]
-//     weak perturbations that last: found at the finest level, and at all
+//     small changes that last: how many are found, and how soon
+// detect_bench shifts [ARCHIVE...]
+//     how much work's lengths vary over minutes: how small a change could be seen
 // detect_bench levels_cost LEAVES WINDOW [SLICES [KIND]]
 //     of a slice of 100 ms: detection at all levels beside that at the finest
 // detect_bench cost LEAVES WINDOW [SLICES [KIND]]
@@ -150,6 +152,7 @@ int main(int argc, char** argv) {
     return bench::write(argv[2], static_cast<std::uint64_t>(number(3, 1)),
                         static_cast<std::uint64_t>(number(4, 4)));
   if (what == "realism") return bench::realism({argv + 2, argv + argc});
+  if (what == "shifts") return bench::shifts({argv + 2, argv + argc}, 3);
   if (what == "knob") {
     bench::KnobPlan plan;
     if (!read_plan(argc, argv, plan)) return 2;

@@ -44,7 +44,9 @@ void coupled(Play& p) {
     if (p.kind == "clusters" && p.shape.cluster(r) % 2 == 1)
       for (auto& of : speed) of.back() *= 0.6;
   }
-  const double deviation = random.uniform(0.01, 0.06), of_machines = random.uniform(0.01, 0.06);
+  const double noisy = p.kind == "steady" ? 0.25 : 1;
+  const double deviation = noisy * random.uniform(0.01, 0.06),
+               of_machines = noisy * random.uniform(0.01, 0.06);
   std::vector<Slow> rank(n, Slow(deviation, 4)), machine(p.shape.machines, Slow(of_machines, 8)),
       slowly(n, Slow(0.25, 4 * kHour));
   std::vector<Clock> clocks;

@@ -10,6 +10,9 @@
 //  - "clock": the same; clocks of machines drift, and are put right now and then
 //  - "shared": the same; cores are shared with others, so that steps take longer now and then
 //  - "polling": the same; who waits polls, in a few or in hundreds of short visits
+//  - "steady": the same, of a quarter of the noise that lasts, as CG and LAMMPS have been recorded
+//  (README.md); not
+//    one of kinds()
 //  - "free": ranks whose calls do not wait for each other
 //  - "services": workers that take requests; the load changes over minutes and over the day. Idle is declared
 //  - "tasks": workers that read, compute for seconds to minutes, and write. Idle is declared
@@ -32,7 +35,7 @@ namespace margay::bench {
 class QuietJob {
  public:
   static const std::vector<std::string>& kinds();
-  // `kind`: one of kinds().
+  // `kind`: one of kinds(), or "steady".
   QuietJob(std::string kind, std::uint32_t ranks, std::uint64_t seed, DurationNs slice = seconds(1));
   std::shared_ptr<const detect::Topology> topology() const { return topology_; }
   // States in which being is no work.
