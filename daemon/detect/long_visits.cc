@@ -19,14 +19,6 @@ constexpr std::uint32_t kSilent = 16;              // slices without a visit
 constexpr double kNewJob = 5;                      // slices after which doubt has halved
 constexpr std::int64_t kLearns = 16, kLonger = 2;  // slices; times
 
-// Time that leaves below the item were not idle, but for those that are blamed.
-float busy_below(const LongVisits::Look& look, std::size_t item, const std::vector<char>& blamed) {
-  float busy = 0;
-  for (const LeafIndex l : look.items.below(item))
-    if (l.value < look.contrast.busy().size() && !blamed[l.value]) busy += look.contrast.busy()[l.value];
-  return busy;
-}
-
 }  // namespace
 
 void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hierarchy, std::size_t keep) {
@@ -93,6 +85,18 @@ void LongVisits::sum_up(const Look& look, const Grid& from, Grid& to) const {
   look.items.add_up(to);
 }
 
+// Of those that are not blamed.
+void LongVisits::count_leaves(const Look& look) {
+  busy_.assign(look.items.size(), 0.0f);
+  there_.assign(look.items.size(), 0.0f);
+  for (std::size_t i = 0; i < look.items.size(); ++i)
+    for (const LeafIndex l : look.items.below(i)) {
+      if (l.value >= look.contrast.busy().size() || blamed_[l.value]) continue;
+      busy_[i] += look.contrast.busy()[l.value];
+      there_[i] += look.contrast.there(l.value);
+    }
+}
+
 void LongVisits::take_scores(const Look& look) {
   scores_.measure(look.contrast.seen());
   score_sums_.lay_out(look.items.size(), look.columns.work.size());
@@ -102,7 +106,7 @@ void LongVisits::take_scores(const Look& look) {
   sum_up(look, scores_.told(), slice.told);
   sum_up(look, scores_.lost(), slice.lost);
   sum_up(look, scores_.ratio(), slice.ratio);
-  for (std::size_t i = 0; i < look.items.size(); ++i) slice.busy[i] = busy_below(look, i, blamed_);
+  slice.busy = busy_;
   score_sums_.take(look.items);
 }
 
@@ -114,13 +118,7 @@ void LongVisits::take_bets(const Look& look) {
   sum_up(look, visits().told(), slice.told);
   sum_up(look, visits().lost(), slice.lost);
   sum_up(look, visits().ratio(), slice.ratio);
-  for (std::size_t i = 0; i < look.items.size(); ++i) {
-    slice.there[i] = 0;
-    for (const LeafIndex l : look.items.below(i))
-      if (l.value < look.contrast.busy().size() && !blamed_[l.value])
-        slice.there[i] += look.contrast.there(l.value);
-    slice.busy[i] = busy_below(look, i, blamed_);
-  }
+  slice.busy = busy_, slice.there = there_;
   sums_.take(look.items.leaves());
 }
 
@@ -131,6 +129,7 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   for (const std::uint32_t l : look.returning) blamed_[l] = 1;
   if (first_.value < 0) first_ = look.now;
   if (!look.by_request) enter_mode(look.contrast);
+  count_leaves(look);
   if (look.by_request) take_scores(look);
   take_bets(look);
   follow(look.by_request, look.now);

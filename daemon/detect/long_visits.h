@@ -95,6 +95,7 @@ class LongVisits {
     std::uint32_t silent = 0;  // slices without a visit
     std::uint32_t back = 0;
   };
+  void count_leaves(const Look& look);
   void take_scores(const Look& look);
   void take_bets(const Look& look);
   // Leaves x columns of a slice to items x columns, but for what counts nothing.
@@ -153,6 +154,8 @@ class LongVisits {
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
   std::vector<char> blamed_;  // by leaf
+  // By item, of the slice: time that its leaves were not idle, and how many there are.
+  std::vector<float> busy_, there_;
   std::uint64_t begun_ = 0;
   SliceIndex first_{-1};
 };

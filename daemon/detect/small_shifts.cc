@@ -27,8 +27,7 @@ void SmallShifts::set_items(const NodeItems& items, std::size_t keep) {
   except_.assign(items.size(), 0);
   blamed_.assign(items.size(), 0);
   slices_ = 0;
-  for (std::size_t k = 0; k < episodes_.size(); ++k)
-    if (courses_[k].item >= keep) episodes_[k].over = true;
+  for (Course& c : courses_) c.item = place(items, c.leaves);
   mark_blamed(items);
   // All items of a depth below a node that holds enough of them.
   using Place = std::pair<std::uint32_t, std::uint32_t>;
@@ -51,6 +50,15 @@ void SmallShifts::set_items(const NodeItems& items, std::size_t keep) {
     depths.insert(place.second);
   }
   depths_ = std::max<std::size_t>(1, depths.size());
+}
+
+// The item that has these leaves, or the first of them.
+std::uint32_t SmallShifts::place(const NodeItems& items, const std::vector<LeafIndex>& leaves) {
+  for (auto i = static_cast<std::uint32_t>(items.leaves()); i < items.size(); ++i)
+    if (const auto below = items.below(i);
+        std::is_permutation(below.begin(), below.end(), leaves.begin(), leaves.end()))
+      return i;
+  return leaves.front().value;
 }
 
 void SmallShifts::mark_blamed(const NodeItems& items) {
@@ -244,6 +252,8 @@ void SmallShifts::begin(const NodeItems& items, const Columns& columns, const Al
   const TailLimit& tail = limits_[items.group(alarm.item) * ShiftSums::kScales + alarm.scale];
   e.rarer = std::log(tail.chance(e.limit, alarm.tests) / tail.chance(e.nats, alarm.tests) / kPart);
   Course course;
+  const auto below = items.below(alarm.item);
+  course.leaves.assign(below.begin(), below.end());
   course.item = alarm.item, course.channel = alarm.channel, course.scale = alarm.scale;
   course.evidence = course.most = score.nats;
   course.most_at = now;

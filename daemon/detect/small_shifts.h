@@ -57,6 +57,7 @@ class SmallShifts {
  private:
   // Where an episode was seen, and its evidence since.
   struct Course {
+    std::vector<LeafIndex> leaves;  // of the item: inner ones may become others
     std::uint32_t item = 0;
     std::size_t channel = 0, scale = 0;
     float evidence = 0, most = 0;
@@ -68,6 +69,7 @@ class SmallShifts {
     std::size_t channel, scale;
     double limit, tests;
   };
+  static std::uint32_t place(const NodeItems& items, const std::vector<LeafIndex>& leaves);
   void mark_blamed(const NodeItems& items);
   void lay_out(const NodeItems& items, const Columns& columns);
   void add_up(const NodeItems& items);

@@ -319,6 +319,35 @@ TEST(SmallShifts, ARankThatIsALittleSlowerIsToldInTwoMinutes) {
   EXPECT_NEAR(said[1].cost_s.value_or(0), 0.05 * (kEnd - kBegin), 0.02 * (kEnd - kBegin));
 }
 
+// All ranks of a machine, and resources become known again while that is told: its alert is neither left open
+// nor closed by that.
+TEST(SmallShifts, AMachineThatIsALittleSlowerIsToldUntilItIsNot) {
+  QuietJob job("steady", 32, 4, milliseconds(100));
+  constexpr double kBegin = 600, kEnd = 900, kPrecise = 20;  // s
+  job.slow({{8, 9, 10, 11, 12, 13, 14, 15}, kBegin, kEnd, 0.05});
+  detect::DetectorOptions o;
+  o.run = "r";
+  o.window.slices = 64;
+  o.window.spatiotemporal = false;
+  o.false_alarms_per_day = kShippedKnob;
+  detect::Detector detector(o);
+  detector.set_topology(job.topology());
+  std::vector<alert::Alert> said;
+  bool again = false;
+  job.play(10'000, [&](const model::SliceColumn& c) {
+    for (const alert::Alert& a : detector.on_slice(c, slice_end(c.index, o.window.slice)))
+      if (a.kind == alert::Kind::kPerturbation) said.push_back(a);
+    if (said.size() == 1 && !std::exchange(again, true)) detector.set_topology(job.topology());
+  });
+  ASSERT_TRUE(again);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_EQ(said[0].id, said[1].id);
+  EXPECT_EQ(said[1].likely_cause.size(), 8u);
+  EXPECT_EQ(said[1].status, alert::Status::kResolved);
+  ASSERT_TRUE(said[1].end);
+  EXPECT_NEAR(static_cast<double>(said[1].end->value) * 1e-9, kEnd, kPrecise);
+}
+
 // Two ranks that compute for 6 % of the time longer, for ten minutes after an hour: no slice of a second
 // shows it, but the mean of minutes does.
 TEST(SmallShifts, AWeakFaultOfARealisticJobIsFoundInMinutes) {
