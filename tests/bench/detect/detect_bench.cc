@@ -35,6 +35,7 @@
 #include <cstring>
 
 #include "commands.h"
+#include "quiet_jobs.h"
 
 namespace {
 
@@ -65,6 +66,8 @@ bool read_plan(int argc, char** argv, margay::bench::KnobPlan& plan) {
       plan.leaves = static_cast<std::uint32_t>(std::atol(value));
     } else if (option == "--kind") {
       plan.kind = value;
+      const auto& kinds = margay::bench::QuietJob::kinds();
+      known = std::find(kinds.begin(), kinds.end(), plan.kind) != kinds.end();
     } else if (option == "--slice") {
       known = duration_of(value, plan.slice);
     } else if (option == "--effect") {
