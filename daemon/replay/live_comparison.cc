@@ -56,7 +56,7 @@ std::vector<std::string> comparison_lines(const Comparison& c, TimeNs begin) {
       return {"not compared with what was reported live: " + reasons};
     case Comparison::Outcome::kIdentical:
       return {"identical to what was reported live: " + alerts_text(c.alerts_live) + ", " +
-              phases_text(c.phases_live)};
+              phases_text(c.phases_live) + " of all levels"};
     case Comparison::Outcome::kDifferent:
       break;
   }
@@ -64,7 +64,7 @@ std::vector<std::string> comparison_lines(const Comparison& c, TimeNs begin) {
                                     " live, " + grouped(c.alerts_now) + " now, " +
                                     grouped(c.alerts_different) + " different; " +
                                     phases_text(c.phases_live) + " live, " + grouped(c.phases_now) +
-                                    " now, " + grouped(c.phases_different) + " different"};
+                                    " now, " + grouped(c.phases_different) + " different, of all levels"};
   if (c.first)
     lines.push_back("the first that differs: " + text::duration_text((c.first->at - begin).value) + ", " +
                     c.first->what + ": " + c.first->how);
