@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The campaign's own arithmetic: the plan, the effect by the job's account, alerts against faults, the intervals."""
+import hashlib
+import json
 import os
 import struct
 import subprocess
@@ -50,6 +52,20 @@ class Plan(unittest.TestCase):
         self.assertEqual(plan.plan(3, 40, quiet=2), plan.plan(3, 40, quiet=2))
         self.assertNotEqual(plan.plan(3, 40), plan.plan(4, 40))
 
+    def test_old_seeds_say_what_they_said_before_there_was_a_second_group(self):
+        """Of the published results (README.md)."""
+        for seed, digest in ((211, "51a31189d134fa71d0d2865c134ea4c6f9ae80ca79a8ce4dbd2a1ebf81b2df0a"),
+                             (97, "c20d2f6e6c75a1e25e0afbdc80c483046306cf4514064ebf5995d2eca28f396c")):
+            runs = plan.plan(seed, 100, plan.GROUPS[0], quiet=5)
+            self.assertEqual(hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest(), digest)
+
+    def test_a_group_is_the_same_with_and_without_the_other(self):
+        def without_numbers(runs):
+            return sorted(json.dumps([r | {"run": 0, "faults": [f | {"fault": 0} for f in r["faults"]]}]) for r in runs)
+        both = without_numbers(plan.plan(11, 60))
+        apart = [without_numbers(plan.plan(11, 30, group)) for group in plan.GROUPS]
+        self.assertEqual(both, sorted(apart[0] + apart[1]))
+
     def test_plants_what_was_asked_for(self):
         for count in (1, 2, 7, 100):
             runs = plan.plan(1, count)
@@ -72,8 +88,12 @@ class Plan(unittest.TestCase):
                     at = f["at_s"] + f["seconds"] + plan.GAP_S[0]
                     self.assertTrue(f["truth"])
                     self.assertLess(max(f["truth"]), run["ranks"])
-                    if f["kind"] == "disk":
+                    if f["kind"] in ("disk", "metadata"):
                         self.assertEqual(f["truth"], run["writers"])
+                        self.assertTrue(f["beside"])
+                    self.assertEqual(f["kind"] == "network", run.get("network", False), "only there messages use it")
+                    self.assertEqual(f.get("mib_per_s") in plan.LEAK_MIB_PER_S, f["kind"] == "leak")
+                    self.assertEqual(f.get("level"), {True: 3, None: 2}[f.get("beside")] if f["kind"] == "cache" else None)
                     if f.get("beside"):
                         self.assertNotIn(f["core"], run["cores"])
                         self.assertLess(len(f["truth"]), run["ranks"])
@@ -185,6 +205,7 @@ class Score(unittest.TestCase):
                             alert("c", 401 * S, 440 * S, [1]), alert("d", 500 * S, 510 * S, [1])], faults)
         c = score.counts(faults, len(false))
         self.assertEqual((c["real"], c["found"], c["right"], c["apart"], c["false_alarms"]), (3, 2, 1, 2, 1))
+        self.assertEqual(c["losses"], [0.5] * 5)
         self.assertAlmostEqual(c["f1"], 4 / 6)
         self.assertAlmostEqual(c["f1_right"], 2 / 6)
 
@@ -212,7 +233,7 @@ class Command(unittest.TestCase):
 
     def test_wrong_calls(self):
         for arguments in (["--only", "flood"], ["--count", "0", "--quiet", "0"],
-                          ["--only", "disk", "--workload", "lammps"]):
+                          ["--only", "disk", "--workload", "lammps"], ["--only", "network", "--workload", "files"]):
             done = self.call("--plan", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
 

@@ -15,6 +15,7 @@ import threading
 import time
 
 import effect
+import network
 import score
 import e2e
 from e2e import plant
@@ -103,6 +104,7 @@ class Staged:
         self.planned, self.programs, self.place = planned, programs, place
         self.stop = os.path.join(place.place, "stop")
         self.log = os.path.join(place.place, "steps")
+        self.files = os.path.join(place.place, "files")  # of the ranks that write
         self.allowed = sorted(os.sched_getaffinity(0))[:2]
         self.lammps = planned["workload"] == "lammps"
 
@@ -112,11 +114,13 @@ class Staged:
     def command(self):
         p = self.planned
         launch = [e2e.MPIRUN, "--bind-to", "none", "-np", str(p["ranks"])]
+        if p.get("network"):
+            launch = network.command(launch, p["ranks"])
         if self.lammps:
             path = os.path.join(self.place.place, "in.campaign")
             write_lammps_input(path, self.stop)
             return launch + ["lmp", "-in", path, "-log", "none"]
-        files = os.path.join(self.place.place, "files")
+        files = self.files
         os.mkdir(files)
 
         def listed(ranks):
@@ -228,14 +232,22 @@ class Staged:
         return {"begin_ns": begin, "end_ns": time.time_ns(), "percent": percent}
 
     def plant_hog(self, fault):
-        command = [os.path.join(self.programs, "campaign-hog"), fault["kind"]]
-        if fault["kind"] == "disk":
+        kind, core = fault["kind"], fault.get("core")
+        command = [os.path.join(self.programs, "campaign-hog"), kind]
+        if kind == "disk":
             command.append(os.path.join(self.place.place, "hog"))
+        elif kind == "metadata":
+            command.append(self.files)
+        elif kind in ("cache", "leak"):
+            command.append(str(fault["level" if kind == "cache" else "mib_per_s"]))
+        elif kind == "network":
+            core = self.planned["cores"][fault["rank"]]  # it takes a tenth of it: from whom it is to hurt
+            command = network.join(self.ranks[fault["rank"]], [*command, network.address(fault["rank"])])
         # It disturbs while it gets ready, too: 256 MiB want to be filled.
         begin = time.time_ns()
         hog = subprocess.Popen(command, env=self.place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
-            os.sched_setaffinity(hog.pid, {self.core(fault["core"])})
+            os.sched_setaffinity(hog.pid, {self.core(core)})
             if hog.stdout.readline() != b"ready\n":
                 raise Failed(f"the hog did not get ready: {' '.join(command)}")
             hog.stdin.write(b"g")

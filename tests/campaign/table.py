@@ -10,9 +10,9 @@ def percent(hits, count):
 
 
 def row(name, c):
-    delay = score.median(c["delays"])
+    delay, loss = score.median(c["delays"]), score.median(c["losses"])
     alerts = c["alerts"]
-    return [name, str(c["planted"]), str(c["apart"]), percent(c["found"], c["real"]),
+    return [name, str(c["planted"]), "-" if loss is None else f"{100 * loss:.0f}%", str(c["apart"]), percent(c["found"], c["real"]),
             percent(c["right"], c["found"]), percent(c["seen"], c["found"]), percent(c["shown"], c["found"]), str(c["exact"]),
             f"{sum(c['jaccards']) / len(c['jaccards']):.2f}" if c["jaccards"] else "-",
             "-" if delay is None else f"{delay:.1f}", f"{c['delays'][-1]:.1f}" if c["delays"] else "-",
@@ -21,7 +21,7 @@ def row(name, c):
 
 def print_table(runs, faults):
     """`runs` and `faults` as the files have them."""
-    head = ["", "planted", "apart", "found (95 %)", "right rank (95 %)", "seen (95 %)", "shown (95 %)", "exact", "Jaccard", "delay", "worst",
+    head = ["", "planted", "lost", "apart", "found (95 %)", "right rank (95 %)", "seen (95 %)", "shown (95 %)", "exact", "Jaccard", "delay", "worst",
             "alerts"]
     rows = [head]
     for field in ("kind", "workload"):
@@ -43,7 +43,7 @@ def print_table(runs, faults):
         print("  " + "  ".join(texts).rstrip())
         if number == 0:
             print("  " + "  ".join("-" * w for w in widths))
-    print("  apart: without a measurable effect, or all ranks were hurt alike; found: of the others; right rank, seen (its time is a part's in the default picture), shown (the part of right ranks), exact, Jaccard, delay (slices, median and worst), "
+    print("  lost: the share of the hurt ranks' time, in the median of all planted; apart: without a measurable effect, or all ranks were hurt alike; found: of the others; right rank, seen (its time is a part's in the default picture), shown (the part of right ranks), exact, Jaccard, delay (slices, median and worst), "
           "alerts a fault: of those found")
     quiet = sum(r["quiet_seconds"] for r in runs)
     low, high = score.poisson(false_alarms)
