@@ -140,7 +140,7 @@ def counts(faults, false_alarms):
     return {"planted": len(faults), "apart": len(faults) - len(real), "real": len(real), "found": len(hits),
             "right": len(right), "exact": sum(f["exact"] for f in hits), "false_alarms": false_alarms,
             "shown": sum(f.get("shown", False) for f in hits), "seen": sum(f.get("seen", False) for f in hits),
-            "losses": [f["effect"]["loss"] for f in faults if f["effect"]["loss"] is not None],
+            "losses": [f["effect"]["loss"] for f in faults if f["effect"].get("loss") is not None],
             "delays": sorted(f["delay_slices"] for f in hits), "jaccards": [f["jaccard"] for f in hits],
             "alerts": [len(f["alerts"]) for f in hits],
             "f1": f1(len(hits), len(real) - len(hits), false_alarms),
