@@ -10,6 +10,7 @@
 #include <ctime>
 #include <optional>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "commands.h"
@@ -86,6 +87,9 @@ int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string
   o.memory_budget_bytes = std::uint64_t{16} << 30;
   detect::Window read(o);
   read.set_topology(job.topology());
+  std::set<std::uint16_t> idle;
+  for (std::uint16_t s = 0; s < topology.states.size(); ++s)
+    if (job.idle_states().contains(topology.states[s].name)) idle.insert(s);
   detect::Departures::Options d;
   d.slice = o.slice;
   double departures_mib = -allocated();
@@ -116,7 +120,7 @@ int cost(std::uint32_t leaves, std::size_t window, int slices, const std::string
         engines->spatiotemporal.settle();
         engines->temporal.settle();
       } else {
-        static_cast<void>(departures.on_slice(read, column, {}, detect::Departures::Look::kNormal));
+        static_cast<void>(departures.on_slice(read, column, idle, detect::Departures::Look::kNormal));
       }
       spent[turn] = now_ms() - begin;
       if (turn == 1) departures_mib += allocated() - mib;
