@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "order_statistics.h"
 
@@ -91,6 +90,49 @@ bool Contrast::fits(const Mode& mode, const Fit& fit) const {
   return fit.share <= kNear + kNearTimes * mode.fit.share && fit.work <= kNear + kNearTimes * mode.fit.work;
 }
 
+// What one leaf did in the slice.
+void Contrast::look_at(const Window::Rows& rows, const model::SliceColumn& column, std::size_t l) {
+  const LeafIndex leaf(static_cast<std::uint32_t>(l));
+  const float one = 1 / static_cast<float>(slice_.value);
+  const TimeNs end = slice_end(column.index, slice_);
+  const auto scale = static_cast<float>(1 / rows.weights[l]);
+  const auto durations = column.duration_ns(leaf);
+  const auto ended = column.visits(leaf);
+  const auto longest = column.longest_ns(leaf);
+  const auto& open = column.open(leaf);
+  after_[l] = {open.state.value, static_cast<float>((end - open.since).value) * one};
+  const auto& evidence = column.evidence(leaf);
+  sampled_[l] = evidence.sampled_ns > 0;
+  take_sample(l, evidence);
+  float *const row = row_[l], *const spent = spent_[l], *const visits = visits_[l], *const ages = age_[l],
+               *const logs = ended_[l];
+  const double* const values = rows.values.data() + l * rows.columns;
+  const float open_age = after_[l].age;
+  std::fill_n(logs, kMachine, kNoLog);
+  float works = 0, busy = 0;  // works, or would, if it were let
+  for (std::size_t x = kMachine; x < columns_; ++x) {
+    const std::size_t at = x - kMachine, state = state_of_[x];
+    row[x] = at < rows.columns ? static_cast<float>(values[at]) * scale : 0.0f;
+    spent[x] = state < durations.size() ? static_cast<float>(durations[state]) * one : 0.0f;
+    const float n = visits[x] = state < ended.size() ? static_cast<float>(ended[state]) : 0.0f;
+    const float age = ages[x] = state < longest.size() ? static_cast<float>(longest[state]) * one : 0.0f;
+    // A visit that ended, if it can be told from the one that is open.
+    const bool is_open = open.state.value == state && open_age >= age * 0.999f;
+    float one_visit = -1;
+    if (n == 1 && !is_open)
+      one_visit = age;
+    else if (n > 1)
+      one_visit = std::min(age, spent[x] / n);
+    logs[x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
+    if (counted_[x]) busy += spent[x];
+    if (kinds_.work[x] || kinds_.sleeps[x]) works += row[x];
+  }
+  busy_[l] = busy;
+  // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
+  // well. Who slept, and is ready now, has been woken.
+  row_[l][kDenied] *= std::min(1.0f, works / kWorks);
+}
+
 void Contrast::measure(const Window& window, const model::SliceColumn& column,
                        const std::set<std::uint16_t>& idle, const Columns& columns) {
   ++clock_;
@@ -117,13 +159,11 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     counted_[x] = !idle.contains(state_of_[x]);
   }
 
-  const float one = 1 / static_cast<float>(slice_.value);
   std::swap(before_, after_);
   after_.assign(there_.size(), {});
   if (last_ + 1 != column.index) before_.clear();
   before_.resize(there_.size());
   last_ = column.index;
-  const TimeNs end = slice_end(column.index, slice_);
   sample_.clear();
   std::size_t present = 0;
   for (std::size_t l = 0; l < leaves; ++l) present += rows.weights[l] >= kLeastWeight;
@@ -139,39 +179,7 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
     if (column.evidence(LeafIndex(static_cast<std::uint32_t>(l))).drawn_out) continue;  // nobody knows
     there_[l] = 1;
     if (seen++ % stride == 0) sample_.push_back(static_cast<std::uint32_t>(l));
-    const auto scale = static_cast<float>(1 / rows.weights[l]);
-    const auto durations = column.duration_ns(LeafIndex(static_cast<std::uint32_t>(l)));
-    const auto ended = column.visits(LeafIndex(static_cast<std::uint32_t>(l)));
-    const auto longest = column.longest_ns(LeafIndex(static_cast<std::uint32_t>(l)));
-    const auto& open = column.open(LeafIndex(static_cast<std::uint32_t>(l)));
-    after_[l] = {open.state.value, static_cast<float>((end - open.since).value) * one};
-    const auto& evidence = column.evidence(LeafIndex(static_cast<std::uint32_t>(l)));
-    sampled_[l] = evidence.sampled_ns > 0;
-    take_sample(l, evidence);
-    std::fill_n(ended_[l], kMachine, kNoLog);
-    float works = 0;  // or would, if it were let
-    for (std::size_t x = kMachine; x < columns_; ++x) {
-      const std::size_t at = x - kMachine, state = state_of_[x];
-      row_[l][x] = at < rows.columns ? static_cast<float>(rows.values[l * rows.columns + at]) * scale : 0.0f;
-      spent_[l][x] = state < durations.size() ? static_cast<float>(durations[state]) * one : 0.0f;
-      visits_[l][x] = state < ended.size() ? static_cast<float>(ended[state]) : 0.0f;
-      const float age = state < longest.size() ? static_cast<float>(longest[state]) * one : 0.0f;
-      age_[l][x] = age;
-      // A visit that ended, if it can be told from the one that is open.
-      const bool is_open =
-          open.state.value == state && static_cast<float>((end - open.since).value) * one >= age * 0.999f;
-      float one_visit = -1;
-      if (visits_[l][x] == 1 && !is_open)
-        one_visit = age;
-      else if (visits_[l][x] > 1)
-        one_visit = std::min(age, spent_[l][x] / visits_[l][x]);
-      ended_[l][x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
-      if (counted_[x]) busy_[l] += spent_[l][x];
-      if (kinds_.work[x] || kinds_.sleeps[x]) works += row_[l][x];
-    }
-    // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
-    // well. Who slept, and is ready now, has been woken.
-    row_[l][kDenied] *= std::min(1.0f, works / kWorks);
+    look_at(rows, column, l);
   }
 
   // Which mode is it?
@@ -214,26 +222,31 @@ void Contrast::measure(const Window& window, const model::SliceColumn& column,
   for (std::size_t x = 0; x < columns_; ++x)
     if (visits[x] >= static_cast<double>(kLeastLogs)) pooled[x] = static_cast<float>(spent[x] / visits[x]);
   const float slices = kMemory * -std::expm1(static_cast<float>(mode.slices) * std::log1p(-1 / kMemory));
+  std::vector<std::size_t> looked_at, waits, idle_in;  // columns
+  for (std::size_t x = kMachine; x < columns_; ++x) {
+    (counted_[x] ? looked_at : idle_in).push_back(x);
+    if (counted_[x] && !kinds_.work[x]) waits.push_back(x);
+  }
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!there_[l] || mode.n[l] <= 0) continue;
     known_[l] = 1;
     float* const share = departure_[l] + kShare * columns_;
     float* const excess = departure_[l] + kExcess * columns_;
+    const float *const row = row_[l], *const usual = mode.share[l], *const spent_in = mode.spent[l],
+                       *const visits_in = mode.visits[l], *const now = spent_[l], *const ended = visits_[l];
     // Where a leaf often has nothing to do, how much it does is a matter of what it is given. By and by: of
     // measures that begin at once the variance would not be known.
     float usually_idle = 0, idle_now = 0;
-    for (std::size_t x = kMachine; x < columns_; ++x)
-      if (!counted_[x]) usually_idle += mode.share[l][x], idle_now += row_[l][x];
+    for (const std::size_t x : idle_in) usually_idle += usual[x], idle_now += row[x];
     const float busy = std::max(0.0f, 1 - std::max(usually_idle, idle_now) / kIdleShare);
-    for (std::size_t x = kMachine; x < columns_; ++x) {
-      if (!counted_[x]) continue;
-      const float each = mode.visits[l][x] >= kLeastVisits ? mode.spent[l][x] / mode.visits[l][x] : pooled[x];
+    for (const std::size_t x : looked_at) {
+      const float each = visits_in[x] >= kLeastVisits ? spent_in[x] / visits_in[x] : pooled[x];
       // More of some work is what the program does; what hurts it makes work take longer.
       if (!kinds_.work[x]) share[x] = busy * waits_more(mode, slices, l, x, {each, visits[x]});
       // A visit of several slices that ends early does not make up for more than this one.
-      if (each >= 0) excess[x] = busy * std::max(-1.0f, spent_[l][x] - visits_[l][x] * each);
+      if (each >= 0) excess[x] = busy * std::max(-1.0f, now[x] - ended[x] * each);
     }
-    balance_waits(mode, l, busy, share, excess);
+    balance_waits(waits, {row, usual, busy, share, excess});
   }
   std::erase_if(sample_, [&](std::uint32_t l) { return !known_[l]; });
   seldom_ = false;
@@ -289,14 +302,14 @@ float Contrast::waits_more(const Mode& mode, float slices, std::size_t l, std::s
 // Waiting is waiting, in one call or in asking again and again: which of the two is a matter of where the
 // program is. So what a leaf polls more, and what more calls explain, comes off what it waits less otherwise;
 // what it polls less off what it waits more, and what it waits less otherwise off what polls take longer.
-void Contrast::balance_waits(const Mode& mode, std::size_t l, float busy, float* share, float* excess) const {
+void Contrast::balance_waits(const std::vector<std::size_t>& waits, const Waiting& of) const {
+  const auto& [row, usual, busy, share, excess] = of;
+  const char* const is_poll = kinds_.polls.data();
   float polls_more = 0, polls_less = 0, waits_more = 0, waits_less = 0, explained = 0;
-  for (std::size_t x = kMachine; x < columns_; ++x) {
-    if (!counted_[x] || kinds_.work[x]) continue;
-    (share[x] > 0      ? kinds_.polls[x] ? polls_more : waits_more
-     : kinds_.polls[x] ? polls_less
-                       : waits_less) += std::abs(share[x]);
-    explained += std::max(0.0f, busy * (row_[l][x] - mode.share[l][x]) - std::max(0.0f, share[x]));
+  for (const std::size_t x : waits) {
+    const float s = share[x];
+    (s > 0 ? is_poll[x] ? polls_more : waits_more : is_poll[x] ? polls_less : waits_less) += std::abs(s);
+    explained += std::max(0.0f, busy * (row[x] - usual[x]) - std::max(0.0f, s));
   }
   const float moved = std::min(polls_more + explained, polls_less + waits_less);
   const float from_polls = std::min(moved, polls_less);
@@ -304,23 +317,21 @@ void Contrast::balance_waits(const Mode& mode, std::size_t l, float busy, float*
   const auto left = [](float all, float off) { return all > 0 ? std::max(0.0f, 1 - off / all) : 1.0f; };
   const float more[] = {left(waits_more, from_polling), left(polls_more + explained, moved)};
   const float less[] = {left(waits_less, moved - from_polls), left(polls_less, from_polls + from_polling)};
-  for (std::size_t x = kMachine; x < columns_; ++x) {
-    if (!counted_[x] || kinds_.work[x]) continue;
-    const bool polls = kinds_.polls[x] != 0;
+  for (const std::size_t x : waits) {
+    const bool polls = is_poll[x] != 0;
     share[x] *= (share[x] > 0 ? more : less)[polls];
     if (excess[x] > 0) excess[x] = std::max(0.0f, excess[x] - (polls ? waits_less : polls_less));
   }
 }
 
 void Contrast::take_off_common() {
+  const float* const common = common_.data();
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!known_[l]) continue;
-    for (std::size_t c = 0; c < cells(); ++c) {
-      float& d = departure_[l][c];
-      // Who waits as ever while the others have stopped waiting does not depart.
-      const float most = c < columns_ ? std::max(d, 0.0f) : std::numeric_limits<float>::max();
-      d = std::min(d - common_[c], most);
-    }
+    float* const d = departure_[l];
+    // Who waits as ever while the others have stopped waiting does not depart.
+    for (std::size_t c = 0; c < columns_; ++c) d[c] = std::min(d[c] - common[c], std::max(d[c], 0.0f));
+    for (std::size_t c = columns_; c < cells(); ++c) d[c] -= common[c];
   }
 }
 
@@ -332,14 +343,17 @@ void Contrast::add(Mode& mode) {
     if (!there_[l]) continue;
     mode.n[l] = std::min(mode.n[l] + 1, kMemory);
     const float rate = 1 / mode.n[l];
+    const float *const row = row_[l], *const now = spent_[l], *const ended = visits_[l],
+                       *const log = ended_[l];
+    float *const share = mode.share[l], *const spent = mode.spent[l], *const visits = mode.visits[l],
+                 *const logs = mode.logs[l], *const log_sum = mode.log_sum[l];
     for (std::size_t x = kMachine; x < columns_; ++x) {
-      mode.share[l][x] += rate * (row_[l][x] - mode.share[l][x]);
-      mode.spent[l][x] = keep * mode.spent[l][x] + spent_[l][x];
-      mode.visits[l][x] = keep * mode.visits[l][x] + visits_[l][x];
-      if (ended_[l][x] > kNoLog) {
-        mode.logs[l][x] = keep * mode.logs[l][x] + 1;
-        mode.log_sum[l][x] = keep * mode.log_sum[l][x] + ended_[l][x];
-      }
+      share[x] += rate * (row[x] - share[x]);
+      spent[x] = keep * spent[x] + now[x];
+      visits[x] = keep * visits[x] + ended[x];
+      if (log[x] <= kNoLog) continue;
+      logs[x] = keep * logs[x] + 1;
+      log_sum[x] = keep * log_sum[x] + log[x];
     }
   }
 }

@@ -170,7 +170,14 @@ class Contrast {
   };
   float waits_more(const Mode& mode, float slices, std::size_t leaf, std::size_t x,
                    const Length& usual) const;
-  void balance_waits(const Mode& mode, std::size_t leaf, float busy, float* share, float* excess) const;
+  // Of a leaf, by column: shares now and usually; its measures.
+  struct Waiting {
+    const float *row, *usual;
+    float busy;
+    float *share, *excess;
+  };
+  void balance_waits(const std::vector<std::size_t>& waits, const Waiting& of) const;
+  void look_at(const Window::Rows& rows, const model::SliceColumn& column, std::size_t leaf);
   void take_off_common();
   void take_sample(std::size_t leaf, const model::NodeEvidence& evidence);
   void machine_departures();
