@@ -101,11 +101,11 @@ void Departures::score() {
     // It would be told, and it would raise the limit.
     if (learning_ > 0 && learns_anew(i)) continue;
     for (std::size_t w = 0; w < NodeMeans::kSpans.size(); ++w)
-      best_[i][w] = {apart[i][w].nats, apart[i][w].slices, apart[i][w].effect};
+      best_[i][w] = {apart[i][w].nats, apart[i][w].slices};
     for (std::size_t k = 0; k < kTests; ++k) {
       Greatest& g = greatest_[items_.group(i) * kTests + k];
       const Best& b = best_[i][k];
-      if (b.nats > g.nats) g = {b.nats, b.effect >= options_.min_effect};
+      if (b.nats > g.nats) g = {b.nats, static_cast<double>(means_.effect_of(i, k)) >= options_.min_effect};
     }
   }
 }
@@ -145,11 +145,12 @@ std::vector<Departures::Alarm> Departures::alarmed() {
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
       const Best& best = best_[i][test];
       if (items_.group(i) != t / kTests || static_cast<double>(best.nats) <= limit) continue;
-      if (static_cast<double>(best.effect) < options_.min_effect) continue;
+      const auto effect = static_cast<double>(means_.effect_of(i, test));
+      if (effect < options_.min_effect) continue;
       // What shows more in a slice than in eight has begun in it.
       const bool at_once = test == kApartLong && best_[i][kApart].nats >= best.nats;
       out.push_back({i, test, at_once ? best_[i][kApart].slices : best.slices, static_cast<double>(best.nats),
-                     limit, static_cast<double>(best.effect)});
+                     limit, effect});
     }
   }
   return out;

@@ -79,7 +79,6 @@ class Departures {
   struct Best {
     float nats = 0;
     std::uint32_t slices = 1;  // since when
-    float effect = 0;          // share of the time
   };
   // Of all nodes of a depth.
   struct Greatest {

@@ -198,13 +198,18 @@ const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeM
     for (std::size_t g = 0; g < groups_; ++g)
       for (std::size_t x = 0; x < Contrast::kMachine; ++x)
         least[g * cells + x] = std::numeric_limits<float>::max();
+    const float* b = nullptr;
+    std::uint32_t of = 0;  // a leaf's parent, that it is of; siblings mostly follow each other
     for (std::size_t i = 0; i < size_; ++i) {
       const std::size_t g = items.group(i);
       if (pooled_n_[g] < 1) continue;
+      if (i >= leaves_ || b == nullptr || items.parent(i) != of) {
+        b = prior(items, i, &base[g * cells], room);
+        of = items.parent(i);
+      }
       const float own = n_[i] / (n_[i] + kOwnSamples), others = 1 - own;
       const float *const d = w == 0 ? newest(i) : long_[i], *const v = variance_[i];
-      const float *const b = prior(items, i, &base[g * cells], room), *const t = &lasts[g * cells],
-                         *const f = &least[g * cells];
+      const float *const t = &lasts[g * cells], *const f = &least[g * cells];
       // Of floats that are not negative the bits are in the same order, and vectors find the greatest.
       std::int32_t bits = 0;
       for (std::size_t c = 0; c < cells; ++c) {
@@ -213,14 +218,16 @@ const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeM
         bits = std::max(bits, std::bit_cast<std::int32_t>(term));
       }
       const float most = std::bit_cast<float>(bits) * one * one;
-      scores_[i][w] = {nats(most, kOwnSamples + n_[i]), static_cast<std::uint32_t>(kSpans[w]),
-                       static_cast<float>(effect(d, kSpans[w]))};
+      scores_[i][w] = {nats(most, kOwnSamples + n_[i]), static_cast<std::uint32_t>(kSpans[w])};
     }
   }
   return scores_;
 }
 
-// The time, as a share, that goes elsewhere than usual.
+float NodeMeans::effect_of(std::size_t item, std::size_t w) const {
+  return static_cast<float>(effect(w == 0 ? newest(item) : long_[item], kSpans[w]));
+}
+
 double NodeMeans::effect(const float* sum, std::size_t slices) const {
   float more = 0, less = 0, longer = 0;
   const float* const share = sum + Contrast::kShare * columns_;

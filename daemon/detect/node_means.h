@@ -43,7 +43,6 @@ class NodeMeans {
   struct Score {
     float nats = 0;
     std::uint32_t slices = 1;
-    float effect = 0;  // share of the time that goes elsewhere than usual
   };
   // Of each span. Of one that is longer than the stretch: nothing.
   const std::vector<std::array<Score, kSpans.size()>>& score(const NodeItems& items,
@@ -61,7 +60,9 @@ class NodeMeans {
   }
   // The deviation of a leaf's mean over so many slices.
   float deviation(std::size_t leaf, std::size_t cell, float slices) const;
+  // The time, as a share, that goes elsewhere than usual: of sums over so many slices; of a span of the item.
   double effect(const float* sum, std::size_t slices) const;
+  float effect_of(std::size_t item, std::size_t span) const;
 
  private:
   const float* newest(std::size_t item) const { return ago(item, 0); }

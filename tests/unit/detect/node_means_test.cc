@@ -77,7 +77,7 @@ TEST(NodeMeans, AKnownDepartureIsSoManyOfTheDeviationsThatWereSeen) {
     m.take(job[150]);
     EXPECT_GT(m.nats(6), before + 10);
     EXPECT_EQ(m.strongest(false), 6u);
-    EXPECT_NEAR(static_cast<double>(m.scores[6][0].effect), 0.5 * 0.95, 0.15);
+    EXPECT_NEAR(static_cast<double>(m.means.effect_of(6, 0)), 0.5 * 0.95, 0.15);
     EXPECT_EQ(m.scores[6][0].slices, 1u);
     // It is as improbable as that many deviations, at least: another cell may be more so.
     const auto d =
