@@ -7,7 +7,8 @@
 
 namespace margay::detect {
 
-// Rows of columns; grows without losing anything.
+// Rows of columns; grows without losing anything. A row takes `stride` floats, a multiple of four, so that
+// vectors need not do the last ones singly: those behind its columns may be written, and mean nothing.
 class Grid {
  public:
   void reach(std::size_t rows, std::size_t columns);
@@ -18,15 +19,17 @@ class Grid {
   void fill(float value) { std::fill(v_.begin(), v_.end(), value); }
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
-  float* operator[](std::size_t row) { return v_.data() + row * columns_; }
-  const float* operator[](std::size_t row) const { return v_.data() + row * columns_; }
+  std::size_t stride() const { return stride_; }
+  static std::size_t stride(std::size_t columns) { return (columns + 3) / 4 * 4; }
+  float* operator[](std::size_t row) { return v_.data() + row * stride_; }
+  const float* operator[](std::size_t row) const { return v_.data() + row * stride_; }
   // From this row on all is 0.
   void clear_from(std::size_t row) {
-    std::fill(v_.begin() + static_cast<std::ptrdiff_t>(row * columns_), v_.end(), 0.0f);
+    std::fill(v_.begin() + static_cast<std::ptrdiff_t>(row * stride_), v_.end(), 0.0f);
   }
 
  private:
-  std::size_t rows_ = 0, columns_ = 0;
+  std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
   std::vector<float> v_;
 };
 

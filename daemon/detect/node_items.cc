@@ -40,11 +40,14 @@ NodeItems::NodeItems(const model::Hierarchy& h) : leaves_(h.leaf_count()) {
 }
 
 void NodeItems::add_up(Grid& rows) const {
+  const std::size_t fours = rows.stride() / 4;
   for (std::size_t i = leaves_; i < size(); ++i) {
-    float* const sum = rows[i];
-    std::fill_n(sum, rows.columns(), 0.0f);
-    for (const LeafIndex l : below_[i])
-      for (std::size_t x = 0; x < rows.columns(); ++x) sum[x] += rows[l.value][x];
+    float* const __restrict sum = rows[i];  // inner items hold leaves only
+    std::fill_n(sum, rows.stride(), 0.0f);
+    for (const LeafIndex l : below_[i]) {
+      const float* const from = rows[l.value];
+      for (std::size_t x = 0; x < 4 * fours; ++x) sum[x] += from[x];
+    }
   }
 }
 
