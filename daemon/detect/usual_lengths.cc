@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <tuple>
 #include <utility>
 
 #include "grid.h"
@@ -11,10 +9,9 @@
 namespace margay::detect {
 namespace {
 
-constexpr float kMemory = 256;                             // slices
-constexpr float kTailPart = 0.25f;                         // of visits
-constexpr float kPriorExcess = 0.5f, kLeastExcess = 0.1f;  // mean, before any is seen; never less
-constexpr std::uint64_t kOften = 4;                        // slices, after the first of as many again
+constexpr float kMemory = 256;        // slices
+constexpr float kPriorExcess = 0.5f;  // mean, before any is seen
+constexpr std::uint64_t kOften = 4;   // slices, after the first of as many again
 
 }  // namespace
 
@@ -28,6 +25,7 @@ void UsualLengths::set_hierarchy(const model::Hierarchy& h) {
   const std::size_t nodes_before = parent_.size();
   const std::vector<std::uint32_t> above_before = above_;
   parent_.clear();
+  path_.clear();
   for (std::uint32_t k = 0; k < h.node_count(); ++k) {
     if (is_leaf[k] && k != 0) continue;
     inner[k] = static_cast<std::uint32_t>(parent_.size());
@@ -44,7 +42,7 @@ void UsualLengths::set_hierarchy(const model::Hierarchy& h) {
     for (std::size_t x = 0; x < kinds(); ++x) {
       Lengths& sum = lengths_[to * kinds() + x];
       const Lengths& of = before[from * kinds() + x];
-      for (std::size_t b = 0; b < Lengths::kBins; ++b) sum.count[b] += of.count[b];
+      for (std::size_t b = bins_[x].first; b < bins_[x].end; ++b) sum.count[b] += of.count[b];
       counted_[to * kinds() + x] += counted_before[from * kinds() + x];
     }
   };
@@ -64,6 +62,7 @@ void UsualLengths::forget() {
   own_.assign(own_.size(), {});
   lengths_.assign(lengths_.size(), {});
   counted_.assign(counted_.size(), 0.0f);
+  bins_.assign(bins_.size(), {});
   learned_ = 0;
 }
 
@@ -78,21 +77,12 @@ bool UsualLengths::reach(std::size_t columns) {
   lengths_ = widened(lengths_, parent_.size(), lengths_of_column_, columns_, columns);
   counted_ = widened(counted_, parent_.size(), lengths_of_column_, columns_, columns);
   own_ = widened(own_, leaves, lengths_of_column_, columns_, columns);
-  columns_ = columns;
+  bins_ = widened(bins_, 1, lengths_of_column_, columns_, columns);
+  path_.clear();
+  columns_ = columns, kinds_ = lengths_of_column_ * columns;
   tails_.assign(lengths_.size(), {});
   believe();
   return true;
-}
-
-bool UsualLengths::known(std::size_t l, std::size_t kind) const {
-  return !counted_.empty() && counted_[above_[l] * kinds() + kind] >= kFewest;
-}
-
-std::pair<std::size_t, std::size_t> UsualLengths::Lengths::filled() const {
-  const auto some = [](float n) { return n > 0; };
-  const auto first = std::find_if(count.begin(), count.end(), some);
-  const auto last = std::find_if(count.rbegin(), std::make_reverse_iterator(first), some);
-  return {first - count.begin(), last.base() - count.begin()};
 }
 
 // From the root down: what a node's visits say, and its parent's as so many more. Lengths of a kind fall into
@@ -100,11 +90,11 @@ std::pair<std::size_t, std::size_t> UsualLengths::Lengths::filled() const {
 void UsualLengths::believe() {
   std::vector<std::array<float, Lengths::kBins>> mixed(parent_.size());
   if (of_ == Of::kBulkToo) shorter_.assign(lengths_.size(), {});
-  std::size_t first = 0, end = 0;
-  for (std::size_t x = 0; x < kinds(); ++x)
+  for (std::size_t x = 0; x < kinds(); ++x) {
+    const std::size_t first = bins_[x].first, end = bins_[x].end;
+    if (first >= end) continue;  // there are none
     for (std::size_t k = 0; k < parent_.size(); ++k) {
       const Lengths& own = lengths_[k * kinds() + x];
-      if (k == 0) std::tie(first, end) = own.filled();
       auto& mix = mixed[k];
       const bool root = parent_[k] == k;
       const float all = counted_[k * kinds() + x] + (root ? 0 : kSiblings);
@@ -136,17 +126,15 @@ void UsualLengths::believe() {
       const float weight = above * all;
       t.excess = std::max(kLeastExcess, (excess * all + kSiblings * kPriorExcess) / (weight + kSiblings));
     }
-}
-
-float UsualLengths::part(std::size_t l, std::size_t x) const {
-  return std::min(0.99f, (own(l, x).beyond + kSiblings * kTailPart) / (own(l, x).visits + kSiblings));
+  }
 }
 
 double UsualLengths::in_tail(std::size_t l, std::size_t x, float log) const {
   const Tail& t = tail(l, x);
   const Own& o = own(l, x);
-  const float excess = std::max(kLeastExcess, (o.excess + kSiblings * t.excess) / (o.beyond + kSiblings));
-  return static_cast<double>(part(l, x)) * std::exp(static_cast<double>(-(log - t.threshold) / excess));
+  const float excess = mean_excess(o.excess, o.beyond, t.excess);
+  return static_cast<double>(part(o.visits, o.beyond)) *
+         std::exp(static_cast<double>(-(log - t.threshold) / excess));
 }
 
 double UsualLengths::beyond(std::size_t l, std::size_t x, float log) const {
@@ -155,7 +143,8 @@ double UsualLengths::beyond(std::size_t l, std::size_t x, float log) const {
   const auto b = static_cast<std::size_t>(at);
   const auto& c = shorter_[above_[l] * kinds() + x];
   const float sum = c[b] + (at - static_cast<float>(b)) * (c[b + 1] - c[b]);
-  return 1 - static_cast<double>(std::min(1.0f, sum / (1 - kTailPart)) * (1 - part(l, x)));
+  return 1 - static_cast<double>(std::min(1.0f, sum / (1 - kTailPart)) *
+                                 (1 - part(own(l, x).visits, own(l, x).beyond)));
 }
 
 // Every kOften slices, as much as in all of these.
@@ -166,25 +155,45 @@ float UsualLengths::fade() {
     for (float* const sum : {&o.visits, &o.beyond, &o.excess}) *sum *= keep;
   for (std::size_t k = 0; k < lengths_.size(); ++k) {
     if (counted_[k] <= 0) continue;
-    for (float& c : lengths_[k].count) c *= keep;
+    const Bins& bins = bins_[k % kinds()];
+    for (std::size_t b = bins.first; b < bins.end; ++b) lengths_[k].count[b] *= keep;
     counted_[k] *= keep;
   }
   return keep;
 }
 
-void UsualLengths::add(const Visit& v) {
-  if (known(v.leaf, v.kind)) {
-    const float further = v.log - tail(v.leaf, v.kind).threshold;
-    Own& o = own_[v.leaf * kinds() + v.kind];
-    o.visits += 1;
-    if (further > 0) o.beyond += 1, o.excess += further;
-  }
-  const float at =
-      std::clamp((v.log - Lengths::kFrom) * Lengths::kPer, 0.0f, static_cast<float>(Lengths::kBins) - 1);
-  for (std::uint32_t k = above_[v.leaf];; k = parent_[k]) {
-    lengths_[k * kinds() + v.kind].count[static_cast<std::size_t>(at)] += 1;
-    counted_[k * kinds() + v.kind] += 1;
+void UsualLengths::find_path(std::size_t node) {
+  path_.clear();
+  for (std::size_t k = node;; k = parent_[k]) {
+    path_.push_back(k * kinds_);
     if (parent_[k] == k) break;
+  }
+}
+
+void UsualLengths::add(std::span<const Visit> of_leaf) {
+  if (of_leaf.empty()) return;
+  const std::uint32_t leaf = of_leaf.front().leaf;
+  const std::size_t node = above_[leaf] * kinds_;
+  if (path_.empty() || path_.front() != node) find_path(above_[leaf]);
+  const Row row = this->row(leaf);
+  Own* const own = own_.data() + leaf * kinds_;
+  for (const Visit& v : of_leaf) {
+    if (row.known(v.kind)) {
+      const float further = v.log - row.tails[v.kind].threshold;
+      Own& o = own[v.kind];
+      o.visits += 1;
+      if (further > 0) o.beyond += 1, o.excess += further;
+    }
+    const float at =
+        std::clamp((v.log - Lengths::kFrom) * Lengths::kPer, 0.0f, static_cast<float>(Lengths::kBins) - 1);
+    const auto bin = static_cast<std::uint16_t>(at);
+    Bins& bins = bins_[v.kind];
+    if (bin < bins.first) bins.first = bin;
+    if (bin >= bins.end) bins.end = static_cast<std::uint16_t>(bin + 1);
+    for (const std::size_t k : path_) {
+      lengths_[k + v.kind].count[bin] += 1;
+      counted_[k + v.kind] += 1;
+    }
   }
 }
 

@@ -14,9 +14,10 @@
 // safety: none.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "margay/model/hierarchy.h"
@@ -29,12 +30,18 @@ class UsualLengths {
   static constexpr float kFewest = 16;
   // Visits: a node's own are believed as much as its parent's after so many.
   static constexpr float kSiblings = 4;
+  static constexpr float kTailPart = 0.25f;    // of visits, beyond the threshold
+  static constexpr float kLeastExcess = 0.1f;  // of these; mean
 
   // What is believed of visits below an inner node.
   struct Tail {
     float median = 0, threshold = 0;  // logarithms
     float excess = 0;                 // mean, of those beyond the threshold
     float usual{1};                   // the length of the median, in slices
+  };
+  // What is known of a leaf's own visits: sums that fade.
+  struct Own {
+    float visits = 0, beyond = 0, excess = 0;  // how many, of them beyond the threshold, and how far
   };
   struct Visit {
     std::uint32_t leaf, kind;
@@ -54,24 +61,44 @@ class UsualLengths {
   std::size_t leaves() const { return above_.size(); }
   std::size_t nodes() const { return parent_.size(); }
   std::size_t columns() const { return columns_; }
-  std::size_t kinds() const { return lengths_of_column_ * columns_; }
+  std::size_t kinds() const { return kinds_; }
   std::size_t node(std::size_t leaf) const { return above_[leaf]; }
   // Anything is said of them.
-  bool known(std::size_t leaf, std::size_t kind) const;
+  bool known(std::size_t leaf, std::size_t kind) const {
+    return !counted_.empty() && counted_[above_[leaf] * kinds() + kind] >= kFewest;
+  }
   const Tail& tail(std::size_t leaf, std::size_t kind) const { return tails_[above_[leaf] * kinds() + kind]; }
-  // Of the leaf's own visits; they fade.
-  float visits(std::size_t leaf, std::size_t kind) const { return own(leaf, kind).visits; }
-  // The part of its visits that exceed the threshold, below 1.
-  float part(std::size_t leaf, std::size_t kind) const;
+  const Own& own(std::size_t leaf, std::size_t kind) const { return own_[leaf * kinds() + kind]; }
+  // The part of a leaf's visits that exceed the threshold, below 1; and by how much in the mean, of which
+  // `usual` is the node's.
+  static float part(float visits, float beyond) {
+    return std::min(0.99f, (beyond + kSiblings * kTailPart) / (visits + kSiblings));
+  }
+  static float mean_excess(float excess, float beyond, float usual) {
+    return std::max(kLeastExcess, (excess + kSiblings * usual) / (beyond + kSiblings));
+  }
   // The probability that one exceeds this; `log` is beyond the threshold.
   double in_tail(std::size_t leaf, std::size_t kind, float log) const;
   // The same of any length, where the bulk is kept, too.
   double beyond(std::size_t leaf, std::size_t kind, float log) const;
 
+  // All that is known of a leaf, by kind.
+  struct Row {
+    const Own* own;
+    const Tail* tails;
+    const float* counted;  // visits below its node
+    bool known(std::size_t kind) const { return counted[kind] >= kFewest; }
+  };
+  Row row(std::size_t leaf) const {
+    const std::size_t above = above_[leaf] * kinds_;
+    return {own_.data() + leaf * kinds_, tails_.data() + above, counted_.data() + above};
+  }
+
   // A quiet slice is learned in three steps: sums fade (returned is what is kept of others like them, 1 if
-  // they do not in this slice), visits are added one by one, and what is believed follows now and then.
+  // they do not in this slice), visits are added, and what is believed follows now and then.
   float fade();
-  void add(const Visit& visit);
+  // Visits of one leaf.
+  void add(std::span<const Visit> of_leaf);
   void end_slice();
 
  private:
@@ -80,25 +107,25 @@ class UsualLengths {
     static constexpr int kFrom = -14, kTo = 18, kPer = 8;  // natural logarithms of slices
     static constexpr std::size_t kBins = (kTo - kFrom) * kPer;
     std::array<float, kBins> count{};
-    // From the first bin that is not empty to behind the last.
-    std::pair<std::size_t, std::size_t> filled() const;
   };
-  // What is known of a leaf's own visits: sums that fade.
-  struct Own {
-    float visits = 0, beyond = 0, excess = 0;  // how many, of them beyond the threshold, and how far
-  };
-  const Own& own(std::size_t leaf, std::size_t kind) const { return own_[leaf * kinds() + kind]; }
   void believe();
+  void find_path(std::size_t node);
 
   std::size_t lengths_of_column_;
   Of of_;
   std::vector<std::uint32_t> parent_, above_;  // inner nodes, parents first: by inner node, by leaf
-  std::size_t columns_ = 0;
-  std::vector<Lengths> lengths_;                                // by inner node * kinds + kind
-  std::vector<float> counted_;                                  // the same: visits that these hold
+  std::size_t columns_ = 0, kinds_ = 0;
+  std::vector<Lengths> lengths_;  // by inner node * kinds + kind
+  std::vector<float> counted_;    // the same: visits that these hold
+  // By kind: lengths of all nodes fall into bins from the first to before the end.
+  struct Bins {
+    std::uint16_t first = Lengths::kBins, end = 0;
+  };
+  std::vector<Bins> bins_;
   std::vector<Tail> tails_;                                     // the same
   std::vector<std::array<float, Lengths::kBins + 1>> shorter_;  // the same: parts, by the ends of bins
   std::vector<Own> own_;                                        // by leaf * kinds + kind
+  std::vector<std::size_t> path_;  // of the node that visits were added to last, up to the root; times kinds
   std::uint64_t learned_ = 0;
 };
 

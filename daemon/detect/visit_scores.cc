@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "normal.h"
@@ -185,7 +186,7 @@ void VisitScores::learn(const std::vector<char>& but) {
   for (Pair& p : pairs_)
     for (float* sum : {&p.n, &p.before, &p.both, &p.later}) *sum *= keep;
   for (const UsualLengths::Visit& v : seen_)
-    if (v.leaf >= but.size() || !but[v.leaf]) usual_.add(v);
+    if (v.leaf >= but.size() || !but[v.leaf]) usual_.add(std::span(&v, 1));
   for (const PairSeen& p : pairs_seen_) {
     if (p.leaf < but.size() && but[p.leaf]) continue;
     Pair& to = pairs_[p.pair];

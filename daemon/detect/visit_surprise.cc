@@ -8,27 +8,7 @@
 namespace margay::detect {
 namespace {
 
-constexpr float kSiblings = UsualLengths::kSiblings;
-// Logarithms of lengths: the variance before any is seen, as if so many visits had; never less.
-constexpr float kPriorVariance = 0.09f, kLeastVariance = 0.0025f;
 constexpr float kWinsor = 3;  // deviations
-// Alternatives to the usual length: logarithms of 1.5, 2 and 4; degrees of freedom of what is usual.
-constexpr std::array<float, 3> kFactorLogs = {0.405f, 0.693f, 1.386f};
-constexpr float kFreedom = 5;
-const double kMostBet = std::exp(static_cast<double>(VisitSurprise::kMostOfOne));
-
-// What the bet on p wins.
-double bet(double p) {
-  p = std::clamp(p, 1e-12, 0.99);
-  const double l = std::log(p);
-  return (1 - p + p * l) / (p * l * l);
-}
-
-// Of all p-values between r and 1 together, so that the expectation is 1.
-double bet_not_beyond(double r) {
-  r = std::clamp(r, 1e-6, 0.99);
-  return (1 + (1 - r) / std::log(r)) / (1 - r);
-}
 
 }  // namespace
 
@@ -47,7 +27,7 @@ void VisitSurprise::forget() {
 void VisitSurprise::forget(std::uint32_t leaf) {
   usual_.forget(leaf);
   if (leaf < usual_.leaves())
-    std::fill_n(own_.begin() + static_cast<std::ptrdiff_t>(leaf * usual_.kinds()), usual_.kinds(), Own{});
+    std::fill_n(own_.begin() + static_cast<std::ptrdiff_t>(leaf * usual_.kinds()), usual_.kinds(), OwnLogs{});
 }
 
 void VisitSurprise::reach(std::size_t columns) {
@@ -57,39 +37,39 @@ void VisitSurprise::reach(std::size_t columns) {
   spread_.assign(usual_.nodes() * usual_.kinds(), {});
 }
 
-float VisitSurprise::mean(std::size_t l, std::size_t x) const {
-  return (own(l, x).log + kSiblings * usual_.tail(l, x).median) / (usual_.visits(l, x) + kSiblings);
+std::uint32_t VisitSurprise::bet_on_ended(const Row& row, std::uint32_t x, std::uint32_t kind, float length,
+                                          float visits) {
+  const float log = std::log(std::max(length, 1e-6f));
+  seen_.push_back({row.leaf, kind, log});
+  if (!row.usual.known(kind)) return kNone;
+  const UsualLengths::Tail& usual = row.usual.tails[kind];
+  row.ratio[x] = std::max(row.ratio[x], log - usual.median);
+  row.lost[x] += visits * std::max(0.0f, length - usual.usual);
+  return bet(row, kind, log);
 }
 
-float VisitSurprise::variance(std::size_t l, std::size_t x) const {
-  const Spread& of = spread_[usual_.node(l) * usual_.kinds() + x];
-  const float siblings = (of.square + kSiblings * kPriorVariance) / (of.visits + kSiblings);
-  return std::max(kLeastVariance,
-                  (own(l, x).square + kSiblings * siblings) / (usual_.visits(l, x) + kSiblings));
+void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, float sign) {
+  if (!row.usual.known(x)) return;
+  const float log = std::log(age);
+  const UsualLengths::Tail& usual = row.usual.tails[x];
+  if (log <= usual.threshold) return;
+  row.lost[x] += sign * std::max(0.0f, age - usual.usual);
+  if (sign > 0) row.ratio[x] = std::max(row.ratio[x], log - usual.median);
+  open_bets_.push_back({row.evidence + x, bet(row, x, log), kNone, sign});
 }
 
-double VisitSurprise::factor_bet(std::size_t l, std::size_t x, float log) const {
-  const float away = log - mean(l, x);
-  // Who is no longer than usual wins next to nothing.
-  if (away <= 0) return 0;
-  const float scale = variance(l, x) * (1 + 1 / (usual_.visits(l, x) + 1)) * kFreedom;
-  const float usual = 1 + away * away / scale;
-  float sum = 0;
-  for (const float f : kFactorLogs) {
-    const float ratio = usual / (1 + (away - f) * (away - f) / scale);
-    sum += ratio * ratio * ratio;  // (kFreedom + 1) / 2 times
+// In the order in which they were made: a cell may have several.
+void VisitSurprise::settle() {
+  const std::span<const double> wins = bets_.wins(one_kind_);
+  for (const Bet& b : open_bets_) {
+    const auto of = [&](std::uint32_t visit) { return visit == kNone ? 1.0 : wins[visit]; };
+    if (b.sign != 0)
+      *b.evidence += b.sign * static_cast<float>(std::log(std::max(1.0, of(b.one))));
+    else
+      *b.evidence +=
+          static_cast<float>(std::log(b.other == b.one ? of(b.one) : (of(b.one) + of(b.other)) / 2));
   }
-  return static_cast<double>(sum) / static_cast<double>(kFactorLogs.size());
-}
-
-double VisitSurprise::tail_bet(std::size_t l, std::size_t x, float log) const {
-  if (log <= usual_.tail(l, x).threshold) return bet_not_beyond(static_cast<double>(usual_.part(l, x)));
-  return bet(usual_.in_tail(l, x, log));
-}
-
-double VisitSurprise::wins(std::size_t l, std::size_t x, float log) const {
-  const double tail = std::min(kMostBet, tail_bet(l, x, log));
-  return one_kind_ ? std::min(kMostBet, (tail + factor_bet(l, x, log)) / 2) : tail;
+  open_bets_.clear();
 }
 
 void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind) {
@@ -101,74 +81,90 @@ void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind) {
     g->fill(0);
   }
   seen_.clear();
-  for (std::uint32_t l = 0; l < std::min(leaves, seen.spent.rows()); ++l) {
-    if (!seen.there[l]) continue;
-    const OpenVisit &before = seen.before[l], &after = seen.after[l];
-    for (std::uint32_t x = 0; x < columns; ++x) {
-      const float n = seen.ended[l][x];
-      if (!seen.counted[x] || (n <= 0 && seen.spent[l][x] <= 0)) continue;
-      const bool is_known = usual_.known(l, x);
-      const bool open = after.state == seen.state_of[x] && after.age > kOpenFrom;
-      const bool was_open = before.state == seen.state_of[x] && before.age > kOpenFrom;
-      const bool goes_on = open && was_open && after.age >= before.age + 0.999f;
-      const UsualLengths::Tail& usual = usual_.tail(l, x);
-      float& e = evidence_[l][x];
-      const auto ended = [&](float length, float visits, std::size_t kind) {
-        const float log = std::log(std::max(length, 1e-6f));
-        seen_.push_back({l, static_cast<std::uint32_t>(kind), log});
-        if (!usual_.known(l, kind)) return 1.0;
-        ratio_[l][x] = std::max(ratio_[l][x], log - usual_.tail(l, kind).median);
-        lost_[l][x] += visits * std::max(0.0f, length - usual_.tail(l, kind).usual);
-        return wins(l, kind, log);
-      };
-      const auto lasts = [&](float age, float sign) {
-        if (!is_known) return;
-        const float log = std::log(age);
-        if (log <= usual.threshold) return;
-        e += sign * static_cast<float>(std::log(std::max(1.0, wins(l, x, log))));
-        lost_[l][x] += sign * std::max(0.0f, age - usual.usual);
-        if (sign > 0) ratio_[l][x] = std::max(ratio_[l][x], log - usual.median);
-      };
-      if (was_open && (goes_on || n >= 1)) lasts(before.age, -1);
-      if (open) lasts(after.age, 1);
-      if (n >= 1 && !goes_on) {
-        float total = std::max(0.0f, seen.spent[l][x] - (open ? std::min(1.0f, after.age) : 0.0f));
-        if (was_open) total += before.age;
-        const float longest = seen.longest[l][x];
-        if (n >= 2 && longest > after.age * (open ? 1.001f : 0.0f) && longest < total) {
-          const double one = ended(longest, 1, x),
-                       others = ended((total - longest) / (n - 1), n - 1, usual_.columns() + x);
-          e += static_cast<float>(std::log((one + others) / 2));
-        } else {
-          e += static_cast<float>(std::log(ended(total / n, n, n > 1 ? usual_.columns() + x : x)));
-        }
-      }
-      if (is_known) told_[l][x] = 1;
+  for (std::uint32_t l = 0; l < std::min(leaves, seen.spent.rows()); ++l)
+    if (seen.there[l]) measure_leaf(seen, l);
+  settle();
+}
+
+void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l) {
+  const std::size_t own = l * usual_.kinds(), above = usual_.node(l) * usual_.kinds();
+  const Row row{l,        usual_.row(l), own_.data() + own, spread_.data() + above, evidence_[l],
+                told_[l], lost_[l],      ratio_[l]};
+  const OpenVisit before = seen.before[l], after = seen.after[l];
+  const auto columns = static_cast<std::uint32_t>(seen.state_of.size());
+  const auto others = static_cast<std::uint32_t>(usual_.columns());
+  const float *const ended = seen.ended[l], *const spent = seen.spent[l], *const longest = seen.longest[l];
+  const std::uint16_t* const state_of = seen.state_of.data();
+  const char* const counted = seen.counted.data();
+  for (std::uint32_t x = 0; x < columns; ++x) {
+    const float n = ended[x];
+    if ((n <= 0 && spent[x] <= 0) || !counted[x]) continue;
+    if (row.usual.known(x)) row.told[x] = 1;
+    if (bets_.room() < 4) settle();  // as many as a cell has at most
+    const bool open = after.state == state_of[x] && after.age > kOpenFrom;
+    const bool was_open = before.state == state_of[x] && before.age > kOpenFrom;
+    const bool goes_on = open && was_open && after.age >= before.age + 0.999f;
+    if (was_open && (goes_on || n >= 1)) bet_on_open(row, x, before.age, -1);
+    if (open) bet_on_open(row, x, after.age, 1);
+    if (n < 1 || goes_on) continue;
+    float total = std::max(0.0f, spent[x] - (open ? std::min(1.0f, after.age) : 0.0f));
+    if (was_open) total += before.age;
+    std::uint32_t one, other;
+    if (n >= 2 && longest[x] > after.age * (open ? 1.001f : 0.0f) && longest[x] < total) {
+      one = bet_on_ended(row, x, x, longest[x], 1);
+      other = bet_on_ended(row, x, others + x, (total - longest[x]) / (n - 1), n - 1);
+    } else {
+      one = other = bet_on_ended(row, x, n > 1 ? others + x : x, total / n, n);
     }
+    open_bets_.push_back({row.evidence + x, one, other, 0});
   }
 }
 
-// A visit moves what is usual no further than one that is as far off as few are.
-void VisitSurprise::learn_usual(const UsualLengths::Visit& v) {
-  const float usual = mean(v.leaf, v.kind), most = kWinsor * std::sqrt(variance(v.leaf, v.kind));
-  const float away = std::clamp(v.log - usual, -most, most), n = usual_.visits(v.leaf, v.kind) + 1;
-  const float square = away * away * n / (n + 1);
-  Own& own = own_[v.leaf * usual_.kinds() + v.kind];
-  own.log += usual + away;
-  own.square += square;
-  Spread& of = spread_[usual_.node(v.leaf) * usual_.kinds() + v.kind];
-  of.square += square, of.visits += 1;
+// Visits of a leaf, one of a kind at most: those of several kinds are independent. A visit moves what is
+// usual no further than one that is as far off as few are.
+void VisitSurprise::learn_usual(std::span<const UsualLengths::Visit> visits) {
+  using Floats = std::array<float, 16>;
+  Floats log{}, own_log{}, own_square{}, of_own{}, median{}, square{}, of{}, add_log{}, add_square{};
+  const std::uint32_t l = visits.front().leaf;
+  const UsualLengths::Row row = usual_.row(l);
+  OwnLogs* const own = own_.data() + l * usual_.kinds();
+  Spread* const spread = spread_.data() + usual_.node(l) * usual_.kinds();
+  while (!visits.empty()) {
+    const auto now = visits.first(std::min(visits.size(), log.size()));
+    visits = visits.subspan(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const std::uint32_t x = now[i].kind;
+      log[i] = now[i].log, own_log[i] = own[x].log, own_square[i] = own[x].square;
+      of_own[i] = row.own[x].visits, median[i] = row.tails[x].median;
+      square[i] = spread[x].square, of[i] = spread[x].visits;
+    }
+    for (std::size_t i = 0; i < log.size(); ++i) {
+      const float usual = OwnLogs::mean(own_log[i], of_own[i], median[i]);
+      const float most = kWinsor * std::sqrt(OwnLogs::variance(own_square[i], of_own[i], square[i], of[i]));
+      const float away = std::clamp(log[i] - usual, -most, most), n = of_own[i] + 1;
+      add_log[i] = usual + away;
+      add_square[i] = away * away * n / (n + 1);
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const std::uint32_t x = now[i].kind;
+      if (!row.known(x)) continue;
+      own[x].log += add_log[i];
+      own[x].square += add_square[i];
+      spread[x].square += add_square[i], spread[x].visits += 1;
+    }
+    usual_.add(now);
+  }
 }
 
 void VisitSurprise::learn(const std::vector<char>& but) {
   if (const float keep = usual_.fade(); keep < 1) {
-    for (Own& o : own_) o.log *= keep, o.square *= keep;
+    for (OwnLogs& o : own_) o.log *= keep, o.square *= keep;
     for (Spread& s : spread_) s.square *= keep, s.visits *= keep;
   }
-  for (const UsualLengths::Visit& v : seen_) {
-    if (v.leaf < but.size() && but[v.leaf]) continue;
-    if (usual_.known(v.leaf, v.kind)) learn_usual(v);
-    usual_.add(v);
+  for (std::size_t first = 0, end = 0; first < seen_.size(); first = end) {
+    const std::uint32_t l = seen_[first].leaf;
+    while (end < seen_.size() && seen_[end].leaf == l) ++end;
+    if (l >= but.size() || !but[l]) learn_usual(std::span(seen_).subspan(first, end - first));
   }
   usual_.end_slice();
 }

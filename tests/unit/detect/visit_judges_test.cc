@@ -25,7 +25,7 @@ struct Scores {
 
 struct Bets {
   using Judge = VisitSurprise;
-  static constexpr double kMost = static_cast<double>(VisitSurprise::kMostOfOne);
+  static constexpr double kMost = static_cast<double>(VisitBets::kMostOfOne);
   static constexpr double kForEver = 4;
   static double evidence(const Leaves<Judge>& leaves, std::uint32_t leaf) {
     return static_cast<double>(leaves.judge.evidence()[leaf][0]);
