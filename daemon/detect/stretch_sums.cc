@@ -1,61 +1,75 @@
 #include "stretch_sums.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace margay::detect {
 
 void StretchSums::lay_out(std::size_t items, std::size_t columns) {
-  columns_ = std::max(columns, columns_);
+  columns = std::max(columns, columns_);
+  const std::size_t before = columns_ + 1, now = columns + 1;
   items_ = items;
-  for (Grid* g : sums()) g->reach_before_last(items, columns_ + 1);
+  sum_.reach_before_last(items, now);
+  if (columns > columns_ && !sums_.empty()) {
+    std::vector<Sums> wider(sums_.size() / before * now);
+    for (std::size_t k = 0; k < sums_.size(); ++k) {
+      const std::size_t x = k % before;
+      wider[k / before * now + (x == columns_ ? columns : x)] = sums_[k];
+    }
+    sums_ = std::move(wider);
+  }
+  columns_ = columns;
+  sums_.resize(std::max(sums_.size(), items * now));
   ended_.resize(items);
 }
 
 void StretchSums::clear_from(std::size_t item) {
-  for (Grid* g : sums())
-    if (g->rows() > item) g->clear_from(item);
+  if (sum_.rows() <= item) return;
+  sum_.clear_from(item);
+  std::fill(sums_.begin() + static_cast<std::ptrdiff_t>(item * (columns_ + 1)), sums_.end(), Sums{});
 }
 
 void StretchSums::restart() {
-  for (Grid* g : sums()) g->fill(0);
+  sum_.fill(0);
+  std::fill(sums_.begin(), sums_.end(), Sums{});
   ended_.assign(items_, {});
 }
 
 void StretchSums::restart(std::size_t item) {
-  for (Grid* g : sums()) std::fill_n((*g)[item], g->columns(), 0.0f);
+  if (item >= sum_.rows()) return;  // nothing has been added yet
+  std::fill_n(sum_[item], columns_ + 1, 0.0f);
+  std::fill_n(sums_.begin() + static_cast<std::ptrdiff_t>(item * (columns_ + 1)), columns_ + 1, Sums{});
 }
 
 StretchSums::Score StretchSums::at(std::size_t i, std::size_t x) const {
-  const float busy = busy_[i][x], told = told_[i][x];
-  return {sum_[i][x], static_cast<std::uint32_t>(std::max(1.0f, since_[i][x])),
-          busy > 0 ? std::max(0.0f, lost_[i][x]) / busy : 0, told > 0 ? ratio_[i][x] / told : 0, x};
+  const Sums& s = sums_[i * (columns_ + 1) + x];
+  return {sum_[i][x], static_cast<std::uint32_t>(std::max(1.0f, s.since)), s.effect_now(),
+          s.told > 0 ? s.ratio / s.told : 0, x};
 }
 
-void StretchSums::end(std::size_t i, std::size_t x) {
-  if (peak_[i][x] > ended_[i].score) ended_[i].score = peak_[i][x], ended_[i].effect = effect_[i][x];
-  for (Grid* g : sums()) (*g)[i][x] = 0;
-}
-
-bool StretchSums::add(std::size_t i, std::size_t x, const Told& t) {
-  float& s = sum_[i][x];
-  if (s <= 0 && (t.told <= 0 || t.nats <= 0)) return false;  // no stretch, and none begins
-  s += t.nats;
-  since_[i][x] = s < kBegins ? 1 : since_[i][x] + 1;
-  lost_[i][x] += t.lost;
-  busy_[i][x] += t.busy;
-  ratio_[i][x] += t.ratio;
-  told_[i][x] += t.told;
-  if (s > peak_[i][x]) peak_[i][x] = s, effect_[i][x] = at(i, x).effect;
-  if (s > 0 && s > peak_[i][x] - kFallsBack) return true;
-  end(i, x);
+bool StretchSums::go_on(std::size_t i, std::size_t x, const Told& t) {
+  float& evidence = sum_[i][x];
+  Sums& s = sums_[i * (columns_ + 1) + x];
+  evidence += t.nats;
+  s.since = evidence < kBegins ? 1 : s.since + 1;
+  s.lost += t.lost;
+  s.busy += t.busy;
+  s.ratio += t.ratio;
+  s.told += t.told;
+  if (evidence > s.peak) s.peak = evidence, s.effect = s.effect_now();
+  if (evidence > 0 && evidence > s.peak - kFallsBack) return true;
+  if (s.peak > ended_[i].score) ended_[i].score = s.peak, ended_[i].effect = s.effect;
+  evidence = 0, s = {};
   return false;
 }
 
 StretchSums::Score StretchSums::strongest(std::size_t item) const {
-  Score best;
+  const float* const sum = sum_[item];
+  float most = 0;
+  std::size_t best = columns_ + 1;
   for (std::size_t x = 0; x <= columns_; ++x)
-    if (sum_[item][x] > best.score) best = at(item, x);
-  return best;
+    if (sum[x] > most) most = sum[x], best = x;
+  return best <= columns_ ? at(item, best) : Score();
 }
 
 StretchSums::Score StretchSums::of(std::size_t item, const std::vector<char>& among) const {

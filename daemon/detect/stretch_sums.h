@@ -7,7 +7,7 @@
 // Cost per slice: O(nodes * columns). Memory: nodes * columns * 32 bytes. Thread safety: none.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -33,7 +33,11 @@ class StretchSums {
   // A new slice: each item and column is added once.
   void begin_slice() { ended_.assign(items_, {}); }
   // False if no stretch goes on there.
-  bool add(std::size_t item, std::size_t column, const Told& told);
+  bool add(std::size_t item, std::size_t column, const Told& told) {
+    // Mostly there is none, and none begins.
+    if (sum_[item][column] <= 0 && (told.told <= 0 || told.nats <= 0)) return false;
+    return go_on(item, column, told);
+  }
   // What has summed up so far is of another time; of this item.
   void restart();
   void restart(std::size_t item);
@@ -53,13 +57,18 @@ class StretchSums {
   Score ended(std::size_t item) const { return ended_[item]; }
 
  private:
+  // What the stretch has summed up besides its evidence; `effect` is that at the peak.
+  struct Sums {
+    float peak = 0, since = 0, lost = 0, busy = 0, ratio = 0, told = 0, effect = 0;
+    float effect_now() const { return busy > 0 ? std::max(0.0f, lost) / busy : 0; }
+  };
   Score at(std::size_t item, std::size_t column) const;
-  void end(std::size_t item, std::size_t column);
-  std::array<Grid*, 8> sums() { return {&sum_, &peak_, &since_, &lost_, &busy_, &ratio_, &told_, &effect_}; }
+  bool go_on(std::size_t item, std::size_t column, const Told& told);
 
   std::size_t items_ = 0, columns_ = 0;
-  // Columns, and one of all together. `effect` is that at the peak.
-  Grid sum_, peak_, since_, lost_, busy_, ratio_, told_, effect_;
+  // Columns, and one of all together.
+  Grid sum_;  // evidence
+  std::vector<Sums> sums_;
   std::vector<Score> ended_;
 };
 

@@ -18,23 +18,26 @@ void SurpriseSums::take(std::size_t leaves) {
   float there = 0;
   for (std::size_t i = 0; i < leaves; ++i) {
     there += slice_.there[i];
-    for (std::size_t x = 0; x < columns_; ++x) all[x] += slice_.evidence[i][x];
+    const float* const evidence = slice_.evidence[i];
+    for (std::size_t x = 0; x < columns_; ++x) all[x] += evidence[x];
   }
   stretches_.begin_slice();
+  std::vector<float> of(columns_);
   for (std::size_t i = 0; i < items_; ++i) {
-    float sum_e = 0, sum_lost = 0, sum_told = 0, ratio = 0;
-    const auto add = [&](std::size_t x, float e, float lost, float r, float told) {
-      stretches_.add(i, x, {std::min(e, kMostOfSlice), lost, slice_.busy[i], r, told});
-    };
+    const float *const evidence = slice_.evidence[i], *const told = slice_.told[i],
+                       *const lost = slice_.lost[i], *const ratio = slice_.ratio[i];
+    // Also of those that have no visit: it may be that they have been spared, or have done with it.
+    const float others = there - slice_.there[i], mine = others > 0 ? slice_.there[i] : 0;
+    const float share = others > 0 ? others : 1;
+    for (std::size_t x = 0; x < columns_; ++x)
+      of[x] = evidence[x] - std::max(0.0f, (all[x] - evidence[x]) / share) * mine;
+    StretchSums::Told sum{0, 0, slice_.busy[i], 0, 0};
     for (std::size_t x = 0; x < columns_; ++x) {
-      const float told = slice_.told[i][x], others = there - slice_.there[i];
-      float e = slice_.evidence[i][x];
-      // Also of those that have no visit: it may be that they have been spared, or have done with it.
-      if (others > 0) e -= std::max(0.0f, (all[x] - e) / others) * slice_.there[i];
-      add(x, e, slice_.lost[i][x], slice_.ratio[i][x], told);
-      sum_e += e, sum_lost += slice_.lost[i][x], sum_told += told, ratio += slice_.ratio[i][x];
+      stretches_.add(i, x, {std::min(of[x], kMostOfSlice), lost[x], slice_.busy[i], ratio[x], told[x]});
+      sum.nats += of[x], sum.lost += lost[x], sum.told += told[x], sum.ratio += ratio[x];
     }
-    add(columns_, sum_e, sum_lost, ratio, sum_told);
+    sum.nats = std::min(sum.nats, kMostOfSlice);
+    stretches_.add(i, columns_, sum);
   }
 }
 
