@@ -66,23 +66,19 @@ bool LongVisits::any_open() const {
   return std::any_of(episodes_.begin(), episodes_.end(), [](const Episode& e) { return !e.over; });
 }
 
-void LongVisits::sum_up(const Look& look, const Grid& from, Grid& to) const {
+// What counts nothing becomes 0, and inner nodes the sums of their leaves.
+void LongVisits::sum_up(const Look& look, bool but_works, Grid& rows) const {
   // While a coupled job changes nobody is late.
   const bool none = !look.by_request && look.contrast.unsettled();
-  // Whom requests and tasks wait for is known while others' work takes longer.
-  const bool works = look.by_request && std::any_of(episodes_.begin(), episodes_.end(),
-                                                    [](const Episode& e) { return e.works && !e.over; });
-  const std::size_t width = look.columns.work.size();
+  std::vector<std::size_t> nothing;
+  for (std::size_t x = 0; x < look.columns.work.size(); ++x)
+    if (look.by_request ? but_works && !look.columns.work[x] : look.columns.collective[x])
+      nothing.push_back(x);
   for (std::size_t l = 0; l < look.items.leaves(); ++l) {
-    float* const row = to[l];
-    if (none || blamed_[l] || l >= from.rows())
-      std::fill_n(row, width, 0.0f);
-    else
-      std::copy_n(from[l], width, row);
-    for (std::size_t x = 0; x < width; ++x)
-      if (look.by_request ? works && !look.columns.work[x] : look.columns.collective[x]) row[x] = 0;
+    if (none || blamed_[l]) std::fill_n(rows[l], rows.columns(), 0.0f);
+    for (const std::size_t x : nothing) rows[l][x] = 0;
   }
-  look.items.add_up(to);
+  look.items.add_up(rows);
 }
 
 // Of those that are not blamed.
@@ -97,27 +93,20 @@ void LongVisits::count_leaves(const Look& look) {
     }
 }
 
-void LongVisits::take_scores(const Look& look) {
-  scores_.measure(look.contrast.seen());
-  score_sums_.lay_out(look.items.size(), look.columns.work.size());
+void LongVisits::take_scores(const Look& look, bool but_works) {
   ScoreSums::Slice& slice = score_sums_.slice();
-  sum_up(look, scores_.score(), slice.score);
-  sum_up(look, scores_.visits(), slice.visits);
-  sum_up(look, scores_.told(), slice.told);
-  sum_up(look, scores_.lost(), slice.lost);
-  sum_up(look, scores_.ratio(), slice.ratio);
+  scores_.hand_over({slice.score, slice.visits, slice.told, slice.lost, slice.ratio});
+  score_sums_.lay_out(look.items.size(), look.columns.work.size());
+  for (Grid* g : {&slice.score, &slice.visits, &slice.told, &slice.lost, &slice.ratio})
+    sum_up(look, but_works, *g);
   slice.busy = busy_;
   score_sums_.take(look.items);
 }
 
-void LongVisits::take_bets(const Look& look) {
-  visits().measure(look.contrast.seen(), !look.by_request);
-  sums_.lay_out(look.items.size(), look.columns.work.size());
+void LongVisits::take_bets(const Look& look, bool but_works) {
   SurpriseSums::Slice& slice = sums_.slice();
-  sum_up(look, visits().evidence(), slice.evidence);
-  sum_up(look, visits().told(), slice.told);
-  sum_up(look, visits().lost(), slice.lost);
-  sum_up(look, visits().ratio(), slice.ratio);
+  sums_.lay_out(look.items.size(), look.columns.work.size());
+  for (Grid* g : {&slice.evidence, &slice.told, &slice.lost, &slice.ratio}) sum_up(look, but_works, *g);
   slice.busy = busy_, slice.there = there_;
   sums_.take(look.items.leaves());
 }
@@ -130,9 +119,18 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   if (first_.value < 0) first_ = look.now;
   if (!look.by_request) enter_mode(look.contrast);
   count_leaves(look);
-  if (look.by_request) take_scores(look);
-  take_bets(look);
+  // Whom requests and tasks wait for is known while others' work takes longer.
+  const bool works =
+      std::any_of(episodes_.begin(), episodes_.end(), [](const Episode& e) { return e.works && !e.over; });
+  if (look.by_request) scores_.measure(look.contrast.seen());
+  // What a coupled job waits for in collectives counts nothing; whether an episode goes on is told by all
+  // that its leaves do.
+  const VisitSurprise::Unasked unasked{look.columns.collective, blamed_};
+  visits().measure(look.contrast.seen(), !look.by_request, sums_.slice(),
+                   look.by_request ? nullptr : &unasked);
   follow(look.by_request, look.now);
+  if (look.by_request) take_scores(look, works);
+  take_bets(look, works);
   test(look, recurrence);
   if (look.by_request || !any_open()) learn(look.items, look.by_request);
 }
@@ -164,7 +162,7 @@ bool LongVisits::follow(const Episode& e, Course& c, SliceIndex now) const {
       for (std::size_t x = 0; x < of.columns() && l < of.rows(); ++x) out += of[l][x];
     return out;
   };
-  const Grid& told = c.by == By::kScores ? scores_.told() : visits().told();
+  const Grid& told = c.by == By::kScores ? scores_.told() : sums_.slice().told;
   c.silent = sum(told, 0) > 0 ? 0 : c.silent + 1;
   if (c.by == By::kScores) {
     // Half of what it was when it began is not over yet; where it ended is told best by all of it.
@@ -173,7 +171,7 @@ bool LongVisits::follow(const Episode& e, Course& c, SliceIndex now) const {
     c.on.become(c.on.sum + nats(std::max(ScoreSums::kLeastShift, c.shift / 2)), now);
     c.until.become(c.until.sum + nats(std::max(ScoreSums::kLeastShift, c.shift)), now);
   } else {
-    c.on.become(sum(visits().evidence(), c.on.sum), now);
+    c.on.become(sum(sums_.slice().evidence, c.on.sum), now);
     c.until = c.on;
   }
   return c.on.sum > c.on.most - kOver && c.silent < kSilent;

@@ -96,10 +96,10 @@ class LongVisits {
     std::uint32_t back = 0;
   };
   void count_leaves(const Look& look);
-  void take_scores(const Look& look);
-  void take_bets(const Look& look);
-  // Leaves x columns of a slice to items x columns, but for what counts nothing.
-  void sum_up(const Look& look, const Grid& from, Grid& to) const;
+  // What the slice tells, once it has been looked at leaf by leaf; waits say nothing `but_works`.
+  void take_scores(const Look& look, bool but_works);
+  void take_bets(const Look& look, bool but_works);
+  void sum_up(const Look& look, bool but_works, Grid& rows) const;
   void follow(bool by_request, SliceIndex now);
   // A node whose evidence is beyond its limit.
   struct Beyond {

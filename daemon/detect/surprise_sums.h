@@ -10,6 +10,7 @@
 
 #include "grid.h"
 #include "stretch_sums.h"
+#include "visit_surprise.h"
 
 namespace margay::detect {
 
@@ -19,15 +20,15 @@ class SurpriseSums {
   static constexpr float kMostOfSlice = 24;  // nats
 
   // Items x columns, sums over the leaves of each item.
-  struct Slice {
-    Grid evidence, told, lost, ratio;  // visit_surprise.h
-    std::vector<float> busy;           // by item: time that its leaves were not idle, in slices
-    std::vector<float> there;          // by item: leaves that there are
+  struct Slice : VisitSurprise::Told {
+    std::vector<float> busy;   // by item: time that its leaves were not idle, in slices
+    std::vector<float> there;  // by item: leaves that there are
   };
   // `items` nodes; leaves come first.
   void lay_out(std::size_t items, std::size_t columns);
   // To be filled before `take`.
   Slice& slice() { return slice_; }
+  const Slice& slice() const { return slice_; }
   void take(std::size_t leaves);
   StretchSums& stretches() { return stretches_; }
   const StretchSums& stretches() const { return stretches_; }

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "grid.h"
@@ -53,6 +54,18 @@ class VisitScores {
   const Grid& told() const { return told_; }     // 1 where a visit told something
   const Grid& lost() const { return lost_; }     // time of visits beyond what is usual, in slices
   const Grid& ratio() const { return ratio_; }   // logarithm: times as long as usual
+
+  // These go to who asks for them, and are not known here any more; rows of inner nodes may be put behind.
+  struct Told {
+    Grid &score, &visits, &told, &lost, &ratio;
+  };
+  void hand_over(const Told& to) {
+    std::swap(score_, to.score);
+    std::swap(count_, to.visits);
+    std::swap(told_, to.told);
+    std::swap(lost_, to.lost);
+    std::swap(ratio_, to.ratio);
+  }
 
  private:
   // Of pairs of visits, the later and the one before: deviations from the medians; sums that fade.

@@ -37,10 +37,9 @@ void VisitSurprise::reach(std::size_t columns) {
   spread_.assign(usual_.nodes() * usual_.kinds(), {});
 }
 
-std::uint32_t VisitSurprise::bet_on_ended(const Row& row, std::uint32_t x, std::uint32_t kind, float length,
-                                          float visits) {
-  const float log = std::log(std::max(length, 1e-6f));
-  seen_.push_back({row.leaf, kind, log});
+std::uint32_t VisitSurprise::bet_on_ended(const Row& row, std::uint32_t x, float length, float visits) {
+  const std::uint32_t kind = seen_.back().kind;
+  const float log = seen_.back().log;
   if (!row.usual.known(kind)) return kNone;
   const UsualLengths::Tail& usual = row.usual.tails[kind];
   row.ratio[x] = std::max(row.ratio[x], log - usual.median);
@@ -72,24 +71,25 @@ void VisitSurprise::settle() {
   open_bets_.clear();
 }
 
-void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind) {
+void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked) {
   one_kind_ = one_kind;
   const std::size_t leaves = std::min(seen.there.size(), usual_.leaves()), columns = seen.state_of.size();
   reach(columns);
-  for (Grid* g : {&evidence_, &told_, &lost_, &ratio_}) {
+  for (Grid* g : {&to.evidence, &to.told, &to.lost, &to.ratio}) {
     g->reach(seen.there.size(), columns);
     g->fill(0);
   }
   seen_.clear();
   for (std::uint32_t l = 0; l < std::min(leaves, seen.spent.rows()); ++l)
-    if (seen.there[l]) measure_leaf(seen, l);
+    if (seen.there[l])
+      measure_leaf(seen, l, to, unasked && !unasked->but_of[l] ? unasked->columns.data() : nullptr);
   settle();
 }
 
-void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l) {
+void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l, Told& to, const char* unasked) {
   const std::size_t own = l * usual_.kinds(), above = usual_.node(l) * usual_.kinds();
-  const Row row{l,        usual_.row(l), own_.data() + own, spread_.data() + above, evidence_[l],
-                told_[l], lost_[l],      ratio_[l]};
+  const Row row{l,          usual_.row(l), own_.data() + own, spread_.data() + above, to.evidence[l],
+                to.told[l], to.lost[l],    to.ratio[l]};
   const OpenVisit before = seen.before[l], after = seen.after[l];
   const auto columns = static_cast<std::uint32_t>(seen.state_of.size());
   const auto others = static_cast<std::uint32_t>(usual_.columns());
@@ -99,24 +99,31 @@ void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l) {
   for (std::uint32_t x = 0; x < columns; ++x) {
     const float n = ended[x];
     if ((n <= 0 && spent[x] <= 0) || !counted[x]) continue;
-    if (row.usual.known(x)) row.told[x] = 1;
-    if (bets_.room() < 4) settle();  // as many as a cell has at most
+    const bool asked = !unasked || !unasked[x];
     const bool open = after.state == state_of[x] && after.age > kOpenFrom;
     const bool was_open = before.state == state_of[x] && before.age > kOpenFrom;
     const bool goes_on = open && was_open && after.age >= before.age + 0.999f;
-    if (was_open && (goes_on || n >= 1)) bet_on_open(row, x, before.age, -1);
-    if (open) bet_on_open(row, x, after.age, 1);
+    if (asked) {
+      if (bets_.room() < 4) settle();  // as many as a cell has at most
+      if (row.usual.known(x)) row.told[x] = 1;
+      if (was_open && (goes_on || n >= 1)) bet_on_open(row, x, before.age, -1);
+      if (open) bet_on_open(row, x, after.age, 1);
+    }
     if (n < 1 || goes_on) continue;
     float total = std::max(0.0f, spent[x] - (open ? std::min(1.0f, after.age) : 0.0f));
     if (was_open) total += before.age;
-    std::uint32_t one, other;
-    if (n >= 2 && longest[x] > after.age * (open ? 1.001f : 0.0f) && longest[x] < total) {
-      one = bet_on_ended(row, x, x, longest[x], 1);
-      other = bet_on_ended(row, x, others + x, (total - longest[x]) / (n - 1), n - 1);
-    } else {
-      one = other = bet_on_ended(row, x, n > 1 ? others + x : x, total / n, n);
+    const bool two = n >= 2 && longest[x] > after.age * (open ? 1.001f : 0.0f) && longest[x] < total;
+    const float length = two ? longest[x] : total / n, visits = two ? 1 : n;
+    see(row, two || n <= 1 ? x : others + x, length);
+    std::uint32_t one = kNone;
+    if (asked) one = bet_on_ended(row, x, length, visits);
+    std::uint32_t other = one;
+    if (two) {
+      const float of_others = (total - length) / (n - 1);
+      see(row, others + x, of_others);
+      if (asked) other = bet_on_ended(row, x, of_others, n - 1);
     }
-    open_bets_.push_back({row.evidence + x, one, other, 0});
+    if (asked) open_bets_.push_back({row.evidence + x, one, other, 0});
   }
 }
 

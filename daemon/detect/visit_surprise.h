@@ -10,10 +10,12 @@
 // A visit that goes on is worth what it would be worth if it ended now, as soon as that is more than nothing;
 // what it told before is taken off. No single visit is worth more than VisitBets::kMostOfOne.
 //
-// Cost per slice: O(leaves * columns), and O(inner nodes * columns * bins) now and then. Memory: 56 bytes a
+// Cost per slice: O(leaves * columns), and O(inner nodes * columns * bins) now and then. Memory: 40 bytes a
 // leaf and column, 2 KiB an inner node and column. Thread safety: none.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -32,18 +34,24 @@ class VisitSurprise {
   void set_hierarchy(const model::Hierarchy& hierarchy);
   // `one_kind`: the visits of a leaf to a state are of one kind, as those of a loop; those of requests are
   // not.
-  void measure(const VisitsSeen& seen, bool one_kind);
+  // `unasked`: what visits to these columns (not 0) tell is asked of these leaves (not 0) alone, and is 0 of
+  // the others.
+  struct Unasked {
+    const std::vector<char>&columns, &but_of;
+  };
+  // Leaves x columns of a slice; there may be more rows.
+  struct Told {
+    Grid evidence;  // nats
+    Grid told;      // 1 where a visit told something
+    Grid lost;      // time of visits beyond what is usual, in slices
+    Grid ratio;     // logarithm: times as long as usual
+  };
+  void measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked = nullptr);
   // The slice that was measured is a quiet one, but for these leaves (not 0).
   void learn(const std::vector<char>& but);
   void forget();
   // What this leaf's own visits took: it is another from now on.
   void forget(std::uint32_t leaf);
-
-  // Leaves x columns, of the newest slice.
-  const Grid& evidence() const { return evidence_; }  // nats
-  const Grid& told() const { return told_; }          // 1 where a visit told something
-  const Grid& lost() const { return lost_; }          // time of visits beyond what is usual, in slices
-  const Grid& ratio() const { return ratio_; }        // logarithm: times as long as usual
 
  private:
   void reach(std::size_t columns);
@@ -55,13 +63,17 @@ class VisitSurprise {
     const Spread* spread;
     float *evidence, *told, *lost, *ratio;
   };
-  void measure_leaf(const VisitsSeen& seen, std::uint32_t leaf);
+  // `unasked`: by column; none where all is asked for.
+  void measure_leaf(const VisitsSeen& seen, std::uint32_t leaf, Told& to, const char* unasked);
+  void see(const Row& row, std::uint32_t kind, float length) {
+    seen_.push_back({row.leaf, kind, std::log(std::max(length, 1e-6f))});
+  }
   // A bet on one visit of this length; kNone where nothing is usual.
   std::uint32_t bet(const Row& row, std::uint32_t kind, float log) {
     return bets_.add(log, row.usual.own[kind], row.usual.tails[kind], row.own[kind], row.spread[kind]);
   }
-  std::uint32_t bet_on_ended(const Row& row, std::uint32_t column, std::uint32_t kind, float length,
-                             float visits);
+  // On the visit that was seen last.
+  std::uint32_t bet_on_ended(const Row& row, std::uint32_t column, float length, float visits);
   void bet_on_open(const Row& row, std::uint32_t column, float age, float sign);
   void settle();
   void learn_usual(std::span<const UsualLengths::Visit> of_leaf);
@@ -83,7 +95,6 @@ class VisitSurprise {
   VisitBets bets_;
   std::vector<Bet> open_bets_;
   std::vector<UsualLengths::Visit> seen_;  // of the newest slice
-  Grid evidence_, told_, lost_, ratio_;
 };
 
 }  // namespace margay::detect

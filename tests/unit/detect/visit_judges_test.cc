@@ -24,7 +24,7 @@ struct Scores {
 };
 
 struct Bets {
-  using Judge = VisitSurprise;
+  using Judge = Surprise;
   static constexpr double kMost = static_cast<double>(VisitBets::kMostOfOne);
   static constexpr double kForEver = 4;
   static double evidence(const Leaves<Judge>& leaves, std::uint32_t leaf) {

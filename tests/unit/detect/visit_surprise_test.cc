@@ -8,7 +8,7 @@
 namespace margay::detect::test {
 namespace visit_surprise_test {
 
-using Loops = Leaves<VisitSurprise>;
+using Loops = Leaves<Surprise>;
 
 double evidence(const Loops& leaves, std::uint32_t leaf) {
   return static_cast<double>(leaves.judge.evidence()[leaf][0]);

@@ -8,15 +8,29 @@
 #include <vector>
 
 #include "trees.h"
+#include "visit_surprise.h"
 #include "visits_seen.h"
 
 namespace margay::detect::test {
 
 constexpr std::uint16_t kState = 7;
+// A VisitSurprise that keeps what the newest slice told.
+class Surprise : public VisitSurprise {
+ public:
+  void measure(const VisitsSeen& seen, bool one_kind) { VisitSurprise::measure(seen, one_kind, told_); }
+  const Grid& evidence() const { return told_.evidence; }
+  const Grid& told() const { return told_.told; }
+  const Grid& lost() const { return told_.lost; }
+  const Grid& ratio() const { return told_.ratio; }
+
+ private:
+  Told told_;
+};
+
 using Lengths = std::function<float(std::mt19937_64&, std::uint32_t leaf)>;
 
 // Leaves of one column, a slice at a time; visits are spent, and cut into slices.
-// `Judge` says how surprising they are: a VisitSurprise or a VisitScores.
+// `Judge` says how surprising they are: a Surprise or a VisitScores.
 template <class Judge>
 class Leaves {
  public:
@@ -56,7 +70,7 @@ class Leaves {
   }
 
   Judge judge;
-  bool one_kind = false;  // of a VisitSurprise
+  bool one_kind = false;  // of a Surprise
 
  private:
   struct Part {
