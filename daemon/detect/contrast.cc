@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "order_statistics.h"
+#include "vectors.h"
 
 namespace margay::detect {
 namespace {
@@ -91,7 +92,8 @@ bool Contrast::fits(const Mode& mode, const Fit& fit) const {
 }
 
 // What one leaf did in the slice.
-void Contrast::look_at(const Window::Rows& rows, const model::SliceColumn& column, std::size_t l) {
+MARGAY_VECTORS void Contrast::look_at(const Window::Rows& rows, const model::SliceColumn& column,
+                                      std::size_t l) {
   const LeafIndex leaf(static_cast<std::uint32_t>(l));
   const float one = 1 / static_cast<float>(slice_.value);
   const TimeNs end = slice_end(column.index, slice_);
@@ -133,8 +135,8 @@ void Contrast::look_at(const Window::Rows& rows, const model::SliceColumn& colum
   row_[l][kDenied] *= std::min(1.0f, works / kWorks);
 }
 
-void Contrast::measure(const Window& window, const model::SliceColumn& column,
-                       const std::set<std::uint16_t>& idle, const Columns& columns) {
+MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceColumn& column,
+                                      const std::set<std::uint16_t>& idle, const Columns& columns) {
   ++clock_;
   const Window::Rows rows = window.rows(window.last());
   const std::size_t leaves = std::min(rows.weights.size(), window.leaves());  // nobody has named the others
@@ -324,7 +326,7 @@ void Contrast::balance_waits(const std::vector<std::size_t>& waits, const Waitin
   }
 }
 
-void Contrast::take_off_common() {
+MARGAY_VECTORS void Contrast::take_off_common() {
   const float* const common = common_.data();
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!known_[l]) continue;
@@ -335,7 +337,7 @@ void Contrast::take_off_common() {
   }
 }
 
-void Contrast::add(Mode& mode) {
+MARGAY_VECTORS void Contrast::add(Mode& mode) {
   reach(mode);
   mode.slices += 1;
   const float keep = 1 - 1 / kMemory;

@@ -1,4 +1,5 @@
 #include "node_items.h"
+#include "vectors.h"
 
 #include <algorithm>
 
@@ -39,7 +40,7 @@ NodeItems::NodeItems(const model::Hierarchy& h) : leaves_(h.leaf_count()) {
                    [&](std::uint32_t a, std::uint32_t b) { return below_[a].size() < below_[b].size(); });
 }
 
-void NodeItems::add_up(Grid& rows) const {
+MARGAY_VECTORS void NodeItems::add_up(Grid& rows) const {
   const std::size_t fours = rows.stride() / 4;
   for (std::size_t i = leaves_; i < size(); ++i) {
     float* const __restrict sum = rows[i];  // inner items hold leaves only

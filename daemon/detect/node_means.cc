@@ -9,6 +9,7 @@
 
 #include "moderated.h"
 #include "order_statistics.h"
+#include "vectors.h"
 
 namespace margay::detect {
 namespace {
@@ -94,7 +95,7 @@ void NodeMeans::forget(std::size_t item) {
   std::fill_n(variance_[item], kMeasures * columns_, 0.0f);
 }
 
-void NodeMeans::take(const NodeItems& items, const Contrast& contrast) {
+MARGAY_VECTORS void NodeMeans::take(const NodeItems& items, const Contrast& contrast) {
   const std::size_t slot = taken_ % kLong, cells = kMeasures * columns_;
   const Grid& leaves = contrast.departure();
   Grid& now = ring_[slot];
@@ -166,7 +167,7 @@ const float* NodeMeans::prior(const NodeItems& items, std::size_t i, const float
   return room.data();
 }
 
-const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeMeans::score(
+MARGAY_VECTORS const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeMeans::score(
     const NodeItems& items, const Contrast& contrast) {
   scores_.assign(size_, {});
   const std::size_t cells = kMeasures * columns_;
@@ -248,7 +249,7 @@ float NodeMeans::deviation(std::size_t l, std::size_t c, float slices) const {
   return std::sqrt(v * std::max(lasts, 1 / slices));
 }
 
-void NodeMeans::learn(const NodeItems& items, const Contrast& contrast) {
+MARGAY_VECTORS void NodeMeans::learn(const NodeItems& items, const Contrast& contrast) {
   const std::size_t cells = kMeasures * columns_;
   // Of each depth: the variance of means over each span. Of very many nodes, of some.
   const std::size_t stride = size_ / kMostPooled + 1;

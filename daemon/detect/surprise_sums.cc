@@ -1,4 +1,5 @@
 #include "surprise_sums.h"
+#include "vectors.h"
 
 #include <algorithm>
 
@@ -13,7 +14,7 @@ void SurpriseSums::lay_out(std::size_t items, std::size_t columns) {
   slice_.there.resize(items);
 }
 
-void SurpriseSums::take(std::size_t leaves) {
+MARGAY_VECTORS void SurpriseSums::take(std::size_t leaves) {
   std::vector<float> all(columns_);
   float there = 0;
   for (std::size_t i = 0; i < leaves; ++i) {

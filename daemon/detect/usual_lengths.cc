@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "grid.h"
+#include "vectors.h"
 
 namespace margay::detect {
 namespace {
@@ -170,7 +171,7 @@ void UsualLengths::find_path(std::size_t node) {
   }
 }
 
-void UsualLengths::add(std::span<const Visit> of_leaf) {
+MARGAY_VECTORS void UsualLengths::add(std::span<const Visit> of_leaf) {
   if (of_leaf.empty()) return;
   const std::uint32_t leaf = of_leaf.front().leaf;
   const std::size_t node = above_[leaf] * kinds_;

@@ -1,4 +1,5 @@
 #include "visit_bets.h"
+#include "vectors.h"
 
 #include <cmath>
 
@@ -14,7 +15,7 @@ const double kMostBet = std::exp(static_cast<double>(VisitBets::kMostOfOne));
 
 // On p, which a visit beyond the threshold has; of the others on all values between the part of the tail and
 // 1 together, so that the expectation is 1.
-void VisitBets::bet_on_tails() {
+MARGAY_VECTORS void VisitBets::bet_on_tails() {
   Column<double> least;
   for (std::size_t i = 0; i < size_; ++i) {
     const float part = UsualLengths::part(visits_[i], beyond_[i]);
@@ -37,7 +38,7 @@ void VisitBets::bet_on_tails() {
 }
 
 // On its taking many times as long: a likelihood ratio.
-void VisitBets::bet_on_factors() {
+MARGAY_VECTORS void VisitBets::bet_on_factors() {
   for (std::size_t i = 0; i < size_; ++i) {
     const float away = log_[i] - OwnLogs::mean(own_log_[i], visits_[i], median_[i]);
     const float variance = OwnLogs::variance(own_square_[i], visits_[i], square_[i], of_[i]);

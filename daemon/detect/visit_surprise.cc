@@ -1,4 +1,5 @@
 #include "visit_surprise.h"
+#include "vectors.h"
 
 #include <algorithm>
 #include <array>
@@ -58,7 +59,7 @@ void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, floa
 }
 
 // In the order in which they were made: a cell may have several.
-void VisitSurprise::settle() {
+MARGAY_VECTORS void VisitSurprise::settle() {
   const std::span<const double> wins = bets_.wins(one_kind_);
   for (const Bet& b : open_bets_) {
     const auto of = [&](std::uint32_t visit) { return visit == kNone ? 1.0 : wins[visit]; };
@@ -86,7 +87,8 @@ void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, con
   settle();
 }
 
-void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l, Told& to, const char* unasked) {
+MARGAY_VECTORS void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l, Told& to,
+                                                const char* unasked) {
   const std::size_t own = l * usual_.kinds(), above = usual_.node(l) * usual_.kinds();
   const Row row{l,          usual_.row(l), own_.data() + own, spread_.data() + above, to.evidence[l],
                 to.told[l], to.lost[l],    to.ratio[l]};
@@ -129,7 +131,7 @@ void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l, Told& 
 
 // Visits of a leaf, one of a kind at most: those of several kinds are independent. A visit moves what is
 // usual no further than one that is as far off as few are.
-void VisitSurprise::learn_usual(std::span<const UsualLengths::Visit> visits) {
+MARGAY_VECTORS void VisitSurprise::learn_usual(std::span<const UsualLengths::Visit> visits) {
   using Floats = std::array<float, 16>;
   Floats log{}, own_log{}, own_square{}, of_own{}, median{}, square{}, of{}, add_log{}, add_square{};
   const std::uint32_t l = visits.front().leaf;
