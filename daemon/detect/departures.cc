@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace margay::detect {
@@ -22,8 +21,8 @@ constexpr double kMostOfAlarm = 1.5;
 constexpr std::size_t kLate = 8;        // slices until a maximum is learned
 constexpr double kExplainsAlarm = 0.5;  // of what is lost, by those who are blamed
 constexpr std::size_t kMany = 4;        // one in so many leaves
-constexpr std::uint32_t kLearners =
-    32;  // slices until what is usual of a leaf that has become another is known
+// Slices until what is usual of a leaf that has become another is known, and until it is known well.
+constexpr std::uint32_t kLearners = 32, kDoubted = 2 * kLearners;
 
 }  // namespace
 
@@ -45,9 +44,6 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   long_visits_.set_items(items_, topology_->hierarchy, keep);
   means_.lay_out(items_, columns_.work.size(), keep);
   small_shifts_.set_items(items_, keep);
-  // What is rare in short slices is a part of the mean in long ones (the central limit theorem).
-  const double index = kShareIndex / static_cast<double>(options_.finer);
-  while (limits_.size() < items_.groups() * kTests) limits_.emplace_back(index);
   pending_.clear();
   restart();
 }
@@ -92,67 +88,90 @@ void Departures::learn_columns(const Window& window, const std::set<std::uint16_
   if (columns_.work.size() > before) lasting_.widen(before, columns_.work.size());
 }
 
-// The evidence for each node, of each test.
-void Departures::score() {
-  best_.assign(items_.size(), {});
-  greatest_.assign(items_.groups() * kTests, {});
-  const auto& apart = means_.score(items_, contrast_);
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    // It would be told, and it would raise the limit.
-    if (learning_ > 0 && learns_anew(i)) continue;
-    for (std::size_t w = 0; w < NodeMeans::kSpans.size(); ++w)
-      best_[i][w] = {apart[i][w].nats, apart[i][w].slices};
-    for (std::size_t k = 0; k < kTests; ++k) {
-      Greatest& g = greatest_[items_.group(i) * kTests + k];
-      const Best& b = best_[i][k];
-      if (b.nats > g.nats) g = {b.nats, static_cast<double>(means_.effect_of(i, k)) >= options_.min_effect};
-    }
-  }
+template <typename T>
+T& Departures::at(OfTests<T>& of, const Test& test) const {
+  const std::size_t width = columns_.work.size();
+  return of[test.group * NodeMeans::kSpans.size() + test.span]
+           [test.cell % width * Contrast::kMeasures + test.cell / width];
 }
 
-// Independent tests of all nodes of a depth.
-double Departures::tests(std::size_t group) const {
-  const auto states = static_cast<double>(columns_.work.size() - Contrast::kMachine);
-  const auto nodes = static_cast<double>(std::max<std::size_t>(1, items_.count(group)));
-  return nodes * 2 * states;
+// The machine is judged by itself.
+void Departures::for_each_test(const std::function<void(const Test&)>& see) const {
+  for (std::size_t g = 0; g < items_.groups(); ++g)
+    for (std::size_t w = 0; w < NodeMeans::kSpans.size() && items_.count(g) > 0; ++w)
+      for (std::size_t c = 0; c < contrast_.cells(); ++c)
+        if (c % columns_.work.size() >= Contrast::kMachine) see({g, w, c});
 }
 
-// The nodes of which the evidence is beyond the limit of its depth.
+// The greatest evidence of each test; none where work comes in requests or tasks.
+void Departures::score(bool by_request) {
+  const std::size_t of = items_.groups() * NodeMeans::kSpans.size(), cells = contrast_.cells();
+  greatest_.assign(of, std::vector<Greatest>(cells));
+  // What is rare in short slices is a part of the mean in long ones (the central limit theorem).
+  const double index = kShareIndex / static_cast<double>(options_.finer);
+  limits_.resize(std::max(limits_.size(), of));
+  for (std::vector<TailLimit>& l : limits_) l.resize(std::max(l.size(), cells), TailLimit(index));
+  if (by_request) return;
+  std::vector<char> left_out;  // it would be told, and it would raise the limit
+  for (std::size_t i = 0; i < items_.size() && learning_ > 0; ++i) left_out.push_back(learns_anew(i));
+  means_.score(items_, contrast_, left_out);
+  // Of a state that nobody is in a slice tells nothing: it would make a phase in which they are look unusual.
+  std::vector<char> used(columns_.work.size());
+  const Grid& spent = contrast_.spent();
+  for (std::size_t l = 0; l < spent.rows(); ++l)
+    for (std::size_t x = 0; x < std::min(used.size(), spent.columns()); ++x) used[x] |= spent[l][x] > 0;
+  for_each_test([&](const Test& t) {
+    const NodeMeans::Greatest most = means_.greatest(t.group, t.span, t.cell);
+    if (most.nats > 0 && used[t.cell % used.size()])
+      at(greatest_, t) = {most.nats, means_.effect(most.item, t.span) >= options_.min_effect};
+  });
+}
+
+// What a quiet slice's greatest exceeds as seldom as is asked for: false alarms are divided among depths,
+// spans and cells.
+double Departures::limit(const Test& test) {
+  return at(limits_, test).limit(chance(), static_cast<double>(items_.count(test.group)));
+}
+
+double Departures::chance() const {
+  double tests = 0;
+  for (std::size_t g = 0; g < items_.groups(); ++g)
+    tests += items_.count(g) > 0 ? static_cast<double>(NodeMeans::kSpans.size()) : 0;
+  tests *= static_cast<double>(contrast_.cells() - std::size_t{Contrast::kMeasures} * Contrast::kMachine);
+  return in_a_slice(options_.false_alarms_per_day, options_.slice) / tests;
+}
+
+// The nodes of which the evidence is beyond the limit of its test.
 std::vector<Departures::Alarm> Departures::alarmed() {
   std::vector<Alarm> out;
   suspect_ = false;
-  limit_now_.assign(greatest_.size(), std::numeric_limits<double>::infinity());
-  double kinds = 0;
-  for (std::size_t g = 0; g < items_.groups(); ++g)
-    kinds += items_.count(g) > 0 ? static_cast<double>(kTests) : 0;
-  const double p = in_a_slice(options_.false_alarms_per_day, options_.slice) / kinds;
   const double least_history = options_.two_in_a_row ? kLongHistory : kLeastHistory;
-  for (std::size_t t = 0; t < greatest_.size(); ++t) {
-    const auto test = static_cast<Test>(t % kTests);
-    if (greatest_[t].nats <= 0) continue;
-    if (contrast_.history() < least_history) continue;
+  if (contrast_.history() < least_history) return out;
+  const double chance = this->chance();
+  for_each_test([&](const Test& t) {
+    const bool spans = NodeMeans::kSpans[t.span] > 1;
+    const Greatest most = at(greatest_, t);
     // Of the longest span each slice shares most with the next: of a coarser level so many have seen as much
     // as four would that do not.
-    if (options_.two_in_a_row && test == kApartLong && limits_[t].size() < kLongestSpans) continue;
-    const double all = tests(t / kTests);
-    const double usual = std::log(all), nats = static_cast<double>(greatest_[t].nats);
+    if (options_.two_in_a_row && spans && at(limits_, t).size() < kLongestSpans) return;
+    const double usual = std::log(static_cast<double>(items_.count(t.group)));
+    const auto nats = static_cast<double>(most.nats);
     // No limit is less than the textbook's, and most slices are not even half way there.
-    limits_[t].ask(p, all);
-    if (nats <= (usual + std::log(all / p)) / 2) continue;
-    const double limit = limit_now_[t] = limits_[t].limit(p, all);
+    if (nats <= usual - std::log(chance) / 2) return;
+    const double limit = this->limit(t);
     suspect_ = suspect_ || nats > (usual + limit) / 2;
-    if (nats <= limit) continue;
+    if (nats <= limit) return;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
-      const Best& best = best_[i][test];
-      if (items_.group(i) != t / kTests || static_cast<double>(best.nats) <= limit) continue;
-      const auto effect = static_cast<double>(means_.effect_of(i, test));
-      if (effect < options_.min_effect) continue;
+      if (items_.group(i) != t.group || (learning_ > 0 && learns_anew(i))) continue;
+      const auto of = [&](std::size_t span) { return means_.nats(items_, i, span, t.cell); };
+      const auto seen = static_cast<double>(of(t.span)), effect = means_.effect(i, t.span);
+      if (seen <= limit || effect < options_.min_effect) continue;
       // What shows more in a slice than in eight has begun in it.
-      const bool at_once = test == kApartLong && best_[i][kApart].nats >= best.nats;
-      out.push_back({i, test, at_once ? best_[i][kApart].slices : best.slices, static_cast<double>(best.nats),
-                     limit, effect});
+      const bool at_once = spans && static_cast<double>(of(0)) >= seen;
+      const std::size_t slices = at_once ? 1 : NodeMeans::kSpans[t.span];
+      out.push_back({i, t, static_cast<std::uint32_t>(slices), seen, limit, effect});
     }
-  }
+  });
   return out;
 }
 
@@ -189,7 +208,7 @@ void Departures::hold_back(const Window& window, std::vector<Alarm>& alarms, boo
 
 void Departures::machine_alarms(std::vector<Alarm>& alarms) const {
   for (const MachineTest::Taken& t : machine_.taken(contrast_))
-    alarms.push_back({t.leaf, kApart, t.slices, static_cast<double>(t.times), 1, 0, true});
+    alarms.push_back({t.leaf, {}, t.slices, static_cast<double>(t.times), 1, 0, true});
 }
 
 // What of these is no more than that a leaf of an episode that lasts goes back: it departs from what has
@@ -219,9 +238,9 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   Episode& e = episode.episode();
   if (!strongest->machine) {
     e.nats = strongest->nats, e.limit = strongest->limit;
-    const std::uint32_t g = items_.group(strongest->item);
-    const TailLimit& tail = limits_[g * kTests + strongest->test];
-    e.rarer = std::log(tail.chance(e.limit, tests(g)) / tail.chance(e.nats, tests(g)));
+    const auto nodes = static_cast<double>(items_.count(strongest->test.group));
+    const TailLimit& tail = at(limits_, strongest->test);
+    e.rarer = std::log(tail.chance(e.limit, nodes) / tail.chance(e.nats, nodes));
   }
   // Those in a collective wait for somebody else, and many do not work longer at once: in a single slice
   // either may lie in how calls fall into slices.
@@ -229,9 +248,17 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
       std::find(columns_.state_of.begin(), columns_.state_of.end(), e.state) - columns_.state_of.begin());
   const bool wait = !e.works && in < columns_.collective.size() && columns_.collective[in];
   const bool many = e.works && items_.leaves() >= kLeastLeaves && e.leaves.size() * kMany > items_.leaves();
-  // What single slices may come to no short history tells.
-  const bool young = e.works && !episode.by_waiting() && !machine && contrast_.history() < kLongHistory * 2;
-  if ((wait || many || young) && alarms_in_a_row_ < 2) return Begun::kNotYet;
+  // What single slices may come to no short history tells, of the mode or of one who has become another.
+  const bool another = std::any_of(e.leaves.begin(), e.leaves.end(),
+                                   [&](std::uint32_t l) { return l < learners_.size() && learners_[l] > 0; });
+  const bool mode = e.works && contrast_.history() < 2 * kLongHistory;
+  const bool young = !episode.by_waiting() && !machine && (mode || another);
+  // What has begun in the slice and goes on where it ends the next one tells better: whether it is a stop.
+  const bool begun = e.works && !machine && contrast_.sampled() &&
+                     std::any_of(e.leaves.begin(), e.leaves.end(), [&](std::uint32_t l) {
+                       return static_cast<double>(contrast_.seen().after[l].age) >= episode.effect(means_);
+                     });
+  if ((wait || many || young || begun) && alarms_in_a_row_ < 2) return Begun::kNotYet;
   // While nobody gets on, those that wait are not the cause.
   if (held && !e.works) return Begun::kNobody;
   // Who waits longer waits for somebody who works as much longer, nearly: what many do a little otherwise
@@ -241,9 +268,11 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   // What the machine does is not the program's own.
   e.usual = !machine && recurrence_.usual(e.leaves, e.state, e.onset);
   begun_at_ = window.last();
-  begun_by_.assign(greatest_.size(), {});
-  for (std::size_t t = 0; t < greatest_.size() && !strongest->machine; ++t)
-    if (static_cast<double>(greatest_[t].nats) <= kMostOfAlarm * limit_now_[t]) begun_by_[t] = greatest_[t];
+  begun_by_ = greatest_;
+  for_each_test([&](const Test& t) {
+    Greatest& g = at(begun_by_, t);
+    if (strongest->machine || static_cast<double>(g.nats) > kMostOfAlarm * limit(t)) g = {};
+  });
   ++episodes_;
   episode_.emplace(std::move(episode));
   pending_.clear();
@@ -271,6 +300,14 @@ void Departures::last(const Episode& episode, const std::set<std::uint32_t>& dep
   learn_anew(anew);
 }
 
+// Leaves that go back to what they did, and those of which little is known since they have.
+std::set<std::uint32_t> Departures::become_others() const {
+  std::set<std::uint32_t> out = lasting_.returning();
+  for (std::uint32_t l = 0; l < learners_.size() && learning_ > 0; ++l)
+    if (learners_[l] > kDoubted) out.insert(l);
+  return out;
+}
+
 void Departures::long_visits_that_last(SliceIndex now) {
   const std::vector<Episode> all = long_visits_.episodes();
   for (const Episode& e : all) {
@@ -289,8 +326,8 @@ void Departures::learn_anew(const std::set<std::uint32_t>& leaves) {
   contrast_.begin_anew();
   long_visits_.forget();
   learners_.resize(std::max(learners_.size(), items_.leaves()), 0);
-  learning_ = kLearners;
-  for (const std::uint32_t l : leaves) learners_[l] = kLearners;
+  learning_ = kLearners + kDoubted;
+  for (const std::uint32_t l : leaves) learners_[l] = learning_;
   for (std::size_t i = 0; i < items_.size(); ++i)
     if (learns_anew(i)) means_.forget(i);
 }
@@ -298,22 +335,27 @@ void Departures::learn_anew(const std::set<std::uint32_t>& leaves) {
 // Of leaves that have just become others little is known; a node that holds one is no better.
 bool Departures::learns_anew(std::size_t item) const {
   const auto below = items_.below(item);
-  return std::any_of(below.begin(), below.end(),
-                     [&](LeafIndex l) { return l.value < learners_.size() && learners_[l.value] > 0; });
+  return std::any_of(below.begin(), below.end(), [&](LeafIndex l) {
+    return l.value < learners_.size() && learners_[l.value] > kDoubted;
+  });
 }
 
 // What was over as soon as it had begun may be the far end of what is usual: were it left out, the limit
 // would be that of a history without its greatest, and would be exceeded as often ever after.
 void Departures::learn_brief() {
-  for (std::size_t t = 0; t < begun_by_.size(); ++t)
-    if (begun_by_[t].nats > 0) limits_[t].add(begun_by_[t].nats, begun_by_[t].told);
+  learn_maxima(begun_by_);
+}
+
+void Departures::learn_maxima(const OfTests<Greatest>& maxima) {
+  for (std::size_t t = 0; t < maxima.size(); ++t)
+    for (std::size_t k = 0; k < maxima[t].size(); ++k)
+      if (const Greatest& m = maxima[t][k]; m.nats > 0) limits_[t][k].add(m.nats, m.told);
 }
 
 void Departures::learn_maxima() {
   pending_.push_back(greatest_);
   while (pending_.size() > kLate) {
-    for (std::size_t g = 0; g < pending_.front().size(); ++g)
-      if (const Greatest& m = pending_.front()[g]; m.nats > 0) limits_[g].add(m.nats, m.told);
+    learn_maxima(pending_.front());
     pending_.erase(pending_.begin());
   }
 }
@@ -366,7 +408,7 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   const bool by_request = !idle.empty();
   // A coarser level has no more visits than the finest. In a coupled job one cause is enough.
   if (!options_.two_in_a_row && (by_request || !episode_))
-    long_visits_.on_slice({contrast_, items_, columns_, window.last(), by_request, lasting_.returning()},
+    long_visits_.on_slice({contrast_, items_, columns_, window.last(), by_request, become_others()},
                           recurrence_);
   if (!by_request) long_visits_that_last(window.last());
   for (const Episode& e : long_visits_.episodes()) blamed_otherwise_.insert(e.leaves.begin(), e.leaves.end());
@@ -394,7 +436,7 @@ void Departures::look_for_small_shifts(SliceIndex now) {
 
 // Whether somebody departs from what is usual in the newest slice, or it is learned from.
 void Departures::test(const Window& window, bool by_request, bool held) {
-  score();
+  score(by_request);
   std::vector<Alarm> alarms;
   if (!by_request) alarms = alarmed();
   hold_back(window, alarms, held);
@@ -415,8 +457,10 @@ void Departures::test(const Window& window, bool by_request, bool held) {
     if (first == Begun::kNotYet) learn_maxima();
     if (first == Begun::kNobody) {
       alarms.clear(), suspect_ = true;
-      for (std::size_t t = 0; t < greatest_.size(); ++t)
-        greatest_[t].told = greatest_[t].told && static_cast<double>(greatest_[t].nats) <= limit_now_[t];
+      for_each_test([&](const Test& t) {
+        Greatest& g = at(greatest_, t);
+        g.told = g.told && static_cast<double>(g.nats) <= limit(t);
+      });
     }
   }
   const bool learned = alarms.empty() && quiet();

@@ -1,11 +1,12 @@
 // Who departs from what is usual, together, and for how long: perturbations of resources that go on. Pure.
 //
 // 1. What each leaf does otherwise than usual and otherwise than the others (contrast.h); of each node (all
-//    but the root) and of the last slices, how improbable that is (node_means.h).
+//    but the root) and of the last slices, in each state, how improbable that is (node_means.h).
 // 2. How surprisingly long its visits have been (long_visits.h). Where work comes in requests or tasks this
 // alone
 //    tells, but for what the machine does.
-// 3. Evidence beyond the limit of its depth and test (tail_limit.h), whose effect is of `min_effect` at
+// 3. Evidence beyond the limit of its depth, span and state (tail_limit.h), whose effect is of `min_effect`
+// at
 //    least, is an alarm. While the whole job moves, two slices in a row are; while all work otherwise than
 //    usual, or do work that they seldom do, none is for some slices.
 // 4. Time that the machine takes from a process is an alarm by itself (machine.h).
@@ -16,7 +17,7 @@
 // Cost per slice: O(nodes * columns). Memory: nodes * columns * 170 bytes. Thread safety: none.
 #pragma once
 
-#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -73,18 +74,19 @@ class Departures {
   const std::vector<Lasting>& lasting() const { return lasting_.all(); }
 
  private:
-  // Each is tested by itself: the tails of one do not raise the limit of the other, nor what is strong for an
-  // instant that of what is weak and lasts.
-  enum Test : std::size_t { kApart, kApartLong, kTests };  // spans
-  struct Best {
-    float nats = 0;
-    std::uint32_t slices = 1;  // since when
+  // Of all nodes of a depth over a span: the evidence of a cell. Each is tested by itself: the tails of one
+  // do not raise the limit of another (how long a checkpoint takes varies by much, how long ranks compute
+  // hardly), nor what is strong for an instant that of what is weak and lasts.
+  struct Test {
+    std::size_t group, span, cell;
   };
-  // Of all nodes of a depth.
   struct Greatest {
     float nats = 0;
     bool told = false;  // if it were beyond the limit: its effect is large enough
   };
+  // Of each test: by group * spans + span, then by column * measures + measure, which stays as columns come.
+  template <typename T>
+  using OfTests = std::vector<std::vector<T>>;
   struct Alarm {
     std::uint32_t item;
     Test test;
@@ -97,8 +99,12 @@ class Departures {
   void lay_out(std::size_t columns);
   void restart();
   void another_mode();
-  void score();
-  double tests(std::size_t group) const;
+  void score(bool by_request);
+  template <typename T>
+  T& at(OfTests<T>& of, const Test& test) const;
+  void for_each_test(const std::function<void(const Test&)>& see) const;
+  double chance() const;
+  double limit(const Test& test);
   std::vector<Alarm> alarmed();
   bool most_work(const model::SliceColumn& column, const std::set<std::uint16_t>& idle) const;
   void hold_back(const Window& window, std::vector<Alarm>& alarms, bool held);
@@ -113,12 +119,14 @@ class Departures {
   void follow(const Window& window);
   void last(const Episode& episode, const std::set<std::uint32_t>& depart, const std::vector<float>& way);
   void long_visits_that_last(SliceIndex now);
+  std::set<std::uint32_t> become_others() const;
   void test(const Window& window, bool by_request, bool held);
   void look_for_small_shifts(SliceIndex now);
   std::vector<Episode> told() const;
   bool quiet();
   void learn();
   void learn_maxima();
+  void learn_maxima(const OfTests<Greatest>& maxima);
   void learn_brief();
   void learn_anew(const std::set<std::uint32_t>& leaves);
   bool learns_anew(std::size_t item) const;
@@ -136,13 +144,10 @@ class Departures {
   MachineTest machine_;
   SmallShifts small_shifts_;
   std::set<std::uint32_t> explained_;
-  std::set<std::uint32_t> blamed_otherwise_;    // leaves, since small shifts were looked for last
-  std::vector<std::array<Best, kTests>> best_;  // by item
-  // By group * kTests + test; of this slice.
-  std::vector<Greatest> greatest_;
-  std::vector<TailLimit> limits_;
-  std::vector<double> limit_now_;
-  std::vector<std::vector<Greatest>> pending_;  // maxima of the last slices, not yet learned
+  std::set<std::uint32_t> blamed_otherwise_;  // leaves, since small shifts were looked for last
+  OfTests<TailLimit> limits_;
+  OfTests<Greatest> greatest_;              // of this slice
+  std::vector<OfTests<Greatest>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;
   bool suspect_ = false;                      // this slice looks like a perturbation, if not surely
   std::optional<SliceIndex> together_since_;  // a checkpoint, that goes on
@@ -153,8 +158,8 @@ class Departures {
   std::optional<OpenEpisode> episode_;
   std::uint64_t episodes_ = 0;
   Recurrence recurrence_;
-  SliceIndex begun_at_{};           // when the episode was told, and
-  std::vector<Greatest> begun_by_;  // what it would be learned as
+  SliceIndex begun_at_{};       // when the episode was told, and
+  OfTests<Greatest> begun_by_;  // what it would be learned as
   LastingEpisodes lasting_;
   std::uint32_t learning_ = 0;           // slices, of the last of learners_
   std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now

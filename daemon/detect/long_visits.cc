@@ -27,11 +27,6 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
   scores_.set_hierarchy(hierarchy);
   sums_.stretches().clear_from(keep);
   score_sums_.clear_from(keep);
-  while (of_scores_.size() < items.groups()) {
-    coupled_.emplace_back(coupled_.empty() ? kIndex : kCoupledIndex);
-    of_scores_.emplace_back(kIndex);
-    of_bets_.emplace_back(of_bets_.empty() ? kIndex : kCoupledIndex);
-  }
   blamed_.resize(items.leaves(), 0);
 }
 
@@ -131,6 +126,7 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   follow(look.by_request, look.now);
   if (look.by_request) take_scores(look, works);
   take_bets(look, works);
+  reach_limits(look.by_request, look.items.groups());
   test(look, recurrence);
   if (look.by_request || !any_open()) learn(look.items, look.by_request);
 }
@@ -231,7 +227,18 @@ std::span<const LongVisits::By> LongVisits::told_by(bool by_request) {
   return by_request ? std::span(kBoth) : std::span(kBoth).last(1);
 }
 
-std::optional<LongVisits::Beyond> LongVisits::strongest(const Look& look) const {
+void LongVisits::reach_limits(bool by_request, std::size_t groups) {
+  for (const By by : told_by(by_request)) {
+    Limits& of = limits(by, by_request);
+    of.resize(std::max(of.size(), groups));
+    for (std::size_t g = 0; g < of.size(); ++g) {
+      const double index = g == 0 || by == By::kScores ? kIndex : kCoupledIndex;
+      of[g].resize(std::max(of[g].size(), kinds(by, by_request)), TailLimit(index));
+    }
+  }
+}
+
+std::optional<LongVisits::Beyond> LongVisits::strongest(const Look& look) {
   const auto& [contrast, items, columns, now, by_request, returning] = look;
   // For each node and state, and all of them; of each depth.
   double kinds = 0;
@@ -240,20 +247,24 @@ std::optional<LongVisits::Beyond> LongVisits::strongest(const Look& look) const 
   const auto states = static_cast<double>(columns.work.size() - Contrast::kMachine);
   std::optional<Beyond> best;
   double most = 1;
+  // Of a job, or a mode, that has just begun not all kinds of work have been seen.
+  const double new_job = 1 + kNewJob / (kNewJob + learned(by_request));
   for (const By by : told_by(by_request)) {
+    const StretchSums& sums = stretches(by);
     const double p = each * (!by_request ? 1 : by == By::kScores ? kByScores : 1 - kByScores);
     for (std::uint32_t i = 0; i < items.size(); ++i) {
       const std::uint32_t g = items.group(i);
-      const StretchSums::Score s = stretches(by).strongest(i);
-      const auto score = static_cast<double>(s.score);
-      if (score <= 0 || static_cast<double>(s.effect) < options_.min_effect) continue;
-      // No limit is less than the textbook's.
-      const double tests = static_cast<double>(items.count(g)) * (states + 1);
-      if (score <= std::log(tests / p)) continue;
-      // Of a job, or a mode, that has just begun not all kinds of work have been seen.
-      const double limit =
-          limits(by, by_request)[g].limit(p, tests) * (1 + kNewJob / (kNewJob + learned(by_request)));
-      if (score / limit > most) most = score / limit, best = {i, by, s, limit, tests};
+      const auto tests = static_cast<double>(items.count(g)) * (states + 1);
+      const auto textbook = static_cast<float>(std::log(tests / p));
+      for (std::size_t x = 0; x <= sums.columns(); ++x) {
+        // No limit is less than the textbook's.
+        if (sums.evidence(i, x) <= textbook) continue;
+        const StretchSums::Score s = sums.at(i, x);
+        if (static_cast<double>(s.effect) < options_.min_effect) continue;
+        const double limit = limits(by, by_request)[g][kind(by, by_request, x)].limit(p, tests) * new_job;
+        const double times = static_cast<double>(s.score) / limit;
+        if (times > most) most = times, best = {i, by, s, limit, tests};
+      }
     }
   }
   return best;
@@ -303,7 +314,8 @@ void LongVisits::begin(const Beyond& by, const Blamed& blamed, const Look& look,
   e.by_lengths = true;
   e.log_ratio = blamed.log_ratio;
   e.nats = static_cast<double>(by.score.score), e.limit = by.limit;
-  const TailLimit& tail = limits(by.by, look.by_request)[look.items.group(by.item)];
+  const TailLimit& tail = limits(
+      by.by, look.by_request)[look.items.group(by.item)][kind(by.by, look.by_request, by.score.column)];
   e.rarer = std::log(tail.chance(e.limit, by.tests) / tail.chance(e.nats, by.tests));
   episodes_.push_back(std::move(e));
 }
@@ -311,14 +323,15 @@ void LongVisits::begin(const Beyond& by, const Blamed& blamed, const Look& look,
 // How far stretches of long visits went, once each, by depth; and how long visits are.
 void LongVisits::learn(const NodeItems& items, bool by_request) {
   for (const By by : told_by(by_request)) {
-    std::vector<StretchSums::Score> most(items.groups());
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const StretchSums::Score s = stretches(by).ended(i);
-      if (s.score > most[items.group(i)].score) most[items.group(i)] = s;
+    const std::size_t of = kinds(by, by_request);
+    std::vector<StretchSums::Ended> most(items.groups() * of);
+    for (const StretchSums::Ended& e : stretches(by).ended()) {
+      StretchSums::Ended& m = most[items.group(e.item) * of + kind(by, by_request, e.column)];
+      if (e.score > m.score) m = e;
     }
-    for (std::size_t g = 0; g < items.groups(); ++g)
-      limits(by, by_request)[g].add(most[g].score,
-                                    static_cast<double>(most[g].effect) >= options_.min_effect);
+    for (std::size_t k = 0; k < most.size(); ++k)
+      limits(by, by_request)[k / of][k % of].add(most[k].score,
+                                                 static_cast<double>(most[k].effect) >= options_.min_effect);
   }
   (by_request ? learned_ : usual_[mode_].slices) += 1;
   for (std::size_t k = 0; k < episodes_.size(); ++k)

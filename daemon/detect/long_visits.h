@@ -63,8 +63,8 @@ class LongVisits {
     const Columns& columns;
     SliceIndex now{};
     bool by_request = false;  // the job says when there is nothing to do
-    // Leaves of which nothing is tested: they go back from what has become usual (lasting.h).
-    const std::set<std::uint32_t>& returning;
+    // Leaves of which nothing is tested: they go back from what has become usual (lasting.h), or have.
+    std::set<std::uint32_t> returning;
   };
   // `recurrence` knows what comes back by the clock in a coupled job.
   void on_slice(const Look& look, Recurrence& recurrence);
@@ -109,7 +109,7 @@ class LongVisits {
     double limit, tests;
   };
   // Of those the strongest, beside its limit.
-  std::optional<Beyond> strongest(const Look& look) const;
+  std::optional<Beyond> strongest(const Look& look);
   void begin(const Beyond& by, const Blamed& blamed, const Look& look, Recurrence& recurrence);
   void restart(std::uint32_t item);
   // Whether it goes on.
@@ -131,12 +131,17 @@ class LongVisits {
   const VisitSurprise& visits() const { return usual_[mode_].visits; }
   // What a job's visits are told by.
   static std::span<const By> told_by(bool by_request);
-  std::vector<TailLimit>& limits(By by, bool by_request) {
+  // By group, then by kind. Requests and tasks come in kinds, so each state has a tail of its own, and all
+  // together (the first, for columns stay as others come); what ranks do together is of one kind.
+  using Limits = std::vector<std::vector<TailLimit>>;
+  Limits& limits(By by, bool by_request) {
     return by == By::kScores ? of_scores_ : by_request ? of_bets_ : coupled_;
   }
-  const std::vector<TailLimit>& limits(By by, bool by_request) const {
-    return by == By::kScores ? of_scores_ : by_request ? of_bets_ : coupled_;
+  std::size_t kinds(By by, bool by_request) const { return by_request ? stretches(by).columns() + 1 : 1; }
+  std::size_t kind(By by, bool by_request, std::size_t column) const {
+    return !by_request || column == stretches(by).columns() ? 0 : column + 1;
   }
+  void reach_limits(bool by_request, std::size_t groups);
   double learned(bool by_request) const { return by_request ? learned_ : usual_[mode_].slices; }
   const StretchSums& stretches(By by) const {
     return by == By::kScores ? score_sums_.stretches() : sums_.stretches();
@@ -149,8 +154,8 @@ class LongVisits {
   SurpriseSums sums_;
   VisitScores scores_;  // of requests and tasks
   ScoreSums score_sums_;
-  double learned_ = 0;                                    // slices
-  std::vector<TailLimit> of_scores_, of_bets_, coupled_;  // by group
+  double learned_ = 0;  // slices
+  Limits of_scores_, of_bets_, coupled_;
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
   std::vector<char> blamed_;  // by leaf

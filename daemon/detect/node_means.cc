@@ -1,7 +1,6 @@
 #include "node_means.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -157,78 +156,106 @@ std::vector<float> NodeMeans::spread(const Contrast& contrast, std::size_t w,
   return out;
 }
 
+float NodeMeans::siblings_say(const NodeItems& items, std::size_t i) const {
+  const std::uint32_t parent = items.parent(i);
+  if (i >= leaves_ || parent == NodeItems::kNone || siblings_n_[parent] <= 0) return 0;
+  return siblings_n_[parent] / (siblings_n_[parent] + kOwnSamples);
+}
+
 const float* NodeMeans::prior(const NodeItems& items, std::size_t i, const float* pooled,
                               std::vector<float>& room) const {
-  const std::uint32_t parent = items.parent(i);
-  if (i >= leaves_ || parent == NodeItems::kNone || siblings_n_[parent] <= 0) return pooled;
-  const float theirs = siblings_n_[parent] / (siblings_n_[parent] + kOwnSamples);
-  const float* const of = siblings_[parent];
+  const float theirs = siblings_say(items, i);
+  if (theirs == 0) return pooled;
+  const float* const of = siblings_[items.parent(i)];
   for (std::size_t c = 0; c < room.size(); ++c) room[c] = theirs * of[c] + (1 - theirs) * pooled[c];
   return room.data();
 }
 
-MARGAY_VECTORS const std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>>& NodeMeans::score(
-    const NodeItems& items, const Contrast& contrast) {
-  scores_.assign(size_, {});
+MARGAY_VECTORS void NodeMeans::score(const NodeItems& items, const Contrast& contrast,
+                                     const std::vector<char>& left_out) {
   const std::size_t cells = kMeasures * columns_;
   const auto history = static_cast<float>(std::max(1.0, contrast.history()));
-  for (std::size_t w = 0; w < kSpans.size() && run_ >= kSpans[w]; ++w) {
+  for (std::size_t w = 0; w < kSpans.size(); ++w) {
+    Scored& s = scored_[w];
+    s.most.assign(groups_ * cells, 0.0f);
+    s.who.assign(groups_ * cells, 0);
+    if (run_ < kSpans[w]) continue;
     const auto span = static_cast<float>(kSpans[w]);
     const float one = 1 / span, young = 1 + span / history;
     const float floor = least_deviation() * least_deviation() * young;
     const std::vector<float> spreads = spread(contrast, w, std::vector<float>(cells, std::sqrt(floor)));
-    std::vector<float> moved(cells, 0.0f);
+    s.moved.assign(cells, 0.0f);
     for (std::size_t k = 0; k < kSpans[w]; ++k)
       for (std::size_t c = 0; c < cells; ++c)
-        moved[c] += kImperfect * one * common_[(taken_ + kLong - 1 - k) % kLong][c];
-    for (float& m : moved) m *= m;
+        s.moved[c] += kImperfect * one * common_[(taken_ + kLong - 1 - k) % kLong][c];
+    for (float& m : s.moved) m *= m;
     // A node's mean spreads the less the more leaves it has; of a depth the smallest node is taken. Once
     // nodes have been seen in the mode for a while their variance tells better: a fault may hit many leaves.
     const bool new_mode = contrast.history() < kYoungMode;
-    std::vector<float> base(groups_ * cells), lasts(groups_ * cells), least(groups_ * cells), room(cells);
+    s.base.assign(groups_ * cells, 0.0f);
+    s.lasts = s.least = s.base;
     for (std::size_t g = 0; g < items.groups(); ++g)
       for (std::size_t c = 0; c < cells; ++c) {
         const double all = pooled_[g][0][c];
-        base[g * cells + c] = static_cast<float>(all);
-        lasts[g * cells + c] = young * (all > 0 ? static_cast<float>(pooled_[g][w][c] / all) : one);
+        s.base[g * cells + c] = static_cast<float>(all);
+        s.lasts[g * cells + c] = young * (all > 0 ? static_cast<float>(pooled_[g][w][c] / all) : one);
         const float smallest = std::max(1.0f, items.smallest(g));
-        least[g * cells + c] =
+        s.least[g * cells + c] =
             g == 0 || new_mode ? std::max(floor, spreads[c] * spreads[c] / smallest) : floor;
       }
     // What the machine does is judged by itself.
     for (std::size_t g = 0; g < groups_; ++g)
       for (std::size_t x = 0; x < Contrast::kMachine; ++x)
-        least[g * cells + x] = std::numeric_limits<float>::max();
+        s.least[g * cells + x] = std::numeric_limits<float>::max();
+    std::vector<float> room(cells);
     const float* b = nullptr;
     std::uint32_t of = 0;  // a leaf's parent, that it is of; siblings mostly follow each other
     for (std::size_t i = 0; i < size_; ++i) {
       const std::size_t g = items.group(i);
-      if (pooled_n_[g] < 1) continue;
+      if (pooled_n_[g] < 1 || (!left_out.empty() && left_out[i])) continue;
       if (i >= leaves_ || b == nullptr || items.parent(i) != of) {
-        b = prior(items, i, &base[g * cells], room);
+        b = prior(items, i, &s.base[g * cells], room);
         of = items.parent(i);
       }
       const float own = n_[i] / (n_[i] + kOwnSamples), others = 1 - own;
       const float *const d = w == 0 ? newest(i) : long_[i], *const v = variance_[i];
-      const float *const t = &lasts[g * cells], *const f = &least[g * cells];
-      // Of floats that are not negative the bits are in the same order, and vectors find the greatest.
-      std::int32_t bits = 0;
+      const float *const t = &s.lasts[g * cells], *const f = &s.least[g * cells], *const m = s.moved.data();
+      float* const most = &s.most[g * cells];
+      std::uint32_t* const who = &s.who[g * cells];
+      const auto item = static_cast<std::uint32_t>(i);
       for (std::size_t c = 0; c < cells; ++c) {
         const float more = std::max(0.0f, d[c]);
-        const float term = more * more / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + moved[c]);
-        bits = std::max(bits, std::bit_cast<std::int32_t>(term));
+        const float term = more * more / (std::max((own * v[c] + others * b[c]) * t[c], f[c]) + m[c]);
+        who[c] = term > most[c] ? item : who[c];
+        most[c] = std::max(most[c], term);
       }
-      const float most = std::bit_cast<float>(bits) * one * one;
-      scores_[i][w] = {nats(most, kOwnSamples + n_[i]), static_cast<std::uint32_t>(kSpans[w])};
     }
   }
-  return scores_;
 }
 
-float NodeMeans::effect_of(std::size_t item, std::size_t w) const {
-  return static_cast<float>(effect(w == 0 ? newest(item) : long_[item], kSpans[w]));
+NodeMeans::Greatest NodeMeans::greatest(std::size_t group, std::size_t w, std::size_t cell) const {
+  const std::size_t at = group * kMeasures * columns_ + cell;
+  const auto span = static_cast<float>(kSpans[w]);
+  const Scored& s = scored_[w];
+  if (s.most[at] <= 0) return {};
+  return {margay::detect::nats(s.most[at] / (span * span), kOwnSamples + n_[s.who[at]]), s.who[at]};
 }
 
+float NodeMeans::nats(const NodeItems& items, std::size_t i, std::size_t w, std::size_t c) const {
+  if (run_ < kSpans[w]) return 0;
+  const Scored& s = scored_[w];
+  const std::size_t at = items.group(i) * kMeasures * columns_ + c;
+  const float own = n_[i] / (n_[i] + kOwnSamples), theirs = siblings_say(items, i);
+  const float base =
+      theirs > 0 ? theirs * siblings_[items.parent(i)][c] + (1 - theirs) * s.base[at] : s.base[at];
+  const float variance =
+      std::max((own * variance_[i][c] + (1 - own) * base) * s.lasts[at], s.least[at]) + s.moved[c];
+  const auto span = static_cast<float>(kSpans[w]);
+  const float more = std::max(0.0f, (w == 0 ? newest(i) : long_[i])[c]) / span;
+  return more > 0 ? margay::detect::nats(more * more / variance, kOwnSamples + n_[i]) : 0;
+}
+
+// The time, as a share, that goes elsewhere than usual.
 double NodeMeans::effect(const float* sum, std::size_t slices) const {
   float more = 0, less = 0, longer = 0;
   const float* const share = sum + Contrast::kShare * columns_;

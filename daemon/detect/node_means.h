@@ -6,8 +6,8 @@
 // variance: Smyth, Linear models and empirical Bayes methods, 2004); of means over several slices it is what
 // such means of its depth have shown. It is no less than the spread of the leaves in the same slices, while
 // the mode is young, nor than a part of the square by which all moved together: where everything moves,
-// leaves follow imperfectly. The score of a node and a span is the logarithm of the p-value of its most
-// improbable excess of time, by Student's t.
+// leaves follow imperfectly. The score of a node, a span and a cell is the logarithm of the p-value of its
+// excess of time, by Student's t.
 //
 // Cost per slice: O(nodes * cells). Memory: nodes * cells * 44 bytes. Thread safety: none.
 #pragma once
@@ -40,13 +40,21 @@ class NodeMeans {
   // Slices of the present stretch.
   std::uint64_t run() const { return run_; }
 
-  struct Score {
+  // The most improbable excess of time of the nodes of a depth, in a cell.
+  struct Greatest {
     float nats = 0;
-    std::uint32_t slices = 1;
+    std::uint32_t item = 0;
   };
-  // Of each span. Of one that is longer than the stretch: nothing.
-  const std::vector<std::array<Score, kSpans.size()>>& score(const NodeItems& items,
-                                                             const Contrast& contrast);
+  // Scores the newest slices; `left_out`: items that are not scored (by item; empty: none).
+  void score(const NodeItems& items, const Contrast& contrast, const std::vector<char>& left_out);
+  // What was scored, of a depth and a span; 0 of a span that is longer than the stretch.
+  Greatest greatest(std::size_t group, std::size_t span, std::size_t cell) const;
+  // Of one item.
+  float nats(const NodeItems& items, std::size_t item, std::size_t span, std::size_t cell) const;
+  // The share of its time that went elsewhere than usual.
+  double effect(std::size_t item, std::size_t span) const {
+    return effect(span == 0 ? newest(item) : long_[item], kSpans[span]);
+  }
   // The slice is a quiet one.
   void learn(const NodeItems& items, const Contrast& contrast);
   // Of this item nothing is known any more.
@@ -62,13 +70,14 @@ class NodeMeans {
   float deviation(std::size_t leaf, std::size_t cell, float slices) const;
   // The time, as a share, that goes elsewhere than usual: of sums over so many slices; of a span of the item.
   double effect(const float* sum, std::size_t slices) const;
-  float effect_of(std::size_t item, std::size_t span) const;
 
  private:
   const float* newest(std::size_t item) const { return ago(item, 0); }
   std::vector<float> spread(const Contrast& contrast, std::size_t span,
                             const std::vector<float>& floor) const;
   float least_deviation() const;
+  // How far what the siblings of an item have shown is believed, before what its depth has.
+  float siblings_say(const NodeItems& items, std::size_t item) const;
   // What is believed of a variance before the item has any of its own: cells, `pooled` of its depth.
   const float* prior(const NodeItems& items, std::size_t item, const float* pooled,
                      std::vector<float>& room) const;
@@ -87,7 +96,13 @@ class NodeMeans {
   std::vector<double> pooled_n_;  // by group: slices
   std::vector<float> n_;          // by item: slices its variance rests on
   std::uint64_t taken_ = 0, run_ = 0;
-  std::vector<std::array<Score, kSpans.size()>> scores_;
+  // What the newest slices are scored by, of each span: depths x cells, and cells.
+  struct Scored {
+    std::vector<float> base, lasts, least, moved;
+    std::vector<float> most;  // squares of the greatest, in variances
+    std::vector<std::uint32_t> who;
+  };
+  std::array<Scored, kSpans.size()> scored_;
 };
 
 }  // namespace margay::detect

@@ -20,7 +20,6 @@ void StretchSums::lay_out(std::size_t items, std::size_t columns) {
   }
   columns_ = columns;
   sums_.resize(std::max(sums_.size(), items * now));
-  ended_.resize(items);
 }
 
 void StretchSums::clear_from(std::size_t item) {
@@ -32,7 +31,7 @@ void StretchSums::clear_from(std::size_t item) {
 void StretchSums::restart() {
   sum_.fill(0);
   std::fill(sums_.begin(), sums_.end(), Sums{});
-  ended_.assign(items_, {});
+  ended_.clear();
 }
 
 void StretchSums::restart(std::size_t item) {
@@ -58,18 +57,9 @@ bool StretchSums::go_on(std::size_t i, std::size_t x, const Told& t) {
   s.told += t.told;
   if (evidence > s.peak) s.peak = evidence, s.effect = s.effect_now();
   if (evidence > 0 && evidence > s.peak - kFallsBack) return true;
-  if (s.peak > ended_[i].score) ended_[i].score = s.peak, ended_[i].effect = s.effect;
+  ended_.push_back({i, x, s.peak, s.effect});
   evidence = 0, s = {};
   return false;
-}
-
-StretchSums::Score StretchSums::strongest(std::size_t item) const {
-  const float* const sum = sum_[item];
-  float most = 0;
-  std::size_t best = columns_ + 1;
-  for (std::size_t x = 0; x <= columns_; ++x)
-    if (sum[x] > most) most = sum[x], best = x;
-  return best <= columns_ ? at(item, best) : Score();
 }
 
 StretchSums::Score StretchSums::of(std::size_t item, const std::vector<char>& among) const {

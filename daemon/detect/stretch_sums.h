@@ -31,7 +31,7 @@ class StretchSums {
   // Forgets all of items from this one on.
   void clear_from(std::size_t item);
   // A new slice: each item and column is added once.
-  void begin_slice() { ended_.assign(items_, {}); }
+  void begin_slice() { ended_.clear(); }
   // False if no stretch goes on there.
   bool add(std::size_t item, std::size_t column, const Told& told) {
     // Mostly there is none, and none begins.
@@ -51,10 +51,16 @@ class StretchSums {
   };
   // Of the strongest of these columns; `among` has a value for each.
   Score of(std::size_t item, const std::vector<char>& among) const;
-  // Of the strongest of all columns and of all together.
-  Score strongest(std::size_t item) const;
-  // The most evidence of stretches of the item that the newest slice has ended, and its effect.
-  Score ended(std::size_t item) const { return ended_[item]; }
+  // Of a column, or of all together.
+  Score at(std::size_t item, std::size_t column) const;
+  float evidence(std::size_t item, std::size_t column) const { return sum_[item][column]; }  // nats
+  std::size_t columns() const { return columns_; }
+  // A stretch that the newest slice has ended: the most evidence that it had, and its effect then.
+  struct Ended {
+    std::size_t item, column;
+    float score, effect;
+  };
+  const std::vector<Ended>& ended() const { return ended_; }
 
  private:
   // What the stretch has summed up besides its evidence; `effect` is that at the peak.
@@ -62,14 +68,13 @@ class StretchSums {
     float peak = 0, since = 0, lost = 0, busy = 0, ratio = 0, told = 0, effect = 0;
     float effect_now() const { return busy > 0 ? std::max(0.0f, lost) / busy : 0; }
   };
-  Score at(std::size_t item, std::size_t column) const;
   bool go_on(std::size_t item, std::size_t column, const Told& told);
 
   std::size_t items_ = 0, columns_ = 0;
   // Columns, and one of all together.
   Grid sum_;  // evidence
   std::vector<Sums> sums_;
-  std::vector<Score> ended_;
+  std::vector<Ended> ended_;
 };
 
 }  // namespace margay::detect

@@ -22,7 +22,8 @@ constexpr double kFarthest = 150, kLeastSeen = 8;
 // No limit is more than so many times the textbook's, or the greatest that was seen.
 constexpr double kFarthestLimit = 4;
 constexpr double kPriorTold = 4;  // all of so many that would be told
-constexpr double kStep = 1.25;    // a history is counted in steps, so that few limits are computed
+constexpr std::size_t kPart = TailLimit::kKept / 8;
+constexpr double kStep = 1.25;  // a history is counted in steps, so that few limits are computed
 
 }  // namespace
 
@@ -32,33 +33,46 @@ double in_a_slice(double a_day, DurationNs slice) {
 }
 
 void TailLimit::add(float score, bool told) {
-  const auto less = std::partition_point(greatest_.begin(), greatest_.end(),
-                                         [&](const Maximum& m) { return m.score > score; });
-  const auto in_tail = [&](auto m) {
-    return m - greatest_.begin() <= static_cast<std::ptrdiff_t>(kMostTail);
-  };
-  if (in_tail(less)) known_ = false;
-  for (auto m = greatest_.insert(less, {score, 0, told, added_++}) + 1; m != greatest_.end(); ++m)
-    ++m->exceeded;
-  // Who goes because of those that are greater is not in the tail; who is too old may be.
-  const auto old = [&](const Maximum& m) { return m.number + kKept < added_; };
-  for (auto m = greatest_.begin(); m != greatest_.end() && in_tail(m); ++m)
-    if (old(*m)) known_ = false;
-  std::erase_if(greatest_, [&](const Maximum& m) { return m.exceeded > kMostTail || old(m); });
+  if (parts_.empty() || parts_.back().size == kPart) {
+    parts_.emplace_back();
+    if (parts_.size() > kKept / kPart) {
+      size_ -= parts_.front().size;
+      parts_.erase(parts_.begin());
+      known_ = false;
+    }
+  }
+  Part& part = parts_.back();
+  ++part.size, ++size_;
+  auto& greatest = part.greatest;
+  if (greatest.size() > kMostTail && score <= greatest.back().score) return;
+  known_ = false;
+  const auto less = std::partition_point(greatest.begin(), greatest.end(),
+                                         [&](const Maximum& m) { return m.score >= score; });
+  greatest.insert(less, {score, told});
+  if (greatest.size() > kMostTail + 1) greatest.pop_back();
 }
 
-TailLimit::Tail TailLimit::tail(std::size_t k, std::size_t size, double least) const {
+std::vector<TailLimit::Maximum> TailLimit::greatest() const {
+  std::vector<Maximum> all;
+  for (const Part& p : parts_) all.insert(all.end(), p.greatest.begin(), p.greatest.end());
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Maximum& a, const Maximum& b) { return a.score > b.score; });
+  return all;
+}
+
+TailLimit::Tail TailLimit::tail(const std::vector<Maximum>& greatest, std::size_t k, std::size_t size,
+                                double least) const {
   Tail t;
   t.quantile = least;
-  if (k < greatest_.size()) t.quantile = std::max(least, static_cast<double>(greatest_[k].score));
+  if (k < greatest.size()) t.quantile = std::max(least, static_cast<double>(greatest[k].score));
   std::vector<double> excesses;
   double told = kPriorTold, mean = 0;
-  for (std::size_t i = 0; i < std::min(k, greatest_.size()); ++i) {
-    const double x = static_cast<double>(greatest_[i].score) - t.quantile;
+  for (std::size_t i = 0; i < std::min(k, greatest.size()); ++i) {
+    const double x = static_cast<double>(greatest[i].score) - t.quantile;
     if (x <= 0) continue;
     excesses.push_back(x);
     mean += x;
-    told += greatest_[i].told;
+    told += greatest[i].told;
   }
   const auto n = static_cast<double>(size), seen = static_cast<double>(excesses.size());
   // Beyond the textbook's quantile a slice's greatest is with probability 1 at most.
@@ -104,10 +118,11 @@ double TailLimit::Tail::survival(double excess) const {
   return sum;
 }
 
-std::vector<TailLimit::Tail> TailLimit::tails(std::size_t size, double tests) const {
+std::vector<TailLimit::Tail> TailLimit::tails(const std::vector<Maximum>& greatest, std::size_t size,
+                                              double tests) const {
   std::vector<Tail> out;
   for (const std::size_t most : {kMostTail, kFarTail})
-    out.push_back(tail(std::min(size / 3 * most / kMostTail, most), size, std::log(tests)));
+    out.push_back(tail(greatest, std::min(size / 3 * most / kMostTail, most), size, std::log(tests)));
   return out;
 }
 
@@ -123,30 +138,29 @@ double TailLimit::beyond(const Tail& tail, double p) {
   return tail.quantile + tail.shapes.front().scale * std::expm1(high);
 }
 
-void TailLimit::ask(double p, double tests) const {
+std::size_t TailLimit::counted() const {
   double n = kLeastSeen;
-  while (n * kStep < static_cast<double>(size())) n *= kStep;
-  if (known_ && p_ == p && tests_ == tests && n_ == n) return;
-  known_ = true, p_ = p, tests_ = tests, n_ = n;
-  size_ = size();
-  answer_.reset();
+  while (n * kStep <= static_cast<double>(size())) n *= kStep;
+  return std::min(size(), static_cast<std::size_t>(n));
 }
 
 double TailLimit::limit(double p, double tests) const {
-  ask(p, tests);
-  if (answer_) return *answer_;
-  const double asked = std::max(p, 1 / (kFarthest * n_));
+  const std::size_t seen = counted();
+  if (known_ && p_ == p && tests_ == tests && seen_ == seen) return answer_;
+  known_ = true, p_ = p, tests_ = tests, seen_ = seen;
+  const double asked = std::max(p, 1 / (kFarthest * std::max(kLeastSeen, static_cast<double>(seen))));
+  const std::vector<Maximum> all = greatest();
   double limit = std::log(tests / p);  // the textbook
-  for (const Tail& t : tails(size_, tests)) limit = std::max(limit, beyond(t, asked / t.beyond));
+  for (const Tail& t : tails(all, seen, tests)) limit = std::max(limit, beyond(t, asked / t.beyond));
   // Excesses of few decades do not tell of many more: who believed them would be deaf.
-  const double most = greatest_.empty() ? 0 : static_cast<double>(greatest_.front().score);
+  const double most = all.empty() ? 0 : static_cast<double>(all.front().score);
   answer_ = std::min(limit, kFarthestLimit * std::max(std::log(tests / p), most));
-  return *answer_;
+  return answer_;
 }
 
 double TailLimit::chance(double score, double tests) const {
   double most = std::min(1.0, tests * std::exp(-score));  // the textbook
-  for (const Tail& t : tails(size(), tests))
+  for (const Tail& t : tails(greatest(), counted(), tests))
     most = std::max(most, t.beyond * t.survival(std::max(0.0, score - t.quantile)));
   return most;
 }

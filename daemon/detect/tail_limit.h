@@ -12,20 +12,15 @@
 // Whatever the tail seems to be, what is four times as strong as all that was seen is beyond the limit: of n
 // slices in any order that costs no more than ln(n) / 4 alarms (of an index of 1).
 //
-// Of the tail only the greatest are needed, so a maximum is dropped as soon as enough later ones have
-// exceeded it: it will not be among the greatest again (the k-skyband: Mouratidis et al., Continuous
-// monitoring of top-k queries over sliding windows, 2006). Of n maxima in any order k (1 + ln(n / k)) are
-// kept.
+// Of the tail only the greatest are needed: of each eighth of what counts so many are kept as the tail may
+// have.
 //
-// Cost: add O(maxima kept), ask O(1), limit as add where the tail or what is asked for has changed (20 us or
-// so), and chance always.
-// Memory: 16 bytes of each, 7 KiB or so. Thread safety: none.
+// Cost: add O(1), of one that is among the greatest O(maxima kept); limit some 40 us where the tail or what
+// is asked for has changed, and chance always. Memory: 8 bytes of each maximum kept, 3 KiB at most. Thread
+// safety: none.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "margay/base/time.h"
@@ -40,22 +35,27 @@ class TailLimit {
   // `index`: the mean of what is believed of the tail's index before anything is seen; the less, the more the
   // textbook is trusted.
   explicit TailLimit(double index) : index_(index) {}
-  // The newest maxima that count.
+  // The newest maxima that count; they are forgotten by eighths.
   static constexpr std::size_t kKept = 131072;
 
   // The greatest score of a quiet slice; not negative, finite. `told`: beyond the limit it would be told;
   // what takes too little of the time is not, however great its score. The limit is one of what is told.
   void add(float score, bool told = true);
-  std::size_t size() const { return std::min<std::uint64_t>(added_, kKept); }
+  std::size_t size() const { return size_; }
   // What a slice's greatest score of so many tests exceeds with probability `p` (0 to 1, both outside).
   double limit(double p, double tests) const;
-  // The next limit of these, unless the tail changes before, is that of the maxima there are now: it is
-  // computed only if it is needed.
-  void ask(double p, double tests) const;
   // The probability with which it exceeds `score`, as limit() has it the other way round, but however small.
   double chance(double score, double tests) const;
 
  private:
+  struct Maximum {
+    float score;
+    bool told;
+  };
+  struct Part {
+    std::size_t size = 0;
+    std::vector<Maximum> greatest;  // first
+  };
   // A tail that the excesses may have.
   struct Shape {
     double index, scale, weight;  // 0 for an exponential one
@@ -66,25 +66,21 @@ class TailLimit {
     std::vector<Shape> shapes;
     double survival(double excess) const;  // of those that are told
   };
+  std::size_t counted() const;  // the size, in steps
+  // Of all that counts, the first the greatest.
+  std::vector<Maximum> greatest() const;
   // Of the k greatest of `size` maxima; of none, beyond `least`.
-  Tail tail(std::size_t k, std::size_t size, double least) const;
-  std::vector<Tail> tails(std::size_t size, double tests) const;
+  Tail tail(const std::vector<Maximum>& greatest, std::size_t k, std::size_t size, double least) const;
+  std::vector<Tail> tails(const std::vector<Maximum>& greatest, std::size_t size, double tests) const;
   static double beyond(const Tail& tail, double p);
 
   double index_;
-  struct Maximum {
-    float score;
-    std::uint16_t exceeded;  // by so many later ones
-    bool told;
-    std::uint64_t number;
-  };
-  std::vector<Maximum> greatest_;  // first
-  std::uint64_t added_ = 0;
-  // What the newest limit is made of.
+  std::vector<Part> parts_;  // the oldest first
+  std::size_t size_ = 0;
+  // The newest limit, and what it is made of.
   mutable bool known_ = false;
-  mutable double p_ = 0, tests_ = 0, n_ = 0;
-  mutable std::size_t size_ = 0;
-  mutable std::optional<double> answer_;  // none before it was needed
+  mutable std::size_t seen_ = 0;
+  mutable double p_ = 0, tests_ = 0, answer_ = 0;
 };
 
 }  // namespace margay::detect

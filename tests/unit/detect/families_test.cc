@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 
 #include "families/world.h"
 #include "families/written.h"
+#include "score.h"
 
 namespace margay::bench {
 namespace families_test {
@@ -216,6 +218,23 @@ TEST(Written, TracesAndTruthsAreWhole) {
   }
   EXPECT_EQ(changes, truth["events"].get<std::size_t>());
   fs::remove_all(dir);
+}
+
+// Between checkpoints of 128 ranks, and waits that vary by far more than it does, one rank gets slow.
+TEST(Families, ASlowRankIsToldBesideStatesThatVaryMore) {
+  const auto stencil =
+      std::find_if(families().begin(), families().end(), [](const Family& f) { return f.name == "stencil"; });
+  const Case c = make(*stencil, "slow_rank", 33);
+  ASSERT_EQ(c.truths.size(), 4u);
+  const double slice_s = c.slice_s, begin = c.truths[2].begin_s;
+  for (const alert::Alert& a : alerts_of(c, options_for(c))) {
+    const double onset = static_cast<double>(a.onset.value) / 1e9;
+    if (a.kind != alert::Kind::kPerturbation || onset < begin - 2 * slice_s) continue;
+    EXPECT_LE(static_cast<double>(a.detected.value) / 1e9, begin + 3 * slice_s);
+    EXPECT_THAT(a.resources, ElementsAre(c.topology->hierarchy.path_of(LeafIndex(100))));
+    return;
+  }
+  FAIL() << "nothing is told";
 }
 
 }  // namespace families_test

@@ -28,7 +28,7 @@ struct Means {
     measured.take(c, false);
     means.lay_out(items, measured.contrast.columns(), items.size());
     means.take(items, measured.contrast);
-    scores = means.score(items, measured.contrast);
+    means.score(items, measured.contrast, {});
   }
   // A quiet slice.
   void learn(const model::SliceColumn& c) {
@@ -37,7 +37,10 @@ struct Means {
     measured.contrast.learn();
   }
   double nats(std::size_t item, std::size_t span = 0) const {
-    return static_cast<double>(scores[item][span].nats);
+    float most = 0;
+    for (std::size_t c = 0; c < measured.contrast.cells(); ++c)
+      most = std::max(most, means.nats(items, item, span, c));
+    return static_cast<double>(most);
   }
   // The item that scores most, of leaves or of inner nodes.
   std::size_t strongest(bool inner, std::size_t span = 0) const {
@@ -49,7 +52,6 @@ struct Means {
   NodeItems items;
   Measured measured;
   NodeMeans means;
-  std::vector<std::array<NodeMeans::Score, NodeMeans::kSpans.size()>> scores;
   double learned = 0;
 };
 constexpr std::size_t kLongSpan = NodeMeans::kSpans.size() - 1;
@@ -77,12 +79,41 @@ TEST(NodeMeans, AKnownDepartureIsSoManyOfTheDeviationsThatWereSeen) {
     m.take(job[150]);
     EXPECT_GT(m.nats(6), before + 10);
     EXPECT_EQ(m.strongest(false), 6u);
-    EXPECT_NEAR(static_cast<double>(m.means.effect_of(6, 0)), 0.5 * 0.95, 0.15);
-    EXPECT_EQ(m.scores[6][0].slices, 1u);
+    EXPECT_NEAR(m.means.effect(6, 0), 0.5 * 0.95, 0.15);
     // It is as improbable as that many deviations, at least: another cell may be more so.
     const auto d =
         static_cast<double>(m.measured.contrast.departure()[6][m.measured.cell(Contrast::kShare, kJobWait)]);
     EXPECT_GT(m.nats(6), -std::log(student_survival(d / usual / 1.3, 8 + m.learned)));
+  }
+}
+
+// What is found of a depth is the greatest of its items, but for those that are left out.
+TEST(NodeMeans, TellsTheGreatestOfEachDepthAndCell) {
+  const JobPlan plan = job_of(50, 3);
+  auto job = make_job(plan);
+  spend(job[100], 5, kJobWait, 0.3);
+  Means m(plan);
+  for (std::size_t i = 0; i < 100; ++i) m.learn(job[i]);
+  m.take(job[100]);
+  std::vector<char> left_out(m.items.size());
+  for (const bool without : {false, true}) {
+    left_out[5] = without;
+    m.means.score(m.items, m.measured.contrast, left_out);
+    for (std::size_t g = 0; g < m.items.groups(); ++g)
+      for (std::size_t w = 0; w < NodeMeans::kSpans.size(); ++w)
+        for (std::size_t c = 0; c < m.measured.contrast.cells(); ++c) {
+          SCOPED_TRACE(testing::Message() << "group " << g << " span " << w << " cell " << c);
+          float most = 0;
+          for (std::size_t i = 0; i < m.items.size(); ++i)
+            if (m.items.group(i) == g && !left_out[i]) most = std::max(most, m.means.nats(m.items, i, w, c));
+          const NodeMeans::Greatest found = m.means.greatest(g, w, c);
+          EXPECT_FLOAT_EQ(found.nats, most);
+          if (most > 0) {
+            EXPECT_FLOAT_EQ(m.means.nats(m.items, found.item, w, c), most);
+          }
+        }
+    const std::size_t cell = m.measured.cell(Contrast::kShare, kJobWait);
+    EXPECT_EQ(m.means.greatest(0, 0, cell).item == 5, !without);
   }
 }
 
@@ -213,7 +244,6 @@ TEST(NodeMeans, WhatIsWeakShowsIfItLasts) {
   }
   EXPECT_EQ(m.strongest(false, kLongSpan), 7u);
   EXPECT_GT(m.nats(7, kLongSpan), 1.5 * at_once);
-  EXPECT_EQ(m.scores[7][kLongSpan].slices, NodeMeans::kLong);
   // Sums are those of the slices.
   std::vector<float> sum(m.measured.contrast.cells());
   m.means.add_last(7, NodeMeans::kLong, sum.data());

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "node_items.h"
+#include "stretches.h"
 #include "trees.h"
 
 namespace margay::detect::test {
@@ -47,9 +48,9 @@ struct Sums {
 TEST(ScoreSums, BeginsAnewWhereTheEvidenceIsGone) {
   Sums s;
   for (int i = 0; i < 10; ++i) s.take_of_one(-2);
-  EXPECT_EQ(s.sums.stretches().strongest(0).score, 0) << "what was as usual before is no credit";
+  EXPECT_EQ(strongest(s.sums.stretches(), 0).score, 0) << "what was as usual before is no credit";
   for (int i = 0; i < 3; ++i) s.take_of_one(3);
-  const StretchSums::Score score = s.sums.stretches().strongest(0);
+  const StretchSums::Score score = strongest(s.sums.stretches(), 0);
   EXPECT_GT(score.score, 6);
   EXPECT_EQ(score.slices, 3u);
   EXPECT_FLOAT_EQ(score.effect, 0.5f);
@@ -57,8 +58,8 @@ TEST(ScoreSums, BeginsAnewWhereTheEvidenceIsGone) {
   EXPECT_FLOAT_EQ(s.sums.shift(0, score.column), 3);
   // Slices without a visit are part of the stretch.
   s.take_of_one(0);
-  EXPECT_EQ(s.sums.stretches().strongest(0).slices, 4u);
-  EXPECT_FLOAT_EQ(s.sums.stretches().strongest(0).effect, 1.5f / 4);
+  EXPECT_EQ(strongest(s.sums.stretches(), 0).slices, 4u);
+  EXPECT_FLOAT_EQ(strongest(s.sums.stretches(), 0).effect, 1.5f / 4);
 }
 
 // Sums of evidence of what is as usual exceed x as seldom as exp(-x) says, however often one looks.
@@ -70,7 +71,7 @@ TEST(ScoreSums, ByChanceAStretchGoesSoFarAsSeldomAsItSays) {
     int stretches = 0, far = 0;
     for (int i = 0; i < 20'000; ++i) {
       s.take_of_one(usual(random));
-      const float most = s.sums.stretches().ended(0).score;
+      const float most = ended(s.sums.stretches(), 0).score;
       stretches += most > 0, far += most > 5;
     }
     EXPECT_GT(stretches, 500) << "seed " << seed;
@@ -81,13 +82,13 @@ TEST(ScoreSums, ByChanceAStretchGoesSoFarAsSeldomAsItSays) {
 TEST(ScoreSums, WhatAllShowIsNobodys) {
   Sums s(4, 8);
   for (int i = 0; i < 5; ++i) s.take_of_all(3);
-  for (std::size_t i = 0; i < s.items.size(); ++i) EXPECT_EQ(s.sums.stretches().strongest(i).score, 0) << i;
+  for (std::size_t i = 0; i < s.items.size(); ++i) EXPECT_EQ(strongest(s.sums.stretches(), i).score, 0) << i;
   // Who shows more than the others has what is more.
   Sums::Scores scores(s.items.leaves(), {1, 0});
   scores[0][0] = 3.5f;
   s.take(scores);
-  EXPECT_GT(s.sums.stretches().strongest(0).score, 2);
-  EXPECT_EQ(s.sums.stretches().strongest(1).score, 0);
+  EXPECT_GT(strongest(s.sums.stretches(), 0).score, 2);
+  EXPECT_EQ(strongest(s.sums.stretches(), 1).score, 0);
 }
 
 // Work comes in kinds: now all visits are long, now all are short. Who is as long as ever while all others
@@ -108,7 +109,7 @@ TEST(ScoreSums, WhereVisitsAreLongTogetherEachIsComparedWithTheOthers) {
       scores[0][0] = 0.5f;
       s.take(scores);
     }
-    return s.sums.stretches().strongest(0).score;
+    return strongest(s.sums.stretches(), 0).score;
   };
   EXPECT_GT(score(true), 5);
   EXPECT_EQ(score(false), 0);
@@ -133,7 +134,7 @@ TEST(ScoreSums, VisitsThatHangTogetherTellLess) {
     Sums::Scores scores(s.items.leaves(), {0.01f, 0});
     for (std::size_t k = 0; k < 10; ++k) scores[k][0] = 2.5f;
     s.take(scores);
-    return s.sums.stretches().strongest(s.items.parent(0)).score;
+    return strongest(s.sums.stretches(), s.items.parent(0)).score;
   };
   EXPECT_GT(score(false), 2 * score(true));
   EXPECT_GT(score(true), 0);
@@ -143,13 +144,13 @@ TEST(ScoreSums, ANodeHasWhatItsLeavesHaveAndAllStatesTogetherWhatEachHas) {
   Sums s;
   const std::uint32_t host = s.items.parent(0);
   for (int i = 0; i < 4; ++i) s.take({{3, 0}, {3, 0}, {}, {}});
-  EXPECT_GT(s.sums.stretches().strongest(host).score, s.sums.stretches().strongest(0).score);
-  EXPECT_EQ(s.sums.stretches().strongest(s.items.parent(2)).score, 0);
+  EXPECT_GT(strongest(s.sums.stretches(), host).score, strongest(s.sums.stretches(), 0).score);
+  EXPECT_EQ(strongest(s.sums.stretches(), s.items.parent(2)).score, 0);
   Sums apart;
   for (int i = 0; i < 4; ++i) apart.take({{3, 0}, {0, 3}, {}, {}});
   const std::vector<char> first{1, 0}, second{0, 1}, both{1, 1};
   EXPECT_GT(apart.sums.stretches().of(host, first).score, 5);
-  EXPECT_GT(apart.sums.stretches().strongest(host).score, apart.sums.stretches().of(host, first).score)
+  EXPECT_GT(strongest(apart.sums.stretches(), host).score, apart.sums.stretches().of(host, first).score)
       << "of all together";
   EXPECT_FLOAT_EQ(apart.sums.stretches().of(0, second).score, 0);
   EXPECT_FLOAT_EQ(apart.sums.stretches().of(host, both).score, apart.sums.stretches().of(host, first).score)
@@ -159,28 +160,28 @@ TEST(ScoreSums, ANodeHasWhatItsLeavesHaveAndAllStatesTogetherWhatEachHas) {
 TEST(ScoreSums, RestartsOfAnItemOrOfAllAndOfItemsThatAreOthersNow) {
   Sums s;
   s.take({{3, 0}, {}, {3, 0}, {}});
-  const float kept = s.sums.stretches().strongest(2).score;
+  const float kept = strongest(s.sums.stretches(), 2).score;
   EXPECT_GT(kept, 0);
   s.sums.restart(0);
-  EXPECT_EQ(s.sums.stretches().strongest(0).score, 0);
-  EXPECT_EQ(s.sums.stretches().ended(0).score, 0) << "it has been told";
-  EXPECT_EQ(s.sums.stretches().strongest(2).score, kept);
+  EXPECT_EQ(strongest(s.sums.stretches(), 0).score, 0);
+  EXPECT_EQ(ended(s.sums.stretches(), 0).score, 0) << "it has been told";
+  EXPECT_EQ(strongest(s.sums.stretches(), 2).score, kept);
   s.sums.stretches().clear_from(4);
-  EXPECT_EQ(s.sums.stretches().strongest(4).score, 0);
-  EXPECT_EQ(s.sums.stretches().strongest(2).score, kept);
+  EXPECT_EQ(strongest(s.sums.stretches(), 4).score, 0);
+  EXPECT_EQ(strongest(s.sums.stretches(), 2).score, kept);
   s.sums.restart();
-  EXPECT_EQ(s.sums.stretches().strongest(2).score, 0);
+  EXPECT_EQ(strongest(s.sums.stretches(), 2).score, 0);
 }
 
 TEST(ScoreSums, AStateThatComesNewLeavesTheSumsAsTheyAre) {
   Sums s;
   s.take({{3, 0}, {}, {}, {}});
   s.take({{0, 3}, {}, {}, {}});
-  const float all = s.sums.stretches().strongest(0).score;
+  const float all = strongest(s.sums.stretches(), 0).score;
   EXPECT_GT(all, s.sums.stretches().of(0, {1, 0}).score) << "of both states";
   const float first = s.sums.stretches().of(0, {1, 0}).score;
   s.sums.lay_out(s.items.size(), 3);
-  EXPECT_FLOAT_EQ(s.sums.stretches().strongest(0).score, all);
+  EXPECT_FLOAT_EQ(strongest(s.sums.stretches(), 0).score, all);
   EXPECT_FLOAT_EQ(s.sums.stretches().of(0, {1, 0, 0}).score, first);
   EXPECT_FLOAT_EQ(s.sums.stretches().of(0, {0, 0, 1}).score, 0);
 }
