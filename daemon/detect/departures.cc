@@ -300,9 +300,11 @@ void Departures::last(const Episode& episode, const std::set<std::uint32_t>& dep
   learn_anew(anew);
 }
 
-// Leaves that go back to what they did, and those of which little is known since they have.
+// Leaves of which an alert of what lasts fires, that go back to what they did, and of which little is known
+// since they have.
 std::set<std::uint32_t> Departures::become_others() const {
-  std::set<std::uint32_t> out = lasting_.returning();
+  std::set<std::uint32_t> out = explained_;
+  out.insert(lasting_.returning().begin(), lasting_.returning().end());
   for (std::uint32_t l = 0; l < learners_.size() && learning_ > 0; ++l)
     if (learners_[l] > kDoubted) out.insert(l);
   return out;

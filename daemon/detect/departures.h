@@ -3,8 +3,7 @@
 // 1. What each leaf does otherwise than usual and otherwise than the others (contrast.h); of each node (all
 //    but the root) and of the last slices, in each state, how improbable that is (node_means.h).
 // 2. How surprisingly long its visits have been (long_visits.h). Where work comes in requests or tasks this
-// alone
-//    tells, but for what the machine does.
+//    alone tells, but for what the machine does.
 // 3. Evidence beyond the limit of its depth, span and state (tail_limit.h), whose effect is of `min_effect`
 // at
 //    least, is an alarm. While the whole job moves, two slices in a row are; while all work otherwise than
@@ -14,7 +13,8 @@
 // What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile; but an
 // episode that was over as soon as it was told counts as one maximum in its limit.
 //
-// Cost per slice: O(nodes * columns). Memory: nodes * columns * 170 bytes. Thread safety: none.
+// Cost per slice: O(nodes * columns). Memory: nodes * columns * 170 bytes, and 3 KiB at most for each depth,
+// span and cell. Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -66,10 +66,13 @@ class Departures {
                                 const std::set<std::uint16_t>& idle, Look look);
   // This episode, if it goes on, is somebody else's: it ends unsaid.
   void drop(std::uint64_t number);
-  // Of these leaves an alert of an episode that lasts fires: small shifts are theirs.
+  // Of these leaves an alert of an episode that lasts fires: small shifts and long visits are theirs.
   void explained(std::set<std::uint32_t> leaves) { explained_ = std::move(leaves); }
   // It fires no more: how long their work takes is learned anew.
-  void returned(const std::set<std::uint32_t>& leaves) { small_shifts_.forget(items_, leaves); }
+  void returned(const std::set<std::uint32_t>& leaves) {
+    small_shifts_.forget(items_, leaves);
+    long_visits_.forget(leaves);
+  }
   // Episodes that last.
   const std::vector<Lasting>& lasting() const { return lasting_.all(); }
 

@@ -35,6 +35,13 @@ void LongVisits::forget() {
   scores_.forget();
 }
 
+void LongVisits::forget(const std::set<std::uint32_t>& leaves) {
+  for (const std::uint32_t l : leaves) {
+    for (Usual& u : usual_) u.visits.forget(l);
+    scores_.forget(l);
+  }
+}
+
 void LongVisits::restart() {
   sums_.stretches().restart();
   score_sums_.restart();

@@ -63,7 +63,8 @@ class LongVisits {
     const Columns& columns;
     SliceIndex now{};
     bool by_request = false;  // the job says when there is nothing to do
-    // Leaves of which nothing is tested: they go back from what has become usual (lasting.h), or have.
+    // Leaves of which nothing is tested: an alert of what lasts fires of them, they go back from it
+    // (lasting.h), or have.
     std::set<std::uint32_t> returning;
   };
   // `recurrence` knows what comes back by the clock in a coupled job.
@@ -73,6 +74,8 @@ class LongVisits {
   // The slice is explained by something else: what has summed up so far is of another time.
   void restart();
   void forget();
+  // Of these leaves what is usual is learned anew.
+  void forget(const std::set<std::uint32_t>& leaves);
   // Those that are going on, and those that the newest slice has ended.
   const std::vector<Episode>& episodes() const { return episodes_; }
   bool any_open() const;

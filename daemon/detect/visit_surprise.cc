@@ -42,10 +42,19 @@ std::uint32_t VisitSurprise::bet_on_ended(const Row& row, std::uint32_t x, float
   const std::uint32_t kind = seen_.back().kind;
   const float log = seen_.back().log;
   if (!row.usual.known(kind)) return kNone;
-  const UsualLengths::Tail& usual = row.usual.tails[kind];
-  row.ratio[x] = std::max(row.ratio[x], log - usual.median);
-  row.lost[x] += visits * std::max(0.0f, length - usual.usual);
+  const auto [usual_log, usual] = usual_of(row, kind);
+  row.ratio[x] = std::max(row.ratio[x], log - usual_log);
+  row.lost[x] += visits * std::max(0.0f, length - usual);
   return bet(row, kind, log);
+}
+
+// Where visits are of one kind it is the leaf's own: who has half as much to do as its siblings may take
+// longer than ever, and yet no longer than they.
+std::pair<float, float> VisitSurprise::usual_of(const Row& row, std::uint32_t kind) const {
+  const UsualLengths::Tail& tail = row.usual.tails[kind];
+  if (!one_kind_) return {tail.median, tail.usual};
+  const float log = OwnLogs::mean(row.own[kind].log, row.usual.own[kind].visits, tail.median);
+  return {log, std::exp(log)};
 }
 
 void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, float sign) {
@@ -53,8 +62,9 @@ void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, floa
   const float log = std::log(age);
   const UsualLengths::Tail& usual = row.usual.tails[x];
   if (log <= usual.threshold) return;
-  row.lost[x] += sign * std::max(0.0f, age - usual.usual);
-  if (sign > 0) row.ratio[x] = std::max(row.ratio[x], log - usual.median);
+  const auto [own_log, own] = usual_of(row, x);
+  row.lost[x] += sign * std::max(0.0f, age - own);
+  if (sign > 0) row.ratio[x] = std::max(row.ratio[x], log - own_log);
   open_bets_.push_back({row.evidence + x, bet(row, x, log), kNone, sign});
 }
 

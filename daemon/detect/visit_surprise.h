@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "grid.h"
@@ -68,6 +69,8 @@ class VisitSurprise {
   void see(const Row& row, std::uint32_t kind, float length) {
     seen_.push_back({row.leaf, kind, std::log(std::max(length, 1e-6f))});
   }
+  // What such a visit usually takes: its logarithm, and itself (slices).
+  std::pair<float, float> usual_of(const Row& row, std::uint32_t kind) const;
   // A bet on one visit of this length; kNone where nothing is usual.
   std::uint32_t bet(const Row& row, std::uint32_t kind, float log) {
     return bets_.add(log, row.usual.own[kind], row.usual.tails[kind], row.own[kind], row.spread[kind]);

@@ -85,7 +85,7 @@ TEST(LostTime, IsHowMuchLaterTheJobIs) {
 TEST(LostTime, IsNothingWhereNobodyWaits) {
   std::vector<double> work(16, 1.0);
   work[3] = 0.5;
-  const Lost lost = slowed(work, 0.5, 5, 1);
+  const Lost lost = slowed(work, 0.6, 5, 1);
   EXPECT_NEAR(lost.late, 0, 0.05);
   ASSERT_FALSE(lost.alerts.empty()) << "it takes longer, and that is told";
   EXPECT_NEAR(lost.claimed, 0, 0.15);
