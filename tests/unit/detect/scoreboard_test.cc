@@ -286,26 +286,38 @@ TEST(Knob, IsKeptWhereTailsAreHeavy) {
   EXPECT_GE(told, 5u);
 }
 
+// A job in slices of 100 ms, and the perturbations that are told of it.
+struct TenthsWatched {
+  explicit TenthsWatched(const QuietJob& job) : detector(options()) { detector.set_topology(job.topology()); }
+  static detect::DetectorOptions options() {
+    detect::DetectorOptions o;
+    o.run = "r";
+    o.window.slices = 64;
+    o.window.spatiotemporal = false;
+    o.false_alarms_per_day = kShippedKnob;
+    return o;
+  }
+  void take(const model::SliceColumn& c) {
+    for (const alert::Alert& a : detector.on_slice(c, slice_end(c.index, options().window.slice)))
+      if (a.kind == alert::Kind::kPerturbation) said.push_back(a);
+  }
+  detect::Detector detector;
+  std::vector<alert::Alert> said;
+};
+
 // A rank that computes for 5 % of the time longer, for 100 s after ten minutes, in slices of 100 ms: it is
 // told within two minutes, once, with the begin and the end that it had.
 TEST(SmallShifts, ARankThatIsALittleSlowerIsToldInTwoMinutes) {
   QuietJob job("coupled", 32, 4, milliseconds(100));
   constexpr double kBegin = 600, kEnd = 700, kPrecise = 20;  // s
   job.slow({{28}, kBegin, kEnd, 0.05});
-  detect::DetectorOptions o;
-  o.run = "r";
-  o.window.slices = 64;
-  o.window.spatiotemporal = false;
-  o.false_alarms_per_day = kShippedKnob;
-  detect::Detector detector(o);
-  detector.set_topology(job.topology());
-  std::vector<alert::Alert> said;
+  TenthsWatched watched(job);
   job.play(8'000, [&](const model::SliceColumn& c) {
-    for (const alert::Alert& a : detector.on_slice(c, slice_end(c.index, o.window.slice)))
-      if (a.kind == alert::Kind::kPerturbation) said.push_back(a);
+    watched.take(c);
     // A phase goes on below it.
-    EXPECT_TRUE(said.size() != 1 || !detector.disturbed());
+    EXPECT_TRUE(watched.said.size() != 1 || !watched.detector.disturbed());
   });
+  const std::vector<alert::Alert>& said = watched.said;
   ASSERT_EQ(said.size(), 2u);
   EXPECT_EQ(said[0].id, said[1].id);
   EXPECT_EQ(said[0].status, alert::Status::kFiring);
@@ -325,21 +337,15 @@ TEST(SmallShifts, AMachineThatIsALittleSlowerIsToldUntilItIsNot) {
   QuietJob job("steady", 32, 4, milliseconds(100));
   constexpr double kBegin = 600, kEnd = 900, kPrecise = 20;  // s
   job.slow({{8, 9, 10, 11, 12, 13, 14, 15}, kBegin, kEnd, 0.05});
-  detect::DetectorOptions o;
-  o.run = "r";
-  o.window.slices = 64;
-  o.window.spatiotemporal = false;
-  o.false_alarms_per_day = kShippedKnob;
-  detect::Detector detector(o);
-  detector.set_topology(job.topology());
-  std::vector<alert::Alert> said;
+  TenthsWatched watched(job);
   bool again = false;
   job.play(10'000, [&](const model::SliceColumn& c) {
-    for (const alert::Alert& a : detector.on_slice(c, slice_end(c.index, o.window.slice)))
-      if (a.kind == alert::Kind::kPerturbation) said.push_back(a);
-    if (said.size() == 1 && !std::exchange(again, true)) detector.set_topology(job.topology());
+    watched.take(c);
+    if (watched.said.size() == 1 && !std::exchange(again, true))
+      watched.detector.set_topology(job.topology());
   });
   ASSERT_TRUE(again);
+  const std::vector<alert::Alert>& said = watched.said;
   ASSERT_EQ(said.size(), 2u);
   EXPECT_EQ(said[0].id, said[1].id);
   EXPECT_EQ(said[1].likely_cause.size(), 8u);
