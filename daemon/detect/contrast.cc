@@ -235,7 +235,7 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
     float* const share = departure_[l] + kShare * columns_;
     float* const excess = departure_[l] + kExcess * columns_;
     const float *const row = row_[l], *const usual = mode.share[l], *const spent_in = mode.spent[l],
-                       *const visits_in = mode.visits[l], *const now = spent_[l], *const ended = visits_[l];
+                       *const visits_in = mode.visits[l];
     // Where a leaf often has nothing to do, how much it does is a matter of what it is given. By and by: of
     // measures that begin at once the variance would not be known.
     float usually_idle = 0, idle_now = 0;
@@ -246,7 +246,7 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
       // More of some work is what the program does; what hurts it makes work take longer.
       if (!kinds_.work[x]) share[x] = busy * waits_more(mode, slices, l, x, {each, visits[x]});
       // A visit of several slices that ends early does not make up for more than this one.
-      if (each >= 0) excess[x] = busy * std::max(-1.0f, now[x] - ended[x] * each);
+      if (each >= 0) excess[x] = busy * std::max(-1.0f, beyond(l, x, each));
     }
     balance_waits(waits, {row, usual, busy, share, excess});
   }
@@ -285,6 +285,20 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
     overall_[x] += (now - overall_[x]) / std::min<float>(kLongMemory, static_cast<float>(clock_));
   }
   take_off_common();
+}
+
+// Time that visits took beyond what they usually do, as far as it is known: of a visit that goes on what is
+// beyond already, or where a call falls into slices would look like one that takes longer.
+float Contrast::beyond(std::size_t l, std::size_t x, float usual) const {
+  const auto age = [&](const OpenVisit& v) {
+    return v.state == state_of_[x] && v.age > kOpenFrom ? v.age : 0.0f;
+  };
+  const float begins = age(before_[l]), ends = age(after_[l]), n = visits_[l][x];
+  const auto over = [&](float open) { return std::max(0.0f, open - usual); };
+  // Its part in the slice; what of the other one lies before it.
+  const bool goes_on = begins > 0 && ends >= begins + 0.999f;
+  const float ended = goes_on ? 0 : spent_[l][x] - std::min(1.0f, ends) + begins;
+  return ended - n * usual + over(ends) - over(begins);
 }
 
 // More of its time in a wait than usual, less what more calls explain: what hurts a program makes it call no

@@ -1,10 +1,11 @@
 // What each leaf does otherwise than usual, and otherwise than the others. Pure.
 //
 // Two measures of a cell, each in shares of the slice: *share*, the time in a state that is no work;
-// *excess*, the time in a state less what the visits that ended in it usually take. Shares tell a change of
-// proportions; excess tells work that takes longer. How long single visits take is long_visits.h's. Usual
-// is what the leaf did in this *mode* of the job. Of both the median over the leaves is taken off (the
-// *common* part): what hits everyone alike is a change of phase, not a perturbation.
+// *excess*, the time that visits took beyond what they usually do, as far as the slice tells it: what is
+// beyond already of one that goes on, and what one that ends was longer or shorter by, less what was told of
+// it. Shares tell a change of proportions; excess tells work that takes longer. How long single visits take
+// is long_visits.h's. Usual is what the leaf did in this *mode* of the job. Of both the median over the
+// leaves is taken off (the *common* part): what hits everyone alike is a change of phase, not a perturbation.
 //
 // A mode is what the leaves' usual shares and durations are while the job does one thing. The mode of a slice
 // is the known one that most leaves fit (median total variation), found again in the slice in which it comes
@@ -170,6 +171,7 @@ class Contrast {
   };
   float waits_more(const Mode& mode, float slices, std::size_t leaf, std::size_t x,
                    const Length& usual) const;
+  float beyond(std::size_t leaf, std::size_t x, float usual) const;
   // Of a leaf, by column: shares now and usually; its measures.
   struct Waiting {
     const float *row, *usual;

@@ -97,6 +97,58 @@ TEST(Contrast, ExcessTellsLongerVisitsFromMoreOfThem) {
   }
 }
 
+// A leaf works and waits in turns; `longer` slices longer works the turn that begins first after `from`.
+void take_turns(model::SliceColumn& c, std::uint32_t leaf, DurationNs slice, double from, double longer) {
+  constexpr double kWorks = 1.3, kWaits = 0.1;
+  const LeafIndex l(leaf);
+  for (auto row : {c.duration_ns(l), c.longest_ns(l)}) std::fill(row.begin(), row.end(), 0);
+  std::fill(c.visits(l).begin(), c.visits(l).end(), 0u);
+  const auto begin = static_cast<double>(c.index.value - 1'000), end = begin + 1;
+  const auto ns = [&](double slices) {
+    return static_cast<std::int64_t>(std::llround(slices * static_cast<double>(slice.value)));
+  };
+  double at = -10 - 0.17 * leaf;
+  bool works = true, told = false;
+  while (at < end) {
+    double lasts = works ? kWorks : kWaits;
+    if (works && at >= from && !told) lasts += longer, told = true;
+    const StateId state = works ? kCompute : kJobWait;
+    const double seen = std::min(end, at + lasts) - std::max(begin, at);
+    if (seen > 0) {
+      c.duration_ns(l)[state.value] += ns(seen);
+      c.longest_ns(l)[state.value] =
+          std::max(c.longest_ns(l)[state.value], ns(std::min(end, at + lasts) - at));
+      if (at + lasts > end)
+        c.open(l) = {state, slice_end(c.index, slice) - DurationNs(ns(end - at))};
+      else
+        c.visits(l)[state.value] += 1;
+    }
+    at += lasts, works = !works;
+  }
+}
+
+TEST(Contrast, WhereCallsFallIntoSlicesIsNoExcess) {
+  const JobPlan plan = plan_of({{6'000, kA, ""}});
+  Measured seen(plan);
+  auto job = make_job(plan);
+  for (std::uint32_t i = 0; i < job.size(); ++i) job[i].index = SliceIndex(1'000 + i);
+  double sum = 0;
+  for (std::size_t i = 0; i < 58; ++i) {
+    for (std::uint32_t r = 0; r < plan.ranks; ++r) take_turns(job[i], r, plan.slice, 50, r == 5 ? 0.6 : 0);
+    seen.take(job[i], i < 50);
+    if (i < 40) continue;  // how long work takes is known from some visits only
+    const std::size_t cell = seen.cell(Contrast::kExcess, kCompute);
+    for (std::uint32_t r = 0; r < plan.ranks; ++r) {
+      const auto excess = static_cast<double>(seen.contrast.departure()[r][cell]);
+      if (r == 5)
+        sum += i < 50 ? 0 : excess;
+      else
+        EXPECT_NEAR(excess, 0, 0.1) << "rank " << r << " in slice " << i;
+    }
+  }
+  EXPECT_NEAR(sum, 0.6, 0.1) << "what its work took longer, in all";
+}
+
 // More of some work is what the program does; what hurts it makes work take longer.
 TEST(Contrast, OfWorkOnlyWhatTakesLongerIsADeparture) {
   const JobPlan plan = plan_of({{5'000, kA, ""}});
