@@ -119,6 +119,8 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
     for (const std::uint32_t l : e.leaves) blamed_[l] = 1;
   for (const std::uint32_t l : look.returning) blamed_[l] = 1;
   if (first_.value < 0) first_ = look.now;
+  works_ = look.columns.work;
+  works_.resize(std::max(works_.size(), stretches(By::kBets).columns()), 0);
   if (!look.by_request) enter_mode(look.contrast);
   count_leaves(look);
   // Whom requests and tasks wait for is known while others' work takes longer.

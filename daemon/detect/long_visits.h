@@ -135,14 +135,16 @@ class LongVisits {
   // What a job's visits are told by.
   static std::span<const By> told_by(bool by_request);
   // By group, then by kind. Requests and tasks come in kinds, so each state has a tail of its own, and all
-  // together (the first, for columns stay as others come); what ranks do together is of one kind.
+  // together (the first, for columns stay as others come). What ranks do together is of two: how long they
+  // wait is a matter of what all others do, and varies by much; how long work takes is their own.
   using Limits = std::vector<std::vector<TailLimit>>;
   Limits& limits(By by, bool by_request) {
     return by == By::kScores ? of_scores_ : by_request ? of_bets_ : coupled_;
   }
-  std::size_t kinds(By by, bool by_request) const { return by_request ? stretches(by).columns() + 1 : 1; }
+  std::size_t kinds(By by, bool by_request) const { return by_request ? stretches(by).columns() + 1 : 2; }
   std::size_t kind(By by, bool by_request, std::size_t column) const {
-    return !by_request || column == stretches(by).columns() ? 0 : column + 1;
+    if (column == stretches(by).columns()) return 0;
+    return by_request ? column + 1 : works_[column] ? 1 : 0;
   }
   void reach_limits(bool by_request, std::size_t groups);
   double learned(bool by_request) const { return by_request ? learned_ : usual_[mode_].slices; }
@@ -162,6 +164,7 @@ class LongVisits {
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
   std::vector<char> blamed_;  // by leaf
+  std::vector<char> works_;   // by column: it is work
   // By item, of the slice: time that its leaves were not idle, and how many there are.
   std::vector<float> busy_, there_;
   std::uint64_t begun_ = 0;
