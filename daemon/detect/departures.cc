@@ -222,6 +222,21 @@ void Departures::leave_out_returning(std::vector<Alarm>& alarms) const {
   });
 }
 
+// Do most of the others wait in a collective, which ends when all have come?
+bool Departures::others_together(const std::set<std::uint32_t>& leaves) const {
+  const VisitsSeen seen = contrast_.seen();
+  std::size_t others = 0, together = 0;
+  for (std::uint32_t l = 0; l < seen.after.size(); ++l) {
+    if (!seen.there[l] || leaves.contains(l)) continue;
+    others += 1;
+    const auto in = static_cast<std::size_t>(
+        std::find(columns_.state_of.begin(), columns_.state_of.end(), seen.after[l].state) -
+        columns_.state_of.begin());
+    together += in < columns_.collective.size() && columns_.collective[in];
+  }
+  return together * 2 > others;
+}
+
 Departures::Begun Departures::begin(const Window& window, const std::vector<Alarm>& alarms, bool held) {
   const auto by_much = [](const Alarm& a) { return a.nats / a.limit; };
   const auto strongest = std::max_element(
@@ -259,8 +274,9 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
                        return static_cast<double>(contrast_.seen().after[l].age) >= episode.effect(means_);
                      });
   if ((wait || many || young || begun) && alarms_in_a_row_ < 2) return Begun::kNotYet;
-  // While nobody gets on, those that wait are not the cause.
-  if (held && !e.works) return Begun::kNobody;
+  // While nobody gets on, those that wait are not the cause, but for who has not come to where all others
+  // are.
+  if (held && !e.works && (wait || !others_together(e.leaves))) return Begun::kNobody;
   // Who waits longer waits for somebody who works as much longer, nearly: what many do a little otherwise
   // than usual explains nothing.
   if (!machine && episode.effect(means_) < std::max(options_.min_effect, kExplainsAlarm * strongest->effect))

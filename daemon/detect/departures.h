@@ -113,6 +113,7 @@ class Departures {
   void hold_back(const Window& window, std::vector<Alarm>& alarms, bool held);
   void machine_alarms(std::vector<Alarm>& alarms) const;
   void leave_out_returning(std::vector<Alarm>& alarms) const;
+  bool others_together(const std::set<std::uint32_t>& leaves) const;
   enum class Begun : std::uint8_t {
     kYes,
     kNotYet,  // the next slice may tell who it is
