@@ -141,6 +141,14 @@ std::vector<alert::Alert> alerts_of(const Case& c, const detect::DetectorOptions
   return out;
 }
 
+// What was hurt, how much, and how far that is from chance.
+std::string described(const Case& c, const Truth& t) {
+  return text(
+      "%s seed %lu: %.1f-%.1f, %zu leaves, %.1f times as long, %.0f deviations, lost %.2f (worst %.2f)",
+      c.group.c_str(), c.seed, t.begin_s / c.slice_s, t.end_s / c.slice_s, t.leaves.size(), t.factor,
+      t.signal, t.lost, t.most_lost);
+}
+
 Score score(const Case& c, const std::vector<alert::Alert>& alerts,
             const std::function<void(const std::string&)>& tell) {
   Score s;
@@ -176,12 +184,11 @@ Score score(const Case& c, const std::vector<alert::Alert>& alerts,
   for (std::size_t i = 0; i < c.truths.size(); ++i) {
     const Truth& t = c.truths[i];
     if (on[i].empty()) {
-      if (tell)
-        tell(text("MISS  %s seed %lu: %.1f-%.1f, %zu leaves", c.group.c_str(), c.seed, t.begin_s / slice,
-                  t.end_s / slice, t.leaves.size()));
+      if (tell) tell("MISS  " + described(c, t));
       continue;
     }
     ++s.hits;
+    if (tell) tell("found " + described(c, t));
     double first = seconds_of(on[i].front()->detected);
     std::vector<std::string> nodes;
     for (const auto* a : on[i]) {
