@@ -293,11 +293,13 @@ float Contrast::beyond(std::size_t l, std::size_t x, float usual) const {
   const auto age = [&](const OpenVisit& v) {
     return v.state == state_of_[x] && v.age > kOpenFrom ? v.age : 0.0f;
   };
-  const float begins = age(before_[l]), ends = age(after_[l]), n = visits_[l][x];
+  const float ends = age(after_[l]), n = visits_[l][x];
+  // One that is older than the slice was open where it begins, whether the slice before was seen or not.
+  const bool goes_on = ends > 1;
+  const float begins = goes_on ? ends - 1 : age(before_[l]);
   const auto over = [&](float open) { return std::max(0.0f, open - usual); };
-  // Its part in the slice; what of the other one lies before it.
-  const bool goes_on = begins > 0 && ends >= begins + 0.999f;
-  const float ended = goes_on ? 0 : spent_[l][x] - std::min(1.0f, ends) + begins;
+  // Of those that ended, what lies before the slice as well.
+  const float ended = goes_on ? 0 : spent_[l][x] - ends + begins;
   return ended - n * usual + over(ends) - over(begins);
 }
 

@@ -149,6 +149,24 @@ TEST(Contrast, WhereCallsFallIntoSlicesIsNoExcess) {
   EXPECT_NEAR(sum, 0.6, 0.1) << "what its work took longer, in all";
 }
 
+TEST(Contrast, WhatABeginThatNobodySawIsBeyondIsNotOfOneSlice) {
+  const JobPlan plan = plan_of({{6'000, kA, ""}});
+  Measured seen(plan);
+  auto job = make_job(plan);
+  for (std::size_t i = 0; i < 50; ++i) seen.take(job[i]);
+  // Slices that something else explains are not looked at; rank 5 has been in a call for all of them.
+  for (std::size_t i = 50; i < 55; ++i) ASSERT_TRUE(seen.window.push(job[i]));
+  model::SliceColumn& c = job[55];
+  spend(c, 5, kJobWait, 1);
+  c.visits(LeafIndex(5))[kJobWait.value] = 0;
+  c.open(LeafIndex(5)) = {kJobWait, slice_end(c.index, plan.slice) - plan.slice * 6};
+  seen.take(c, false);
+  const auto excess =
+      static_cast<double>(seen.contrast.departure()[5][seen.cell(Contrast::kExcess, kJobWait)]);
+  EXPECT_GT(excess, 0.8);
+  EXPECT_LE(excess, 1.1) << "a slice takes no longer than a slice";
+}
+
 // More of some work is what the program does; what hurts it makes work take longer.
 TEST(Contrast, OfWorkOnlyWhatTakesLongerIsADeparture) {
   const JobPlan plan = plan_of({{5'000, kA, ""}});
