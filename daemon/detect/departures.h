@@ -73,6 +73,8 @@ class Departures {
     small_shifts_.forget(items_, leaves);
     long_visits_.forget(leaves);
   }
+  // What they did until now was no more usual than what they go back to: it is learned from here on.
+  void learn_anew(const std::set<std::uint32_t>& leaves);
   // Episodes that last.
   const std::vector<Lasting>& lasting() const { return lasting_.all(); }
 
@@ -132,7 +134,6 @@ class Departures {
   void learn_maxima();
   void learn_maxima(const OfTests<Greatest>& maxima);
   void learn_brief();
-  void learn_anew(const std::set<std::uint32_t>& leaves);
   bool learns_anew(std::size_t item) const;
   OpenEpisode::Look look(const Window& window) const {
     return {contrast_, means_, items_, columns_, window.last()};

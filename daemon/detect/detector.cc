@@ -381,8 +381,9 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
   departures_->explained(std::move(lasting));
   const std::vector<Episode> episodes = departures_->on_slice(window_, column, idle_, look);
   lasting_departures(column);
-  resolve_held(column, watermark, out);
-  for (const Episode& e : episodes) tell_episode(e, column, watermark, out);
+  const std::set<std::uint32_t> back = resolve_held(column, watermark, out);
+  for (const Episode& e : episodes)
+    if (!goes_back(e, back)) tell_episode(e, column, watermark, out);
 }
 
 void Detector::tell_episode(const Episode& episode, const model::SliceColumn& column, TimeNs watermark,
@@ -396,7 +397,8 @@ void Detector::tell_episode(const Episode& episode, const model::SliceColumn& co
     const TimeNs onset = slice_begin(episode.onset, slice);
     // There was no room to say it, or another level has.
     if (episode.over || (told_elsewhere_ && told_elsewhere_(episode.leaves, onset, episode.excess))) {
-      untold_.push_back({episode.leaves, episode.over, slice_begin(episode.end, slice)});
+      untold_.push_back(
+          {episode.leaves, episode.over, onset, slice_begin(episode.end, slice), episode.excess});
       return;
     }
     if (!open(alert::Kind::kPerturbation, onset, episode.leaves, watermark)) return;
@@ -445,7 +447,7 @@ void Detector::lasting_departures(const model::SliceColumn& column) {
       return i.by_departure && i.episode == l.number;
     });
     if (mine == open_.end()) {  // there was no room to say it, or another level has
-      untold_.push_back({l.leaves, l.over, end});
+      untold_.push_back({l.leaves, l.over, slice_begin(l.onset, options_.window.slice), end, l.excess});
       continue;
     }
     mine->lasts = true;
@@ -459,17 +461,33 @@ void Detector::lasting_departures(const model::SliceColumn& column) {
 
 // They are over as far as this level sees. Where another one sees that their leaves do not do as before, it
 // is the same alert, for its cause is the same.
-void Detector::resolve_held(const model::SliceColumn& column, TimeNs watermark,
-                            std::vector<alert::Alert>& out) {
+// Returns who has come back.
+std::set<std::uint32_t> Detector::resolve_held(const model::SliceColumn& column, TimeNs watermark,
+                                               std::vector<alert::Alert>& out) {
+  std::set<std::uint32_t> back;
   std::erase_if(open_, [&](Incident& i) {
     if (!i.held) return false;
     i.alert.message = sentence(i, column);
     if (goes_on_elsewhere_ && goes_on_elsewhere_(i.culprits, i.quiet_since)) return false;
     resolve(i, i.quiet_since, watermark);
     departures_->returned(i.culprits);
+    back.insert(i.culprits.begin(), i.culprits.end());
     out.push_back(i.alert);
     return true;
   });
+  return back;
+}
+
+// Where a coarser level told what had become usual here, that its leaves go back looks like a departure: it
+// is none, and was not told while that fired.
+bool Detector::goes_back(const Episode& e, const std::set<std::uint32_t>& back) {
+  const auto same = [&](const Incident& i) { return i.by_departure && i.episode == e.number; };
+  if (std::any_of(open_.begin(), open_.end(), same)) return false;
+  if (std::none_of(e.leaves.begin(), e.leaves.end(), [&](std::uint32_t l) { return back.contains(l); }))
+    return false;
+  departures_->drop(e.number);
+  departures_->learn_anew(e.leaves);
+  return true;
 }
 
 bool Detector::explained() const {

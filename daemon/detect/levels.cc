@@ -199,14 +199,19 @@ bool Levels::told_finer(std::size_t level, const std::set<std::uint32_t>& leaves
 
 bool Levels::told_coarser(std::size_t level, const std::set<std::uint32_t>& leaves, TimeNs onset,
                           double excess) const {
-  for (std::size_t c = level + 1; c < levels_.size(); ++c)
-    for (const Incident& i : levels_[c]->detector.open()) {
-      const auto blamed = static_cast<std::size_t>(std::count_if(
-          leaves.begin(), leaves.end(), [&](std::uint32_t l) { return i.culprits.contains(l); }));
-      if (2 * blamed < leaves.size() || blamed == 0) continue;
-      const bool later = onset - i.alert.onset > levels_[c]->slice * kSameBegin;
-      if (!later || excess < std::max(kStrong, kStronger * i.excess)) return true;
-    }
+  const auto same = [&](std::size_t c, const std::set<std::uint32_t>& theirs, TimeNs begin, double of) {
+    const auto blamed = static_cast<std::size_t>(
+        std::count_if(leaves.begin(), leaves.end(), [&](std::uint32_t l) { return theirs.contains(l); }));
+    if (2 * blamed < leaves.size() || blamed == 0) return false;
+    const bool later = onset - begin > levels_[c]->slice * kSameBegin;
+    return !later || excess < std::max(kStrong, kStronger * of);
+  };
+  for (std::size_t c = level + 1; c < levels_.size(); ++c) {
+    for (const Incident& i : levels_[c]->detector.open())
+      if (same(c, i.culprits, i.alert.onset, i.excess)) return true;
+    for (const Detector::Untold& u : levels_[c]->detector.untold())
+      if (!u.over && same(c, u.leaves, u.onset, u.excess)) return true;
+  }
   return false;
 }
 

@@ -126,7 +126,8 @@ class Detector {
   struct Untold {
     std::set<std::uint32_t> leaves;
     bool over = false;
-    TimeNs end{};
+    TimeNs onset{}, end{};
+    double excess = 0;  // share of the time
   };
   const std::vector<Untold>& untold() const { return untold_; }
   // It turns out that slice `s` was not in order: it describes no phase.
@@ -168,7 +169,9 @@ class Detector {
   void tell_episode(const Episode& episode, const model::SliceColumn& column, TimeNs watermark,
                     std::vector<alert::Alert>& out);
   void lasting_departures(const model::SliceColumn& column);
-  void resolve_held(const model::SliceColumn& column, TimeNs watermark, std::vector<alert::Alert>& out);
+  std::set<std::uint32_t> resolve_held(const model::SliceColumn& column, TimeNs watermark,
+                                       std::vector<alert::Alert>& out);
+  bool goes_back(const Episode& episode, const std::set<std::uint32_t>& back);
   void learn_noise(SliceIndex now);
   void set_areas_apart(SliceIndex now, std::vector<alert::Alert>& said);
   // Does an alert explain what happens now?
