@@ -14,8 +14,6 @@ constexpr std::size_t kLongestSpans = 32;
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
 constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
                         kMostTogether = 16;  // slices; the last of a checkpoint come later
-// The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
-constexpr double kShareIndex = 0.4;
 // An episode that is over as soon as it is told is learned if it was no more than so many times the limit.
 constexpr double kMostOfAlarm = 1.5;
 constexpr std::size_t kLate = 8;        // slices until a maximum is learned
@@ -103,14 +101,22 @@ void Departures::for_each_test(const std::function<void(const Test&)>& see) cons
         if (c % columns_.work.size() >= Contrast::kMachine) see({g, w, c});
 }
 
+// What is rare in short slices is a part of the mean in long ones (the central limit theorem).
+void Departures::reach_limits(std::size_t tests, std::size_t cells) {
+  limits_.resize(std::max(limits_.size(), tests));
+  for (std::vector<TailLimit>& l : limits_)
+    while (l.size() < cells) {
+      const std::size_t column = l.size() / Contrast::kMeasures, measure = l.size() % Contrast::kMeasures;
+      const bool longer_work = measure == Contrast::kExcess && columns_.work[column];
+      l.emplace_back((longer_work ? kMiddlingTail : kHeavyTail) / static_cast<double>(options_.finer));
+    }
+}
+
 // The greatest evidence of each test; none where work comes in requests or tasks.
 void Departures::score(bool by_request) {
   const std::size_t of = items_.groups() * NodeMeans::kSpans.size(), cells = contrast_.cells();
   greatest_.assign(of, std::vector<Greatest>(cells));
-  // What is rare in short slices is a part of the mean in long ones (the central limit theorem).
-  const double index = kShareIndex / static_cast<double>(options_.finer);
-  limits_.resize(std::max(limits_.size(), of));
-  for (std::vector<TailLimit>& l : limits_) l.resize(std::max(l.size(), cells), TailLimit(index));
+  reach_limits(of, cells);
   if (by_request) return;
   std::vector<char> left_out;  // it would be told, and it would raise the limit
   for (std::size_t i = 0; i < items_.size() && learning_ > 0; ++i) left_out.push_back(learns_anew(i));

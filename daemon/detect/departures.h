@@ -104,6 +104,7 @@ class Departures {
   void lay_out(std::size_t columns);
   void restart();
   void another_mode();
+  void reach_limits(std::size_t tests, std::size_t cells);
   void score(bool by_request);
   template <typename T>
   T& at(OfTests<T>& of, const Test& test) const;

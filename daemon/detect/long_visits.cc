@@ -8,9 +8,6 @@
 namespace margay::detect {
 namespace {
 
-// The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h).
-// Leaves of a node that wait for each other are not independent.
-constexpr double kIndex = 0.1, kCoupledIndex = 0.2;
 constexpr double kByScores =
     0.8;                        // of the false alarms of requests and tasks, scores may cost; bets the others
 constexpr double kWaits = 1.5;  // times the limit, where nobody works longer
@@ -241,7 +238,8 @@ void LongVisits::reach_limits(bool by_request, std::size_t groups) {
     Limits& of = limits(by, by_request);
     of.resize(std::max(of.size(), groups));
     for (std::size_t g = 0; g < of.size(); ++g) {
-      const double index = g == 0 || by == By::kScores ? kIndex : kCoupledIndex;
+      // Leaves of a node that wait for each other are not independent.
+      const double index = g == 0 || by == By::kScores ? kLightTail : kMiddlingTail;
       of[g].resize(std::max(of[g].size(), kinds(by, by_request)), TailLimit(index));
     }
   }

@@ -14,15 +14,12 @@ constexpr double kSmallest = 0.1;  // of min_effect
 constexpr float kBelongs = 0.5;  // of the strongest's evidence and shift, to be blamed with it; of the limit
 constexpr std::size_t kPeers = 4;
 constexpr std::int64_t kDoubt = 4;  // periods that an onset may be off
-// The mean index that is believed of the tail of such evidence before any is seen (tail_limit.h): it is a sum
-// over hundreds of slices.
-constexpr double kIndex = 0.1;
 
 }  // namespace
 
 void SmallShifts::set_items(const NodeItems& items, std::size_t keep) {
   sums_.lay_out(items, channels_.size(), keep);
-  while (limits_.size() < items.groups() * ShiftSums::kScales) limits_.emplace_back(kIndex);
+  while (limits_.size() < items.groups() * ShiftSums::kScales) limits_.emplace_back(kLightTail);
   greatest_.resize(limits_.size(), 0.0f);
   except_.assign(items.size(), 0);
   blamed_.assign(items.size(), 0);

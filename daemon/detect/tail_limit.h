@@ -30,6 +30,11 @@ namespace margay::detect {
 // Of so many a day those of a slice.
 double in_a_slice(double a_day, DurationNs slice);
 
+// What is believed of a tail's index in the mean, before anything is seen: of one in which visits are counted
+// one by one, or sums that last; of what several do that are not independent, or of work that takes longer;
+// of time spent in a state, for how long others let one wait varies by much.
+inline constexpr double kLightTail = 0.1, kMiddlingTail = 0.2, kHeavyTail = 0.4;
+
 class TailLimit {
  public:
   // `index`: the mean of what is believed of the tail's index before anything is seen; the less, the more the
