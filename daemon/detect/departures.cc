@@ -274,12 +274,18 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
                                    [&](std::uint32_t l) { return l < learners_.size() && learners_[l] > 0; });
   const bool mode = e.works && contrast_.history() < 2 * kLongHistory;
   const bool young = !episode.by_waiting() && !machine && (mode || another);
+  // Nor is it sure whose doing it is where others are blamed than those of the node that does it.
+  const auto below = strongest->machine ? std::span<const LeafIndex>() : items_.below(strongest->item);
+  const bool elsewhere =
+      e.works && !machine && std::any_of(e.leaves.begin(), e.leaves.end(), [&](std::uint32_t l) {
+        return std::find(below.begin(), below.end(), LeafIndex(l)) == below.end();
+      });
   // What has begun in the slice and goes on where it ends the next one tells better: whether it is a stop.
   const bool begun = e.works && !machine && contrast_.sampled() &&
                      std::any_of(e.leaves.begin(), e.leaves.end(), [&](std::uint32_t l) {
                        return static_cast<double>(contrast_.seen().after[l].age) >= episode.effect(means_);
                      });
-  if ((wait || many || young || begun) && alarms_in_a_row_ < 2) return Begun::kNotYet;
+  if ((wait || many || young || begun || elsewhere) && alarms_in_a_row_ < 2) return Begun::kNotYet;
   // While nobody gets on, those that wait are not the cause, but for who has not come to where all others
   // are.
   if (held && !e.works && (wait || !others_together(e.leaves))) return Begun::kNobody;

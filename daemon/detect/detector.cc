@@ -481,6 +481,7 @@ std::set<std::uint32_t> Detector::resolve_held(const model::SliceColumn& column,
 // Where a coarser level told what had become usual here, that its leaves go back looks like a departure: it
 // is none, and was not told while that fired.
 bool Detector::goes_back(const Episode& e, const std::set<std::uint32_t>& back) {
+  if (e.small || back.empty()) return false;
   const auto same = [&](const Incident& i) { return i.by_departure && i.episode == e.number; };
   if (std::any_of(open_.begin(), open_.end(), same)) return false;
   if (std::none_of(e.leaves.begin(), e.leaves.end(), [&](std::uint32_t l) { return back.contains(l); }))

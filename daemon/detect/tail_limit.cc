@@ -1,5 +1,6 @@
 #include "tail_limit.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
