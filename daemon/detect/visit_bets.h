@@ -6,7 +6,8 @@
 //
 // Where visits are of one kind a second bet is on their taking 1.5, 2 or 4 times as long as the leaf's
 // usually do: the likelihood ratio under Student's t with 5 degrees of freedom, whose mean and variance are
-// the leaf's own, winsorized, shrunk towards its siblings'. Half is put on either; that is a bet of
+// the leaf's own, winsorized, shrunk towards its siblings', but for who has a role of its own: a master that
+// hands out in milliseconds what the others work at for seconds. Half is put on either; that is a bet of
 // expectation 1, too.
 //
 // Visits are gathered, and what they are worth is worked out for many at once: the arithmetic of a visit is
@@ -30,10 +31,15 @@ struct OwnLogs {
   // The variance before any is seen, as if so many visits had; never less.
   static constexpr float kPriorVariance = 0.09f, kLeastVariance = 0.0025f;
 
-  float log = 0, square = 0;  // of logarithms, and of their distance from the mean
-  // Shrunk towards the siblings'.
-  static float mean(float log, float visits, float median) {
-    return (log + kSiblings * median) / (visits + kSiblings);
+  // How many, from the first on; of logarithms, and of their distance from the mean.
+  float visits = 0, log = 0, square = 0;
+  // Shrunk towards the siblings', the less the further it is from them: a role of its own (a prior with
+  // Cauchy's tails).
+  static float mean(float log, float visits, float median, float variance) {
+    const float some = std::max(visits, 1e-3f), away = log / some - median;
+    const float far = away * away / (variance * (1 / some + 1 / kSiblings));
+    const float siblings = kSiblings * std::min(1.0f, 2 / (1 + far));
+    return (log + siblings * median) / (visits + siblings);
   }
   static float variance(float square, float visits, float of_siblings, float visits_of_siblings) {
     const float siblings = (of_siblings + kSiblings * kPriorVariance) / (visits_of_siblings + kSiblings);
@@ -60,7 +66,7 @@ class VisitBets {
     log_[i] = log;
     visits_[i] = own.visits, beyond_[i] = own.beyond, excess_[i] = own.excess;
     median_[i] = tail.median, threshold_[i] = tail.threshold, usual_excess_[i] = tail.excess;
-    own_log_[i] = logs.log, own_square_[i] = logs.square;
+    own_visits_[i] = logs.visits, own_log_[i] = logs.log, own_square_[i] = logs.square;
     square_[i] = spread.square, of_[i] = spread.visits;
     return static_cast<std::uint32_t>(i);
   }
@@ -76,7 +82,7 @@ class VisitBets {
 
   std::size_t size_ = 0;
   Column<float> log_{}, visits_{}, beyond_{}, excess_{}, median_{}, threshold_{}, usual_excess_{};
-  Column<float> own_log_{}, own_square_{}, square_{}, of_{};
+  Column<float> own_visits_{}, own_log_{}, own_square_{}, square_{}, of_{};
   Column<float> far_{};               // logarithm of the part of the tail that is further out
   Column<double> part_{}, ln_{};      // the p-value, or the part that is in the tail; its logarithm
   Column<double> tail_{}, factor_{};  // what either bet wins

@@ -53,7 +53,10 @@ std::uint32_t VisitSurprise::bet_on_ended(const Row& row, std::uint32_t x, float
 std::pair<float, float> VisitSurprise::usual_of(const Row& row, std::uint32_t kind) const {
   const UsualLengths::Tail& tail = row.usual.tails[kind];
   if (!one_kind_) return {tail.median, tail.usual};
-  const float log = OwnLogs::mean(row.own[kind].log, row.usual.own[kind].visits, tail.median);
+  const OwnLogs& own = row.own[kind];
+  const Spread& spread = row.spread[kind];
+  const float variance = OwnLogs::variance(own.square, own.visits, spread.square, spread.visits);
+  const float log = OwnLogs::mean(own.log, own.visits, tail.median, variance);
   return {log, std::exp(log)};
 }
 
@@ -143,9 +146,8 @@ MARGAY_VECTORS void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uin
 // usual no further than one that is as far off as few are.
 MARGAY_VECTORS void VisitSurprise::learn_usual(std::span<const UsualLengths::Visit> visits) {
   using Floats = std::array<float, 16>;
-  Floats log{}, own_log{}, own_square{}, of_own{}, median{}, square{}, of{}, add_log{}, add_square{};
+  Floats log{}, own_log{}, own_square{}, of_own{}, square{}, of{}, add_log{}, add_square{};
   const std::uint32_t l = visits.front().leaf;
-  const UsualLengths::Row row = usual_.row(l);
   OwnLogs* const own = own_.data() + l * usual_.kinds();
   Spread* const spread = spread_.data() + usual_.node(l) * usual_.kinds();
   while (!visits.empty()) {
@@ -154,22 +156,23 @@ MARGAY_VECTORS void VisitSurprise::learn_usual(std::span<const UsualLengths::Vis
     for (std::size_t i = 0; i < now.size(); ++i) {
       const std::uint32_t x = now[i].kind;
       log[i] = now[i].log, own_log[i] = own[x].log, own_square[i] = own[x].square;
-      of_own[i] = row.own[x].visits, median[i] = row.tails[x].median;
+      of_own[i] = own[x].visits;
       square[i] = spread[x].square, of[i] = spread[x].visits;
     }
     for (std::size_t i = 0; i < log.size(); ++i) {
-      const float usual = OwnLogs::mean(own_log[i], of_own[i], median[i]);
-      const float most = kWinsor * std::sqrt(OwnLogs::variance(own_square[i], of_own[i], square[i], of[i]));
-      const float away = std::clamp(log[i] - usual, -most, most), n = of_own[i] + 1;
+      // Its first is where it begins, however far from its siblings'.
+      const float n = of_own[i];
+      const float usual = n > 0 ? own_log[i] / n : log[i];
+      const float variance = OwnLogs::variance(own_square[i], n, square[i], of[i]);
+      const float most = kWinsor * std::sqrt(variance * (1 + 1 / std::max(n, 1.0f)));
+      const float away = std::clamp(log[i] - usual, -most, most);
       add_log[i] = usual + away;
       add_square[i] = away * away * n / (n + 1);
     }
     for (std::size_t i = 0; i < now.size(); ++i) {
       const std::uint32_t x = now[i].kind;
-      if (!row.known(x)) continue;
-      own[x].log += add_log[i];
-      own[x].square += add_square[i];
-      spread[x].square += add_square[i], spread[x].visits += 1;
+      own[x].visits += 1, own[x].log += add_log[i], own[x].square += add_square[i];
+      spread[x].square += add_square[i], spread[x].visits += of_own[i] > 0 ? 1.0f : 0.0f;
     }
     usual_.add(now);
   }
@@ -177,7 +180,7 @@ MARGAY_VECTORS void VisitSurprise::learn_usual(std::span<const UsualLengths::Vis
 
 void VisitSurprise::learn(const std::vector<char>& but) {
   if (const float keep = usual_.fade(); keep < 1) {
-    for (OwnLogs& o : own_) o.log *= keep, o.square *= keep;
+    for (OwnLogs& o : own_) o.visits *= keep, o.log *= keep, o.square *= keep;
     for (Spread& s : spread_) s.square *= keep, s.visits *= keep;
   }
   for (std::size_t first = 0, end = 0; first < seen_.size(); first = end) {

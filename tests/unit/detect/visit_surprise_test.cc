@@ -42,6 +42,27 @@ TEST(VisitSurprise, WhereVisitsAreOfOneKindAHalfMoreIsWorthMuch) {
   EXPECT_LE(worth(true, 1.0f, false), 0) << "as usual";
 }
 
+// One of a node has a hundred times as little to do at once: what it usually takes is known as well as that
+// of the others, and it does not blur theirs. The mean of ten.
+TEST(VisitSurprise, WhoHasARoleOfItsOwnIsComparedWithItself) {
+  const Lengths roles = [](auto& r, std::uint32_t l) { return log_normal(r, l == 0 ? 0.002f : 0.2f, 0.05f); };
+  std::array<double, 3> worth{};
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    std::mt19937_64 random(seed);
+    Loops leaves(hosts_of(2, 4));
+    leaves.one_kind = true;
+    leaves.live(30, 1, roles, random);
+    for (std::uint32_t l = 0; l < leaves.size(); ++l)
+      leaves.spend(l, 1e-3f, roles(random, l) * (l == 0 || l == 2 ? 1.5f : 1.0f));
+    leaves.slice();
+    for (std::uint32_t l = 0; l < worth.size(); ++l) worth[l] += evidence(leaves, l) / 10;
+    EXPECT_NEAR(static_cast<double>(leaves.judge.ratio()[0][0]), std::log(1.5), 0.2);
+  }
+  EXPECT_GE(worth[0], 4);
+  EXPECT_LE(worth[1], 0);
+  EXPECT_GE(worth[2], 4) << "one of the others on its node";
+}
+
 TEST(VisitSurprise, OfOneKindBetsOnFactorsWinNothingWhereAllIsAsUsual) {
   const std::vector<Kind> kinds = {
       {"a loop", [](auto& random, std::uint32_t) { return log_normal(random, 0.2f, 0.05f); }},
