@@ -21,6 +21,7 @@ constexpr std::int64_t kLearns = 16, kLonger = 2;  // slices; times
 void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hierarchy, std::size_t keep) {
   hierarchy_ = hierarchy;
   for (Usual& u : usual_) u.visits.set_hierarchy(hierarchy);
+  next_.visits.set_hierarchy(hierarchy);
   scores_.set_hierarchy(hierarchy);
   sums_.stretches().clear_from(keep);
   score_sums_.clear_from(keep);
@@ -29,12 +30,15 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
 
 void LongVisits::forget() {
   for (Usual& u : usual_) u.visits.forget();
+  next_ = {};
+  next_.visits.set_hierarchy(*hierarchy_);
   scores_.forget();
 }
 
 void LongVisits::forget(const std::set<std::uint32_t>& leaves) {
   for (const std::uint32_t l : leaves) {
     for (Usual& u : usual_) u.visits.forget(l);
+    next_.visits.forget(l);
     scores_.forget(l);
   }
 }
@@ -47,6 +51,7 @@ void LongVisits::restart() {
 // What is summed up is of one mode.
 void LongVisits::enter_mode(const Contrast& contrast) {
   const auto mode = contrast.mode();
+  in_next_ = (contrast.unsettled() || !mode) && !any_open();
   if (!mode) return;
   const std::size_t before = std::exchange(mode_, mode->place);
   while (usual_.size() <= mode_) {
@@ -54,11 +59,13 @@ void LongVisits::enter_mode(const Contrast& contrast) {
     usual_.back().visits.set_hierarchy(*hierarchy_);
   }
   Usual& now = usual_[mode_];
-  if (before == mode_ && now.mode == mode->number) return;
-  sums_.stretches().restart();
-  if (std::exchange(now.mode, mode->number) == mode->number) return;
-  now.visits.forget();
-  now.slices = 0;
+  if (before != mode_ || now.mode != mode->number) sums_.stretches().restart();
+  if (now.mode != mode->number) {
+    // What it was learned from was of no mode before.
+    std::swap(now, next_);
+    now.mode = mode->number;
+  }
+  if (!in_next_ && next_.slices > 0) next_.visits.forget(), next_.slices = 0;
 }
 
 bool LongVisits::any_open() const {
@@ -340,7 +347,7 @@ void LongVisits::learn(const NodeItems& items, bool by_request) {
       limits(by, by_request)[k / of][k % of].add(most[k].score,
                                                  static_cast<double>(most[k].effect) >= options_.min_effect);
   }
-  (by_request ? learned_ : usual_[mode_].slices) += 1;
+  (by_request ? learned_ : usual().slices) += 1;
   for (std::size_t k = 0; k < episodes_.size(); ++k)
     for (const std::uint32_t l : episodes_[k].leaves) blamed_[l] = courses_[k].learns == 0;
   visits().learn(blamed_);

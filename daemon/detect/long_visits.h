@@ -17,7 +17,7 @@
 // Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
 // explains have to exceed half as much again as the limit. Visits are bet on; how long they usually take is
-// known of each mode of such a job (contrast.h) by itself.
+// known of each mode of such a job (contrast.h) by itself; a new one begins with the slices that fitted none.
 //
 // Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most). Thread safety:
 // none.
@@ -130,8 +130,9 @@ class LongVisits {
     VisitSurprise visits;
   };
   void enter_mode(const Contrast& contrast);
-  VisitSurprise& visits() { return usual_[mode_].visits; }
-  const VisitSurprise& visits() const { return usual_[mode_].visits; }
+  // While no mode fits, what the next one begins with.
+  Usual& usual() { return in_next_ ? next_ : usual_[mode_]; }
+  VisitSurprise& visits() { return usual().visits; }
   // What a job's visits are told by.
   static std::span<const By> told_by(bool by_request);
   // By group, then by kind. Requests and tasks come in kinds, so each state has a tail of its own, and all
@@ -156,6 +157,8 @@ class LongVisits {
   std::optional<model::Hierarchy> hierarchy_;
   std::vector<Usual> usual_ = std::vector<Usual>(1);  // by place
   std::size_t mode_ = 0;                              // the present one's place
+  Usual next_;                                        // of slices that fit none
+  bool in_next_ = false;
   SurpriseSums sums_;
   VisitScores scores_;  // of requests and tasks
   ScoreSums score_sums_;
