@@ -7,8 +7,6 @@
 namespace margay::detect {
 namespace {
 
-// Slices that look like a perturbation are not learned, but not for ever.
-constexpr std::uint32_t kMostSuspicious = 24;
 constexpr double kLeastHistory = 3, kLongHistory = 32;  // slices; of a coarser level
 constexpr std::size_t kLongestSpans = 32;
 // All work otherwise than usual: for so many slices it may be a phase that is being learned.
@@ -18,7 +16,6 @@ constexpr std::uint32_t kMostMoving = 8, kStragglers = 4,
 constexpr double kMostOfAlarm = 1.5;
 constexpr std::size_t kLate = 8;        // slices until a maximum is learned
 constexpr double kExplainsAlarm = 0.5;  // of what is lost, by those who are blamed
-constexpr std::size_t kMany = 4;        // one in so many leaves
 // Slices until what is usual of a leaf that has become another is known, and until it is known well.
 constexpr std::uint32_t kLearners = 32, kDoubted = 2 * kLearners;
 

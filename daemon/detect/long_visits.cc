@@ -299,6 +299,10 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   if (blamed.log_ratio < std::log1p(options_.min_effect)) return;
   // Ranks wait for each other: most waits that are long are somebody else's doing.
   if (!look.by_request && !blamed.works && static_cast<double>(by->score.score) < kWaits * by->limit) return;
+  // Many do not work longer at once: in a single slice it may lie in how calls fall into slices.
+  const bool many =
+      !look.by_request && blamed.leaves.size() > 1 && blamed.leaves.size() * kMany >= items.leaves();
+  if (many && by->score.slices < 2) return;
   Course c;
   c.by = by->by;
   c.on = c.until = {by->score.score, by->score.score, look.now};

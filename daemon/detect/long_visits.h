@@ -18,6 +18,7 @@
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
 // explains have to exceed half as much again as the limit. Visits are bet on; how long they usually take is
 // known of each mode of such a job (contrast.h) by itself; a new one begins with the slices that fitted none.
+// Where many would be blamed for a single slice, the next one has to say so, too.
 //
 // Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most). Thread safety:
 // none.
