@@ -338,6 +338,17 @@ void LongVisits::begin(const Beyond& by, const Blamed& blamed, const Look& look,
   episodes_.push_back(std::move(e));
 }
 
+// Of whom visits have told half of what a single one may: of one leaf in twenty that are as usual. Who
+// learned it would be deaf to what is weak and goes on.
+void LongVisits::leave_out_suspects(const NodeItems& items) {
+  const StretchSums& sums = stretches(By::kBets);
+  suspect_.resize(items.leaves(), 0);
+  for (std::size_t l = 0; l < items.leaves(); ++l) {
+    suspect_[l] = sums.evidence(l, sums.columns()) > VisitBets::kMostOfOne / 2 ? suspect_[l] + 1 : 0;
+    if (suspect_[l] > 0 && suspect_[l] <= kMostSuspicious) blamed_[l] = 1;
+  }
+}
+
 // How far stretches of long visits went, once each, by depth; and how long visits are.
 void LongVisits::learn(const NodeItems& items, bool by_request) {
   for (const By by : told_by(by_request)) {
@@ -354,6 +365,7 @@ void LongVisits::learn(const NodeItems& items, bool by_request) {
   (by_request ? learned_ : usual().slices) += 1;
   for (std::size_t k = 0; k < episodes_.size(); ++k)
     for (const std::uint32_t l : episodes_[k].leaves) blamed_[l] = courses_[k].learns == 0;
+  if (!by_request) leave_out_suspects(items);
   visits().learn(blamed_);
   if (!by_request) return;
   scores_.learn(blamed_);

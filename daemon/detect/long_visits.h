@@ -18,7 +18,8 @@
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
 // explains have to exceed half as much again as the limit. Visits are bet on; how long they usually take is
 // known of each mode of such a job (contrast.h) by itself; a new one begins with the slices that fitted none.
-// Where many would be blamed for a single slice, the next one has to say so, too.
+// Of who has become suspect nothing is learned for 24 slices. Where many would be blamed for a single slice,
+// the next one has to say so, too.
 //
 // Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most). Thread safety:
 // none.
@@ -120,6 +121,7 @@ class LongVisits {
   bool follow(const Episode& episode, Course& course, SliceIndex now) const;
   bool becomes_usual(const Episode& episode, SliceIndex now) const;
   void test(const Look& look, Recurrence& recurrence);
+  void leave_out_suspects(const NodeItems& items);
   void learn(const NodeItems& items, bool by_request);
   void drop(std::size_t k);
   bool joins(const Blamed& blamed, const Look& look);
@@ -167,8 +169,9 @@ class LongVisits {
   Limits of_scores_, of_bets_, coupled_;
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
-  std::vector<char> blamed_;  // by leaf
-  std::vector<char> works_;   // by column: it is work
+  std::vector<std::uint32_t> suspect_;  // by leaf: slices for which its visits have told something
+  std::vector<char> blamed_;            // by leaf
+  std::vector<char> works_;             // by column: it is work
   // By item, of the slice: time that its leaves were not idle, and how many there are.
   std::vector<float> busy_, there_;
   std::uint64_t begun_ = 0;
