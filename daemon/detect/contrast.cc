@@ -287,6 +287,18 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
   take_off_common();
 }
 
+std::vector<char> Contrast::side_work() const {
+  std::vector<char> out(columns_);
+  std::size_t main = 0;
+  for (std::size_t x = kMachine; x < columns_; ++x) {
+    if (!counted_[x] || !kinds_.work[x]) continue;
+    out[x] = 1;
+    if (main == 0 || overall_[x] > overall_[main]) main = x;
+  }
+  if (main > 0) out[main] = 0;
+  return out;
+}
+
 // Time that visits took beyond what they usually do, as far as it is known: of a visit that goes on what is
 // beyond already, or where a call falls into slices would look like one that takes longer.
 float Contrast::beyond(std::size_t l, std::size_t x, float usual) const {

@@ -83,6 +83,9 @@ class Contrast {
   bool unsettled() const { return unsettled_; }
   // Most leaves do work that they seldom do: a checkpoint.
   bool seldom() const { return seldom_; }
+  // By column: work beside that which most of the time goes into, whatever the mode: files that are written,
+  // and the like.
+  std::vector<char> side_work() const;
   // Most leaves that there were are gone: the job ends, and those that are left say little of each other.
   bool few_left() const { return few_left_; }
   // Three leaves in four, or more, work otherwise than in the mode.

@@ -22,6 +22,7 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
   hierarchy_ = hierarchy;
   for (Usual& u : usual_) u.visits.set_hierarchy(hierarchy);
   next_.visits.set_hierarchy(hierarchy);
+  side_visits_.set_hierarchy(hierarchy);
   scores_.set_hierarchy(hierarchy);
   sums_.stretches().clear_from(keep);
   score_sums_.clear_from(keep);
@@ -39,6 +40,7 @@ void LongVisits::forget(const std::set<std::uint32_t>& leaves) {
   for (const std::uint32_t l : leaves) {
     for (Usual& u : usual_) u.visits.forget(l);
     next_.visits.forget(l);
+    side_visits_.forget(l);
     scores_.forget(l);
   }
 }
@@ -81,7 +83,8 @@ void LongVisits::sum_up(const Look& look, bool but_works, Grid& rows) const {
     if (look.by_request ? but_works && !look.columns.work[x] : look.columns.collective[x])
       nothing.push_back(x);
   for (std::size_t l = 0; l < look.items.leaves(); ++l) {
-    if (none || blamed_[l]) std::fill_n(rows[l], rows.columns(), 0.0f);
+    for (std::size_t x = 0; x < rows.columns(); ++x)
+      if (blamed_[l] || (none && !(x < side_.size() && side_[x]))) rows[l][x] = 0;
     for (const std::size_t x : nothing) rows[l][x] = 0;
   }
   look.items.add_up(rows);
@@ -117,6 +120,29 @@ void LongVisits::take_bets(const Look& look, bool but_works) {
   sums_.take(look.items.leaves());
 }
 
+// Work beside the job's own, files that are written, is done now and then, in whatever mode, and ranks wait
+// for it where it takes longer, so that none fits: how long it takes is known of all modes together.
+void LongVisits::measure_side_work(const Look& look, const VisitSurprise::Unasked& unasked) {
+  side_ = look.contrast.side_work();
+  const VisitsSeen all = look.contrast.seen();
+  side_done_ = false;
+  for (std::size_t l = 0; l < all.spent.rows() && !side_done_; ++l)
+    for (std::size_t x = 0; x < side_.size(); ++x)
+      side_done_ = side_done_ || (side_[x] && all.spent[l][x] > 0);
+  if (!side_done_) return;
+  const VisitsSeen side{all.spent, all.ended, all.longest, all.before,
+                        all.after, all.there, side_,       all.state_of};
+  side_visits_.measure(side, true, of_side_, &unasked);
+  SurpriseSums::Slice& to = sums_.slice();
+  const std::pair<const Grid*, Grid*> grids[] = {{&of_side_.evidence, &to.evidence},
+                                                 {&of_side_.told, &to.told},
+                                                 {&of_side_.lost, &to.lost},
+                                                 {&of_side_.ratio, &to.ratio}};
+  for (std::size_t x = 0; x < side_.size(); ++x)
+    for (const auto& [from, into] : grids)
+      for (std::size_t l = 0; side_[x] && l < look.items.leaves(); ++l) (*into)[l][x] = (*from)[l][x];
+}
+
 void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   std::fill(blamed_.begin(), blamed_.end(), 0);
   for (const Episode& e : episodes_)
@@ -136,6 +162,7 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   const VisitSurprise::Unasked unasked{look.columns.collective, blamed_};
   visits().measure(look.contrast.seen(), !look.by_request, sums_.slice(),
                    look.by_request ? nullptr : &unasked);
+  if (!look.by_request) measure_side_work(look, unasked);
   follow(look.by_request, look.now);
   if (look.by_request) take_scores(look, works);
   take_bets(look, works);
@@ -367,6 +394,7 @@ void LongVisits::learn(const NodeItems& items, bool by_request) {
     for (const std::uint32_t l : episodes_[k].leaves) blamed_[l] = courses_[k].learns == 0;
   if (!by_request) leave_out_suspects(items);
   visits().learn(blamed_);
+  if (!by_request && side_done_) side_visits_.learn(blamed_);
   if (!by_request) return;
   scores_.learn(blamed_);
   score_sums_.learn(items);

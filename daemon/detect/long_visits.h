@@ -18,6 +18,7 @@
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
 // explains have to exceed half as much again as the limit. Visits are bet on; how long they usually take is
 // known of each mode of such a job (contrast.h) by itself; a new one begins with the slices that fitted none.
+// Of work beside the job's own, as files that are written, it is known of all modes together.
 // Of who has become suspect nothing is learned for 24 slices. Where many would be blamed for a single slice,
 // the next one has to say so, too.
 //
@@ -102,6 +103,7 @@ class LongVisits {
   };
   void count_leaves(const Look& look);
   // What the slice tells, once it has been looked at leaf by leaf; waits say nothing `but_works`.
+  void measure_side_work(const Look& look, const VisitSurprise::Unasked& unasked);
   void take_scores(const Look& look, bool but_works);
   void take_bets(const Look& look, bool but_works);
   void sum_up(const Look& look, bool but_works, Grid& rows) const;
@@ -162,6 +164,11 @@ class LongVisits {
   std::size_t mode_ = 0;                              // the present one's place
   Usual next_;                                        // of slices that fit none
   bool in_next_ = false;
+  // Of work beside the job's own: of all modes, of the slice, and which columns these are.
+  VisitSurprise side_visits_;
+  VisitSurprise::Told of_side_;
+  std::vector<char> side_;
+  bool side_done_ = false;  // somebody was at it in the slice
   SurpriseSums sums_;
   VisitScores scores_;  // of requests and tasks
   ScoreSums score_sums_;

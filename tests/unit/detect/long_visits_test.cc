@@ -242,6 +242,56 @@ TEST(LongVisits, WhatIsWeakSumsUpWhereLittleIsKnown) {
   EXPECT_EQ(others, 0u);
 }
 
+// Eight ranks on two hosts that write a file every ten steps, all at once; then what those of one host write
+// takes four times as long, and the others wait for them.
+TEST(LongVisits, WhatIsDoneNowAndThenIsKnownInWhateverModeTheJobIs) {
+  enum : std::uint16_t { kBarrier = 3, kCompute1, kWrite, kAll };
+  std::size_t found = 0, others = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    constexpr std::uint32_t kRanks = 16;
+    auto topology = std::make_shared<Topology>();
+    std::vector<model::Attributes> ranks;
+    for (std::uint32_t r = 0; r < kRanks; ++r)
+      ranks.push_back({{"path1", "host" + std::to_string(r / 8)}, {"path2", "rank" + std::to_string(r)}});
+    topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+    topology->states.resize(kBarrier);
+    for (const char* name : {"MPI_Barrier", "compute", "write"}) topology->states.push_back({name, {}});
+    std::vector<model::SliceColumn> job;
+    bench::Stream stream(kRanks, kAll, seconds(1), [&](const model::SliceColumn& c) { job.push_back(c); });
+    std::mt19937_64 random(seed);
+    const auto varies = [&](double length) {
+      return length * std::exp(0.1 * std::normal_distribution<double>()(random));
+    };
+    double hurt_from = 0, hurt_to = 0;
+    for (int step = 1; stream.now(0) < 200; ++step) {
+      const bool writes = step % 20 == 0, hurts = step == 200;
+      if (hurts) hurt_from = stream.now(0);
+      double last = 0;
+      for (std::uint32_t r = 0; r < kRanks; ++r) {
+        stream.spend(r, kCompute1, varies(0.4));
+        if (writes) stream.spend(r, kWrite, varies(hurts && r < 8 ? 10 : 2.5));
+        last = std::max(last, stream.now(r));
+      }
+      for (std::uint32_t r = 0; r < kRanks; ++r) stream.until(r, kBarrier, last + 0.02);
+      if (hurts) hurt_to = stream.now(0);
+    }
+    stream.tell();
+    DetectorOptions o;
+    o.run = "r";
+    o.window.slice = seconds(1);
+    o.window.slices = 64;
+    bool hit = false;
+    for (const auto& a : of(watch(o, topology, job), Status::kFiring)) {
+      const bool during = at(a.onset) >= hurt_from - 1 && at(a.onset) <= hurt_to;
+      hit = hit || (during && a.resources.size() == 8);
+      others += !during;
+    }
+    found += hit;
+  }
+  EXPECT_GE(found, 9u) << "of 10";
+  EXPECT_EQ(others, 0u);
+}
+
 TEST(LongVisits, WhatComesAgainIsToldAgain) {
   Services services;
   services.longer = [](std::uint32_t lane, double t) {
