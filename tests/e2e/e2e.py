@@ -325,6 +325,11 @@ def again_if_disturbed(test):
                 return None, None
             except AssertionError as error:
                 failure = error
+        # Its programs are to have ended: what they took is the test's own.
+        while self._cleanups:
+            function, arguments, named = self._cleanups.pop()
+            with contextlib.suppress(AssertionError):
+                function(*arguments, **named)
         seconds, after = time.monotonic() - begin, processor_time()
         others = (after[0] - before[0] - (after[1] - before[1])) / (seconds * os.cpu_count())
         if others < 0.1 and stolen.most < 0.1 and not isinstance(failure, Disturbed):
@@ -336,10 +341,6 @@ def again_if_disturbed(test):
     def wrapped(self):
         failure, disturbed = attempt(self)
         if failure and disturbed:
-            while self._cleanups:
-                function, arguments, named = self._cleanups.pop()
-                with contextlib.suppress(AssertionError):
-                    function(*arguments, **named)
             print(f"  {failure}\n  {disturbed}: once more", file=sys.stderr, flush=True)
             self.setUp()
             failure, disturbed = attempt(self)
