@@ -16,7 +16,7 @@ namespace margay::detect {
 
 // Of fewer leaves it cannot be said what many or nearly all do.
 constexpr std::size_t kLeastLeaves = 4;
-// Many are more than one in so many.
+// Of so many leaves one: many.
 constexpr std::size_t kMany = 4;
 // Slices that look like a perturbation are not learned from, but not for ever.
 constexpr std::uint32_t kMostSuspicious = 24;

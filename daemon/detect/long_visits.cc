@@ -31,8 +31,8 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
 
 void LongVisits::forget() {
   for (Usual& u : usual_) u.visits.forget();
-  next_ = {};
-  next_.visits.set_hierarchy(*hierarchy_);
+  next_.visits.forget(), next_.slices = 0;
+  side_visits_.forget();
   scores_.forget();
 }
 
@@ -76,15 +76,15 @@ bool LongVisits::any_open() const {
 
 // What counts nothing becomes 0, and inner nodes the sums of their leaves.
 void LongVisits::sum_up(const Look& look, bool but_works, Grid& rows) const {
-  // While a coupled job changes nobody is late.
+  // While a coupled job changes nobody is late, but with side work.
   const bool none = !look.by_request && look.contrast.unsettled();
   std::vector<std::size_t> nothing;
   for (std::size_t x = 0; x < look.columns.work.size(); ++x)
     if (look.by_request ? but_works && !look.columns.work[x] : look.columns.collective[x])
       nothing.push_back(x);
   for (std::size_t l = 0; l < look.items.leaves(); ++l) {
-    for (std::size_t x = 0; x < rows.columns(); ++x)
-      if (blamed_[l] || (none && !(x < side_.size() && side_[x]))) rows[l][x] = 0;
+    for (std::size_t x = 0; x < rows.columns() && (none || blamed_[l]); ++x)
+      if (blamed_[l] || x >= side_.size() || !side_[x]) rows[l][x] = 0;
     for (const std::size_t x : nothing) rows[l][x] = 0;
   }
   look.items.add_up(rows);

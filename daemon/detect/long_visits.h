@@ -22,8 +22,8 @@
 // Of who has become suspect nothing is learned for 24 slices. Where many would be blamed for a single slice,
 // the next one has to say so, too.
 //
-// Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most). Thread safety:
-// none.
+// Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most), for the
+// next one and for side work. Thread safety: none.
 #pragma once
 
 #include <optional>

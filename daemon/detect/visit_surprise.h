@@ -10,7 +10,7 @@
 // A visit that goes on is worth what it would be worth if it ended now, as soon as that is more than nothing;
 // what it told before is taken off. No single visit is worth more than VisitBets::kMostOfOne.
 //
-// Cost per slice: O(leaves * columns), and O(inner nodes * columns * bins) now and then. Memory: 40 bytes a
+// Cost per slice: O(leaves * columns), and O(inner nodes * columns * bins) now and then. Memory: 48 bytes a
 // leaf and column, 2 KiB an inner node and column. Thread safety: none.
 #pragma once
 

@@ -242,8 +242,8 @@ TEST(LongVisits, WhatIsWeakSumsUpWhereLittleIsKnown) {
   EXPECT_EQ(others, 0u);
 }
 
-// Eight ranks on two hosts that write a file every ten steps, all at once; then what those of one host write
-// takes four times as long, and the others wait for them.
+// Sixteen ranks on two hosts that write a file every twenty steps, all at once; then what those of one host
+// write takes four times as long, and the others wait for them.
 TEST(LongVisits, WhatIsDoneNowAndThenIsKnownInWhateverModeTheJobIs) {
   enum : std::uint16_t { kBarrier = 3, kCompute1, kWrite, kAll };
   std::size_t found = 0, others = 0;
