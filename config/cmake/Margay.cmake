@@ -56,10 +56,13 @@ endif()
 
 # What does little and once in a while (flags, pages for people, files of settings) or hands over to what computes (the
 # threads of margayd) is compiled with fewer optimisations in a build for users: a quarter of its compile time, which a first
-# build waits for. What is done for each event, cell or part is in none of these.
+# build waits for. What is done for each event, cell or part is in none of these. With sanitizers, without any: a quarter again.
 function(margay_seldom_runs)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+    if(MARGAY_SANITIZE AND NOT MARGAY_FUZZ)
+      target_compile_options(${target} PRIVATE -O0)
+    endif()
   endforeach()
 endfunction()
 
@@ -150,8 +153,10 @@ add_custom_target(shared_memory_tests)
 # SHARES: with THREADS, it is in shared_memory_tests: rings, sockets, queues, and the daemon's own threads.
 # AS_SHIPPED: what it finds may depend on how the compiler optimises (sums of floats, kernels): it is built in every build,
 # those without MARGAY_UNIT_TESTS as well.
+# UNSANITIZED: a whole board of cases, of which the code is tested elsewhere: under a sanitizer minutes, and so at night alone
+# (MARGAY_SANITIZE_ALL).
 function(margay_test NAME)
-  cmake_parse_arguments(ARG "THREADS;SHARES;AS_SHIPPED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;SHARES;AS_SHIPPED;UNSANITIZED" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -163,6 +168,10 @@ function(margay_test NAME)
   margay_in_batches(${NAME} 10)
   if(margay_compiles_headers AND NOT "viewer" IN_LIST ARG_LABELS)  # Qt's are compiled with -fPIC
     target_precompile_headers(${NAME} REUSE_FROM margay_test_headers)
+  endif()
+  if(ARG_UNSANITIZED AND MARGAY_SANITIZE AND NOT MARGAY_SANITIZE_ALL)
+    set_target_properties(${NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    return()
   endif()
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(unit_tests ${NAME})
