@@ -62,6 +62,7 @@ function(margay_seldom_runs)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
     if(MARGAY_SANITIZE AND NOT MARGAY_FUZZ)
       target_compile_options(${target} PRIVATE -O0)
+      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # they are of optimised sources
     endif()
   endforeach()
 endfunction()
