@@ -26,7 +26,7 @@ Departures::Departures(Options options)
       contrast_(options.slice),
       means_(options.finer),
       long_visits_({options.slice, options.min_effect, options.false_alarms_per_day, options.back_slices,
-                    options.usual_slices}),
+                    options.usual_slices, options.stall_slices}),
       machine_(static_cast<float>(options.min_effect) * options.finer),
       small_shifts_({options.slice, options.min_effect, options.false_alarms_per_day}) {}
 

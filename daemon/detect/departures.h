@@ -47,6 +47,7 @@ class Departures {
     double false_alarms_per_day = 1;   // expected, over all nodes
     std::uint32_t back_slices = 2;     // slices back in order until an episode is over
     std::uint32_t usual_slices = 600;  // slices after which what an episode does is taken for usual
+    std::uint32_t stall_slices = 3;    // whole ones in which nobody gets away from a wait (hold_ups.h)
     // Of a coarser level (levels.h), whose slices are long and vary little: deviations and effects that count
     // are so many times smaller, and nothing is told before two slices in a row are alarming.
     float finer = 1;

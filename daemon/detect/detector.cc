@@ -47,6 +47,7 @@ Detector::Detector(DetectorOptions options)
   d.false_alarms_per_day = options_.false_alarms_per_day * options_.share;
   d.back_slices = options_.resolve_slices;
   d.usual_slices = options_.usual_slices;
+  d.stall_slices = options_.stall_slices;
   if (options_.coarser) {
     d.finer = kCoarserEffects;
     d.two_in_a_row = true;

@@ -34,6 +34,7 @@ void LongVisits::forget() {
   next_.visits.forget(), next_.slices = 0;
   side_visits_.forget();
   scores_.forget();
+  hold_ups_.forget();
 }
 
 void LongVisits::forget(const std::set<std::uint32_t>& leaves) {
@@ -156,7 +157,8 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   // Whom requests and tasks wait for is known while others' work takes longer.
   const bool works =
       std::any_of(episodes_.begin(), episodes_.end(), [](const Episode& e) { return e.works && !e.over; });
-  if (look.by_request) scores_.measure(look.contrast.seen());
+  if (look.by_request)
+    scores_.measure(look.contrast.seen()), hold_ups_.on_slice(look.contrast.seen(), works_);
   // What a coupled job waits for in collectives counts nothing; whether an episode goes on is told by all
   // that its leaves do.
   const VisitSurprise::Unasked unasked{look.columns.collective, blamed_};
@@ -167,6 +169,7 @@ void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
   if (look.by_request) take_scores(look, works);
   take_bets(look, works);
   reach_limits(look.by_request, look.items.groups());
+  if (look.by_request) test_hold_ups(look);
   test(look, recurrence);
   if (look.by_request || !any_open()) learn(look.items, look.by_request);
 }
@@ -223,6 +226,13 @@ void LongVisits::follow(bool by_request, SliceIndex now) {
   for (std::size_t k = 0; k < episodes_.size(); ++k) {
     Episode& e = episodes_[k];
     Course& c = courses_[k];
+    if (c.by == By::kHeldUp) {
+      const auto& held = hold_ups_.held(c.column);
+      e.leaves.insert(held.begin(), held.end());
+      e.over = !hold_ups_.goes_on(c.column);
+      e.end = now;
+      continue;
+    }
     const bool goes_on = follow(e, c, now);
     if (by_request && (c.learns > 0 || becomes_usual(e, now))) {
       // It is over as soon as it is known.
@@ -345,6 +355,35 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   if (look.by_request && blamed.works) restart();
   begin(*by, blamed, look, recurrence);
   courses_.push_back(c);
+}
+
+// A fact, as a standstill is: they are held up, and do not say by whom. Where a stop or a loss explains what
+// some do, or somebody's work takes longer, that may be who.
+void LongVisits::test_hold_ups(const Look& look) {
+  if (!look.returning.empty()) return;
+  for (std::size_t x = 0; x < hold_ups_.columns(); ++x) {
+    if (!hold_ups_.is_news(x)) continue;
+    const std::uint16_t state = look.columns.state_of[x];
+    if (std::any_of(episodes_.begin(), episodes_.end(),
+                    [&](const Episode& e) { return !e.over && (e.works || e.state == state); }))
+      continue;
+    Episode e;
+    e.number = 2 * ++begun_ + 1;
+    e.leaves = hold_ups_.held(x);
+    e.onset = look.now + 1 - std::int64_t{hold_ups_.slices(x)};
+    e.state = state;
+    e.excess = 1;
+    e.by_lengths = true;
+    e.log_ratio = std::log(hold_ups_.times_as_long(x));
+    Course c;
+    c.by = By::kHeldUp;
+    c.column = x;
+    hold_ups_.tell(x);
+    for (const std::uint32_t l : e.leaves) blamed_[l] = 1;
+    episodes_.push_back(std::move(e));
+    courses_.push_back(c);
+    restart();
+  }
 }
 
 void LongVisits::begin(const Beyond& by, const Blamed& blamed, const Look& look, Recurrence& recurrence) {

@@ -9,10 +9,10 @@
 //
 // Where work comes in requests and tasks visits have normal scores (visit_scores.h, score_sums.h), which tell
 // many that are longer, and are bet on (visit_surprise.h, surprise_sums.h), which tells few that are longer
-// than any before. While somebody's work takes longer, whom others
-// wait for is known, and waits say nothing. Where nearly all would be blamed, the job does something else
-// now: nothing is told. What goes on for twice as long as all before it, or for `usual_slices`, is learned,
-// and over.
+// than any before. Waits that nobody gets away from are told as facts (hold_ups.h). While somebody's work
+// takes longer, whom others wait for is known, and waits say nothing. Where nearly all would be blamed, the
+// job does something else now: nothing is told. What goes on for twice as long as all before it, or for
+// `usual_slices`, is learned, and over.
 //
 // Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
@@ -35,6 +35,7 @@
 #include "blame.h"
 #include "contrast.h"
 #include "episode.h"
+#include "hold_ups.h"
 #include "node_items.h"
 #include "recurrence.h"
 #include "score_sums.h"
@@ -54,8 +55,9 @@ class LongVisits {
     double false_alarms_per_day = 1;   // expected, over all nodes
     std::uint32_t back_slices = 2;     // slices back in order until an episode is over
     std::uint32_t usual_slices = 600;  // slices after which one of requests is taken for usual, and is over
+    std::uint32_t stall_slices = 3;    // whole ones in which nobody gets away from a wait (hold_ups.h)
   };
-  explicit LongVisits(Options options) : options_(options) {}
+  explicit LongVisits(Options options) : options_(options), hold_ups_(options.stall_slices) {}
 
   // Items from `keep` on are new ones.
   void set_items(const NodeItems& items, const model::Hierarchy& hierarchy, std::size_t keep);
@@ -92,7 +94,7 @@ class LongVisits {
     void become(float nats, SliceIndex now);
   };
   // How surprisingly long visits are told.
-  enum class By : std::uint8_t { kBets, kScores };
+  enum class By : std::uint8_t { kBets, kScores, kHeldUp };
   struct Course {  // of an episode
     By by = By::kBets;
     Evidence on, until;        // that it goes on; that it went on until a slice
@@ -100,6 +102,7 @@ class LongVisits {
     std::int64_t learns = 0;   // slices since it became usual
     std::uint32_t silent = 0;  // slices without a visit
     std::uint32_t back = 0;
+    std::size_t column = 0;  // in which they are held up
   };
   void count_leaves(const Look& look);
   // What the slice tells, once it has been looked at leaf by leaf; waits say nothing `but_works`.
@@ -123,6 +126,7 @@ class LongVisits {
   bool follow(const Episode& episode, Course& course, SliceIndex now) const;
   bool becomes_usual(const Episode& episode, SliceIndex now) const;
   void test(const Look& look, Recurrence& recurrence);
+  void test_hold_ups(const Look& look);
   void leave_out_suspects(const NodeItems& items);
   void learn(const NodeItems& items, bool by_request);
   void drop(std::size_t k);
@@ -172,6 +176,7 @@ class LongVisits {
   SurpriseSums sums_;
   VisitScores scores_;  // of requests and tasks
   ScoreSums score_sums_;
+  HoldUps hold_ups_;    // of requests and tasks
   double learned_ = 0;  // slices
   Limits of_scores_, of_bets_, coupled_;
   std::vector<Episode> episodes_;

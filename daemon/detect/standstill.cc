@@ -10,9 +10,7 @@ namespace {
 
 // Slices of history that say what progress is usual.
 constexpr std::size_t kMemory = 600;
-constexpr std::size_t kLeast = 20;
-constexpr std::size_t kMostOver = 16;
-constexpr std::uint32_t kBeyondUsual = 2, kAllWork = 4;
+constexpr std::uint32_t kAllWork = 4;
 
 }  // namespace
 
@@ -35,15 +33,15 @@ void Standstill::on_slice(const model::SliceColumn& column, const Topology& topo
   }
   if (ended_ > 0 || present == 0) {
     // One that was told counts as no longer than what it took to be told.
-    if (slices_ > 0 && !explained && is_unusual()) over_.push_back(std::min(slices_, habit()));
-    if (over_.size() > kMostOver) over_.pop_front();
+    if (slices_ > 0 && !explained && is_unusual())
+      before_.add(std::min(slices_, before_.patience(options_.slices)));
     slices_ = 0;
   } else {
     ++slices_;
   }
   const bool all_work =
       of_all && alike && of_all->value < topology.states.size() && is_work(topology.states[of_all->value]);
-  patience_ = habit() * (all_work ? kAllWork : 1);
+  patience_ = before_.patience(options_.slices) * (all_work ? kAllWork : 1);
   somebody_waits_ = waiting > 0;
 }
 
@@ -53,16 +51,8 @@ void Standstill::learn() {
 }
 
 bool Standstill::is_unusual() const {
-  return usual_.size() >= kLeast && *std::min_element(usual_.begin(), usual_.end()) >= options_.least_visits;
-}
-
-std::uint32_t Standstill::habit() const {
-  std::uint32_t longest = 0, second = 0;
-  for (const std::uint32_t s : over_) {
-    second = std::max(second, std::min(s, longest));
-    longest = std::max(longest, s);
-  }
-  return std::max(options_.slices, kBeyondUsual * second);
+  return usual_.size() >= Habit::kKnown &&
+         *std::min_element(usual_.begin(), usual_.end()) >= options_.least_visits;
 }
 
 }  // namespace margay::detect

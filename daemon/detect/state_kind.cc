@@ -13,6 +13,7 @@ using F = model::StateFamily;
 bool names_any(const std::string& mixed, std::initializer_list<const char*> words) {
   std::string name;
   for (const char c : mixed) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (std::size_t at; (at = name.find("clock")) != std::string::npos;) name.erase(at, 5);  // no lock
   return std::any_of(words.begin(), words.end(),
                      [&](const char* word) { return name.find(word) != std::string::npos; });
 }
@@ -21,8 +22,9 @@ bool names_any(const std::string& mixed, std::initializer_list<const char*> word
 
 bool is_work(const model::StateInfo& state) {
   if (state.family != F::kOther) return state.family == F::kCompute || state.family == F::kIo;
-  return !names_any(state.name, {"mpi_", "wait", "idle", "recv", "send", "barrier", "reduce", "gather",
-                                 "bcast", "block", "sleep", "poll", "queue", "init", "finalize"});
+  return !names_any(state.name,
+                    {"mpi_", "wait", "idle", "recv", "send", "barrier", "reduce", "gather", "bcast", "lock",
+                     "mutex", "futex", "semaphore", "acquire", "sleep", "poll", "queue", "init", "finalize"});
 }
 
 bool sleeps(const model::StateInfo& state) {

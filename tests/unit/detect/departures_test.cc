@@ -430,9 +430,10 @@ TEST(StateKind, ByFamilyAndWhereThereIsNoneByName) {
   EXPECT_TRUE(is_work({"read", F::kIo}));
   EXPECT_FALSE(is_work({"MPI_Wait", F::kWait}));
   EXPECT_FALSE(is_work({"MPI_Send", F::kPointToPoint}));
-  for (const char* name : {"compute", "computing", "render", "write", "task 7"})
+  for (const char* name : {"compute", "computing", "render", "write", "task 7", "clock_gettime"})
     EXPECT_TRUE(is_work({name, F::kOther})) << name;
-  for (const char* name : {"PMPI_Allreduce", "mpi_recv", "Wait for lock", "IDLE", "barrier"})
+  for (const char* name : {"PMPI_Allreduce", "mpi_recv", "Wait for lock", "IDLE", "barrier", "lock",
+                           "pthread_mutex_lock", "BlockedOnIo"})
     EXPECT_FALSE(is_work({name, F::kOther})) << name;
   EXPECT_TRUE(is_collective({"MPI_Barrier", F::kCollective}));
   EXPECT_FALSE(is_collective({"MPI_Reduce", F::kPointToPoint}));

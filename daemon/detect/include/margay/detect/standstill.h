@@ -3,7 +3,7 @@
 // A *standstill* is a run of slices in which no visit to any state has ended, where the phase's slices never
 // had few that did. It is *news* after `slices` of them, while somebody is in a state that is not Compute;
 // not before it lasts twice as long as the job has stood still before (the second longest of the last 16
-// times, for once is no habit), and four times that where nobody waits for another: all have much to do, as
+// times, habit.h), and four times that where nobody waits for another: all have much to do, as
 // when they write a checkpoint, or storage hangs.
 //
 // Cost per slice: O(leaves * states) for those that end, memory 600 numbers. Thread safety: none.
@@ -13,6 +13,7 @@
 #include <deque>
 #include <set>
 
+#include "margay/detect/habit.h"
 #include "margay/detect/topology.h"
 #include "margay/model/slice_column.h"
 
@@ -43,12 +44,10 @@ class Standstill {
   bool is_news() const { return slices_ >= patience_ && somebody_waits_ && is_unusual(); }
 
  private:
-  std::uint32_t habit() const;
-
   Options options_;
   std::deque<std::uint64_t> usual_;  // visits ended, of slices in order
   std::uint64_t ended_ = 0;          // of the newest slice
-  std::deque<std::uint32_t> over_;   // standstills before, in slices, the newest last
+  Habit before_;                     // standstills
   std::uint32_t slices_ = 0, patience_ = 0;
   bool somebody_waits_ = false;
 };

@@ -1,0 +1,176 @@
+// Waits that nobody gets away from, in a job whose other workers go on.
+#include "hold_ups.h"
+
+#include <random>
+
+#include "stream.h"
+#include "watch_job.h"
+
+namespace margay::detect::test {
+namespace hold_ups_test {
+
+using alert::Status;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+enum State : std::uint16_t { kIdle = 3, kWork, kLock, kCommit, kStates };
+
+// Twelve workers on three hosts; every second job of the first eight ends with a commit, under a lock that
+// they share. Slices of a second. From `from` to `to` (s) of each of `held` nobody is given it.
+struct Workers {
+  struct Time {
+    double from, to;
+  };
+  std::vector<Time> held;
+  std::string lock = "lock";
+  std::int64_t slices = 300;
+  std::uint64_t seed = 1;
+
+  static constexpr std::uint32_t kCount = 12, kLocking = 8;
+
+  std::shared_ptr<const Topology> topology() const {
+    auto t = std::make_shared<Topology>();
+    std::vector<model::Attributes> workers;
+    for (std::uint32_t w = 0; w < kCount; ++w)
+      workers.push_back(
+          {{"path1", "host" + std::to_string(w / 4)}, {"path2", "worker" + std::to_string(w % 4)}});
+    t->hierarchy = model::Hierarchy(workers, model::Hierarchy::default_view());
+    t->states.resize(kIdle);
+    for (const std::string& name : {std::string("idle"), std::string("compute"), lock, std::string("commit")})
+      t->states.push_back({name, {}});
+    return t;
+  }
+  Watched watched() const {
+    std::vector<model::SliceColumn> played;
+    bench::Stream stream(kCount, kStates, seconds(1),
+                         [&](const model::SliceColumn& c) { played.push_back(c); });
+    std::mt19937_64 random(seed);
+    double free_at = 0;
+    // Whoever is first by the clock is next.
+    for (;;) {
+      std::uint32_t w = 0;
+      for (std::uint32_t o = 1; o < kCount; ++o)
+        if (stream.now(o) < stream.now(w)) w = o;
+      if (stream.now(w) >= static_cast<double>(slices)) break;
+      if (w < kLocking && random() % 2 == 0) {
+        double at = std::max(stream.now(w), free_at);
+        for (const Time& t : held)
+          if (at >= t.from && at < t.to) at = t.to;
+        stream.until(w, kLock, at);
+        stream.spend(w, kCommit, 0.01);
+        free_at = stream.now(w);
+      }
+      stream.spend(w, kIdle, std::exponential_distribution<double>(2)(random));
+      stream.spend(w, kWork, 0.3 * std::exp(0.4 * std::normal_distribution<double>()(random)));
+      stream.tell();
+    }
+    DetectorOptions o;
+    o.run = "r";
+    o.window.slice = seconds(1);
+    o.window.slices = 64;
+    o.idle_states = {"idle"};
+    return watch(o, topology(), played);
+  }
+};
+
+std::vector<alert::Alert> of(const Watched& w, Status status) {
+  std::vector<alert::Alert> out;
+  for (const auto& a : w.alerts)
+    if (a.status == status) out.push_back(a);
+  return out;
+}
+double s(TimeNs t) {
+  return static_cast<double>(t.value) * 1e-9;
+}
+
+TEST(HoldUps, ALockThatIsNotLetGoIsToldWithThoseWhoWaitForIt) {
+  Workers job;
+  job.held = {{100, 112}};
+  const Watched w = job.watched();
+  const auto fired = of(w, Status::kFiring), resolved = of(w, Status::kResolved);
+  ASSERT_THAT(fired, SizeIs(1));
+  ASSERT_THAT(resolved, SizeIs(1));
+  EXPECT_NEAR(s(resolved[0].onset), 101, 1.01);
+  EXPECT_NEAR(s(*resolved[0].end), 112, 1.01);
+  EXPECT_THAT(resolved[0].resources, SizeIs(Workers::kLocking)) << alert::to_json(resolved[0]);
+  EXPECT_NE(resolved[0].message.find("lock"), std::string::npos) << resolved[0].message;
+}
+
+TEST(HoldUps, TheyAreToldEachTime) {
+  Workers job;
+  job.held = {{80, 90}, {131, 138}, {190, 202}, {240, 246}};
+  EXPECT_THAT(of(job.watched(), Status::kFiring), SizeIs(4));
+}
+
+TEST(HoldUps, NobodyIsHeldUpWhereTheLockGoesRound) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    Workers job;
+    job.seed = seed, job.slices = 600;
+    EXPECT_THAT(of(job.watched(), Status::kFiring), IsEmpty()) << "seed " << seed;
+  }
+}
+
+// Slices by hand: two leaves, one state.
+struct Seen {
+  Grid spent, ended, longest;
+  std::vector<OpenVisit> before{2}, after{2};
+  std::vector<char> there{1, 1}, counted{1};
+  std::vector<std::uint16_t> states{7};
+  Seen() {
+    for (Grid* g : {&spent, &ended, &longest}) g->reach(2, 1), g->fill(0);
+  }
+  void go(HoldUps& h, int slices, float visits, float age, std::set<std::uint32_t> who, bool work = false) {
+    for (int i = 0; i < slices; ++i) {
+      for (std::uint32_t l = 0; l < 2; ++l) {
+        ended[l][0] = visits, spent[l][0] = 0.5f;
+        after[l] = who.contains(l) ? OpenVisit{7, age + static_cast<float>(i)} : OpenVisit{};
+      }
+      h.on_slice({spent, ended, longest, before, after, there, counted, states}, {work});
+    }
+  }
+};
+
+TEST(HoldUps, AreNewsOfSeveralAfterThreeSlicesAndTwiceTheHabit) {
+  HoldUps h(3);
+  Seen seen;
+  seen.go(h, 20, 4, 0.1f, {0, 1});
+  seen.go(h, 2, 0, 1.1f, {0, 1});
+  EXPECT_FALSE(h.is_news(0));
+  seen.go(h, 1, 0, 3.1f, {0, 1});
+  EXPECT_TRUE(h.is_news(0));
+  EXPECT_EQ(h.slices(0), 3u);
+  EXPECT_THAT(h.held(0), ElementsAre(0, 1));
+  // 23 slices of 0.5 each and of two leaves, of 4 visits each.
+  EXPECT_NEAR(h.times_as_long(0), 3 / (0.5 / 4), 1e-6);
+  seen.go(h, 1, 4, 0.1f, {0, 1});
+  EXPECT_FALSE(h.goes_on(0));
+  // One alone is none, and one was no habit: two are.
+  for (int time = 0; time < 2; ++time) {
+    seen.go(h, 5, 0, 1.1f, {0});
+    EXPECT_FALSE(h.is_news(0));
+    seen.go(h, 1, 4, 0.1f, {0, 1});
+  }
+  seen.go(h, 9, 0, 1.1f, {0, 1});
+  EXPECT_FALSE(h.is_news(0));
+  seen.go(h, 1, 0, 10.1f, {0, 1});
+  EXPECT_TRUE(h.is_news(0));
+  h.tell(0);
+  EXPECT_FALSE(h.is_news(0)) << "once";
+}
+
+TEST(HoldUps, AreNoneOfWorkNorBeforeTheJobIsKnown) {
+  HoldUps early(3), works(3);
+  Seen seen;
+  seen.go(early, 15, 4, 0.1f, {0, 1});
+  seen.go(early, 4, 0, 1.1f, {0, 1});
+  EXPECT_FALSE(early.is_news(0));
+  seen.go(early, 1, 0, 5.1f, {0, 1});
+  EXPECT_TRUE(early.is_news(0));
+  seen.go(works, 20, 4, 0.1f, {0, 1}, true);
+  seen.go(works, 20, 0, 1.1f, {0, 1}, true);
+  EXPECT_FALSE(works.is_news(0));
+}
+
+}  // namespace hold_ups_test
+}  // namespace margay::detect::test
