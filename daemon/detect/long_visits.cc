@@ -198,7 +198,8 @@ void LongVisits::Evidence::become(float nats, SliceIndex now) {
 bool LongVisits::follow(const Episode& e, Course& c, SliceIndex now) const {
   const auto sum = [&](const Grid& of, float out) {
     for (const std::uint32_t l : e.leaves)
-      for (std::size_t x = 0; x < of.columns() && l < of.rows(); ++x) out += of[l][x];
+      for (std::size_t x = 0; x < of.columns() && l < of.rows(); ++x)
+        if (c.by != By::kScores || !e.works || c.column >= of.columns() || x == c.column) out += of[l][x];
     return out;
   };
   const Grid& told = c.by == By::kScores ? scores_.told() : sums_.slice().told;
@@ -343,6 +344,11 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   Course c;
   c.by = by->by;
   c.on = c.until = {by->score.score, by->score.score, look.now};
+  const auto& states = look.columns.state_of;
+  c.column =
+      by->score.column >= states.size()
+          ? by->score.column
+          : static_cast<std::size_t>(std::find(states.begin(), states.end(), blamed.state) - states.begin());
   if (by->by == By::kScores) c.shift = score_sums_.shift(by->item, by->score.column);
   // What has summed up of these has been told.
   for (std::uint32_t i = 0; i < items.size(); ++i)

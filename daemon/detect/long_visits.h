@@ -9,10 +9,10 @@
 //
 // Where work comes in requests and tasks visits have normal scores (visit_scores.h, score_sums.h), which tell
 // many that are longer, and are bet on (visit_surprise.h, surprise_sums.h), which tells few that are longer
-// than any before. Waits that nobody gets away from are told as facts (hold_ups.h). While somebody's work
-// takes longer, whom others wait for is known, and waits say nothing. Where nearly all would be blamed, the
-// job does something else now: nothing is told. What goes on for twice as long as all before it, or for
-// `usual_slices`, is learned, and over.
+// than any before. That work still takes longer is told by visits to that state alone. Waits that nobody gets
+// away from are told as facts (hold_ups.h). While somebody's work takes longer, whom others wait for is
+// known, and waits say nothing. Where nearly all would be blamed, the job does something else now: nothing is
+// told. What goes on for twice as long as all before it, or for `usual_slices`, is learned, and over.
 //
 // Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
 // are late where one is: what they wait for in a collective says nothing, other waits that nobody's work

@@ -1,6 +1,7 @@
 // Waits that nobody gets away from, in a job whose other workers go on.
 #include "hold_ups.h"
 
+#include <functional>
 #include <random>
 
 #include "stream.h"
@@ -23,13 +24,16 @@ struct Workers {
     double from, to;
   };
   std::vector<Time> held;
-  std::string lock = "lock";
+  // Times as long as usual that the first host's workers work, at a time (s).
+  std::function<double(double t)> longer = [](double) { return 1.0; };
+  double varies = 0.4;  // the logarithm of a job's length, by so much
+  int asides = 0;       // short commits of each job, that need no lock
   std::int64_t slices = 300;
   std::uint64_t seed = 1;
 
   static constexpr std::uint32_t kCount = 12, kLocking = 8;
 
-  std::shared_ptr<const Topology> topology() const {
+  static std::shared_ptr<const Topology> topology() {
     auto t = std::make_shared<Topology>();
     std::vector<model::Attributes> workers;
     for (std::uint32_t w = 0; w < kCount; ++w)
@@ -37,8 +41,7 @@ struct Workers {
           {{"path1", "host" + std::to_string(w / 4)}, {"path2", "worker" + std::to_string(w % 4)}});
     t->hierarchy = model::Hierarchy(workers, model::Hierarchy::default_view());
     t->states.resize(kIdle);
-    for (const std::string& name : {std::string("idle"), std::string("compute"), lock, std::string("commit")})
-      t->states.push_back({name, {}});
+    for (const char* name : {"idle", "compute", "lock", "commit"}) t->states.push_back({name, {}});
     return t;
   }
   Watched watched() const {
@@ -61,8 +64,11 @@ struct Workers {
         stream.spend(w, kCommit, 0.01);
         free_at = stream.now(w);
       }
+      const auto vary = [&](double by) { return std::exp(by * std::normal_distribution<double>()(random)); };
+      for (int i = 0; i < asides; ++i)
+        stream.spend(w, kCommit, 0.01 * vary(0.4)), stream.spend(w, kIdle, 0.01);
       stream.spend(w, kIdle, std::exponential_distribution<double>(2)(random));
-      stream.spend(w, kWork, 0.3 * std::exp(0.4 * std::normal_distribution<double>()(random)));
+      stream.spend(w, kWork, (w < 4 ? longer(stream.now(w)) : 1) * 0.3 * vary(varies));
       stream.tell();
     }
     DetectorOptions o;
@@ -109,6 +115,21 @@ TEST(HoldUps, NobodyIsHeldUpWhereTheLockGoesRound) {
     job.seed = seed, job.slices = 600;
     EXPECT_THAT(of(job.watched(), Status::kFiring), IsEmpty()) << "seed " << seed;
   }
+}
+
+// What they do beside it takes as long as ever.
+TEST(HoldUps, ASlowHostIsToldOnceAndUntilItIsAsBefore) {
+  Workers job;
+  job.varies = 0.8, job.asides = 6;
+  job.longer = [](double t) { return t >= 100 && t < 160 ? 5.0 : 1.0; };
+  const Watched w = job.watched();
+  const auto fired = of(w, Status::kFiring), resolved = of(w, Status::kResolved);
+  ASSERT_THAT(fired, SizeIs(1));
+  ASSERT_THAT(resolved, SizeIs(1));
+  EXPECT_NEAR(s(resolved[0].onset), 100, 4);
+  EXPECT_NEAR(s(*resolved[0].end), 160, 4);
+  EXPECT_THAT(resolved[0].resources,
+              ElementsAre("/host0/worker0", "/host0/worker1", "/host0/worker2", "/host0/worker3"));
 }
 
 // Slices by hand: two leaves, one state.
