@@ -335,8 +335,8 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   const Blamed blamed =
       blame_lengths(stretches(by->by), items, look.columns, cost, static_cast<float>(by->limit / 2));
   if (blamed.log_ratio < std::log1p(options_.min_effect)) return;
-  // Ranks wait for each other: most waits that are long are somebody else's doing.
-  if (!look.by_request && !blamed.works && static_cast<double>(by->score.score) < kWaits * by->limit) return;
+  // Most waits that are long are somebody else's doing.
+  if (!blamed.works && static_cast<double>(by->score.score) < kWaits * by->limit) return;
   // Many do not work longer at once: in a single slice it may lie in how calls fall into slices.
   const bool many =
       !look.by_request && blamed.leaves.size() > 1 && blamed.leaves.size() * kMany >= items.leaves();
@@ -364,14 +364,14 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
 }
 
 // A fact, as a standstill is: they are held up, and do not say by whom. Where a stop or a loss explains what
-// some do, or somebody's work takes longer, that may be who.
+// some do, that may be who.
 void LongVisits::test_hold_ups(const Look& look) {
   if (!look.returning.empty()) return;
   for (std::size_t x = 0; x < hold_ups_.columns(); ++x) {
     if (!hold_ups_.is_news(x)) continue;
     const std::uint16_t state = look.columns.state_of[x];
     if (std::any_of(episodes_.begin(), episodes_.end(),
-                    [&](const Episode& e) { return !e.over && (e.works || e.state == state); }))
+                    [&](const Episode& e) { return !e.over && e.state == state; }))
       continue;
     Episode e;
     e.number = 2 * ++begun_ + 1;

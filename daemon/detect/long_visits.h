@@ -5,7 +5,8 @@
 // depth (tail_limit.h), whose effect is of `min_effect` of the time that is not idle, begins an episode;
 // blamed is what blame_lengths says. Several may go on at once, of leaves that have none in common: of those
 // that are blamed nothing is tested or learned meanwhile. Who waits while others' work takes longer, and
-// whose siblings are blamed for the same state, has the same cause.
+// whose siblings are blamed for the same state, has the same cause. Waits that nobody's work explains have to
+// exceed half as much again as the limit.
 //
 // Where work comes in requests and tasks visits have normal scores (visit_scores.h, score_sums.h), which tell
 // many that are longer, and are bet on (visit_surprise.h, surprise_sums.h), which tells few that are longer
@@ -15,12 +16,11 @@
 // told. What goes on for twice as long as all before it, or for `usual_slices`, is learned, and over.
 //
 // Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
-// are late where one is: what they wait for in a collective says nothing, other waits that nobody's work
-// explains have to exceed half as much again as the limit. Visits are bet on; how long they usually take is
-// known of each mode of such a job (contrast.h) by itself; a new one begins with the slices that fitted none.
-// Of work beside the job's own, as files that are written, it is known of all modes together.
-// Of who has become suspect nothing is learned for 24 slices. Where many would be blamed for a single slice,
-// the next one has to say so, too.
+// are late where one is: what they wait for in a collective says nothing. Visits are bet on; how long they
+// usually take is known of each mode of such a job (contrast.h) by itself; a new one begins with the slices
+// that fitted none. Of work beside the job's own, as files that are written, it is known of all modes
+// together. Of who has become suspect nothing is learned for 24 slices. Where many would be blamed for a
+// single slice, the next one has to say so, too.
 //
 // Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most), for the
 // next one and for side work. Thread safety: none.
