@@ -57,7 +57,8 @@ class LongVisits {
     std::uint32_t usual_slices = 600;  // slices after which one of requests is taken for usual, and is over
     std::uint32_t stall_slices{};      // whole ones in which nobody gets away from a wait (hold_ups.h)
   };
-  explicit LongVisits(Options options) : options_(options), hold_ups_(options.stall_slices) {}
+  explicit LongVisits(Options options)
+      : options_(options), hold_ups_(options.stall_slices, options.usual_slices) {}
 
   // Items from `keep` on are new ones.
   void set_items(const NodeItems& items, const model::Hierarchy& hierarchy, std::size_t keep);
@@ -102,7 +103,7 @@ class LongVisits {
     std::int64_t learns = 0;   // slices since it became usual
     std::uint32_t silent = 0;  // slices without a visit
     std::uint32_t back = 0;
-    std::size_t column = 0;  // in which they are held up
+    std::size_t column = 0;  // of the state that is blamed; past the last: of all states together
   };
   void count_leaves(const Look& look);
   // What the slice tells, once it has been looked at leaf by leaf; waits say nothing `but_works`.

@@ -24,7 +24,7 @@ bool is_work(const model::StateInfo& state) {
   if (state.family != F::kOther) return state.family == F::kCompute || state.family == F::kIo;
   return !names_any(state.name,
                     {"mpi_", "wait", "idle", "recv", "send", "barrier", "reduce", "gather", "bcast", "lock",
-                     "mutex", "futex", "semaphore", "acquire", "sleep", "poll", "queue", "init", "finalize"});
+                     "mutex", "futex", "semaphore", "sleep", "poll", "queue", "init", "finalize"});
 }
 
 bool sleeps(const model::StateInfo& state) {

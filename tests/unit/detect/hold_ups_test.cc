@@ -26,6 +26,7 @@ struct Workers {
   std::vector<Time> held;
   // Times as long as usual that the first host's workers work, at a time (s).
   std::function<double(double t)> longer = [](double) { return 1.0; };
+  std::uint32_t usual_slices = 600;
   double varies = 0.4;  // the logarithm of a job's length, by so much
   int asides = 0;       // short commits of each job, that need no lock
   std::int64_t slices = 300;
@@ -76,44 +77,53 @@ struct Workers {
     o.window.slice = seconds(1);
     o.window.slices = 64;
     o.idle_states = {"idle"};
+    o.usual_slices = usual_slices;
     return watch(o, topology(), played);
   }
 };
 
-std::vector<alert::Alert> of(const Watched& w, Status status) {
-  std::vector<alert::Alert> out;
-  for (const auto& a : w.alerts)
-    if (a.status == status) out.push_back(a);
-  return out;
-}
 double s(TimeNs t) {
   return static_cast<double>(t.value) * 1e-9;
+}
+
+// The one alert that there is, as it was when it was over.
+alert::Alert only(const Watched& w) {
+  const auto over = w.with(Status::kResolved);
+  EXPECT_THAT(w.with(Status::kFiring), SizeIs(1));
+  EXPECT_THAT(over, SizeIs(1));
+  return over.empty() ? alert::Alert{} : over[0];
 }
 
 TEST(HoldUps, ALockThatIsNotLetGoIsToldWithThoseWhoWaitForIt) {
   Workers job;
   job.held = {{100, 112}};
-  const Watched w = job.watched();
-  const auto fired = of(w, Status::kFiring), resolved = of(w, Status::kResolved);
-  ASSERT_THAT(fired, SizeIs(1));
-  ASSERT_THAT(resolved, SizeIs(1));
-  EXPECT_NEAR(s(resolved[0].onset), 101, 1.01);
-  EXPECT_NEAR(s(*resolved[0].end), 112, 1.01);
-  EXPECT_THAT(resolved[0].resources, SizeIs(Workers::kLocking)) << alert::to_json(resolved[0]);
-  EXPECT_NE(resolved[0].message.find("lock"), std::string::npos) << resolved[0].message;
+  const alert::Alert alert = only(job.watched());
+  EXPECT_NEAR(s(alert.onset), 101, 1.01);
+  EXPECT_NEAR(s(alert.end.value_or(TimeNs())), 112, 1.01);
+  EXPECT_THAT(alert.resources, SizeIs(Workers::kLocking)) << alert::to_json(alert);
+  EXPECT_NE(alert.message.find("lock"), std::string::npos) << alert.message;
 }
 
 TEST(HoldUps, TheyAreToldEachTime) {
   Workers job;
   job.held = {{80, 90}, {131, 138}, {190, 202}, {240, 246}};
-  EXPECT_THAT(of(job.watched(), Status::kFiring), SizeIs(4));
+  EXPECT_THAT(job.watched().with(Status::kFiring), SizeIs(4));
+}
+
+TEST(HoldUps, WhatLastsForLongIsUsualAndOver) {
+  Workers job;
+  job.usual_slices = 40;
+  job.held = {{100, 250}};
+  const alert::Alert alert = only(job.watched());
+  EXPECT_NEAR(s(alert.onset), 101, 1.01);
+  EXPECT_NEAR(s(alert.end.value_or(TimeNs())), 140, 2.01);
 }
 
 TEST(HoldUps, NobodyIsHeldUpWhereTheLockGoesRound) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     Workers job;
     job.seed = seed, job.slices = 600;
-    EXPECT_THAT(of(job.watched(), Status::kFiring), IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(job.watched().with(Status::kFiring), IsEmpty()) << "seed " << seed;
   }
 }
 
@@ -122,13 +132,10 @@ TEST(HoldUps, ASlowHostIsToldOnceAndUntilItIsAsBefore) {
   Workers job;
   job.varies = 0.8, job.asides = 6;
   job.longer = [](double t) { return t >= 100 && t < 160 ? 5.0 : 1.0; };
-  const Watched w = job.watched();
-  const auto fired = of(w, Status::kFiring), resolved = of(w, Status::kResolved);
-  ASSERT_THAT(fired, SizeIs(1));
-  ASSERT_THAT(resolved, SizeIs(1));
-  EXPECT_NEAR(s(resolved[0].onset), 100, 4);
-  EXPECT_NEAR(s(*resolved[0].end), 160, 4);
-  EXPECT_THAT(resolved[0].resources,
+  const alert::Alert alert = only(job.watched());
+  EXPECT_NEAR(s(alert.onset), 100, 4);
+  EXPECT_NEAR(s(alert.end.value_or(TimeNs())), 160, 4);
+  EXPECT_THAT(alert.resources,
               ElementsAre("/host0/worker0", "/host0/worker1", "/host0/worker2", "/host0/worker3"));
 }
 
@@ -153,7 +160,7 @@ struct Seen {
 };
 
 TEST(HoldUps, AreNewsOfSeveralAfterThreeSlicesAndTwiceTheHabit) {
-  HoldUps h(3);
+  HoldUps h(3, 600);
   Seen seen;
   seen.go(h, 20, 4, 0.1f, {0, 1});
   seen.go(h, 2, 0, 1.1f, {0, 1});
@@ -180,8 +187,32 @@ TEST(HoldUps, AreNewsOfSeveralAfterThreeSlicesAndTwiceTheHabit) {
   EXPECT_FALSE(h.is_news(0)) << "once";
 }
 
+TEST(HoldUps, BeginAnewWhereSomebodyMayHaveGotAwayUnseen) {
+  HoldUps h(3, 600);
+  Seen seen;
+  seen.go(h, 20, 4, 0.1f, {0, 1});
+  seen.go(h, 2, 0, 1.1f, {0, 1});
+  seen.go(h, 2, 0, 1.1f, {0, 1});  // other visits, after slices that were not looked at
+  EXPECT_EQ(h.slices(0), 2u);
+  EXPECT_FALSE(h.is_news(0));
+  seen.go(h, 1, 0, 3.1f, {0, 1});
+  EXPECT_TRUE(h.is_news(0));
+}
+
+TEST(HoldUps, AreOverWhenTheyAreUsual) {
+  HoldUps h(3, 10);
+  Seen seen;
+  seen.go(h, 20, 4, 0.1f, {0, 1});
+  seen.go(h, 9, 0, 1.1f, {0, 1});
+  EXPECT_TRUE(h.goes_on(0));
+  EXPECT_TRUE(h.is_news(0));
+  seen.go(h, 1, 0, 10.1f, {0, 1});
+  EXPECT_FALSE(h.goes_on(0));
+  EXPECT_FALSE(h.is_news(0));
+}
+
 TEST(HoldUps, AreNoneOfWorkNorBeforeTheJobIsKnown) {
-  HoldUps early(3), works(3);
+  HoldUps early(3, 600), works(3, 600);
   Seen seen;
   seen.go(early, 15, 4, 0.1f, {0, 1});
   seen.go(early, 4, 0, 1.1f, {0, 1});

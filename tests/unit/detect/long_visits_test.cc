@@ -93,12 +93,6 @@ constexpr double kOver = 5;
 double at(const std::optional<TimeNs>& t) {
   return t ? static_cast<double>(t->value) * 1e-9 : -1;
 }
-std::vector<alert::Alert> of(const Watched& w, Status status) {
-  std::vector<alert::Alert> out;
-  for (const auto& a : w.alerts)
-    if (a.status == status) out.push_back(a);
-  return out;
-}
 std::string lines(const Watched& w) {
   std::string out;
   for (const auto& a : w.alerts) out += alert::to_json(a) + "\n";
@@ -134,7 +128,7 @@ TEST(LongVisits, AServiceIsTold) {
     Services services{.seed = seed};
     services.longer = slow({8, 9, 10, 11}, 150, 190, 3);
     const Watched w = services.watched();
-    ASSERT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+    ASSERT_THAT(w.with(Status::kFiring), SizeIs(1)) << lines(w);
     EXPECT_EQ(w.alerts.back().node, "/s2");
     EXPECT_LE(at(w.alerts[0].detected), 156);
   }
@@ -148,7 +142,7 @@ TEST(LongVisits, WhoWaitsForItIsNotTheCause) {
       Services services{.seed = seed};
       services.longer = slow(who, 150, 200, 6);
       const Watched w = services.watched();
-      ASSERT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+      ASSERT_THAT(w.with(Status::kFiring), SizeIs(1)) << lines(w);
       EXPECT_EQ(w.alerts.back().likely_cause, Services::paths({who.begin(), who.end()}));
     }
 }
@@ -161,7 +155,7 @@ TEST(LongVisits, TwoAtOnceAreTwo) {
       return slow({5}, 150, 230, 6)(lane, t) * slow({10}, 175, 210, 6)(lane, t);
     };
     const Watched w = services.watched();
-    const auto fired = of(w, Status::kFiring), over = of(w, Status::kResolved);
+    const auto fired = w.with(Status::kFiring), over = w.with(Status::kResolved);
     ASSERT_THAT(fired, SizeIs(2)) << lines(w);
     EXPECT_EQ(fired[0].likely_cause, Services::paths({5}));
     EXPECT_EQ(fired[1].likely_cause, Services::paths({10}));
@@ -219,7 +213,7 @@ TEST(LongVisits, WhatHurtsRanksOfOneMachineTogetherIsToldOnce) {
       return (r < 2 && t >= 150) || (r >= 4 && r < 6 && t >= 153) ? 3.0 : 1.0;
     };
     const Watched w = ranks.watched();
-    EXPECT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+    EXPECT_THAT(w.with(Status::kFiring), SizeIs(1)) << lines(w);
   }
 }
 
@@ -231,7 +225,7 @@ TEST(LongVisits, WhatIsWeakSumsUpWhereLittleIsKnown) {
       Ranks ranks{.seed = seed, .end = 90};
       ranks.longer = slow({3}, 30, 1e9, factor);
       bool hit = false;
-      for (const auto& a : of(ranks.watched(), Status::kFiring)) {
+      for (const auto& a : ranks.watched().with(Status::kFiring)) {
         const bool early = at(a.onset) < 28;
         hit = hit || !early;
         others += early;
@@ -281,7 +275,7 @@ TEST(LongVisits, WhatIsDoneNowAndThenIsKnownInWhateverModeTheJobIs) {
     o.window.slice = seconds(1);
     o.window.slices = 64;
     bool hit = false;
-    for (const auto& a : of(watch(o, topology, job), Status::kFiring)) {
+    for (const auto& a : watch(o, topology, job).with(Status::kFiring)) {
       const bool during = at(a.onset) >= hurt_from - 1 && at(a.onset) <= hurt_to;
       hit = hit || (during && a.resources.size() == 8);
       others += !during;
@@ -298,14 +292,14 @@ TEST(LongVisits, WhatComesAgainIsToldAgain) {
     return slow({8}, 120, 150, 6)(lane, t) * slow({8}, 200, 230, 6)(lane, t);
   };
   const Watched w = services.watched();
-  EXPECT_THAT(of(w, Status::kFiring), SizeIs(2)) << lines(w);
+  EXPECT_THAT(w.with(Status::kFiring), SizeIs(2)) << lines(w);
 }
 
 TEST(LongVisits, WhatGoesOnForLongIsUsualInTheEnd) {
   Services services{.slices = 1'000};
   services.longer = slow({8}, 100, 1e9, 6);
   const Watched w = services.watched();
-  ASSERT_THAT(of(w, Status::kFiring), SizeIs(1)) << lines(w);
+  ASSERT_THAT(w.with(Status::kFiring), SizeIs(1)) << lines(w);
   EXPECT_LE(at(w.alerts.back().end), 900) << "before the run ends";
 }
 
@@ -333,7 +327,7 @@ TEST(LongVisits, RequestsThatAreSeldomLongAreAsUsual) {
     Services services{.seed = seed, .slices = 2'000};
     services.rare = 20;
     std::size_t told = 0;
-    for (const auto& a : of(services.watched(), Status::kFiring)) told += at(a.onset) > 300;
+    for (const auto& a : services.watched().with(Status::kFiring)) told += at(a.onset) > 300;
     EXPECT_EQ(told, 0u);
   }
 }

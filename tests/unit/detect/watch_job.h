@@ -23,6 +23,12 @@ struct Watched {
     for (const auto& a : alerts) n += a.kind == kind && a.status == status ? 1 : 0;
     return n;
   }
+  std::vector<alert::Alert> with(alert::Status status) const {
+    std::vector<alert::Alert> out;
+    for (const auto& a : alerts)
+      if (a.status == status) out.push_back(a);
+    return out;
+  }
   std::string names() const {
     std::string out;
     for (const auto& s : spans) out += (out.empty() ? "" : "-") + s.name;
