@@ -6,8 +6,9 @@
 // set before `margay run` took its caller's place is the job's.
 //
 // A stop (SIGTSTP, SIGTTIN, SIGTTOU) is passed on, and then stops this process as well, so that the shell
-// sees it; SIGCONT goes on with both. SIGKILL and SIGSTOP can be taken by nobody; SIGSEGV and its like tell
-// of this process' own errors and end it.
+// sees it; SIGCONT goes on with both. A second stop that comes after SIGCONT but before this process had the
+// processor again stops this process alone: the kernel takes it as more of the first. SIGKILL and SIGSTOP can
+// be taken by nobody; SIGSEGV and its like tell of this process' own errors and end it.
 //
 // Thread safety: none. One a process.
 #pragma once
