@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "order_statistics.h"
+#include "margay/statistics/order_statistics.h"
 #include "vectors.h"
 
 namespace margay::detect {
@@ -31,7 +31,7 @@ constexpr float kWorks = 0.2f;                    // of the time: less is a rank
 constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
 
 template <class Get>
-float median(const std::vector<std::uint32_t>& of, OrderStatistics& scratch, Get get) {
+float median(const std::vector<std::uint32_t>& of, statistics::OrderStatistics& scratch, Get get) {
   scratch.clear();
   for (const std::uint32_t l : of) scratch.add(get(l));
   return scratch.median();
@@ -50,7 +50,7 @@ void Contrast::reach(Mode& mode) const {
 }
 
 Contrast::Fit Contrast::fit(const Mode& mode) const {
-  OrderStatistics scratch;
+  statistics::OrderStatistics scratch;
   std::vector<std::uint32_t> of;
   for (const std::uint32_t l : sample_)
     if (l < mode.n.size() && mode.n[l] > 0) of.push_back(l);
@@ -262,7 +262,7 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
       above[c] += from[c] > 0 ? 1 : 0;
     }
   }
-  OrderStatistics scratch;
+  statistics::OrderStatistics scratch;
   for (std::size_t c = kMachine; c < cells(); ++c)
     if (below[c] >= n - n / 2 || above[c] >= n - n / 2)
       common_[c] = median(sample_, scratch, [&](std::uint32_t l) { return departure_[l][c]; });

@@ -101,11 +101,12 @@ void Departures::for_each_test(const std::function<void(const Test&)>& see) cons
 // What is rare in short slices is a part of the mean in long ones (the central limit theorem).
 void Departures::reach_limits(std::size_t tests, std::size_t cells) {
   limits_.resize(std::max(limits_.size(), tests));
-  for (std::vector<TailLimit>& l : limits_)
+  for (std::vector<statistics::TailLimit>& l : limits_)
     while (l.size() < cells) {
       const std::size_t column = l.size() / Contrast::kMeasures, measure = l.size() % Contrast::kMeasures;
       const bool longer_work = measure == Contrast::kExcess && columns_.work[column];
-      l.emplace_back((longer_work ? kMiddlingTail : kHeavyTail) / static_cast<double>(options_.finer));
+      l.emplace_back((longer_work ? statistics::kMiddlingTail : statistics::kHeavyTail) /
+                     static_cast<double>(options_.finer));
     }
 }
 
@@ -141,7 +142,7 @@ double Departures::chance() const {
   for (std::size_t g = 0; g < items_.groups(); ++g)
     tests += items_.count(g) > 0 ? static_cast<double>(NodeMeans::kSpans.size()) : 0;
   tests *= static_cast<double>(contrast_.cells() - std::size_t{Contrast::kMeasures} * Contrast::kMachine);
-  return in_a_slice(options_.false_alarms_per_day, options_.slice) / tests;
+  return statistics::in_a_slice(options_.false_alarms_per_day, options_.slice) / tests;
 }
 
 // The nodes of which the evidence is beyond the limit of its test.
@@ -257,7 +258,7 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   if (!strongest->machine) {
     e.nats = strongest->nats, e.limit = strongest->limit;
     const auto nodes = static_cast<double>(items_.count(strongest->test.group));
-    const TailLimit& tail = at(limits_, strongest->test);
+    const statistics::TailLimit& tail = at(limits_, strongest->test);
     e.rarer = std::log(tail.chance(e.limit, nodes) / tail.chance(e.nats, nodes));
   }
   // Those in a collective wait for somebody else, and many do not work longer at once: in a single slice

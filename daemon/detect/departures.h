@@ -4,8 +4,8 @@
 //    but the root) and of the last slices, in each state, how improbable that is (node_means.h).
 // 2. How surprisingly long its visits have been (long_visits.h). Where work comes in requests or tasks this
 //    alone tells, but for what the machine does.
-// 3. Evidence beyond the limit of its depth, span and state (tail_limit.h), whose effect is of `min_effect`
-// at
+// 3. Evidence beyond the limit of its depth, span and state (statistics/tail_limit.h), whose effect is of
+// `min_effect` at
 //    least, is an alarm. While the whole job moves, two slices in a row are; while all work otherwise than
 //    usual, or do work that they seldom do, none is for some slices.
 // 4. Time that the machine takes from a process is an alarm by itself (machine.h).
@@ -29,13 +29,13 @@
 #include "long_visits.h"
 #include "machine.h"
 #include "margay/detect/topology.h"
+#include "margay/statistics/tail_limit.h"
 #include "node_items.h"
 #include "node_means.h"
 #include "open_episode.h"
 #include "recurrence.h"
 #include "small_shifts.h"
 #include "state_kind.h"
-#include "tail_limit.h"
 
 namespace margay::detect {
 
@@ -152,7 +152,7 @@ class Departures {
   SmallShifts small_shifts_;
   std::set<std::uint32_t> explained_;
   std::set<std::uint32_t> blamed_otherwise_;  // leaves, since small shifts were looked for last
-  OfTests<TailLimit> limits_;
+  OfTests<statistics::TailLimit> limits_;
   OfTests<Greatest> greatest_;              // of this slice
   std::vector<OfTests<Greatest>> pending_;  // maxima of the last slices, not yet learned
   std::uint32_t alarms_in_a_row_ = 0, suspicious_ = 0;

@@ -284,8 +284,8 @@ void LongVisits::reach_limits(bool by_request, std::size_t groups) {
     of.resize(std::max(of.size(), groups));
     for (std::size_t g = 0; g < of.size(); ++g) {
       // Leaves of a node that wait for each other are not independent.
-      const double index = g == 0 || by == By::kScores ? kLightTail : kMiddlingTail;
-      of[g].resize(std::max(of[g].size(), kinds(by, by_request)), TailLimit(index));
+      const double index = g == 0 || by == By::kScores ? statistics::kLightTail : statistics::kMiddlingTail;
+      of[g].resize(std::max(of[g].size(), kinds(by, by_request)), statistics::TailLimit(index));
     }
   }
 }
@@ -295,7 +295,7 @@ std::optional<LongVisits::Beyond> LongVisits::strongest(const Look& look) {
   // For each node and state, and all of them; of each depth.
   double kinds = 0;
   for (std::size_t g = 0; g < items.groups(); ++g) kinds += items.count(g) > 0 ? 1 : 0;
-  const double each = in_a_slice(options_.false_alarms_per_day, options_.slice) / kinds;
+  const double each = statistics::in_a_slice(options_.false_alarms_per_day, options_.slice) / kinds;
   const auto states = static_cast<double>(columns.work.size() - Contrast::kMachine);
   std::optional<Beyond> best;
   double most = 1;
@@ -404,7 +404,7 @@ void LongVisits::begin(const Beyond& by, const Blamed& blamed, const Look& look,
   e.by_lengths = true;
   e.log_ratio = blamed.log_ratio;
   e.nats = static_cast<double>(by.score.score), e.limit = by.limit;
-  const TailLimit& tail = limits(
+  const statistics::TailLimit& tail = limits(
       by.by, look.by_request)[look.items.group(by.item)][kind(by.by, look.by_request, by.score.column)];
   e.rarer = std::log(tail.chance(e.limit, by.tests) / tail.chance(e.nats, by.tests));
   episodes_.push_back(std::move(e));

@@ -2,11 +2,11 @@
 // nodes of a coupled job work at, or wait for. Pure.
 //
 // Evidence of surprisingly long visits, summed up over nodes, states and slices, beyond the limit of its
-// depth (tail_limit.h), whose effect is of `min_effect` of the time that is not idle, begins an episode;
-// blamed is what blame_lengths says. Several may go on at once, of leaves that have none in common: of those
-// that are blamed nothing is tested or learned meanwhile. Who waits while others' work takes longer, and
-// whose siblings are blamed for the same state, has the same cause. Waits that nobody's work explains have to
-// exceed half as much again as the limit.
+// depth (statistics/tail_limit.h), whose effect is of `min_effect` of the time that is not idle, begins an
+// episode; blamed is what blame_lengths says. Several may go on at once, of leaves that have none in common:
+// of those that are blamed nothing is tested or learned meanwhile. Who waits while others' work takes longer,
+// and whose siblings are blamed for the same state, has the same cause. Waits that nobody's work explains
+// have to exceed half as much again as the limit.
 //
 // Where work comes in requests and tasks visits have normal scores (visit_scores.h, score_sums.h), which tell
 // many that are longer, and are bet on (visit_surprise.h, surprise_sums.h), which tells few that are longer
@@ -36,12 +36,12 @@
 #include "contrast.h"
 #include "episode.h"
 #include "hold_ups.h"
+#include "margay/statistics/tail_limit.h"
 #include "node_items.h"
 #include "recurrence.h"
 #include "score_sums.h"
 #include "stretch_sums.h"
 #include "surprise_sums.h"
-#include "tail_limit.h"
 #include "visit_scores.h"
 #include "visit_surprise.h"
 
@@ -148,7 +148,7 @@ class LongVisits {
   // By group, then by kind. Requests and tasks come in kinds, so each state has a tail of its own, and all
   // together (the first, for columns stay as others come). What ranks do together is of two: how long they
   // wait is a matter of what all others do, and varies by much; how long work takes is their own.
-  using Limits = std::vector<std::vector<TailLimit>>;
+  using Limits = std::vector<std::vector<statistics::TailLimit>>;
   Limits& limits(By by, bool by_request) {
     return by == By::kScores ? of_scores_ : by_request ? of_bets_ : coupled_;
   }

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "margay/statistics/order_statistics.h"
 #include "moderated.h"
-#include "order_statistics.h"
 #include "vectors.h"
 
 namespace margay::detect {
@@ -135,7 +135,7 @@ void NodeMeans::add_last(std::size_t item, std::size_t slices, float* to) const 
 std::vector<float> NodeMeans::spread(const Contrast& contrast, std::size_t w,
                                      const std::vector<float>& floor) const {
   std::vector<float> out(kMeasures * columns_, 0.0f), enough(out.size());
-  OrderStatistics values;
+  statistics::OrderStatistics values;
   const auto& sample = contrast.sample();
   const std::size_t n = sample.size();
   if (n < kLeastSample) return out;

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "student.h"
+#include "margay/statistics/student.h"
 
 namespace margay::detect {
 namespace {
@@ -92,10 +92,10 @@ double LogEstimate::scale() const {
   return deviation * std::sqrt(1 + 1 / n);
 }
 double LogEstimate::survival(double log_s) const {
-  return student_survival((log_s - mean) / scale(), n - 1);
+  return statistics::student_survival((log_s - mean) / scale(), n - 1);
 }
 double LogEstimate::quantile(double survival) const {
-  return mean + scale() * student_quantile(std::clamp(survival, 1e-12, 1 - 1e-12), n - 1);
+  return mean + scale() * statistics::student_quantile(std::clamp(survival, 1e-12, 1 - 1e-12), n - 1);
 }
 
 void PhaseDurations::restore(const std::vector<PhaseSpan>& before) {

@@ -19,7 +19,7 @@ constexpr std::int64_t kDoubt = 4;  // periods that an onset may be off
 
 void SmallShifts::set_items(const NodeItems& items, std::size_t keep) {
   sums_.lay_out(items, channels_.size(), keep);
-  while (limits_.size() < items.groups() * ShiftSums::kScales) limits_.emplace_back(kLightTail);
+  while (limits_.size() < items.groups() * ShiftSums::kScales) limits_.emplace_back(statistics::kLightTail);
   greatest_.resize(limits_.size(), 0.0f);
   except_.assign(items.size(), 0);
   blamed_.assign(items.size(), 0);
@@ -167,7 +167,7 @@ void SmallShifts::take_off_peers() {
 double SmallShifts::asked(std::size_t scale) const {
   const auto kinds = static_cast<double>(depths_ * ShiftSums::kScales);
   const DurationNs period = options_.slice * static_cast<std::int64_t>(ShiftSums::period(scale));
-  return in_a_slice(kPart * options_.false_alarms_per_day, period) / kinds;
+  return statistics::in_a_slice(kPart * options_.false_alarms_per_day, period) / kinds;
 }
 
 double SmallShifts::limit(std::size_t group, std::size_t scale, double tests) const {
@@ -246,7 +246,7 @@ void SmallShifts::begin(const NodeItems& items, const Columns& columns, const Al
   e.excess = static_cast<double>(score.lost / score.slices);
   e.log_ratio = std::log1p(static_cast<double>(score.own));
   e.nats = static_cast<double>(score.nats), e.limit = alarm.limit;
-  const TailLimit& tail = limits_[items.group(alarm.item) * ShiftSums::kScales + alarm.scale];
+  const statistics::TailLimit& tail = limits_[items.group(alarm.item) * ShiftSums::kScales + alarm.scale];
   e.rarer = std::log(tail.chance(e.limit, alarm.tests) / tail.chance(e.nats, alarm.tests) / kPart);
   Course course;
   const auto below = items.below(alarm.item);

@@ -4,11 +4,11 @@
 // How much longer visits of work take than usual (work_lengths.h) is compared among peers, which are the
 // items of the same depth below the nearest node that holds four of them or more: what most of them show is
 // nobody's. The rest is summed up in blocks of slices (shift_sums.h). Evidence beyond the limit of its depth
-// and scale (tail_limit.h), of a shift that makes work take a tenth of `min_effect` longer at least, begins
-// an episode. Blamed are the items of that depth that show half of the evidence and half of the shift. What
-// begins beside an episode that goes on, within the doubt of either onset, is of the same cause. It is over
-// when as much evidence says so as half of its limit. Nothing is learned of leaves that are blamed, nor how
-// much those vary that are nearly.
+// and scale (statistics/tail_limit.h), of a shift that makes work take a tenth of `min_effect` longer at
+// least, begins an episode. Blamed are the items of that depth that show half of the evidence and half of the
+// shift. What begins beside an episode that goes on, within the doubt of either onset, is of the same cause.
+// It is over when as much evidence says so as half of its limit. Nothing is learned of leaves that are
+// blamed, nor how much those vary that are nearly.
 //
 // Cost per slice: O(leaves * columns), and every eight slices that of ShiftSums. Thread safety: none.
 #pragma once
@@ -18,10 +18,10 @@
 
 #include "contrast.h"
 #include "episode.h"
+#include "margay/statistics/tail_limit.h"
 #include "node_items.h"
 #include "node_means.h"
 #include "shift_sums.h"
-#include "tail_limit.h"
 #include "work_lengths.h"
 
 namespace margay::detect {
@@ -103,10 +103,10 @@ class SmallShifts {
   std::uint32_t slices_ = 0;
   SliceIndex first_{};
   std::uint64_t blocks_ = 0;
-  std::vector<char> blamed_;       // by item: all its leaves are
-  std::vector<char> except_;       // by item: it is, or nearly
-  std::vector<TailLimit> limits_;  // by group * kScales + scale
-  std::vector<float> greatest_;    // the same: of the period that goes on
+  std::vector<char> blamed_;                   // by item: all its leaves are
+  std::vector<char> except_;                   // by item: it is, or nearly
+  std::vector<statistics::TailLimit> limits_;  // by group * kScales + scale
+  std::vector<float> greatest_;                // the same: of the period that goes on
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
   std::uint64_t begun_ = 0;

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "normal.h"
+#include "margay/statistics/normal.h"
 
 namespace margay::detect {
 namespace {
@@ -45,7 +45,7 @@ void VisitScores::reach(std::size_t columns) {
 }
 
 double VisitScores::score_of(std::size_t l, std::size_t x, float log) const {
-  return std::clamp<double>(normal_quantile(usual_.beyond(l, x, log)), kLeastScore, kMostScore);
+  return std::clamp<double>(statistics::normal_quantile(usual_.beyond(l, x, log)), kLeastScore, kMostScore);
 }
 
 float VisitScores::before(std::size_t l, std::size_t y, float length, bool over) const {

@@ -28,7 +28,9 @@ const std::vector<Uses>& uses() {
       {"collector/readers/lttng/session", {"proto/base"}},
       {"daemon", {"proto", "collector/model", "daemon"}},
       {"daemon/partition", {"proto/base", "collector/model"}},
-      {"daemon/detect", {"proto/base", "collector/model", "daemon/partition", "daemon/alert"}},
+      {"daemon/statistics", {"proto/base"}},
+      {"daemon/detect",
+       {"proto/base", "collector/model", "daemon/statistics", "daemon/partition", "daemon/alert"}},
       {"daemon/alert", {"proto/base", "proto/wire"}},
       {"daemon/alert/sinks", {"proto/base", "daemon/alert"}},
       {"daemon/observe", {"proto"}},
@@ -58,8 +60,8 @@ const std::vector<Uses>& uses() {
 constexpr std::string_view kPrograms[] = {"daemon/live", "daemon/cli"};
 
 // Same input, same output: no file, socket, thread, wall clock, environment or log.
-constexpr std::string_view kPure[] = {"collector/model", "collector/slicer", "daemon/partition",
-                                      "daemon/detect", "viewer/scene"};
+constexpr std::string_view kPure[] = {"collector/model",  "collector/slicer", "daemon/statistics",
+                                      "daemon/partition", "daemon/detect",    "viewer/scene"};
 constexpr std::string_view kImpureHeaders[] = {"atomic",       "chrono",    "condition_variable",
                                                "ctime",        "dirent.h",  "fcntl.h",
                                                "filesystem",   "fstream",   "future",

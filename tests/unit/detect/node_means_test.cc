@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "student.h"
+#include "margay/statistics/student.h"
 #include "watch_job.h"
 
 namespace margay::detect::test {
@@ -83,7 +83,7 @@ TEST(NodeMeans, AKnownDepartureIsSoManyOfTheDeviationsThatWereSeen) {
     // It is as improbable as that many deviations, at least: another cell may be more so.
     const auto d =
         static_cast<double>(m.measured.contrast.departure()[6][m.measured.cell(Contrast::kShare, kJobWait)]);
-    EXPECT_GT(m.nats(6), -std::log(student_survival(d / usual / 1.3, 8 + m.learned)));
+    EXPECT_GT(m.nats(6), -std::log(statistics::student_survival(d / usual / 1.3, 8 + m.learned)));
   }
 }
 
@@ -138,7 +138,7 @@ TEST(NodeMeans, NatsAreThoseOfStudentsDistribution) {
       // While a mode is young its usual is known less well.
       const double z = d / static_cast<double>(m.means.deviation(3, cell, 1)) /
                        std::sqrt(1 + 1 / m.measured.contrast.history());
-      const double exact = -std::log(student_survival(z, 8 + m.learned));
+      const double exact = -std::log(statistics::student_survival(z, 8 + m.learned));
       EXPECT_NEAR(m.nats(3), exact, 0.1 + 0.02 * exact) << learn << " slices, " << z << " deviations";
     }
   }

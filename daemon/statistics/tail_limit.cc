@@ -1,11 +1,11 @@
-#include "tail_limit.h"
+#include "margay/statistics/tail_limit.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-namespace margay::detect {
+namespace margay::statistics {
 namespace {
 
 // The tail is the upper third of a short history, at most so many of a long one; what is seldom lies beyond
@@ -166,4 +166,4 @@ double TailLimit::chance(double score, double tests) const {
   return most;
 }
 
-}  // namespace margay::detect
+}  // namespace margay::statistics

@@ -1,9 +1,9 @@
-#include "normal.h"
+#include "margay/statistics/normal.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace margay::detect {
+namespace margay::statistics {
 
 double normal_quantile(double survival) {
   const double p = std::clamp(1 - survival, 1e-9, 1 - 1e-9);
@@ -26,4 +26,4 @@ double normal_quantile(double survival) {
          (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
 }
 
-}  // namespace margay::detect
+}  // namespace margay::statistics

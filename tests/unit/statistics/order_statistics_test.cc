@@ -1,5 +1,5 @@
 // The n-th smallest of some values.
-#include "order_statistics.h"
+#include "margay/statistics/order_statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace margay::detect {
+namespace margay::statistics {
 namespace order_statistics_test {
 
 TEST(OrderStatistics, AreThoseOfASortedList) {
@@ -48,4 +48,4 @@ TEST(OrderStatistics, TheMiddleOfNoneIsNothingAndInfinityHasAPlace) {
 }
 
 }  // namespace order_statistics_test
-}  // namespace margay::detect
+}  // namespace margay::statistics

@@ -25,7 +25,7 @@
 
 #include "margay/base/time.h"
 
-namespace margay::detect {
+namespace margay::statistics {
 
 // Of so many a day those of a slice.
 double in_a_slice(double a_day, DurationNs slice);
@@ -88,4 +88,4 @@ class TailLimit {
   mutable double p_ = 0, tests_ = 0, answer_ = 0;
 };
 
-}  // namespace margay::detect
+}  // namespace margay::statistics

@@ -1,5 +1,5 @@
 // The limit that a quiet slice's greatest score exceeds as seldom as was asked for.
-#include "tail_limit.h"
+#include "margay/statistics/tail_limit.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace margay::detect {
+namespace margay::statistics {
 namespace tail_limit_test {
 
 constexpr double kIndex = 0.3, kTests = 100;
@@ -188,4 +188,4 @@ TEST(TailLimit, IsFourTimesTheGreatestAtMost) {
 }
 
 }  // namespace tail_limit_test
-}  // namespace margay::detect
+}  // namespace margay::statistics

@@ -1,9 +1,9 @@
-#include "student.h"
+#include "margay/statistics/student.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace margay::detect {
+namespace margay::statistics {
 namespace {
 
 constexpr double kTiny = 1e-300;
@@ -61,4 +61,4 @@ double student_quantile(double survival, double df) {
   return std::sinh((low + high) / 2);
 }
 
-}  // namespace margay::detect
+}  // namespace margay::statistics

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace margay::detect {
+namespace margay::statistics {
 
 class OrderStatistics {
  public:
@@ -54,4 +54,4 @@ class OrderStatistics {
   std::vector<std::int32_t> keys_;
 };
 
-}  // namespace margay::detect
+}  // namespace margay::statistics
