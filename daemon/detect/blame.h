@@ -18,6 +18,9 @@ namespace margay::detect {
 constexpr std::size_t kLeastLeaves = 4;
 // Of so many leaves one: many.
 constexpr std::size_t kMany = 4;
+// Waits that nobody's work explains have to exceed so many times the limit: most that are long are somebody
+// else's doing.
+constexpr double kWaits = 1.5;
 // Slices that look like a perturbation are not learned from, but not for ever.
 constexpr std::uint32_t kMostSuspicious = 24;
 

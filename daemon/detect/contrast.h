@@ -35,6 +35,9 @@ namespace margay::detect {
 
 class Contrast {
  public:
+  // What most leaves are so near to fits, beyond what is usual: shares, and logarithms of how long work
+  // takes.
+  static constexpr double kNear = 0.06, kNearTimes = 2.5;
   enum Measure : std::size_t { kShare, kExcess, kMeasures };
   // Before the states come columns of what the machine does to a process: the time it is ready to run and
   // does not, the time it is stopped, and the time that storage keeps it waiting beyond what is usual for as
@@ -106,8 +109,6 @@ class Contrast {
  private:
   // How far the median leaf is from a mode: in shares (total variation), and in the time that visits of work
   // take. A perturbation makes most leaves wait longer, but does not change what their work takes.
-  // A mode fits a slice that most leaves are this near, beyond what is usual.
-  static constexpr double kNear = 0.06, kNearTimes = 2.5;
   struct Fit {
     double share = 1, work = 1;
     double least_work = 1;  // of the leaf that three in four exceed

@@ -28,7 +28,9 @@ Departures::Departures(Options options)
       long_visits_({options.slice, options.min_effect, options.false_alarms_per_day, options.back_slices,
                     options.usual_slices, options.stall_slices}),
       machine_(static_cast<float>(options.min_effect) * options.finer),
-      small_shifts_({options.slice, options.min_effect, options.false_alarms_per_day}) {}
+      small_shifts_({options.slice, options.min_effect, options.false_alarms_per_day}),
+      slowdown_({options.slice, options.min_effect, options.false_alarms_per_day, options.back_slices,
+                 options.usual_slices}) {}
 
 void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
@@ -410,6 +412,7 @@ std::vector<Episode> Departures::told() const {
     if (!e.usual) out.push_back(e);
   for (const Episode& e : small_shifts_.episodes()) out.push_back(e);
   if (episode_ && !episode_->episode().usual) out.push_back(episode_->episode());
+  if (slowdown_.episode()) out.push_back(*slowdown_.episode());
   return out;
 }
 
@@ -418,12 +421,14 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   if (episode_ && episode_->episode().over) episode_.reset();
   long_visits_.drop_over();
   small_shifts_.drop_over();
+  slowdown_.drop_over();
   lasting_.forget_over();
   if (!topology_ || window.size() == 0) return {};
   if (how == Look::kNothing) {
     suspect_ = false;
     if (machine_.began()) restart();
     contrast_.forget();
+    slowdown_.restart(window.last());
     standing_ = 0;
     return told();
   }
@@ -443,12 +448,24 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   if (episode_)
     blamed_otherwise_.insert(episode_->episode().leaves.begin(), episode_->episode().leaves.end());
   if (episode_) {
+    slowdown_.restart(window.last());
     follow(window);
     if (!episode_ || episode_->episode().over) restart();
     return told();
   }
-  if (!by_request && long_visits_.any_open()) return told();
+  if (!by_request && long_visits_.any_open()) {
+    slowdown_.restart(window.last());
+    return told();
+  }
+  if (slowdown_.any_open()) {
+    slowdown_.on_slice(column, contrast_, columns_);
+    if (slowdown_.is_usual()) learn_anew(slowdown_.episode()->leaves);
+    return told();
+  }
   test(window, by_request, how == Look::kHeld);
+  // Whoever departs is the cause.
+  if (!by_request && !options_.two_in_a_row && how == Look::kNormal && !episode_)
+    slowdown_.on_slice(column, contrast_, columns_);
   if (!by_request && how == Look::kNormal) look_for_small_shifts(window.last());
   return told();
 }

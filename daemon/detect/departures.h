@@ -5,11 +5,11 @@
 // 2. How surprisingly long its visits have been (long_visits.h). Where work comes in requests or tasks this
 //    alone tells, but for what the machine does.
 // 3. Evidence beyond the limit of its depth, span and state (statistics/tail_limit.h), whose effect is of
-// `min_effect` at
-//    least, is an alarm. While the whole job moves, two slices in a row are; while all work otherwise than
-//    usual, or do work that they seldom do, none is for some slices.
+//    `min_effect` at least, is an alarm. While the whole job moves, two slices in a row are; while all work
+//    otherwise than usual, or do work that they seldom do, none is for some slices.
 // 4. Time that the machine takes from a process is an alarm by itself (machine.h).
 // 5. Blamed are the leaves that explain it (blame.h).
+// 6. Where nobody departs, and yet the job goes on slower than ever, that is told (job_slowdown.h).
 // What is found is followed as one *episode* until its leaves are back. Nothing is learned meanwhile; but an
 // episode that was over as soon as it was told counts as one maximum in its limit.
 //
@@ -25,6 +25,7 @@
 
 #include "contrast.h"
 #include "episode.h"
+#include "job_slowdown.h"
 #include "lasting.h"
 #include "long_visits.h"
 #include "machine.h"
@@ -150,6 +151,7 @@ class Departures {
   LongVisits long_visits_;
   MachineTest machine_;
   SmallShifts small_shifts_;
+  JobSlowdown slowdown_;
   std::set<std::uint32_t> explained_;
   std::set<std::uint32_t> blamed_otherwise_;  // leaves, since small shifts were looked for last
   OfTests<statistics::TailLimit> limits_;

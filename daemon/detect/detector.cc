@@ -424,6 +424,11 @@ void Detector::tell_episode(const Episode& episode, const model::SliceColumn& co
   mine->departs = departs(*mine, StateId(episode.state), episode.excess,
                           episode.by_lengths ? std::exp(episode.log_ratio) : 0);
   take_takers(*mine, StateId(episode.state));
+  if (episode.less_work > 0) {
+    char text[64];
+    std::snprintf(text, sizeof text, "; the whole job does %.0f %% less work", 100 * episode.less_work);
+    mine->departs += text;
+  }
   // A small shift goes on for long, and its newest slices tell no more than any others.
   if (begins || episode.over || !mine->small) {
     describe(*mine, column);

@@ -9,8 +9,7 @@
 namespace margay::detect {
 namespace {
 
-// Fewer visits do not tell how they divide; so far apart, and so many times what chance makes, are the same.
-constexpr double kLeastVisits = 50;
+// So far apart, and so many times what chance makes, are the same.
 constexpr double kSameVisitsBits = 0.02;
 constexpr double kChance = 3;
 
@@ -146,21 +145,25 @@ double merge_loss_bits(const Distribution& a, const Distribution& b) {
 }
 
 bool same_visits(const Distribution& a, const Distribution& b) {
+  return same_visits(a.visits(), b.visits());
+}
+
+bool same_visits(std::span<const double> a, std::span<const double> b) {
   const auto sum = [](std::span<const double> v) { return std::accumulate(v.begin(), v.end(), 0.0); };
-  const double all_a = sum(a.visits()), all_b = sum(b.visits()), least = std::min(all_a, all_b);
-  if (least < kLeastVisits) return false;
+  const double all_a = sum(a), all_b = sum(b);
+  if (std::min(all_a, all_b) < kLeastVisits) return false;
   const auto term = [](double v, double m) { return v > 0 ? v * std::log2(v / m) : 0.0; };
   const auto share = [](std::span<const double> v, std::size_t x, double all) {
     return x < v.size() ? v[x] / all : 0.0;
   };
   double bits = 0, states = 0;
-  for (std::size_t x = 0; x < std::max(a.columns(), b.columns()); ++x) {
-    const double u = share(a.visits(), x, all_a), v = share(b.visits(), x, all_b), m = (u + v) / 2;
+  for (std::size_t x = 0; x < std::max(a.size(), b.size()); ++x) {
+    const double u = share(a, x, all_a), v = share(b, x, all_b), m = (u + v) / 2;
     bits += 0.5 * (term(u, m) + term(v, m));
     states += m > 0 ? 1 : 0;
   }
   // As many bits are expected of chance, where visits are drawn one by one.
-  const double chance = (states - 1) / (4 * std::numbers::ln2 * least);
+  const double chance = (states - 1) * (1 / all_a + 1 / all_b) / (8 * std::numbers::ln2);
   return bits <= kSameVisitsBits + kChance * chance;
 }
 

@@ -23,6 +23,7 @@ struct Episode {
   double excess = 0;           // share of the time that its visits take longer than usual
   bool by_lengths = false;     // told by how long visits take
   double log_ratio = 0;        // of these: the mean logarithm of how many times as long as usual
+  double less_work = 0;        // share of the whole job's work that is missing (job_slowdown.h)
   bool small = false;          // it takes little of the time, and lasts (small_shifts.h)
   bool usual = false;          // it comes back by the clock, and is not told
   double nats = 0, limit = 0;  // the evidence when it was told, and what it had to exceed; 0: a fact

@@ -9,9 +9,8 @@ namespace margay::detect {
 namespace {
 
 constexpr double kByScores =
-    0.8;                        // of the false alarms of requests and tasks, scores may cost; bets the others
-constexpr double kWaits = 1.5;  // times the limit, where nobody works longer
-constexpr float kOver = 3;      // nats: what visits that take as long as ever say of one that is over
+    0.8;                    // of the false alarms of requests and tasks, scores may cost; bets the others
+constexpr float kOver = 3;  // nats: what visits that take as long as ever say of one that is over
 constexpr std::uint32_t kSilent = 16;              // slices without a visit
 constexpr double kNewJob = 5;                      // slices after which doubt has halved
 constexpr std::int64_t kLearns = 16, kLonger = 2;  // slices; times

@@ -51,11 +51,11 @@ class LongVisits {
  public:
   struct Options {
     DurationNs slice{};
-    double min_effect = 0.1;           // share of the time that is not idle
-    double false_alarms_per_day = 1;   // expected, over all nodes
-    std::uint32_t back_slices = 2;     // slices back in order until an episode is over
-    std::uint32_t usual_slices = 600;  // slices after which one of requests is taken for usual, and is over
-    std::uint32_t stall_slices{};      // whole ones in which nobody gets away from a wait (hold_ups.h)
+    double min_effect{};            // share of the time that is not idle
+    double false_alarms_per_day{};  // expected, over all nodes
+    std::uint32_t back_slices{};    // slices back in order until an episode is over
+    std::uint32_t usual_slices{};   // slices after which one of requests is taken for usual, and is over
+    std::uint32_t stall_slices{};   // whole ones in which nobody gets away from a wait (hold_ups.h)
   };
   explicit LongVisits(Options options)
       : options_(options), hold_ups_(options.stall_slices, options.usual_slices) {}

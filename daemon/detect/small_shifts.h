@@ -30,8 +30,8 @@ class SmallShifts {
  public:
   struct Options {
     DurationNs slice{};
-    double min_effect = 0.1;          // share of the time
-    double false_alarms_per_day = 1;  // of all other departures; these have a tenth of it
+    double min_effect{};            // share of the time
+    double false_alarms_per_day{};  // of all other departures; these have a tenth of it
   };
   explicit SmallShifts(Options options) : options_(options) {}
 

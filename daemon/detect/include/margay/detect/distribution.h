@@ -68,6 +68,10 @@ double merge_loss_bits(const Distribution& a, const Distribution& b);
 // and that does not change with the machine: the Jensen-Shannon divergence of how the visits divide among the
 // states is then small, beyond what chance makes of as many. False where either has too few visits to tell.
 bool same_visits(const Distribution& a, const Distribution& b);
+// Of visits by state.
+bool same_visits(std::span<const double> a, std::span<const double> b);
+// Fewer do not tell how they divide.
+inline constexpr double kLeastVisits = 50;
 
 // Total variation distance of a row from a leaf's mean: the share of time that went elsewhere. 0 to 1.
 double total_variation(std::span<const double> row, double weight, const Distribution& mean, LeafIndex leaf);
