@@ -250,7 +250,17 @@ TEST(Replay, ADaemonWithOtherSettingsOrLessToLookBackOnIsFollowed) {
   ASSERT_GT(report.phases_size(), 0);
   EXPECT_GE(report.phases(0).begin_ns(), slice_begin(job[95 / 2].index, plan.slice).value)
       << "it did not know what was before";
-  EXPECT_EQ(part.alerts.size(), replayed(place.path + "/p").alerts.size()) << "nothing is said twice";
+  const auto kind_status_onset = [](const Said& of) {
+    std::vector<std::string> out;
+    for (const std::string& text : of.alerts) {
+      const std::size_t from = text.find("\"kind\":"), to = text.find(",\"detected_ns\":");
+      out.push_back(text.substr(from, to - from));
+    }
+    return out;
+  };
+  EXPECT_THAT(kind_status_onset(part), ::testing::IsSubsetOf(kind_status_onset(with_p)))
+      << "who looks back on less knows less; nothing is said twice";
+  EXPECT_GE(part.alerts.size(), 6u) << "two stops and a loss, begun and over";
 }
 
 TEST(Settings, ComeBackBitForBitAndNonsenseIsRefused) {
