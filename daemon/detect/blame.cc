@@ -176,7 +176,7 @@ Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeIt
 }
 
 Blamed blame_lengths(const StretchSums& sums, const NodeItems& items, const Columns& columns, float cost,
-                     float least) {
+                     float least, double least_effect) {
   Blamed out;
   const std::size_t width = columns.work.size();
   // All states, and those that are work.
@@ -185,7 +185,10 @@ Blamed blame_lengths(const StretchSums& sums, const NodeItems& items, const Colu
   const std::array<std::vector<char>, 2> among = {std::vector<char>(width, 1), work};
   std::array<float, 2> most{};
   for (std::size_t i = 0; i < items.size(); ++i)
-    for (const std::size_t k : {0, 1}) most[k] = std::max(most[k], sums.of(i, among[k]).score);
+    for (const std::size_t k : {0, 1})
+      // Work that takes next to no time explains nobody's waits, however much longer it takes than ever.
+      if (const auto s = sums.of(i, among[k]); k == 0 || static_cast<double>(s.effect) >= least_effect)
+        most[k] = std::max(most[k], s.score);
   const bool by_work = most[1] >= kWorkBefore * most[0];
   std::vector<StretchSums::Score> scores(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) scores[i] = sums.of(i, among[by_work]);

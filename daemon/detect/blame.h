@@ -52,9 +52,9 @@ Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeIt
 
 // By lengths of visits: the set of nodes with the most evidence (Algorithm 1's recursion over the hierarchy;
 // each node named costs `cost` nats), and of these those whose visits take the most times as long as usual,
-// as far as their evidence is `least`; where some work longer and others wait longer, those that work. Cost:
-// O(nodes * columns).
+// as far as their evidence is `least`; where some work longer and others wait longer, those that work, if
+// that takes `least_effect` of the time. Cost: O(nodes * columns).
 Blamed blame_lengths(const StretchSums& sums, const NodeItems& items, const Columns& columns, float cost,
-                     float least);
+                     float least, double least_effect);
 
 }  // namespace margay::detect

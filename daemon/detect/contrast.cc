@@ -245,8 +245,9 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
       const float each = visits_in[x] >= kLeastVisits ? spent_in[x] / visits_in[x] : pooled[x];
       // More of some work is what the program does; what hurts it makes work take longer.
       if (!kinds_.work[x]) share[x] = busy * waits_more(mode, slices, l, x, {each, visits[x]});
-      // A visit of several slices that ends early does not make up for more than this one.
-      if (each >= 0) excess[x] = busy * std::max(-1.0f, beyond(l, x, each));
+      // A visit of several slices that ends early does not make up for more than this one. A poll returns at
+      // once where it is let.
+      if (each >= 0 && !kinds_.polls[x]) excess[x] = busy * std::max(-1.0f, beyond(l, x, each));
     }
     balance_waits(waits, {row, usual, busy, share, excess});
   }

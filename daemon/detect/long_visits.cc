@@ -80,7 +80,8 @@ void LongVisits::sum_up(const Look& look, bool but_works, Grid& rows) const {
   const bool none = !look.by_request && look.contrast.unsettled();
   std::vector<std::size_t> nothing;
   for (std::size_t x = 0; x < look.columns.work.size(); ++x)
-    if (look.by_request ? but_works && !look.columns.work[x] : look.columns.collective[x])
+    if (look.by_request ? but_works && !look.columns.work[x]
+                        : look.columns.collective[x] || look.columns.polls[x])
       nothing.push_back(x);
   for (std::size_t l = 0; l < look.items.leaves(); ++l) {
     for (std::size_t x = 0; x < rows.columns() && (none || blamed_[l]); ++x)
@@ -331,8 +332,8 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   const std::optional<Beyond> by = strongest(look);
   if (!by) return;
   const auto cost = static_cast<float>(std::log(2.0 * static_cast<double>(items.size())));
-  const Blamed blamed =
-      blame_lengths(stretches(by->by), items, look.columns, cost, static_cast<float>(by->limit / 2));
+  const Blamed blamed = blame_lengths(stretches(by->by), items, look.columns, cost,
+                                      static_cast<float>(by->limit / 2), options_.min_effect / 2);
   if (blamed.log_ratio < std::log1p(options_.min_effect)) return;
   // Most waits that are long are somebody else's doing.
   if (!blamed.works && static_cast<double>(by->score.score) < kWaits * by->limit) return;

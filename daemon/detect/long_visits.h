@@ -16,7 +16,8 @@
 // told. What goes on for twice as long as all before it, or for `usual_slices`, is learned, and over.
 //
 // Where the job does not say when there is nothing to do (a coupled job), ranks wait for each other, and many
-// are late where one is: what they wait for in a collective says nothing. Visits are bet on; how long they
+// are late where one is: what they wait for in a collective says nothing, nor does how long a poll takes,
+// which returns at once where it is let. Visits are bet on; how long they
 // usually take is known of each mode of such a job (contrast.h) by itself; a new one begins with the slices
 // that fitted none. Of work beside the job's own, as files that are written, it is known of all modes
 // together. Of who has become suspect nothing is learned for 24 slices. Where many would be blamed for a

@@ -40,7 +40,7 @@ struct Lengths {
       s.busy[i] = s.there[i] = static_cast<float>(items.below(i).size());
     sums.take(items.leaves());
     return blame_lengths(sums.stretches(), items, columns, std::log(2.0f * static_cast<float>(items.size())),
-                         least);
+                         least, 0.05);
   }
   NodeItems items;
   Columns columns;

@@ -332,5 +332,38 @@ TEST(LongVisits, RequestsThatAreSeldomLongAreAsUsual) {
   }
 }
 
+// Four ranks that ask again and again whether a message has come (polls of 2 ms) and compute for moments;
+// slices of 100 ms. For a second of each eleven rank 1's polls take ten times as long, for it is not let: it
+// may be so in all of them, and the others ask on.
+TEST(LongVisits, HowLongAPollTakesAndMomentsOfWorkSayNothingOfACoupledJob) {
+  enum : std::uint16_t { kWork = 3, kTestany, kEnd };
+  auto topology = std::make_shared<Topology>();
+  std::vector<model::Attributes> ranks;
+  for (std::uint32_t r = 0; r < 4; ++r)
+    ranks.push_back({{"path1", "node" + std::to_string(r / 2)}, {"path2", "rank" + std::to_string(r)}});
+  topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+  topology->states.resize(kWork);
+  for (const char* name : {"compute", "MPI_Testany"}) topology->states.push_back({name, {}});
+  std::vector<model::SliceColumn> played;
+  bench::Stream stream(4, kEnd, milliseconds(100), [&](const model::SliceColumn& c) { played.push_back(c); });
+  std::mt19937_64 random(1);
+  const auto vary = [&](double by) { return std::exp(by * std::normal_distribution<double>()(random)); };
+  for (double t = 0; t < 60; t += 0.1) {
+    for (std::uint32_t r = 0; r < 4; ++r)
+      while (stream.now(r) < t + 0.1) {
+        const bool not_let = r == 1 && t > 20 && std::fmod(t, 11) < 1;
+        stream.spend(r, kWork, (not_let ? 0.0003 : 0.00002) * vary(0.2));
+        stream.spend(r, kTestany, (not_let ? 0.02 : 0.002) * vary(0.2));
+      }
+    stream.tell();
+  }
+  DetectorOptions o;
+  o.run = "r";
+  o.window.slice = milliseconds(100);
+  o.window.slices = 64;
+  const Watched w = watch(o, topology, played);
+  EXPECT_THAT(w.alerts, IsEmpty()) << w.alerts[0].message;
+}
+
 }  // namespace long_visits_test
 }  // namespace margay::detect::test
