@@ -412,7 +412,7 @@ std::vector<Episode> Departures::told() const {
     if (!e.usual) out.push_back(e);
   for (const Episode& e : small_shifts_.episodes()) out.push_back(e);
   if (episode_ && !episode_->episode().usual) out.push_back(episode_->episode());
-  if (slowdown_.episode()) out.push_back(*slowdown_.episode());
+  if (const auto& slow = slowdown_.episode(); slow && !slow->usual) out.push_back(*slow);
   return out;
 }
 
@@ -458,14 +458,14 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
     return told();
   }
   if (slowdown_.any_open()) {
-    slowdown_.on_slice(column, contrast_, columns_);
+    slowdown_.on_slice(column, contrast_, columns_, recurrence_);
     if (slowdown_.is_usual()) learn_anew(slowdown_.episode()->leaves);
     return told();
   }
   test(window, by_request, how == Look::kHeld);
   // Whoever departs is the cause.
   if (!by_request && !options_.two_in_a_row && how == Look::kNormal && !episode_)
-    slowdown_.on_slice(column, contrast_, columns_);
+    slowdown_.on_slice(column, contrast_, columns_, recurrence_);
   if (!by_request && how == Look::kNormal) look_for_small_shifts(window.last());
   return told();
 }

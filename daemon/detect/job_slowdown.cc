@@ -204,8 +204,8 @@ void JobSlowdown::follow(const Contrast& contrast, const Columns& columns, Slice
   if (e.over) recent_.clear();
 }
 
-void JobSlowdown::on_slice(const model::SliceColumn& slice, const Contrast& contrast,
-                           const Columns& columns) {
+void JobSlowdown::on_slice(const model::SliceColumn& slice, const Contrast& contrast, const Columns& columns,
+                           Recurrence& recurrence) {
   const SliceIndex now = slice.index;
   Seen newest;
   if (recent_.size() == kSpans.back()) newest = std::move(recent_.front()), recent_.pop_front();
@@ -218,7 +218,11 @@ void JobSlowdown::on_slice(const model::SliceColumn& slice, const Contrast& cont
   if (!recognise(columns, now)) return;
   if (const auto alarm = test(columns)) {
     begin(*alarm, contrast, columns, now);
-    if (any_open()) return;
+    if (any_open()) {
+      Episode& e = *episode_;
+      e.usual = recurrence.usual(e.leaves, e.state, e.onset);
+      return;
+    }
   }
   if (suspicious_ == 0 || suspicious_ > kMostSuspicious) learn(contrast, columns);
 }

@@ -27,6 +27,7 @@
 #include "grid.h"
 #include "job_activity.h"
 #include "margay/statistics/tail_limit.h"
+#include "recurrence.h"
 
 namespace margay::detect {
 
@@ -41,8 +42,10 @@ class JobSlowdown {
   };
   explicit JobSlowdown(Options options);
 
-  // The newest slice, which `contrast` has measured, and which nothing else explains.
-  void on_slice(const model::SliceColumn& slice, const Contrast& contrast, const Columns& columns);
+  // The newest slice, which `contrast` has measured, and which nothing else explains. `recurrence` knows what
+  // comes back by the clock.
+  void on_slice(const model::SliceColumn& slice, const Contrast& contrast, const Columns& columns,
+                Recurrence& recurrence);
   // Something else explains the newest slice: what was seen lately, and an episode, end before it.
   void restart(SliceIndex now);
   bool any_open() const { return episode_ && !episode_->over; }

@@ -143,6 +143,13 @@ TEST(JobSlowdown, ItIsToldEachTimeItComesBack) {
   EXPECT_THAT(w.with(Status::kFiring), SizeIs(4)) << told(w);
 }
 
+TEST(JobSlowdown, WhatComesBackByTheClockIsToldThreeTimes) {
+  Solver job;
+  for (double t = 15; t < 60; t += 8) job.slow_network.push_back({t, t + 2});
+  const Watched w = job.watched();
+  EXPECT_THAT(w.with(Status::kFiring), SizeIs(3)) << told(w);
+}
+
 TEST(JobSlowdown, WhatLastsForLongIsUsualAndOver) {
   Solver job;
   job.usual_slices = 100;
