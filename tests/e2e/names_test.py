@@ -120,6 +120,7 @@ class Names(E2eTest):
         for pid in self.leftovers():
             end_process(pid)
         run.wait()
+        wait_for(lambda: not self.leftovers(), "all are gone")
         second = Named(self, "night", "--archive", "second").up()
         self.assertEqual(self.runs(), ["night"])
         second.tell_to_end()
