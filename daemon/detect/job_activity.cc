@@ -26,7 +26,8 @@ JobSlices JobSlices::of(const model::SliceColumn& slice, const VisitsSeen& seen,
     out.leaves += 1, out.most_leaves += 1;
     const model::NodeEvidence& process = slice.evidence(LeafIndex(static_cast<std::uint32_t>(l)));
     if (process.sampled_ns > 0)
-      out.denied += static_cast<double>(process.run_delay_ns) / static_cast<double>(process.sampled_ns);
+      out.denied += std::clamp(
+          static_cast<double>(process.run_delay_ns) / static_cast<double>(process.sampled_ns), 0.0, 1.0);
     for (std::size_t x = Contrast::kMachine; x < width; ++x) {
       const auto spent = static_cast<double>(seen.spent[l][x]), n = static_cast<double>(seen.ended[l][x]);
       if (columns.work[x]) out.work += spent;
@@ -102,7 +103,7 @@ JobActivity::Less JobActivity::less_work(std::size_t span, const JobSlices& slic
   if (less <= 0) return {};
   const double t = less / std::sqrt(variance * (1 + 1 / own));
   return {-std::log(std::max(1e-300, statistics::student_survival(t, own + own_samples - 1))),
-          -std::expm1(-less)};
+          -std::expm1(-less), std::exp(u.mean)};
 }
 
 void JobActivity::learn(std::size_t span, const JobSlices& slices) {

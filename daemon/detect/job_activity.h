@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "contrast.h"
@@ -21,9 +20,9 @@ namespace margay::detect {
 
 // Of slices that follow each other.
 struct JobSlices {
-  std::vector<double> visits,
-      lengths;      // by column: visits that ended, but for polls, and their time, in slices
-  double work = 0;  // time of all leaves in states that are work
+  // By column: visits that ended, but for polls, and their time, in slices.
+  std::vector<double> visits, lengths;
+  double work = 0;                     // time of all leaves in states that are work
   double leaves = 0, most_leaves = 0;  // leaf-slices; leaves of a slice, the most
   double denied = 0;                   // time in which they were ready to run, and were not let
   // A slice, that `seen` is of.
@@ -47,9 +46,9 @@ class JobActivity {
   // Is this what the job does in these slices?
   bool is(const JobSlices& slices, const Columns& columns) const;
   // Of slices that are as many as the span: how improbable it is that so little is work, in nats, and the
-  // share of the usual work that is missing. 0 while little is known.
+  // share of the usual work that is missing; and what is usual, a share of the time. 0 while little is known.
   struct Less {
-    double nats = 0, missing = 0;
+    double nats = 0, missing = 0, usual = 0;
   };
   Less less_work(std::size_t span, const JobSlices& slices) const;
   // The share of the visits to work that is missing among all visits: of other calls there are more then.

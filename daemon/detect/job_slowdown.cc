@@ -109,9 +109,9 @@ std::optional<JobSlowdown::Alarm> JobSlowdown::test(const Columns& columns) {
     if (less.missing < options_.min_effect || activity.fewer_work(slices, columns) > less.missing / 2)
       continue;
     if (somebody_works(kSpans[k], columns)) continue;
-    const double limit = kWaits * limits_[k].limit(p, 1);
-    suspect = suspect || less.nats > limit / 2;
-    if (less.nats > limit && (!out || less.nats / limit > out->less.nats / out->limit))
+    const double limit = limits_[k].limit(p, 1), least = kWaits * limit;
+    suspect = suspect || less.nats > least / 2;
+    if (less.nats > least && (!out || less.nats / limit > out->less.nats / out->limit))
       out = {k, less, limit};
   }
   suspicious_ = suspect ? suspicious_ + 1 : 0;
@@ -170,9 +170,10 @@ void JobSlowdown::begin(const Alarm& alarm, const Contrast& contrast, const Colu
   e.onset = now + 1 - static_cast<std::int64_t>(slices_);
   e.less_work = alarm.less.missing;
   e.nats = alarm.less.nats, e.limit = alarm.limit;
-  e.rarer = e.nats - e.limit;
+  const statistics::TailLimit& tail = limits_[alarm.span];
+  e.rarer = std::log(tail.chance(e.limit, 1) / tail.chance(e.nats, 1));
   least_work_ = of_span_[alarm.span].work_share();
-  usual_work_ = least_work_ / (1 - alarm.less.missing);
+  usual_work_ = alarm.less.usual;
   begun_by_ = nats_;
   back_ = 0;
 }
