@@ -411,12 +411,16 @@ void LongVisits::begin(const Beyond& by, const Blamed& blamed, const Look& look,
 }
 
 // Of whom visits have told half of what a single one may: of one leaf in twenty that are as usual. Who
-// learned it would be deaf to what is weak and goes on.
+// learned it would be deaf to what is weak and goes on. Whose work takes longer waits less, so that all
+// together may tell nothing.
 void LongVisits::leave_out_suspects(const NodeItems& items) {
   const StretchSums& sums = stretches(By::kBets);
   suspect_.resize(items.leaves(), 0);
   for (std::size_t l = 0; l < items.leaves(); ++l) {
-    suspect_[l] = sums.evidence(l, sums.columns()) > VisitBets::kMostOfOne / 2 ? suspect_[l] + 1 : 0;
+    float most = sums.evidence(l, sums.columns());
+    for (std::size_t x = 0; x < sums.columns(); ++x)
+      if (works_[x]) most = std::max(most, sums.evidence(l, x));
+    suspect_[l] = most > VisitBets::kMostOfOne / 2 ? suspect_[l] + 1 : 0;
     if (suspect_[l] > 0 && suspect_[l] <= kMostSuspicious) blamed_[l] = 1;
   }
 }

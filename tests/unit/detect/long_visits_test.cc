@@ -236,6 +236,48 @@ TEST(LongVisits, WhatIsWeakSumsUpWhereLittleIsKnown) {
   EXPECT_EQ(others, 0u);
 }
 
+// A farm: rank 0 deals out tasks, at which the others work. Deals that take longer make it wait less.
+TEST(LongVisits, WhoseWaitsTakeLessWhileItsWorkTakesLongerIsNotLearned) {
+  enum : std::uint16_t { kRecv = 3, kWork, kAll };
+  constexpr std::uint32_t kRanks = 8;
+  std::size_t found = 0, others = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    auto topology = std::make_shared<Topology>();
+    std::vector<model::Attributes> ranks;
+    for (std::uint32_t r = 0; r < kRanks; ++r)
+      ranks.push_back({{"path1", "host" + std::to_string(r / 4)}, {"path2", "rank" + std::to_string(r)}});
+    topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+    topology->states.resize(kRecv);
+    for (const char* name : {"MPI_Recv", "compute"}) topology->states.push_back({name, {}});
+    std::vector<model::SliceColumn> job;
+    bench::Stream stream(kRanks, kAll, seconds(1), [&](const model::SliceColumn& c) { job.push_back(c); });
+    std::mt19937_64 random(seed);
+    const auto spend = [&](std::uint32_t r, std::uint16_t state, double length, double deviation) {
+      stream.spend(r, state, length * std::exp(deviation * std::normal_distribution<double>()(random)));
+    };
+    for (std::uint32_t r = 0; r < kRanks; ++r)
+      while (stream.now(r) < 90) {
+        const bool deals = r == 0, slow = deals && stream.now(r) >= 30;
+        spend(r, kWork, slow ? 0.03 : deals ? 0.01 : 0.5, deals ? 1.2 : 0.2);
+        spend(r, kRecv, slow ? 0.005 : 0.03, 1);
+      }
+    stream.tell();
+    DetectorOptions o;
+    o.run = "r";
+    o.window.slice = seconds(1);
+    o.window.slices = 64;
+    bool hit = false;
+    for (const auto& a : watch(o, topology, job).with(Status::kFiring)) {
+      const bool during = at(a.detected) >= 30;
+      hit = hit || (during && a.resources == std::vector<std::string>{"/host0/rank0"});
+      others += !during;
+    }
+    found += hit;
+  }
+  EXPECT_GE(found, 17u) << "of 20";
+  EXPECT_EQ(others, 0u);
+}
+
 // Sixteen ranks on two hosts that write a file every twenty steps, all at once; then what those of one host
 // write takes four times as long, and the others wait for them.
 TEST(LongVisits, WhatIsDoneNowAndThenIsKnownInWhateverModeTheJobIs) {
