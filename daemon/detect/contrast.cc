@@ -176,6 +176,7 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
   std::size_t seen = 0;
   busy_.assign(there_.size(), 0.0f);
   cpus_.begin_slice();
+  cpus_.see(column.takers, slice_);
   for (std::size_t l = 0; l < leaves; ++l) {
     if (rows.weights[l] < kLeastWeight || l >= column.leaves()) continue;
     if (column.evidence(LeafIndex(static_cast<std::uint32_t>(l))).drawn_out) continue;  // nobody knows

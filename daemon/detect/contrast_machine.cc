@@ -62,7 +62,8 @@ void Contrast::learn_storage(std::size_t l) {
   s.blocked = keep * s.blocked + now.blocked;
 }
 
-// What the machine does to all leaves is nobody's; to most of few it may well be.
+// What the machine does to all leaves is nobody's, but for what somebody else was seen to take; to most of
+// few it may well be.
 void Contrast::machine_departures() {
   for (Grid* g : {&machine_, &machine_variance_}) g->reach(there_.size(), kMachine);
   machine_n_.resize(there_.size(), 0.0f);
@@ -71,8 +72,11 @@ void Contrast::machine_departures() {
     for (const std::uint32_t l : sample_)
       if (sampled_[l] && machine_n_[l] > 0) least = std::min(least, row_[l][x] - machine_[l][x]);
     least = sample_.size() > 1 ? std::max(0.0f, least) : 0;
-    for (std::size_t l = 0; l < there_.size(); ++l)
-      if (sampled_[l] && machine_n_[l] > 0) departure_[l][x] = row_[l][x] - machine_[l][x] - least;
+    for (std::size_t l = 0; l < there_.size(); ++l) {
+      const float others = x == kDenied ? cpus_.taken_by_others(l) : 0;
+      if (sampled_[l] && machine_n_[l] > 0)
+        departure_[l][x] = row_[l][x] - machine_[l][x] - std::max(0.0f, least - others);
+    }
   }
   cpus_.leave_taken(departure_, kDenied);
 }

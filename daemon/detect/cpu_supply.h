@@ -1,11 +1,14 @@
-// How much CPU time leaves that share CPUs have together, and how much of that somebody else takes. Pure.
+// How much CPU time leaves that share CPUs have together, and how much somebody else takes. Pure.
 //
 // Leaves that share CPUs keep each other waiting when more of them have work: that is what the job does. CPU
 // time is conserved: what somebody else takes, they have less of together than they have when they want it.
 // So no more than that much of the time in which they were ready to run, and not let, has been taken from
 // them.
 //
-// Cost per slice: O(leaves). Memory: 40 bytes for leaves that share CPUs, 4 of each. Thread safety: none.
+// What all leaves have less of may be the program's doing, too (threads of their own that work now, say); but
+// not as far as somebody who is not of the job was seen on their CPUs.
+//
+// Cost per slice: O(leaves). Memory: 40 bytes for leaves that share CPUs, 12 of each. Thread safety: none.
 #pragma once
 
 #include <array>
@@ -13,6 +16,8 @@
 #include <vector>
 
 #include "grid.h"
+#include "margay/base/time.h"
+#include "margay/model/taker.h"
 
 namespace margay::detect {
 
@@ -23,6 +28,11 @@ class CpuSupply {
   void begin_slice();
   // In the slice the leaf had so much of a CPU.
   void add(std::size_t leaf, float cpus);
+  // Who was seen on the CPUs of leaves in the slice.
+  void see(const std::vector<model::Taker>& takers, DurationNs slice);
+  // The part of a leaf's time that those who are not of the job have taken from it at most. What was seen
+  // holds until somebody looks again, and for twice as long as they looked.
+  float taken_by_others(std::size_t leaf) const;
   // The slice is a quiet one.
   void learn();
   // Of the column `denied` of leaves' departures (the time they were not let, beyond what is usual) leaves
@@ -36,8 +46,14 @@ class CpuSupply {
     std::array<float, kSlices> last{};  // CPUs, the newest slice first
     float wanted = 0;                   // mean of as many when they want them; 0: not known
   };
+  struct Others {
+    float cpus = 0;    // that they had, of those on which the leaf may run
+    float slices = 0;  // for which that holds
+  };
   std::vector<std::uint32_t> cpus_of_;  // by leaf
   std::vector<Shared> shared_;
+  std::vector<std::uint32_t> sharing_;  // so many leaves
+  std::vector<Others> others_;          // by leaf: its part
 };
 
 }  // namespace margay::detect

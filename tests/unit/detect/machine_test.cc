@@ -147,6 +147,44 @@ TEST(Machine, WhoHasTheCpuInsteadIsSaid) {
   }
 }
 
+// Four ranks on two CPUs, all of which wait longer for them: by whom these were used meanwhile says whether
+// that is the job's doing.
+TEST(Machine, WhatSomebodyElseTakesOfAllRanksIsTold) {
+  const auto watch_ranks = [](const std::optional<Taker>& other, std::uint32_t ranks = 4) {
+    JobPlan plan;
+    plan.ranks = ranks;
+    plan.ranks_per_host = 4;
+    plan.phases = {{20'000, kA, ""}};
+    return watch(plan, changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+                   for (std::uint32_t r = 0; r < ranks; ++r) {
+                     auto& e = c.evidence(LeafIndex(r));
+                     e.cpu_ns = (in(i, 100, 130) ? 33 : 50) * e.sampled_ns / 100;
+                     e.run_delay_ns = e.sampled_ns - e.cpu_ns;
+                     Taker now = other.value_or(Taker());
+                     now.leaf = LeafIndex(r);
+                     // The agent looks now and then.
+                     if (other && in(i, 102, 130) && i % 3 == 0) c.add_taker(now);
+                   }
+                 }));
+  };
+  const auto takes = [](Taker::Kind kind, std::int64_t percent) {
+    return Taker{LeafIndex(0), kind, 4242, 1, -1, percent * 3'000'000, 300'000'000, "python3"};
+  };
+  for (const std::uint32_t ranks : {4, 8}) {
+    const auto told = watch_ranks(takes(Taker::Kind::kOther, 67), ranks).alerts;
+    ASSERT_EQ(told.size(), 2u) << ranks;
+    EXPECT_EQ(told[0].resources.size(), ranks);
+    EXPECT_THAT(told[0].message, HasSubstr("without a CPU: python3 (pid 4242, not of this job) takes 67 %"));
+    EXPECT_LE((told[0].detected - job_time(JobPlan(), 10'000)).value, 12 * JobPlan().slice.value);
+    EXPECT_NEAR(static_cast<double>((*told[1].end - job_time(JobPlan(), 13'000)).value), 0,
+                3.0 * static_cast<double>(JobPlan().slice.value));
+  }
+  EXPECT_THAT(watch_ranks({}).alerts, IsEmpty());
+  EXPECT_THAT(watch_ranks(takes(Taker::Kind::kRank, 67)).alerts, IsEmpty());
+  EXPECT_THAT(watch_ranks(takes(Taker::Kind::kJob, 67)).alerts, IsEmpty());
+  EXPECT_THAT(watch_ranks(takes(Taker::Kind::kOther, 5)).alerts, IsEmpty()) << "that is not who it is";
+}
+
 TEST(Machine, WithoutAWordOfTheAgentNobodyIsNamed) {
   const Watched w = watch_denied([](std::int64_t i) { return in(i, 100, 115) ? 0.5 : 0.02; },
                                  [&](std::int64_t i, model::SliceColumn& c) {
