@@ -8,9 +8,10 @@ import shutil
 import signal
 import subprocess
 import textwrap
+import time
 import unittest
 
-from e2e import E2eTest, LONG, dump, end_process, read_text, wait_for, plant
+from e2e import E2eTest, LONG, dump, end_process, nightly, read_text, wait_for, plant
 
 # Writes a log as GStreamer does, of two threads that take turns, and the same lines into a file of its own.
 WRITER = textwrap.dedent("""
@@ -112,6 +113,41 @@ class GStreamer(E2eTest):
         # Those that had waited so long that their slices could no longer be amended are late.
         self.assertEqual(events["produced"], events["modelled"] + events["late_dropped"] + events["probe_dropped"], events)
         self.assertRegex(run.stderr, r"[\d,]+ lost; ")
+
+    def begin_unread(self):
+        """A program that writes its log while its reader is stopped, which has not begun with it."""
+        with open(os.path.join(self.place, "writer.py"), "w", encoding="utf-8") as file:
+            file.write(WRITER)
+        run = self.run_margay(["sh", "-c", f"until [ -e go ]; do sleep 0.01; done; exec {shutil.which('python3')} writer.py 2000"],
+                              flags=["--gst-debug"])
+        reader = wait_for(lambda: run.child("margay-gst"), "the reader")
+        end_process(reader, signal.SIGSTOP)
+        wait_for(lambda: plant.state_of(reader) == "T", "the reader is stopped")
+        with open(os.path.join(self.place, "go"), "w", encoding="utf-8"):
+            pass
+        wait_for(lambda: "longest write" in run.stdout, "the program has written")
+        return run, reader
+
+    def test_a_reader_that_begins_late_is_waited_for(self):
+        run, reader = self.begin_unread()
+        # `margay run` has it go on again and again, and asks the daemon for the end after a second of no other reason.
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            end_process(reader, signal.SIGSTOP)
+        end_process(reader, signal.SIGCONT)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertEqual(account_of_lines(run), (2040, 2000, 40, 0, 0, 0))
+        self.check_conservation(run, 2)
+
+    @nightly("it waits for as long as `margay run` does")
+    def test_a_reader_that_does_not_begin_is_told(self):
+        run, reader = self.begin_unread()
+        while run.running:
+            if reader := run.child("margay-gst"):
+                end_process(reader)
+        self.assertEqual(run.wait(), 0, run.stderr)
+        self.assertIn("GStreamer's log was not read", run.stderr)
+        self.assertFalse(run.summary["complete"], run.summary)
 
     def test_several_programs_write_at_once(self):
         with open(os.path.join(self.place, "writer.py"), "w", encoding="utf-8") as file:

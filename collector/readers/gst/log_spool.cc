@@ -219,6 +219,12 @@ bool LogSpool::has_fresh() const {
   return std::any_of(files_.begin(), files_.end(), [](const auto& f) { return f.second->fresh; });
 }
 
+bool LogSpool::unread() {
+  look();
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const auto& f) { return f.second->position->next == 0 && f.second->size() > 0; });
+}
+
 bool LogSpool::drop_some(File& file, std::uint64_t& lines) {
   Position& p = *file.position;
   const std::uint64_t at = p.next;

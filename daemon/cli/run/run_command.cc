@@ -44,6 +44,7 @@ constexpr int kPollMs = 50;
 constexpr DurationNs kReadyPatience = seconds(10);
 constexpr DurationNs kFinishPatience = seconds(30);  // for the daemon's answer, restarts included
 constexpr DurationNs kLastLook = seconds(1);         // for the agent to hand over what the job has left
+constexpr DurationNs kReaderPatience = seconds(15);  // for a reader to begin with what the job has left
 constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sources that do not end
 constexpr DurationNs kNudge = milliseconds(500);
 constexpr DurationNs kEndPatience = seconds(1);  // with a daemon that has closed the books, to end
@@ -63,6 +64,7 @@ class Run {
   void check_place();
   void prepare_readers();
   void wait_for_readers();
+  bool nothing_read();
   // The daemon first.
   std::vector<Helper*> helpers();
   void start(Helper& helper);
@@ -407,6 +409,12 @@ void Run::supervise() {
   }
 }
 
+// A reader has not begun with what the job has written for it.
+bool Run::nothing_read() {
+  return std::any_of(plans_.begin(), plans_.end(),
+                     [](const ReaderPlan& p) { return p.spool && p.spool->unread(); });
+}
+
 // Asks the daemon for the end; nothing of it where it does not answer.
 RunAccount Run::close_books() {
   wire::ControlRequest request;
@@ -418,8 +426,9 @@ RunAccount Run::close_books() {
   bool sent = false;
   // The daemon knows of a program that came and went when the agent has found what it left, and a reader what
   // it wrote: that comes first, or the daemon would close the books on nothing. One that takes longer the
-  // daemon waits for.
-  const TimeNs ask = clock_.monotonic() + kLastLook;
+  // daemon waits for, but not for a reader that has not even begun, of which it knows nothing yet.
+  TimeNs ask = clock_.monotonic() + kLastLook;
+  const TimeNs latest = clock_.monotonic() + kReaderPatience;
   std::map<Helper*, pid_t> told;
   TimeNs next_nudge{};
   bool stopped = false;
@@ -456,6 +465,7 @@ RunAccount Run::close_books() {
       usleep(20'000);
       continue;
     }
+    if (clock_.monotonic() < latest && nothing_read()) ask = clock_.monotonic() + kLastLook;
     const auto all = helpers();
     const bool handed_over =
         std::all_of(all.begin() + 1, all.end(), [](const Helper* h) { return h->done; }) ||
@@ -509,6 +519,7 @@ void Run::finish() {
   }
   static_cast<void>(signals_.wish_to_end());  // what ended the job
   RunAccount account = close_books();
+  const bool unread = nothing_read();  // the daemon takes nothing more
   const bool answered = account.from == RunAccount::From::kDaemon;
   left_ = !answered && wait_.may_leave();
   if (!left_) end_helpers(answered);
@@ -521,6 +532,10 @@ void Run::finish() {
       account = std::move(*read);
     else
       say(read.error().message);
+  }
+  if (unread) {  // how much that is nobody knows
+    ++account.unended;
+    say("GStreamer's log was not read: its reader has not begun with it");
   }
   write_summary(account, true, ending());
   if (!request_.quiet) print_end(account);

@@ -55,6 +55,8 @@ class LogSpool {
   bool read(const Taker& taker, std::size_t most);
   // There are files of which nothing has been read yet.
   bool has_fresh() const;
+  // There is a file of which nobody has read or dropped anything so far.
+  bool unread();
 
   // Drops the oldest lines of the longest file until less than `bytes` wait in all of them, and counts them.
   // Returns how many lines this call dropped.
