@@ -48,7 +48,8 @@ void Updates::look(const Alert& now, TimeNs watermark, std::vector<Alert>& out) 
   const auto at = last_.find(now.id);
   if (at == last_.end()) return;
   Last& last = at->second;
-  if (watermark - last.at < options_.every) return;
+  const bool named = last.named || !now.takers.empty();
+  if (watermark - last.at < options_.every && named == last.named) return;
   const bool persistent =
       options_.persistent_after > DurationNs(0) && watermark - now.onset >= options_.persistent_after;
   Last next{sorted(now.resources),
@@ -58,7 +59,7 @@ void Updates::look(const Alert& now, TimeNs watermark, std::vector<Alert>& out) 
             last.updates + 1,
             watermark,
             persistent,
-            last.named || !now.takers.empty()};
+            named};
   if (next.resources == last.resources && next.affected == last.affected &&
       next.persistent == last.persistent && next.named == last.named &&
       !other(last.bits_a_slice, next.bits_a_slice))

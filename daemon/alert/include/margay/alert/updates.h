@@ -1,10 +1,10 @@
 // An alert that fires and changes is said again: the same id, status firing, `updates` one more.
 //
 // It is said again when it has changed essentially since it was last said: it blames others, others are
-// affected, it has become known who has the CPU instead, its score a slice is twice or half of what it was,
-// or it has become persistent (fires for `persistent_after`); and not before `every` has passed since. Time
-// is trace time (the watermark), so that the same slices give the same updates, live, after a restart and in
-// a replay.
+// affected, its score a slice is twice or half of what it was, or it has become persistent (fires for
+// `persistent_after`); and not before `every` has passed since. Who has the CPU instead is said as soon as it
+// is known, which is a slice or two after what begins at once. Time is trace time (the watermark), so that
+// the same slices give the same updates, live, after a restart and in a replay.
 //
 // Pure. Thread safety: none. Cost: of a look, comparing some texts. Bounded: kMostFollowed alerts, the newest
 // by id; others are said twice only, when they begin and when they end.
