@@ -296,9 +296,10 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   // What the machine does is not the program's own.
   e.usual = !machine && recurrence_.usual(e.leaves, e.state, e.onset);
   begun_at_ = window.last();
-  begun_by_ = greatest_;
+  begun_by_ = begun_near_ = greatest_;
   for_each_test([&](const Test& t) {
-    Greatest& g = at(begun_by_, t);
+    if (strongest->machine) at(begun_by_, t) = {};
+    Greatest& g = at(begun_near_, t);
     if (strongest->machine || static_cast<double>(g.nats) > kMostOfAlarm * limit(t)) g = {};
   });
   ++episodes_;
@@ -371,9 +372,13 @@ bool Departures::learns_anew(std::size_t item) const {
 }
 
 // What was over as soon as it had begun may be the far end of what is usual: were it left out, the limit
-// would be that of a history without its greatest, and would be exceeded as often ever after.
+// would be that of a history without its greatest, and would be exceeded as often ever after. If it has also
+// cost half of the least that is told of what lasts, it is what runs on any machine now and then, however
+// improbable.
 void Departures::learn_brief() {
-  learn_maxima(begun_by_);
+  const Episode& e = episode_->episode();
+  const double lost = e.excess * static_cast<double>(e.end.value - e.onset.value);
+  learn_maxima(lost < options_.min_effect * NodeMeans::kLong / 2 ? begun_by_ : begun_near_);
 }
 
 void Departures::learn_maxima(const OfTests<Greatest>& maxima) {

@@ -167,8 +167,9 @@ class Departures {
   std::optional<OpenEpisode> episode_;
   std::uint64_t episodes_ = 0;
   Recurrence recurrence_;
-  SliceIndex begun_at_{};       // when the episode was told, and
-  OfTests<Greatest> begun_by_;  // what it would be learned as
+  SliceIndex begun_at_{};         // when the episode was told, and
+  OfTests<Greatest> begun_by_;    // what it would be learned as: all of it, or
+  OfTests<Greatest> begun_near_;  // what is not far beyond the limits
   LastingEpisodes lasting_;
   std::uint32_t learning_ = 0;           // slices, of the last of learners_
   std::vector<std::uint32_t> learners_;  // by leaf: slices in which it learns what is usual by now

@@ -334,6 +334,24 @@ TEST(Departures, WhatComesBackAtAnyTimeIsToldEachTime) {
   EXPECT_EQ(w.of(Kind::kPerturbation, Status::kFiring), begins.size());
 }
 
+// Now and then something runs for an instant on a core of somebody, as it does on any machine.
+TEST(Departures, WhatIsBriefAndCostsLittleIsLearned) {
+  std::size_t told = 0;
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    Plan plan;
+    plan.seed = seed;
+    plan.phases = {{100'000, kA, ""}};
+    std::mt19937 random(seed);
+    std::map<std::int64_t, std::uint32_t> runs;
+    for (std::int64_t i = 60; i < 1000; i += 20 + static_cast<std::int64_t>(random() % 40))
+      runs[i] = static_cast<std::uint32_t>(random() % 16);
+    told += watch_changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+              if (runs.contains(i)) spend(c, runs[i], kJobWait, 0.4);
+            }).of(Kind::kPerturbation, Status::kFiring);
+  }
+  EXPECT_LE(told, 10u) << "of more than 100 times";
+}
+
 TEST(Departures, TheKnobTurnsItOff) {
   Plan plan;
   auto job = make_job(plan);
