@@ -149,12 +149,8 @@ Blamed blame_departures(const Since& since, const NodeMeans& means, const NodeIt
     members = std::move(next);
   }
   set_way();
-  // What is taken from all by nobody has been taken off.
-  std::size_t there = 0;
-  for (std::size_t l = 0; l < leaves; ++l)
-    there += std::any_of(since.time_in[l], since.time_in[l] + width, [](float t) { return t > 0; });
-  const bool from_all = by_machine && members.size() == there;
-  out.everybody = leaves >= kLeastLeaves && members.size() * 3 > leaves * 2 && !from_all;
+  out.everybody =
+      leaves >= kLeastLeaves && members.size() * 3 > leaves * 2 && !(by_machine && since.taken_by_others);
   out.leaves = {members.begin(), members.end()};
   out.works = by_work || by_machine;
   const auto longest =

@@ -26,9 +26,10 @@ constexpr std::uint32_t kMostSuspicious = 24;
 
 // What leaves have done since the onset.
 struct Since {
-  Grid departure;    // leaves x cells, sums
-  Grid time_in;      // leaves x columns, in slices
-  float slices = 0;  // so many
+  Grid departure;                // leaves x cells, sums
+  Grid time_in;                  // leaves x columns, in slices
+  float slices = 0;              // so many
+  bool taken_by_others = false;  // those not of the job were seen on the CPUs of all leaves
 };
 
 struct Blamed {

@@ -76,6 +76,11 @@ class Contrast {
   // slice, whatever the job does: its columns.
   float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
   const float* machine_variance(std::size_t leaf) const { return machine_variance_[leaf]; }
+  // Those not of the job were seen on the CPUs of all leaves (cpu_supply.h).
+  bool all_taken_by_others() const {
+    return !sample_.empty() && std::all_of(sample_.begin(), sample_.end(),
+                                           [&](std::uint32_t l) { return cpus_.taken_by_others(l) > 0; });
+  }
   // Somebody's process was looked at in the slice.
   bool sampled() const { return std::find(sampled_.begin(), sampled_.end(), 1) != sampled_.end(); }
   // The part of the slice in which a leaf was not idle.

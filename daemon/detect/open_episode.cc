@@ -49,6 +49,7 @@ void OpenEpisode::take_time(const Look& look) {
   for (std::size_t l = 0; l < std::min(look.items.leaves(), spent.rows()); ++l)
     for (std::size_t x = 0; x < std::min(since_.time_in.columns(), spent.columns()); ++x)
       since_.time_in[l][x] += spent[l][x];
+  since_.taken_by_others = since_.taken_by_others || look.contrast.all_taken_by_others();
 }
 
 void OpenEpisode::blame(const Look& look) {
