@@ -236,19 +236,30 @@ TEST(LongVisits, WhatIsWeakSumsUpWhereLittleIsKnown) {
   EXPECT_EQ(others, 0u);
 }
 
+// What is told of a job of ranks, so many on a host, in slices of a second; states have these names from
+// `first` on.
+std::vector<alert::Alert> alerts_of(const std::vector<model::SliceColumn>& job, std::uint32_t a_host,
+                                    std::uint16_t first, const std::vector<const char*>& names) {
+  auto topology = std::make_shared<Topology>();
+  std::vector<model::Attributes> ranks;
+  for (std::uint32_t r = 0; r < job.front().leaves(); ++r)
+    ranks.push_back({{"path1", "host" + std::to_string(r / a_host)}, {"path2", "rank" + std::to_string(r)}});
+  topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
+  topology->states.resize(first);
+  for (const char* name : names) topology->states.push_back({name, {}});
+  DetectorOptions o;
+  o.run = "r";
+  o.window.slice = seconds(1);
+  o.window.slices = 64;
+  return watch(o, topology, job).with(Status::kFiring);
+}
+
 // A farm: rank 0 deals out tasks, at which the others work. Deals that take longer make it wait less.
 TEST(LongVisits, WhoseWaitsTakeLessWhileItsWorkTakesLongerIsNotLearned) {
   enum : std::uint16_t { kRecv = 3, kWork, kAll };
   constexpr std::uint32_t kRanks = 8;
   std::size_t found = 0, others = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    auto topology = std::make_shared<Topology>();
-    std::vector<model::Attributes> ranks;
-    for (std::uint32_t r = 0; r < kRanks; ++r)
-      ranks.push_back({{"path1", "host" + std::to_string(r / 4)}, {"path2", "rank" + std::to_string(r)}});
-    topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
-    topology->states.resize(kRecv);
-    for (const char* name : {"MPI_Recv", "compute"}) topology->states.push_back({name, {}});
     std::vector<model::SliceColumn> job;
     bench::Stream stream(kRanks, kAll, seconds(1), [&](const model::SliceColumn& c) { job.push_back(c); });
     std::mt19937_64 random(seed);
@@ -262,12 +273,8 @@ TEST(LongVisits, WhoseWaitsTakeLessWhileItsWorkTakesLongerIsNotLearned) {
         spend(r, kRecv, slow ? 0.005 : 0.03, 1);
       }
     stream.tell();
-    DetectorOptions o;
-    o.run = "r";
-    o.window.slice = seconds(1);
-    o.window.slices = 64;
     bool hit = false;
-    for (const auto& a : watch(o, topology, job).with(Status::kFiring)) {
+    for (const auto& a : alerts_of(job, kRanks / 2, kRecv, {"MPI_Recv", "compute"})) {
       const bool during = at(a.detected) >= 30;
       hit = hit || (during && a.resources == std::vector<std::string>{"/host0/rank0"});
       others += !during;
@@ -285,13 +292,6 @@ TEST(LongVisits, WhatIsDoneNowAndThenIsKnownInWhateverModeTheJobIs) {
   std::size_t found = 0, others = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     constexpr std::uint32_t kRanks = 16;
-    auto topology = std::make_shared<Topology>();
-    std::vector<model::Attributes> ranks;
-    for (std::uint32_t r = 0; r < kRanks; ++r)
-      ranks.push_back({{"path1", "host" + std::to_string(r / 8)}, {"path2", "rank" + std::to_string(r)}});
-    topology->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
-    topology->states.resize(kBarrier);
-    for (const char* name : {"MPI_Barrier", "compute", "write"}) topology->states.push_back({name, {}});
     std::vector<model::SliceColumn> job;
     bench::Stream stream(kRanks, kAll, seconds(1), [&](const model::SliceColumn& c) { job.push_back(c); });
     std::mt19937_64 random(seed);
@@ -312,12 +312,8 @@ TEST(LongVisits, WhatIsDoneNowAndThenIsKnownInWhateverModeTheJobIs) {
       if (hurts) hurt_to = stream.now(0);
     }
     stream.tell();
-    DetectorOptions o;
-    o.run = "r";
-    o.window.slice = seconds(1);
-    o.window.slices = 64;
     bool hit = false;
-    for (const auto& a : watch(o, topology, job).with(Status::kFiring)) {
+    for (const auto& a : alerts_of(job, kRanks / 2, kBarrier, {"MPI_Barrier", "compute", "write"})) {
       const bool during = at(a.onset) >= hurt_from - 1 && at(a.onset) <= hurt_to;
       hit = hit || (during && a.resources.size() == 8);
       others += !during;
