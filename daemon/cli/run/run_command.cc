@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <list>
 #include <map>
 #include <utility>
 #include <vector>
@@ -17,7 +16,7 @@
 #include "closing.h"
 #include "command.h"
 #include "end_wait.h"
-#include "helper.h"
+#include "helpers.h"
 #include "job_signals.h"
 #include "margay/base/text.h"
 #include "margay/process/child.h"
@@ -49,7 +48,6 @@ constexpr DurationNs kSourcesPatience = seconds(5);  // of the daemon, for sourc
 constexpr DurationNs kNudge = milliseconds(500);
 constexpr DurationNs kEndPatience = seconds(1);  // with a daemon that has closed the books, to end
 constexpr DurationNs kPlaceCheck = seconds(1);
-constexpr DurationNs kLongestPause = seconds(10);
 constexpr const char* kNameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 constexpr std::size_t kLongestName = 64;
 
@@ -65,10 +63,6 @@ class Run {
   void prepare_readers();
   void wait_for_readers();
   bool nothing_read();
-  // The daemon first.
-  std::vector<Helper*> helpers();
-  void start(Helper& helper);
-  void start_again_if_due(Helper& helper);
   bool wait_ready();
   int start_job();
   void supervise();
@@ -95,9 +89,9 @@ class Run {
   std::optional<transport::Socket> reports_;
   terminal::LiveLines lines_{false};
   wire::Report last_;
-  Helper daemon_, node_;
-  std::list<Helper> readers_;
-  std::vector<ReaderPlan> plans_;  // of those
+  Helpers helpers_{clock_};
+  Helper &daemon_ = helpers_.daemon, &node_ = helpers_.node;
+  std::vector<ReaderPlan> plans_;  // of the readers
   pid_t job_ = -1;
   bool job_ended_ = false;
   int exit_code_ = 1;
@@ -131,11 +125,9 @@ bool Run::prepare() {
   preload_ = std::move(*preload);
   const std::string command = command_text(request_.command);
 
-  daemon_.what = "the daemon";
   daemon_.options.arguments = {parts_.daemon,          "--run",       place_.run,
                                "--command=" + command, "--owner-pid", std::to_string(getpid())};
   for (auto& a : flags_.to_arguments()) daemon_.options.arguments.push_back(a);
-  node_.what = "the node agent";
   node_.options.arguments = {parts_.node,
                              "--run-dir",
                              directory_.path,
@@ -151,14 +143,14 @@ bool Run::prepare() {
                              std::to_string(options_.node_memory_bytes) + "b"};
   node_.options.block_term = true;  // it may be told to finish before it has looked once
   prepare_readers();
-  for (Helper* h : helpers()) {
+  for (Helper* h : helpers_.all()) {
     h->options.own_session = true;
     h->options.inherited = {
         transport::claim_of(directory_)};  // as long as one of them lives, it is the run's
     h->options.null_input = true;
     h->options.output = directory_.path + "/log";
   }
-  start(daemon_);
+  helpers_.start(daemon_);
   watched_ = daemon_.pid > 0 && wait_ready();
   if (!watched_) {
     std::ifstream log(directory_.path + "/log");
@@ -169,8 +161,8 @@ bool Run::prepare() {
     place_.give_up();
     return false;
   }
-  for (Helper* h : helpers())
-    if (h != &daemon_) start(*h);
+  for (Helper* h : helpers_.all())
+    if (h != &daemon_) helpers_.start(*h);
   wait_for_readers();
   auto socket = transport::Socket::connect(context_, zmq::socket_type::sub, directory_.reports_endpoint());
   if (socket) {
@@ -186,7 +178,7 @@ void Run::prepare_readers() {
       say(plan.error().message + without);
       return;
     }
-    Helper& helper = readers_.emplace_back();
+    Helper& helper = helpers_.readers.emplace_back();
     helper.what = plan->what;
     helper.options = plan->options;
     helper.options.block_term = true;
@@ -205,7 +197,7 @@ void Run::prepare_readers() {
 // What happens before a reader is there is not seen: the job waits for it, but not for long.
 void Run::wait_for_readers() {
   const TimeNs until = clock_.monotonic() + kReadyPatience;
-  auto helper = readers_.begin();
+  auto helper = helpers_.readers.begin();
   for (ReaderPlan& plan : plans_) {
     Helper& h = *helper++;
     if (plan.ready_file.empty()) continue;
@@ -225,35 +217,6 @@ void Run::wait_for_readers() {
     std::ifstream note(plan.note_file);
     for (std::string line; std::getline(note, line);) say(line);
   }
-}
-
-std::vector<Helper*> Run::helpers() {
-  std::vector<Helper*> all{&daemon_, &node_};
-  for (Helper& h : readers_) all.push_back(&h);
-  return all;
-}
-
-void Run::start(Helper& helper) {
-  auto pid = process::spawn(helper.options);
-  helper.started = clock_.monotonic();
-  if (!pid) {
-    say(pid.error().message);
-    helper.pid = -1;
-    return;
-  }
-  helper.pid = *pid;
-}
-
-void Run::start_again_if_due(Helper& helper) {
-  if (helper.pid > 0 || helper.done || clock_.monotonic() < helper.restart_at) return;
-  ++helper.restarts;
-  if (&helper == &daemon_) {
-    auto& a = helper.options.arguments;
-    if (const auto it = std::find(a.begin(), a.end(), "--restarts"); it != a.end()) a.erase(it, it + 2);
-    a.insert(a.end(), {"--restarts", std::to_string(helper.restarts)});
-  }
-  start(helper);
-  if (helper.pid < 0) helper.restart_at = clock_.monotonic() + helper.pause;
 }
 
 bool Run::wait_ready() {
@@ -323,27 +286,11 @@ void Run::reap() {
       exit_code_ = process::exit_code_of(status);
       continue;
     }
-    for (Helper* h : helpers())
-      if (pid == h->pid) {
-        h->pid = -1;
-        if (h == &daemon_) control_.reset();
-        if (std::exchange(h->told_to_end, false)) {
-          h->restart_at = TimeNs();
-          continue;
-        }
-        const TimeNs now = clock_.monotonic();
-        h->pause = now - h->started > seconds(60) ? kRestartPause : std::min(h->pause * 2, kLongestPause);
-        h->restart_at = now + h->pause;
-        // Those that bring events end by themselves when all they had to deliver is in the archive.
-        if (h != &daemon_ && job_ended_ && WIFEXITED(status) && WEXITSTATUS(status) == 0) h->done = true;
-        if (!request_.quiet && !job_ended_ && job_ > 0)
-          say(h->what + " ended unexpectedly (" +
-              (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
-                                   : "exit code " + std::to_string(process::exit_code_of(status))) +
-              "); it is started again" +
-              (h == &daemon_ ? "; what it had not committed is sent to it again"
-                             : "; what it had not delivered is lost, and counted"));
-      }
+    Helper* const helper = helpers_.running_as(pid);
+    if (helper == nullptr) continue;
+    if (helper == &daemon_) control_.reset();
+    const std::string what = helpers_.ended(*helper, status, job_ended_);
+    if (!what.empty() && !request_.quiet && !job_ended_ && job_ > 0) say(what);
   }
 }
 
@@ -385,7 +332,7 @@ void Run::check_place() {
   }
   place_.inode = inode_of(directory_.path);
   say(gone + "; it is made again, and the daemon started anew");
-  for (Helper* h : helpers()) h->options.inherited = {transport::claim_of(directory_)};
+  for (Helper* h : helpers_.all()) h->options.inherited = {transport::claim_of(directory_)};
   for (const ReaderPlan& plan : plans_)  // for programs yet to come
     if (plan.spool) static_cast<void>(gst::LogSpool::open(plan.spool->directory()));
   daemon_.told_to_end = true;
@@ -400,7 +347,7 @@ void Run::supervise() {
     reap();
     if (!watched_) continue;
     if (!job_ended_) {
-      for (Helper* h : helpers()) start_again_if_due(*h);
+      helpers_.start_again_if_due();
       check_place();
     }
     for (const ReaderPlan& plan : plans_)
@@ -440,14 +387,14 @@ RunAccount Run::close_books() {
       const char state = daemon_.pid > 0 ? state_of(daemon_.pid) : '?';
       stopped = state == 'T' || state == 't';  // and goes on for a moment now, at least
     }
-    for (Helper* h : helpers()) {
+    for (Helper* h : helpers_.all()) {
       if (h->pid < 0) continue;
       if (std::exchange(told[h], h->pid) != h->pid && h != &daemon_) kill(h->pid, SIGTERM);
       if (nudge) kill(h->pid, SIGCONT);  // one that somebody has stopped would neither hand over nor write
     }
     // If it died, its successor takes over where the archive stands, and has to be told again.
     if (daemon_.pid < 0) sent = false;
-    for (Helper* h : helpers()) start_again_if_due(*h);
+    helpers_.start_again_if_due();
     if (daemon_.pid > 0 && !control_) {
       auto socket =
           transport::Socket::connect(context_, zmq::socket_type::dealer, directory_.control_endpoint());
@@ -466,7 +413,7 @@ RunAccount Run::close_books() {
       continue;
     }
     if (clock_.monotonic() < latest && nothing_read()) ask = clock_.monotonic() + kLastLook;
-    const auto all = helpers();
+    const auto all = helpers_.all();
     const bool handed_over =
         std::all_of(all.begin() + 1, all.end(), [](const Helper* h) { return h->done; }) ||
         clock_.monotonic() >= ask;
@@ -490,7 +437,7 @@ RunAccount Run::close_books() {
 }
 
 void Run::end_helpers(bool books_closed) {
-  const auto all = helpers();
+  const auto all = helpers_.all();
   for (auto h = all.rbegin(); h != all.rend(); ++h) {
     if ((*h)->pid < 0) continue;
     const bool daemon = *h == &daemon_;
