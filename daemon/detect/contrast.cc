@@ -118,14 +118,15 @@ MARGAY_VECTORS void Contrast::look_at(const Window::Rows& rows, const model::Sli
     spent[x] = state < durations.size() ? static_cast<float>(durations[state]) * one : 0.0f;
     const float n = visits[x] = state < ended.size() ? static_cast<float>(ended[state]) : 0.0f;
     const float age = ages[x] = state < longest.size() ? static_cast<float>(longest[state]) * one : 0.0f;
-    // A visit that ended, if it can be told from the one that is open.
+    // A visit that ended, if it can be told from the one that is open. How long waits take says nothing of
+    // the mode.
     const bool is_open = open.state.value == state && open_age >= age * 0.999f;
     float one_visit = -1;
     if (n == 1 && !is_open)
       one_visit = age;
     else if (n > 1)
       one_visit = std::min(age, spent[x] / n);
-    logs[x] = one_visit > 0 ? std::log(one_visit) : kNoLog;
+    logs[x] = one_visit > 0 && kinds_.work[x] ? std::log(one_visit) : kNoLog;
     if (counted_[x]) busy += spent[x];
     if (kinds_.work[x] || kinds_.sleeps[x]) works += row[x];
   }

@@ -41,7 +41,8 @@ MARGAY_VECTORS void VisitBets::bet_on_tails() {
 MARGAY_VECTORS void VisitBets::bet_on_factors() {
   for (std::size_t i = 0; i < size_; ++i) {
     const float variance = OwnLogs::variance(own_square_[i], own_visits_[i], square_[i], of_[i]);
-    const float away = log_[i] - OwnLogs::mean(own_log_[i], own_visits_[i], median_[i], variance);
+    usual_log_[i] = OwnLogs::mean(own_log_[i], own_visits_[i], median_[i], variance);
+    const float away = log_[i] - usual_log_[i];
     // The mean of few is as doubtful as what siblings have in common.
     const float scale = variance * (1 + OwnLogs::kSiblings / (own_visits_[i] + 1)) * kFreedom;
     const float usual = 1 + away * away / scale;

@@ -56,6 +56,8 @@ class VisitBets {
  public:
   // No visit is worth more nats: several have to be long.
   static constexpr float kMostOfOne = 6;
+  // Visits that are gathered at most.
+  static constexpr std::size_t kRoom = 256;
 
   // For how many more there is room.
   std::size_t room() const { return log_.size() - size_; }
@@ -66,6 +68,7 @@ class VisitBets {
     log_[i] = log;
     visits_[i] = own.visits, beyond_[i] = own.beyond, excess_[i] = own.excess;
     median_[i] = tail.median, threshold_[i] = tail.threshold, usual_excess_[i] = tail.excess;
+    usual_log_[i] = tail.median;
     own_visits_[i] = logs.visits, own_log_[i] = logs.log, own_square_[i] = logs.square;
     square_[i] = spread.square, of_[i] = spread.visits;
     return static_cast<std::uint32_t>(i);
@@ -73,16 +76,21 @@ class VisitBets {
   // What each of the gathered is worth, times what is put on it; valid until the next is added. There are
   // none then. `one_kind`: visits of a leaf to a state are of one kind.
   std::span<const double> wins(bool one_kind);
+  // Of each of these, what such a visit usually takes: its logarithm. Where visits are of one kind it is the
+  // leaf's own: who has half as much to do as its siblings may take longer than ever, and yet no longer than
+  // they.
+  std::span<const float> usual_logs() const { return usual_log_; }
 
  private:
   template <typename T>
-  using Column = std::array<T, 256>;
+  using Column = std::array<T, kRoom>;
   void bet_on_tails();
   void bet_on_factors();
 
   std::size_t size_ = 0;
   Column<float> log_{}, visits_{}, beyond_{}, excess_{}, median_{}, threshold_{}, usual_excess_{};
   Column<float> own_visits_{}, own_log_{}, own_square_{}, square_{}, of_{};
+  Column<float> usual_log_{};
   Column<float> far_{};               // logarithm of the part of the tail that is further out
   Column<double> part_{}, ln_{};      // the p-value, or the part that is in the tail; its logarithm
   Column<double> tail_{}, factor_{};  // what either bet wins

@@ -38,42 +38,36 @@ void VisitSurprise::reach(std::size_t columns) {
   spread_.assign(usual_.nodes() * usual_.kinds(), {});
 }
 
-std::uint32_t VisitSurprise::bet_on_ended(const Row& row, std::uint32_t x, float length, float visits) {
-  const std::uint32_t kind = seen_.back().kind;
-  const float log = seen_.back().log;
-  if (!row.usual.known(kind)) return kNone;
-  const auto [usual_log, usual] = usual_of(row, kind);
-  row.ratio[x] = std::max(row.ratio[x], log - usual_log);
-  row.lost[x] += visits * std::max(0.0f, length - usual);
-  return bet(row, kind, log);
-}
-
-// Where visits are of one kind it is the leaf's own: who has half as much to do as its siblings may take
-// longer than ever, and yet no longer than they.
-std::pair<float, float> VisitSurprise::usual_of(const Row& row, std::uint32_t kind) const {
-  const UsualLengths::Tail& tail = row.usual.tails[kind];
-  if (!one_kind_) return {tail.median, tail.usual};
-  const OwnLogs& own = row.own[kind];
-  const Spread& spread = row.spread[kind];
-  const float variance = OwnLogs::variance(own.square, own.visits, spread.square, spread.visits);
-  const float log = OwnLogs::mean(own.log, own.visits, tail.median, variance);
-  return {log, std::exp(log)};
+// A bet on a visit of this length, which the row's cell is told of when it is settled; kNone where nothing is
+// usual.
+std::uint32_t VisitSurprise::bet(const Row& row, std::uint32_t x, const Length& of, float visits) {
+  if (!row.usual.known(of.kind)) return kNone;
+  const UsualLengths::Tail& tail = row.usual.tails[of.kind];
+  const std::uint32_t i =
+      bets_.add(of.log, row.usual.own[of.kind], tail, row.own[of.kind], row.spread[of.kind]);
+  lengths_[i] = {row.lost + x, row.ratio + x, of.log, of.length, tail.usual, visits};
+  return i;
 }
 
 void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, float sign) {
-  if (!row.usual.known(x)) return;
+  if (!row.usual.known(x) || age <= row.usual.tails[x].usual) return;
   const float log = std::log(age);
-  const UsualLengths::Tail& usual = row.usual.tails[x];
-  if (log <= usual.threshold) return;
-  const auto [own_log, own] = usual_of(row, x);
-  row.lost[x] += sign * std::max(0.0f, age - own);
-  if (sign > 0) row.ratio[x] = std::max(row.ratio[x], log - own_log);
-  open_bets_.push_back({row.evidence + x, bet(row, x, log), kNone, sign});
+  if (log <= row.usual.tails[x].threshold) return;
+  open_bets_.push_back({row.evidence + x, bet(row, x, {x, age, log}, sign), kNone, sign});
 }
 
 // In the order in which they were made: a cell may have several.
 MARGAY_VECTORS void VisitSurprise::settle() {
   const std::span<const double> wins = bets_.wins(one_kind_);
+  const std::span<const float> usual_logs = bets_.usual_logs();
+  for (std::size_t i = 0; i < wins.size(); ++i) {
+    const Gathered& g = lengths_[i];
+    const float longer = g.log - usual_logs[i];
+    if (longer <= 0) continue;
+    const float usual = one_kind_ ? std::exp(usual_logs[i]) : g.usual;
+    *g.lost += g.visits * std::max(0.0f, g.length - usual);
+    if (g.visits > 0) *g.ratio = std::max(*g.ratio, longer);
+  }
   for (const Bet& b : open_bets_) {
     const auto of = [&](std::uint32_t visit) { return visit == kNone ? 1.0 : wins[visit]; };
     if (b.sign != 0)
@@ -129,14 +123,13 @@ MARGAY_VECTORS void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uin
     if (was_open) total += before.age;
     const bool two = n >= 2 && longest[x] > after.age * (open ? 1.001f : 0.0f) && longest[x] < total;
     const float length = two ? longest[x] : total / n, visits = two ? 1 : n;
-    see(row, two || n <= 1 ? x : others + x, length);
+    const Length longest_one = see(row, two || n <= 1 ? x : others + x, length);
     std::uint32_t one = kNone;
-    if (asked) one = bet_on_ended(row, x, length, visits);
+    if (asked) one = bet(row, x, longest_one, visits);
     std::uint32_t other = one;
     if (two) {
-      const float of_others = (total - length) / (n - 1);
-      see(row, others + x, of_others);
-      if (asked) other = bet_on_ended(row, x, of_others, n - 1);
+      const Length mean = see(row, others + x, (total - length) / (n - 1));
+      if (asked) other = bet(row, x, mean, n - 1);
     }
     if (asked) open_bets_.push_back({row.evidence + x, one, other, 0});
   }

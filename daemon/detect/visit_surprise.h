@@ -15,10 +15,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "grid.h"
@@ -66,17 +66,15 @@ class VisitSurprise {
   };
   // `unasked`: by column; none where all is asked for.
   void measure_leaf(const VisitsSeen& seen, std::uint32_t leaf, Told& to, const char* unasked);
-  void see(const Row& row, std::uint32_t kind, float length) {
+  struct Length {
+    std::uint32_t kind;
+    float length, log;  // slices
+  };
+  Length see(const Row& row, std::uint32_t kind, float length) {
     seen_.push_back({row.leaf, kind, std::log(std::max(length, 1e-6f))});
+    return {kind, length, seen_.back().log};
   }
-  // What such a visit usually takes: its logarithm, and itself (slices).
-  std::pair<float, float> usual_of(const Row& row, std::uint32_t kind) const;
-  // A bet on one visit of this length; kNone where nothing is usual.
-  std::uint32_t bet(const Row& row, std::uint32_t kind, float log) {
-    return bets_.add(log, row.usual.own[kind], row.usual.tails[kind], row.own[kind], row.spread[kind]);
-  }
-  // On the visit that was seen last.
-  std::uint32_t bet_on_ended(const Row& row, std::uint32_t column, float length, float visits);
+  std::uint32_t bet(const Row& row, std::uint32_t column, const Length& of, float visits);
   void bet_on_open(const Row& row, std::uint32_t column, float age, float sign);
   void settle();
   void learn_usual(std::span<const UsualLengths::Visit> of_leaf);
@@ -96,6 +94,13 @@ class VisitSurprise {
   };
   static constexpr std::uint32_t kNone = ~0u;
   VisitBets bets_;
+  // Of what is gathered in these: the cell that is told what the visit took beyond the usual, and for how
+  // many visits (less than 0: what was told before is taken off).
+  struct Gathered {
+    float *lost, *ratio;
+    float log, length, usual, visits;
+  };
+  std::array<Gathered, VisitBets::kRoom> lengths_{};
   std::vector<Bet> open_bets_;
   std::vector<UsualLengths::Visit> seen_;  // of the newest slice
 };
