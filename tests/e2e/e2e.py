@@ -551,5 +551,6 @@ class E2eTest(unittest.TestCase):
         return verified, info
 
     def check_alert_lines(self, run):
-        lines = [(a["id"], a["status"]) for a in run.alerts]
+        """An alert that goes on is told again where there is more to say, such as who has the CPU, and not else."""
+        lines = [(a["id"], a["status"], a["message"]) for a in run.alerts]
         self.assertEqual(len(lines), len(set(lines)), f"said twice: {lines}")
