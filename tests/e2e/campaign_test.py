@@ -35,7 +35,10 @@ class Campaign(E2eTest):
             strong = fault["effect"]["measurable"] and fault["effect"]["loss"] >= 0.5
             if fault["kind"] == "stop":
                 self.assertTrue(strong, fault)
-                self.assertTrue(fault["shown"], fault)
+                self.assertTrue(fault["seen"], fault)
+                # What else hurts the rank within a second of it, on a machine that others load, is one area with it.
+                if not run["false_alarms"]:
+                    self.assertTrue(fault["shown"], fault)
             if strong:
                 self.assertTrue(fault["found"], fault)
                 self.assertTrue(fault["right"], fault)
