@@ -125,7 +125,9 @@ void UsualLengths::believe() {
         shorter_[k * kinds() + x][b + 1] = sum;
       t.usual = std::exp(t.median);
       const float weight = above * all;
-      t.excess = std::max(kLeastExcess, (excess * all + kSiblings * kPriorExcess) / (weight + kSiblings));
+      const bool as_parent = !root && fewest_ < kFewest;
+      const float prior = as_parent ? tails_[parent_[k] * kinds() + x].excess : kPriorExcess;
+      t.excess = std::max(kLeastExcess, (excess * all + kSiblings * prior) / (weight + kSiblings));
     }
   }
 }

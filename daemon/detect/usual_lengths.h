@@ -26,7 +26,7 @@ namespace margay::detect {
 
 class UsualLengths {
  public:
-  // Visits below the leaf's node, or pairs of them, until anything is said.
+  // Visits, or pairs of them, of all leaves, and below the leaf's node, until anything is said.
   static constexpr float kFewest = 16;
   // Visits: a node's own are believed as much as its parent's after so many.
   static constexpr float kSiblings = 4;
@@ -54,6 +54,9 @@ class UsualLengths {
   void set_hierarchy(const model::Hierarchy& hierarchy);
   // There are so many columns; says whether they are more than before.
   bool reach(std::size_t columns);
+  // A leaf's visits are of one kind, as its siblings' are: its node is then like its parent until more is
+  // seen, and need not have had so many. Not so from the first.
+  void are_of_one_kind(bool they_are) { fewest_ = they_are ? kSiblings : kFewest; }
   void forget();
   // What this leaf's own visits took.
   void forget(std::uint32_t leaf);
@@ -64,9 +67,7 @@ class UsualLengths {
   std::size_t kinds() const { return kinds_; }
   std::size_t node(std::size_t leaf) const { return above_[leaf]; }
   // Anything is said of them.
-  bool known(std::size_t leaf, std::size_t kind) const {
-    return !counted_.empty() && counted_[above_[leaf] * kinds() + kind] >= kFewest;
-  }
+  bool known(std::size_t leaf, std::size_t kind) const { return !counted_.empty() && row(leaf).known(kind); }
   const Tail& tail(std::size_t leaf, std::size_t kind) const { return tails_[above_[leaf] * kinds() + kind]; }
   const Own& own(std::size_t leaf, std::size_t kind) const { return own_[leaf * kinds() + kind]; }
   // The part of a leaf's visits that exceed the threshold, below 1; and by how much in the mean, of which
@@ -86,12 +87,14 @@ class UsualLengths {
   struct Row {
     const Own* own;
     const Tail* tails;
-    const float* counted;  // visits below its node
-    bool known(std::size_t kind) const { return counted[kind] >= kFewest; }
+    const float *counted, *of_all;  // visits below its node, and of all
+    float fewest;
+    bool known(std::size_t kind) const { return counted[kind] >= fewest && of_all[kind] >= kFewest; }
   };
   Row row(std::size_t leaf) const {
     const std::size_t above = above_[leaf] * kinds_;
-    return {own_.data() + leaf * kinds_, tails_.data() + above, counted_.data() + above};
+    return {own_.data() + leaf * kinds_, tails_.data() + above, counted_.data() + above, counted_.data(),
+            fewest_};
   }
 
   // A quiet slice is learned in three steps: sums fade (returned is what is kept of others like them, 1 if
@@ -127,6 +130,7 @@ class UsualLengths {
   std::vector<Own> own_;                                        // by leaf * kinds + kind
   std::vector<std::size_t> path_;  // of the node that visits were added to last, up to the root; times kinds
   std::uint64_t learned_ = 0;
+  float fewest_ = kFewest;  // visits below a leaf's node until anything is said
 };
 
 }  // namespace margay::detect

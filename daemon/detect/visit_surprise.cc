@@ -81,6 +81,7 @@ MARGAY_VECTORS void VisitSurprise::settle() {
 
 void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked) {
   one_kind_ = one_kind;
+  usual_.are_of_one_kind(one_kind);
   const std::size_t leaves = std::min(seen.there.size(), usual_.leaves()), columns = seen.state_of.size();
   reach(columns);
   for (Grid* g : {&to.evidence, &to.told, &to.lost, &to.ratio}) {
