@@ -22,6 +22,7 @@ void LongVisits::set_items(const NodeItems& items, const model::Hierarchy& hiera
   for (Usual& u : usual_) u.visits.set_hierarchy(hierarchy);
   next_.visits.set_hierarchy(hierarchy);
   side_visits_.set_hierarchy(hierarchy);
+  in_rounds_.set_hierarchy(hierarchy);
   scores_.set_hierarchy(hierarchy);
   sums_.stretches().clear_from(keep);
   score_sums_.clear_from(keep);
@@ -32,6 +33,7 @@ void LongVisits::forget() {
   for (Usual& u : usual_) u.visits.forget();
   next_.visits.forget(), next_.slices = 0;
   side_visits_.forget();
+  in_rounds_.forget();
   scores_.forget();
   hold_ups_.forget();
 }
@@ -41,6 +43,7 @@ void LongVisits::forget(const std::set<std::uint32_t>& leaves) {
     for (Usual& u : usual_) u.visits.forget(l);
     next_.visits.forget(l);
     side_visits_.forget(l);
+    in_rounds_.forget(l);
     scores_.forget(l);
   }
 }
@@ -122,26 +125,32 @@ void LongVisits::take_bets(const Look& look, bool but_works) {
 }
 
 // Work beside the job's own, files that are written, is done now and then, in whatever mode, and ranks wait
-// for it where it takes longer, so that none fits: how long it takes is known of all modes together.
+// for it where it takes longer, so that none fits: how long it takes is known of all modes together. Where
+// all do it at once it is known beside the others of the round.
 void LongVisits::measure_side_work(const Look& look, const VisitSurprise::Unasked& unasked) {
   side_ = look.contrast.side_work();
   const VisitsSeen all = look.contrast.seen();
+  rounds_.take(all, side_, look.now);
   side_done_ = false;
-  for (std::size_t l = 0; l < all.spent.rows() && !side_done_; ++l)
-    for (std::size_t x = 0; x < side_.size(); ++x)
-      side_done_ = side_done_ || (side_[x] && all.spent[l][x] > 0);
+  by_rounds_.resize(side_.size(), 0);
+  for (std::size_t x = 0; x < side_.size(); ++x) {
+    side_done_ = side_done_ || rounds_.going_on()[x];
+    if (!rounds_.going_on()[x]) by_rounds_[x] = in_rounds_.knows(x);
+  }
   if (!side_done_) return;
   const VisitsSeen side{all.spent, all.ended, all.longest, all.before,
                         all.after, all.there, side_,       all.state_of};
   side_visits_.measure(side, true, of_side_, &unasked);
+  const VisitSurprise::Rounds rounds{rounds_.lengths(), rounds_.lengths_before()};
+  in_rounds_.measure(side, true, of_rounds_, &unasked, &rounds);
   SurpriseSums::Slice& to = sums_.slice();
-  const std::pair<const Grid*, Grid*> grids[] = {{&of_side_.evidence, &to.evidence},
-                                                 {&of_side_.told, &to.told},
-                                                 {&of_side_.lost, &to.lost},
-                                                 {&of_side_.ratio, &to.ratio}};
-  for (std::size_t x = 0; x < side_.size(); ++x)
+  for (std::size_t x = 0; x < side_.size(); ++x) {
+    const VisitSurprise::Told& of = by_rounds_[x] ? of_rounds_ : of_side_;
+    const std::pair<const Grid*, Grid*> grids[] = {
+        {&of.evidence, &to.evidence}, {&of.told, &to.told}, {&of.lost, &to.lost}, {&of.ratio, &to.ratio}};
     for (const auto& [from, into] : grids)
       for (std::size_t l = 0; side_[x] && l < look.items.leaves(); ++l) (*into)[l][x] = (*from)[l][x];
+  }
 }
 
 void LongVisits::on_slice(const Look& look, Recurrence& recurrence) {
@@ -443,7 +452,7 @@ void LongVisits::learn(const NodeItems& items, bool by_request) {
     for (const std::uint32_t l : episodes_[k].leaves) blamed_[l] = courses_[k].learns == 0;
   if (!by_request) leave_out_suspects(items);
   visits().learn(blamed_);
-  if (!by_request && side_done_) side_visits_.learn(blamed_);
+  if (!by_request && side_done_) side_visits_.learn(blamed_), in_rounds_.learn(blamed_);
   if (!by_request) return;
   scores_.learn(blamed_);
   score_sums_.learn(items);

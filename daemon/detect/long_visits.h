@@ -41,6 +41,7 @@
 #include "node_items.h"
 #include "recurrence.h"
 #include "score_sums.h"
+#include "side_rounds.h"
 #include "stretch_sums.h"
 #include "surprise_sums.h"
 #include "visit_scores.h"
@@ -174,6 +175,11 @@ class LongVisits {
   VisitSurprise side_visits_;
   VisitSurprise::Told of_side_;
   std::vector<char> side_;
+  // The same in units of the round's length; by column: it is that which tells, as from when enough is known.
+  SideRounds rounds_;
+  VisitSurprise in_rounds_;
+  VisitSurprise::Told of_rounds_;
+  std::vector<char> by_rounds_;
   bool side_done_ = false;  // somebody was at it in the slice
   SurpriseSums sums_;
   VisitScores scores_;  // of requests and tasks

@@ -55,8 +55,8 @@ class UsualLengths {
   // There are so many columns; says whether they are more than before.
   bool reach(std::size_t columns);
   // A leaf's visits are of one kind, as its siblings' are: its node is then like its parent until more is
-  // seen, and need not have had so many. Not so from the first.
-  void are_of_one_kind(bool they_are) { fewest_ = they_are ? kSiblings : kFewest; }
+  // seen, and one visit of its own is enough. Not so from the first.
+  void are_of_one_kind(bool they_are) { fewest_ = they_are ? 1 : kFewest; }
   void forget();
   // What this leaf's own visits took.
   void forget(std::uint32_t leaf);
@@ -68,6 +68,10 @@ class UsualLengths {
   std::size_t node(std::size_t leaf) const { return above_[leaf]; }
   // Anything is said of them.
   bool known(std::size_t leaf, std::size_t kind) const { return !counted_.empty() && row(leaf).known(kind); }
+  // The same of all leaves together.
+  bool known_of_all(std::size_t kind) const {
+    return kind < kinds() && !counted_.empty() && counted_[kind] >= kFewest;
+  }
   const Tail& tail(std::size_t leaf, std::size_t kind) const { return tails_[above_[leaf] * kinds() + kind]; }
   const Own& own(std::size_t leaf, std::size_t kind) const { return own_[leaf * kinds() + kind]; }
   // The part of a leaf's visits that exceed the threshold, below 1; and by how much in the mean, of which

@@ -56,8 +56,9 @@ class VisitBets {
  public:
   // No visit is worth more nats: several have to be long.
   static constexpr float kMostOfOne = 6;
-  // Visits that are gathered at most.
-  static constexpr std::size_t kRoom = 256;
+  // Of each of the visits that are gathered at most.
+  template <typename T>
+  using Column = std::array<T, 256>;
 
   // For how many more there is room.
   std::size_t room() const { return log_.size() - size_; }
@@ -82,8 +83,6 @@ class VisitBets {
   std::span<const float> usual_logs() const { return usual_log_; }
 
  private:
-  template <typename T>
-  using Column = std::array<T, kRoom>;
   void bet_on_tails();
   void bet_on_factors();
 

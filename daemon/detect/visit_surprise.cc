@@ -49,11 +49,12 @@ std::uint32_t VisitSurprise::bet(const Row& row, std::uint32_t x, const Length& 
   return i;
 }
 
-void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, float sign) {
+void VisitSurprise::bet_on_open(const Row& row, std::uint32_t x, float age, float weight) {
   if (!row.usual.known(x) || age <= row.usual.tails[x].usual) return;
   const float log = std::log(age);
   if (log <= row.usual.tails[x].threshold) return;
-  open_bets_.push_back({row.evidence + x, bet(row, x, {x, age, log}, sign), kNone, sign});
+  open_bets_.push_back(
+      {row.evidence + x, bet(row, x, {x, age, log}, weight), kNone, weight > 0 ? 1.0f : -1.0f});
 }
 
 // In the order in which they were made: a cell may have several.
@@ -79,7 +80,8 @@ MARGAY_VECTORS void VisitSurprise::settle() {
   open_bets_.clear();
 }
 
-void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked) {
+void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked,
+                            const Rounds* rounds) {
   one_kind_ = one_kind;
   usual_.are_of_one_kind(one_kind);
   const std::size_t leaves = std::min(seen.there.size(), usual_.leaves()), columns = seen.state_of.size();
@@ -91,12 +93,12 @@ void VisitSurprise::measure(const VisitsSeen& seen, bool one_kind, Told& to, con
   seen_.clear();
   for (std::uint32_t l = 0; l < std::min(leaves, seen.spent.rows()); ++l)
     if (seen.there[l])
-      measure_leaf(seen, l, to, unasked && !unasked->but_of[l] ? unasked->columns.data() : nullptr);
+      measure_leaf(seen, l, to, unasked && !unasked->but_of[l] ? unasked->columns.data() : nullptr, rounds);
   settle();
 }
 
 MARGAY_VECTORS void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uint32_t l, Told& to,
-                                                const char* unasked) {
+                                                const char* unasked, const Rounds* rounds) {
   const std::size_t own = l * usual_.kinds(), above = usual_.node(l) * usual_.kinds();
   const Row row{l,          usual_.row(l), own_.data() + own, spread_.data() + above, to.evidence[l],
                 to.told[l], to.lost[l],    to.ratio[l]};
@@ -113,24 +115,26 @@ MARGAY_VECTORS void VisitSurprise::measure_leaf(const VisitsSeen& seen, std::uin
     const bool open = after.state == state_of[x] && after.age > kOpenFrom;
     const bool was_open = before.state == state_of[x] && before.age > kOpenFrom;
     const bool goes_on = open && was_open && after.age >= before.age + 0.999f;
+    const float unit = rounds ? rounds->now[x] : 1, unit_before = rounds ? rounds->before[x] : 1;
     if (asked) {
       if (bets_.room() < 4) settle();  // as many as a cell has at most
-      if (row.usual.known(x)) row.told[x] = 1;
-      if (was_open && (goes_on || n >= 1)) bet_on_open(row, x, before.age, -1);
-      if (open) bet_on_open(row, x, after.age, 1);
+      if (row.usual.known(x) && unit > 0) row.told[x] = 1;
+      if (was_open && (goes_on || n >= 1) && unit_before > 0)
+        bet_on_open(row, x, before.age / unit_before, -unit_before);
+      if (open && unit > 0) bet_on_open(row, x, after.age / unit, unit);
     }
-    if (n < 1 || goes_on) continue;
+    if (n < 1 || goes_on || unit <= 0) continue;
     float total = std::max(0.0f, spent[x] - (open ? std::min(1.0f, after.age) : 0.0f));
     if (was_open) total += before.age;
     const bool two = n >= 2 && longest[x] > after.age * (open ? 1.001f : 0.0f) && longest[x] < total;
     const float length = two ? longest[x] : total / n, visits = two ? 1 : n;
-    const Length longest_one = see(row, two || n <= 1 ? x : others + x, length);
+    const Length longest_one = see(row, two || n <= 1 ? x : others + x, length / unit);
     std::uint32_t one = kNone;
-    if (asked) one = bet(row, x, longest_one, visits);
+    if (asked) one = bet(row, x, longest_one, visits * unit);
     std::uint32_t other = one;
     if (two) {
-      const Length mean = see(row, others + x, (total - length) / (n - 1));
-      if (asked) other = bet(row, x, mean, n - 1);
+      const Length mean = see(row, others + x, (total - length) / (n - 1) / unit);
+      if (asked) other = bet(row, x, mean, (n - 1) * unit);
     }
     if (asked) open_bets_.push_back({row.evidence + x, one, other, 0});
   }

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -47,7 +46,15 @@ class VisitSurprise {
     Grid lost;      // time of visits beyond what is usual, in slices
     Grid ratio;     // logarithm: times as long as usual
   };
-  void measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked = nullptr);
+  // `rounds`: by column, how long a visit should take (side_rounds.h), now and at the end of the slice
+  // before: lengths are told apart in these units, and where one is 0 they tell nothing. None: in slices.
+  struct Rounds {
+    const std::vector<float>&now, &before;
+  };
+  void measure(const VisitsSeen& seen, bool one_kind, Told& to, const Unasked* unasked = nullptr,
+               const Rounds* rounds = nullptr);
+  // Enough has been seen of visits to this column for something to be usual of all.
+  bool knows(std::size_t column) const { return usual_.known_of_all(column); }
   // The slice that was measured is a quiet one, but for these leaves (not 0).
   void learn(const std::vector<char>& but);
   void forget();
@@ -65,7 +72,8 @@ class VisitSurprise {
     float *evidence, *told, *lost, *ratio;
   };
   // `unasked`: by column; none where all is asked for.
-  void measure_leaf(const VisitsSeen& seen, std::uint32_t leaf, Told& to, const char* unasked);
+  void measure_leaf(const VisitsSeen& seen, std::uint32_t leaf, Told& to, const char* unasked,
+                    const Rounds* rounds);
   struct Length {
     std::uint32_t kind;
     float length, log;  // slices
@@ -100,7 +108,7 @@ class VisitSurprise {
     float *lost, *ratio;
     float log, length, usual, visits;
   };
-  std::array<Gathered, VisitBets::kRoom> lengths_{};
+  VisitBets::Column<Gathered> lengths_{};
   std::vector<Bet> open_bets_;
   std::vector<UsualLengths::Visit> seen_;  // of the newest slice
 };

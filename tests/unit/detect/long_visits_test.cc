@@ -286,10 +286,13 @@ TEST(LongVisits, WhoseWaitsTakeLessWhileItsWorkTakesLongerIsNotLearned) {
 }
 
 // Ranks that write a file every twenty steps, all at once; in one of these what those of the first host write
-// takes four times as long, and the others wait for them.
+// takes longer, and the others wait for them.
 struct Writers {
   std::uint32_t ranks = 16, a_host = 8;
   int hurt_step = 200;
+  double times = 4;
+  // Times as long as usual that all write in a round: others load the file system.
+  std::vector<double> rounds = {1};
 
   // Tells of a run: that this was told, with those ranks; and how often else something was.
   std::pair<bool, std::size_t> told(std::uint64_t seed) const {
@@ -307,7 +310,8 @@ struct Writers {
       double last = 0;
       for (std::uint32_t r = 0; r < ranks; ++r) {
         stream.spend(r, kCompute1, varies(0.4));
-        if (writes) stream.spend(r, kWrite, varies(hurts && r < a_host ? 10 : 2.5));
+        const double usual = 2.5 * rounds[static_cast<std::size_t>(step / 20) % rounds.size()];
+        if (writes) stream.spend(r, kWrite, varies(hurts && r < a_host ? times * usual : usual));
         last = std::max(last, stream.now(r));
       }
       for (std::uint32_t r = 0; r < ranks; ++r) stream.until(r, kBarrier, last + 0.02);
@@ -344,6 +348,18 @@ TEST(LongVisits, WhatIsUsualOfAHostIsWhatIsOfAllUntilMoreIsKnown) {
   }
   EXPECT_GE(found, 9u) << "of 10";
   EXPECT_EQ(others, 0u);
+}
+
+// All writes took as long before, in rounds in which all did.
+TEST(LongVisits, WhatIsDoneInRoundsIsComparedWithTheOthersOfTheRound) {
+  std::size_t found = 0, others = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Writers writers{.ranks = 48, .a_host = 6, .times = 3, .rounds = {1, 3.5, 1.5, 2.5}};
+    const auto [hit, other] = writers.told(seed);
+    found += hit, others += other;
+  }
+  EXPECT_GE(found, 8u) << "of 10; none if only lengths are compared";
+  EXPECT_LE(others, 1u) << "of what changes with the file system";
 }
 
 TEST(LongVisits, WhatComesAgainIsToldAgain) {
