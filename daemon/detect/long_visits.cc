@@ -145,7 +145,7 @@ void LongVisits::measure_side_work(const Look& look, const VisitSurprise::Unaske
   in_rounds_.measure(side, true, of_rounds_, &unasked, &rounds);
   SurpriseSums::Slice& to = sums_.slice();
   for (std::size_t x = 0; x < side_.size(); ++x) {
-    const VisitSurprise::Told& of = by_rounds_[x] ? of_rounds_ : of_side_;
+    const VisitSurprise::Told& of = by_rounds_[x] && rounds_.shared()[x] ? of_rounds_ : of_side_;
     const std::pair<const Grid*, Grid*> grids[] = {
         {&of.evidence, &to.evidence}, {&of.told, &to.told}, {&of.lost, &to.lost}, {&of.ratio, &to.ratio}};
     for (const auto& [from, into] : grids)

@@ -175,7 +175,8 @@ class LongVisits {
   VisitSurprise side_visits_;
   VisitSurprise::Told of_side_;
   std::vector<char> side_;
-  // The same in units of the round's length; by column: it is that which tells, as from when enough is known.
+  // The same in units of the round's length; by column: enough is known for that to tell where several are at
+  // it. It changes between rounds only, for what was told of a visit is taken off in the same units.
   SideRounds rounds_;
   VisitSurprise in_rounds_;
   VisitSurprise::Told of_rounds_;

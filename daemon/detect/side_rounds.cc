@@ -22,6 +22,7 @@ void SideRounds::take(const VisitsSeen& seen, const std::vector<char>& columns, 
   before_.resize(columns.size(), 0.0f);
   now_.assign(columns.size(), 0.0f);
   going_on_.resize(columns.size(), 0);
+  shared_.assign(columns.size(), 0);
   for (std::size_t x = 0; x < columns.size(); ++x) {
     const bool went_on = going_on_[x];
     going_on_[x] = 0;
@@ -42,7 +43,9 @@ void SideRounds::take(const VisitsSeen& seen, const std::vector<char>& columns, 
       if (took > 0) done_.push_back(took);
       at_it += open || took > 0;
     }
-    if (static_cast<float>(done_.size()) < UsualLengths::kSiblings || done_.size() * 2 < at_it) continue;
+    const auto few = static_cast<std::size_t>(UsualLengths::kSiblings);
+    shared_[x] = at_it >= few;
+    if (done_.size() < few || done_.size() * 2 < at_it) continue;
     const auto middle = done_.begin() + static_cast<std::ptrdiff_t>(done_.size() / 2);
     std::nth_element(done_.begin(), middle, done_.end());
     now_[x] = *middle;

@@ -22,6 +22,9 @@ class SideRounds {
   void take(const VisitsSeen& seen, const std::vector<char>& columns, SliceIndex now);
   // By column: somebody was at it in the newest slice.
   const std::vector<char>& going_on() const { return going_on_; }
+  // By column: as many have been at it in this round as siblings count. Who does it alone has nobody to be
+  // compared with.
+  const std::vector<char>& shared() const { return shared_; }
   // By column, the length of the round in slices; 0 while it is not known. At the end of the newest slice,
   // and of the one before.
   const std::vector<float>& lengths() const { return now_; }
@@ -30,7 +33,7 @@ class SideRounds {
  private:
   void end(std::size_t column);
 
-  std::vector<char> going_on_;
+  std::vector<char> going_on_, shared_;
   std::vector<float> now_, before_;
   Grid took_;  // by leaf: the longest visit of this round that has ended, slices; 0: none
   std::vector<float> done_;

@@ -76,14 +76,15 @@ class VisitSurprise {
                     const Rounds* rounds);
   struct Length {
     std::uint32_t kind;
-    float length, log;  // slices
+    float length, log;  // in units, as all lengths here
   };
   Length see(const Row& row, std::uint32_t kind, float length) {
     seen_.push_back({row.leaf, kind, std::log(std::max(length, 1e-6f))});
     return {kind, length, seen_.back().log};
   }
   std::uint32_t bet(const Row& row, std::uint32_t column, const Length& of, float visits);
-  void bet_on_open(const Row& row, std::uint32_t column, float age, float sign);
+  // `weight`: slices in a unit of `age`; less than 0: what that told before is taken off.
+  void bet_on_open(const Row& row, std::uint32_t column, float age, float weight);
   void settle();
   void learn_usual(std::span<const UsualLengths::Visit> of_leaf);
 
@@ -103,7 +104,7 @@ class VisitSurprise {
   static constexpr std::uint32_t kNone = ~0u;
   VisitBets bets_;
   // Of what is gathered in these: the cell that is told what the visit took beyond the usual, and for how
-  // many visits (less than 0: what was told before is taken off).
+  // many visits, times the slices of a unit (less than 0: what was told before is taken off).
   struct Gathered {
     float *lost, *ratio;
     float log, length, usual, visits;

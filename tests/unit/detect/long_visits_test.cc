@@ -327,39 +327,70 @@ struct Writers {
     }
     return {hit, others};
   }
+  // Of ten runs.
+  std::pair<std::size_t, std::size_t> told_of_ten() const {
+    std::size_t found = 0, others = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const auto [hit, other] = told(seed);
+      found += hit, others += other;
+    }
+    return {found, others};
+  }
 };
 
 TEST(LongVisits, WhatIsDoneNowAndThenIsKnownInWhateverModeTheJobIs) {
-  std::size_t found = 0, others = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const auto [hit, other] = Writers{}.told(seed);
-    found += hit, others += other;
-  }
+  const auto [found, others] = Writers{}.told_of_ten();
   EXPECT_GE(found, 9u) << "of 10";
   EXPECT_EQ(others, 0u);
 }
 
-// A host of four ranks has written eight files then, all together sixty-four.
+// A host of six ranks has written twelve files then, all together ninety-six.
 TEST(LongVisits, WhatIsUsualOfAHostIsWhatIsOfAllUntilMoreIsKnown) {
-  std::size_t found = 0, others = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const auto [hit, other] = Writers{.ranks = 48, .a_host = 6, .hurt_step = 60}.told(seed);
-    found += hit, others += other;
-  }
+  const auto [found, others] = Writers{.ranks = 48, .a_host = 6, .hurt_step = 60}.told_of_ten();
   EXPECT_GE(found, 9u) << "of 10";
   EXPECT_EQ(others, 0u);
 }
 
 // All writes took as long before, in rounds in which all did.
 TEST(LongVisits, WhatIsDoneInRoundsIsComparedWithTheOthersOfTheRound) {
-  std::size_t found = 0, others = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const Writers writers{.ranks = 48, .a_host = 6, .times = 3, .rounds = {1, 3.5, 1.5, 2.5}};
-    const auto [hit, other] = writers.told(seed);
-    found += hit, others += other;
-  }
+  const Writers writers{.ranks = 48, .a_host = 6, .times = 3, .rounds = {1, 3.5, 1.5, 2.5}};
+  const auto [found, others] = writers.told_of_ten();
   EXPECT_GE(found, 8u) << "of 10; none if only lengths are compared";
   EXPECT_LE(others, 1u) << "of what changes with the file system";
+}
+
+// The first rank keeps a log of its own, alone; what it writes there takes longer.
+TEST(LongVisits, WhoWritesAloneIsToldWhereAllWriteTogetherAtTimes) {
+  enum : std::uint16_t { kBarrier = 3, kCompute1, kWrite, kAll };
+  constexpr std::uint32_t kRanks = 16;
+  std::size_t found = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    std::vector<model::SliceColumn> job;
+    bench::Stream stream(kRanks, kAll, seconds(1), [&](const model::SliceColumn& c) { job.push_back(c); });
+    std::mt19937_64 random(seed);
+    const auto varies = [&](double length) {
+      return length * std::exp(0.1 * std::normal_distribution<double>()(random));
+    };
+    for (int step = 1; stream.now(0) < 250; ++step) {
+      double last = 0;
+      for (std::uint32_t r = 0; r < kRanks; ++r) {
+        stream.spend(r, kCompute1, varies(0.4));
+        const bool hurts = r == 0 && stream.now(r) >= 200;
+        if (step % 20 == 0) stream.spend(r, kWrite, varies(2.5));
+        if (step % 20 % 4 == 2 && r == 0) stream.spend(r, kWrite, varies(hurts ? 4 : 2.5));
+        last = std::max(last, stream.now(r));
+      }
+      for (std::uint32_t r = 0; r < kRanks; ++r) stream.until(r, kBarrier, last + 0.02);
+    }
+    stream.tell();
+    bool hit = false;
+    for (const auto& a : alerts_of(job, kRanks / 2, kBarrier, {"MPI_Barrier", "compute", "write"})) {
+      const bool during = at(a.detected) >= 200;
+      hit = hit || (during && a.resources == std::vector<std::string>{"/host0/rank0"});
+    }
+    found += hit;
+  }
+  EXPECT_GE(found, 9u) << "of 10";
 }
 
 TEST(LongVisits, WhatComesAgainIsToldAgain) {

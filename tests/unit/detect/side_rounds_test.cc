@@ -44,6 +44,7 @@ TEST_F(SideRoundsTest, IsTheMedianOfThoseThatHaveDoneWithItFromWhenTheyAreHalf) 
   for (std::uint32_t l = 0; l < 8; ++l) first.goes_on(l, 0.5f);
   EXPECT_EQ(take(first), 0);
   EXPECT_TRUE(rounds_.going_on()[0]);
+  EXPECT_TRUE(rounds_.shared()[0]);
   for (std::uint32_t l = 0; l < 8; ++l)
     l < 3 ? second.ends(l, 1.0f + 0.1f * static_cast<float>(l)) : second.goes_on(l, 1.5f);
   EXPECT_EQ(take(second), 0) << "three of eight";
@@ -60,6 +61,7 @@ TEST_F(SideRoundsTest, ARoundEndsWhereNobodyIsAtIt) {
   EXPECT_FALSE(rounds_.going_on()[0]);
   for (std::uint32_t l = 0; l < 3; ++l) few.ends(l, 0.9f);
   EXPECT_EQ(take(few), 0) << "who writes alone has nobody to be compared with";
+  EXPECT_FALSE(rounds_.shared()[0]);
 }
 
 TEST_F(SideRoundsTest, ASliceThatWasNotSeenEndsTheRound) {
