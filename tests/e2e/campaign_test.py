@@ -5,7 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from e2e import HERE, LONG, E2eTest
+from e2e import HERE, LONG, E2eTest, OnlyUndisturbed, again_if_disturbed
 
 CAMPAIGN = os.path.join(os.path.dirname(HERE), "campaign", "run")
 BUILD = os.environ["BUILD"]
@@ -22,6 +22,7 @@ class Campaign(E2eTest):
         with open(os.path.join(self.place, "out", name), encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
+    @again_if_disturbed
     def test_stopped_and_slowed(self):
         options = ("--only", "stop", "--only", "slow", "--workload", "coupled", "--count", "2", "--seed", "7", "--out",
                    "out")
@@ -35,10 +36,10 @@ class Campaign(E2eTest):
             strong = fault["effect"]["measurable"] and fault["effect"]["loss"] >= 0.5
             if fault["kind"] == "stop":
                 self.assertTrue(strong, fault)
-                self.assertTrue(fault["seen"], fault)
-                # What else hurts the rank within a second of it, on a machine that others load, is one area with it.
-                if not run["false_alarms"]:
-                    self.assertTrue(fault["shown"], fault)
+                if run["false_alarms"] and not fault["shown"]:
+                    # The picture has what is told of a rank within a second as one area.
+                    raise OnlyUndisturbed(f"something else hurt a rank beside its stop: {run['false_alarms']}")
+                self.assertTrue(fault["shown"], fault)
             if strong:
                 self.assertTrue(fault["found"], fault)
                 self.assertTrue(fault["right"], fault)
