@@ -84,13 +84,15 @@ std::uint64_t FaultyFiles::calls() const {
   return calls_;
 }
 
-IOStatus FaultyFiles::change(const std::string& path) {
+IOStatus FaultyFiles::change(const std::string& path, Change what) {
   const std::lock_guard lock(mutex_);
   ++calls_;
   if (kill_at_ > 0 && --kill_at_ == 0) killed_ = true;
   if (killed_) return IOStatus::IOError("killed");
   const std::string name = std::filesystem::path(path).filename();
-  if (failing_ > 0 && name.find(failing_of_) != std::string::npos) {
+  const bool meant =
+      failing_of_.empty() || (what != Change::kDelete && name.find(failing_of_) != std::string::npos);
+  if (failing_ > 0 && meant) {
     --failing_;
     return IOStatus::IOError("No space left on device");
   }
@@ -161,7 +163,7 @@ IOStatus FaultyFiles::RenameFile(const std::string& from, const std::string& to,
 }
 
 IOStatus FaultyFiles::DeleteFile(const std::string& path, const IOOptions& options, IODebugContext* debug) {
-  if (IOStatus s = change(path); !s.ok()) return s;
+  if (IOStatus s = change(path, Change::kDelete); !s.ok()) return s;
   const std::lock_guard lock(mutex_);
   files_.erase(path);
   return target()->DeleteFile(path, options, debug);

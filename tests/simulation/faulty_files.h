@@ -26,8 +26,8 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
   void kill_at(std::uint64_t call);
   bool killed() const;
   void revive();
-  // So many calls that change something fail from now on, or of them those of files with this in their name:
-  // "log", "sst", "MANIFEST".
+  // So many calls that change something fail from now on, or of them those that make or write files with this
+  // in their name: "log", "sst", "MANIFEST". (Of a file that cannot be deleted RocksDB tells nobody.)
   void fail(std::uint64_t calls, const std::string& of = "");
   std::uint64_t failing() const;  // calls that are still to fail
   // What no sync has confirmed is gone, but for a random part of it.
@@ -47,8 +47,9 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus CreateDirIfMissing(const std::string& path, const rocksdb::IOOptions& options,
                                        rocksdb::IODebugContext* debug) override;
 
+  enum class Change { kWrite, kDelete };
   // For its files. Not ok: the call is not to be made.
-  rocksdb::IOStatus change(const std::string& path);
+  rocksdb::IOStatus change(const std::string& path, Change what = Change::kWrite);
   void written(const std::string& path, std::uint64_t bytes);
   void synced(const std::string& path);
 
