@@ -185,7 +185,9 @@ Status Database::writable() const {
 }
 
 Status Database::recover() {
-  if (!failed) return {};
+  // RocksDB tells a background error before it refuses writes because of it: those that it still takes are
+  // not waited out.
+  if (!failed && errors->get().ok()) return {};
   // RocksDB's own Resume() knows a full disk, but takes a full quota or an input/output error for final. The
   // log on the disk holds every commit that was acknowledged, so opening anew is right for all of them.
   const std::unique_lock lock(mutex);

@@ -41,10 +41,6 @@ class ErrorKeeper final : public rocksdb::EventListener {
     const std::lock_guard lock(mutex_);
     return error_;
   }
-  void clear() {
-    const std::lock_guard lock(mutex_);
-    error_ = rocksdb::Status::OK();
-  }
 
  private:
   mutable std::mutex mutex_;
@@ -81,7 +77,7 @@ struct Database {
   void close_database();
   Status not_ready() const;
   Status writable() const;
-  Status recover();  // after a failed write
+  Status recover();  // after a failed write or background work that failed
   // Both, which is what a change begins with.
   Status ready_to_write();
   Status write(rocksdb::WriteBatch& what, bool sync);

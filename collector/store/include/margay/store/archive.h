@@ -95,7 +95,7 @@ class Archive {
   // do, or the slices are too large. For the thread that commits. Cost: 0.5 to 1 us a non-empty cell. Errors:
   // as of commit.
   Result<std::size_t> join_columns(LevelIndex level, SliceIndex through, std::size_t least, std::size_t most);
-  // The newest background error (compaction, flush), if writing is stopped by it.
+  // The newest background error (compaction, flush): the next commit opens the database anew.
   Status health() const;
 
   // Cost: proportional to leaves, sources, alerts and phases. Errors, of every reading call: kCorrupt,
