@@ -9,7 +9,6 @@
 namespace margay::detect {
 namespace {
 
-constexpr float kBelongs = 0.5f;  // of the strongest's way, to be blamed with it
 // Beyond so many deviations more of them say nothing more. Who works longer is the cause if this is as
 // strong as the waiting of others, or nearly.
 constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
@@ -17,7 +16,6 @@ constexpr float kMostDeviations = 30, kWorkBefore = 0.3f;
 // is told by two leaves that are blamed, and one in so many that could show it.
 constexpr float kCouldShow = 0.5f;
 constexpr std::uint32_t kFewestOfNode = 2, kFewOfNode = 4;
-constexpr float kTaken = 0.1f;  // share of the time that the machine takes, to be a cause
 // Who keeps storage busy takes CPU time from others, too: so many times as much.
 constexpr float kStorageFirst = 2;
 constexpr float kWhole = 3;          // nats

@@ -21,6 +21,10 @@ constexpr std::size_t kMany = 4;
 // Waits that nobody's work explains have to exceed so many times the limit: most that are long are somebody
 // else's doing.
 constexpr double kWaits = 1.5;
+// Of the strongest's way, to be blamed with it.
+constexpr float kBelongs = 0.5f;
+// Share of the time that the machine takes, to be a cause.
+constexpr float kTaken = 0.1f;
 // Slices that look like a perturbation are not learned from, but not for ever.
 constexpr std::uint32_t kMostSuspicious = 24;
 

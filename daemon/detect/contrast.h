@@ -76,6 +76,11 @@ class Contrast {
   // slice, whatever the job does: its columns.
   float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
   const float* machine_variance(std::size_t leaf) const { return machine_variance_[leaf]; }
+  const CpuSupply& cpus() const { return cpus_; }
+  // The part of its time that a leaf is as a rule ready to run, and not let; 0 while that is not known.
+  float usually_denied(std::size_t leaf) const {
+    return machine_slices(leaf) > 0 ? machine_[leaf][kDenied] : 0.0f;
+  }
   // Those not of the job were seen on the CPUs of all leaves (cpu_supply.h).
   bool all_taken_by_others() const {
     return !sample_.empty() && std::all_of(sample_.begin(), sample_.end(),

@@ -7,8 +7,8 @@
 namespace margay::detect {
 namespace {
 
-constexpr float kOftenStorage = 0.5f;                       // of the slices
-constexpr float kStorageMemory = 512, kMachineMemory = 96;  // slices
+constexpr float kOftenStorage = 0.5f;  // of the slices
+constexpr float kStorageMemory = 512;  // slices
 constexpr float kLeastVariance = 1e-4f;
 
 }  // namespace
@@ -38,7 +38,7 @@ void Contrast::take_sample(std::size_t l, const model::NodeEvidence& evidence) {
 }
 
 void Contrast::learn_machine(std::size_t l) {
-  machine_n_[l] = std::min(machine_n_[l] + 1, kMachineMemory);
+  machine_n_[l] = std::min(machine_n_[l] + 1, static_cast<float>(CpuSupply::kMemory));
   for (std::size_t x = 0; x < kMachine; ++x) {
     float& v = machine_variance_[l][x];
     const float d = departure_[l][x];

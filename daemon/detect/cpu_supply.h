@@ -11,6 +11,7 @@
 // Cost per slice: O(leaves). Memory: 40 bytes for leaves that share CPUs, 12 of each. Thread safety: none.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -23,8 +24,13 @@ namespace margay::detect {
 
 class CpuSupply {
  public:
+  // What the machine usually does is known of so many slices.
+  static constexpr std::size_t kMemory = 96;
   // A number of each leaf: the same of those that share CPUs. Of leaves beyond these nothing is known.
   void share(std::vector<std::uint32_t> cpus_of);
+  bool shared(std::size_t leaf, std::size_t other) const {
+    return std::max(leaf, other) < cpus_of_.size() && cpus_of_[leaf] == cpus_of_[other];
+  }
   void begin_slice();
   // In the slice the leaf had so much of a CPU.
   void add(std::size_t leaf, float cpus);
@@ -41,7 +47,7 @@ class CpuSupply {
   void leave_taken(Grid& departure, std::size_t denied) const;
 
  private:
-  static constexpr std::size_t kSlices = 8, kMemory = 96;
+  static constexpr std::size_t kSlices = 8;
   struct Shared {
     std::array<float, kSlices> last{};  // CPUs, the newest slice first
     float wanted = 0;                   // mean of as many when they want them; 0: not known

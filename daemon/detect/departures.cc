@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "crowd.h"
+
 namespace margay::detect {
 namespace {
 
@@ -243,6 +245,19 @@ bool Departures::others_together(const std::set<std::uint32_t>& leaves) const {
   return together * 2 > others;
 }
 
+// Is it no more than that they share CPUs? They wait longer, or longer in this column than usual.
+bool Departures::by_crowd(const std::set<std::uint32_t>& leaves, std::size_t column,
+                          std::size_t slices) const {
+  if (column >= columns_.work.size()) return in_crowds(contrast_, leaves);
+  std::vector<float> way(contrast_.cells());
+  const auto longer = [&](std::uint32_t l) {
+    std::fill(way.begin(), way.end(), 0.0f);
+    means_.add_last(l, slices, way.data());
+    return way[Contrast::kExcess * columns_.work.size() + column];
+  };
+  return !slowed_together(contrast_, leaves, longer).empty();
+}
+
 Departures::Begun Departures::begin(const Window& window, const std::vector<Alarm>& alarms, bool held) {
   const auto by_much = [](const Alarm& a) { return a.nats / a.limit; };
   const auto strongest = std::max_element(
@@ -289,6 +304,7 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   // While nobody gets on, those that wait are not the cause, but for who has not come to where all others
   // are.
   if (held && !e.works && (wait || !others_together(e.leaves))) return Begun::kNobody;
+  if (!machine && by_crowd(e.leaves, e.works ? in : columns_.work.size(), slices)) return Begun::kNobody;
   // Who waits longer waits for somebody who works as much longer, nearly: what many do a little otherwise
   // than usual explains nothing.
   if (!machine && episode.effect(means_) < std::max(options_.min_effect, kExplainsAlarm * strongest->effect))

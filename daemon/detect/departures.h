@@ -125,6 +125,7 @@ class Departures {
     kNobody,  // nobody does what would explain it
   };
   Begun begin(const Window& window, const std::vector<Alarm>& alarms, bool held);
+  bool by_crowd(const std::set<std::uint32_t>& leaves, std::size_t column, std::size_t slices) const;
   void follow(const Window& window);
   void last(const Episode& episode, const std::set<std::uint32_t>& depart, const std::vector<float>& way);
   void long_visits_that_last(SliceIndex now);

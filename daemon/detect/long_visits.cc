@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "crowd.h"
+
 namespace margay::detect {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr double kByScores =
 constexpr float kOver = 3;  // nats: what visits that take as long as ever say of one that is over
 constexpr std::uint32_t kSilent = 16;              // slices without a visit
 constexpr double kNewJob = 5;                      // slices after which doubt has halved
+constexpr float kLately = 4;                       // slices
 constexpr std::int64_t kLearns = 16, kLonger = 2;  // slices; times
 
 }  // namespace
@@ -118,6 +121,7 @@ void LongVisits::take_scores(const Look& look, bool but_works) {
 
 void LongVisits::take_bets(const Look& look, bool but_works) {
   SurpriseSums::Slice& slice = sums_.slice();
+  if (!look.by_request) see_crowd(look, slice);
   sums_.lay_out(look.items.size(), look.columns.work.size());
   for (Grid* g : {&slice.evidence, &slice.told, &slice.lost, &slice.ratio}) sum_up(look, but_works, *g);
   slice.busy = busy_, slice.there = there_;
@@ -336,6 +340,13 @@ void LongVisits::restart(std::uint32_t item) {
   score_sums_.restart(item);
 }
 
+void LongVisits::see_crowd(const Look& look, const VisitSurprise::Told& slice) {
+  lately_.reach(look.items.leaves(), slice.ratio.columns());
+  for (std::size_t l = 0; l < std::min(look.items.leaves(), slice.ratio.rows()); ++l)
+    for (std::size_t x = 0; x < slice.ratio.columns() && crowded(look.contrast, l); ++x)
+      if (slice.told[l][x] > 0) lately_[l][x] += (slice.ratio[l][x] - lately_[l][x]) / kLately;
+}
+
 void LongVisits::test(const Look& look, Recurrence& recurrence) {
   const NodeItems& items = look.items;
   const std::optional<Beyond> by = strongest(look);
@@ -354,16 +365,22 @@ void LongVisits::test(const Look& look, Recurrence& recurrence) {
   c.by = by->by;
   c.on = c.until = {by->score.score, by->score.score, look.now};
   const auto& states = look.columns.state_of;
-  c.column =
-      by->score.column >= states.size()
-          ? by->score.column
-          : static_cast<std::size_t>(std::find(states.begin(), states.end(), blamed.state) - states.begin());
+  const auto in =
+      static_cast<std::size_t>(std::find(states.begin(), states.end(), blamed.state) - states.begin());
+  c.column = by->score.column >= states.size() ? by->score.column : in;
   if (by->by == By::kScores) c.shift = score_sums_.shift(by->item, by->score.column);
+  std::set<std::uint32_t> crowd;
+  if (!look.by_request && blamed.works)
+    crowd = slowed_together(look.contrast, blamed.leaves, [&](std::uint32_t l) { return lately_[l][in]; });
+  else if (!look.by_request && in_crowds(look.contrast, blamed.leaves))
+    crowd = blamed.leaves;
   // What has summed up of these has been told.
+  const auto& told = crowd.empty() ? blamed.leaves : crowd;
   for (std::uint32_t i = 0; i < items.size(); ++i)
     if (const auto below = items.below(i);
-        std::any_of(below.begin(), below.end(), [&](LeafIndex l) { return blamed.leaves.contains(l.value); }))
+        std::any_of(below.begin(), below.end(), [&](LeafIndex l) { return told.contains(l.value); }))
       restart(i);
+  if (!crowd.empty()) return;
   if (look.by_request && blamed.everybody) return restart();
   if (joins(blamed, look)) return;
   // Of who has waited for it, too.

@@ -21,7 +21,9 @@
 // usually take is known of each mode of such a job (contrast.h) by itself; a new one begins with the slices
 // that fitted none. Of work beside the job's own, as files that are written, it is known of all modes
 // together. Of who has become suspect nothing is learned for 24 slices. Where many would be blamed for a
-// single slice, the next one has to say so, too.
+// single slice, the next one has to say so, too. Where ranks keep each other waiting for CPUs anyway (more of
+// them than CPUs), the scheduler now and then has some of them share one, and their work takes longer
+// together: nothing is told of who is slowed with another of them.
 //
 // Cost per slice: O(nodes * columns). Memory: that of VisitSurprise for each mode (8 at most), for the
 // next one and for side work. Thread safety: none.
@@ -134,6 +136,7 @@ class LongVisits {
   void learn(const NodeItems& items, bool by_request);
   void drop(std::size_t k);
   bool joins(const Blamed& blamed, const Look& look);
+  void see_crowd(const Look& look, const VisitSurprise::Told& slice);
 
   // What is usual of visits in a mode of a coupled job (contrast.h).
   struct Usual {
@@ -190,6 +193,7 @@ class LongVisits {
   Limits of_scores_, of_bets_, coupled_;
   std::vector<Episode> episodes_;
   std::vector<Course> courses_;
+  Grid lately_;  // leaves that share CPUs x columns: logarithm, times as long as usual, of the last slices
   std::vector<std::uint32_t> suspect_;  // by leaf: slices for which its visits have told something
   std::vector<char> blamed_;            // by leaf
   std::vector<char> works_;             // by column: it is work

@@ -6,12 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "blame.h"
+
 namespace margay::detect {
 namespace {
 
 constexpr double kPart = 0.1;      // of the false alarms of all other departures
 constexpr double kSmallest = 0.1;  // of min_effect
-constexpr float kBelongs = 0.5;  // of the strongest's evidence and shift, to be blamed with it; of the limit
 constexpr std::size_t kPeers = 4;
 constexpr std::int64_t kDoubt = 4;  // periods that an onset may be off
 

@@ -167,12 +167,18 @@ TEST(LongVisits, TwoAtOnceAreTwo) {
   }
 }
 
+constexpr std::uint16_t kReceive = kIdle;  // of ranks
 // Eight ranks of one machine that compute for a little and wait for each other for long.
 struct Ranks {
   std::uint64_t seed = 1;
   double end = 200;  // s
   // Times as long as usual that the rank computes, at a time (s).
   std::function<double(std::uint32_t rank, double t)> longer = [](std::uint32_t, double) { return 1.0; };
+  // The same of how long it waits in MPI_Recv, in which it usually is for an instant.
+  std::function<double(std::uint32_t rank, double t)> receives = {};
+  double denied = 0;          // share of the time that they are ready to run, and not let
+  std::int64_t stranger = 0;  // percent of each one's CPU, that somebody takes who is not of the job
+  double rounds = 1;          // times as many in a second, each as much shorter
   Watched watched() const {
     constexpr std::uint32_t kRanks = 8;
     auto topology = std::make_shared<Topology>();
@@ -188,14 +194,27 @@ struct Ranks {
     while (stream.now(0) < end) {
       double last = 0;
       for (std::uint32_t r = 0; r < kRanks; ++r) {
-        stream.spend(
-            r, kSelf,
-            0.05 * longer(r, stream.now(r)) * std::exp(0.3 * std::normal_distribution<double>()(random)));
+        stream.spend(r, kSelf,
+                     0.05 / rounds * longer(r, stream.now(r)) *
+                         std::exp(0.3 * std::normal_distribution<double>()(random)));
+        if (receives)
+          stream.spend(r, kReceive,
+                       0.03 / rounds * receives(r, stream.now(r)) *
+                           std::exp(0.3 * std::normal_distribution<double>()(random)));
         last = std::max(last, stream.now(r));
       }
-      for (std::uint32_t r = 0; r < kRanks; ++r) stream.until(r, kRemote, last + 0.3);
+      for (std::uint32_t r = 0; r < kRanks; ++r) stream.until(r, kRemote, last + 0.3 / rounds);
     }
     stream.tell();
+    for (model::SliceColumn& c : job)
+      for (std::uint32_t r = 0; r < kRanks; ++r) {
+        model::NodeEvidence& e = c.evidence(LeafIndex(r));
+        e.sampled_ns = e.cpu_ns = seconds(1).value;
+        deny(e, denied);
+        if (stranger > 0)
+          c.add_taker({LeafIndex(r), model::Taker::Kind::kOther, 4242, 0, static_cast<std::int32_t>(r),
+                       stranger * e.sampled_ns / 100, e.sampled_ns, "python3"});
+      }
     DetectorOptions o;
     o.run = "r";
     o.window.slice = seconds(1);
@@ -215,6 +234,44 @@ TEST(LongVisits, WhatHurtsRanksOfOneMachineTogetherIsToldOnce) {
     const Watched w = ranks.watched();
     EXPECT_THAT(w.with(Status::kFiring), SizeIs(1)) << lines(w);
   }
+}
+
+// Twice as many ranks as CPUs. The scheduler has some share one CPU for a while, and these compute as much
+// longer.
+TEST(LongVisits, RanksThatShareACpuAreSlowedTogetherAndThatIsNotTold) {
+  std::size_t alone = 0, apart = 0, beside = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    Ranks ranks{.seed = seed, .longer = slow({2, 5}, 150, 160, 2.2), .rounds = 4};
+    apart += !ranks.watched().with(Status::kFiring).empty();
+    ranks.denied = 0.5;
+    ranks.stranger = 20;
+    beside += !ranks.watched().with(Status::kFiring).empty();
+    ranks.stranger = 2;
+    const Watched w = ranks.watched();
+    EXPECT_THAT(w.with(Status::kFiring), IsEmpty()) << lines(w);
+    ranks.longer = slow({5}, 150, 160, 2.2);
+    for (const auto& a : ranks.watched().with(Status::kFiring)) {
+      EXPECT_EQ(a.likely_cause, std::vector<std::string>{"/vm/rank5"});
+      ++alone;
+    }
+  }
+  EXPECT_EQ(beside, 10u) << "somebody else is on these CPUs";
+  EXPECT_EQ(alone, 10u) << "it takes longer by itself";
+  EXPECT_EQ(apart, 10u) << "each has a CPU";
+}
+
+// Which of them is let is not for long what it was, and how long they wait for each other goes with it.
+TEST(LongVisits, HowLongRanksThatShareCpusWaitIsNotTold) {
+  std::size_t apart = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    Ranks ranks{.seed = seed, .receives = slow({5}, 150, 160, 6)};
+    apart += ranks.watched().with(Status::kFiring).size();
+    ranks.denied = 0.5;
+    EXPECT_THAT(ranks.watched().with(Status::kFiring), IsEmpty());
+  }
+  EXPECT_GE(apart, 8u) << "each has a CPU";
 }
 
 // What single visits hardly tell is told by many, for it is not learned meanwhile.
