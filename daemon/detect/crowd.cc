@@ -32,10 +32,11 @@ std::set<std::uint32_t> slowed_together(const Contrast& contrast, const std::set
   std::set<std::uint32_t> out = leaves;
   for (const std::uint32_t l : leaves) {
     if (!crowded(contrast, l)) return {};
+    // Who is blamed for what others wait for need not be seen to work longer.
     const float as_much = kBelongs * longer(l);
     bool alone = true;
     for (std::uint32_t m = 0; m < contrast.leaves(); ++m) {
-      if (!crowd(contrast, l, m) || longer(m) < as_much) continue;
+      if (as_much <= 0 || !crowd(contrast, l, m) || longer(m) < as_much) continue;
       out.insert(m), alone = false;
     }
     if (alone) return {};

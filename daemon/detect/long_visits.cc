@@ -342,9 +342,11 @@ void LongVisits::restart(std::uint32_t item) {
 
 void LongVisits::see_crowd(const Look& look, const VisitSurprise::Told& slice) {
   lately_.reach(look.items.leaves(), slice.ratio.columns());
-  for (std::size_t l = 0; l < std::min(look.items.leaves(), slice.ratio.rows()); ++l)
-    for (std::size_t x = 0; x < slice.ratio.columns() && crowded(look.contrast, l); ++x)
+  for (std::size_t l = 0; l < std::min(look.items.leaves(), slice.ratio.rows()); ++l) {
+    if (!crowded(look.contrast, l)) continue;
+    for (std::size_t x = 0; x < slice.ratio.columns(); ++x)
       if (slice.told[l][x] > 0) lately_[l][x] += (slice.ratio[l][x] - lately_[l][x]) / kLately;
+  }
 }
 
 void LongVisits::test(const Look& look, Recurrence& recurrence) {
