@@ -20,7 +20,7 @@ constexpr double kLeastWork = 1e-3;  // share of the time
 JobSlices JobSlices::of(const model::SliceColumn& slice, const VisitsSeen& seen, const Columns& columns) {
   JobSlices out;
   const std::size_t width = std::min(columns.work.size(), seen.spent.columns());
-  out.visits.assign(width, 0), out.lengths.assign(width, 0);
+  for (auto* const of : {&out.visits, &out.lengths, &out.spent}) of->assign(width, 0);
   for (std::size_t l = 0; l < std::min(seen.there.size(), seen.spent.rows()); ++l) {
     if (!seen.there[l]) continue;
     out.leaves += 1, out.most_leaves += 1;
@@ -30,6 +30,7 @@ JobSlices JobSlices::of(const model::SliceColumn& slice, const VisitsSeen& seen,
           static_cast<double>(process.run_delay_ns) / static_cast<double>(process.sampled_ns), 0.0, 1.0);
     for (std::size_t x = Contrast::kMachine; x < width; ++x) {
       const auto spent = static_cast<double>(seen.spent[l][x]), n = static_cast<double>(seen.ended[l][x]);
+      out.spent[x] += spent;
       if (columns.work[x]) out.work += spent;
       if (n < 1 || columns.polls[x]) continue;
       out.visits[x] += n;
@@ -58,15 +59,16 @@ bool JobSlices::tell(const Columns& columns) const {
 
 void JobSlices::add(const JobSlices& o) {
   visits.resize(std::max(visits.size(), o.visits.size()));
-  lengths.resize(visits.size());
-  for (std::size_t x = 0; x < o.visits.size(); ++x) visits[x] += o.visits[x], lengths[x] += o.lengths[x];
+  lengths.resize(visits.size()), spent.resize(visits.size());
+  for (std::size_t x = 0; x < o.visits.size(); ++x)
+    visits[x] += o.visits[x], lengths[x] += o.lengths[x], spent[x] += o.spent[x];
   work += o.work, leaves += o.leaves, denied += o.denied;
   most_leaves = std::max(most_leaves, o.most_leaves);
 }
 
 void JobSlices::fade(double keep) {
-  for (double& v : visits) v *= keep;
-  for (double& v : lengths) v *= keep;
+  for (auto* const of : {&visits, &lengths, &spent})
+    for (double& v : *of) v *= keep;
   work *= keep, leaves *= keep, denied *= keep;
 }
 
@@ -89,6 +91,13 @@ bool JobActivity::is(const JobSlices& s, const Columns& columns) const {
 double JobActivity::fewer_work(const JobSlices& s, const Columns& columns) const {
   const double usual = slices_.visits_to_work(columns);
   return usual > 0 ? 1 - s.visits_to_work(columns) / usual : 1;
+}
+
+double JobActivity::elsewhere(const JobSlices& s) const {
+  double out = 0;
+  for (std::size_t x = Contrast::kMachine; x < s.spent.size(); ++x)
+    if (x >= slices_.visits.size() || slices_.visits[x] <= 0) out += s.spent[x];
+  return s.leaves > 0 ? out / s.leaves : 0;
 }
 
 JobActivity::Less JobActivity::less_work(std::size_t span, const JobSlices& slices) const {

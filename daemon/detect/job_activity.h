@@ -22,7 +22,8 @@ namespace margay::detect {
 struct JobSlices {
   // By column: visits that ended, but for polls, and their time, in slices.
   std::vector<double> visits, lengths;
-  double work = 0;                     // time of all leaves in states that are work
+  std::vector<double> spent;           // by column: time of all leaves
+  double work = 0;                     // of it, in states that are work
   double leaves = 0, most_leaves = 0;  // leaf-slices; leaves of a slice, the most
   double denied = 0;                   // time in which they were ready to run, and were not let
   // A slice, that `seen` is of.
@@ -53,6 +54,8 @@ class JobActivity {
   Less less_work(std::size_t span, const JobSlices& slices) const;
   // The share of the visits to work that is missing among all visits: of other calls there are more then.
   double fewer_work(const JobSlices& slices, const Columns& columns) const;
+  // The share of the time that goes into what is no part of it: states no visit to which has ended in it.
+  double elsewhere(const JobSlices& slices) const;
   // The newest slice is a usual one of it.
   void learn(const JobSlices& newest, const VisitsSeen& seen, const Columns& columns);
   // The newest slices, as many as the span, are usual ones of it.

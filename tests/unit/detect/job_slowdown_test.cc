@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-enum State : std::uint16_t { kWork = 3, kWaitall, kAllreduce, kBarrier, kWrite, kStates };
+enum State : std::uint16_t { kWork = 3, kWaitall, kAllreduce, kBarrier, kWrite, kFinalize, kStates };
 
 struct Time {
   double from, to;
@@ -33,6 +33,7 @@ struct Solver {
   Time short_of_cpus{0, 0};        // processes are ready to run for a third of the time, and are not let
   std::uint32_t usual_slices = 600;
   double seconds_long = 60;
+  bool ends = false;  // then all wait for the end of MPI
   std::uint64_t seed = 1;
 
   static constexpr std::uint32_t kRanks = 8;
@@ -44,7 +45,8 @@ struct Solver {
       ranks.push_back({{"path1", "node" + std::to_string(r / 4)}, {"path2", "rank" + std::to_string(r)}});
     t->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
     t->states.resize(kWork);
-    for (const char* name : {"compute", "MPI_Waitall", "MPI_Allreduce", "MPI_Barrier", "write"})
+    for (const char* name :
+         {"compute", "MPI_Waitall", "MPI_Allreduce", "MPI_Barrier", "write", "MPI_Finalize"})
       t->states.push_back({name, {}});
     return t;
   }
@@ -81,6 +83,8 @@ struct Solver {
                          [&](const model::SliceColumn& c) { played.push_back(c); });
     std::mt19937_64 random(seed);
     while (stream.now(0) < seconds_long) step(stream, random), stream.tell();
+    for (std::uint32_t r = 0; r < kRanks && ends; ++r) stream.until(r, kFinalize, seconds_long + 0.3);
+    stream.tell();
     for (model::SliceColumn& c : played)
       for (std::uint32_t r = 0; r < kRanks && short_of_cpus.to > 0; ++r) {
         model::NodeEvidence& e = c.evidence(LeafIndex(r));
@@ -168,6 +172,15 @@ TEST(JobSlowdown, AQuietJobAndOneOfTwoPhasesRaiseNothing) {
     EXPECT_THAT(job.watched().alerts, IsEmpty()) << "seed " << seed;
     for (double t = 20; t < 120; t += 13) job.more_calls.push_back({t, t + 5});
     EXPECT_THAT(job.watched().alerts, IsEmpty()) << "seed " << seed;
+  }
+}
+
+// The last slice of a job: its ranks work for a part of it, and wait for the end of MPI.
+TEST(JobSlowdown, ThatTheJobEndsIsNone) {
+  for (const double part : {0.02, 0.04, 0.06, 0.08}) {
+    Solver job;
+    job.seconds_long = 40 + part, job.ends = true;
+    EXPECT_THAT(job.watched().alerts, IsEmpty()) << part;
   }
 }
 
