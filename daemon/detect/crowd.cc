@@ -17,6 +17,12 @@ bool crowded(const Contrast& contrast, std::size_t leaf) {
   return contrast.usually_denied(leaf) >= kTaken && contrast.cpus().taken_by_others(leaf) < kTaken;
 }
 
+std::size_t count_crowded(const Contrast& contrast) {
+  std::size_t out = 0;
+  for (std::size_t l = 0; l < contrast.leaves(); ++l) out += contrast.there(l) && crowded(contrast, l);
+  return out;
+}
+
 bool in_crowds(const Contrast& contrast, const std::set<std::uint32_t>& leaves) {
   const auto in_one = [&](std::uint32_t l) {
     for (std::uint32_t m = 0; m < contrast.leaves(); ++m)

@@ -20,6 +20,9 @@ namespace margay::detect {
 // much of those on which it may run.
 bool crowded(const Contrast& contrast, std::size_t leaf);
 
+// So many are.
+std::size_t count_crowded(const Contrast& contrast);
+
 // These leaves, with others that are crowded on the same CPUs and are slowed with them; empty if one of them
 // is slowed alone. `longer` says how much longer a leaf's work takes than usual, in any measure of which half
 // is nearly as much.

@@ -421,6 +421,10 @@ bool Departures::quiet() {
   return contrast_.learn();
 }
 
+std::size_t Departures::short_of_cpus() const {
+  return count_crowded(contrast_);
+}
+
 void Departures::drop(std::uint64_t number) {
   if (episode_ && episode_->episode().number == number) episode_.reset();
   long_visits_.take_out(number);

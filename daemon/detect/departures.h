@@ -77,6 +77,8 @@ class Departures {
   }
   // What they did until now was no more usual than what they go back to: it is learned from here on.
   void learn_anew(const std::set<std::uint32_t>& leaves);
+  // Leaves that take turns on too few CPUs (crowd.h).
+  std::size_t short_of_cpus() const;
   // Episodes that last.
   const std::vector<Lasting>& lasting() const { return lasting_.all(); }
 

@@ -387,6 +387,10 @@ void Detector::departures(const model::SliceColumn& column, TimeNs watermark, bo
     if (!goes_back(e, back)) tell_episode(e, column, watermark, out);
 }
 
+std::size_t Detector::short_of_cpus() const {
+  return departures_ ? departures_->short_of_cpus() : 0;
+}
+
 void Detector::tell_episode(const Episode& episode, const model::SliceColumn& column, TimeNs watermark,
                             std::vector<alert::Alert>& out) {
   const DurationNs slice = options_.window.slice;

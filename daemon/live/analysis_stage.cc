@@ -152,6 +152,7 @@ void AnalysisStage::set(observe::Values& v) const {
   v.set(Id::window_slices, analyst.detector().window().size());
   const std::string& unpartitioned =
       analyst.levels().error().empty() ? analyst.measured_error() : analyst.levels().error();
+  v.set(Id::leaves_short_of_cpus, analyst.detector().short_of_cpus());
   v.set(Id::not_partitioned, !unpartitioned.empty());
   if (!unpartitioned.empty())
     v.explain(Id::not_partitioned, "the window is not partitioned: " + unpartitioned);

@@ -122,12 +122,29 @@ void LiveLines::sums(const wire::Report& report, std::vector<Line>& out) {
                             : "every call is recorded again"});
 }
 
+// What a silence does not say, once: that resources take turns on too few CPUs. Of a moment, as when a job
+// begins, nothing is said.
+void LiveLines::turns(const wire::Report& report, std::vector<Line>& out) {
+  std::uint64_t now = 0;
+  for (const auto& c : report.health().counters())
+    if (c.name() == "leaves_short_of_cpus") now = c.value();
+  if (now < 2) return turns_since_ns_.reset();
+  if (!turns_since_ns_) turns_since_ns_ = report.watermark_ns();
+  if (turns_told_ || text::minus(report.watermark_ns(), *turns_since_ns_) < kTurnsFor.value) return;
+  turns_told_ = true;
+  out.push_back({report.watermark_ns(),
+                 grouped(now) +
+                     " resources take turns on too few CPUs: several that become slower together raise no "
+                     "alert, one by itself does"});
+}
+
 std::vector<std::string> LiveLines::feed(const wire::Report& report, TimeNs now) {
   std::vector<Line> lines;
   phases(report, lines);
   alerts(report, lines);
   loss(report, now, lines);
   sums(report, lines);
+  turns(report, lines);
   if (report.health().restarts() > restarts_told_) {
     restarts_told_ = report.health().restarts();
     lines.push_back({report.watermark_ns(), "the daemon was restarted (" + std::to_string(restarts_told_) +

@@ -66,6 +66,28 @@ TEST(LiveLines, ThatCallsAreSummedIsToldOnceAMinute) {
   EXPECT_THAT(at(64, 0), ElementsAre());
 }
 
+TEST(LiveLines, ThatResourcesTakeTurnsOnTooFewCpusIsToldOnceWhenItHasLasted) {
+  LiveLines lines;
+  wire::Report r;
+  r.set_run_begin_ns(1);
+  wire::Counter* short_of = r.mutable_health()->add_counters();
+  short_of->set_name("leaves_short_of_cpus");
+  const auto at = [&](std::int64_t s, std::uint64_t leaves) {
+    r.set_watermark_ns(1 + s * 1'000'000'000);
+    short_of->set_value(leaves);
+    return lines.feed(r, TimeNs(r.watermark_ns()));
+  };
+  EXPECT_THAT(at(1, 4), ElementsAre());
+  EXPECT_THAT(at(3, 1), ElementsAre()) << "one takes turns with nobody";
+  EXPECT_THAT(at(7, 4), ElementsAre());
+  EXPECT_THAT(at(11, 4), ElementsAre());
+  EXPECT_THAT(at(12, 4), ElementsAre(HasSubstr("12.0 s  4 resources take turns on too few CPUs")));
+  EXPECT_THAT(at(13, 4), ElementsAre());
+  EXPECT_THAT(at(14, 0), ElementsAre());
+  EXPECT_THAT(at(15, 4), ElementsAre());
+  EXPECT_THAT(at(30, 4), ElementsAre());
+}
+
 TEST(LiveLines, ABoundaryIsToldAtOneLevel) {
   LiveLines lines;
   wire::Report r;

@@ -148,6 +148,8 @@ class Detector {
   const std::vector<Incident>& open() const { return open_; }
   // All alerts that fire, of every kind, as they look now.
   std::vector<const alert::Alert*> firing() const;
+  // Leaves that take turns on too few CPUs: several of them that become slower together raise no alert.
+  std::size_t short_of_cpus() const;
   std::uint64_t suppressed() const { return suppressed_; }  // alerts beyond most_open
   const std::string& error() const { return error_; }       // of the partition engine; "" if well
 

@@ -5,6 +5,7 @@
 //   margay: 45.0 s  FIRING: rank3 on node1 departs from phase B: ...
 //   margay: 49.4 s  resolved after 4.4 s: rank3 on node1 ...
 //   margay: 51.0 s  LOST 120 events, 120 in all: 120 dropped by probes
+//   margay: 55.0 s  4 resources take turns on too few CPUs: several that become slower together raise no ...
 //   margay: 60.2 s  the daemon was restarted (1 time so far)
 //
 // The time is that of the event, from the run's beginning. Each line comes once however many reports repeat
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -31,6 +33,7 @@ class LiveLines {
   static constexpr std::size_t kMostLinesAFeed = 64;  // more are summed up in one line
   static constexpr DurationNs kLossPeriod = seconds(10);
   static constexpr DurationNs kSumsPeriod = seconds(60);
+  static constexpr DurationNs kTurnsFor = seconds(5);
 
   explicit LiveLines(bool unicode = true) : unicode_(unicode) {}
 
@@ -49,6 +52,7 @@ class LiveLines {
   void alerts(const wire::Report& report, std::vector<Line>& out);
   void loss(const wire::Report& report, TimeNs now, std::vector<Line>& out);
   void sums(const wire::Report& report, std::vector<Line>& out);
+  void turns(const wire::Report& report, std::vector<Line>& out);
   // True the first time that `key` is seen.
   bool first_time(const std::string& key);
 
@@ -65,6 +69,8 @@ class LiveLines {
   bool archive_trouble_told_ = false;
   bool sums_told_ = false;
   std::int64_t sums_told_ns_ = INT64_MIN;
+  std::optional<std::int64_t> turns_since_ns_;
+  bool turns_told_ = false;
 };
 
 }  // namespace margay::terminal
