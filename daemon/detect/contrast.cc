@@ -147,7 +147,7 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
   departure_.reach(std::max(there_.size(), leaves), cells());
   there_.assign(std::max(there_.size(), leaves), 0);
   for (auto* const of : {&known_, &sampled_}) of->assign(there_.size(), 0);
-  storage_.resize(there_.size());
+  ready_.resize(there_.size()), storage_.resize(there_.size());
   for (Storage& s : storage_) s.now = {};
   kinds_ = columns;
   for (auto* const of : {&kinds_.work, &kinds_.sleeps, &kinds_.polls, &kinds_.returns_when_done})

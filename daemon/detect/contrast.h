@@ -77,9 +77,10 @@ class Contrast {
   float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
   const float* machine_variance(std::size_t leaf) const { return machine_variance_[leaf]; }
   const CpuSupply& cpus() const { return cpus_; }
-  // The part of its time that a leaf is as a rule ready to run, and not let; 0 while that is not known.
+  // The part of its time that a leaf is as a rule ready to run, and not let, whatever it does; 0 while that
+  // is not known.
   float usually_denied(std::size_t leaf) const {
-    return machine_slices(leaf) > 0 ? machine_[leaf][kDenied] : 0.0f;
+    return machine_slices(leaf) > 0 ? usually_ready_[leaf] : 0.0f;
   }
   // Those not of the job were seen on the CPUs of all leaves (cpu_supply.h).
   bool all_taken_by_others() const {
@@ -174,6 +175,7 @@ class Contrast {
   std::vector<char> sampled_;                  // by leaf: its process was looked at
   Grid machine_, machine_variance_;            // leaves x kMachine: usual shares
   std::vector<float> machine_n_;               // by leaf: slices it rests on
+  std::vector<float> ready_, usually_ready_;   // by leaf: the share in which it is ready, and is not let
   CpuSupply cpus_;
   std::vector<Storage> storage_;  // by leaf
   std::vector<float> busy_;       // by leaf

@@ -28,7 +28,7 @@ void Contrast::take_sample(std::size_t l, const model::NodeEvidence& evidence) {
   const auto share = [&](std::int64_t ns) {
     return std::clamp(static_cast<float>(ns) * of_samples, 0.0f, 1.0f);
   };
-  row_[l][kDenied] = share(evidence.run_delay_ns);
+  row_[l][kDenied] = ready_[l] = share(evidence.run_delay_ns);
   row_[l][kStopped] = share(evidence.stopped_ns);
   cpus_.add(l, static_cast<float>(evidence.cpu_ns) * of_samples);
   storage_[l].now = {
@@ -46,6 +46,7 @@ void Contrast::learn_machine(std::size_t l) {
     v += (std::min(d * d, most) - v) / machine_n_[l];
     machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
   }
+  usually_ready_[l] += (ready_[l] - usually_ready_[l]) / machine_n_[l];
 }
 
 void Contrast::learn_storage(std::size_t l) {
@@ -66,7 +67,7 @@ void Contrast::learn_storage(std::size_t l) {
 // few it may well be.
 void Contrast::machine_departures() {
   for (Grid* g : {&machine_, &machine_variance_}) g->reach(there_.size(), kMachine);
-  machine_n_.resize(there_.size(), 0.0f);
+  for (auto* const of : {&machine_n_, &usually_ready_}) of->resize(there_.size(), 0.0f);
   for (std::size_t x = 0; x < kMachine; ++x) {
     float least = 1;
     for (const std::uint32_t l : sample_)

@@ -270,6 +270,9 @@ TEST(LongVisits, HowLongRanksThatShareCpusWaitIsNotTold) {
     apart += ranks.watched().with(Status::kFiring).size();
     ranks.denied = 0.5;
     EXPECT_THAT(ranks.watched().with(Status::kFiring), IsEmpty());
+    // While they poll they are kept waiting as well as at work.
+    ranks.longer = [](std::uint32_t, double) { return 0.1; };
+    EXPECT_THAT(ranks.watched().with(Status::kFiring), IsEmpty()) << "they hardly work";
   }
   EXPECT_GE(apart, 8u) << "each has a CPU";
 }
