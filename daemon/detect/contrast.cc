@@ -27,7 +27,6 @@ constexpr float kSeldom = 0.1f, kLongMemory = 512;        // share of the time; 
 constexpr std::size_t kRecently = 64, kSeldomSlices = 5;  // slices; in one of so many
 constexpr std::size_t kFewEnded = 4;                      // one in so many leaves must have ended a visit
 constexpr float kIdleShare = 0.1f;
-constexpr float kWorks = 0.2f;                    // of the time: less is a rank that mostly waits for others
 constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
 
 template <class Get>
@@ -131,6 +130,7 @@ MARGAY_VECTORS void Contrast::look_at(const Window::Rows& rows, const model::Sli
     if (kinds_.work[x] || kinds_.sleeps[x]) works += row[x];
   }
   busy_[l] = busy;
+  works_[l] = works;
   // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
   // well. Who slept, and is ready now, has been woken.
   row_[l][kDenied] *= std::min(1.0f, works / kWorks);
@@ -147,7 +147,8 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
   departure_.reach(std::max(there_.size(), leaves), cells());
   there_.assign(std::max(there_.size(), leaves), 0);
   for (auto* const of : {&known_, &sampled_}) of->assign(there_.size(), 0);
-  ready_.resize(there_.size()), storage_.resize(there_.size());
+  for (auto* const of : {&ready_, &works_, &usually_works_}) of->resize(there_.size());
+  storage_.resize(there_.size());
   for (Storage& s : storage_) s.now = {};
   kinds_ = columns;
   for (auto* const of : {&kinds_.work, &kinds_.sleeps, &kinds_.polls, &kinds_.returns_when_done})

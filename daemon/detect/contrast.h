@@ -175,7 +175,9 @@ class Contrast {
   std::vector<char> sampled_;                  // by leaf: its process was looked at
   Grid machine_, machine_variance_;            // leaves x kMachine: usual shares
   std::vector<float> machine_n_;               // by leaf: slices it rests on
-  std::vector<float> ready_, usually_ready_;   // by leaf: the share in which it is ready, and is not let
+  // By leaf: the share in which it is ready, and is not let, whatever it does; and in which it works, or
+  // would.
+  std::vector<float> ready_, usually_ready_, works_, usually_works_;
   CpuSupply cpus_;
   std::vector<Storage> storage_;  // by leaf
   std::vector<float> busy_;       // by leaf
@@ -198,7 +200,9 @@ class Contrast {
   void look_at(const Window::Rows& rows, const model::SliceColumn& column, std::size_t leaf);
   void take_off_common();
   void take_sample(std::size_t leaf, const model::NodeEvidence& evidence);
+  static constexpr float kWorks = 0.2f;  // of the time: less is a rank that mostly waits for others
   void machine_departures();
+  float taken_by_others(std::size_t leaf) const;
   float blocked_longer(const Storage& usual) const;
   void learn_machine(std::size_t leaf);
   void learn_storage(std::size_t leaf);

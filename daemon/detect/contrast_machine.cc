@@ -47,6 +47,7 @@ void Contrast::learn_machine(std::size_t l) {
     machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
   }
   usually_ready_[l] += (ready_[l] - usually_ready_[l]) / machine_n_[l];
+  usually_works_[l] += (works_[l] - usually_works_[l]) / machine_n_[l];
 }
 
 void Contrast::learn_storage(std::size_t l) {
@@ -80,6 +81,17 @@ void Contrast::machine_departures() {
     }
   }
   cpus_.leave_taken(departure_, kDenied);
+  for (std::size_t l = 0; l < there_.size(); ++l)
+    if (sampled_[l] && machine_n_[l] > 0)
+      departure_[l][kDenied] = std::max(departure_[l][kDenied], taken_by_others(l));
+}
+
+// Who polls for others is kept from the CPU as well where they are, for whom he waits: that is what he is
+// kept from beyond what is usual, whatever he does, but at most what all that share these CPUs have less of,
+// and what those who are not of the job were seen to take.
+float Contrast::taken_by_others(std::size_t l) const {
+  const float taken = std::min({ready_[l] - usually_ready_[l], cpus_.taken_by_others(l), cpus_.missing(l)});
+  return taken * std::min(1.0f, usually_works_[l] / kWorks);
 }
 
 }  // namespace margay::detect

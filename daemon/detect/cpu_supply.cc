@@ -47,6 +47,12 @@ float CpuSupply::taken_by_others(std::size_t leaf) const {
   return leaf < others_.size() && others_[leaf].slices > 0 ? std::min(1.0f, others_[leaf].cpus) : 0.0f;
 }
 
+float CpuSupply::missing(std::size_t leaf) const {
+  if (leaf >= cpus_of_.size()) return 0;
+  const Shared& of = shared_[cpus_of_[leaf]];
+  return of.wanted > 0 ? (of.wanted - of.last[0]) / static_cast<float>(sharing_[cpus_of_[leaf]]) : 0;
+}
+
 void CpuSupply::learn() {
   for (Shared& s : shared_) {
     const float mean = std::accumulate(s.last.begin(), s.last.end(), 0.0f) / kSlices;

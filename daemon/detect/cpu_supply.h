@@ -39,6 +39,9 @@ class CpuSupply {
   // The part of a leaf's time that those who are not of the job have taken from it at most. What was seen
   // holds until somebody looks again, and for twice as long as they looked.
   float taken_by_others(std::size_t leaf) const;
+  // The part of its time that a leaf has less of a CPU in the slice than all that share its CPUs want, each
+  // its part; 0 while that is not known.
+  float missing(std::size_t leaf) const;
   // The slice is a quiet one.
   void learn();
   // Of the column `denied` of leaves' departures (the time they were not let, beyond what is usual) leaves

@@ -185,6 +185,38 @@ TEST(Machine, WhatSomebodyElseTakesOfAllRanksIsTold) {
   EXPECT_THAT(watch_ranks(takes(Taker::Kind::kOther, 5)).alerts, IsEmpty()) << "that is not who it is";
 }
 
+// Kept from the CPU, they mostly wait for each other, and poll.
+TEST(Machine, WhatSomebodyElseTakesIsToldOfWhoPollsMeanwhile) {
+  JobPlan plan;
+  plan.ranks = 4;
+  const Shares waits = {0.05, 0.40, 0.40, 0.10, 0.05};
+  plan.phases = {{10'000, kA, ""}, {3'000, waits, ""}, {7'000, kA, ""}};
+  const auto watch_ranks = [&](std::int64_t percent, double cpu, double ready) {
+    return watch(plan, changed(plan,
+                               [&](std::int64_t i, model::SliceColumn& c) {
+                                 for (std::uint32_t r = 0; r < plan.ranks; ++r) {
+                                   auto& e = c.evidence(LeafIndex(r));
+                                   const auto of = [&](double then) {
+                                     return static_cast<std::int64_t>((in(i, 100, 130) ? then : 0.5) *
+                                                                      static_cast<double>(e.sampled_ns));
+                                   };
+                                   e.cpu_ns = of(cpu), e.run_delay_ns = of(ready);
+                                   if (in(i, 102, 130) && i % 3 == 0)
+                                     c.add_taker({LeafIndex(r), Taker::Kind::kOther, 4242, 1, -1,
+                                                  percent * 3'000'000, 300'000'000, "python3"});
+                                 }
+                               }))
+        .alerts;
+  };
+  const auto told = watch_ranks(80, 0.3, 0.7);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].resources.size(), 4u);
+  EXPECT_THAT(told[0].message, HasSubstr("without a CPU: python3 (pid 4242, not of this job) takes 80 %"));
+  EXPECT_THAT(watch_ranks(5, 0.3, 0.7), IsEmpty()) << "that is not who it is";
+  EXPECT_THAT(watch_ranks(80, 0.5, 0.7), IsEmpty()) << "they have what they want, together";
+  EXPECT_THAT(watch_ranks(80, 0.3, 0.5), IsEmpty()) << "they want no more";
+}
+
 TEST(Machine, WithoutAWordOfTheAgentNobodyIsNamed) {
   const Watched w = watch_denied([](std::int64_t i) { return in(i, 100, 115) ? 0.5 : 0.02; },
                                  [&](std::int64_t i, model::SliceColumn& c) {
