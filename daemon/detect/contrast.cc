@@ -26,6 +26,7 @@ constexpr float kLeastLogs = 8;
 constexpr float kSeldom = 0.1f, kLongMemory = 512;        // share of the time; slices
 constexpr std::size_t kRecently = 64, kSeldomSlices = 5;  // slices; in one of so many
 constexpr std::size_t kFewEnded = 4;                      // one in so many leaves must have ended a visit
+constexpr float kWorks = 0.2f;  // of the time: less is a rank that mostly waits for others
 constexpr float kIdleShare = 0.1f;
 constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
 
@@ -130,10 +131,10 @@ MARGAY_VECTORS void Contrast::look_at(const Window::Rows& rows, const model::Sli
     if (kinds_.work[x] || kinds_.sleeps[x]) works += row[x];
   }
   busy_[l] = busy;
-  works_[l] = works;
   // Who waits for others and gives the core away meanwhile, as an MPI does that polls, is ready to run as
   // well. Who slept, and is ready now, has been woken.
-  row_[l][kDenied] *= std::min(1.0f, works / kWorks);
+  process_[l].counts = std::min(1.0f, works / kWorks);
+  row_[l][kDenied] *= process_[l].counts;
 }
 
 MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceColumn& column,
@@ -147,8 +148,7 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
   departure_.reach(std::max(there_.size(), leaves), cells());
   there_.assign(std::max(there_.size(), leaves), 0);
   for (auto* const of : {&known_, &sampled_}) of->assign(there_.size(), 0);
-  for (auto* const of : {&ready_, &works_, &usually_works_}) of->resize(there_.size());
-  storage_.resize(there_.size());
+  process_.resize(there_.size()), storage_.resize(there_.size());
   for (Storage& s : storage_) s.now = {};
   kinds_ = columns;
   for (auto* const of : {&kinds_.work, &kinds_.sleeps, &kinds_.polls, &kinds_.returns_when_done})
@@ -455,7 +455,7 @@ void Contrast::begin_anew() {
   modes_.clear();
   mode_.reset();
   unsettled_ = true;
-  std::fill(machine_n_.begin(), machine_n_.end(), 0.0f);
+  for (Process& p : process_) p.slices = 0;
   std::fill(storage_.begin(), storage_.end(), Storage());
   forget();
 }

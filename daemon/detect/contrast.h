@@ -74,13 +74,15 @@ class Contrast {
   VisitsSeen seen() const { return {spent_, visits_, age_, before_, after_, there_, counted_, state_of_}; }
   // Slices that what the machine usually does to a leaf rests on; and how much that varies from slice to
   // slice, whatever the job does: its columns.
-  float machine_slices(std::size_t leaf) const { return leaf < machine_n_.size() ? machine_n_[leaf] : 0.0f; }
+  float machine_slices(std::size_t leaf) const {
+    return leaf < process_.size() ? process_[leaf].slices : 0.0f;
+  }
   const float* machine_variance(std::size_t leaf) const { return machine_variance_[leaf]; }
   const CpuSupply& cpus() const { return cpus_; }
   // The part of its time that a leaf is as a rule ready to run, and not let, whatever it does; 0 while that
   // is not known.
   float usually_denied(std::size_t leaf) const {
-    return machine_slices(leaf) > 0 ? usually_ready_[leaf] : 0.0f;
+    return machine_slices(leaf) > 0 ? process_[leaf].usually_ready : 0.0f;
   }
   // Those not of the job were seen on the CPUs of all leaves (cpu_supply.h).
   bool all_taken_by_others() const {
@@ -174,10 +176,13 @@ class Contrast {
   std::vector<char> there_, known_, counted_;  // by leaf, by leaf, by column: not idle
   std::vector<char> sampled_;                  // by leaf: its process was looked at
   Grid machine_, machine_variance_;            // leaves x kMachine: usual shares
-  std::vector<float> machine_n_;               // by leaf: slices it rests on
-  // By leaf: the share in which it is ready, and is not let, whatever it does; and in which it works, or
-  // would.
-  std::vector<float> ready_, usually_ready_, works_, usually_works_;
+  // How a leaf's process gets on: the share in which it is ready, and is not let, whatever it does; and how
+  // far that counts for what it does, as work does.
+  struct Process {
+    float slices = 0;  // that the usual rests on, of this and of machine_
+    float ready = 0, usually_ready = 0, counts = 0, usually_counts = 0;
+  };
+  std::vector<Process> process_;  // by leaf
   CpuSupply cpus_;
   std::vector<Storage> storage_;  // by leaf
   std::vector<float> busy_;       // by leaf
@@ -200,7 +205,6 @@ class Contrast {
   void look_at(const Window::Rows& rows, const model::SliceColumn& column, std::size_t leaf);
   void take_off_common();
   void take_sample(std::size_t leaf, const model::NodeEvidence& evidence);
-  static constexpr float kWorks = 0.2f;  // of the time: less is a rank that mostly waits for others
   void machine_departures();
   float taken_by_others(std::size_t leaf) const;
   float blocked_longer(const Storage& usual) const;

@@ -28,7 +28,7 @@ void Contrast::take_sample(std::size_t l, const model::NodeEvidence& evidence) {
   const auto share = [&](std::int64_t ns) {
     return std::clamp(static_cast<float>(ns) * of_samples, 0.0f, 1.0f);
   };
-  row_[l][kDenied] = ready_[l] = share(evidence.run_delay_ns);
+  row_[l][kDenied] = process_[l].ready = share(evidence.run_delay_ns);
   row_[l][kStopped] = share(evidence.stopped_ns);
   cpus_.add(l, static_cast<float>(evidence.cpu_ns) * of_samples);
   storage_[l].now = {
@@ -38,22 +38,23 @@ void Contrast::take_sample(std::size_t l, const model::NodeEvidence& evidence) {
 }
 
 void Contrast::learn_machine(std::size_t l) {
-  machine_n_[l] = std::min(machine_n_[l] + 1, static_cast<float>(CpuSupply::kMemory));
+  Process& p = process_[l];
+  p.slices = std::min(p.slices + 1, static_cast<float>(CpuSupply::kMemory));
   for (std::size_t x = 0; x < kMachine; ++x) {
     float& v = machine_variance_[l][x];
     const float d = departure_[l][x];
-    const float most = machine_n_[l] > kFreeSamples ? kMostSquare * std::max(v, kLeastVariance) : d * d;
-    v += (std::min(d * d, most) - v) / machine_n_[l];
-    machine_[l][x] += (row_[l][x] - machine_[l][x]) / machine_n_[l];
+    const float most = p.slices > kFreeSamples ? kMostSquare * std::max(v, kLeastVariance) : d * d;
+    v += (std::min(d * d, most) - v) / p.slices;
+    machine_[l][x] += (row_[l][x] - machine_[l][x]) / p.slices;
   }
-  usually_ready_[l] += (ready_[l] - usually_ready_[l]) / machine_n_[l];
-  usually_works_[l] += (works_[l] - usually_works_[l]) / machine_n_[l];
+  p.usually_ready += (p.ready - p.usually_ready) / p.slices;
+  p.usually_counts += (p.counts - p.usually_counts) / p.slices;
 }
 
 void Contrast::learn_storage(std::size_t l) {
   Storage& s = storage_[l];
   const auto& now = s.now;
-  s.often += ((now.bytes > 0 ? 1.0f : 0.0f) - s.often) / machine_n_[l];
+  s.often += ((now.bytes > 0 ? 1.0f : 0.0f) - s.often) / process_[l].slices;
   if (now.bytes <= 0) return;
   const float keep = 1 - 1 / kStorageMemory;
   const bool more = s.more(now.bytes);
@@ -68,21 +69,20 @@ void Contrast::learn_storage(std::size_t l) {
 // few it may well be.
 void Contrast::machine_departures() {
   for (Grid* g : {&machine_, &machine_variance_}) g->reach(there_.size(), kMachine);
-  for (auto* const of : {&machine_n_, &usually_ready_}) of->resize(there_.size(), 0.0f);
   for (std::size_t x = 0; x < kMachine; ++x) {
     float least = 1;
     for (const std::uint32_t l : sample_)
-      if (sampled_[l] && machine_n_[l] > 0) least = std::min(least, row_[l][x] - machine_[l][x]);
+      if (sampled_[l] && process_[l].slices > 0) least = std::min(least, row_[l][x] - machine_[l][x]);
     least = sample_.size() > 1 ? std::max(0.0f, least) : 0;
     for (std::size_t l = 0; l < there_.size(); ++l) {
       const float others = x == kDenied ? cpus_.taken_by_others(l) : 0;
-      if (sampled_[l] && machine_n_[l] > 0)
+      if (sampled_[l] && process_[l].slices > 0)
         departure_[l][x] = row_[l][x] - machine_[l][x] - std::max(0.0f, least - others);
     }
   }
   cpus_.leave_taken(departure_, kDenied);
   for (std::size_t l = 0; l < there_.size(); ++l)
-    if (sampled_[l] && machine_n_[l] > 0)
+    if (sampled_[l] && process_[l].slices > 0)
       departure_[l][kDenied] = std::max(departure_[l][kDenied], taken_by_others(l));
 }
 
@@ -90,8 +90,8 @@ void Contrast::machine_departures() {
 // kept from beyond what is usual, whatever he does, but at most what all that share these CPUs have less of,
 // and what those who are not of the job were seen to take.
 float Contrast::taken_by_others(std::size_t l) const {
-  const float taken = std::min({ready_[l] - usually_ready_[l], cpus_.taken_by_others(l), cpus_.missing(l)});
-  return taken * std::min(1.0f, usually_works_[l] / kWorks);
+  const Process& p = process_[l];
+  return std::min({p.ready - p.usually_ready, cpus_.taken_by_others(l), cpus_.missing(l)}) * p.usually_counts;
 }
 
 }  // namespace margay::detect
