@@ -333,12 +333,13 @@ std::string Detector::sentence(const Incident& incident, const model::SliceColum
         most->first < topology_->states.size() ? topology_->states[most->first].name : std::string("?");
     const std::string all = std::to_string(others);
     if (most->first >= topology_->states.size() || is_work(topology_->states[most->first]))
-      meanwhile = "; the other " + all + " go on";
+      meanwhile = others == 1 ? "; the other one goes on" : "; the other " + all + " go on";
     else if (most->second == others)
       meanwhile =
           others == 1 ? "; the other one waits in " + name : "; the other " + all + " wait in " + name;
     else
-      meanwhile = "; " + std::to_string(most->second) + " of the other " + all + " wait in " + name;
+      meanwhile = "; " + std::to_string(most->second) + " of the other " + all +
+                  (most->second == 1 ? " waits in " : " wait in ") + name;
   }
   const std::string lost = seconds_text(incident.alert.cost_s.value_or(0));
   if (lost != seconds_text(0.0)) meanwhile += "; " + lost + " lost so far";

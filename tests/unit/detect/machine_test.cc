@@ -217,6 +217,32 @@ TEST(Machine, WhatSomebodyElseTakesIsToldOfWhoPollsMeanwhile) {
   EXPECT_THAT(watch_ranks(80, 0.3, 0.5), IsEmpty()) << "they want no more";
 }
 
+TEST(Machine, WhatTheOthersDoMeanwhileIsSaidOfOneAndOfMany) {
+  const auto message = [](const std::vector<std::string>& others) {
+    JobPlan plan;
+    plan.ranks = static_cast<std::uint32_t>(others.size()) + 1;
+    plan.phases = {{20'000, kA, ""}};
+    const auto topology = job_topology(plan);
+    const auto state = [&](const std::string& name) {
+      std::uint16_t s = 0;
+      while (topology->states[s].name != name) ++s;
+      return StateId(s);
+    };
+    const auto job = changed(plan, [&](std::int64_t i, model::SliceColumn& c) {
+      deny(c.evidence(LeafIndex(0)), in(i, 100, 115) ? 0.9 : 0.02);
+      for (std::uint32_t r = 1; r < plan.ranks; ++r) c.open(LeafIndex(r)).state = state(others[r - 1]);
+    });
+    return watch(plan, job, topology).alerts.at(0).message;
+  };
+  EXPECT_THAT(message({"Compute"}), HasSubstr("; the other one goes on"));
+  EXPECT_THAT(message({"MPI_Wait"}), HasSubstr("; the other one waits in MPI_Wait"));
+  EXPECT_THAT(message({"Compute", "Compute"}), HasSubstr("; the other 2 go on"));
+  EXPECT_THAT(message({"MPI_Wait", "MPI_Wait"}), HasSubstr("; the other 2 wait in MPI_Wait"));
+  EXPECT_THAT(message({"MPI_Send", "MPI_Wait"}), HasSubstr("; 1 of the other 2 waits in MPI_"));
+  EXPECT_THAT(message({"MPI_Send", "MPI_Wait", "MPI_Wait"}),
+              HasSubstr("; 2 of the other 3 wait in MPI_Wait"));
+}
+
 TEST(Machine, WithoutAWordOfTheAgentNobodyIsNamed) {
   const Watched w = watch_denied([](std::int64_t i) { return in(i, 100, 115) ? 0.5 : 0.02; },
                                  [&](std::int64_t i, model::SliceColumn& c) {
