@@ -3,8 +3,8 @@
 // What all ranks do alike is no departure of anybody. But where they do what they did (job_activity.h), their
 // work takes what it took, and yet less of the time goes into work than ever, by `min_effect` at least, and
 // nobody works as much as usual meanwhile, for whom the others might wait, something keeps the whole job
-// waiting: a network, or who is beyond it. Unless it is waits that are no part of it, as those for the end of
-// MPI. Evidence beyond half as much again as the limit of its span
+// waiting: a network, or who is beyond it. Where what they wait in is no part of what they did, as the end of
+// MPI is not, they do something else. Evidence beyond half as much again as the limit of its span
 // (statistics/tail_limit.h) begins an episode; as long as CPUs are short nothing is tested, for how long
 // ranks wait is then a matter of who is let. Blamed are those whose waits have grown most, of waits for
 // single others, or in collectives where these have not. It is over when half of the work that was missing is
