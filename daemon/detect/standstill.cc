@@ -50,9 +50,11 @@ void Standstill::learn() {
   if (usual_.size() > kMemory) usual_.pop_front();
 }
 
+// What hangs now and then before it hangs for good leaves slices with few.
 bool Standstill::is_unusual() const {
-  return usual_.size() >= Habit::kKnown &&
-         *std::min_element(usual_.begin(), usual_.end()) >= options_.least_visits;
+  const auto few = static_cast<std::size_t>(std::count_if(
+      usual_.begin(), usual_.end(), [&](std::uint64_t ended) { return ended < options_.least_visits; }));
+  return usual_.size() >= Habit::kKnown && few * Habit::kKnown <= usual_.size();
 }
 
 }  // namespace margay::detect

@@ -63,6 +63,19 @@ TEST(Standstill, IsNewsAfterThreeSlicesWhereAllWaitForSomebody) {
   EXPECT_FALSE(job.standstill.is_news());
 }
 
+// The job stumbles, and then it hangs.
+TEST(Standstill, ThatFewVisitsEndNowAndThenDoesNotHideIt) {
+  Job job;
+  const StateId waits = job.state("MPI_Allreduce");
+  job.go(30, 5, waits);
+  job.go(2, 0, waits);
+  job.go(1, 1, waits);
+  EXPECT_EQ(job.until_news(waits), 3);
+  Job slow;
+  for (int i = 0; i < 10; ++i) slow.go(9, 5, waits), slow.go(1, 1, waits);
+  EXPECT_EQ(slow.until_news(waits), 0) << "it often gets on slowly";
+}
+
 TEST(Standstill, AsLongAsTheJobHasStoodStillTwiceBeforeIsNoNews) {
   Job job;
   const StateId waits = job.state("MPI_Allreduce");

@@ -1,10 +1,10 @@
 // Does the job get on? It does as long as visits end. Pure: the same slices give the same answers.
 //
-// A *standstill* is a run of slices in which no visit to any state has ended, where the phase's slices never
-// had few that did. It is *news* after `slices` of them, while somebody is in a state that is not Compute;
-// not before it lasts twice as long as the job has stood still before (the second longest of the last 16
-// times, habit.h), and four times that where nobody waits for another: all have much to do, as
-// when they write a checkpoint, or storage hangs.
+// A *standstill* is a run of slices in which no visit to any state has ended, where of the phase's slices no
+// more than one in twenty had few that did. It is *news* after `slices` of them, while somebody is in a state
+// that is not Compute; not before it lasts twice as long as the job has stood still before (the second
+// longest of the last 16 times, habit.h), and four times that where nobody waits for another: all have much
+// to do, as when they write a checkpoint, or storage hangs.
 //
 // Cost per slice: O(leaves * states) for those that end, memory 600 numbers. Thread safety: none.
 #pragma once
@@ -24,7 +24,7 @@ class Standstill {
   struct Options {
     DurationNs slice{};
     std::uint32_t slices = 3;         // whole ones without progress
-    std::uint32_t least_visits = 10;  // that end in each slice of the phase
+    std::uint32_t least_visits = 10;  // that end in a slice of the phase
   };
   explicit Standstill(Options options) : options_(options) {}
 
@@ -37,7 +37,7 @@ class Standstill {
 
   // Slices without progress, the newest among them; 0 where it has some.
   std::uint32_t slices() const { return slices_; }
-  // Enough has been seen to say that every slice of this phase has visits that end.
+  // Enough has been seen to say that slices of this phase have visits that end.
   bool is_unusual() const;
   // It lasts for longer than a standstill of this kind may.
   bool too_long() const { return slices_ > patience_; }
