@@ -191,6 +191,7 @@ Status Database::recover() {
   // RocksDB's own Resume() knows a full disk, but takes a full quota or an input/output error for final. The
   // log on the disk holds every commit that was acknowledged, so opening anew is right for all of them.
   const std::unique_lock lock(mutex);
+  failed = true;  // until it is open again, which may fail
   close_database();
   errors = std::make_shared<ErrorKeeper>();
   if (Status s = open_database(false); !s) return s;
