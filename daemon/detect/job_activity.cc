@@ -93,10 +93,10 @@ double JobActivity::fewer_work(const JobSlices& s, const Columns& columns) const
   return usual > 0 ? 1 - s.visits_to_work(columns) / usual : 1;
 }
 
-double JobActivity::elsewhere(const JobSlices& s) const {
+double JobActivity::elsewhere(const JobSlices& s, const Columns& columns) const {
   double out = 0;
   for (std::size_t x = Contrast::kMachine; x < s.spent.size(); ++x)
-    if (x >= slices_.visits.size() || slices_.visits[x] <= 0) out += s.spent[x];
+    if (!columns.polls[x] && (x >= slices_.visits.size() || slices_.visits[x] <= 0)) out += s.spent[x];
   return s.leaves > 0 ? out / s.leaves : 0;
 }
 

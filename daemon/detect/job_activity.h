@@ -54,8 +54,9 @@ class JobActivity {
   Less less_work(std::size_t span, const JobSlices& slices) const;
   // The share of the visits to work that is missing among all visits: of other calls there are more then.
   double fewer_work(const JobSlices& slices, const Columns& columns) const;
-  // The share of the time that goes into what is no part of it: states no visit to which has ended in it.
-  double elsewhere(const JobSlices& slices) const;
+  // The share of the time that goes into what is no part of it: states, but polls, no visit to which has
+  // ended in it.
+  double elsewhere(const JobSlices& slices, const Columns& columns) const;
   // The newest slice is a usual one of it.
   void learn(const JobSlices& newest, const VisitsSeen& seen, const Columns& columns);
   // The newest slices, as many as the span, are usual ones of it.

@@ -108,7 +108,7 @@ std::optional<JobSlowdown::Alarm> JobSlowdown::test(const Columns& columns) {
     nats_[k] = less.nats;
     if (less.missing < options_.min_effect || activity.fewer_work(slices, columns) > less.missing / 2)
       continue;
-    if (activity.elsewhere(slices) > less.missing * less.usual / 2) continue;
+    if (activity.elsewhere(slices, columns) > less.missing * less.usual / 2) continue;
     if (somebody_works(kSpans[k], columns)) continue;
     const double limit = limits_[k].limit(p, 1), least = kWaits * limit;
     suspect = suspect || less.nats > least / 2;

@@ -34,19 +34,19 @@ struct Solver {
   std::uint32_t usual_slices = 600;
   double seconds_long = 60;
   bool ends = false;  // then all wait for the end of MPI
+  const char* exchange = "MPI_Waitall";
   std::uint64_t seed = 1;
 
   static constexpr std::uint32_t kRanks = 8;
 
-  static std::shared_ptr<const Topology> topology() {
+  std::shared_ptr<const Topology> topology() const {
     auto t = std::make_shared<Topology>();
     std::vector<model::Attributes> ranks;
     for (std::uint32_t r = 0; r < kRanks; ++r)
       ranks.push_back({{"path1", "node" + std::to_string(r / 4)}, {"path2", "rank" + std::to_string(r)}});
     t->hierarchy = model::Hierarchy(ranks, model::Hierarchy::default_view());
     t->states.resize(kWork);
-    for (const char* name :
-         {"compute", "MPI_Waitall", "MPI_Allreduce", "MPI_Barrier", "write", "MPI_Finalize"})
+    for (const char* name : {"compute", exchange, "MPI_Allreduce", "MPI_Barrier", "write", "MPI_Finalize"})
       t->states.push_back({name, {}});
     return t;
   }
@@ -130,6 +130,16 @@ TEST(JobSlowdown, ASlowNetworkIsToldAtOnceAndUntilItIsAsBefore) {
     // With the last of eight exchanges of 20 ms in the mean steps take 41 ms instead of 12.
     EXPECT_THAT(over[0].message, HasSubstr("; the whole job does 7"));
   }
+}
+
+// How often somebody polls says nothing of what he does; how long he does is no work all the same.
+TEST(JobSlowdown, WhoPollsWhileTheNetworkIsSlowIsTold) {
+  Solver job;
+  job.exchange = "MPI_Testall";
+  job.slow_network = {{30, 35}};
+  const Watched w = job.watched();
+  ASSERT_THAT(w.with(Status::kFiring), SizeIs(1)) << told(w);
+  EXPECT_THAT(told(w), HasSubstr("whole job"));
 }
 
 TEST(JobSlowdown, ThoseWhoWaitInACollectiveForTheOthersAreNotBlamed) {
