@@ -206,7 +206,7 @@ class Contrast {
   void take_off_common();
   void take_sample(std::size_t leaf, const model::NodeEvidence& evidence);
   void machine_departures();
-  float taken_by_others(std::size_t leaf) const;
+  float kept_by_others(std::size_t leaf) const;
   float blocked_longer(const Storage& usual) const;
   void learn_machine(std::size_t leaf);
   void learn_storage(std::size_t leaf);

@@ -83,13 +83,13 @@ void Contrast::machine_departures() {
   cpus_.leave_taken(departure_, kDenied);
   for (std::size_t l = 0; l < there_.size(); ++l)
     if (sampled_[l] && process_[l].slices > 0)
-      departure_[l][kDenied] = std::max(departure_[l][kDenied], taken_by_others(l));
+      departure_[l][kDenied] = std::max(departure_[l][kDenied], kept_by_others(l));
 }
 
 // Who polls for others is kept from the CPU as well where they are, for whom he waits: that is what he is
 // kept from beyond what is usual, whatever he does, but at most what all that share these CPUs have less of,
 // and what those who are not of the job were seen to take.
-float Contrast::taken_by_others(std::size_t l) const {
+float Contrast::kept_by_others(std::size_t l) const {
   const Process& p = process_[l];
   return std::min({p.ready - p.usually_ready, cpus_.taken_by_others(l), cpus_.missing(l)}) * p.usually_counts;
 }

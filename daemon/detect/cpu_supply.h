@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "grid.h"
@@ -30,6 +31,10 @@ class CpuSupply {
   void share(std::vector<std::uint32_t> cpus_of);
   bool shared(std::size_t leaf, std::size_t other) const {
     return std::max(leaf, other) < cpus_of_.size() && cpus_of_[leaf] == cpus_of_[other];
+  }
+  // A number: the same of those that share CPUs.
+  std::optional<std::uint32_t> of(std::size_t leaf) const {
+    return leaf < cpus_of_.size() ? std::optional(cpus_of_[leaf]) : std::nullopt;
   }
   void begin_slice();
   // In the slice the leaf had so much of a CPU.

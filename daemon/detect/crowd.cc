@@ -1,6 +1,7 @@
 #include "crowd.h"
 
 #include <algorithm>
+#include <map>
 
 #include "blame.h"
 
@@ -18,8 +19,12 @@ bool crowded(const Contrast& contrast, std::size_t leaf) {
 }
 
 std::size_t count_crowded(const Contrast& contrast) {
+  std::map<std::uint32_t, std::size_t> on;  // CPUs
+  for (std::size_t l = 0; l < contrast.leaves(); ++l)
+    if (const auto cpus = contrast.cpus().of(l); cpus && contrast.there(l) && crowded(contrast, l))
+      ++on[*cpus];
   std::size_t out = 0;
-  for (std::size_t l = 0; l < contrast.leaves(); ++l) out += contrast.there(l) && crowded(contrast, l);
+  for (const auto& [cpus, leaves] : on) out += leaves > 1 ? leaves : 0;
   return out;
 }
 

@@ -20,7 +20,7 @@ namespace margay::detect {
 // much of those on which it may run.
 bool crowded(const Contrast& contrast, std::size_t leaf);
 
-// So many are.
+// So many are, each beside another on its CPUs.
 std::size_t count_crowded(const Contrast& contrast);
 
 // These leaves, with others that are crowded on the same CPUs and are slowed with them; empty if one of them

@@ -61,6 +61,12 @@ TEST_F(Crowd, OthersHaveOtherCpusOrOneEach) {
   EXPECT_FALSE(in_crowds(contrast(), {0, 5}));
 }
 
+TEST_F(Crowd, WhoIsKeptWaitingAloneOnItsCpusIsNone) {
+  EXPECT_EQ(count_crowded(contrast()), 4u);
+  contrast().share_cpus({1, 2, 3, 3, 4, 4, 4, 4});
+  EXPECT_EQ(count_crowded(contrast()), 2u);
+}
+
 TEST_F(Crowd, WhoDoesNotWorkLongerIsNotSlowedTogetherWithAnybody) {
   EXPECT_TRUE(in_crowds(contrast(), {1}));
   EXPECT_THAT(together({1}, {}), IsEmpty());
