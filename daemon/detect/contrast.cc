@@ -29,6 +29,10 @@ constexpr std::size_t kFewEnded = 4;                      // one in so many leav
 constexpr float kWorks = 0.2f;  // of the time: less is a rank that mostly waits for others
 constexpr float kIdleShare = 0.1f;
 constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
+// What as many slices count in sums that forget.
+float summed(double slices) {
+  return kMemory * -std::expm1(static_cast<float>(slices) * std::log1p(-1 / kMemory));
+}
 
 template <class Get>
 float median(const std::vector<std::uint32_t>& of, statistics::OrderStatistics& scratch, Get get) {
@@ -67,22 +71,27 @@ Contrast::Fit Contrast::fit(const Mode& mode) const {
     for (std::size_t x = 0; x < columns_; ++x) logs[x] += mode.logs[l][x], log_sum[x] += mode.log_sum[l][x];
   fit.work = fit.least_work = 0;
   scratch.clear();
+  const float slices = summed(mode.slices);
+  std::size_t sure = 0;
   for (const std::uint32_t l : of) {
     float apart = 0;
-    bool ended = false;
+    // Of a slice in which little work is done the mean of few visits may be anything.
+    bool ended = false, much = false;
     for (std::size_t x = 0; x < columns_; ++x) {
       if (!kinds_.work[x] || ended_[l][x] <= kNoLog || logs[x] < kLeastLogs) continue;
       ended = true;
+      much = much || 2 * row_[l][x] >= mode.share[l][x] || 2 * visits_[l][x] * slices >= mode.visits[l][x];
       const float k = kOwnVisits / (kOwnVisits + mode.logs[l][x]), own = std::max(mode.logs[l][x], 1e-3f);
       const float usual = k * log_sum[x] / logs[x] + (1 - k) * mode.log_sum[l][x] / own;
       apart += mode.share[l][x] * std::min(1.0f, std::abs(ended_[l][x] - usual));
     }
     if (ended) scratch.add(apart);
+    sure += ended && much;
   }
   if (scratch.size() * kFewEnded < of.size()) return fit;
   for (const auto& [part, to] : {std::pair(0.5, &fit.work), std::pair(0.25, &fit.least_work)})
     *to = scratch.smallest(static_cast<std::size_t>(part * static_cast<double>(scratch.size() - 1)));
-  fit.told = scratch.size() * 2 >= of.size();
+  fit.told = sure * 2 >= of.size();
   if (!fit.told) fit.least_work = 0;
   return fit;
 }
@@ -226,7 +235,7 @@ MARGAY_VECTORS void Contrast::measure(const Window& window, const model::SliceCo
   std::vector<float> pooled(columns_, -1);
   for (std::size_t x = 0; x < columns_; ++x)
     if (visits[x] >= static_cast<double>(kLeastLogs)) pooled[x] = static_cast<float>(spent[x] / visits[x]);
-  const float slices = kMemory * -std::expm1(static_cast<float>(mode.slices) * std::log1p(-1 / kMemory));
+  const float slices = summed(mode.slices);
   std::vector<std::size_t> looked_at, waits, idle_in;  // columns
   for (std::size_t x = kMachine; x < columns_; ++x) {
     (counted_[x] ? looked_at : idle_in).push_back(x);

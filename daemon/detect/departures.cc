@@ -47,10 +47,6 @@ void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   restart();
 }
 
-void Departures::lay_out(std::size_t columns) {
-  means_.lay_out(items_, columns, items_.size());
-}
-
 // What comes now and what was before are not one stretch.
 void Departures::restart() {
   another_mode();
@@ -397,6 +393,16 @@ void Departures::learn_brief() {
   learn_maxima(lost < options_.min_effect * NodeMeans::kLong / 2 ? begun_by_ : begun_near_);
 }
 
+// What is not told because a single slice may lie may be what it looks like: of what is far beyond the limit
+// nothing is learned. Whoever learned it would be deaf to all that is like it.
+void Departures::learn_doubtful() {
+  pending_.push_back(greatest_);
+  for_each_test([&](const Test& t) {
+    Greatest& g = at(pending_.back(), t);
+    if (static_cast<double>(g.nats) > kMostOfAlarm * limit(t)) g = {};
+  });
+}
+
 void Departures::learn_maxima(const OfTests<Greatest>& maxima) {
   for (std::size_t t = 0; t < maxima.size(); ++t)
     for (std::size_t k = 0; k < maxima[t].size(); ++k)
@@ -460,7 +466,7 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   if (how == Look::kHeld) standing_ = most_work(column, idle) ? standing_ + 1 : 0;
   learn_columns(window, idle);
   contrast_.measure(window, column, idle, columns_);
-  lay_out(contrast_.columns());
+  means_.lay_out(items_, contrast_.columns(), items_.size());
   means_.take(items_, contrast_);
   machine_.take(contrast_);
   const bool by_request = !idle.empty();
@@ -470,9 +476,8 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
                           recurrence_);
   if (!by_request) long_visits_that_last(window.last());
   for (const Episode& e : long_visits_.episodes()) blamed_otherwise_.insert(e.leaves.begin(), e.leaves.end());
-  if (episode_)
-    blamed_otherwise_.insert(episode_->episode().leaves.begin(), episode_->episode().leaves.end());
   if (episode_) {
+    blamed_otherwise_.insert(episode_->episode().leaves.begin(), episode_->episode().leaves.end());
     slowdown_.restart(window.last());
     follow(window);
     if (!episode_ || episode_->episode().over) restart();
@@ -524,7 +529,7 @@ void Departures::test(const Window& window, bool by_request, bool held) {
   const bool waits = options_.two_in_a_row || (contrast_.unsettled() && contrast_.sampled());
   if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
     const Begun first = begin(window, alarms, held);
-    if (first == Begun::kNotYet) learn_maxima();
+    if (first == Begun::kNotYet) learn_doubtful();
     if (first == Begun::kNobody) {
       alarms.clear(), suspect_ = true;
       for_each_test([&](const Test& t) {

@@ -105,7 +105,6 @@ class Departures {
     bool machine = false;
   };
   void learn_columns(const Window& window, const std::set<std::uint16_t>& idle);
-  void lay_out(std::size_t columns);
   void restart();
   void another_mode();
   void reach_limits(std::size_t tests, std::size_t cells);
@@ -136,7 +135,7 @@ class Departures {
   void look_for_small_shifts(SliceIndex now);
   std::vector<Episode> told() const;
   bool quiet();
-  void learn();
+  void learn_doubtful();
   void learn_maxima();
   void learn_maxima(const OfTests<Greatest>& maxima);
   void learn_brief();
