@@ -32,7 +32,8 @@ Departures::Departures(Options options)
       machine_(static_cast<float>(options.min_effect) * options.finer),
       small_shifts_({options.slice, options.min_effect, options.false_alarms_per_day}),
       slowdown_({options.slice, options.min_effect, options.false_alarms_per_day, options.back_slices,
-                 options.usual_slices}) {}
+                 options.usual_slices}),
+      wave_(2 * std::int64_t{options.back_slices}, kDoubted) {}
 
 void Departures::set_topology(std::shared_ptr<const Topology> topology) {
   topology_ = std::move(topology);
@@ -300,6 +301,8 @@ Departures::Begun Departures::begin(const Window& window, const std::vector<Alar
   // While nobody gets on, those that wait are not the cause, but for who has not come to where all others
   // are.
   if (held && !e.works && (wait || !others_together(e.leaves))) return Begun::kNobody;
+  // It is short, and so a coarser level sees none of it.
+  if (!options_.two_in_a_row && !e.works && wave_.explains(e.onset, window.last())) return Begun::kNobody;
   if (!machine && by_crowd(e.leaves, e.works ? in : columns_.work.size(), slices)) return Begun::kNobody;
   // Who waits longer waits for somebody who works as much longer, nearly: what many do a little otherwise
   // than usual explains nothing.
@@ -456,6 +459,7 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   lasting_.forget_over();
   if (!topology_ || window.size() == 0) return {};
   if (how == Look::kNothing) {
+    wave_.perturbed(window.last() + 1);
     suspect_ = false;
     if (machine_.began()) restart();
     contrast_.forget();
@@ -475,11 +479,15 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
     long_visits_.on_slice({contrast_, items_, columns_, window.last(), by_request, become_others()},
                           recurrence_);
   if (!by_request) long_visits_that_last(window.last());
-  for (const Episode& e : long_visits_.episodes()) blamed_otherwise_.insert(e.leaves.begin(), e.leaves.end());
+  for (const Episode& e : long_visits_.episodes()) {
+    blamed_otherwise_.insert(e.leaves.begin(), e.leaves.end());
+    wave_.perturbed(e.over ? e.end : window.last() + 1);
+  }
   if (episode_) {
     blamed_otherwise_.insert(episode_->episode().leaves.begin(), episode_->episode().leaves.end());
     slowdown_.restart(window.last());
     follow(window);
+    if (episode_) wave_.perturbed(episode_->episode().over ? episode_->episode().end : window.last() + 1);
     if (!episode_ || episode_->episode().over) restart();
     return told();
   }

@@ -25,6 +25,7 @@
 
 #include "contrast.h"
 #include "episode.h"
+#include "idle_wave.h"
 #include "job_slowdown.h"
 #include "lasting.h"
 #include "long_visits.h"
@@ -154,6 +155,7 @@ class Departures {
   MachineTest machine_;
   SmallShifts small_shifts_;
   JobSlowdown slowdown_;
+  IdleWave wave_;
   std::set<std::uint32_t> explained_;
   std::set<std::uint32_t> blamed_otherwise_;  // leaves, since small shifts were looked for last
   OfTests<statistics::TailLimit> limits_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "families/families.h"
+#include "idle_wave.h"
 #include "score.h"
 
 namespace margay::detect::test {
@@ -148,6 +149,40 @@ TEST(Ring, WhatWasNotToldOfAYoungJobIsToldOfTheOldOne) {
     stops += found.stops, told += found.told;
   }
   EXPECT_GE(10 * told, 8 * stops) << told << " of " << stops;
+}
+
+TEST(IdleWave, IsOverSomeSlicesAfterTheLastOfItsWaits) {
+  IdleWave wave(4, 64);
+  EXPECT_FALSE(wave.explains(SliceIndex(0), SliceIndex(0))) << "nobody was perturbed";
+  wave.perturbed(SliceIndex(100));
+  EXPECT_TRUE(wave.explains(SliceIndex(104), SliceIndex(106)));
+  EXPECT_TRUE(wave.explains(SliceIndex(110), SliceIndex(110)));
+  EXPECT_FALSE(wave.explains(SliceIndex(115), SliceIndex(116)));
+  wave.perturbed(SliceIndex(90));
+  EXPECT_TRUE(wave.explains(SliceIndex(114), SliceIndex(116))) << "the later one counts";
+}
+
+TEST(IdleWave, IsNoExcuseForEver) {
+  IdleWave wave(4, 64);
+  wave.perturbed(SliceIndex(100));
+  for (std::int64_t i = 100; i <= 164; ++i) EXPECT_TRUE(wave.explains(SliceIndex(i), SliceIndex(i)));
+  EXPECT_FALSE(wave.explains(SliceIndex(165), SliceIndex(165)));
+  wave.perturbed(SliceIndex(170));
+  EXPECT_TRUE(wave.explains(SliceIndex(171), SliceIndex(171)));
+}
+
+// Only the neighbours wait for who stops, and theirs for them: long after it has gone on somebody is late for
+// somebody.
+TEST(Ring, TheWaveOfAStopIsNotToldAgain) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(seed);
+    Ring ring;
+    ring.ranks = 64, ring.seed = seed, ring.step = 0.5;
+    ring.stops = {{60.2, 3.6, 21}, {120.7, 4.1, 50}};
+    std::vector<std::vector<std::string>> who;
+    for (const Told& t : told(ring)) who.push_back(t.who);
+    EXPECT_THAT(who, testing::ElementsAre(std::vector{path(21)}, std::vector{path(50)}));
+  }
 }
 
 }  // namespace ring_test
