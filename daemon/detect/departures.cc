@@ -396,16 +396,6 @@ void Departures::learn_brief() {
   learn_maxima(lost < options_.min_effect * NodeMeans::kLong / 2 ? begun_by_ : begun_near_);
 }
 
-// What is not told because a single slice may lie may be what it looks like: of what is far beyond the limit
-// nothing is learned. Whoever learned it would be deaf to all that is like it.
-void Departures::learn_doubtful() {
-  pending_.push_back(greatest_);
-  for_each_test([&](const Test& t) {
-    Greatest& g = at(pending_.back(), t);
-    if (static_cast<double>(g.nats) > kMostOfAlarm * limit(t)) g = {};
-  });
-}
-
 void Departures::learn_maxima(const OfTests<Greatest>& maxima) {
   for (std::size_t t = 0; t < maxima.size(); ++t)
     for (std::size_t k = 0; k < maxima[t].size(); ++k)
@@ -537,7 +527,7 @@ void Departures::test(const Window& window, bool by_request, bool held) {
   const bool waits = options_.two_in_a_row || (contrast_.unsettled() && contrast_.sampled());
   if (!alarms.empty() && (!waits || alarms_in_a_row_ >= 2)) {
     const Begun first = begin(window, alarms, held);
-    if (first == Begun::kNotYet) learn_doubtful();
+    if (first == Begun::kNotYet) learn_maxima();
     if (first == Begun::kNobody) {
       alarms.clear(), suspect_ = true;
       for_each_test([&](const Test& t) {

@@ -136,7 +136,6 @@ class Departures {
   void look_for_small_shifts(SliceIndex now);
   std::vector<Episode> told() const;
   bool quiet();
-  void learn_doubtful();
   void learn_maxima();
   void learn_maxima(const OfTests<Greatest>& maxima);
   void learn_brief();

@@ -137,20 +137,6 @@ TEST(Ring, WhoStopsForAMomentIsToldEachTime) {
   }
 }
 
-// What was not told because a single slice may lie is not what is usual from then on: of a job that is not
-// known well a slice of one who works longer is not believed, later it is.
-TEST(Ring, WhatWasNotToldOfAYoungJobIsToldOfTheOldOne) {
-  std::size_t stops = 0, told = 0;
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    Ring ring;
-    ring.ranks = 64, ring.seed = seed, ring.reduce_every = 7;
-    const Found found = stops_told(ring, 22, 1.1, 1.1);
-    EXPECT_EQ(found.others, 0u) << seed;
-    stops += found.stops, told += found.told;
-  }
-  EXPECT_GE(10 * told, 8 * stops) << told << " of " << stops;
-}
-
 TEST(IdleWave, IsOverSomeSlicesAfterTheLastOfItsWaits) {
   IdleWave wave(4, 64);
   EXPECT_FALSE(wave.explains(SliceIndex(0), SliceIndex(0))) << "nobody was perturbed";
