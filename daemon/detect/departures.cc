@@ -449,7 +449,6 @@ std::vector<Episode> Departures::on_slice(const Window& window, const model::Sli
   lasting_.forget_over();
   if (!topology_ || window.size() == 0) return {};
   if (how == Look::kNothing) {
-    wave_.perturbed(window.last() + 1);
     suspect_ = false;
     if (machine_.began()) restart();
     contrast_.forget();

@@ -17,8 +17,6 @@
 namespace margay::detect::test {
 namespace ring_test {
 
-using bench::Change;
-
 struct Stop {
   double begin, lasts;  // slices
   std::uint32_t rank;
@@ -83,14 +81,13 @@ bench::Case job(const Ring& ring) {
 struct Told {
   std::vector<std::string> who;
   double onset;
-  std::string message;
 };
 std::vector<Told> told(const Ring& ring) {
   std::vector<Told> out;
   const bench::Case c = job(ring);
   for (const alert::Alert& a : bench::alerts_of(c, bench::options_for(c)))
     if (a.kind == alert::Kind::kPerturbation || a.kind == alert::Kind::kStall)
-      out.push_back({a.resources, static_cast<double>(a.onset.value) * 1e-8, a.message});
+      out.push_back({a.resources, static_cast<double>(a.onset.value) * 1e-8});
   return out;
 }
 
