@@ -290,10 +290,11 @@ std::string Detector::departs(const Incident& incident, StateId state, double ex
   }
   if (weight > 0) now /= weight;
   if (usual_weight > 0) usual /= usual_weight;
-  // Work may take longer while its share is as ever.
-  const bool no_more = std::lround(100 * now) <= std::lround(100 * usual);
-  if (excess > 0 && now > excess && (no_more || now / (now - excess) >= kTimesLonger))
+  // Work may take longer while its share is nearly as ever: one that others wait for hardly waits.
+  const bool by_share = now - usual >= excess / 2 || now >= kTimesLonger * usual;
+  if (excess > 0 && now > excess && (!by_share || now / (now - excess) >= kTimesLonger))
     return longer(now / (now - excess));
+  if (excess > 0 && !by_share) return topology_->states[state.value].name + " takes longer than usual";
   std::snprintf(text, sizeof text, "%.0f %% of the time in ", 100 * now);
   std::string out = text + topology_->states[state.value].name;
   std::snprintf(text, sizeof text, ", usually %.0f %%", 100 * usual);

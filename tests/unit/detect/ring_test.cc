@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <random>
 #include <set>
 #include <string>
@@ -22,18 +23,28 @@ struct Stop {
   std::uint32_t rank;
 };
 
+// Its work takes so many times as long.
+struct Slow {
+  double begin, lasts;  // slices
+  std::uint32_t rank;
+  double times;
+};
+
 struct Ring {
   std::uint32_t ranks = 32;
   std::uint64_t seed = 1;
   double step = 0.1, slices = 200;  // a step, in slices
   std::uint32_t reduce_every = 0;   // steps; 0: never
   std::vector<Stop> stops;
+  std::vector<Slow> slow;
 };
 
 enum State : std::uint16_t { kWorks, kWaitall, kAllreduce };
 
 // When work of so long is done that the rank begins: it stands still while it is stopped.
 double done(const Ring& ring, std::uint32_t rank, double begin, double work) {
+  for (const Slow& s : ring.slow)
+    if (s.rank == rank && begin >= s.begin && begin < s.begin + s.lasts) work *= s.times;
   for (const Stop& s : ring.stops)
     if (s.rank == rank && begin < s.begin + s.lasts && begin + work > s.begin)
       return s.begin + s.lasts + work - std::max(0.0, s.begin - begin);
@@ -81,13 +92,14 @@ bench::Case job(const Ring& ring) {
 struct Told {
   std::vector<std::string> who;
   double onset;
+  std::string message;
 };
 std::vector<Told> told(const Ring& ring) {
   std::vector<Told> out;
   const bench::Case c = job(ring);
   for (const alert::Alert& a : bench::alerts_of(c, bench::options_for(c)))
     if (a.kind == alert::Kind::kPerturbation || a.kind == alert::Kind::kStall)
-      out.push_back({a.resources, static_cast<double>(a.onset.value) * 1e-8});
+      out.push_back({a.resources, static_cast<double>(a.onset.value) * 1e-8, a.message});
   return out;
 }
 
@@ -165,6 +177,26 @@ TEST(Ring, TheWaveOfAStopIsNotToldAgain) {
     std::vector<std::vector<std::string>> who;
     for (const Told& t : told(ring)) who.push_back(t.who);
     EXPECT_THAT(who, testing::ElementsAre(std::vector{path(21)}, std::vector{path(50)}));
+  }
+}
+
+// All wait for who is slow, so that it is at work for nearly all of the time, as ever: what is otherwise is
+// how long its work takes.
+TEST(Ring, HowMuchLongerWorkTakesIsSaidWhereItsShareTellsLittle) {
+  for (const double times : {1.15, 1.2, 1.3}) {
+    SCOPED_TRACE(times);
+    Ring ring;
+    ring.seed = 3;
+    ring.slow = {{60, 14, 5, times}};
+    const std::vector<Told> all = told(ring);
+    ASSERT_THAT(all, testing::SizeIs(1));
+    EXPECT_EQ(all[0].who, std::vector{path(5)});
+    const std::string& message = all[0].message;
+    double number = 0;
+    if (std::sscanf(message.c_str(), "rank5 on h1: compute takes %lf", &number) == 1 &&
+        message.find(" % longer") != std::string::npos)
+      number = 1 + number / 100;
+    EXPECT_NEAR(number, times, 0.06) << message;
   }
 }
 
