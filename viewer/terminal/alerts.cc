@@ -13,6 +13,7 @@ namespace {
 
 using Texts = google::protobuf::RepeatedPtrField<std::string>;
 
+constexpr const char* kWholeRun = "the run";
 constexpr std::size_t kLongestText = 2000;  // columns of a sentence
 constexpr int kMostPaths = 256;
 constexpr int kMostStates = 64;
@@ -114,6 +115,14 @@ std::string details(const wire::Alert& alert) {
   return out;
 }
 
+// By name, or by how many they are.
+bool names_who(const std::string& sentence, const AlertView& a, int resources) {
+  const auto says = [&](const std::string& text) { return sentence.find(text) != std::string::npos; };
+  return says(a.where) || says(std::to_string(resources) + " resources") ||
+         std::any_of(a.paths.begin(), a.paths.end(),
+                     [&](const std::string& path) { return says(resource_text(path)); });
+}
+
 AlertView read_one(const wire::Alert& alert) {
   AlertView a;
   a.kind = wire::name_of(alert.kind());
@@ -125,13 +134,14 @@ AlertView read_one(const wire::Alert& alert) {
   const auto& resources = alert.resources();
   if (alert.kind() != wire::Alert::PHASE_DURATION) {  // of no part more than of any other
     a.where = several(resources, 2);
-    if (a.where.empty()) a.where = alert.node().empty() ? "the run" : resource_text(alert.node());
+    if (a.where.empty()) a.where = alert.node().empty() ? kWholeRun : resource_text(alert.node());
   }
   a.node = alert.node();
   a.paths.assign(resources.begin(), resources.begin() + std::min(resources.size(), kMostPaths));
   if (a.paths.empty()) a.paths.push_back(a.node);
   a.sentence = text::printable(alert.message(), true, kLongestText);
   if (a.sentence.empty()) a.sentence = text::printable(compose(alert, a.where), true, kLongestText);
+  a.names_who = a.where.empty() || a.where == kWholeRun || names_who(a.sentence, a, resources.size());
   a.details = details(alert);
   a.id = text::printable(alert.id(), true, kLongestId);
   if (a.id.empty())
@@ -145,6 +155,10 @@ AlertView read_one(const wire::Alert& alert) {
 }
 
 }  // namespace
+
+std::string told_text(const AlertView& alert) {
+  return alert.names_who ? alert.sentence : alert.where + ": " + alert.sentence;
+}
 
 std::string resource_text(const std::string& path) {
   std::string_view rest(path);

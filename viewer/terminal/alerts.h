@@ -30,6 +30,8 @@ struct AlertView {
   std::string acknowledged_by, comment;
   std::string silenced_by;  // the silence that keeps it from the sinks; "": none
 
+  bool names_who = false;  // the sentence says of whom it speaks
+
   // When what is shown happened.
   std::int64_t time_ns() const { return !firing && end_ns ? *end_ns : onset_ns; }
 };
@@ -37,6 +39,8 @@ struct AlertView {
 // Newest first, the newest of each id; at most `most` of the newest entries are looked at.
 std::vector<AlertView> read_alerts(const wire::Report& report, int most);
 
+// The sentence; whom it is about stands before one that does not say it.
+std::string told_text(const AlertView& alert);
 // "acknowledged by ann: disk swap; silenced by s1", or "".
 std::string handled_text(const AlertView& alert);
 // "2 firing (1 acknowledged, 1 silenced), 5 resolved"; `firing` is the word for it.

@@ -64,8 +64,7 @@ void LiveLines::alerts(const wire::Report& report, std::vector<Line>& out) {
     if (!a->firing && a->end_ns && *a->end_ns > a->onset_ns)
       text += " after " + text::duration_text(text::minus(*a->end_ns, a->onset_ns));
     text += ": ";
-    if (!a->where.empty() && a->sentence.find(a->where) == std::string::npos) text += a->where + ": ";
-    out.push_back({a->time_ns(), text + a->sentence});
+    out.push_back({a->time_ns(), text + told_text(*a)});
   }
   // With the memory full, what is older than all that can be remembered is never told again.
   if (order_.size() >= kMostRemembered)

@@ -303,9 +303,7 @@ AlertColumns alert_columns(const Scene& s) {
   return {kind, 9 + (s.canvas.width() >= 56 ? 9 : 2) + (kind ? 14 : 0)};
 }
 std::string alert_text(const Scene& s, const AlertView& a) {
-  std::string text = a.sentence;
-  if (!a.where.empty() && a.where != "the run" && text.find(a.where) == std::string::npos)
-    text = a.where + ": " + text;
+  std::string text = told_text(a);
   if (!a.firing && a.end_ns && *a.end_ns > a.onset_ns)
     text = "after " + text::duration_text(text::minus(*a.end_ns, a.onset_ns)) + ": " + text;
   if (const std::string handled = handled_text(a); !handled.empty()) text += " (" + handled + ")";

@@ -128,8 +128,7 @@ std::string alerts_text(const wire::Report& r, std::int64_t utc_offset_s) {
     silenced = silenced || !a.silenced_by.empty();
     if (++firing > kMostListed) continue;
     open += "  " + text::clock_text(a.onset_ns, utc_offset_s) + "  " + a.kind + "  ";
-    if (a.sentence.find(a.where) == std::string::npos) open += a.where + ": ";
-    open += a.sentence;
+    open += told_text(a);
     if (const std::string handled = handled_text(a); !handled.empty()) open += " (" + handled + ")";
     open += "\n";
   }

@@ -46,6 +46,24 @@ TEST(LiveLines, ARunIsToldLineByLine) {
           "margay: 62.0 s  phase B begins (4th time; usual 14.0 s)"));
 }
 
+// Of several, the alert lists the most probable first, and the sentence names them in order.
+TEST(LiveLines, WhomASentenceNamesIsNotNamedBeforeIt) {
+  const auto told = [](int ranks, const std::string& message) {
+    wire::Report r;
+    wire::Alert& a = *r.add_alerts();
+    a.set_id("a"), a.set_kind(wire::Alert::PERTURBATION), a.set_onset_ns(1), a.set_message(message);
+    for (int i = ranks; i-- > 0;) a.add_resources("/vm/rank" + std::to_string(i));
+    LiveLines lines;
+    return lines.feed(r, TimeNs(0));
+  };
+  const std::string each = "rank0 on vm, rank1 on vm and rank2 on vm: compute takes 2.0 times as long";
+  EXPECT_THAT(told(3, each), ElementsAre(HasSubstr("FIRING: " + each)));
+  const std::string many = "17 resources below /vm: compute takes 2.0 times as long";
+  EXPECT_THAT(told(17, many), ElementsAre(HasSubstr("FIRING: " + many)));
+  EXPECT_THAT(told(3, "compute takes long"),
+              ElementsAre(HasSubstr("FIRING: rank2 on vm, rank1 on vm and 1 more: compute takes long")));
+}
+
 TEST(LiveLines, ThatCallsAreSummedIsToldOnceAMinute) {
   LiveLines lines;
   wire::Report r;
