@@ -126,6 +126,28 @@ std::string duration_text(std::int64_t ns) {
   return two_parts(s / 86400, " d ", s / 3600 % 24, " h");
 }
 
+std::string seconds_text(std::int64_t ns) {
+  const std::uint64_t size = ns < 0 ? ~static_cast<std::uint64_t>(ns) + 1 : static_cast<std::uint64_t>(ns);
+  char text[40];
+  std::snprintf(text, sizeof text, "%s%llu.%09llu", ns < 0 ? "-" : "",
+                static_cast<unsigned long long>(size / 1'000'000'000),
+                static_cast<unsigned long long>(size % 1'000'000'000));
+  return text;
+}
+
+std::string short_duration_text(std::int64_t ns) {
+  if (ns < 1000) return std::to_string(std::max<std::int64_t>(0, ns)) + " ns";
+  if (ns >= 60'000'000'000) return duration_text(ns);
+  double value = static_cast<double>(ns);
+  const char* const units[] = {"ns", "us", "ms", "s"};
+  std::size_t unit = 0;
+  // What would be rounded to a thousand is one of the next.
+  while (unit + 1 < std::size(units) && value >= 999.5) value /= 1000, ++unit;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+  return text;
+}
+
 std::string slice_text(std::int64_t ns) {
   char text[40];
   const double d = static_cast<double>(std::max<std::int64_t>(ns, 0));

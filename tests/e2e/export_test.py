@@ -83,13 +83,29 @@ class Export(E2eTest):
         with self.subTest("pj_dump"):
             if shutil.which("pj_dump") is None:
                 self.skipTest("pj_dump is not installed")
-            done = subprocess.run(["pj_dump", "run.paje"], cwd=self.place, capture_output=True, text=True, timeout=LONG,
+            done = subprocess.run(["pj_dump", "-l", "9", "run.paje"], cwd=self.place, capture_output=True, text=True, timeout=LONG,
                                   check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             rows = [line.split(", ") for line in done.stdout.splitlines()]
             self.assertEqual({r[6] for r in rows if r[:3:2] == ["Container", "rank"]}, {f"rank{i}" for i in range(4)})
             calls = sum(r[0] == "State" and r[-1].startswith("MPI_") for r in rows)
             self.assertEqual(2 * calls, run.summary["events"]["produced"])
+
+        with self.subTest("margay events lists the visits that pj_dump has"):
+            if shutil.which("pj_dump") is None:
+                self.skipTest("pj_dump is not installed")
+            visits = collections.Counter((r[1], r[-1], nanoseconds(r[3]), nanoseconds(r[4]) - nanoseconds(r[3]))
+                                         for r in rows if r[0] == "State")
+            # A rank is in Compute for no time between two calls of the same nanosecond.
+            visits = collections.Counter({v: n for v, n in visits.items() if v[1] != "Compute" or v[3] > 0})
+            self.assertGreater(sum(visits.values()), 1000)
+            done = subprocess.run([MARGAY, "events", run.archive, "--csv"], env=self.environment, capture_output=True, text=True,
+                                  timeout=LONG, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            listed = list(csv.DictReader(done.stdout.splitlines()))
+            self.assertEqual(collections.Counter((r["resource"].split("/")[-1], r["name"], nanoseconds(r["begin_s"]),
+                                                  int(r["duration_ns"])) for r in listed if r["kind"] == "state"), visits)
+            self.assertEqual([r["begin_s"] for r in listed], sorted((r["begin_s"] for r in listed), key=nanoseconds))
 
         with self.subTest("a part of it, on standard output"):
             done = self.export(run, "--format", "paje", "--from", "3", "--to", "3.5")

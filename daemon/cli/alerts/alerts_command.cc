@@ -9,6 +9,7 @@
 #include "command.h"
 #include "evidence.h"
 #include "margay/text/text.h"
+#include "shell_words.h"
 
 namespace margay::daemon {
 namespace {
@@ -85,6 +86,12 @@ int show(const AlertsRequest& r) {
   else
     complain(handling.error().message);
   std::fputs((r.json ? evidence_json(*evidence) : evidence_text(*evidence)).c_str(), stdout);
+  if (!r.json)
+    std::fputs(
+        text::printable("The calls: margay events " + shell_word(r.path) + " --alert " + *id, true, 500)
+            .append("\n")
+            .c_str(),
+        stdout);
   return evidence->again.exact && !evidence->again.same ? kNotSo : 0;
 }
 

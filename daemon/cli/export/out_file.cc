@@ -54,13 +54,4 @@ std::string csv_field(const std::string& given) {
   return text::csv_field(clean_utf8(given));
 }
 
-std::string seconds_text(std::int64_t ns) {
-  const std::uint64_t size = ns < 0 ? ~static_cast<std::uint64_t>(ns) + 1 : static_cast<std::uint64_t>(ns);
-  char text[40];
-  std::snprintf(text, sizeof text, "%s%llu.%09llu", ns < 0 ? "-" : "",
-                static_cast<unsigned long long>(size / 1'000'000'000),
-                static_cast<unsigned long long>(size % 1'000'000'000));
-  return text;
-}
-
 }  // namespace margay::daemon

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "margay/base/result.h"
+#include "margay/text/text.h"
 
 namespace margay::daemon {
 
@@ -42,7 +43,6 @@ class OutFile {
 
 // A field of CSV, quoted where it must be (RFC 4180); control characters and what is no UTF-8 are '?'.
 std::string csv_field(const std::string& text);
-// "12.000000345": a time or duration in seconds, exact. Negative ones have a minus.
-std::string seconds_text(std::int64_t ns);
+using text::seconds_text;
 
 }  // namespace margay::daemon

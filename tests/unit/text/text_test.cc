@@ -54,6 +54,15 @@ TEST(Text, NumbersAndDurations) {
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(text::duration_text(31'800'000'000), "31.8 s");
+  EXPECT_EQ(text::short_duration_text(-3), "0 ns");
+  EXPECT_EQ(text::short_duration_text(999), "999 ns");
+  EXPECT_EQ(text::short_duration_text(1'000), "1.00 us");
+  EXPECT_EQ(text::short_duration_text(9'995), "10.0 us");
+  EXPECT_EQ(text::short_duration_text(99'950), "100 us");
+  EXPECT_EQ(text::short_duration_text(999'500), "1.00 ms");
+  EXPECT_EQ(text::short_duration_text(1'006'966'000), "1.01 s");
+  EXPECT_EQ(text::short_duration_text(59'999'000'000), "60.0 s");
+  EXPECT_EQ(text::short_duration_text(843'000'000'000), "14 min 3 s");
   EXPECT_EQ(text::size_text(117), "117 B");
   EXPECT_EQ(text::size_text(1536), "1.5 KiB");
   EXPECT_EQ(text::size_text(~std::uint64_t{0}), "16777216.0 TiB");

@@ -40,6 +40,10 @@ std::string shortened(std::string_view printable_text, std::size_t columns, bool
 
 // "0.2 s", "31.8 s", "14 min 3 s", "2 h 05 min", "3 d 4 h". Negative durations read as 0.
 std::string duration_text(std::int64_t ns);
+// "845 ns", "12.3 us", "1.23 ms", "4.56 s": three digits of a short one; from a minute on as duration_text.
+std::string short_duration_text(std::int64_t ns);
+// "12.000000345": a time or duration in seconds, exact. Negative ones have a minus.
+std::string seconds_text(std::int64_t ns);
 // "100 ms", "1 s", "60 s": the length of a slice.
 std::string slice_text(std::int64_t ns);
 // "117 B", "1.5 KiB", "117.7 MiB": bytes.

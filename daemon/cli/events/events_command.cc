@@ -1,0 +1,193 @@
+#include "events_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "command.h"
+#include "events_output.h"
+#include "margay/alert/handling.h"
+#include "margay/base/text.h"
+#include "margay/query/zoom.h"
+#include "margay/settings/units.h"
+#include "margay/text/text.h"
+
+namespace margay::daemon {
+namespace {
+
+constexpr int kNotSo = 1, kTrouble = 2;
+constexpr std::uint64_t kUsualRows = 1000;  // of a table that a person reads
+constexpr std::int64_t kAround = 2;         // slices before and after an alert
+
+int complain(const std::string& sentence) {
+  std::fprintf(stderr, "margay: %s\n", text::printable("events: " + sentence, true, 2000).c_str());
+  return kTrouble;
+}
+
+// An alert says when, and who.
+Result<alert::Alert> alert_of(const store::Resume& all, const std::string& path, const std::string& wanted) {
+  std::vector<std::string> ids;
+  for (const auto& a : all.alerts) ids.push_back(a.id);
+  const auto id = alert::find_id(ids, wanted);
+  if (!id)
+    return fail(id.error().code, path + ": " + id.error().message + "; it has " + std::to_string(ids.size()) +
+                                     ": margay alerts ls " + path);
+  const auto at = std::find(ids.begin(), ids.end(), *id) - ids.begin();
+  return alert::parse_untrusted(all.alerts[static_cast<std::size_t>(at)].json);
+}
+
+Status around_alert(const alert::Alert& a, const EventsRequest& r, const ZoomExtent& extent, DurationNs slice,
+                    EventQuery& query) {
+  const TimeNs end = a.end.value_or(extent.end);
+  if (r.from.empty()) query.from = std::max(query.from, a.onset - slice * kAround);
+  if (r.to.empty()) query.to = std::min(query.to, end + slice * kAround);
+  if (!query.nodes.empty()) return {};
+  query.nodes = !a.likely_cause.empty() ? a.likely_cause : a.resources;
+  // A process that took the CPU is no resource.
+  std::erase_if(query.nodes, [](const std::string& n) { return n.empty() || n.front() != '/'; });
+  return {};
+}
+
+Status read_moment(const char* option, const std::string& text, TimeNs zero, TimeNs& to) {
+  if (text.empty()) return {};
+  const auto t = config::parse_moment(text, zero);
+  if (!t) return fail(t.error(), std::string(option) + " " + text);
+  to = *t;
+  return {};
+}
+
+std::function<void(double)> progress_line() {
+  if (isatty(STDERR_FILENO) != 1) return {};
+  return [last = -1](double share) mutable {
+    const int percent = static_cast<int>(std::clamp(share, 0.0, 1.0) * 100);
+    if (percent != last) std::fprintf(stderr, "\rreading: %d %%", percent);
+    last = percent;
+  };
+}
+
+void say_counts(const EventsRequest& r, const EventCounts& c, const EventQuery& query, TimeNs zero) {
+  if (!r.csv && !r.json) {
+    const auto at = [&](TimeNs t) { return text::duration_text(text::minus(t.value, zero.value)); };
+    if (c.more)
+      std::fprintf(stderr, "margay: the first %s from %s on; there are more: --limit, or --longest N\n",
+                   grouped(c.told).c_str(), at(query.from).c_str());
+    else if (c.told == 0)
+      std::fprintf(stderr, "margay: nothing of that kind from %s to %s\n", at(query.from).c_str(),
+                   at(query.to).c_str());
+  }
+  if (c.holes > 0)
+    std::fprintf(stderr, "margay: events are missing at %s places: the state Unknown is shown there\n",
+                 grouped(c.holes).c_str());
+  if (c.late > 0)
+    std::fprintf(stderr,
+                 "margay: %s rows stand behind some that begin later: they lasted while more than %s ended\n",
+                 grouped(c.late).c_str(), grouped(query.most_held).c_str());
+  if (c.rejected > 0)
+    std::fprintf(stderr, "margay: %s records are invalid, and were left out\n", grouped(c.rejected).c_str());
+  if (!c.exact)
+    std::fputs(
+        "margay: what is open at the begin is not known of every resource: older events were deleted\n",
+        stderr);
+}
+
+}  // namespace
+
+void add_events_command(CLI::App& command, EventsRequest& r) {
+  command.description(
+      R"(The calls of a run one by one: who was in which state since when, for how long, with whom.
+
+  margay events night.margay --alert 13900-3            the calls of those that an alert blames
+  margay events night.margay --from 12 --to 12.5 --node /node1/rank3
+  margay events night.margay --longest 20 --state 'MPI_*'    the longest calls of the run
+  margay events night.margay --state MPI_Recv --least 10ms --csv > late.csv
+
+A row is a visit to a state (states inside it are set in), a region of the program, a variable's new
+value, a mark, or an end of a link. Calls that the probe summed are one row with their number. What
+lies between MPI calls is Compute; where events were lost, Unknown.
+
+Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
+  command.add_option("archive", r.archive, "directory of the archive")->required();
+  command
+      .add_option("--from", r.from, "begin of the time range (default: of the run); @N is trace time N ns")
+      ->type_name("TIME");
+  command.add_option("--to", r.to, "end of the time range, not included (default: of the run)")
+      ->type_name("TIME");
+  command
+      .add_option("--alert", r.alert,
+                  "the time of this alert and the resources it blames; the end of the id is enough")
+      ->type_name("ID");
+  command.add_option("--node", r.nodes, "only resources at or below this path; may be given several times")
+      ->type_name("PATH");
+  command.add_option("--state", r.states, "only what has this name; * and ? match any text and character")
+      ->type_name("NAME");
+  command
+      .add_option("--match", r.match,
+                  "only where this regular expression is found in the resource's path, a space and the name")
+      ->type_name("REGEX");
+  command.add_option("--least", r.least, "only what lasts so long or longer (10ms)")->type_name("DURATION");
+  command.add_option("--longest", r.longest, "so many, the longest first (default: all, in order of time)")
+      ->type_name("N");
+  command
+      .add_option("--limit", r.limit, "print at most so many rows (default: 1000; of --csv and --json all)")
+      ->type_name("N");
+  auto* csv =
+      command.add_flag("--csv", r.csv, "print CSV, for R and pandas: times in s since the run's begin");
+  command.add_flag("--json", r.json, "print JSON, an object a line: times in ns since the run's begin")
+      ->excludes(csv);
+}
+
+int events_command(const EventsRequest& r) {
+  const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
+  if (!archive) return complain(archive.error().message);
+  const auto all = (*archive)->load();
+  if (!all) return complain(all.error().message);
+  const auto extent = zoom_extent(**archive, *all);
+  if (!extent) return complain(extent.error().message);
+  const TimeNs zero = all->run.begin;
+  EventQuery query;
+  query.from = std::min(zero, extent->zero);
+  query.to = std::max(extent->end, all->run.end.value_or(extent->end)) + DurationNs(1);
+  query.nodes = r.nodes, query.names = r.states, query.match = r.match;
+  query.longest = r.longest;
+  const bool table = !r.csv && !r.json;
+  query.most = r.limit > 0 ? r.limit : table ? kUsualRows : 0;
+  query.progress = progress_line();
+  if (!r.least.empty()) {
+    const auto least = config::parse_duration(r.least);
+    if (!least) return complain("--least " + r.least + ": " + least.error().message);
+    query.least = *least;
+  }
+  if (!r.alert.empty()) {
+    const auto a = alert_of(*all, r.archive, r.alert);
+    if (!a) return complain(a.error().message), kNotSo;
+    if (Status ok = around_alert(*a, r, *extent, all->run.levels.front(), query); !ok)
+      return complain(ok.error().message);
+  }
+  for (const Status& ok :
+       {read_moment("--from", r.from, zero, query.from), read_moment("--to", r.to, zero, query.to)})
+    if (!ok) return complain(ok.error().message);
+  if (query.to <= query.from) return complain("--to is not after --from");
+
+  EventsTable rows(zero);
+  if (r.csv) std::fputs(events_csv_head().c_str(), stdout);
+  const auto counts = list_events(**archive, *all, query, [&](const EventRow& row) -> Status {
+    if (table) return rows.add(row), Status();
+    const std::string line = r.csv ? event_csv(row, zero) : event_json(row, zero);
+    if (std::fputs(line.c_str(), stdout) < 0) return fail(ErrorCode::kIo, "standard output is gone");
+    return {};
+  });
+  if (query.progress) std::fputs("\r\033[K", stderr);
+  if (!counts) return complain(r.archive + ": " + counts.error().message);
+  if (table && counts->told > 0) std::puts(rows.text().c_str());
+  if (std::fflush(stdout) != 0) return complain("standard output: it cannot be written");
+  say_counts(r, *counts, query, zero);
+  return 0;
+}
+
+Declare declare_events() {
+  return declare(add_events_command, events_command);
+}
+
+}  // namespace margay::daemon

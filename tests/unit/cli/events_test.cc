@@ -1,0 +1,118 @@
+// `margay events` as it is typed, of the example: sixteen ranks, rank 6 stopped for 0.9 s at 15 s.
+#include "events/events_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "typed.h"
+
+namespace margay::daemon {
+namespace events_test {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+struct Done {
+  int code = 0;
+  std::vector<std::string> lines;
+  std::string said;
+};
+
+Done events(std::vector<std::string> words) {
+  words.insert(words.begin(), MARGAY_EXAMPLE);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Done out;
+  out.code = run_typed(add_events_command, events_command, std::move(words));
+  out.said = testing::internal::GetCapturedStderr();
+  std::istringstream in(testing::internal::GetCapturedStdout());
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) out.lines.push_back(line);
+  return out;
+}
+
+TEST(EventsCommand, AnAlertLeadsToTheCallsOfWhomItBlames) {
+  const Done calls = events({"--alert", "531886-3"});
+  EXPECT_EQ(calls.code, 0);
+  EXPECT_THAT(calls.said, IsEmpty());
+  ASSERT_GT(calls.lines.size(), 100u);
+  EXPECT_THAT(calls.lines[0], ContainsRegex("begin s +duration +resource +what +details"));
+  for (std::size_t i = 1; i < calls.lines.size(); ++i) EXPECT_THAT(calls.lines[i], HasSubstr("/node1/rank6"));
+  // It was stopped while it computed.
+  EXPECT_THAT(calls.lines,
+              testing::Contains(ContainsRegex("14\\.96[0-9]+ +1\\.01 s  /node1/rank6  Compute")));
+
+  const Done others = events({"--alert", "531886-3", "--node", "/", "--longest", "20", "--state", "MPI_*"});
+  ASSERT_THAT(others.lines, SizeIs(21));
+  for (std::size_t i = 1; i <= 15; ++i)
+    EXPECT_THAT(others.lines[i], ContainsRegex("(1\\.0[0-9] s|99[0-9] ms) .*MPI_Allreduce"));
+  EXPECT_THAT(others.lines[16], testing::Not(ContainsRegex("(1\\.0[0-9] s|9[0-9][0-9] ms) ")))
+      << "the other 15 waited for it";
+}
+
+TEST(EventsCommand, ProgramsAreToldTheSameAsPeople) {
+  const std::vector<std::string> what = {"--from", "12", "--to", "12.05", "--node", "/node1/rank5"};
+  const auto with = [&](const char* flag) {
+    std::vector<std::string> words = what;
+    words.emplace_back(flag);
+    return events(words);
+  };
+  const Done table = events(what), csv = with("--csv"), json = with("--json");
+  ASSERT_GT(table.lines.size(), 10u);
+  ASSERT_EQ(csv.lines.size(), table.lines.size());
+  ASSERT_EQ(json.lines.size() + 1, table.lines.size());
+  EXPECT_THAT(csv.lines[0], StartsWith("begin_s,duration_ns,kind,resource,name,depth,"));
+  std::size_t sends = 0;
+  for (std::size_t i = 0; i < json.lines.size(); ++i) {
+    const auto j = nlohmann::json::parse(json.lines[i]);
+    const std::string begin = csv.lines[i + 1].substr(0, csv.lines[i + 1].find(','));
+    EXPECT_THAT(table.lines[i + 1], AllOf(HasSubstr(begin + " "), HasSubstr(j["name"].get<std::string>())));
+    EXPECT_THAT(csv.lines[i + 1], HasSubstr("," + std::to_string(j["duration_ns"].get<std::int64_t>()) +
+                                            ",state,/node1/rank5," + j["name"].get<std::string>() + ",0,"));
+    if (j["name"] != "MPI_Isend") continue;
+    ++sends;
+    EXPECT_EQ(j["bytes"], 4096);
+    EXPECT_THAT(csv.lines[i + 1], HasSubstr(",4096," + std::to_string(j["peer"].get<int>()) + ","));
+    EXPECT_THAT(table.lines[i + 1],
+                HasSubstr("rank " + std::to_string(j["peer"].get<int>()) + ", 4.0 KiB, tag "));
+  }
+  EXPECT_GT(sends, 1u);
+}
+
+TEST(EventsCommand, WhatIsLeftOutIsSaid) {
+  const Done first = events({"--limit", "3"});
+  EXPECT_THAT(first.lines, SizeIs(4));
+  EXPECT_THAT(first.said, HasSubstr("the first 3 from 0.0 s on; there are more: --limit, or --longest N"));
+  EXPECT_THAT(events({}).lines, SizeIs(1001)) << "of a table";
+  const Done none = events({"--state", "MPI_Nothing"});
+  EXPECT_EQ(none.code, 0);
+  EXPECT_THAT(none.lines, IsEmpty());
+  EXPECT_THAT(none.said, HasSubstr("nothing of that kind from 0.0 s to "));
+}
+
+TEST(EventsCommand, WhatIsWrongIsSaid) {
+  const auto said = [](int code, const std::vector<std::string>& words) {
+    const Done done = events(words);
+    EXPECT_EQ(done.code, code);
+    EXPECT_THAT(done.lines, IsEmpty());
+    return done.said;
+  };
+  EXPECT_THAT(said(1, {"--alert", "99"}), AllOf(HasSubstr("99"), HasSubstr("margay alerts ls ")));
+  EXPECT_THAT(said(2, {"--from", "soon"}), HasSubstr("--from soon: "));
+  EXPECT_THAT(said(2, {"--least", "10"}), HasSubstr("--least 10: "));
+  EXPECT_THAT(said(2, {"--from", "3", "--to", "2"}), HasSubstr("--to is not after --from"));
+  EXPECT_THAT(said(2, {"--node", "/node9"}), HasSubstr("there is no resource at or below '/node9'"));
+  EXPECT_THAT(said(2, {"--match", "["}), HasSubstr("'[' is no regular expression"));
+}
+
+}  // namespace events_test
+}  // namespace margay::daemon
