@@ -126,6 +126,8 @@ bool Lister::passes(const Occurrence& o) {
 Status Lister::see(const Occurrence& o) {
   if (!passes(o)) return {};
   held_.push_back(o);
+  if (query_.refused > 0 && held_.size() > query_.refused)
+    return fail(ErrorCode::kLimit, "there are more than " + std::to_string(query_.refused) + " events");
   if (query_.longest > 0) {
     if (held_.size() < 2 * query_.longest + kReleaseFrom) return {};
     const auto end = held_.begin() + static_cast<std::ptrdiff_t>(query_.longest);
@@ -133,7 +135,7 @@ Status Lister::see(const Occurrence& o) {
     held_.erase(end, held_.end());
     return {};
   }
-  return held_.size() < release_at_ ? Status() : release(false);
+  return held_.size() < release_at_ || query_.refused > 0 ? Status() : release(false);
 }
 
 // Those that nothing still to come can precede.

@@ -1,9 +1,11 @@
 #include "margay/query/view_answer.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "margay/base/text.h"
+#include "margay/query/event_list.h"
 
 namespace margay::daemon {
 namespace {
@@ -117,6 +119,49 @@ void put_curve(const Model& model, const partition::SignificantP& curve, const A
   answer.set_curve_complete(curve.complete && points == curve.points.size());
 }
 
+Result<bool> put_visits(const store::Archive& archive, const store::Resume& resume,
+                        const ViewRequest& request, const std::function<bool()>& go_on,
+                        wire::ViewAnswer& answer) {
+  const int slices = answer.boundaries_size();
+  if (slices < 2 || answer.nodes_size() == 0) return true;
+  std::map<std::string, std::uint32_t> nodes, states;
+  std::vector<std::string> paths;
+  for (int k = 0; k < answer.nodes_size(); ++k) {
+    const wire::ViewNode& node = answer.nodes(k);
+    paths.push_back(k == 0 ? "" : paths[node.parent()] + "/" + node.name());
+    nodes.emplace(paths.back(), k);
+  }
+  for (int x = 0; x < answer.states_size(); ++x) states.emplace(answer.states(x).name(), x);
+  EventQuery query;
+  query.from = TimeNs(answer.boundaries(0)), query.to = TimeNs(answer.boundaries(slices - 1));
+  std::string node = request.node.starts_with('/') ? request.node : "/" + request.node;
+  while (node.size() > 1 && node.ends_with('/')) node.pop_back();
+  query.nodes = {node};
+  query.refused = request.visits;
+  query.go_on = go_on;
+  wire::ViewVisits out;
+  const auto counts = list_events(archive, resume, query, [&](const EventRow& row) -> Status {
+    const trace::Occurrence& o = row.what;
+    if (o.kind != trace::Occurrence::Kind::kState) return {};
+    const auto state = states.find(clean_utf8(row.name.text));
+    if (state == states.end()) return {};  // it was not asked for, or is Unknown
+    const auto leaf = nodes.find(clean_utf8(row.resource));
+    if (leaf == nodes.end()) return {};
+    out.add_node(leaf->second);
+    out.add_state(state->second);
+    out.add_begin_ns((o.begin - query.from).value);
+    out.add_length_ns(static_cast<std::uint64_t>((o.end - o.begin).value));
+    out.add_depth(o.depth);
+    out.add_flags((o.begun_before ? 1u : 0u) | (o.goes_on ? 2u : 0u) | (o.calls != 1 ? 4u : 0u));
+    return {};
+  });
+  if (!go_on()) return false;
+  if (counts) *answer.mutable_visits() = std::move(out);
+  if (counts || counts.error().code == ErrorCode::kLimit || counts.error().code == ErrorCode::kNotFound)
+    return true;
+  return tl::unexpected(counts.error());
+}
+
 void put_question(const Model& model, const ViewRequest& request, wire::ViewAnswer& answer) {
   wire::ViewQuestion& q = *answer.mutable_question();
   q.set_from_ns(model.times->from.value);
@@ -132,6 +177,7 @@ void put_question(const Model& model, const ViewRequest& request, wire::ViewAnsw
   else
     q.set_policy(request.policy == ViewRequest::Policy::kJump ? "jump" : "noise");
   q.set_curve(request.curve);
+  q.set_visits(request.visits);
 }
 
 wire::ViewAnswer view_error(std::uint64_t token, const std::string& sentence) {

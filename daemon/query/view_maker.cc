@@ -42,7 +42,13 @@ std::string answer_key(const ViewRequest& r, const std::string& key) {
     std::snprintf(p, sizeof p, "%a", *r.p);
   else if (r.policy == ViewRequest::Policy::kNoise)
     std::snprintf(p, sizeof p, "noise");
-  return std::string(p) + (r.curve ? " curve " : " ") + key;
+  return std::string(p) + (r.curve ? " curve " : " ") + std::to_string(r.visits) + " " + key;
+}
+
+// Of which single visits are a closer look.
+bool picture_of_time(const ViewRequest& r) {
+  return r.cuts == partition::Operator::kSpatiotemporal &&
+         r.op.measure == slicer::Operator::Measure::kDuration;
 }
 
 Result<partition::Batch> measure(const Model& model, partition::Operator op, std::uint64_t budget) {
@@ -248,6 +254,10 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
   if (request.curve) {
     if (Status ok = search(**made, go_on); !ok) return tl::unexpected(ok.error());
     put_curve((*made)->model, *(*made)->curve, options_.limits, *answer);
+  }
+  if (request.visits > 0 && picture_of_time(request)) {
+    const auto all = put_visits(archive_, *resume_, request, go_on, *answer);
+    if (!all) answer->add_notes("single visits cannot be read: " + clean_utf8(all.error().message));
   }
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
   auto out = std::make_shared<const wire::ViewAnswer>(std::move(*answer));

@@ -33,6 +33,8 @@ Status check(const wire::ViewQuestion& q) {
   if (q.has_p() && !(q.p() >= 0 && q.p() <= 1)) return wrong("p: expected a number from 0 to 1");
   if (!q.policy().empty() && q.policy() != "noise" && q.policy() != "jump")
     return wrong("policy: expected noise or jump");
+  if (q.visits() > R::kMostVisits)
+    return wrong("visits: " + std::to_string(q.visits()) + ", at most " + std::to_string(R::kMostVisits));
   if (q.has_p() && !q.policy().empty()) return wrong("policy: p is given as well; one of the two");
   return {};
 }
@@ -62,6 +64,7 @@ Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& q) {
   if (q.has_p()) r.p = q.p();
   r.policy = q.policy() == "jump" ? ViewRequest::Policy::kJump : ViewRequest::Policy::kNoise;
   r.curve = q.curve();
+  r.visits = q.visits();
   return r;
 }
 

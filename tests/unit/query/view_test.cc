@@ -64,6 +64,61 @@ TEST_F(View, DurationsFillWhatIsKnownAndStatesHaveTheirFamilies) {
                                                                            : wire::FAMILY_POINT_TO_POINT));
 }
 
+// As the list of events has them, of what was asked for; they fill what is known of each resource.
+TEST_F(View, SingleVisitsComeWhereThereAreNoMoreThanWereAskedFor) {
+  wire::ViewQuestion q = question(12'000, 13'000, 20);
+  EXPECT_FALSE(answer(q).has_visits());
+  q.set_visits(10);
+  EXPECT_FALSE(answer(q).has_visits()) << "there are more";
+  q.set_visits(5000);
+  const wire::ViewAnswer all = answer(q);
+  EXPECT_EQ(all.question().visits(), 5000u);
+  ASSERT_TRUE(all.has_visits());
+  const wire::ViewVisits& v = all.visits();
+  ASSERT_GT(v.node_size(), 100);
+  std::map<std::uint32_t, std::int64_t> covered;
+  for (int i = 0; i < v.node_size(); ++i) {
+    ASSERT_LT(v.node(i), static_cast<std::uint32_t>(all.nodes_size()));
+    EXPECT_EQ(all.nodes(static_cast<int>(v.node(i))).leaves(), 1u);
+    ASSERT_LT(v.state(i), static_cast<std::uint32_t>(all.states_size()));
+    EXPECT_GE(v.begin_ns(i), v.begin_ns(std::max(0, i - 1)));
+    const std::int64_t end = v.begin_ns(i) + static_cast<std::int64_t>(v.length_ns(i));
+    EXPECT_GT(end, -1);
+    EXPECT_LT(v.begin_ns(i), 1'000'000'000);
+    if (v.depth(i) == 0)
+      covered[v.node(i)] +=
+          std::min<std::int64_t>(end, 1'000'000'000) - std::max<std::int64_t>(v.begin_ns(i), 0);
+  }
+  EXPECT_EQ(covered.size(), 12u) << "ranks";
+  double known = 0, sum = 0;
+  for (const auto& [node, ns] : covered) sum += static_cast<double>(ns) / 1e9 / 12;
+  for (int i = 0; i < all.part_node_size(); ++i)
+    known += static_cast<double>(all.part_known(i)) * (all.part_last(i) + 1 - all.part_first(i)) / 20 *
+             all.nodes(static_cast<int>(all.part_node(i))).leaves() / 12;
+  EXPECT_NEAR(sum, known, 1e-3);
+
+  for (const char* node : {"/host1", "host1"}) {
+    q.set_node(node);
+    const wire::ViewAnswer some = answer(q);
+    ASSERT_TRUE(some.has_visits()) << some.ShortDebugString().substr(0, 300);
+    std::set<std::string> who;
+    for (const std::uint32_t n : some.visits().node()) who.insert(some.nodes(static_cast<int>(n)).name());
+    EXPECT_THAT(who, testing::ElementsAre("rank4", "rank5", "rank6", "rank7"));
+  }
+  q.clear_node();
+  q.add_states("S2");
+  for (const wire::ViewAnswer some = answer(q); const std::uint32_t s : some.visits().state())
+    EXPECT_EQ(some.states(static_cast<int>(s)).name(), "S2");
+  q.clear_states();
+  q.set_partition(wire::ViewQuestion::TEMPORAL);
+  EXPECT_FALSE(answer(q).has_visits());
+  q.set_partition(wire::ViewQuestion::SPATIOTEMPORAL);
+  q.set_measure("occurrences");
+  EXPECT_FALSE(answer(q).has_visits());
+  q.set_visits(ViewRequest::kMostVisits + 1);
+  EXPECT_THAT(error_of(q), HasSubstr("visits: 65537, at most 65536"));
+}
+
 TEST_F(View, WhatIsMeasuredHasAUnitAndWhatIsFull) {
   wire::ViewQuestion q = question(0, 30'000, 10);  // slices of 3 s
   q.set_measure("bytes");

@@ -7,8 +7,8 @@
 // more would wait, they come before the visits that they wait for (EventCounts::late).
 //
 // Errors: kNotFound (no raw events of that time), kInvalidArgument (an empty range, a pattern that is none),
-// kTimeout (go_on), those of Archive's reading calls and of `take`. Thread safety: none. Cost: the blocks of
-// the stretch; a row some 100 ns.
+// kTimeout (go_on), kLimit (more than `refused`), those of Archive's reading calls and of `take`. Thread
+// safety: none. Cost: the blocks of the stretch; a row some 100 ns.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct EventQuery {
   DurationNs least{};         // visits and regions that are shorter are left out; of more than 0: moments
   std::uint64_t longest = 0;  // not 0: so many, the longest first
   std::uint64_t most = 0;     // not 0: the first so many
+  std::uint64_t refused = 0;  // not 0: where there are more, none (kLimit)
   // Told now and then how much of the stretch was read, 0 to 1.
   std::function<void(double)> progress;
   // Asked now and then: false ends the reading.

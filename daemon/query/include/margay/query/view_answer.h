@@ -3,6 +3,7 @@
 // Thread safety: functions are safe. Cost: leaves x slices x states.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "margay/partition/partition.h"
 #include "margay/partition/significant.h"
 #include "margay/query/model_file.h"
+#include "margay/store/archive.h"
 #include "margay/wire/view.pb.h"
 #include "view_question.h"
 
@@ -33,6 +35,12 @@ bool put_parts(const Model& model, const partition::Partition& partition, const 
 // At most limits.curve points; what is too much leaves it incomplete.
 void put_curve(const Model& model, const partition::SignificantP& curve, const AnswerLimits& limits,
                wire::ViewAnswer& answer);
+// The single visits of the stretch, where there are no more than the question wants and their events are
+// kept. False where `go_on` ended it. Errors: those of list_events, but for kLimit and kNotFound. REQUIRES:
+// the answer has nodes, states and boundaries.
+Result<bool> put_visits(const store::Archive& archive, const store::Resume& resume,
+                        const ViewRequest& request, const std::function<bool()>& go_on,
+                        wire::ViewAnswer& answer);
 // The question as it was understood.
 void put_question(const Model& model, const ViewRequest& request, wire::ViewAnswer& answer);
 

@@ -21,6 +21,7 @@ struct ViewRequest {
   static constexpr std::uint32_t kMostSlices = 1000;
   static constexpr std::uint32_t kUsualSlices = 256;  // at most, where the viewer leaves it to the daemon
   static constexpr int kMostStates = 256;
+  static constexpr std::uint32_t kMostVisits = 65'536;
   static constexpr std::size_t kLongestName = 128;  // of a state
   static constexpr std::size_t kLongestNode = 2048;
   static constexpr std::size_t kLongestMeasure = 256;
@@ -39,6 +40,7 @@ struct ViewRequest {
   std::optional<double> p;
   Policy policy = Policy::kNoise;  // without p
   bool curve = false;
+  std::uint32_t visits = 0;  // single ones, if there are no more
 };
 
 Result<ViewRequest> decode_view_untrusted(const wire::ViewQuestion& question);
