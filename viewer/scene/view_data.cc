@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "margay/base/text.h"
@@ -72,7 +73,7 @@ class Reader {
   Result<ViewData> read() {
     if (!in_.error().empty()) return fail(ErrorCode::kUnavailable, clean_utf8(in_.error(), 4096));
     for (const auto step : {&Reader::head, &Reader::states, &Reader::times, &Reader::nodes, &Reader::parts,
-                            &Reader::tiling, &Reader::curve})
+                            &Reader::tiling, &Reader::curve, &Reader::visits})
       if (Status ok = (this->*step)(); !ok) return tl::unexpected(ok.error());
     return std::move(out_);
   }
@@ -317,12 +318,55 @@ class Reader {
     return {};
   }
 
+  Status visits() {
+    if (!in_.has_visits()) return {};
+    const wire::ViewVisits& v = in_.visits();
+    const int n = v.node_size();
+    if (Status ok = room("visits", n, kMostVisits, out_.visits); !ok) return ok;
+    for (const int size :
+         {v.state_size(), v.begin_ns_size(), v.length_ns_size(), v.depth_size(), v.flags_size()})
+      if (size != n) return corrupt("the lists of its visits differ in length");
+    if (n > 0 && out_.slices() == 0) return corrupt("it has visits, and no slices");
+    for (int i = 0; i < n; ++i) {
+      const auto bad = [&](const char* what) {
+        return corrupt(nth("visit", static_cast<std::size_t>(i)) + what);
+      };
+      Visit to;
+      to.node = v.node(i), to.state = v.state(i), to.depth = v.depth(i);
+      if (to.node >= out_.nodes.size() || out_.nodes[to.node].end != to.node + 1)
+        return bad(" is of no leaf");
+      if (to.state >= out_.states.size()) return bad(" has an unknown state");
+      if (to.depth > kMostDepth) return bad(" is too deep");
+      std::int64_t end = 0;
+      if (v.length_ns(i) > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
+          __builtin_add_overflow(out_.boundaries.front().value, v.begin_ns(i), &to.begin.value) ||
+          __builtin_add_overflow(to.begin.value, static_cast<std::int64_t>(v.length_ns(i)), &end))
+        return bad(" ends beyond all times");
+      to.end = TimeNs(end);
+      to.begun_before = v.flags(i) & 1, to.goes_on = v.flags(i) & 2, to.several_calls = v.flags(i) & 4;
+      out_.visits.push_back(to);
+    }
+    std::stable_sort(out_.visits.begin(), out_.visits.end(), [](const Visit& a, const Visit& b) {
+      if (a.node != b.node) return a.node < b.node;
+      return a.begin != b.begin ? a.begin < b.begin : a.depth < b.depth;
+    });
+    out_.visit_begin.assign(out_.nodes.size() + 1, 0);
+    for (const Visit& visit : out_.visits) ++out_.visit_begin[visit.node + 1];
+    std::partial_sum(out_.visit_begin.begin(), out_.visit_begin.end(), out_.visit_begin.begin());
+    return {};
+  }
+
   const wire::ViewAnswer& in_;
   ViewData out_;
   std::vector<int> seen_;  // by state, the last part that has it
 };
 
 }  // namespace
+
+std::span<const Visit> ViewData::visits_of(std::uint32_t node) const {
+  if (std::size_t{node} + 1 >= visit_begin.size()) return {};
+  return std::span(visits).subspan(visit_begin[node], visit_begin[node + 1] - visit_begin[node]);
+}
 
 TimeRange ViewData::range() const {
   return boundaries.empty() ? TimeRange{} : TimeRange{boundaries.front(), boundaries.back()};

@@ -5,9 +5,9 @@
 // refused with a sentence (kCorrupt) where lists differ in length, an index is out of range, a child comes
 // before its parent or siblings' subtrees mingle, leaves do not add up, boundaries do not ascend, a number is
 // not finite or out of its range, or the parts do not tile leaves x time exactly: each cell in one part, and
-// in one only. An answer of more than the bounds below is refused as well (kLimit). An answer that is nothing
-// but an error gives that error (kUnavailable). Names are made valid UTF-8 without control characters, and
-// cut.
+// in one only; or where a visit is of no leaf, or ends beyond 64 bits. An answer of more than the bounds
+// below is refused as well (kLimit). An answer that is nothing but an error gives that error (kUnavailable).
+// Names are made valid UTF-8 without control characters, and cut.
 //
 // UNITS. Slices are counted from 0 and ranges of them are half-open, [first, last), unlike those on the wire.
 // Times are trace time. A share of 1 is all of a rectangle's leaves x time or, where something is measured
@@ -42,6 +42,7 @@ inline constexpr std::uint32_t kMostDepth = 64;
 inline constexpr std::size_t kMostSlices = std::size_t{1} << 14;
 inline constexpr std::size_t kMostParts = std::size_t{1} << 20;
 inline constexpr std::size_t kMostStates = std::size_t{1} << 16;
+inline constexpr std::size_t kMostVisits = std::size_t{1} << 17;
 inline constexpr std::size_t kLongestName = 240;  // bytes; what is longer is cut
 // By which sums of shares may exceed what they should be: they were rounded to 32 bits.
 inline constexpr double kShareSlack = 1e-3;
@@ -88,6 +89,17 @@ struct Part {
   std::uint32_t share_end = 0;
 };
 
+// A visit of a resource to a state.
+struct Visit {
+  std::uint32_t node = 0;  // a leaf
+  std::uint32_t state = 0;
+  TimeNs begin{}, end{};
+  std::uint32_t depth = 0;     // so many visits are open around it
+  bool begun_before = false;   // it may have begun earlier
+  bool goes_on = false;        // it was not over
+  bool several_calls = false;  // one behind the other
+};
+
 struct CurvePoint {
   double p = 0;  // from here on, up to the next point's
   double gain = 0;
@@ -120,13 +132,16 @@ struct ViewData {
   std::string unit;       // "": shares of the time
   double full = 0;        // what a share of 1 stands for, where something is measured
   bool left_out = false;  // parts of the lowest levels were merged: there were more than an answer holds
-  TimeNs zero{};          // that times are shown from
+  // Single visits, by node, and of one node by begin: all of the stretch, or none. Use visits_of().
+  std::vector<Visit> visits;
+  TimeNs zero{};  // that times are shown from
   std::uint64_t token = 0;
   wire::ViewQuestion question;  // as the daemon understood it; its strings are as they came
 
   std::vector<std::uint32_t> child_list;   // use children_of()
   std::vector<std::uint32_t> child_begin;  // nodes + 1
   std::vector<std::uint32_t> part_begin;   // nodes + 1; use parts_of()
+  std::vector<std::uint32_t> visit_begin;  // the same, of visits; empty if there are none
 
   std::size_t slices() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
   std::uint32_t leaves() const { return nodes.empty() ? 0 : nodes[0].leaf_count; }
@@ -140,6 +155,7 @@ struct ViewData {
   std::span<const Part> parts_of(std::uint32_t node) const;
   // Those of the node and of all below it.
   std::span<const Part> parts_below(std::uint32_t node) const;
+  std::span<const Visit> visits_of(std::uint32_t node) const;
   std::int64_t index_of(const Part& part) const { return &part - parts.data(); }
   // The slice that holds `time`; those before the first read as 0, those after the last as the last.
   // Undefined without slices. Cost: logarithmic.

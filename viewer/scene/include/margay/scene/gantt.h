@@ -1,0 +1,35 @@
+// Single visits as boxes in the rows of their resources: what a picture shows where the stretch is so short
+// that an answer has all of them (ViewData::visits).
+//
+// A box is as long as its visit. Those inside others are lower: at depth d of a row in which visits are
+// nested up to n deep the upper d / (n + 1) is left to what is around them. Visits that are narrower than a
+// pixel are drawn together, a pixel each, in the state that has most of their time there (`visit` is kNoPart
+// then).
+//
+// Boxes come in the order in which they are to be drawn. Rows that are folded have none: what several
+// resources did is an aggregate (layout.h).
+//
+// Thread safety: pure. Cost: linear in visits and rows.
+#pragma once
+
+#include <vector>
+
+#include "margay/scene/layout.h"
+#include "margay/scene/rows.h"
+#include "margay/scene/view_data.h"
+
+namespace margay::scene {
+
+struct VisitBox {
+  double x0 = 0, x1 = 0, y0 = 0, y1 = 0;  // pixels, clipped to the viewport
+  std::uint32_t state = 0;
+  std::int64_t visit = kNoPart;  // index; kNoPart: several
+};
+
+// Empty where there are no visits, or the viewport shows none.
+std::vector<VisitBox> gantt(const ViewData& data, const Rows& rows, const Viewport& viewport);
+
+// The visit at a point of the viewport, the innermost; kNoPart where there is none, or several.
+std::int64_t visit_at(const std::vector<VisitBox>& boxes, double x, double y);
+
+}  // namespace margay::scene
