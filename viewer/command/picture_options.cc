@@ -29,6 +29,11 @@ void add_picture_options(CLI::App& app, PictureOptions& o) {
   app.add_option("--policy", o.policy, "how p is chosen: noise or jump (margay partition --help)")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"noise", "jump"}));
+  app.add_option("--picture", o.picture,
+                 "overview: aggregates; gantt: the single calls of a time range of at most 20,000 of them "
+                 "(default: overview; in the window calls wherever so few are in sight)")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"overview", "gantt"}));
   app.add_flag("--dark", o.dark, "light lines on a dark ground");
 }
 
@@ -47,6 +52,7 @@ std::vector<std::string> arguments_of(const PictureOptions& o) {
   add("--slices", std::to_string(o.slices), "0");
   add("--p", o.p, "");
   add("--policy", o.policy, "");
+  add("--picture", o.picture, "");
   if (o.dark) out.emplace_back("--dark");
   if (!o.what.empty()) out.insert(out.end(), {"--", o.what});
   return out;

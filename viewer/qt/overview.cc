@@ -69,7 +69,15 @@ void Overview::lay_out() {
   stale_picture_ = true;
   layout_ =
       scene::layout(session_.data(), session_.rows(), sheet().viewport(session_.time(), session_.scroll()));
+  calls_ =
+      scene::gantt(session_.data(), session_.rows(), sheet().viewport(session_.time(), session_.scroll()));
   hover_ = mouse_ ? rect_at(*mouse_) : -1;
+}
+
+// The single visit there; -1: none, or several too narrow to be told apart.
+std::int64_t Overview::call_at(QPointF at) const {
+  const QRectF a = picture_area();
+  return a.contains(at) ? scene::visit_at(calls_, at.x() - a.left(), at.y() - a.top()) : scene::kNoPart;
 }
 
 // Of the layout there is; -1: none.
@@ -110,7 +118,7 @@ void Overview::paintEvent(QPaintEvent*) {
 void Overview::paint_picture(QPainter& p) {
   p.fillRect(rect(), colour_of(session_.palette().background()));
   if (std::exchange(stale_bars_, false)) bars_ = temporal_bars_of(session_);
-  paint_sheet(p, sheet(), {session_, session_.time(), layout_, bars_});
+  paint_sheet(p, sheet(), {session_, session_.time(), layout_, bars_, calls_});
 }
 
 // What changes with the mouse: the rectangle under it, the selection, what is dragged, what is waited for.
@@ -192,6 +200,24 @@ void Overview::resizeEvent(QResizeEvent*) {
   stale_ = true;
 }
 
+// "/node1/rank6  MPI_Recv  1.23 ms from 12.34 s on".
+QString Overview::details(const scene::Visit& v) const {
+  const scene::ViewData& seen = session_.data();
+  const scene::State& state = seen.states[v.state];
+  const scene::Look look = session_.palette().look(state.name, state.family);
+  QString out = QString("<b>%1</b><br><font color='%2'>&#9632;</font> %3<br>")
+                    .arg(text_of(seen.nodes[v.node].path).toHtmlEscaped(), colour_of(look.colour).name(),
+                         text_of(state.name).toHtmlEscaped());
+  out += tr("%1, from %2 s on")
+             .arg(text_of(scene::duration_text(v.end - v.begin)),
+                  QString::number(static_cast<double>((v.begin - seen.zero).value) * 1e-9, 'f', 6));
+  if (v.depth > 0) out += "<br>" + tr("inside %n other state(s)", nullptr, static_cast<int>(v.depth));
+  if (v.several_calls) out += "<br>" + tr("several calls, one behind the other");
+  if (v.begun_before) out += "<br>" + tr("it may have begun before");
+  if (v.goes_on) out += "<br>" + tr("it goes on");
+  return out;
+}
+
 QString Overview::details(const scene::Rect& r) const {
   const scene::ViewData& seen = session_.data();
   const scene::LeafRange leaves = scene::leaves_of(seen, session_.rows(), r);
@@ -232,8 +258,11 @@ bool Overview::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
     lay_out();
-    const std::int64_t at = rect_at(help->pos());
-    if (at >= 0)
+    const std::int64_t at = rect_at(help->pos()), call = call_at(help->pos());
+    if (call >= 0)
+      QToolTip::showText(help->globalPos(), details(session_.data().visits[static_cast<std::size_t>(call)]),
+                         this);
+    else if (at >= 0)
       QToolTip::showText(help->globalPos(), details(layout_.rects[static_cast<std::size_t>(at)]), this);
     else
       QToolTip::hideText();

@@ -24,6 +24,7 @@ class Overview : public View {
   QString save(const QString& path, const QString& title) override;
   // Everything about an aggregate, as rich text.
   QString details(const scene::Rect& rect) const;
+  QString details(const scene::Visit& visit) const;
   // The picture's part of the widget.
   QRectF picture_area() const;
   const scene::Layout& shown() const { return layout_; }
@@ -44,6 +45,7 @@ class Overview : public View {
   TimeNs time_at(double x) const;
   void lay_out();
   std::int64_t rect_at(QPointF at) const;
+  std::int64_t call_at(QPointF at) const;
   void paint_picture(QPainter& p);
   void paint_marks(QPainter& p);
   void paint_badge(QPainter& p);
@@ -51,6 +53,7 @@ class Overview : public View {
 
   scene::Layout layout_;
   std::vector<scene::Bar> bars_;
+  std::vector<scene::VisitBox> calls_;
   // All but what follows the mouse, as it was painted last.
   QPixmap picture_;
   bool stale_ = true, stale_bars_ = true, stale_picture_ = true;

@@ -193,6 +193,45 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
   p.restore();
 }
 
+void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll,
+                 const std::vector<scene::VisitBox>& boxes) {
+  if (boxes.empty()) return;
+  p.save();
+  p.setClipRect(area);
+  p.setRenderHint(QPainter::Antialiasing, false);
+  const QFontMetricsF metrics(p.font());
+  const QColor background = colour_of(picture.palette.background());
+  const double line = 1 / p.device()->devicePixelRatioF();
+  Inks inks(picture.data, picture.palette);
+  QList<QRectF> rows;
+  for (const scene::Row& r : picture.rows.rows) {
+    const double top = y_in(area, scroll, r.y), bottom = y_in(area, scroll, r.y + r.height);
+    if (r.folded || bottom < area.top() || top > area.bottom()) continue;
+    rows.append(QRectF(area.left(), top, area.width(), bottom - top));
+    p.fillRect(rows.back(), background);
+  }
+  p.setPen(Qt::NoPen);
+  p.setBrush(inks.brush(scene::kNoState));
+  p.drawRects(rows);
+  p.setBrush(Qt::NoBrush);
+  for (const scene::VisitBox& b : boxes) {
+    const auto state = static_cast<std::int32_t>(b.state);
+    QRectF box(QPointF(area.left() + b.x0, area.top() + b.y0),
+               QPointF(area.left() + b.x1, area.top() + b.y1));
+    p.fillRect(box, background);
+    // What is left of the background tells it from its neighbours.
+    if (box.width() > 3 && box.height() > 3) box.adjust(line, line, 0, 0);
+    p.fillRect(box, inks.brush(state));
+    if (b.visit == scene::kNoPart || box.width() <= kGridWidth || box.height() < metrics.height()) continue;
+    const QString name = metrics.elidedText(text_of(picture.data.states[b.state].name), Qt::ElideRight,
+                                            box.width() - 2 * kPad);
+    p.setPen(inks.shade(state, 1).text);
+    if (name.size() > 4) p.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
+    p.setPen(Qt::NoPen);
+  }
+  p.restore();
+}
+
 QRectF fold_mark(const QRectF& area, const scene::Row& row, const scene::Scroll& scroll) {
   const double y = y_in(area, scroll, row.y);
   return {area.left() + kIndent * row.depth, std::max(y, area.top()), kIndent, kIndent};

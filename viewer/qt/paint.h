@@ -9,6 +9,7 @@
 #include <QString>
 
 #include "alerts.h"
+#include "margay/scene/gantt.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/palette.h"
 #include "margay/scene/phase_ribbon.h"
@@ -31,6 +32,10 @@ struct Picture {
 
 // The rectangles, with the marks of visual aggregates. `layout` is in pixels from the area's corner.
 void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const scene::Layout& layout);
+// Single visits in the rows of their resources, over the rectangles; what is not known of these is hatched.
+// Nothing where there are none.
+void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll,
+                 const std::vector<scene::VisitBox>& boxes);
 // Names of the rows that have room, and of the nodes above them, indented; a triangle where there is
 // something to fold.
 void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll);

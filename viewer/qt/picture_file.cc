@@ -32,9 +32,10 @@ void paint_all(QPainter& p, const QSizeF& size, const Session& session, const QS
   const QRectF room = page.adjusted(0, line + kGap, 0, -kLegend);
   const Sheet sheet(room, kLeastPicture);
   const scene::TimeRange time = data.range();
+  const scene::Viewport view = sheet.viewport(time, session.scroll());
   paint_sheet(p, sheet,
-              {session, time, scene::layout(data, session.rows(), sheet.viewport(time, session.scroll())),
-               temporal_bars_of(session)});
+              {session, time, scene::layout(data, session.rows(), view), temporal_bars_of(session),
+               scene::gantt(data, session.rows(), view)});
   paint_legend(p, {sheet.axis.left(), sheet.axis.bottom() + 2, sheet.axis.width(), kLegend}, data, palette);
 }
 

@@ -13,8 +13,10 @@ namespace margay::viewer {
 namespace {
 
 constexpr int kMostAlerts = 256;
-constexpr int kMostAsked = 2;        // questions a second, by following
-constexpr int kMostAskedAgain = 20;  // for what the archive has not yet
+constexpr std::int64_t kShortSlices = 8;   // what is shorter is divided
+constexpr std::uint32_t kFineSlices = 64;  // into so many
+constexpr int kMostAsked = 2;              // questions a second, by following
+constexpr int kMostAskedAgain = 20;        // for what the archive has not yet
 constexpr int kCurveShare = 30;  // of the time of a view that follows curves take at most one part of so many
 constexpr int kCurveAgain = 2000;  // ms, after a daemon had none
 // What else of a question may come later: a p, a token of more digits.
@@ -164,11 +166,30 @@ scene::Subject Session::of_the_picture() const {
   if (data_->empty()) return s;
   s.time = data_->range();
   s.slices = static_cast<std::uint32_t>(data_->slices());
+  return with_calls(std::move(s));
+}
+
+scene::Subject Session::with_calls(scene::Subject s) const {
+  const bool part = s.time && bounds() && *s.time != *bounds();
+  s.visits = calls_ == Calls::kAlways || (calls_ == Calls::kCloser && part) ? kMostCalls : 0;
+  // Slices of the run would widen what is hardly longer than they are.
+  if (s.visits > 0 && s.slices == 0 && s.time && report_ &&
+      s.time->to - s.time->from < DurationNs(report_->slice_ns()) * kShortSlices)
+    s.slices = kFineSlices;
   return s;
 }
 
+// That is zoomed into: calls are shorter than slices.
+DurationNs Session::shortest() const {
+  return report_ && calls_ == Calls::kNever ? DurationNs(report_->slice_ns()) : DurationNs(1000);
+}
+
+void Session::set_calls(Calls calls) {
+  if (std::exchange(calls_, calls) != calls && !data_->empty()) ask();
+}
+
 scene::Subject Session::asked_for() const {
-  return held_ && !history_.now().time ? of_the_picture() : history_.now();
+  return held_ && !history_.now().time ? of_the_picture() : with_calls(history_.now());
 }
 
 void Session::show(ViewPtr data) {
@@ -394,11 +415,11 @@ void Session::whole() {
   go(std::move(s));
 }
 void Session::zoom_to(scene::TimeRange range) {
-  const DurationNs least = report_ ? DurationNs(report_->slice_ns()) : DurationNs(1000);
+  const DurationNs least = shortest();
   go(scene::zoomed_to(history_.now(), range, least));
 }
 void Session::zoom_by(double factor, TimeNs about) {
-  const DurationNs least = report_ ? DurationNs(report_->slice_ns()) : DurationNs(1000);
+  const DurationNs least = shortest();
   drift(scene::zoomed_by(history_.now(), time(), factor, about, bounds(), least));
 }
 void Session::pan_by(double share) {

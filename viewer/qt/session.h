@@ -38,6 +38,8 @@ class Session : public QObject {
  public:
   // States that are kept in mind; of a run with more the others are not offered to choose from.
   static constexpr std::size_t kMostStates = 4096;
+  // Single calls that a picture is asked for with; of more it has aggregates.
+  static constexpr std::uint32_t kMostCalls = 20'000;
 
   // Starts the link. Nothing is asked without one: pictures are then those that show() is given. Colours are
   // those that were chosen in an earlier session.
@@ -54,6 +56,11 @@ class Session : public QObject {
   // What the daemon is asked: subject(), and while it is held the stretch that is seen, not the newest.
   scene::Subject asked_for() const;
   const scene::History& history() const { return history_; }
+  // When pictures are to have single calls: never, of a stretch that is no more than a part of the run, or of
+  // any stretch of time.
+  enum class Calls { kNever, kCloser, kAlways };
+  Calls calls() const { return calls_; }
+  void set_calls(Calls calls);
   // Of the newest report, 256 at most, newest first; and until when they are known.
   const std::vector<terminal::AlertView>& alerts() const { return alerts_; }
   TimeNs now() const { return report_ ? TimeNs(report_->watermark_ns()) : TimeNs(); }
@@ -137,6 +144,8 @@ class Session : public QObject {
   void said(QString sentence);
 
  private:
+  scene::Subject with_calls(scene::Subject subject) const;
+  DurationNs shortest() const;
   void ask(bool curve = false);
   scene::Subject of_the_picture() const;
   void ask_if_due();
@@ -177,6 +186,7 @@ class Session : public QObject {
   std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan
   int asked_again_ = 0;
+  Calls calls_ = Calls::kNever;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;

@@ -65,6 +65,7 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   const scene::TimeRange time = contents.time;
   const Picture picture{data, session.rows(), palette};
   paint_rects(p, sheet.picture, picture, contents.layout);
+  paint_calls(p, sheet.picture, picture, session.scroll(), contents.calls);
   hatch_beyond(p, sheet.picture, data.range(), time, palette);
   paint_labels(p, sheet.labels, picture, session.scroll());
   if (session.report() != nullptr)

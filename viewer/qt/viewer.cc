@@ -7,6 +7,7 @@
 #include <QStatusBar>
 #include <cstdio>
 
+#include "margay/base/ids.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
 #include "picture_file.h"
@@ -35,6 +36,7 @@ Result<Wanted> wanted_of(const command::PictureOptions& o) {
   w.subject.node = o.node;
   w.subject.slices = o.slices;
   w.subject.policy = o.policy;
+  w.picture = o.picture;
   w.theme = o.dark ? scene::Theme::kDark : scene::Theme::kLight;
   if (!o.p.empty()) {
     const auto p = scene::parse_p(o.p);
@@ -64,7 +66,10 @@ Result<scene::Subject> subject_of(const Wanted& w, bool archive, const Session& 
     if (archive && bounds && bounds->to > bounds->from) s.time = bounds;
     return s;
   }
-  const TimeNs zero = bounds ? bounds->from : TimeNs();
+  // As the time axis counts: from the begin of the run's first slice.
+  TimeNs zero = bounds ? bounds->from : TimeNs();
+  if (const wire::Report* r = session.report(); r != nullptr && r->slice_ns() > 0)
+    zero = slice_begin(slice_of(zero, DurationNs(r->slice_ns())), DurationNs(r->slice_ns()));
   scene::TimeRange range = bounds.value_or(scene::TimeRange{});
   if (w.from) range.from = zero + *w.from;
   if (w.to) range.to = zero + *w.to;
@@ -125,6 +130,9 @@ void Viewer::attached() {
   if (!attachment_ || sender() != attachment_.get()) return;
   link_ = std::make_unique<Link>(attachment_->to());
   session_ = std::make_unique<Session>(link_.get(), wanted_.theme);
+  session_->set_calls(wanted_.picture == "gantt"      ? Session::Calls::kAlways
+                      : wanted_.picture == "overview" ? Session::Calls::kNever
+                                                      : Session::Calls::kCloser);
   connect(session_.get(), &Session::report_changed, this, &Viewer::seen);
   connect(session_.get(), &Session::status_changed, this, [this] {
     if (!window_ && !session_->there() && !session_->trouble().isEmpty())
@@ -188,6 +196,7 @@ int render(const Wanted& w, const QString& file) {
       [&] {
         link.emplace(attachment.to());
         session.emplace(&*link, w.theme);
+        if (w.picture == "gantt") session->set_calls(Session::Calls::kAlways);
         QObject::connect(&*session, &Session::report_changed, &*session, [&] {
           if (!std::exchange(asked, true)) {
             const auto subject = subject_of(w, attachment.is_archive(), *session);
@@ -213,6 +222,11 @@ int render(const Wanted& w, const QString& file) {
                      [&] { give_up(QObject::tr("no picture came within a minute")); });
   attachment.start();
   if (QCoreApplication::exec() != 0) return complain(why), code;
+  if (w.picture == "gantt" && session->data().visits.empty())
+    return complain(
+        QObject::tr("--picture gantt: of this stretch there are no single calls, or more than %1: choose a "
+                    "shorter one (--from, --to, --node)")
+            .arg(Session::kMostCalls));
   const QString error = save_picture(file, *session, w.size, attachment.title(session->report()));
   return error.isEmpty() ? 0 : complain(error);
 }

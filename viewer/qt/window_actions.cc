@@ -119,6 +119,11 @@ void Window::make_look_menu() {
     search_->selectAll();
   });
   action(look_, tr("Show e&verything"), {QKeySequence("0")}, [this] { session_.show_everything(); });
+  calls_ = action(look_, tr("Single &calls of what is near"), {QKeySequence("E")}, [this] {
+    session_.set_calls(calls_->isChecked() ? Session::Calls::kCloser : Session::Calls::kNever);
+  });
+  calls_->setCheckable(true);
+  calls_->setChecked(session_.calls() != Session::Calls::kNever);
   dark_ = action(look_, tr("Da&rk"), {QKeySequence("D")}, [this] {
     session_.set_theme(dark_->isChecked() ? scene::Theme::kDark : scene::Theme::kLight);
   });

@@ -50,6 +50,7 @@ wire::ViewQuestion question_of(const Subject& s, std::uint64_t token, bool curve
   if (s.time && s.time->from < s.time->to) {
     q.set_from_ns(s.time->from.value);
     q.set_to_ns(s.time->to.value);
+    if (!s.temporal) q.set_visits(s.visits);
   } else {
     q.set_slice_ns(std::max<std::int64_t>(s.level.value, 0));
   }
@@ -74,6 +75,7 @@ Subject subject_of(const wire::ViewQuestion& q) {
   s.states.assign(q.states().begin(), q.states().end());
   s.slices = q.slices();
   s.measure = q.measure();
+  s.visits = q.visits();
   s.temporal = q.partition() == wire::ViewQuestion::TEMPORAL;
   if (q.has_p())
     s.p = q.p();

@@ -38,6 +38,38 @@ TEST(LivePicture, IsEachReportsOwnWithItsPAndNothingIsAskedForIt) {
   }
 }
 
+// Single calls are asked for with a stretch that is a part of the run, which may be shorter than a slice.
+TEST(SingleCalls, AreAskedForWithAPartOfTheRun) {
+  Attached a;
+  a.take(at(100));
+  const auto range = [&](double from, double to) {
+    a.session.zoom_to(
+        {TimeNs(static_cast<std::int64_t>(from * 1e9)), TimeNs(static_cast<std::int64_t>(to * 1e9))});
+  };
+  range(8, 9);
+  EXPECT_EQ(a.session.asked_for().visits, 0u) << "nobody wants them";
+  range(8.01, 8.02);
+  EXPECT_EQ(a.session.asked_for().time->to - a.session.asked_for().time->from, DurationNs(kSlice));
+
+  a.session.set_calls(Session::Calls::kCloser);
+  range(8, 9);
+  EXPECT_EQ(a.session.asked_for().visits, Session::kMostCalls);
+  EXPECT_EQ(a.session.asked_for().slices, 0u) << "those of the run";
+  range(8.01, 8.02);
+  EXPECT_EQ(a.session.asked_for().time, (scene::TimeRange{TimeNs(8'010'000'000), TimeNs(8'020'000'000)}));
+  EXPECT_EQ(a.session.asked_for().slices, 64u);
+  EXPECT_EQ(scene::question_of(a.session.asked_for(), 1, false).visits(), Session::kMostCalls);
+  scene::Subject temporal = a.session.asked_for();
+  temporal.temporal = true;
+  EXPECT_EQ(scene::question_of(temporal, 1, false).visits(), 0u);
+  a.session.whole();
+  EXPECT_EQ(a.session.asked_for().visits, 0u) << "of the whole run the partition is looked at";
+  a.session.set_calls(Session::Calls::kAlways);
+  EXPECT_EQ(a.session.asked_for().visits, Session::kMostCalls);
+  a.session.follow();
+  EXPECT_EQ(scene::question_of(a.session.asked_for(), 1, false).visits(), 0u);
+}
+
 TEST(LivePicture, AnotherSubjectIsAskedForAndComingBackIsTheNewestReport) {
   Attached a;
   a.take(at(100));

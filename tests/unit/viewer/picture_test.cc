@@ -7,11 +7,13 @@
 #include <QFontDatabase>
 #include <QPainter>
 #include <QTemporaryDir>
+#include <cmath>
 #include <functional>
 
 #include "../scene/small_view.h"
 #include "golden.h"
 #include "margay/command/picture_options.h"
+#include "paint.h"
 #include "picture_file.h"
 #include "session.h"
 
@@ -88,6 +90,65 @@ TEST(Golden, NothingToShow) {
   EXPECT_EQ(against_golden(painted(session), golden("nothing.png")), "");
 }
 
+// Calls of the small picture's ranks: r0 is in two states, one inside the other; r2 is not there at first;
+// of r1 and r3 nothing is known. Slices are of a second.
+scene::ViewData with_calls() {
+  SmallView view;
+  wire::ViewAnswer answer = view.build.answer();
+  wire::ViewVisits& v = *answer.mutable_visits();
+  const auto call = [&](std::uint32_t node, std::uint32_t state, double begin, double end,
+                        std::uint32_t depth) {
+    v.add_node(node), v.add_state(state), v.add_depth(depth), v.add_flags(0);
+    v.add_begin_ns(std::llround(begin * 1e9)),
+        v.add_length_ns(static_cast<std::uint64_t>((end - begin) * 1e9));
+  };
+  call(view.r0, view.send, 0, 2.5, 0);
+  call(view.r0, view.wait, 1, 2, 1);
+  call(view.r0, view.compute, 2.5, 4, 0);
+  call(view.r2, view.compute, 1, 4, 0);
+  return *scene::view_data_untrusted(answer);
+}
+
+TEST(Golden, SingleCalls) {
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(std::make_shared<const scene::ViewData>(with_calls()));
+  EXPECT_EQ(against_golden(painted(session), golden("calls.png")), "");
+  session.toggle_fold(1);
+  EXPECT_EQ(against_golden(painted(session), golden("calls-folded.png")), "")
+      << "what several did is an aggregate";
+}
+
+// In the middle of each pixel and row: the colour of the call that is there, or that of none.
+TEST(SingleCalls, ArePaintedWhereTheyAre) {
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(std::make_shared<const scene::ViewData>(with_calls()));
+  const scene::ViewData& data = session.data();
+  const scene::Viewport view{400, 80, data.range(), session.scroll()};
+  QImage image(400, 80, QImage::Format_RGB32);
+  QPainter p(&image);
+  paint_calls(p, QRectF(0, 0, 400, 80), {data, session.rows(), session.palette()}, session.scroll(),
+              scene::gantt(data, session.rows(), view));
+  p.end();
+  const auto colour = [&](const char* state, wire::StateFamily family) {
+    return colour_of(session.palette().look(state, family).colour).rgb();
+  };
+  const QRgb send = colour("MPI_Send", wire::FAMILY_POINT_TO_POINT),
+             wait = colour("MPI_Wait", wire::FAMILY_WAIT), compute = colour("Compute", wire::FAMILY_COMPUTE);
+  // A hundred pixels a second, twenty a row; names stand at the left of what is wide enough.
+  for (int x = 70; x < 95; ++x) EXPECT_EQ(image.pixel(x, 17), send) << x;
+  for (int x = 150; x < 195; ++x) {
+    EXPECT_EQ(image.pixel(x, 5), send) << x;
+    EXPECT_EQ(image.pixel(x, 18), wait) << x;
+  }
+  for (int x = 205; x < 245; ++x) EXPECT_EQ(image.pixel(x, 17), send) << x;
+  for (int x = 320; x < 395; ++x) EXPECT_EQ(image.pixel(x, 17), compute) << x;
+  for (int x = 180; x < 395; ++x) EXPECT_EQ(image.pixel(x, 57), compute) << x;
+  for (const int row : {1, 3})
+    for (int x = 0; x < 400; ++x)
+      for (const QRgb known : {send, wait, compute}) EXPECT_NE(image.pixel(x, 20 * row + 17), known) << x;
+  for (int x = 0; x < 95; ++x) EXPECT_NE(image.pixel(x, 57), compute) << "before it was there";
+}
+
 // The comparison finds what a person would call another picture, and nothing in what a person would not see.
 class SpoiltPictures : public testing::Test {
  protected:
@@ -143,6 +204,7 @@ TEST(PictureOptions, AreHandedOn) {
   all.to = "1min";
   all.node = "/node7";
   all.p = "0.25";
+  all.picture = "gantt";
   all.policy = "jump";
   all.slices = 100;
   all.dark = true;

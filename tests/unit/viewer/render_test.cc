@@ -93,6 +93,21 @@ TEST_F(Render, APartOfItIsAnotherPicture) {
   }
 }
 
+// The moment at which rank 6 is stopped, call by call.
+TEST_F(Render, SingleCallsOfAShortStretch) {
+  const QStringList stretch = {"--from", "14.9", "--to", "15.1", "--size", "960x540"};
+  ASSERT_EQ(render("example", stretch).code, 0);
+  const QImage overview(file());
+  const Said said = render("example", stretch + QStringList{"--picture", "gantt"});
+  ASSERT_EQ(said.code, 0) << said.words;
+  EXPECT_NE(difference(overview, QImage(file())), "");
+  EXPECT_EQ(against_golden(QImage(file()), MARGAY_EXAMPLE "/pictures/calls.png"), "");
+  const Said all = render("example", {"--picture", "gantt"});
+  EXPECT_EQ(all.code, 1);
+  EXPECT_THAT(all.words,
+              HasSubstr("--picture gantt: of this stretch there are no single calls, or more than 20000"));
+}
+
 TEST_F(Render, WritesATable) {
   const QString table = folder_.filePath("a.csv");
   ASSERT_EQ(run("margay", {"render", "example", "-o", table}).code, 0);

@@ -20,6 +20,7 @@ struct PictureOptions {
   std::string size = "1280x720";
   std::string from, to;  // durations since the run's begin
   std::string node, p, policy;
+  std::string picture;       // "overview" or "gantt"; "": the window's choice, of a file an overview
   std::uint32_t slices = 0;  // 0 to 256; 0: as many as are useful
   bool dark = false;
   bool operator==(const PictureOptions&) const = default;

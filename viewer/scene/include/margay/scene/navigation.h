@@ -27,6 +27,7 @@ struct Subject {
   bool temporal = false;            // cuts in time for all resources alike
   std::optional<double> p;          // asked for; or else
   std::string policy;               // "noise", "jump"; "": noise
+  std::uint32_t visits = 0;         // of a `time`: single visits, if there are no more
   bool operator==(const Subject&) const = default;
 };
 
