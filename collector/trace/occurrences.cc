@@ -37,8 +37,8 @@ Status Occurrences::on_records(LeafIndex leaf, std::span<const EventRecord> reco
   for (const EventRecord& r : records) {
     // Time that runs backwards stands still.
     const TimeNs t = line.told ? std::max(line.last, TimeNs(r.time_ns)) : TimeNs(r.time_ns);
-    if (r.kind != MARGAY_SUM_MOVED)
-      if (Status ok = close_sum(line); !ok) return ok;
+    if (r.kind != MARGAY_SUM_MOVED && (r.kind != MARGAY_SUM || line.sums.size() >= kMostSums))
+      if (Status ok = close_sums(line, r.kind == MARGAY_SUM_OPEN && t == line.last); !ok) return ok;
     if (Status ok = record(leaf, line, r, t); !ok) return ok;
     line.last = t, line.told = true;
   }
@@ -47,7 +47,7 @@ Status Occurrences::on_records(LeafIndex leaf, std::span<const EventRecord> reco
 
 Status Occurrences::on_covered(TimeNs t) {
   for (Line& line : lines_) {
-    if (Status ok = close_sum(line); !ok) return ok;
+    if (Status ok = close_sums(line, false); !ok) return ok;
     for (std::vector<Occurrence>* open : {&line.states, &line.regions})
       for (Occurrence& o : *open) o.goes_on = true;
     if (line.around) line.around->goes_on = true;
@@ -62,7 +62,7 @@ std::optional<TimeNs> Occurrences::oldest_open() const {
   const auto see = [&](const Occurrence& o) { out = std::min(out.value_or(o.begin), o.begin); };
   for (const Line& line : lines_) {
     if (line.around) see(*line.around);
-    if (line.summed) see(*line.summed);
+    if (!line.sums.empty()) see(line.sums.front());
     if (!line.states.empty()) see(line.states.front());
     if (!line.regions.empty()) see(line.regions.front());
   }
@@ -103,10 +103,16 @@ Status Occurrences::close_all(Line& line, TimeNs t) {
   return close_around(line, t);
 }
 
-Status Occurrences::close_sum(Line& line) {
-  if (!line.summed) return {};
-  const Occurrence o = *std::exchange(line.summed, std::nullopt);
-  return tell(o, o.end);
+Status Occurrences::close_sums(Line& line, bool open_follows) {
+  if (line.sums.empty()) return {};
+  if (open_follows)
+    if (Status ok = close_inside(line.states, 0, line.sums.front().begin); !ok) return ok;
+  for (const Occurrence& o : std::exchange(line.sums, {})) {
+    Occurrence sum = o;
+    if (open_follows) sum.depth = 0;
+    if (Status ok = tell(sum, o.end); !ok) return ok;
+  }
+  return {};
 }
 
 Status Occurrences::record(LeafIndex leaf, Line& line, const EventRecord& r, TimeNs t) {
@@ -133,7 +139,7 @@ Status Occurrences::record(LeafIndex leaf, Line& line, const EventRecord& r, Tim
     case MARGAY_SUM:
       return sum(leaf, line, r, t);
     case MARGAY_SUM_MOVED:
-      if (line.summed) line.summed->bytes += r.bytes;
+      if (!line.sums.empty()) line.sums.back().bytes += r.bytes;
       return {};
     case MARGAY_REGION_ENTER:
     case MARGAY_REGION_LEAVE:
@@ -200,7 +206,7 @@ Status Occurrences::sum(LeafIndex leaf, Line& line, const EventRecord& r, TimeNs
                           line.states.size(), since, r);
     o.end = t, o.calls = r.comm, o.longest = DurationNs(static_cast<std::int64_t>(r.bytes));
     o.bytes = 0, o.comm = 0;
-    if (t > since || o.calls > 0) line.summed = o;
+    if (t > since || o.calls > 0) line.sums.push_back(o);
   }
   if (line.states.empty()) open_base(leaf, line, t);
   return {};

@@ -56,6 +56,23 @@ class Window(E2eTest):
         viewer.do("key Alt+Left")
         viewer.settled("what was before", lambda d: abs(d["from"] - s["from"]) < 1e-6 and abs(d["to"] - s["to"]) < 1e-6)
 
+        # Closer by the calls themselves are seen; E goes back to aggregates, and to calls again.
+        viewer.do("key Alt+Right")
+        near, steps = viewer.settled("the stretch again", lambda d: d["to"] - d["from"] < 0.7 * length), 1
+        while not near["calls"] and steps < 15:
+            viewer.do("drag 0.3 0.7")
+            near, steps = viewer.settled("a shorter one", lambda d, n=near: d["to"] - d["from"] < 0.6 * (n["to"] - n["from"])), steps + 1
+        self.assertGreater(near["calls"], 0)
+        if keep := os.environ.get("MARGAY_PICTURES"):
+            viewer.do("grab " + os.path.join(keep, "calls-window.png"))
+        viewer.do("key E")
+        viewer.settled("aggregates", lambda d: d["calls"] == 0)
+        viewer.do("key E")
+        viewer.settled("calls", lambda d: d["calls"] > 0)
+        for _ in range(steps):
+            viewer.do("key Alt+Left")
+        viewer.settled("what was before", lambda d: abs(d["from"] - s["from"]) < 1e-6 and abs(d["to"] - s["to"]) < 1e-6)
+
         # p: a step to less detail has fewer parts, and the picture says which p it shows.
         s = viewer.settled("the curve", lambda d: d["steps"] > 1)
         self.assertEqual(s["step_parts"], s["parts"])

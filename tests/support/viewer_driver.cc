@@ -82,6 +82,7 @@ class Driver {
            {"step", session_.steps().current},
            {"step_parts", step_parts()},
            {"drawn", window_.overview().shown().rects.size()},
+           {"calls", d.visits.size()},
            {"alerts", Json::array()}};
     if (!d.empty()) {
       s["p"] = d.p;
@@ -191,6 +192,7 @@ class Driver {
 int drive(const LinkTo& to, const QSize& size) {
   Link link(to);
   Session session(&link, scene::Theme::kLight);
+  session.set_calls(Session::Calls::kCloser);  // as the program does
   Window window(session, text_of(to.run.empty() ? to.connect : to.run));
   window.resize(size);
   window.show();

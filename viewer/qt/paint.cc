@@ -214,6 +214,7 @@ void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const 
   p.setBrush(inks.brush(scene::kNoState));
   p.drawRects(rows);
   p.setBrush(Qt::NoBrush);
+  QList<QLineF> several;
   for (const scene::VisitBox& b : boxes) {
     const auto state = static_cast<std::int32_t>(b.state);
     QRectF box(QPointF(area.left() + b.x0, area.top() + b.y0),
@@ -222,6 +223,9 @@ void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const 
     // What is left of the background tells it from its neighbours.
     if (box.width() > 3 && box.height() > 3) box.adjust(line, line, 0, 0);
     p.fillRect(box, inks.brush(state));
+    if (b.visit != scene::kNoPart && picture.data.visits[static_cast<std::size_t>(b.visit)].several_calls &&
+        box.width() >= 4 && box.height() >= 4)
+      several.append({box.bottomLeft(), box.topRight()});
     if (b.visit == scene::kNoPart || box.width() <= kGridWidth || box.height() < metrics.height()) continue;
     const QString name = metrics.elidedText(text_of(picture.data.states[b.state].name), Qt::ElideRight,
                                             box.width() - 2 * kPad);
@@ -229,6 +233,12 @@ void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const 
     if (name.size() > 4) p.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
     p.setPen(Qt::NoPen);
   }
+  // As aggregates of several parts are.
+  QColor faint = colour_of(picture.palette.ink());
+  faint.setAlpha(110);
+  p.setPen(QPen(faint, 1));
+  p.setRenderHint(QPainter::Antialiasing, true);
+  p.drawLines(several);
   p.restore();
 }
 

@@ -111,6 +111,16 @@ TEST(Occurrences, SummedCallsAreOneVisitOfMany) {
   EXPECT_EQ(told.all[2].peer, 2);
 }
 
+// A probe that begins to sum within a call says behind the sums what is open then.
+TEST(Occurrences, WhatWasOpenWhenCallsAreSummedIsOverThere) {
+  Told told(0, 1000);
+  told.take({record(MARGAY_ENTER, 10, kRecv), record(MARGAY_SUM, 40, kRecv, 5, MARGAY_NO_PEER, 9),
+             record(MARGAY_SUM, 90, kSend, 5, MARGAY_NO_PEER, 9), record(MARGAY_SUM_OPEN, 90, kWork),
+             record(MARGAY_SUM_INSIDE, 90, kSend), record(MARGAY_LEAVE, 95, kSend)});
+  EXPECT_THAT(told.until(100),
+              ElementsAre("Recv 10-10", "Recv 10-40", "Send 40-90", "Send@1 90-95", "Work 90-100>"));
+}
+
 TEST(Occurrences, MomentsAndRegionsStandBesideTheStates) {
   Told told(0, 1000);
   told.take({record(MARGAY_ENTER, 10, kSend), record(MARGAY_REGION_ENTER, 12, kStep),

@@ -8,7 +8,9 @@
 // on until the next one that tells; what was open then counts as over with that last record.
 //
 // Calls that a probe summed (MARGAY_SUM) are one visit to each state, one behind the other, with the number
-// of `calls`; how long these took one by one, and in which order, nobody knows.
+// of `calls`; how long these took one by one, and in which order, nobody knows. What was open when they began
+// counts as over there, for at their end the probe says what is open (MARGAY_SUM_OPEN, of the same time),
+// since just then.
 //
 // Names are those of an archive's trace (archive_trace.h): the first are the run's states, by StateId.
 //
@@ -48,6 +50,7 @@ struct Occurrence {
 class Occurrences : public Consumer {
  public:
   static constexpr std::size_t kDeepest = 64;
+  static constexpr std::size_t kMostSums = 64;  // of a leaf, that wait for what follows them
 
   // Told is what touches [from, to): each occurrence once, of a leaf those that end later do not come before.
   // An error of `take` ends the reading with it. An occurrence's name is `names()[name]`.
@@ -72,7 +75,7 @@ class Occurrences : public Consumer {
     TimeNs last{};
     std::optional<Occurrence> around;  // the base, or Unknown, that is open while no state is
     std::vector<Occurrence> states, regions;
-    std::optional<Occurrence> summed;  // the newest sum, of which more may be said
+    std::vector<Occurrence> sums;  // that came last, one behind the other
   };
   Status record(LeafIndex leaf, Line& line, const EventRecord& r, TimeNs t);
   Status leave(Line& line, const EventRecord& r, TimeNs t);
@@ -85,7 +88,7 @@ class Occurrences : public Consumer {
   Status close_around(Line& line, TimeNs t);
   Status close_all(Line& line, TimeNs t);
   Status close_inside(std::vector<Occurrence>& open, std::size_t depth, TimeNs t);
-  Status close_sum(Line& line);
+  Status close_sums(Line& line, bool open_follows);
   Status tell(Occurrence o, TimeNs end);
 
   TimeNs from_, to_;
