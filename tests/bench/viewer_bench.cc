@@ -5,12 +5,12 @@
 // A frame is a wheel notch, a key or a move of the mouse, what it makes the window compute, and the painting
 // of all that has changed, in a window of 1920 x 1080 on Qt's offscreen platform. Of each kind of step at
 // least FRAMES (300) are made over answers of 1000 resources x 1000 slices (bound: 95 of 100 within 16 ms)
-// and of 100,000 x 1000 (50 ms), of many parts and of few. `fill` is the cost of the least there is to do:
-// filling the same rectangles with plain colours; the last column is the median frame over it. `p` is an
-// answer at another p that has come, until it is painted (bound: 100 ms, of which this is the viewer's part).
-// CPU time tells what a machine that others use as well adds to that. At the end 1000 answers follow each
-// other: what the process has of memory before and after. The exit code is 1 where a bound was missed.
-// MARGAY_PICTURES=DIR keeps what each kind of step showed last.
+// and of 100,000 x 1000 (50 ms), of many parts and of few, and with as many single calls as a window asks
+// for. `fill` is the cost of the least there is to do: filling the same rectangles with plain colours; the
+// last column is the median frame over it. `p` is an answer at another p that has come, until it is painted
+// (bound: 100 ms, of which this is the viewer's part). CPU time tells what a machine that others use as well
+// adds to that. At the end 1000 answers follow each other: what the process has of memory before and after.
+// The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR keeps what each kind of step showed last.
 #include <QApplication>
 #include <QKeyEvent>
 #include <QPainter>
@@ -63,9 +63,44 @@ double resident() {
   return 0;
 }
 
-ViewPtr view(std::uint64_t seed, std::size_t leaves, std::size_t slices, std::size_t parts) {
+// So many visits, as many of each leaf, one after the other, of any length.
+void add_calls(std::mt19937_64& rng, std::size_t calls, wire::ViewAnswer& answer) {
+  std::vector<std::uint32_t> leaves;
+  for (int i = 0; i < answer.nodes_size(); ++i)
+    if (i + 1 == answer.nodes_size() || answer.nodes(i + 1).parent() != static_cast<std::uint32_t>(i))
+      leaves.push_back(static_cast<std::uint32_t>(i));
+  // Of what is absent or not known there are no visits.
+  std::vector<std::uint32_t> states;
+  for (int i = 0; i < answer.states_size(); ++i)
+    if (const auto f = static_cast<wire::StateFamily>(answer.states(i).family());
+        f != wire::FAMILY_ABSENT && f != wire::FAMILY_UNKNOWN)
+      states.push_back(static_cast<std::uint32_t>(i));
+  const auto length =
+      static_cast<double>(answer.boundaries(answer.boundaries_size() - 1) - answer.boundaries(0));
+  const std::size_t each = calls / leaves.size();
+  std::vector<double> ends(each + 1);
+  std::uniform_real_distribution<double> part(0, 1);
+  for (const std::uint32_t leaf : leaves) {
+    for (double& e : ends) e = part(rng);
+    ends.front() = 0, ends.back() = 1;
+    std::sort(ends.begin(), ends.end());
+    for (std::size_t i = 0; i < each; ++i) {
+      wire::ViewVisits& v = *answer.mutable_visits();
+      v.add_node(leaf),
+          v.add_state(states[rng() % states.size()]);
+      v.add_begin_ns(static_cast<std::int64_t>(ends[i] * length));
+      v.add_length_ns(static_cast<std::uint64_t>((ends[i + 1] - ends[i]) * length));
+      v.add_depth(0), v.add_flags(0);
+    }
+  }
+}
+
+ViewPtr view(std::uint64_t seed, std::size_t leaves, std::size_t slices, std::size_t parts,
+             std::size_t calls = 0) {
   std::mt19937_64 rng(seed);
-  auto data = scene::view_data_untrusted(support::cluster_view(rng, leaves, slices, parts));
+  wire::ViewAnswer answer = support::cluster_view(rng, leaves, slices, parts);
+  if (calls > 0) add_calls(rng, calls, answer);
+  auto data = scene::view_data_untrusted(answer);
   if (!data) {
     std::fprintf(stderr, "viewer_bench: %s\n", data.error().message.c_str());
     std::exit(2);
@@ -101,8 +136,10 @@ class Bench {
   }
 
   void all() {
-    std::printf("%u resources x %zu slices, %zu parts: ms, median, 95 of 100, most; 95 of 100 in CPU time\n",
-                a_->leaves(), a_->slices(), a_->parts.size());
+    std::printf(
+        "%u resources x %zu slices, %zu parts, %zu calls: ms, median, 95 of 100, most; 95 of 100 in CPU "
+        "time\n",
+        a_->leaves(), a_->slices(), a_->parts.size(), a_->visits.size());
     const scene::TimeRange all = a_->range();
     const DurationNs length = all.to - all.from;
     // The middle quarter: from there one can go both ways.
@@ -229,13 +266,15 @@ bool memory() {
 
 int run(int frames) {
   bool missed = false;
-  const auto bench = [&](std::size_t leaves, std::size_t parts, double bound) {
-    Bench one(view(1, leaves, 1000, parts), view(2, leaves, 1000, parts), bound, frames);
+  const auto bench = [&](std::size_t leaves, std::size_t parts, double bound, std::size_t calls = 0) {
+    Bench one(view(1, leaves, 1000, parts, calls), view(2, leaves, 1000, parts, calls), bound, frames);
     one.all();
     missed = missed || one.missed();
   };
   bench(1000, 65'000, 16);
   bench(1000, 2'000, 16);
+  bench(16, 2000, 16);
+  for (const std::size_t leaves : {16, 1000}) bench(leaves, 2000, 16, Session::kMostCalls);
   bench(100'000, 65'000, 50);
   bench(100'000, 6'250, 50);
   return memory() && !missed ? 0 : 1;

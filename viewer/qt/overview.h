@@ -53,7 +53,7 @@ class Overview : public View {
 
   scene::Layout layout_;
   std::vector<scene::Bar> bars_;
-  std::vector<scene::VisitBox> calls_;
+  scene::Gantt calls_;
   // All but what follows the mouse, as it was painted last.
   QPixmap picture_;
   bool stale_ = true, stale_bars_ = true, stale_picture_ = true;

@@ -1,6 +1,8 @@
 #include "paint.h"
 
 #include <QFontMetricsF>
+#include <QImage>
+#include <QPaintEngine>
 #include <QPainterPath>
 #include <QStaticText>
 #include <algorithm>
@@ -17,6 +19,7 @@ namespace {
 constexpr double kIndent = 12;     // pixels a level
 constexpr double kLeastText = 10;  // height of a row that is named
 constexpr double kPad = 4;
+constexpr int kMostPixels = 60'000;
 constexpr double kGridWidth = 40;  // a rectangle narrower than this has no outline to be told by
 
 QString elided(const QString& text, const QFontMetricsF& metrics, double width) {
@@ -194,8 +197,8 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
 }
 
 void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll,
-                 const std::vector<scene::VisitBox>& boxes) {
-  if (boxes.empty()) return;
+                 const scene::Gantt& calls) {
+  if (calls.boxes.empty()) return;
   p.save();
   p.setClipRect(area);
   p.setRenderHint(QPainter::Antialiasing, false);
@@ -203,35 +206,89 @@ void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const 
   const QColor background = colour_of(picture.palette.background());
   const double line = 1 / p.device()->devicePixelRatioF();
   Inks inks(picture.data, picture.palette);
-  QList<QRectF> rows;
   for (const scene::Row& r : picture.rows.rows) {
     const double top = y_in(area, scroll, r.y), bottom = y_in(area, scroll, r.y + r.height);
-    if (r.folded || bottom < area.top() || top > area.bottom()) continue;
-    rows.append(QRectF(area.left(), top, area.width(), bottom - top));
-    p.fillRect(rows.back(), background);
+    if (!r.folded && bottom >= area.top() && top <= area.bottom())
+      p.fillRect(QRectF(area.left(), top, area.width(), bottom - top), background);
   }
+  const auto box_of = [&](double x0, double x1, double y0, double y1) {
+    return QRectF(QPointF(area.left() + x0, area.top() + y0), QPointF(area.left() + x1, area.top() + y1));
+  };
+  QList<QRectF> gaps;
+  for (const scene::Gap& g : calls.gaps) gaps.append(box_of(g.x0, g.x1, g.y0, g.y1));
+  const auto hatched = [&](const scene::VisitBox& b) {
+    return inks.look(static_cast<std::int32_t>(b.state)).hatch;
+  };
+  for (const scene::VisitBox& b : calls.boxes)
+    if (hatched(b)) gaps.append(box_of(b.x0, b.x1, b.y0, b.y1));
+  // Together: a pattern is made anew whenever it is changed to.
   p.setPen(Qt::NoPen);
   p.setBrush(inks.brush(scene::kNoState));
-  p.drawRects(rows);
+  p.drawRects(gaps);
   p.setBrush(Qt::NoBrush);
   QList<QLineF> several;
-  for (const scene::VisitBox& b : boxes) {
-    const auto state = static_cast<std::int32_t>(b.state);
-    QRectF box(QPointF(area.left() + b.x0, area.top() + b.y0),
-               QPointF(area.left() + b.x1, area.top() + b.y1));
-    p.fillRect(box, background);
-    // What is left of the background tells it from its neighbours.
-    if (box.width() > 3 && box.height() > 3) box.adjust(line, line, 0, 0);
-    p.fillRect(box, inks.brush(state));
-    if (b.visit != scene::kNoPart && picture.data.visits[static_cast<std::size_t>(b.visit)].several_calls &&
-        box.width() >= 4 && box.height() >= 4)
+  std::map<std::pair<std::uint32_t, int>, QStaticText> names;
+  const auto marked = [&](const scene::VisitBox& b, const QRectF& box) {
+    if (b.visit == scene::kNoPart || box.width() < 4 || box.height() < 4) return;
+    if (picture.data.visits[static_cast<std::size_t>(b.visit)].several_calls)
       several.append({box.bottomLeft(), box.topRight()});
-    if (b.visit == scene::kNoPart || box.width() <= kGridWidth || box.height() < metrics.height()) continue;
-    const QString name = metrics.elidedText(text_of(picture.data.states[b.state].name), Qt::ElideRight,
-                                            box.width() - 2 * kPad);
+    if (box.width() <= kGridWidth || box.height() < metrics.height()) return;
+    const auto state = static_cast<std::int32_t>(b.state);
+    QStaticText& name = names[{b.state, static_cast<int>(box.width())}];
+    if (name.text().isEmpty()) {
+      const QString text = metrics.elidedText(text_of(picture.data.states[b.state].name), Qt::ElideRight,
+                                              std::floor(box.width()) - 2 * kPad);
+      name.setTextFormat(Qt::PlainText);
+      name.setText(text.size() > 4 ? text : QString(" "));
+    }
     p.setPen(inks.shade(state, 1).text);
-    if (name.size() > 4) p.drawText(box.adjusted(kPad, 0, -kPad, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
-    p.setPen(Qt::NoPen);
+    p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
+  };
+  // Of a row and depth, which follow each other, one line of pixels is painted and copied as often as they
+  // are high: filling a box touches as many lines of memory as it is high, and there are thousands. A file of
+  // vectors has boxes, but for what stands for several calls.
+  const bool raster = p.paintEngine()->type() != QPaintEngine::SVG;
+  const double scale = p.device()->devicePixelRatioF();
+  // A piece of so many lines is drawn over and over: one of more pixels Qt divides among threads, and waits.
+  const int width = std::max(1, static_cast<int>(std::ceil(area.width() * scale)));
+  QImage piece(width, std::clamp(kMostPixels / width, 1, 64), QImage::Format_ARGB32_Premultiplied);
+  piece.setDevicePixelRatio(scale);
+  std::vector<QRgb> pixels;
+  const auto in_line = [&](const scene::VisitBox& b) {
+    return !hatched(b) && (raster || b.visit == scene::kNoPart);
+  };
+  // What is left of the background tells boxes from their neighbours.
+  const auto put = [&](const scene::VisitBox& b) {
+    const int from = std::min(static_cast<int>(std::lround(b.x0 * scale)), width - 1);
+    const int to = std::clamp(static_cast<int>(std::lround(b.x1 * scale)), from + 1, width);
+    std::fill(pixels.begin() + from, pixels.begin() + to,
+              inks.shade(static_cast<std::int32_t>(b.state), 1).fill.rgb());
+    if (b.x1 - b.x0 > 3) pixels[static_cast<std::size_t>(from)] = background.rgb();
+  };
+  for (std::size_t i = 0; i < calls.boxes.size();) {
+    const double y0 = calls.boxes[i].y0, y1 = calls.boxes[i].y1, inset = y1 - y0 > 3 ? line : 0;
+    std::size_t end = i;
+    pixels.assign(static_cast<std::size_t>(width), 0);
+    for (; end < calls.boxes.size() && calls.boxes[end].y0 == y0 && calls.boxes[end].y1 == y1; ++end)
+      if (in_line(calls.boxes[end])) put(calls.boxes[end]);
+    const auto top = static_cast<int>(std::lround((y0 + inset) * scale));
+    const int bottom = std::max(top + 1, static_cast<int>(std::lround(y1 * scale)));
+    for (int y = 0; y < std::min(piece.height(), bottom - top); ++y)
+      std::copy_n(reinterpret_cast<const uchar*>(pixels.data()), pixels.size() * sizeof(QRgb),
+                  piece.scanLine(y));
+    for (int y = top; y < bottom; y += piece.height()) {
+      const int lines = std::min(piece.height(), bottom - y);
+      p.drawImage(QPointF(area.left(), area.top() + y / scale), piece, QRectF(0, 0, width, lines));
+    }
+    for (; i < end; ++i) {
+      const scene::VisitBox& b = calls.boxes[i];
+      QRectF box = box_of(b.x0, b.x1, y0 + inset, y1);
+      if (!in_line(b) && !hatched(b)) {
+        if (box.width() > 3) p.fillRect(box, background), box.setLeft(box.left() + line);
+        p.fillRect(box, inks.shade(static_cast<std::int32_t>(b.state), 1).fill);
+      }
+      marked(b, box);
+    }
   }
   // As aggregates of several parts are.
   QColor faint = colour_of(picture.palette.ink());

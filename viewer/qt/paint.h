@@ -35,7 +35,7 @@ void paint_rects(QPainter& p, const QRectF& area, const Picture& picture, const 
 // Single visits in the rows of their resources, over the rectangles; what is not known of these is hatched.
 // Nothing where there are none.
 void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll,
-                 const std::vector<scene::VisitBox>& boxes);
+                 const scene::Gantt& calls);
 // Names of the rows that have room, and of the nodes above them, indented; a triangle where there is
 // something to fold.
 void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll);

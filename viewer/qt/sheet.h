@@ -31,10 +31,10 @@ struct Sheet {
 // What is painted, borrowed for the call. REQUIRES: the session's data is not empty.
 struct SheetContents {
   const Session& session;
-  scene::TimeRange time;                      // of the sheet, more or less than the data's
-  const scene::Layout& layout;                // of the session's data, for the sheet's viewport
-  const std::vector<scene::Bar>& bars;        // temporal_bars_of(session)
-  const std::vector<scene::VisitBox>& calls;  // as the layout; over it where there are any
+  scene::TimeRange time;                // of the sheet, more or less than the data's
+  const scene::Layout& layout;          // of the session's data, for the sheet's viewport
+  const std::vector<scene::Bar>& bars;  // temporal_bars_of(session)
+  const scene::Gantt& calls;            // as the layout; over it where there are any
 };
 
 // The temporal partition where it is of the same time; until then the picture's own, over all resources.

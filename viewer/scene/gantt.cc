@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace margay::scene {
@@ -10,61 +9,91 @@ namespace {
 
 constexpr double kNarrow = 1;  // pixels
 
-// Of visits narrower than a pixel, how long each state takes there; by depth and pixel.
-using Crowd = std::map<std::pair<std::uint32_t, std::int64_t>, std::map<std::uint32_t, double>>;
-
 class Drawer {
  public:
   Drawer(const ViewData& data, const Viewport& view) : data_(data), view_(view) {}
 
   void row(std::uint32_t node, double top, double bottom) {
     const std::span<const Visit> visits = data_.visits_of(node);
-    std::uint32_t deepest = 0;
-    for (const Visit& v : visits) deepest = std::max(deepest, v.depth);
-    const auto top_of = [&](std::uint32_t depth) { return top + (bottom - top) * depth / (deepest + 1); };
-    crowd_.clear();
-    const std::size_t first = boxes_.size();
+    top_ = top, bottom_ = bottom, deepest_ = 0;
+    for (const Visit& v : visits) deepest_ = std::max(deepest_, v.depth);
+    crowds_.assign(deepest_ + std::size_t{1}, {});
+    const std::size_t first = out_.boxes.size();
+    double known = x_of(view_, data_.range().from);  // up to here
     for (const Visit& v : visits) {
       const double x0 = x_of(view_, v.begin), x1 = x_of(view_, v.end);
+      if (v.depth == 0) gap(known, x0), known = std::max(known, x1);
       if (x1 < 0 || x0 > view_.width) continue;
       if (x1 - x0 >= kNarrow)
-        add(x0, x1, top_of(v.depth), bottom, v.state, &v - data_.visits.data());
+        add(x0, x1, v.depth, v.state, &v - data_.visits.data());
       else
-        crowd_[{v.depth, static_cast<std::int64_t>(std::floor((x0 + x1) / 2))}][v.state] +=
-            std::max(x1 - x0, 1e-9);
+        crowd(v.depth, static_cast<std::int64_t>(std::floor((x0 + x1) / 2)), v.state, x1 - x0);
     }
-    for (const auto& [where, states] : crowd_) {
-      const auto most = std::max_element(states.begin(), states.end(),
-                                         [](const auto& a, const auto& b) { return a.second < b.second; });
-      const auto x = static_cast<double>(where.second);
-      add(x, x + 1, top_of(where.first), bottom, most->first, kNoPart);
-    }
+    gap(known, x_of(view_, data_.range().to));
+    for (std::uint32_t depth = 0; depth <= deepest_; ++depth) end(depth);
     // What is inside others comes after them.
-    std::stable_sort(boxes_.begin() + static_cast<std::ptrdiff_t>(first), boxes_.end(),
-                     [](const VisitBox& a, const VisitBox& b) { return a.y0 < b.y0; });
+    if (deepest_ > 0)
+      std::stable_sort(out_.boxes.begin() + static_cast<std::ptrdiff_t>(first), out_.boxes.end(),
+                       [](const VisitBox& a, const VisitBox& b) { return a.y0 < b.y0; });
   }
-  std::vector<VisitBox> take() { return std::move(boxes_); }
+  Gantt take() { return std::move(out_); }
 
  private:
-  void add(double x0, double x1, double y0, double y1, std::uint32_t state, std::int64_t visit) {
+  // Of visits of one depth that are narrower than a pixel: how long each state takes in it.
+  struct Crowd {
+    std::int64_t x = 0;
+    std::vector<std::pair<std::uint32_t, double>> states;  // none: there is no crowd
+  };
+
+  void gap(double x0, double x1) {
+    if (x1 - x0 < kNarrow) return;
+    const Gap g{std::clamp(x0, 0.0, view_.width), std::clamp(x1, 0.0, view_.width),
+                std::clamp(top_, 0.0, view_.height), std::clamp(bottom_, 0.0, view_.height)};
+    if (g.x1 > g.x0 && g.y1 > g.y0) out_.gaps.push_back(g);
+  }
+  // Visits of a depth come in the order of their begins, so that pixels do, too.
+  void crowd(std::uint32_t depth, std::int64_t x, std::uint32_t state, double width) {
+    Crowd& c = crowds_[depth];
+    if (c.x != x) end(depth);
+    c.x = x;
+    for (auto& [s, sum] : c.states)
+      if (s == state) {
+        sum += width;
+        return;
+      }
+    c.states.emplace_back(state, width);
+  }
+  void end(std::uint32_t depth) {
+    Crowd& c = crowds_[depth];
+    if (c.states.empty()) return;
+    const auto most = std::max_element(c.states.begin(), c.states.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto x = static_cast<double>(c.x);
+    add(x, x + 1, depth, most->first, kNoPart);
+    c.states.clear();
+  }
+  void add(double x0, double x1, std::uint32_t depth, std::uint32_t state, std::int64_t visit) {
+    const double top = top_ + (bottom_ - top_) * depth / (deepest_ + 1);
     VisitBox b{std::clamp(x0, 0.0, view_.width),
                std::clamp(x1, 0.0, view_.width),
-               std::clamp(y0, 0.0, view_.height),
-               std::clamp(y1, 0.0, view_.height),
+               std::clamp(top, 0.0, view_.height),
+               std::clamp(bottom_, 0.0, view_.height),
                state,
                visit};
-    if (b.x1 > b.x0 && b.y1 > b.y0) boxes_.push_back(b);
+    if (b.x1 > b.x0 && b.y1 > b.y0) out_.boxes.push_back(b);
   }
 
   const ViewData& data_;
   const Viewport& view_;
-  Crowd crowd_;
-  std::vector<VisitBox> boxes_;
+  double top_ = 0, bottom_ = 0;  // of the row
+  std::uint32_t deepest_ = 0;
+  std::vector<Crowd> crowds_;  // by depth
+  Gantt out_;
 };
 
 }  // namespace
 
-std::vector<VisitBox> gantt(const ViewData& data, const Rows& rows, const Viewport& view) {
+Gantt gantt(const ViewData& data, const Rows& rows, const Viewport& view) {
   if (data.visits.empty() || !(view.width > 0) || !(view.height > 0) || !std::isfinite(view.width) ||
       !std::isfinite(view.height) || view.time.to <= view.time.from || !(view.rows.bottom > view.rows.top))
     return {};
@@ -76,8 +105,8 @@ std::vector<VisitBox> gantt(const ViewData& data, const Rows& rows, const Viewpo
   return drawer.take();
 }
 
-std::int64_t visit_at(const std::vector<VisitBox>& boxes, double x, double y) {
-  for (auto b = boxes.rbegin(); b != boxes.rend(); ++b)
+std::int64_t visit_at(const Gantt& gantt, double x, double y) {
+  for (auto b = gantt.boxes.rbegin(); b != gantt.boxes.rend(); ++b)
     if (x >= b->x0 && x < b->x1 && y >= b->y0 && y < b->y1) return b->visit;
   return kNoPart;
 }

@@ -63,7 +63,8 @@ TEST(Gantt, AVisitIsABoxInTheRowOfItsResource) {
   EXPECT_TRUE(d.visits[0].begun_before && d.visits[0].several_calls && !d.visits[0].goes_on);
   const Rows rows = rows_of(d, {});
   const Viewport view = window(rows, 0, 10);
-  const std::vector<VisitBox> boxes = gantt(d, rows, view);
+  const Gantt calls = gantt(d, rows, view);
+  const std::vector<VisitBox>& boxes = calls.boxes;
   ASSERT_THAT(boxes, SizeIs(2));
   // The third row of four, 20 pixels high; what is inside is half as high.
   EXPECT_NEAR(boxes[0].x0, 200, 1e-6);
@@ -71,16 +72,24 @@ TEST(Gantt, AVisitIsABoxInTheRowOfItsResource) {
   EXPECT_NEAR(boxes[0].y0, 40, 1e-6);
   EXPECT_NEAR(boxes[0].y1, 60, 1e-6);
   EXPECT_NEAR(boxes[1].y0, 50, 1e-6);
-  EXPECT_EQ(visit_at(boxes, 270, 55), 1);
-  EXPECT_EQ(visit_at(boxes, 270, 45), 0);
-  EXPECT_EQ(visit_at(boxes, 310, 55), 0);
-  EXPECT_EQ(visit_at(boxes, 450, 55), kNoPart);
+  EXPECT_EQ(visit_at(calls, 270, 55), 1);
+  EXPECT_EQ(visit_at(calls, 270, 45), 0);
+  EXPECT_EQ(visit_at(calls, 310, 55), 0);
+  EXPECT_EQ(visit_at(calls, 450, 55), kNoPart);
+
+  // What is not known: the first, second and fourth row, and what of the third is before and after.
+  ASSERT_THAT(calls.gaps, SizeIs(5));
+  EXPECT_NEAR(calls.gaps[2].x1, 200, 1e-6);
+  EXPECT_NEAR(calls.gaps[3].x0, 400, 1e-6);
+  EXPECT_NEAR(calls.gaps[3].x1, 1000, 1e-6);
+  EXPECT_NEAR(calls.gaps[3].y0, 40, 1e-6);
+  EXPECT_NEAR(calls.gaps[3].y1, 60, 1e-6);
 
   Folding folding;
   folding.folded = {"/host1"};
-  EXPECT_THAT(gantt(d, rows_of(d, folding), view), IsEmpty()) << "what several do is an aggregate";
-  EXPECT_THAT(gantt(d, rows, window(rows, 5, 6)), IsEmpty());
-  EXPECT_THAT(gantt(d, rows, Viewport{}), IsEmpty());
+  EXPECT_THAT(gantt(d, rows_of(d, folding), view).boxes, IsEmpty()) << "what several do is an aggregate";
+  EXPECT_THAT(gantt(d, rows, window(rows, 5, 6)).boxes, IsEmpty());
+  EXPECT_THAT(gantt(d, rows, Viewport{}).boxes, IsEmpty());
 }
 
 TEST(Gantt, WhatIsNarrowerThanAPixelIsDrawnTogether) {
@@ -92,13 +101,14 @@ TEST(Gantt, WhatIsNarrowerThanAPixelIsDrawnTogether) {
   }
   const ViewData d = read(a);
   const Rows rows = rows_of(d, {});
-  const std::vector<VisitBox> boxes = gantt(d, rows, window(rows, 0, 10));
+  const Gantt calls = gantt(d, rows, window(rows, 0, 10));
+  const std::vector<VisitBox>& boxes = calls.boxes;
   ASSERT_THAT(boxes, SizeIs(1));
   EXPECT_EQ(boxes[0].state, 3u) << "it has most of the time";
   EXPECT_EQ(boxes[0].visit, kNoPart);
   EXPECT_NEAR(boxes[0].x0, 300, 1e-6);
   EXPECT_NEAR(boxes[0].x1, 301, 1e-6);
-  EXPECT_THAT(gantt(d, rows, window(rows, 3, 3.01)), SizeIs(200)) << "closer by, each is one";
+  EXPECT_THAT(gantt(d, rows, window(rows, 3, 3.01)).boxes, SizeIs(200)) << "closer by, each is one";
 }
 
 // What a leaf does from `begin` to `end`, nested at random.
@@ -126,7 +136,7 @@ TEST(Gantt, EachPixelHasWhatAPlainPainterOfAllVisitsPutsThere) {
     std::uniform_real_distribution<double> at(0, 8);
     const double from = at(random), to = from + 0.01 + at(random) / 4;
     const Viewport view = window(rows, from, to, 600, 160);
-    const std::vector<VisitBox> boxes = gantt(d, rows, view);
+    const Gantt calls = gantt(d, rows, view);
     for (std::size_t r = 0; r < 4; ++r)
       for (double x = 0.5; x < view.width; x += 1) {
         std::int64_t innermost = kNoPart;
@@ -141,7 +151,7 @@ TEST(Gantt, EachPixelHasWhatAPlainPainterOfAllVisitsPutsThere) {
         }
         if (crowded) continue;
         ++compared;
-        ASSERT_EQ(visit_at(boxes, x, 40 * static_cast<double>(r + 1) - 0.5), innermost)
+        ASSERT_EQ(visit_at(calls, x, 40 * static_cast<double>(r + 1) - 0.5), innermost)
             << "row " << r << " x " << x;
       }
   }

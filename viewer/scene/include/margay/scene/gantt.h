@@ -6,8 +6,9 @@
 // pixel are drawn together, a pixel each, in the state that has most of their time there (`visit` is kNoPart
 // then).
 //
-// Boxes come in the order in which they are to be drawn. Rows that are folded have none: what several
-// resources did is an aggregate (layout.h).
+// Boxes come in the order in which they are to be drawn. Where a resource has no visit nothing is known of
+// it: a gap, if it is a pixel wide. Rows that are folded have neither: what several resources did is an
+// aggregate (layout.h).
 //
 // Thread safety: pure. Cost: linear in visits and rows.
 #pragma once
@@ -20,16 +21,24 @@
 
 namespace margay::scene {
 
+struct Gap {
+  double x0 = 0, x1 = 0, y0 = 0, y1 = 0;  // pixels, clipped to the viewport
+};
 struct VisitBox {
   double x0 = 0, x1 = 0, y0 = 0, y1 = 0;  // pixels, clipped to the viewport
   std::uint32_t state = 0;
   std::int64_t visit = kNoPart;  // index; kNoPart: several
 };
 
+struct Gantt {
+  std::vector<VisitBox> boxes;
+  std::vector<Gap> gaps;
+};
+
 // Empty where there are no visits, or the viewport shows none.
-std::vector<VisitBox> gantt(const ViewData& data, const Rows& rows, const Viewport& viewport);
+Gantt gantt(const ViewData& data, const Rows& rows, const Viewport& viewport);
 
 // The visit at a point of the viewport, the innermost; kNoPart where there is none, or several.
-std::int64_t visit_at(const std::vector<VisitBox>& boxes, double x, double y);
+std::int64_t visit_at(const Gantt& gantt, double x, double y);
 
 }  // namespace margay::scene
