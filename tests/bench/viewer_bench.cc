@@ -86,8 +86,7 @@ void add_calls(std::mt19937_64& rng, std::size_t calls, wire::ViewAnswer& answer
     std::sort(ends.begin(), ends.end());
     for (std::size_t i = 0; i < each; ++i) {
       wire::ViewVisits& v = *answer.mutable_visits();
-      v.add_node(leaf),
-          v.add_state(states[rng() % states.size()]);
+      v.add_node(leaf), v.add_state(states[rng() % states.size()]);
       v.add_begin_ns(static_cast<std::int64_t>(ends[i] * length));
       v.add_length_ns(static_cast<std::uint64_t>((ends[i + 1] - ends[i]) * length));
       v.add_depth(0), v.add_flags(0);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "margay/scene/time_axis.h"
@@ -19,7 +20,6 @@ namespace {
 constexpr double kIndent = 12;     // pixels a level
 constexpr double kLeastText = 10;  // height of a row that is named
 constexpr double kPad = 4;
-constexpr int kMostPixels = 60'000;
 constexpr double kGridWidth = 40;  // a rectangle narrower than this has no outline to be told by
 
 QString elided(const QString& text, const QFontMetricsF& metrics, double width) {
@@ -109,6 +109,131 @@ double y_in(const QRectF& area, const scene::Scroll& scroll, double y) {
   const double height = scroll.bottom - scroll.top;
   return height <= 0 ? area.top() : area.top() + area.height() * (y - scroll.top) / height;
 }
+
+// Single calls, over the rectangles of the rows that show them.
+class CallPainter {
+ public:
+  CallPainter(QPainter& p, const QRectF& area, const Picture& picture)
+      : p_(p),
+        area_(area),
+        picture_(picture),
+        inks_(picture.data, picture.palette),
+        metrics_(p.font()),
+        background_(colour_of(picture.palette.background())),
+        scale_(p.device()->devicePixelRatioF()),
+        line_(1 / scale_),
+        raster_(p.paintEngine()->type() != QPaintEngine::SVG),
+        width_(std::max(1, static_cast<int>(std::ceil(area.width() * scale_)))),
+        piece_(width_, std::clamp(kMostPixels / width_, 1, 64), QImage::Format_ARGB32_Premultiplied) {
+    piece_.setDevicePixelRatio(scale_);
+  }
+
+  void clear(const scene::Scroll& scroll) {
+    for (const scene::Row& r : picture_.rows.rows) {
+      const double top = y_in(area_, scroll, r.y), bottom = y_in(area_, scroll, r.y + r.height);
+      if (!r.folded && bottom >= area_.top() && top <= area_.bottom())
+        p_.fillRect(QRectF(area_.left(), top, area_.width(), bottom - top), background_);
+    }
+  }
+
+  // Together: a pattern is made anew whenever it is changed to.
+  void hatch(const scene::Gantt& calls) {
+    QList<QRectF> boxes;
+    for (const scene::Gap& g : calls.gaps) boxes.append(box_of(g.x0, g.x1, g.y0, g.y1));
+    for (const scene::VisitBox& b : calls.boxes)
+      if (is_hatched(b)) boxes.append(box_of(b.x0, b.x1, b.y0, b.y1));
+    p_.setPen(Qt::NoPen);
+    p_.setBrush(inks_.brush(scene::kNoState));
+    p_.drawRects(boxes);
+    p_.setBrush(Qt::NoBrush);
+  }
+
+  // Those of a row and depth, which follow each other.
+  void row(std::span<const scene::VisitBox> boxes) {
+    const double y0 = boxes.front().y0, y1 = boxes.front().y1, inset = y1 - y0 > 3 ? line_ : 0;
+    pixels_.assign(static_cast<std::size_t>(width_), 0);
+    for (const scene::VisitBox& b : boxes)
+      if (in_line(b)) put(b);
+    draw_line(y0 + inset, y1);
+    for (const scene::VisitBox& b : boxes) {
+      QRectF box = box_of(b.x0, b.x1, y0 + inset, y1);
+      if (!in_line(b) && !is_hatched(b)) {
+        if (box.width() > 3) p_.fillRect(box, background_), box.setLeft(box.left() + line_);
+        p_.fillRect(box, inks_.shade(static_cast<std::int32_t>(b.state), 1).fill);
+      }
+      mark(b, box);
+    }
+  }
+
+  // As aggregates of several parts are.
+  void mark_several() {
+    QColor faint = colour_of(picture_.palette.ink());
+    faint.setAlpha(110);
+    p_.setPen(QPen(faint, 1));
+    p_.setRenderHint(QPainter::Antialiasing, true);
+    p_.drawLines(several_);
+  }
+
+ private:
+  // Fewer than Qt divides among threads, for which it waits.
+  static constexpr int kMostPixels = 60'000;
+
+  QRectF box_of(double x0, double x1, double y0, double y1) const {
+    return {QPointF(area_.left() + x0, area_.top() + y0), QPointF(area_.left() + x1, area_.top() + y1)};
+  }
+  bool is_hatched(const scene::VisitBox& b) { return inks_.look(static_cast<std::int32_t>(b.state)).hatch; }
+  // A line of pixels is painted, and copied as often as the row is high: filling a box touches as many lines
+  // of memory as it is high, and there are thousands. A file of vectors has boxes, but for what stands for
+  // several calls.
+  bool in_line(const scene::VisitBox& b) { return !is_hatched(b) && (raster_ || b.visit == scene::kNoPart); }
+  // What is left of the background tells boxes from their neighbours.
+  void put(const scene::VisitBox& b) {
+    const int from = std::min(static_cast<int>(std::lround(b.x0 * scale_)), width_ - 1);
+    const int to = std::clamp(static_cast<int>(std::lround(b.x1 * scale_)), from + 1, width_);
+    std::fill(pixels_.begin() + from, pixels_.begin() + to,
+              inks_.shade(static_cast<std::int32_t>(b.state), 1).fill.rgb());
+    if (b.x1 - b.x0 > 3) pixels_[static_cast<std::size_t>(from)] = background_.rgb();
+  }
+  void draw_line(double y0, double y1) {
+    const auto top = static_cast<int>(std::lround(y0 * scale_));
+    const int bottom = std::max(top + 1, static_cast<int>(std::lround(y1 * scale_)));
+    for (int y = 0; y < std::min(piece_.height(), bottom - top); ++y)
+      std::copy_n(reinterpret_cast<const uchar*>(pixels_.data()), pixels_.size() * sizeof(QRgb),
+                  piece_.scanLine(y));
+    for (int y = top; y < bottom; y += piece_.height())
+      p_.drawImage(QPointF(area_.left(), area_.top() + y / scale_), piece_,
+                   QRectF(0, 0, width_, std::min(piece_.height(), bottom - y)));
+  }
+  void mark(const scene::VisitBox& b, const QRectF& box) {
+    if (b.visit == scene::kNoPart || box.width() < 4 || box.height() < 4) return;
+    if (picture_.data.visits[static_cast<std::size_t>(b.visit)].several_calls)
+      several_.append({box.bottomLeft(), box.topRight()});
+    if (box.width() <= kGridWidth || box.height() < metrics_.height()) return;
+    QStaticText& name = names_[{b.state, static_cast<int>(box.width())}];
+    if (name.text().isEmpty()) {
+      const QString text = metrics_.elidedText(text_of(picture_.data.states[b.state].name), Qt::ElideRight,
+                                               std::floor(box.width()) - 2 * kPad);
+      name.setTextFormat(Qt::PlainText);
+      name.setText(text.size() > 4 ? text : QString(" "));
+    }
+    p_.setPen(inks_.shade(static_cast<std::int32_t>(b.state), 1).text);
+    p_.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics_.height() / 2), name);
+  }
+
+  QPainter& p_;
+  const QRectF area_;
+  const Picture& picture_;
+  Inks inks_;
+  const QFontMetricsF metrics_;
+  const QColor background_;
+  const double scale_, line_;  // device pixels a pixel; a device pixel
+  const bool raster_;
+  const int width_;  // device pixels
+  QImage piece_;     // some lines of a row, alike
+  std::vector<QRgb> pixels_;
+  QList<QLineF> several_;
+  std::map<std::pair<std::uint32_t, int>, QStaticText> names_;  // by state and width
+};
 
 }  // namespace
 
@@ -202,100 +327,15 @@ void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const 
   p.save();
   p.setClipRect(area);
   p.setRenderHint(QPainter::Antialiasing, false);
-  const QFontMetricsF metrics(p.font());
-  const QColor background = colour_of(picture.palette.background());
-  const double line = 1 / p.device()->devicePixelRatioF();
-  Inks inks(picture.data, picture.palette);
-  for (const scene::Row& r : picture.rows.rows) {
-    const double top = y_in(area, scroll, r.y), bottom = y_in(area, scroll, r.y + r.height);
-    if (!r.folded && bottom >= area.top() && top <= area.bottom())
-      p.fillRect(QRectF(area.left(), top, area.width(), bottom - top), background);
+  CallPainter painter(p, area, picture);
+  painter.clear(scroll);
+  painter.hatch(calls);
+  for (auto first = calls.boxes.begin(), end = first; first != calls.boxes.end(); first = end) {
+    end = std::find_if(first, calls.boxes.end(),
+                       [&](const scene::VisitBox& b) { return b.y0 != first->y0 || b.y1 != first->y1; });
+    painter.row({first, end});
   }
-  const auto box_of = [&](double x0, double x1, double y0, double y1) {
-    return QRectF(QPointF(area.left() + x0, area.top() + y0), QPointF(area.left() + x1, area.top() + y1));
-  };
-  QList<QRectF> gaps;
-  for (const scene::Gap& g : calls.gaps) gaps.append(box_of(g.x0, g.x1, g.y0, g.y1));
-  const auto hatched = [&](const scene::VisitBox& b) {
-    return inks.look(static_cast<std::int32_t>(b.state)).hatch;
-  };
-  for (const scene::VisitBox& b : calls.boxes)
-    if (hatched(b)) gaps.append(box_of(b.x0, b.x1, b.y0, b.y1));
-  // Together: a pattern is made anew whenever it is changed to.
-  p.setPen(Qt::NoPen);
-  p.setBrush(inks.brush(scene::kNoState));
-  p.drawRects(gaps);
-  p.setBrush(Qt::NoBrush);
-  QList<QLineF> several;
-  std::map<std::pair<std::uint32_t, int>, QStaticText> names;
-  const auto marked = [&](const scene::VisitBox& b, const QRectF& box) {
-    if (b.visit == scene::kNoPart || box.width() < 4 || box.height() < 4) return;
-    if (picture.data.visits[static_cast<std::size_t>(b.visit)].several_calls)
-      several.append({box.bottomLeft(), box.topRight()});
-    if (box.width() <= kGridWidth || box.height() < metrics.height()) return;
-    const auto state = static_cast<std::int32_t>(b.state);
-    QStaticText& name = names[{b.state, static_cast<int>(box.width())}];
-    if (name.text().isEmpty()) {
-      const QString text = metrics.elidedText(text_of(picture.data.states[b.state].name), Qt::ElideRight,
-                                              std::floor(box.width()) - 2 * kPad);
-      name.setTextFormat(Qt::PlainText);
-      name.setText(text.size() > 4 ? text : QString(" "));
-    }
-    p.setPen(inks.shade(state, 1).text);
-    p.drawStaticText(QPointF(box.left() + kPad, box.center().y() - metrics.height() / 2), name);
-  };
-  // Of a row and depth, which follow each other, one line of pixels is painted and copied as often as they
-  // are high: filling a box touches as many lines of memory as it is high, and there are thousands. A file of
-  // vectors has boxes, but for what stands for several calls.
-  const bool raster = p.paintEngine()->type() != QPaintEngine::SVG;
-  const double scale = p.device()->devicePixelRatioF();
-  // A piece of so many lines is drawn over and over: one of more pixels Qt divides among threads, and waits.
-  const int width = std::max(1, static_cast<int>(std::ceil(area.width() * scale)));
-  QImage piece(width, std::clamp(kMostPixels / width, 1, 64), QImage::Format_ARGB32_Premultiplied);
-  piece.setDevicePixelRatio(scale);
-  std::vector<QRgb> pixels;
-  const auto in_line = [&](const scene::VisitBox& b) {
-    return !hatched(b) && (raster || b.visit == scene::kNoPart);
-  };
-  // What is left of the background tells boxes from their neighbours.
-  const auto put = [&](const scene::VisitBox& b) {
-    const int from = std::min(static_cast<int>(std::lround(b.x0 * scale)), width - 1);
-    const int to = std::clamp(static_cast<int>(std::lround(b.x1 * scale)), from + 1, width);
-    std::fill(pixels.begin() + from, pixels.begin() + to,
-              inks.shade(static_cast<std::int32_t>(b.state), 1).fill.rgb());
-    if (b.x1 - b.x0 > 3) pixels[static_cast<std::size_t>(from)] = background.rgb();
-  };
-  for (std::size_t i = 0; i < calls.boxes.size();) {
-    const double y0 = calls.boxes[i].y0, y1 = calls.boxes[i].y1, inset = y1 - y0 > 3 ? line : 0;
-    std::size_t end = i;
-    pixels.assign(static_cast<std::size_t>(width), 0);
-    for (; end < calls.boxes.size() && calls.boxes[end].y0 == y0 && calls.boxes[end].y1 == y1; ++end)
-      if (in_line(calls.boxes[end])) put(calls.boxes[end]);
-    const auto top = static_cast<int>(std::lround((y0 + inset) * scale));
-    const int bottom = std::max(top + 1, static_cast<int>(std::lround(y1 * scale)));
-    for (int y = 0; y < std::min(piece.height(), bottom - top); ++y)
-      std::copy_n(reinterpret_cast<const uchar*>(pixels.data()), pixels.size() * sizeof(QRgb),
-                  piece.scanLine(y));
-    for (int y = top; y < bottom; y += piece.height()) {
-      const int lines = std::min(piece.height(), bottom - y);
-      p.drawImage(QPointF(area.left(), area.top() + y / scale), piece, QRectF(0, 0, width, lines));
-    }
-    for (; i < end; ++i) {
-      const scene::VisitBox& b = calls.boxes[i];
-      QRectF box = box_of(b.x0, b.x1, y0 + inset, y1);
-      if (!in_line(b) && !hatched(b)) {
-        if (box.width() > 3) p.fillRect(box, background), box.setLeft(box.left() + line);
-        p.fillRect(box, inks.shade(static_cast<std::int32_t>(b.state), 1).fill);
-      }
-      marked(b, box);
-    }
-  }
-  // As aggregates of several parts are.
-  QColor faint = colour_of(picture.palette.ink());
-  faint.setAlpha(110);
-  p.setPen(QPen(faint, 1));
-  p.setRenderHint(QPainter::Antialiasing, true);
-  p.drawLines(several);
+  painter.mark_several();
   p.restore();
 }
 
