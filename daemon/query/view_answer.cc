@@ -119,11 +119,10 @@ void put_curve(const Model& model, const partition::SignificantP& curve, const A
   answer.set_curve_complete(curve.complete && points == curve.points.size());
 }
 
-Result<bool> put_visits(const store::Archive& archive, const store::Resume& resume,
-                        const ViewRequest& request, const std::function<bool()>& go_on,
-                        wire::ViewAnswer& answer) {
+Status put_visits(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
+                  const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
   const int slices = answer.boundaries_size();
-  if (slices < 2 || answer.nodes_size() == 0) return true;
+  if (slices < 2 || answer.nodes_size() == 0) return {};
   std::map<std::string, std::uint32_t> nodes, states;
   std::vector<std::string> paths;
   for (int k = 0; k < answer.nodes_size(); ++k) {
@@ -155,11 +154,14 @@ Result<bool> put_visits(const store::Archive& archive, const store::Resume& resu
     out.add_flags((o.begun_before ? 1u : 0u) | (o.goes_on ? 2u : 0u) | (o.calls != 1 ? 4u : 0u));
     return {};
   });
-  if (!go_on()) return false;
-  if (counts) *answer.mutable_visits() = std::move(out);
-  if (counts || counts.error().code == ErrorCode::kLimit || counts.error().code == ErrorCode::kNotFound)
-    return true;
-  return tl::unexpected(counts.error());
+  if (!counts) {
+    const ErrorCode code = counts.error().code;
+    const bool none =
+        code == ErrorCode::kLimit || code == ErrorCode::kNotFound || code == ErrorCode::kTimeout;
+    return none ? Status() : tl::unexpected(counts.error());
+  }
+  *answer.mutable_visits() = std::move(out);
+  return {};
 }
 
 void put_question(const Model& model, const ViewRequest& request, wire::ViewAnswer& answer) {

@@ -256,8 +256,11 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
     put_curve((*made)->model, *(*made)->curve, options_.limits, *answer);
   }
   if (request.visits > 0 && picture_of_time(request)) {
-    const auto all = put_visits(archive_, *resume_, request, go_on, *answer);
-    if (!all) answer->add_notes("single visits cannot be read: " + clean_utf8(all.error().message));
+    // Where a resource has been within a state for long, all of that has to be read.
+    const TimeNs until = clock_.monotonic() + options_.events_patience;
+    const auto still = [&] { return go_on() && clock_.monotonic() < until; };
+    const Status read = put_visits(archive_, *resume_, request, still, *answer);
+    if (!read) answer->add_notes("single visits cannot be read: " + clean_utf8(read.error().message));
   }
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
   auto out = std::make_shared<const wire::ViewAnswer>(std::move(*answer));

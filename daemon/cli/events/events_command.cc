@@ -38,16 +38,15 @@ Result<alert::Alert> alert_of(const store::Resume& all, const std::string& path,
   return alert::parse_untrusted(all.alerts[static_cast<std::size_t>(at)].json);
 }
 
-Status around_alert(const alert::Alert& a, const EventsRequest& r, const ZoomExtent& extent, DurationNs slice,
-                    EventQuery& query) {
+void look_around(const alert::Alert& a, const EventsRequest& r, const ZoomExtent& extent, DurationNs slice,
+                 EventQuery& query) {
   const TimeNs end = a.end.value_or(extent.end);
   if (r.from.empty()) query.from = std::max(query.from, a.onset - slice * kAround);
   if (r.to.empty()) query.to = std::min(query.to, end + slice * kAround);
-  if (!query.nodes.empty()) return {};
+  if (!query.nodes.empty()) return;
   query.nodes = !a.likely_cause.empty() ? a.likely_cause : a.resources;
   // A process that took the CPU is no resource.
   std::erase_if(query.nodes, [](const std::string& n) { return n.empty() || n.front() != '/'; });
-  return {};
 }
 
 Status read_moment(const char* option, const std::string& text, TimeNs zero, TimeNs& to) {
@@ -162,8 +161,7 @@ int events_command(const EventsRequest& r) {
   if (!r.alert.empty()) {
     const auto a = alert_of(*all, r.archive, r.alert);
     if (!a) return complain(a.error().message), kNotSo;
-    if (Status ok = around_alert(*a, r, *extent, all->run.levels.front(), query); !ok)
-      return complain(ok.error().message);
+    look_around(*a, r, *extent, all->run.levels.front(), query);
   }
   for (const Status& ok :
        {read_moment("--from", r.from, zero, query.from), read_moment("--to", r.to, zero, query.to)})

@@ -73,6 +73,12 @@ TEST_F(View, SingleVisitsComeWhereThereAreNoMoreThanWereAskedFor) {
   q.set_visits(5000);
   const wire::ViewAnswer all = answer(q);
   EXPECT_EQ(all.question().visits(), 5000u);
+  ViewMaker::Options no_patience;
+  no_patience.events_patience = DurationNs(0);
+  ViewMaker hasty(*archive_, clock_, no_patience);
+  const wire::ViewAnswer none = answer(hasty, q);
+  EXPECT_FALSE(none.has_visits());
+  EXPECT_EQ(none.part_node_size(), all.part_node_size());
   ASSERT_TRUE(all.has_visits());
   const wire::ViewVisits& v = all.visits();
   ASSERT_GT(v.node_size(), 100);

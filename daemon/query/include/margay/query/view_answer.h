@@ -36,11 +36,10 @@ bool put_parts(const Model& model, const partition::Partition& partition, const 
 void put_curve(const Model& model, const partition::SignificantP& curve, const AnswerLimits& limits,
                wire::ViewAnswer& answer);
 // The single visits of the stretch, where there are no more than the question wants and their events are
-// kept. False where `go_on` ended it. Errors: those of list_events, but for kLimit and kNotFound. REQUIRES:
-// the answer has nodes, states and boundaries.
-Result<bool> put_visits(const store::Archive& archive, const store::Resume& resume,
-                        const ViewRequest& request, const std::function<bool()>& go_on,
-                        wire::ViewAnswer& answer);
+// kept; else, and where `go_on` ends it, none. Errors: those of list_events, but for kLimit, kNotFound and
+// kTimeout. REQUIRES: the answer has nodes, states and boundaries.
+Status put_visits(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
+                  const std::function<bool()>& go_on, wire::ViewAnswer& answer);
 // The question as it was understood.
 void put_question(const Model& model, const ViewRequest& request, wire::ViewAnswer& answer);
 

@@ -38,7 +38,7 @@ class ViewMaker {
     // newest slice it can still change.
     bool live = false;
     DurationNs unsettled = milliseconds(6400);
-    DurationNs events_patience = seconds(5);  // before cells are spread instead
+    DurationNs events_patience = seconds(5);  // before cells are spread instead; and again, for single visits
     DurationNs curve_patience = seconds(2);   // for significant p, twice: exact, then certified
     AnswerLimits limits;
   };
