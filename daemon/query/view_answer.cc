@@ -160,7 +160,7 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, co
         code == ErrorCode::kLimit || code == ErrorCode::kNotFound || code == ErrorCode::kTimeout;
     return none ? Status() : tl::unexpected(counts.error());
   }
-  *answer.mutable_visits() = std::move(out);
+  if (out.node_size() > 0) *answer.mutable_visits() = std::move(out);
   return {};
 }
 

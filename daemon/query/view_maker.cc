@@ -12,6 +12,7 @@ namespace margay::daemon {
 namespace {
 
 constexpr std::uint64_t kAnswerBytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t kVisitBytes = std::uint64_t{16} << 20;
 // Looking at a live archive anew takes at most one part in so many of the time.
 constexpr std::int64_t kRefreshShare = 20;
 
@@ -232,6 +233,27 @@ Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen,
   }
 }
 
+// They are the same at every p. What was read in part is not kept.
+void ViewMaker::add_visits(const ViewRequest& request, const Place& place, const GoOn& go_on,
+                           wire::ViewAnswer& answer) {
+  const std::string key = std::to_string(request.visits) + " " + place.key;
+  if (const auto known = visits_.find(key)) {
+    if (known->node_size() > 0) *answer.mutable_visits() = *known;
+    return;
+  }
+  // Where a resource has been within a state for long, all of that has to be read.
+  const TimeNs until = clock_.monotonic() + options_.events_patience;
+  const auto still = [&] { return go_on() && clock_.monotonic() < until; };
+  const Status read = put_visits(archive_, *resume_, request, still, answer);
+  if (!read) answer.add_notes("single visits cannot be read: " + clean_utf8(read.error().message));
+  if (!read || !still()) return;
+  ++visit_lists_;
+  auto kept = std::make_shared<wire::ViewVisits>(answer.visits());
+  const std::size_t bytes = kept->SpaceUsedLong();
+  visits_.put(key, std::move(kept), bytes);
+  visits_.shrink(kVisitBytes, 1);
+}
+
 Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewRequest& request,
                                                                      const Place& place, const GoOn& go_on) {
   const std::vector<wire::Alert> told = told_of(request, place);
@@ -255,13 +277,7 @@ Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewR
     if (Status ok = search(**made, go_on); !ok) return tl::unexpected(ok.error());
     put_curve((*made)->model, *(*made)->curve, options_.limits, *answer);
   }
-  if (request.visits > 0 && picture_of_time(request)) {
-    // Where a resource has been within a state for long, all of that has to be read.
-    const TimeNs until = clock_.monotonic() + options_.events_patience;
-    const auto still = [&] { return go_on() && clock_.monotonic() < until; };
-    const Status read = put_visits(archive_, *resume_, request, still, *answer);
-    if (!read) answer->add_notes("single visits cannot be read: " + clean_utf8(read.error().message));
-  }
+  if (request.visits > 0 && picture_of_time(request)) add_visits(request, place, go_on, *answer);
   if (!go_on()) return fail(ErrorCode::kTimeout, "ended");
   auto out = std::make_shared<const wire::ViewAnswer>(std::move(*answer));
   answers_.put(key, out, out->ByteSizeLong());

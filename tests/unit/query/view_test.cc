@@ -125,6 +125,24 @@ TEST_F(View, SingleVisitsComeWhereThereAreNoMoreThanWereAskedFor) {
   EXPECT_THAT(error_of(q), HasSubstr("visits: 65537, at most 65536"));
 }
 
+TEST_F(View, SingleVisitsAreReadOnceForEveryP) {
+  wire::ViewQuestion q = question(12'000, 13'000, 20);
+  q.set_visits(5000);
+  ViewMaker maker(*archive_, clock_, {});
+  const wire::ViewAnswer first = answer(maker, q);
+  ASSERT_TRUE(first.has_visits());
+  for (const double p : {0.1, 0.5}) {
+    q.set_p(p);
+    EXPECT_EQ(answer(maker, q).visits().SerializeAsString(), first.visits().SerializeAsString());
+  }
+  EXPECT_EQ(maker.visit_lists(), 1u);
+  q.set_visits(10);
+  EXPECT_FALSE(answer(maker, q).has_visits());
+  q.set_p(0.3);
+  EXPECT_FALSE(answer(maker, q).has_visits());
+  EXPECT_EQ(maker.visit_lists(), 2u) << "that there are more is known, too";
+}
+
 TEST_F(View, WhatIsMeasuredHasAUnitAndWhatIsFull) {
   wire::ViewQuestion q = question(0, 30'000, 10);  // slices of 3 s
   q.set_measure("bytes");

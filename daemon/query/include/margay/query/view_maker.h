@@ -6,7 +6,8 @@
 //
 // MEMORY, of Options::memory_bytes: while a stretch is read up to a half, of tables and the search for
 // significant p up to a half, of stretches that were measured before up to a quarter meanwhile and three
-// quarters else. Answers are kept beside that, 32 of 32 MiB at most, and what the archive's load() tells.
+// quarters else. Answers are kept beside that, 32 of 32 MiB at most, lists of single visits (16 MiB), and
+// what the archive's load() tells.
 //
 // Thread safety: none; belongs to one thread. `archive` may be written by others. Errors are answers
 // (ViewAnswer::error); memory that the system refuses is one, too.
@@ -58,7 +59,9 @@ class ViewMaker {
   // So far: stretches that were read and measured, and partitions that were solved.
   std::uint64_t models() const { return models_; }
   std::uint64_t solutions() const { return solutions_; }
-  std::uint64_t held_bytes() const { return made_.bytes() + answers_.bytes(); }
+  // Lists of single visits that were read.
+  std::uint64_t visit_lists() const { return visit_lists_; }
+  std::uint64_t held_bytes() const { return made_.bytes() + answers_.bytes() + visits_.bytes(); }
 
  private:
   // A stretch, measured.
@@ -88,6 +91,8 @@ class ViewMaker {
   Status search(Made& made, const GoOn& go_on);
   Result<std::shared_ptr<const wire::ViewAnswer>> answer_at(const ViewRequest& request, const Place& place,
                                                             const GoOn& go_on);
+  void add_visits(const ViewRequest& request, const Place& place, const GoOn& go_on,
+                  wire::ViewAnswer& answer);
   Result<wire::ViewAnswer> solve(Made& made, const ChosenP& chosen, std::span<const partition::Area> areas,
                                  bool picture, const GoOn& go_on);
   void plan_ahead(const ViewRequest& request, const Place& place, const wire::ViewAnswer& answer);
@@ -100,8 +105,9 @@ class ViewMaker {
   TimeNs refresh_at_{};
   RecentCache<Made> made_{64};
   RecentCache<const wire::ViewAnswer> answers_{32};
+  RecentCache<const wire::ViewVisits> visits_{32};  // of stretches; empty: more than were asked for, or none
   std::optional<Ahead> ahead_;
-  std::uint64_t models_ = 0, solutions_ = 0;
+  std::uint64_t models_ = 0, solutions_ = 0, visit_lists_ = 0;
 };
 
 }  // namespace margay::daemon
