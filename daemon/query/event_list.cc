@@ -17,11 +17,6 @@ using trace::Occurrence;
 constexpr DurationNs kBeyond = seconds(1);
 constexpr std::size_t kReleaseFrom = 1 << 16;
 
-bool at_or_below(const std::string& path, const std::string& node) {
-  return node == "/" || path == node ||
-         (path.size() > node.size() && path.starts_with(node) && path[node.size()] == '/');
-}
-
 bool starts_earlier(const Occurrence& a, const Occurrence& b) {
   // Of the same begin the outer one comes first.
   if (a.begin != b.begin) return a.begin < b.begin;
@@ -49,7 +44,7 @@ class Lister {
       paths_.push_back(hierarchy.path_of(LeafIndex(l)));
       wanted_.push_back(query.nodes.empty() ||
                         std::any_of(query.nodes.begin(), query.nodes.end(), [&](const std::string& node) {
-                          return at_or_below(paths_.back(), node);
+                          return model::at_or_below(paths_.back(), node);
                         }));
     }
     known_.resize(leaves.size());
@@ -88,7 +83,8 @@ class Lister {
 Status Lister::check() {
   if (query_.to <= query_.from) return fail(ErrorCode::kInvalidArgument, "the time range is empty");
   for (const std::string& node : query_.nodes)
-    if (std::none_of(paths_.begin(), paths_.end(), [&](const auto& p) { return at_or_below(p, node); }))
+    if (std::none_of(paths_.begin(), paths_.end(),
+                     [&](const auto& p) { return model::at_or_below(p, node); }))
       return fail(ErrorCode::kInvalidArgument, "there is no resource at or below '" + node + "'; it has " +
                                                    (paths_.empty() ? "none" : paths_.front()) +
                                                    (paths_.size() > 1 ? " to " + paths_.back() : ""));

@@ -20,11 +20,6 @@ bool is_waiting(const model::StateInfo& state) {
          state.family == model::StateFamily::kCollective || state.family == model::StateFamily::kWait;
 }
 
-bool below(const std::string& path, const std::string& node) {
-  return node == "/" || path == node ||
-         (path.size() > node.size() && path.starts_with(node) && path[node.size()] == '/');
-}
-
 std::string attribute(const model::Attributes& a, const char* name) {
   const auto at = a.find(name);
   return at == a.end() ? std::string() : at->second;
@@ -109,7 +104,7 @@ Result<Waits> read_waits(const store::Archive& archive, const store::Resume& res
   std::size_t looked_at = 0;
   for (std::uint32_t l = 0; l < attributes.size() && looked_at < kMostWaiting; ++l) {
     const std::string& path = hierarchy.path_of(LeafIndex(l));
-    const auto holds = [&](const std::string& node) { return below(path, node); };
+    const auto holds = [&](const std::string& node) { return model::at_or_below(path, node); };
     if (std::none_of(a.affected.begin(), a.affected.end(), holds) ||
         std::find(a.likely_cause.begin(), a.likely_cause.end(), path) != a.likely_cause.end())
       continue;

@@ -1,7 +1,5 @@
 #include "events_command.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include "margay/query/zoom.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
+#include "progress_line.h"
 
 namespace margay::daemon {
 namespace {
@@ -55,15 +54,6 @@ Status read_moment(const char* option, const std::string& text, TimeNs zero, Tim
   if (!t) return fail(t.error(), std::string(option) + " " + text);
   to = *t;
   return {};
-}
-
-std::function<void(double)> progress_line() {
-  if (isatty(STDERR_FILENO) != 1) return {};
-  return [last = -1](double share) mutable {
-    const int percent = static_cast<int>(std::clamp(share, 0.0, 1.0) * 100);
-    if (percent != last) std::fprintf(stderr, "\rreading: %d %%", percent);
-    last = percent;
-  };
 }
 
 void say_counts(const EventsRequest& r, const EventCounts& c, const EventQuery& query, TimeNs zero) {
@@ -152,7 +142,7 @@ int events_command(const EventsRequest& r) {
   query.longest = r.longest;
   const bool table = !r.csv && !r.json;
   query.most = r.limit > 0 ? r.limit : table ? kUsualRows : 0;
-  query.progress = progress_line();
+  query.progress = progress_line("reading");
   if (!r.least.empty()) {
     const auto least = config::parse_duration(r.least);
     if (!least) return complain("--least " + r.least + ": " + least.error().message);

@@ -1,7 +1,5 @@
 #include "export_command.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -17,6 +15,7 @@
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
 #include "paje_writer.h"
+#include "progress_line.h"
 
 namespace margay::daemon {
 namespace {
@@ -32,15 +31,6 @@ Result<TimeNs> time_of(const char* option, const std::string& text, TimeNs origi
   auto t = config::parse_moment(text, origin);
   if (!t) return fail(t.error(), std::string(option) + " " + text);
   return *t;
-}
-
-std::function<void(double)> progress_bar() {
-  if (isatty(STDERR_FILENO) != 1) return {};
-  return [last = -1](double share) mutable {
-    const int percent = static_cast<int>(std::clamp(share, 0.0, 1.0) * 100);
-    if (percent != last) std::fprintf(stderr, "\rexporting: %d %%", percent);
-    last = percent;
-  };
 }
 
 Status write_one(const exporting::Job& job, const std::string& table, const std::string& path) {
@@ -131,7 +121,7 @@ int export_command(const ExportRequest& given) {
                      TimeNs(std::numeric_limits<std::int64_t>::min() / 4),
                      TimeNs(std::numeric_limits<std::int64_t>::max() / 4),
                      model::Hierarchy(leaves, view),
-                     progress_bar()};
+                     progress_line("exporting")};
   // As the times that are written.
   const TimeNs origin = r.format == "paje" && PajeWriter::imported(*all) ? TimeNs() : all->run.begin;
   job.from = std::max(job.from, all->run.begin);

@@ -11,6 +11,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "margay/base/ids.h"
@@ -18,6 +19,12 @@
 namespace margay::model {
 
 using Attributes = std::map<std::string, std::string>;
+
+// Whether a path is that of this node, or of one below it.
+inline bool at_or_below(std::string_view path, std::string_view node) {
+  return node == "/" || path == node ||
+         (path.size() > node.size() && path.starts_with(node) && path[node.size()] == '/');
+}
 
 class Hierarchy {
  public:
