@@ -11,7 +11,9 @@ Occurrence opened(Occurrence::Kind kind, LeafIndex leaf, std::uint16_t name, std
   Occurrence o;
   o.kind = kind, o.leaf = leaf, o.name = name, o.depth = static_cast<std::uint16_t>(depth);
   o.begin = t;
-  if (r.kind != 0) o.bytes = r.bytes, o.peer = r.peer, o.tag = r.tag, o.comm = r.comm;
+  if (r.kind == 0) return o;
+  o.bytes = o.posted_bytes = r.bytes, o.peer = o.posted_peer = r.peer, o.tag = o.posted_tag = r.tag;
+  o.comm = r.comm;
   return o;
 }
 
@@ -160,8 +162,9 @@ Status Occurrences::leave(Line& line, const EventRecord& r, TimeNs t) {
     open_base(leaf, line, t);
     return {};
   }
-  if (r.bytes != 0) found->bytes = r.bytes;
-  if (r.peer != MARGAY_NO_PEER) found->peer = r.peer, found->comm = r.comm;
+  found->completed = r.peer != MARGAY_NO_PEER;
+  if (r.bytes != 0 || found->completed) found->bytes = r.bytes;
+  if (found->completed) found->peer = r.peer, found->comm = r.comm;
   if (r.tag != MARGAY_NO_TAG) found->tag = r.tag;
   const LeafIndex leaf = found->leaf;
   // And whatever was left open inside it.

@@ -107,6 +107,23 @@ class Export(E2eTest):
                                                   int(r["duration_ns"])) for r in listed if r["kind"] == "state"), visits)
             self.assertEqual([r["begin_s"] for r in listed], sorted((r["begin_s"] for r in listed), key=nanoseconds))
 
+        with self.subTest("margay events --messages has each message that was sent, and when it was there"):
+            done = subprocess.run([MARGAY, "events", run.archive, "--messages", "--csv"], env=self.environment, capture_output=True,
+                                  text=True, timeout=LONG, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            messages = list(csv.DictReader(done.stdout.splitlines()))
+            sends = collections.Counter((r["resource"].split("/")[-1], "rank" + r["peer"], r["tag"], r["bytes"], nanoseconds(r["begin_s"]))
+                                        for r in listed if r["name"] in ("MPI_Send", "MPI_Isend"))
+            self.assertGreater(sum(sends.values()), 1000)
+            self.assertEqual(collections.Counter((m["from"].split("/")[-1], m["to"].split("/")[-1], m["tag"], m["bytes"],
+                                                  nanoseconds(m["sent_s"])) for m in messages), sends)
+            # In a call of the receiver's that ends then, and that says how much came.
+            ends = collections.Counter((r["resource"], nanoseconds(r["begin_s"]) + int(r["duration_ns"]), r["bytes"])
+                                       for r in listed if r["name"] in ("MPI_Recv", "MPI_Wait"))
+            self.assertTrue(all(m["received_s"] and nanoseconds(m["received_s"]) > nanoseconds(m["sent_s"]) for m in messages))
+            self.assertEqual(collections.Counter((m["to"], nanoseconds(m["received_s"]), m["bytes"]) for m in messages),
+                             collections.Counter({e: n for e, n in ends.items() if e[2]}))
+
         with self.subTest("a part of it, on standard output"):
             done = self.export(run, "--format", "paje", "--from", "3", "--to", "3.5")
             times = [nanoseconds(line.split()[1]) for line in done.stdout.splitlines()

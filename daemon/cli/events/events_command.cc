@@ -11,6 +11,7 @@
 #include "margay/query/zoom.h"
 #include "margay/settings/units.h"
 #include "margay/text/text.h"
+#include "messages_output.h"
 #include "progress_line.h"
 
 namespace margay::daemon {
@@ -56,6 +57,11 @@ Status read_moment(const char* option, const std::string& text, TimeNs zero, Tim
   return {};
 }
 
+void say_holes(std::uint64_t holes, const char* what_of_it) {
+  if (holes > 0)
+    std::fprintf(stderr, "margay: events are missing at %s places: %s\n", grouped(holes).c_str(), what_of_it);
+}
+
 void say_counts(const EventsRequest& r, const EventCounts& c, const EventQuery& query, TimeNs zero) {
   if (!r.csv && !r.json) {
     const auto at = [&](TimeNs t) { return text::duration_text(text::minus(t.value, zero.value)); };
@@ -66,9 +72,7 @@ void say_counts(const EventsRequest& r, const EventCounts& c, const EventQuery& 
       std::fprintf(stderr, "margay: nothing of that kind from %s to %s\n", at(query.from).c_str(),
                    at(query.to).c_str());
   }
-  if (c.holes > 0)
-    std::fprintf(stderr, "margay: events are missing at %s places: the state Unknown is shown there\n",
-                 grouped(c.holes).c_str());
+  say_holes(c.holes, "the state Unknown is shown there");
   if (c.late > 0)
     std::fprintf(stderr,
                  "margay: %s rows stand behind some that begin later: they lasted while more than %s ended\n",
@@ -81,6 +85,41 @@ void say_counts(const EventsRequest& r, const EventCounts& c, const EventQuery& 
         stderr);
 }
 
+// Who sent what to whom, of the same stretch.
+int list_messages_of(const EventsRequest& r, const store::Archive& archive, const store::Resume& all,
+                     const EventQuery& asked, TimeNs zero) {
+  MessageQuery query;
+  query.from = asked.from, query.to = asked.to, query.nodes = asked.nodes, query.progress = asked.progress;
+  query.least = asked.least, query.longest = asked.longest, query.most = asked.most;
+  const bool table = !r.csv && !r.json;
+  MessagesTable rows(zero);
+  if (r.csv) std::fputs(messages_csv_head().c_str(), stdout);
+  const auto counts = list_messages(archive, all, query, [&](const MessageRow& row) -> Status {
+    if (table) return rows.add(row), Status();
+    const std::string line = r.csv ? message_csv(row, zero) : message_json(row, zero);
+    if (std::fputs(line.c_str(), stdout) < 0) return fail(ErrorCode::kIo, "standard output is gone");
+    return {};
+  });
+  if (query.progress) std::fputs("\r\033[K", stderr);
+  if (!counts) return complain(r.archive + ": " + counts.error().message);
+  if (table && counts->told > 0) std::puts(rows.text().c_str());
+  if (std::fflush(stdout) != 0) return complain("standard output: it cannot be written");
+  if (table && counts->more)
+    std::fprintf(stderr, "margay: the first %s; there are more: --limit, or --longest N\n",
+                 grouped(counts->told).c_str());
+  if (table && counts->told == 0) std::fputs("margay: no messages in this time\n", stderr);
+  say_holes(counts->holes, "pairs behind them may be wrong");
+  for (const std::string& note : unpaired_notes(counts->calls))
+    std::fprintf(stderr, "margay: %s\n", note.c_str());
+  if (!counts->exact)
+    std::fputs(
+        "margay: messages are paired by their order from shortly before this time on: where some were under "
+        "way "
+        "for longer, pairs of their tag are off by as many (without --from and --to all are exact)\n",
+        stderr);
+  return 0;
+}
+
 }  // namespace
 
 void add_events_command(CLI::App& command, EventsRequest& r) {
@@ -91,10 +130,13 @@ void add_events_command(CLI::App& command, EventsRequest& r) {
   margay events night.margay --from 12 --to 12.5 --node /node1/rank3
   margay events night.margay --longest 20 --state 'MPI_*'    the longest calls of the run
   margay events night.margay --state MPI_Recv --least 10ms --csv > late.csv
+  margay events night.margay --messages --longest 20    the messages that took longest
 
 A row is a visit to a state (states inside it are set in), a region of the program, a variable's new
 value, a mark, or an end of a link. Calls that the probe summed are one row with their number. What
-lies between MPI calls is Compute; where events were lost, Unknown.
+lies between MPI calls is Compute; where events were lost, Unknown. With --messages a row is a message:
+who sent it to whom, and how long it took from the begin of the sending call to the end of the call in
+which it was there.
 
 Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
   command.add_option("archive", r.archive, "directory of the archive")->required();
@@ -121,6 +163,11 @@ Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
   command
       .add_option("--limit", r.limit, "print at most so many rows (default: 1000; of --csv and --json all)")
       ->type_name("N");
+  command
+      .add_flag("--messages", r.messages,
+                "messages between ranks, instead of calls; --node: that it sent or got")
+      ->excludes("--state")
+      ->excludes("--match");
   auto* csv =
       command.add_flag("--csv", r.csv, "print CSV, for R and pandas: times in s since the run's begin");
   command.add_flag("--json", r.json, "print JSON, an object a line: times in ns since the run's begin")
@@ -157,6 +204,7 @@ int events_command(const EventsRequest& r) {
        {read_moment("--from", r.from, zero, query.from), read_moment("--to", r.to, zero, query.to)})
     if (!ok) return complain(ok.error().message);
   if (query.to <= query.from) return complain("--to is not after --from");
+  if (r.messages) return list_messages_of(r, **archive, *all, query, zero);
 
   EventsTable rows(zero);
   if (r.csv) std::fputs(events_csv_head().c_str(), stdout);

@@ -1,4 +1,5 @@
-// `margay events`: the calls of a run one by one: visits to states, regions, variables, marks and links.
+// `margay events`: the calls of a run one by one: visits to states, regions, variables, marks and links; or
+// the messages that they sent each other.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ struct EventsRequest {
   std::string archive, from, to, alert, match, least;  // as written
   std::vector<std::string> nodes, states;
   std::uint64_t longest = 0, limit = 0;
-  bool csv = false, json = false;
+  bool messages = false, csv = false, json = false;
 };
 void add_events_command(CLI::App& command, EventsRequest& request);
 // The exit code: 0; 1 if there is no such alert; 2 if it cannot be read, or was not asked for in a way that

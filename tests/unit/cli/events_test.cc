@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "typed.h"
@@ -99,6 +101,60 @@ TEST(EventsCommand, WhatIsLeftOutIsSaid) {
   EXPECT_THAT(none.said, HasSubstr("nothing of that kind from 0.0 s to "));
 }
 
+// Each call that sends is in one of them, and the partner's rank is the one that the call was given.
+TEST(EventsCommand, MessagesAreAllThatWereSent) {
+  using Lane = std::tuple<std::string, std::string, int>;  // from, to, tag
+  std::map<Lane, int> sent, paired;
+  for (const std::string& line : events({"--state", "MPI_Isend", "--json"}).lines) {
+    const auto j = nlohmann::json::parse(line);
+    const int peer = j["peer"];
+    ++sent[{j["resource"], "/node" + std::to_string(peer / 4) + "/rank" + std::to_string(peer), j["tag"]}];
+  }
+  const Done all = events({"--messages", "--json"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.said, IsEmpty());
+  std::int64_t last = 0;
+  for (const std::string& line : all.lines) {
+    const auto j = nlohmann::json::parse(line);
+    ++paired[{j["from"], j["to"], j["tag"]}];
+    EXPECT_EQ(j["bytes"], 4096);
+    EXPECT_EQ(j["sent_by"], "MPI_Isend");
+    EXPECT_EQ(j["taken_by"], "MPI_Irecv");
+    EXPECT_GE(j["sent_ns"].get<std::int64_t>(), last);
+    last = j["sent_ns"];
+  }
+  EXPECT_EQ(all.lines.size(), 29'440u);
+  EXPECT_EQ(paired, sent);
+}
+
+TEST(EventsCommand, MessagesOfAStretchAreThoseOfTheRun) {
+  const auto key = [](const std::string& csv) { return csv.substr(0, csv.find(",MPI_Isend")); };
+  std::vector<std::string> of_run, of_stretch;
+  for (const std::string& line : events({"--messages", "--csv"}).lines)
+    if (line >= "12.0" && line < "12.3" && line.find("/node1/rank5,") != std::string::npos)
+      of_run.push_back(key(line));
+  const Done stretch =
+      events({"--messages", "--csv", "--from", "12", "--to", "12.3", "--node", "/node1/rank5"});
+  for (const std::string& line : stretch.lines)
+    if (line >= "12.0" && line < "12.3") of_stretch.push_back(key(line));
+  EXPECT_GT(of_run.size(), 20u);
+  EXPECT_EQ(of_stretch, of_run);
+  EXPECT_THAT(stretch.said, HasSubstr("paired by their order from shortly before this time on"));
+}
+
+TEST(EventsCommand, MessagesAreATableForPeopleAsWell) {
+  const Done first = events({"--messages", "--limit", "3"});
+  ASSERT_THAT(first.lines, SizeIs(4));
+  EXPECT_THAT(first.lines[0], ContainsRegex("sent s +took +from +to +bytes +tag +calls"));
+  EXPECT_THAT(
+      first.lines[1],
+      ContainsRegex("/node[0-3]/rank[0-9]+ +/node[0-3]/rank[0-9]+ +4\\.0 KiB +[12] +MPI_Isend MPI_Irecv"));
+  EXPECT_THAT(first.said, HasSubstr("the first 3; there are more"));
+  const Done none = events({"--messages", "--to", "0.5"});
+  EXPECT_THAT(none.lines, IsEmpty());
+  EXPECT_THAT(none.said, HasSubstr("no messages in this time"));
+}
+
 TEST(EventsCommand, WhatIsWrongIsSaid) {
   const auto said = [](int code, const std::vector<std::string>& words) {
     const Done done = events(words);
@@ -112,6 +168,8 @@ TEST(EventsCommand, WhatIsWrongIsSaid) {
   EXPECT_THAT(said(2, {"--from", "3", "--to", "2"}), HasSubstr("--to is not after --from"));
   EXPECT_THAT(said(2, {"--node", "/node9"}), HasSubstr("there is no resource at or below '/node9'"));
   EXPECT_THAT(said(2, {"--match", "["}), HasSubstr("'[' is no regular expression"));
+  EXPECT_THAT(said(2, {"--messages", "--node", "/node9"}),
+              HasSubstr("there is no resource at or below '/node9'"));
 }
 
 }  // namespace events_test

@@ -45,6 +45,10 @@ struct Occurrence {
   std::uint64_t bytes = 0;
   std::int32_t peer = MARGAY_NO_PEER, tag = MARGAY_NO_TAG;
   std::uint32_t comm = 0;
+  // Of a single call: the end named a partner, as receives do; and what it was entered with.
+  bool completed = false;
+  std::int32_t posted_peer = MARGAY_NO_PEER, posted_tag = MARGAY_NO_TAG;
+  std::uint64_t posted_bytes = 0;
 };
 
 class Occurrences : public Consumer {
