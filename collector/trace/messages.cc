@@ -138,7 +138,19 @@ void MessagePairs::complete() {
       open.clear();
     }
   }
-  completions_ = {};
+  // Those that say what they completed completed nothing else.
+  std::erase_if(completions_, [](const Completion& c) { return c.lane.from >= 0; });
+}
+
+TimeNs MessagePairs::earliest(const Receive& r, TimeNs sent) const {
+  const auto who = std::pair(r.lane.job, r.lane.to);
+  const auto process = [](const Completion& c) { return std::pair(c.lane.job, c.lane.to); };
+  const TimeNs least = std::max(r.end, sent);
+  // Calls of a process follow each other; a program that polls has many.
+  const auto c = std::partition_point(completions_.begin(), completions_.end(), [&](const Completion& x) {
+    return process(x) < who || (process(x) == who && (x.begin < r.posted || x.end < least));
+  });
+  return c != completions_.end() && process(*c) == who ? c->end : least;
 }
 
 void MessagePairs::pair(std::vector<Message>& out) {
@@ -157,7 +169,7 @@ void MessagePairs::pair(std::vector<Message>& out) {
     }
     counts_.doubtful += r.completed && r.bytes > s->bytes ? 1 : 0;
     out.push_back({s->leaf, r.leaf, s->name, r.name, s->begin, s->end, r.posted,
-                   r.completed ? r.end : std::max(r.end, s->begin), r.completed, s->bytes, s->lane.tag});
+                   r.completed ? r.end : earliest(r, s->begin), r.completed, s->bytes, s->lane.tag});
     ++counts_.paired;
     ++s;
   }
@@ -180,7 +192,7 @@ MessageCounts MessagePairs::finish(std::vector<Message>& out) {
       out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), [](const Message& a, const Message& b) {
         return std::tuple(a.sent, a.from, a.to, a.received) < std::tuple(b.sent, b.from, b.to, b.received);
       });
-  sends_ = {}, receives_ = {};
+  sends_ = {}, receives_ = {}, completions_ = {};
   return counts_;
 }
 

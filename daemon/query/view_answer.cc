@@ -6,6 +6,7 @@
 
 #include "margay/base/text.h"
 #include "margay/query/event_list.h"
+#include "margay/query/message_list.h"
 
 namespace margay::daemon {
 namespace {
@@ -119,23 +120,44 @@ void put_curve(const Model& model, const partition::SignificantP& curve, const A
   answer.set_curve_complete(curve.complete && points == curve.points.size());
 }
 
-Status put_visits(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
-                  const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
-  const int slices = answer.boundaries_size();
-  if (slices < 2 || answer.nodes_size() == 0) return {};
-  std::map<std::string, std::uint32_t> nodes, states;
+namespace {
+
+std::map<std::string, std::uint32_t> nodes_by_path(const wire::ViewAnswer& answer) {
+  std::map<std::string, std::uint32_t> nodes;
   std::vector<std::string> paths;
   for (int k = 0; k < answer.nodes_size(); ++k) {
     const wire::ViewNode& node = answer.nodes(k);
     paths.push_back(k == 0 ? "" : paths[node.parent()] + "/" + node.name());
     nodes.emplace(paths.back(), k);
   }
+  return nodes;
+}
+
+std::string asked_node(const ViewRequest& request) {
+  std::string node = request.node.starts_with('/') ? request.node : "/" + request.node;
+  while (node.size() > 1 && node.ends_with('/')) node.pop_back();
+  return node;
+}
+
+// Where there are too many, or none are kept, an answer goes without.
+Status or_none(const Error& error) {
+  const bool none = error.code == ErrorCode::kLimit || error.code == ErrorCode::kNotFound ||
+                    error.code == ErrorCode::kTimeout;
+  return none ? Status() : tl::unexpected(error);
+}
+
+}  // namespace
+
+Status put_visits(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
+                  const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
+  const int slices = answer.boundaries_size();
+  if (slices < 2 || answer.nodes_size() == 0) return {};
+  const auto nodes = nodes_by_path(answer);
+  std::map<std::string, std::uint32_t> states;
   for (int x = 0; x < answer.states_size(); ++x) states.emplace(answer.states(x).name(), x);
   EventQuery query;
   query.from = TimeNs(answer.boundaries(0)), query.to = TimeNs(answer.boundaries(slices - 1));
-  std::string node = request.node.starts_with('/') ? request.node : "/" + request.node;
-  while (node.size() > 1 && node.ends_with('/')) node.pop_back();
-  query.nodes = {node};
+  query.nodes = {asked_node(request)};
   query.refused = request.visits;
   query.go_on = go_on;
   wire::ViewVisits out;
@@ -154,13 +176,37 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, co
     out.add_flags((o.begun_before ? 1u : 0u) | (o.goes_on ? 2u : 0u) | (o.calls != 1 ? 4u : 0u));
     return {};
   });
-  if (!counts) {
-    const ErrorCode code = counts.error().code;
-    const bool none =
-        code == ErrorCode::kLimit || code == ErrorCode::kNotFound || code == ErrorCode::kTimeout;
-    return none ? Status() : tl::unexpected(counts.error());
-  }
+  if (!counts) return or_none(counts.error());
   if (out.node_size() > 0) *answer.mutable_visits() = std::move(out);
+  return {};
+}
+
+Status put_messages(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
+                    const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
+  const int slices = answer.boundaries_size();
+  if (slices < 2 || answer.nodes_size() == 0) return {};
+  const auto nodes = nodes_by_path(answer);
+  MessageQuery query;
+  query.from = TimeNs(answer.boundaries(0)), query.to = TimeNs(answer.boundaries(slices - 1));
+  query.nodes = {asked_node(request)};
+  query.refused = request.visits;
+  query.go_on = go_on;
+  wire::ViewMessages out;
+  const auto counts = list_messages(archive, resume, query, [&](const MessageRow& row) -> Status {
+    const auto from = nodes.find(clean_utf8(row.from)), to = nodes.find(clean_utf8(row.to));
+    if (from == nodes.end() || to == nodes.end()) return {};
+    out.add_from(from->second);
+    out.add_to(to->second);
+    out.add_sent_ns((row.what.sent - query.from).value);
+    out.add_took_ns((row.what.received - row.what.sent).value);
+    out.add_bytes(row.what.bytes);
+    out.add_tag(row.what.tag);
+    out.add_flags(row.what.completed ? 0 : 1);
+    return {};
+  });
+  if (!counts) return or_none(counts.error());
+  for (const std::string& note : unpaired_notes(counts->calls)) answer.add_notes("messages: " + note);
+  if (out.from_size() > 0) *answer.mutable_messages() = std::move(out);
   return {};
 }
 

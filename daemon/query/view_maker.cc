@@ -237,21 +237,23 @@ Result<wire::ViewAnswer> ViewMaker::solve(Made& made, const ChosenP& chosen,
 void ViewMaker::add_visits(const ViewRequest& request, const Place& place, const GoOn& go_on,
                            wire::ViewAnswer& answer) {
   const std::string key = std::to_string(request.visits) + " " + place.key;
-  if (const auto known = visits_.find(key)) {
-    if (known->node_size() > 0) *answer.mutable_visits() = *known;
-    return;
-  }
+  if (const auto known = single_.find(key)) return answer.MergeFrom(*known);
   // Where a resource has been within a state for long, all of that has to be read.
   const TimeNs until = clock_.monotonic() + options_.events_patience;
   const auto still = [&] { return go_on() && clock_.monotonic() < until; };
-  const Status read = put_visits(archive_, *resume_, request, still, answer);
+  const int notes = answer.notes_size();
+  Status read = put_visits(archive_, *resume_, request, still, answer);
+  if (read && answer.has_visits()) read = put_messages(archive_, *resume_, request, still, answer);
   if (!read) answer.add_notes("single visits cannot be read: " + clean_utf8(read.error().message));
   if (!read || !still()) return;
   ++visit_lists_;
-  auto kept = std::make_shared<wire::ViewVisits>(answer.visits());
+  auto kept = std::make_shared<wire::ViewAnswer>();
+  if (answer.has_visits()) *kept->mutable_visits() = answer.visits();
+  if (answer.has_messages()) *kept->mutable_messages() = answer.messages();
+  for (int i = notes; i < answer.notes_size(); ++i) kept->add_notes(answer.notes(i));
   const std::size_t bytes = kept->SpaceUsedLong();
-  visits_.put(key, std::move(kept), bytes);
-  visits_.shrink(kVisitBytes, 1);
+  single_.put(key, std::move(kept), bytes);
+  single_.shrink(kVisitBytes, 1);
 }
 
 Result<std::shared_ptr<const wire::ViewAnswer>> ViewMaker::answer_at(const ViewRequest& request,

@@ -1,6 +1,7 @@
 #include "overview.h"
 
 #include <QHelpEvent>
+#include <QLocale>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -18,6 +19,7 @@ namespace {
 constexpr double kLeastDrag = 4;  // what is shorter is a click
 constexpr double kWheel = 0.8;    // a notch
 constexpr int kMostStatesTold = 12;
+constexpr int kMostMessagesTold = 6;
 
 QString percent(double share) {
   if (share > 0 && share < 0.001) return "< 0.1 %";
@@ -215,6 +217,23 @@ QString Overview::details(const scene::Visit& v) const {
   if (v.several_calls) out += "<br>" + tr("several calls, one behind the other");
   if (v.begun_before) out += "<br>" + tr("it may have begun before");
   if (v.goes_on) out += "<br>" + tr("it goes on");
+  int told = 0;
+  for (const std::uint32_t i : scene::messages_of(seen, v)) {
+    const scene::Message& m = seen.messages[i];
+    if (told++ == kMostMessagesTold) {
+      out += "<br>…";
+      break;
+    }
+    const bool sent = m.from == v.node && m.sent == v.begin;
+    out += "<br>" + (sent ? tr("sent to %1: %2, tag %3") : tr("got from %1: %2, tag %3"))
+                        .arg(text_of(seen.nodes[sent ? m.to : m.from].path).toHtmlEscaped(),
+                             QLocale::c().formattedDataSize(
+                                 static_cast<qint64>(std::min<std::uint64_t>(m.bytes, INT64_MAX)), 1))
+                        .arg(m.tag);
+    if (m.arrival_known)
+      out += (sent ? tr(", there after %1") : tr(", sent %1 before"))
+                 .arg(text_of(scene::duration_text(m.received - m.sent)));
+  }
   return out;
 }
 

@@ -188,6 +188,10 @@ void Session::set_calls(Calls calls) {
   if (std::exchange(calls_, calls) != calls && !data_->empty()) ask();
 }
 
+void Session::set_messages(bool shown) {
+  if (std::exchange(messages_, shown) != shown) emit view_changed();
+}
+
 scene::Subject Session::asked_for() const {
   return held_ && !history_.now().time ? of_the_picture() : with_calls(history_.now());
 }

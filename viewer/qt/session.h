@@ -61,6 +61,9 @@ class Session : public QObject {
   enum class Calls { kNever, kCloser, kAlways };
   Calls calls() const { return calls_; }
   void set_calls(Calls calls);
+  // With single calls, the messages between them.
+  bool shows_messages() const { return messages_; }
+  void set_messages(bool shown);
   // Of the newest report, 256 at most, newest first; and until when they are known.
   const std::vector<terminal::AlertView>& alerts() const { return alerts_; }
   TimeNs now() const { return report_ ? TimeNs(report_->watermark_ns()) : TimeNs(); }
@@ -187,6 +190,7 @@ class Session : public QObject {
   bool drifting_ = false;  // the newest step of the history was a zoom or a pan
   int asked_again_ = 0;
   Calls calls_ = Calls::kNever;
+  bool messages_ = true;
   bool waiting_ = false, held_ = false, there_ = false, due_ = false, curve_ = false;
   QString trouble_, colours_trouble_;
   ColourFile colours_;

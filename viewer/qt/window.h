@@ -101,7 +101,7 @@ class Window : public QMainWindow {
   QComboBox* level_;
   QAction* level_shown_;
   ElidedLabel *status_, *notes_;
-  QAction *back_, *forward_, *whole_, *live_, *dark_, *calls_, *notify_;
+  QAction *back_, *forward_, *whole_, *live_, *dark_, *calls_, *messages_, *notify_;
   QMenu* look_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;

@@ -124,6 +124,10 @@ void Window::make_look_menu() {
   });
   calls_->setCheckable(true);
   calls_->setChecked(session_.calls() != Session::Calls::kNever);
+  messages_ = action(look_, tr("&Messages between them"), {QKeySequence("M")},
+                     [this] { session_.set_messages(messages_->isChecked()); });
+  messages_->setCheckable(true);
+  messages_->setChecked(session_.shows_messages());
   dark_ = action(look_, tr("Da&rk"), {QKeySequence("D")}, [this] {
     session_.set_theme(dark_->isChecked() ? scene::Theme::kDark : scene::Theme::kLight);
   });

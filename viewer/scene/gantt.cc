@@ -91,6 +91,35 @@ class Drawer {
   Gantt out_;
 };
 
+// What of a picture is seen of them.
+void add_arrows(const ViewData& data, const Rows& rows, const Viewport& view, Gantt& out) {
+  const auto middle = [&](std::uint32_t node) {
+    const Row& r = rows.rows[rows.first_row[node]];
+    return y_of(view, r.y + r.height / 2);
+  };
+  for (const Message& m : data.messages) {
+    if (!rows.shows(m.from) || !rows.shows(m.to) || rows.first_row[m.from] == rows.first_row[m.to]) continue;
+    const Arrow a{x_of(view, m.sent), middle(m.from), x_of(view, m.received), middle(m.to),
+                  static_cast<std::uint32_t>(&m - data.messages.data())};
+    if (std::max(a.x0, a.x1) < 0 || std::min(a.x0, a.x1) > view.width || std::max(a.y0, a.y1) < 0 ||
+        std::min(a.y0, a.y1) > view.height)
+      continue;
+    out.arrows.push_back(a);
+  }
+  out.messages_in_sight = out.arrows.size();
+  if (out.arrows.size() <= kMostArrows) return;
+  const auto took = [&](const Arrow& a) {
+    return data.messages[a.message].received - data.messages[a.message].sent;
+  };
+  const auto end = out.arrows.begin() + static_cast<std::ptrdiff_t>(kMostArrows);
+  std::nth_element(out.arrows.begin(), end, out.arrows.end(), [&](const Arrow& a, const Arrow& b) {
+    return took(a) != took(b) ? took(a) > took(b) : a.message < b.message;
+  });
+  out.arrows.erase(end, out.arrows.end());
+  std::sort(out.arrows.begin(), out.arrows.end(),
+            [](const Arrow& a, const Arrow& b) { return a.message < b.message; });
+}
+
 }  // namespace
 
 Gantt gantt(const ViewData& data, const Rows& rows, const Viewport& view) {
@@ -102,7 +131,20 @@ Gantt gantt(const ViewData& data, const Rows& rows, const Viewport& view) {
     if (r.folded || r.y + r.height <= view.rows.top || r.y >= view.rows.bottom) continue;
     drawer.row(r.node, y_of(view, r.y), y_of(view, r.y + r.height));
   }
-  return drawer.take();
+  Gantt out = drawer.take();
+  add_arrows(data, rows, view, out);
+  return out;
+}
+
+std::vector<std::uint32_t> messages_of(const ViewData& data, const Visit& visit) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < data.messages.size(); ++i) {
+    const Message& m = data.messages[i];
+    if ((m.from == visit.node && m.sent == visit.begin) ||
+        (m.to == visit.node && m.received == visit.end && m.arrival_known))
+      out.push_back(i);
+  }
+  return out;
 }
 
 std::int64_t visit_at(const Gantt& gantt, double x, double y) {

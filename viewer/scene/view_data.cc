@@ -73,7 +73,7 @@ class Reader {
   Result<ViewData> read() {
     if (!in_.error().empty()) return fail(ErrorCode::kUnavailable, clean_utf8(in_.error(), 4096));
     for (const auto step : {&Reader::head, &Reader::states, &Reader::times, &Reader::nodes, &Reader::parts,
-                            &Reader::tiling, &Reader::curve, &Reader::visits})
+                            &Reader::tiling, &Reader::curve, &Reader::visits, &Reader::messages})
       if (Status ok = (this->*step)(); !ok) return tl::unexpected(ok.error());
     return std::move(out_);
   }
@@ -333,8 +333,7 @@ class Reader {
       };
       Visit to;
       to.node = v.node(i), to.state = v.state(i), to.depth = v.depth(i);
-      if (to.node >= out_.nodes.size() || out_.nodes[to.node].end != to.node + 1)
-        return bad(" is of no leaf");
+      if (!is_leaf(to.node)) return bad(" is of no leaf");
       if (to.state >= out_.states.size()) return bad(" has an unknown state");
       if (to.depth > kMostDepth) return bad(" is too deep");
       std::int64_t end = 0;
@@ -353,6 +352,35 @@ class Reader {
     out_.visit_begin.assign(out_.nodes.size() + 1, 0);
     for (const Visit& visit : out_.visits) ++out_.visit_begin[visit.node + 1];
     std::partial_sum(out_.visit_begin.begin(), out_.visit_begin.end(), out_.visit_begin.begin());
+    return {};
+  }
+
+  bool is_leaf(std::uint32_t node) const {
+    return node < out_.nodes.size() && out_.nodes[node].end == node + 1;
+  }
+
+  Status messages() {
+    if (!in_.has_messages()) return {};
+    const wire::ViewMessages& v = in_.messages();
+    const int n = v.from_size();
+    if (Status ok = room("messages", n, kMostVisits, out_.messages); !ok) return ok;
+    for (const int size :
+         {v.to_size(), v.sent_ns_size(), v.took_ns_size(), v.bytes_size(), v.tag_size(), v.flags_size()})
+      if (size != n) return corrupt("the lists of its messages differ in length");
+    if (n > 0 && out_.slices() == 0) return corrupt("it has messages, and no slices");
+    for (int i = 0; i < n; ++i) {
+      Message to;
+      to.from = v.from(i), to.to = v.to(i), to.bytes = v.bytes(i), to.tag = v.tag(i);
+      if (!is_leaf(to.from) || !is_leaf(to.to))
+        return corrupt(nth("message", static_cast<std::size_t>(i)) + " is of no leaf");
+      if (__builtin_add_overflow(out_.boundaries.front().value, v.sent_ns(i), &to.sent.value) ||
+          __builtin_add_overflow(to.sent.value, v.took_ns(i), &to.received.value))
+        return corrupt(nth("message", static_cast<std::size_t>(i)) + " ends beyond all times");
+      to.arrival_known = (v.flags(i) & 1) == 0;
+      out_.messages.push_back(to);
+    }
+    std::stable_sort(out_.messages.begin(), out_.messages.end(),
+                     [](const Message& a, const Message& b) { return a.sent < b.sent; });
     return {};
   }
 

@@ -135,6 +135,14 @@ TEST(Messages, ANonblockingReceiveIsThereWhereACallSaysSo) {
   EXPECT_THAT(all.lines(), ElementsAre("0-1 10 to 30: 8 bytes, tag 1", "0-1 12 to 30: 9 bytes, tag 1",
                                        "0-1 40 to ~40: 3 bytes, tag 1"));
   EXPECT_EQ(all.counts.anybody, 1u) << "nothing says from whom it was";
+  // Of several calls that say nothing it cannot have been one that was over before it was sent.
+  Job unsaid(2);
+  unsaid.call(0, kSend, 10, 11, {1, 1, 8});
+  unsaid.call(1, kIrecv, 1, 2, {0, 1});
+  unsaid.call(1, kWait, 3, 5);
+  unsaid.call(1, kWait, 6, 15);
+  unsaid.call(1, kWait, 16, 18);
+  EXPECT_THAT(unsaid.lines(), ElementsAre("0-1 10 to ~15: 8 bytes, tag 1"));
 }
 
 TEST(Messages, WhatCannotBePairedIsCounted) {

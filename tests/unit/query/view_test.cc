@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "margay/query/choose_p.h"
+#include "margay/query/message_list.h"
 #include "view_support.h"
 
 namespace margay::daemon {
@@ -123,6 +124,47 @@ TEST_F(View, SingleVisitsComeWhereThereAreNoMoreThanWereAskedFor) {
   EXPECT_FALSE(answer(q).has_visits());
   q.set_visits(ViewRequest::kMostVisits + 1);
   EXPECT_THAT(error_of(q), HasSubstr("visits: 65537, at most 65536"));
+}
+
+// As the list of messages has them, of the ranks that were asked for.
+TEST_F(View, MessagesComeWithTheirVisits) {
+  auto archive = store::Archive::open(MARGAY_EXAMPLE, store::Mode::kBeside);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto resume = (*archive)->load();
+  ASSERT_TRUE(resume);
+  ViewMaker maker(**archive, clock_, {});
+  wire::ViewQuestion q;
+  q.set_from_ns((resume->run.begin + milliseconds(12'000)).value);
+  q.set_to_ns((resume->run.begin + milliseconds(12'100)).value);
+  q.set_slices(10);
+  EXPECT_FALSE(answer(maker, q).has_messages()) << "nobody wants them";
+  q.set_visits(5000);
+  for (const char* node : {"", "/node1"}) {
+    SCOPED_TRACE(node);
+    q.set_node(node);
+    const wire::ViewAnswer a = answer(maker, q);
+    ASSERT_TRUE(a.has_visits());
+    const wire::ViewMessages& m = a.messages();
+    ASSERT_GT(m.from_size(), 20);
+    std::vector<std::string> paths;
+    for (const wire::ViewNode& n : a.nodes())
+      paths.push_back(paths.empty() ? "" : paths[n.parent()] + "/" + n.name());
+    std::vector<std::tuple<std::string, std::string, std::int64_t, std::int64_t>> answered, listed;
+    for (int i = 0; i < m.from_size(); ++i)
+      answered.emplace_back(paths[m.from(i)], paths[m.to(i)], q.from_ns() + m.sent_ns(i), m.took_ns(i));
+    MessageQuery query;
+    query.from = TimeNs(q.from_ns()), query.to = TimeNs(q.to_ns());
+    ASSERT_TRUE(list_messages(**archive, *resume, query, [&](const MessageRow& row) -> Status {
+      if (row.from.starts_with(node) && row.to.starts_with(node))
+        listed.emplace_back(row.from, row.to, row.what.sent.value, (row.what.received - row.what.sent).value);
+      return {};
+    }));
+    EXPECT_EQ(answered, listed);
+    q.set_p(0.5);
+    EXPECT_EQ(answer(maker, q).messages().SerializeAsString(), m.SerializeAsString());
+    q.clear_p();
+  }
+  EXPECT_EQ(maker.visit_lists(), 2u) << "read once for every p";
 }
 
 TEST_F(View, SingleVisitsAreReadOnceForEveryP) {

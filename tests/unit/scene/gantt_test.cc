@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <tuple>
 
 #include "synthetic_view.h"
 
@@ -156,6 +158,94 @@ TEST(Gantt, EachPixelHasWhatAPlainPainterOfAllVisitsPutsThere) {
       }
   }
   EXPECT_GT(compared, 20'000u);
+}
+
+void send(wire::ViewAnswer& a, std::uint32_t from, std::uint32_t to, double sent, double took,
+          std::uint32_t flags = 0) {
+  wire::ViewMessages& m = *a.mutable_messages();
+  m.add_from(from), m.add_to(to), m.add_bytes(100), m.add_tag(7), m.add_flags(flags);
+  m.add_sent_ns(static_cast<std::int64_t>(sent * kSecond));
+  m.add_took_ns(static_cast<std::int64_t>(took * kSecond));
+}
+
+TEST(Gantt, AMessageIsAnArrowFromRowToRow) {
+  wire::ViewAnswer a = plain_answer();
+  add(a, 2, 1, 1, 2);
+  add(a, 3, 1, 2, 4);
+  add(a, 2, 2, 3, 5);
+  send(a, 3, 2, 4, 1, 1);
+  send(a, 2, 3, 1, 3);
+  send(a, 2, 6, 1, 0.5);
+  const ViewData d = read(a);
+  ASSERT_THAT(d.messages, SizeIs(3));
+  EXPECT_EQ(d.messages[0].to, 3u) << "by the time they were sent";
+  EXPECT_EQ(d.messages[0].received.value - d.boundaries[0].value, 4 * kSecond);
+  EXPECT_EQ(d.messages[0].bytes, 100u);
+  EXPECT_EQ(d.messages[0].tag, 7);
+  EXPECT_TRUE(d.messages[0].arrival_known && !d.messages[2].arrival_known);
+  // Four rows of twenty pixels.
+  Rows rows = rows_of(d, {});
+  Gantt g = gantt(d, rows, window(rows, 0, 10));
+  ASSERT_THAT(g.arrows, SizeIs(3));
+  EXPECT_EQ(g.messages_in_sight, 3u);
+  EXPECT_EQ(std::tuple(g.arrows[0].x0, g.arrows[0].y0, g.arrows[0].x1, g.arrows[0].y1),
+            std::tuple(100.0, 10.0, 400.0, 30.0));
+  EXPECT_EQ(std::tuple(g.arrows[1].x0, g.arrows[1].y0, g.arrows[1].x1, g.arrows[1].y1),
+            std::tuple(100.0, 10.0, 150.0, 70.0));
+  // What neither begins, ends nor passes there is not seen.
+  EXPECT_THAT(gantt(d, rows, window(rows, 2, 3)).arrows, SizeIs(1));
+  EXPECT_THAT(gantt(d, rows, window(rows, 6, 7)).arrows, IsEmpty());
+  // Those inside a folded row are part of what it stands for.
+  Folding folding;
+  folding.folded.insert(d.nodes[1].path);
+  rows = rows_of(d, folding);
+  g = gantt(d, rows, window(rows, 0, 10));
+  ASSERT_THAT(g.arrows, SizeIs(1));
+  EXPECT_EQ(d.messages[g.arrows[0].message].to, 6u);
+
+  // Of a visit: what it sent, and what was there when it ended.
+  EXPECT_THAT(messages_of(d, d.visits_of(2)[0]), testing::ElementsAre(0, 1));
+  EXPECT_THAT(messages_of(d, d.visits_of(3)[0]), testing::ElementsAre(0));
+  EXPECT_THAT(messages_of(d, d.visits_of(2)[1]), IsEmpty()) << "nothing says that it was there then";
+}
+
+TEST(Gantt, OfTooManyMessagesThoseThatTookLongestAreSeen) {
+  wire::ViewAnswer a = plain_answer();
+  add(a, 2, 1, 1, 2);
+  for (std::size_t i = 0; i < kMostArrows + 50; ++i)
+    send(a, 2, 3, static_cast<double>(i) / 1000, 1 + static_cast<double>(i * 37 % 2000) / 1000);
+  const ViewData d = read(a);
+  const Rows rows = rows_of(d, {});
+  const Gantt g = gantt(d, rows, window(rows, 0, 10));
+  ASSERT_THAT(g.arrows, SizeIs(kMostArrows));
+  EXPECT_EQ(g.messages_in_sight, kMostArrows + 50);
+  std::set<std::uint32_t> seen;
+  DurationNs shortest(INT64_MAX), left_out(0);
+  for (const Arrow& arrow : g.arrows) {
+    EXPECT_TRUE(seen.empty() || *seen.rbegin() < arrow.message) << "in order";
+    seen.insert(arrow.message);
+    shortest = std::min(shortest, d.messages[arrow.message].received - d.messages[arrow.message].sent);
+  }
+  for (std::uint32_t i = 0; i < d.messages.size(); ++i)
+    if (!seen.contains(i)) left_out = std::max(left_out, d.messages[i].received - d.messages[i].sent);
+  EXPECT_LE(left_out, shortest);
+}
+
+TEST(Gantt, MessagesThatMakeNoSenseAreRefused) {
+  const auto wrong = [](auto&& change) {
+    wire::ViewAnswer a = plain_answer();
+    send(a, 2, 3, 1, 2);
+    change(*a.mutable_messages());
+    const auto d = view_data_untrusted(a);
+    return d ? "nothing" : d.error().message;
+  };
+  using M = wire::ViewMessages;
+  EXPECT_EQ(wrong([](M&) {}), "nothing");
+  EXPECT_THAT(wrong([](M& m) { m.add_tag(1); }), HasSubstr("the lists of its messages differ in length"));
+  EXPECT_THAT(wrong([](M& m) { m.set_from(0, 1); }), HasSubstr("message 0 is of no leaf"));
+  EXPECT_THAT(wrong([](M& m) { m.set_to(0, 7); }), HasSubstr("message 0 is of no leaf"));
+  EXPECT_THAT(wrong([](M& m) { m.set_took_ns(0, INT64_MAX); }), HasSubstr("ends beyond all times"));
+  EXPECT_THAT(wrong([](M& m) { m.set_sent_ns(0, INT64_MAX); }), HasSubstr("ends beyond all times"));
 }
 
 TEST(Gantt, VisitsThatMakeNoSenseAreRefused) {

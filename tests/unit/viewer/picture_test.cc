@@ -118,6 +118,32 @@ TEST(Golden, SingleCalls) {
       << "what several did is an aggregate";
 }
 
+// Between rows, to the end of the call in which it was there; dotted where nobody knows when.
+TEST(Golden, MessagesBetweenCalls) {
+  SmallView view;
+  wire::ViewAnswer answer = view.build.answer();
+  wire::ViewVisits& v = *answer.mutable_visits();
+  wire::ViewMessages& m = *answer.mutable_messages();
+  const std::uint32_t ranks[] = {view.r0, view.r2};
+  for (const std::uint32_t rank : ranks)
+    for (int second = 0; second < 4; ++second) {
+      v.add_node(rank), v.add_state(second % 2 == 0 ? view.compute : view.send), v.add_depth(0),
+          v.add_flags(0);
+      v.add_begin_ns(second * 1'000'000'000LL), v.add_length_ns(1'000'000'000);
+    }
+  for (int i = 0; i < 3; ++i) {
+    m.add_from(ranks[i % 2]), m.add_to(ranks[1 - i % 2]), m.add_bytes(1 << i), m.add_tag(i),
+        m.add_flags(i / 2);
+    m.add_sent_ns(i * 1'000'000'000LL), m.add_took_ns(500'000'000 + i * 400'000'000LL);
+  }
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(std::make_shared<const scene::ViewData>(*scene::view_data_untrusted(answer)));
+  EXPECT_EQ(against_golden(painted(session), golden("messages.png")), "");
+  const QImage with = painted(session);
+  session.set_messages(false);
+  EXPECT_NE(painted(session), with) << "they can be left out";
+}
+
 // In the middle of each pixel and row: the colour of the call that is there, or that of none.
 TEST(SingleCalls, ArePaintedWhereTheyAre) {
   Session session(nullptr, scene::Theme::kLight);

@@ -32,7 +32,9 @@ struct Message {
   TimeNs sent{}, sent_end{};                // the sending call
   TimeNs posted{};                          // the begin of the receiving call
   TimeNs received{};                        // when it was there: the end of the call that completed it
-  bool completed = true;    // false: no call is known to have; then the end of the posting one, or `sent`
+  // False: no call is known to say so. Then `received` is the earliest that it can have been: the end of the
+  // receiver's next call that waits or tests, or of the posting one.
+  bool completed = true;
   std::uint64_t bytes = 0;  // as sent
   std::int32_t tag = MARGAY_NO_TAG;
 };
@@ -100,6 +102,7 @@ class MessagePairs {
   void add_receive(const Occurrence& call, Role role, const Process& who);
   void complete();
   void complete_one(const Completion& by, std::vector<std::size_t>& open);
+  TimeNs earliest(const Receive& receive, TimeNs sent) const;
   void pair(std::vector<Message>& out);
 
   std::vector<Process> processes_;

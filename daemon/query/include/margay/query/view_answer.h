@@ -40,6 +40,10 @@ void put_curve(const Model& model, const partition::SignificantP& curve, const A
 // kTimeout. REQUIRES: the answer has nodes, states and boundaries.
 Status put_visits(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
                   const std::function<bool()>& go_on, wire::ViewAnswer& answer);
+// The messages of these resources, and notes of what could not be paired. As put_visits. REQUIRES: the answer
+// has nodes and boundaries.
+Status put_messages(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
+                    const std::function<bool()>& go_on, wire::ViewAnswer& answer);
 // The question as it was understood.
 void put_question(const Model& model, const ViewRequest& request, wire::ViewAnswer& answer);
 

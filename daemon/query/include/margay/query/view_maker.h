@@ -61,7 +61,7 @@ class ViewMaker {
   std::uint64_t solutions() const { return solutions_; }
   // Lists of single visits that were read.
   std::uint64_t visit_lists() const { return visit_lists_; }
-  std::uint64_t held_bytes() const { return made_.bytes() + answers_.bytes() + visits_.bytes(); }
+  std::uint64_t held_bytes() const { return made_.bytes() + answers_.bytes() + single_.bytes(); }
 
  private:
   // A stretch, measured.
@@ -105,7 +105,8 @@ class ViewMaker {
   TimeNs refresh_at_{};
   RecentCache<Made> made_{64};
   RecentCache<const wire::ViewAnswer> answers_{32};
-  RecentCache<const wire::ViewVisits> visits_{32};  // of stretches; empty: more than were asked for, or none
+  // Of stretches visits, messages and notes of them; empty: more than were asked for, or none.
+  RecentCache<const wire::ViewAnswer> single_{32};
   std::optional<Ahead> ahead_;
   std::uint64_t models_ = 0, solutions_ = 0, visit_lists_ = 0;
 };

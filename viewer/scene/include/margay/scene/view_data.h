@@ -5,9 +5,9 @@
 // refused with a sentence (kCorrupt) where lists differ in length, an index is out of range, a child comes
 // before its parent or siblings' subtrees mingle, leaves do not add up, boundaries do not ascend, a number is
 // not finite or out of its range, or the parts do not tile leaves x time exactly: each cell in one part, and
-// in one only; or where a visit is of no leaf, or ends beyond 64 bits. An answer of more than the bounds
-// below is refused as well (kLimit). An answer that is nothing but an error gives that error (kUnavailable).
-// Names are made valid UTF-8 without control characters, and cut.
+// in one only; or where a visit or message is of no leaf, or ends beyond 64 bits. An answer of more than the
+// bounds below is refused as well (kLimit). An answer that is nothing but an error gives that error
+// (kUnavailable). Names are made valid UTF-8 without control characters, and cut.
 //
 // UNITS. Slices are counted from 0 and ranges of them are half-open, [first, last), unlike those on the wire.
 // Times are trace time. A share of 1 is all of a rectangle's leaves x time or, where something is measured
@@ -100,6 +100,15 @@ struct Visit {
   bool several_calls = false;  // one behind the other
 };
 
+// From one resource to another.
+struct Message {
+  std::uint32_t from = 0, to = 0;  // leaves
+  TimeNs sent{}, received{};       // the begin of the sending call, the end of the one in which it was there
+  std::uint64_t bytes = 0;
+  std::int32_t tag = 0;
+  bool arrival_known = true;  // false: `received` is no later than it was
+};
+
 struct CurvePoint {
   double p = 0;  // from here on, up to the next point's
   double gain = 0;
@@ -134,7 +143,8 @@ struct ViewData {
   bool left_out = false;  // parts of the lowest levels were merged: there were more than an answer holds
   // Single visits, by node, and of one node by begin: all of the stretch, or none. Use visits_of().
   std::vector<Visit> visits;
-  TimeNs zero{};  // that times are shown from
+  std::vector<Message> messages;  // with visits, by `sent`
+  TimeNs zero{};                  // that times are shown from
   std::uint64_t token = 0;
   wire::ViewQuestion question;  // as the daemon understood it; its strings are as they came
 
