@@ -365,9 +365,26 @@ std::optional<PhaseTracker::Boundary> PhaseTracker::boundary(const Window& windo
     }
   }
   if (most < 0 || end.value - best.value < options_.shortest) return std::nullopt;
+  best = within_abnormal(window, best, before_of(best), gather(window, best, end, kMostCompared), oldest);
   const Seen seen = apart(best, before_of(best), gather(window, best, end, kMostCompared));
   if (seen == Seen::kNot) return std::nullopt;
   return Boundary{best, seen == Seen::kFromNewest};
+}
+
+// A boundary lies between normal slices. Where a perturbation lies in between, those that it does not touch
+// tell where: each of these slices is before or after, as it is nearer to.
+SliceIndex PhaseTracker::within_abnormal(const Window& window, SliceIndex cut, const Distribution& before,
+                                         const Distribution& after, SliceIndex oldest) const {
+  SliceIndex best = cut;
+  double nearer = 0, most = 0;  // bits by which the slices from there on are nearer to what follows
+  for (SliceIndex s = cut; s > oldest && abnormal_.contains(s - 1);) {
+    s = s - 1;
+    Distribution here;
+    here.add(window, s);
+    if (here.slices() > 0) nearer += distance_bits(here, before) - distance_bits(here, after);
+    if (nearer > most) most = nearer, best = s;
+  }
+  return best;
 }
 
 // Slices that a signature waits for: until then a boundary may still be found in them.

@@ -189,6 +189,26 @@ TEST(Phases, ShortTransitionsBelongToTheirNeighbours) {
   }
 }
 
+// A rank is stopped while the job goes from one phase to the next.
+TEST(Phases, AnEdgeThatAPerturbationLiesOverIsWhereTheOthersChange) {
+  for (const auto& [before, after] : {std::pair(1'000, 100), std::pair(600, 600), std::pair(100, 1'500)})
+    for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE(testing::Message() << before << " ms before, " << after << " after, seed " << seed);
+      JobPlan plan;
+      plan.seed = seed;
+      plan.n_eff = 40;
+      plan.phases = {{4'000, kA, ""}, {3'000, kB, ""}, {4'000, kA, ""}, {3'000, kC, ""}, {4'000, kA, ""}};
+      const std::int64_t edge = (job_time(plan, 14'000) - job_time(plan, 0)).value / plan.slice.value;
+      const Watched w = watch(plan, changed(plan, [&](std::int64_t slice, model::SliceColumn& c) {
+                                if (slice >= edge - before / 100 && slice < edge + after / 100)
+                                  spend(c, 2, kJobWait, 1);
+                              }));
+      EXPECT_FALSE(w.alerts.empty());
+      EXPECT_EQ(w.names(), "A-B-A-C-A");
+      for (const double e : edge_errors(plan, w)) EXPECT_LE(e, 150.0);
+    }
+}
+
 TEST(Phases, ASingleOddSliceIsNoPhase) {
   for (const std::int64_t ms : {60, 100, 200, 300}) {
     SCOPED_TRACE(ms);

@@ -107,6 +107,8 @@ class PhaseTracker {
   std::string named(std::size_t phase) const { return options_.prefix + name_of(phase); }
   double apart_bits(bool same_visits) const;
   std::optional<Boundary> boundary(const Window& window) const;
+  SliceIndex within_abnormal(const Window& window, SliceIndex cut, const Distribution& before,
+                             const Distribution& after, SliceIndex oldest) const;
   bool is_mixed(const Window& window) const;
   void take(const Window& window, const Boundary& found);
   std::int64_t lag(const Window& window) const;
