@@ -124,6 +124,20 @@ class Export(E2eTest):
             self.assertEqual(collections.Counter((m["to"], nanoseconds(m["received_s"]), m["bytes"]) for m in messages),
                              collections.Counter({e: n for e, n in ends.items() if e[2]}))
 
+        with self.subTest("margay export --messages has them as links"):
+            if shutil.which("pj_dump") is None:
+                self.skipTest("pj_dump is not installed")
+            done = self.export(run, "--format", "paje", "--messages", "--output", "messages.paje")
+            self.assertEqual((done.stdout, done.stderr), ("", ""))
+            done = subprocess.run(["pj_dump", "-l", "9", "messages.paje"], cwd=self.place, capture_output=True, text=True, timeout=LONG,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            dumped = [line.split(", ") for line in done.stdout.splitlines()]
+            self.assertEqual(collections.Counter((r[-3], r[-2], nanoseconds(r[3]), nanoseconds(r[4])) for r in dumped if r[0] == "Link"),
+                             collections.Counter((m["from"].split("/")[-1], m["to"].split("/")[-1], nanoseconds(m["sent_s"]),
+                                                  nanoseconds(m["received_s"])) for m in messages))
+            self.assertEqual([r for r in dumped if r[0] != "Link"], rows)
+
         with self.subTest("a part of it, on standard output"):
             done = self.export(run, "--format", "paje", "--from", "3", "--to", "3.5")
             times = [nanoseconds(line.split()[1]) for line in done.stdout.splitlines()

@@ -68,7 +68,9 @@ void add_export_command(CLI::App& command, ExportRequest& r) {
 
 paje  every event in order of time: containers, nested states, variables, events and links. Times
       are seconds since the begin of the run (of an imported trace: unchanged), exact to the
-      nanosecond. Between MPI calls a rank of a live run is in the state Compute.
+      nanosecond. Between MPI calls a rank of a live run is in the state Compute. With --messages
+      each message is a link, from the begin of the sending call to the end of the call in which it
+      was there.
 csv   cells: time in each state, slice by slice, of one level; partition: the optimal partition of
       these cells just above the noise, as of margay partition; phases; alerts. Columns _s are
       seconds since the begin of the run.
@@ -88,6 +90,8 @@ Files are written whole or not at all. Exit code: 0; 2 if it cannot be done.)");
   command.add_option("--table", r.table, "csv: only this table: " + names)
       ->type_name("TABLE")
       ->check(CLI::IsMember(exporting::table_names()));
+  command.add_flag("--messages", r.messages,
+                   "paje: with the messages between ranks, as margay events --messages");
   command
       .add_option(
           "--level", r.level,
@@ -106,6 +110,8 @@ int export_command(const ExportRequest& given) {
   if (r.output.empty()) r.output = "-";
   if (r.format == "paje" && (!r.table.empty() || !r.level.empty()))
     return complain("--table and --level are for --format csv");
+  if (r.format == "csv" && r.messages)
+    return complain("--messages is for --format paje; margay events --messages --csv lists them");
   const auto archive = store::Archive::open(r.archive, store::Mode::kBeside);
   if (!archive) return complain(archive.error().message);
   const auto all = (*archive)->load();

@@ -11,6 +11,7 @@ namespace margay::daemon {
 
 struct ExportRequest {
   std::string archive, format, output, table, level, from, to;
+  bool messages = false;
 };
 void add_export_command(CLI::App& command, ExportRequest& request);
 // The exit code: 0; 2 if it cannot be read or written, or was not asked for in a way that makes sense. What
