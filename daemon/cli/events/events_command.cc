@@ -13,6 +13,7 @@
 #include "margay/text/text.h"
 #include "messages_output.h"
 #include "progress_line.h"
+#include "statistics_output.h"
 
 namespace margay::daemon {
 namespace {
@@ -85,6 +86,18 @@ void say_counts(const EventsRequest& r, const EventCounts& c, const EventQuery& 
         stderr);
 }
 
+// What they sum to.
+int print_statistics(const EventsRequest& r, const EventStatistics& statistics, TimeNs zero, double seconds) {
+  if (r.csv || r.json)
+    std::fputs(
+        (r.csv ? statistics_csv(statistics.summaries(), zero) : statistics_json(statistics.summaries(), zero))
+            .c_str(),
+        stdout);
+  else if (const std::string table = statistics_table(statistics, r.messages, zero, seconds); !table.empty())
+    std::puts(table.c_str());
+  return std::fflush(stdout) == 0 ? 0 : complain("standard output: it cannot be written");
+}
+
 // Who sent what to whom, of the same stretch.
 int list_messages_of(const EventsRequest& r, const store::Archive& archive, const store::Resume& all,
                      const EventQuery& asked, TimeNs zero) {
@@ -92,9 +105,12 @@ int list_messages_of(const EventsRequest& r, const store::Archive& archive, cons
   query.from = asked.from, query.to = asked.to, query.nodes = asked.nodes, query.progress = asked.progress;
   query.least = asked.least, query.longest = asked.longest, query.most = asked.most;
   const bool table = !r.csv && !r.json;
+  if (r.statistics) query.most = 0;
+  EventStatistics statistics(EventStatistics::By::kBoth, query.from, query.to);
   MessagesTable rows(zero);
-  if (r.csv) std::fputs(messages_csv_head().c_str(), stdout);
+  if (r.csv && !r.statistics) std::fputs(messages_csv_head().c_str(), stdout);
   const auto counts = list_messages(archive, all, query, [&](const MessageRow& row) -> Status {
+    if (r.statistics) return statistics.add(row);
     if (table) return rows.add(row), Status();
     const std::string line = r.csv ? message_csv(row, zero) : message_json(row, zero);
     if (std::fputs(line.c_str(), stdout) < 0) return fail(ErrorCode::kIo, "standard output is gone");
@@ -102,7 +118,11 @@ int list_messages_of(const EventsRequest& r, const store::Archive& archive, cons
   });
   if (query.progress) std::fputs("\r\033[K", stderr);
   if (!counts) return complain(r.archive + ": " + counts.error().message);
-  if (table && counts->told > 0) std::puts(rows.text().c_str());
+  if (r.statistics) {
+    if (const int code = print_statistics(r, statistics, zero, 0); code != 0) return code;
+  } else if (table && counts->told > 0) {
+    std::puts(rows.text().c_str());
+  }
   if (std::fflush(stdout) != 0) return complain("standard output: it cannot be written");
   if (table && counts->more)
     std::fprintf(stderr, "margay: the first %s; there are more: --limit, or --longest N\n",
@@ -131,12 +151,14 @@ void add_events_command(CLI::App& command, EventsRequest& r) {
   margay events night.margay --longest 20 --state 'MPI_*'    the longest calls of the run
   margay events night.margay --state MPI_Recv --least 10ms --csv > late.csv
   margay events night.margay --messages --longest 20    the messages that took longest
+  margay events night.margay --statistics --alert 13900-3   what these calls sum to, state by state
 
 A row is a visit to a state (states inside it are set in), a region of the program, a variable's new
 value, a mark, or an end of a link. Calls that the probe summed are one row with their number. What
 lies between MPI calls is Compute; where events were lost, Unknown. With --messages a row is a message:
 who sent it to whom, and how long it took from the begin of the sending call to the end of the call in
-which it was there.
+which it was there. With --statistics a row is what all of them sum to: of each state, resource or both
+(--by), of messages of each pair of ranks: how often, how long, the longest.
 
 Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
   command.add_option("archive", r.archive, "directory of the archive")->required();
@@ -168,6 +190,14 @@ Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
                 "messages between ranks, instead of calls; --node: that it sent or got")
       ->excludes("--state")
       ->excludes("--match");
+  auto* statistics =
+      command.add_flag("--statistics", r.statistics, "what they sum to, instead of each of them")
+          ->excludes("--longest")
+          ->excludes("--limit");
+  command.add_option("--by", r.by, "of --statistics: state (default), resource or both")
+      ->type_name("WHAT")
+      ->needs(statistics)
+      ->check(CLI::IsMember({"state", "resource", "both"}));
   auto* csv =
       command.add_flag("--csv", r.csv, "print CSV, for R and pandas: times in s since the run's begin");
   command.add_flag("--json", r.json, "print JSON, an object a line: times in ns since the run's begin")
@@ -206,9 +236,15 @@ int events_command(const EventsRequest& r) {
   if (query.to <= query.from) return complain("--to is not after --from");
   if (r.messages) return list_messages_of(r, **archive, *all, query, zero);
 
+  if (r.statistics) query.most = 0;
+  EventStatistics statistics(r.by == "state"      ? EventStatistics::By::kName
+                             : r.by == "resource" ? EventStatistics::By::kResource
+                                                  : EventStatistics::By::kBoth,
+                             query.from, query.to);
   EventsTable rows(zero);
-  if (r.csv) std::fputs(events_csv_head().c_str(), stdout);
+  if (r.csv && !r.statistics) std::fputs(events_csv_head().c_str(), stdout);
   const auto counts = list_events(**archive, *all, query, [&](const EventRow& row) -> Status {
+    if (r.statistics) return statistics.add(row);
     if (table) return rows.add(row), Status();
     const std::string line = r.csv ? event_csv(row, zero) : event_json(row, zero);
     if (std::fputs(line.c_str(), stdout) < 0) return fail(ErrorCode::kIo, "standard output is gone");
@@ -216,7 +252,12 @@ int events_command(const EventsRequest& r) {
   });
   if (query.progress) std::fputs("\r\033[K", stderr);
   if (!counts) return complain(r.archive + ": " + counts.error().message);
-  if (table && counts->told > 0) std::puts(rows.text().c_str());
+  if (r.statistics) {
+    const double seconds = static_cast<double>((query.to - query.from).value) * 1e-9;
+    if (const int code = print_statistics(r, statistics, zero, seconds); code != 0) return code;
+  } else if (table && counts->told > 0) {
+    std::puts(rows.text().c_str());
+  }
   if (std::fflush(stdout) != 0) return complain("standard output: it cannot be written");
   say_counts(r, *counts, query, zero);
   return 0;

@@ -16,7 +16,8 @@ struct EventsRequest {
   std::string archive, from, to, alert, match, least;  // as written
   std::vector<std::string> nodes, states;
   std::uint64_t longest = 0, limit = 0;
-  bool messages = false, csv = false, json = false;
+  std::string by = "state";
+  bool messages = false, statistics = false, csv = false, json = false;
 };
 void add_events_command(CLI::App& command, EventsRequest& request);
 // The exit code: 0; 1 if there is no such alert; 2 if it cannot be read, or was not asked for in a way that

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -153,6 +154,54 @@ TEST(EventsCommand, MessagesAreATableForPeopleAsWell) {
   const Done none = events({"--messages", "--to", "0.5"});
   EXPECT_THAT(none.lines, IsEmpty());
   EXPECT_THAT(none.said, HasSubstr("no messages in this time"));
+}
+
+// Against the list itself.
+TEST(EventsCommand, StatisticsAreWhatTheListSumsTo) {
+  const std::vector<std::string> stretch = {"--from", "12", "--to", "13"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), stretch.begin(), stretch.end());
+    return events(std::move(more));
+  };
+  struct Sum {
+    std::uint64_t count = 0;
+    std::int64_t total = 0, longest = 0;
+    bool operator==(const Sum&) const = default;
+  };
+  std::map<std::string, Sum> listed, told;
+  const std::int64_t from = 12'000'000'000, to = 13'000'000'000;
+  for (const std::string& line : with({"--json"}).lines) {
+    const auto j = nlohmann::json::parse(line);
+    const std::int64_t begin = j["begin_ns"], length = j["duration_ns"];
+    Sum& s = listed[j["name"]];
+    ++s.count;
+    s.total += std::min(to, begin + length) - std::max(from, begin);
+    s.longest = std::max(s.longest, length);
+  }
+  for (const std::string& line : with({"--statistics", "--json"}).lines) {
+    const auto j = nlohmann::json::parse(line);
+    told[j["name"]] = {j["count"], j["total_ns"], j["longest_ns"]};
+  }
+  EXPECT_GT(listed.size(), 4u);
+  EXPECT_EQ(told, listed);
+
+  const Done table = with({"--statistics"});
+  ASSERT_THAT(table.lines, SizeIs(listed.size() + 1));
+  EXPECT_THAT(table.lines[0],
+              ContainsRegex("what +count +total +share +bytes +mean +median +99 % +longest +from s +of"));
+  double shares = 0;
+  for (std::size_t i = 1; i < table.lines.size(); ++i) {
+    const std::size_t end = table.lines[i].find(" %");
+    ASSERT_NE(end, std::string::npos);
+    shares += std::stod(table.lines[i].substr(table.lines[i].rfind(' ', end - 1)));
+  }
+  EXPECT_NEAR(shares, 100, 0.5) << "all ranks were in some state all the time";
+  EXPECT_THAT(with({"--statistics", "--csv", "--by", "both"}).lines[0],
+              StartsWith("name,resource,count,total_ns,"));
+  EXPECT_THAT(with({"--statistics", "--by", "resource"}).lines, SizeIs(17));
+  const Done pairs = events({"--messages", "--statistics"});
+  EXPECT_THAT(pairs.lines, SizeIs(33)) << "each has two neighbours in the ring";
+  EXPECT_THAT(pairs.lines[0], ContainsRegex("from +to +count +bytes +mean"));
 }
 
 TEST(EventsCommand, WhatIsWrongIsSaid) {

@@ -1,0 +1,19 @@
+// What `margay events --statistics` prints: a table for people, CSV and JSON (an object a line) for programs.
+//
+// Times are since `zero`. Pure. Thread safety: functions are safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "margay/query/event_statistics.h"
+
+namespace margay::daemon {
+
+// `seconds`: of the stretch, which shares are of; 0: none are told. Empty of nothing.
+std::string statistics_table(const EventStatistics& statistics, bool messages, TimeNs zero, double seconds);
+// Whole: the head and a line each.
+std::string statistics_csv(const std::vector<EventSummary>& summaries, TimeNs zero);
+std::string statistics_json(const std::vector<EventSummary>& summaries, TimeNs zero);
+
+}  // namespace margay::daemon
