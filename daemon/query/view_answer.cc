@@ -1,6 +1,8 @@
 #include "margay/query/view_answer.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -139,6 +141,39 @@ std::string asked_node(const ViewRequest& request) {
   return node;
 }
 
+// Regions, variables and marks, in the order in which they are told.
+class Annotations {
+ public:
+  void add(const EventRow& row, std::uint32_t leaf, TimeNs from) {
+    const trace::Occurrence& o = row.what;
+    const int kind = kind_of(o.kind);
+    const double value = kind == 2 ? std::bit_cast<double>(o.bytes) : 0;
+    if (kind == 0 || !std::isfinite(value)) return;
+    const auto [name, fresh] = names_.emplace(o.name, static_cast<std::uint32_t>(names_.size()));
+    if (fresh) {
+      std::string text = row.name.text;
+      if (const std::size_t line = text.find('\n'); line != std::string::npos) text.replace(line, 1, ": ");
+      out_.add_names(clean_utf8(text));
+    }
+    out_.add_node(leaf);
+    out_.add_name(name->second);
+    out_.add_kind(static_cast<std::uint32_t>(kind));
+    out_.add_begin_ns((o.begin - from).value);
+    out_.add_length_ns(kind == 1 ? static_cast<std::uint64_t>((o.end - o.begin).value) : 0);
+    out_.add_value(value);
+    out_.add_depth(kind == 1 ? o.depth : 0);
+  }
+  wire::ViewAnnotations take() { return std::move(out_); }
+
+ private:
+  static int kind_of(trace::Occurrence::Kind kind) {
+    using Kind = trace::Occurrence::Kind;
+    return kind == Kind::kRegion ? 1 : kind == Kind::kVariable ? 2 : kind == Kind::kMark ? 3 : 0;
+  }
+  wire::ViewAnnotations out_;
+  std::map<std::uint16_t, std::uint32_t> names_;
+};
+
 // Where there are too many, or none are kept, an answer goes without.
 Status or_none(const Error& error) {
   const bool none = error.code == ErrorCode::kLimit || error.code == ErrorCode::kNotFound ||
@@ -161,13 +196,15 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, co
   query.refused = request.visits;
   query.go_on = go_on;
   wire::ViewVisits out;
+  Annotations annotations;
   const auto counts = list_events(archive, resume, query, [&](const EventRow& row) -> Status {
     const trace::Occurrence& o = row.what;
-    if (o.kind != trace::Occurrence::Kind::kState) return {};
-    const auto state = states.find(clean_utf8(row.name.text));
-    if (state == states.end()) return {};  // it was not asked for, or is Unknown
     const auto leaf = nodes.find(clean_utf8(row.resource));
     if (leaf == nodes.end()) return {};
+    if (o.kind != trace::Occurrence::Kind::kState)
+      return annotations.add(row, leaf->second, query.from), Status();
+    const auto state = states.find(clean_utf8(row.name.text));
+    if (state == states.end()) return {};  // it was not asked for, or is Unknown
     out.add_node(leaf->second);
     out.add_state(state->second);
     out.add_begin_ns((o.begin - query.from).value);
@@ -177,7 +214,9 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, co
     return {};
   });
   if (!counts) return or_none(counts.error());
-  if (out.node_size() > 0) *answer.mutable_visits() = std::move(out);
+  if (out.node_size() == 0) return {};
+  *answer.mutable_visits() = std::move(out);
+  if (auto told = annotations.take(); told.node_size() > 0) *answer.mutable_annotations() = std::move(told);
   return {};
 }
 

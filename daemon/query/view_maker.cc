@@ -249,6 +249,7 @@ void ViewMaker::add_visits(const ViewRequest& request, const Place& place, const
   ++visit_lists_;
   auto kept = std::make_shared<wire::ViewAnswer>();
   if (answer.has_visits()) *kept->mutable_visits() = answer.visits();
+  if (answer.has_annotations()) *kept->mutable_annotations() = answer.annotations();
   if (answer.has_messages()) *kept->mutable_messages() = answer.messages();
   for (int i = notes; i < answer.notes_size(); ++i) kept->add_notes(answer.notes(i));
   const std::size_t bytes = kept->SpaceUsedLong();

@@ -19,7 +19,8 @@ namespace {
 constexpr double kLeastDrag = 4;  // what is shorter is a click
 constexpr double kWheel = 0.8;    // a notch
 constexpr int kMostStatesTold = 12;
-constexpr int kMostMessagesTold = 6;
+constexpr int kMostMessagesTold = 6, kMostAnnotationsTold = 8;
+constexpr double kNearMark = 4;  // pixels: a mark so near is under the mouse
 
 QString percent(double share) {
   if (share > 0 && share < 0.001) return "< 0.1 %";
@@ -202,8 +203,28 @@ void Overview::resizeEvent(QResizeEvent*) {
   stale_ = true;
 }
 
-// "/node1/rank6  MPI_Recv  1.23 ms from 12.34 s on".
-QString Overview::details(const scene::Visit& v) const {
+// What the program tells of a resource at that moment: "in region step", "load = 3", "mark: checkpoint".
+QString Overview::annotations(std::uint32_t node, TimeNs time) const {
+  const scene::ViewData& seen = session_.data();
+  const double pixel = static_cast<double>((session_.time().to - session_.time().from).value) /
+                       std::max(1.0, picture_area().width());
+  const DurationNs near(static_cast<std::int64_t>(kNearMark * pixel));
+  QString out;
+  int told = 0;
+  for (const std::uint32_t i : scene::annotations_at(seen, node, time, near)) {
+    if (told++ == kMostAnnotationsTold) return out + "<br>…";
+    const scene::Annotation& a = seen.annotations[i];
+    const QString name = text_of(seen.annotation_names[a.name]).toHtmlEscaped();
+    using Kind = scene::Annotation::Kind;
+    out += "<br>" + (a.kind == Kind::kRegion     ? tr("in region %1").arg(name)
+                     : a.kind == Kind::kVariable ? QString("%1 = %2").arg(name).arg(a.value, 0, 'g', 6)
+                                                 : tr("mark: %1").arg(name));
+  }
+  return out;
+}
+
+// "/node1/rank6  MPI_Recv  1.23 ms from 12.34 s on", and what was told at `time`.
+QString Overview::details(const scene::Visit& v, TimeNs time) const {
   const scene::ViewData& seen = session_.data();
   const scene::State& state = seen.states[v.state];
   const scene::Look look = session_.palette().look(state.name, state.family);
@@ -234,7 +255,7 @@ QString Overview::details(const scene::Visit& v) const {
       out += (sent ? tr(", there after %1") : tr(", sent %1 before"))
                  .arg(text_of(scene::duration_text(m.received - m.sent)));
   }
-  return out;
+  return out + annotations(v.node, time);
 }
 
 QString Overview::details(const scene::Rect& r) const {
@@ -279,8 +300,9 @@ bool Overview::event(QEvent* event) {
     lay_out();
     const std::int64_t at = rect_at(help->pos()), call = call_at(help->pos());
     if (call >= 0)
-      QToolTip::showText(help->globalPos(), details(session_.data().visits[static_cast<std::size_t>(call)]),
-                         this);
+      QToolTip::showText(
+          help->globalPos(),
+          details(session_.data().visits[static_cast<std::size_t>(call)], time_at(help->pos().x())), this);
     else if (at >= 0)
       QToolTip::showText(help->globalPos(), details(layout_.rects[static_cast<std::size_t>(at)]), this);
     else

@@ -24,7 +24,8 @@ class Overview : public View {
   QString save(const QString& path, const QString& title) override;
   // Everything about an aggregate, as rich text.
   QString details(const scene::Rect& rect) const;
-  QString details(const scene::Visit& visit) const;
+  QString details(const scene::Visit& visit, TimeNs time) const;
+  QString annotations(std::uint32_t node, TimeNs time) const;
   // The picture's part of the widget.
   QRectF picture_area() const;
   const scene::Layout& shown() const { return layout_; }

@@ -39,6 +39,9 @@ void paint_calls(QPainter& p, const QRectF& area, const Picture& picture, const 
 // Messages between these rows, over the visits; dashed where it is not known when they were there. Where some
 // are left out it says so.
 void paint_messages(QPainter& p, const QRectF& area, const Picture& picture, const scene::Gantt& calls);
+// Regions, marks and variables of these rows, over the visits.
+void paint_annotations(QPainter& p, const QRectF& area, const Picture& picture,
+                       const scene::AnnotationLayout& layout);
 // Names of the rows that have room, and of the nodes above them, indented; a triangle where there is
 // something to fold.
 void paint_labels(QPainter& p, const QRectF& area, const Picture& picture, const scene::Scroll& scroll);

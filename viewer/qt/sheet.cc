@@ -66,6 +66,7 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   const Picture picture{data, session.rows(), palette};
   paint_rects(p, sheet.picture, picture, contents.layout);
   paint_calls(p, sheet.picture, picture, session.scroll(), contents.calls);
+  paint_annotations(p, sheet.picture, picture, contents.calls.annotations);
   if (session.shows_messages()) paint_messages(p, sheet.picture, picture, contents.calls);
   hatch_beyond(p, sheet.picture, data.range(), time, palette);
   paint_labels(p, sheet.labels, picture, session.scroll());

@@ -133,6 +133,7 @@ Gantt gantt(const ViewData& data, const Rows& rows, const Viewport& view) {
   }
   Gantt out = drawer.take();
   add_arrows(data, rows, view, out);
+  out.annotations = annotations(data, rows, view);
   return out;
 }
 

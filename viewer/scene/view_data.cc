@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "margay/base/text.h"
 #include "mixture.h"
@@ -72,8 +73,9 @@ class Reader {
 
   Result<ViewData> read() {
     if (!in_.error().empty()) return fail(ErrorCode::kUnavailable, clean_utf8(in_.error(), 4096));
-    for (const auto step : {&Reader::head, &Reader::states, &Reader::times, &Reader::nodes, &Reader::parts,
-                            &Reader::tiling, &Reader::curve, &Reader::visits, &Reader::messages})
+    for (const auto step :
+         {&Reader::head, &Reader::states, &Reader::times, &Reader::nodes, &Reader::parts, &Reader::tiling,
+          &Reader::curve, &Reader::visits, &Reader::annotations, &Reader::messages})
       if (Status ok = (this->*step)(); !ok) return tl::unexpected(ok.error());
     return std::move(out_);
   }
@@ -336,12 +338,7 @@ class Reader {
       if (!is_leaf(to.node)) return bad(" is of no leaf");
       if (to.state >= out_.states.size()) return bad(" has an unknown state");
       if (to.depth > kMostDepth) return bad(" is too deep");
-      std::int64_t end = 0;
-      if (v.length_ns(i) > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
-          __builtin_add_overflow(out_.boundaries.front().value, v.begin_ns(i), &to.begin.value) ||
-          __builtin_add_overflow(to.begin.value, static_cast<std::int64_t>(v.length_ns(i)), &end))
-        return bad(" ends beyond all times");
-      to.end = TimeNs(end);
+      if (!add_times(v.begin_ns(i), v.length_ns(i), to.begin, to.end)) return bad(" ends beyond all times");
       to.begun_before = v.flags(i) & 1, to.goes_on = v.flags(i) & 2, to.several_calls = v.flags(i) & 4;
       out_.visits.push_back(to);
     }
@@ -355,8 +352,49 @@ class Reader {
     return {};
   }
 
+  // Since the first boundary. False beyond 64 bits.
+  bool add_times(std::int64_t begin, std::uint64_t length, TimeNs& from, TimeNs& to) const {
+    return length <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) &&
+           !__builtin_add_overflow(out_.boundaries.front().value, begin, &from.value) &&
+           !__builtin_add_overflow(from.value, static_cast<std::int64_t>(length), &to.value);
+  }
   bool is_leaf(std::uint32_t node) const {
     return node < out_.nodes.size() && out_.nodes[node].end == node + 1;
+  }
+
+  Status annotations() {
+    if (!in_.has_annotations()) return {};
+    const wire::ViewAnnotations& v = in_.annotations();
+    const int n = v.node_size();
+    if (Status ok = room("annotations", n, kMostVisits, out_.annotations); !ok) return ok;
+    if (Status ok = room("names of annotations", v.names_size(), kMostStates, out_.annotation_names); !ok)
+      return ok;
+    for (const int size : {v.name_size(), v.kind_size(), v.begin_ns_size(), v.length_ns_size(),
+                           v.value_size(), v.depth_size()})
+      if (size != n) return corrupt("the lists of its annotations differ in length");
+    if (n > 0 && out_.slices() == 0) return corrupt("it has annotations, and no slices");
+    for (const std::string& name : v.names()) out_.annotation_names.push_back(clean_name(name));
+    for (int i = 0; i < n; ++i) {
+      const auto bad = [&](const char* what) {
+        return corrupt(nth("annotation", static_cast<std::size_t>(i)) + what);
+      };
+      Annotation to;
+      to.node = v.node(i), to.name = v.name(i), to.value = v.value(i), to.depth = v.depth(i);
+      if (!is_leaf(to.node)) return bad(" is of no leaf");
+      if (to.name >= out_.annotation_names.size()) return bad(" has an unknown name");
+      if (v.kind(i) < 1 || v.kind(i) > 3) return bad(" is of an unknown kind");
+      to.kind = static_cast<Annotation::Kind>(v.kind(i) - 1);
+      if (to.depth > kMostDepth) return bad(" is too deep");
+      if (!std::isfinite(to.value)) return bad(" has a value that is no number");
+      if (!add_times(v.begin_ns(i), v.length_ns(i), to.begin, to.end)) return bad(" ends beyond all times");
+      out_.annotations.push_back(to);
+    }
+    std::stable_sort(out_.annotations.begin(), out_.annotations.end(),
+                     [](const Annotation& a, const Annotation& b) {
+                       return std::tuple(a.node, a.kind, a.name, a.begin, a.depth) <
+                              std::tuple(b.node, b.kind, b.name, b.begin, b.depth);
+                     });
+    return {};
   }
 
   Status messages() {

@@ -1,10 +1,12 @@
 // Zooms into an archive that was imported from a Pajé trace: variables, events and states, the raw events
 // read with the names and bases that the import kept.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "../../support/temporary_folder.h"
 #include "margay/import/archive_writer.h"
 #include "margay/import/format.h"
+#include "margay/query/view_maker.h"
 #include "margay/query/zoom.h"
 #include "margay/trace/archive_trace.h"
 #include "support/paje_header.h"
@@ -95,6 +97,40 @@ TEST_F(ZoomPaje, TheBaseIsThatOfTheTrace) {
   EXPECT_NEAR(value(z, 0, 0, "None"), 0.45 / 0.5, 1e-12);
   // Beginning where nothing is open.
   EXPECT_NEAR(value(zoomed("duration", "1.71", "1.95", 1), 0, 0, "None"), 1, 1e-12);
+}
+
+TEST_F(ZoomPaje, AViewHasVariablesAndMarksBesideTheVisits) {
+  const auto archive = store::Archive::open(path(), store::Mode::kBeside);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto resume = (*archive)->load();
+  ASSERT_TRUE(resume);
+  ManualClock clock;
+  ViewMaker maker(**archive, clock, {});
+  ViewRequest request;
+  request.newest = false;
+  request.from = resume->run.begin, request.to = resume->run.begin + seconds(2);
+  request.slices = 4;
+  request.visits = 100;
+  const auto answer = maker.answer(request, [] { return true; });
+  ASSERT_EQ(answer->error(), "");
+  ASSERT_TRUE(answer->has_visits());
+  const wire::ViewAnnotations& a = answer->annotations();
+  std::vector<std::string> told;
+  for (int i = 0; i < a.node_size(); ++i) {
+    char text[100];
+    std::snprintf(text, sizeof text, "%s %s %.2f: %g",
+                  answer->nodes(static_cast<int>(a.node(i))).name().c_str(),
+                  a.names(static_cast<int>(a.name(i))).c_str(),
+                  static_cast<double>(answer->boundaries(0) + a.begin_ns(i) - resume->run.begin.value) * 1e-9,
+                  a.value(i));
+    EXPECT_EQ(a.kind(i), a.names(static_cast<int>(a.name(i))) == "Heat" ? 2u : 3u);
+    told.emplace_back(text);
+  }
+  EXPECT_THAT(told, testing::UnorderedElementsAre("m Heat 0.00: 2", "n Heat 0.00: 5",
+                                                  "m Signal: ping 0.35: 0", "m Heat 0.75: 6",
+                                                  "m Signal: ping 1.20: 0", "m Signal: pong 1.30: 0"));
+  request.visits = 0;
+  EXPECT_FALSE(maker.answer(request, [] { return true; })->has_annotations()) << "nobody wants them";
 }
 
 }  // namespace zoom_imported_test

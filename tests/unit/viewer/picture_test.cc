@@ -118,6 +118,33 @@ TEST(Golden, SingleCalls) {
       << "what several did is an aggregate";
 }
 
+// A region along the upper edge of a row, a region inside it, marks, and a variable that two resources have.
+TEST(Golden, RegionsMarksAndVariables) {
+  SmallView view;
+  wire::ViewAnswer answer = view.build.answer();
+  wire::ViewVisits& v = *answer.mutable_visits();
+  wire::ViewAnnotations& a = *answer.mutable_annotations();
+  for (const char* name : {"step", "load", "checkpoint"}) a.add_names(name);
+  const auto tell = [&](std::uint32_t node, std::uint32_t kind, std::uint32_t name, double begin,
+                        double length, double value, std::uint32_t depth) {
+    a.add_node(node), a.add_kind(kind), a.add_name(name), a.add_value(value), a.add_depth(depth);
+    a.add_begin_ns(std::llround(begin * 1e9)), a.add_length_ns(static_cast<std::uint64_t>(length * 1e9));
+  };
+  for (const std::uint32_t rank : {view.r0, view.r2}) {
+    v.add_node(rank), v.add_state(view.compute), v.add_depth(0), v.add_flags(0);
+    v.add_begin_ns(0), v.add_length_ns(4'000'000'000);
+    for (int i = 0; i < 8; ++i)
+      tell(rank, 2, 1, 0.5 * i, 0, rank == view.r0 ? i : 7 - std::abs(2 * i - 7), 0);
+  }
+  tell(view.r0, 1, 0, 0.5, 3, 0, 0);
+  tell(view.r0, 1, 2, 1, 1, 0, 1);
+  tell(view.r2, 3, 2, 1.25, 0, 0, 0);
+  tell(view.r2, 3, 2, 3, 0, 0, 0);
+  Session session(nullptr, scene::Theme::kLight);
+  session.show(std::make_shared<const scene::ViewData>(*scene::view_data_untrusted(answer)));
+  EXPECT_EQ(against_golden(painted(session), golden("annotations.png")), "");
+}
+
 // Between rows, to the end of the call in which it was there; dotted where nobody knows when.
 TEST(Golden, MessagesBetweenCalls) {
   SmallView view;

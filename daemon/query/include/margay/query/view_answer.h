@@ -35,9 +35,10 @@ bool put_parts(const Model& model, const partition::Partition& partition, const 
 // At most limits.curve points; what is too much leaves it incomplete.
 void put_curve(const Model& model, const partition::SignificantP& curve, const AnswerLimits& limits,
                wire::ViewAnswer& answer);
-// The single visits of the stretch, where there are no more than the question wants and their events are
-// kept; else, and where `go_on` ends it, none. Errors: those of list_events, but for kLimit, kNotFound and
-// kTimeout. REQUIRES: the answer has nodes, states and boundaries.
+// The single visits of the stretch, and the regions, variables and marks between them, where there are no
+// more than the question wants and their events are kept; else, and where `go_on` ends it, none. Errors:
+// those of list_events, but for kLimit, kNotFound and kTimeout. REQUIRES: the answer has nodes, states and
+// boundaries.
 Status put_visits(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
                   const std::function<bool()>& go_on, wire::ViewAnswer& answer);
 // The messages of these resources, and notes of what could not be paired. As put_visits. REQUIRES: the answer

@@ -19,6 +19,7 @@
 
 #include <vector>
 
+#include "margay/scene/annotations.h"
 #include "margay/scene/layout.h"
 #include "margay/scene/rows.h"
 #include "margay/scene/view_data.h"
@@ -45,6 +46,7 @@ struct Gantt {
   std::vector<Gap> gaps;
   std::vector<Arrow> arrows;          // by the time they were sent
   std::size_t messages_in_sight = 0;  // more than arrows where some are left out
+  AnnotationLayout annotations;
 };
 
 // Empty where there are no visits, or the viewport shows none.

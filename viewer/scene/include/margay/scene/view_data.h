@@ -5,9 +5,9 @@
 // refused with a sentence (kCorrupt) where lists differ in length, an index is out of range, a child comes
 // before its parent or siblings' subtrees mingle, leaves do not add up, boundaries do not ascend, a number is
 // not finite or out of its range, or the parts do not tile leaves x time exactly: each cell in one part, and
-// in one only; or where a visit or message is of no leaf, or ends beyond 64 bits. An answer of more than the
-// bounds below is refused as well (kLimit). An answer that is nothing but an error gives that error
-// (kUnavailable). Names are made valid UTF-8 without control characters, and cut.
+// in one only; or where a visit, message or annotation is of no leaf, or ends beyond 64 bits. An answer of
+// more than the bounds below is refused as well (kLimit). An answer that is nothing but an error gives that
+// error (kUnavailable). Names are made valid UTF-8 without control characters, and cut.
 //
 // UNITS. Slices are counted from 0 and ranges of them are half-open, [first, last), unlike those on the wire.
 // Times are trace time. A share of 1 is all of a rectangle's leaves x time or, where something is measured
@@ -100,6 +100,17 @@ struct Visit {
   bool several_calls = false;  // one behind the other
 };
 
+// What a program or a trace tells of a resource beside its states.
+struct Annotation {
+  enum class Kind : std::uint8_t { kRegion, kVariable, kMark };
+  Kind kind = Kind::kMark;
+  std::uint32_t node = 0;   // a leaf
+  std::uint32_t name = 0;   // ViewData::annotation_names
+  TimeNs begin{}, end{};    // of a region; else both are the moment
+  double value = 0;         // of a variable, from then on
+  std::uint32_t depth = 0;  // of a region: so many are open around it
+};
+
 // From one resource to another.
 struct Message {
   std::uint32_t from = 0, to = 0;  // leaves
@@ -144,7 +155,10 @@ struct ViewData {
   // Single visits, by node, and of one node by begin: all of the stretch, or none. Use visits_of().
   std::vector<Visit> visits;
   std::vector<Message> messages;  // with visits, by `sent`
-  TimeNs zero{};                  // that times are shown from
+  // With visits, by node, kind and name, and of these by begin.
+  std::vector<Annotation> annotations;
+  std::vector<std::string> annotation_names;
+  TimeNs zero{};  // that times are shown from
   std::uint64_t token = 0;
   wire::ViewQuestion question;  // as the daemon understood it; its strings are as they came
 
