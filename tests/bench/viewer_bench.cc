@@ -6,11 +6,12 @@
 // of all that has changed, in a window of 1920 x 1080 on Qt's offscreen platform. Of each kind of step at
 // least FRAMES (300) are made over answers of 1000 resources x 1000 slices (bound: 95 of 100 within 16 ms)
 // and of 100,000 x 1000 (50 ms), of many parts and of few, and with as many single calls as a window asks
-// for. `fill` is the cost of the least there is to do: filling the same rectangles with plain colours; the
-// last column is the median frame over it. `p` is an answer at another p that has come, until it is painted
-// (bound: 100 ms, of which this is the viewer's part). CPU time tells what a machine that others use as well
-// adds to that. At the end 1000 answers follow each other: what the process has of memory before and after.
-// The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR keeps what each kind of step showed last.
+// for and the messages between them. `fill` is the cost of the least there is to do: filling the same
+// rectangles with plain colours; the last column is the median frame over it. `p` is an answer at another p
+// that has come, until it is painted (bound: 100 ms, of which this is the viewer's part). CPU time tells what
+// a machine that others use as well adds to that. At the end 1000 answers follow each other: what the process
+// has of memory before and after. The exit code is 1 where a bound was missed. MARGAY_PICTURES=DIR keeps what
+// each kind of step showed last.
 #include <QApplication>
 #include <QKeyEvent>
 #include <QPainter>
@@ -63,7 +64,7 @@ double resident() {
   return 0;
 }
 
-// So many visits, as many of each leaf, one after the other, of any length.
+// So many visits, as many of each leaf, one after the other, of any length; and for every fourth a message.
 void add_calls(std::mt19937_64& rng, std::size_t calls, wire::ViewAnswer& answer) {
   std::vector<std::uint32_t> leaves;
   for (int i = 0; i < answer.nodes_size(); ++i)
@@ -91,6 +92,13 @@ void add_calls(std::mt19937_64& rng, std::size_t calls, wire::ViewAnswer& answer
       v.add_length_ns(static_cast<std::uint64_t>((ends[i + 1] - ends[i]) * length));
       v.add_depth(0), v.add_flags(0);
     }
+  }
+  for (std::size_t i = 0; i < calls / 4; ++i) {
+    wire::ViewMessages& m = *answer.mutable_messages();
+    m.add_from(leaves[rng() % leaves.size()]), m.add_to(leaves[rng() % leaves.size()]);
+    m.add_sent_ns(static_cast<std::int64_t>(part(rng) * length));
+    m.add_took_ns(static_cast<std::int64_t>(part(rng) * length / 100));
+    m.add_bytes(1), m.add_tag(1), m.add_flags(0);
   }
 }
 
