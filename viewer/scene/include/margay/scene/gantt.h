@@ -39,7 +39,7 @@ struct Arrow {
   double x0 = 0, y0 = 0, x1 = 0, y1 = 0;  // pixels; may lie outside the viewport
   std::uint32_t message = 0;              // index
 };
-inline constexpr std::size_t kMostArrows = 2000;
+inline constexpr std::size_t kMostArrows = 500;
 
 struct Gantt {
   std::vector<VisitBox> boxes;
