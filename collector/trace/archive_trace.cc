@@ -14,6 +14,7 @@ namespace {
 constexpr DurationNs kLongestBlock = seconds(10);
 constexpr std::int64_t kSlicesBack = 32;  // read at once
 constexpr std::uint64_t kStepBlocks = 256;
+constexpr std::uint64_t kStepRecords = 1 << 12;
 constexpr TimeNs kFirst{std::numeric_limits<std::int64_t>::min()};
 
 EventRecord plain(std::uint8_t kind, TimeNs t, std::uint64_t bytes = 0, std::uint16_t state = 0) {
@@ -54,7 +55,8 @@ class Reader {
   Status take(store::RawBlock&& block);
   void pass_gaps(std::uint32_t leaf, TimeNs until);
   Status convert(const RawNames::OfBlock& names, std::uint32_t index);
-  Status finish_leaf(std::uint32_t leaf);
+  Status finish_leaf(std::uint32_t leaf, TimeNs until);
+  Status finish_before(TimeNs t);
   Result<std::uint16_t> name_of(Name::Kind kind, std::string_view text);
   bool wanted(std::uint32_t leaf) const { return !options_.wanted || options_.wanted(LeafIndex(leaf)); }
   Status pass_on(std::uint32_t leaf) {
@@ -68,11 +70,14 @@ class Reader {
   const ArchiveTraceOptions& options_;
   Consumer& consumer_;
   ArchiveTraceCounts counts_;
+  std::uint64_t stepped_ = 0;  // records, at the last call of `step`
   std::vector<LeafProgress> leaves_;
   const RawNames names_;
   std::map<std::pair<Name::Kind, std::string_view>, std::uint16_t> more_names_;
   std::vector<bool> last_;  // whether a state's end is the leaf's; those beyond it are not
   std::vector<EventRecord> decoded_, out_;
+  std::vector<std::pair<TimeNs, std::uint32_t>> ends_;  // that come in time
+  std::size_t ended_ = 0;                               // of these
 };
 
 Status Reader::declare() {
@@ -259,8 +264,11 @@ Status Reader::convert(const RawNames::OfBlock& names, std::uint32_t index) {
 
 Status Reader::take(store::RawBlock&& block) {
   ++counts_.blocks;
-  if (options_.step && counts_.blocks % kStepBlocks == 0)
+  if (Status ok = finish_before(block.begin); !ok) return ok;
+  if (options_.step && (counts_.blocks % kStepBlocks == 0 || counts_.records - stepped_ >= kStepRecords)) {
+    stepped_ = counts_.records;
     if (Status ok = options_.step(block.begin); !ok) return ok;
+  }
   if (block.leaf.value >= leaves_.size())
     return fail(ErrorCode::kCorrupt, archive_.path() + ": raw events of leaf " +
                                          std::to_string(block.leaf.value) + ", which is not there");
@@ -284,10 +292,10 @@ Status Reader::take(store::RawBlock&& block) {
 
 // What the records do not say: that a source went without MPI_Finalize, or that its last records are not
 // there.
-Status Reader::finish_leaf(std::uint32_t index) {
+Status Reader::finish_leaf(std::uint32_t index, TimeNs until) {
   LeafProgress& leaf = leaves_[index];
   out_.clear();
-  pass_gaps(index, options_.to);
+  pass_gaps(index, until);
   if (leaf.exists && leaf.goodbye && *leaf.goodbye < options_.to) {
     const TimeNs end = std::max(*leaf.goodbye, leaf.last);
     if (leaf.next && leaf.total && *leaf.next < *leaf.total) {
@@ -297,6 +305,13 @@ Status Reader::finish_leaf(std::uint32_t index) {
     out_.push_back(plain(MARGAY_END, end));
   }
   return pass_on(index);
+}
+
+// Of a leaf that ended before `t` all blocks are behind; unless it goes on as another program's.
+Status Reader::finish_before(TimeNs t) {
+  for (; ended_ < ends_.size() && ends_[ended_].first < t; ++ended_)
+    if (Status ok = finish_leaf(ends_[ended_].second, ends_[ended_].first); !ok) return ok;
+  return {};
 }
 
 Result<ArchiveTraceCounts> Reader::read() {
@@ -311,11 +326,13 @@ Result<ArchiveTraceCounts> Reader::read() {
   std::uint32_t some = 0;
   for (std::uint32_t l = 0; l < leaves_.size(); ++l) {
     if (!wanted(l)) continue;
+    if (options_.ends_in_time && leaves_[l].goodbye) ends_.emplace_back(*leaves_[l].goodbye, l);
     from = std::min(from, leaves_[l].start.at);
     only = LeafIndex(l);
     ++some;
   }
   if (some != 1) only.reset();
+  std::sort(ends_.begin(), ends_.end());
   if (some > 0) {
     Status inside;
     ok = archive_.read_raw(only, from, options_.to, [&](store::RawBlock&& block) {
@@ -325,7 +342,7 @@ Result<ArchiveTraceCounts> Reader::read() {
     if (!inside) return tl::unexpected(inside.error());
   }
   for (std::uint32_t l = 0; ok && l < leaves_.size(); ++l)
-    if (wanted(l)) ok = finish_leaf(l);
+    if (wanted(l)) ok = finish_leaf(l, options_.to);
   // The model reaches to the last closed slice, and so do its events.
   TimeNs until = resume_.run.end.value_or(resume_.run.begin);
   for (const auto& c : resume_.closed)

@@ -59,14 +59,19 @@ Status Occurrences::on_covered(TimeNs t) {
   return {};
 }
 
-std::optional<TimeNs> Occurrences::oldest_open() const {
+std::optional<TimeNs> Occurrences::oldest_open(TimeNs since) const {
   std::optional<TimeNs> out;
-  const auto see = [&](const Occurrence& o) { out = std::min(out.value_or(o.begin), o.begin); };
+  // Of one list the first began first.
+  const auto see = [&](const auto& open) {
+    const auto o = std::find_if(open.begin(), open.end(), [&](const auto& x) { return x.begin >= since; });
+    if (o != open.end()) out = std::min(out.value_or(o->begin), o->begin);
+  };
   for (const Line& line : lines_) {
-    if (line.around) see(*line.around);
-    if (!line.sums.empty()) see(line.sums.front());
-    if (!line.states.empty()) see(line.states.front());
-    if (!line.regions.empty()) see(line.regions.front());
+    if (line.around && line.around->begin >= since)
+      out = std::min(out.value_or(line.around->begin), line.around->begin);
+    see(line.sums);
+    see(line.states);
+    see(line.regions);
   }
   return out;
 }

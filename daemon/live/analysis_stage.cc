@@ -228,6 +228,10 @@ void AnalysisStage::answer(std::string_view question, const Client& client) {
     for (ViewReply& at_once : views_.ask({client.from, client.remote}, *asked.view))
       send_view(std::move(at_once));
     return;
+  } else if (asked.events) {
+    for (ViewReply& at_once : views_.ask({client.from, client.remote}, *asked.events))
+      send_view(std::move(at_once));
+    return;
   } else if (asked.finish) {
     end_client_ = client;  // answered when it is done
     return ask_for_end(*asked.finish);
@@ -245,10 +249,8 @@ void AnalysisStage::answer(std::string_view question, const Client& client) {
 }
 
 void AnalysisStage::send_view(ViewReply&& view) {
-  wire::ControlReply reply;
-  reply.set_version(wire::kWireVersion);
-  *reply.mutable_view() = std::move(view.answer);
-  ports_.reply({view.to.from, view.to.remote}, reply);
+  const Client to{view.to.from, view.to.remote};
+  ports_.reply(to, to_wire(std::move(view)));
 }
 
 void AnalysisStage::ask_for_end(const FinishRequest& request) {

@@ -128,10 +128,8 @@ void Player::serve() {
 }
 
 void Player::send_view(ViewReply&& view) {
-  wire::ControlReply reply;
-  reply.set_version(wire::kWireVersion);
-  *reply.mutable_view() = std::move(view.answer);
-  static_cast<void>(control_->try_send(reply, view.to.from));
+  const std::string to = view.to.from;
+  static_cast<void>(control_->try_send(to_wire(std::move(view)), to));
 }
 
 void Player::answer(const transport::Socket::Frame& frame) {
@@ -168,13 +166,18 @@ void Player::answer(const transport::Socket::Frame& frame) {
       if (rewind_) now_ = options_.begin;
       break;
     case wire::ControlRequest::VIEW:
+    case wire::ControlRequest::EVENTS: {
       if (!views_) {
         reply.set_error("this replay answers no questions about stretches");
         break;
       }
-      for (ViewReply& at_once : views_->ask({frame.from, false}, request.view()))
+      const ViewAsker asker{frame.from, false};
+      const bool view = request.kind() == wire::ControlRequest::VIEW;
+      for (ViewReply& at_once :
+           view ? views_->ask(asker, request.view()) : views_->ask(asker, request.events()))
         send_view(std::move(at_once));
       return;  // answered when it is computed
+    }
     default:
       reply.set_error(good ? "the request's kind is unknown"
                            : "the request is not of wire version " + std::to_string(wire::kWireVersion));

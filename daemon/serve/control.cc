@@ -24,6 +24,8 @@ ControlAction decode_control_untrusted(std::string_view body) {
     action.handling = from_wire_untrusted(request);
   } else if (request.kind() == wire::ControlRequest::VIEW) {
     action.view = std::move(*request.mutable_view());
+  } else if (request.kind() == wire::ControlRequest::EVENTS) {
+    action.events = std::move(*request.mutable_events());
   } else if (request.kind() >= wire::ControlRequest::PLAY && request.kind() <= wire::ControlRequest::JUMP) {
     action.error =
         "this run is live: it can be held in the viewer, but only a replay can be paused or go back";

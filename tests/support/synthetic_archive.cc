@@ -40,11 +40,15 @@ EventRecord step(Rank& r, const SyntheticArchive& what) {
   const auto dice = r.random() % 1000;
   r.next = t + DurationNs(1 + static_cast<std::int64_t>(r.random() %
                                                         static_cast<std::uint64_t>(2 * what.visit.value)));
-  if (dice < 2) {
+  if (what.program && r.ordinal == 0 && r.open.empty()) {
+    r.open.push_back(static_cast<std::uint16_t>(1 + what.states));
+    return record_at(t, MARGAY_ENTER, r.open.back());
+  }
+  if (dice < 2 && !what.program) {
     r.open.clear();
     return record_at(t, MARGAY_GAP, 0);
   }
-  if (r.open.empty() || (dice < 120 && r.open.size() < 4)) {
+  if (r.open.size() <= std::size_t{what.program} || (dice < 120 && r.open.size() < 4)) {
     r.open.push_back(static_cast<std::uint16_t>(1 + r.random() % what.states));
     return record_at(t, MARGAY_ENTER, r.open.back());
   }
@@ -85,6 +89,11 @@ Status SyntheticArchive::write(const std::string& path,
   for (std::uint16_t s = 0; s < states; ++s) {
     const StateId id(static_cast<std::uint16_t>(kFirstState + s));
     cut.states.push_back({id, {"S" + std::to_string(s + 1), model::StateFamily::kPointToPoint}});
+    names.push_back(id);
+  }
+  if (program) {
+    const StateId id(static_cast<std::uint16_t>(kFirstState + states));
+    cut.states.push_back({id, {"Program", model::StateFamily::kOther}});
     names.push_back(id);
   }
   const TimeNs end = kBegin + lasts;

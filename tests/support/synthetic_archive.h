@@ -21,6 +21,9 @@ struct SyntheticArchive {
   DurationNs visit = milliseconds(37);  // of a state and of what lies between two, about
   std::vector<DurationNs> levels = {milliseconds(100), seconds(1), seconds(10), seconds(60)};
   bool events = true;  // raw ones are kept
+  // Each rank is in a state of its own, "Program", from its first event to its end, around all others; and no
+  // records are lost.
+  bool program = false;
   std::uint64_t seed = 1;
 
   // Not a multiple of anything.

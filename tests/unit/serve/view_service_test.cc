@@ -296,6 +296,56 @@ TEST_F(Service, QuestionsBeyondTheBoundAndThoseThatMakeNoSenseAreRefusedAtOnce) 
   EXPECT_EQ(service_->status().waiting, 32u);
 }
 
+wire::EventsQuestion page_of(TimeNs from, TimeNs to) {
+  wire::EventsQuestion q;
+  q.set_from_ns(from.value);
+  q.set_to_ns(to.value);
+  q.set_most(10);
+  return q;
+}
+
+// A viewer's list does not take the place of its picture, nor the picture that of the list.
+TEST_F(Service, AQuestionAboutEventsWaitsBesideOneAboutAStretch) {
+  EXPECT_THAT(ask("a", 1, question(0, 10'000, 10)), IsEmpty());
+  door_.wait_for(1);
+  const auto ask_events = [&](std::uint64_t token, std::int64_t from_ms) {
+    wire::EventsQuestion q = page_of(zero() + milliseconds(from_ms), zero() + seconds(10));
+    q.set_token(token);
+    return service_->ask({"a", false}, q);
+  };
+  EXPECT_THAT(ask_events(2, 0), IsEmpty());
+  EXPECT_THAT(ask("a", 3, question(0, 11'000, 10)), IsEmpty());
+  EXPECT_THAT(ask_events(2, 0), IsEmpty()) << "the very same";
+  const auto superseded = ask_events(4, 1000);
+  ASSERT_EQ(superseded.size(), 1u);
+  ASSERT_TRUE(superseded[0].events);
+  EXPECT_EQ(superseded[0].events->token(), 2u);
+  EXPECT_EQ(superseded[0].events->error(), "superseded by a newer question");
+  door_.let(1000);
+  EXPECT_EQ(take().answer.token(), 1u);
+  const ViewReply page = take();
+  ASSERT_TRUE(page.events);
+  EXPECT_EQ(page.events->token(), 4u);
+  EXPECT_EQ(page.events->question().token(), 4u);
+  EXPECT_EQ(page.events->error(), "");
+  EXPECT_EQ(page.events->resource_size(), 10);
+  EXPECT_TRUE(to_wire(ViewReply(page)).has_events());
+  EXPECT_FALSE(to_wire(ViewReply(page)).has_view());
+  EXPECT_EQ(take().answer.token(), 3u);
+}
+
+TEST_F(Service, QuestionsAboutEventsThatMakeNoSenseAreRefusedAtOnce) {
+  wire::EventsQuestion q = page_of(zero(), zero() + seconds(10));
+  q.set_most(0);
+  q.set_token(5);
+  const auto wrong = service_->ask({"a", false}, q);
+  ASSERT_EQ(wrong.size(), 1u);
+  ASSERT_TRUE(wrong[0].events);
+  EXPECT_EQ(wrong[0].events->token(), 5u);
+  EXPECT_THAT(wrong[0].events->error(), HasSubstr("most: 0"));
+  EXPECT_EQ(service_->status().refused, 1u);
+}
+
 TEST_F(Service, EndsWhileQuestionsWaitAndAnswersAreNotTaken) {
   for (int i = 0; i < 20; ++i) ask("w" + std::to_string(i), 1, question(0, 10'000 + 100 * i, 10));
   door_.let(1000);

@@ -28,6 +28,9 @@ struct ArchiveTraceOptions {
   std::function<bool(LeafIndex)> wanted;  // leaves; nothing: all. The others are named and have no records.
   // Also the value that each variable has at `from`: every leaf is read from the begin of the run.
   bool values = false;
+  // Ends that nobody told of (a program that went without MPI_Finalize) come when the reading passes them.
+  // Else they come last, when all is read.
+  bool ends_in_time = false;
   // Called now and then with the time that was reached; while the beginnings are looked for, with `from`. An
   // error ends the reading with it.
   std::function<Status(TimeNs)> step;

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,8 +69,9 @@ class Occurrences : public Consumer {
   Status on_covered(TimeNs t) override;
 
   const std::vector<Name>& names() const { return names_; }
-  // Of all that is open the earliest begin; nothing is open: nothing. Cost: the leaves.
-  std::optional<TimeNs> oldest_open() const;
+  // Of all that is open and began at `since` or later the earliest begin; there is nothing: nothing. Cost:
+  // the leaves, times what is open in each.
+  std::optional<TimeNs> oldest_open(TimeNs since = TimeNs(std::numeric_limits<std::int64_t>::min())) const;
 
  private:
   using Kind = Occurrence::Kind;

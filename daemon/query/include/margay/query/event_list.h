@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,20 @@
 namespace margay::daemon {
 
 struct EventQuery {
-  TimeNs from{}, to{};             // trace time, half-open: what touches it
-  std::vector<std::string> nodes;  // paths: resources at or below one of them; nothing: all
-  std::vector<std::string> names;  // patterns with * and ?: of states, regions, variables ...; nothing: all
-  std::string match;               // a regular expression (ECMAScript) found in "RESOURCE NAME"
-  DurationNs least{};         // visits and regions that are shorter are left out; of more than 0: moments
-  std::uint64_t longest = 0;  // not 0: so many, the longest first
-  std::uint64_t most = 0;     // not 0: the first so many
-  std::uint64_t refused = 0;  // not 0: where there are more, none (kLimit)
+  TimeNs from{}, to{};              // trace time, half-open: what touches it
+  std::vector<std::string> nodes;   // paths: resources at or below one of them; nothing: all
+  std::vector<std::string> names;   // patterns with * and ?: of states, regions, variables ...; nothing: all
+  std::vector<std::string> states;  // exactly: of states; nothing: all that there is
+  std::vector<std::string> paths;   // patterns of the resource's path; nothing: all
+  // A regular expression (ECMAScript, but for back-references) found in "RESOURCE NAME".
+  std::string match;
+  DurationNs least{};       // visits and regions that are shorter are left out; of more than 0: moments
+  DurationNs most_lasts{};  // not 0: what is longer is left out
+  std::uint64_t least_bytes = 0, most_bytes = 0;  // the same, of bytes; of either: variables, too
+  std::optional<std::int32_t> peer;               // only what is with this rank; MARGAY_NO_PEER: with none
+  std::uint64_t longest = 0;                      // not 0: so many, the longest first
+  std::uint64_t most = 0;                         // not 0: the first so many
+  std::uint64_t refused = 0;                      // not 0: where there are more, none (kLimit)
   // Told now and then how much of the stretch was read, 0 to 1.
   std::function<void(double)> progress;
   // Asked now and then: false ends the reading.

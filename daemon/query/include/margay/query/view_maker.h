@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 
+#include "event_answer.h"
 #include "margay/partition/set_apart.h"
 #include "margay/partition/significant.h"
 #include "margay/query/choose_p.h"
@@ -51,6 +52,8 @@ class ViewMaker {
 
   // The answer, with token 0; null if `go_on` ended it.
   std::shared_ptr<const wire::ViewAnswer> answer(const ViewRequest& request, const GoOn& go_on);
+  // A page of the single events, with token 0. Nothing is kept of it. What `go_on` ended has what was found.
+  wire::EventsAnswer events(const EventPageRequest& request, const GoOn& go_on);
   // One more of the answers that are likely to be asked for next: after one with a curve, its significant p
   // before and behind, in the middle of where each holds. Questions without a curve leave the plan as it is;
   // what `go_on` ends is begun anew by the next call. False when there is none.

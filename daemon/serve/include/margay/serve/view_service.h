@@ -1,11 +1,11 @@
-// Viewers' questions (VIEW), answered beside everything else: a thread of its own ("margay-view", nice 19
-// beside a job), a bounded queue of questions before it and one of answers behind it.
+// Viewers' questions (VIEW, EVENTS), answered beside everything else: a thread of its own ("margay-view",
+// nice 19 beside a job), a bounded queue of questions before it and one of answers behind it.
 //
 // The thread that owns the control socket calls ask() and try_take(), neither of which waits; it sends what
-// they return. A newer question of the same asker takes the place of the one of theirs that waits; one that
-// is being computed is computed to the end. One with the token of a question that is not answered yet is that
-// question. Whoever waits for the same question is answered by one computation. While nobody asks, what is
-// likely to be asked next is computed, and left as soon as somebody does.
+// they return. A newer question of the same kind and asker takes the place of the one of theirs that
+// waits; one that is being computed is computed to the end. One with the token of a question that is not
+// answered yet is that question. Whoever waits for the same question is answered by one computation. While
+// nobody asks, what is likely to be asked next is computed, and left as soon as somebody does.
 //
 // Thread safety: ask(), try_take() and status() from one thread or several. Memory: view_maker.h, and up to
 // kMostAnswers answers that nobody has taken. Errors are answers.
@@ -20,10 +20,12 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "margay/analysis/bounded_queue.h"
 #include "margay/query/view_maker.h"
+#include "margay/wire/control.pb.h"
 
 namespace margay::daemon {
 
@@ -33,10 +35,14 @@ struct ViewAsker {
   bool remote = false;
   bool operator==(const ViewAsker&) const = default;
 };
+// One of the two.
 struct ViewReply {
   ViewAsker to;
   wire::ViewAnswer answer;
+  std::optional<wire::EventsAnswer> events = {};
 };
+// As it is sent.
+wire::ControlReply to_wire(ViewReply&& reply);
 
 // So far.
 struct ViewServiceStatus {
@@ -76,18 +82,28 @@ class ViewService {
 
   // What is to be said at once: that this question is refused, or an older one superseded.
   std::vector<ViewReply> ask(const ViewAsker& asker, const wire::ViewQuestion& question);
+  std::vector<ViewReply> ask(const ViewAsker& asker, const wire::EventsQuestion& question);
   std::optional<ViewReply> try_take() { return answers_.try_pop(); }
   ViewServiceStatus status() const;
 
  private:
   struct Question {
     ViewAsker asker;
-    ViewRequest request;
-    std::string bytes;  // without the token: what makes two questions the same
+    std::uint64_t token = 0;
+    std::variant<ViewRequest, EventPageRequest> request;
+    std::string bytes;  // without the token: what makes two questions of a kind the same
+    bool of_a_kind(const Question& other) const { return request.index() == other.request.index(); }
   };
+  struct Answer {  // one of the two
+    std::shared_ptr<const wire::ViewAnswer> view;
+    std::optional<wire::EventsAnswer> events;
+  };
+  std::vector<ViewReply> put(Question question);
+  std::vector<ViewReply> refuse(const Question& question, const std::string& why);
   void run();
   std::optional<Question> next();
-  void reply(const Question& question, const std::shared_ptr<const wire::ViewAnswer>& answer);
+  std::optional<Answer> answer(const Question& question);
+  void reply(const Question& question, const Answer& answer);
   void note(TimeNs since);
 
   const Clock& clock_;
@@ -96,7 +112,7 @@ class ViewService {
   BoundedQueue<ViewReply> answers_{kMostAnswers};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Question> waiting_;  // guarded by mutex_; oldest first, one of each asker
+  std::deque<Question> waiting_;  // guarded by mutex_; oldest first, one of each kind of each asker
   ViewServiceStatus status_;      // guarded by mutex_
   DurationNs busy_{};             // guarded by mutex_
   std::atomic<bool> stop_{false};

@@ -1,0 +1,113 @@
+#include "event_filter.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "margay/base/glob.h"
+#include "margay/model/hierarchy.h"
+
+namespace margay::daemon {
+namespace {
+
+using trace::Occurrence;
+
+constexpr DurationNs kBeyond = seconds(1);
+
+bool one_matches(const std::vector<std::string>& patterns, const std::string& text) {
+  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
+                                         [&](const std::string& p) { return glob_match(p, text); });
+}
+
+auto all_of(const Occurrence& o) {
+  return std::tuple(o.end, o.kind, o.name, o.calls, o.longest, o.bytes, o.peer, o.tag, o.comm, o.begun_before,
+                    o.goes_on);
+}
+
+}  // namespace
+
+EventFilter::EventFilter(const EventQuery& query, const store::Resume& resume) : query_(query) {
+  std::vector<model::Attributes> leaves;
+  for (const auto& l : resume.leaves) leaves.push_back(l.attributes);
+  const model::Hierarchy hierarchy(leaves, model::Hierarchy::default_view());
+  for (std::uint32_t l = 0; l < leaves.size(); ++l) {
+    const std::string& path = paths_.emplace_back(hierarchy.path_of(LeafIndex(l)));
+    const bool below = query.nodes.empty() ||
+                       std::any_of(query.nodes.begin(), query.nodes.end(),
+                                   [&](const std::string& node) { return model::at_or_below(path, node); });
+    wanted_.push_back(below && one_matches(query.paths, path));
+  }
+  known_.resize(leaves.size());
+}
+
+Status EventFilter::check() {
+  if (query_.to <= query_.from) return fail(ErrorCode::kInvalidArgument, "the time range is empty");
+  for (const std::string& node : query_.nodes)
+    if (std::none_of(paths_.begin(), paths_.end(),
+                     [&](const auto& p) { return model::at_or_below(p, node); }))
+      return fail(ErrorCode::kInvalidArgument, "there is no resource at or below '" + node + "'; it has " +
+                                                   (paths_.empty() ? "none" : paths_.front()) +
+                                                   (paths_.size() > 1 ? " to " + paths_.back() : ""));
+  try {
+    // Polynomial: never a time that is exponential in the text, as with back-references.
+    if (!query_.match.empty())
+      match_.assign(query_.match, std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
+  } catch (const std::regex_error& e) {
+    return fail(ErrorCode::kInvalidArgument, "'" + query_.match + "' is no regular expression: " + e.what());
+  }
+  return {};
+}
+
+bool EventFilter::look_up(LeafIndex leaf, const trace::Name& name) {
+  ++looked_up_;
+  const bool state = query_.states.empty() || (name.kind == trace::Name::Kind::kState &&
+                                               std::find(query_.states.begin(), query_.states.end(),
+                                                         name.text) != query_.states.end());
+  return state && one_matches(query_.names, name.text) &&
+         (query_.match.empty() || std::regex_search(paths_[leaf.value] + " " + name.text, match_));
+}
+
+bool EventFilter::passes(const Occurrence& o, const std::vector<trace::Name>& names) {
+  if (query_.peer && o.peer != *query_.peer) return false;
+  if (query_.least_bytes > 0 || query_.most_bytes > 0) {
+    if (o.kind == Occurrence::Kind::kVariable || o.bytes < query_.least_bytes) return false;
+    if (query_.most_bytes > 0 && o.bytes > query_.most_bytes) return false;
+  }
+  auto& known = known_[o.leaf.value];
+  if (known.size() <= o.name) known.resize(names.size());
+  std::uint8_t& passes = known[o.name];
+  if (passes == 0) passes = look_up(o.leaf, names[o.name]) ? 1 : 2;
+  return passes == 1;
+}
+
+bool EventFilter::lasts_as_wanted(const Occurrence& o) const {
+  const DurationNs lasts = o.end - o.begin;
+  return lasts >= query_.least && (query_.most_lasts.value == 0 || lasts <= query_.most_lasts);
+}
+
+bool starts_earlier(const Occurrence& a, const Occurrence& b) {
+  if (a.begin != b.begin) return a.begin < b.begin;
+  if (a.leaf != b.leaf) return a.leaf < b.leaf;
+  return a.depth != b.depth ? a.depth < b.depth : all_of(a) < all_of(b);
+}
+
+bool is_longer(const Occurrence& a, const Occurrence& b) {
+  const DurationNs x = a.end - a.begin, y = b.end - b.begin;
+  return x != y ? x > y : starts_earlier(a, b);
+}
+
+TimeNs read_beyond(TimeNs to) {
+  return std::min(to, TimeNs(std::numeric_limits<std::int64_t>::max()) - kBeyond) + kBeyond;
+}
+
+Status some_are_kept(const store::Archive& archive, TimeNs to) {
+  const auto oldest = archive.oldest(store::Shelf::kRaw, LevelIndex(0));
+  if (!oldest) return tl::unexpected(oldest.error());
+  if (!*oldest || **oldest >= to)
+    return fail(ErrorCode::kNotFound,
+                "there are no single events of that time (--no-raw, or they were deleted for space); margay "
+                "partition shows what the slices tell");
+  return {};
+}
+
+}  // namespace margay::daemon
