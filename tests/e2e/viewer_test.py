@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import struct
+import subprocess
 import unittest
 
 from e2e import MPIRUN, WORKLOADS, E2eTest, again_if_disturbed, end_process, plant, read_text, wait_for
@@ -103,6 +104,81 @@ class Window(E2eTest):
         s = viewer.wait(lambda d: not d["there"], "the end of the run")
         self.assertIn("ended", s["trouble"])
         self.assertGreater(s["parts"], 0)
+
+    @again_if_disturbed
+    def test_the_calls_of_an_alert_one_by_one(self):
+        """From the alert to the list of the calls there; from a call back to the picture."""
+        run = self.run_lammps(20, name="list")
+        ranks = run.ranks("lmp", 4)
+        viewer = Viewer(self, "list")
+        viewer.settled("a picture")
+        plant.stop_rank(ranks[1], 1.0, 1)
+        def stopped(cells):
+            return cells[-1].startswith("rank1 ") and "stopped" in cells[-1]
+        s = viewer.wait(lambda s: any(stopped(row) for row in s["alerts"]), "the alert")
+        viewer.do("key Space")  # held
+        viewer.do(f"alert {next(i for i, cells in enumerate(s['alerts']) if stopped(cells))}")
+        viewer.settled("the alert's picture", lambda s: s.get("selected", "").endswith("/rank1"))
+        viewer.do("key Return")  # its time
+        s = viewer.settled("the alert's time")
+        self.assertEqual(s["events"]["rows"], 0, "nobody looks at the list yet")
+        # Until the calls of that time are over, and in the archive: else the list says that they go on.
+        viewer.wait(lambda d: d["closed"] > s["to"] + 3, "what comes after it")
+
+        viewer.do("key 2")
+        listed = viewer.wait(lambda s: s["page"] == "Events" and s["events"]["rows"] > 0 and not s["events"]["reading"],
+                             "the list")["events"]
+        self.assertAlmostEqual(listed["from_ns"], s["zero_ns"] + s["from"] * 1e9, delta=1e3)
+        for cells in listed["first"]:
+            self.assertLess(float(cells[0]), s["to"])
+
+        viewer.do("only MPI_*")
+        calls = viewer.wait(lambda s: s["events"]["rows"] > 0 and not s["events"]["reading"] and s["events"]["complete"] and
+                            all(c[3].startswith("MPI_") for c in s["events"]["first"]), "the calls")["events"]
+        self.check_listed(run, viewer, calls)
+
+        # A click on a call selects its rank and its time, which the picture shows.
+        viewer.do("event 0")
+        s = viewer.state
+        self.assertEqual(s["selected"], calls["first"][0][2])
+        self.assertLessEqual(s["selected_from"], max(float(calls["first"][0][0]), s["from"]))
+        if keep := os.environ.get("MARGAY_PICTURES"):
+            viewer.do("grab " + os.path.join(keep, "events-window.png"))
+        viewer.do("key 1")
+        viewer.settled("the picture", lambda s: s["page"] == "Overview")
+
+        # A daemon that does not answer freezes nothing, and what is asked meanwhile comes when it does.
+        daemon = run.child("margayd")
+        os.kill(daemon, signal.SIGSTOP)
+        viewer.do("key 2")
+        name = calls["first"][0][3]
+        viewer.do("only " + name)
+        s = viewer.wait(lambda s: not s["there"], "the silence told")
+        self.assertIn("does not answer", s["events"]["status"])
+        viewer.do("key Escape")
+        os.kill(daemon, signal.SIGCONT)
+        viewer.wait(lambda s: s["there"] and s["events"]["rows"] > 0 and not s["events"]["reading"] and
+                    all(c[3] == name for c in s["events"]["first"]), "the list again")
+        self.tell_to_end()
+        self.assertEqual(run.wait(), 0, run.stderr)
+
+    def check_listed(self, run, viewer, calls):
+        """What the list saves is what `margay events` lists of the same stretch."""
+        path = os.path.join(self.place, "events.csv")
+        viewer.do("save " + path)
+        with open(path, encoding="utf-8") as file:
+            saved = list(csv.DictReader(file))
+        self.assertEqual(len(saved), calls["rows"])
+        printed = os.path.join(self.place, "printed.csv")
+        with open(printed, "wb") as file:
+            subprocess.run([os.environ["MARGAY"], "events", run.archive, "--from", f"@{calls['from_ns']}", "--to", f"@{calls['to_ns']}",
+                            "--state", "MPI_*", "--csv"], stdout=file, env=self.environment, check=True)
+        with open(printed, encoding="utf-8") as file:
+            listed = list(csv.DictReader(file))
+        columns = ["duration_ns", "kind", "resource", "name", "depth", "calls", "bytes", "peer", "tag"]
+        def rows(of):
+            return sorted(tuple(r[c] for c in columns) for r in of)
+        self.assertEqual(rows(saved), rows(listed))
 
     def check_export(self, viewer, state):
         paths = {e: os.path.join(self.place, "picture." + e) for e in ("png", "svg", "csv", "grab.png")}

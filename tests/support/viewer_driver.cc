@@ -7,9 +7,11 @@
 //   drag FROM TO              over the picture, shares of its width
 //   click X Y | dclick X Y    in the picture, shares
 //   curve SHARE               a click in the quality view, share of its width
-//   key KEYS                  such as Alt+Left, to the overview
+//   key KEYS                  such as Alt+Left, to the page that is seen
 //   fold PATH                 a click on the triangle of a node
 //   alert ROW                 a click in the list of alerts
+//   event ROW                 a click in the list of events
+//   only TEXT                 typed into the field for states above that list; nothing: all
 //   save FILE                 what the menu's entry does
 //   grab FILE                 the window, as it is, as a PNG
 //   quit
@@ -26,6 +28,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "events.h"
 #include "link.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
@@ -59,6 +62,8 @@ class Driver {
     if (what == "key") return key(in);
     if (what == "fold") return fold(in);
     if (what == "alert") return alert(in);
+    if (what == "event") return event(in);
+    if (what == "only") return only(in);
     std::string path;
     if (what == "save" && in >> path) return {{"error", window_.save(text_of(path)).toStdString()}};
     if (what == "grab" && in >> path) return {{"saved", window_.grab().save(text_of(path), "PNG")}};
@@ -103,6 +108,8 @@ class Driver {
       s["phases"] = r->phases_size();
       s["closed"] = seconds_of(TimeNs(r->watermark_ns()) - TimeNs(r->run_begin_ns()));
     }
+    s["page"] = window_.views().tabText(window_.views().currentIndex()).toStdString();
+    s["events"] = events();
     const QAbstractItemModel* model = window_.alert_list().model();
     for (int row = 0; row < model->rowCount(); ++row) {
       Json cells = Json::array();
@@ -112,6 +119,26 @@ class Driver {
     }
     return s;
   }
+
+  Json events() {
+    const EventModel& model = list().model();
+    const scene::EventPages& pages = model.pages();
+    Json out{{"rows", model.rowCount()},
+             {"reading", pages.reading()},
+             {"complete", pages.complete()},
+             {"status", list().status().toStdString()},
+             {"from_ns", pages.subject().time.from.value},
+             {"to_ns", pages.subject().time.to.value},
+             {"first", Json::array()}};
+    for (int row = 0; row < std::min(model.rowCount(), 50); ++row) {
+      Json cells = Json::array();
+      for (int column = 0; column < model.columnCount(); ++column)
+        cells.push_back(model.index(row, column).data().toString().trimmed().toStdString());
+      out["first"].push_back(cells);
+    }
+    return out;
+  }
+  EventsView& list() { return *window_.views().findChild<EventsView*>(); }
 
   // Of the step of the curve that is marked.
   std::int64_t step_parts() const {
@@ -156,8 +183,30 @@ class Driver {
     std::getline(in >> std::ws, keys);
     const QKeySequence sequence(text_of(keys));
     if (sequence.isEmpty()) return {{"error", "no such keys: " + keys}};
-    window_.overview().setFocus();
-    QTest::keySequence(&window_.overview(), sequence);
+    QWidget* page = window_.views().current();
+    page->setFocus();
+    QTest::keySequence(page->focusProxy() != nullptr ? page->focusProxy() : page, sequence);
+    return {{"done", true}};
+  }
+  Json event(std::istringstream& in) {
+    int row = -1;
+    in >> row;
+    QTableView& table = list().table();
+    if (row < 0 || row >= table.model()->rowCount()) return {{"error", "no such event"}};
+    const QModelIndex index = table.model()->index(row, 2);
+    table.scrollTo(index);
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualRect(index).center());
+    return {{"done", true}};
+  }
+  Json only(std::istringstream& in) {
+    std::string text;
+    std::getline(in >> std::ws, text);
+    QLineEdit& field = list().filter().name();
+    field.setFocus();
+    field.selectAll();
+    QTest::keyClick(&field, Qt::Key_Delete);
+    QTest::keyClicks(&field, text_of(text));
+    QTest::keyClick(&field, Qt::Key_Return);
     return {{"done", true}};
   }
   Json fold(std::istringstream& in) {

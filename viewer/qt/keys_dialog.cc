@@ -24,26 +24,29 @@ QString line(const QString& keys, const QString& what) {
 
 }  // namespace
 
-QString keys_document(const QMenuBar& menus, const QStringList& mouse) {
+QString keys_document(const QMenuBar& menus, const QStringList& keys, const QStringList& mouse) {
   QString out = "<table cellspacing=0 cellpadding=2>";
   for (const QAction* entry : menus.actions()) {
     if (entry->menu() == nullptr) continue;
     out += head(plain(entry->text()));
     for (const QAction* a : entry->menu()->actions()) {
       if (a->isSeparator()) continue;
-      QStringList keys;
+      QStringList its;
       for (const QKeySequence& k : a->shortcuts())
-        keys << k.toString(QKeySequence::NativeText).toHtmlEscaped();
-      out +=
-          line(keys.isEmpty() ? QObject::tr("Alt, menu") : keys.join(QObject::tr(" or ")), plain(a->text()));
+        its << k.toString(QKeySequence::NativeText).toHtmlEscaped();
+      out += line(its.isEmpty() ? QObject::tr("Alt, menu") : its.join(QObject::tr(" or ")), plain(a->text()));
     }
   }
   out += head(QObject::tr("Everywhere"));
   out += line("Tab", QObject::tr("the next part of the window; arrows move in it"));
   out += line("Alt", QObject::tr("the menus, by their underlined letters"));
-  out += head(QObject::tr("Mouse"));
-  for (const QString& m : mouse)
-    out += line(m.section('|', 0, 0).toHtmlEscaped(), m.section('|', 1).toHtmlEscaped());
+  for (const auto& [title, lines] :
+       {std::pair(QObject::tr("In this page"), keys), std::pair(QObject::tr("Mouse"), mouse)}) {
+    if (lines.isEmpty()) continue;
+    out += head(title);
+    for (const QString& l : lines)
+      out += line(l.section('|', 0, 0).toHtmlEscaped(), l.section('|', 1).toHtmlEscaped());
+  }
   return out + "</table>";
 }
 

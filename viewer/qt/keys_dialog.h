@@ -9,9 +9,10 @@
 
 namespace margay::viewer {
 
-// Of all actions in the menus what they do and their keys, by menu, then what the mouse does ("done|comes of
-// it", View::mouse()), as a document. No text of it is HTML of somebody else.
-QString keys_document(const QMenuBar& menus, const QStringList& mouse);
+// Of all actions in the menus what they do and their keys, by menu, then what else keys and the mouse do in
+// the page that is seen ("done|comes of it", View::keys() and View::mouse()), as a document. No text of it is
+// HTML of somebody else.
+QString keys_document(const QMenuBar& menus, const QStringList& keys, const QStringList& mouse);
 
 class KeysDialog : public QDialog {
   Q_OBJECT

@@ -37,6 +37,13 @@ wire::ControlRequest request_of(const wire::ViewQuestion& question) {
   *request.mutable_view() = question;
   return request;
 }
+wire::ControlRequest request_of(const wire::EventsQuestion& question) {
+  wire::ControlRequest request;
+  request.set_version(wire::kWireVersion);
+  request.set_kind(wire::ControlRequest::EVENTS);
+  *request.mutable_events() = question;
+  return request;
+}
 
 // A daemon closes the connection of who asks at greater length, without a word.
 bool too_long(const wire::ControlRequest& request) {
@@ -47,6 +54,7 @@ bool too_long(const wire::ControlRequest& request) {
 
 Link::Link(LinkTo to, QObject* parent) : QObject(parent), to_(std::move(to)) {
   qRegisterMetaType<margay::viewer::ViewPtr>();
+  qRegisterMetaType<margay::viewer::EventPagePtr>();
   wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
@@ -77,6 +85,14 @@ void Link::ask(wire::ViewQuestion question) {
   wake();
 }
 
+void Link::ask(wire::EventsQuestion question) {
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_events_ = std::move(question);
+  }
+  wake();
+}
+
 void Link::send(wire::ControlRequest request) {
   {
     const std::lock_guard lock(mutex_);
@@ -93,49 +109,80 @@ ReportPtr Link::take_report() {
 void Link::tell(bool there, const std::string& why) {
   if (told_ == std::pair(there, why)) return;
   // A daemon that has come back knows nothing of what the one before was asked.
-  if (there) under_way_.reset();
+  if (there) view_.question.reset(), events_.question.reset();
   told_ = {there, why};
   emit changed(there, QString::fromStdString(why));
 }
 
+void Link::take_view(const wire::ViewAnswer& answer) {
+  const std::uint64_t token = answer.token();
+  if (view_.question && token == view_.question->token()) view_.question.reset();
+  auto data = scene::view_data_untrusted(answer);
+  if (data)
+    emit answered(std::make_shared<const scene::ViewData>(std::move(*data)));
+  else
+    emit refused(token, QString::fromStdString(data.error().message));
+}
+
+void Link::take_events(const wire::EventsAnswer& answer) {
+  const std::uint64_t token = answer.token();
+  if (events_.question && token == events_.question->token()) events_.question.reset();
+  auto page = scene::event_page_untrusted(answer);
+  if (page)
+    emit listed(std::make_shared<const scene::EventPage>(std::move(*page)));
+  else
+    emit not_listed(token, QString::fromStdString(page.error().message));
+}
+
 void Link::take_reply(const wire::ControlReply& reply) {
   if (!reply.said().empty()) emit said(QString::fromStdString(reply.said()));
-  if (reply.has_view()) {
-    const std::uint64_t token = reply.view().token();
-    if (under_way_ && token == under_way_->token()) under_way_.reset();
-    auto data = scene::view_data_untrusted(reply.view());
-    if (data)
-      emit answered(std::make_shared<const scene::ViewData>(std::move(*data)));
-    else
-      emit refused(token, QString::fromStdString(data.error().message));
-  } else if (!reply.error().empty()) {
-    // Of a daemon that knows no such question it is all that comes.
-    if (under_way_)
-      emit refused(std::exchange(under_way_, std::nullopt)->token(), QString::fromStdString(reply.error()));
-    else
-      emit said(QString::fromStdString(reply.error()));
+  if (reply.has_view()) return take_view(reply.view());
+  if (reply.has_events()) return take_events(reply.events());
+  if (reply.error().empty()) return;
+  // Of a daemon that knows no such question it is all that comes. The newer kind is the one that it may not
+  // know.
+  if (events_.question)
+    emit not_listed(events_.give_up(), QString::fromStdString(reply.error()));
+  else if (view_.question)
+    emit refused(view_.give_up(), QString::fromStdString(reply.error()));
+  else
+    emit said(QString::fromStdString(reply.error()));
+}
+
+template <class Question>
+std::optional<wire::ControlRequest> Link::UnderWay<Question>::due(std::optional<Question>& wanted,
+                                                                  TimeNs now) {
+  if (wanted && (!question || now - asked >= kPatience)) {
+    question = std::exchange(wanted, std::nullopt);
+    asked = TimeNs();
   }
+  if (!question || (asked != TimeNs() && now - asked < kPatience)) return {};
+  asked = now;
+  return request_of(*question);
+}
+
+template <class Question>
+std::uint64_t Link::UnderWay<Question>::give_up() {
+  return std::exchange(question, std::nullopt)->token();
 }
 
 void Link::send_what_is_due(feed::Feed& feed, TimeNs now) {
   std::vector<wire::ControlRequest> requests;
+  std::optional<wire::ControlRequest> view, events;
   {
     const std::lock_guard lock(mutex_);
     requests.swap(requests_);
-    if (wanted_ && (!under_way_ || now - questioned_ >= kPatience)) {
-      under_way_ = std::exchange(wanted_, std::nullopt);
-      questioned_ = TimeNs();
-    }
+    view = view_.due(wanted_, now);
+    events = events_.due(wanted_events_, now);
   }
-  if (under_way_ && (questioned_ == TimeNs() || now - questioned_ >= kPatience)) {
-    questioned_ = now;
-    wire::ControlRequest request = request_of(*under_way_);
-    if (too_long(request))
-      emit refused(std::exchange(under_way_, std::nullopt)->token(),
-                   "the request is too long for the daemon: choose fewer states");
-    else
-      requests.push_back(std::move(request));
-  }
+  if (view && too_long(*view))
+    emit refused(view_.give_up(), "the request is too long for the daemon: choose fewer states");
+  else if (view)
+    requests.push_back(std::move(*view));
+  if (events && too_long(*events))
+    emit not_listed(events_.give_up(), "the request is too long for the daemon: choose fewer states");
+  else if (events)
+    requests.push_back(std::move(*events));
   for (const auto& r : requests) static_cast<void>(feed.send(r));
 }
 

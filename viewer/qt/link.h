@@ -1,9 +1,9 @@
 // The viewer's connection to a daemon or a replay: reports come in, questions go out, answers come back. All
 // of it on a thread of its own ("margay-link"), so that no window ever waits for a socket.
 //
-// At most one question is under way; a newer one takes its place as soon as that is answered, and what is not
-// answered within 20 s is asked again. Only the newest report is kept for a window that is busy. So
-// nothing grows, however long either side is away.
+// At most one question of a kind (about a stretch, about its events) is under way; a newer one takes its
+// place as soon as that is answered, and what is not answered within 20 s is asked again. Only the newest
+// report is kept for a window that is busy. So nothing grows, however long either side is away.
 //
 // Thread safety: functions may be called by any thread; signals come in the receiver's thread (queued).
 #pragma once
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "margay/feed/feed.h"
+#include "margay/scene/event_pages.h"
 #include "margay/scene/view_data.h"
 #include "margay/wire/control.pb.h"
 
@@ -26,6 +27,7 @@ namespace margay::viewer {
 
 using feed::ReportPtr;
 using ViewPtr = std::shared_ptr<const scene::ViewData>;
+using scene::EventPagePtr;
 
 struct LinkTo {
   std::string run;      // by name, here; "": the newest, and when it is gone the newest again; or
@@ -43,6 +45,7 @@ class Link : public QObject {
   // To be called once, by who has connected to the signals: what came before would be heard by nobody.
   void start();
   void ask(wire::ViewQuestion question);
+  void ask(wire::EventsQuestion question);
   void send(wire::ControlRequest request);
   // The newest report that no window has taken; null if there is none.
   ReportPtr take_report();
@@ -52,6 +55,8 @@ class Link : public QObject {
   void reported();  // take_report() has something
   void answered(margay::viewer::ViewPtr data);
   void refused(quint64 token, QString why);
+  void listed(margay::viewer::EventPagePtr page);
+  void not_listed(quint64 token, QString why);
   void said(QString sentence);            // an answer to what send() asked for
   void changed(bool there, QString why);  // whether the daemon is heard of
 
@@ -61,11 +66,14 @@ class Link : public QObject {
   // Of the link's thread.
   void tell(bool there, const std::string& why);
   void take_reply(const wire::ControlReply& reply);
+  void take_view(const wire::ViewAnswer& answer);
+  void take_events(const wire::EventsAnswer& answer);
   void send_what_is_due(feed::Feed& feed, TimeNs now);
 
   LinkTo to_;
   std::mutex mutex_;
   std::optional<wire::ViewQuestion> wanted_;
+  std::optional<wire::EventsQuestion> wanted_events_;
   std::vector<wire::ControlRequest> requests_;  // bounded
   ReportPtr report_;
   std::atomic<std::uint64_t> tokens_{0};
@@ -73,10 +81,19 @@ class Link : public QObject {
   int wake_ = -1;
   std::thread thread_;
   // Of the link's thread alone.
-  std::optional<wire::ViewQuestion> under_way_;
-  TimeNs questioned_{};
+  template <class Question>
+  struct UnderWay {
+    std::optional<Question> question;
+    TimeNs asked{};
+    // `wanted` takes its place, where it is answered or overdue. What is to be sent now.
+    std::optional<wire::ControlRequest> due(std::optional<Question>& wanted, TimeNs now);
+    std::uint64_t give_up();  // its token
+  };
+  UnderWay<wire::ViewQuestion> view_;
+  UnderWay<wire::EventsQuestion> events_;
   std::optional<std::pair<bool, std::string>> told_;
 };
 
 }  // namespace margay::viewer
 Q_DECLARE_METATYPE(margay::viewer::ViewPtr)
+Q_DECLARE_METATYPE(margay::viewer::EventPagePtr)

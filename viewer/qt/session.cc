@@ -59,6 +59,8 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::reported, this, &Session::reported);
   connect(link_, &Link::answered, this, &Session::answered);
   connect(link_, &Link::said, this, &Session::said);
+  connect(link_, &Link::listed, this, &Session::listed);
+  connect(link_, &Link::not_listed, this, &Session::not_listed);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
     if (token == curve_token_) {
       curve_token_ = 0;
@@ -107,6 +109,10 @@ void Session::ask(bool curve) {
   link_->ask(scene::question_of(asked_for(), asked_token_, curve_));
   pace_.start(1000 / kMostAsked);
   emit status_changed();
+}
+
+void Session::ask(wire::EventsQuestion question) {
+  if (link_ != nullptr) link_->ask(std::move(question));
 }
 
 // Of a picture that stays, where it was left out while the run went on.

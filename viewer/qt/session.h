@@ -93,6 +93,10 @@ class Session : public QObject {
   };
   const std::optional<Selection>& selection() const { return selection_; }
 
+  // The single events of a stretch, for a list: asks for a page, and says what came of it (listed,
+  // not_listed). One question at a time is under way; without a link nothing is asked.
+  void ask(wire::EventsQuestion question);
+  std::uint64_t next_token() { return link_ != nullptr ? link_->next_token() : ++tokens_; }
   // As if they had come from the link.
   void show(ViewPtr data);
   void take(ReportPtr report);
@@ -145,6 +149,8 @@ class Session : public QObject {
   void report_changed();
   void status_changed();  // waiting, held, there, trouble
   void said(QString sentence);
+  void listed(margay::viewer::EventPagePtr page);
+  void not_listed(quint64 token, QString why);
 
  private:
   scene::Subject with_calls(scene::Subject subject) const;
@@ -184,6 +190,7 @@ class Session : public QObject {
   ReportPtr report_;
   std::vector<terminal::AlertView> alerts_;
   std::uint64_t asked_token_ = 0, temporal_token_ = 0;
+  std::uint64_t tokens_ = 0;       // without a link
   std::uint64_t curve_token_ = 0;  // of the curve alone, for a picture of a report; 0: not asked for
   std::int64_t asked_slice_ = -1;
   std::optional<scene::Subject> temporal_asked_, temporal_of_;  // temporal() is of

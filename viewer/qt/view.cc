@@ -1,5 +1,7 @@
 #include "view.h"
 
+#include <QTabBar>
+
 namespace margay::viewer {
 
 #define MARGAY_VIEW(name, title) View* make_##name(Session& session, QWidget* parent);
@@ -9,6 +11,7 @@ namespace margay::viewer {
 ViewStack::ViewStack(Session& session, QWidget* parent) : QTabWidget(parent) {
   setDocumentMode(true);
   setTabBarAutoHide(true);
+  tabBar()->setFocusPolicy(Qt::NoFocus);  // numbers lead to the pages
   // Who goes to the pages with the keyboard goes to the one that is seen.
   connect(this, &QTabWidget::currentChanged, this, [this] { setFocusProxy(currentWidget()); });
 #define MARGAY_VIEW(name, title) addTab(make_##name(session, this), tr(title));

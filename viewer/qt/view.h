@@ -1,5 +1,5 @@
-// A way of looking at the run: a page of the window. The overview is one; a Gantt chart, a treemap, a
-// topology and a comparison are to be others, and need no more than this and a row of views.def.
+// A way of looking at the run: a page of the window. The overview is one, the list of events another; a
+// treemap, a topology and a comparison are to be others, and need no more than this and a row of views.def.
 //
 // All views show one session: its stretch of time, node, filter, selection, folds and colours (session.h).
 // A view that changes one of them changes it there, and is told of every change by the session's signals as
@@ -24,6 +24,8 @@ class View : public QWidget {
   explicit View(Session& session, QWidget* parent = nullptr) : QWidget(parent), session_(session) {}
   // What the mouse does in it, for the list of keys: "what is done|what comes of it".
   virtual QStringList mouse() const = 0;
+  // What else keys do in it than the window's actions, likewise.
+  virtual QStringList keys() const { return {}; }
   // Writes what it shows, in the kind of file that the path's ending says. A sentence that names the path, or
   // empty: saved.
   virtual QString save(const QString& path, const QString& title) = 0;

@@ -345,7 +345,7 @@ QString Window::save(const QString& path) {
 }
 
 void Window::save_as() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Save the picture"), "margay.png",
+  const QString path = QFileDialog::getSaveFileName(this, tr("Save what is shown"), "margay.png",
                                                     tr("Pictures (*.png *.svg);;Tables (*.csv)"));
   if (path.isEmpty()) return;
   const QString error = save(path);
@@ -354,7 +354,8 @@ void Window::save_as() {
 
 QString Window::keys() const {
   const View* view = views_->current();
-  return keys_document(*menuBar(), view == nullptr ? QStringList() : view->mouse());
+  return view == nullptr ? keys_document(*menuBar(), {}, {})
+                         : keys_document(*menuBar(), view->keys(), view->mouse());
 }
 
 }  // namespace margay::viewer

@@ -91,6 +91,13 @@ void Window::make_go_menu() {
 
 void Window::make_look_menu() {
   look_ = menuBar()->addMenu(tr("&Look"));
+  // Each page by its number.
+  for (int page = 0; page < views_->count() && page < 9; ++page)
+    action(look_, tr("Page: %1").arg(views_->tabText(page)), {QKeySequence(QString::number(page + 1))},
+           [this, page] {
+             views_->setCurrentIndex(page);
+             views_->currentWidget()->setFocus();
+           });
   action(look_, tr("&More detail"), {QKeySequence(","), QKeySequence("<")}, [this] { session_.step_p(-1); });
   action(look_, tr("&Less detail"), {QKeySequence("."), QKeySequence(">")}, [this] { session_.step_p(1); });
   action(look_, tr("&Fold or unfold the node"), {QKeySequence("F")}, [this] {
@@ -124,7 +131,7 @@ void Window::make_look_menu() {
   });
   calls_->setCheckable(true);
   calls_->setChecked(session_.calls() != Session::Calls::kNever);
-  messages_ = action(look_, tr("&Messages between them"), {QKeySequence("M")},
+  messages_ = action(look_, tr("Messa&ges between them"), {QKeySequence("M")},
                      [this] { session_.set_messages(messages_->isChecked()); });
   messages_->setCheckable(true);
   messages_->setChecked(session_.shows_messages());

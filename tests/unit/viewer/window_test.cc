@@ -178,7 +178,7 @@ TEST(Live, ASelectionStaysWithItsTimeAndNode) {
 
 TEST(Levels, AreThoseOfTheRunAndOfWhatFollowsIt) {
   Shown s;
-  auto* level = s.window.findChild<QComboBox*>();
+  auto* level = s.window.findChild<QToolBar*>()->findChild<QComboBox*>();
   ASSERT_NE(level, nullptr);
   EXPECT_FALSE(level->isVisible()) << "nothing to choose from yet";
   wire::Report r = report(0);
@@ -198,11 +198,15 @@ TEST(Levels, AreThoseOfTheRunAndOfWhatFollowsIt) {
   EXPECT_FALSE(level->isEnabled());
 }
 
-TEST(Views, OneAloneHasNoTab) {
+TEST(Views, HaveATabAndANumberEachAndTheOverviewIsTheFirst) {
   Shown s;
-  EXPECT_EQ(s.window.views().count(), 1);
+  ASSERT_EQ(s.window.views().count(), 2);
   EXPECT_EQ(s.window.views().current(), &s.overview());
-  EXPECT_EQ(s.overview().mapTo(&s.window.views(), QPoint(0, 0)).y(), 0);
+  for (int page = s.window.views().count() - 1; page >= 0; --page) {
+    QTest::keyClick(&s.window, Qt::Key(Qt::Key_1 + page));
+    EXPECT_EQ(s.window.views().currentIndex(), page);
+    EXPECT_TRUE(s.window.views().isAncestorOf(QApplication::focusWidget()));
+  }
 }
 
 TEST(Pie, IsAllThereIs) {

@@ -1,0 +1,315 @@
+#include "events.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QSaveFile>
+#include <QScrollBar>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <set>
+
+#include "margay/scene/rows.h"
+#include "margay/scene/time_axis.h"
+#include "paint.h"
+
+namespace margay::viewer {
+namespace {
+
+constexpr int kSettle = 150;                  // ms without another change
+constexpr int kRest = 2000;                   // ms between two lists of a run that is followed
+constexpr DurationNs kAround(50'000);         // shown round a moment
+constexpr std::size_t kMostCopied = 100'000;  // rows
+
+using scene::EventColumn;
+
+}  // namespace
+
+View* make_events(Session& session, QWidget* parent) {
+  return new EventsView(session, parent);
+}
+
+EventsView::EventsView(Session& session, QWidget* parent) : View(session, parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  model_ = new EventModel(session, this);
+  filter_ = new EventFilterLine(this);
+  density_ = new DensityView(model_->pages(), session, this);
+  status_ = new ElidedLabel(this);
+  stop_ = new QPushButton(this);
+  make_table();
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(4, 2, 4, 2);
+  line->addWidget(status_, 1);
+  line->addWidget(stop_);
+  column->addWidget(filter_);
+  column->addWidget(density_);
+  column->addLayout(line);
+  column->addWidget(table_, 1);
+  setFocusProxy(table_);
+  for (QWidget* field : filter_->fields()) field->installEventFilter(this);
+
+  settle_.setSingleShot(true);
+  settle_.setInterval(kSettle);
+  rest_.setSingleShot(true);
+  rest_.setInterval(kRest);
+  connect(&settle_, &QTimer::timeout, this, &EventsView::read_anew);
+  connect(&rest_, &QTimer::timeout, this, &EventsView::session_changed);
+  connect(&session_, &Session::data_changed, this, &EventsView::session_changed);
+  connect(&session_, &Session::view_changed, this, &EventsView::session_changed);
+  connect(&session_, &Session::status_changed, this, [this] {
+    // A daemon that has come back knows nothing of what the one before was asked.
+    if (session_.there() && !there_ && isVisible()) model_->set(subject()), go_on();
+    there_ = session_.there();
+    session_changed();
+  });
+  connect(filter_, &EventFilterLine::changed, this, [this] {
+    if (filter_->trouble().isEmpty()) read_anew();
+    show_status();
+  });
+  connect(model_, &EventModel::changed, this, &EventsView::go_on);
+  connect(stop_, &QPushButton::clicked, this, &EventsView::stop_or_go_on);
+  connect(density_, &DensityView::chosen, this, [this](scene::TimeRange range) { session_.zoom_to(range); });
+  connect(density_, &DensityView::clicked, this, [this](TimeNs at) {
+    session_.zoom_to({at, model_->pages().subject().time.to});
+  });
+  show_status();
+}
+
+void EventsView::make_table() {
+  table_ = new QTableView(this);
+  table_->setModel(model_);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  table_->setTabKeyNavigation(false);
+  table_->setShowGrid(false);
+  table_->setWordWrap(false);
+  table_->setVerticalScrollMode(QAbstractItemView::ScrollPerItem);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
+  table_->setAccessibleName(tr("Events, one by one"));
+  const int digit = table_->fontMetrics().averageCharWidth();
+  const int widths[scene::kEventColumns] = {16, 11, 20, 24, 9, 10, 8, 20};
+  for (int c = 0; c < scene::kEventColumns; ++c) table_->setColumnWidth(c, widths[c] * digit + 12);
+  QHeaderView* head = table_->horizontalHeader();
+  head->setStretchLastSection(true);
+  head->setHighlightSections(false);
+  head->setSectionsClickable(true);
+  table_->installEventFilter(this);
+  connect(head, &QHeaderView::sectionClicked, this, [this](int section) {
+    if (section <= static_cast<int>(EventColumn::kDuration)) filter_->set_longest(section != 0);
+  });
+  connect(table_->verticalScrollBar(), &QScrollBar::valueChanged, this, &EventsView::look);
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& i) { select(i.row()); });
+  connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& i) { go_into(i.row()); });
+}
+
+// What the session looks at, and what of it is shown.
+scene::EventSubject EventsView::subject() const {
+  scene::EventSubject s;
+  if (!session_.data().empty()) s.time = session_.time();
+  s.node = session_.subject().node;
+  s.states = session_.subject().states;
+  s.filter = filter_->filter();
+  s.longest = filter_->longest();
+  return s;
+}
+
+void EventsView::session_changed() {
+  show_status();
+  const scene::EventSubject now = subject(), &was = model_->pages().subject();
+  if (now == was || !isVisible()) return;
+  scene::EventSubject same = was;
+  same.time = now.time;
+  const bool only_moved_on = same == now && session_.follows() && was.time.to > was.time.from;
+  if (!only_moved_on) return settle_.start();
+  // Who is in the list is not to have it taken away.
+  const bool busy = model_->pages().reading() || table_->currentIndex().isValid() ||
+                    table_->verticalScrollBar()->value() > 0;
+  if (!busy && !rest_.isActive()) read_anew();
+}
+
+void EventsView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  if (subject() != model_->pages().subject()) read_anew();
+}
+
+void EventsView::read_anew() {
+  settle_.stop();
+  if (!isVisible()) return;
+  rest_.start();
+  if (subject() == model_->pages().subject()) return;
+  model_->set(subject());  // and so go_on()
+}
+
+// Asks for what comes next, and shows how far it is.
+void EventsView::go_on() {
+  if (isVisible()) {
+    look();
+    model_->ask();
+  }
+  density_->update();
+  show_status();
+}
+
+// What is in sight is fetched.
+void EventsView::look() {
+  const int rows = model_->rowCount();
+  const int first = std::max(0, table_->rowAt(0));
+  int last = table_->rowAt(table_->viewport()->height() - 1);
+  if (last < 0) last = rows - 1;
+  model_->see(first, last + 1);
+  const auto from = model_->at(first), to = model_->at(std::min(last, rows - 1));
+  if (from.row != nullptr && to.row != nullptr && !filter_->longest())
+    density_->set_seen(scene::TimeRange{from.row->begin, to.row->begin});
+  else
+    density_->set_seen(std::nullopt);
+  if (!model_->pages().reading() && isVisible()) {
+    model_->ask();
+    show_status();
+  }
+}
+
+void EventsView::stop_or_go_on() {
+  if (model_->pages().stopped())
+    model_->go_on();
+  else
+    model_->stop();
+  go_on();
+}
+
+void EventsView::select(int row) {
+  const auto listed = model_->at(row);
+  const scene::ViewData& d = session_.data();
+  if (listed.row == nullptr || d.empty()) return;
+  const std::int64_t node = scene::node_at(d, listed.page->resources[listed.row->resource]);
+  if (node < 0) {
+    emit session_.said(tr("the picture has no row of its own for this resource"));
+    return;
+  }
+  const scene::TimeRange range = d.range();
+  const TimeNs from = std::clamp(listed.row->begin, range.from, range.to - DurationNs(1));
+  const TimeNs last = std::clamp(listed.row->end - DurationNs(1), from, range.to - DurationNs(1));
+  session_.select(Session::Selection{static_cast<std::uint32_t>(node),
+                                     static_cast<std::uint32_t>(d.slice_at(from)),
+                                     static_cast<std::uint32_t>(d.slice_at(last) + 1)});
+}
+
+// A third of the picture is its own.
+void EventsView::go_into(int row) {
+  const auto listed = model_->at(row);
+  if (listed.row == nullptr) return;
+  const DurationNs around = std::max(listed.row->end - listed.row->begin, kAround);
+  session_.zoom_to({listed.row->begin - around, listed.row->end + around});
+}
+
+bool EventsView::is_selection(int row) const {
+  const auto listed = model_->at(row);
+  const auto& s = session_.selection();
+  return s && listed.row != nullptr && model_->is_selected(listed) &&
+         session_.data().nodes[s->node].path == listed.page->resources[listed.row->resource];
+}
+
+QString EventsView::copied() const {
+  std::set<int> rows;
+  for (const QModelIndex& index : table_->selectionModel()->selectedRows())
+    if (rows.size() < kMostCopied) rows.insert(index.row());
+  QStringList lines;
+  for (const int row : rows) lines << model_->line(row);
+  return lines.join('\n') + (lines.isEmpty() ? "" : "\n");
+}
+
+// The arrows and Return are the list's own while it has the focus, as in every list; Escape stops what is
+// being read before it does anything else.
+bool EventsView::table_key(int key, Qt::KeyboardModifiers modifiers) {
+  if (key == Qt::Key_Escape) return model_->pages().wants_more();
+  if (key == Qt::Key_C) return modifiers == Qt::ControlModifier;
+  return modifiers != Qt::ControlModifier &&
+         (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp || key == Qt::Key_PageDown ||
+          key == Qt::Key_Return || key == Qt::Key_Enter);
+}
+
+bool EventsView::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() != QEvent::ShortcutOverride && event->type() != QEvent::KeyPress)
+    return View::eventFilter(object, event);
+  const auto* key = static_cast<QKeyEvent*>(event);
+  if (!table_key(key->key(), key->modifiers())) return false;
+  if (event->type() == QEvent::ShortcutOverride) {
+    event->accept();
+    return true;
+  }
+  if (key->key() == Qt::Key_Escape) return stop_or_go_on(), true;
+  if (object != table_) {
+    // From a field into the list.
+    if (key->key() != Qt::Key_Down || object == filter_->fields().back()) return false;
+    table_->setFocus();
+    return true;
+  }
+  const int row = table_->currentIndex().row();
+  if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)
+    return is_selection(row) ? go_into(row) : select(row), true;
+  if (key->key() == Qt::Key_C) return QApplication::clipboard()->setText(copied()), true;
+  return false;
+}
+
+void EventsView::show_status() {
+  const scene::EventPages& pages = model_->pages();
+  const scene::TimeRange& time = pages.subject().time;
+  QStringList words;
+  if (!filter_->trouble().isEmpty()) words << filter_->trouble();
+  if (!session_.there() && !session_.trouble().isEmpty()) words << session_.trouble();
+  if (time.to > time.from)
+    words << text_of(pages.status()) << text_of(scene::range_text(time, session_.data().zero));
+  status_->setText(words.isEmpty() ? tr("nothing has been seen of this run yet") : words.join("  |  "));
+  stop_->setText(pages.stopped() ? tr("Read on") : tr("Stop"));
+  stop_->setToolTip(pages.stopped() ? tr("read on where it was stopped")
+                                    : tr("read no more; what was found stays (Escape)"));
+  stop_->setEnabled(pages.stopped() || pages.wants_more());
+}
+
+QStringList EventsView::mouse() const {
+  return {tr("click on a row|select its resource and its time, in all views"),
+          tr("double click on a row|go there"),
+          tr("click on duration, begin|the longest first; in order of time"),
+          tr("drag over the bars|only the events of that time"),
+          tr("click on the bars|the events from there on")};
+}
+
+QStringList EventsView::keys() const {
+  return {tr("Up, Down, PgUp, PgDown|another row"),
+          tr("Return|select the row's resource and time, in all views; once more: go there"),
+          tr("Escape|read no more; what was found stays"),
+          tr("Ctrl+C|copy the chosen rows as text; Shift and arrows choose several"),
+          tr("Shift+Tab|from the list to the filter; Down leads back")};
+}
+
+QString EventsView::save(const QString& path, const QString&) {
+  const auto wrong = [&](const QString& why) { return tr("%1: not written: %2").arg(path, why); };
+  const QString ending = path.section('.', -1).toLower();
+  if (ending == "png") return grab().save(path, "PNG") ? QString() : wrong(tr("the image cannot be written"));
+  if (ending != "csv") return tr("%1: the name of a list of events has to end in .csv or .png").arg(path);
+  if (model_->rowCount() == 0) return wrong(tr("the list is empty"));
+  QSaveFile file(path);
+  if (!file.open(QIODevice::WriteOnly)) return wrong(file.errorString());
+  std::string text = scene::event_csv_head();
+  for (int row = 0; row < model_->rowCount(); ++row) {
+    const auto listed = model_->at(row);
+    if (listed.row == nullptr)
+      return wrong(
+          tr("of so long a list not all rows are here any more: choose a shorter stretch, or use margay "
+             "events --csv"));
+    text += scene::event_csv(*listed.page, *listed.row);
+    if (text.size() < 1 << 20) continue;
+    if (file.write(text.data(), static_cast<qint64>(text.size())) < 0) return wrong(file.errorString());
+    text.clear();
+  }
+  if (file.write(text.data(), static_cast<qint64>(text.size())) < 0 || !file.commit())
+    return wrong(file.errorString());
+  return {};
+}
+
+}  // namespace margay::viewer
