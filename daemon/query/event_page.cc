@@ -13,6 +13,8 @@ namespace {
 using trace::Occurrence;
 
 constexpr std::size_t kLookFrom = 1 << 14;
+// A page that is full but for what is open waits for its end as long as so many begin meanwhile.
+constexpr std::size_t kMostWaiting = 1 << 17;
 constexpr TimeNs kNever{std::numeric_limits<std::int64_t>::min()},
     kEver{std::numeric_limits<std::int64_t>::max()};
 
@@ -77,8 +79,9 @@ class PageReader : public trace::Consumer {
   const TimeNs from_, floor_;
   trace::Occurrences occurrences_;
   std::vector<Occurrence> held_;
-  EventPlace place_{kNever, 0};  // behind the last row that was told, or passed over
-  TimeNs reached_ = kNever;      // records that are still to come are no earlier
+  std::size_t look_at_ = kLookFrom;  // rows that are held before it is looked which may go
+  EventPlace place_{kNever, 0};      // behind the last row that was told, or passed over
+  TimeNs reached_ = kNever;          // records that are still to come are no earlier
   std::uint64_t looked_up_ = 0;
   bool ended_ = false;               // before all was read
   bool ending_ = false;              // what is open is told as going on
@@ -111,9 +114,12 @@ Status PageReader::see(const Occurrence& o) {
 
 Status PageReader::step(TimeNs t) {
   reached_ = std::max(reached_, t);
-  if (in_any_order() && held_.size() >= kLookFrom)
+  if (in_any_order() && held_.size() >= look_at_) {
     if (Status ok = tell_before(any_length() ? reached_ : safe()); !ok) return ok;
+    look_at_ = std::max(kLookFrom, 2 * held_.size());
+  }
   if (by_time() && held_.size() > wanted() && ready(safe()) > wanted()) return enough();
+  if (by_time() && held_.size() >= kMostWaiting && ready(reached_) > wanted()) return enough();
   return query_.go_on && !query_.go_on() ? enough() : Status();
 }
 
@@ -126,7 +132,7 @@ Status PageReader::tell(const Occurrence& o) {
 Status PageReader::tell_before(TimeNs until) {
   const auto end =
       std::partition(held_.begin(), held_.end(), [&](const Occurrence& o) { return o.begin < until; });
-  std::sort(held_.begin(), end, query_.longest > 0 ? is_longer : starts_earlier);
+  if (!in_any_order()) std::sort(held_.begin(), end, query_.longest > 0 ? is_longer : starts_earlier);
   for (auto o = held_.begin(); o != end; ++o) {
     if (query_.longest > 0 && counts_.told == query_.longest) break;
     if (by_time()) {

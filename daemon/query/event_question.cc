@@ -89,7 +89,6 @@ Result<EventPageRequest> decode_events_untrusted(const wire::EventsQuestion& q) 
   if (q.has_peer()) list.peer = q.peer();
   list.most = r.kind == Request::Kind::kByTime ? r.most : 0;
   list.longest = r.kind == Request::Kind::kLongest ? r.most : 0;
-  list.most_held = Request::kMostHeld;
   if (q.has_after()) r.after = EventPlace{TimeNs(q.after().at_ns()), q.after().rows()};
   if (q.patience_ms() > 0) r.patience = milliseconds(q.patience_ms());
   return r;

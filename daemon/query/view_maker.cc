@@ -324,7 +324,10 @@ std::shared_ptr<const wire::ViewAnswer> ViewMaker::answer(const ViewRequest& req
 wire::EventsAnswer ViewMaker::events(const EventPageRequest& request, const GoOn& go_on) {
   try {
     if (Status ok = refresh(); !ok) return events_error(0, ok.error().message);
-    return answer_events(archive_, *resume_, *extent_, request, clock_, go_on);
+    EventPageRequest bounded = request;
+    bounded.list.most_held =
+        std::min(request.list.most_held, options_.memory_bytes / 2 / sizeof(trace::Occurrence));
+    return answer_events(archive_, *resume_, *extent_, bounded, clock_, go_on);
   } catch (const std::bad_alloc&) {
     return events_error(0, "the system refused the memory that this page takes; ask for fewer rows");
   }

@@ -314,6 +314,34 @@ TEST_F(Pages, TheDensityCountsEachRowOnceWhereItBegins) {
   }
 }
 
+// Of many resources at once much is read before it is known that all of a moment is there.
+TEST_F(Pages, OfADenseRunAreNotEndedByWhatIsReadAtOnce) {
+  SyntheticArchive what;
+  what.lasts = seconds(2);
+  what.visit = DurationNs(40'000);  // 200,000 rows in each second, which is a block of each rank
+  const SomeRun dense(what);
+  run_ = &dense;
+  EventQuery q = everything();
+  q.from = std::min(run_->resume.run.begin, run_->extent.zero);
+  const std::vector<Row> all = listed(q);
+  ASSERT_GT(all.size(), 300'000u);
+  wire::EventsQuestion question = whole(10);
+  question.set_kind(wire::EventsQuestion::DENSITY);
+  const wire::EventsAnswer a = answer_to(question);
+  EXPECT_FALSE(a.has_next());
+  EXPECT_EQ(std::accumulate(a.density().begin(), a.density().end(), std::uint64_t{0}), all.size());
+  question = whole(2000);
+  question.set_match("S");
+  std::size_t rows = 0;
+  for (int pages = 0; pages < 20; ++pages) {
+    const wire::EventsAnswer page = answer_to(question);
+    EXPECT_EQ(page.resource_size(), 2000) << "each is full";
+    *question.mutable_after() = page.next();
+    rows += static_cast<std::size_t>(page.resource_size());
+  }
+  EXPECT_EQ(rows, 40'000u);
+}
+
 TEST_F(Pages, FiltersOfAQuestionAreThoseOfTheList) {
   const std::vector<Row> all = listed(everything());
   const auto those = [&](wire::EventsQuestion q, const auto& wanted) {

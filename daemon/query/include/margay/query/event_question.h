@@ -27,7 +27,6 @@ struct EventPageRequest {
   // one name is at most this times the square of the name's length, about 30 ns each.
   static constexpr std::uint64_t kMostMatchSize = 1024;
   static constexpr DurationNs kLongestPatience = seconds(5);
-  static constexpr std::size_t kMostHeld = std::size_t{1} << 17;  // rows that wait for one before them
 
   enum class Kind { kByTime, kLongest, kDensity };
 
@@ -35,7 +34,7 @@ struct EventPageRequest {
   bool whole = true;  // all of the run; else [list.from, list.to)
   Kind kind = Kind::kByTime;
   std::uint32_t most = 0;  // rows or bins, 1 to kMostRows
-  EventQuery list;         // what is left out; most, longest and most_held as the kind wants them
+  EventQuery list;         // what is left out; most and longest as the kind wants them
   std::optional<EventPlace> after;
   DurationNs patience = kLongestPatience;  // more than 0
 };
