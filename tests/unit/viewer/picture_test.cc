@@ -10,7 +10,9 @@
 #include <cmath>
 #include <functional>
 
+#include "../scene/made_up_events.h"
 #include "../scene/small_view.h"
+#include "events.h"
 #include "golden.h"
 #include "margay/command/picture_options.h"
 #include "paint.h"
@@ -88,6 +90,24 @@ TEST(Golden, MoreRowsThanHaveRoom) {
 TEST(Golden, NothingToShow) {
   const Session session(nullptr, scene::Theme::kLight);
   EXPECT_EQ(against_golden(painted(session), golden("nothing.png")), "");
+}
+
+// Two thirds of its density were read; rows of what is selected are shaded.
+TEST(Golden, EventsOneByOne) {
+  Small s;
+  scene::Daemon daemon{900, 100};
+  daemon.from = s.session.data().range().from.value, daemon.to = s.session.data().range().to.value;
+  EventsView view(s.session);
+  view.resize(960, 360);
+  view.show();
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(view.model().asked());
+    emit s.session.listed(scene::checked(daemon.answer_to(*view.model().asked())));
+  }
+  s.session.select(Session::Selection{s.view.r1, 0, 1});
+  view.model().stop();
+  emit view.model().changed();
+  EXPECT_EQ(against_golden(view.grab().toImage(), golden("events.png")), "");
 }
 
 // Calls of the small picture's ranks: r0 is in two states, one inside the other; r2 is not there at first;
