@@ -250,7 +250,7 @@ void AnalysisStage::answer(std::string_view question, const Client& client) {
 
 void AnalysisStage::send_view(ViewReply&& view) {
   const Client to{view.to.from, view.to.remote};
-  ports_.reply(to, to_wire(std::move(view)));
+  ports_.reply(to, control_reply(std::move(view)));
 }
 
 void AnalysisStage::ask_for_end(const FinishRequest& request) {

@@ -129,7 +129,7 @@ void Player::serve() {
 
 void Player::send_view(ViewReply&& view) {
   const std::string to = view.to.from;
-  static_cast<void>(control_->try_send(to_wire(std::move(view)), to));
+  static_cast<void>(control_->try_send(control_reply(std::move(view)), to));
 }
 
 void Player::answer(const transport::Socket::Frame& frame) {

@@ -26,7 +26,7 @@ ViewReply error_reply(const ViewAsker& to, bool events, std::uint64_t token, con
 
 }  // namespace
 
-wire::ControlReply to_wire(ViewReply&& reply) {
+wire::ControlReply control_reply(ViewReply&& reply) {
   wire::ControlReply out;
   out.set_version(wire::kWireVersion);
   if (reply.events)

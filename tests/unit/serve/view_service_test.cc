@@ -329,8 +329,8 @@ TEST_F(Service, AQuestionAboutEventsWaitsBesideOneAboutAStretch) {
   EXPECT_EQ(page.events->question().token(), 4u);
   EXPECT_EQ(page.events->error(), "");
   EXPECT_EQ(page.events->resource_size(), 10);
-  EXPECT_TRUE(to_wire(ViewReply(page)).has_events());
-  EXPECT_FALSE(to_wire(ViewReply(page)).has_view());
+  EXPECT_TRUE(control_reply(ViewReply(page)).has_events());
+  EXPECT_FALSE(control_reply(ViewReply(page)).has_view());
   EXPECT_EQ(take().answer.token(), 3u);
 }
 

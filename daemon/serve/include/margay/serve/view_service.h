@@ -42,7 +42,7 @@ struct ViewReply {
   std::optional<wire::EventsAnswer> events = {};
 };
 // As it is sent.
-wire::ControlReply to_wire(ViewReply&& reply);
+wire::ControlReply control_reply(ViewReply&& reply);
 
 // So far.
 struct ViewServiceStatus {
