@@ -309,7 +309,7 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   // A long stretch without progress is a phase of its own, unless an alert is open.
   if (!explained() && standstill_.too_long() && still_stopped.empty()) touched = false;
   const std::size_t spans = phases_.spans().size();
-  phases_.update(window_, touched, column.region);
+  update_phases(column, touched, !still_stopped.empty());
   if (phases_.spans().size() != spans) standstill_.begin_phase();
   for (const Incident& i : open_)
     if (explains(i)) durations_.disturb(std::min(i.first, column.index), column.index);
@@ -321,6 +321,24 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
   }
   set_areas_apart(column.index, out);
   return out;
+}
+
+void Detector::update_phases(const model::SliceColumn& column, bool touched, bool stopped) {
+  // Of a perturbation that lasts, and of nothing else.
+  SliceIndex since = column.index;
+  bool lasts = touched && explained() && column.lost_events == 0 && standstill_.slices() == 0 &&
+               was_stopped_.empty() && !stopped;
+  for (const Incident& i : open_)
+    if (explains(i)) {
+      since = std::min(since, i.first);
+      lasts = lasts && column.index.value - i.first.value >= options_.phases.settle;
+    }
+  using Slice = PhaseTracker::Slice;
+  phases_.update(window_,
+                 lasts     ? Slice::kOfLasting
+                 : touched ? Slice::kAbnormal
+                           : Slice::kInOrder,
+                 column.region, since);
 }
 
 // The picture shows what is told, at the p that alerts name.
@@ -351,7 +369,8 @@ std::vector<alert::Alert> Detector::on_coarser_slice(const model::SliceColumn& c
   takers_.on_slice(column);
   departures(column, watermark, disturbed, out);
   disturbed_ = disturbed || explained();
-  phases_.update(window_, disturbed_, column.region);
+  phases_.update(window_, disturbed_ ? PhaseTracker::Slice::kAbnormal : PhaseTracker::Slice::kInOrder,
+                 column.region);
   steady_.reset();
   if (disturbed_)
     last_touched_ = column.index;

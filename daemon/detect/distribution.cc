@@ -148,6 +148,18 @@ bool same_visits(const Distribution& a, const Distribution& b) {
   return same_visits(a.visits(), b.visits());
 }
 
+double merge_loss_bits(std::span<const double> a, std::span<const double> b) {
+  const auto sum = [](std::span<const double> v) { return std::accumulate(v.begin(), v.end(), 0.0); };
+  const double all_a = sum(a), all_b = sum(b);
+  if (all_a <= 0 || all_b <= 0) return 0;
+  double bits = 0;
+  for (std::size_t x = 0; x < std::max(a.size(), b.size()); ++x) {
+    const double u = x < a.size() ? a[x] : 0, v = x < b.size() ? b[x] : 0, m = (u + v) / (all_a + all_b);
+    bits += (u > 0 ? u * std::log2(u / all_a / m) : 0) + (v > 0 ? v * std::log2(v / all_b / m) : 0);
+  }
+  return bits;
+}
+
 bool same_visits(std::span<const double> a, std::span<const double> b) {
   const auto sum = [](std::span<const double> v) { return std::accumulate(v.begin(), v.end(), 0.0); };
   const double all_a = sum(a), all_b = sum(b);

@@ -41,6 +41,7 @@ void PhaseTracker::restore(const std::map<std::string, Recognised>& phases) {
     ++told;
     phases_.back().mean = known->second.signature;
     phases_.back().occurrences = known->second.occurrences;
+    phases_.back().in_order = phases_.back().mean.slices() > 0;
   }
   while (!phases_.empty() && phases_.back().occurrences == 0) phases_.pop_back();
 }
@@ -76,9 +77,13 @@ Distribution PhaseTracker::gather(const Window& window, SliceIndex from, SliceIn
 // Adds what surely belongs to the current phase to its signature.
 void PhaseTracker::settle_through(const Window& window, SliceIndex to) {
   if (spans_.empty()) return;
-  Distribution& mean = phases_[span_phase_.back()].mean;
+  Signature& known = phases_[span_phase_.back()];
+  Distribution& mean = known.mean;
   for (SliceIndex s = std::max(settled_, window.first()); s < to; ++s) {
     if (abnormal_.contains(s)) continue;
+    const bool in_order = !of_lasting_.contains(s);
+    if (!in_order && known.in_order) continue;
+    if (in_order && !known.in_order) mean = {}, known.in_order = true;
     if (mean.slices() >= kMemorySlices) mean.scale(1 - 1 / kMemorySlices);
     mean.add(window, s);
     recent_.add(window, s);
@@ -303,7 +308,9 @@ std::optional<PhaseTracker::Boundary> PhaseTracker::boundary(const Window& windo
                           const Distribution& after) {
     if (after.slices() < least || before.slices() <= 0) return false;
     if (distance_bound_bits(after, before) <= options_.apart_bits) return false;
-    const double bits = distance_bits(after, before), limit = apart_bits(same_visits(after, before));
+    const bool same = same_visits(after, before);
+    if (same && (bounds_by_visits(from, cut) || bounds_by_visits(cut, end))) return false;
+    const double bits = distance_bits(after, before), limit = apart_bits(same);
     if (bits <= limit) return false;
     // Chance moves both sides, the shorter one more.
     const double n = 1 / (1 / after.slices() + 1 / before.slices());
@@ -355,10 +362,14 @@ std::optional<PhaseTracker::Boundary> PhaseTracker::boundary(const Window& windo
   SliceIndex best{};
   double most = -1;
   Distribution after;
+  // Time changes where a perturbation begins and ends as well.
+  const bool by_visits = of_lasting_.lower_bound(oldest) != of_lasting_.end();
   for (SliceIndex cut = end - 1; cut >= oldest; cut = cut - 1) {
     if (abnormal_.contains(cut)) continue;
     after.add(window, cut);
-    const double bits = merge_loss_bits(before[static_cast<std::size_t>(cut.value - oldest.value)], after);
+    const Distribution& old = before[static_cast<std::size_t>(cut.value - oldest.value)];
+    const double bits =
+        by_visits ? merge_loss_bits(old.visits(), after.visits()) : merge_loss_bits(old, after);
     if (bits > most) {
       most = bits;
       best = cut;
@@ -385,6 +396,12 @@ SliceIndex PhaseTracker::within_abnormal(const Window& window, SliceIndex cut, c
     if (nearer > most) most = nearer, best = s;
   }
   return best;
+}
+
+// A perturbation divides the time otherwise: most of these slices are of one.
+bool PhaseTracker::bounds_by_visits(SliceIndex from, SliceIndex to) const {
+  const auto of_lasting = std::distance(of_lasting_.lower_bound(from), of_lasting_.lower_bound(to));
+  return 2 * of_lasting > to.value - from.value;
 }
 
 // Slices that a signature waits for: until then a boundary may still be found in them.
@@ -434,10 +451,19 @@ void PhaseTracker::take(const Window& window, const Boundary& found) {
   begin_phase(window, cut);
 }
 
-void PhaseTracker::update(const Window& window, bool abnormal, const std::string& region) {
+void PhaseTracker::update(const Window& window, Slice kind, const std::string& region, SliceIndex since) {
   const SliceIndex now = window.last();
-  while (!abnormal_.empty() && *abnormal_.begin() < window.first()) abnormal_.erase(abnormal_.begin());
+  for (std::set<SliceIndex>* slices : {&abnormal_, &of_lasting_})
+    slices->erase(slices->begin(), slices->lower_bound(window.first()));
+  const bool abnormal = kind == Slice::kAbnormal;
   if (abnormal) abnormal_.insert(now);
+  if (kind == Slice::kOfLasting) {
+    of_lasting_.insert(now);
+    // And those that it had before it was known to last.
+    const auto from = abnormal_.lower_bound(since);
+    of_lasting_.insert(from, abnormal_.end());
+    abnormal_.erase(from, abnormal_.end());
+  }
   bool anyone = false;
   for (std::uint32_t l = 0; l < window.leaves() && !anyone; ++l)
     anyone = window.weight(now, LeafIndex(l)) > 0;

@@ -209,6 +209,43 @@ TEST(Phases, AnEdgeThatAPerturbationLiesOverIsWhereTheOthersChange) {
     }
 }
 
+// One rank is slow for ten seconds and longer, which the job does not wait for: its phases go on.
+TEST(Phases, AreToldWhileAPerturbationLasts) {
+  for (const auto& [begin, end] :
+       {std::pair(30, 170), std::pair(30, 130), std::pair(20, 60), std::pair(5, 175)})
+    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(testing::Message() << begin << " to " << end << ", seed " << seed);
+      JobPlan plan;
+      plan.seed = seed;
+      plan.n_eff = 40;
+      plan.phases = {{4'000, kA, ""}, {3'000, kB, ""}, {4'000, kA, ""}, {3'000, kC, ""}, {4'000, kA, ""}};
+      const Watched w = watch(plan, changed(plan, [&](std::int64_t slice, model::SliceColumn& c) {
+                                if (slice >= begin && slice < end) spend(c, 2, kJobWait, 1);
+                              }));
+      EXPECT_FALSE(w.alerts.empty());
+      EXPECT_EQ(w.names(), "A-B-A-C-A");
+      for (const double e : edge_errors(plan, w)) EXPECT_LE(e, 150.0);
+    }
+}
+
+// All wait for a slow rank: they go on doing the same, and so it is the same phase.
+TEST(Phases, APerturbationThatLastsIsNoPhase) {
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    JobPlan plan;
+    plan.seed = seed;
+    plan.n_eff = 40;
+    plan.phases = {{20'000, kA, ""}, {4'000, kB, ""}, {4'000, kA, ""}};
+    const Watched w = watch(plan, changed(plan, [&](std::int64_t slice, model::SliceColumn& c) {
+                              if (slice < 50 || slice >= 150) return;
+                              for (std::uint32_t r = 0; r < 8; ++r)
+                                spend(c, r, r == 2 ? kCompute : kJobWait, 0.7);
+                            }));
+    EXPECT_FALSE(w.alerts.empty());
+    EXPECT_EQ(w.names(), "A-B-A");
+  }
+}
+
 TEST(Phases, ASingleOddSliceIsNoPhase) {
   for (const std::int64_t ms : {60, 100, 200, 300}) {
     SCOPED_TRACE(ms);

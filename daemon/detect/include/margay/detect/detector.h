@@ -175,6 +175,7 @@ class Detector {
                                        std::vector<alert::Alert>& out);
   bool goes_back(const Episode& episode, const std::set<std::uint32_t>& back);
   void learn_noise(SliceIndex now);
+  void update_phases(const model::SliceColumn& column, bool touched, bool stopped);
   void set_areas_apart(SliceIndex now, std::vector<alert::Alert>& said);
   // Does an alert explain what happens now?
   bool explained() const;

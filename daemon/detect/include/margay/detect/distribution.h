@@ -63,6 +63,8 @@ double distance_bound_bits(const Distribution& a, const Distribution& b);
 // The information lost by merging the two, leaf by leaf, in bits: equation 4 of RR-8524 for two aggregates,
 // each homogeneous. Weighs both by how many slices they hold.
 double merge_loss_bits(const Distribution& a, const Distribution& b);
+// Of numbers of visits by state.
+double merge_loss_bits(std::span<const double> a, std::span<const double> b);
 
 // Do both do the same things, however long they take? What a program does shows in how often it does what,
 // and that does not change with the machine: the Jensen-Shannon divergence of how the visits divide among the

@@ -7,7 +7,10 @@
 // So an optimum that cuts once too often, a noisy job or a single odd slice does no harm. A stretch near a
 // known signature is the same phase again: A-B-A-C-A has three phases.
 //
-// Slices marked abnormal (a perturbation is firing) neither bound nor describe a phase.
+// Slices marked abnormal (a perturbation is firing) neither bound nor describe a phase. Of one that lasts the
+// job's phases are told none the less: all of its slices may then bound one, where what is done changes (the
+// visits, not only how the time divides, which a perturbation changes as well); they describe no phase that
+// was seen in order.
 // Cost per slice: O(leaves * columns * settle), ten times that where a boundary is suspected. Memory: one
 // distribution per known phase (bounded). Thread safety: none.
 #pragma once
@@ -57,9 +60,10 @@ class PhaseTracker {
  public:
   PhaseTracker(PhaseOptions options, DurationNs slice);
 
-  // After window.push(slice). `region` is the program's own name for it, `abnormal` says that it does not
-  // count.
-  void update(const Window& window, bool abnormal, const std::string& region);
+  enum class Slice { kInOrder, kAbnormal, kOfLasting };
+  // After window.push(slice). `region` is the program's own name for it. kOfLasting: a perturbation that has
+  // lasted since `since` touches it, and nothing else does.
+  void update(const Window& window, Slice kind, const std::string& region, SliceIndex since = {});
   // It turns out that an earlier slice does not count.
   void disturb(SliceIndex slice) { abnormal_.insert(slice); }
   // The resources have ceased to exist: the current phase ends at `t`.
@@ -94,6 +98,7 @@ class PhaseTracker {
   struct Signature {
     Distribution mean;
     std::uint32_t occurrences = 0;
+    bool in_order = false;  // `mean` has slices that are; until then it is made of others
   };
   Distribution gather(const Window& window, SliceIndex from, SliceIndex to, std::int64_t most) const;
   void settle_through(const Window& window, SliceIndex to);
@@ -109,6 +114,7 @@ class PhaseTracker {
   std::optional<Boundary> boundary(const Window& window) const;
   SliceIndex within_abnormal(const Window& window, SliceIndex cut, const Distribution& before,
                              const Distribution& after, SliceIndex oldest) const;
+  bool bounds_by_visits(SliceIndex from, SliceIndex to) const;
   bool is_mixed(const Window& window) const;
   void take(const Window& window, const Boundary& found);
   std::int64_t lag(const Window& window) const;
@@ -128,6 +134,7 @@ class PhaseTracker {
   SliceIndex begin_{};    // of the current phase
   SliceIndex settled_{};  // slices before it are in the current phase's signature
   std::set<SliceIndex> abnormal_;
+  std::set<SliceIndex> of_lasting_;  // that may bound a phase, and describe none
   std::vector<std::pair<SliceIndex, std::string>> regions_;
   Distribution recent_;        // settled part of the current stretch alone
   Distribution early_;         // what is seen of the current phase, for as long as it has no signature
