@@ -40,11 +40,8 @@ class Page {
     return at->second;
   }
   void add_name(const trace::Name& name) {
-    std::string text = name.text;
-    // Of an imported mark or link its type and value.
-    if (const std::size_t line = text.find('\n'); line != std::string::npos) text.replace(line, 1, ": ");
     wire::Name& out = *answer_.add_names();
-    out.set_name(clean_utf8(std::move(text)));
+    out.set_name(clean_utf8(name.shown()));
     const std::pair<trace::Name::Kind, wire::StateFamily> families[] = {
         {trace::Name::Kind::kRegion, wire::FAMILY_REGION},
         {trace::Name::Kind::kVariable, wire::FAMILY_VARIABLE},

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "event_filter.h"
 #include "margay/base/text.h"
-#include "margay/model/hierarchy.h"
 #include "margay/trace/archive_trace.h"
 
 namespace margay::daemon {
@@ -61,25 +61,13 @@ std::vector<std::string> unpaired_notes(const trace::MessageCounts& c) {
 Result<MessageListCounts> list_messages(const store::Archive& archive, const store::Resume& resume,
                                         const MessageQuery& query,
                                         const std::function<Status(const MessageRow&)>& take) {
-  if (query.to <= query.from) return fail(ErrorCode::kInvalidArgument, "the time range is empty");
-  std::vector<model::Attributes> leaves;
-  for (const auto& l : resume.leaves) leaves.push_back(l.attributes);
-  const model::Hierarchy hierarchy(leaves, model::Hierarchy::default_view());
-  std::vector<std::string> paths;
-  for (std::uint32_t l = 0; l < leaves.size(); ++l) paths.push_back(hierarchy.path_of(LeafIndex(l)));
-  const auto wanted = [&](LeafIndex leaf, const std::string& node) {
-    return model::at_or_below(paths[leaf.value], node);
-  };
-  for (const std::string& node : query.nodes)
-    if (std::none_of(paths.begin(), paths.end(), [&](const auto& p) { return model::at_or_below(p, node); }))
-      return fail(ErrorCode::kInvalidArgument, "there is no resource at or below '" + node + "'");
+  EventQuery asked;
+  asked.from = query.from, asked.to = query.to, asked.nodes = query.nodes;
+  EventFilter filter(asked, resume);
+  if (Status ok = filter.check(); !ok) return tl::unexpected(ok.error());
   const auto raw = trace::has_raw(archive, resume, query.from);
   if (!raw) return tl::unexpected(raw.error());
-  const auto oldest = archive.oldest(store::Shelf::kRaw, LevelIndex(0));
-  if (!oldest) return tl::unexpected(oldest.error());
-  if (!*oldest || **oldest >= query.to)
-    return fail(ErrorCode::kNotFound,
-                "there are no single events of that time (--no-raw, or they were deleted for space)");
+  if (Status kept = some_are_kept(archive, query.to); !kept) return tl::unexpected(kept.error());
 
   const Processes processes(resume);
   trace::MessagePairs pairs(processes.of_leaf, processes.hosts.size() > 1 ? kClocks : DurationNs());
@@ -111,10 +99,7 @@ Result<MessageListCounts> list_messages(const store::Archive& archive, const sto
   std::erase_if(messages, [&](const trace::Message& m) {
     const bool touches = m.sent < query.to && std::max(m.sent, m.received) >= query.from;
     return !touches || (query.least.value > 0 && m.received - m.sent < query.least) ||
-           !(query.nodes.empty() ||
-             std::any_of(query.nodes.begin(), query.nodes.end(), [&](const std::string& node) {
-               return wanted(m.from, node) || wanted(m.to, node);
-             }));
+           !(filter.wanted(m.from) || filter.wanted(m.to));
   });
   if (query.refused > 0 && messages.size() > query.refused)
     return fail(ErrorCode::kLimit, "there are more than " + std::to_string(query.refused) + " messages");
@@ -132,7 +117,7 @@ Result<MessageListCounts> list_messages(const store::Archive& archive, const sto
     }
     ++counts.told;
     if (Status ok = take(
-            {m, paths[m.from.value], paths[m.to.value], calls.names()[m.sent_by], calls.names()[m.taken_by]});
+            {m, filter.path(m.from), filter.path(m.to), calls.names()[m.sent_by], calls.names()[m.taken_by]});
         !ok)
       return tl::unexpected(ok.error());
   }

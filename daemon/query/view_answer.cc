@@ -150,11 +150,7 @@ class Annotations {
     const double value = kind == 2 ? std::bit_cast<double>(o.bytes) : 0;
     if (kind == 0 || !std::isfinite(value)) return;
     const auto [name, fresh] = names_.emplace(o.name, static_cast<std::uint32_t>(names_.size()));
-    if (fresh) {
-      std::string text = row.name.text;
-      if (const std::size_t line = text.find('\n'); line != std::string::npos) text.replace(line, 1, ": ");
-      out_.add_names(clean_utf8(text));
-    }
+    if (fresh) out_.add_names(clean_utf8(row.name.shown()));
     out_.add_node(leaf);
     out_.add_name(name->second);
     out_.add_kind(static_cast<std::uint32_t>(kind));

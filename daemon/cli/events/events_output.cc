@@ -39,13 +39,6 @@ bool lasts(const Occurrence& o) {
   return o.kind == Occurrence::Kind::kState || o.kind == Occurrence::Kind::kRegion;
 }
 
-// Of an imported mark or link its type and value: "type: value".
-std::string name_of(const EventRow& row) {
-  std::string name = row.name.text;
-  if (const std::size_t line = name.find('\n'); line != std::string::npos) name.replace(line, 1, ": ");
-  return name;
-}
-
 std::optional<double> value_of(const Occurrence& o) {
   if (o.kind != Occurrence::Kind::kVariable) return {};
   const auto value = std::bit_cast<double>(o.bytes);
@@ -90,11 +83,12 @@ EventsTable::EventsTable(TimeNs zero)
 
 void EventsTable::add(const EventRow& row) {
   const Occurrence& o = row.what;
-  table_.add({text::seconds_text(text::minus(o.begin.value, zero_.value)),
-              lasts(o) ? text::short_duration_text((o.end - o.begin).value) : "",
-              text::printable(row.resource, true, kLongestName),
-              std::string(2 * std::size_t{o.depth}, ' ') + text::printable(name_of(row), true, kLongestName),
-              details(o)});
+  table_.add(
+      {text::seconds_text(text::minus(o.begin.value, zero_.value)),
+       lasts(o) ? text::short_duration_text((o.end - o.begin).value) : "",
+       text::printable(row.resource, true, kLongestName),
+       std::string(2 * std::size_t{o.depth}, ' ') + text::printable(row.name.shown(), true, kLongestName),
+       details(o)});
 }
 
 std::string events_csv_head() {
@@ -108,8 +102,8 @@ std::string event_csv(const EventRow& row, TimeNs zero) {
   const auto value = value_of(o);
   return text::seconds_text(text::minus(o.begin.value, zero.value)) + "," +
          std::to_string((o.end - o.begin).value) + "," + kind_name(o.kind) + "," +
-         text::csv_field(clean_utf8(row.resource)) + "," + text::csv_field(clean_utf8(name_of(row))) + "," +
-         std::to_string(o.depth) + "," + std::to_string(o.calls) + "," +
+         text::csv_field(clean_utf8(row.resource)) + "," + text::csv_field(clean_utf8(row.name.shown())) +
+         "," + std::to_string(o.depth) + "," + std::to_string(o.calls) + "," +
          some(o.calls != 1, std::to_string(o.longest.value)) + "," +
          some(carries(o), std::to_string(o.bytes)) + "," +
          some(o.peer != MARGAY_NO_PEER, std::to_string(o.peer)) + "," +
@@ -126,7 +120,7 @@ std::string event_json(const EventRow& row, TimeNs zero) {
   if (lasts(o)) j["duration_ns"] = (o.end - o.begin).value;
   j["kind"] = kind_name(o.kind);
   j["resource"] = clean_utf8(row.resource);
-  j["name"] = clean_utf8(name_of(row));
+  j["name"] = clean_utf8(row.name.shown());
   j["depth"] = o.depth;
   if (o.calls != 1) j["calls"] = o.calls, j["longest_ns"] = o.longest.value;
   if (carries(o)) j["bytes"] = o.bytes;

@@ -28,6 +28,13 @@ struct Name {
   // printable beyond being UTF-8 without control characters but this.
   std::string text;
   model::StateFamily family = model::StateFamily::kOther;  // of states
+
+  // As people read it: of an imported mark or link "type: value".
+  std::string shown() const {
+    std::string out = text;
+    if (const std::size_t line = out.find('\n'); line != std::string::npos) out.replace(line, 1, ": ");
+    return out;
+  }
 };
 
 // A resource whose records follow.
