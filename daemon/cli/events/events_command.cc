@@ -155,10 +155,10 @@ void add_events_command(CLI::App& command, EventsRequest& r) {
 
 A row is a visit to a state (states inside it are set in), a region of the program, a variable's new
 value, a mark, or an end of a link. Calls that the probe summed are one row with their number. What
-lies between MPI calls is Compute; where events were lost, Unknown. With --messages a row is a message:
-who sent it to whom, and how long it took from the begin of the sending call to the end of the call in
-which it was there. With --statistics a row is what all of them sum to: of each state, resource or both
-(--by), of messages of each pair of ranks: how often, how long, the longest.
+lies between MPI calls is Compute; where events were lost, Unknown. With --messages a row is a
+message: who sent it to whom, and how long it took from the begin of the sending call to the end of
+the call in which it was there. With --statistics a row is what all of them sum to: of each state,
+resource or both (--by), of messages of each pair of ranks: how often, how long, the longest.
 
 Exit code: 0; 1 if there is no such alert; 2 if it cannot be read.)");
   command.add_option("archive", r.archive, "directory of the archive")->required();
