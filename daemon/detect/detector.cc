@@ -324,21 +324,21 @@ std::vector<alert::Alert> Detector::on_slice(const model::SliceColumn& column, T
 }
 
 void Detector::update_phases(const model::SliceColumn& column, bool touched, bool stopped) {
-  // Of a perturbation that lasts, and of nothing else.
+  const bool perturbed = touched && explained() && column.lost_events == 0 && standstill_.slices() == 0 &&
+                         was_stopped_.empty() && !stopped;
+  bool lasts = perturbed;
   SliceIndex since = column.index;
-  bool lasts = touched && explained() && column.lost_events == 0 && standstill_.slices() == 0 &&
-               was_stopped_.empty() && !stopped;
   for (const Incident& i : open_)
     if (explains(i)) {
       since = std::min(since, i.first);
       lasts = lasts && column.index.value - i.first.value >= options_.phases.settle;
     }
   using Slice = PhaseTracker::Slice;
-  phases_.update(window_,
-                 lasts     ? Slice::kOfLasting
-                 : touched ? Slice::kAbnormal
-                           : Slice::kInOrder,
-                 column.region, since);
+  const Slice kind = lasts       ? Slice::kOfLasting
+                     : perturbed ? Slice::kOfPerturbation
+                     : touched   ? Slice::kAbnormal
+                                 : Slice::kInOrder;
+  phases_.update(window_, kind, column.region, since);
 }
 
 // The picture shows what is told, at the p that alerts name.

@@ -453,16 +453,17 @@ void PhaseTracker::take(const Window& window, const Boundary& found) {
 
 void PhaseTracker::update(const Window& window, Slice kind, const std::string& region, SliceIndex since) {
   const SliceIndex now = window.last();
-  for (std::set<SliceIndex>* slices : {&abnormal_, &of_lasting_})
+  for (std::set<SliceIndex>* slices : {&abnormal_, &of_perturbation_, &of_lasting_})
     slices->erase(slices->begin(), slices->lower_bound(window.first()));
-  const bool abnormal = kind == Slice::kAbnormal;
+  const bool abnormal = kind == Slice::kAbnormal || kind == Slice::kOfPerturbation;
   if (abnormal) abnormal_.insert(now);
+  if (kind == Slice::kOfPerturbation) of_perturbation_.insert(now);
   if (kind == Slice::kOfLasting) {
     of_lasting_.insert(now);
     // And those that it had before it was known to last.
-    const auto from = abnormal_.lower_bound(since);
-    of_lasting_.insert(from, abnormal_.end());
-    abnormal_.erase(from, abnormal_.end());
+    const auto from = of_perturbation_.lower_bound(since);
+    for (auto s = from; s != of_perturbation_.end(); ++s) abnormal_.erase(*s), of_lasting_.insert(*s);
+    of_perturbation_.erase(from, of_perturbation_.end());
   }
   bool anyone = false;
   for (std::uint32_t l = 0; l < window.leaves() && !anyone; ++l)

@@ -228,6 +228,20 @@ TEST(Phases, AreToldWhileAPerturbationLasts) {
     }
 }
 
+// While a perturbation lasts, what was not whole stays out of it.
+TEST(Phases, SlicesWithLossesBoundNoneWhateverLasts) {
+  JobPlan plan;
+  plan.n_eff = 40;
+  plan.phases = {{3'500, kA, ""}, {1'000, kC, ""}, {7'500, kA, ""}};
+  for (const bool lost : {false, true}) {
+    const Watched w = watch(plan, changed(plan, [&](std::int64_t slice, model::SliceColumn& c) {
+                              if (slice >= 20 && slice < 100) spend(c, 2, kJobWait, 1);
+                              if (slice >= 35 && slice < 45 && lost) c.lost_events = 1;
+                            }));
+    EXPECT_EQ(w.names(), lost ? "A" : "A-B-A");
+  }
+}
+
 // All wait for a slow rank: they go on doing the same, and so it is the same phase.
 TEST(Phases, APerturbationThatLastsIsNoPhase) {
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {

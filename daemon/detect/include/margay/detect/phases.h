@@ -60,12 +60,12 @@ class PhaseTracker {
  public:
   PhaseTracker(PhaseOptions options, DurationNs slice);
 
-  enum class Slice { kInOrder, kAbnormal, kOfLasting };
-  // After window.push(slice). `region` is the program's own name for it. kOfLasting: a perturbation that has
-  // lasted since `since` touches it, and nothing else does.
+  // Of a perturbation: it touches the slice, and nothing else does; of a lasting one, which began at `since`.
+  enum class Slice { kInOrder, kAbnormal, kOfPerturbation, kOfLasting };
+  // After window.push(slice). `region` is the program's own name for it.
   void update(const Window& window, Slice kind, const std::string& region, SliceIndex since = {});
   // It turns out that an earlier slice does not count.
-  void disturb(SliceIndex slice) { abnormal_.insert(slice); }
+  void disturb(SliceIndex slice) { abnormal_.insert(slice), of_perturbation_.erase(slice); }
   // The resources have ceased to exist: the current phase ends at `t`.
   void finish(TimeNs t);
 
@@ -134,7 +134,8 @@ class PhaseTracker {
   SliceIndex begin_{};    // of the current phase
   SliceIndex settled_{};  // slices before it are in the current phase's signature
   std::set<SliceIndex> abnormal_;
-  std::set<SliceIndex> of_lasting_;  // that may bound a phase, and describe none
+  std::set<SliceIndex> of_perturbation_;  // of these
+  std::set<SliceIndex> of_lasting_;       // that may bound a phase, and describe none
   std::vector<std::pair<SliceIndex, std::string>> regions_;
   Distribution recent_;        // settled part of the current stretch alone
   Distribution early_;         // what is seen of the current phase, for as long as it has no signature
