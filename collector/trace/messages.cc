@@ -31,6 +31,7 @@ MessagePairs::Role MessagePairs::role_of(const Name& name) {
   if (is_one_of(name.text, kReceives)) return Role::kReceive;
   if (is_one_of(name.text, kBoth)) return Role::kBoth;
   if (is_one_of(name.text, kPosts)) return Role::kPost;
+  if (name.text == "MPI_Start" || name.text == "MPI_Startall") return Role::kStart;
   if (name.text == "MPI_Waitall") return Role::kCompleteAll;
   return is_one_of(name.text, kCompletes) ? Role::kComplete : Role::kNone;
 }
@@ -44,6 +45,10 @@ Status MessagePairs::add(const Occurrence& call, const Name& name) {
   const Process& who = processes_[call.leaf.value];
   if (role == Role::kNone || who.rank < 0) return {};
   const bool completes = role == Role::kComplete || role == Role::kCompleteAll;
+  if (role == Role::kStart) {
+    counts_.started += call.calls;
+    return {};
+  }
   if (call.calls != 1 || call.longest.value > 0) {
     if (!completes) counts_.summed += call.calls;
     return {};

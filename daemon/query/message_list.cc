@@ -47,6 +47,7 @@ std::vector<std::string> unpaired_notes(const trace::MessageCounts& c) {
     if (n > 0) out.push_back(grouped(n) + what);
   };
   say(c.elsewhere, " calls send or receive in another communicator than MPI_COMM_WORLD: not paired");
+  say(c.started, " calls start persistent requests, and do not say to or from whom: not paired");
   say(c.summed,
       " calls that send or receive were summed by the probe: not paired (margay run --every-call records "
       "each)");

@@ -25,11 +25,12 @@ enum Call : std::uint16_t {
   kWait,
   kWaitall,
   kWaitany,
-  kBarrier
+  kBarrier,
+  kStart
 };
-const char* const kNames[] = {"Absent",    "Unknown",     "Compute",     "MPI_Send",
-                              "MPI_Isend", "MPI_Recv",    "MPI_Irecv",   "MPI_Sendrecv",
-                              "MPI_Wait",  "MPI_Waitall", "MPI_Waitany", "MPI_Barrier"};
+const char* const kNames[] = {"Absent",      "Unknown",     "Compute",      "MPI_Send", "MPI_Isend",
+                              "MPI_Recv",    "MPI_Irecv",   "MPI_Sendrecv", "MPI_Wait", "MPI_Waitall",
+                              "MPI_Waitany", "MPI_Barrier", "MPI_Start"};
 
 struct Partner {
   std::int32_t peer = MARGAY_NO_PEER, tag = MARGAY_NO_TAG;
@@ -151,6 +152,7 @@ TEST(Messages, WhatCannotBePairedIsCounted) {
   job.call(0, kSend, 12, 13, {1, 2, 8});     // never received
   job.call(0, kSend, 14, 15, {MARGAY_NO_PEER, 2, 8});
   job.call(0, kBarrier, 15, 16);
+  job.call(0, kStart, 16, 17);
   job.record(0, {40, 5, 1, 1, 12, kSend, MARGAY_SUM, 0});
   job.call(1, kRecv, 10, 11, {0, 1, 8, 3}, {0, 1, 8, 3});
   job.call(1, kRecv, 12, 13, {0, 4, 8}, {0, 4, 8});  // its send is lost
@@ -161,6 +163,7 @@ TEST(Messages, WhatCannotBePairedIsCounted) {
   EXPECT_EQ(job.counts.unsent, 1u);
   EXPECT_EQ(job.counts.unposted, 1u);
   EXPECT_EQ(job.counts.summed, 12u);
+  EXPECT_EQ(job.counts.started, 1u);
   EXPECT_EQ(job.counts.sent, 1u);
   EXPECT_EQ(job.counts.received, 1u);
 

@@ -9,7 +9,8 @@
 //
 // Paired is what was sent in MPI_COMM_WORLD by calls that name the partner. Told as numbers, and not paired:
 // calls that were summed (MARGAY_SUM), other communicators (which rank is who there the records do not tell),
-// persistent and partitioned requests. Where events are missing, pairs behind them may be wrong by some.
+// starts of persistent and partitioned requests. Where events are missing, pairs behind them may be wrong by
+// some.
 //
 // A stretch that begins amid a run has receives of messages that were sent before: a receive that was over
 // before the sending began, by more than `slack`, belongs to such a one and is left out.
@@ -47,8 +48,9 @@ struct MessageCounts {
   std::uint64_t elsewhere = 0;  // sent or received in another communicator
   std::uint64_t anybody = 0;    // receives of which nothing says from whom they were
   std::uint64_t unposted =
-      0;                     // calls that completed a receive that was not posted here (or a persistent one)
-  std::uint64_t summed = 0;  // calls that send or receive, of which only sums are known
+      0;                      // calls that completed a receive that was not posted here (or a persistent one)
+  std::uint64_t started = 0;  // calls that start persistent requests: nothing says to or from whom
+  std::uint64_t summed = 0;   // calls that send or receive, of which only sums are known
   std::uint64_t doubtful = 0;  // pairs in which more came than was sent: events are missing
 };
 
@@ -69,7 +71,7 @@ class MessagePairs {
   MessageCounts finish(std::vector<Message>& out);
 
  private:
-  enum class Role : std::uint8_t { kNone, kSend, kReceive, kBoth, kPost, kComplete, kCompleteAll };
+  enum class Role : std::uint8_t { kNone, kSend, kReceive, kBoth, kPost, kStart, kComplete, kCompleteAll };
   // Who to whom, in whose order.
   struct Lane {
     std::uint32_t job = 0;
