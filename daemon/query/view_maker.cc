@@ -245,6 +245,11 @@ void ViewMaker::add_visits(const ViewRequest& request, const Place& place, const
   Status read = put_visits(archive_, *resume_, request, still, answer);
   if (read && answer.has_visits()) read = put_messages(archive_, *resume_, request, still, answer);
   if (!read) answer.add_notes("single visits cannot be read: " + clean_utf8(read.error().message));
+  if (answer.ByteSizeLong() > options_.limits.bytes) {
+    answer.clear_visits(), answer.clear_annotations(), answer.clear_messages();
+    answer.add_notes(
+        "single visits are left out: with them the answer would be larger than a message may be");
+  }
   if (!read || !still()) return;
   ++visit_lists_;
   auto kept = std::make_shared<wire::ViewAnswer>();

@@ -126,6 +126,23 @@ TEST_F(View, SingleVisitsComeWhereThereAreNoMoreThanWereAskedFor) {
   EXPECT_THAT(error_of(q), HasSubstr("visits: 65537, at most 65536"));
 }
 
+// A message has a bound, and the partition comes first.
+TEST_F(View, SingleVisitsThatWouldBeTooLargeAreLeftOut) {
+  wire::ViewQuestion q = question(12'000, 13'000, 20);
+  ViewMaker::Options narrow;
+  narrow.limits.bytes = answer(q).ByteSizeLong() + 500;
+  q.set_visits(5000);
+  ASSERT_TRUE(answer(q).has_visits());
+  ViewMaker maker(*archive_, clock_, narrow);
+  for (int i = 0; i < 2; ++i) {
+    const wire::ViewAnswer a = answer(maker, q);
+    EXPECT_FALSE(a.has_visits() || a.has_annotations() || a.has_messages());
+    EXPECT_GT(a.part_node_size(), 0);
+    EXPECT_THAT(a.notes(), testing::Contains(HasSubstr("single visits are left out")));
+    q.set_p(0.5);
+  }
+}
+
 // As the list of messages has them, of the ranks that were asked for.
 TEST_F(View, MessagesComeWithTheirVisits) {
   auto archive = store::Archive::open(MARGAY_EXAMPLE, store::Mode::kBeside);
