@@ -216,8 +216,13 @@ bool EventsView::is_selection(int row) const {
 
 QString EventsView::copied() const {
   std::set<int> rows;
-  for (const QModelIndex& index : table_->selectionModel()->selectedRows())
-    if (rows.size() < kMostCopied) rows.insert(index.row());
+  for (const QModelIndex& index : table_->selectionModel()->selectedRows()) {
+    if (rows.size() == kMostCopied) {
+      emit session_.said(tr("only the first %L1 of the chosen rows are copied").arg(kMostCopied));
+      break;
+    }
+    rows.insert(index.row());
+  }
   QStringList lines;
   for (const int row : rows) lines << model_->line(row);
   return lines.join('\n') + (lines.isEmpty() ? "" : "\n");
