@@ -135,10 +135,19 @@ std::map<std::string, std::uint32_t> nodes_by_path(const wire::ViewAnswer& answe
   return nodes;
 }
 
-std::string asked_node(const ViewRequest& request) {
+// Of the answer's stretch and node, as many as visits are wanted; false: there is no stretch, or no node.
+template <class Query>
+bool look_at(const ViewRequest& request, const wire::ViewAnswer& answer, const std::function<bool()>& go_on,
+             Query& query) {
+  const int slices = answer.boundaries_size();
+  if (slices < 2 || answer.nodes_size() == 0) return false;
+  query.from = TimeNs(answer.boundaries(0)), query.to = TimeNs(answer.boundaries(slices - 1));
   std::string node = request.node.starts_with('/') ? request.node : "/" + request.node;
   while (node.size() > 1 && node.ends_with('/')) node.pop_back();
-  return node;
+  query.nodes = {std::move(node)};
+  query.refused = request.visits;
+  query.go_on = go_on;
+  return true;
 }
 
 // Regions, variables and marks, in the order in which they are told.
@@ -181,16 +190,11 @@ Status or_none(const Error& error) {
 
 Status put_visits(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
                   const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
-  const int slices = answer.boundaries_size();
-  if (slices < 2 || answer.nodes_size() == 0) return {};
+  EventQuery query;
+  if (!look_at(request, answer, go_on, query)) return {};
   const auto nodes = nodes_by_path(answer);
   std::map<std::string, std::uint32_t> states;
   for (int x = 0; x < answer.states_size(); ++x) states.emplace(answer.states(x).name(), x);
-  EventQuery query;
-  query.from = TimeNs(answer.boundaries(0)), query.to = TimeNs(answer.boundaries(slices - 1));
-  query.nodes = {asked_node(request)};
-  query.refused = request.visits;
-  query.go_on = go_on;
   wire::ViewVisits out;
   Annotations annotations;
   const auto counts = list_events(archive, resume, query, [&](const EventRow& row) -> Status {
@@ -218,14 +222,9 @@ Status put_visits(const store::Archive& archive, const store::Resume& resume, co
 
 Status put_messages(const store::Archive& archive, const store::Resume& resume, const ViewRequest& request,
                     const std::function<bool()>& go_on, wire::ViewAnswer& answer) {
-  const int slices = answer.boundaries_size();
-  if (slices < 2 || answer.nodes_size() == 0) return {};
-  const auto nodes = nodes_by_path(answer);
   MessageQuery query;
-  query.from = TimeNs(answer.boundaries(0)), query.to = TimeNs(answer.boundaries(slices - 1));
-  query.nodes = {asked_node(request)};
-  query.refused = request.visits;
-  query.go_on = go_on;
+  if (!look_at(request, answer, go_on, query)) return {};
+  const auto nodes = nodes_by_path(answer);
   wire::ViewMessages out;
   const auto counts = list_messages(archive, resume, query, [&](const MessageRow& row) -> Status {
     const auto from = nodes.find(clean_utf8(row.from)), to = nodes.find(clean_utf8(row.to));
