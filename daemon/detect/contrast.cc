@@ -10,7 +10,7 @@ namespace margay::detect {
 namespace {
 
 constexpr std::size_t kMostModes = 8;
-constexpr float kMemory = 96;              // slices
+constexpr float kContrastMemory = 96;      // slices
 constexpr std::size_t kMostSampled = 128;  // leaves that a median is taken of
 // Half of what a cell can hold must be known.
 constexpr double kLeastWeight = 0.5;
@@ -31,7 +31,7 @@ constexpr float kIdleShare = 0.1f;
 constexpr float kFewLeft = 0.5f, kPresence = 64;  // of those that there usually are; slices
 // What as many slices count in sums that forget.
 float summed(double slices) {
-  return kMemory * -std::expm1(static_cast<float>(slices) * std::log1p(-1 / kMemory));
+  return kContrastMemory * -std::expm1(static_cast<float>(slices) * std::log1p(-1 / kContrastMemory));
 }
 
 template <class Get>
@@ -381,10 +381,10 @@ MARGAY_VECTORS void Contrast::take_off_common() {
 MARGAY_VECTORS void Contrast::add(Mode& mode) {
   reach(mode);
   mode.slices += 1;
-  const float keep = 1 - 1 / kMemory;
+  const float keep = 1 - 1 / kContrastMemory;
   for (std::size_t l = 0; l < there_.size(); ++l) {
     if (!there_[l]) continue;
-    mode.n[l] = std::min(mode.n[l] + 1, kMemory);
+    mode.n[l] = std::min(mode.n[l] + 1, kContrastMemory);
     const float rate = 1 / mode.n[l];
     const float *const row = row_[l], *const now = spent_[l], *const ended = visits_[l],
                        *const log = ended_[l];

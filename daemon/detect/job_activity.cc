@@ -11,7 +11,7 @@
 namespace margay::detect {
 namespace {
 
-constexpr double kMemory = 256;      // slices
+constexpr double kJobMemory = 256;   // slices
 constexpr double kDeviation = 0.05;  // of a share of work, before anything is known
 constexpr double kLeastWork = 1e-3;  // share of the time
 
@@ -117,7 +117,7 @@ JobActivity::Less JobActivity::less_work(std::size_t span, const JobSlices& slic
 
 void JobActivity::learn(std::size_t span, const JobSlices& slices) {
   Usual& u = usual_[span];
-  u.n = std::min(u.n + 1, kMemory);
+  u.n = std::min(u.n + 1, kJobMemory);
   double away = std::log(std::max(kLeastWork, slices.work_share())) - u.mean;
   if (u.n > static_cast<double>(kOwnSamples)) {
     const double most =
@@ -125,13 +125,13 @@ void JobActivity::learn(std::size_t span, const JobSlices& slices) {
     away = std::clamp(away, -most, most);
   }
   u.mean += away / u.n;
-  u.square = (u.n < kMemory ? u.square : u.square * (1 - 1 / kMemory)) + away * away * (u.n - 1) / u.n;
+  u.square = (u.n < kJobMemory ? u.square : u.square * (1 - 1 / kJobMemory)) + away * away * (u.n - 1) / u.n;
 }
 
 void JobActivity::learn(const JobSlices& newest, const VisitsSeen& seen, const Columns& columns) {
-  const double n = std::min(++learned_, kMemory);
+  const double n = std::min(++learned_, kJobMemory);
   usually_apart_ += (std::min(3 * Contrast::kNear, apart(newest, columns)) - usually_apart_) / (n + 1);
-  slices_.fade(1 - 1 / kMemory);
+  slices_.fade(1 - 1 / kJobMemory);
   slices_.add(newest);
   share_.reach(seen.spent.rows(), seen.spent.columns());
   const auto rate = static_cast<float>(1 / n);

@@ -11,8 +11,8 @@ namespace margay::detect {
 namespace {
 
 constexpr std::size_t kMostActivities = 4;
-constexpr double kPart = 0.25;    // of the false alarms of other departures
-constexpr double kAsUsual = 0.9;  // of its usual work, and a leaf works as it does
+constexpr double kSlowdownPart = 0.25;  // of the false alarms of other departures
+constexpr double kAsUsual = 0.9;        // of its usual work, and a leaf works as it does
 
 }  // namespace
 
@@ -96,7 +96,7 @@ bool JobSlowdown::somebody_works(std::size_t slices, const Columns& columns) con
 std::optional<JobSlowdown::Alarm> JobSlowdown::test(const Columns& columns) {
   const JobActivity& activity = known_[doing_].activity;
   const double p =
-      kPart * statistics::in_a_slice(options_.false_alarms_per_day, options_.slice) / kSpans.size();
+      kSlowdownPart * statistics::in_a_slice(options_.false_alarms_per_day, options_.slice) / kSpans.size();
   std::optional<Alarm> out;
   bool suspect = false;
   nats_.fill(0);

@@ -18,7 +18,7 @@ constexpr std::size_t kMeasures = Contrast::kMeasures;
 constexpr float kLeastDeviation = 0.012f;
 // The part of a common shift that single leaves may miss.
 constexpr float kImperfect = 0.15f;
-constexpr float kMemory = 256;             // slices
+constexpr float kMeanMemory = 256;         // slices
 constexpr float kKeeps = 3;                // slices, in a new mode
 constexpr std::size_t kMostPooled = 4096;  // nodes that a depth's variance is taken of, in a slice
 constexpr double kNearlyIndependent = 1.5;
@@ -298,7 +298,7 @@ MARGAY_VECTORS void NodeMeans::learn(const NodeItems& items, const Contrast& con
     }
     for (std::size_t g = 0; g < groups_; ++g) {
       if (count[g] == 0) continue;
-      const double n = std::min(pooled_n_[g], static_cast<double>(kMemory));
+      const double n = std::min(pooled_n_[g], static_cast<double>(kMeanMemory));
       for (std::size_t c = 0; c < cells; ++c) {
         double& p = pooled_[g][w][c];
         const double s = squares[g * cells + c] / count[g];
@@ -315,7 +315,7 @@ MARGAY_VECTORS void NodeMeans::learn(const NodeItems& items, const Contrast& con
     for (std::size_t c = 0; c < cells; ++c) base[g * cells + c] = static_cast<float>(pooled_[g][0][c]);
   for (std::size_t i = 0; i < size_; ++i) {
     if (i < leaves_ && (i >= contrast.leaves() || !contrast.known(i))) continue;
-    const float rate = 1 / (std::min(n_[i], kMemory) + 1);
+    const float rate = 1 / (std::min(n_[i], kMeanMemory) + 1);
     const float winsor = n_[i] > kFreeSamples ? kMostSquare : std::numeric_limits<float>::max();
     const float *const d = newest(i), *const b = &base[items.group(i) * cells];
     float* const v = variance_[i];

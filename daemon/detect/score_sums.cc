@@ -12,7 +12,7 @@ constexpr std::uint32_t kBlock = 8;  // slices in which visits hang together
 constexpr double kTogether = 0.1, kPairs = 200, kCompared = 30;
 constexpr double kMostSquare = 2;  // times the variance
 constexpr double kKeepBlock = 0.98, kKeep = 1 - 1 / 256.0;
-constexpr double kLeastVariance = 0.3;
+constexpr double kLeastScoreVariance = 0.3;
 constexpr float kOthers = 2;                           // visits that are as usual, added to those of others
 constexpr float kFirstShift = 1.5f, kFirstVisits = 2;  // what scores are higher by, as so many visits say
 
@@ -23,7 +23,7 @@ double ScoreSums::Common::slope() const {
 }
 
 double ScoreSums::Common::variance() const {
-  return std::clamp((squares + kCompared) / (n + kCompared), kLeastVariance, 1.0);
+  return std::clamp((squares + kCompared) / (n + kCompared), kLeastScoreVariance, 1.0);
 }
 
 double ScoreSums::together(const Scatter& s) {

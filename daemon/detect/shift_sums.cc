@@ -8,7 +8,7 @@
 namespace margay::detect {
 namespace {
 
-constexpr std::uint32_t kMemory = 64;  // spans
+constexpr std::uint32_t kShiftMemory = 64;  // spans
 constexpr float kLeastRate = 1e-6f;
 
 }  // namespace
@@ -33,7 +33,7 @@ ShiftSums::Spans ShiftSums::rates(std::size_t group, std::size_t item, std::size
   const Spans &mine = cells_[channel][item].rate, &theirs = pooled_[channel][group];
   Spans out;
   for (std::size_t k = 0; k < kSpans; ++k) {
-    const auto n = static_cast<float>(std::min(blocks_[item] >> k, kMemory));
+    const auto n = static_cast<float>(std::min(blocks_[item] >> k, kShiftMemory));
     const float own = n / (n + kOwnSamples);
     const float prior = k > 0 && theirs[k - 1] > 0 ? out[k - 1] * theirs[k] / theirs[k - 1] : theirs[k];
     out[k] = std::max(kLeastRate, own * mine[k] + (1 - own) * prior);
@@ -111,7 +111,7 @@ void ShiftSums::learn(std::size_t group, std::size_t item, std::size_t channel, 
     if ((blocks_[item] + 1) >> k == seen) continue;
     float square = part * part / static_cast<float>(kBlock << k);
     if (static_cast<float>(seen) > kFreeSamples) square = std::min(square, kMostSquare * rates[k]);
-    cell.rate[k] += (square - cell.rate[k]) / static_cast<float>(std::min(seen + 1, kMemory));
+    cell.rate[k] += (square - cell.rate[k]) / static_cast<float>(std::min(seen + 1, kShiftMemory));
     part = 0;
   }
 }
@@ -126,7 +126,7 @@ void ShiftSums::pool(const NodeItems& items) {
     const std::size_t g = items.group(i);
     most_[g] = std::max(most_[g], blocks_[i]);
     for (std::size_t k = 0; k < kSpans; ++k) {
-      const auto n = static_cast<float>(std::min(blocks_[i] >> k, kMemory));
+      const auto n = static_cast<float>(std::min(blocks_[i] >> k, kShiftMemory));
       seen_[g][k] += n;
       for (std::size_t c = 0; c < cells_.size(); ++c) pooled_[c][g][k] += n * cells_[c][i].rate[k];
     }

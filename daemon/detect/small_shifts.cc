@@ -11,8 +11,8 @@
 namespace margay::detect {
 namespace {
 
-constexpr double kPart = 0.1;      // of the false alarms of all other departures
-constexpr double kSmallest = 0.1;  // of min_effect
+constexpr double kShiftPart = 0.1;  // of the false alarms of all other departures
+constexpr double kSmallest = 0.1;   // of min_effect
 constexpr std::size_t kPeers = 4;
 constexpr std::int64_t kDoubt = 4;  // periods that an onset may be off
 
@@ -168,7 +168,7 @@ void SmallShifts::take_off_peers() {
 double SmallShifts::asked(std::size_t scale) const {
   const auto kinds = static_cast<double>(depths_ * ShiftSums::kScales);
   const DurationNs period = options_.slice * static_cast<std::int64_t>(ShiftSums::period(scale));
-  return statistics::in_a_slice(kPart * options_.false_alarms_per_day, period) / kinds;
+  return statistics::in_a_slice(kShiftPart * options_.false_alarms_per_day, period) / kinds;
 }
 
 double SmallShifts::limit(std::size_t group, std::size_t scale, double tests) const {
@@ -248,7 +248,7 @@ void SmallShifts::begin(const NodeItems& items, const Columns& columns, const Al
   e.log_ratio = std::log1p(static_cast<double>(score.own));
   e.nats = static_cast<double>(score.nats), e.limit = alarm.limit;
   const statistics::TailLimit& tail = limits_[items.group(alarm.item) * ShiftSums::kScales + alarm.scale];
-  e.rarer = std::log(tail.chance(e.limit, alarm.tests) / tail.chance(e.nats, alarm.tests) / kPart);
+  e.rarer = std::log(tail.chance(e.limit, alarm.tests) / tail.chance(e.nats, alarm.tests) / kShiftPart);
   Course course;
   const auto below = items.below(alarm.item);
   course.leaves.assign(below.begin(), below.end());

@@ -10,7 +10,7 @@
 namespace margay::detect {
 namespace {
 
-constexpr float kMemory = 256;        // slices
+constexpr float kLengthMemory = 256;  // slices
 constexpr float kPriorExcess = 0.5f;  // mean, before any is seen
 constexpr std::uint64_t kOften = 4;   // slices, after the first of as many again
 
@@ -153,7 +153,7 @@ double UsualLengths::beyond(std::size_t l, std::size_t x, float log) const {
 // Every kOften slices, as much as in all of these.
 float UsualLengths::fade() {
   if (learned_ % kOften != 0) return 1;
-  const float keep = 1 - static_cast<float>(kOften) / kMemory;
+  const float keep = 1 - static_cast<float>(kOften) / kLengthMemory;
   for (Own& o : own_)
     for (float* const sum : {&o.visits, &o.beyond, &o.excess}) *sum *= keep;
   for (std::size_t k = 0; k < lengths_.size(); ++k) {
