@@ -17,7 +17,7 @@ namespace margay::viewer {
 namespace {
 
 constexpr const char* kOwn = ".view-";  // what our replays are called: nobody else is shown them
-constexpr int kLook = 50;               // ms between two looks for what a replay makes
+constexpr int kReplayLook = 50;         // ms between two looks for what a replay makes
 constexpr int kDepth = 2;
 constexpr int kMostEntries = 5000;
 constexpr qsizetype kMostWords = 4000;
@@ -83,7 +83,7 @@ QString example_path() {
 }
 
 Attachment::Attachment(Wish wish, QObject* parent) : QObject(parent), wish_(std::move(wish)) {
-  poll_.setInterval(kLook);
+  poll_.setInterval(kReplayLook);
   connect(&poll_, &QTimer::timeout, this, &Attachment::look);
   replay_.setProcessChannelMode(QProcess::MergedChannels);
   connect(&replay_, &QProcess::readyRead, this,

@@ -9,7 +9,7 @@
 namespace margay::viewer {
 namespace {
 
-constexpr int kBox = 10;  // pixels, of a state's colour
+constexpr int kEventBox = 10;  // pixels, of a state's colour
 
 using scene::EventColumn;
 
@@ -111,7 +111,7 @@ QVariant EventModel::data(const QModelIndex& index, int role) const {
     case Qt::DecorationRole: {
       if (column != EventColumn::kName) return {};
       const scene::State& state = listed.page->names[listed.row->name];
-      QPixmap box(kBox, kBox);
+      QPixmap box(kEventBox, kEventBox);
       box.fill(colour_of(session_.palette().look(state.name, state.family).colour));
       return box;
     }

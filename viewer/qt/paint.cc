@@ -19,7 +19,6 @@ namespace {
 
 constexpr double kIndent = 12;     // pixels a level
 constexpr double kLeastText = 10;  // height of a row that is named
-constexpr double kPad = 4;
 constexpr double kGridWidth = 40;  // a rectangle narrower than this has no outline to be told by
 
 QString elided(const QString& text, const QFontMetricsF& metrics, double width) {

@@ -20,6 +20,8 @@
 
 namespace margay::viewer {
 
+inline constexpr double kPad = 4;  // pixels between an edge and the text beside it
+
 QColor colour_of(scene::Rgb c);
 QString text_of(const std::string& utf8);
 

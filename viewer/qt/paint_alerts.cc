@@ -8,7 +8,7 @@ namespace margay::viewer {
 namespace {
 
 constexpr double kBar = 5;         // height of an alert below the phases
-constexpr double kLeastWidth = 3;  // what is shorter is seen all the same
+constexpr double kLeastFrame = 3;  // what is shorter is seen all the same
 constexpr double kFrame = 2;
 constexpr std::size_t kMostFrames = 256;
 
@@ -29,7 +29,7 @@ void paint_alerts(QPainter& p, const QRectF& area, const QRectF& ribbon, const P
   for (const terminal::AlertView& a : alerts) {
     const TimeNs end(a.end_ns && !a.firing ? *a.end_ns : std::max(a.onset_ns, now.value));
     const double from = scene::x_of(view, TimeNs(a.onset_ns));
-    const double to = std::max(from + kLeastWidth, scene::x_of(view, end));
+    const double to = std::max(from + kLeastFrame, scene::x_of(view, end));
     if (to <= 0 || from >= area.width()) continue;
     p.setClipRect(ribbon);
     p.fillRect(QRectF(QPointF(ribbon.left() + from, ribbon.bottom() - kBar),

@@ -7,7 +7,6 @@
 namespace margay::viewer {
 namespace {
 
-constexpr double kPad = 4;
 constexpr double kEnd = 4;            // of brackets: how far their ends reach down
 constexpr double kFlag = 4;           // of marks: half the width of their head
 constexpr double kRoomForName = 2.2;  // heights of a line of text: a row so high has room for another name

@@ -6,7 +6,6 @@
 namespace margay::viewer {
 namespace {
 
-constexpr double kPad = 4;
 constexpr std::size_t kFew = 100;             // arrows
 constexpr double kHead = 7, kHeadAngle = 20;  // of arrows: pixels, degrees to either side
 

@@ -12,7 +12,7 @@ constexpr double kLabels = 150;  // the hierarchy's width
 constexpr double kAxis = 24;     // height of the time axis
 constexpr double kBars = 84;     // of the temporal overview
 constexpr double kRibbon = 20;   // of the phases
-constexpr double kGap = 6;
+constexpr double kSheetGap = 6;
 constexpr double kLeastState = 3;  // smaller states of a bar are hatched together
 
 // What of `range` the data does not reach: not there, or not known yet.
@@ -38,12 +38,12 @@ const scene::ViewData* cuts_of_phases(const Session& session) {
 }  // namespace
 
 Sheet::Sheet(const QRectF& room, double least_height) {
-  const double below = kAxis + kBars + kRibbon + 2 * kGap;
+  const double below = kAxis + kBars + kRibbon + 2 * kSheetGap;
   picture = {room.left() + kLabels, room.top(), std::max(1.0, room.width() - kLabels),
              std::max(least_height, room.height() - below)};
   labels = {room.left(), room.top(), kLabels, picture.height()};
-  ribbon = {picture.left(), picture.bottom() + kGap, picture.width(), kRibbon};
-  bars = {picture.left(), ribbon.bottom() + kGap, picture.width(), kBars};
+  ribbon = {picture.left(), picture.bottom() + kSheetGap, picture.width(), kRibbon};
+  bars = {picture.left(), ribbon.bottom() + kSheetGap, picture.width(), kBars};
   axis = {picture.left(), bars.bottom(), picture.width(), kAxis};
 }
 
