@@ -439,7 +439,8 @@ Result<ArchiveWriter::Outcome> ArchiveWriter::finish(std::uint64_t late, std::ui
   for (std::size_t level = 0; level < i.options.run.levels.size(); ++level)
     i.cut.closed.push_back(
         {LevelIndex(static_cast<std::uint8_t>(level)), slice_of(out.end, i.options.run.levels[level])});
-  i.options.run.begin = out.begin;
+  const DurationNs slice = i.options.run.levels[0];
+  i.options.run.begin = slice_begin(slice_of(out.begin, slice), slice);
   i.options.run.end = out.end;
   i.options.run.exit_code = 0;
   i.cut.run = i.options.run;

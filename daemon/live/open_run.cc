@@ -30,8 +30,9 @@ store::RunMeta new_run(const Options& o, const Clock& clock, const std::string& 
   run.boot_id = boot;
   run.margay_version = MARGAY_VERSION;
   const TimeNs mono = clock.monotonic();
-  run.begin = clock.realtime();
-  run.wall_offset = run.begin - mono;
+  const TimeNs now = clock.realtime();
+  run.begin = slice_begin(slice_of(now, o.levels[0]), o.levels[0]);
+  run.wall_offset = now - mono;
   run.levels = o.levels;
   run.lateness = o.lateness;
   run.silence_hold_slices = o.silence_hold_slices;

@@ -66,7 +66,7 @@ Result<scene::Subject> subject_of(const Wanted& w, bool archive, const Session& 
     if (archive && bounds && bounds->to > bounds->from) s.time = bounds;
     return s;
   }
-  // As the time axis counts: from the begin of the run's first slice.
+  // As the time axis counts: from the run's begin.
   TimeNs zero = bounds ? bounds->from : TimeNs();
   if (const wire::Report* r = session.report(); r != nullptr && r->slice_ns() > 0)
     zero = slice_begin(slice_of(zero, DurationNs(r->slice_ns())), DurationNs(r->slice_ns()));

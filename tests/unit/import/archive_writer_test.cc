@@ -54,6 +54,17 @@ class Writing : public ::testing::Test {
   test::TemporaryFolder dir_;
 };
 
+TEST_F(Writing, TheRunBeginsWhereItsFirstSliceDoes) {
+  const auto outcome = import(header() +
+                              "0 P 0 Program\n0 T P Thread\n1 S T State\n"
+                              "6 3.47 p P 0 prog\n6 3.47 t T p one\n9 3.55 S t s\n7 4.46 T t\n");
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->begin, TimeNs(3'470'000'000));
+  const auto all = open()->load();
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->run.begin, TimeNs(3'400'000'000));
+}
+
 TEST_F(Writing, CellsStatesLeavesAndTheRun) {
   const auto outcome =
       import(start() + "9 0.05 S t s\n9 0.25 S t x\n10 0.27 S t\n10 0.3 S t\n9 1.45 S u s\n7 1.46 T t\n");

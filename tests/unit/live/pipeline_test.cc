@@ -73,6 +73,26 @@ TEST_F(PipelineTest, ARunThatIsOpenIsTakenUpAndTheStartsAreCounted) {
   EXPECT_EQ(value(status(), "restarts"), 7u);
 }
 
+// So that the picture, whose slices are whole, and everything else that is told of it count from the same
+// moment.
+TEST_F(PipelineTest, ARunBeginsWhereItsFirstSliceDoes) {
+  std::int64_t told = 0;
+  const TimeNs before = SystemClock().realtime();
+  {
+    auto pipeline = Pipeline::start(options);
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    told = status().run_begin_ns();
+  }
+  const auto archive = store::Archive::open(options.archive, store::Mode::kReadOnly);
+  ASSERT_TRUE(archive) << archive.error().message;
+  const auto all = (*archive)->load();
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->run.begin, TimeNs(told));
+  EXPECT_EQ(all->run.begin.value % options.levels[0].value, 0);
+  EXPECT_LE(all->run.begin, SystemClock().realtime());
+  EXPECT_GT(all->run.begin + options.levels[0], before);
+}
+
 TEST_F(PipelineTest, TheResolutionOfRawEventsIsKeptWithTheRunAndMustDivideItsSlices) {
   options.raw_resolution = DurationNs(16);
   {

@@ -47,6 +47,8 @@ struct RunMeta {
   std::string host;
   std::string boot_id;  // of `host`: wall_offset holds only for this boot
   std::string margay_version;
+  // Where the first slice of level 0 begins, up to a slice before anything was heard: all times that people
+  // read count from here. (In archives of versions before, it is within that slice.)
   TimeNs begin{};
   // Trace time less CLOCK_MONOTONIC of `host`: a restarted daemon goes on in the same trace time.
   DurationNs wall_offset{};
