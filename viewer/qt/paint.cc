@@ -30,14 +30,6 @@ QBrush brush_of(const scene::Look& look, double strength, const scene::Palette& 
   return {colour_of(look.colour), Qt::BDiagPattern};
 }
 
-std::string ordinal(std::uint32_t n) {
-  const bool teen = n % 100 / 10 == 1;
-  return std::to_string(n) + (teen || n % 10 > 3 || n % 10 == 0 ? "th"
-                              : n % 10 == 1                     ? "st"
-                              : n % 10 == 2                     ? "nd"
-                                                                : "rd");
-}
-
 scene::Look look_of(const scene::ViewData& data, std::int32_t state, const scene::Palette& palette) {
   if (state == scene::kOthers) return palette.others();
   if (state < 0 || static_cast<std::size_t>(state) >= data.states.size()) return palette.unknown();
@@ -549,14 +541,8 @@ void paint_phases(QPainter& p, const QRectF& area, const std::vector<scene::Phas
     p.fillRect(box, phase_colour(s.longest, palette));
     p.setPen(QPen(colour_of(palette.ink()), 1));
     p.drawLine(box.topLeft(), box.bottomLeft());
-    QStringList names;
-    for (const std::string& n : s.names) names << text_of(n);
-    if (s.more) names << "...";
-    const QString plain = names.join("+");
-    QString name = plain;
-    if (!s.label.empty()) name += " (" + text_of(s.label) + ")";
-    if (s.occurrence > 1) name += QString(", %1").arg(text_of(ordinal(s.occurrence)));
-    if (metrics.horizontalAdvance(name) > box.width() - 2 * kPad) name = plain;
+    QString name = text_of(scene::phase_text(s));
+    if (metrics.horizontalAdvance(name) > box.width() - 2 * kPad) name = text_of(scene::phase_names(s));
     if (metrics.horizontalAdvance(name) <= box.width() - kPad)
       p.drawText(box.adjusted(kPad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, name);
   }

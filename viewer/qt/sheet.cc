@@ -27,14 +27,6 @@ void hatch_beyond(QPainter& p, const QRectF& area, scene::TimeRange known, scene
     p.fillRect(QRectF(area.left() + to, area.top(), area.width() - to, area.height()), hatch);
 }
 
-// Where phases may be told apart: at the cuts of a p that somebody chose, else as the daemon has them.
-const scene::ViewData* cuts_of_phases(const Session& session) {
-  const scene::ViewData& temporal = session.temporal();
-  const std::string& policy = session.data().policy;
-  const bool chosen = policy == "asked" || policy == "jump";
-  return chosen && !temporal.empty() && temporal.p == session.data().p ? &temporal : nullptr;
-}
-
 }  // namespace
 
 Sheet::Sheet(const QRectF& room, double least_height) {
@@ -58,6 +50,15 @@ std::vector<scene::Bar> temporal_bars_of(const Session& session) {
   return scene::temporal_bars(temporal_of(session), options);
 }
 
+std::vector<scene::PhaseStretch> phases_of(const Session& session) {
+  if (session.report() == nullptr) return {};
+  const scene::ViewData& temporal = session.temporal();
+  const std::string& policy = session.data().policy;
+  const bool chosen = policy == "asked" || policy == "jump";
+  const bool there = chosen && !temporal.empty() && temporal.p == session.data().p;
+  return scene::phase_stretches(*session.report(), there ? &temporal : nullptr);
+}
+
 void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents) {
   const Session& session = contents.session;
   const scene::Palette& palette = session.palette();
@@ -70,9 +71,7 @@ void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents)
   if (session.shows_messages()) paint_messages(p, sheet.picture, picture, contents.calls);
   hatch_beyond(p, sheet.picture, data.range(), time, palette);
   paint_labels(p, sheet.labels, picture, session.scroll());
-  if (session.report() != nullptr)
-    paint_phases(p, sheet.ribbon, scene::phase_stretches(*session.report(), cuts_of_phases(session)), time,
-                 palette);
+  if (session.report() != nullptr) paint_phases(p, sheet.ribbon, phases_of(session), time, palette);
   paint_alerts(p, sheet.picture, sheet.ribbon, picture, sheet.viewport(time, session.scroll()),
                session.alerts(), session.now());
   const scene::ViewData& temporal = temporal_of(session);

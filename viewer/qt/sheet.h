@@ -12,6 +12,7 @@
 #include "margay/base/time.h"
 #include "margay/scene/gantt.h"
 #include "margay/scene/layout.h"
+#include "margay/scene/phase_ribbon.h"
 #include "margay/scene/temporal_bars.h"
 #include "margay/scene/view_data.h"
 #include "session.h"
@@ -40,6 +41,9 @@ struct SheetContents {
 // The temporal partition where it is of the same time; until then the picture's own, over all resources.
 const scene::ViewData& temporal_of(const Session& session);
 std::vector<scene::Bar> temporal_bars_of(const Session& session);
+// Told apart no finer than the picture at a p that somebody chose, else as the daemon has them. None without
+// a report.
+std::vector<scene::PhaseStretch> phases_of(const Session& session);
 
 void paint_sheet(QPainter& p, const Sheet& sheet, const SheetContents& contents);
 

@@ -23,6 +23,14 @@ bool cut_at(const ViewData& temporal, std::int64_t slice_ns, TimeNs at) {
   });
 }
 
+std::string ordinal(std::uint32_t n) {
+  const bool teen = n % 100 / 10 == 1;
+  return std::to_string(n) + (teen || n % 10 > 3 || n % 10 == 0 ? "th"
+                              : n % 10 == 1                     ? "st"
+                              : n % 10 == 2                     ? "nd"
+                                                                : "rd");
+}
+
 }  // namespace
 
 std::vector<PhaseStretch> phase_stretches(const wire::Report& report, const ViewData* temporal) {
@@ -52,6 +60,19 @@ std::vector<PhaseStretch> phase_stretches(const wire::Report& report, const View
                         return a.second < b.second;
                       })->first;
   }
+  return out;
+}
+
+std::string phase_names(const PhaseStretch& phase) {
+  std::string out;
+  for (const std::string& name : phase.names) out += (out.empty() ? "" : "+") + name;
+  return phase.more ? out + "+..." : out;
+}
+
+std::string phase_text(const PhaseStretch& phase) {
+  std::string out = phase_names(phase);
+  if (!phase.label.empty()) out += " (" + phase.label + ")";
+  if (phase.occurrence > 1) out += ", " + ordinal(phase.occurrence);
   return out;
 }
 

@@ -97,6 +97,25 @@ TEST(PhaseRibbon, WhereThePictureKnowsNothingPhasesStay) {
   EXPECT_THAT(names(phase_stretches(report(), &early)), ElementsAre("AB", "A", "C"));
 }
 
+TEST(PhaseRibbon, IsToldWithWhatTheProgramCallsItAndHowOftenItCame) {
+  PhaseStretch a;
+  a.names = {"A"};
+  for (const auto& [n, text] :
+       {std::pair(1u, "A"), std::pair(2u, "A, 2nd"), std::pair(3u, "A, 3rd"), std::pair(11u, "A, 11th"),
+        std::pair(21u, "A, 21st"), std::pair(30u, "A, 30th")}) {
+    a.occurrence = n;
+    EXPECT_EQ(phase_text(a), text);
+  }
+  a.label = "write";
+  EXPECT_EQ(phase_text(a), "A (write), 30th");
+  EXPECT_EQ(phase_names(a), "A");
+  PhaseStretch both;
+  both.names = {"A", "B"};
+  EXPECT_EQ(phase_text(both), "A+B");
+  both.more = true;
+  EXPECT_EQ(phase_text(both), "A+B+...");
+}
+
 TEST(PhaseRibbon, ManyNamesAreBounded) {
   wire::Report many;
   many.set_slice_ns(kSecond / 10);

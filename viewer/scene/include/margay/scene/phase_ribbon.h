@@ -35,4 +35,9 @@ inline constexpr std::size_t kMostPhaseNames = 4;
 // they are. Null: at the daemon's p.
 std::vector<PhaseStretch> phase_stretches(const wire::Report& report, const ViewData* temporal);
 
+// "A+B"; "..." for those that have no room in it.
+std::string phase_names(const PhaseStretch& phase);
+// With what the program calls it, and how often it has come: "B (exchange), 2nd".
+std::string phase_text(const PhaseStretch& phase);
+
 }  // namespace margay::scene
