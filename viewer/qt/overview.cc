@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "accessible_overview.h"
 #include "margay/scene/time_axis.h"
 #include "paint.h"
 #include "picture_file.h"
+#include "picture_table.h"
 
 namespace margay::viewer {
 namespace {
@@ -22,11 +24,6 @@ constexpr int kMostStatesTold = 12;
 constexpr int kMostMessagesTold = 6, kMostAnnotationsTold = 8;
 constexpr double kNearMark = 4;  // pixels: a mark so near is under the mouse
 
-QString percent(double share) {
-  if (share > 0 && share < 0.001) return "< 0.1 %";
-  return QString::number(100 * share, 'f', share < 0.1 ? 1 : 0) + " %";
-}
-
 }  // namespace
 
 View* make_overview(Session& session, QWidget* parent) {
@@ -34,6 +31,7 @@ View* make_overview(Session& session, QWidget* parent) {
 }
 
 Overview::Overview(Session& session, QWidget* parent) : View(session, parent) {
+  make_overviews_accessible();  // first: Qt asks what it is when it gets its name
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(480, 300);
@@ -283,11 +281,11 @@ QString Overview::details(const scene::Rect& r) const {
     out +=
         QString("<tr><td><font color='%1'>&#9632;</font></td><td>%2</td><td align=right>&nbsp;%3</td></tr>")
             .arg(colour_of(look.colour).name(), text_of(seen.states[x].name).toHtmlEscaped(),
-                 percent(of.shares[x]));
+                 share_text(of.shares[x]));
   }
   if (of.unknown > 0.001)
     out += QString("<tr><td></td><td><i>%1</i></td><td align=right>%2</td></tr>")
-               .arg(tr("not there, or not known"), percent(of.unknown));
+               .arg(tr("not there, or not known"), share_text(of.unknown));
   out += "</table>";
   out += tr("gain %1 bits, loss %2 bits").arg(of.gain, 0, 'g', 4).arg(of.loss, 0, 'g', 4);
   if (of.pro_rata) out += "<br><i>" + tr("in proportion: a part reaches beyond this") + "</i>";

@@ -26,7 +26,8 @@ class Overview : public View {
   QString details(const scene::Rect& rect) const;
   QString details(const scene::Visit& visit, TimeNs time) const;
   QString annotations(std::uint32_t node, TimeNs time) const;
-  // The picture's part of the widget.
+  // Where everything is within the widget; and of that the picture.
+  Sheet sheet() const;
   QRectF picture_area() const;
   const scene::Layout& shown() const { return layout_; }
 
@@ -42,7 +43,6 @@ class Overview : public View {
   bool event(QEvent* event) override;
 
  private:
-  Sheet sheet() const;
   TimeNs time_at(double x) const;
   void lay_out();
   std::int64_t rect_at(QPointF at) const;

@@ -22,6 +22,7 @@ class View : public QWidget {
 
  public:
   explicit View(Session& session, QWidget* parent = nullptr) : QWidget(parent), session_(session) {}
+  Session& session() const { return session_; }
   // What the mouse does in it, for the list of keys: "what is done|what comes of it".
   virtual QStringList mouse() const = 0;
   // What else keys do in it than the window's actions, likewise.
