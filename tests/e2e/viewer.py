@@ -12,14 +12,11 @@ DRIVER = os.environ.get("VIEWER_DRIVER", "")
 FROZEN = 10.0  # s without an answer of the window's thread
 
 
-class Viewer:
-    """viewer_driver on a display of its own."""
+class Display:
+    """An X server of the test's own, and its name."""
 
-    def __init__(self, test, *arguments, size="1280x720"):
-        self.test = test
+    def __init__(self, test, environment, size):
         read, write = os.pipe()
-        environment = test.environment | {"HOME": test.place, "QT_QPA_PLATFORM": "xcb", "XDG_RUNTIME_DIR": test.runtime,
-                                          "XDG_CONFIG_HOME": os.path.join(test.place, "config")}
         self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp"],
                                        pass_fds=[write], env=environment, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -27,15 +24,34 @@ class Viewer:
         with os.fdopen(read) as file:
             number = file.readline().strip()
         test.assertTrue(number, "Xvfb did not start")
-        self.errors = os.path.join(test.place, f"viewer{self.server.pid}.err")
+        self.name = ":" + number
+
+    @property
+    def ended(self):
+        return self.server.returncode is not None
+
+    def end(self):
+        end_process(self.server.pid, signal.SIGTERM)
+        self.server.wait(LONG)
+
+
+class Viewer:
+    """viewer_driver on a display of its own."""
+
+    def __init__(self, test, *arguments, size="1280x720"):
+        self.test = test
+        environment = test.environment | {"HOME": test.place, "QT_QPA_PLATFORM": "xcb", "XDG_RUNTIME_DIR": test.runtime,
+                                          "XDG_CONFIG_HOME": os.path.join(test.place, "config")}
+        self.display = Display(test, environment, size)
+        self.errors = os.path.join(test.place, f"viewer{self.display.server.pid}.err")
         with open(self.errors, "wb") as err:
-            self.process = subprocess.Popen([DRIVER, *arguments, size], env=environment | {"DISPLAY": ":" + number},
+            self.process = subprocess.Popen([DRIVER, *arguments, size], env=environment | {"DISPLAY": self.display.name},
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True,
                                             start_new_session=True)
         test.addCleanup(self.end)
 
     def end(self):
-        if self.server.returncode is not None:
+        if self.display.ended:
             return
         if self.process.poll() is None:
             try:
@@ -45,8 +61,7 @@ class Viewer:
         self.process.wait(LONG)
         self.process.stdin.close()
         self.process.stdout.close()
-        end_process(self.server.pid, signal.SIGTERM)
-        self.server.wait(LONG)
+        self.display.end()
 
     def ask(self, command):
         """The answer; a window that is frozen or gone fails the test."""
