@@ -48,6 +48,14 @@ StatesPanel::StatesPanel(Session& session, QWidget* parent) : QWidget(parent), s
   refresh();
 }
 
+void StatesPanel::choose(const std::string& state) {
+  for (int row = 0; row < model_->rowCount(); ++row) {
+    if (model_->state(row).name != state) continue;
+    choose_row(*table_, row);
+    return table_->setFocus();
+  }
+}
+
 int StatesPanel::chosen() {
   const int row = row_of(*table_, table_->currentIndex());
   if (row < 0) emit said(tr("choose a state in the list first"));

@@ -26,6 +26,8 @@ class StatesPanel : public QWidget {
   QTableView& table() { return *table_; }
   PieView& pie() { return *pie_; }
 
+  // Makes it the chosen row, and goes to the list; one that there is not is none.
+  void choose(const std::string& state);
   // To the chosen row; a sentence is said where there is none.
   void toggle();
   void only();

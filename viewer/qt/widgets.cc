@@ -136,6 +136,11 @@ int row_of(const QTableView& view, const QModelIndex& index) {
   return static_cast<const QSortFilterProxyModel*>(view.model())->mapToSource(index).row();
 }
 
+void choose_row(QTableView& view, int row) {
+  const auto* sorted = static_cast<const QSortFilterProxyModel*>(view.model());
+  view.setCurrentIndex(sorted->mapFromSource(sorted->sourceModel()->index(row, 0)));
+}
+
 QPalette widget_palette(const scene::Palette& pictures) {
   const bool dark = pictures.theme() == scene::Theme::kDark;
   const QColor base = colour_of(pictures.background()), ink = colour_of(pictures.ink());

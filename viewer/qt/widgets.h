@@ -36,6 +36,8 @@ inline QString counted(std::size_t n, const QString& one, const QString& many) {
 QTableView* make_table(QAbstractItemModel* model, QWidget* parent, const QString& name);
 // Of a view of make_table(), in its model; -1: none.
 int row_of(const QTableView& view, const QModelIndex& index);
+// Makes this row of its model the current one, and scrolls to it.
+void choose_row(QTableView& view, int row);
 
 // The colours of everything that is no picture, fit for the pictures' theme.
 QPalette widget_palette(const scene::Palette& palette);

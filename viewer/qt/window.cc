@@ -288,8 +288,11 @@ void Window::go_to_alert(int row) {
 }
 
 void Window::go_to_alert(const QString& id) {
-  for (int row = 0; row < alerts_->rowCount(); ++row)
-    if (text_of(alerts_->at(row).id) == id) return go_to_alert(row);
+  for (int row = 0; row < alerts_->rowCount(); ++row) {
+    if (text_of(alerts_->at(row).id) != id) continue;
+    choose_row(*alert_list_, row);
+    return go_to_alert(row);
+  }
 }
 
 void Window::acknowledge() {

@@ -70,6 +70,7 @@ class Window : public QMainWindow {
   void scroll_rows(double share);
   void taller_rows(double factor);
   void search_next();
+  void find_anything();
   void show_status();
   void show_alerts();
   TimeNs zero() const;
@@ -101,7 +102,7 @@ class Window : public QMainWindow {
   QComboBox* level_;
   QAction* level_shown_;
   ElidedLabel *status_, *notes_;
-  QAction *back_, *forward_, *whole_, *live_, *dark_, *calls_, *messages_, *notify_;
+  QAction *back_, *forward_, *whole_, *live_, *dark_, *calls_, *messages_, *notify_, *anything_;
   QMenu* look_;
   Notifier notifier_;
   QSystemTrayIcon* tray_ = nullptr;

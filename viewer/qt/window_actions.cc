@@ -5,6 +5,7 @@
 #include <QStatusBar>
 #include <algorithm>
 
+#include "command_palette.h"
 #include "keys_dialog.h"
 #include "paint.h"
 #include "window.h"
@@ -42,6 +43,7 @@ void Window::make_actions() {
   make_alerts_menu();
   make_help_menu();
   make_tool_bar();
+  leave_to_actions(*this, anything_->shortcut());
 }
 
 void Window::make_picture_menu() {
@@ -87,6 +89,9 @@ void Window::make_go_menu() {
     if (const auto s = session_.selection()) session_.into(s->node);
   });
   action(go, tr("To the node abo&ve"), {QKeySequence("U")}, [this] { session_.up(); });
+  go->addSeparator();
+  anything_ =
+      action(go, tr("Find any&thing by its name..."), {QKeySequence("Ctrl+K")}, [this] { find_anything(); });
 }
 
 void Window::make_look_menu() {
@@ -262,6 +267,12 @@ void Window::search_next() {
   session_.select(Session::Selection{node, 0, static_cast<std::uint32_t>(session_.data().slices())});
   session_.set_scroll(scene::showing(rows, session_.scroll(), node));
   overview_->setFocus();
+}
+
+void Window::find_anything() {
+  const Commands::Deeds deeds{[this](const std::string& state) { states_->choose(state); },
+                              [this](const QString& id) { go_to_alert(id); }};
+  (new CommandPalette(Commands(session_, *menuBar(), anything_, deeds), this))->open();
 }
 
 }  // namespace margay::viewer
