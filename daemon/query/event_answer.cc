@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "event_sums.h"
 #include "margay/base/text.h"
 
 namespace margay::daemon {
@@ -79,6 +80,15 @@ wire::EventsAnswer answer_events(const store::Archive& archive, const store::Res
   if (list.to <= list.from) return events_error(0, "this run: nothing is in this range of it");
   const TimeNs until = clock.monotonic() + request.patience;
   list.go_on = [&] { return go_on() && clock.monotonic() < until; };
+  if (request.kind == EventPageRequest::Kind::kSums || request.kind == EventPageRequest::Kind::kPairs) {
+    wire::EventsAnswer sums;
+    if (const Status ok = put_sums(archive, resume, request.kind, request.most, list, sums); !ok)
+      return events_error(0, ok.error().message);
+    put_question(request, list, *sums.mutable_question());
+    sums.set_zero_ns(extent.zero.value);
+    sums.set_read_until_ns(list.to.value);
+    return sums;
+  }
   std::optional<EventPlace> after = request.after;
   if (after && (after->at < list.from || after->at > list.to))
     return events_error(0, "after: is not a place of this range");

@@ -43,11 +43,12 @@ Status check_names(const char* field, const Names& names, std::size_t longest, i
 Status check(const wire::EventsQuestion& q) {
   const bool whole = q.from_ns() == 0 && q.to_ns() == 0;
   if (!whole && q.to_ns() <= q.from_ns()) return nonsense("to_ns: is not after from_ns");
-  if (q.kind() < wire::EventsQuestion::BY_TIME || q.kind() > wire::EventsQuestion::DENSITY)
+  if (q.kind() < wire::EventsQuestion::BY_TIME || q.kind() > wire::EventsQuestion::PAIRS)
     return nonsense("kind: is unknown");
-  if (q.most() < 1 || q.most() > Request::kMostRows)
-    return nonsense("most: " + std::to_string(q.most()) + ", expected 1 to " +
-                    std::to_string(Request::kMostRows));
+  const std::uint32_t most =
+      q.kind() == wire::EventsQuestion::PAIRS ? Request::kMostPairs : Request::kMostRows;
+  if (q.most() < 1 || q.most() > most)
+    return nonsense("most: " + std::to_string(q.most()) + ", expected 1 to " + std::to_string(most));
   int left = Request::kMostNames;
   for (const Status& ok : {check_names("nodes", q.nodes(), Request::kLongestPath, left),
                            check_names("states", q.states(), Request::kLongestName, left),

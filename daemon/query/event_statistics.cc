@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace margay::daemon {
 namespace {
@@ -18,11 +19,28 @@ std::uint16_t LengthStatistics::bucket_of(std::int64_t ns) {
   return static_cast<std::uint16_t>((shift << kSubBits) + (ns >> shift));
 }
 
-std::int64_t LengthStatistics::middle_of(std::uint16_t bucket) {
+std::int64_t LengthStatistics::width_of(std::uint16_t bucket) {
+  return bucket < kExact ? 1 : std::int64_t{1} << ((bucket >> kSubBits) - 1);
+}
+
+std::int64_t LengthStatistics::begin_of(std::uint16_t bucket) {
   if (bucket < kExact) return bucket;
   const int shift = (bucket >> kSubBits) - 1;
-  const std::int64_t first = static_cast<std::int64_t>(bucket - (shift << kSubBits)) << shift;
-  return first + (std::int64_t{1} << shift) / 2;
+  return static_cast<std::int64_t>(bucket - (shift << kSubBits)) << shift;
+}
+
+std::vector<LengthStatistics::Bin> LengthStatistics::bins() const {
+  std::vector<Bin> out;
+  for (const auto& [bucket, count] : buckets_) {
+    const std::int64_t from = begin_of(bucket), width = width_of(bucket);
+    // The last one ends where 64 bits do.
+    out.push_back({from,
+                   std::numeric_limits<std::int64_t>::max() - from < width
+                       ? std::numeric_limits<std::int64_t>::max()
+                       : from + width,
+                   count});
+  }
+  return out;
 }
 
 void LengthStatistics::add(std::int64_t ns) {
@@ -59,7 +77,7 @@ std::int64_t LengthStatistics::quantile(double q) const {
   std::uint64_t seen = 0;
   for (const auto& [bucket, n] : buckets_) {
     seen += n;
-    if (seen >= wanted) return std::clamp(middle_of(bucket), shortest_, longest_);
+    if (seen >= wanted) return std::clamp(begin_of(bucket) + width_of(bucket) / 2, shortest_, longest_);
   }
   return longest_;
 }

@@ -18,8 +18,9 @@
 namespace margay::daemon {
 
 struct EventPageRequest {
-  static constexpr std::uint32_t kMostRows = 2000;  // or bins
-  static constexpr int kMostNames = 256;            // nodes, states and patterns, in all
+  static constexpr std::uint32_t kMostRows = 2000;  // or bins, or sums
+  static constexpr std::uint32_t kMostPairs = 65'536;
+  static constexpr int kMostNames = 256;  // nodes, states and patterns, in all
   static constexpr std::size_t kLongestName = 128;
   static constexpr std::size_t kLongestPath = 2048;
   static constexpr std::size_t kLongestMatch = 128;
@@ -28,7 +29,7 @@ struct EventPageRequest {
   static constexpr std::uint64_t kMostMatchSize = 1024;
   static constexpr DurationNs kLongestPatience = seconds(5);
 
-  enum class Kind { kByTime, kLongest, kDensity };
+  enum class Kind { kByTime, kLongest, kDensity, kSums, kPairs };
 
   std::uint64_t token = 0;
   bool whole = true;  // all of the run; else [list.from, list.to)

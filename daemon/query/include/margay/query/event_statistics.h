@@ -35,10 +35,17 @@ class LengthStatistics {
   double deviation() const;  // ns, of the single ones (of a sample: n - 1); 0 of fewer than two
   // Of the single ones: the least length that a share `q` of them, 0 to 1, does not exceed. 0 of nothing.
   std::int64_t quantile(double q) const;
+  // How many of the single ones are of which length, [from, until) ns: ascending, only what there is.
+  struct Bin {
+    std::int64_t from = 0, until = 0;
+    std::uint64_t count = 0;
+  };
+  std::vector<Bin> bins() const;
 
  private:
   static std::uint16_t bucket_of(std::int64_t ns);
-  static std::int64_t middle_of(std::uint16_t bucket);
+  static std::int64_t width_of(std::uint16_t bucket);
+  static std::int64_t begin_of(std::uint16_t bucket);
   std::uint64_t single_ = 0, summed_ = 0;
   double mean_ = 0, squares_ = 0, sum_of_summed_ = 0;
   std::int64_t shortest_ = 0, longest_ = 0;

@@ -1,0 +1,171 @@
+// What the events of a stretch sum to, as viewers are answered: against plain sums of the lists that `margay
+// events` prints.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "margay/query/event_answer.h"
+#include "margay/query/message_list.h"
+#include "view_support.h"
+
+namespace margay::daemon {
+namespace event_sums_test {
+
+using testing::HasSubstr;
+
+// The example: sixteen ranks, with messages.
+class Sums : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto opened = store::Archive::open(MARGAY_EXAMPLE, store::Mode::kBeside);
+    ASSERT_TRUE(opened) << opened.error().message;
+    archive_ = opened->release();
+    auto all = archive_->load();
+    ASSERT_TRUE(all) << all.error().message;
+    resume_ = new store::Resume(std::move(*all));
+    const auto there = zoom_extent(*archive_, *resume_);
+    ASSERT_TRUE(there) << there.error().message;
+    extent_ = new ZoomExtent(*there);
+  }
+  static void TearDownTestSuite() {
+    delete extent_;
+    delete resume_;
+    delete archive_;
+  }
+  static wire::EventsQuestion question(wire::EventsQuestion::Kind kind, std::uint32_t most = 2000) {
+    wire::EventsQuestion q;
+    q.set_kind(kind);
+    q.set_most(most);
+    q.set_from_ns((resume_->run.begin + milliseconds(12'000)).value);
+    q.set_to_ns((resume_->run.begin + milliseconds(15'500)).value);
+    return q;
+  }
+  static wire::EventsAnswer answer_to(
+      const wire::EventsQuestion& q, const std::function<bool()>& go_on = [] { return true; }) {
+    const auto request = decode_events_untrusted(q);
+    EXPECT_TRUE(request) << request.error().message;
+    return answer_events(*archive_, *resume_, *extent_, *request, clock_, go_on);
+  }
+
+  static inline store::Archive* archive_ = nullptr;
+  static inline store::Resume* resume_ = nullptr;
+  static inline ZoomExtent* extent_ = nullptr;
+  static inline const SystemClock clock_{};
+};
+
+struct Plain {
+  std::vector<std::int64_t> lengths;
+  std::uint64_t calls = 0, bytes = 0;
+  std::int64_t total = 0, longest = -1;
+};
+
+TEST_F(Sums, OfVisitsAreThoseOfTheList) {
+  for (const char* node : {"", "/node1"}) {
+    SCOPED_TRACE(node);
+    wire::EventsQuestion q = question(wire::EventsQuestion::SUMS);
+    if (*node != '\0') q.add_nodes(node);
+    const wire::EventsAnswer a = answer_to(q);
+    ASSERT_EQ(a.error(), "");
+    std::map<std::string, Plain> plain;
+    EventQuery list;
+    list.from = TimeNs(q.from_ns()), list.to = TimeNs(q.to_ns());
+    if (*node != '\0') list.nodes = {node};
+    ASSERT_TRUE(list_events(*archive_, *resume_, list, [&](const EventRow& r) -> Status {
+      if (r.what.kind != trace::Occurrence::Kind::kState) return {};
+      Plain& p = plain[r.name.text];
+      p.calls += r.what.calls;
+      p.bytes += r.what.bytes;
+      p.total += (std::min(r.what.end, list.to) - std::max(r.what.begin, list.from)).value;
+      const std::int64_t length = (r.what.end - r.what.begin).value;
+      if (r.what.calls == 1) p.lengths.push_back(length);
+      p.longest = std::max(p.longest, r.what.calls == 1 ? length : r.what.longest.value);
+      return {};
+    }));
+    ASSERT_EQ(static_cast<std::size_t>(a.sums_size()), plain.size());
+    ASSERT_GT(plain.size(), 3u);
+    for (const wire::EventsSum& s : a.sums()) {
+      const std::string& name = a.names(static_cast<int>(s.name())).name();
+      SCOPED_TRACE(name);
+      Plain& p = plain[name];
+      EXPECT_EQ(s.count(), p.calls);
+      EXPECT_EQ(s.single(), p.lengths.size());
+      EXPECT_EQ(s.bytes(), p.bytes);
+      EXPECT_EQ(s.total_ns(), static_cast<std::uint64_t>(p.total));
+      EXPECT_EQ(s.longest_ns(), static_cast<std::uint64_t>(p.longest));
+      // Each bin has the lengths that lie in it, and none lies in no bin.
+      std::uint64_t binned = 0;
+      for (int i = 0; i < s.bin_count_size(); ++i) {
+        EXPECT_EQ(s.bin_count(i), static_cast<std::uint64_t>(
+                                      std::count_if(p.lengths.begin(), p.lengths.end(), [&](std::int64_t ns) {
+                                        const auto length = static_cast<std::uint64_t>(ns);
+                                        return length >= s.bin_from_ns(i) && length < s.bin_until_ns(i);
+                                      })));
+        EXPECT_GT(s.bin_count(i), 0u);
+        if (i > 0) {
+          EXPECT_GE(s.bin_from_ns(i), s.bin_until_ns(i - 1));
+        }
+        binned += s.bin_count(i);
+      }
+      EXPECT_EQ(binned, p.lengths.size());
+      std::sort(p.lengths.begin(), p.lengths.end());
+      if (p.lengths.empty()) continue;
+      const auto median = static_cast<double>(p.lengths[(p.lengths.size() - 1) / 2]);
+      EXPECT_NEAR(static_cast<double>(s.median_ns()), median, median / 64 + 1);
+    }
+    for (int i = 1; i < a.sums_size(); ++i) EXPECT_LE(a.sums(i).total_ns(), a.sums(i - 1).total_ns());
+  }
+}
+
+TEST_F(Sums, OfMessagesAreThoseOfTheList) {
+  const wire::EventsQuestion q = question(wire::EventsQuestion::PAIRS, 65'536);
+  const wire::EventsAnswer a = answer_to(q);
+  ASSERT_EQ(a.error(), "");
+  std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>> plain;
+  MessageQuery list;
+  list.from = TimeNs(q.from_ns()), list.to = TimeNs(q.to_ns());
+  ASSERT_TRUE(list_messages(*archive_, *resume_, list, [&](const MessageRow& row) -> Status {
+    auto& [count, bytes] = plain[{row.from, row.to}];
+    ++count;
+    bytes += row.what.bytes;
+    return {};
+  }));
+  ASSERT_EQ(static_cast<std::size_t>(a.sums_size()), plain.size());
+  ASSERT_GE(plain.size(), 16u);
+  for (const wire::EventsSum& s : a.sums()) {
+    const auto& [count, bytes] =
+        plain[{a.resources(static_cast<int>(s.from())), a.resources(static_cast<int>(s.to()))}];
+    EXPECT_EQ(s.count(), count);
+    EXPECT_EQ(s.bytes(), bytes);
+    EXPECT_LE(s.single() + s.untimed(), s.count());
+  }
+  for (int i = 1; i < a.sums_size(); ++i) EXPECT_LE(a.sums(i).bytes(), a.sums(i - 1).bytes());
+}
+
+TEST_F(Sums, WhatIsLeftOutIsCounted) {
+  for (const auto kind : {wire::EventsQuestion::SUMS, wire::EventsQuestion::PAIRS}) {
+    const wire::EventsAnswer all = answer_to(question(kind)), few = answer_to(question(kind, 3));
+    ASSERT_EQ(few.sums_size(), 3);
+    EXPECT_EQ(all.sums_left_out(), 0u);
+    EXPECT_EQ(few.sums_left_out(), static_cast<std::uint64_t>(all.sums_size() - 3));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(few.sums(i).total_ns(), all.sums(i).total_ns());
+  }
+}
+
+// Half of it would look like all of it.
+TEST_F(Sums, WhatIsNotReadToItsEndIsASentence) {
+  for (const auto kind : {wire::EventsQuestion::SUMS, wire::EventsQuestion::PAIRS}) {
+    const wire::EventsAnswer a = answer_to(question(kind), [] { return false; });
+    EXPECT_THAT(a.error(), HasSubstr("choose a shorter one"));
+    EXPECT_EQ(a.sums_size(), 0);
+  }
+}
+
+TEST_F(Sums, AQuestionForTooManyIsRefused) {
+  EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::SUMS, 2001)));
+  EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::PAIRS, 65'537)));
+  EXPECT_FALSE(decode_events_untrusted(question(wire::EventsQuestion::PAIRS, 0)));
+}
+
+}  // namespace event_sums_test
+}  // namespace margay::daemon
