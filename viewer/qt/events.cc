@@ -135,7 +135,9 @@ void EventsView::session_changed() {
 
 void EventsView::showEvent(QShowEvent* event) {
   View::showEvent(event);
-  if (subject() != model_->pages().subject()) read_anew();
+  if (subject() != model_->pages().subject()) return read_anew();
+  // What was under way may have made way for another page's question.
+  if (model_->pages().reading() || !model_->pages().trouble().empty()) model_->set(subject());
 }
 
 void EventsView::read_anew() {

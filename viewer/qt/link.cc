@@ -55,6 +55,7 @@ bool too_long(const wire::ControlRequest& request) {
 Link::Link(LinkTo to, QObject* parent) : QObject(parent), to_(std::move(to)) {
   qRegisterMetaType<margay::viewer::ViewPtr>();
   qRegisterMetaType<margay::viewer::EventPagePtr>();
+  qRegisterMetaType<margay::viewer::EventSumsPtr>();
   wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
@@ -86,11 +87,13 @@ void Link::ask(wire::ViewQuestion question) {
 }
 
 void Link::ask(wire::EventsQuestion question) {
+  std::optional<wire::EventsQuestion> older;
   {
     const std::lock_guard lock(mutex_);
-    wanted_events_ = std::move(question);
+    older = std::exchange(wanted_events_, std::move(question));
   }
   wake();
+  if (older) emit not_listed(older->token(), "another page asked meanwhile");
 }
 
 void Link::send(wire::ControlRequest request) {
@@ -127,11 +130,18 @@ void Link::take_view(const wire::ViewAnswer& answer) {
 void Link::take_events(const wire::EventsAnswer& answer) {
   const std::uint64_t token = answer.token();
   if (events_.question && token == events_.question->token()) events_.question.reset();
-  auto page = scene::event_page_untrusted(answer);
-  if (page)
-    emit listed(std::make_shared<const scene::EventPage>(std::move(*page)));
+  const auto tell = [&](auto checked, auto signal) {
+    using Value = std::remove_cvref_t<decltype(*checked)>;
+    if (checked)
+      emit(this->*signal)(std::make_shared<const Value>(std::move(*checked)));
+    else
+      emit not_listed(token, QString::fromStdString(checked.error().message));
+  };
+  const auto kind = answer.question().kind();
+  if (kind == wire::EventsQuestion::SUMS || kind == wire::EventsQuestion::PAIRS)
+    tell(scene::event_sums_untrusted(answer), &Link::summed);
   else
-    emit not_listed(token, QString::fromStdString(page.error().message));
+    tell(scene::event_page_untrusted(answer), &Link::listed);
 }
 
 void Link::take_reply(const wire::ControlReply& reply) {

@@ -2,7 +2,8 @@
 // of it on a thread of its own ("margay-link"), so that no window ever waits for a socket.
 //
 // At most one question of a kind (about a stretch, about its events) is under way; a newer one takes its
-// place as soon as that is answered, and what is not answered within 20 s is asked again. Only the newest
+// place as soon as that is answered, one that waits for that is refused, and what is not answered within 20 s
+// is asked again. Only the newest
 // report is kept for a window that is busy. So nothing grows, however long either side is away.
 //
 // Thread safety: functions may be called by any thread; signals come in the receiver's thread (queued).
@@ -20,6 +21,7 @@
 
 #include "margay/feed/feed.h"
 #include "margay/scene/event_pages.h"
+#include "margay/scene/event_sums.h"
 #include "margay/scene/view_data.h"
 #include "margay/wire/control.pb.h"
 
@@ -28,6 +30,7 @@ namespace margay::viewer {
 using feed::ReportPtr;
 using ViewPtr = std::shared_ptr<const scene::ViewData>;
 using scene::EventPagePtr;
+using EventSumsPtr = std::shared_ptr<const scene::EventSums>;
 
 struct LinkTo {
   std::string run;      // by name, here; "": the newest, and when it is gone the newest again; or
@@ -56,6 +59,7 @@ class Link : public QObject {
   void answered(margay::viewer::ViewPtr data);
   void refused(quint64 token, QString why);
   void listed(margay::viewer::EventPagePtr page);
+  void summed(margay::viewer::EventSumsPtr sums);
   void not_listed(quint64 token, QString why);
   void said(QString sentence);            // an answer to what send() asked for
   void changed(bool there, QString why);  // whether the daemon is heard of
@@ -97,3 +101,4 @@ class Link : public QObject {
 }  // namespace margay::viewer
 Q_DECLARE_METATYPE(margay::viewer::ViewPtr)
 Q_DECLARE_METATYPE(margay::viewer::EventPagePtr)
+Q_DECLARE_METATYPE(margay::viewer::EventSumsPtr)

@@ -60,6 +60,7 @@ Session::Session(Link* link, scene::Theme theme, QObject* parent)
   connect(link_, &Link::answered, this, &Session::answered);
   connect(link_, &Link::said, this, &Session::said);
   connect(link_, &Link::listed, this, &Session::listed);
+  connect(link_, &Link::summed, this, &Session::summed);
   connect(link_, &Link::not_listed, this, &Session::not_listed);
   connect(link_, &Link::refused, this, [this](quint64 token, const QString& why) {
     if (token == curve_token_) {

@@ -93,8 +93,8 @@ class Session : public QObject {
   };
   const std::optional<Selection>& selection() const { return selection_; }
 
-  // The single events of a stretch, for a list: asks for a page, and says what came of it (listed,
-  // not_listed). One question at a time is under way; without a link nothing is asked.
+  // The single events of a stretch: asks for a page of them or for what they sum to, and says what came of it
+  // (listed, summed, not_listed). One question at a time is under way; without a link nothing is asked.
   void ask(wire::EventsQuestion question);
   std::uint64_t next_token() { return link_ != nullptr ? link_->next_token() : ++tokens_; }
   // As if they had come from the link.
@@ -150,6 +150,7 @@ class Session : public QObject {
   void status_changed();  // waiting, held, there, trouble
   void said(QString sentence);
   void listed(margay::viewer::EventPagePtr page);
+  void summed(margay::viewer::EventSumsPtr sums);
   void not_listed(quint64 token, QString why);
 
  private:

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "margay/scene/event_sums.h"
 #include "margay/scene/palette.h"
 #include "margay/scene/statistics.h"
 
@@ -89,6 +90,25 @@ std::string parts_csv(const ViewData& data) {
     for (const std::uint32_t state : order) csv.number(shares[state]);
     for (const StateShare& s : data.shares_of(part)) shares[s.state] = 0;
     csv.line();
+  }
+  return csv.take();
+}
+
+std::string event_sums_csv(const EventSums& sums) {
+  Csv csv;
+  for (const char* head :
+       {"name", "resource", "count", "total_ns", "bytes", "mean_ns", "deviation_ns", "median_ns", "q90_ns",
+        "q99_ns", "longest_ns", "longest_begin_s", "longest_resource", "single", "untimed"})
+    csv.text(head);
+  csv.line();
+  for (const EventSum& s : sums.sums) {
+    csv.text(sums.messages ? sums.resources[s.from] : sums.names[s.name].name);
+    csv.text(sums.messages ? sums.resources[s.to] : "");
+    csv.number(s.count).number(s.total.value).number(s.bytes).number(s.mean).number(s.deviation);
+    for (const DurationNs d : {s.median, s.q90, s.q99, s.longest}) csv.number(d.value);
+    csv.number(static_cast<double>((s.longest_begin - sums.zero).value) * 1e-9);
+    csv.text(sums.resources.empty() ? "" : sums.resources[sums.messages ? s.to : s.longest_resource]);
+    csv.number(s.single).number(s.untimed).line();
   }
   return csv.take();
 }

@@ -200,7 +200,7 @@ TEST(Levels, AreThoseOfTheRunAndOfWhatFollowsIt) {
 
 TEST(Views, HaveATabAndANumberEachAndTheOverviewIsTheFirst) {
   Shown s;
-  ASSERT_EQ(s.window.views().count(), 2);
+  ASSERT_EQ(s.window.views().count(), 4);
   EXPECT_EQ(s.window.views().current(), &s.overview());
   for (int page = s.window.views().count() - 1; page >= 0; --page) {
     QTest::keyClick(&s.window, Qt::Key(Qt::Key_1 + page));

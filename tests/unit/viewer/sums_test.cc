@@ -1,0 +1,196 @@
+// The pages of durations and of messages: what they ask for, what they show, and where they lead.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QFile>
+#include <QTemporaryDir>
+
+#include "durations.h"
+#include "messages.h"
+#include "shown.h"
+
+namespace margay::viewer {
+namespace sums_test {
+
+using testing::HasSubstr;
+
+EventSumsPtr checked(const wire::EventsAnswer& a) {
+  auto sums = scene::event_sums_untrusted(a);
+  EXPECT_TRUE(sums) << sums.error().message;
+  return std::make_shared<const scene::EventSums>(std::move(*sums));
+}
+
+wire::EventsAnswer answer_to(const wire::EventsQuestion& q) {
+  wire::EventsAnswer a;
+  a.set_token(q.token());
+  *a.mutable_question() = q;
+  return a;
+}
+
+template <class Page>
+struct Page_ {
+  explicit Page_(ViewPtr data = small()) : shown(std::move(data)) {
+    shown.window.views().setCurrentWidget(&page());
+    QCoreApplication::processEvents();
+  }
+  Page& page() { return *shown.window.views().template findChild<Page*>(); }
+  const wire::EventsQuestion& asked() { return *page().source().asked(); }
+  void answer(const wire::EventsAnswer& a) {
+    emit shown.session.summed(checked(a));
+    QCoreApplication::processEvents();
+  }
+  Shown shown;
+};
+
+struct Durations : Page_<DurationsView> {
+  void answer_visits() {
+    wire::EventsAnswer a = answer_to(asked());
+    a.add_resources("/a/r1");
+    const std::tuple<const char*, std::uint64_t, std::uint64_t> states[] = {{"MPI_Send", 900, 1'000'000},
+                                                                            {"MPI_Wait", 1200, 20'000'000}};
+    for (const auto& [name, count, longest] : states) {
+      a.add_names()->set_name(name);
+      wire::EventsSum& s = *a.add_sums();
+      s.set_name(static_cast<std::uint32_t>(a.names_size() - 1));
+      s.set_count(count), s.set_single(count), s.set_total_ns(count * 1000), s.set_longest_ns(longest);
+      s.set_longest_begin_ns(100'000'000);
+      s.add_bin_from_ns(1000), s.add_bin_until_ns(1032), s.add_bin_count(count);
+    }
+    answer(a);
+  }
+  QString cell(int row, DurationsView::Column column) { return page().table().item(row, column)->text(); }
+};
+
+TEST(DurationsPage, AsksForTheStretchTheNodeAndTheStates) {
+  Durations d;
+  EXPECT_EQ(d.asked().kind(), wire::EventsQuestion::SUMS);
+  EXPECT_EQ(d.asked().from_ns(), d.shown.session.data().range().from.value);
+  EXPECT_EQ(d.asked().to_ns(), d.shown.session.data().range().to.value);
+  d.answer_visits();
+  d.shown.session.set_node("/a");
+  d.shown.session.set_states({"MPI_Wait"});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return d.asked().states_size() > 0; }));
+  EXPECT_EQ(d.asked().nodes(0), "/a");
+  EXPECT_EQ(d.asked().states(0), "MPI_Wait");
+}
+
+TEST(DurationsPage, IsAskedForOnlyWhileItIsSeenAndAgainWhenItIs) {
+  Durations d;
+  const std::uint64_t first = d.asked().token();
+  d.shown.window.views().setCurrentIndex(0);
+  d.shown.session.set_node("/a");
+  QTest::qWait(2 * SumsSource::kSettle);
+  EXPECT_EQ(d.asked().token(), first);
+  // What was under way is not waited for: another page's question may have taken its place.
+  d.shown.window.views().setCurrentWidget(&d.page());
+  EXPECT_GT(d.asked().token(), first);
+}
+
+TEST(DurationsPage, ATableASortByNumberAndTheWayToTheLongest) {
+  Durations d;
+  d.answer_visits();
+  ASSERT_EQ(d.page().table().rowCount(), 2);
+  EXPECT_THAT(d.page().source().told().toStdString(), HasSubstr("2,100 visits in "));
+  d.page().table().sortItems(DurationsView::kCount, Qt::AscendingOrder);
+  EXPECT_EQ(d.cell(0, DurationsView::kCount), "900");
+  EXPECT_EQ(d.cell(1, DurationsView::kCount), "1,200") << "by the number, not by its text";
+  EXPECT_EQ(d.cell(1, DurationsView::kLongest), "20 ms");
+  d.page().table().setCurrentCell(1, 0);
+  d.page().table().setFocus();
+  QTest::keyClick(&d.page().table(), Qt::Key_Return);
+  const TimeNs begin = TimeNs(d.asked().from_ns() + 100'000'000);
+  const scene::TimeRange seen = d.shown.session.subject().time.value();
+  EXPECT_LE(seen.from, begin);
+  EXPECT_GE(seen.to, begin + DurationNs(20'000'000));
+  EXPECT_LE((seen.to - seen.from).value, 100'000'000);
+}
+
+TEST(DurationsPage, TheHistogramIsInTheColoursOfItsStates) {
+  Durations d;
+  d.answer_visits();
+  const QImage image = d.page().histogram().grab().toImage();
+  for (const char* state : {"MPI_Send", "MPI_Wait"}) {
+    const QColor colour = colour_of(d.shown.session.palette().look(state, wire::FAMILY_OTHER).colour);
+    bool found = false;
+    for (int y = 0; y < image.height() && !found; ++y)
+      for (int x = 0; x < image.width() && !found; ++x) found = image.pixelColor(x, y) == colour;
+    EXPECT_TRUE(found) << state;
+  }
+}
+
+TEST(DurationsPage, SaysWhyThereIsNothing) {
+  Durations d;
+  EXPECT_EQ(d.page().source().told(), "reading...");
+  emit d.shown.session.not_listed(d.asked().token(), "so much happened: choose a shorter one");
+  EXPECT_EQ(d.page().source().told(), "so much happened: choose a shorter one");
+  QTemporaryDir dir;
+  EXPECT_THAT(d.page().save(dir.filePath("a.csv"), "").toStdString(), HasSubstr("choose a shorter one"));
+  d.shown.session.zoom_to({TimeNs(0), TimeNs(200'000'000)});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return d.page().source().waits(); }));
+}
+
+TEST(DurationsPage, IsSavedAsCsv) {
+  Durations d;
+  d.answer_visits();
+  QTemporaryDir dir;
+  ASSERT_EQ(d.page().save(dir.filePath("a.csv"), ""), "");
+  QFile file(dir.filePath("a.csv"));
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  EXPECT_THAT(file.readAll().toStdString(), HasSubstr("MPI_Wait,,1200,1200000,"));
+  EXPECT_THAT(d.page().save(dir.filePath("a.txt"), "").toStdString(), HasSubstr("has to end in"));
+}
+
+struct Matrix : Page_<MessagesView> {
+  void answer_messages() {
+    wire::EventsAnswer a = answer_to(asked());
+    for (const char* path : {"/a/r0", "/a/r1", "/b/r2"}) a.add_resources(path);
+    const std::uint32_t pairs[][4] = {{0, 1, 10, 4096}, {1, 2, 1000, 64}};
+    for (const auto& [from, to, count, bytes] : pairs) {
+      wire::EventsSum& s = *a.add_sums();
+      s.set_from(from), s.set_to(to), s.set_count(count), s.set_bytes(bytes), s.set_single(count);
+      s.set_total_ns(std::uint64_t{count} * 2'000'000);
+    }
+    answer(a);
+  }
+  QColor at(std::uint32_t from, std::uint32_t to) {
+    const MatrixSheet sheet = page().matrix().sheet();
+    const QImage image = page().matrix().grab().toImage();
+    return image.pixelColor(static_cast<int>(sheet.plot.left() + (to + 0.5) * sheet.cell),
+                            static_cast<int>(sheet.plot.top() + (from + 0.5) * sheet.cell));
+  }
+};
+
+TEST(MessagesPage, TheMoreTheDarkerByWhatIsChosen) {
+  Matrix m;
+  EXPECT_EQ(m.asked().kind(), wire::EventsQuestion::PAIRS);
+  m.answer_messages();
+  const QColor ground = colour_of(m.shown.session.palette().background());
+  EXPECT_EQ(m.at(0, 0), ground);
+  EXPECT_LT(m.at(0, 1).lightness(), m.at(1, 2).lightness()) << "bytes";
+  EXPECT_LT(m.at(1, 2).lightness(), ground.lightness()) << "a sixty-fourth of the most is seen";
+  m.page().measure().setCurrentIndex(1);
+  EXPECT_GT(m.at(0, 1).lightness(), m.at(1, 2).lightness()) << "messages";
+  EXPECT_EQ(darkest_text(m.page().matrix().matrix(), MatrixMeasure::kBytes), "darkest: 4 KiB");
+  EXPECT_EQ(darkest_text(m.page().matrix().matrix(), MatrixMeasure::kMeanTime), "darkest: 2 ms");
+}
+
+TEST(MessagesPage, WhatIsFoldedIsOneAndAClickSelectsTheSender) {
+  Matrix m;
+  m.answer_messages();
+  m.shown.session.toggle_fold(1);  // a
+  EXPECT_EQ(m.page().matrix().matrix().size, 3u);
+  EXPECT_EQ(m.page().matrix().matrix().cells.at({0, 0}).count, 10u);
+  const MatrixSheet sheet = m.page().matrix().sheet();
+  const auto middle = [&](std::uint32_t from, std::uint32_t to) {
+    return QPointF(sheet.plot.left() + (to + 0.5) * sheet.cell, sheet.plot.top() + (from + 0.5) * sheet.cell)
+        .toPoint();
+  };
+  QTest::mouseClick(&m.page().matrix(), Qt::LeftButton, {}, middle(2, 1));
+  ASSERT_TRUE(m.shown.session.selection());
+  EXPECT_EQ(m.shown.session.data().nodes[m.shown.session.selection()->node].path, "/b/r3");
+  QTest::mouseDClick(&m.page().matrix(), Qt::LeftButton, {}, middle(0, 1));
+  EXPECT_EQ(m.page().matrix().matrix().size, 4u);
+}
+
+}  // namespace sums_test
+}  // namespace margay::viewer

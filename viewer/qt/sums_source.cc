@@ -1,0 +1,98 @@
+#include "sums_source.h"
+
+#include "margay/base/text.h"
+#include "margay/scene/time_axis.h"
+#include "paint.h"
+
+namespace margay::viewer {
+
+SumsSource::SumsSource(Session& session, Of of, QObject* parent)
+    : QObject(parent), session_(session), of_(of) {
+  settle_.setSingleShot(true);
+  settle_.setInterval(kSettle);
+  rest_.setSingleShot(true);
+  rest_.setInterval(kRest);
+  connect(&settle_, &QTimer::timeout, this, [this] { ask(); });
+  connect(&rest_, &QTimer::timeout, this, &SumsSource::looked_elsewhere);
+  connect(&session_, &Session::data_changed, this, &SumsSource::looked_elsewhere);
+  connect(&session_, &Session::status_changed, this, &SumsSource::looked_elsewhere);
+  connect(&session_, &Session::summed, this, [this](const EventSumsPtr& sums) {
+    if (sums->token != token_ || token_ == 0) return;
+    token_ = 0;
+    sums_ = sums;
+    trouble_.clear();
+    emit changed();
+    looked_elsewhere();
+  });
+  connect(&session_, &Session::not_listed, this, [this](quint64 token, const QString& why) {
+    if (token != token_ || token_ == 0) return;
+    token_ = 0;
+    sums_.reset();
+    trouble_ = why;
+    emit changed();
+    looked_elsewhere();
+  });
+}
+
+SumsSource::What SumsSource::looked_at() const {
+  if (session_.data().empty()) return {};
+  const scene::Subject& s = session_.subject();
+  return {session_.time(), s.node, of_ == Of::kVisits ? s.states : std::vector<std::string>()};
+}
+
+void SumsSource::set_seen(bool seen) {
+  seen_ = seen;
+  if (!seen) return settle_.stop();
+  // What is under way may have been another page's question that it made way for.
+  of_what_ = {};
+  ask();
+}
+
+void SumsSource::looked_elsewhere() {
+  if (!seen_ || !is_old() || token_ != 0) return;
+  if (session_.follows() && rest_.isActive()) return;
+  settle_.start();
+}
+
+bool SumsSource::ask() {
+  const What now = looked_at();
+  if (now.time.to <= now.time.from) return false;
+  if (now == of_what_) return true;
+  of_what_ = now;
+  rest_.start();
+  wire::EventsQuestion q;
+  q.set_token(token_ = session_.next_token());
+  q.set_from_ns(now.time.from.value);
+  q.set_to_ns(now.time.to.value);
+  q.set_kind(of_ == Of::kVisits ? wire::EventsQuestion::SUMS : wire::EventsQuestion::PAIRS);
+  q.set_most(of_ == Of::kVisits ? 2000 : scene::kMostSums);
+  if (!now.node.empty() && now.node != "/") q.add_nodes(now.node);
+  for (const std::string& state : now.states) q.add_states(state);
+  question_ = q;
+  session_.ask(std::move(q));
+  emit changed();
+  return true;
+}
+
+QString SumsSource::told() const {
+  if (!trouble_.isEmpty()) return trouble_;
+  if (sums_ == nullptr) return waits() ? tr("reading...") : tr("nothing has been seen of this run yet");
+  std::uint64_t count = 0, single = 0;
+  for (const scene::EventSum& s : sums_->sums) count += s.count, single += s.single;
+  QStringList words;
+  words << tr("%1 %2 in %3")
+               .arg(text_of(grouped(count)), sums_->messages ? tr("messages") : tr("visits"),
+                    text_of(scene::range_text(sums_->time, sums_->zero)));
+  const std::string& node = session_.subject().node;
+  if (!node.empty() && node != "/") words << tr("of %1").arg(text_of(node));
+  if (!sums_->messages && single < count)
+    words << tr("of %1 that were summed only the sum is known").arg(text_of(grouped(count - single)));
+  if (sums_->left_out > 0) words << tr("%1 smaller sums are left out").arg(text_of(grouped(sums_->left_out)));
+  if (sums_->holes > 0) words << tr("events are missing at %1 places").arg(text_of(grouped(sums_->holes)));
+  if (!sums_->exact) words << tr("what was open at the begin is not known");
+  for (const std::string& note : sums_->notes) words << text_of(note);
+  if (waits()) words << tr("reading anew...");
+  return words.join("  |  ");
+}
+
+}  // namespace margay::viewer
