@@ -312,6 +312,52 @@ void views() {
   put("refused", 0, refused);
 }
 
+void events() {
+  const auto put = [](const std::string& name, unsigned flags, const wire::EventsAnswer& answer) {
+    seed("events_answer", name, InputWriter().u8(40).u8(flags).bytes(answer.SerializeAsString()).text());
+  };
+  const auto begin = [](wire::EventsQuestion::Kind kind) {
+    wire::EventsAnswer a;
+    a.mutable_question()->set_kind(kind);
+    a.mutable_question()->set_to_ns(2'000'000'000);
+    for (const char* path : {"/a/r0", "/a/r1", "/b", "/gone"}) a.add_resources(path);
+    wire::Name& name = *a.add_names();
+    name.set_name("MPI_Send");
+    name.set_family(wire::FAMILY_POINT_TO_POINT);
+    return a;
+  };
+  wire::EventsAnswer page = begin(wire::EventsQuestion::BY_TIME);
+  for (std::uint32_t kind = 0; kind < 6; ++kind) {
+    page.add_resource(kind % 4), page.add_name(0), page.add_kind(kind), page.add_depth(kind);
+    page.add_begin_ns(1000 * kind), page.add_length_ns(kind < 2 ? 500 : 0), page.add_calls(1 + kind);
+    page.add_longest_ns(200), page.add_bytes(4096), page.add_peer(static_cast<std::int32_t>(kind) - 1),
+        page.add_tag(7);
+    page.add_communicator(0), page.add_flags(kind);
+  }
+  page.add_density(6);
+  page.mutable_next()->set_at_ns(7000);
+  put("page", 0, page);
+  wire::EventsAnswer sums = begin(wire::EventsQuestion::SUMS);
+  wire::EventsSum& visits = *sums.add_sums();
+  visits.set_count(9), visits.set_single(7), visits.set_mean_ns(120), visits.set_longest_ns(4000);
+  for (const std::uint64_t from : {0u, 100u, 4000u})
+    visits.add_bin_from_ns(from), visits.add_bin_until_ns(from + 4), visits.add_bin_count(from == 0 ? 5 : 1);
+  sums.add_notes("2 calls were summed");
+  put("sums", 0, sums);
+  wire::EventsAnswer pairs = begin(wire::EventsQuestion::PAIRS);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    wire::EventsSum& s = *pairs.add_sums();
+    s.set_from(i), s.set_to((i + 1) % 4), s.set_count(3), s.set_single(2), s.set_untimed(1),
+        s.set_bytes(64u << i);
+    s.set_total_ns(1000);
+  }
+  put("pairs", 0, pairs);
+  put("pairs-folded", 1, pairs);
+  wire::EventsAnswer refused;
+  refused.set_error("choose a shorter one");
+  put("refused", 0, refused);
+}
+
 void models() {
   const auto put = [](const std::string& name, const std::string& text) {
     seed("partition_model", name, text);
@@ -477,6 +523,7 @@ int main(int argc, char** argv) {
   agent_replies();
   viewers();
   views();
+  events();
   fuzz::archive_seeds();
   models();
   files();
