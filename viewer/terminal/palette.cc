@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "margay/scene/family_by_name.h"
 #include "margay/text/text.h"
 
 namespace margay::terminal {
@@ -122,7 +123,8 @@ Palette::Palette(const wire::Report& report, bool unicode) : unicode_(unicode) {
     look.name = text::printable(std::string_view(name.name()).substr(0, 160), unicode, 40);
     if (look.name.empty()) look.name = "state " + std::to_string(i);
     look.family = kFamilies[family].name;
-    look.ink = shade(kFamilies[family], seen[family]++);
+    const std::size_t hue = scene::family_by_name(name.name(), static_cast<wire::StateFamily>(family));
+    look.ink = shade(kFamilies[hue], seen[hue]++);
     if (family == wire::FAMILY_ABSENT) {
       look.letter = '.';
       look.glyph = unicode ? U'\u00B7' : U'.';

@@ -15,6 +15,7 @@
 #include "hostile_report.h"
 #include "margay/terminal/status.h"
 #include "measured.h"
+#include "palette.h"
 #include "screen_text.h"
 #include "synthetic_report.h"
 #include "synthetic_view.h"
@@ -496,6 +497,23 @@ TEST(Render, ScrollIsClampedAndEveryNodeCanBeReached) {
   const Frame f = draw(r, v, now_of(r));
   EXPECT_EQ(f.scroll, f.scroll_most);
   EXPECT_THAT(joined(f.lines), testing::HasSubstr("rank63"));
+}
+
+// Programs that only name their states are not all grey.
+TEST(Palette, HuesAreByNameWhereTheSourceSaysNoFamily) {
+  wire::Report report;
+  for (const auto& [name, family] :
+       {std::pair("decode", wire::FAMILY_OTHER), std::pair("Compute", wire::FAMILY_COMPUTE),
+        std::pair("mutex wait", wire::FAMILY_OTHER), std::pair("frobnicate", wire::FAMILY_OTHER)}) {
+    report.add_states()->set_name(name);
+    report.mutable_states()->rbegin()->set_family(family);
+  }
+  const Palette palette(report, true);
+  const Ink decode = palette.look(0).ink, compute = palette.look(1).ink;
+  EXPECT_EQ(decode.basic % 8, compute.basic % 8) << "green, light or dark";
+  EXPECT_NE(decode.rgb, compute.rgb) << "shades of it";
+  EXPECT_NE(palette.look(2).ink.basic % 8, decode.basic % 8);
+  EXPECT_EQ(palette.look(3).ink.rgb, 0x999999u);
 }
 
 }  // namespace render_test
