@@ -350,9 +350,10 @@ void Session::take(ReportPtr report) {
   for (const std::uint32_t s : done) {
     if (s >= static_cast<std::uint32_t>(report_->states_size())) continue;
     const wire::Name& n = report_->states(static_cast<int>(s));
+    const auto family = static_cast<int>(n.family());
     if (n.name().size() <= scene::kLongestName)
-      states.push_back({clean_utf8(n.name()), n.family() <= wire::FAMILY_LINK
-                                                  ? static_cast<wire::StateFamily>(n.family())
+      states.push_back({clean_utf8(n.name()), wire::StateFamily_IsValid(family)
+                                                  ? static_cast<wire::StateFamily>(family)
                                                   : wire::FAMILY_OTHER});
   }
   learn(states);

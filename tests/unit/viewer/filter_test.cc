@@ -160,6 +160,22 @@ TEST(States, AreKnownWhateverTheFilterLetsThrough) {
   EXPECT_EQ(s.session.states().size(), 0u);
 }
 
+TEST(States, OfAReportHaveTheFamilyItSays) {
+  Shown s;
+  wire::Report r = report(0);
+  for (const std::uint32_t family : {13u, 4u, 4'000'000'000u}) {
+    r.add_states()->set_name("f" + std::to_string(family));
+    r.mutable_states()->rbegin()->set_family(family);
+    r.add_nodes()->add_shares()->set_state(static_cast<std::uint32_t>(r.states_size() - 1));
+  }
+  s.take(r);
+  std::map<std::string, wire::StateFamily> families;
+  for (const scene::State& state : s.session.states()) families[state.name] = state.family;
+  EXPECT_EQ(families["f13"], wire::FAMILY_IDLE);
+  EXPECT_EQ(families["f4"], wire::FAMILY_WAIT);
+  EXPECT_EQ(families["f4000000000"], wire::FAMILY_OTHER) << "none that this version knows";
+}
+
 TEST(States, MoreThanAreKeptInMindDoNoHarm) {
   Shown s;
   wire::Report r = report(0);
